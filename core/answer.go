@@ -13,17 +13,6 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// compacted is what a chat is told that asked to have its conversation compacted.
-func compacted(r agent.Result) string {
-	if r.Compactions == 0 {
-		if r.Text != "" {
-			return r.Text
-		}
-		return "There is nothing to compact yet."
-	}
-	return "The conversation is compacted."
-}
-
 // trouble is what a run's chat is told of a failure. Why claude refuses to run, or cannot go on with a conversation, the owners
 // are told, in a chat of their own.
 func (h *Host) trouble(run *conversation.Turn, f *agent.Failure) string {

@@ -3,15 +3,12 @@ package core
 import (
 	"bytes"
 	"errors"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/config"
-	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
@@ -69,40 +66,5 @@ func TestFilesOfAChannelThatDoesNotRun(t *testing.T) {
 	_, err := networkOf{h}.FetchFile(t.Context(), "discord", "token", 1)
 	if failed, ok := errors.AsType[*chat.FileError](err); !ok || failed.Problem != "could not be fetched, because its channel is not running" {
 		t.Errorf("a channel that is disabled: %v", err)
-	}
-}
-
-// What is in the folder of outgoing files stays with an answer that can take none along.
-func TestFilesThatDoNotGoStay(t *testing.T) {
-	t.Parallel()
-	h := &Host{log: hclog.NewNullLogger(), supervisor: supervisor.New(supervisor.Options{}, hclog.NewNullLogger()), config: &config.Config{
-		StateDir: t.TempDir(), Agent: config.Agent{Workspace: t.TempDir()}, Media: config.Media{MaxBytes: 1 << 20},
-	}}
-	s, err := store.Open(t.Context(), filepath.Join(h.config.StateDir, "clawhost.db"), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = s.Close() }()
-	h.resolve()
-	h.media, h.tools = newAttachments(h.config, s, networkOf{h}, h.mediaDir(), t.TempDir(), nil, h.log), h.newTools()
-	run := h.conversations.Turn(&domain.Run{Message: domain.Queued{
-		ClaudeSession: "6d1c2a3e-5f70-4b21-9c1d-0123456789ab",
-		Message:       domain.Message{Channel: "telegram", Chat: chat.Chat{ID: "1", Kind: chat.Direct}},
-	}})
-	folder, err := h.media.outgoing.Open(run.Message.ClaudeSession)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(h.config.Agent.Workspace, folder, "report.pdf")
-	if err := os.WriteFile(file, []byte("%PDF-1.7"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	v := &view{host: h, run: run, options: h.streaming(run)}
-	said, err := v.Reply(t.Context(), agent.Result{Text: "here it is"}) // the channel has not told what it takes
-	if err != nil || len(said.Pieces) != 1 || said.Pieces[0].Text != "here it is" || said.Files != nil {
-		t.Errorf("said %+v, %v", said, err)
-	}
-	if _, err := os.Stat(file); err != nil {
-		t.Error("the file is gone:", err)
 	}
 }

@@ -36,6 +36,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 	"github.com/clawhost/clawhost/core/internal/tools"
 	"github.com/clawhost/clawhost/core/internal/turn"
+	"github.com/clawhost/clawhost/core/internal/view"
 )
 
 const (
@@ -90,11 +91,9 @@ type Host struct {
 	questions     *permission.Approvals
 	inbox         *inbox.Inbox
 	tools         *tools.Server
-	typist        *turn.Typist
+	chats         *view.Chats
+	views         *view.Views
 	reactor       *reaction.Reactor
-	drafts        drafts
-	shows         shows
-	mute          once // conversations that know that they cannot be spoken to
 	observers     *hook.Observers
 	followers     *hook.Followers
 	heartbeat     *heartbeat.Heartbeat // nil: there is none
@@ -109,7 +108,7 @@ type Host struct {
 
 // New opens the host's state and wires the host. Close gives the state back where Run is not called.
 func New(ctx context.Context, options Options) (_ *Host, err error) {
-	h := &Host{config: options.Config, options: options, log: options.Log, started: time.Now(), closing: make(chan struct{}), restart: make(chan struct{}, 1), typist: turn.NewTypist()}
+	h := &Host{config: options.Config, options: options, log: options.Log, started: time.Now(), closing: make(chan struct{}), restart: make(chan struct{}, 1)}
 	if err := h.folders(); err != nil {
 		return nil, err
 	}
@@ -139,6 +138,7 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 		Processes: h.store, Children: h.options.Children, Grace: pluginGrace,
 	}, h.log)
 	h.conversations = conversation.NewResolver(h.config, h.supervisor, h.store)
+	h.chats = view.NewChats(h.supervisor, h.store)
 	if h.questions, err = h.newQuestions(ctx); err != nil {
 		return nil, err
 	}
@@ -199,16 +199,20 @@ func (h *Host) wire() {
 	h.reactor = reaction.New(h.store, networks{h.supervisor}, h.pluginNames(), h.log.Named("reaction"))
 	h.followers = hook.NewFollowers(h.store, h.following, h.supervisor.Changed, h.log.Named("hook"))
 	hooks := hook.New(h.hooks, h.log.Named("hook"))
+	h.views = view.New(view.Options{
+		Store: h.store, Networks: h.supervisor, Chats: h.chats, Conversations: h.conversations, Channels: h.pluginNames(),
+		Sessions: h.inbox, Tools: h.tools, Files: h.media.outgoing, Speaker: h.media.speaker,
+	}, h.log.Named("view"))
 	h.handler = turn.New(turn.Options{
 		Store: h.store, Conversations: h.conversations, Command: h.command, Context: addedBy(hooks), Profile: h.profile, Run: h.run, Ask: h.questions.Ask, Offer: h.questions.Offer, Over: h.over, Prompt: h.prompt, Steered: h.steered,
-		Retries: h.config.Claude.Retries, Trouble: h.trouble, Next: h.next, View: h.view, Retire: h.claude.Retire,
+		Retries: h.config.Claude.Retries, Trouble: h.trouble, Next: h.next, Views: h.views, Retire: h.claude.Retire,
 		Owners: owners{h}, Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))
 	h.heartbeat = h.heartbeats(h.inbox)
 	h.outbox = outbox.New(h.store, outbox.Options{
 		Channels: h.pluginNames(), Await: h.await,
-		Attempts: h.config.Outbox.Attempts, MaxAge: h.config.Outbox.MaxAge, Grace: deliveryGrace, EditWindow: h.editWindow,
-		Settled: h.settled, Buried: h.questions.Undelivered,
+		Attempts: h.config.Outbox.Attempts, MaxAge: h.config.Outbox.MaxAge, Grace: deliveryGrace, Edits: h.conversations,
+		Settled: h.chats.Delivered, Buried: h.questions.Undelivered,
 	}, h.log.Named("outbox"))
 	h.admin = admin.New(admin.Options{
 		Socket: h.config.Socket(), Store: h.store, Status: h.status, RestartPlugin: h.supervisor.Restart,
@@ -258,7 +262,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	h.settle(ctx)
 	deliveries := start(work, h.outbox.Run)
 	defer h.end("deliveries", deliveries.stop)
-	defer h.end("typing signals", h.typist.Wait)
+	defer h.end("typing signals", h.chats.Wait)
 	turns := start(work, func(ctx context.Context) { h.dispatcher.Run(ctx, h.handler) })
 	defer h.end("turns", turns.stop)
 	if h.heartbeat != nil {

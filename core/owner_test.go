@@ -9,10 +9,21 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
+
+// unmoved are chats that have kept their ids.
+type unmoved struct{}
+
+func (unmoved) Origin(_ string, id chat.ID) chat.ID { return id }
+
+// resolve has the host of a test resolve conversations.
+func (h *Host) resolve() {
+	h.conversations = conversation.NewResolver(h.config, h.supervisor, unmoved{})
+}
 
 // The turns of plugins have an owner's authority in whoever's chat they are. That must not open the owner's memory there, nor
 // write to it, nor let tools run unasked that only the owner may run so.

@@ -21,7 +21,7 @@ func (h *Host) newQuestions(ctx context.Context) (*permission.Approvals, error) 
 		Buttons: func(to chat.Address, kind chat.Kind) chat.ButtonLimits {
 			return h.conversations.Limits(to.Channel, kind).Buttons
 		},
-		Asking: h.shows.asking, Tell: h.tell, Repeat: h.repeat, Notices: h.conversations,
+		Asking: h.chats.Asking, Tell: h.tell, Repeat: h.repeat, Notices: h.conversations,
 	}, h.log.Named("permission"))
 }
 

@@ -146,6 +146,21 @@ func (r *Resolver) Limits(channel string, kind chat.Kind) chat.Limits {
 	return limits
 }
 
+// editMargin is how much earlier than a network the host ceases to edit: an edit takes its time, and clocks differ.
+const editMargin = 30 * time.Second
+
+// Editable reports whether a channel's network is sure to edit a message that was sent at a time, in whatever kind of chat. Some
+// networks ignore an edit without a word.
+func (r *Resolver) Editable(channel string, sentAt time.Time) bool {
+	var window time.Duration // zero: without end
+	for _, kind := range []chat.Kind{chat.Direct, chat.Group, chat.Broadcast} {
+		if w := r.Limits(channel, kind).Edit.Window; w > 0 && (window == 0 || w < window) {
+			window = w
+		}
+	}
+	return window == 0 || time.Since(sentAt) <= window-min(editMargin, window/10)
+}
+
 // Model returns the model that people mean by a name; none, or [DefaultModel], is the config's.
 func (r *Resolver) Model(chosen string) string {
 	if chosen == "" || chosen == DefaultModel {

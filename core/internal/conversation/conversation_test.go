@@ -2,6 +2,7 @@ package conversation_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -158,6 +159,29 @@ func TestANoticeIsCutAtTheLimit(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, said); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+// A message is edited for as long as its network does in the kind of chat where that is shortest, but for a margin.
+func TestEditable(t *testing.T) {
+	t.Parallel()
+	limits := func(window time.Duration) chat.Limits { return chat.Limits{Edit: chat.EditLimits{Window: window}} }
+	r := conversation.NewResolver(&config.Config{}, channels{"short": limits(time.Minute), "long": limits(time.Hour), "endless": {}}, chats{})
+	for _, test := range []struct {
+		channel string
+		age     time.Duration
+		want    bool
+	}{
+		{"short", 50 * time.Second, true},
+		{"short", 55 * time.Second, false},
+		{"long", 59 * time.Minute, true},
+		{"long", 59*time.Minute + 40*time.Second, false},
+		{"endless", 1000 * time.Hour, true},
+		{"unknown", 1000 * time.Hour, true},
+	} {
+		if got := r.Editable(test.channel, time.Now().Add(-test.age)); got != test.want {
+			t.Errorf("%s after %v: editable %t", test.channel, test.age, got)
 		}
 	}
 }

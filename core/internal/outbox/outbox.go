@@ -62,13 +62,18 @@ type Options struct {
 	Attempts int           // sends of one item before it is given up; those not that a network turned away for now
 	MaxAge   time.Duration // older items are given up unsent; zero: no limit
 	Grace    time.Duration // how long deliveries may go on after the outbox's context has ended
-	// EditWindow is how long the channel's network edits a message; zero: without end. It may be nil, which is the same.
-	EditWindow func(channel string) time.Duration
+	Edits    Edits
 	// Settled is told the destination of each item that waits no longer, as it was sent or given up, once that is noted. It must
 	// not block. It may be nil.
 	Settled func(to chat.Address)
 	// Buried is told of each item that was given up, once that is noted. It must not block; nil: nobody is.
 	Buried func(item int64)
+}
+
+// Edits knows what networks edit.
+type Edits interface {
+	// Editable reports whether a channel's network still edits a message that was sent at a time.
+	Editable(channel string, sentAt time.Time) bool
 }
 
 // Outbox delivers items.

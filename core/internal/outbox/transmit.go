@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/clawhost/clawhost/core/internal/crashpoint"
@@ -71,23 +70,6 @@ func within(work context.Context, files []chat.Media, call func(context.Context)
 // removes tells whether an item deletes the message that it edits.
 func removes(p domain.OutboxItem) bool { return p.Text == "" && len(p.Media) == 0 }
 
-// editWindow is how long the channel's network edits a message; zero: without end.
-func (c *channel) editWindow() time.Duration {
-	if c.outbox.options.EditWindow == nil {
-		return 0
-	}
-	return c.outbox.options.EditWindow(c.name)
-}
-
-// editMargin is how much earlier than a network the host stops to edit: an edit takes its time, and clocks differ.
-const editMargin = 30 * time.Second
-
-// Late tells whether a message that was sent at a time can no longer be edited for sure, by the network's window; zero is one
-// without an end. Some networks say nothing of an edit that they ignore.
-func Late(sent time.Time, window time.Duration) bool {
-	return window > 0 && time.Since(sent) > window-min(editMargin, window/10)
-}
-
 // change changes or deletes the message that an item edits.
 func (c *channel) change(ctx context.Context, sender Sender, d domain.Delivery) error {
 	switch {
@@ -97,7 +79,7 @@ func (c *channel) change(ctx context.Context, sender Sender, d domain.Delivery) 
 		if deleter, ok := sender.(Deleter); ok {
 			return deleter.Delete(ctx, d.Item.To, d.Target)
 		}
-	case len(d.Item.Media) == 0 && !Late(d.TargetSentAt, c.editWindow()): // no network puts a file into a text
+	case len(d.Item.Media) == 0 && c.outbox.options.Edits.Editable(c.name, d.TargetSentAt): // no network puts a file into a text
 		if editor, ok := sender.(Editor); ok {
 			err := editor.Edit(ctx, d.Item.To, d.Target, d.Item.Text, d.Item.Buttons)
 			crashpoint.Pass("edited") // The network may show the change, the store does not know it yet.

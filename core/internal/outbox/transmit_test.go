@@ -69,6 +69,13 @@ func (e editor) Delete(_ context.Context, to chat.Address, id chat.MessageID) er
 	return e.tell("delete", fmt.Sprint(to.Chat, "/", id))
 }
 
+// edits is how long a network edits a message.
+type edits time.Duration
+
+func (e edits) Editable(_ string, sentAt time.Time) bool {
+	return time.Since(sentAt) < time.Duration(e)
+}
+
 // hand delivers one item to a sender and returns what was noted of it.
 func hand(t *testing.T, sender outbox.Sender, d domain.Delivery) (journal []string) {
 	t.Helper()
@@ -82,8 +89,8 @@ func hand(t *testing.T, sender outbox.Sender, d domain.Delivery) (journal []stri
 	settled := 0
 	o := outbox.New(p, outbox.Options{
 		Channels: []string{"c"}, Attempts: 3, MaxAge: time.Hour, Grace: time.Minute,
-		EditWindow: func(string) time.Duration { return 15 * time.Minute },
-		Await:      func(context.Context, string) (outbox.Sender, error) { return sender, nil },
+		Edits: edits(15 * time.Minute),
+		Await: func(context.Context, string) (outbox.Sender, error) { return sender, nil },
 		Settled: func(to chat.Address) {
 			if to != d.Item.To || len(p.entries()) == 0 {
 				t.Errorf("settled %v, after %q", to, p.entries())
@@ -186,7 +193,7 @@ func TestWhatIsDoneWithAnEdit(t *testing.T) {
 		},
 		"within the window": {piece: orSend, age: 14 * time.Minute, told: []string{edited}, journal: []string{"delivered as [m]"}},
 		"behind the window": {
-			piece: orSend, age: 15*time.Minute - 20*time.Second,
+			piece: orSend, age: 16 * time.Minute,
 			told: []string{"delete a/m", sent}, journal: []string{"delivered as [new more]"},
 		},
 		"behind the window, let be":  {piece: change, age: time.Hour, journal: []string{"delivered as []"}},

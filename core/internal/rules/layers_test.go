@@ -22,7 +22,7 @@ var layers = []string{
 	"crashpoint", "process", "domain", "session", "config", "store", "access", "agent", "answer", "chunk", "envelope", "credential", "budget",
 	"conversation", "reaction",
 	"remote", "supervisor",
-	"media", "hook", "dispatch", "claude/protocol", "claude/exchange", "claude/transcript", "claude/cli", "claude/client", "claude", "permission", "command", "inbox", "tools", "stream", "reply", "turn", "heartbeat",
+	"media", "hook", "dispatch", "claude/protocol", "claude/exchange", "claude/transcript", "claude/cli", "claude/client", "claude", "permission", "command", "inbox", "tools", "stream", "reply", "turn", "view", "heartbeat",
 	"outbox", "hostapi", "admin",
 }
 

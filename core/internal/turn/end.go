@@ -31,7 +31,7 @@ func (h *Handler) reply(ctx context.Context, run *conversation.Turn, r agent.Res
 		if err != nil {
 			return h.fail(ctx, run, r, sent, err) // The answer is in claude's transcript for the next attempt.
 		}
-		done.Items, done.Files = onto(run, sent.Preview, said.Pieces), said.Files
+		done.Items, done.Files = onto(run, sent.Preview, said.Items), said.Files
 	}
 	h.handled(run)
 	if visible != "" && (run.Message.Message.Silent || sent.Begun || speaks(done.Items)) { // not what the agent says in order to say nothing

@@ -41,6 +41,12 @@ type Owners interface {
 	Tell(key, text string)
 }
 
+// Views opens views.
+type Views interface {
+	// Open begins to show the chat of a run what its turn does.
+	Open(ctx context.Context, run *conversation.Turn) View
+}
+
 // View shows a chat what a turn does while it goes on.
 type View interface {
 	// Progress is told how far the turn is. It does not block.
@@ -60,8 +66,8 @@ type View interface {
 
 // Reply is what a chat gets of an answer.
 type Reply struct {
-	Pieces []domain.OutboxItem   // none when there is nothing to send
-	Files  []domain.OutgoingFile // that the items deal with
+	Items []domain.OutboxItem   // none when there is nothing to send
+	Files []domain.OutgoingFile // that the items deal with
 }
 
 // Sent is what a chat has of a turn's answer before it is complete.
@@ -99,9 +105,8 @@ type Options struct {
 	// Trouble is what a run's chat is told of a failure.
 	Trouble func(run *conversation.Turn, f *agent.Failure) string
 	// Next is what must run before all that waits, after a turn with this result; nil: nothing.
-	Next func(run *conversation.Turn, result agent.Result) *domain.Inbound
-	// View begins to show the chat what the turn does.
-	View func(ctx context.Context, run *conversation.Turn) View
+	Next  func(run *conversation.Turn, result agent.Result) *domain.Inbound
+	Views Views
 	// Retire is told of a claude session that will not be used again.
 	Retire func(claudeSession string)
 	// Owners are told what keeps turns from beginning; nil: nobody is.
@@ -155,7 +160,7 @@ func (h *Handler) answer(ctx context.Context, run *conversation.Turn, nudged <-c
 	if err := h.tellDropped(ctx, run); err != nil {
 		return err
 	}
-	view := h.options.View(ctx, run)
+	view := h.options.Views.Open(ctx, run)
 	defer view.Close()
 	added, err := h.context(ctx, run)
 	if err != nil {

@@ -76,7 +76,7 @@ func (v *view) Progress(p agent.Progress) { v.progress = append(v.progress, p) }
 func (v *view) Tools(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil }
 
 func (v *view) Reply(_ context.Context, r agent.Result) (turn.Reply, error) {
-	return turn.Reply{Pieces: item(strings.TrimPrefix(r.Text, v.said)), Files: v.files}, v.unkept
+	return turn.Reply{Items: item(strings.TrimPrefix(r.Text, v.said)), Files: v.files}, v.unkept
 }
 
 func (v *view) Close() { v.closed++ }
@@ -195,10 +195,13 @@ func (r *room) handler() *turn.Handler {
 			r.offered = append(r.offered, why)
 			return r.offerErr
 		},
-		View:   func(context.Context, *conversation.Turn) turn.View { return &r.view },
+		Views:  r,
 		Retire: func(session string) { r.retired = append(r.retired, session) },
 	}, hclog.NewNullLogger())
 }
+
+// Open implements turn.Views.
+func (r *room) Open(context.Context, *conversation.Turn) turn.View { return &r.view }
 
 // opening is what a conversation is told as it begins.
 func opening(run *conversation.Turn) string {

@@ -1,4 +1,4 @@
-package core
+package view
 
 import (
 	"context"
@@ -7,13 +7,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/chunk"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/stream"
-	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -33,25 +32,28 @@ func (d *drawn) Draft(_ context.Context, text string) error {
 func TestRedraw(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := &Host{typist: turn.NewTypist()}
+		chats := NewChats(nil, nil)
 		here, elsewhere := chat.Address{Channel: "c", Chat: "1"}, chat.Address{Channel: "c", Chat: "1", Thread: "2"}
 		surface := &drawn{}
-		v := &view{host: h, run: &conversation.Turn{Run: &domain.Run{}}, stream: stream.Start(t.Context(), stream.Options{Mode: stream.Draft, To: here, Rule: chunk.Rule{}}, surface)}
-		h.shows.begin(v.stream, here)
+		v := &view{
+			views: New(Options{Chats: chats}, hclog.NewNullLogger()), run: &conversation.Turn{Run: &domain.Run{}},
+			stream: stream.Start(t.Context(), stream.Options{Mode: stream.Draft, To: here}, surface),
+		}
+		chats.begin(v.stream, here)
 		v.Progress(agent.Progress{Text: "so far"})
 		for _, sent := range []chat.Address{elsewhere, here, here} {
 			time.Sleep(time.Second)
-			h.settled(sent)
+			chats.Delivered(sent)
 		}
 		time.Sleep(time.Second)
 		v.End()
-		h.settled(here)
+		chats.Delivered(here)
 		synctest.Wait()
 		if diff := cmp.Diff([]string{"so far", "so far", "so far"}, surface.texts); diff != "" {
 			t.Error(diff)
 		}
-		if len(h.shows.at) != 0 {
-			t.Errorf("%d turns are still shown", len(h.shows.at))
+		if len(chats.shown) != 0 {
+			t.Errorf("%d turns are still shown", len(chats.shown))
 		}
 	})
 }

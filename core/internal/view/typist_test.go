@@ -1,8 +1,7 @@
-package turn_test
+package view
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -12,29 +11,39 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
+
+// here is the chat of the tests, which is told that an answer is being written every five seconds.
+var here = chat.Address{Channel: "tg", Chat: "1"}
+
+const every = 5 * time.Second
 
 // watcher notes at which second a chat is told what.
 type watcher struct {
 	began   time.Time
 	mu      sync.Mutex
 	signals []string
-	pending atomic.Bool
+	waits   atomic.Bool
+	hangs   bool
 }
 
-func (w *watcher) typing() turn.Typing {
+// newTypist returns a typist whose signals are noted from now on.
+func (w *watcher) newTypist() *typist {
 	w.began = time.Now()
-	return turn.Typing{
-		To: chat.Address{Channel: "tg", Chat: "1"}, Every: 5 * time.Second, Pending: func(context.Context) bool { return w.pending.Load() },
-		Signal: func(_ context.Context, active bool) error {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.signals = append(w.signals, fmt.Sprintf("%d %v", int(time.Since(w.began).Seconds()), active))
-			return errors.New("nobody minds")
-		},
+	return newTypist(w)
+}
+
+func (w *watcher) pending(context.Context, chat.Address) bool { return w.waits.Load() }
+
+func (w *watcher) signal(ctx context.Context, _ chat.Address, active bool) {
+	if w.hangs {
+		<-ctx.Done()
+		return
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.signals = append(w.signals, fmt.Sprintf("%d %v", int(time.Since(w.began).Seconds()), active))
 }
 
 func (w *watcher) saw(t *testing.T, want ...string) {
@@ -51,13 +60,13 @@ func TestTyping(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var w watcher
-		typist := turn.NewTypist()
-		shown := typist.Show(w.typing())
+		typist := w.newTypist()
+		shown := typist.show(here, every, false)
 		time.Sleep(12 * time.Second)
-		shown.End()
-		shown.End()
-		typist.Wait()
-		shown.Heard(true) // sealed
+		shown.end()
+		shown.end()
+		typist.wait()
+		shown.heard(true) // sealed
 		w.saw(t, "0 true", "5 true", "10 true", "12 false")
 	})
 }
@@ -67,19 +76,17 @@ func TestTypingFromTheFirstWord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var w, silent watcher
-		typist := turn.NewTypist()
-		typing, never := w.typing(), silent.typing()
-		typing.Words, never.Words = true, true
-		shown, mute := typist.Show(typing), typist.Show(never)
+		typist := w.newTypist()
+		shown, mute := typist.show(here, every, true), silent.newTypist().show(here, every, true)
 		time.Sleep(7 * time.Second)
-		shown.Heard(false)
-		mute.Heard(false)
+		shown.heard(false)
+		mute.heard(false)
 		time.Sleep(time.Second)
-		shown.Heard(true)
+		shown.heard(true)
 		time.Sleep(6 * time.Second)
-		shown.End()
-		mute.End()
-		typist.Wait()
+		shown.end()
+		mute.end()
+		typist.wait()
 		w.saw(t, "8 true", "13 true", "14 false")
 		silent.saw(t)
 	})
@@ -90,15 +97,13 @@ func TestTypingOfATurnWithoutASignOfLife(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var w watcher
-		typist := turn.NewTypist()
-		typing := w.typing()
-		typing.Every = time.Minute
-		shown := typist.Show(typing)
+		typist := w.newTypist()
+		shown := typist.show(here, time.Minute, false)
 		time.Sleep(250 * time.Second)
-		shown.Heard(false)
+		shown.heard(false)
 		time.Sleep(time.Minute)
-		shown.End()
-		typist.Wait()
+		shown.end()
+		typist.wait()
 		w.saw(t, "0 true", "60 true", "120 true", "250 true", "300 true", "310 false")
 	})
 }
@@ -112,22 +117,21 @@ func TestTypingUntilTheAnswerIsDelivered(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var w watcher
-				w.pending.Store(true)
-				typist := turn.NewTypist()
-				typing := w.typing()
-				shown := typist.Show(typing)
+				w.waits.Store(true)
+				typist := w.newTypist()
+				shown := typist.show(here, every, false)
 				time.Sleep(time.Second)
-				shown.End()
+				shown.end()
 				time.Sleep(2 * time.Second)
-				typist.Delivered(chat.Address{Channel: "tg", Chat: "2"})
-				typist.Delivered(typing.To) // one of two items
+				typist.delivered(chat.Address{Channel: "tg", Chat: "2"})
+				typist.delivered(here) // one of two items
 				time.Sleep(4 * time.Second)
 				if delivered {
-					w.pending.Store(false)
-					typist.Delivered(typing.To)
+					w.waits.Store(false)
+					typist.delivered(here)
 				}
 				time.Sleep(10 * time.Second)
-				typist.Wait()
+				typist.wait()
 				if delivered {
 					w.saw(t, "0 true", "5 true", "7 false")
 				} else {
@@ -143,13 +147,13 @@ func TestTypingIsTakenBackAtTheEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var w watcher
-		w.pending.Store(true)
-		typist := turn.NewTypist()
-		shown := typist.Show(w.typing())
+		w.waits.Store(true)
+		typist := w.newTypist()
+		shown := typist.show(here, every, false)
 		time.Sleep(time.Second)
-		shown.End()
+		shown.end()
 		time.Sleep(time.Second)
-		typist.Wait()
+		typist.wait()
 		w.saw(t, "0 true", "2 false")
 	})
 }
@@ -159,20 +163,15 @@ func TestTypingIsTakenBackAtTheEnd(t *testing.T) {
 func TestTypingSignalsThatHang(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		hangs := func(ctx context.Context) error {
-			<-ctx.Done()
-			return ctx.Err()
-		}
-		typist := turn.NewTypist()
-		typist.Once(hangs)
+		w := watcher{hangs: true}
+		w.waits.Store(true)
+		typist := w.newTypist()
+		typist.once(here)
 		for range 3 {
-			typist.Show(turn.Typing{
-				To: chat.Address{Channel: "tg", Chat: "1"}, Every: 5 * time.Second, Pending: func(context.Context) bool { return true },
-				Signal: func(ctx context.Context, _ bool) error { return hangs(ctx) },
-			}).End()
+			typist.show(here, every, false).end()
 		}
 		began := time.Now()
-		typist.Wait()
+		typist.wait()
 		if took := time.Since(began); took > time.Second {
 			t.Errorf("waited %v for a plugin that hangs, want a second", took)
 		}

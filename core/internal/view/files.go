@@ -1,4 +1,4 @@
-package core
+package view
 
 import (
 	"context"
@@ -40,9 +40,9 @@ func (f *files) place(to chat.Address, file chat.Media, at int) {
 // files takes what the answer sends beside its text: the files that it, or a text before it, names or that are in their folder,
 // its speech, and what could not be sent. Its error is that of taking them.
 func (v *view) files(ctx context.Context, said answer.Answer, before []string) (f files, err error) {
-	m, h := v.run.Message.Message, v.host
+	m := v.run.Message.Message
 	w := v.wanted()
-	_, dealt := v.told.files()
+	_, dealt := v.sent.files()
 	f.before = len(w.Before) > 0
 	var places []int // of what each path names
 	name := func(a answer.Answer, end int) {
@@ -58,13 +58,13 @@ func (v *view) files(ctx context.Context, said answer.Answer, before []string) (
 	for _, a := range parsed(before) {
 		name(a, 0)
 	}
-	if v.told.has(said.Text, true) {
+	if v.sent.has(said.Text, true) {
 		name(said, 0) // It is not sent.
 	} else {
 		name(said, len(said.Text))
 	}
 	if len(w.Paths) > 0 || w.Session != "" {
-		found, err := h.media.outgoing.Collect(ctx, w)
+		found, err := v.views.options.Files.Collect(ctx, w)
 		if err != nil {
 			return files{}, err
 		}
@@ -80,7 +80,7 @@ func (v *view) files(ctx context.Context, said answer.Answer, before []string) (
 		}
 		dealt = append(dealt, found.Files...)
 	}
-	f.behind = append(f.behind, h.spoken(ctx, v.run, said, w.Limits)...)
+	f.behind = append(f.behind, v.views.spoken(ctx, v.run, said, w.Limits)...)
 	f.dealt = dealt
 	return f, nil
 }
@@ -88,9 +88,9 @@ func (v *view) files(ctx context.Context, said answer.Answer, before []string) (
 // wanted is what the run's files are taken by, without any that are named.
 func (v *view) wanted() media.Wanted {
 	m := v.run.Message.Message
-	sent, _ := v.told.files()
+	sent, _ := v.sent.files()
 	w := media.Wanted{
-		Channel: m.Channel, Before: sent, Already: v.told.wentAhead(),
+		Channel: m.Channel, Before: sent, Already: v.sent.wentAhead(),
 		Private: v.run.Owned && m.Chat.Kind == chat.Direct, Limits: v.run.Limits.MediaOut,
 	}
 	if sendsFiles(v.run) {
@@ -104,13 +104,13 @@ func (v *view) wanted() media.Wanted {
 func (v *view) ahead(ctx context.Context, paths []string, voice bool) (e domain.Early, sent func()) {
 	w := v.wanted()
 	w.Paths, w.Named, w.Voice = paths, true, voice
-	found, err := v.host.media.outgoing.Collect(ctx, w)
+	found, err := v.views.options.Files.Collect(ctx, w)
 	if err != nil || len(found.Media) == 0 {
 		return domain.Early{}, nil
 	}
-	told := domain.SentByTool{Files: found.Sent}
-	e = domain.Early{Items: []domain.OutboxItem{{To: v.run.Message.Message.Address(), Media: found.Media}}, Sent: &told, Files: found.Files}
-	return e, func() { v.told.addAhead(told, found.Files) }
+	early := domain.SentByTool{Files: found.Sent}
+	e = domain.Early{Items: []domain.OutboxItem{{To: v.run.Message.Message.Address(), Media: found.Media}}, Sent: &early, Files: found.Files}
+	return e, func() { v.sent.addAhead(early, found.Files) }
 }
 
 // parsed takes texts apart.
@@ -122,7 +122,7 @@ func parsed(texts []string) []answer.Answer {
 	return list
 }
 
-// sendsFiles tells whether what is in the folder of a run's conversation goes with its answer. Else it stays, for the next: as
+// sendsFiles reports whether what is in the folder of a run's conversation goes with its answer. Else it stays, for the next: as
 // while it is not known what the channel takes.
 func sendsFiles(run *conversation.Turn) bool {
 	m := run.Message.Message

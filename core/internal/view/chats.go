@@ -1,0 +1,115 @@
+package view
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/stream"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Deliveries knows what is on its way to chats.
+type Deliveries interface {
+	// OldestUndelivered returns when the oldest item was posted that waits for being sent to a chat; the zero time: none waits.
+	OldestUndelivered(ctx context.Context, to chat.Address) (time.Time, error)
+}
+
+// Chats knows which chats are shown a turn, and tells those that an answer is being written. A network's draft ends with whatever
+// is sent behind it, also where that is no part of the answer, such as a question; so it is shown again then. It is safe for
+// concurrent use.
+type Chats struct {
+	networks   Networks
+	deliveries Deliveries
+	typist     *typist
+
+	mu    sync.Mutex
+	shown map[*stream.Stream]chat.Address
+}
+
+// NewChats returns chats in which nothing is shown.
+func NewChats(networks Networks, deliveries Deliveries) *Chats {
+	c := &Chats{networks: networks, deliveries: deliveries, shown: map[*stream.Stream]chat.Address{}}
+	c.typist = newTypist(c)
+	return c
+}
+
+// Typing tells a chat once that an answer is being written. It does not block.
+func (c *Chats) Typing(to chat.Address) { c.typist.once(to) }
+
+// Delivered is told the destination of each item that waits no longer, as it was sent or given up. It does not block.
+func (c *Chats) Delivered(to chat.Address) {
+	c.typist.delivered(to)
+	c.each(to, (*stream.Stream).Redraw)
+}
+
+// Asking has what a chat's turn shows stand behind what it asks, if that was sent now, and show no tool at work until answered is
+// called.
+func (c *Chats) Asking(to chat.Address, sent bool) (answered func()) {
+	if sent {
+		c.leave(to)
+	}
+	c.each(to, (*stream.Stream).Pause)
+	return func() { c.each(to, (*stream.Stream).Resume) }
+}
+
+// Wait returns when no chat is told any more that an answer is being written, once all turns have ended. It waits neither for what
+// is on its way, nor for long for a plugin that does not answer.
+func (c *Chats) Wait() { c.typist.wait() }
+
+// typing tells a run's chat that an answer is being written, where the channel can and the config wants it; nil: it does not.
+func (c *Chats) typing(run *conversation.Turn) *typing {
+	m := run.Message.Message
+	settings, limits := run.Settings.Reply, run.Limits
+	background := m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat
+	if settings.Typing == "never" || limits.TypingTTL == 0 || m.Silent || background {
+		return nil
+	}
+	return c.typist.show(m.Address(), min(settings.TypingInterval, limits.TypingTTL), settings.Typing == "message" || run.Listening)
+}
+
+// signal implements [signals].
+func (c *Chats) signal(ctx context.Context, to chat.Address, active bool) {
+	live, ok := c.networks.Get(to.Channel)
+	if !ok {
+		return
+	}
+	_ = live.Typing(ctx, to, active) // It is a courtesy.
+	if !active {
+		c.each(to, (*stream.Stream).Redraw) // A turn that goes on in silence is still to be seen.
+	}
+}
+
+// pending implements [signals].
+func (c *Chats) pending(ctx context.Context, to chat.Address) bool {
+	since, err := c.deliveries.OldestUndelivered(ctx, to)
+	return err == nil && !since.IsZero()
+}
+
+// begin has a chat be shown a stream until end.
+func (c *Chats) begin(s *stream.Stream, to chat.Address) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shown[s] = to
+}
+
+func (c *Chats) end(s *stream.Stream) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.shown, s)
+}
+
+// leave has what a chat's turn shows stand behind what was sent there meanwhile.
+func (c *Chats) leave(to chat.Address) { c.each(to, (*stream.Stream).Leave) }
+
+func (c *Chats) each(to chat.Address, do func(*stream.Stream)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for s, at := range c.shown {
+		if at == to {
+			do(s)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/tools"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// post sends what the agent sends by a tool.
+func (v *view) post(ctx context.Context, p tools.Post) error {
+	vs := v.views
+	if !slices.Contains(vs.options.Channels, p.To.Channel) {
+		return tools.Refusal("There is no channel " + p.To.Channel + ".")
+	}
+	key, err := vs.options.Sessions.Session(ctx, p.To.Channel, chat.Chat{ID: p.To.Chat, Kind: p.Kind}, p.To.Thread)
+	if err != nil {
+		return err
+	}
+	known, err := vs.options.Store.Session(ctx, key)
+	if err != nil && !errors.Is(err, domain.ErrNotFound) {
+		return err
+	}
+	known.Key = key
+	to := vs.options.Conversations.Session(chat.Caller{Session: key, Address: p.To, Kind: p.Kind}, known)
+	if to.Send == "deny" {
+		return tools.Refusal("Nothing is sent to this chat: whoever runs the host, or an owner, has switched that off.")
+	}
+	own := p.To == p.Caller.Address
+	posted, said := domain.ToolPost{Key: p.Key, From: elsewhere(p)}, domain.SentByTool{Text: p.Text}
+	if len(p.Media) > 0 {
+		wanted := media.Wanted{
+			Channel: p.To.Channel, Paths: p.Media, Named: true,
+			Private: p.Caller.Authority == chat.Owner && p.Kind == chat.Direct, Limits: to.Limits.MediaOut,
+		}
+		if own {
+			wanted.Session = v.run.Message.ClaudeSession
+		}
+		found, err := vs.options.Files.Collect(ctx, wanted)
+		if err != nil {
+			vs.log.Warn("a tool cannot send files for now", "error", err)
+			return tools.Refusal("This machine has no room for files at the moment. Try again later.")
+		}
+		if len(found.Problems) > 0 {
+			return tools.Refusal(strings.Join(found.Problems, " "))
+		}
+		posted.Items = []domain.OutboxItem{{To: p.To, Media: found.Media}}
+		posted.Files, said.Files = found.Files, found.Sent
+	}
+	text := vs.options.Conversations.Notice(p.To, p.Kind, p.Text)
+	if !own {
+		posted.Items = append(text, posted.Items...)
+		return vs.options.Store.PostByTool(ctx, v.run.ID, posted)
+	}
+	return v.hold(func(has func(string) bool) error {
+		if !has(p.Text) {
+			posted.Items = append(text, posted.Items...)
+		}
+		if len(posted.Items) == 0 {
+			return nil
+		}
+		if p.Reply != "" {
+			posted.Items[0].ReplyTo = v.options.Quoting.Target(p.Reply, false)
+		}
+		posted.Sent = &said
+		err := vs.options.Store.PostByTool(ctx, v.run.ID, posted)
+		if err == nil {
+			v.sent.add(said, posted.Files)
+			vs.options.Chats.leave(p.To)
+		}
+		return err
+	})
+}
+
+// hold calls f while nothing is streamed. It may ask what was.
+func (v *view) hold(f func(has func(text string) bool) error) error {
+	if v.stream == nil {
+		return f(func(string) bool { return false })
+	}
+	return v.stream.Hold(f)
+}
+
+// elsewhere is what the session of another chat is told of what the agent sends there.
+func elsewhere(p tools.Post) domain.Elsewhere {
+	if p.To == p.Caller.Address {
+		return domain.Elsewhere{}
+	}
+	said := p.Text
+	for _, path := range p.Media {
+		said = strings.TrimSpace(said + "\n<file:" + filepath.Base(path) + ">")
+	}
+	return domain.Elsewhere{
+		Session: p.Caller.Session, Said: chat.TranscriptEntry{Role: chat.Assistant, Text: said},
+		Note: "From another conversation you have sent to this chat: " + said,
+	}
+}

@@ -1,0 +1,67 @@
+package view
+
+import (
+	"context"
+	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/answer"
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/reply"
+	"github.com/clawhost/clawhost/core/internal/stream"
+	"github.com/clawhost/clawhost/core/internal/turn"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Reply implements [turn.View].
+func (v *view) Reply(ctx context.Context, r agent.Result) (turn.Reply, error) {
+	m := v.run.Message.Message
+	if m.Origin == domain.OriginCompact {
+		return turn.Reply{Items: v.run.Notice(reply.Compacted(r))}, nil
+	}
+	said := answer.Parse(r.Text, true)
+	if m.Origin == domain.OriginHeartbeat {
+		said = reply.Heartbeat(r.Text)
+	}
+	files, err := v.files(ctx, said, r.Before)
+	if err != nil {
+		return turn.Reply{}, err
+	}
+	return turn.Reply{Items: append(v.items(said, r, files), files.behind...), Files: files.dealt}, nil
+}
+
+// items makes items of an answer, with the files that stand in it: what the session wants to see of the work, then the text. There
+// are none where the text is silent, and a sentence says so where it is empty.
+func (v *view) items(said answer.Answer, r agent.Result, files files) []domain.OutboxItem {
+	m := v.run.Message.Message
+	switch sent := v.sent.has(said.Text, true); {
+	case (said.Silent || sent) && v.outcome.Begun:
+		return v.options.Rest(answer.Answer{}, v.outcome, stream.Beside{}) // of what was said before
+	case said.Silent, sent:
+		return nil
+	case said.Text == "" && (len(files.behind) > 0 || files.before):
+		return v.options.Rest(said, v.outcome, stream.Beside{})
+	case said.Text == "" && (m.Chat.Kind != chat.Direct || m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat):
+		if !v.outcome.Begun {
+			return nil // nobody waits for it
+		}
+		return v.options.Rest(said, v.outcome, stream.Beside{})
+	case said.Text == "" && len(v.outcome.Whole) == 0:
+		said.Text = reply.Empty
+	}
+	if v.run.Reasoning == "on" && r.Reasoning != "" {
+		v.outcome.Before = append(v.outcome.Before, reply.Reasoning(r.Reasoning))
+	}
+	var heads []string
+	if (agent.Profile{PermissionMode: v.run.PermissionMode}).SkipsApproval() && m.Origin == domain.OriginHeartbeat {
+		heads = append(heads, turn.BypassNotice(m))
+	}
+	if r.Continued && !v.outcome.Begun {
+		heads = append(heads, reply.Continued)
+	}
+	// Said once, until another model answers: mostly the chosen one, which is tried again in each turn.
+	if line := reply.Fallback(r.Fallback); line != "" && r.Model != v.run.Session.Model {
+		heads = append(heads, line)
+	}
+	return v.options.Rest(said, v.outcome, stream.Beside{Head: strings.Join(heads, "\n\n"), Tail: reply.Usage(r, v.run.Usage), Files: files.within})
+}

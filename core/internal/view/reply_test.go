@@ -1,0 +1,110 @@
+package view
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/reply"
+	"github.com/clawhost/clawhost/core/internal/stream"
+	"github.com/clawhost/clawhost/core/internal/supervisor"
+	"github.com/clawhost/clawhost/core/internal/tools"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// world is what views work with, without any channel that runs.
+type world struct {
+	wanted []media.Wanted // files that were asked for
+}
+
+// Origin implements [conversation.Chats].
+func (*world) Origin(_ string, id chat.ID) chat.ID { return id }
+
+// Turn implements Tools.
+func (*world) Turn(string, chat.Caller, func(context.Context, tools.Post) error) *tools.Turn {
+	return nil
+}
+
+// Collect implements Files.
+func (w *world) Collect(_ context.Context, wanted media.Wanted) (media.Collected, error) {
+	w.wanted = append(w.wanted, wanted)
+	return media.Collected{}, nil
+}
+
+// open opens the view of a message that is answered.
+func (w *world) open(t *testing.T, m domain.Message) *view {
+	t.Helper()
+	networks := supervisor.New(supervisor.Options{}, hclog.NewNullLogger())
+	conversations := conversation.NewResolver(&config.Config{}, networks, w)
+	views := New(Options{
+		Networks: networks, Chats: NewChats(networks, nil), Conversations: conversations, Tools: w, Files: w,
+	}, hclog.NewNullLogger())
+	run := conversations.Turn(&domain.Run{Message: domain.Queued{ClaudeSession: "6d1c2a3e-5f70-4b21-9c1d-0123456789ab", Message: m}})
+	return views.Open(t.Context(), run).(*view)
+}
+
+// An answer without words is told to who waits for one, and to nobody else.
+// Behaviour: answer-empty, memory-flush-when.
+func TestAnEmptyAnswer(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		kind   chat.Kind
+		origin domain.Origin
+		said   []string
+	}{
+		"a person":       {chat.Direct, "", []string{reply.Empty}},
+		"a plugin":       {chat.Direct, domain.OriginPlugin, []string{reply.Empty}},
+		"a group":        {chat.Group, "", nil},
+		"a memory flush": {chat.Direct, domain.OriginFlush, nil},
+		"a heartbeat":    {chat.Direct, domain.OriginHeartbeat, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var w world
+			var said []string
+			got, err := w.open(t, domain.Message{Chat: chat.Chat{ID: "c", Kind: test.kind}, Origin: test.origin}).Reply(t.Context(), agent.Result{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range got.Items {
+				said = append(said, p.Text)
+			}
+			if diff := cmp.Diff(test.said, said); diff != "" {
+				t.Errorf("said (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What was begun to be said before it is said to its end, also where nobody waits for an answer.
+func TestAnEmptyAnswerBehindSomethingBegun(t *testing.T) {
+	t.Parallel()
+	var w world
+	v := w.open(t, domain.Message{Chat: chat.Chat{ID: "c", Kind: chat.Group}})
+	v.outcome = stream.Outcome{Begun: true, Before: []string{"the rest of a sentence."}}
+	got, err := v.Reply(t.Context(), agent.Result{})
+	if err != nil || len(got.Items) != 1 || got.Items[0].Text != "the rest of a sentence." {
+		t.Errorf("said %+v, %v", got, err)
+	}
+}
+
+// What is in the folder of outgoing files stays with an answer that can take none along: as long as the channel has not told what it
+// takes, nobody looks there.
+func TestFilesThatDoNotGoStay(t *testing.T) {
+	t.Parallel()
+	var w world
+	said, err := w.open(t, domain.Message{Channel: "telegram", Chat: chat.Chat{ID: "1", Kind: chat.Direct}}).Reply(t.Context(), agent.Result{Text: "here it is"})
+	if err != nil || len(said.Items) != 1 || said.Items[0].Text != "here it is" || said.Files != nil {
+		t.Errorf("said %+v, %v", said, err)
+	}
+	if len(w.wanted) > 0 {
+		t.Errorf("files are asked for: %+v", w.wanted)
+	}
+}

@@ -1,0 +1,67 @@
+package view
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
+)
+
+// sent is what a turn's agent has sent to the turn's own chat by a tool, and the files that were sent ahead of the answer. It is not
+// sent again with the answer.
+type sent struct {
+	mu    sync.Mutex
+	all   []domain.SentByTool
+	dealt []domain.OutgoingFile // by this attempt
+	ahead int                   // how many files were sent ahead of the answer, by this attempt
+}
+
+func (s *sent) add(more domain.SentByTool, dealt []domain.OutgoingFile) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all, s.dealt = append(s.all, more), append(s.dealt, dealt...)
+}
+
+// addAhead adds files that were sent ahead of the answer.
+func (s *sent) addAhead(more domain.SentByTool, dealt []domain.OutgoingFile) {
+	s.add(more, dealt)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ahead += len(more.Files)
+}
+
+// wentAhead is how many files were sent ahead of the answer.
+func (s *sent) wentAhead() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ahead
+}
+
+// has reports whether this very text was sent; of one that is not complete, whether one that was sent begins with it. Spaces do not
+// count.
+func (s *sent) has(text string, complete bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.all) == 0 {
+		return false
+	}
+	words := oneSpaced(text)
+	return words != "" && slices.ContainsFunc(s.all, func(one domain.SentByTool) bool {
+		was := oneSpaced(one.Text)
+		return was == words || !complete && strings.HasPrefix(was, words)
+	})
+}
+
+func oneSpaced(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// files are those that were sent, and of them what is to be removed from the conversation's folder once the turn has ended: till
+// then the agent may name them.
+func (s *sent) files() (names []string, dealt []domain.OutgoingFile) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range s.all {
+		names = append(names, one.Files...)
+	}
+	return names, slices.Clone(s.dealt)
+}

@@ -1,0 +1,74 @@
+package view
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/answer"
+	"github.com/clawhost/clawhost/core/internal/chunk"
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/reply"
+	"github.com/clawhost/clawhost/core/internal/stream"
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// streaming is how a run's turn is streamed.
+func (vs *Views) streaming(run *conversation.Turn) stream.Options {
+	m := run.Message.Message
+	settings, limits := run.Settings.Reply, run.Limits
+	speaker := reply.Speaker{Model: run.Model, Effort: run.Effort, Name: run.Agent, Channel: m.Channel}
+	o := stream.Options{
+		To: m.Address(), Rule: run.Rule(), Block: block(settings.Block),
+		Interval: limits.Edit.MinInterval, Prefix: reply.Prefix(settings.Prefix, speaker), Said: run.Said, PreviewID: run.Preview,
+	}
+	if limits.Replies {
+		o.Quoting = answer.Quoting{Mode: settings.ReplyTo, Current: answered(run)}
+	}
+	if m.Silent || m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat || m.Origin == domain.OriginCompact {
+		return o
+	}
+	if live, ok := vs.options.Networks.Get(m.Channel); ok {
+		edits, drafts := live.Has(pluginv1.Capability_CAPABILITY_CHANNEL_EDIT), live.Has(pluginv1.Capability_CAPABILITY_CHANNEL_DRAFT)
+		drafts = drafts && vs.drafts.taken(live, place{m.Channel, m.Chat.Kind})
+		o.Mode = stream.Choose(settings.Stream, limits, edits, drafts)
+		o.Undrafted = stream.Choose(settings.Stream, limits, edits, false)
+	}
+	if run.Verbose == "on" || run.Verbose == "full" {
+		o.Tools = func(used []agent.ToolUse) string { return reply.Tools(used, run.Verbose) }
+	}
+	o.Reasoning, o.Listens = run.Reasoning == "stream", run.Listening
+	if limits.Buttons.Rows > 0 && limits.Buttons.Columns > 0 && m.Authority >= chat.Authorised { // who may not use commands may not stop
+		o.Stop = [][]chat.Button{{{Label: "⏹ Stop", Data: "/stop"}}}
+	}
+	if d := settings.HumanDelay; d.Max > 0 {
+		o.Delay = func() time.Duration { return d.Min + rand.N(d.Max-d.Min+1) }
+	}
+	return o
+}
+
+// answered is the message that a run's answer replies to: the last that it answers, as far as the network knows them by ids.
+func answered(run *conversation.Turn) chat.MessageID {
+	for _, m := range slices.Backward(run.More) {
+		if m.Message.ID != "" {
+			return m.Message.ID
+		}
+	}
+	return run.Message.Message.ID
+}
+
+// block is when a part of an answer is sent.
+func block(b config.Block) stream.Block {
+	at := chunk.Paragraph
+	switch b.BreakOn {
+	case "newline":
+		at = chunk.Line
+	case "sentence":
+		at = chunk.Sentence
+	}
+	return stream.Block{Min: b.Min, Max: b.Max, Idle: b.Idle, At: at, Whole: b.FlushAt == "message_end"}
+}

@@ -1,0 +1,154 @@
+// Package view shows the chat of a run what its turn does while it goes on, and makes the items of its answer.
+package view
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/answer"
+	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/stream"
+	"github.com/clawhost/clawhost/core/internal/supervisor"
+	"github.com/clawhost/clawhost/core/internal/tools"
+	"github.com/clawhost/clawhost/core/internal/turn"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Store is what views need of the store.
+type Store interface {
+	Early(ctx context.Context, run int64, e domain.Early) (preview int64, err error)
+	SentItem(ctx context.Context, id int64) (chat.MessageID, time.Time, error)
+	OldestUndelivered(ctx context.Context, to chat.Address) (time.Time, error)
+	Session(ctx context.Context, key string) (domain.Session, error)
+	PostByTool(ctx context.Context, run int64, p domain.ToolPost) error
+}
+
+// Networks reach the channels.
+type Networks interface {
+	// Get returns a channel; false: it is not running.
+	Get(channel string) (*supervisor.Live, bool)
+}
+
+// Sessions knows the sessions of chats.
+type Sessions interface {
+	// Session returns the key of a chat's session. A direct chat may be named by the id of its person.
+	Session(ctx context.Context, channel string, c chat.Chat, thread chat.ThreadID) (string, error)
+}
+
+// Files takes the files that the agent sends.
+type Files interface {
+	Collect(ctx context.Context, w media.Wanted) (media.Collected, error)
+}
+
+// Speaker speaks answers.
+type Speaker interface {
+	Speak(ctx context.Context, channel, text string, limits []chat.MediaLimit) (chat.Media, error)
+}
+
+// Tools are the host's tools.
+type Tools interface {
+	// Turn returns the server of tools for a turn, which sends messages by post.
+	Turn(id string, caller chat.Caller, post func(context.Context, tools.Post) error) *tools.Turn
+}
+
+// Options are what views work with.
+type Options struct {
+	Store         Store
+	Networks      Networks
+	Chats         *Chats
+	Conversations *conversation.Resolver
+	Channels      []string // the enabled plugins
+	Sessions      Sessions
+	Tools         Tools
+	Files         Files
+	Speaker       Speaker
+}
+
+// Views opens views. It is safe for concurrent use.
+type Views struct {
+	options  Options
+	log      hclog.Logger
+	drafts   drafts
+	unspoken notified
+}
+
+// New returns what opens views.
+func New(options Options, log hclog.Logger) *Views {
+	return &Views{options: options, log: log}
+}
+
+// Open begins to show the chat of a run what its turn does.
+func (vs *Views) Open(ctx context.Context, run *conversation.Turn) turn.View {
+	v := &view{views: vs, run: run, sent: sent{all: run.Sent}, typing: vs.options.Chats.typing(run)}
+	v.tools = vs.options.Tools.Turn(run.Message.UUID, run.Caller, v.post)
+	v.Restart(ctx)
+	return v
+}
+
+// view is what a run's chat sees of its turn while it goes on, and of its answer.
+type view struct {
+	views   *Views
+	run     *conversation.Turn
+	tools   *tools.Turn
+	sent    sent    // by the tools
+	typing  *typing // nil: none
+	options stream.Options
+	stream  *stream.Stream // nil: nothing is shown while the turn goes on
+	outcome stream.Outcome
+	spoke   bool // the answer has a first word
+}
+
+// Restart implements [turn.View].
+func (v *view) Restart(ctx context.Context) {
+	v.options = v.views.streaming(v.run)
+	v.options.Told = v.sent.has
+	if len(v.run.Limits.MediaOut) > 0 {
+		v.options.Files = v.ahead
+	}
+	v.outcome = stream.Outcome{Said: v.run.Said, Begun: v.run.Said != ""}
+	if v.options.Mode != stream.Off || v.options.Tools != nil {
+		v.stream = stream.Start(ctx, v.options, &surface{views: v.views, run: v.run, stop: v.options.Stop})
+		v.views.options.Chats.begin(v.stream, v.options.To)
+	}
+}
+
+// Progress implements [turn.View].
+func (v *view) Progress(p agent.Progress) {
+	if v.typing != nil {
+		v.spoke = v.spoke || p.Text != "" && answer.Parse(p.Text, false).Text != ""
+		v.typing.heard(v.spoke)
+	}
+	if v.stream != nil {
+		v.stream.Progress(p)
+	}
+}
+
+// Tools implements [turn.View].
+func (v *view) Tools(ctx context.Context, message json.RawMessage) (json.RawMessage, error) {
+	return v.tools.Handle(ctx, message)
+}
+
+// Close implements [turn.View].
+func (v *view) Close() {
+	if v.typing != nil {
+		v.typing.end()
+	}
+}
+
+// End implements [turn.View].
+func (v *view) End() turn.Sent {
+	sent := turn.Sent{Begun: v.outcome.Begun, Preview: v.run.Preview}
+	if v.stream != nil {
+		v.views.options.Chats.end(v.stream)
+		v.outcome = v.stream.End()
+		sent = turn.Sent{Begun: v.outcome.Begun, Preview: v.outcome.Preview, Shown: v.outcome.Shown}
+		v.outcome.Preview = 0 // The turn gives it to an item.
+	}
+	return sent
+}
