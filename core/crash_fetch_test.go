@@ -16,8 +16,6 @@ import (
 // Behaviour: file-fetch.
 func TestCrashWhileAFileIsFetched(t *testing.T) {
 	t.Parallel()
-	bin := t.TempDir()
-	buildForCrash(t, bin)
 	path := regexp.MustCompile(`<media:file (\S+)`)
 	for name, end := range map[string]func(*fileWorld){
 		"the plugin": func(w *fileWorld) {
@@ -34,7 +32,7 @@ func TestCrashWhileAFileIsFetched(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newFileWorld(t, bin, "")
+			w := newFileWorld(t, "")
 			content := strings.Repeat("All that is in the file.\n", 10_000)
 			w.network.Fail("download", 1, telegramtest.HangAfter())
 			w.anna.Post(telegramtest.Post{Media: "document", FileName: "long.txt", File: []byte(content), Text: "what is in it?"})

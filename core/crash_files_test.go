@@ -27,8 +27,9 @@ type fileWorld struct {
 	host    *exec.Cmd // nil: it was killed
 }
 
-func newFileWorld(t *testing.T, bin, more string) *fileWorld {
+func newFileWorld(t *testing.T, more string) *fileWorld {
 	t.Helper()
+	bin := crashBinaries(t)
 	dir, err := os.MkdirTemp("", "crash") // The control socket's path must be short.
 	if err != nil {
 		t.Fatal(err)
@@ -134,9 +135,7 @@ func documents(messages []telegramtest.Message) (names []string) {
 // Behaviour: files-out-once.
 func TestCrashBetweenAnAnswerAndItsFiles(t *testing.T) {
 	t.Parallel()
-	bin := t.TempDir()
-	buildForCrash(t, bin)
-	w := newFileWorld(t, bin, "")
+	w := newFileWorld(t, "")
 	w.crash("1:completed", `[[stub {"tool": "echo june > $(echo $HOME/work/outbound/*)/june.txt", "answer": "Here is june."}]] and june?`)
 	if len(w.left()) != 1 {
 		t.Fatalf("left is %q", w.left())
@@ -167,12 +166,10 @@ func TestCrashBetweenAnAnswerAndItsFiles(t *testing.T) {
 // Behaviour: files-block.
 func TestCrashBetweenABlockAndItsFiles(t *testing.T) {
 	t.Parallel()
-	bin := t.TempDir()
-	buildForCrash(t, bin)
 	for _, point := range []string{"1:early", "2:early", "3:early", "1:completed"} {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
-			w := newFileWorld(t, bin, `reply { stream = "block" }`)
+			w := newFileWorld(t, `reply { stream = "block" }`)
 			chart := filepath.Join(w.dir, "work", "may.txt")
 			if err := os.MkdirAll(filepath.Dir(chart), 0o700); err != nil {
 				t.Fatal(err)

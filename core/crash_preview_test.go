@@ -23,6 +23,7 @@ var previewPoints = []string{"accepted", "result", "sent", "early", "edited", "c
 
 // Behaviour: answer-once, reaction.
 func TestCrashWithPreviews(t *testing.T) {
+	t.Parallel()
 	kills := 8
 	if long() {
 		kills = 150

@@ -35,6 +35,7 @@ var crashPoints = []string{"accepted", "result", "sent", "early", "answered", "c
 
 // Behaviour: accept-durable, ask-late-words.
 func TestCrash(t *testing.T) {
+	t.Parallel()
 	kills := 12
 	if long() {
 		kills = 150
@@ -154,8 +155,7 @@ func newCrashWorld(t *testing.T, random *rand.Rand, of crashHost) *crashWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &crashWorld{crashHost: of, bin: t.TempDir(), dir: dir, random: random, killed: map[string]int{}}
-	buildForCrash(t, w.bin)
+	w := &crashWorld{crashHost: of, bin: crashBinaries(t), dir: dir, random: random, killed: map[string]int{}}
 	config := fmt.Sprintf(`
 state_dir  = %q
 plugin_dir = %q
@@ -186,19 +186,45 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// buildForCrash builds the real binaries, the host with its named points.
-func buildForCrash(t *testing.T, dir string) {
+// crashRoot is the folder of the binaries.
+var crashRoot string
+
+func TestMain(m *testing.M) { os.Exit(inCrashRoot(m)) }
+
+func inCrashRoot(m *testing.M) int {
+	var err error
+	if crashRoot, err = os.MkdirTemp("", "crash"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(crashRoot)
+	return m.Run()
+}
+
+// crashBinaries returns the folder of the real binaries, the host's with its named points.
+func crashBinaries(t *testing.T) string {
 	t.Helper()
-	for name, pkg := range map[string]string{
-		"clawhost": "./cmd/clawhost", "claude-stub": "./cmd/claude-stub", "clawhost-echo": "../examples/echo", "clawhost-telegram": "../plugins/telegram",
-		"clawhost-board": "./testdata/board",
-	} {
-		cmd := exec.Command("go", "build", "-tags", "crashpoints", "-o", filepath.Join(dir, name), pkg)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("build %s: %v\n%s", pkg, err, out)
+	if err := buildForCrash(); err != nil {
+		t.Fatal(err)
+	}
+	return crashRoot
+}
+
+// buildForCrash builds the binaries, once for all tests, and plain, as the shipped ones are.
+var buildForCrash = sync.OnceValue(func() error {
+	cmd := exec.Command("go", "build", "-tags", "crashpoints", "-ldflags=-s -w", "-o", crashRoot+string(filepath.Separator),
+		"./cmd/clawhost", "./cmd/claude-stub", "../examples/echo", "../plugins/telegram", "./testdata/board")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the binaries: %w\n%s", err, out)
+	}
+	for _, name := range []string{"echo", "telegram", "board"} {
+		if err := os.Rename(filepath.Join(crashRoot, name), filepath.Join(crashRoot, "clawhost-"+name)); err != nil {
+			return err
 		}
 	}
-}
+	return nil
+})
 
 // start starts the host; point, which may be empty, is where it kills itself.
 func (w *crashWorld) start(t *testing.T, point string) {

@@ -37,7 +37,8 @@ func build(t *testing.T) string {
 	t.Helper()
 	bin := t.TempDir()
 	for name, of := range map[string]string{"clawhost": "core/cmd/clawhost", "claude-stub": "core/cmd/claude-stub", "clawhost-whatsapp": "plugins/whatsapp"} {
-		build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(bin, name), "github.com/clawhost/clawhost/"+of)
+		build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", filepath.Join(bin, name), "github.com/clawhost/clawhost/"+of)
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := build.CombinedOutput(); err != nil {
 			t.Fatalf("build %s: %v\n%s", name, err, out)
 		}

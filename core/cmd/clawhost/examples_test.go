@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -21,16 +20,9 @@ var exampleVariables = map[string]string{
 // Every example config is good, the plugins' own configs by the schemas of the plugins included.
 func TestExampleConfigs(t *testing.T) {
 	t.Parallel()
-	plugins := t.TempDir()
-	for name, of := range map[string]string{
-		"clawhost-telegram": "plugins/telegram", "clawhost-webchat": "plugins/webchat", "clawhost-memory": "plugins/memory",
-		"clawhost-echo": "examples/echo", "clawhost-dice": "examples/dice", "clawhost-clock": "examples/clock",
-		"clawhost-todo": "examples/todo",
-	} {
-		build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(plugins, name), "github.com/clawhost/clawhost/"+of)
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("build %s: %v\n%s", name, err, out)
-		}
+	plugins, err := build()
+	if err != nil {
+		t.Fatal(err)
 	}
 	paths, err := filepath.Glob("../../../examples/*.hcl")
 	if err != nil {

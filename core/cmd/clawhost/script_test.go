@@ -6,8 +6,10 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -58,7 +60,9 @@ var labels = []string{"echo", "left", "right"}
 
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	build(t)
+	if _, err := build(); err != nil {
+		t.Fatal(err)
+	}
 	repository, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
@@ -96,24 +100,40 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// build puts the plugins' binaries beside clawhost's, where a config without plugin_dir looks for them.
-func build(t *testing.T) {
-	t.Helper()
+// plugins are the packages whose binaries the tests run.
+var plugins = []string{
+	"plugins/telegram", "plugins/webchat", "plugins/memory", "examples/echo", "examples/dice", "examples/clock", "examples/todo",
+}
+
+// build puts the plugins' binaries beside clawhost's, where a config without plugin_dir looks for them, once for all tests. It returns
+// their folder.
+var build = sync.OnceValues(func() (string, error) {
 	clawhost, err := exec.LookPath("clawhost")
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	bin := filepath.Dir(clawhost)
-	args := []string{"build", "-o", bin}
-	for _, of := range []string{"plugins/webchat", "plugins/telegram", "examples/echo", "examples/dice", "examples/clock"} {
+	return bin, buildInto(bin, plugins)
+})
+
+// buildInto builds binaries, small and plain as the shipped ones are. Those of plugins and examples get their prefix.
+func buildInto(dir string, packages []string) error {
+	args := []string{"build", "-ldflags=-s -w", "-o", dir + string(filepath.Separator)}
+	for _, of := range packages {
 		args = append(args, "github.com/clawhost/clawhost/"+of)
 	}
-	if out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput(); err != nil {
-		t.Fatalf("build the plugins: %v\n%s", err, out)
+	command := exec.Command("go", args...)
+	command.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("build: %w\n%s", err, out)
 	}
-	for _, name := range []string{"webchat", "telegram", "echo", "dice", "clock"} {
-		if err := os.Rename(filepath.Join(bin, name), filepath.Join(bin, "clawhost-"+name)); err != nil {
-			t.Fatal(err)
+	for _, of := range packages {
+		if strings.HasPrefix(of, "core/cmd/") {
+			continue
+		}
+		if err := os.Rename(filepath.Join(dir, path.Base(of)), filepath.Join(dir, "clawhost-"+path.Base(of))); err != nil {
+			return err
 		}
 	}
+	return nil
 }

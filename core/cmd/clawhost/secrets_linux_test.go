@@ -150,11 +150,8 @@ func secretBinaries(t *testing.T) (dir, address string) {
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	for name, from := range map[string]string{"clawhost": "core/cmd/clawhost", "claude-stub": "core/cmd/claude-stub", "clawhost-echo": "examples/echo"} {
-		build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, name), "github.com/clawhost/clawhost/"+from)
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("build %s: %v\n%s", name, err, out)
-		}
+	if err := buildInto(dir, []string{"core/cmd/clawhost", "core/cmd/claude-stub", "examples/echo"}); err != nil {
+		t.Fatal(err)
 	}
 	if err := os.Chmod(filepath.Join(dir, "clawhost"), 0o711); err != nil {
 		t.Fatal(err)
