@@ -104,14 +104,14 @@ func (h *unsteady) await(t *testing.T, n int) {
 // wrong, over several lives of the plugin.
 const (
 	people = 5
-	each   = 25 // messages of a person in a life
-	ahead  = 10 // messages that wait for the account when people write on: each connection gets some of them through
+	each   = 14 // messages of a person in a life
+	ahead  = 8  // messages that wait for the account when people write on: each connection gets some of them through
 )
 
 // lives is how many lives of the plugin it goes through.
 func lives() int {
 	if os.Getenv("CLAWHOST_LONG") != "" {
-		return 4
+		return 7
 	}
 	return 2
 }

@@ -1,6 +1,7 @@
 package chunk_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -228,9 +229,13 @@ func TestPiecesAreTheText(t *testing.T) {
 	})
 }
 
-// The texts are such as make a careless splitter look at the same characters again and again.
+// The texts are such as make a careless splitter look at the same characters again and again. CLAWHOST_LONG doubles them.
 func TestWorkGrowsWithTheText(t *testing.T) {
 	t.Parallel()
+	small, large := 5_000, 50_000
+	if os.Getenv("CLAWHOST_LONG") != "" {
+		small, large = 2*small, 2*large
+	}
 	pad := strings.Repeat("x", 997)
 	for name, repeat := range map[string]string{
 		"words":                 "word ",
@@ -269,7 +274,6 @@ func TestWorkGrowsWithTheText(t *testing.T) {
 			{Limit: chat.TextLimit{Max: 4096, Unit: chat.UTF16}, Paragraphs: true},
 			{Limit: runes(2000), Lines: 17},
 		} {
-			const small, large = 10_000, 100_000
 			fill := func(n int) string { return "x" + strings.Repeat(repeat, n/len(repeat)+1)[:n] }
 			_, one := chunk.Parts(fill(small), r)
 			_, ten := chunk.Parts(fill(large), r)

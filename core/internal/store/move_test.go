@@ -131,7 +131,13 @@ func TestTheSessionOfAChatThatMovedIsTold(t *testing.T) {
 func TestMovesAreBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for n := range 1001 {
+	// Most of them are there already: each move reads all of them.
+	if _, err := raw(t, b.path).Exec(`WITH RECURSIVE n(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM n WHERE n < 997)
+		INSERT INTO moved_chats (channel, chat, origin) SELECT 'telegram', 'b' || n, 'a' || n FROM n`); err != nil {
+		t.Fatal(err)
+	}
+	b.reopen(t)
+	for n := 998; n <= 1000; n++ {
 		b.move(t, fmt.Sprint(n), chat.ID(fmt.Sprint("a", n)), chat.ID(fmt.Sprint("b", n)))
 	}
 	for id, want := range map[chat.ID]chat.ID{"b0": "b0", "b1": "a1", "b1000": "a1000"} {

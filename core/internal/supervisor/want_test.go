@@ -14,7 +14,7 @@ import (
 // What the host lacks is waited out, however often, and told once; the plugin is not failed for it.
 func TestWhatTheHostLacksIsNoDeath(t *testing.T) {
 	t.Parallel()
-	const times = 8 // more than the deaths that park a plugin
+	const times = 6 // more than the deaths that park a plugin
 	r := &room{register: panicking, records: records{full: times}}
 	r.begin(t, supervisor.Options{Plugins: []supervisor.Spec{spec(t, "well")}})
 	if why := r.next(t, r.failed); !strings.Contains(why, "no space left on device") || !strings.Contains(why, "starts it by itself") {
