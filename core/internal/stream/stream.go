@@ -15,6 +15,7 @@ import (
 // Stream shows one turn. Its goroutine runs from [Start] to [Stream.End].
 type Stream struct {
 	options Options
+	nothing bool // of the turn's progress is shown
 	surface Surface
 	cancel  context.CancelFunc
 	news    chan struct{} // holds one: there is something that was not looked at
@@ -62,7 +63,7 @@ type sent struct {
 func Start(ctx context.Context, o Options, surface Surface) *Stream {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &Stream{
-		options: o, surface: surface, cancel: cancel,
+		options: o, nothing: o.Mode == Off && o.Tools == nil, surface: surface, cancel: cancel,
 		news: make(chan struct{}, 1), ended: make(chan struct{}), sending: make(chan struct{}, 1),
 		sent:   sent{said: o.Said, begun: o.Said != "", preview: o.PreviewID},
 		cutter: o.cutter(o.Said != ""), stored: o.Said,
@@ -78,7 +79,9 @@ func (s *Stream) Progress(p agent.Progress) {
 	s.mu.Lock()
 	s.latest = p
 	s.mu.Unlock()
-	s.poke()
+	if !s.nothing {
+		s.poke()
+	}
 }
 
 // Redraw says that a draft is perhaps not to be seen any more, as something was sent behind it: it is shown again. It does not
