@@ -53,6 +53,21 @@ func ToEntities(source string, limit chat.TextLimit) (string, []Entity) {
 // rendered is ToEntities without the limit on entities.
 func rendered(source string, limit chat.TextLimit) (string, []Entity) {
 	source = normalise(source)
+	if unmarked(source) {
+		return source, nil
+	}
+	return renderedMarkup(source, limit)
+}
+
+// unmarked reports whether a text is a single line that certainly has no markup, as most short messages are: parsing one costs
+// more than all else that is done with it.
+func unmarked(source string) bool {
+	const marks = "\n\t\\`*_~[]<>&#|!:@=+-"
+	return source != "" && source == strings.TrimSpace(source) && !strings.ContainsAny(source, marks) &&
+		!strings.Contains(source, "www.") && (source[0] < '0' || source[0] > '9')
+}
+
+func renderedMarkup(source string, limit chat.TextLimit) (string, []Entity) {
 	document := parse([]byte(source))
 	var w *writer
 	for _, padding := range paddings {
