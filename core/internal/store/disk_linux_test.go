@@ -41,7 +41,7 @@ func TestAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, 0); err != nil {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil { // also while the store is open, where the test has failed
 			t.Error(err)
 		}
 	})

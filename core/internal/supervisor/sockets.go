@@ -10,9 +10,9 @@ import (
 	"slices"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
+	"golang.org/x/time/rate"
 
 	"github.com/clawhost/clawhost/core/internal/process"
 )
@@ -26,14 +26,16 @@ type sockets struct {
 	plugins *pids // of all instances, which are not the agent's
 	user    int   // the host's
 
-	others allowance // for connections of other users
+	others *rate.Limiter // of connections of other users
 
 	mu   sync.Mutex
 	held map[string]int // descriptors, by network and address as they were asked for
 }
 
 // newSockets returns the sockets of a plugin; there are none yet.
-func newSockets(plugins *pids) *sockets { return &sockets{plugins: plugins, user: os.Geteuid()} }
+func newSockets(plugins *pids) *sockets {
+	return &sockets{plugins: plugins, user: os.Geteuid(), others: rate.NewLimiter(looksPerSecond, maxLooks)}
+}
 
 // Listen returns the socket of an address.
 func (s *sockets) Listen(network, address string) (int, error) {
@@ -88,7 +90,7 @@ func (s *sockets) Admit(local, remote netip.AddrPort) error {
 	if err != nil {
 		return fmt.Errorf("nobody can tell whose it is: %w", err)
 	}
-	if s.user != 0 && user != s.user && !s.others.take() {
+	if s.user != 0 && user != s.user && !s.others.Allow() {
 		return fmt.Errorf("other users of this machine, such as %d, connect too often", user)
 	}
 	below, err := process.HoldBelow(remote, local, s.plugins.all())
@@ -112,31 +114,10 @@ func (s *sockets) close() {
 }
 
 const (
-	// looksASecond is how many connections of other users are looked at in a second in the long run, and maxLooks at once.
-	looksASecond = 10
-	maxLooks     = 50
+	// looksPerSecond is how many connections of other users are looked at in a second in the long run, and maxLooks at once.
+	looksPerSecond = 10
+	maxLooks       = 50
 )
-
-// allowance is how many connections may be looked at. The zero allowance is unused.
-type allowance struct {
-	mu   sync.Mutex
-	used float64
-	at   time.Time
-}
-
-// take reports whether one more may be.
-func (a *allowance) take() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	now := time.Now()
-	a.used = max(a.used-now.Sub(a.at).Seconds()*looksASecond, 0)
-	a.at = now
-	if a.used+1 > maxLooks {
-		return false
-	}
-	a.used++
-	return true
-}
 
 // pids are those of the plugins' processes.
 type pids struct {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -79,8 +80,8 @@ func TestAFailedStartLeavesNothing(t *testing.T) {
 func entries(t *testing.T, dir string) int {
 	t.Helper()
 	list, err := os.ReadDir(dir)
-	if err != nil {
-		t.Skip(err)
+	if err != nil && runtime.GOOS == "linux" {
+		t.Fatal(err)
 	}
 	return len(list)
 }
