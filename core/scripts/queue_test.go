@@ -49,7 +49,7 @@ var caps = map[string]string{
 }
 
 // TestQueueConforms drives the real host through every mode and every way to drop.
-// Behaviour: queue-conformance.
+// Behaviour: steer, queue-followup, queue-plain, queue-collect, queue-interrupt, queue-cap, queue-cap-other.
 func TestQueueConforms(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
