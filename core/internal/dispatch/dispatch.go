@@ -15,16 +15,12 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// heartbeatEvery renews the leases of running runs. It is a quarter of the store's lease.
-const heartbeatEvery = 7500 * time.Millisecond
-
 // claimAgain is the wait behind a claim that failed, as on a full disk.
 const claimAgain = time.Second
 
 // Store is what the dispatcher needs of the store.
 type Store interface {
 	Claim(ctx context.Context, lane domain.Lane, whose domain.Whose, take func(*domain.Run)) error
-	Heartbeat(ctx context.Context, runs []int64) ([]int64, error)
 	Release(ctx context.Context, run int64, again time.Time, cause string) error
 	Hold(ctx context.Context, run int64, again time.Time, cause string) error
 }
@@ -95,17 +91,11 @@ func (d *Dispatcher) Run(ctx context.Context, handler Handler) {
 	} {
 		loops.Go(func() { d.claim(ctx, work, lane, places, handle) })
 	}
-	beats, stopBeats := context.WithCancel(work)
-	defer stopBeats()
-	var beating sync.WaitGroup
-	beating.Go(func() { d.heartbeat(beats) })
 
 	loops.Wait()
 	grace := time.AfterFunc(d.options.Grace, func() { cancel(agent.ErrShutdown) })
 	runs.Wait()
 	grace.Stop()
-	stopBeats()
-	beating.Wait()
 }
 
 // claim has the ready runs of one kind of lane handled, as there are places.
@@ -203,41 +193,6 @@ func (d *Dispatcher) giveBack(work context.Context, run *domain.Run, again time.
 			return
 		}
 	}
-}
-
-// heartbeat renews the leases of what runs and ends what has lost its lane.
-func (d *Dispatcher) heartbeat(ctx context.Context) {
-	tick := time.NewTicker(heartbeatEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		ids := d.ids()
-		if len(ids) == 0 {
-			continue
-		}
-		lost, err := d.store.Heartbeat(ctx, ids)
-		if err != nil {
-			d.log.Error("renew leases", "error", err)
-			continue
-		}
-		for _, id := range lost {
-			d.end(id, domain.ErrFenced)
-		}
-	}
-}
-
-func (d *Dispatcher) ids() []int64 {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	ids := make([]int64, 0, len(d.running))
-	for id := range d.running {
-		ids = append(ids, id)
-	}
-	return ids
 }
 
 // End ends a run that a message has taken the lane from. It does not wait for it.

@@ -26,10 +26,9 @@ type lanes struct {
 	released []int64
 	held     []int64         // of those, without an attempt
 	again    []time.Duration // until the released ones are ready
-	lost     []int64
-	next     time.Time // when something will be ready that is not yet
-	failing  int       // claims that fail
-	full     int       // releases that fail
+	next     time.Time       // when something will be ready that is not yet
+	failing  int             // claims that fail
+	full     int             // releases that fail
 	ready    map[domain.Lane]chan struct{}
 }
 
@@ -82,12 +81,6 @@ func (l *lanes) claim(lane domain.Lane, whose domain.Whose, take func(*domain.Ru
 		}
 	}
 	return false, nil
-}
-
-func (l *lanes) Heartbeat(context.Context, []int64) ([]int64, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.lost, nil
 }
 
 func (l *lanes) Release(_ context.Context, id int64, again time.Time, _ string) error {
@@ -382,27 +375,6 @@ func TestGoingDown(t *testing.T) {
 	})
 }
 
-func TestALostLaneEndsItsRun(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		l := newLanes(run(1, "a", domain.TurnLane))
-		l.lost = []int64{1}
-		ended := make(chan error, 1)
-		_, stop := begin(t, l, options(), func(ctx context.Context, _ *domain.Run, _ <-chan struct{}) error {
-			<-ctx.Done()
-			ended <- context.Cause(ctx)
-			return context.Cause(ctx)
-		})
-		if err := <-ended; !errors.Is(err, domain.ErrFenced) {
-			t.Errorf("ended by %v", err)
-		}
-		stop()
-		if len(l.released) != 0 {
-			t.Error("a run that lost its lane was given back")
-		}
-	})
-}
-
 func TestClaimsGoOnAfterFailuresAndInDueTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -504,7 +476,8 @@ func TestEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		causes := make(chan error, 1)
-		d, stop := begin(t, newLanes(run(1, "a", domain.TurnLane)), options(), func(ctx context.Context, _ *domain.Run, _ <-chan struct{}) error {
+		l := newLanes(run(1, "a", domain.TurnLane))
+		d, stop := begin(t, l, options(), func(ctx context.Context, _ *domain.Run, _ <-chan struct{}) error {
 			<-ctx.Done()
 			causes <- context.Cause(ctx)
 			return context.Cause(ctx)
@@ -516,6 +489,9 @@ func TestEnd(t *testing.T) {
 			t.Errorf("cause %v, want that the lane is lost", cause)
 		}
 		stop()
+		if len(l.released) != 0 {
+			t.Error("a run that lost its lane was given back")
+		}
 	})
 }
 

@@ -178,23 +178,6 @@ func fence(q querier, runID int64) (held, error) {
 	return h, err
 }
 
-// Heartbeat tells which of the runs have lost their lanes. A database that one host holds alone has no leases that would
-// need to be renewed.
-func (s *Store) Heartbeat(ctx context.Context, runs []int64) (lost []int64, err error) {
-	v := s.view(ctx)
-	for _, id := range runs {
-		_, err := fence(v, id)
-		if errors.Is(err, domain.ErrFenced) {
-			lost = append(lost, id)
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("heartbeat: %w", err)
-		}
-	}
-	return lost, nil
-}
-
 // Consumed notes that claude has taken a run's message in, and so that the claude session is started. The error is
 // [domain.ErrFenced] for a run that has lost its lane.
 func (s *Store) Consumed(ctx context.Context, runID int64) error {

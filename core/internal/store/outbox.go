@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -123,16 +122,4 @@ func (s *Store) Uncertain(ctx context.Context) (count int64, err error) {
 		return 0, fmt.Errorf("uncertain: %w", err)
 	}
 	return count, nil
-}
-
-// SentBy returns the run that a message of ours answers for, 0 for a message that was no run's, or [domain.ErrNotFound].
-func (s *Store) SentBy(ctx context.Context, channel string, in chat.ID, id chat.MessageID) (runID int64, err error) {
-	err = s.view(ctx).row(`SELECT run_id FROM sent WHERE channel = ?1 AND chat = ?2 AND message_id = ?3`, []any{channel, in, id}, &runID)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = domain.ErrNotFound
-	}
-	if err != nil {
-		return 0, fmt.Errorf("sent by: %w", err)
-	}
-	return runID, nil
 }
