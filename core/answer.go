@@ -3,12 +3,11 @@ package core
 import (
 	"crypto/sha256"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/conversation"
-	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/notice"
 	"github.com/clawhost/clawhost/core/internal/reply"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -26,20 +25,12 @@ func (h *Host) trouble(run *conversation.Turn, f *agent.Failure) string {
 	default:
 		return said
 	}
-	why := fmt.Sprintf("%s:\n\n```\n%s\n```", what, quoted(f.Detail))
+	why := fmt.Sprintf("%s:\n\n```\n%s\n```", what, notice.Quote(f.Detail))
 	if run.Caller.Kind == chat.Direct && run.Owned {
 		return why + "\n\n" + then
 	}
 	// Once a day for each cause.
 	key := sha256.Sum256([]byte(cause + time.Now().Format(time.DateOnly)))
-	owners{h}.Tell(fmt.Sprintf("refused:%x", key[:8]), why)
+	h.owners.Tell(fmt.Sprintf("refused:%x", key[:8]), why)
 	return said
-}
-
-// welcome is what somebody who was let in is told.
-func welcome(p domain.Pairing) domain.OutboxItem {
-	return domain.OutboxItem{
-		To:   chat.Address{Channel: p.Channel, Chat: p.Chat},
-		Text: fmt.Sprintf("Welcome, %s. You may write to me now; /help lists what else you can do.", strings.TrimSpace(p.Name)),
-	}
 }

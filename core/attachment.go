@@ -3,10 +3,7 @@ package core
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"path/filepath"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -52,37 +49,9 @@ func newAttachments(c *config.Config, s *store.Store, network media.Network, med
 	}
 }
 
-// forget removes files of long ago.
-func (a attachments) forget(ctx context.Context) error {
+// Forget removes files of long ago.
+func (a attachments) Forget(ctx context.Context) error {
 	return errors.Join(a.files.Discard(), a.inbound.Discard(), a.outgoing.Discard(ctx))
-}
-
-// networkOf fetches files from the networks of a host's channels.
-type networkOf struct{ host *Host }
-
-// FetchFile implements media.Network.
-func (n networkOf) FetchFile(ctx context.Context, channel string, token chat.FileToken, most int64) (io.ReadCloser, error) {
-	switch live, running := n.host.supervisor.Get(channel); {
-	case running:
-		return live.FetchFile(ctx, token, most)
-	case n.host.supervisor.Starts(channel):
-		return nil, media.ErrAway
-	default:
-		return nil, &chat.FileError{Problem: "could not be fetched, because its channel is not running"}
-	}
-}
-
-// crowding tells the operator and the owners that files were removed because a folder was full.
-func (h *Host) crowding(ctx context.Context) {
-	for {
-		select {
-		case c := <-h.media.crowded:
-			h.log.Warn("a folder of files is full; the oldest were removed", "folder", c.Folder, "files", c.Files, "bytes", c.Bytes, "most", c.Most)
-			owners{h}.Tell(fmt.Sprintf("crowded:%s:%d", c.Folder, time.Now().Unix()), c.String())
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 func (h *Host) mediaDir() string { return filepath.Join(h.config.StateDir, "media") }

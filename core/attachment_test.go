@@ -2,16 +2,13 @@ package core
 
 import (
 	"bytes"
-	"errors"
 	"path/filepath"
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/config"
-	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/store"
-	"github.com/clawhost/clawhost/core/internal/supervisor"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -26,7 +23,7 @@ func TestAttachment(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	h.media = newAttachments(h.config, s, networkOf{h}, h.mediaDir(), t.TempDir(), nil, h.log)
+	h.media = newAttachments(h.config, s, nil, h.mediaDir(), t.TempDir(), nil, h.log)
 	kept, err := h.media.files.Put(t.Context(), "telegram", chat.Media{Kind: chat.Image}, bytes.NewReader([]byte("%PDF-1.7\n")))
 	if err != nil {
 		t.Fatal(err)
@@ -50,21 +47,7 @@ func TestAttachment(t *testing.T) {
 	if a := h.attachment("discord", kept); a.Path != "" {
 		t.Errorf("another channel's is at %q", a.Path)
 	}
-	if err := h.media.forget(t.Context()); err != nil {
+	if err := h.media.Forget(t.Context()); err != nil {
 		t.Error(err)
-	}
-}
-
-// The files of a channel that is being started are waited for. Those of one that there is not, or no longer, can never be had.
-// Behaviour: file-retry.
-func TestFilesOfAChannelThatDoesNotRun(t *testing.T) {
-	t.Parallel()
-	h := &Host{supervisor: supervisor.New(supervisor.Options{Plugins: []supervisor.Spec{{Name: "telegram"}}}, hclog.NewNullLogger())}
-	if _, err := (networkOf{h}).FetchFile(t.Context(), "telegram", "token", 1); !errors.Is(err, media.ErrAway) {
-		t.Errorf("a channel that is being started: %v", err)
-	}
-	_, err := networkOf{h}.FetchFile(t.Context(), "discord", "token", 1)
-	if failed, ok := errors.AsType[*chat.FileError](err); !ok || failed.Problem != "could not be fetched, because its channel is not running" {
-		t.Errorf("a channel that is disabled: %v", err)
 	}
 }

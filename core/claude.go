@@ -9,14 +9,10 @@ import (
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
-	"github.com/clawhost/clawhost/core/internal/claude/client"
-	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/crashpoint"
-	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // claudeConfig is how claude is run.
@@ -29,7 +25,7 @@ func (h *Host) claudeConfig() claude.Config {
 			Workspace: h.config.Agent.Workspace, RunDir: filepath.Join(h.runDir(), "claude"),
 			DenyPaths: []string{h.config.StateDir, h.config.Path}, Children: h.options.Children,
 		},
-		OneShot: c.Mode == "oneshot", MaxProcesses: c.MaxProcesses, Owners: owners{h}, MaxMemory: c.MaxMemory, RecycleAt: c.RecycleAt, ParkAfter: c.ParkAfter, Timeout: c.Timeout,
+		OneShot: c.Mode == "oneshot", MaxProcesses: c.MaxProcesses, Owners: h.owners, MaxMemory: c.MaxMemory, RecycleAt: c.RecycleAt, ParkAfter: c.ParkAfter, Timeout: c.Timeout,
 	}
 	if h.keys != nil {
 		settings.Credentials = h.keys
@@ -63,18 +59,6 @@ func (h *Host) run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	}
 	crashpoint.Pass("result") // Claude has answered, the answer is not durable yet
 	return result, err
-}
-
-// aside has claude answer a question beside the session's turn. What of the answer is meant for the host is left out.
-func (h *Host) aside(ctx context.Context, s domain.Session, question string) (string, error) {
-	written, err := h.claude.Aside(ctx, s.ClaudeSession, question)
-	if errors.Is(err, client.ErrNotRunning) {
-		return "", command.ErrNothingRuns
-	}
-	if errors.Is(err, client.ErrNoAside) {
-		return "This version of Claude Code takes no question beside what is running.", nil
-	}
-	return answer.Parse(written, true).Text, err
 }
 
 // profile is how claude is run for a turn.

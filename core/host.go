@@ -23,13 +23,15 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/credential"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
-	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/heartbeat"
 	"github.com/clawhost/clawhost/core/internal/hook"
 	"github.com/clawhost/clawhost/core/internal/hostapi"
+	"github.com/clawhost/clawhost/core/internal/housekeeping"
 	"github.com/clawhost/clawhost/core/internal/inbox"
+	"github.com/clawhost/clawhost/core/internal/notice"
 	"github.com/clawhost/clawhost/core/internal/outbox"
 	"github.com/clawhost/clawhost/core/internal/permission"
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/reaction"
 	"github.com/clawhost/clawhost/core/internal/store"
@@ -48,8 +50,6 @@ const (
 	pluginGrace   = 5 * time.Second
 	// commands is how many commands of the host, and how many of plugins, run at the same time.
 	commands = 16
-	// upkeepEvery is how often the store forgets what is old.
-	upkeepEvery = time.Hour
 )
 
 // ErrRestart is returned by Run when somebody asked for a restart: the host has gone down in order and is to be run anew.
@@ -78,7 +78,7 @@ type Host struct {
 	log     hclog.Logger
 	started time.Time
 	closing chan struct{} // closed when nothing more is to be taken in
-	restart chan struct{} // fires once when the host is to be restarted
+	restart *restart
 
 	complained atomic.Value // a string: the files that are not shown to the agent
 
@@ -89,6 +89,7 @@ type Host struct {
 	prompter      *agent.Prompter
 	commands      *command.Registry
 	questions     *permission.Approvals
+	intake        *inbox.Intake
 	inbox         *inbox.Inbox
 	tools         *tools.Server
 	chats         *view.Chats
@@ -98,6 +99,8 @@ type Host struct {
 	followers     *hook.Followers
 	heartbeat     *heartbeat.Heartbeat // nil: there is none
 	supervisor    *supervisor.Supervisor
+	plugins       *plugins.Set
+	owners        *notice.Owners
 	conversations *conversation.Resolver
 	dispatcher    *dispatch.Dispatcher
 	handler       *turn.Handler
@@ -108,7 +111,7 @@ type Host struct {
 
 // New opens the host's state and wires the host. Close gives the state back where Run is not called.
 func New(ctx context.Context, options Options) (_ *Host, err error) {
-	h := &Host{config: options.Config, options: options, log: options.Log, started: time.Now(), closing: make(chan struct{}), restart: make(chan struct{}, 1)}
+	h := &Host{config: options.Config, options: options, log: options.Log, started: time.Now(), closing: make(chan struct{}), restart: &restart{options.Recheck, make(chan struct{}, 1)}}
 	if err := h.folders(); err != nil {
 		return nil, err
 	}
@@ -134,15 +137,22 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 		Turns: h.config.Claude.MaxProcesses, Commands: commands, Owners: len(h.config.Access.Owners) > 0, Grace: turnGrace,
 	}, h.log.Named("dispatch"))
 	h.supervisor = supervisor.New(supervisor.Options{
-		Plugins: h.specs(), HostVersion: h.options.Version, StateDir: h.config.StateDir, SocketDir: socketDir(h.runDir()),
+		Plugins: plugins.Specs(h.config.Plugins), HostVersion: h.options.Version, StateDir: h.config.StateDir, SocketDir: plugins.SocketDir(h.runDir()),
 		Processes: h.store, Children: h.options.Children, Grace: pluginGrace,
 	}, h.log)
+	h.plugins = plugins.New(h.config.Plugins, h.supervisor)
 	h.conversations = conversation.NewResolver(h.config, h.supervisor, h.store)
 	h.chats = view.NewChats(h.supervisor, h.store)
-	if h.questions, err = h.newQuestions(ctx); err != nil {
+	h.owners = notice.NewOwners(h.config.Access.Owners, h.store, h.conversations, h.plugins, h.log.Named("owners"))
+	h.claude, err = claude.New(h.claudeConfig(), h.log.Named("claude"), h.store)
+	if err != nil {
 		return nil, err
 	}
-	h.claude, err = claude.New(h.claudeConfig(), h.log.Named("claude"), h.store)
+	h.intake = inbox.NewIntake(h.store, h.dispatcher, h.claude, h.conversations, time.Now, h.log.Named("inbox"))
+	h.questions, err = permission.New(ctx, permission.Options{
+		Store: h.store, Turns: h.dispatcher, Patience: h.config.Claude.AskTimeout,
+		Conversations: h.conversations, Owners: h.owners, Chats: h.chats, Intake: h.intake,
+	}, h.log.Named("permission"))
 	if err != nil {
 		return nil, err
 	}
@@ -183,50 +193,42 @@ func (h *Host) runDir() string { return filepath.Join(h.config.StateDir, "run") 
 // wire builds the rooms. Commands, plugins and turns know of one another in a circle: a command stops a turn, a turn runs
 // a command, a plugin answers one. What closes the circle asks the host at each use.
 func (h *Host) wire() {
-	h.media = newAttachments(h.config, h.store, networkOf{h}, h.mediaDir(), h.runDir(), h.options.Children, h.log.Named("media"))
+	h.media = newAttachments(h.config, h.store, h.plugins, h.mediaDir(), h.runDir(), h.options.Children, h.log.Named("media"))
 	h.prompter = h.newPrompter()
 	h.commands = h.registry()
 	h.tools = h.newTools()
-	h.observers = hook.NewObservers(h.observing, h.log.Named("hook"))
-	h.inbox = inbox.New(inbox.Options{
-		Store: h.store, Commands: h.commands, Turns: h.dispatcher, Claude: h.claude, Settings: h.config.For, Policy: h.config.Send.Policy,
-		Reading: h.reading, Receipt: h.receipt, Received: h.received, Behind: h.behind, Zone: h.config.Agent.Timezone, Now: time.Now,
-	}, h.log.Named("inbox"))
+	h.observers = hook.NewObservers(h.plugins, h.log.Named("hook"))
+	h.reactor = reaction.New(h.store, h.plugins, plugins.Names(h.config.Plugins), h.log.Named("reaction"))
+	h.inbox = inbox.New(h.intake, inbox.Options{
+		Commands: h.commands, Questions: h.questions, Observers: h.observers, Reactions: h.reactor, Chats: h.chats, Owners: h.owners, Zone: h.config.Agent.Timezone,
+	})
 	h.api = hostapi.New(hostapi.Options{
-		Inbox: submitting{h.inbox, h}, Store: h.store, Notices: h.conversations, Grants: h.grants,
+		Inbox: h.inbox, Store: h.store, Notices: h.conversations, Grants: h.plugins,
 		Files: h.media.files, Closing: h.closing,
 	}, h.log.Named("hostapi"))
-	h.reactor = reaction.New(h.store, networks{h.supervisor}, h.pluginNames(), h.log.Named("reaction"))
-	h.followers = hook.NewFollowers(h.store, h.following, h.supervisor.Changed, h.log.Named("hook"))
-	hooks := hook.New(h.hooks, h.log.Named("hook"))
+	h.followers = hook.NewFollowers(h.store, h.plugins, h.log.Named("hook"))
+	hooks := hook.New(h.plugins, h.log.Named("hook"))
 	h.views = view.New(view.Options{
-		Store: h.store, Networks: h.supervisor, Chats: h.chats, Conversations: h.conversations, Channels: h.pluginNames(),
+		Store: h.store, Networks: h.supervisor, Chats: h.chats, Conversations: h.conversations, Channels: plugins.Names(h.config.Plugins),
 		Sessions: h.inbox, Tools: h.tools, Files: h.media.outgoing, Speaker: h.media.speaker,
 	}, h.log.Named("view"))
 	h.handler = turn.New(turn.Options{
-		Store: h.store, Conversations: h.conversations, Command: h.command, Context: addedBy(hooks), Profile: h.profile, Run: h.run, Ask: h.questions.Ask, Offer: h.questions.Offer, Over: h.over, Prompt: h.prompt, Steered: h.steered,
-		Retries: h.config.Claude.Retries, Trouble: h.trouble, Next: h.next, Views: h.views, Retire: h.claude.Retire,
-		Owners: owners{h}, Zone: h.config.Agent.Timezone,
+		Store: h.store, Conversations: h.conversations, Command: h.commands.Answer, Context: addedBy(hooks), Profile: h.profile, Run: h.run, Ask: h.questions.Ask, Offer: h.questions.Offer, Over: h.over, Prompt: h.prompt, Steered: h.steered,
+		Retries: h.config.Claude.Retries, Trouble: h.trouble, Next: housekeeping.NewFlush(h.config.MemoryFlush).Next, Views: h.views, Retire: h.claude.Retire,
+		Owners: h.owners, Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))
-	h.heartbeat = h.heartbeats(h.inbox)
+	h.heartbeat = h.newHeartbeat()
 	h.outbox = outbox.New(h.store, outbox.Options{
-		Channels: h.pluginNames(), Await: h.await,
+		Channels: plugins.Names(h.config.Plugins), Networks: h.plugins,
 		Attempts: h.config.Outbox.Attempts, MaxAge: h.config.Outbox.MaxAge, Grace: deliveryGrace, Edits: h.conversations,
-		Settled: h.chats.Delivered, Buried: h.questions.Undelivered,
+		Chats: h.chats, Questions: h.questions,
 	}, h.log.Named("outbox"))
 	h.admin = admin.New(admin.Options{
-		Socket: h.config.Socket(), Store: h.store, Status: h.status, RestartPlugin: h.supervisor.Restart,
-		Login: h.login, Welcome: welcome, Refuse: refused,
+		Socket: h.config.Socket(), Store: h.store, Plugins: h.plugins, Peers: admin.Descendants{}, Host: admin.Report{
+			Version: h.options.Version, Started: h.started, Demo: h.options.Demo != "",
+			Config: h.config, Turns: h.dispatcher, Claude: h.claude, Plugins: h.supervisor, Questions: h.questions,
+		},
 	}, h.log.Named("admin"))
-}
-
-// refused reports whether a process may not use the control socket: whatever the host or a previous one has started.
-func refused(pid int) bool {
-	if pid == 0 { // this system does not tell
-		return false
-	}
-	below, err := process.Below(pid, os.Getpid())
-	return err != nil || below || cli.IsTool(pid)
 }
 
 // Run works until ctx ends, then goes down in order: nothing more is taken in, turns finish, answers are delivered, plugins
@@ -254,9 +256,16 @@ func (h *Host) Run(ctx context.Context) (err error) {
 		}
 	})
 	defer h.end("the control socket", control.stop)
-	plugins := start(work, func(ctx context.Context) { h.supervisor.Run(ctx, h.forPlugins()) })
-	defer h.end("plugins", plugins.stop)
-	for _, room := range []func(context.Context){h.upkeep, h.observers.Run, h.followers.Run, h.menus, h.reactor.Run, h.crowding, h.tellHeld} {
+	processes := start(work, func(ctx context.Context) {
+		h.supervisor.Run(ctx, forPlugins{h.api, plugins.NewClaims(h.plugins, h.commands), h.owners, h.options.Out})
+	})
+	defer h.end("plugins", processes.stop)
+	for _, room := range []func(context.Context){
+		housekeeping.NewUpkeep(h.store, h.questions, h.media, h.log).Run, h.observers.Run, h.followers.Run, h.reactor.Run,
+		plugins.NewMenu(h.plugins, h.commands, h.log).Run,
+		func(ctx context.Context) { h.owners.Crowding(ctx, h.media.crowded) },
+		notice.NewHeld(h.store, h.dispatcher, h.conversations, h.log).Run,
+	} {
 		defer h.end("what plugins are told", start(work, room).stop)
 	}
 	h.settle(ctx)
@@ -275,7 +284,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	case <-ctx.Done():
 		h.log.Info("going down")
 		return nil
-	case <-h.restart:
+	case <-h.restart.wanted:
 		h.log.Info("going down to be restarted")
 		return ErrRestart
 	case err := <-failed:
@@ -320,7 +329,8 @@ func (h *Host) recover(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look for processes of an earlier life: %w", err)
 	}
-	h.reap(ctx, left)
+	agents := supervisor.Reap(ctx, left, h.store, h.log)
+	cli.Reap(ctx, agents, h.store, h.log.Named("claude"))
 	runs, deliveries, err := h.store.Reclaim(ctx)
 	if err != nil {
 		return fmt.Errorf("take up what was left undone: %w", err)
@@ -332,37 +342,6 @@ func (h *Host) recover(ctx context.Context) error {
 		return fmt.Errorf("end the questions of an earlier life: %w", err)
 	}
 	return nil
-}
-
-// reap ends processes of an earlier life, so that no two of a session or a plugin work at once.
-func (h *Host) reap(ctx context.Context, left []domain.Process) {
-	var agents []domain.Process
-	boot := process.BootID()
-	for _, p := range left {
-		if p.BootID == boot && p.Host.PID != os.Getpid() && p.Host.PID != 0 && process.Alive(p.Host.PID, p.Host.StartTime) {
-			// The state folder was copied: its process is that host's.
-			h.log.Warn("another host lives that has this process; it is left alone", "kind", p.Kind, "pid", p.PID, "host", p.Host.PID)
-			if err := h.store.DeleteProcess(ctx, p.PID, p.StartTime); err != nil {
-				h.log.Warn("forget a process", "pid", p.PID, "error", err)
-			}
-			continue
-		}
-		if p.Kind == "claude" {
-			agents = append(agents, p)
-			continue
-		}
-		if p.BootID == boot && process.Alive(p.PID, p.StartTime) {
-			h.log.Warn("ending a plugin of an earlier life", "plugin", p.Name, "pid", p.PID)
-			if err := process.End(ctx, p.PID, p.StartTime); err != nil {
-				h.log.Error("end a plugin of an earlier life", "plugin", p.Name, "pid", p.PID, "error", err)
-				continue
-			}
-		}
-		if err := h.store.DeleteProcess(ctx, p.PID, p.StartTime); err != nil {
-			h.log.Warn("forget a process", "pid", p.PID, "error", err)
-		}
-	}
-	cli.Reap(ctx, agents, h.store, h.log.Named("claude"))
 }
 
 // settle waits for the plugins, so that a turn that was left undone finds its hooks.
@@ -382,22 +361,28 @@ func (h *Host) ready() {
 	}
 }
 
-// upkeep has the host forget what is old.
-func (h *Host) upkeep(ctx context.Context) {
-	tick := time.NewTicker(upkeepEvery)
-	defer tick.Stop()
-	for {
-		if err := h.store.Purge(ctx); err != nil && ctx.Err() == nil {
-			h.log.Error("forget what is old", "error", err)
-		}
-		h.questions.Expire(ctx)
-		if err := h.media.forget(ctx); err != nil && ctx.Err() == nil {
-			h.log.Error("forget old files", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+// newHeartbeat returns the host's heartbeat, or nil where it has none.
+func (h *Host) newHeartbeat() *heartbeat.Heartbeat {
+	c := h.config.Heartbeat
+	if c.Every == 0 {
+		return nil
 	}
+	log := h.log.Named("heartbeat")
+	watch, err := heartbeat.NewWatch(h.config, h.store, h.dispatcher, h.inbox)
+	if err != nil {
+		log.Error("there will be no heartbeat", "error", err)
+		return nil
+	}
+	return heartbeat.New(heartbeat.Options{Every: c.Every, From: int(max(c.From, 0)), To: int(max(c.To, 0)), Zone: h.config.Agent.Timezone}, watch, log)
 }
+
+// forPlugins is what the plugins meet of a host.
+type forPlugins struct {
+	*hostapi.API
+	*plugins.Claims
+	*notice.Owners
+	out io.Writer
+}
+
+// Opened tells the operator where a channel is opened, which may hold a secret and is not logged.
+func (p forPlugins) Opened(name, url string) { fmt.Fprintf(p.out, "Open %s: %s\n", name, url) }

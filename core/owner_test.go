@@ -11,6 +11,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/housekeeping"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -73,7 +74,7 @@ func TestWhatOnlyOwnersOpen(t *testing.T) {
 			if owns := run.Caller.Authority == chat.Owner; owns != test.powers {
 				t.Errorf("an owner's authority: %v", owns)
 			}
-			if flush := h.next(run, full); (flush != nil) != test.opens {
+			if flush := housekeeping.NewFlush(h.config.MemoryFlush).Next(run, full); (flush != nil) != test.opens {
 				t.Errorf("what comes next is %+v", flush)
 			}
 		})

@@ -158,10 +158,5 @@ func (h *Host) channelSummary(run *conversation.Turn) string {
 	if err != nil || name != (session.Name{}) || run.Session.ClaudeStarted {
 		return ""
 	}
-	return "Channels: " + strings.Join(h.channelLines(), ", ") + "."
-}
-
-// waiting counts the messages that wait for a session's turn.
-func (h *Host) waiting(ctx context.Context, session string) (int, error) {
-	return h.store.Waiting(ctx, session, domain.TurnLane)
+	return "Channels: " + strings.Join(h.plugins.Channels(), ", ") + "."
 }

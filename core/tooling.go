@@ -8,14 +8,13 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/session"
 	"github.com/clawhost/clawhost/core/internal/tools"
-	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // newTools offers the agent the tools of the host and of the plugins.
 func (h *Host) newTools() *tools.Server {
 	return tools.New(tools.Options{
-		Version: h.options.Version, Plugins: h.toolPlugins, Store: h.store,
+		Version: h.options.Version, Plugins: h.plugins.Tools, Store: h.store,
 		Owners: func(channel string) []string { return h.config.For(channel).Access.Owners },
 		Group:  h.ownersWrite, Links: session.Links(h.config.Session.IdentityLinks), Zone: h.config.Agent.Timezone,
 		Image: h.toolPicture, Observe: h.toolUsed, Timeout: h.config.Claude.ToolTimeout,
@@ -48,23 +47,6 @@ func (h *Host) toolUsed(ctx context.Context, use tools.Use) {
 	if err != nil {
 		h.log.Warn("the details of a tool's use are lost", "session", use.Session, "plugin", use.Plugin, "tool", use.Tool, "error", err)
 	}
-}
-
-// toolPlugins are the enabled plugins, and how to reach those that run and have tools.
-func (h *Host) toolPlugins() []tools.Plugin {
-	var list []tools.Plugin
-	for _, name := range h.pluginNames() {
-		p := tools.Plugin{Name: name}
-		live, running := h.supervisor.Get(name)
-		if running && !live.Has(pluginv1.Capability_CAPABILITY_TOOLS) {
-			continue
-		}
-		if running {
-			p.Live = live.Plugin
-		}
-		list = append(list, p)
-	}
-	return list
 }
 
 // ownersWrite tells whether owners may write in a group.

@@ -122,7 +122,7 @@ func (r *rig) plugin(ctx context.Context, name string) (_ *plugin, err error) {
 	api := hostapi.New(hostapi.Options{Inbox: p, Store: s, Closing: make(chan struct{})}, hclog.NewNullLogger())
 	c := cfg.Plugins[0]
 	supervised := supervisor.New(supervisor.Options{
-		Plugins:     []supervisor.Spec{{Name: c.Label, Path: c.Source, Decode: c.Decode}},
+		Plugins:     []supervisor.Spec{{Name: c.Label, Path: c.Source, Block: c}},
 		HostVersion: "bench", StateDir: r.path("state"), SocketDir: r.dir, Processes: s, Grace: patience,
 	}, hclog.NewNullLogger())
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))

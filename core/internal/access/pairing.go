@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -52,6 +53,14 @@ func Prompt(channel string, user chat.UserID, code string) string {
 		"Your user id: %s\n\nYour pairing code, good for one hour:\n\n```\n%s\n```\n\n"+
 		"To let you in, my owner runs this where clawhost runs:\n\n```\nclawhost pairing approve %s %s\n```",
 		inline(string(user)), code, channel, code)
+}
+
+// Welcome is what somebody who was let in is told.
+func Welcome(p domain.Pairing) domain.OutboxItem {
+	return domain.OutboxItem{
+		To:   chat.Address{Channel: p.Channel, Chat: p.Chat},
+		Text: fmt.Sprintf("Welcome, %s. You may write to me now; /help lists what else you can do.", strings.TrimSpace(p.Name)),
+	}
 }
 
 // inline returns s as inline code, on one line and of bounded length: an id comes from a network.

@@ -54,23 +54,36 @@ func setup(t *testing.T) *bundle {
 	return &bundle{Client: admin.NewClient(filepath.Join(dir, "clawhost.sock")), ctx: t.Context(), store: s, dir: dir}
 }
 
+// host is that of a bundle.
+type host struct{ bundle *bundle }
+
+func (h host) Status() admin.Status { return h.bundle.status }
+
+// plugins are those of a bundle.
+type plugins struct{ bundle *bundle }
+
+func (p plugins) Restart(name string) error {
+	if name != "echo" {
+		return fmt.Errorf("no plugin %q is enabled", name)
+	}
+	p.bundle.restarted = append(p.bundle.restarted, name)
+	return nil
+}
+
+func (p plugins) Login(ctx context.Context, plugin string, answers map[string]string, show func(chat.LoginStep)) (chat.UserID, error) {
+	return p.bundle.login(ctx, plugin, answers, show)
+}
+
+// peers are refused as a bundle says.
+type peers struct{ bundle *bundle }
+
+func (p peers) Refused(pid int) bool { return p.bundle.refuse != nil && p.bundle.refuse(pid) }
+
 // run starts the server and waits until it listens.
 func (b *bundle) run(t *testing.T) {
 	t.Helper()
 	server := admin.New(admin.Options{
-		Socket: b.socket(), Store: b.store, Status: func() admin.Status { return b.status },
-		RestartPlugin: func(name string) error {
-			if name != "echo" {
-				return fmt.Errorf("no plugin %q is enabled", name)
-			}
-			b.restarted = append(b.restarted, name)
-			return nil
-		},
-		Login: b.login,
-		Welcome: func(p domain.Pairing) domain.OutboxItem {
-			return domain.OutboxItem{To: chat.Address{Channel: p.Channel, Chat: p.Chat}, Text: "welcome " + p.Name}
-		},
-		Refuse: func(pid int) bool { return b.refuse != nil && b.refuse(pid) },
+		Socket: b.socket(), Store: b.store, Host: host{b}, Plugins: plugins{b}, Peers: peers{b},
 	}, hclog.NewNullLogger())
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -386,7 +399,7 @@ func TestPairings(t *testing.T) {
 		}
 	}
 	welcome, err := b.store.ClaimDeliveries(b.ctx, "echo", 10)
-	if err != nil || len(welcome) != 1 || welcome[0].Item.Text != "welcome bob" {
+	if err != nil || len(welcome) != 1 || !strings.HasPrefix(welcome[0].Item.Text, "Welcome, bob.") {
 		t.Errorf("%+v, %v", welcome, err)
 	}
 }

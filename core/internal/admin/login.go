@@ -27,7 +27,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// What cannot be written has nobody to read it; the request's context tells the login so.
-	account, err := s.options.Login(r.Context(), request.Plugin, request.Answers, func(step chat.LoginStep) {
+	account, err := s.options.Plugins.Login(r.Context(), request.Plugin, request.Answers, func(step chat.LoginStep) {
 		_ = lines.Encode(LoginEvent{Step: &LoginStep{
 			ID: step.ID, Instructions: step.Instructions, QR: step.QR, Code: step.Code, Input: step.Input,
 		}})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/access"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -39,22 +40,33 @@ type Store interface {
 	RejectPairing(ctx context.Context, channel, code string) (domain.Pairing, error)
 }
 
+// Host reports how the host is, as far as the store does not know it.
+type Host interface {
+	Status() Status
+}
+
+// Plugins are the plugins of the host. Their errors are ones that a person can read.
+type Plugins interface {
+	Restart(name string) error
+	// Login has a person log in to a channel's account and shows each step. An empty account without an error means that the last
+	// step asks for an answer.
+	Login(ctx context.Context, plugin string, answers map[string]string, show func(chat.LoginStep)) (chat.UserID, error)
+}
+
+// Peers knows the processes that use the socket.
+type Peers interface {
+	// Refused reports whether a process must not: the agent's tools must not approve pairings. Where the system does not tell who is
+	// at the other end, the pid is zero.
+	Refused(pid int) bool
+}
+
 // Options are a server's settings.
 type Options struct {
-	Socket string // the control socket's path
-	Store  Store
-	// Status fills in what the store does not know.
-	Status func() Status
-	// RestartPlugin returns an error that a person can read.
-	RestartPlugin func(name string) error
-	// Login has a person log in to a channel's account and shows each step. Its error is one that a person can read; an
-	// empty account without an error means that the last step asks for an answer.
-	Login func(ctx context.Context, plugin string, answers map[string]string, show func(chat.LoginStep)) (chat.UserID, error)
-	// Welcome is what somebody who was let in is told.
-	Welcome func(domain.Pairing) domain.OutboxItem
-	// Refuse reports whether a process must not use the socket: the agent's tools must not approve pairings. Where the
-	// system does not tell who is at the other end, the pid is zero.
-	Refuse func(pid int) bool
+	Socket  string // the control socket's path
+	Store   Store
+	Host    Host
+	Plugins Plugins
+	Peers   Peers
 }
 
 // Server answers the clawhost command.
@@ -91,7 +103,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
-	if err := server.Serve(&guarded{Listener: l, refuse: s.options.Refuse, log: s.log}); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.Serve(&guarded{Listener: l, peers: s.options.Peers, log: s.log}); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve the control socket: %w", err)
 	}
 	return nil
@@ -100,8 +112,8 @@ func (s *Server) Run(ctx context.Context) error {
 // guarded refuses peers before a byte of theirs is read.
 type guarded struct {
 	net.Listener
-	refuse func(pid int) bool
-	log    hclog.Logger
+	peers Peers
+	log   hclog.Logger
 }
 
 // Accept returns the next connection of a peer that may use the socket.
@@ -129,7 +141,7 @@ func (g *guarded) admit(conn net.Conn) error {
 	}
 	defer p.close()
 	switch {
-	case g.refuse(p.pid):
+	case g.peers.Refused(p.pid):
 		return fmt.Errorf("process %d may not use it", p.pid)
 	case p.gone():
 		return fmt.Errorf("process %d is gone", p.pid)
@@ -140,9 +152,9 @@ func (g *guarded) admit(conn net.Conn) error {
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/status", answer(s.status))
-	mux.HandleFunc("GET /v1/plugins", answer(func(*http.Request) (any, error) { return list(s.options.Status().Plugins, nil) }))
+	mux.HandleFunc("GET /v1/plugins", answer(func(*http.Request) (any, error) { return list(s.options.Host.Status().Plugins, nil) }))
 	mux.HandleFunc("POST /v1/plugins/restart", answer(func(r *http.Request) (any, error) {
-		return struct{}{}, s.options.RestartPlugin(r.FormValue("name"))
+		return struct{}{}, s.options.Plugins.Restart(r.FormValue("name"))
 	}))
 	mux.HandleFunc("POST /v1/plugins/login", s.login)
 	mux.HandleFunc("GET /v1/queue", answer(s.queue))
@@ -165,7 +177,7 @@ func (s *Server) routes() http.Handler {
 	}))
 	mux.HandleFunc("POST /v1/pairings/approve", answer(func(r *http.Request) (any, error) {
 		channel, code := r.FormValue("channel"), r.FormValue("code")
-		p, err := s.options.Store.ApprovePairing(r.Context(), channel, code, s.options.Welcome)
+		p, err := s.options.Store.ApprovePairing(r.Context(), channel, code, access.Welcome)
 		if err == nil {
 			s.log.Info("a stranger was let in", "user", p.Channel+":"+string(p.User), "by", "the clawhost command")
 		}
@@ -228,7 +240,7 @@ func present[T any](l []T) []T {
 func list[T any](l []T, err error) (any, error) { return present(l), err }
 
 func (s *Server) status(r *http.Request) (any, error) {
-	status := s.options.Status()
+	status := s.options.Host.Status()
 	status.Plugins = present(status.Plugins)
 	status.PID = os.Getpid()
 	lanes, err := s.options.Store.Lanes(r.Context())
@@ -263,7 +275,7 @@ func (s *Server) queue(r *http.Request) (any, error) {
 	if q.Destinations, err = s.options.Store.Destinations(r.Context()); err != nil {
 		return nil, err
 	}
-	q.Lanes, q.Destinations, q.Questions = present(q.Lanes), present(q.Destinations), s.options.Status().Questions
+	q.Lanes, q.Destinations, q.Questions = present(q.Lanes), present(q.Destinations), s.options.Host.Status().Questions
 	q.Uncertain, err = s.options.Store.Uncertain(r.Context())
 	return q, err
 }

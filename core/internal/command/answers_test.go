@@ -11,6 +11,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -207,7 +208,10 @@ func TestPeople(t *testing.T) {
 		"/allowlist add nowhere 1", "/allowlist add", "/allowlist drop 99",
 		"/approve", "/approve abcd-efgh", "/approve ABCDEFGH", "/approve nonsense", "/approve SAMESAME", "/approve discord SAMESAME",
 		"/deny HGFEDCBA", "/deny", "/deny HGFEDCBA", "/allowlist")
-	if diff := cmp.Diff([]string{"welcome 55", "welcome 58"}, d.order); diff != "" {
+	if diff := cmp.Diff([]string{
+		"Welcome, Eve `*hi*`. You may write to me now; /help lists what else you can do.",
+		"Welcome, Two. You may write to me now; /help lists what else you can do.",
+	}, d.order); diff != "" {
 		t.Error(diff)
 	}
 	c := d.call("/approve", chat.Owner)
@@ -296,7 +300,7 @@ func TestFailuresAreForTheLog(t *testing.T) {
 // Behaviour: log.
 func TestStatusShowsOpenQuestions(t *testing.T) {
 	t.Parallel()
-	d := &desk{open: []command.OpenQuestion{
+	d := &desk{open: []permission.Open{
 		{ID: "AAAAA", About: "Bash", Session: "telegram:7", Since: now.Add(-time.Minute)},
 		{ID: "BBBBB", About: "Write", Session: "telegram:group:-1", Since: now.Add(-time.Hour)},
 	}}

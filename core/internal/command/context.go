@@ -16,7 +16,7 @@ func (d desk) context(_ context.Context, call Call) (string, error) {
 	if !s.FlushedAt.IsZero() {
 		fmt.Fprintf(&b, "\n- memories saved %s ago", age(d.host.Now().Sub(s.FlushedAt)))
 	}
-	sections := d.host.Prompt(call.Caller, s)
+	sections := d.host.Agent.Sections(call.Caller, s)
 	fmt.Fprintf(&b, "\n- system prompt beside Claude's own: %s", size(total(sections)))
 	for _, section := range sections {
 		fmt.Fprintf(&b, "\n  - %s: %s", section.Name, size(section.Bytes))

@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/clawhost/clawhost/core/internal/answer"
+	"github.com/clawhost/clawhost/core/internal/claude/client"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/session"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -67,26 +69,26 @@ func (d desk) stop(ctx context.Context, call Call) (string, error) {
 	}
 }
 
-// ErrNothingRuns is returned where there is no turn to ask something beside.
-var ErrNothingRuns = errors.New("nothing runs")
-
 // aside has a question answered beside what runs.
 func (d desk) aside(ctx context.Context, call Call) (string, error) {
 	if call.Args == "" {
 		return "What do you want to know? `/btw QUESTION` is answered beside what is running.", nil
 	}
-	answer, err := d.host.Aside(ctx, call.Session, call.Args)
+	written, err := d.host.Claude.Aside(ctx, call.Session.ClaudeSession, call.Args)
+	said := answer.Parse(written, true).Text // what is meant for the host is left out
 	switch {
-	case errors.Is(err, ErrNothingRuns):
+	case errors.Is(err, client.ErrNoAside):
+		return "This version of Claude Code takes no question beside what is running.", nil
+	case errors.Is(err, client.ErrNotRunning):
 		return "Nothing is running here. Ask it as a message of its own.", nil
 	case errors.Is(err, context.DeadlineExceeded):
 		return "Claude had no answer to this in time. It goes on with what is running.", nil
 	case err != nil:
 		return "", err
-	case strings.TrimSpace(answer) == "":
+	case strings.TrimSpace(said) == "":
 		return "Claude had no answer to this.", nil
 	}
-	return answer, nil
+	return said, nil
 }
 
 // next has a waiting message answered before the others.

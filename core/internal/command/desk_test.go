@@ -13,10 +13,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/claude/client"
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -47,7 +50,7 @@ var (
 
 // desk is a store and a dispatcher in memory.
 type desk struct {
-	open    []command.OpenQuestion
+	open    []permission.Open
 	running bool
 	waiting int
 	slow    bool // a stop that does not come to its end in time
@@ -93,6 +96,8 @@ func (d *desk) Stop(_ context.Context, _ string, before time.Time) (bool, error)
 	d.running = false
 	return was, nil
 }
+
+func (d *desk) Waiting(context.Context, string, domain.Lane) (int, error) { return d.waiting, d.fail }
 
 func (d *desk) Running(string) (time.Time, bool) { return now.Add(-90 * time.Second), d.running }
 
@@ -151,14 +156,6 @@ func (d *desk) queued(what string, seq int64) error {
 	return d.fail
 }
 
-func (d *desk) aside(_ context.Context, _ domain.Session, question string) (string, error) {
-	if !d.running {
-		return "", command.ErrNothingRuns
-	}
-	d.order = append(d.order, question)
-	return d.beside, d.fail
-}
-
 func (d *desk) Grants(context.Context, string) ([]domain.Grant, error) { return d.grants, d.fail }
 
 func (d *desk) Revoke(_ context.Context, g domain.Grant) (int64, error) {
@@ -171,7 +168,9 @@ func (d *desk) Answer(_ context.Context, caller chat.Caller, id, answer string) 
 	return "", id != "ZZZZZ", d.fail
 }
 
-func (d *desk) ID(typed string) (string, bool) { return strings.ToUpper(typed), len(typed) == 5 }
+func (d *desk) Hear(_ context.Context, id, answer string, w permission.Written) (string, error) {
+	return id + " is answered with " + answer + " by " + w.Text, d.fail
+}
 
 func (d *desk) Pairings(context.Context) ([]domain.Pairing, error) {
 	return append([]domain.Pairing(nil), d.pairings...), d.fail
@@ -229,7 +228,7 @@ func (d *desk) conversations() *conversation.Resolver {
 		Settings: config.Settings{
 			Queue:  config.Queue{Mode: "steer", Debounce: 500 * time.Millisecond, Cap: 20, Drop: "summarize"},
 			Reply:  config.Reply{Verbose: "off", Reasoning: "off", Usage: "off"},
-			Access: config.Access{RequireMention: true},
+			Access: config.Access{RequireMention: true, Allow: d.config},
 		},
 	}
 	if d.speech {
@@ -246,24 +245,49 @@ func (d *desk) registry() *command.Registry {
 	return command.New(d, d, command.Host{
 		Version: "v1", Started: now.Add(-3 * time.Hour), ConfigPath: "/etc/clawhost/config.hcl", ExportDir: d.exports, Models: models,
 		Now: func() time.Time { return now }, Zone: time.UTC,
-		Waiting:       func(context.Context, string) (int, error) { return d.waiting, d.fail },
-		Channels:      func() []string { return []string{"telegram: connected", "discord: connecting"} },
-		HasChannel:    func(name string) bool { return name == "telegram" || name == "discord" || name == "slack" },
-		Configured:    func(string) []string { return d.config },
-		Conversations: d.conversations(),
-		Prompt: func(chat.Caller, domain.Session) []agent.Section {
-			return []agent.Section{{Name: "identity", Bytes: 250}, {Name: "messages", Bytes: 1250}}
-		},
-		Speech: d.speech, Questions: d, Aside: d.aside,
-		Pool:    func() string { return "1 running, 2 idle" },
-		Welcome: func(p domain.Pairing) domain.OutboxItem { return domain.OutboxItem{Text: "welcome " + string(p.User)} },
-		Restart: func(context.Context) error {
-			d.restarted++
-			return d.cannotRestart
-		},
-		Plugins: func() []command.Command { return d.plugins },
-		Skills:  func() []agent.Skill { return d.skills },
+		Conversations: d.conversations(), Plugins: plugins{d}, Agent: skilled{d}, Claude: asked{d}, Speech: d.speech, Questions: d, Restart: restart{d},
 	})
+}
+
+// plugins are those of a desk.
+type plugins struct{ desk *desk }
+
+func (plugins) Channels() []string { return []string{"telegram: connected", "discord: connecting"} }
+
+func (plugins) Enabled(name string) bool {
+	return name == "telegram" || name == "discord" || name == "slack"
+}
+
+func (p plugins) Commands() []command.Command { return p.desk.plugins }
+
+// skilled is the agent of a desk.
+type skilled struct{ desk *desk }
+
+func (skilled) Sections(chat.Caller, domain.Session) []agent.Section {
+	return []agent.Section{{Name: "identity", Bytes: 250}, {Name: "messages", Bytes: 1250}}
+}
+
+func (s skilled) SkillList() []agent.Skill { return s.desk.skills }
+
+// asked are the claude processes of a desk.
+type asked struct{ desk *desk }
+
+func (asked) Stats() claude.Stats { return claude.Stats{Running: 1, Idle: 2} }
+
+func (a asked) Aside(_ context.Context, _, question string) (string, error) {
+	if !a.desk.running {
+		return "", client.ErrNotRunning
+	}
+	a.desk.order = append(a.desk.order, question)
+	return a.desk.beside, a.desk.fail
+}
+
+// restart notes that the host of a desk is to be restarted.
+type restart struct{ desk *desk }
+
+func (r restart) Request(context.Context) error {
+	r.desk.restarted++
+	return r.desk.cannotRestart
 }
 
 // call is a command of somebody in the direct chat of the desk's session.
@@ -299,4 +323,4 @@ func used() domain.Session {
 	}
 }
 
-func (d *desk) Open() []command.OpenQuestion { return d.open }
+func (d *desk) Open() []permission.Open { return d.open }

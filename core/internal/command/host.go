@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -27,6 +28,7 @@ type Sessions interface {
 	Configure(ctx context.Context, key string, change func(*domain.Overrides)) (domain.Session, error)
 	Next(ctx context.Context, session string, seq int64) error
 	Withdraw(ctx context.Context, session string, seq int64, may func(domain.Message) bool) error
+	Waiting(ctx context.Context, session string, lane domain.Lane) (int, error)
 	WaitingMessages(ctx context.Context, session string, limit int) ([]domain.WaitingMessage, error)
 	SetLabel(ctx context.Context, key, label string) error
 	Note(ctx context.Context, session string, notes ...domain.Note) error
@@ -47,6 +49,8 @@ type People interface {
 type Conversations interface {
 	// Session returns what holds for a session when the caller writes in it.
 	Session(caller chat.Caller, s domain.Session) *conversation.Conversation
+	// People are those whom the config lets in on a channel, each as channel:user.
+	People(channel string) []string
 }
 
 // Turns is what the commands need of the dispatcher.
@@ -55,47 +59,57 @@ type Turns interface {
 	Running(session string) (time.Time, bool)
 }
 
-// Host is what the commands know of the host. Every function must be set, and must not block for long.
-type Host struct {
-	Log        hclog.Logger // gets a line for what changes who may do what; nil: nobody reads it
-	Version    string
-	Started    time.Time
-	Demo       bool
-	ConfigPath string
-	ExportDir  string // made at the first export
-	Models     Models
-	Now        func() time.Time
-	Zone       *time.Location // of the days that usage is counted by, and of the times that are shown
-	// Waiting is how many messages wait in the session's lane, the running one not counted.
-	Waiting func(ctx context.Context, session string) (int, error)
+// Plugins are the plugins of the config.
+type Plugins interface {
 	// Channels is one line for each channel.
-	Channels func() []string
-	// HasChannel tells whether the config has an enabled plugin of that name.
-	HasChannel func(name string) bool
-	// Configured are the people that the config lets in on a channel, each as channel:user.
-	Configured func(channel string) []string
-	// Conversations resolve what holds for a session when somebody writes in it.
+	Channels() []string
+	// Enabled reports whether the config has an enabled plugin of that name.
+	Enabled(name string) bool
+	// Commands returns the commands of the plugins that run now.
+	Commands() []Command
+}
+
+// Agent is who answers.
+type Agent interface {
+	// Sections are those of the session's system prompt.
+	Sections(caller chat.Caller, session domain.Session) []agent.Section
+	// SkillList returns the skills that it has now.
+	SkillList() []agent.Skill
+}
+
+// Claude are the claude processes.
+type Claude interface {
+	Stats() claude.Stats
+	// Aside answers a question beside a turn, from what its conversation holds so far. The error is [client.ErrNotRunning] where there
+	// is no turn, and [client.ErrNoAside] where the CLI cannot.
+	Aside(ctx context.Context, claudeSession, question string) (string, error)
+}
+
+// Restart restarts the host.
+type Restart interface {
+	// Request has the host go down and come up again, and returns at once. The error says why that would fail: the host goes on as
+	// it is.
+	Request(ctx context.Context) error
+}
+
+// Host is what the commands know of the host. A registry that only parses may lack all of it.
+type Host struct {
+	Log           hclog.Logger // gets a line for what changes who may do what; nil: nobody reads it
+	Version       string
+	Started       time.Time
+	Demo          bool
+	ConfigPath    string
+	ExportDir     string // made at the first export
+	Models        Models
+	Now           func() time.Time
+	Zone          *time.Location // of the days that usage is counted by, and of the times that are shown
 	Conversations Conversations
-	// Prompt are the sections of the session's system prompt.
-	Prompt func(caller chat.Caller, session domain.Session) []agent.Section
-	// Pool is one line about the claude processes.
-	Pool func() string
-	// Welcome tells somebody that they were let in.
-	Welcome func(domain.Pairing) domain.OutboxItem
-	// Aside has Claude answer a question beside the session's turn, from what the conversation holds so far. The error is
-	// [ErrNothingRuns] where there is no turn to ask beside.
-	Aside func(ctx context.Context, session domain.Session, question string) (string, error)
-	// Speech tells whether the config names a command that speaks.
-	Speech bool
-	// Questions are those that claude asks.
-	Questions Questions
-	// Restart has the host go down and come up again, and returns at once. The error says why that would fail: the host goes on
-	// as it is. nil: it cannot restart by itself.
-	Restart func(ctx context.Context) error
-	// Plugins are the commands of the plugins that run now; nil: there are none.
-	Plugins func() []Command
-	// Skills are the skills that the agent has now; nil: there are none.
-	Skills func() []agent.Skill
+	Plugins       Plugins
+	Agent         Agent
+	Claude        Claude
+	Speech        bool // the config names a command that speaks
+	Questions     Questions
+	Restart       Restart // nil: it cannot restart by itself
 }
 
 // desk is what the host's own commands work with.

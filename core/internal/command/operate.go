@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/clawhost/clawhost/sdk/chat"
+
+	"github.com/clawhost/clawhost/core/internal/claude"
 )
 
 // maxLanes is how many lanes /debug shows.
@@ -21,7 +23,7 @@ func (d desk) restart(ctx context.Context, call Call) (string, error) {
 	case d.host.Restart == nil:
 		return "The host cannot restart itself here. Whoever runs it must do so.", nil
 	}
-	if err := d.host.Restart(ctx); err != nil {
+	if err := d.host.Restart.Request(ctx); err != nil {
 		return "I go on as I am, because I could not start again:\n\n" + block(err.Error()), nil
 	}
 	d.host.Log.Info("a restart was asked for", "by", who(call.Caller))
@@ -65,7 +67,7 @@ func (d desk) debug(ctx context.Context, _ Call) (string, error) {
 	fmt.Fprintf(&b, "**clawhost %s**, %s, up %s\n", d.host.Version, runtime.Version(), age(d.host.Now().Sub(d.host.Started)))
 	fmt.Fprintf(&b, "\n- goroutines: %d", runtime.NumGoroutine())
 	fmt.Fprintf(&b, "\n- memory: %s in use, %s from the system, %d collections", mebibytes(memory.HeapAlloc), mebibytes(memory.Sys), memory.NumGC)
-	fmt.Fprintf(&b, "\n- claude: %s", d.host.Pool())
+	fmt.Fprintf(&b, "\n- claude: %s", pool(d.host.Claude.Stats()))
 	fmt.Fprintf(&b, "\n- lanes with work: %d", len(lanes))
 	for _, lane := range lanes[:min(len(lanes), maxLanes)] {
 		state := "waiting"
@@ -81,3 +83,15 @@ func mebibytes(n uint64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<
 
 // who is somebody as the log names them, as channel:user.
 func who(c chat.Caller) string { return c.Address.Channel + ":" + string(c.Sender.ID) }
+
+// pool says how many claude processes there are, and what they hold.
+func pool(stats claude.Stats) string {
+	line := fmt.Sprintf("%d running, %d idle, %d turns wait for one", stats.Running, stats.Idle, stats.Waiting)
+	if stats.Memory > 0 {
+		line += fmt.Sprintf("; %d MiB", stats.Memory>>20)
+	}
+	if stats.Memory > 0 && stats.Limit > 0 {
+		line += fmt.Sprintf(" of %d MiB", stats.Limit>>20)
+	}
+	return line
+}

@@ -34,7 +34,7 @@ func (d desk) allowlist(ctx context.Context, call Call) (string, error) {
 	if len(words) == 3 {
 		channel = words[1]
 	}
-	if !d.host.HasChannel(channel) {
+	if !d.host.Plugins.Enabled(channel) {
 		return fmt.Sprintf("There is no channel %s. /status lists them.", code(channel)), nil
 	}
 	if len(user) > maxUserID {
@@ -66,7 +66,7 @@ func (d desk) removed(name, channel string, was bool) string {
 	if !was {
 		said = fmt.Sprintf("%s is not on the list.", code(name))
 	}
-	if slices.Contains(d.host.Configured(channel), name) {
+	if slices.Contains(d.host.Conversations.People(channel), name) {
 		said += " The config file still lets them in."
 	}
 	return said
@@ -79,7 +79,7 @@ func (d desk) listPeople(ctx context.Context, call Call) (string, error) {
 	}
 	channel := call.Caller.Address.Channel
 	var b strings.Builder
-	fmt.Fprintf(&b, "**Who may write to me**\n\nBy the config file, on %s:\n%s", code(channel), list(d.host.Configured(channel)))
+	fmt.Fprintf(&b, "**Who may write to me**\n\nBy the config file, on %s:\n%s", code(channel), list(d.host.Conversations.People(channel)))
 	names := make([]string, len(allowed))
 	for i, a := range allowed {
 		names[i] = a.Channel + ":" + string(a.User)
@@ -112,7 +112,7 @@ func (d desk) approve(ctx context.Context, call Call) (string, error) {
 	if err != nil || said != "" {
 		return said, err
 	}
-	_, err = d.store.ApprovePairing(ctx, p.Channel, p.Code, d.host.Welcome)
+	_, err = d.store.ApprovePairing(ctx, p.Channel, p.Code, access.Welcome)
 	if errors.Is(err, domain.ErrNotFound) {
 		return noRequest, nil
 	}
@@ -156,7 +156,7 @@ func (d desk) pending(ctx context.Context, call Call) (p domain.Pairing, said st
 		return domain.Pairing{}, requestList(call, requests), nil
 	}
 	channel := ""
-	if len(words) > 1 && d.host.HasChannel(words[0]) {
+	if len(words) > 1 && d.host.Plugins.Enabled(words[0]) {
 		channel, words = words[0], words[1:]
 	}
 	typed, ok := access.ParseCode(strings.Join(words, ""))

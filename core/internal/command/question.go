@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/clawhost/clawhost/core/internal/access"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -17,18 +17,10 @@ type Questions interface {
 	// Answer takes somebody's answer to a question. What it returns is told to them; an empty text is not. known is false for
 	// an id that no question has.
 	Answer(ctx context.Context, caller chat.Caller, id, answer string) (told string, known bool, err error)
-	// ID returns the id of a question as it is, of what somebody typed.
-	ID(typed string) (id string, ok bool)
+	// Hear takes a plain message for the answer that it was read as. What it returns is told to whoever wrote.
+	Hear(ctx context.Context, id, answer string, w permission.Written) (told string, err error)
 	// Open returns the questions that wait for their answers, the oldest first.
-	Open() []OpenQuestion
-}
-
-// OpenQuestion is a question that waits for its answer.
-type OpenQuestion struct {
-	ID      string
-	About   string // a tool's name, or what else it is about
-	Session string
-	Since   time.Time
+	Open() []permission.Open
 }
 
 // Grants is what the commands need of the store for what was allowed for longer than once.
@@ -42,7 +34,7 @@ const noQuestion = "No question has this id. It may be over."
 // answer answers a question of claude's. Who may is for the question to say.
 func (d desk) answer(ctx context.Context, call Call) (string, error) {
 	word := firstWord(call.Args)
-	id, ok := d.host.Questions.ID(word)
+	id, ok := permission.ID(word)
 	if !ok {
 		return "Which question? Give the ID that it shows: `/answer ID ANSWER`.", nil
 	}
@@ -56,8 +48,8 @@ func (d desk) answer(ctx context.Context, call Call) (string, error) {
 // verdict answers a question with yes or no, where a command names one; else it is about somebody who wants to be let in.
 func (d desk) verdict(ctx context.Context, call Call, standing string) (told string, known bool, err error) {
 	word := firstWord(call.Args)
-	id, ok := d.host.Questions.ID(word)
-	if !ok || d.host.HasChannel(word) {
+	id, ok := permission.ID(word)
+	if !ok || d.host.Plugins.Enabled(word) {
 		return "", false, nil
 	}
 	rest := strings.TrimSpace(call.Args[len(word):])

@@ -11,7 +11,9 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -67,7 +69,7 @@ func (r *Registry) plugins() []Command {
 		return nil
 	}
 	var list []Command
-	for _, c := range r.host.Plugins() {
+	for _, c := range r.host.Plugins.Commands() {
 		if _, taken := r.byName[c.Name]; taken {
 			continue
 		}
@@ -115,6 +117,21 @@ func (r *Registry) Parse(text string) (domain.Command, bool) {
 		return domain.Command{}, false
 	}
 	return domain.Command{Name: c.Name, Args: args}, true
+}
+
+// Answer answers the commands of a run's message, or takes the message for the answer to a question that it was read as. It returns
+// what [Registry.Run] does.
+func (r *Registry) Answer(ctx context.Context, run *conversation.Turn) (string, error) {
+	c := run.Message.Message.Command
+	if !c.Plain {
+		return r.Run(ctx, Call{Name: c.Name, Args: c.Args, And: c.And, Caller: run.Caller, Session: run.Session, At: run.Message.ReceivedAt})
+	}
+	id, answer, _ := strings.Cut(c.Args, " ")
+	told, err := r.host.Questions.Hear(ctx, id, answer, permission.Written{ID: run.Message.UUID, Text: run.Message.Message.Text, Caller: run.Caller})
+	if err != nil {
+		return "Your answer could not be taken. The host's log says why.", err
+	}
+	return told, nil
 }
 
 // Run answers a message's commands, each with a paragraph or more. The answer is what the chat is told in any case; the error is

@@ -81,7 +81,7 @@ var (
 	}
 	elevated = setting{
 		name: "elevated", title: "Permission mode", event: "Permission mode switched to %s.",
-		field: permission, now: func(c *conversation.Conversation) string { return c.PermissionMode },
+		field: permissionMode, now: func(c *conversation.Conversation) string { return c.PermissionMode },
 		means: permissionModes, limits: permissionLimits, warned: permissionWarnings,
 		choices: []choice{
 			{word: "off", also: []string{"no", "false", "0"}, value: "default"},
@@ -92,7 +92,7 @@ var (
 	}
 	exec = setting{
 		name: "exec", title: "Permission mode", event: "Permission mode switched to %s.",
-		field: permission, now: func(c *conversation.Conversation) string { return c.PermissionMode },
+		field: permissionMode, now: func(c *conversation.Conversation) string { return c.PermissionMode },
 		means: permissionModes, limits: permissionLimits, warned: permissionWarnings,
 		choices: []choice{
 			{word: "deny", also: []string{"off", "no"}, value: "dontAsk"},
@@ -129,7 +129,7 @@ var (
 	}
 )
 
-func permission(o *domain.Overrides) *string { return &o.Permission }
+func permissionMode(o *domain.Overrides) *string { return &o.Permission }
 
 // claudesChoice is shown for what nobody has set.
 const claudesChoice = "Claude's choice"

@@ -21,7 +21,7 @@ func (r *Registry) skills() []Command {
 
 // reachable are the skills whose name no command has, nor a skill before it but for its hyphens.
 func (r *Registry) reachable() []agent.Skill {
-	if r.host.Skills == nil {
+	if r.host.Agent == nil {
 		return nil
 	}
 	var list []agent.Skill
@@ -29,7 +29,7 @@ func (r *Registry) reachable() []agent.Skill {
 	for _, c := range r.plugins() {
 		taken[c.Name] = true
 	}
-	for _, s := range r.host.Skills() {
+	for _, s := range r.host.Agent.SkillList() {
 		name := canonical(s.Name)
 		if _, command := r.byName[name]; command || taken[name] {
 			continue

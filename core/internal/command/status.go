@@ -15,7 +15,7 @@ const maxChannels = 5
 
 // status is what the chat's people want to know at a glance.
 func (d desk) status(ctx context.Context, call Call) (string, error) {
-	waiting, err := d.host.Waiting(ctx, call.Caller.Session)
+	waiting, err := d.store.Waiting(ctx, call.Caller.Session, domain.TurnLane)
 	if err != nil {
 		return "", fmt.Errorf("count what waits: %w", err)
 	}
@@ -57,7 +57,7 @@ func (d desk) status(ctx context.Context, call Call) (string, error) {
 		b.WriteString("\n- sending is off: messages here are kept and not answered")
 	}
 	fmt.Fprintf(&b, "\n- you: %s", call.Caller.Authority)
-	channels := d.host.Channels()
+	channels := d.host.Plugins.Channels()
 	for _, line := range channels[:min(len(channels), maxChannels)] {
 		fmt.Fprintf(&b, "\n- %s", line)
 	}

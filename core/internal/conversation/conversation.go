@@ -5,6 +5,7 @@ package conversation
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/config"
@@ -159,6 +160,33 @@ func (r *Resolver) Editable(channel string, sentAt time.Time) bool {
 		}
 	}
 	return window == 0 || time.Since(sentAt) <= window-min(editMargin, window/10)
+}
+
+// Settings returns the settings of a channel.
+func (r *Resolver) Settings(channel string) config.Settings { return r.config.For(channel) }
+
+// SendPolicy reports whether messages of a chat are answered: allow or deny. Own is what people chose for their session.
+func (r *Resolver) SendPolicy(own, session string, from chat.Address, kind chat.Kind) string {
+	return r.config.Send.Policy(own, session, from, kind)
+}
+
+// People are those whom the config lets in on a channel, each as channel:user.
+func (r *Resolver) People(channel string) []string {
+	access := r.config.For(channel).Access
+	list := slices.DeleteFunc(slices.Concat(access.Owners, access.Allow), func(person string) bool { return !strings.HasPrefix(person, channel+":") })
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// Decides reports whether somebody may decide what Claude does for anybody: an owner, or whom the config names for it.
+func (r *Resolver) Decides(caller chat.Caller) bool {
+	if caller.Authority == chat.Owner {
+		return true
+	}
+	listed := r.config.For(caller.Address.Channel).Access.Approvers
+	return slices.ContainsFunc(caller.Sender.IDs(), func(id chat.UserID) bool {
+		return slices.Contains(listed, caller.Address.Channel+":"+string(id))
+	})
 }
 
 // Model returns the model that people mean by a name; none, or [DefaultModel], is the config's.

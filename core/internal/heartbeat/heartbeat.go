@@ -17,21 +17,26 @@ type Options struct {
 	// From and To are the minutes after midnight between which it beats; they may span midnight. The same: always.
 	From, To int
 	Zone     *time.Location
-	// Idle tells why no beat is needed, such as an empty list of what to watch; "": one is.
-	Idle func(ctx context.Context) (why string, err error)
+}
+
+// Task is what a heartbeat does.
+type Task interface {
+	// Idle reports why no beat is needed, such as an empty list of what to watch; "": one is.
+	Idle(ctx context.Context) (why string, err error)
 	// Beat queues a turn. The id is the same for the same beat.
-	Beat func(ctx context.Context, id chat.EventID) error
+	Beat(ctx context.Context, id chat.EventID) error
 }
 
 // Heartbeat beats.
 type Heartbeat struct {
 	options Options
+	task    Task
 	log     hclog.Logger
 }
 
-// New returns a heartbeat.
-func New(options Options, log hclog.Logger) *Heartbeat {
-	return &Heartbeat{options: options, log: log}
+// New returns a heartbeat. Run starts it.
+func New(options Options, task Task, log hclog.Logger) *Heartbeat {
+	return &Heartbeat{options: options, task: task, log: log}
 }
 
 // Run beats until ctx ends, first after one interval.
@@ -55,7 +60,7 @@ func (h *Heartbeat) beat(ctx context.Context, now time.Time) error {
 		h.log.Debug("no heartbeat outside its hours")
 		return nil
 	}
-	why, err := h.options.Idle(ctx)
+	why, err := h.task.Idle(ctx)
 	if err != nil {
 		return err
 	}
@@ -63,7 +68,7 @@ func (h *Heartbeat) beat(ctx context.Context, now time.Time) error {
 		h.log.Debug("no heartbeat", "reason", why)
 		return nil
 	}
-	return h.options.Beat(ctx, chat.EventID(fmt.Sprintf("heartbeat:%d", now.UnixMilli())))
+	return h.task.Beat(ctx, chat.EventID(fmt.Sprintf("heartbeat:%d", now.UnixMilli())))
 }
 
 // active tells whether a moment is within the hours.

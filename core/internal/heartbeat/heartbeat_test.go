@@ -15,6 +15,19 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
+// task is what a heartbeat of a test does.
+type task struct {
+	idle func() (string, error)
+	beat func(id chat.EventID)
+}
+
+func (t task) Idle(context.Context) (string, error) { return t.idle() }
+
+func (t task) Beat(_ context.Context, id chat.EventID) error {
+	t.beat(id)
+	return nil
+}
+
 // beats runs a heartbeat of an hour for a day that begins at midnight and returns at which hours it beat.
 func beats(t *testing.T, from, to int, idle func(hour int) (string, error)) (hours []int) {
 	t.Helper()
@@ -25,8 +38,9 @@ func beats(t *testing.T, from, to int, idle func(hour int) (string, error)) (hou
 		hour := func() int { return int(time.Since(midnight) / time.Hour) }
 		h := heartbeat.New(heartbeat.Options{
 			Every: time.Hour, From: from, To: to, Zone: time.UTC,
-			Idle: func(context.Context) (string, error) { return idle(hour()) },
-			Beat: func(_ context.Context, id chat.EventID) error {
+		}, task{
+			idle: func() (string, error) { return idle(hour()) },
+			beat: func(id chat.EventID) {
 				mu.Lock()
 				defer mu.Unlock()
 				if ids[id] {
@@ -34,7 +48,6 @@ func beats(t *testing.T, from, to int, idle func(hour int) (string, error)) (hou
 				}
 				ids[id] = true
 				hours = append(hours, hour())
-				return nil
 			},
 		}, hclog.NewNullLogger())
 		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour-time.Minute)

@@ -33,28 +33,35 @@ type Transcripts interface {
 	TranscriptAppended() <-chan struct{}
 }
 
-// TranscriptTarget is a plugin that follows transcripts.
-type TranscriptTarget struct {
-	Name string // the plugin's instance, by which the store knows how far it has come
-	// Call tells the plugin; nil: it has taken the entries. It ends in bounded time.
-	Call func(ctx context.Context, session string, entries []chat.TranscriptEntry) error
+// Follower is a plugin that follows transcripts.
+type Follower struct {
+	Name   string // the plugin's instance, by which the store knows how far it has come
+	Plugin FollowerPlugin
+}
+
+// FollowerPlugin takes entries: it has them, once a call returns no error. Its calls end in bounded time.
+type FollowerPlugin interface {
+	TranscriptAppended(ctx context.Context, session string, entries []chat.TranscriptEntry) error
+}
+
+// FollowerPlugins knows the plugins that follow now.
+type FollowerPlugins interface {
+	Followers() []Follower
+	// Changed returns a channel that is closed when a plugin begins or ceases to run.
+	Changed() <-chan struct{}
 }
 
 // Followers tell plugins what is added to the sessions' histories: each entry at least once, those of a session in order.
 // A plugin that is down, or fails, is told later; it holds up no other.
 type Followers struct {
 	transcripts Transcripts
-	targets     func() []TranscriptTarget
-	changed     func() <-chan struct{}
+	plugins     FollowerPlugins
 	log         hclog.Logger
 }
 
-// NewFollowers returns the followers. Targets is asked for the plugins that follow now; changed for a channel that is
-// closed when a plugin begins or ceases to run. Followers must be the only reader of the transcripts' pokes.
-func NewFollowers(
-	transcripts Transcripts, targets func() []TranscriptTarget, changed func() <-chan struct{}, log hclog.Logger,
-) *Followers {
-	return &Followers{transcripts: transcripts, targets: targets, changed: changed, log: log}
+// NewFollowers returns the followers. They must be the only reader of the transcripts' pokes.
+func NewFollowers(transcripts Transcripts, plugins FollowerPlugins, log hclog.Logger) *Followers {
+	return &Followers{transcripts: transcripts, plugins: plugins, log: log}
 }
 
 // Run tells the followers until ctx ends; it returns when no call is under way.
@@ -63,8 +70,8 @@ func (f *Followers) Run(ctx context.Context) {
 	defer following.Wait()
 	wakes := map[string]chan struct{}{} // by name, of all that have ever followed
 	for {
-		changed := f.changed()
-		for _, target := range f.targets() {
+		changed := f.plugins.Changed()
+		for _, target := range f.plugins.Followers() {
 			if wakes[target.Name] == nil {
 				wake := make(chan struct{}, 1)
 				wakes[target.Name] = wake
@@ -99,7 +106,7 @@ func (f *Followers) follow(ctx context.Context, name string, wake <-chan struct{
 	to := &follower{name: name}
 	wait := firstWait
 	for ctx.Err() == nil {
-		changed := f.changed()
+		changed := f.plugins.Changed()
 		more, err := f.page(ctx, to)
 		switch {
 		case ctx.Err() != nil:
@@ -135,8 +142,8 @@ func pause(ctx context.Context, wait time.Duration, changed <-chan struct{}) tim
 
 // page tells a plugin what comes next, if there is anything and the plugin runs. More: there may be more.
 func (f *Followers) page(ctx context.Context, to *follower) (more bool, err error) {
-	targets := f.targets()
-	i := slices.IndexFunc(targets, func(t TranscriptTarget) bool { return t.Name == to.name })
+	targets := f.plugins.Followers()
+	i := slices.IndexFunc(targets, func(t Follower) bool { return t.Name == to.name })
 	if i < 0 {
 		return false, nil
 	}
@@ -165,9 +172,9 @@ func (f *Followers) page(ctx context.Context, to *follower) (more bool, err erro
 
 // tell tells a plugin of entries and returns the id up to which it has taken all of them, zero if none, and why it took no
 // more. Of those above that id it may have taken some: they come again.
-func tell(ctx context.Context, target TranscriptTarget, entries []domain.Followed) (taken int64, err error) {
+func tell(ctx context.Context, target Follower, entries []domain.Followed) (taken int64, err error) {
 	for _, b := range batches(entries) {
-		if err := target.Call(ctx, b.session, b.entries); err != nil {
+		if err := target.Plugin.TranscriptAppended(ctx, b.session, b.entries); err != nil {
 			// Batches are in the order of their first entries: what is before this one's was taken.
 			for _, e := range entries {
 				if e.Entry.ID >= b.entries[0].ID {

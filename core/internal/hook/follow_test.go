@@ -28,7 +28,7 @@ type archive struct {
 	followers map[string]int64
 	broken    error
 	appended  chan struct{}
-	targets   []hook.TranscriptTarget
+	targets   []hook.Follower
 	changes   chan struct{}
 }
 
@@ -77,7 +77,7 @@ func (a *archive) append(lines ...string) {
 }
 
 // run has these plugins run from now on.
-func (a *archive) run(targets ...hook.TranscriptTarget) {
+func (a *archive) run(targets ...hook.Follower) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.targets = targets
@@ -85,13 +85,13 @@ func (a *archive) run(targets ...hook.TranscriptTarget) {
 	a.changes = make(chan struct{})
 }
 
-func (a *archive) running() []hook.TranscriptTarget {
+func (a *archive) Followers() []hook.Follower {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.targets
 }
 
-func (a *archive) changed() <-chan struct{} {
+func (a *archive) Changed() <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.changes
@@ -100,7 +100,7 @@ func (a *archive) changed() <-chan struct{} {
 // follow runs followers in the bubble; stop ends them and waits.
 func (a *archive) follow(t *testing.T) (stop func()) {
 	t.Helper()
-	f := hook.NewFollowers(a, a.running, a.changed, hclog.NewNullLogger())
+	f := hook.NewFollowers(a, a, hclog.NewNullLogger())
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); f.Run(ctx) }()
@@ -118,8 +118,8 @@ type reader struct {
 
 func newReader() *reader { return &reader{began: time.Now(), fails: func(string) error { return nil }} }
 
-func (r *reader) target(name string) hook.TranscriptTarget {
-	return hook.TranscriptTarget{Name: name, Call: func(_ context.Context, session string, entries []chat.TranscriptEntry) error {
+func (r *reader) target(name string) hook.Follower {
+	return hook.Follower{Name: name, Plugin: taker(func(session string, entries []chat.TranscriptEntry) error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		var texts []string
@@ -129,7 +129,14 @@ func (r *reader) target(name string) hook.TranscriptTarget {
 		r.calls = append(r.calls, session+": "+strings.Join(texts, ", "))
 		r.at = append(r.at, time.Since(r.began))
 		return r.fails(session)
-	}}
+	})}
+}
+
+// taker is a plugin that follows.
+type taker func(session string, entries []chat.TranscriptEntry) error
+
+func (f taker) TranscriptAppended(_ context.Context, session string, entries []chat.TranscriptEntry) error {
+	return f(session, entries)
 }
 
 // does has the plugin answer so from now on.
@@ -293,7 +300,7 @@ func TestNothingIsMissed(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var mu sync.Mutex
 			a, want, got := newArchive(), map[string]int{}, map[string]int{}
-			target := hook.TranscriptTarget{Name: "memory", Call: func(_ context.Context, session string, entries []chat.TranscriptEntry) error {
+			target := hook.Follower{Name: "memory", Plugin: taker(func(session string, entries []chat.TranscriptEntry) error {
 				mu.Lock()
 				defer mu.Unlock()
 				for _, e := range entries {
@@ -312,7 +319,7 @@ func TestNothingIsMissed(t *testing.T) {
 					}
 				}
 				return nil
-			}}
+			})}
 			a.run(target)
 			stop := a.follow(t)
 			synctest.Wait()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -29,26 +30,37 @@ type Start struct {
 type Hook struct {
 	Name     string // the plugin's instance
 	Timeout  time.Duration
-	Required bool // a failure fails the turn; otherwise the hook is skipped
-	// Call asks the plugin. It fails at once while the plugin is down.
-	Call func(ctx context.Context, start Start) (prepend string, err error)
+	Required bool   // a failure fails the turn; otherwise the hook is skipped
+	Plugin   Plugin // nil: it is down
+}
+
+// Plugin answers a hook.
+type Plugin interface {
+	// BeforeAgentStart returns what the hook adds to a turn.
+	BeforeAgentStart(ctx context.Context, turnID string, caller chat.Caller, prompt string) (prepend string, err error)
+}
+
+// Hooks knows the hooks as they are now.
+type Hooks interface {
+	// Hooks returns them in the order of the config file.
+	Hooks() []Hook
 }
 
 // Chain asks hooks side by side and keeps their order.
 type Chain struct {
-	hooks func() []Hook
+	hooks Hooks
 	log   hclog.Logger
 }
 
-// New returns a chain. Hooks is asked at each turn for the hooks as they are now, in the order of the config file.
-func New(hooks func() []Hook, log hclog.Logger) *Chain {
+// New returns a chain. The hooks are looked up at each turn.
+func New(hooks Hooks, log hclog.Logger) *Chain {
 	return &Chain{hooks: hooks, log: log}
 }
 
 // BeforeAgentStart returns what the hooks add, in order, without empty answers. Its error names the required hook that
 // failed.
 func (c *Chain) BeforeAgentStart(ctx context.Context, start Start) ([]string, error) {
-	hooks := c.hooks()
+	hooks := c.hooks.Hooks()
 	added := make([]string, len(hooks))
 	failed := make([]error, len(hooks))
 	var calls sync.WaitGroup
@@ -76,7 +88,10 @@ func (c *Chain) BeforeAgentStart(ctx context.Context, start Start) ([]string, er
 func call(ctx context.Context, h Hook, start Start) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
 	defer cancel()
-	text, err := h.Call(ctx, start)
+	if h.Plugin == nil {
+		return "", remote.ErrGone
+	}
+	text, err := h.Plugin.BeforeAgentStart(ctx, start.TurnID, start.Caller, start.Prompt)
 	if len(text) > MaxContext {
 		text = text[:MaxContext]
 	}

@@ -12,24 +12,37 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/hook"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
+
+// hooks are those of a test.
+type hooks []hook.Hook
+
+func (h hooks) Hooks() []hook.Hook { return h }
+
+// plugin answers a hook.
+type plugin struct {
+	text  string
+	after time.Duration
+	err   error
+}
+
+func (p plugin) BeforeAgentStart(ctx context.Context, _ string, _ chat.Caller, _ string) (string, error) {
+	select {
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case <-time.After(p.after):
+		return p.text, p.err
+	}
+}
 
 // says is a hook that answers text after a while.
 func says(name, text string, after time.Duration) hook.Hook {
-	return hook.Hook{Name: name, Timeout: time.Second, Call: func(ctx context.Context, _ hook.Start) (string, error) {
-		select {
-		case <-ctx.Done():
-			return "", ctx.Err()
-		case <-time.After(after):
-			return text, nil
-		}
-	}}
+	return hook.Hook{Name: name, Timeout: time.Second, Plugin: plugin{text: text, after: after}}
 }
 
 func fails(name string, required bool) hook.Hook {
-	return hook.Hook{Name: name, Timeout: time.Second, Required: required, Call: func(context.Context, hook.Start) (string, error) {
-		return "ignored", errors.New("out of order")
-	}}
+	return hook.Hook{Name: name, Timeout: time.Second, Required: required, Plugin: plugin{text: "ignored", err: errors.New("out of order")}}
 }
 
 // Behaviour: hooks.
@@ -49,12 +62,13 @@ func TestBeforeAgentStart(t *testing.T) {
 		"a slow one is skipped":     {hooks: []hook.Hook{says("a", "late", time.Minute), says("b", "b", 0)}, want: []string{"b"}},
 		"a required one fails":      {hooks: []hook.Hook{fails("a", true), says("b", "b", 0)}, want: []string{"b"}, err: "hook a: out of order"},
 		"a required one is slow":    {hooks: []hook.Hook{required}, err: "hook slow: context deadline exceeded"},
+		"one that is down":          {hooks: []hook.Hook{{Name: "gone", Timeout: time.Second}, says("b", "b", 0)}, want: []string{"b"}},
 		"too much is cut":           {hooks: []hook.Hook{says("a", strings.Repeat("x", hook.MaxContext+1), 0)}, want: []string{strings.Repeat("x", hook.MaxContext)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				chain := hook.New(func() []hook.Hook { return test.hooks }, hclog.NewNullLogger())
+				chain := hook.New(hooks(test.hooks), hclog.NewNullLogger())
 				got, err := chain.BeforeAgentStart(t.Context(), hook.Start{})
 				if diff := cmp.Diff(test.want, got); diff != "" {
 					t.Error(diff)

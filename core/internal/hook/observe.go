@@ -19,17 +19,26 @@ const (
 // complainEvery is how often the log tells of the messages that an observer missed.
 const complainEvery = time.Minute
 
-// MessageTarget is a plugin that observes messages.
-type MessageTarget struct {
-	Name string // the plugin's instance
-	// Call tells the plugin. It ends in bounded time.
-	Call func(ctx context.Context, caller chat.Caller, m chat.Message) error
+// Observer is a plugin that observes messages.
+type Observer struct {
+	Name   string // the plugin's instance
+	Plugin ObserverPlugin
+}
+
+// ObserverPlugin takes messages. Its calls end in bounded time.
+type ObserverPlugin interface {
+	MessageReceived(ctx context.Context, caller chat.Caller, m chat.Message) error
+}
+
+// ObserverPlugins knows the plugins that observe now.
+type ObserverPlugins interface {
+	Observers() []Observer
 }
 
 // Observers tell plugins of received messages, as well as they can: nothing waits for them, and what one of them misses
 // is lost to it.
 type Observers struct {
-	targets func() []MessageTarget
+	plugins ObserverPlugins
 	log     hclog.Logger
 	fresh   chan struct{} // poked when there is an observer that has no worker
 
@@ -38,9 +47,9 @@ type Observers struct {
 	ended     bool
 }
 
-// NewObservers returns the observers. Targets is asked at each message for the plugins that observe now.
-func NewObservers(targets func() []MessageTarget, log hclog.Logger) *Observers {
-	return &Observers{targets: targets, log: log, fresh: make(chan struct{}, 1), observers: map[string]*observer{}}
+// NewObservers returns the observers. Those that observe are looked up at each message.
+func NewObservers(plugins ObserverPlugins, log hclog.Logger) *Observers {
+	return &Observers{plugins: plugins, log: log, fresh: make(chan struct{}, 1), observers: map[string]*observer{}}
 }
 
 // observer is one plugin's queue. All but wake is guarded by Observers.mu.
@@ -57,19 +66,19 @@ type observer struct {
 
 // sighting is a message that an observer is to be told of.
 type sighting struct {
-	call    func(context.Context, chat.Caller, chat.Message) error
+	plugin  ObserverPlugin
 	caller  chat.Caller
 	message chat.Message
 }
 
 // Received tells of a message. It returns at once, before anybody knows. The message must not be changed any more.
 func (o *Observers) Received(caller chat.Caller, m chat.Message) {
-	for _, target := range o.targets() {
-		o.enqueue(target, sighting{call: target.Call, caller: caller, message: m})
+	for _, target := range o.plugins.Observers() {
+		o.enqueue(target, sighting{plugin: target.Plugin, caller: caller, message: m})
 	}
 }
 
-func (o *Observers) enqueue(target MessageTarget, s sighting) {
+func (o *Observers) enqueue(target Observer, s sighting) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ended {
@@ -144,7 +153,7 @@ func (o *Observers) work(ctx context.Context, to *observer) {
 			}
 			continue
 		}
-		if err := s.call(ctx, s.caller, s.message); err != nil && ctx.Err() == nil {
+		if err := s.plugin.MessageReceived(ctx, s.caller, s.message); err != nil && ctx.Err() == nil {
 			o.mu.Lock()
 			o.complain(to, err.Error())
 			o.mu.Unlock()

@@ -26,7 +26,7 @@ type witness struct {
 	err   error
 }
 
-func (w *witness) call(_ context.Context, caller chat.Caller, m chat.Message) error {
+func (w *witness) MessageReceived(_ context.Context, caller chat.Caller, m chat.Message) error {
 	if w.stuck != nil {
 		<-w.stuck
 	}
@@ -42,14 +42,19 @@ func (w *witness) count() int {
 	return len(w.told)
 }
 
-func (w *witness) target(name string) hook.MessageTarget {
-	return hook.MessageTarget{Name: name, Call: w.call}
+func (w *witness) target(name string) hook.Observer {
+	return hook.Observer{Name: name, Plugin: w}
 }
 
+// observers are the plugins that observe.
+type observers []hook.Observer
+
+func (o observers) Observers() []hook.Observer { return o }
+
 // observe runs observers in the bubble; stop ends them and waits.
-func observe(t *testing.T, log hclog.Logger, targets ...hook.MessageTarget) (o *hook.Observers, stop func()) {
+func observe(t *testing.T, log hclog.Logger, targets ...hook.Observer) (o *hook.Observers, stop func()) {
 	t.Helper()
-	o = hook.NewObservers(func() []hook.MessageTarget { return targets }, log)
+	o = hook.NewObservers(observers(targets), log)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); o.Run(ctx) }()

@@ -53,14 +53,19 @@ type Notices interface {
 	Notice(to chat.Address, kind chat.Kind, text string) []domain.OutboxItem
 }
 
+// Grants knows what plugins may reach.
+type Grants interface {
+	// Grants lists the other channels that an instance may reach.
+	Grants(instance string) []string
+}
+
 // Options are what the services work with.
 type Options struct {
 	Inbox   Inbox
 	Store   Store
 	Notices Notices
-	// Grants lists the other channels that an instance may reach.
-	Grants func(instance string) []string
-	Files  *media.Files
+	Grants  Grants
+	Files   *media.Files
 	// Closing is closed when nothing more is to be taken in.
 	Closing <-chan struct{}
 }
@@ -122,7 +127,7 @@ func (c caller) reach(a *pluginv1.Address) (chat.Address, error) {
 	if address.Channel == "" {
 		address.Channel = c.instance
 	}
-	if address.Channel != c.instance && !slices.Contains(c.options.Grants(c.instance), address.Channel) {
+	if address.Channel != c.instance && !slices.Contains(c.options.Grants.Grants(c.instance), address.Channel) {
 		return chat.Address{}, status.Errorf(codes.PermissionDenied, "the block of plugin %q grants no access to channel %q", c.instance, address.Channel)
 	}
 	return address, nil

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/hostapi"
 	"github.com/clawhost/clawhost/core/internal/inbox"
@@ -73,34 +74,44 @@ func setup(t *testing.T) *bundle {
 	t.Cleanup(func() { _ = s.Close() })
 	b := &bundle{store: s, media: filepath.Join(t.TempDir(), "media"), closing: make(chan struct{}), log: &journal.Journal{}}
 	log := hclog.New(&hclog.LoggerOptions{Output: b.log, Level: hclog.Debug})
-	messages := inbox.New(inbox.Options{
-		Store: s, Commands: noCommands{}, Now: func() time.Time { return start }, Zone: time.UTC,
-		Policy: config.Send{Default: "allow"}.Policy, Received: func(chat.Caller, chat.Message, domain.Lane) {},
-		Receipt: func(domain.Message) func(domain.Acceptance) domain.OutboxItem { return nil },
-		Reading: func(context.Context, chat.Caller, domain.Message, bool) (domain.Command, bool, error) {
-			return domain.Command{}, false, nil
+	c := &config.Config{
+		Settings: config.Settings{
+			Session: config.Session{Scope: "per-channel-peer"},
+			Inbound: config.Inbound{MaxAge: time.Hour, Drop: true},
+			Access:  config.Access{Owners: []string{"echo:anna", "granted:anna"}, DM: "pairing", Groups: "disabled"},
 		},
-		Settings: func(string) config.Settings {
-			return config.Settings{
-				Session: config.Session{Scope: "per-channel-peer"},
-				Inbound: config.Inbound{MaxAge: time.Hour, Drop: true},
-				Access:  config.Access{Owners: []string{"echo:anna", "granted:anna"}, DM: "pairing", Groups: "disabled"},
-			}
-		},
-	}, log)
+		Send: config.Send{Default: "allow"},
+	}
+	intake := inbox.NewIntake(s, nil, nil, conversation.NewResolver(c, silent{}, s), func() time.Time { return start }, log)
+	messages := inbox.New(intake, inbox.Options{Commands: noCommands{}, Questions: silent{}, Observers: silent{}, Owners: silent{}, Zone: time.UTC})
 	b.api = hostapi.New(hostapi.Options{
 		Inbox: messages, Store: s,
 		Notices: whole{},
-		Grants: func(instance string) []string {
-			if instance == "granted" {
-				return []string{"echo"}
-			}
-			return nil
-		},
-		Files: media.NewFiles(media.FilesOptions{Dir: b.media, Rows: s, MaxBytes: maxMedia}), Closing: b.closing,
+		Grants:  grants{"granted": {"echo"}},
+		Files:   media.NewFiles(media.FilesOptions{Dir: b.media, Rows: s, MaxBytes: maxMedia}), Closing: b.closing,
 	}, log)
 	return b
 }
+
+// silent asks and tells nobody.
+type silent struct{}
+
+func (silent) Limits(string, chat.Kind) (chat.Limits, bool) { return chat.Limits{}, false }
+
+func (silent) Reading(context.Context, chat.Caller, domain.Message, bool) (id, answer string, ok bool, err error) {
+	return "", "", false, nil
+}
+
+func (silent) Unread(chat.Caller) (id, told string, ok bool) { return "", "", false }
+
+func (silent) Received(chat.Caller, chat.Message) {}
+
+func (silent) StrangerAsks(string) {}
+
+// grants are the channels that plugins may reach.
+type grants map[string][]string
+
+func (g grants) Grants(instance string) []string { return g[instance] }
 
 // connect returns an instance's connection.
 func (b *bundle) connect(t *testing.T, instance string) *grpc.ClientConn {

@@ -25,7 +25,7 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 	if len(body.ID) > wire.MaxID {
 		return rejected("the message's id is too long"), nil
 	}
-	found, err := in.options.Store.Find(ctx, channel, e.Chat.ID, body.ID)
+	found, err := in.store.Find(ctx, channel, e.Chat.ID, body.ID)
 	old := found.Message
 	told := found.Standing == domain.StandingSteered && body.Text != old.Written() // else only how it looks has changed
 	if err != nil || found.Standing != domain.StandingWaiting && !told {
@@ -78,8 +78,8 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 		if told {
 			old.Edition = e.ID
 		}
-		if standing, err = in.options.Store.Amend(ctx, old, now.Model, unread); told && standing == domain.StandingWaiting {
-			in.options.Turns.Nudge(found.Session)
+		if standing, err = in.store.Amend(ctx, old, now.Model, unread); told && standing == domain.StandingWaiting {
+			in.turns.Nudge(found.Session)
 		}
 	}
 	if told && err == nil && standing != domain.StandingWaiting { // as when another turn has it by now
@@ -94,12 +94,12 @@ func (in *Inbox) untold(ctx context.Context, f domain.Found) (unread int64, ok b
 	if f.Standing != domain.StandingSteered {
 		return 0, true
 	}
-	return f.Run, in.options.Claude.Withdraw(ctx, f.ClaudeSession, f.UUID)
+	return f.Run, in.claude.Withdraw(ctx, f.ClaudeSession, f.UUID)
 }
 
 // takeBack drops a message that waits, or that the run unread was told, and tells its writer why.
 func (in *Inbox) takeBack(ctx context.Context, m domain.Message, unread int64, why string) (domain.Standing, error) {
-	return in.options.Store.WithdrawMessage(ctx, m.Channel, m.Chat.ID, m.ID, unread, domain.OutboxItem{To: m.Address(), ReplyTo: m.ID, Text: why})
+	return in.store.WithdrawMessage(ctx, m.Channel, m.Chat.ID, m.ID, unread, domain.OutboxItem{To: m.Address(), ReplyTo: m.ID, Text: why})
 }
 
 // delete takes a message back that waits, or that the running turn was told and has not read; one that is being answered, or
@@ -108,7 +108,7 @@ func (in *Inbox) delete(ctx context.Context, channel string, e chat.Event, body 
 	if len(body.ID) > wire.MaxID {
 		return rejected("the message's id is too long"), nil
 	}
-	found, err := in.options.Store.Find(ctx, channel, e.Chat.ID, body.ID)
+	found, err := in.store.Find(ctx, channel, e.Chat.ID, body.ID)
 	if err != nil {
 		return changed(found.Standing, err)
 	}
@@ -117,7 +117,7 @@ func (in *Inbox) delete(ctx context.Context, channel string, e chat.Event, body 
 	if !ok {
 		return in.late(ctx, channel, e, late)
 	}
-	standing, err := in.options.Store.WithdrawMessage(ctx, channel, e.Chat.ID, body.ID, unread)
+	standing, err := in.store.WithdrawMessage(ctx, channel, e.Chat.ID, body.ID, unread)
 	if unread != 0 && err == nil && standing != domain.StandingWaiting {
 		return in.late(ctx, channel, e, late)
 	}
@@ -126,7 +126,7 @@ func (in *Inbox) delete(ctx context.Context, channel string, e chat.Event, body 
 
 // late tells a chat, once, that a change came too late for a message that the running turn has read.
 func (in *Inbox) late(ctx context.Context, channel string, e chat.Event, notice domain.OutboxItem) (Outcome, error) {
-	if _, err := in.options.Store.Post(ctx, "late:"+channel+":"+string(e.ID), notice); err != nil {
+	if _, err := in.store.Post(ctx, "late:"+channel+":"+string(e.ID), notice); err != nil {
 		return Outcome{}, fmt.Errorf("tell that a change came too late: %w", err)
 	}
 	return changed(domain.StandingSteered, nil)
@@ -145,11 +145,11 @@ func changed(standing domain.Standing, err error) (Outcome, error) {
 
 // decide asks the rules.
 func (in *Inbox) decide(ctx context.Context, channel string, e chat.Event, activation string) (access.Decision, error) {
-	rules := rules(in.options.Settings(channel).Access)
+	rules := rules(in.conversations.Settings(channel).Access)
 	e.Chat.ID = in.listed(channel, e.Chat.ID)
 	rules.Activation = activation
 	decision, err := rules.Decide(channel, e, func(s chat.Sender) (bool, error) {
-		return in.options.Store.Allowed(ctx, channel, append([]chat.UserID{s.ID}, s.Aliases...)...)
+		return in.store.Allowed(ctx, channel, append([]chat.UserID{s.ID}, s.Aliases...)...)
 	})
 	if err != nil {
 		return decision, fmt.Errorf("decide on access: %w", err)

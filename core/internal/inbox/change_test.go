@@ -230,7 +230,7 @@ func TestReceipt(t *testing.T) {
 	for _, mode := range []domain.Mode{domain.Followup, domain.Queue, domain.Collect, domain.Steer, domain.SteerBacklog, domain.Interrupt} {
 		j := &journal{chosen: map[string]domain.Overrides{"tg:owner": {Queue: domain.QueueOverrides{Mode: mode}}}}
 		submit(t, j, settings, says("owner", "hi"))
-		if got := j.accepted[0].Receipt; got == nil || got(domain.Acceptance{Seq: 7}).Text != "7" {
+		if got := j.accepted[0].Receipt; got == nil || got(domain.Acceptance{Seq: 7}).Buttons[0][1].Data != "/withdraw 7" {
 			t.Errorf("%s: none, or another message's", mode)
 		}
 	}
@@ -238,6 +238,23 @@ func TestReceipt(t *testing.T) {
 	submit(t, j, settings, says("owner", "/status"))
 	if j.accepted[0].Receipt != nil {
 		t.Error("a command does not wait")
+	}
+}
+
+// A chat is shown at once that its message is heard, where the config wants that, but for a command.
+func TestHeardAtOnce(t *testing.T) {
+	t.Parallel()
+	eager := func(string) config.Settings {
+		s := settings("")
+		s.Reply.AckReaction, s.Reply.Typing = "👀", "instant"
+		return s
+	}
+	j := &journal{}
+	submit(t, j, eager, event("owner", chat.Message{ID: "m", Text: "hi"}))
+	submit(t, j, eager, says("owner", "/status"))
+	submit(t, j, settings, says("owner", "hi"))
+	if diff := cmp.Diff([]string{"👀 on m in owner", "typing in owner"}, j.heard); diff != "" {
+		t.Error(diff)
 	}
 }
 

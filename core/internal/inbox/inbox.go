@@ -4,14 +4,12 @@ package inbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
-
 	"github.com/clawhost/clawhost/core/internal/access"
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/core/internal/session"
@@ -19,33 +17,11 @@ import (
 )
 
 const (
-	// maxWaiting bounds a lane. A session with so many unanswered messages is flooded, not used.
-	maxWaiting = 1000
-	// stopsWaiting and ownersWaiting are how many more what stops and what is an owner's may be, so that no flood of others has
-	// it refused.
-	stopsWaiting, ownersWaiting = 50, 100
 	// The bounds of a burst: what somebody writes without a pause for longer, or more of it, is answered in parts.
 	burstMessages = 12
 	burstBytes    = 50_000
 	burstWindows  = 5
 )
-
-// Store is what the inbox needs of the store.
-type Store interface {
-	Accept(ctx context.Context, in domain.Inbound) (domain.Acceptance, error)
-	RecordPassive(ctx context.Context, o domain.Passive) (duplicate bool, err error)
-	Overrides(ctx context.Context, session string) (domain.Overrides, error)
-	DirectChat(ctx context.Context, channel, id string) (domain.DirectChat, error)
-	Find(ctx context.Context, channel string, in chat.ID, id chat.MessageID) (domain.Found, error)
-	Amend(ctx context.Context, m domain.Message, model *string, unread int64) (domain.Standing, error)
-	WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID, unread int64, notice ...domain.OutboxItem) (domain.Standing, error)
-	Post(ctx context.Context, key string, items ...domain.OutboxItem) (firstID int64, err error)
-	Allowed(ctx context.Context, channel string, users ...chat.UserID) (bool, error)
-	// Origin returns the first id that a chat had; its own where it has not moved.
-	Origin(channel string, id chat.ID) chat.ID
-	Move(ctx context.Context, channel string, event chat.EventID, from, to chat.ID) (duplicate bool, err error)
-	RequestPairing(ctx context.Context, p domain.Pairing, limit int, olderThan time.Time, prompt domain.OutboxItem) (bool, error)
-}
 
 // Commands finds what a text asks of the host.
 type Commands interface {
@@ -66,57 +42,43 @@ type Commands interface {
 	IsAbort(text string) bool
 }
 
-// Turns are the running turns.
-type Turns interface {
-	// Nudge tells a session's running turn that messages wait that it could be told.
-	Nudge(session string)
-	// End ends a run that has lost its lane.
-	End(run int64)
+// Questions are what Claude asks people.
+type Questions interface {
+	// Reading makes an answer of a message that answers what Claude asks in the chat; false: it does not. Addressed says that it is
+	// meant for the agent.
+	Reading(ctx context.Context, caller chat.Caller, m domain.Message, addressed bool) (id, answer string, ok bool, err error)
+	// Unread returns what somebody is told whose message has come to a turn that waits for an answer in the same chat; false: no
+	// question is open there.
+	Unread(caller chat.Caller) (id, told string, ok bool)
 }
 
-// Claude is what the inbox needs of the claude processes.
-type Claude interface {
-	// Withdraw takes back a message that a session's running turn was told, by its id for claude. False: it was read, or may
-	// have been.
-	Withdraw(ctx context.Context, session, message string) bool
-	// Retire is told of a session that a reset left behind.
-	Retire(session string)
+// Owners are those who run the host.
+type Owners interface {
+	// StrangerAsks is told that somebody asks to be let in on a channel.
+	StrangerAsks(channel string)
 }
 
 // Options are what an inbox works with.
 type Options struct {
-	Store    Store
-	Commands Commands
-	Turns    Turns
-	Claude   Claude
-	Settings func(channel string) config.Settings
-	// Reading makes a command of a message that answers what claude asks in the chat; false: it does not. Addressed says that it
-	// is meant for the agent.
-	Reading func(ctx context.Context, caller chat.Caller, m domain.Message, addressed bool) (domain.Command, bool, error)
-	// Policy tells whether a session's messages from a chat are answered: allow or deny. Own is what people chose for it.
-	Policy func(own, key string, from chat.Address, kind chat.Kind) string
-	// Received is told of each message of a person that was taken, and of the lane that it waits in; none: it is only recorded.
-	// It must not block.
-	Received func(caller chat.Caller, m chat.Message, lane domain.Lane)
-	// Behind is told of each message that has come to a turn that goes on.
-	Behind func(ctx context.Context, caller chat.Caller)
-	// Receipt makes what shows in the chat that a message waits, if it does, with buttons for what can be done about it; nil:
-	// nothing does.
-	Receipt func(m domain.Message) func(domain.Acceptance) domain.OutboxItem
-	Zone    *time.Location
-	Now     func() time.Time
+	Commands  Commands
+	Questions Questions
+	Observers Observers
+	Reactions Reactions
+	Chats     Chats
+	Owners    Owners
+	Zone      *time.Location
 }
 
 // Inbox takes events in.
 type Inbox struct {
+	*Intake
 	options  Options
-	log      hclog.Logger
 	refusals refusals
 }
 
-// New returns an inbox.
-func New(options Options, log hclog.Logger) *Inbox {
-	return &Inbox{options: options, log: log}
+// New returns an inbox whose events are taken by an intake.
+func New(intake *Intake, options Options) *Inbox {
+	return &Inbox{Intake: intake, options: options}
 }
 
 // Outcome is what became of an event.
@@ -125,10 +87,7 @@ type Outcome struct {
 	Reason  string // why it was rejected, for the plugin's log
 	Session string // accepted or a duplicate: the session key
 	Waiting int    // accepted: messages before it in its lane
-	// Stranger says that its sender, who is not known, was told just now how to be let in.
-	Stranger bool
-
-	behind bool // accepted: a turn runs before it
+	behind  bool   // accepted: a turn runs before it
 }
 
 // arrival is an event on its way in.
@@ -152,8 +111,14 @@ func (a *arrival) caller() chat.Caller {
 
 // Submit takes a channel's event. An error means that the host does not have the event.
 func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outcome, error) {
+	outcome, err := in.submit(ctx, channel, e)
+	crashpoint.Pass("accepted") // The event is durable, the plugin does not know it yet.
+	return outcome, err
+}
+
+func (in *Inbox) submit(ctx context.Context, channel string, e chat.Event) (Outcome, error) {
 	if e.At.IsZero() {
-		e.At = in.options.Now() // the network told no time
+		e.At = in.now() // the network told no time
 	}
 	switch body := e.Body.(type) {
 	case chat.Edited:
@@ -171,7 +136,7 @@ func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outc
 	if err != nil {
 		return Outcome{}, err
 	}
-	if age := in.options.Now().Sub(e.At); a.settings.Inbound.Drop && a.settings.Inbound.MaxAge > 0 && age > a.settings.Inbound.MaxAge {
+	if age := in.now().Sub(e.At); a.settings.Inbound.Drop && a.settings.Inbound.MaxAge > 0 && age > a.settings.Inbound.MaxAge {
 		return rejected("older than inbound.max_age"), nil
 	}
 	decision, err := in.decide(ctx, channel, e, a.chosen.Activation)
@@ -188,18 +153,18 @@ func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outc
 		return in.pair(ctx, channel, message, decision.Reason)
 	default:
 		in.log.Debug("an event is not let in", "channel", channel, "event", e.ID, "reason", decision.Reason)
-		in.refusals.advise(in.log, channel, e, decision.Reason, in.options.Now())
+		in.refusals.advise(in.log, channel, e, decision.Reason, in.now())
 		return rejected(decision.Reason), nil
 	}
 }
 
 // arrive finds out what an event meets: the channel's settings, the session, and what was chosen for that.
 func (in *Inbox) arrive(ctx context.Context, channel string, e chat.Event, m domain.Message) (*arrival, error) {
-	a := &arrival{event: e, message: m, settings: in.options.Settings(channel)}
+	a := &arrival{event: e, message: m, settings: in.conversations.Settings(channel)}
 	a.name = in.name(a.settings.Session, channel, e.Chat, e.Thread, e.Sender)
 	a.key = a.name.Key()
 	var err error
-	if a.chosen, err = in.options.Store.Overrides(ctx, a.key); err != nil {
+	if a.chosen, err = in.store.Overrides(ctx, a.key); err != nil {
 		return nil, fmt.Errorf("look up a session: %w", err)
 	}
 	return a, nil
@@ -232,19 +197,21 @@ func (in *Inbox) take(ctx context.Context, a *arrival) (Outcome, error) {
 	}
 	outcome, err := in.accept(ctx, inbound)
 	if in.received(a, inbound.Lane, outcome, err) && outcome.behind && inbound.Lane == domain.TurnLane {
-		in.options.Behind(ctx, a.caller())
+		in.stillOpen(ctx, a.caller())
 	}
 	return outcome, err
 }
 
-// received tells of a message that was taken, if it is one.
-func (in *Inbox) received(a *arrival, lane domain.Lane, outcome Outcome, err error) bool {
-	m, ok := a.event.Body.(chat.Message)
-	if !ok || err != nil || outcome.Verdict != chat.Accepted {
-		return false
+// stillOpen tells somebody whose message has come to a turn that waits for an answer that it does: once for each question, for what
+// is written there else looks as if it had been the answer.
+func (in *Inbox) stillOpen(ctx context.Context, caller chat.Caller) {
+	id, told, ok := in.options.Questions.Unread(caller)
+	if !ok {
+		return
 	}
-	in.options.Received(a.caller(), m, lane)
-	return true
+	if _, err := in.store.Post(ctx, "unread:"+id, in.conversations.Notice(caller.Address, caller.Kind, told)...); err != nil {
+		in.log.Warn("nobody is told that a question is still open", "question", id, "error", err)
+	}
 }
 
 // alone makes the command that it begins with of a message that begins a conversation in which nothing is answered.
@@ -280,13 +247,13 @@ func (in *Inbox) overhear(ctx context.Context, a *arrival) (Outcome, error) {
 // record keeps a message that must not be answered.
 func (in *Inbox) record(ctx context.Context, a *arrival) (Outcome, error) {
 	return in.keep(ctx, a, domain.Passive{
-		Transcript: []chat.TranscriptEntry{{Role: chat.User, Text: a.message.Written(), At: in.options.Now()}},
+		Transcript: []chat.TranscriptEntry{{Role: chat.User, Text: a.message.Written(), At: in.now()}},
 	})
 }
 
 func (in *Inbox) keep(ctx context.Context, a *arrival, o domain.Passive) (Outcome, error) {
 	o.EventID, o.Channel, o.Session, o.Starter = a.event.ID, a.message.Channel, a.key, a.message.Starter
-	duplicate, err := in.options.Store.RecordPassive(ctx, o)
+	duplicate, err := in.store.RecordPassive(ctx, o)
 	switch {
 	case err != nil:
 		return Outcome{}, fmt.Errorf("keep an event: %w", err)
@@ -297,46 +264,11 @@ func (in *Inbox) keep(ctx context.Context, a *arrival, o domain.Passive) (Outcom
 	}
 }
 
-// policy tells whether the session's messages are answered.
-func (in *Inbox) policy(a *arrival) string {
-	return in.options.Policy(a.chosen.Send, a.key, a.message.Address(), a.message.Chat.Kind)
-}
-
-func (in *Inbox) accept(ctx context.Context, inbound domain.Inbound) (Outcome, error) {
-	inbound.MaxWaiting = maxWaiting
-	switch {
-	case inbound.Message.Authority == chat.Owner:
-		inbound.MaxWaiting += ownersWaiting
-	case inbound.Urgent:
-		inbound.MaxWaiting += stopsWaiting
-	}
-	accepted, err := in.options.Store.Accept(ctx, inbound)
-	switch {
-	case errors.Is(err, domain.ErrLaneFull):
-		in.log.Warn("a session has too many waiting messages; further ones are refused", "session", inbound.Session, "waiting", inbound.MaxWaiting)
-		return rejected("too many messages wait in this chat"), nil
-	case err != nil:
-		return Outcome{}, fmt.Errorf("accept an event: %w", err)
-	case accepted.Duplicate:
-		return Outcome{Verdict: chat.Duplicate, Session: inbound.Session}, nil
-	}
-	if accepted.Replaced != "" {
-		in.options.Claude.Retire(accepted.Replaced)
-	}
-	if accepted.Superseded != 0 {
-		in.options.Turns.End(accepted.Superseded)
-	}
-	if accepted.Running && inbound.Queue.Steers() {
-		in.options.Turns.Nudge(inbound.Session)
-	}
-	return Outcome{Verdict: chat.Accepted, Session: inbound.Session, Waiting: accepted.Waiting, behind: accepted.Running}, nil
-}
-
 // pair tells a stranger how to be let in, at most once while a request stands.
 func (in *Inbox) pair(ctx context.Context, channel string, m domain.Message, reason string) (Outcome, error) {
-	now := in.options.Now()
+	now := in.now()
 	code := access.NewCode()
-	created, err := in.options.Store.RequestPairing(ctx, domain.Pairing{
+	created, err := in.store.RequestPairing(ctx, domain.Pairing{
 		Code: code, Channel: channel, User: m.Sender.ID, Name: m.Sender.Name(), Chat: m.Chat.ID,
 		CreatedAt: now, ExpiresAt: now.Add(access.CodeTTL),
 	}, access.MaxPending, now.Add(-access.KeepFor), domain.OutboxItem{To: m.Address(), Text: access.Prompt(channel, m.Sender.ID, code)})
@@ -345,10 +277,9 @@ func (in *Inbox) pair(ctx context.Context, channel string, m domain.Message, rea
 	}
 	if created {
 		in.log.Info("a stranger asks to be let in; `clawhost pairing list` shows the code", "channel", channel, "user", m.Sender.ID)
+		in.options.Owners.StrangerAsks(channel)
 	}
-	outcome := rejected(reason)
-	outcome.Stranger = created
-	return outcome, nil
+	return rejected(reason), nil
 }
 
 func rejected(reason string) Outcome {

@@ -34,7 +34,8 @@ type journal struct {
 	nudged    []string
 	ended     []int64
 	received  []chat.Caller
-	behind    []string
+	heard     []string // what chats were shown at once
+	strangers []string // the channels on which somebody asks to be let in
 	changes   []string
 	standing  domain.Standing
 	unread    bool            // claude has not read what it was told
@@ -44,6 +45,24 @@ type journal struct {
 	told      []domain.OutboxItem
 	posted    []string // the keys
 	direct    map[string]domain.DirectChat
+}
+
+func (j *journal) Received(caller chat.Caller, _ chat.Message) {
+	j.received = append(j.received, caller)
+}
+
+func (j *journal) Acknowledge(to chat.Address, id chat.MessageID, emoji string) {
+	j.heard = append(j.heard, fmt.Sprint(emoji, " on ", id, " in ", to.Chat))
+}
+
+func (j *journal) Typing(to chat.Address) {
+	j.heard = append(j.heard, fmt.Sprint("typing in ", to.Chat))
+}
+
+func (j *journal) StrangerAsks(channel string) { j.strangers = append(j.strangers, channel) }
+
+func (j *journal) Session(_ context.Context, key string) (domain.Session, error) {
+	return domain.Session{Key: key}, j.fail
 }
 
 func (j *journal) Overrides(_ context.Context, session string) (domain.Overrides, error) {
@@ -217,6 +236,7 @@ func settings(string) config.Settings {
 	return config.Settings{
 		Session: config.Session{Scope: "per-channel-peer", ResetTriggers: []string{"/new", "/reset"}},
 		Inbound: config.Inbound{MaxAge: 24 * time.Hour, Drop: true},
+		Queue:   config.Queue{Receipt: true},
 		Access: config.Access{
 			Owners: []string{"tg:owner"}, DM: "pairing", Allow: []string{"tg:friend"}, CommandsFrom: []string{"tg:commander"},
 			Groups: "allowlist", Group: map[string]config.Group{"g": {}}, RequireMention: true,
@@ -286,7 +306,7 @@ func TestSubmit(t *testing.T) {
 		"a reset and directives alone":   {event: says("owner", "/new /think low"), verdict: chat.Accepted, session: "tg:owner", lane: domain.ControlLane, command: &domain.Command{Name: "think", Args: "low", And: []domain.Command{{Name: "verbose"}}}, text: "/think low", reset: true, authority: chat.Owner},
 		"a skill":                        {event: says("owner", "/deploy it"), verdict: chat.Accepted, session: "tg:owner", lane: domain.TurnLane, text: "use deploy: it", authority: chat.Owner},
 		"a directive and a skill":        {event: says("owner", "/think high /deploy it"), verdict: chat.Accepted, session: "tg:owner", lane: domain.TurnLane, text: "use deploy: it", authority: chat.Owner},
-		"an answer by a number":          {event: says("owner", "2"), verdict: chat.Accepted, session: "tg:owner", lane: domain.ControlLane, command: &domain.Command{Name: "answer", Args: "ABCDE 2"}, text: "2", authority: chat.Owner},
+		"an answer by a number":          {event: says("owner", "2"), verdict: chat.Accepted, session: "tg:owner", lane: domain.ControlLane, command: &domain.Command{Name: "answer", Args: "ABCDE 2", Plain: true}, text: "2", authority: chat.Owner},
 		"a press on a button":            {event: event("owner", chat.ButtonPress{MessageID: "m", Data: "/stop"}), verdict: chat.Accepted, session: "tg:owner", lane: domain.ControlLane, command: &domain.Command{Name: "stop"}, text: "/stop", authority: chat.Owner},
 		"a button of another's":          {event: event("owner", chat.ButtonPress{MessageID: "m", Data: "rm -rf /"}), verdict: chat.Rejected},
 		"a button with a message":        {event: event("owner", chat.ButtonPress{MessageID: "m", Data: "/new do it"}), verdict: chat.Rejected},
@@ -368,22 +388,38 @@ func box(j *journal) *inbox.Inbox {
 }
 
 func boxOf(j *journal, settings func(string) config.Settings) *inbox.Inbox {
-	return inbox.New(inbox.Options{
-		Store: j, Commands: known{}, Turns: j, Claude: j, Settings: settings,
-		Policy:   config.Send{Default: "allow", Rules: []config.SendRule{{Chat: "channel", Policy: "deny"}}}.Policy,
-		Received: func(caller chat.Caller, _ chat.Message, _ domain.Lane) { j.received = append(j.received, caller) },
-		Behind:   func(_ context.Context, caller chat.Caller) { j.behind = append(j.behind, caller.Session) },
-		Reading: func(_ context.Context, caller chat.Caller, m domain.Message, addressed bool) (domain.Command, bool, error) {
-			return domain.Command{Name: "answer", Args: "ABCDE " + m.Text}, caller.Session == "tg:owner" && addressed && slices.Contains([]string{"2", "stop!", "/think high about it", "/deploy it"}, m.Text) ||
-				caller.Session == "tg:group:g" && caller.Authority == chat.Owner && !addressed && m.Text != "lunch?", nil
-		},
-		Receipt: func(m domain.Message) func(domain.Acceptance) domain.OutboxItem {
-			return func(a domain.Acceptance) domain.OutboxItem {
-				return domain.OutboxItem{To: m.Address(), Text: fmt.Sprint(a.Seq)}
-			}
-		},
-		Zone: time.UTC, Now: func() time.Time { return now },
-	}, hclog.NewNullLogger())
+	intake := inbox.NewIntake(j, j, j, conversations{settings}, func() time.Time { return now }, hclog.NewNullLogger())
+	return inbox.New(intake, inbox.Options{Commands: known{}, Questions: questions{}, Observers: j, Reactions: j, Chats: j, Owners: j, Zone: time.UTC})
+}
+
+// conversations resolve what holds in a chat by settings.
+type conversations struct{ settings func(string) config.Settings }
+
+func (c conversations) Settings(channel string) config.Settings { return c.settings(channel) }
+
+func (conversations) Limits(string, chat.Kind) chat.Limits {
+	return chat.Limits{Buttons: chat.ButtonLimits{Rows: 1, Columns: 2}, Replies: true, TypingTTL: time.Second}
+}
+
+func (conversations) SendPolicy(own, session string, from chat.Address, kind chat.Kind) string {
+	return config.Send{Default: "allow", Rules: []config.SendRule{{Chat: "channel", Policy: "deny"}}}.Policy(own, session, from, kind)
+}
+
+func (conversations) Notice(to chat.Address, _ chat.Kind, text string) []domain.OutboxItem {
+	return []domain.OutboxItem{{To: to, Text: text}}
+}
+
+// questions are asked in some chats.
+type questions struct{}
+
+func (questions) Reading(_ context.Context, caller chat.Caller, m domain.Message, addressed bool) (id, answer string, ok bool, err error) {
+	ok = caller.Session == "tg:owner" && addressed && slices.Contains([]string{"2", "stop!", "/think high about it", "/deploy it"}, m.Text) ||
+		caller.Session == "tg:group:g" && caller.Authority == chat.Owner && !addressed && m.Text != "lunch?"
+	return "ABCDE", m.Text, ok, nil
+}
+
+func (questions) Unread(caller chat.Caller) (id, told string, ok bool) {
+	return "ABCDE", "A question is open.", caller.Session == "tg:owner"
 }
 
 func TestAStrangerIsAskedToPairAndLetInOnceAllowed(t *testing.T) {
@@ -391,6 +427,9 @@ func TestAStrangerIsAskedToPairAndLetInOnceAllowed(t *testing.T) {
 	j := &journal{}
 	if outcome, err := box(j).Submit(t.Context(), "tg", says("stranger", "hello")); err != nil || outcome.Verdict != chat.Rejected {
 		t.Fatal(outcome, err)
+	}
+	if !slices.Equal(j.strangers, []string{"tg"}) {
+		t.Errorf("the owners are told of strangers on %q", j.strangers)
 	}
 	if len(j.paired) != 1 || j.paired[0].User != "stranger" || !j.paired[0].ExpiresAt.After(now) {
 		t.Errorf("paired %+v", j.paired)
@@ -416,15 +455,20 @@ func TestDuplicate(t *testing.T) {
 func TestRepeat(t *testing.T) {
 	t.Parallel()
 	m := domain.Message{Channel: "tg", Text: "tell me", Fresh: true}
-	for together, mode := range map[bool]domain.Mode{true: domain.Collect, false: domain.Queue} {
+	for n, mode := range map[int]domain.Mode{1: domain.Queue, 2: domain.Collect} {
 		j := &journal{}
-		for _, verdict := range []chat.Verdict{chat.Accepted, chat.Duplicate} {
-			if outcome, err := box(j).Repeat(t.Context(), "again", "tg:owner", m, together); err != nil || outcome.Verdict != verdict {
-				t.Errorf("%+v, %v, want %v", outcome, err, verdict)
+		for range 2 { // the second time they are duplicates
+			if err := box(j).Repeat(t.Context(), "again", "tg:owner", slices.Repeat([]domain.Message{m}, n)); err != nil {
+				t.Fatal(err)
 			}
 		}
-		if got := j.accepted[0]; got.Message.Fresh || got.Message.Text != m.Text || got.Queue.Mode != mode || got.Lane != domain.TurnLane {
-			t.Errorf("%+v", got)
+		if len(j.accepted) != n {
+			t.Fatalf("%d messages were taken %d times", n, len(j.accepted))
+		}
+		for _, got := range j.accepted {
+			if got.Message.Fresh || got.Message.Text != m.Text || got.Queue.Mode != mode || got.Lane != domain.TurnLane {
+				t.Errorf("%+v", got)
+			}
 		}
 	}
 }

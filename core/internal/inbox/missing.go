@@ -15,13 +15,13 @@ const maxMissing = 20
 func (in *Inbox) miss(ctx context.Context, a *arrival, reply, event string) (Outcome, error) {
 	m := a.message
 	outcome, err := in.keep(ctx, a, domain.Passive{
-		Note:  &domain.Note{Kind: domain.NoteEvent, At: in.options.Now(), Text: event},
+		Note:  &domain.Note{Kind: domain.NoteEvent, At: in.now(), Text: event},
 		Limit: maxMissing,
 	})
 	if err != nil {
 		return Outcome{}, err
 	}
-	_, err = in.options.Store.Post(ctx, "missing:"+m.Channel+":"+string(a.event.ID), domain.OutboxItem{
+	_, err = in.store.Post(ctx, "missing:"+m.Channel+":"+string(a.event.ID), domain.OutboxItem{
 		To: m.Address(), ReplyTo: m.ID, Text: reply,
 	})
 	if err != nil {

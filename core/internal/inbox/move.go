@@ -13,7 +13,7 @@ import (
 // move notes that a chat goes on under another id: its session, settings and history go on with it. The network's word is taken
 // for it, in groups that are let in.
 func (in *Inbox) move(ctx context.Context, channel string, e chat.Event, body chat.Migrated) (Outcome, error) {
-	if body.To == "" || len(body.To) > wire.MaxID || len(e.Chat.ID) > wire.MaxID || body.To == in.options.Store.Origin(channel, e.Chat.ID) {
+	if body.To == "" || len(body.To) > wire.MaxID || len(e.Chat.ID) > wire.MaxID || body.To == in.store.Origin(channel, e.Chat.ID) {
 		return rejected("the chat cannot go on under that id"), nil
 	}
 	e.Sender = chat.Sender{} // It does not matter who has done it, or that an admin may be anonymous.
@@ -24,7 +24,7 @@ func (in *Inbox) move(ctx context.Context, channel string, e chat.Event, body ch
 	case decision.Action != access.Let:
 		return rejected(decision.Reason), nil
 	}
-	duplicate, err := in.options.Store.Move(ctx, channel, e.ID, e.Chat.ID, body.To)
+	duplicate, err := in.store.Move(ctx, channel, e.ID, e.Chat.ID, body.To)
 	switch {
 	case err != nil:
 		return Outcome{}, fmt.Errorf("move a chat: %w", err)
@@ -37,5 +37,5 @@ func (in *Inbox) move(ctx context.Context, channel string, e chat.Event, body ch
 
 // listed returns the id under which the config lists a chat, if it does.
 func (in *Inbox) listed(channel string, id chat.ID) chat.ID {
-	return conversation.Listed(in.options.Settings(channel).Access, channel, id, in.options.Store)
+	return conversation.Listed(in.conversations.Settings(channel).Access, channel, id, in.store)
 }

@@ -32,12 +32,12 @@ func (in *Inbox) inbound(ctx context.Context, a *arrival) (inbound domain.Inboun
 		rewrite(&m, text)
 		inbound.Message = m
 	}
-	now := in.options.Now()
+	now := in.now()
 	inbound.Queue = conversation.Queueing(a.settings.Queue, m.Overrides.Queue, a.chosen.Queue)
 	inbound.Reacts = a.settings.Reply.AckReaction == config.AckStatus
 	inbound.Hint = &domain.Note{Kind: domain.NoteHint, At: now, Text: envelope.HintStopped}
 	inbound.Expiry = expiry(a.settings.Session, a.name.Type(), now, in.options.Zone)
-	inbound.Receipt = in.options.Receipt(m)
+	inbound.Receipt = in.receipt(m)
 	if !m.Fresh && m.Origin == "" {
 		inbound.Burst = burst(a.settings.Inbound, m)
 	}
@@ -148,9 +148,9 @@ func (in *Inbox) answer(ctx context.Context, m *domain.Message, text string, a *
 	}
 	written := *m
 	written.Text = text
-	reading, reads, err := in.options.Reading(ctx, a.caller(), written, a.addressed)
+	id, answer, reads, err := in.options.Questions.Reading(ctx, a.caller(), written, a.addressed)
 	if reads {
-		m.Command = &reading
+		m.Command = &domain.Command{Name: "answer", Args: id + " " + answer, Plain: true}
 	}
 	return err
 }

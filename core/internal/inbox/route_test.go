@@ -420,12 +420,12 @@ func TestRunningTurnsAreTold(t *testing.T) {
 	if len(j.received) != 1 || j.received[0].Authority != chat.Owner || j.received[0].Session != "tg:owner" {
 		t.Errorf("observed %+v", j.received)
 	}
-	if diff := cmp.Diff([]string{"tg:owner"}, j.behind); diff != "" {
+	if diff := cmp.Diff([]string{"unread:ABCDE"}, j.posted); diff != "" {
 		t.Error(diff)
 	}
 	j = &journal{answer: domain.Acceptance{Superseded: 9}}
 	submit(t, j, talkative, says("owner", "hi"))
-	if len(j.ended) != 1 || j.ended[0] != 9 || len(j.nudged) != 0 || len(j.behind) != 0 {
+	if len(j.ended) != 1 || j.ended[0] != 9 || len(j.nudged) != 0 || len(j.posted) != 0 {
 		t.Errorf("ended %v, nudged %v", j.ended, j.nudged)
 	}
 }

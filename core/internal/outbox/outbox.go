@@ -56,18 +56,32 @@ var errDown = errors.New("the channel is down")
 
 // Options are an outbox's settings.
 type Options struct {
-	Channels []string
+	Channels  []string
+	Networks  Networks
+	Attempts  int           // sends of one item before it is given up; those not that a network turned away for now
+	MaxAge    time.Duration // older items are given up unsent; zero: no limit
+	Grace     time.Duration // how long deliveries may go on after the outbox's context has ended
+	Edits     Edits
+	Chats     Chats     // nil: nobody is told
+	Questions Questions // nil: nobody is told
+}
+
+// Networks reach the channels.
+type Networks interface {
 	// Await returns the channel's live sender, and waits for it while the channel is down and ctx lasts.
-	Await    func(ctx context.Context, channel string) (Sender, error)
-	Attempts int           // sends of one item before it is given up; those not that a network turned away for now
-	MaxAge   time.Duration // older items are given up unsent; zero: no limit
-	Grace    time.Duration // how long deliveries may go on after the outbox's context has ended
-	Edits    Edits
-	// Settled is told the destination of each item that waits no longer, as it was sent or given up, once that is noted. It must
-	// not block. It may be nil.
-	Settled func(to chat.Address)
-	// Buried is told of each item that was given up, once that is noted. It must not block; nil: nobody is.
-	Buried func(item int64)
+	Await(ctx context.Context, channel string) (Sender, error)
+}
+
+// Chats are told of deliveries, once they are noted. They must not block.
+type Chats interface {
+	// Delivered is told the destination of each item that waits no longer, as it was sent or given up.
+	Delivered(to chat.Address)
+}
+
+// Questions are told of deliveries that failed, once that is noted. They must not block.
+type Questions interface {
+	// Undelivered is told of each item that was given up.
+	Undelivered(item int64)
 }
 
 // Edits knows what networks edit.
@@ -117,7 +131,7 @@ func (c *channel) run(ctx, work context.Context) {
 	defer c.sends.Wait()
 	for {
 		// Nothing is claimed while the channel is down.
-		if _, err := c.outbox.options.Await(ctx, c.name); err != nil {
+		if _, err := c.outbox.options.Networks.Await(ctx, c.name); err != nil {
 			break
 		}
 		if len(c.slots) == cap(c.slots) {
@@ -157,7 +171,7 @@ func (c *channel) drain(work context.Context) {
 func (c *channel) live() Sender {
 	now, cancel := context.WithCancel(context.Background())
 	cancel()
-	sender, err := c.outbox.options.Await(now, c.name)
+	sender, err := c.outbox.options.Networks.Await(now, c.name)
 	if err != nil {
 		return nil
 	}
@@ -224,8 +238,8 @@ func (c *channel) delivered(work context.Context, d domain.Delivery, ids []chat.
 
 // settled tells that an item waits no longer, if that could be noted.
 func (c *channel) settled(d domain.Delivery, err error) error {
-	if err == nil && c.outbox.options.Settled != nil {
-		c.outbox.options.Settled(d.Item.To)
+	if err == nil && c.outbox.options.Chats != nil {
+		c.outbox.options.Chats.Delivered(d.Item.To)
 	}
 	return err
 }
@@ -270,8 +284,8 @@ func (c *channel) bury(work context.Context, d domain.Delivery, cause string) {
 	c.log.Error("a piece is given up; `clawhost queue dead` lists it", "piece", d.ID, "chat", d.Item.To.Chat, "attempts", d.Attempts+1, "error", cause)
 	c.note(work, d, "give a piece up", func(ctx context.Context) error {
 		err := c.outbox.store.DeadLetter(ctx, d.ID, cause)
-		if err == nil && c.outbox.options.Buried != nil {
-			c.outbox.options.Buried(d.ID)
+		if err == nil && c.outbox.options.Questions != nil {
+			c.outbox.options.Questions.Undelivered(d.ID)
 		}
 		return c.settled(d, err)
 	})

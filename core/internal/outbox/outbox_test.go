@@ -191,12 +191,22 @@ func refuse(r chat.Reason, after time.Duration) error {
 	return &chat.Failure{Reason: r, RetryAfter: after}
 }
 
+// networks are those of a channel that is up at times.
+type networks func(ctx context.Context) (outbox.Sender, error)
+
+func (f networks) Await(ctx context.Context, _ string) (outbox.Sender, error) { return f(ctx) }
+
+// always is the network of a channel that is up.
+type always struct{ outbox.Sender }
+
+func (a always) Await(context.Context, string) (outbox.Sender, error) { return a.Sender, nil }
+
 // deliver runs an outbox for a while of the bubble's time.
 func deliver(t *testing.T, p *items, n *network, most time.Duration) {
 	t.Helper()
 	o := outbox.New(p, outbox.Options{
 		Channels: []string{"c"}, Attempts: 3, MaxAge: 24 * time.Hour, Grace: time.Minute,
-		Await: func(context.Context, string) (outbox.Sender, error) { return n, nil },
+		Networks: always{n},
 	}, hclog.NewNullLogger())
 	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup
@@ -303,7 +313,7 @@ func TestARepeatIsWarnedOf(t *testing.T) {
 				var log bytes.Buffer
 				o := outbox.New(p, outbox.Options{
 					Channels: []string{"c"}, Attempts: 3, Grace: time.Minute,
-					Await: func(context.Context, string) (outbox.Sender, error) { return sender, nil },
+					Networks: always{sender},
 				}, hclog.New(&hclog.LoggerOptions{Output: &log}))
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
@@ -352,7 +362,7 @@ func TestAChannelThatGoesDownWhileNothingIsDue(t *testing.T) {
 		down, up := false, make(chan struct{})
 		o := outbox.New(p, outbox.Options{
 			Channels: []string{"c"}, Attempts: 1, Grace: time.Minute,
-			Await: func(ctx context.Context, _ string) (outbox.Sender, error) {
+			Networks: networks(func(ctx context.Context) (outbox.Sender, error) {
 				mu.Lock()
 				live := !down
 				mu.Unlock()
@@ -368,7 +378,7 @@ func TestAChannelThatGoesDownWhileNothingIsDue(t *testing.T) {
 				case <-ctx.Done():
 					return nil, ctx.Err()
 				}
-			},
+			}),
 		}, hclog.NewNullLogger())
 		ctx, cancel := context.WithCancel(t.Context())
 		var done sync.WaitGroup
@@ -400,7 +410,7 @@ func TestAChannelThatIsDownIsWaitedFor(t *testing.T) {
 		n := &network{}
 		o := outbox.New(p, outbox.Options{
 			Channels: []string{"c"}, Attempts: 1, Grace: time.Minute,
-			Await: func(ctx context.Context, _ string) (outbox.Sender, error) {
+			Networks: networks(func(ctx context.Context) (outbox.Sender, error) {
 				select {
 				case <-up:
 					return n, nil
@@ -412,7 +422,7 @@ func TestAChannelThatIsDownIsWaitedFor(t *testing.T) {
 				case <-ctx.Done():
 					return nil, ctx.Err()
 				}
-			},
+			}),
 		}, hclog.NewNullLogger())
 		ctx, cancel := context.WithCancel(t.Context())
 		var done sync.WaitGroup

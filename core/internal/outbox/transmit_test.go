@@ -76,6 +76,11 @@ func (e edits) Editable(_ string, sentAt time.Time) bool {
 	return time.Since(sentAt) < time.Duration(e)
 }
 
+// chats are told of deliveries.
+type chats func(to chat.Address)
+
+func (f chats) Delivered(to chat.Address) { f(to) }
+
 // hand delivers one item to a sender and returns what was noted of it.
 func hand(t *testing.T, sender outbox.Sender, d domain.Delivery) (journal []string) {
 	t.Helper()
@@ -89,14 +94,14 @@ func hand(t *testing.T, sender outbox.Sender, d domain.Delivery) (journal []stri
 	settled := 0
 	o := outbox.New(p, outbox.Options{
 		Channels: []string{"c"}, Attempts: 3, MaxAge: time.Hour, Grace: time.Minute,
-		Edits: edits(15 * time.Minute),
-		Await: func(context.Context, string) (outbox.Sender, error) { return sender, nil },
-		Settled: func(to chat.Address) {
+		Edits:    edits(15 * time.Minute),
+		Networks: always{sender},
+		Chats: chats(func(to chat.Address) {
 			if to != d.Item.To || len(p.entries()) == 0 {
 				t.Errorf("settled %v, after %q", to, p.entries())
 			}
 			settled++
-		},
+		}),
 	}, hclog.NewNullLogger())
 	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup

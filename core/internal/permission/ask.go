@@ -142,7 +142,7 @@ func (d *Approvals) hear(ctx context.Context, run *conversation.Turn, q agent.Qu
 	if err != nil {
 		return "", v, err
 	}
-	defer d.options.Asking(run.Message.Message.Address(), sent)()
+	defer d.options.Chats.Asking(run.Message.Message.Address(), sent)()
 	v, err = d.wait(ctx, row)
 	return row.ID, v, err
 }
@@ -152,8 +152,8 @@ func (d *Approvals) post(ctx context.Context, run *conversation.Turn, q agent.Qu
 	m := run.Message.Message
 	to, kind := m.Address(), m.Chat.Kind
 	b.Kind, b.Purpose, b.Whose = kind, purpose(m.Origin), access.Audience(run.Caller.Authority)
-	if caller := run.Caller; b.About != aboutChoice && m.Chat.Kind == chat.Direct && !d.options.May(caller) {
-		decider, ok := d.options.Deciders(ctx)
+	if caller := run.Caller; b.About != aboutChoice && m.Chat.Kind == chat.Direct && !d.options.Conversations.Decides(caller) {
+		decider, ok := d.options.Owners.Reachable(ctx)
 		if !ok {
 			return row, false, errors.New("nobody who may decide can be reached")
 		}
@@ -170,7 +170,7 @@ func (d *Approvals) post(ctx context.Context, run *conversation.Turn, q agent.Qu
 		Asker: m.Channel + ":" + string(m.Sender.ID), To: to, Body: encoded, ExpiresAt: time.Now().Add(d.options.Patience), Unseen: b.unseen(),
 	}
 	if b.For != "" {
-		items = append(d.options.Notices.Notice(m.Address(), m.Chat.Kind, b.elsewhere()), items...)
+		items = append(d.options.Conversations.Notice(m.Address(), m.Chat.Kind, b.elsewhere()), items...)
 	}
 	row, err = d.options.Store.Ask(ctx, run.ID, row, items...)
 	if err != nil {
@@ -185,9 +185,9 @@ func (d *Approvals) post(ctx context.Context, run *conversation.Turn, q agent.Qu
 
 // message asks, with buttons where the chat has enough of them, and else with numbers.
 func (d *Approvals) message(id string, to chat.Address, b *body) []domain.OutboxItem {
-	buttons := layout(id, b.options(), d.options.Buttons(to, b.Kind))
+	buttons := layout(id, b.options(), d.options.Conversations.Limits(to.Channel, b.Kind).Buttons)
 	b.Numbered = buttons == nil
-	items := d.options.Notices.Notice(to, b.Kind, b.text(id, buttons != nil))
+	items := d.options.Conversations.Notice(to, b.Kind, b.text(id, buttons != nil))
 	items[len(items)-1].Buttons = buttons
 	return items
 }

@@ -28,7 +28,7 @@ type Turns interface {
 func (d *Approvals) begin(run *conversation.Turn) (end func(context.Context), tooMany string) {
 	caller := run.Caller
 	bounds := []bound{{"session " + caller.Session, maxOfSession, "of this conversation"}}
-	if !d.options.May(caller) {
+	if !d.options.Conversations.Decides(caller) {
 		bounds = append(bounds, bound{"sender " + nameOf(caller), maxOfSender, "of yours"})
 	}
 	d.mu.Lock()
@@ -68,7 +68,7 @@ func (d *Approvals) decline(ctx context.Context, run *conversation.Turn, q agent
 	d.log.Warn("a question was not asked: "+tooMany+" open", "session", run.Session.Key, "run", run.ID, "tool", q.Tool)
 	m := run.Message.Message
 	text := fmt.Sprintf("Claude wanted to ask about %s, but %s waiting for an answer already. Try again once they are answered.", escape(q.Tool), tooMany)
-	items := d.options.Notices.Notice(m.Address(), m.Chat.Kind, text)
+	items := d.options.Conversations.Notice(m.Address(), m.Chat.Kind, text)
 	if _, err := d.options.Store.Post(ctx, fmt.Sprint("refused:", run.ID), items...); err != nil {
 		return agent.Decision{}, fmt.Errorf("tell that a question was not asked: %w", err)
 	}

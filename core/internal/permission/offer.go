@@ -43,15 +43,15 @@ func (d *Approvals) Offer(ctx context.Context, run *conversation.Turn, text stri
 // goOn has the work gone on with where it was given up, and with no more authority than it had: who wants it does not vouch for
 // what others have asked for. What claude has not read it is told as it was written.
 func (d *Approvals) goOn(ctx context.Context, q question, caller chat.Caller) error {
-	id, authority := "resume:"+q.row.ID, min(caller.Authority, q.row.Authority)
+	id, authority := chat.EventID("resume:"+q.row.ID), min(caller.Authority, q.row.Authority)
 	if unread := slices.Clone(q.body.Unread); len(unread) > 0 {
 		for i := range unread {
 			unread[i].Authority = authority
 		}
-		return d.options.Repeat(ctx, id, q.row.Session, unread)
+		return d.options.Intake.Repeat(ctx, id, q.row.Session, unread)
 	}
 	caller.Address, caller.Kind, caller.Authority = q.row.To, q.body.Kind, authority
-	return d.options.Tell(ctx, id, q.row.Session, caller, "Go on from where you left off.")
+	return d.options.Intake.Tell(ctx, id, q.row.Session, caller, "Go on from where you left off.")
 }
 
 // resume takes the answer to an offer.

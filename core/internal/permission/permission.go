@@ -38,26 +38,42 @@ type Options struct {
 	Store Store
 	Turns Turns
 	// Patience is how long a question waits for its answer. Then it is answered with no.
-	Patience time.Duration
-	// May tells whether somebody may decide what claude does for anybody.
-	May func(caller chat.Caller) bool
-	// Deciders returns a chat of somebody who may, for turns of people who may not; false: nobody of them can be reached.
-	Deciders func(ctx context.Context) (to chat.Address, ok bool)
-	// Buttons is how many buttons a message in a chat may have.
-	Buttons func(to chat.Address, kind chat.Kind) chat.ButtonLimits
-	// Asking is told of the chat of a turn that waits for people from then on, until answered is called. Sent says that a message was
-	// sent for it now, there or to somebody who may decide; false: it was before.
-	Asking func(at chat.Address, sent bool) (answered func())
-	// Tell has a session's Claude told a text, as if the caller had written it. The same id does so once.
-	Tell func(ctx context.Context, id, session string, caller chat.Caller, text string) error
-	// Repeat has a session's messages answered together that were given up. The same id does so once.
-	Repeat  func(ctx context.Context, id, session string, messages []domain.Message) error
-	Notices Notices
+	Patience      time.Duration
+	Conversations Conversations
+	Owners        Owners
+	Chats         Chats
+	Intake        Intake
 }
 
-// Notices makes messages of the host's texts.
-type Notices interface {
+// Conversations knows what holds in a chat.
+type Conversations interface {
+	// Decides reports whether somebody may decide what Claude does for anybody.
+	Decides(caller chat.Caller) bool
+	// Limits returns what a channel can do in one kind of chat.
+	Limits(channel string, kind chat.Kind) chat.Limits
+	// Notice makes messages of the host's texts.
 	Notice(to chat.Address, kind chat.Kind, text string) []domain.OutboxItem
+}
+
+// Owners decide in place of people who may not.
+type Owners interface {
+	// Reachable returns a chat of one of them; false: none of them can be reached.
+	Reachable(ctx context.Context) (to chat.Address, ok bool)
+}
+
+// Chats show turns.
+type Chats interface {
+	// Asking is told of the chat of a turn that waits for people from then on, until answered is called. Sent says that a message was
+	// sent for it now, there or to somebody who may decide; false: it was before.
+	Asking(at chat.Address, sent bool) (answered func())
+}
+
+// Intake takes messages for sessions.
+type Intake interface {
+	// Tell takes a text for a session, as if the caller had written it. The same id is taken once.
+	Tell(ctx context.Context, id chat.EventID, session string, caller chat.Caller, text string) error
+	// Repeat takes messages of a session once more that were given up, to be answered together. The same id is taken once.
+	Repeat(ctx context.Context, id chat.EventID, session string, messages []domain.Message) error
 }
 
 // Approvals asks the questions and takes the answers.

@@ -215,37 +215,60 @@ func (r *room) desk(t *testing.T) *permission.Approvals {
 	t.Helper()
 	d, err := permission.New(t.Context(), permission.Options{
 		Store: r, Turns: r, Patience: time.Hour,
-		May: func(c chat.Caller) bool { return c.Authority == chat.Owner },
-		Deciders: func(context.Context) (chat.Address, bool) {
-			return chat.Address{Channel: "tg", Chat: "owner"}, !r.unheard
-		},
-		Buttons: func(chat.Address, chat.Kind) chat.ButtonLimits { return r.buttons },
-		Asking: func(at chat.Address, sent bool) func() {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.waits = append(r.waits, fmt.Sprintf("%s waits, sent %t", at.Chat, sent))
-			return func() {
-				r.mu.Lock()
-				defer r.mu.Unlock()
-				r.waits = append(r.waits, fmt.Sprintf("%s goes on", at.Chat))
-			}
-		},
-		Tell: func(_ context.Context, id, session string, caller chat.Caller, text string) error {
-			r.told = append(r.told, fmt.Sprintf("%s: %s by %s as %s in %s: %s", id, session, caller.Sender.ID, caller.Authority, caller.Address.Chat, text))
-			return nil
-		},
-		Repeat: func(_ context.Context, id, session string, messages []domain.Message) error {
-			for _, m := range messages {
-				r.told = append(r.told, fmt.Sprintf("%s: %s of %s as %s in %s: %s", id, session, m.Sender.ID, m.Authority, m.Chat.ID, m.Text))
-			}
-			return nil
-		},
-		Notices: whole{},
+		Conversations: conversations{whole{}, r}, Owners: owners{r}, Chats: chats{r}, Intake: intake{r},
 	}, hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// conversations know what holds in the chats of a room.
+type conversations struct {
+	whole
+	room *room
+}
+
+func (conversations) Decides(c chat.Caller) bool { return c.Authority == chat.Owner }
+
+func (c conversations) Limits(string, chat.Kind) chat.Limits {
+	return chat.Limits{Buttons: c.room.buttons}
+}
+
+// owners are those of a room.
+type owners struct{ room *room }
+
+func (o owners) Reachable(context.Context) (chat.Address, bool) {
+	return chat.Address{Channel: "tg", Chat: "owner"}, !o.room.unheard
+}
+
+// chats note which turns wait in a room.
+type chats struct{ room *room }
+
+func (c chats) Asking(at chat.Address, sent bool) func() {
+	c.note(fmt.Sprintf("%s waits, sent %t", at.Chat, sent))
+	return func() { c.note(fmt.Sprintf("%s goes on", at.Chat)) }
+}
+
+func (c chats) note(line string) {
+	c.room.mu.Lock()
+	defer c.room.mu.Unlock()
+	c.room.waits = append(c.room.waits, line)
+}
+
+// intake notes what is taken for the sessions of a room.
+type intake struct{ room *room }
+
+func (i intake) Tell(_ context.Context, id chat.EventID, session string, caller chat.Caller, text string) error {
+	i.room.told = append(i.room.told, fmt.Sprintf("%s: %s by %s as %s in %s: %s", id, session, caller.Sender.ID, caller.Authority, caller.Address.Chat, text))
+	return nil
+}
+
+func (i intake) Repeat(_ context.Context, id chat.EventID, session string, messages []domain.Message) error {
+	for _, m := range messages {
+		i.room.told = append(i.room.told, fmt.Sprintf("%s: %s of %s as %s in %s: %s", id, session, m.Sender.ID, m.Authority, m.Chat.ID, m.Text))
+	}
+	return nil
 }
 
 // runOf is a run of somebody's message in their direct chat.

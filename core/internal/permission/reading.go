@@ -97,7 +97,7 @@ func (d *Approvals) repliedTo(ctx context.Context, open []question, to chat.Mess
 
 // mayAnswer tells whether somebody may: who may decide for anybody, and who began what is not about leave.
 func (d *Approvals) mayAnswer(q question, caller chat.Caller) bool {
-	return d.options.May(caller) || q.theirs() && q.row.Asker == nameOf(caller)
+	return d.options.Conversations.Decides(caller) || q.theirs() && q.row.Asker == nameOf(caller)
 }
 
 // theirs tells whether a question is for who began its turn.
@@ -197,7 +197,7 @@ func (d *Approvals) tooLate(ctx context.Context, row domain.Question, plain *Wri
 
 // tell has a message be one as any other.
 func (d *Approvals) tell(ctx context.Context, session string, w *Written) error {
-	return d.options.Tell(ctx, "words:"+w.ID, session, w.Caller, w.Text)
+	return d.options.Intake.Tell(ctx, chat.EventID("words:"+w.ID), session, w.Caller, w.Text)
 }
 
 // Unread returns what somebody is told whose message has come to a turn that waits for an answer in the same chat: Claude reads it

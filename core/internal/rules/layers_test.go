@@ -22,8 +22,8 @@ var layers = []string{
 	"crashpoint", "process", "domain", "session", "config", "store", "access", "agent", "answer", "chunk", "envelope", "credential", "budget",
 	"conversation", "reaction",
 	"remote", "supervisor",
-	"media", "hook", "dispatch", "claude/protocol", "claude/exchange", "claude/transcript", "claude/cli", "claude/client", "claude", "permission", "command", "inbox", "tools", "stream", "reply", "turn", "view", "heartbeat",
-	"outbox", "hostapi", "admin",
+	"media", "notice", "hook", "dispatch", "claude/protocol", "claude/exchange", "claude/transcript", "claude/cli", "claude/client", "claude", "permission", "command", "inbox", "tools", "stream", "reply", "turn", "view", "heartbeat", "housekeeping",
+	"outbox", "hostapi", "plugins", "admin",
 }
 
 // testSupport are the packages that only tests import.

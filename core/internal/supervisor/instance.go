@@ -165,7 +165,7 @@ func (i *instance) recovered() {
 // another config is not tried by itself: the config is read only as the host starts.
 func (i *instance) park(ctx context.Context, why error) {
 	if unfit, ok := errors.AsType[*Unfit](why); ok {
-		why = placed{i.spec.PlaceBinary(unfit.Attribute, why.Error()), why}
+		why = placed{i.spec.Block.PlaceAttribute(unfit.Attribute, "Plugin does not start", why.Error()).String(), why}
 	}
 	remedy := remedyOf(why)
 	advice := remedy.advice(i.spec.Name)

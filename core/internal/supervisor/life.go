@@ -99,7 +99,7 @@ func (i *instance) configure(ctx context.Context, l *launched) (*Live, error) {
 	if err := i.host.Accept(i.spec.Name, description); err != nil {
 		return nil, refusal{err}
 	}
-	config, err := i.spec.Decode(description.Schema)
+	config, err := i.spec.Block.Decode(description.Schema)
 	if err != nil {
 		return nil, misfit{err}
 	}
@@ -147,7 +147,7 @@ func (i *instance) alive(ctx context.Context, l *launched, description remote.De
 func (i *instance) findings(found []remote.Diagnostic) error {
 	var errs []error
 	for _, d := range found {
-		text := i.spec.Place(d.Path, d.Summary, d.Detail)
+		text := i.spec.Block.Place(d.Path, d.Summary, d.Detail).String()
 		if d.Warning {
 			i.log.Warn(text)
 			continue

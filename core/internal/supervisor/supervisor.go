@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
 
+	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/remote"
@@ -25,12 +26,17 @@ type Spec struct {
 	Path   string // the binary
 	SHA256 []byte // of the only binary that may run; nil: any may
 	Env    []string
-	// Decode makes the config that fits a schema, as JSON.
-	Decode func(schema []byte) ([]byte, error)
-	// Place words a finding of the plugin's own about its config, with its place in the file.
-	Place func(path []string, summary, detail string) string
-	// PlaceBinary words what is wrong with the binary, with the place of the attribute of its block that is to blame.
-	PlaceBinary func(attribute, detail string) string
+	Block  Block
+}
+
+// Block is a plugin's block of the config file.
+type Block interface {
+	// Decode returns the plugin's own config as JSON, if it fits a schema.
+	Decode(schema []byte) ([]byte, error)
+	// Place returns a finding of the plugin's own about its config as a problem at its place in the file.
+	Place(path []string, summary, detail string) config.Problem
+	// PlaceAttribute returns a finding about the plugin as a problem at an attribute of the block.
+	PlaceAttribute(name, summary, detail string) config.Problem
 }
 
 // Processes remembers child processes, so that the host's next life can end them.
@@ -288,13 +294,13 @@ func Check(ctx context.Context, spec Spec, hostVersion, socketDir string, childr
 	if c.Description, err = l.plugin.Describe(ctx, hostVersion); err != nil {
 		return Checked{}, err
 	}
-	config, err := spec.Decode(c.Schema)
+	own, err := spec.Block.Decode(c.Schema)
 	if err != nil {
 		c.Misfit = err
 		return c, nil
 	}
 	if c.Has(pluginv1.Capability_CAPABILITY_CHECK_CONFIG) {
-		c.Found, err = l.plugin.CheckConfig(ctx, config)
+		c.Found, err = l.plugin.CheckConfig(ctx, own)
 	}
 	return c, err
 }

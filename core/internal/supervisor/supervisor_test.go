@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
 
+	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/journal"
 	"github.com/clawhost/clawhost/core/internal/process"
@@ -242,12 +243,24 @@ func spec(t *testing.T, kind string) supervisor.Spec {
 	}
 	return supervisor.Spec{
 		Name: kind, Path: self, Env: []string{behaviour + "=" + kind},
-		Decode: func([]byte) ([]byte, error) { return []byte(`{"word":"hi"}`), nil },
-		Place: func(path []string, summary, detail string) string {
-			return "config.hcl:7:3 " + strings.Join(path, ".") + ": " + summary + detail
-		},
-		PlaceBinary: func(attribute, detail string) string { return "config.hcl:2:3 " + attribute + ": " + detail },
+		Block: block{word: "hi"},
 	}
+}
+
+// block is a plugin's block of the config file.
+type block struct {
+	word  string
+	unfit error
+}
+
+func (b block) Decode([]byte) ([]byte, error) { return []byte(`{"word":"` + b.word + `"}`), b.unfit }
+
+func (block) Place(path []string, summary, detail string) config.Problem {
+	return config.Problem{File: "config.hcl", Line: 7, Column: 3, Summary: strings.Join(path, ".") + ": " + summary, Detail: detail}
+}
+
+func (block) PlaceAttribute(name, _, detail string) config.Problem {
+	return config.Problem{File: "config.hcl", Line: 2, Column: 3, Summary: name + ": " + detail}
 }
 
 func begin(t *testing.T, specs ...supervisor.Spec) *room {
@@ -472,11 +485,11 @@ func TestOperatorRestart(t *testing.T) {
 func TestParking(t *testing.T) {
 	t.Parallel()
 	bad := spec(t, "badconfig")
-	bad.Decode = func([]byte) ([]byte, error) { return []byte(`{"word":"bad"}`), nil }
+	bad.Block = block{word: "bad"}
 	unfit := spec(t, "unfit")
-	unfit.Decode = func([]byte) ([]byte, error) { return nil, errors.New("config.hcl:9:5: word must be a text") }
+	unfit.Block = block{unfit: errors.New("config.hcl:9:5: word must be a text")}
 	worse := spec(t, "worse")
-	worse.Decode = func([]byte) ([]byte, error) { return []byte(`{"word":"worse"}`), nil }
+	worse.Block = block{word: "worse"}
 	pinned := spec(t, "pinned")
 	pinned.SHA256 = make([]byte, sha256.Size)
 	plain, garbage := spec(t, "plain"), spec(t, "garbage")
@@ -491,13 +504,13 @@ func TestParking(t *testing.T) {
 		want   string
 		advice string
 	}{
-		"a config that the plugin refuses": {bad, "config.hcl:7:3 word: is bad", "clawhost plugin restart"},
-		"a config that the check refuses":  {worse, "config.hcl:7:3 word: is worse", "clawhost plugin restart"},
+		"a config that the plugin refuses": {bad, "config.hcl:7:3: word: is bad", "clawhost plugin restart"},
+		"a config that the check refuses":  {worse, "config.hcl:7:3: word: is worse", "clawhost plugin restart"},
 		"a config that does not fit":       {unfit, "config.hcl:9:5: word must be a text", ": Correct its config and restart the host."},
-		"another binary than pinned":       {pinned, "config.hcl:2:3 sha256: ", "Put another binary in its place"},
+		"another binary than pinned":       {pinned, "config.hcl:2:3: sha256: ", "Put another binary in its place"},
 		"no program":                       {plain, "this user may not execute it", "Put another binary in its place"},
 		"garbage":                          {garbage, "exec format error", "Put another binary in its place"},
-		"another protocol":                 {spec(t, "future"), "config.hcl:2:3 source: the plugin speaks version 2 of the protocol, this host version 1", "Put another binary in its place"},
+		"another protocol":                 {spec(t, "future"), "config.hcl:2:3: source: the plugin speaks version 2 of the protocol, this host version 1", "Put another binary in its place"},
 		"refused credentials":              {spec(t, "credentials"), "the network says no", "Correct its credentials and restart the host."},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -602,8 +615,8 @@ func TestNoLineOfAPluginHarmsTheHost(t *testing.T) {
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	worse, misfit := spec(t, "well"), spec(t, "well")
-	worse.Decode = func([]byte) ([]byte, error) { return []byte(`{"word":"worse"}`), nil }
-	misfit.Decode = func([]byte) ([]byte, error) { return nil, errors.New("it does not fit") }
+	worse.Block = block{word: "worse"}
+	misfit.Block = block{unfit: errors.New("it does not fit")}
 	c, err := supervisor.Check(t.Context(), worse, "test", os.TempDir(), nil, hclog.NewNullLogger())
 	if err != nil || len(c.Found) != 1 || c.Found[0].Summary != "is worse" || !slices.Equal(c.Found[0].Path, []string{"word"}) {
 		t.Errorf("of a config that the plugin refuses: %+v, %v", c, err)

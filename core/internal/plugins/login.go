@@ -1,4 +1,4 @@
-package core
+package plugins
 
 import (
 	"context"
@@ -14,19 +14,19 @@ import (
 // loginStart is how long a plugin that is not running may take to start for a login.
 const loginStart = 30 * time.Second
 
-// login has a person log in to a channel's account. A channel that has failed, such as one that lost its account, is started
+// Login has a person log in to a channel's account. A channel that has failed, as one is that lost its account, is started
 // for it.
-func (h *Host) login(ctx context.Context, name string, answers map[string]string, show func(chat.LoginStep)) (chat.UserID, error) {
-	for _, s := range h.supervisor.List() {
-		if s.Name == name && (s.State == supervisor.Failed || s.State == supervisor.Waiting) {
-			if err := h.supervisor.Restart(name); err != nil {
+func (s *Set) Login(ctx context.Context, name string, answers map[string]string, show func(chat.LoginStep)) (chat.UserID, error) {
+	for _, status := range s.supervisor.List() {
+		if status.Name == name && (status.State == supervisor.Failed || status.State == supervisor.Waiting) {
+			if err := s.supervisor.Restart(name); err != nil {
 				return "", err
 			}
 		}
 	}
 	starting, cancel := context.WithTimeout(ctx, loginStart)
 	defer cancel()
-	live, err := h.supervisor.Await(starting, name)
+	live, err := s.supervisor.Await(starting, name)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "", fmt.Errorf("%s does not start; `clawhost plugin list` shows why", name)

@@ -1,4 +1,4 @@
-package core
+package heartbeat
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/inbox"
@@ -21,7 +22,7 @@ import (
 )
 
 // Behaviour: heartbeat-target.
-func TestHeartbeatTarget(t *testing.T) {
+func TestTarget(t *testing.T) {
 	t.Parallel()
 	plugins := []*config.Plugin{{Label: "telegram", Enabled: true}, {Label: "discord"}}
 	for name, test := range map[string]struct {
@@ -37,39 +38,55 @@ func TestHeartbeatTarget(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := &Host{config: &config.Config{Plugins: plugins, Settings: config.Settings{Access: config.Access{Owners: test.owners}}}}
-			channel, user, err := h.heartbeatTarget(test.target)
-			if user != test.user || (err != nil) != (user == "") || err == nil && channel != "telegram" {
-				t.Errorf("%s:%s, %v", channel, user, err)
+			c := &config.Config{
+				Plugins: plugins, Settings: config.Settings{Access: config.Access{Owners: test.owners}}, Heartbeat: config.Heartbeat{Target: test.target},
+			}
+			w, err := NewWatch(c, nil, nil, nil)
+			if (err != nil) != (test.user == "") || err == nil && (w.channel != "telegram" || w.user != test.user) {
+				t.Errorf("%+v, %v", w, err)
 			}
 		})
 	}
 }
 
-// A network's direct chat may have an id of its own, and its person several. It is known from what they wrote there, and what the
-// host does in it is of their session.
+func open(t *testing.T) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "clawhost.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// recorded is an inbox that notes the sessions of its turns.
+type recorded struct {
+	*inbox.Intake
+	taken []string
+}
+
+func (r *recorded) Turn(ctx context.Context, id chat.EventID, m domain.Message) (inbox.Outcome, error) {
+	outcome, err := r.Intake.Turn(ctx, id, m)
+	if m.Chat.ID == "dm7" && m.Origin == domain.OriginHeartbeat && m.Text == "look" {
+		r.taken = append(r.taken, outcome.Session)
+	}
+	return outcome, err
+}
+
+// A network's direct chat may have an id of its own, and its person several. It is known from what they wrote there, and a heartbeat
+// in it is of their session.
+//
 // Behaviour: session-direct, heartbeat-target.
-func TestDirectChat(t *testing.T) {
+func TestBeatInADirectChat(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	for scope, session := range map[string]string{"per-channel-peer": "discord:7", "per-peer": "peer:discord:7", "main": "main"} {
-		s, err := store.Open(ctx, filepath.Join(t.TempDir(), "clawhost.db"), store.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = s.Close() })
-		c := &config.Config{Settings: config.Settings{Session: config.Session{Scope: scope}, Access: config.Access{Owners: []string{"discord:+7"}}}}
-		h := &Host{config: c, store: s}
-		h.inbox = inbox.New(inbox.Options{
-			Store: s, Settings: c.For, Now: time.Now, Policy: c.Send.Policy,
-		}, hclog.NewNullLogger())
-		for _, user := range []chat.UserID{"7", "+7"} {
-			if to, known := h.directChat(ctx, "discord", user); known {
-				t.Errorf("%s: nobody has written, and %s is at %+v", scope, user, to)
-			}
-			if to := h.likelyChat(ctx, "discord", user); to != (chat.Address{Channel: "discord", Chat: chat.ID(user)}) {
-				t.Errorf("%s: nobody has written, and %s is likely at %+v", scope, user, to)
-			}
+		s := open(t)
+		c := &config.Config{Settings: config.Settings{Session: config.Session{Scope: scope}}}
+		messages := &recorded{Intake: inbox.NewIntake(s, nil, nil, conversation.NewResolver(c, nil, s), time.Now, hclog.NewNullLogger())}
+		w := &Watch{channel: "discord", user: "+7", prompt: "look", workspace: t.TempDir(), store: s, inbox: messages}
+		if why, err := w.Idle(ctx); err != nil || !strings.Contains(why, "has not written") {
+			t.Errorf("%s: nobody has written: %q, %v", scope, why, err)
 		}
 		for n, who := range []chat.Sender{{ID: "7", Aliases: []chat.UserID{"+7"}}, {ID: "8"}} {
 			key := session
@@ -82,53 +99,45 @@ func TestDirectChat(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, user := range []chat.UserID{"7", "+7"} {
-			if to, known := h.directChat(ctx, "discord", user); !known || to != (chat.Address{Channel: "discord", Chat: "dm7"}) {
-				t.Errorf("%s: %s is at %+v, %t", scope, user, to, known)
-			}
+		if err := w.Beat(ctx, "2"); err != nil {
+			t.Fatal(err)
 		}
-		outcome, err := h.inbox.Turn(ctx, "2", domain.Message{
-			Channel: "discord", Chat: chat.Chat{ID: "dm7", Kind: chat.Direct}, Sender: chat.Sender{IsBot: true}, Origin: domain.OriginHeartbeat,
-		})
-		if err != nil || outcome.Session != session {
-			t.Errorf("%s: a heartbeat is of %q, %v; want %q", scope, outcome.Session, err, session)
+		if len(messages.taken) != 1 || messages.taken[0] != session {
+			t.Errorf("%s: a heartbeat is of %q, want %q", scope, messages.taken, session)
 		}
 	}
 }
 
 // A heartbeat is for a session that has nothing else to do, and only if there is something to watch.
+//
 // Behaviour: heartbeat-busy, heartbeat-nothing.
-func TestNothingToWatch(t *testing.T) {
+func TestNothingToDo(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	s, err := store.Open(ctx, filepath.Join(t.TempDir(), "clawhost.db"), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
+	s := open(t)
 	begun := make(chan struct{})
-	h := &Host{config: &config.Config{Agent: config.Agent{Workspace: t.TempDir()}}, store: s}
-	h.dispatcher = dispatch.New(s, dispatch.Options{Turns: 1, Commands: 1}, hclog.NewNullLogger())
+	dispatcher := dispatch.New(s, dispatch.Options{Turns: 1, Commands: 1}, hclog.NewNullLogger())
+	w := &Watch{workspace: t.TempDir(), store: s, turns: dispatcher}
 
 	expect := func(why string) {
 		t.Helper()
-		got, err := h.nothingToWatch(ctx, "telegram:1")
+		got, err := w.nothingToDo(ctx, "telegram:1")
 		if err != nil || why == "" && got != "" || !strings.Contains(got, why) {
 			t.Errorf("%q, %v; want %q", got, err, why)
 		}
 	}
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(h.config.Agent.Workspace, heartbeatFile), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(w.workspace, file), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	expect("there is no ")
-	pipe := filepath.Join(h.config.Agent.Workspace, heartbeatFile)
+	pipe := filepath.Join(w.workspace, file)
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if why, err := h.nothingToWatch(ctx, "telegram:1"); err == nil { // it must not wait for somebody to write
+	if why, err := w.nothingToDo(ctx, "telegram:1"); err == nil { // it must not wait for somebody to write
 		t.Errorf("a pipe is read: %q", why)
 	}
 	if err := os.Remove(pipe); err != nil {
@@ -147,12 +156,12 @@ func TestNothingToWatch(t *testing.T) {
 	}
 	expect("messages wait")
 	running, stop := context.WithCancel(ctx)
-	var room sync.WaitGroup
-	room.Go(func() { h.dispatcher.Run(running, endless{begun}) })
+	var work sync.WaitGroup
+	work.Go(func() { dispatcher.Run(running, endless{begun}) })
 	<-begun
 	expect("a turn runs")
 	stop()
-	room.Wait()
+	work.Wait()
 }
 
 // endless has runs go on until they are ended.

@@ -1,4 +1,4 @@
-package core
+package plugins
 
 import (
 	"errors"
@@ -9,23 +9,26 @@ import (
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/remote"
-	"github.com/clawhost/clawhost/core/internal/supervisor"
 )
 
-// claims knows which plugin has which commands. Where two have the same, the one that stands first in the file keeps it and
+// Claims knows which plugin has which commands. Where two have the same, the one that stands first in the file keeps it and
 // the other one is refused, whichever starts first.
-type claims struct {
-	registry   *command.Registry
-	plugins    []*config.Plugin // in the order of the file
-	supervisor *supervisor.Supervisor
+type Claims struct {
+	registry *command.Registry
+	plugins  *Set
 
 	mu    sync.Mutex
 	names map[string][]string // each plugin's commands
 }
 
+// NewClaims returns the claims of plugins beside the host's own commands.
+func NewClaims(plugins *Set, registry *command.Registry) *Claims {
+	return &Claims{registry: registry, plugins: plugins, names: map[string][]string{}}
+}
+
 // Accept refuses a plugin that has a command of the host's or of a plugin before it. One behind it that has a command of
 // its own is started anew, to be refused.
-func (c *claims) Accept(instance string, d remote.Description) error {
+func (c *Claims) Accept(instance string, d remote.Description) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	names := make([]string, len(d.Commands))
@@ -41,23 +44,23 @@ func (c *claims) Accept(instance string, d remote.Description) error {
 	for label, theirs := range c.names {
 		if label != instance && len(c.clashes(label, theirs)) > 0 {
 			delete(c.names, label)
-			errs = append(errs, c.supervisor.Restart(label))
+			errs = append(errs, c.plugins.supervisor.Restart(label))
 		}
 	}
 	return errors.Join(errs...)
 }
 
 // clashes are the commands of a plugin that it may not have.
-func (c *claims) clashes(label string, names []string) config.Problems {
+func (c *Claims) clashes(label string, names []string) config.Problems {
 	var list []command.PluginCommands
-	for _, p := range c.plugins {
+	for _, p := range c.plugins.list {
 		if p.Label == label {
 			list = append(list, command.PluginCommands{Plugin: label, Names: names})
 			break
 		}
 		list = append(list, command.PluginCommands{Plugin: p.Label, Names: c.names[p.Label]})
 	}
-	return problems(c.plugins, c.registry.Clashes(list), label)
+	return problems(c.plugins.list, c.registry.Clashes(list), label)
 }
 
 // problems says where clashes are, both places of each. Those of one plugin, or, with no label, all.

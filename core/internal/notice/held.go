@@ -1,10 +1,13 @@
-package core
+package notice
 
 import (
 	"context"
 	"fmt"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
@@ -19,8 +22,33 @@ const (
 
 const heldNotice = "I am busy with other conversations, and answer this as soon as one of them is done."
 
-// tellHeld tells the chats whose next message waits because there is no place for its turn, once for each message.
-func (h *Host) tellHeld(ctx context.Context) {
+// HeldStore finds the messages that wait for a place.
+type HeldStore interface {
+	Held(ctx context.Context, owner bool, since, before time.Time, limit int) ([]domain.Held, error)
+	Post(ctx context.Context, key string, pieces ...domain.OutboxItem) (firstID int64, err error)
+}
+
+// Places knows whether there is a place for one more turn.
+type Places interface {
+	// Full reports whether the turns of owners, and those of others, have no place left.
+	Full() (owners, others bool)
+}
+
+// Held tells the chats whose next message waits because there is no place for its turn.
+type Held struct {
+	store         HeldStore
+	places        Places
+	conversations *conversation.Resolver
+	log           hclog.Logger
+}
+
+// NewHeld returns a teller. Run starts it.
+func NewHeld(s HeldStore, places Places, conversations *conversation.Resolver, log hclog.Logger) *Held {
+	return &Held{store: s, places: places, conversations: conversations, log: log}
+}
+
+// Run tells them until ctx ends, once for each message.
+func (h *Held) Run(ctx context.Context) {
 	tick := time.NewTicker(heldEvery)
 	defer tick.Stop()
 	told := map[bool]time.Time{} // until when what became ready was told; of owners, and of others
@@ -30,7 +58,7 @@ func (h *Host) tellHeld(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		owners, others := h.dispatcher.Full()
+		owners, others := h.places.Full()
 		for owner, full := range map[bool]bool{true: owners, false: others} {
 			if !full {
 				continue
@@ -41,14 +69,14 @@ func (h *Host) tellHeld(ctx context.Context) {
 				continue
 			}
 			for _, held := range list {
-				h.tellOfHeld(ctx, held)
+				h.tell(ctx, held)
 				told[owner] = held.ReadyAt
 			}
 		}
 	}
 }
 
-func (h *Host) tellOfHeld(ctx context.Context, held domain.Held) {
+func (h *Held) tell(ctx context.Context, held domain.Held) {
 	run := h.conversations.Turn(&domain.Run{Session: held.Session, Message: domain.Queued{Message: held.Message}})
 	if held.Message.Silent || held.Message.Origin != "" || run.Listening {
 		return

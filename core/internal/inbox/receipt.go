@@ -1,4 +1,4 @@
-package core
+package inbox
 
 import (
 	"fmt"
@@ -9,14 +9,14 @@ import (
 )
 
 // receipt makes what shows in a chat with buttons that a message waits; nil: nothing does.
-func (h *Host) receipt(m domain.Message) func(domain.Acceptance) domain.OutboxItem {
-	limits := h.conversations.Limits(m.Channel, m.Chat.Kind)
+func (in *Inbox) receipt(m domain.Message) func(domain.Acceptance) domain.OutboxItem {
+	limits := in.conversations.Limits(m.Channel, m.Chat.Kind)
 	next := m.Authority >= chat.Authorised // who may not use commands takes back what they wrote, and no more
 	columns := 1
 	if next {
 		columns = 2
 	}
-	if !h.config.For(m.Channel).Queue.Receipt || limits.Buttons.Rows < 1 || limits.Buttons.Columns < columns || m.Origin != "" {
+	if !in.conversations.Settings(m.Channel).Queue.Receipt || limits.Buttons.Rows < 1 || limits.Buttons.Columns < columns || m.Origin != "" {
 		return nil
 	}
 	return func(a domain.Acceptance) domain.OutboxItem {

@@ -1,0 +1,85 @@
+package admin
+
+import (
+	"os"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/permission"
+	"github.com/clawhost/clawhost/core/internal/process"
+	"github.com/clawhost/clawhost/core/internal/supervisor"
+)
+
+// maxQuestions is how many open questions a status shows.
+const maxQuestions = 100
+
+// Report is a [Host] that asks the parts of one.
+type Report struct {
+	Version   string
+	Started   time.Time
+	Demo      bool
+	Config    *config.Config
+	Turns     interface{ Count() int }
+	Claude    interface{ Stats() claude.Stats }
+	Plugins   interface{ List() []supervisor.Status }
+	Questions interface{ Open() []permission.Open }
+}
+
+// Status implements [Host].
+func (r Report) Status() Status {
+	pool := r.Claude.Stats()
+	status := Status{
+		Version: r.Version, Started: r.Started, Demo: r.Demo, Running: r.Turns.Count(),
+		Claude: Claude{Command: r.Config.Claude.Command, Running: pool.Running, Idle: pool.Idle},
+	}
+	running := map[string]Plugin{}
+	for _, s := range r.Plugins.List() {
+		p := Plugin{
+			Name: s.Name, State: string(s.State), Detail: s.Detail, Version: s.Version, Kinds: s.Kinds, PID: s.PID,
+			Since: s.Since, Restarts: s.Restarts, Open: s.URL,
+		}
+		if s.Connection != 0 {
+			p.Connection = s.Connection.String()
+		}
+		running[s.Name] = p
+	}
+	for _, p := range r.Config.Plugins {
+		shown, ok := running[p.Label]
+		if !ok {
+			shown = Plugin{Name: p.Label, State: "disabled"}
+		}
+		status.Plugins = append(status.Plugins, shown)
+	}
+	status.Questions = r.questions()
+	return status
+}
+
+func (r Report) questions() []Question {
+	open := r.Questions.Open()
+	list := make([]Question, 0, min(len(open), maxQuestions))
+	for _, q := range open[:cap(list)] {
+		may := []string{"owner"}
+		if len(r.Config.For(q.To.Channel).Access.Approvers) > 0 {
+			may = append(may, "approver")
+		}
+		if q.Asker != "" {
+			may = append(may, q.Asker)
+		}
+		list = append(list, Question{ID: q.ID, About: q.About, Session: q.Session, Since: q.Since, May: may})
+	}
+	return list
+}
+
+// Descendants are the [Peers] that this host or a previous one has started: they are refused.
+type Descendants struct{}
+
+// Refused implements [Peers].
+func (Descendants) Refused(pid int) bool {
+	if pid == 0 { // this system does not tell
+		return false
+	}
+	below, err := process.Below(pid, os.Getpid())
+	return err != nil || below || cli.IsTool(pid)
+}

@@ -1,0 +1,43 @@
+package housekeeping
+
+import (
+	"fmt"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// compactionReserve is how many tokens before the end of its window the CLI compacts a conversation: as was measured with
+// 2.1.197, 33,000 whatever the window.
+const compactionReserve = 33_000
+
+// Flush has the agent save what it knows before its conversation is compacted.
+type Flush struct{ settings config.MemoryFlush }
+
+// NewFlush returns a flush with these settings.
+func NewFlush(settings config.MemoryFlush) Flush { return Flush{settings} }
+
+// Next returns what must follow a turn before all that waits: a memory flush, once in each cycle of compaction, when the next
+// turn may be the one in which the conversation is compacted; nil: nothing must. Only an owner's direct chat may write to the memory.
+func (f Flush) Next(run *conversation.Turn, r agent.Result) *domain.Inbound {
+	m := run.Message.Message
+	compactions := run.Session.Compactions + int64(r.Compactions)
+	switch {
+	case !f.settings.Enabled, r.ContextWindow == 0, r.ContextTokens < r.ContextWindow-compactionReserve-f.settings.Margin:
+		return nil
+	case m.Chat.Kind != chat.Direct, !run.Owned, m.Origin == domain.OriginFlush, m.Origin == domain.OriginCompact:
+		return nil
+	case run.Session.Flushed == compactions+1:
+		return nil
+	}
+	flush := domain.Message{
+		Channel: m.Channel, Chat: m.Chat, Thread: m.Thread, Sender: chat.Sender{ID: m.Sender.ID, Aliases: m.Sender.Aliases, IsBot: true}, Authority: m.Authority,
+		SentAt: run.Message.ReceivedAt, Text: f.settings.Prompt, Origin: domain.OriginFlush,
+	}
+	return &domain.Inbound{
+		EventID: chat.EventID(fmt.Sprintf("flush:%d", run.ID)), Session: run.Session.Key, Lane: domain.TurnLane, Message: flush,
+	}
+}

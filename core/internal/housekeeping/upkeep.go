@@ -1,0 +1,61 @@
+// Package housekeeping does what keeps the host in order beside its turns: it deletes what has expired, and has the agent save what
+// it knows before its conversation is compacted.
+package housekeeping
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// upkeepEvery is how often what has expired is deleted.
+const upkeepEvery = time.Hour
+
+// Store deletes rows that have expired.
+type Store interface {
+	Purge(ctx context.Context) error
+}
+
+// Questions ends questions that nobody has answered in time.
+type Questions interface {
+	Expire(ctx context.Context)
+}
+
+// Files deletes files that have expired.
+type Files interface {
+	Forget(ctx context.Context) error
+}
+
+// Upkeep deletes what has expired.
+type Upkeep struct {
+	store     Store
+	questions Questions
+	files     Files
+	log       hclog.Logger
+}
+
+// NewUpkeep returns the upkeep. Run starts it.
+func NewUpkeep(s Store, questions Questions, files Files, log hclog.Logger) *Upkeep {
+	return &Upkeep{store: s, questions: questions, files: files, log: log}
+}
+
+// Run deletes what has expired, at once and then every hour, until ctx ends.
+func (u *Upkeep) Run(ctx context.Context) {
+	tick := time.NewTicker(upkeepEvery)
+	defer tick.Stop()
+	for {
+		if err := u.store.Purge(ctx); err != nil && ctx.Err() == nil {
+			u.log.Error("delete expired rows", "error", err)
+		}
+		u.questions.Expire(ctx)
+		if err := u.files.Forget(ctx); err != nil && ctx.Err() == nil {
+			u.log.Error("delete expired files", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/session"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+const (
+	// maxWaiting bounds a lane. A session with so many unanswered messages is flooded, not used.
+	maxWaiting = 1000
+	// stopsWaiting and ownersWaiting are how many more what stops and what is an owner's may be, so that no flood of others has
+	// it refused.
+	stopsWaiting, ownersWaiting = 50, 100
+)
+
+// Store is what the inbox needs of the store.
+type Store interface {
+	Accept(ctx context.Context, in domain.Inbound) (domain.Acceptance, error)
+	RecordPassive(ctx context.Context, o domain.Passive) (duplicate bool, err error)
+	Overrides(ctx context.Context, session string) (domain.Overrides, error)
+	Session(ctx context.Context, key string) (domain.Session, error)
+	DirectChat(ctx context.Context, channel, id string) (domain.DirectChat, error)
+	Find(ctx context.Context, channel string, in chat.ID, id chat.MessageID) (domain.Found, error)
+	Amend(ctx context.Context, m domain.Message, model *string, unread int64) (domain.Standing, error)
+	WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID, unread int64, notice ...domain.OutboxItem) (domain.Standing, error)
+	Post(ctx context.Context, key string, items ...domain.OutboxItem) (firstID int64, err error)
+	Allowed(ctx context.Context, channel string, users ...chat.UserID) (bool, error)
+	// Origin returns the first id that a chat had; its own where it has not moved.
+	Origin(channel string, id chat.ID) chat.ID
+	Move(ctx context.Context, channel string, event chat.EventID, from, to chat.ID) (duplicate bool, err error)
+	RequestPairing(ctx context.Context, p domain.Pairing, limit int, olderThan time.Time, prompt domain.OutboxItem) (bool, error)
+}
+
+// Turns are the running turns.
+type Turns interface {
+	// Nudge tells a session's running turn that messages wait that it could be told.
+	Nudge(session string)
+	// End ends a run that has lost its lane.
+	End(run int64)
+}
+
+// Claude is what the inbox needs of the claude processes.
+type Claude interface {
+	// Withdraw takes back a message that a session's running turn was told, by its id for claude. False: it was read, or may
+	// have been.
+	Withdraw(ctx context.Context, session, message string) bool
+	// Retire is told of a session that a reset left behind.
+	Retire(session string)
+}
+
+// Conversations resolve what holds in a chat.
+type Conversations interface {
+	// Settings returns the settings of a channel.
+	Settings(channel string) config.Settings
+	// Limits returns what a channel can do in one kind of chat.
+	Limits(channel string, kind chat.Kind) chat.Limits
+	// SendPolicy reports whether messages of a chat are answered: allow or deny. Own is what people chose for their session.
+	SendPolicy(own, session string, from chat.Address, kind chat.Kind) string
+	// Notice makes messages of the host's texts.
+	Notice(to chat.Address, kind chat.Kind, text string) []domain.OutboxItem
+}
+
+// Intake puts messages into the lanes of their sessions. It decides on none: that is for the [Inbox] above it.
+type Intake struct {
+	store         Store
+	turns         Turns
+	claude        Claude
+	conversations Conversations
+	now           func() time.Time
+	log           hclog.Logger
+}
+
+// NewIntake returns an intake.
+func NewIntake(s Store, turns Turns, claude Claude, conversations Conversations, now func() time.Time, log hclog.Logger) *Intake {
+	return &Intake{store: s, turns: turns, claude: claude, conversations: conversations, now: now, log: log}
+}
+
+// policy tells whether the session's messages are answered.
+func (in *Intake) policy(a *arrival) string {
+	return in.conversations.SendPolicy(a.chosen.Send, a.key, a.message.Address(), a.message.Chat.Kind)
+}
+
+func (in *Intake) accept(ctx context.Context, inbound domain.Inbound) (Outcome, error) {
+	inbound.MaxWaiting = maxWaiting
+	switch {
+	case inbound.Message.Authority == chat.Owner:
+		inbound.MaxWaiting += ownersWaiting
+	case inbound.Urgent:
+		inbound.MaxWaiting += stopsWaiting
+	}
+	accepted, err := in.store.Accept(ctx, inbound)
+	switch {
+	case errors.Is(err, domain.ErrLaneFull):
+		in.log.Warn("a session has too many waiting messages; further ones are refused", "session", inbound.Session, "waiting", inbound.MaxWaiting)
+		return rejected("too many messages wait in this chat"), nil
+	case err != nil:
+		return Outcome{}, fmt.Errorf("accept an event: %w", err)
+	case accepted.Duplicate:
+		return Outcome{Verdict: chat.Duplicate, Session: inbound.Session}, nil
+	}
+	if accepted.Replaced != "" {
+		in.claude.Retire(accepted.Replaced)
+	}
+	if accepted.Superseded != 0 {
+		in.turns.End(accepted.Superseded)
+	}
+	if accepted.Running && inbound.Queue.Steers() {
+		in.turns.Nudge(inbound.Session)
+	}
+	return Outcome{Verdict: chat.Accepted, Session: inbound.Session, Waiting: accepted.Waiting, behind: accepted.Running}, nil
+}
+
+// Turn takes a prompt that nobody in the chat wrote: a plugin's, or one of the host's own. It counts as the person's whose
+// direct chat it is. It has an owner's authority, because an owner put it into the config.
+func (in *Intake) Turn(ctx context.Context, id chat.EventID, m domain.Message) (Outcome, error) {
+	person, err := in.person(ctx, m.Channel, m.Chat)
+	if err != nil {
+		return Outcome{}, err
+	}
+	m.Sender.ID, m.Sender.Aliases = person.ID, person.Aliases
+	m.Authority = chat.Owner
+	m.SentAt = in.now()
+	if m.Origin == "" {
+		m.Origin = domain.OriginPlugin
+	}
+	settings := in.conversations.Settings(m.Channel).Session
+	a := &arrival{message: m, key: in.name(settings, m.Channel, m.Chat, m.Thread, m.Sender).Key()}
+	if a.chosen, err = in.store.Overrides(ctx, a.key); err != nil {
+		return Outcome{}, fmt.Errorf("look up a session: %w", err)
+	}
+	if in.policy(a) == "deny" {
+		m.Silent = true // nothing is sent there, whoever asked for it
+	}
+	inbound := domain.Inbound{EventID: id, Session: a.key, Lane: domain.TurnLane, Message: m, Queue: domain.Queueing{Mode: domain.Queue}}
+	if m.Thread != "" {
+		inbound.Parent = in.name(settings, m.Channel, m.Chat, "", m.Sender).Key()
+	}
+	return in.accept(ctx, inbound)
+}
+
+// Tell takes a text for a session, as if the caller had written it. The same id is taken once.
+func (in *Intake) Tell(ctx context.Context, id chat.EventID, session string, caller chat.Caller, text string) error {
+	known, err := in.store.Session(ctx, session)
+	if err != nil {
+		return fmt.Errorf("look up a session: %w", err)
+	}
+	m := domain.Message{
+		Channel: caller.Address.Channel, Chat: chat.Chat{ID: caller.Address.Chat, Kind: caller.Kind, Title: known.Title}, Thread: caller.Address.Thread,
+		Sender: caller.Sender, Authority: caller.Authority, SentAt: in.now(), Text: text,
+	}
+	_, err = in.accept(ctx, domain.Inbound{EventID: id, Session: session, Lane: domain.TurnLane, Message: m, Queue: domain.Queueing{Mode: domain.Queue}})
+	return err
+}
+
+// Repeat takes messages once more that were given up before Claude had read them, to be answered together. They begin no new
+// conversation, as they may have done before. The same id is taken once.
+func (in *Intake) Repeat(ctx context.Context, id chat.EventID, session string, messages []domain.Message) error {
+	mode := domain.Queue
+	if len(messages) > 1 {
+		mode = domain.Collect
+	}
+	for i, m := range messages {
+		m.Fresh = false
+		inbound := domain.Inbound{EventID: chat.EventID(fmt.Sprint(id, ":", i)), Session: session, Lane: domain.TurnLane, Message: m, Queue: domain.Queueing{Mode: mode}}
+		if _, err := in.accept(ctx, inbound); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Session returns the key of the session of a chat. A direct chat may be named by the id of its person.
+func (in *Intake) Session(ctx context.Context, channel string, c chat.Chat, thread chat.ThreadID) (string, error) {
+	person, err := in.person(ctx, channel, c)
+	if err != nil {
+		return "", err
+	}
+	return in.name(in.conversations.Settings(channel).Session, channel, c, thread, person).Key(), nil
+}
+
+// person is whose direct chat it is. As long as nobody has written there, its id is taken to be the person's.
+func (in *Intake) person(ctx context.Context, channel string, c chat.Chat) (chat.Sender, error) {
+	taken := chat.Sender{ID: chat.UserID(c.ID)}
+	if c.Kind != chat.Direct {
+		return taken, nil
+	}
+	found, err := in.store.DirectChat(ctx, channel, string(c.ID))
+	switch {
+	case errors.Is(err, domain.ErrNotFound), err == nil && len(found.Person) == 0:
+		return taken, nil
+	case err != nil:
+		return chat.Sender{}, fmt.Errorf("look up whose chat it is: %w", err)
+	}
+	return chat.Sender{ID: found.Person[0], Aliases: found.Person[1:]}, nil
+}
+
+// name names the session of a chat, by the first id that this had.
+func (in *Intake) name(s config.Session, channel string, c chat.Chat, thread chat.ThreadID, sender chat.Sender) session.Name {
+	c.ID = in.store.Origin(channel, c.ID)
+	return session.Of(session.Scope(s.Scope), channel, c, thread, sender, session.Links(s.IdentityLinks))
+}

@@ -1,0 +1,132 @@
+// Package notice tells people what the host finds out by itself: its owners what they must know, and chats that their messages wait.
+package notice
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// patience bounds what is done to tell the owners something. Who has something to tell does not wait for longer.
+const patience = 10 * time.Second
+
+// Store is what notices need of the store.
+type Store interface {
+	DirectChat(ctx context.Context, channel, id string) (domain.DirectChat, error)
+	Post(ctx context.Context, key string, pieces ...domain.OutboxItem) (firstID int64, err error)
+}
+
+// Texts makes messages of the host's texts.
+type Texts interface {
+	Notice(to chat.Address, kind chat.Kind, text string) []domain.OutboxItem
+}
+
+// Plugins knows the plugins of the config.
+type Plugins interface {
+	// Enabled reports whether the config has an enabled plugin of that name.
+	Enabled(name string) bool
+	// Running reports whether it runs.
+	Running(name string) bool
+}
+
+// Owners are those who run the host. They are told what they must know, in each direct chat of theirs that has a channel.
+type Owners struct {
+	list    []string // each as channel:user
+	store   Store
+	texts   Texts
+	plugins Plugins
+	log     hclog.Logger
+}
+
+// NewOwners returns the owners, each of whom is listed as channel:user.
+func NewOwners(list []string, s Store, texts Texts, plugins Plugins, log hclog.Logger) *Owners {
+	return &Owners{list: list, store: s, texts: texts, plugins: plugins, log: log}
+}
+
+// Tell tells them a text, once for each key.
+func (o *Owners) Tell(key, text string) { o.tell(key, "", text) }
+
+// PluginFails tells them why a plugin does not run and what helps.
+func (o *Owners) PluginFails(name, why, advice string) {
+	o.tell("", name, fmt.Sprintf("The plugin %s does not run:\n\n```\n%s\n```\n\n%s", name, Quote(why), advice))
+}
+
+// PluginRuns tells them that a plugin runs again.
+func (o *Owners) PluginRuns(name string) {
+	o.tell("", name, fmt.Sprintf("The plugin %s runs again.", name))
+}
+
+// StrangerAsks tells them that somebody asks to be let in on a channel: once an hour, however many do. Who it is they see in the
+// list, which shows nothing that a stranger has written.
+func (o *Owners) StrangerAsks(channel string) {
+	hour := time.Now().UTC().Format("2006-01-02T15")
+	o.Tell("stranger:"+channel+":"+hour, fmt.Sprintf("Somebody asks to be let in on %s. /approve lists who.", channel))
+}
+
+// Crowding tells them, until ctx ends, that files were removed because a folder was full.
+func (o *Owners) Crowding(ctx context.Context, crowded <-chan media.Crowded) {
+	for {
+		select {
+		case c := <-crowded:
+			o.log.Warn("a folder of files is full; the oldest were removed", "folder", c.Folder, "files", c.Files, "bytes", c.Bytes, "most", c.Most)
+			o.Tell(fmt.Sprintf("crowded:%s:%d", c.Folder, time.Now().Unix()), c.String())
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Reachable returns the direct chat of the first owner whose channel runs; false: none does.
+func (o *Owners) Reachable(ctx context.Context) (chat.Address, bool) {
+	for _, owner := range o.list {
+		if channel, user, _ := strings.Cut(owner, ":"); o.plugins.Running(channel) {
+			return o.chat(ctx, channel, user), true
+		}
+	}
+	return chat.Address{}, false
+}
+
+// tell tells them a text, once for each key, or each time where there is none. What is told of a plugin does not go through it.
+func (o *Owners) tell(key, plugin, text string) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience) // it outlives who has something to tell
+	defer cancel()
+	for _, owner := range o.list {
+		channel, user, _ := strings.Cut(owner, ":")
+		if !o.plugins.Enabled(channel) || channel == plugin {
+			continue
+		}
+		once := ""
+		if key != "" {
+			once = key + ":" + owner
+		}
+		to := o.chat(ctx, channel, user)
+		if _, err := o.store.Post(ctx, once, o.texts.Notice(to, chat.Direct, text)...); err != nil {
+			o.log.Error("tell an owner", "channel", channel, "error", err)
+		}
+	}
+}
+
+// chat is the direct chat that somebody wrote in last or, as long as that is not known, their own id, by which channels find it.
+func (o *Owners) chat(ctx context.Context, channel, user string) chat.Address {
+	if found, err := o.store.DirectChat(ctx, channel, user); err == nil {
+		return chat.Address{Channel: channel, Chat: found.Chat}
+	}
+	return chat.Address{Channel: channel, Chat: chat.ID(user)}
+}
+
+// Quote makes what a program said fit to stand in a code block: one line, bounded, that does not end the block.
+func Quote(s string) string {
+	const most = 300
+	line := []rune(strings.Join(strings.Fields(strings.ReplaceAll(s, "`", "'")), " "))
+	if len(line) > most {
+		line = append(line[:most], '…')
+	}
+	return string(line)
+}

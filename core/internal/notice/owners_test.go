@@ -1,0 +1,77 @@
+package notice_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/notice"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// whole makes one message of each text.
+type whole struct{}
+
+func (whole) Notice(to chat.Address, _ chat.Kind, text string) []domain.OutboxItem {
+	return []domain.OutboxItem{{To: to, Text: text}}
+}
+
+// plugins are the enabled ones, and whether they run.
+type plugins map[string]bool
+
+func (p plugins) Enabled(name string) bool { _, ok := p[name]; return ok }
+
+func (p plugins) Running(name string) bool { return p[name] }
+
+// An owner is told in the direct chat in which they wrote last, which may have another id than they, and before that by their id.
+func TestOwnersAreToldInTheirDirectChats(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s, err := store.Open(ctx, filepath.Join(t.TempDir(), "clawhost.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	owners := notice.NewOwners([]string{"telegram:1", "discord:+7", "irc:9"}, s, whole{}, plugins{"telegram": false, "discord": true}, hclog.NewNullLogger())
+	if to, ok := owners.Reachable(ctx); !ok || to != (chat.Address{Channel: "discord", Chat: "+7"}) {
+		t.Errorf("nobody has written, and reachable is %+v, %t", to, ok)
+	}
+	if _, err := s.Accept(ctx, domain.Inbound{EventID: "1", Session: "discord:7", Lane: domain.TurnLane, Message: domain.Message{
+		Channel: "discord", Chat: chat.Chat{ID: "dm7", Kind: chat.Direct}, Sender: chat.Sender{ID: "7", Aliases: []chat.UserID{"+7"}},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	if to, ok := owners.Reachable(ctx); !ok || to != (chat.Address{Channel: "discord", Chat: "dm7"}) {
+		t.Errorf("reachable is %+v, %t", to, ok)
+	}
+	owners.Tell("key", "once")
+	owners.Tell("key", "once")
+	owners.PluginFails("discord", "it ```broke", "Mend it.")
+	var told []string
+	for _, channel := range []string{"telegram", "discord"} {
+		for range 2 { // a destination has one delivery at a time
+			list, err := s.ClaimDeliveries(ctx, channel, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range list {
+				told = append(told, string(d.Item.To.Chat)+": "+strings.ReplaceAll(d.Item.Text, "\n", " "))
+				if err := s.Delivered(ctx, d.ID, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if channel == "discord" {
+				break
+			}
+		}
+	}
+	want := []string{"1: once", "1: The plugin discord does not run:  ``` it '''broke ```  Mend it.", "dm7: once"}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,68 @@
+package plugins
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+const (
+	// menuLook is when a menu that a network refused is offered again, and when the skills are looked at, which are in it.
+	menuLook = time.Minute
+	menuCall = 30 * time.Second
+)
+
+// Menu has the networks show the commands that there are.
+type Menu struct {
+	plugins  *Set
+	commands Commands
+	log      hclog.Logger
+}
+
+// Commands are those that a menu shows.
+type Commands interface {
+	Menu() []chat.CommandSpec
+}
+
+// NewMenu returns a menu. Run starts it.
+func NewMenu(plugins *Set, commands Commands, log hclog.Logger) *Menu {
+	return &Menu{plugins: plugins, commands: commands, log: log}
+}
+
+// Run shows the commands whenever a plugin begins or ceases to run, or a skill is new, until ctx ends.
+func (m *Menu) Run(ctx context.Context) {
+	type shown struct {
+		live any
+		menu []chat.CommandSpec
+	}
+	known := map[string]shown{}
+	for {
+		changed := m.plugins.Changed()
+		menu := m.commands.Menu()
+		for _, live := range m.plugins.supervisor.Running() {
+			before := known[live.Name]
+			if !live.Has(pluginv1.Capability_CAPABILITY_CHANNEL_COMMANDS) || before.live == any(live) && slices.Equal(before.menu, menu) {
+				continue
+			}
+			call, cancel := context.WithTimeout(ctx, menuCall)
+			err := live.SetCommands(call, menu)
+			cancel()
+			if err != nil && ctx.Err() == nil {
+				m.log.Warn("a channel does not show the commands", "plugin", live.Name, "error", err)
+				continue
+			}
+			known[live.Name] = shown{live, menu}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		case <-time.After(menuLook):
+		}
+	}
+}

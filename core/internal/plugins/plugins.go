@@ -1,0 +1,189 @@
+// Package plugins finds the plugins that a step of a message's way needs among those that run, and checks what they claim to be.
+package plugins
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/clawhost/clawhost/core/internal/command"
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/hook"
+	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/outbox"
+	"github.com/clawhost/clawhost/core/internal/reaction"
+	"github.com/clawhost/clawhost/core/internal/supervisor"
+	"github.com/clawhost/clawhost/core/internal/tools"
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Set is the plugins of a config. Which of them run is asked at each use.
+type Set struct {
+	list       []*config.Plugin // in the order of the file
+	supervisor *supervisor.Supervisor
+}
+
+// New returns the set of a config's plugins, which a supervisor runs.
+func New(list []*config.Plugin, s *supervisor.Supervisor) *Set {
+	return &Set{list: list, supervisor: s}
+}
+
+// Names lists the enabled plugins.
+func Names(list []*config.Plugin) []string {
+	var names []string
+	for _, p := range list {
+		if p.Enabled {
+			names = append(names, p.Label)
+		}
+	}
+	return names
+}
+
+// Enabled reports whether the config has an enabled plugin of that name.
+func (s *Set) Enabled(name string) bool { return slices.Contains(Names(s.list), name) }
+
+// Running reports whether a plugin runs.
+func (s *Set) Running(name string) bool {
+	_, running := s.supervisor.Get(name)
+	return running
+}
+
+// Restart starts a plugin anew, a failed one too.
+func (s *Set) Restart(name string) error { return s.supervisor.Restart(name) }
+
+// Changed returns a channel that is closed when a plugin begins or ceases to run.
+func (s *Set) Changed() <-chan struct{} { return s.supervisor.Changed() }
+
+// Grants lists the other channels that a plugin may reach.
+func (s *Set) Grants(instance string) []string {
+	for _, p := range s.list {
+		if p.Label == instance {
+			return p.Grants
+		}
+	}
+	return nil
+}
+
+// Channels says of each channel how it is.
+func (s *Set) Channels() []string {
+	var lines []string
+	for _, status := range s.supervisor.List() {
+		if !slices.Contains(status.Kinds, "channel") && status.State == supervisor.Running {
+			continue
+		}
+		state := string(status.State)
+		if status.State == supervisor.Running && status.Connection != 0 {
+			state = status.Connection.String()
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s", status.Name, state))
+	}
+	return lines
+}
+
+// Commands returns the commands of the plugins that run.
+func (s *Set) Commands() []command.Command {
+	var list []command.Command
+	for _, live := range s.supervisor.Running() {
+		for _, c := range live.Commands {
+			list = append(list, command.Command{
+				Name: c.Name, Usage: c.Usage, Summary: c.Summary, MinAuthority: max(c.Least, chat.Authorised),
+				Run: func(ctx context.Context, call command.Call) (string, error) {
+					return live.RunCommand(ctx, call.Name, call.Args, call.Caller)
+				},
+			})
+		}
+	}
+	return list
+}
+
+// Hooks returns the before_agent_start hooks in the order of the config file. One whose plugin is down fails at its call, so that
+// a required one is missed.
+func (s *Set) Hooks() []hook.Hook {
+	var list []hook.Hook
+	for _, p := range s.list {
+		if !p.Enabled {
+			continue
+		}
+		h := hook.Hook{Name: p.Label, Timeout: p.Hook.Timeout, Required: p.Hook.OnError == "fail"}
+		live, running := s.supervisor.Get(p.Label)
+		switch {
+		case running && live.Has(pluginv1.Capability_CAPABILITY_HOOK_BEFORE_AGENT_START):
+			h.Plugin = live
+		case running || !h.Required:
+			continue
+		}
+		list = append(list, h)
+	}
+	return list
+}
+
+// Observers returns the plugins that are told of each message.
+func (s *Set) Observers() []hook.Observer {
+	var list []hook.Observer
+	for _, live := range s.supervisor.Running() {
+		if live.Has(pluginv1.Capability_CAPABILITY_HOOK_MESSAGE_RECEIVED) {
+			list = append(list, hook.Observer{Name: live.Name, Plugin: live})
+		}
+	}
+	return list
+}
+
+// Followers returns the plugins that are told of each entry of a session's history.
+func (s *Set) Followers() []hook.Follower {
+	var list []hook.Follower
+	for _, live := range s.supervisor.Running() {
+		if live.Has(pluginv1.Capability_CAPABILITY_HOOK_TRANSCRIPT_APPENDED) {
+			list = append(list, hook.Follower{Name: live.Name, Plugin: live})
+		}
+	}
+	return list
+}
+
+// Tools returns the enabled plugins, and how to reach those that run and have tools.
+func (s *Set) Tools() []tools.Plugin {
+	var list []tools.Plugin
+	for _, name := range Names(s.list) {
+		p := tools.Plugin{Name: name}
+		live, running := s.supervisor.Get(name)
+		if running && !live.Has(pluginv1.Capability_CAPABILITY_TOOLS) {
+			continue
+		}
+		if running {
+			p.Live = live.Plugin
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// Await implements [outbox.Networks].
+func (s *Set) Await(ctx context.Context, channel string) (outbox.Sender, error) {
+	live, err := s.supervisor.Await(ctx, channel)
+	if err != nil {
+		return nil, err
+	}
+	return live, nil
+}
+
+// React implements [reaction.Networks].
+func (s *Set) React(ctx context.Context, to chat.Address, id chat.MessageID, emoji string) error {
+	live, ok := s.supervisor.Get(to.Channel)
+	if !ok {
+		return reaction.ErrNoChannel
+	}
+	return live.React(ctx, to, id, emoji)
+}
+
+// FetchFile implements [media.Network].
+func (s *Set) FetchFile(ctx context.Context, channel string, token chat.FileToken, most int64) (io.ReadCloser, error) {
+	switch live, running := s.supervisor.Get(channel); {
+	case running:
+		return live.FetchFile(ctx, token, most)
+	case s.supervisor.Starts(channel):
+		return nil, media.ErrAway
+	default:
+		return nil, &chat.FileError{Problem: "could not be fetched, because its channel is not running"}
+	}
+}

@@ -1,0 +1,41 @@
+package plugins
+
+import (
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/supervisor"
+)
+
+// maxSocketPath is the longest path of a unix socket on the systems that take the least.
+const maxSocketPath = 103
+
+// Specs are the plugins of a config that are to run.
+func Specs(list []*config.Plugin) []supervisor.Spec {
+	var specs []supervisor.Spec
+	for _, p := range list {
+		if p.Enabled {
+			specs = append(specs, spec(p))
+		}
+	}
+	return specs
+}
+
+func spec(p *config.Plugin) supervisor.Spec {
+	var env []string
+	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
+		env = append(env, name+"="+p.Env[name])
+	}
+	return supervisor.Spec{Name: p.Label, Path: p.Source, SHA256: p.SHA256, Env: env, Block: p}
+}
+
+// SocketDir is where plugins have their sockets: the host's folder, if the sockets' paths are short enough there.
+func SocketDir(run string) string {
+	const socket = "/plugin-dir0123456789/plugin0123456789"
+	if len(run)+len(socket) <= maxSocketPath {
+		return run
+	}
+	return os.TempDir()
+}
