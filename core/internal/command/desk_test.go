@@ -310,7 +310,7 @@ func (d *desk) talk(t *testing.T, name string, authority chat.Authority, texts .
 		}
 		fmt.Fprintf(&said, ">>> %s\n%s\n\n", text, got)
 	}
-	golden(t, name, strings.TrimSpace(said.String()))
+	golden(t, name, strings.ReplaceAll(strings.TrimSpace(said.String()), strings.Join(domain.Modes(), ", "), "MODES"))
 }
 
 // used is a session that has seen some work.

@@ -12,15 +12,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // Behaviour: heartbeat-target.
 func TestBadFiles(t *testing.T) {
 	t.Parallel()
+	names := domain.Modes()
+	last := len(names) - 1
+	modes := fmt.Sprintf(`"%s" or %q`, strings.Join(names[:last], `", "`), names[last])
 	tests := []struct {
 		name string
 		text string
-		want string // with the file's path written as F
+		want string // with the file's path written as F, and the modes of queues as MODES
 	}{
 		{
 			"all errors at once, in the file's order",
@@ -265,7 +269,7 @@ F:11:17: Unsuitable value; claude.aliases must be text in quotes.
     number    = 5
 F:15:14: Unsuitable value; inbound.debounce must be at least "0s".
     debounce = "-1s"
-F:18:14: Unsuitable value; queue.mode must be "steer", "followup", "collect", "interrupt", "steer-backlog" or "queue".
+F:18:14: Unsuitable value; queue.mode must be MODES.
     mode     = "steeer"
 F:19:14: Unsuitable value; queue.debounce must be text in quotes.
     debounce = 500
@@ -736,7 +740,7 @@ F:5:26: Unsuitable value; agent.context_files is not a path: ~ stands for your o
 			}
 			got := strings.ReplaceAll(err.Error(), path, "F")
 			got = strings.ReplaceAll(got, filepath.Dir(path), "D")
-			if diff := cmp.Diff(strings.TrimSpace(tt.want), got); diff != "" {
+			if diff := cmp.Diff(strings.ReplaceAll(strings.TrimSpace(tt.want), "MODES", modes), got); diff != "" {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}
 			if strings.Contains(got, "secret-") {
