@@ -34,6 +34,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/reaction"
+	"github.com/clawhost/clawhost/core/internal/session"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 	"github.com/clawhost/clawhost/core/internal/tools"
@@ -60,15 +61,19 @@ type Options struct {
 	Config  *config.Config
 	Version string
 	// Demo is the path of the claude stand-in that answers; empty: the configured claude does.
-	Demo string
-	Log  hclog.Logger
-	// Recheck tells what would keep a host from starting anew; the host asks before it goes down to be restarted. nil: it
-	// cannot be restarted.
-	Recheck func(ctx context.Context) error
+	Demo    string
+	Log     hclog.Logger
+	Recheck Recheck // nil: the host cannot be restarted
 	// Children start the host's processes; nil: nothing that leaves their trees is adopted.
 	Children *process.Children
 	// Out is where the host tells its operator what must not be logged: the addresses at which its channels are opened.
 	Out io.Writer
+}
+
+// Recheck is asked before the host goes down to be restarted.
+type Recheck interface {
+	// Recheck returns what would keep a host from starting anew.
+	Recheck(ctx context.Context) error
 }
 
 // Host is a clawhost.
@@ -196,7 +201,10 @@ func (h *Host) wire() {
 	h.media = newAttachments(h.config, h.store, h.plugins, h.mediaDir(), h.runDir(), h.options.Children, h.log.Named("media"))
 	h.prompter = h.newPrompter()
 	h.commands = h.registry()
-	h.tools = h.newTools()
+	h.tools = tools.New(tools.Options{
+		Version: h.options.Version, Plugins: h.plugins, Store: h.store, Access: h.conversations, Files: h.media.files,
+		Links: session.Links(h.config.Session.IdentityLinks), Zone: h.config.Agent.Timezone, Timeout: h.config.Claude.ToolTimeout,
+	}, h.log.Named("tools"))
 	h.observers = hook.NewObservers(h.plugins, h.log.Named("hook"))
 	h.reactor = reaction.New(h.store, h.plugins, plugins.Names(h.config.Plugins), h.log.Named("reaction"))
 	h.inbox = inbox.New(h.intake, inbox.Options{

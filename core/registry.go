@@ -41,13 +41,13 @@ func (p prompted) Sections(caller chat.Caller, s domain.Session) []agent.Section
 
 // restart has the host go down to be run anew.
 type restart struct {
-	recheck func(context.Context) error
+	recheck Recheck
 	wanted  chan struct{} // fires once when the host is to be restarted
 }
 
 // Request implements [command.Restart].
 func (r *restart) Request(ctx context.Context) error {
-	if err := r.recheck(ctx); err != nil {
+	if err := r.recheck.Recheck(ctx); err != nil {
 		return err
 	}
 	select {

@@ -45,7 +45,7 @@ func (a *app) host(ctx context.Context, args []string) error {
 	})
 	a.warn(log)
 	h, err := core.New(ctx, core.Options{
-		Config: c, Version: version, Demo: demo, Log: log, Out: a.out, Recheck: a.recheck, Children: a.children,
+		Config: c, Version: version, Demo: demo, Log: log, Out: a.out, Recheck: a, Children: a.children,
 	})
 	if err != nil {
 		return err
@@ -92,8 +92,8 @@ func (a *app) adopting(ctx context.Context, log hclog.Logger, run func(context.C
 	return run(ctx)
 }
 
-// recheck tells what keeps a host from starting with the config file as it is now.
-func (a *app) recheck(ctx context.Context) error {
+// Recheck returns what keeps a host from starting with the config file as it is now.
+func (a *app) Recheck(ctx context.Context) error {
 	c, err := a.load()
 	if err != nil {
 		return err

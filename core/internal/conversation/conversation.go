@@ -178,6 +178,16 @@ func (r *Resolver) People(channel string) []string {
 	return slices.Compact(list)
 }
 
+// Owners are those of a channel, each as channel:user.
+func (r *Resolver) Owners(channel string) []string { return r.config.For(channel).Access.Owners }
+
+// OwnersWrite reports whether owners may write in a group.
+func (r *Resolver) OwnersWrite(channel string, id chat.ID) bool {
+	access := r.config.For(channel).Access
+	_, listed := r.Group(channel, id)
+	return access.Groups == "open" || access.Groups == "allowlist" && listed
+}
+
 // Decides reports whether somebody may decide what Claude does for anybody: an owner, or whom the config names for it.
 func (r *Resolver) Decides(caller chat.Caller) bool {
 	if caller.Authority == chat.Owner {

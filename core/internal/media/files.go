@@ -220,6 +220,20 @@ func (f *Files) Open(ctx context.Context, instance string, ref chat.MediaRef) (c
 	return m, file, nil
 }
 
+// Read returns a file of an instance's own, as [Files.Open] does. Of one that is larger than most bytes there is no data.
+func (f *Files) Read(ctx context.Context, instance string, ref chat.MediaRef, most int64) (chat.Media, []byte, error) {
+	m, file, err := f.Open(ctx, instance, ref)
+	if err != nil {
+		return m, nil, err
+	}
+	defer file.Close()
+	if m.Size > most {
+		return m, nil, nil
+	}
+	data, err := io.ReadAll(io.LimitReader(file, most))
+	return m, data, err
+}
+
 // look opens a file and tells what it is by its content, whatever is claimed of it.
 func (f *Files) look(instance string, claim chat.Media) (chat.Media, *os.File, error) {
 	file, err := f.open(instance, claim.Ref)

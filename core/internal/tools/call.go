@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
@@ -86,10 +87,21 @@ func (t *Turn) call(ctx context.Context, name string, arguments json.RawMessage,
 	}
 	began := time.Now()
 	answered, details := t.ask(ctx, tool, arguments, use)
-	s.options.Observe(context.WithoutCancel(ctx), Use{
-		TurnID: t.id, Session: t.caller.Session, Plugin: tool.plugin, Tool: tool.spec.Name, Took: time.Since(began), Failed: answered.IsError, Details: details,
+	s.note(context.WithoutCancel(ctx), t.caller.Session, domain.ToolUse{
+		Turn: t.id, Plugin: tool.plugin, Tool: tool.spec.Name, At: time.Now(), Took: time.Since(began), Failed: answered.IsError, Details: details,
 	})
 	return answered
+}
+
+// note logs a use of a tool, and keeps what its plugin tells the host of it.
+func (s *Server) note(ctx context.Context, session string, use domain.ToolUse) {
+	s.log.Debug("a tool was used", "session", session, "plugin", use.Plugin, "tool", use.Tool, "took", use.Took, "failed", use.Failed)
+	if len(use.Details) == 0 {
+		return
+	}
+	if err := s.options.Store.NoteToolUse(ctx, session, use); err != nil {
+		s.log.Warn("the details of a tool's use are lost", "session", session, "plugin", use.Plugin, "tool", use.Tool, "error", err)
+	}
 }
 
 // ask has the tool answer.
@@ -98,7 +110,7 @@ func (t *Turn) ask(ctx context.Context, tool offered, arguments json.RawMessage,
 		return t.askHost(ctx, tool, arguments, use), nil
 	}
 	s := t.server
-	plugins := s.options.Plugins()
+	plugins := s.options.Plugins.Tools()
 	i := slices.IndexFunc(plugins, func(p Plugin) bool { return p.Name == tool.plugin })
 	if i < 0 || plugins[i].Live == nil {
 		return said(fmt.Sprintf("The plugin %s, which has this tool, is not running at the moment. Try again later, or go on without it.", tool.plugin), true), nil
@@ -158,7 +170,7 @@ func (s *Server) picture(ctx context.Context, plugin string, m chat.Media, most 
 	if !slices.Contains(imageTypes, m.MIMEType) {
 		return content{}, false
 	}
-	found, data, err := s.options.Image(ctx, plugin, m.Ref, most)
+	found, data, err := s.options.Files.Read(ctx, plugin, m.Ref, most)
 	if err != nil || len(data) == 0 || !slices.Contains(imageTypes, found.MIMEType) {
 		s.log.Warn("a tool's picture cannot be shown", "plugin", plugin, "type", found.MIMEType, "bytes", found.Size, "error", err)
 		return content{}, false

@@ -68,7 +68,7 @@ func (s *Server) reachable(ctx context.Context, caller chat.Caller) ([]domain.Se
 // owns tells whether a session's chat is one that owners read, or write in.
 func (s *Server) owns(one domain.Session) bool {
 	if one.Kind != chat.Direct {
-		return s.options.Group(one.Route.Channel, one.Route.Chat)
+		return s.options.Access.OwnersWrite(one.Route.Channel, one.Route.Chat)
 	}
 	if slices.ContainsFunc(one.Peer, func(id chat.UserID) bool { return s.isOwner(one.Route.Channel + ":" + string(id)) }) {
 		return true
@@ -80,7 +80,7 @@ func (s *Server) owns(one domain.Session) bool {
 // isOwner tells whether a person, as channel:user, is an owner.
 func (s *Server) isOwner(person string) bool {
 	channel, _, _ := strings.Cut(person, ":")
-	return slices.Contains(s.options.Owners(channel), person)
+	return slices.Contains(s.options.Access.Owners(channel), person)
 }
 
 // chatNames lists chats for the model.

@@ -103,9 +103,9 @@ func TestRealClaudeUsesTheTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newRig(t, func(o *tools.Options) {
-		o.Image = func(context.Context, string, chat.MediaRef, int64) (chat.Media, []byte, error) {
+		o.Files = files(func(string, chat.MediaRef, int64) (chat.Media, []byte, error) {
 			return chat.Media{MIMEType: "image/png", Size: int64(radar.Len())}, radar.Bytes(), nil
-		}
+		})
 	})
 	r.sessions = chats
 	r.run(tools.Plugin{Name: "weather", Live: live})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/tools"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -49,7 +50,7 @@ func TestConversationWithClaude(t *testing.T) {
 	if diff := cmp.Diff([]chat.ToolCall{{Name: "send", Arguments: json.RawMessage(`{"text":"hey"}`), TurnID: "41", Caller: anna}}, send.called); diff != "" {
 		t.Errorf("the plugin was told (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]tools.Use{{TurnID: "41", Session: "telegram:anna", Plugin: "gw", Tool: "send", Details: []byte(`{"n":1}`)}}, r.uses); diff != "" {
+	if diff := cmp.Diff([]domain.ToolUse{{Turn: "41 of telegram:anna", Plugin: "gw", Tool: "send", Details: []byte(`{"n":1}`)}}, r.uses); diff != "" {
 		t.Errorf("the host was told (-want +got):\n%s", diff)
 	}
 }

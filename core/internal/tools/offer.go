@@ -59,7 +59,7 @@ func (s *Server) current(ctx context.Context) *offer {
 	case <-ctx.Done():
 		return &offer{list: json.RawMessage("[]")}
 	}
-	plugins := s.options.Plugins()
+	plugins := s.options.Plugins.Tools()
 	var names []string
 	for _, p := range plugins {
 		names = append(names, p.Name)

@@ -28,7 +28,7 @@ type rig struct {
 	sessions []domain.Session
 	history  map[string][]chat.TranscriptEntry
 	posts    []tools.Post
-	uses     []tools.Use
+	uses     []domain.ToolUse
 	postErr  error
 }
 
@@ -36,28 +36,43 @@ func newRig(t testing.TB, change ...func(*tools.Options)) *rig {
 	t.Helper()
 	r := &rig{history: map[string][]chat.TranscriptEntry{}, logs: &strings.Builder{}}
 	r.options = tools.Options{
-		Version: "1.2.3", Store: r,
-		Plugins: func() []tools.Plugin {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			return slices.Clone(r.plugins)
-		},
-		Owners:  func(channel string) []string { return []string{channel + ":anna", "discord:77"} },
-		Group:   func(_ string, id chat.ID) bool { return id == "listed" },
+		Version: "1.2.3", Store: r, Plugins: r, Access: access{},
 		Links:   map[string][]string{"anna": {"telegram:anna", "discord:a"}, "bob": {"telegram:bob", "discord:b"}},
 		Timeout: time.Minute,
-		Observe: func(_ context.Context, u tools.Use) {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			u.Took = 0
-			r.uses = append(r.uses, u)
-		},
 	}
 	for _, c := range change {
 		c(&r.options)
 	}
-	r.Server = tools.New(r.options, hclog.New(&hclog.LoggerOptions{Output: r.logs, Mutex: &r.mu}))
+	r.Server = tools.New(r.options, hclog.New(&hclog.LoggerOptions{Output: r.logs, Level: hclog.Debug, Mutex: &r.mu}))
 	return r
+}
+
+// access is what the owners of a rig may do.
+type access struct{}
+
+func (access) Owners(channel string) []string { return []string{channel + ":anna", "discord:77"} }
+
+func (access) OwnersWrite(_ string, id chat.ID) bool { return id == "listed" }
+
+// files read files of plugins.
+type files func(plugin string, ref chat.MediaRef, most int64) (chat.Media, []byte, error)
+
+func (f files) Read(_ context.Context, plugin string, ref chat.MediaRef, most int64) (chat.Media, []byte, error) {
+	return f(plugin, ref, most)
+}
+
+func (r *rig) Tools() []tools.Plugin {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.plugins)
+}
+
+func (r *rig) NoteToolUse(_ context.Context, session string, u domain.ToolUse) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	u.Took, u.At, u.Turn = 0, time.Time{}, u.Turn+" of "+session
+	r.uses = append(r.uses, u)
+	return nil
 }
 
 // Turn is the server for a turn whose messages are kept.

@@ -35,44 +35,44 @@ type Plugin struct {
 	Live Live   // nil: it does not run
 }
 
-// Store is what the host's own tools read.
+// Plugins are the plugins as they are now.
+type Plugins interface {
+	// Tools returns the enabled plugins in the order of the config file, with or without those that are known to have no tools.
+	Tools() []Plugin
+}
+
+// Store is what the host's own tools read, and where uses of tools are noted.
 type Store interface {
 	Session(ctx context.Context, key string) (domain.Session, error)
 	Sessions(ctx context.Context, after string, limit int) ([]domain.Session, error)
 	Transcript(ctx context.Context, session string, before int64, limit int) ([]chat.TranscriptEntry, error)
+	NoteToolUse(ctx context.Context, session string, u domain.ToolUse) error
+}
+
+// Access knows what owners may do.
+type Access interface {
+	// Owners lists a channel's owners as "channel:user".
+	Owners(channel string) []string
+	// OwnersWrite reports whether owners may write in a group or broadcast channel.
+	OwnersWrite(channel string, id chat.ID) bool
+}
+
+// Files are those that plugins have stored.
+type Files interface {
+	// Read returns a file with its type and size by its content. Of one that is larger than most bytes there is no data.
+	Read(ctx context.Context, plugin string, ref chat.MediaRef, most int64) (found chat.Media, data []byte, err error)
 }
 
 // Options are what a server works with.
 type Options struct {
 	Version string // of the host
-	// Plugins are the enabled plugins, in the order of the config file, those that are known to have no tools left out or
-	// not. It is asked at each use.
-	Plugins func() []Plugin
+	Plugins Plugins
 	Store   Store
-	// Owners lists a channel's owners as "channel:user".
-	Owners func(channel string) []string
-	// Group tells whether owners may write in a group or broadcast channel.
-	Group func(channel string, id chat.ID) bool
-	Links session.Links
-	// Image returns a picture that a plugin stored, with its type and size by its content. Of one that is larger than most bytes
-	// there is no data.
-	Image func(ctx context.Context, plugin string, ref chat.MediaRef, most int64) (found chat.Media, data []byte, err error)
-	// Observe is told of each call that is over. It is waited for.
-	Observe func(context.Context, Use)
+	Access  Access
+	Files   Files
+	Links   session.Links
 	Zone    *time.Location // of the times that the model reads; nil: UTC
 	Timeout time.Duration  // how long a call may take
-}
-
-// Use is a call that is over.
-type Use struct {
-	TurnID  string
-	Session string
-	Plugin  string // empty: a tool of the host
-	Tool    string // by the name that its plugin gave it
-	Took    time.Duration
-	Failed  bool
-	// Details is what a plugin's tool tells the host alone, as JSON of at most 64 KiB; empty: nothing.
-	Details []byte
 }
 
 // Refusal is an error that the model reads.
