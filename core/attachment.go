@@ -8,11 +8,9 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/config"
-	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/store"
-	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // attachments is what the host does with files.
@@ -55,15 +53,3 @@ func (a attachments) Forget(ctx context.Context) error {
 }
 
 func (h *Host) mediaDir() string { return filepath.Join(h.config.StateDir, "media") }
-
-// attachment puts a file where the agent can read it. One that cannot be put there is told of all the same.
-func (h *Host) attachment(channel string, m chat.Media) envelope.Attachment {
-	if m.Ref == "" {
-		return envelope.Attachment{Media: m}
-	}
-	shown, path, err := h.media.inbound.Show(channel, m)
-	if err != nil {
-		h.log.Warn("a file cannot be shown to the agent", "channel", channel, "error", err)
-	}
-	return envelope.Attachment{Media: shown, Path: path}
-}

@@ -29,23 +29,22 @@ func TestAttachment(t *testing.T) {
 		t.Fatal(err)
 	}
 	for ref, want := range map[chat.MediaRef]string{
-		"":                        "",
 		kept.Ref:                  filepath.Join(h.config.Agent.Workspace, "inbound", string(kept.Ref)+".pdf"),
 		"gone":                    "",
 		"..":                      "",
 		"../telegram/" + kept.Ref: "",
 		"/etc/passwd":             "",
 	} {
-		a := h.attachment("telegram", chat.Media{Ref: ref, Kind: chat.Image, MIMEType: "image/jpeg"})
-		if a.Path != want {
-			t.Errorf("%q is at %q, want %q", ref, a.Path, want)
+		shown, path, err := h.media.inbound.Show("telegram", chat.Media{Ref: ref, Kind: chat.Image, MIMEType: "image/jpeg"})
+		if path != want || (err == nil) != (want != "") {
+			t.Errorf("%q is at %q, want %q: %v", ref, path, want, err)
 		}
-		if want != "" && (a.Kind != chat.File || a.MIMEType != "application/pdf") {
-			t.Errorf("%q is a %v, %s", ref, a.Kind, a.MIMEType)
+		if want != "" && (shown.Kind != chat.File || shown.MIMEType != "application/pdf") {
+			t.Errorf("%q is a %v, %s", ref, shown.Kind, shown.MIMEType)
 		}
 	}
-	if a := h.attachment("discord", kept); a.Path != "" {
-		t.Errorf("another channel's is at %q", a.Path)
+	if _, path, err := h.media.inbound.Show("discord", kept); path != "" || err == nil {
+		t.Errorf("another channel's is at %q", path)
 	}
 	if err := h.media.Forget(t.Context()); err != nil {
 		t.Error(err)

@@ -2,17 +2,14 @@ package core
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"maps"
 	"path/filepath"
-	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
-	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/crashpoint"
+	"github.com/clawhost/clawhost/core/internal/tools"
 )
 
 // claudeConfig is how claude is run.
@@ -50,48 +47,20 @@ func (h *Host) newPrompter() *agent.Prompter {
 	})
 }
 
-// run has Claude do a turn.
-func (h *Host) run(ctx context.Context, t agent.Turn) (agent.Result, error) {
-	t.Profile.Tools = h.tools.Fingerprint(ctx)
-	result, err := h.claude.Run(ctx, t)
-	if h.options.Demo != "" { // nothing was used, and the real agent's figures stay its own
+// turns has Claude do turns, with the tools that there are as each begins.
+type turns struct {
+	*claude.Pool
+	tools *tools.Server
+	demo  bool
+}
+
+// Run implements [turn.Claude].
+func (c turns) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
+	t.Profile.Tools = c.tools.Fingerprint(ctx)
+	result, err := c.Pool.Run(ctx, t)
+	if c.demo { // nothing was used, and the real agent's figures stay its own
 		result.InputTokens, result.CacheTokens, result.OutputTokens, result.CostMicros = 0, 0, 0, 0
 	}
 	crashpoint.Pass("result") // Claude has answered, the answer is not durable yet
 	return result, err
-}
-
-// profile is how claude is run for a turn.
-func (h *Host) profile(run *conversation.Turn) agent.Profile {
-	prompt := h.systemPrompt(run.Conversation)
-	return agent.Profile{
-		Model: run.Model, Effort: run.Effort, PermissionMode: run.PermissionMode,
-		SystemPrompt: prompt.Text, Skills: prompt.Skills, Private: prompt.Private,
-	}
-}
-
-// systemPrompt is what the agent is told before all messages of a conversation.
-func (h *Host) systemPrompt(c *conversation.Conversation) agent.Prompt {
-	prompt := h.prompter.Prompt(agent.Session{
-		Channel: c.Caller.Address.Channel, Kind: c.Caller.Kind, Owner: c.Owned,
-		Always: c.Activation == "always", MayBeSilent: c.Settings.Reply.Silent == "groups", Model: c.Model,
-		Files: len(c.Limits.MediaOut) > 0, Replies: c.Limits.Replies, Speech: c.Speech == "tagged",
-	})
-	h.complain(prompt.Problems)
-	return prompt
-}
-
-// complain logs the files that are not shown to the agent, when they are others than before. A missing one is not worth a
-// word: not every workspace has all of them.
-func (h *Host) complain(problems []error) {
-	var texts []string
-	for _, why := range problems {
-		if !errors.Is(why, fs.ErrNotExist) {
-			texts = append(texts, why.Error())
-		}
-	}
-	text := strings.Join(texts, "; ")
-	if h.complained.Swap(text) != text && text != "" {
-		h.log.Warn("some files are not shown to the agent", "error", text)
-	}
 }

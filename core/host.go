@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -33,6 +32,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/process"
+	"github.com/clawhost/clawhost/core/internal/prompt"
 	"github.com/clawhost/clawhost/core/internal/reaction"
 	"github.com/clawhost/clawhost/core/internal/session"
 	"github.com/clawhost/clawhost/core/internal/store"
@@ -85,13 +85,12 @@ type Host struct {
 	closing chan struct{} // closed when nothing more is to be taken in
 	restart *restart
 
-	complained atomic.Value // a string: the files that are not shown to the agent
-
 	store         *store.Store
 	media         attachments
 	keys          *credential.Proxy // nil: claude has its own login
 	claude        *claude.Pool
 	prompter      *agent.Prompter
+	prompts       *prompt.Builder
 	commands      *command.Registry
 	questions     *permission.Approvals
 	intake        *inbox.Intake
@@ -200,6 +199,10 @@ func (h *Host) runDir() string { return filepath.Join(h.config.StateDir, "run") 
 func (h *Host) wire() {
 	h.media = newAttachments(h.config, h.store, h.plugins, h.mediaDir(), h.runDir(), h.options.Children, h.log.Named("media"))
 	h.prompter = h.newPrompter()
+	h.prompts = prompt.New(prompt.Options{
+		Config: h.config, System: h.prompter, Bringer: h.media.bringer, Reader: h.media.reader, Inbound: h.media.inbound, Outgoing: h.media.outgoing,
+		Channels: h.plugins,
+	}, h.log.Named("prompt"))
 	h.commands = h.registry()
 	h.tools = tools.New(tools.Options{
 		Version: h.options.Version, Plugins: h.plugins, Store: h.store, Access: h.conversations, Files: h.media.files,
@@ -215,15 +218,14 @@ func (h *Host) wire() {
 		Files: h.media.files, Closing: h.closing,
 	}, h.log.Named("hostapi"))
 	h.followers = hook.NewFollowers(h.store, h.plugins, h.log.Named("hook"))
-	hooks := hook.New(h.plugins, h.log.Named("hook"))
 	h.views = view.New(view.Options{
 		Store: h.store, Networks: h.supervisor, Chats: h.chats, Conversations: h.conversations, Channels: plugins.Names(h.config.Plugins),
 		Sessions: h.inbox, Tools: h.tools, Files: h.media.outgoing, Speaker: h.media.speaker,
 	}, h.log.Named("view"))
 	h.handler = turn.New(turn.Options{
-		Store: h.store, Conversations: h.conversations, Command: h.commands.Answer, Context: addedBy(hooks), Profile: h.profile, Run: h.run, Ask: h.questions.Ask, Offer: h.questions.Offer, Over: h.over, Prompt: h.prompt, Steered: h.steered,
-		Retries: h.config.Claude.Retries, Trouble: h.trouble, Next: housekeeping.NewFlush(h.config.MemoryFlush).Next, Views: h.views, Retire: h.claude.Retire,
-		Owners: h.owners, Zone: h.config.Agent.Timezone,
+		Store: h.store, Conversations: h.conversations, Commands: h.commands, Hooks: hook.New(h.plugins, h.log.Named("hook")), Prompts: h.prompts,
+		Claude: turns{h.claude, h.tools, h.options.Demo != ""}, Views: h.views, Questions: h.questions, Files: h.media.outgoing, Owners: h.owners,
+		MemoryFlush: h.config.MemoryFlush, Retries: h.config.Claude.Retries, Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))
 	h.heartbeat = h.newHeartbeat()
 	h.outbox = outbox.New(h.store, outbox.Options{

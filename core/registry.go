@@ -7,7 +7,9 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/command"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/prompt"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -20,7 +22,7 @@ func (h *Host) registry() *command.Registry {
 		ConfigPath: h.config.Path, ExportDir: filepath.Join(h.config.StateDir, "exports"),
 		Models: command.Models{Aliases: c.Aliases, Names: append([]string{c.Model}, c.FallbackModels...)},
 		Now:    time.Now, Zone: h.config.Agent.Timezone, Speech: len(h.config.Media.Speak) > 0,
-		Conversations: h.conversations, Plugins: h.plugins, Agent: prompted{h.prompter, h}, Claude: h.claude, Questions: h.questions,
+		Conversations: h.conversations, Plugins: h.plugins, Agent: prompted{h.prompter, h.prompts, h.conversations}, Claude: h.claude, Questions: h.questions,
 	}
 	if h.options.Recheck != nil {
 		host.Restart = h.restart
@@ -31,12 +33,13 @@ func (h *Host) registry() *command.Registry {
 // prompted is the agent as the commands show it.
 type prompted struct {
 	*agent.Prompter
-	host *Host
+	prompts       *prompt.Builder
+	conversations *conversation.Resolver
 }
 
 // Sections implements [command.Agent].
 func (p prompted) Sections(caller chat.Caller, s domain.Session) []agent.Section {
-	return p.host.systemPrompt(p.host.conversations.Session(caller, s)).Sections
+	return p.prompts.System(p.conversations.Session(caller, s)).Sections
 }
 
 // restart has the host go down to be run anew.

@@ -1,5 +1,4 @@
-// Package housekeeping does what keeps the host in order beside its turns: it deletes what has expired, and has the agent save what
-// it knows before its conversation is compacted.
+// Package housekeeping deletes what has expired.
 package housekeeping
 
 import (

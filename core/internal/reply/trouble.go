@@ -61,6 +61,19 @@ func Trouble(class agent.Class, resetsAt time.Time, zone *time.Location) string 
 	}
 }
 
+// Cause returns what the owners are told of a failure that they can fix, and how; false: it is none. The session is the
+// host's.
+func Cause(class agent.Class, session string) (what, then string, ok bool) {
+	switch class {
+	case agent.Refused:
+		return "Claude refuses to run", "Correct the config, then send your message again.", true
+	case agent.Unresumable:
+		return "Claude breaks down each time it opens the conversation " + session, "Send /new to begin a new one, then your message again.", true
+	default:
+		return "", "", false
+	}
+}
+
 // keeper says what only who runs the host can do.
 func keeper(task string) string {
 	return fmt.Sprintf("Whoever runs clawhost has to %s; then send your message again.", task)

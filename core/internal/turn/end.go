@@ -10,6 +10,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/core/internal/reply"
@@ -24,7 +25,7 @@ func (h *Handler) reply(ctx context.Context, run *conversation.Turn, r agent.Res
 		Covered: r.Covered,
 		Turn:    h.figures(run, r),
 		Answer:  visible,
-		Then:    h.options.Next(run, r),
+		Then:    h.next(run, r),
 	}
 	if !run.Message.Message.Silent {
 		said, err := reply(ctx, r)
@@ -111,7 +112,7 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Resu
 		return h.hold(ctx, run, failure)
 	}
 	h.log.Error("a turn failed", "session", run.Session.Key, "run", run.ID, "class", failure.Class, "error", failure)
-	said := h.options.Trouble(run, failure)
+	said := h.trouble(run, failure)
 	done := domain.Completion{
 		State: domain.RunFailed, Error: failure.Error(), Covered: r.Covered, Turn: h.figures(run, r), Answer: said,
 		Transcript: []chat.TranscriptEntry{{Role: chat.System, Text: said, At: now}},
@@ -132,7 +133,7 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Resu
 
 // offer tells why a run is given up, and asks whether it is to be gone on with.
 func (h *Handler) offer(ctx context.Context, run *conversation.Turn, why string) bool {
-	err := h.options.Offer(context.WithoutCancel(ctx), run, why)
+	err := h.options.Questions.Offer(context.WithoutCancel(ctx), run, why)
 	if err != nil {
 		h.log.Warn("nobody is asked whether to go on", "run", run.ID, "error", err)
 	}
@@ -183,9 +184,18 @@ func (h *Handler) complete(ctx context.Context, run *conversation.Turn, c domain
 			"tokens_in", f.Usage.InputTokens+f.Usage.CacheTokens, "tokens_out", f.Usage.OutputTokens)
 	}
 	if run.Lane == domain.TurnLane {
-		h.options.Over(context.WithoutCancel(ctx), run, c)
+		h.close(context.WithoutCancel(ctx), run, c)
 	}
 	return nil
+}
+
+// close ends what a run has open besides, once it is completed.
+func (h *Handler) close(ctx context.Context, run *conversation.Turn, c domain.Completion) {
+	crashpoint.Pass("completed") // The answer is durable, the files that go with it are where the agent put them.
+	h.options.Questions.End(ctx, run.Session.Key, run.ID, c.State == domain.RunCancelled)
+	if err := h.options.Files.Clear(ctx, c.Files); err != nil {
+		h.log.Warn("sent files stay in their folder", "session", run.Session.Key, "error", err)
+	}
 }
 
 // spent counts what a turn cost that somebody interrupted.

@@ -80,7 +80,7 @@ func (h *Handler) tellHeld(ctx context.Context, run *conversation.Turn, f *agent
 	if m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat {
 		return
 	}
-	items := h.notice(run, h.options.Trouble(run, f))
+	items := h.notice(run, h.trouble(run, f))
 	if len(items) == 0 {
 		return
 	}

@@ -22,7 +22,7 @@ func (h *Handler) try(ctx context.Context, run *conversation.Turn, t agent.Turn)
 	var spent agent.Result
 	continued := false // by the tries of earlier attempts, not by those of this one
 	for n := 0; ; n++ {
-		result, err := h.options.Run(ctx, t)
+		result, err := h.options.Claude.Run(ctx, t)
 		if n == 0 {
 			continued = result.Continued
 		}

@@ -16,7 +16,7 @@ import (
 // run has Claude do the turn. Where the claude session cannot go on, the message runs once more in a fresh one. The chat is
 // told of it whatever comes then: the notice is posted by the step that begins the fresh one.
 func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []string, nudged <-chan struct{}, view View) (agent.Result, error) {
-	prompt, err := h.options.Prompt(ctx, run, added)
+	prompt, err := h.options.Prompts.Build(ctx, run, added)
 	if err != nil {
 		return agent.Result{}, err
 	}
@@ -32,7 +32,7 @@ func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []strin
 		Session:   run.Message.ClaudeSession,
 		Started:   run.Session.ClaudeStarted,
 		ForkOf:    run.Session.ForkOf,
-		Profile:   h.options.Profile(run),
+		Profile:   h.options.Prompts.Profile(run.Conversation),
 		UUID:      run.Message.UUID,
 		Attempt:   run.Message.Attempts,
 		Consumed:  !run.Message.ConsumedAt.IsZero(),
@@ -44,7 +44,9 @@ func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []strin
 			marks.Go(func() { h.consumed(context.WithoutCancel(ctx), run) })
 		},
 		Progress: view.Progress, Tools: view.Tools,
-		Ask: func(ctx context.Context, q agent.Question) agent.Decision { return h.options.Ask(ctx, run, q) },
+		Ask: func(ctx context.Context, q agent.Question) agent.Decision {
+			return h.options.Questions.Ask(ctx, run, q)
+		},
 	}
 	if run.Message.Message.Origin == "" {
 		t.Nudged = nudged
@@ -69,12 +71,12 @@ func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []strin
 	if err != nil {
 		return agent.Result{}, fmt.Errorf("begin a fresh claude session: %w", err)
 	}
-	h.options.Retire(t.Session)
+	h.options.Claude.Retire(t.Session)
 	consumed.Store(false)
 	move(run, session)
 	view.Restart(ctx)
 	// A conversation that begins is told what one that goes on was told before.
-	if t.Prompt, err = h.options.Prompt(ctx, run, added); err != nil {
+	if t.Prompt, err = h.options.Prompts.Build(ctx, run, added); err != nil {
 		return agent.Result{}, err
 	}
 	t.Session, t.Started, t.ForkOf, t.Attempt, t.Consumed = session.ClaudeSession, false, "", 1, false

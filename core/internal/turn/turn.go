@@ -12,9 +12,10 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
-	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/core/internal/hook"
 )
 
 // maxAttempts is how often a message is tried whose runs end with the host or with claude. It is generous: being killed is
@@ -77,42 +78,69 @@ type Sent struct {
 	Preview int64  // the item that shows it; zero: there is none
 }
 
+// Commands are the slash commands.
+type Commands interface {
+	// Answer answers a run's command. Its answer is for the chat in any case; its error is for the log.
+	Answer(ctx context.Context, run *conversation.Turn) (answer string, err error)
+}
+
+// Hooks are the plugins' hooks.
+type Hooks interface {
+	// BeforeAgentStart returns what they add to a turn.
+	BeforeAgentStart(ctx context.Context, start hook.Start) ([]string, error)
+}
+
+// Prompts writes what Claude reads.
+type Prompts interface {
+	// Build returns what Claude reads as a run begins, once the files that it needs are there. Its error is that of a context that
+	// ended, an [*Unusable], or an [*agent.Failure] that says that the files cannot be had for now.
+	Build(ctx context.Context, run *conversation.Turn, added []string) (string, error)
+	// Steered returns what Claude reads of a message that joins a running turn. After an error the message, and what is behind it,
+	// waits for a turn of its own.
+	Steered(ctx context.Context, m domain.Queued) (string, error)
+	// Profile returns how Claude Code is run for a conversation.
+	Profile(c *conversation.Conversation) agent.Profile
+}
+
+// Claude is Claude Code.
+type Claude interface {
+	// Run has it do a turn. Its error is an [*agent.Failure].
+	Run(ctx context.Context, t agent.Turn) (agent.Result, error)
+	// Retire says that a claude session will not be used again.
+	Retire(claudeSession string)
+}
+
+// Questions asks people.
+type Questions interface {
+	// Ask has people decide on what Claude asks.
+	Ask(ctx context.Context, run *conversation.Turn, q agent.Question) agent.Decision
+	// Offer asks a run's chat whether its work, which is given up, is to be continued. An error means that it does not.
+	Offer(ctx context.Context, run *conversation.Turn, why string) error
+	// End says that a run of a session is completed: no answer to what it asked matters any more.
+	End(ctx context.Context, session string, run int64, stopped bool)
+}
+
+// Files keeps the files that answers send.
+type Files interface {
+	// Clear removes files from the folders of their conversations, once the answer that sends them is durable.
+	Clear(ctx context.Context, files []domain.OutgoingFile) error
+}
+
 // Options are what a handler works with.
 type Options struct {
 	Store         Store
 	Conversations *conversation.Resolver
-	// Command answers a command. Its answer is for the chat in any case; its error is for the log.
-	Command func(ctx context.Context, run *conversation.Turn) (answer string, err error)
-	// Context asks the hooks what they add to the turn.
-	Context func(ctx context.Context, turnID string, caller chat.Caller, prompt string) ([]string, error)
-	// Profile says how Claude Code is run for the turn.
-	Profile func(run *conversation.Turn) agent.Profile
-	// Run has Claude Code do a turn. Its error is an [*agent.Failure].
-	Run func(ctx context.Context, t agent.Turn) (agent.Result, error)
-	// Ask has people decide on what Claude asks. Over is told how a turn has ended, once its run is completed: no answer to what
-	// it asked matters any more.
-	Ask  func(ctx context.Context, run *conversation.Turn, q agent.Question) agent.Decision
-	Over func(ctx context.Context, run *conversation.Turn, c domain.Completion)
-	// Prompt builds what Claude reads, with the files that it needs. Its error is that of a context that ended, an [*Unusable], or an
-	// [*agent.Failure] that says that the files cannot be had for now.
-	// Steered builds what it reads of a message in the midst of a turn; after an error the message, and what is behind it, waits for a turn of its own.
-	Prompt  func(ctx context.Context, run *conversation.Turn, added []string) (string, error)
-	Steered func(ctx context.Context, m domain.Queued) (string, error)
-	// Offer asks a run's chat whether its work, which is given up, is to be gone on with. An error means that it does not.
-	Offer func(ctx context.Context, run *conversation.Turn, why string) error
-	// Retries is how often a turn is tried again that the service failed, or had no capacity for.
-	Retries int
-	// Trouble is what a run's chat is told of a failure.
-	Trouble func(run *conversation.Turn, f *agent.Failure) string
-	// Next is what must run before all that waits, after a turn with this result; nil: nothing.
-	Next  func(run *conversation.Turn, result agent.Result) *domain.Inbound
-	Views Views
-	// Retire is told of a claude session that will not be used again.
-	Retire func(claudeSession string)
-	// Owners are told what keeps turns from beginning; nil: nobody is.
-	Owners Owners
-	// Zone is that of the days that turns count on.
-	Zone *time.Location
+	Commands      Commands
+	Hooks         Hooks
+	Prompts       Prompts
+	Claude        Claude
+	Views         Views
+	Questions     Questions
+	Files         Files
+	Owners        Owners // are told what keeps turns from beginning; nil: nobody is
+	MemoryFlush   config.MemoryFlush
+	Retries       int            // how often a turn is tried again that the service failed, or had no capacity for
+	Zone          *time.Location // of the days that turns count on
 }
 
 // Unusable is a run in which there is nothing for Claude: its messages are files alone, and none of them could be had.
@@ -168,7 +196,7 @@ func (h *Handler) answer(ctx context.Context, run *conversation.Turn, nudged <-c
 	}
 	result, err := h.run(ctx, run, added, nudged, view)
 	if run.Session.Replaced {
-		h.options.Retire(run.Message.ClaudeSession)
+		h.options.Claude.Retire(run.Message.ClaudeSession)
 	}
 	sent := view.End()
 	if err != nil {
@@ -191,25 +219,6 @@ func took(run *conversation.Turn) time.Duration {
 	return time.Since(run.StartedAt).Round(time.Millisecond)
 }
 
-// command answers a slash command.
-func (h *Handler) command(ctx context.Context, run *conversation.Turn) error {
-	answer, err := h.options.Command(ctx, run)
-	done := domain.Completion{State: domain.RunDone, Answer: answer}
-	if err != nil {
-		h.log.Error("a command failed", "session", run.Session.Key, "error", err)
-		done.State, done.Error = domain.RunFailed, err.Error()
-	}
-	if answer == "" && run.Message.Message.Command.Plain {
-		done.Transcript = []chat.TranscriptEntry{{Role: chat.User, Text: run.Message.Message.Written(), At: run.Message.ReceivedAt}}
-	}
-	if answer != "" {
-		done.Items = h.notice(run, answer)
-		// The history shows what was chosen; what matters to the agent, the command notes for its next turn.
-		done.Transcript = []chat.TranscriptEntry{{Role: chat.System, Text: run.Message.Message.Written() + " → " + answer, At: time.Now()}}
-	}
-	return h.complete(ctx, run, done)
-}
-
 // context asks the hooks. They join the turns of people, plugins and the heartbeat, not the host's own housekeeping.
 func (h *Handler) context(ctx context.Context, run *conversation.Turn) ([]string, error) {
 	if housekeeping(run) {
@@ -219,7 +228,7 @@ func (h *Handler) context(ctx context.Context, run *conversation.Turn) ([]string
 	for _, m := range run.More {
 		texts = append(texts, m.Message.Text)
 	}
-	added, err := h.options.Context(ctx, fmt.Sprint(run.ID), run.Caller, strings.Join(texts, "\n"))
+	added, err := h.options.Hooks.BeforeAgentStart(ctx, hook.Start{TurnID: fmt.Sprint(run.ID), Caller: run.Caller, Prompt: strings.Join(texts, "\n")})
 	if err != nil {
 		return nil, &agent.Failure{Class: agent.Hook, Err: err}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/envelope"
+	"github.com/clawhost/clawhost/core/internal/hook"
 	"github.com/clawhost/clawhost/core/internal/reply"
 	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -45,9 +46,8 @@ type room struct {
 	spent     int64 // input tokens of turns that were not completed
 	joined    []domain.Queued
 	slow      map[string]time.Duration // how long it takes to bring the files of messages
-	next      *domain.Inbound
-	over      []domain.RunState
-	overFiles []domain.OutgoingFile
+	stopped   []bool                   // how its runs have ended
+	cleared   []domain.OutgoingFile    // from their folder
 	view      view
 	posted    []domain.OutboxItem
 	offered   []string
@@ -142,7 +142,11 @@ func (r *room) RecordUsage(ctx context.Context, session, claude string, f domain
 	return nil
 }
 
-func (r *room) run(ctx context.Context, t agent.Turn) (agent.Result, error) {
+// claude has the turns of a room done.
+type claude struct{ room *room }
+
+func (c claude) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
+	r := c.room
 	r.turns = append(r.turns, t)
 	next := r.results[0]
 	r.results = r.results[1:]
@@ -154,51 +158,77 @@ func (r *room) run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	return next.result, next.err
 }
 
+func (c claude) Retire(session string) { c.room.retired = append(c.room.retired, session) }
+
 var errBlocks = errors.New("until it is stopped")
 
+// Answer implements turn.Commands.
+func (r *room) Answer(context.Context, *conversation.Turn) (string, error) {
+	return r.command, r.cmdErr
+}
+
 func (r *room) handler() *turn.Handler {
+	c := &config.Config{
+		Agent: config.Agent{Timezone: time.UTC}, Claude: config.Claude{PermissionMode: "default"},
+		Settings: config.Settings{Access: config.Access{Owners: []string{"telegram:anna"}}},
+	}
 	return turn.New(turn.Options{
-		Store: r, Conversations: conversation.NewResolver(&config.Config{}, noChannels{}, unmoved{}),
-		Command: func(context.Context, *conversation.Turn) (string, error) { return r.command, r.cmdErr },
-		Context: func(context.Context, string, chat.Caller, string) ([]string, error) { return r.added, r.addErr },
-		Run:     r.run,
-		Prompt: func(_ context.Context, run *conversation.Turn, added []string) (string, error) {
-			if r.missing != nil {
-				return "", r.missing
-			}
-			if r.unusable != nil {
-				return "", r.unusable
-			}
-			return "[host] " + run.Message.Message.Text + " " + slices.Concat(added, []string{""})[0] + opening(run), nil
-		},
-		Ask: func(context.Context, *conversation.Turn, agent.Question) agent.Decision { return agent.Decision{} },
-		Over: func(_ context.Context, _ *conversation.Turn, c domain.Completion) {
-			r.over, r.overFiles = append(r.over, c.State), append(r.overFiles, c.Files...)
-		},
-		Steered: func(ctx context.Context, m domain.Queued) (string, error) {
-			select {
-			case <-time.After(r.slow[m.UUID]):
-				return "[host] " + m.Message.Text, nil
-			case <-ctx.Done():
-				return "", ctx.Err()
-			}
-		},
-		Profile: func(*conversation.Turn) agent.Profile { return agent.Profile{Model: "m", PermissionMode: r.mode} },
-		Next:    func(*conversation.Turn, agent.Result) *domain.Inbound { return r.next },
-		Zone:    time.UTC,
-		Trouble: func(_ *conversation.Turn, f *agent.Failure) string { return "trouble: " + f.Class.String() }, Owners: r,
-		Retries: r.retries,
-		Offer: func(_ context.Context, run *conversation.Turn, why string) error {
-			if run.Message.ConsumedAt.IsZero() {
-				why += ", unread"
-			}
-			r.offered = append(r.offered, why)
-			return r.offerErr
-		},
-		Views:  r,
-		Retire: func(session string) { r.retired = append(r.retired, session) },
+		Store: r, Conversations: conversation.NewResolver(c, noChannels{}, unmoved{}),
+		Commands: r, Hooks: r, Prompts: r, Claude: claude{r}, Views: r, Questions: r, Files: r, Owners: r,
+		MemoryFlush: config.MemoryFlush{Enabled: true, Prompt: "write it down"}, Retries: r.retries, Zone: time.UTC,
 	}, hclog.NewNullLogger())
 }
+
+func (r *room) BeforeAgentStart(context.Context, hook.Start) ([]string, error) {
+	return r.added, r.addErr
+}
+
+func (r *room) Build(_ context.Context, run *conversation.Turn, added []string) (string, error) {
+	if r.missing != nil {
+		return "", r.missing
+	}
+	if r.unusable != nil {
+		return "", r.unusable
+	}
+	return "[host] " + run.Message.Message.Text + " " + slices.Concat(added, []string{""})[0] + opening(run), nil
+}
+
+func (r *room) Steered(ctx context.Context, m domain.Queued) (string, error) {
+	select {
+	case <-time.After(r.slow[m.UUID]):
+		return "[host] " + m.Message.Text, nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+func (r *room) Profile(*conversation.Conversation) agent.Profile {
+	return agent.Profile{Model: "m", PermissionMode: r.mode}
+}
+
+func (*room) Ask(context.Context, *conversation.Turn, agent.Question) agent.Decision {
+	return agent.Decision{}
+}
+
+func (r *room) Offer(_ context.Context, run *conversation.Turn, why string) error {
+	if run.Message.ConsumedAt.IsZero() {
+		why += ", unread"
+	}
+	r.offered = append(r.offered, why)
+	return r.offerErr
+}
+
+func (r *room) End(_ context.Context, _ string, _ int64, stopped bool) {
+	r.stopped = append(r.stopped, stopped)
+}
+
+func (r *room) Clear(_ context.Context, files []domain.OutgoingFile) error {
+	r.cleared = append(r.cleared, files...)
+	return nil
+}
+
+// trouble is what a chat is told of a failure.
+func trouble(c agent.Class) string { return reply.Trouble(c, time.Time{}, time.UTC) }
 
 // Open implements turn.Views.
 func (r *room) Open(context.Context, *conversation.Turn) turn.View { return &r.view }
@@ -314,15 +344,15 @@ func TestHandle(t *testing.T) {
 		"an answer":                  {run: message(1), results: []outcome{answered}, state: domain.RunDone, said: []string{"hi"}, turns: 1},
 		"a plugin's silent turn":     {run: silent, results: []outcome{answered}, state: domain.RunDone, turns: 1},
 		"a silent turn's long talk":  {run: deaf, results: []outcome{failure(agent.ContextOverflow), answered}, state: domain.RunDone, turns: 2, rebound: 1},
-		"a failure is told":          {run: message(1), results: []outcome{failure(agent.Auth)}, state: domain.RunFailed, said: []string{"trouble: auth"}, turns: 1},
+		"a failure is told":          {run: message(1), results: []outcome{failure(agent.Auth)}, state: domain.RunFailed, said: []string{trouble(agent.Auth)}, turns: 1},
 		"a long talk begins anew":    {run: message(1), results: []outcome{failure(agent.ContextOverflow), answered}, state: domain.RunDone, said: []string{"Our conversation had become too long for the model. I began a new one and no longer know what was said before.", "hi"}, turns: 2, rebound: 1},
-		"a message that is too long": {run: message(1), results: []outcome{failure(agent.ContextOverflow), failure(agent.ContextOverflow)}, state: domain.RunFailed, said: []string{"Our conversation had become too long for the model. I began a new one and no longer know what was said before.", "trouble: context_overflow"}, turns: 2, rebound: 1},
-		"one that begins a session":  {run: first, results: []outcome{failure(agent.ContextOverflow)}, state: domain.RunFailed, said: []string{"trouble: context_overflow"}, turns: 1},
+		"a message that is too long": {run: message(1), results: []outcome{failure(agent.ContextOverflow), failure(agent.ContextOverflow)}, state: domain.RunFailed, said: []string{"Our conversation had become too long for the model. I began a new one and no longer know what was said before.", trouble(agent.ContextOverflow)}, turns: 2, rebound: 1},
+		"one that begins a session":  {run: first, results: []outcome{failure(agent.ContextOverflow)}, state: domain.RunFailed, said: []string{trouble(agent.ContextOverflow)}, turns: 1},
 		"a copy of a long talk":      {run: copied, results: []outcome{failure(agent.ContextOverflow), answered}, state: domain.RunDone, said: []string{"Our conversation had become too long for the model. I began a new one and no longer know what was said before.", "hi"}, turns: 2, rebound: 1},
 		"a lost transcript":          {run: message(2), results: []outcome{failure(agent.TranscriptMissing), answered}, state: domain.RunDone, said: []string{"The record of our conversation is gone from this machine. I began a new one and no longer know what was said before.", "hi"}, turns: 2, rebound: 1},
-		"a required hook that fails": {run: message(1), addErr: errors.New("down"), state: domain.RunFailed, said: []string{"trouble: hook"}},
-		"claude always dies of it":   {run: message(10), results: []outcome{failure(agent.Died)}, state: domain.RunFailed, said: []string{"trouble: died"}, turns: 1, notes: 1},
-		"the host always dies of it": {run: message(11), state: domain.RunFailed, said: []string{"trouble: given_up, unread"}, notes: 1},
+		"a required hook that fails": {run: message(1), addErr: errors.New("down"), state: domain.RunFailed, said: []string{trouble(agent.Hook)}},
+		"claude always dies of it":   {run: message(10), results: []outcome{failure(agent.Died)}, state: domain.RunFailed, said: []string{trouble(agent.Died)}, turns: 1, notes: 1},
+		"the host always dies of it": {run: message(11), state: domain.RunFailed, said: []string{trouble(agent.GivenUp) + ", unread"}, notes: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -415,7 +445,6 @@ func TestSteering(t *testing.T) {
 	r := &room{
 		results: []outcome{{result: agent.Result{Text: "both", Covered: []string{"v"}}}},
 		joined:  []domain.Queued{{UUID: "v", Message: domain.Message{Text: "and this"}}},
-		next:    &domain.Inbound{EventID: "flush"},
 	}
 	nudged := make(chan struct{})
 	run := message(1)
@@ -430,7 +459,7 @@ func TestSteering(t *testing.T) {
 	if diff := cmp.Diff([]agent.Line{{UUID: "v", Text: "[host] and this"}}, lines); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
-	if c := r.completed[0]; len(c.Covered) != 1 || c.Covered[0] != "v" || c.Then != r.next {
+	if c := r.completed[0]; len(c.Covered) != 1 || c.Covered[0] != "v" {
 		t.Errorf("completed %+v", c)
 	}
 }
@@ -594,7 +623,7 @@ func TestAConversationThatCannotBeTakenUp(t *testing.T) {
 			t.Fatalf("error %v, completed %+v", err, r.completed)
 		}
 		c := r.completed[0]
-		if diff := cmp.Diff(item("trouble: unresumable"), c.Items); diff != "" || c.State != domain.RunFailed || len(c.Notes)+len(r.offered) != 0 {
+		if diff := cmp.Diff(item(trouble(agent.Unresumable)), c.Items); diff != "" || c.State != domain.RunFailed || len(c.Notes)+len(r.offered) != 0 {
 			t.Errorf("%+v, offered %q: %s", c, r.offered, diff)
 		}
 	}

@@ -32,7 +32,7 @@ func TestWhatBecomesOfAPreview(t *testing.T) {
 		"the rest of an answer":        {said: "hello ", sent: turn.Sent{Preview: 5, Begun: true}, outcome: answered, want: []domain.OutboxItem{{Text: "there", Edits: 5, OrSend: true}}, state: domain.RunDone, history: 1},
 		"all was sent":                 {said: "hello there", sent: turn.Sent{Begun: true}, outcome: answered, state: domain.RunDone, history: 1},
 		"a silent answer":              {sent: turn.Sent{Preview: 5}, outcome: outcome{result: agent.Result{Text: "NO_REPLY"}}, want: []domain.OutboxItem{{Edits: 5}}, state: domain.RunDone},
-		"a failure":                    {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: failure(agent.Server), want: []domain.OutboxItem{{Text: "trouble: server", Edits: 5, OrSend: true}}, state: domain.RunFailed, history: 1},
+		"a failure":                    {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: failure(agent.Server), want: []domain.OutboxItem{{Text: trouble(agent.Server), Edits: 5, OrSend: true}}, state: domain.RunFailed, history: 1},
 		"stopped":                      {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: outcome{err: errBlocks}, cause: agent.ErrStopped, want: []domain.OutboxItem{{Text: "hel", Edits: 5, OrSend: true}}, state: domain.RunCancelled, history: 1},
 		"stopped before the word":      {sent: turn.Sent{Preview: 5}, outcome: outcome{err: errBlocks}, cause: agent.ErrStopped, want: []domain.OutboxItem{{Edits: 5}}, state: domain.RunCancelled, history: 1},
 		"interrupted by a message":     {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: outcome{err: errBlocks}, cause: domain.ErrFenced, posted: []domain.OutboxItem{{Text: "hel", Edits: 5, OrSend: true}}},
@@ -66,7 +66,7 @@ func TestWhatBecomesOfAPreview(t *testing.T) {
 			if diff := cmp.Diff(test.want, c.Items); diff != "" || c.State != test.state || len(c.Transcript) != test.history {
 				t.Error(diff, c.State, c.Transcript)
 			}
-			if diff := cmp.Diff([]domain.RunState{test.state}, r.over); diff != "" {
+			if diff := cmp.Diff([]bool{test.state == domain.RunCancelled}, r.stopped); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -78,7 +78,7 @@ func TestWhatBecomesOfAPreview(t *testing.T) {
 // Behaviour: given-up, preview-left.
 func TestARunThatIsGivenUp(t *testing.T) {
 	t.Parallel()
-	told := []domain.OutboxItem{{Text: "trouble: given_up", Edits: 9, OrSend: true}}
+	told := []domain.OutboxItem{{Text: trouble(agent.GivenUp), Edits: 9, OrSend: true}}
 	gone := []domain.OutboxItem{{Edits: 9}}
 	for name, test := range map[string]struct {
 		change  func(*room, *domain.Message)
@@ -110,8 +110,8 @@ func TestTheFilesOfAnAnswer(t *testing.T) {
 	files := []domain.OutgoingFile{{Folder: "outbound/1", Name: "a.txt", Version: "1", Sent: true}}
 	answered := outcome{result: agent.Result{Text: "here it is"}}
 	r := &room{results: []outcome{answered}, view: view{files: files}, refuse: domain.ErrFenced}
-	if err := r.handler().Handle(t.Context(), message(1), nil); !errors.Is(err, domain.ErrFenced) || r.overFiles != nil {
-		t.Errorf("%v, told of %+v", err, r.overFiles)
+	if err := r.handler().Handle(t.Context(), message(1), nil); !errors.Is(err, domain.ErrFenced) || r.cleared != nil {
+		t.Errorf("%v, told of %+v", err, r.cleared)
 	}
 	r.refuse, r.results = nil, []outcome{answered}
 	if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
@@ -120,7 +120,7 @@ func TestTheFilesOfAnAnswer(t *testing.T) {
 	if diff := cmp.Diff(files, r.completed[1].Files); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(files, r.overFiles); diff != "" {
+	if diff := cmp.Diff(files, r.cleared); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -1,10 +1,9 @@
-package housekeeping
+package turn
 
 import (
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -14,19 +13,13 @@ import (
 // 2.1.197, 33,000 whatever the window.
 const compactionReserve = 33_000
 
-// Flush has the agent save what it knows before its conversation is compacted.
-type Flush struct{ settings config.MemoryFlush }
-
-// NewFlush returns a flush with these settings.
-func NewFlush(settings config.MemoryFlush) Flush { return Flush{settings} }
-
-// Next returns what must follow a turn before all that waits: a memory flush, once in each cycle of compaction, when the next
-// turn may be the one in which the conversation is compacted; nil: nothing must. Only an owner's direct chat may write to the memory.
-func (f Flush) Next(run *conversation.Turn, r agent.Result) *domain.Inbound {
-	m := run.Message.Message
+// next is what must follow a turn before all that waits: a memory flush, once in each cycle of compaction, when the next
+// turn may be the one in which the conversation is compacted. Only an owner's direct chat may write to the memory.
+func (h *Handler) next(run *conversation.Turn, r agent.Result) *domain.Inbound {
+	f, m := h.options.MemoryFlush, run.Message.Message
 	compactions := run.Session.Compactions + int64(r.Compactions)
 	switch {
-	case !f.settings.Enabled, r.ContextWindow == 0, r.ContextTokens < r.ContextWindow-compactionReserve-f.settings.Margin:
+	case !f.Enabled, r.ContextWindow == 0, r.ContextTokens < r.ContextWindow-compactionReserve-f.Margin:
 		return nil
 	case m.Chat.Kind != chat.Direct, !run.Owned, m.Origin == domain.OriginFlush, m.Origin == domain.OriginCompact:
 		return nil
@@ -35,7 +28,7 @@ func (f Flush) Next(run *conversation.Turn, r agent.Result) *domain.Inbound {
 	}
 	flush := domain.Message{
 		Channel: m.Channel, Chat: m.Chat, Thread: m.Thread, Sender: chat.Sender{ID: m.Sender.ID, Aliases: m.Sender.Aliases, IsBot: true}, Authority: m.Authority,
-		SentAt: run.Message.ReceivedAt, Text: f.settings.Prompt, Origin: domain.OriginFlush,
+		SentAt: run.Message.ReceivedAt, Text: f.Prompt, Origin: domain.OriginFlush,
 	}
 	return &domain.Inbound{
 		EventID: chat.EventID(fmt.Sprintf("flush:%d", run.ID)), Session: run.Session.Key, Lane: domain.TurnLane, Message: flush,

@@ -1,0 +1,229 @@
+// Package prompt writes what Claude reads: the prompt of a turn, the messages that join it, and the system prompt.
+package prompt
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/envelope"
+	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/session"
+	"github.com/clawhost/clawhost/core/internal/turn"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Bringer fetches the files of messages.
+type Bringer interface {
+	Bring(ctx context.Context, messages ...domain.Queued) ([]domain.Queued, error)
+}
+
+// Reader has programs read the voices and links of messages.
+type Reader interface {
+	Read(ctx context.Context, messages ...domain.Queued) (map[string]media.Read, error)
+}
+
+// Inbound puts files where the agent can read them.
+type Inbound interface {
+	Show(channel string, m chat.Media) (shown chat.Media, path string, err error)
+}
+
+// Outgoing makes the folders whose files are sent with answers.
+type Outgoing interface {
+	Open(session string) (folder string, err error)
+}
+
+// Channels describes the channels.
+type Channels interface {
+	// Channels returns a line for each channel that says how it is.
+	Channels() []string
+}
+
+// Options are what prompts are built with.
+type Options struct {
+	Config   *config.Config
+	System   *agent.Prompter
+	Bringer  Bringer
+	Reader   Reader
+	Inbound  Inbound
+	Outgoing Outgoing
+	Channels Channels
+}
+
+// Builder builds prompts. It is safe for concurrent use.
+type Builder struct {
+	options Options
+	log     hclog.Logger
+	unshown atomic.Value // a string: the files that are not shown to the agent, as the log has them
+}
+
+// New returns a builder.
+func New(options Options, log hclog.Logger) *Builder {
+	return &Builder{options: options, log: log}
+}
+
+// Build returns what Claude reads as a run begins. It waits for what programs read of the messages; see [turn.Prompts].
+func (b *Builder) Build(ctx context.Context, run *conversation.Turn, added []string) (string, error) {
+	head := run.Message.Message
+	if head.Origin == domain.OriginCompact {
+		return strings.TrimSpace("/compact " + strings.Join(strings.Fields(head.Text), " ")), nil
+	}
+	messages, err := b.options.Bringer.Bring(ctx, append([]domain.Queued{run.Message}, run.More...)...)
+	if err != nil {
+		return "", err
+	}
+	if err := unusable(messages); err != nil {
+		return "", err
+	}
+	read, err := b.options.Reader.Read(ctx, messages...)
+	if err != nil {
+		return "", err
+	}
+	t := envelope.Turn{Context: added}
+	t.Messages, t.Collected = b.messages(messages, read)
+	t.Messages[0].Previous = run.PreviousAt
+	if !run.Session.ClaudeStarted {
+		t.Starter = run.Session.Starter
+		t.Untrusted = about(head)
+		t.Outgoing = b.outgoing(run)
+	}
+	for _, n := range run.Notes {
+		switch n.Kind {
+		case domain.NoteEvent:
+			t.Events = append(t.Events, envelope.Event{At: n.At, Text: n.Text})
+		case domain.NoteHint:
+			t.Hints = append(t.Hints, n.Text)
+		case domain.NoteHistory:
+			t.History = append(t.History, envelope.Entry{At: n.At, Sender: n.Sender, Text: n.Text})
+		case domain.NoteOverflow:
+			t.Dropped += n.Count
+			t.Overflow = append(t.Overflow, n.Text)
+		}
+	}
+	if summary := b.channelSummary(run); summary != "" {
+		t.Events = append(t.Events, envelope.Event{At: run.Message.ReceivedAt, Text: summary})
+	}
+	return envelope.Compose(t, run.Zone), nil
+}
+
+// outgoing makes the folder whose files are sent with the answers of a conversation; "": its chat takes none.
+func (b *Builder) outgoing(run *conversation.Turn) string {
+	if len(run.Limits.MediaOut) == 0 {
+		return ""
+	}
+	folder, err := b.options.Outgoing.Open(run.Message.ClaudeSession)
+	if err != nil {
+		b.log.Warn("there is no folder of outgoing files", "session", run.Session.Key, "error", err)
+	}
+	return folder
+}
+
+// unusable returns a [*turn.Unusable] if messages are nothing but files none of which can be had.
+func unusable(messages []domain.Queued) error {
+	var files []chat.Media
+	text := ""
+	for _, q := range messages {
+		text += q.Message.Text
+		files = append(files, q.Message.Media...)
+	}
+	if reply, event, missing := envelope.Missing(text, files); missing {
+		return &turn.Unusable{Reply: reply, Event: event}
+	}
+	return nil
+}
+
+// messages are what a run answers: one burst, or several that were collected.
+func (b *Builder) messages(queued []domain.Queued, read map[string]media.Read) (list []envelope.Message, collected bool) {
+	for _, q := range queued {
+		list = append(list, b.message(q, read))
+		collected = collected || q.Burst != queued[0].Burst
+	}
+	return list, collected
+}
+
+// Steered returns what Claude reads of a message that joins a running turn.
+func (b *Builder) Steered(ctx context.Context, q domain.Queued) (string, error) {
+	messages, err := b.options.Bringer.Bring(ctx, q)
+	if err != nil {
+		return "", err
+	}
+	read, err := b.options.Reader.Read(ctx, messages...)
+	if err != nil {
+		return "", err
+	}
+	return envelope.Compose(envelope.Turn{Messages: []envelope.Message{b.message(messages[0], read)}}, b.options.Config.Agent.Timezone), nil
+}
+
+// message is a message as Claude reads it, with what programs read of it.
+func (b *Builder) message(q domain.Queued, read map[string]media.Read) envelope.Message {
+	m := q.Message
+	e := envelope.Message{
+		Host:    m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat,
+		Channel: m.Channel, Chat: m.Chat, Sender: m.Sender, SentAt: m.SentAt, Text: m.Text,
+		Forwarded: m.Forwarded, ReplyTo: m.ReplyTo, Burst: q.Burst,
+	}
+	limit := b.options.Config.For(m.Channel).Inbound.MaxAge
+	if age := time.Since(m.SentAt); limit > 0 && age > limit {
+		e.Late = age
+	}
+	known := read[q.UUID]
+	e.Media = b.attachments(m.Channel, m.Media, known)
+	if m.ReplyTo != nil {
+		e.Quoted = b.attachments(m.Channel, m.ReplyTo.Media, known)
+	}
+	e.Pages = known.Pages
+	return e
+}
+
+// attachments are files as Claude is told of them.
+func (b *Builder) attachments(channel string, files []chat.Media, known media.Read) (list []envelope.Attachment) {
+	for _, file := range files {
+		a := b.attachment(channel, file)
+		a.Transcript = known.Transcripts[file.Ref]
+		list = append(list, a)
+	}
+	return list
+}
+
+// attachment puts a file where the agent can read it. One that cannot be put there is told of all the same.
+func (b *Builder) attachment(channel string, m chat.Media) envelope.Attachment {
+	if m.Ref == "" {
+		return envelope.Attachment{Media: m}
+	}
+	shown, path, err := b.options.Inbound.Show(channel, m)
+	if err != nil {
+		b.log.Warn("a file cannot be shown to the agent", "channel", channel, "error", err)
+	}
+	return envelope.Attachment{Media: shown, Path: path}
+}
+
+// about is what the network tells of a chat that a conversation begins in.
+func about(m domain.Message) []string {
+	if m.Chat.Kind == chat.Direct {
+		return nil
+	}
+	facts := []string{"chat id: " + string(m.Chat.ID)}
+	if m.Chat.Title != "" {
+		facts = append(facts, "chat title: "+m.Chat.Title)
+	}
+	if m.Thread != "" {
+		facts = append(facts, "thread id: "+string(m.Thread))
+	}
+	return facts
+}
+
+// channelSummary tells a new conversation that all direct chats share how the channels are; "" in any other.
+func (b *Builder) channelSummary(run *conversation.Turn) string {
+	name, err := session.Parse(run.Session.Key)
+	if err != nil || name != (session.Name{}) || run.Session.ClaudeStarted {
+		return ""
+	}
+	return "Channels: " + strings.Join(b.options.Channels.Channels(), ", ") + "."
+}

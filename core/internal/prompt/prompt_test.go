@@ -1,0 +1,73 @@
+package prompt_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/prompt"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// unmoved are chats that have kept their ids.
+type unmoved struct{}
+
+func (unmoved) Origin(_ string, id chat.ID) chat.ID { return id }
+
+// noChannels are channels that have told nothing.
+type noChannels struct{}
+
+func (noChannels) Limits(string, chat.Kind) (chat.Limits, bool) { return chat.Limits{}, false }
+
+// builder returns a builder without any programs that read files, and what resolves its conversations.
+func builder(c *config.Config) (*prompt.Builder, *conversation.Resolver) {
+	log := hclog.NewNullLogger()
+	return prompt.New(prompt.Options{
+		Config: c, System: agent.NewPrompter(agent.Identity{Name: c.Agent.Name, Workspace: c.Agent.Workspace, Timezone: c.Agent.Timezone}),
+		Bringer: media.NewBringer(media.NewFiles(media.FilesOptions{}), nil, nil, log), Reader: media.NewReader(media.ReaderOptions{}, log),
+	}, log), conversation.NewResolver(c, noChannels{}, unmoved{})
+}
+
+// A message that has waited for long is told with its age, each of a burst by itself.
+// Behaviour: accept-old.
+func TestWhatWaitedForLongIsToldSo(t *testing.T) {
+	t.Parallel()
+	b, conversations := builder(&config.Config{
+		Agent:    config.Agent{Timezone: time.UTC},
+		Settings: config.Settings{Inbound: config.Inbound{MaxAge: time.Hour}},
+	})
+	queued := func(text string, age time.Duration) domain.Queued {
+		return domain.Queued{Burst: 1, Message: domain.Message{
+			Channel: "telegram", Chat: chat.Chat{ID: "1", Kind: chat.Direct}, Sender: chat.Sender{ID: "1", DisplayName: "Anna"},
+			SentAt: time.Now().Add(-age), Text: text,
+		}}
+	}
+	run := conversations.Turn(&domain.Run{Session: domain.Session{Key: "telegram:1"}, Message: queued("old news", 3*time.Hour), More: []domain.Queued{queued("and this", time.Minute)}})
+	text, err := b.Build(t.Context(), run, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(text, "[Telegram Anna ") || !strings.Contains(text, "] old news\n") ||
+		strings.Count(text, "[Late: written 3h before you read it]") != 1 || strings.Count(text, "[Late:") != 1 {
+		t.Errorf("prompt %q", text)
+	}
+}
+
+// What a compaction should keep is one line, so that the CLI takes all of it for the command that it is.
+func TestCompactionIsOneLine(t *testing.T) {
+	t.Parallel()
+	b, conversations := builder(&config.Config{Agent: config.Agent{Timezone: time.UTC}})
+	for text, want := range map[string]string{"": "/compact", " the plan\n\n/clear  and @/etc/passwd": "/compact the plan /clear and @/etc/passwd"} {
+		run := conversations.Turn(&domain.Run{Message: domain.Queued{Message: domain.Message{Origin: domain.OriginCompact, Text: text}}})
+		if got, err := b.Build(t.Context(), run, []string{"a hook's word"}); got != want || err != nil {
+			t.Errorf("%q, want %q, error %v", got, want, err)
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package prompt
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/conversation"
+)
+
+// Profile returns how Claude Code is run for a conversation.
+func (b *Builder) Profile(c *conversation.Conversation) agent.Profile {
+	prompt := b.System(c)
+	return agent.Profile{
+		Model: c.Model, Effort: c.Effort, PermissionMode: c.PermissionMode,
+		SystemPrompt: prompt.Text, Skills: prompt.Skills, Private: prompt.Private,
+	}
+}
+
+// System returns what the agent is told before all messages of a conversation.
+func (b *Builder) System(c *conversation.Conversation) agent.Prompt {
+	prompt := b.options.System.Prompt(agent.Session{
+		Channel: c.Caller.Address.Channel, Kind: c.Caller.Kind, Owner: c.Owned,
+		Always: c.Activation == "always", MayBeSilent: c.Settings.Reply.Silent == "groups", Model: c.Model,
+		Files: len(c.Limits.MediaOut) > 0, Replies: c.Limits.Replies, Speech: c.Speech == "tagged",
+	})
+	b.complain(prompt.Problems)
+	return prompt
+}
+
+// complain logs the files that are not shown to the agent, when they are others than before. A missing one is not worth a
+// word: not every workspace has all of them.
+func (b *Builder) complain(problems []error) {
+	var texts []string
+	for _, why := range problems {
+		if !errors.Is(why, fs.ErrNotExist) {
+			texts = append(texts, why.Error())
+		}
+	}
+	text := strings.Join(texts, "; ")
+	if b.unshown.Swap(text) != text && text != "" {
+		b.log.Warn("some files are not shown to the agent", "error", text)
+	}
+}

@@ -1,0 +1,29 @@
+package turn
+
+import (
+	"context"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// command answers a slash command.
+func (h *Handler) command(ctx context.Context, run *conversation.Turn) error {
+	answer, err := h.options.Commands.Answer(ctx, run)
+	done := domain.Completion{State: domain.RunDone, Answer: answer}
+	if err != nil {
+		h.log.Error("a command failed", "session", run.Session.Key, "error", err)
+		done.State, done.Error = domain.RunFailed, err.Error()
+	}
+	if answer == "" && run.Message.Message.Command.Plain {
+		done.Transcript = []chat.TranscriptEntry{{Role: chat.User, Text: run.Message.Message.Written(), At: run.Message.ReceivedAt}}
+	}
+	if answer != "" {
+		done.Items = h.notice(run, answer)
+		// The history shows what was chosen; what matters to the agent, the command notes for its next turn.
+		done.Transcript = []chat.TranscriptEntry{{Role: chat.System, Text: run.Message.Message.Written() + " → " + answer, At: time.Now()}}
+	}
+	return h.complete(ctx, run, done)
+}

@@ -1,0 +1,80 @@
+package turn_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// The memory is written once before a conversation is compacted, and only in an owner's direct chat. The turns of plugins have an
+// owner's authority in whatever chat they are; that must not write to the owner's memory from another one.
+// Behaviour: memory-flush, memory-flush-when.
+func TestMemoryFlush(t *testing.T) {
+	t.Parallel()
+	full := agent.Result{Text: "hi", ContextTokens: 170_000, ContextWindow: 200_000}
+	for name, test := range map[string]struct {
+		user      chat.UserID
+		kind      chat.Kind
+		authority chat.Authority
+		origin    domain.Origin
+		result    agent.Result
+		flushed   int64
+		want      bool
+	}{
+		"the owner":                        {user: "anna", kind: chat.Direct, authority: chat.Owner, result: full, want: true},
+		"there is room left":               {user: "anna", kind: chat.Direct, authority: chat.Owner, result: agent.Result{Text: "hi", ContextTokens: 100_000, ContextWindow: 200_000}},
+		"it was written":                   {user: "anna", kind: chat.Direct, authority: chat.Owner, result: full, flushed: 1},
+		"a flush":                          {user: "anna", kind: chat.Direct, authority: chat.Owner, origin: domain.OriginFlush, result: full},
+		"the owner in a group":             {user: "anna", kind: chat.Group, authority: chat.Owner, result: full},
+		"somebody else":                    {user: "bob", kind: chat.Direct, authority: chat.Authorised, result: full},
+		"a plugin in the owner's chat":     {user: "anna", kind: chat.Direct, authority: chat.Owner, origin: domain.OriginPlugin, result: full, want: true},
+		"a plugin in somebody else's chat": {user: "bob", kind: chat.Direct, authority: chat.Owner, origin: domain.OriginPlugin, result: full},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, run := &room{results: []outcome{{result: test.result}}}, message(1)
+			run.Session.Flushed = test.flushed
+			run.Message.Message = domain.Message{
+				Channel: "telegram", Chat: chat.Chat{ID: "chat", Kind: test.kind}, Sender: chat.Sender{ID: test.user}, Authority: test.authority, Origin: test.origin,
+			}
+			if err := r.handler().Handle(t.Context(), run, nil); err != nil {
+				t.Fatal(err)
+			}
+			then := r.completed[0].Then
+			if (then != nil) != test.want {
+				t.Fatalf("what comes next is %+v", then)
+			}
+			if then != nil && (then.Message.Text != "write it down" || then.Message.Origin != domain.OriginFlush) {
+				t.Errorf("what comes next is %+v", then)
+			}
+		})
+	}
+}
+
+// Why Claude refuses to run is told to an owner who asks, and to the owners where somebody else does.
+func TestWhoIsToldOfTheCause(t *testing.T) {
+	t.Parallel()
+	for _, owner := range []bool{true, false} {
+		r, run := &room{results: []outcome{{err: &agent.Failure{Class: agent.Refused, Detail: "no such flag: `--x`"}}}}, message(1)
+		run.Message.Message.Chat.Kind = chat.Direct
+		if owner {
+			run.Message.Message.Authority = chat.Owner
+		}
+		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
+			t.Fatal(err)
+		}
+		said, told := r.completed[0].Items[0].Text, strings.Join(r.owners, "")
+		if owner {
+			said, told = told, said
+		}
+		if !strings.Contains(told, "Claude refuses to run") || !strings.Contains(told, "no such flag: '--x'") {
+			t.Errorf("an owner asks: %t: the cause is told as %q", owner, told)
+		}
+		if want := map[bool]string{true: "", false: trouble(agent.Refused)}[owner]; said != want {
+			t.Errorf("an owner asks: %t: the others are told %q, want %q", owner, said, want)
+		}
+	}
+}

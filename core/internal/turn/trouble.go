@@ -1,0 +1,36 @@
+package turn
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/notice"
+	"github.com/clawhost/clawhost/core/internal/reply"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// trouble is what a run's chat is told of a failure. Why Claude refuses to run, or cannot go on with a conversation, only the owners
+// are told, in a chat of their own, once a day for each cause.
+func (h *Handler) trouble(run *conversation.Turn, f *agent.Failure) string {
+	said := reply.Trouble(f.Class, f.ResetsAt, run.Zone)
+	what, then, ok := reply.Cause(f.Class, run.Session.Key)
+	if !ok {
+		return said
+	}
+	why := fmt.Sprintf("%s:\n\n```\n%s\n```", what, notice.Quote(f.Detail))
+	if run.Caller.Kind == chat.Direct && run.Owned {
+		return why + "\n\n" + then
+	}
+	cause := f.Detail
+	if f.Class == agent.Unresumable {
+		cause = run.Message.ClaudeSession
+	}
+	if h.options.Owners != nil {
+		key := sha256.Sum256([]byte(cause + time.Now().Format(time.DateOnly)))
+		h.options.Owners.Tell(fmt.Sprintf("refused:%x", key[:8]), why)
+	}
+	return said
+}
