@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/clawhost/clawhost/core/internal/reply"
+	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
 // unanswered is how many messages a person writes ahead of the answers.
@@ -63,8 +63,8 @@ func (*reader) says(n int) string {
 func (*reader) ahead() int { return unanswered }
 
 func (r *reader) hears(text string) (answered []int, _ []line, _ error) {
-	text = strings.TrimPrefix(text, reply.Continued)
-	r.read.WriteString(strings.TrimPrefix(text, strings.Trim(reply.Continued, "_"))) // as plain text, which echo is given
+	text = strings.TrimPrefix(text, wording.Continued)
+	r.read.WriteString(strings.TrimPrefix(text, strings.Trim(wording.Continued, "_"))) // as plain text, which echo is given
 	for _, found := range ending.FindAllStringSubmatch(text, -1) {
 		n, err := strconv.Atoi(found[1])
 		if err != nil {

@@ -40,6 +40,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/tools"
 	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/core/internal/view"
+	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
 const (
@@ -367,7 +368,7 @@ func (h *Host) settle(ctx context.Context) {
 func (h *Host) ready() {
 	h.log.Info("ready", "version", h.options.Version, "took", time.Since(h.started).Round(time.Millisecond))
 	if h.options.Demo != "" {
-		fmt.Fprintln(h.options.Out, "Demo: a stand-in answers, not Claude.")
+		fmt.Fprintln(h.options.Out, wording.DemoAnswers)
 	}
 }
 

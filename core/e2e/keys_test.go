@@ -41,7 +41,7 @@ func TestKeysStayInTheHost(t *testing.T) {
 	owner.hears("Claude's servers are overloaded. Send your message again in a few minutes.")
 	locked.Store(true)
 	owner.say("locked out")
-	owner.hears("Claude is not logged in, or its key is not accepted. Whoever runs clawhost has to log in to Claude again; then send your message again.")
+	owner.hears("Claude is not logged in, or its key is not accepted. Ask the operator to log in to Claude again, then send your message again.")
 	locked.Store(false)
 	owner.talks("and now?")
 	h.remembers("hello")

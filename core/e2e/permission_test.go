@@ -52,7 +52,7 @@ func TestPermissionInAGroup(t *testing.T) {
 		t.Errorf("of a file in the workspace the bot writes %q", question.Text)
 	}
 	anna.press(question, "Once")
-	owner.shows("Only an owner, or somebody whom the config names for it, can answer this.")
+	owner.shows("Only an owner, or somebody named in the config for it, can answer this.")
 	if got := h.content("once"); got != "" {
 		t.Errorf("at a stranger's word the tool wrote %q", got)
 	}
@@ -98,7 +98,7 @@ func TestChoiceInAGroup(t *testing.T) {
 	owner.say("@claw_bot plant a tree")
 	question := owner.questioned("Which tree?")
 	anna.press(question, "oak")
-	owner.shows("Only an owner, or somebody whom the config names for it, can answer this.")
+	owner.shows("Only an owner, or somebody named in the config for it, can answer this.")
 	owner.press(question, "elm")
 	owner.shows("it is planted")
 	if result := h.result(1); !strings.Contains(result, `"Which tree?"="elm"`) {

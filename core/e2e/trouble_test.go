@@ -19,7 +19,7 @@ func TestTrouble(t *testing.T) {
 		reply messagesapi.Reply
 		want  string
 	}{
-		"401": {messagesapi.Unauthorized(), "Claude is not logged in, or its key is not accepted. Whoever runs clawhost has to log in to Claude again; then send your message again."},
+		"401": {messagesapi.Unauthorized(), "Claude is not logged in, or its key is not accepted. Ask the operator to log in to Claude again, then send your message again."},
 		"429": {messagesapi.RateLimited(time.Hour), "Claude's usage limit is reached for now. Send your message again later."},
 		"529": {messagesapi.Overloaded(), "Claude's servers are overloaded. Send your message again in a few minutes."},
 	} {

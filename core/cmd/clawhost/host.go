@@ -20,10 +20,7 @@ import (
 const exposed = "CLAWHOST_EXPOSED"
 
 // host runs a host until it is told to end.
-func (a *app) host(ctx context.Context, args []string) error {
-	if len(args) > 0 {
-		return usage("there is no command %q", args[0])
-	}
+func (a *app) host(ctx context.Context) error {
 	if a.readable && !process.Sealed() && os.Geteuid() != 0 {
 		// Whoever has opened this process's memory keeps it open, but not over an execution.
 		if path, err := process.Executable(); err == nil {

@@ -22,7 +22,7 @@ func (a *app) pluginLogin(ctx context.Context, args []string) error {
 	for _, arg := range args[1:] {
 		step, answer, ok := strings.Cut(arg, "=")
 		if !ok || step == "" || answer == "" {
-			return usage("%q is no answer to a step; one looks like phone=+15551234567", arg)
+			return usage("%q is not an answer to a step; one looks like phone=+15551234567", arg)
 		}
 		answers[step] = answer
 	}

@@ -28,9 +28,6 @@ const (
 	exitUsage = 2
 )
 
-// errUsage is returned for a command line that cannot be understood.
-var errUsage = errors.New("usage")
-
 func main() {
 	readable, concealed := process.Readable(), process.Conceal() // before all else: see docs/security.md
 	concealed = errors.Join(concealed, process.CloseOnExec())
@@ -69,13 +66,16 @@ func (a *app) run(ctx context.Context, args []string) int {
 	}
 	err := root.Run(ctx)
 	var problems config.Problems
+	var wrong *usageError
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, flag.ErrHelp):
 		return exitWell
 	case errors.Is(err, errSaid):
 		return exitNot
-	case errors.Is(err, errUsage):
-		fmt.Fprintf(a.err, "clawhost: %v\nRun `clawhost -h` for what it can do.\n", err)
+	case errors.As(err, &wrong) && wrong.why == "":
+		return exitUsage
+	case errors.As(err, &wrong):
+		fmt.Fprintf(a.err, "clawhost: %v\nUsage: %s\nRun `clawhost -h` for what it can do.\n", wrong, wrong.line)
 		return exitUsage
 	case errors.As(err, &problems):
 		fmt.Fprintln(a.err, problems)
@@ -86,18 +86,14 @@ func (a *app) run(ctx context.Context, args []string) int {
 	}
 }
 
-// usage refuses a command line.
-func usage(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", errUsage, fmt.Sprintf(format, args...))
-}
-
 // commands is what the binary can do.
 func (a *app) commands() *ffcli.Command {
 	flags := a.flags("clawhost")
 	flags.BoolVar(&a.demo, "demo", false, "let the bundled stand-in answer instead of Claude")
-	return &ffcli.Command{
+	const line = "clawhost [-config FILE] [-demo] [COMMAND]"
+	root := &ffcli.Command{
 		Name:       "clawhost",
-		ShortUsage: "clawhost [-config FILE] [-demo] [COMMAND]",
+		ShortUsage: line,
 		ShortHelp:  "Talk to Claude Code from your chat apps. Without a command it runs the host.",
 		FlagSet:    flags,
 		Subcommands: []*ffcli.Command{
@@ -105,25 +101,31 @@ func (a *app) commands() *ffcli.Command {
 			a.command("status", "", "the running host in short", a.status),
 			a.group("plugin", "plugins of the running host",
 				a.command("plugin list", "", "list them and how they are", a.pluginList),
-				a.command("plugin restart", "NAME", "start one anew, a failed one too", a.pluginRestart),
+				a.command("plugin restart", "NAME", "restart one, also one that failed", a.pluginRestart),
 				a.command("plugin login", "NAME [STEP=ANSWER …]", "log a channel in to its account, such as by a QR code", a.pluginLogin)),
 			a.group("pairing", "strangers who asked to be let in",
 				a.command("pairing list", "", "list them with their codes", a.pairingList),
 				a.command("pairing approve", "[CHANNEL] CODE", "let one in", a.pairingApprove),
-				a.command("pairing reject", "[CHANNEL] CODE", "forget a request", a.pairingReject)),
-			a.with(a.command("queue", "[dead|retry|drop]", "what waits and runs", a.queue),
+				a.command("pairing reject", "[CHANNEL] CODE", "reject a request", a.pairingReject)),
+			a.family("queue", "[dead|retry|drop]", "what waits and runs", a.queue,
 				a.command("queue dead", "", "messages that could not be delivered", a.queueDead),
 				a.command("queue retry", "ID|all", "send dead messages again", a.queueRetry),
-				a.command("queue drop", "ID|all", "forget dead messages", a.queueDrop)),
-			a.with(a.command("sessions", "[export KEY]", "list the sessions", a.sessions),
+				a.command("queue drop", "ID|all", "remove dead messages", a.queueDrop)),
+			a.family("sessions", "[export KEY]", "list the sessions", a.sessions,
 				a.command("sessions export", "KEY", "print a session's history as JSON lines", a.sessionsExport)),
 			a.command("version", "", "print the version", a.printVersion),
 		},
-		Exec: a.host,
 	}
+	root.Exec = func(ctx context.Context, args []string) error {
+		if len(args) > 0 {
+			return withLine(unknownCommand("", args[0], root.Subcommands), line)
+		}
+		return a.host(ctx)
+	}
+	return root
 }
 
-// command is a subcommand with the common flags, which may stand before its arguments or behind them. Its path are the words that call it.
+// command is a subcommand with the common flags, which may stand before or behind its arguments. Its path are the words that call it.
 func (a *app) command(path, args, help string, exec func(context.Context, []string) error) *ffcli.Command {
 	name := path[strings.LastIndexByte(path, ' ')+1:]
 	flags := a.flags(name)
@@ -131,10 +133,10 @@ func (a *app) command(path, args, help string, exec func(context.Context, []stri
 	use := strings.TrimSpace("clawhost " + path + " [-config FILE] [-json] " + args)
 	return &ffcli.Command{Name: name, ShortUsage: use, ShortHelp: help, FlagSet: flags, Exec: func(ctx context.Context, args []string) error {
 		args, err := operands(flags, args)
-		if err != nil {
-			return err
+		if err == nil {
+			err = exec(ctx, args)
 		}
-		return exec(ctx, args)
+		return withLine(err, use)
 	}}
 }
 
@@ -151,7 +153,10 @@ func operands(flags *flag.FlagSet, args []string) ([]string, error) {
 		}
 		before := len(args)
 		if err := flags.Parse(args); err != nil {
-			return nil, usage("%v", err)
+			if errors.Is(err, flag.ErrHelp) {
+				return nil, err
+			}
+			return nil, usage("") // the flag package has said why
 		}
 		if args = flags.Args(); len(args) == before { // a lone hyphen
 			list, args = append(list, args[0]), args[1:]
@@ -162,16 +167,19 @@ func operands(flags *flag.FlagSet, args []string) ([]string, error) {
 
 // group is a subcommand that only has subcommands.
 func (a *app) group(name, help string, subcommands ...*ffcli.Command) *ffcli.Command {
-	return a.with(a.command(name, "COMMAND", help, func(_ context.Context, args []string) error {
-		if len(args) > 0 {
-			return usage("%s has no command %q", name, args[0])
-		}
+	return a.family(name, "COMMAND", help, func(context.Context, []string) error {
 		return usage("%s needs a command", name)
-	}), subcommands...)
+	}, subcommands...)
 }
 
-// with gives a subcommand subcommands of its own.
-func (a *app) with(c *ffcli.Command, subcommands ...*ffcli.Command) *ffcli.Command {
+// family is a subcommand that has subcommands of its own. It takes no arguments.
+func (a *app) family(name, args, help string, exec func(context.Context, []string) error, subcommands ...*ffcli.Command) *ffcli.Command {
+	c := a.command(name, args, help, func(ctx context.Context, args []string) error {
+		if len(args) > 0 {
+			return unknownCommand(name, args[0], subcommands)
+		}
+		return exec(ctx, nil)
+	})
 	c.Subcommands = subcommands
 	return c
 }

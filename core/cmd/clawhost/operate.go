@@ -129,7 +129,7 @@ func (a *app) pluginRestart(ctx context.Context, args []string) error {
 	if a.json {
 		return a.print(map[string]string{"restarting": args[0]})
 	}
-	_, err = fmt.Fprintf(a.out, "%s is started anew; `clawhost plugin list` shows how it is.\n", args[0])
+	_, err = fmt.Fprintf(a.out, "%s is being restarted; `clawhost plugin list` shows how it is.\n", args[0])
 	return err
 }
 
@@ -151,7 +151,7 @@ func (a *app) pairingApprove(ctx context.Context, args []string) error {
 }
 
 func (a *app) pairingReject(ctx context.Context, args []string) error {
-	return a.pairing(ctx, args, "reject", (*admin.Client).RejectPairing, "The request of %s (%s:%s) is forgotten.\n")
+	return a.pairing(ctx, args, "reject", (*admin.Client).RejectPairing, "The request of %s (%s:%s) is rejected.\n")
 }
 
 // pairing acts on one request, named by its code and perhaps its channel.
@@ -162,11 +162,11 @@ func (a *app) pairing(ctx context.Context, args []string, verb string, act func(
 	case 2:
 		channel = args[0]
 	default:
-		return usage("usage: clawhost pairing %s [flags] [CHANNEL] CODE", verb)
+		return usage("pairing %s takes a code, with its channel before it if need be", verb)
 	}
 	code, ok := access.ParseCode(args[len(args)-1])
 	if !ok {
-		return usage("%q is no pairing code; `clawhost pairing list` shows them", args[len(args)-1])
+		return usage("%q is not a pairing code; `clawhost pairing list` shows them", args[len(args)-1])
 	}
 	client, err := a.client()
 	if err != nil {
@@ -184,9 +184,6 @@ func (a *app) pairing(ctx context.Context, args []string, verb string, act func(
 }
 
 func (a *app) queue(ctx context.Context, args []string) error {
-	if len(args) > 0 {
-		return usage("queue has no command %q", args[0])
-	}
 	return show(ctx, a, func(ctx context.Context, c *admin.Client) (admin.Queue, error) { return c.Queue(ctx) }, func(q admin.Queue) [][]string {
 		rows := [][]string{{"SESSION", "LANE", "RUNNING", "WAITING", "SINCE"}}
 		for _, l := range q.Lanes {
@@ -228,7 +225,7 @@ func (a *app) queueRetry(ctx context.Context, args []string) error {
 }
 
 func (a *app) queueDrop(ctx context.Context, args []string) error {
-	return a.deadOnes(ctx, args, "drop", (*admin.Client).DropDead, "forgotten")
+	return a.deadOnes(ctx, args, "drop", (*admin.Client).DropDead, "removed")
 }
 
 // deadOnes acts on one dead message, named by its id, or on all.
@@ -236,11 +233,11 @@ func (a *app) deadOnes(ctx context.Context, args []string, verb string, act func
 	var id int64
 	switch {
 	case len(args) != 1:
-		return usage("queue %s takes one id, or all; `clawhost queue dead` lists the ids", verb)
+		return usage("queue %s takes one ID, or all; `clawhost queue dead` lists the IDs", verb)
 	case args[0] != "all":
 		var err error
 		if id, err = strconv.ParseInt(args[0], 10, 64); err != nil || id < 1 {
-			return usage("%q is no id of a message; `clawhost queue dead` lists them", args[0])
+			return usage("%q is not the ID of a message; `clawhost queue dead` lists them", args[0])
 		}
 	}
 	client, err := a.client()
@@ -263,9 +260,6 @@ func (a *app) deadOnes(ctx context.Context, args []string, verb string, act func
 }
 
 func (a *app) sessions(ctx context.Context, args []string) error {
-	if len(args) > 0 {
-		return usage("sessions has no command %q", args[0])
-	}
 	return show(ctx, a, allSessions, func(list []admin.Session) [][]string {
 		rows := [][]string{{"SESSION", "KIND", "TITLE", "LAST MESSAGE", "TURNS", "COST"}}
 		for _, s := range list {

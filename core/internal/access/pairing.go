@@ -2,11 +2,11 @@ package access
 
 import (
 	"crypto/rand"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -49,26 +49,13 @@ func ParseCode(typed string) (string, bool) {
 // Prompt is what a stranger is told: in CommonMark, with the code and the command that approves it each in a block of
 // its own, ready to be copied.
 func Prompt(channel string, user chat.UserID, code string) string {
-	return fmt.Sprintf("I do not know you yet, so I cannot answer.\n\n"+
-		"Your user id: %s\n\nYour pairing code, good for one hour:\n\n```\n%s\n```\n\n"+
-		"To let you in, my owner runs this where clawhost runs:\n\n```\nclawhost pairing approve %s %s\n```",
-		inline(string(user)), code, channel, code)
+	return wording.PairingOffered(string(user), code, channel)
 }
 
 // Welcome is what somebody who was let in is told.
 func Welcome(p domain.Pairing) domain.OutboxItem {
 	return domain.OutboxItem{
 		To:   chat.Address{Channel: p.Channel, Chat: p.Chat},
-		Text: fmt.Sprintf("Welcome, %s. You may write to me now; /help lists what else you can do.", strings.TrimSpace(p.Name)),
+		Text: wording.Welcome(strings.TrimSpace(p.Name)),
 	}
-}
-
-// inline returns s as inline code, on one line and of bounded length: an id comes from a network.
-func inline(s string) string {
-	const maxRunes = 128
-	clean := strings.Join(strings.Fields(strings.ReplaceAll(s, "`", "'")), " ")
-	if runes := []rune(clean); len(runes) > maxRunes {
-		clean = string(runes[:maxRunes]) + "…"
-	}
-	return "`" + clean + "`"
 }

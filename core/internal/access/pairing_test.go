@@ -50,9 +50,9 @@ func TestPrompt(t *testing.T) {
 	t.Parallel()
 	want := strings.ReplaceAll(`I do not know you yet, so I cannot answer.
 
-Your user id: '7000099'
+Your user ID: '7000099'
 
-Your pairing code, good for one hour:
+Your pairing code, valid for one hour:
 
 '''
 C9KE58KH

@@ -2,7 +2,6 @@ package claude
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/claude/client"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -350,7 +350,6 @@ func (p *Pool) expel(s *worker) {
 	s.Process.Destroy()
 	p.log.Error("another process wrote into a session, whose claude was killed", "session", s.Key, "claude_session", s.Session, "pid", *intruder)
 	if p.config.Owners != nil {
-		p.config.Owners.Tell("intruded:"+s.Session, fmt.Sprintf("Another process on this machine (pid %d) wrote into the Claude session of %s. "+
-			"I ended Claude there at once, and what it wrote was shown to nobody. Claude may still remember what it was told: /new begins a new conversation.", *intruder, s.Key))
+		p.config.Owners.Tell("intruded:"+s.Session, wording.SessionIntruded(*intruder, s.Key))
 	}
 }

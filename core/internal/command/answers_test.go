@@ -216,7 +216,7 @@ func TestPeople(t *testing.T) {
 	}
 	c := d.call("/approve", chat.Owner)
 	c.Caller.Kind = chat.Group
-	if got, err := d.registry().Run(t.Context(), c); err != nil || got != "/approve needs a code. In a direct chat it lists those that wait." {
+	if got, err := d.registry().Run(t.Context(), c); err != nil || got != "/approve needs a code. In a direct chat it lists the pairing requests." {
 		t.Errorf("in a group: %q, %v", got, err)
 	}
 }
@@ -239,7 +239,7 @@ func TestRestartHappensOnce(t *testing.T) {
 	t.Parallel()
 	d := &desk{}
 	r := d.registry()
-	if got, err := r.Run(t.Context(), d.call("/restart", chat.Owner)); err != nil || d.restarted != 1 || got != "Restarting. What runs is finished first, or taken up again." {
+	if got, err := r.Run(t.Context(), d.call("/restart", chat.Owner)); err != nil || d.restarted != 1 || got != "Restarting. What runs is finished first, or resumed afterwards." {
 		t.Errorf("%q, %v, restarted %d times", got, err, d.restarted)
 	}
 	again := d.call("/restart", chat.Owner)
@@ -248,12 +248,12 @@ func TestRestartHappensOnce(t *testing.T) {
 		t.Errorf("%q, %v, restarted %d times", got, err, d.restarted)
 	}
 	d.cannotRestart = errors.New("config.hcl:1:1: Unknown argument")
-	want := "I go on as I am, because I could not start again:\n\n```\nconfig.hcl:1:1: Unknown argument\n```"
+	want := "I did not restart, because I could not start again:\n\n```\nconfig.hcl:1:1: Unknown argument\n```"
 	if got, err := r.Run(t.Context(), d.call("/restart", chat.Owner)); err != nil || got != want {
 		t.Errorf("%q, %v; want %q", got, err, want)
 	}
 	r = command.New(d, d, command.Host{})
-	if got, err := r.Run(t.Context(), d.call("/restart", chat.Owner)); err != nil || got != "The host cannot restart itself here. Whoever runs it must do so." {
+	if got, err := r.Run(t.Context(), d.call("/restart", chat.Owner)); err != nil || got != "The host cannot restart itself here. Ask its operator to do it." {
 		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -39,14 +40,7 @@ type Command struct {
 	Run func(ctx context.Context, call Call) (string, error)
 }
 
-// The groups of the host's own commands, in the order in which /commands lists them.
-const (
-	groupSession  = "Conversation"
-	groupSettings = "Settings"
-	groupInfo     = "Information"
-	groupOwner    = "For owners"
-	groupPlugins  = "Plugins"
-	groupSkills   = "Skills"
-)
-
-var groups = []string{groupSession, groupSettings, groupInfo, groupOwner, groupPlugins, groupSkills}
+// groups are the groups of commands in the order in which /commands lists them.
+var groups = []string{
+	wording.GroupConversation, wording.GroupSettings, wording.GroupInformation, wording.GroupOwners, wording.GroupPlugins, wording.GroupSkills,
+}

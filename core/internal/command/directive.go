@@ -251,3 +251,11 @@ func cut(text string, list []directive) string {
 	// The indent of the first line stays: it may be what makes it code.
 	return strings.TrimRightFunc(strings.TrimLeft(b.String(), "\r\n"), unicode.IsSpace)
 }
+
+// firstWord is what stands before the first blank.
+func firstWord(s string) string {
+	if words := strings.Fields(s); len(words) > 0 {
+		return words[0]
+	}
+	return ""
+}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -42,17 +43,17 @@ func (d desk) export(ctx context.Context, call Call) (string, error) {
 		entries = append(entries, page...)
 	}
 	if len(entries) == 0 {
-		return "There is nothing to export yet.", nil
+		return wording.NothingToExport, nil
 	}
 	slices.Reverse(entries)
 	path, err := writeExport(d.host.ExportDir, call.Caller.Session, d.host.Now(), entries)
 	if errors.Is(err, errExportsFull) {
-		return fmt.Sprintf("There is no room for this export: all exports together may have 1 GB. Remove some from %s on the host.", code(d.host.ExportDir)), nil
+		return wording.ExportsFull(d.host.ExportDir), nil
 	}
 	if err != nil {
 		return "", fmt.Errorf("export a session: %w", err)
 	}
-	return fmt.Sprintf("Exported %s to %s on the host.", plural(len(entries), "message"), code(path)), nil
+	return wording.Exported(len(entries), path), nil
 }
 
 func writeExport(dir, session string, now time.Time, entries []chat.TranscriptEntry) (path string, err error) {

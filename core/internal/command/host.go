@@ -10,6 +10,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -122,41 +123,41 @@ type desk struct {
 // commands are all of the host's own but those that list commands.
 func (d desk) commands() []Command {
 	return []Command{
-		{Name: "new", Usage: "/new [model] [text]", Summary: "begin a new conversation, and answer the text in it", Group: groupSession, MinAuthority: chat.Authorised, Menu: true, Run: d.fresh},
-		{Name: "reset", Usage: "/reset [model] [text]", Summary: "the same as /new", Group: groupSession, MinAuthority: chat.Authorised, Run: d.fresh},
-		{Name: "stop", Aliases: []string{"abort"}, Usage: "/stop [keep]", Summary: "stop what is running and drop what waits, or keep it", Group: groupSession, MinAuthority: chat.Authorised, Menu: true, Run: d.stop},
-		{Name: "compact", Usage: "/compact [what to keep]", Summary: "shorten the conversation, keeping what matters", Group: groupSession, MinAuthority: chat.Authorised, Menu: true, Turn: true},
-		{Name: "btw", Aliases: []string{"side"}, Usage: "/btw QUESTION", Summary: "ask something beside what is running", Group: groupSession, MinAuthority: chat.Authorised, Menu: true, Slow: true, Run: d.aside},
-		{Name: "next", Usage: "/next NUMBER", Summary: "answer a waiting message next; `/queue` tells its number", Group: groupSession, MinAuthority: chat.Authorised, Run: d.next},
-		{Name: "withdraw", Usage: "/withdraw NUMBER", Summary: "take a waiting message back; `/queue` tells its number", Group: groupSession, MinAuthority: chat.Other, Run: d.withdraw},
-		{Name: "session", Usage: "/session [label TEXT]", Summary: "show this conversation, or name it; `/session label -` takes the name away", Group: groupSession, MinAuthority: chat.Authorised, Menu: true, Run: d.session},
-		{Name: "export_session", Aliases: []string{"export"}, Usage: "/export-session", Summary: "write this conversation to a file on the host", Group: groupSession, MinAuthority: chat.Owner, Run: d.export},
+		{Name: "new", Usage: "/new [model] [text]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Run: d.fresh},
+		{Name: "reset", Usage: "/reset [model] [text]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Run: d.fresh},
+		{Name: "stop", Aliases: []string{"abort"}, Usage: "/stop [keep]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Run: d.stop},
+		{Name: "compact", Usage: "/compact [what to keep]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Turn: true},
+		{Name: "btw", Aliases: []string{"side"}, Usage: "/btw QUESTION", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Slow: true, Run: d.aside},
+		{Name: "next", Usage: "/next NUMBER", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Run: d.next},
+		{Name: "withdraw", Usage: "/withdraw NUMBER", Group: wording.GroupConversation, MinAuthority: chat.Other, Run: d.withdraw},
+		{Name: "session", Usage: "/session [label TEXT]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Run: d.session},
+		{Name: "export_session", Aliases: []string{"export"}, Usage: "/export-session", Group: wording.GroupConversation, MinAuthority: chat.Owner, Run: d.export},
 
-		d.setting(think, "/think [level]", "how hard the model thinks", chat.Authorised, true),
-		{Name: "model", Usage: "/model [name]", Summary: "show or choose the model", Group: groupSettings, MinAuthority: chat.Authorised, Menu: true, Run: d.model},
-		{Name: "models", Usage: "/models", Summary: "list the models", Group: groupSettings, MinAuthority: chat.Authorised, Run: d.models},
-		d.setting(verbose, "/verbose [off|on|full]", "show the tools in use", chat.Authorised, true),
-		d.setting(reasoning, "/reasoning [off|on|stream]", "show what the model thinks", chat.Authorised, true),
-		{Name: "queue", Usage: "/queue [mode] [debounce:0.5s] [cap:20] [drop:summarize]", Summary: "what waits, and what becomes of messages that come while I work", Group: groupSettings, MinAuthority: chat.Authorised, Menu: true, Run: d.queue},
-		d.setting(elevated, "/elevated [off|ask|on|full]", "what tools may do unasked", chat.Owner, false),
-		d.setting(exec, "/exec [deny|ask|full]", "whether tools that need leave are refused, ask, or run", chat.Owner, false),
-		{Name: "send", Usage: "/send [on|off|default]", Summary: "whether I answer in this conversation", Group: groupSettings, MinAuthority: chat.Owner, Run: d.send},
-		{Name: "tts", Usage: "/tts [off|inbound|always|tagged|status]", Summary: "which answers I also speak", Group: groupSettings, MinAuthority: chat.Authorised, Run: d.speech},
-		{Name: "activation", Usage: "/activation [mention|always|default]", Summary: "when I answer in this group", Group: groupSettings, MinAuthority: chat.Owner, Run: d.activation},
+		d.setting(think, "/think [level]", chat.Authorised, true),
+		{Name: "model", Usage: "/model [name]", Group: wording.GroupSettings, MinAuthority: chat.Authorised, Menu: true, Run: d.model},
+		{Name: "models", Usage: "/models", Group: wording.GroupSettings, MinAuthority: chat.Authorised, Run: d.models},
+		d.setting(verbose, "/verbose [off|on|full]", chat.Authorised, true),
+		d.setting(reasoning, "/reasoning [off|on|stream]", chat.Authorised, true),
+		{Name: "queue", Usage: "/queue [mode] [debounce:0.5s] [cap:20] [drop:summarize]", Group: wording.GroupSettings, MinAuthority: chat.Authorised, Menu: true, Run: d.queue},
+		d.setting(elevated, "/elevated [off|ask|on|full]", chat.Owner, false),
+		d.setting(exec, "/exec [deny|ask|full]", chat.Owner, false),
+		{Name: "send", Usage: "/send [on|off|default]", Group: wording.GroupSettings, MinAuthority: chat.Owner, Run: d.send},
+		{Name: "tts", Usage: "/tts [off|inbound|always|tagged|status]", Group: wording.GroupSettings, MinAuthority: chat.Authorised, Run: d.speech},
+		{Name: "activation", Usage: "/activation [mention|always|default]", Group: wording.GroupSettings, MinAuthority: chat.Owner, Run: d.activation},
 
-		{Name: "status", Usage: "/status", Summary: "what runs, what waits, what it cost", Group: groupInfo, MinAuthority: chat.Authorised, Menu: true, Run: d.status},
-		{Name: "usage", Usage: "/usage [off|tokens|full]", Summary: "what was used, or a line about it below each answer", Group: groupInfo, MinAuthority: chat.Authorised, Menu: true, Run: d.usage},
-		{Name: "context", Usage: "/context", Summary: "what fills the context", Group: groupInfo, MinAuthority: chat.Authorised, Menu: true, Run: d.context},
-		{Name: "whoami", Aliases: []string{"id"}, Usage: "/whoami", Summary: "your id and what you may do", Group: groupInfo, MinAuthority: chat.Other, Menu: true, Run: d.whoami},
-		{Name: "answer", Usage: "/answer ID ANSWER", Summary: "answer a question of Claude's", Group: groupSession, MinAuthority: chat.Other, Run: d.answer},
+		{Name: "status", Usage: "/status", Group: wording.GroupInformation, MinAuthority: chat.Authorised, Menu: true, Run: d.status},
+		{Name: "usage", Usage: "/usage [off|tokens|full]", Group: wording.GroupInformation, MinAuthority: chat.Authorised, Menu: true, Run: d.usage},
+		{Name: "context", Usage: "/context", Group: wording.GroupInformation, MinAuthority: chat.Authorised, Menu: true, Run: d.context},
+		{Name: "whoami", Aliases: []string{"id"}, Usage: "/whoami", Group: wording.GroupInformation, MinAuthority: chat.Other, Menu: true, Run: d.whoami},
+		{Name: "answer", Usage: "/answer ID ANSWER", Group: wording.GroupConversation, MinAuthority: chat.Other, Run: d.answer},
 
-		{Name: "allowlist", Usage: "/allowlist [add|remove [CHANNEL] USER]", Summary: "who may write to me", Group: groupOwner, MinAuthority: chat.Owner, Private: true, Run: d.allowlist},
-		{Name: "approve", Usage: "/approve ID [once|session|always], /approve [CHANNEL] CODE", Summary: "allow what Claude asks, or let in who has this pairing code", Group: groupOwner, MinAuthority: chat.Owner, Run: d.approve},
-		{Name: "deny", Usage: "/deny ID [reason], /deny [CHANNEL] CODE", Summary: "refuse what Claude asks, or who has this pairing code", Group: groupOwner, MinAuthority: chat.Owner, Run: d.deny},
-		{Name: "grants", Usage: "/grants [revoke NUMBER|all]", Summary: "what Claude may do here unasked", Group: groupOwner, MinAuthority: chat.Owner, Run: d.grants},
-		{Name: "restart", Usage: "/restart", Summary: "restart the host", Group: groupOwner, MinAuthority: chat.Owner, Private: true, Run: d.restart},
-		{Name: "config", Usage: "/config", Summary: "where the config file is and what holds in this chat", Group: groupOwner, MinAuthority: chat.Owner, Private: true, Run: d.config},
-		{Name: "debug", Usage: "/debug", Summary: "figures of the host for who looks for a fault", Group: groupOwner, MinAuthority: chat.Owner, Private: true, Run: d.debug},
+		{Name: "allowlist", Usage: "/allowlist [add|remove [CHANNEL] USER]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: d.allowlist},
+		{Name: "approve", Usage: "/approve ID [once|session|always], /approve [CHANNEL] CODE", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.approve},
+		{Name: "deny", Usage: "/deny ID [reason], /deny [CHANNEL] CODE", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.deny},
+		{Name: "grants", Usage: "/grants [revoke NUMBER|all]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.grants},
+		{Name: "restart", Usage: "/restart", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: d.restart},
+		{Name: "config", Usage: "/config", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: d.config},
+		{Name: "debug", Usage: "/debug", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: d.debug},
 	}
 }
 

@@ -1,8 +1,10 @@
 package command
 
 import (
+	"cmp"
 	"regexp"
 
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -19,7 +21,7 @@ func (r *Registry) Menu() []chat.CommandSpec {
 		name := canonical(c.Name)
 		if c.Menu && menuName.MatchString(name) {
 			menu = append(menu, chat.CommandSpec{
-				Name: name, Usage: or(oneLine(c.Usage, maxSummary), "/"+name), Summary: or(oneLine(c.Summary, maxSummary), "no description"), Least: c.MinAuthority,
+				Name: name, Usage: cmp.Or(wording.OneLine(c.Usage, maxSummary), "/"+name), Summary: cmp.Or(wording.OneLine(c.Summary, maxSummary), wording.NoSummary), Least: c.MinAuthority,
 			})
 		}
 	}

@@ -2,10 +2,10 @@ package command
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -39,7 +39,7 @@ func (r *Registry) Mistyped(text string) (domain.Command, bool) {
 // mistyped answers a mistyped command.
 func mistyped(_ context.Context, call Call) (string, error) {
 	typed, meant, _ := strings.Cut(call.Args, " ")
-	return fmt.Sprintf("There is no /%s. Did you mean /%s?", typed, meant), nil
+	return wording.DidYouMean(typed, meant), nil
 }
 
 // oneSlip reports whether one slip makes b of a, which differ.

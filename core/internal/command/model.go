@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
 // cliModels are the names that the CLI has for its models. With [1m] behind it, one is used with its longer context.
@@ -87,7 +87,7 @@ func (m Models) list() []string {
 }
 
 func (m Models) options() string {
-	return "Options: " + strings.Join(append(m.list(), conversation.DefaultModel), ", ") + ", or a full name such as claude-opus-4-8."
+	return wording.ModelOptions(append(m.list(), conversation.DefaultModel))
 }
 
 // readModel is the directive /model. In a text the word "default" is a model like others: the config's.
@@ -107,45 +107,30 @@ func readModel(m Models, words []string) reading {
 func (d desk) model(ctx context.Context, call Call) (string, error) {
 	models := d.host.Models
 	if call.Args == "" {
-		return fmt.Sprintf("The model is %s. %s", modelName(d.effective(call).Model), models.options()), nil
+		return wording.ModelIs(d.effective(call).Model, models.options()), nil
 	}
 	name, ok := models.Find(call.Args)
 	if !ok {
-		return unknown("model", call.Args, models.options()), nil
+		return wording.UnknownArgument("model", call.Args, models.options()), nil
 	}
 	session, err := d.store.Configure(ctx, call.Caller.Session, func(o *domain.Overrides) { o.Model = kept(name) })
 	if err != nil {
 		return "", err
 	}
-	now := modelName(d.host.Conversations.Session(call.Caller, session).Model)
-	if now != modelName(d.effective(call).Model) {
+	now := wording.ModelName(d.host.Conversations.Session(call.Caller, session).Model)
+	if now != wording.ModelName(d.effective(call).Model) {
 		if err := d.tell(ctx, call, "Model switched to "+now+"."); err != nil {
 			return "", err
 		}
 	}
-	if name == conversation.DefaultModel {
-		return fmt.Sprintf("The model is the config's again: %s.", now), nil
-	}
-	return fmt.Sprintf("The model is now %s.", now), nil
+	return wording.ModelChosen(now, name == conversation.DefaultModel), nil
 }
 
 // models lists them.
 func (d desk) models(_ context.Context, call Call) (string, error) {
-	var b strings.Builder
-	b.WriteString("**Models**\n")
+	var list []wording.Model
 	for _, name := range d.host.Models.list() {
-		fmt.Fprintf(&b, "\n- %s", code(name))
-		if model, ok := d.host.Models.Aliases[name]; ok {
-			fmt.Fprintf(&b, ": %s", code(model))
-		}
+		list = append(list, wording.Model{Name: name, Alias: d.host.Models.Aliases[name]})
 	}
-	fmt.Fprintf(&b, "\n\nThis conversation uses %s. `/model NAME` changes that, `/model default` takes it back.", modelName(d.effective(call).Model))
-	return b.String(), nil
-}
-
-func modelName(name string) string {
-	if name == "" {
-		return claudesChoice
-	}
-	return oneLine(name, 120)
+	return wording.Models(list, d.effective(call).Model), nil
 }

@@ -3,19 +3,17 @@ package command
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/access"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-const (
-	maxPeople = 50  // that a list shows
-	maxUserID = 200 // bytes
-)
+// maxUserID is how long the id of a user may be, in bytes.
+const maxUserID = 200
 
 // allowlist shows or changes who may write in direct chats.
 func (d desk) allowlist(ctx context.Context, call Call) (string, error) {
@@ -23,22 +21,21 @@ func (d desk) allowlist(ctx context.Context, call Call) (string, error) {
 	if len(words) == 0 || len(words) == 1 && strings.EqualFold(words[0], "list") {
 		return d.listPeople(ctx, call)
 	}
-	const options = "Options: list, add [CHANNEL] USER, remove [CHANNEL] USER."
 	switch action := strings.ToLower(words[0]); {
 	case len(words) == 1 && (action == "add" || action == "remove"):
-		return fmt.Sprintf("/allowlist %s needs a user: /allowlist %s [CHANNEL] USER.", action, action), nil
+		return wording.AllowlistNeedsUser(action), nil
 	case len(words) < 2 || len(words) > 3:
-		return unknown("allowlist", call.Args, options), nil
+		return wording.UnknownArgument("allowlist", call.Args, wording.AllowlistOptions), nil
 	}
 	channel, user := call.Caller.Address.Channel, chat.UserID(words[len(words)-1])
 	if len(words) == 3 {
 		channel = words[1]
 	}
 	if !d.host.Plugins.Enabled(channel) {
-		return fmt.Sprintf("There is no channel %s. /status lists them.", code(channel)), nil
+		return wording.NoChannel(channel), nil
 	}
 	if len(user) > maxUserID {
-		return "This is too long for a user's id.", nil
+		return wording.UserIDTooLong, nil
 	}
 	name := channel + ":" + string(user)
 	switch strings.ToLower(words[0]) {
@@ -47,29 +44,17 @@ func (d desk) allowlist(ctx context.Context, call Call) (string, error) {
 			return "", err
 		}
 		d.host.Log.Info("somebody was put on the allowlist", "user", name, "by", who(call.Caller))
-		return fmt.Sprintf("%s may write to me now.", code(name)), nil
+		return wording.Allowed(name), nil
 	case "remove":
 		was, err := d.store.Disallow(ctx, channel, user)
 		if err != nil {
 			return "", err
 		}
 		d.host.Log.Info("somebody was taken off the allowlist", "user", name, "by", who(call.Caller))
-		return d.removed(name, channel, was), nil
+		return wording.Disallowed(name, was, slices.Contains(d.host.Conversations.People(channel), name)), nil
 	default:
-		return unknown("allowlist", call.Args, options), nil
+		return wording.UnknownArgument("allowlist", call.Args, wording.AllowlistOptions), nil
 	}
-}
-
-// removed says what became of a person's leave, which the config may still give.
-func (d desk) removed(name, channel string, was bool) string {
-	said := fmt.Sprintf("%s is no longer on the list.", code(name))
-	if !was {
-		said = fmt.Sprintf("%s is not on the list.", code(name))
-	}
-	if slices.Contains(d.host.Conversations.People(channel), name) {
-		said += " The config file still lets them in."
-	}
-	return said
 }
 
 func (d desk) listPeople(ctx context.Context, call Call) (string, error) {
@@ -78,29 +63,11 @@ func (d desk) listPeople(ctx context.Context, call Call) (string, error) {
 		return "", err
 	}
 	channel := call.Caller.Address.Channel
-	var b strings.Builder
-	fmt.Fprintf(&b, "**Who may write to me**\n\nBy the config file, on %s:\n%s", code(channel), list(d.host.Conversations.People(channel)))
 	names := make([]string, len(allowed))
 	for i, a := range allowed {
 		names[i] = a.Channel + ":" + string(a.User)
 	}
-	fmt.Fprintf(&b, "\n\nLet in by an owner:\n%s", list(names))
-	return b.String(), nil
-}
-
-// list is a list of people.
-func list(names []string) string {
-	if len(names) == 0 {
-		return "\n- nobody"
-	}
-	var b strings.Builder
-	for _, name := range names[:min(len(names), maxPeople)] {
-		fmt.Fprintf(&b, "\n- %s", code(name))
-	}
-	if more := len(names) - maxPeople; more > 0 {
-		fmt.Fprintf(&b, "\n- and %d more", more)
-	}
-	return b.String()
+	return wording.Allowlist(channel, d.host.Conversations.People(channel), names), nil
 }
 
 // approve allows what claude asks, or lets a stranger in.
@@ -114,13 +81,13 @@ func (d desk) approve(ctx context.Context, call Call) (string, error) {
 	}
 	_, err = d.store.ApprovePairing(ctx, p.Channel, p.Code, access.Welcome)
 	if errors.Is(err, domain.ErrNotFound) {
-		return noRequest, nil
+		return wording.NoPairingWithCode, nil
 	}
 	if err != nil {
 		return "", err
 	}
 	d.host.Log.Info("a stranger was let in", "user", p.Channel+":"+string(p.User), "by", who(call.Caller))
-	return fmt.Sprintf("%s, %s, may write to me now, and was told so.", code(p.Name), code(p.Channel+":"+string(p.User))), nil
+	return wording.PairingApproved(person(p)), nil
 }
 
 // deny refuses what claude asks, or forgets a stranger's request.
@@ -134,16 +101,14 @@ func (d desk) deny(ctx context.Context, call Call) (string, error) {
 	}
 	_, err = d.store.RejectPairing(ctx, p.Channel, p.Code)
 	if errors.Is(err, domain.ErrNotFound) {
-		return noRequest, nil
+		return wording.NoPairingWithCode, nil
 	}
 	if err != nil {
 		return "", err
 	}
 	d.host.Log.Info("a stranger was refused", "user", p.Channel+":"+string(p.User), "by", who(call.Caller))
-	return fmt.Sprintf("The request of %s, %s, is refused.", code(p.Name), code(p.Channel+":"+string(p.User))), nil
+	return wording.PairingDenied(person(p)), nil
 }
-
-const noRequest = "No request has this code. Codes are good for one hour."
 
 // pending finds the request that a command names by its code, or says why it cannot. Without a code it lists the requests.
 func (d desk) pending(ctx context.Context, call Call) (p domain.Pairing, said string, err error) {
@@ -161,31 +126,30 @@ func (d desk) pending(ctx context.Context, call Call) (p domain.Pairing, said st
 	}
 	typed, ok := access.ParseCode(strings.Join(words, ""))
 	if !ok {
-		return domain.Pairing{}, "This is no pairing code. It has eight letters and digits, none of them I, O, 0 or 1.", nil
+		return domain.Pairing{}, wording.NoPairingCode, nil
 	}
 	requests = slices.DeleteFunc(requests, func(r domain.Pairing) bool { return r.Code != typed || channel != "" && r.Channel != channel })
 	switch len(requests) {
 	case 0:
-		return domain.Pairing{}, noRequest, nil
+		return domain.Pairing{}, wording.NoPairingWithCode, nil
 	case 1:
 		return requests[0], "", nil
 	default:
-		return domain.Pairing{}, fmt.Sprintf("Requests on several channels have this code. Name the channel: /%s CHANNEL CODE.", call.Name), nil
+		return domain.Pairing{}, wording.PairingNeedsChannel(call.Name), nil
 	}
 }
 
 func requestList(call Call, requests []domain.Pairing) string {
-	switch {
-	case call.Caller.Kind != chat.Direct:
-		return fmt.Sprintf("/%s needs a code. In a direct chat it lists those that wait.", call.Name)
-	case len(requests) == 0:
-		return "Nobody waits to be let in."
+	if call.Caller.Kind != chat.Direct {
+		return wording.PairingNeedsCode(call.Name)
 	}
-	var b strings.Builder
-	b.WriteString("**Who waits to be let in**\n")
-	for _, p := range requests[:min(len(requests), maxPeople)] {
-		fmt.Fprintf(&b, "\n- `%s`: %s, %s", p.Code, code(p.Name), code(p.Channel+":"+string(p.User)))
+	list := make([]wording.Person, len(requests))
+	for i, p := range requests {
+		list[i] = person(p)
 	}
-	b.WriteString("\n\n`/approve CODE` lets somebody in, `/deny CODE` refuses.")
-	return b.String()
+	return wording.Pairings(list)
+}
+
+func person(p domain.Pairing) wording.Person {
+	return wording.Person{Name: p.Name, ID: p.Channel + ":" + string(p.User), Code: p.Code}
 }

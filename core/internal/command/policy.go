@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -14,7 +15,7 @@ func (d desk) send(ctx context.Context, call Call) (string, error) {
 // activation chooses which of a group's messages are for the agent.
 func (d desk) activation(ctx context.Context, call Call) (string, error) {
 	if call.Caller.Kind == chat.Direct {
-		return "/activation is for groups. In a direct chat I answer every message.", nil
+		return wording.ActivationInDirect, nil
 	}
 	return d.choose(ctx, call, activating)
 }

@@ -25,13 +25,13 @@ func TestQuestions(t *testing.T) {
 		{"/answer abcde 2", chat.Other, []string{"ABCDE: 2 by other"}, ""},
 		{"/answer ABCDE my own words", chat.Authorised, []string{"ABCDE: my own words by authorised"}, ""},
 		{"/answer", chat.Other, nil, "Which question? Give the ID that it shows: `/answer ID ANSWER`."},
-		{"/answer ZZZZZ once", chat.Owner, []string{"ZZZZZ: once by owner"}, "No question has this id. It may be over."},
+		{"/answer ZZZZZ once", chat.Owner, []string{"ZZZZZ: once by owner"}, "No question has this ID. It may be closed already."},
 		{"/approve ABCDE", chat.Owner, []string{"ABCDE: once by owner"}, ""},
 		{"/approve ABCDE always", chat.Owner, []string{"ABCDE: always by owner"}, ""},
 		{"/approve ABCDE always", chat.Authorised, nil, "You may not use /approve here. Ask the owner of this bot."},
 		{"/deny ABCDE it is late", chat.Owner, []string{"ABCDE: no it is late by owner"}, ""},
 		{"/deny ABCDE", chat.Owner, []string{"ABCDE: no by owner"}, ""},
-		{"/approve slack ABCD2345", chat.Owner, nil, "No request has this code. Codes are good for one hour."},
+		{"/approve slack ABCD2345", chat.Owner, nil, "No pairing request has this code. Codes are valid for one hour."},
 	} {
 		d := &desk{}
 		said := d.say(t, test.typed, test.who)
@@ -66,10 +66,10 @@ func TestAside(t *testing.T) {
 func TestWaitingMessages(t *testing.T) {
 	t.Parallel()
 	for typed, want := range map[string]string{
-		"/next 3":     "It is next.",
-		"/withdraw 3": "Taken back.",
-		"/withdraw 7": "Taken back.",
-		"/next 12":    "This message does not wait any more.",
+		"/next 3":     "This message is answered next.",
+		"/withdraw 3": "This message is withdrawn.",
+		"/withdraw 7": "This message is withdrawn.",
+		"/next 12":    "This message is no longer waiting.",
 		"/next it":    "Which message? `/queue` lists those that wait, with their numbers: `/next NUMBER`.",
 		"/withdraw":   "Which message? `/queue` lists those that wait, with their numbers: `/withdraw NUMBER`.",
 	} {
@@ -90,18 +90,18 @@ func TestWhoMayTakeBack(t *testing.T) {
 	own := domain.Message{Channel: "telegram", Sender: chat.Sender{ID: "7"}}
 	another, elsewhere, prompt := own, own, own
 	another.Sender.ID, elsewhere.Channel, prompt.Origin = "8", "discord", domain.OriginPlugin
-	const not = "You may only take back what you wrote yourself. Ask the owner of this bot."
+	const not = "You may only withdraw what you wrote yourself. Ask the owner of this bot."
 	for name, test := range map[string]struct {
 		of        domain.Message
 		authority chat.Authority
 		want      string
 	}{
-		"their own":               {own, chat.Other, "Taken back."},
+		"their own":               {own, chat.Other, "This message is withdrawn."},
 		"another's":               {another, chat.Other, not},
 		"of another network":      {elsewhere, chat.Other, not},
 		"a turn of a plugin's":    {prompt, chat.Other, not},
 		"nobody's":                {domain.Message{Channel: "telegram"}, chat.Other, not},
-		"another's, with a right": {another, chat.Authorised, "Taken back."},
+		"another's, with a right": {another, chat.Authorised, "This message is withdrawn."},
 	} {
 		d := &desk{messages: []domain.WaitingMessage{{Seq: 3, Message: test.of}}}
 		if said := d.say(t, "/withdraw 3", test.authority); said != test.want || (len(d.order) == 1) != (said != not) {
@@ -138,16 +138,16 @@ func TestQueueLists(t *testing.T) {
 	const want = "**What waits**\n" +
 		"\n- `3` `then coffee`, 0s ago" +
 		"\n- `4` `a 'long' one xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…`, 1m ago" +
-		"\n- `5` a message of another chat, 2m ago" +
-		"\n- `6` a file of `Anna`, 3m ago" +
-		"\n- `7` a turn of mine or of a plugin's, 4m ago" +
-		"\n\n`/next NUMBER` has one answered next, `/withdraw NUMBER` takes it back.\n\nCurrent queue settings: "
+		"\n- `5` a message from another chat, 2m ago" +
+		"\n- `6` a file from `Anna`, 3m ago" +
+		"\n- `7` a turn that I or a plugin began, 4m ago" +
+		"\n\n`/next NUMBER` has one answered next, `/withdraw NUMBER` withdraws it.\n\nCurrent queue settings: "
 	if !strings.HasPrefix(said, want) {
 		t.Error(cmp.Diff(want, said))
 	}
 	call := d.call("/queue", chat.Authorised)
 	call.Caller.Kind = chat.Group
-	if said, _ := d.registry().Run(t.Context(), call); !strings.Contains(said, "- `3` `then coffee` of `Anna`, 0s ago") {
+	if said, _ := d.registry().Run(t.Context(), call); !strings.Contains(said, "- `3` `then coffee` from `Anna`, 0s ago") {
 		t.Errorf("in a group: %s", said)
 	}
 	for range 20 {
@@ -184,23 +184,23 @@ func TestGrants(t *testing.T) {
 		{Session: "s", Authority: chat.Authorised, Rule: "=0012 Bash ls /etc; cat > yy", By: "telegram:1"},
 	}
 	d := &desk{grants: held, session: domain.Session{ClaudeSession: "now"}}
-	want := "**What Claude may do here unasked**\n\n1. `` Bash(git `status`) ``, always, for owners (allowed by `telegram:1`)" +
-		"\n2. one input of a tool, which an earlier version did not note, in a conversation that is over, for people who may not use commands (allowed by `telegram:1`)" +
+	want := "**What Claude may do here without asking**\n\n1. `` Bash(git `status`) ``, always, for owners (allowed by `telegram:1`)" +
+		"\n2. one input of a tool, of which an earlier version kept no details, in a conversation that is over, for people who may not use commands (allowed by `telegram:1`)" +
 		"\n3. exactly Bash `ls /etc; cat > yy`, always, for people who may use commands (allowed by `telegram:1`)" +
-		"\n\n`/grants revoke NUMBER` or `/grants revoke all` takes it back."
+		"\n\n`/grants revoke NUMBER` or `/grants revoke all` revokes them."
 	if got := d.say(t, "/grants", chat.Owner); got != want {
 		t.Error(cmp.Diff(want, got))
 	}
 	for typed, want := range map[string]string{
-		"/grants revoke 1":   "Taken back: `` Bash(git `status`) ``. Claude asks again.",
-		"/grants revoke all": "Taken back: 3. Claude asks again.",
+		"/grants revoke 1":   "Revoked: `` Bash(git `status`) ``. Claude asks again.",
+		"/grants revoke all": "Revoked: 3. Claude asks again.",
 		"/grants revoke 4":   "There is no number `4`. /grants lists them.",
 	} {
 		if got := d.say(t, typed, chat.Owner); got != want {
 			t.Errorf("%s: %q", typed, got)
 		}
 	}
-	if got, want := (&desk{}).say(t, "/grants", chat.Owner), "Nothing was allowed here for longer than once."; got != want {
+	if got, want := (&desk{}).say(t, "/grants", chat.Owner), "Nothing is allowed here for longer than once."; got != want {
 		t.Error(got)
 	}
 	broken := &desk{fail: errors.New("the disk is full")}

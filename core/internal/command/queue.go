@@ -2,23 +2,15 @@ package command
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
-
-// queueOptions says what /queue takes.
-func queueOptions() string {
-	drops := domain.Drops()
-	last := len(drops) - 1
-	return fmt.Sprintf("Options: %s; debounce:0.5s, cap:20 (1 to %d), drop:%s or %s; default.",
-		strings.Join(domain.Modes(), ", "), domain.MaxCap, strings.Join(drops[:last], ", "), drops[last])
-}
 
 // readQueue is the directive /queue: a mode, options, or both.
 func readQueue(_ Models, words []string) reading {
@@ -88,71 +80,36 @@ func readOption(o *domain.QueueOverrides, name, value string) bool {
 // queue shows what waits in the session, and how, or changes that.
 func (d desk) queue(ctx context.Context, call Call) (string, error) {
 	if call.Args == "" {
-		waiting, err := d.store.WaitingMessages(ctx, call.Caller.Session, maxListed+1)
+		waiting, err := d.store.WaitingMessages(ctx, call.Caller.Session, wording.MaxWaiting+1)
 		if err != nil {
 			return "", err
 		}
-		return fmt.Sprintf("%sCurrent queue settings: %s.\n\n%s", d.listed(call, waiting), queueing(d.effective(call).Queue), queueOptions()), nil
+		return wording.Queue(d.listed(call, waiting), d.effective(call).Queue), nil
 	}
 	words := strings.Fields(call.Args)
 	r := readQueue(Models{}, words)
 	if r.set == nil || r.words < len(words) {
-		return unknown("queue", call.Args, queueOptions()), nil
+		return wording.UnknownArgument("queue", call.Args, wording.QueueOptions()), nil
 	}
 	session, err := d.store.Configure(ctx, call.Caller.Session, r.set)
 	if err != nil {
 		return "", err
 	}
-	now := queueing(d.host.Conversations.Session(call.Caller, session).Queue)
-	if r.lasting {
-		return fmt.Sprintf("The queue settings are the config's again: %s.", now), nil
-	}
-	return fmt.Sprintf("Queue settings are now: %s.", now), nil
+	return wording.QueueChosen(d.host.Conversations.Session(call.Caller, session).Queue, r.lasting), nil
 }
 
-// The bounds of what is listed of waiting messages.
-const (
-	maxListed  = 20
-	maxExcerpt = 60 // characters of each
-)
-
-// listed lists waiting messages with their numbers. What was written elsewhere, as in another chat of the session, is not shown.
-func (d desk) listed(call Call, waiting []domain.WaitingMessage) string {
-	if len(waiting) == 0 {
-		return ""
+// listed are waiting messages with their numbers. What was written elsewhere, as in another chat of the session, is not shown.
+func (d desk) listed(call Call, waiting []domain.WaitingMessage) []wording.Waiting {
+	list := make([]wording.Waiting, len(waiting))
+	for i, w := range waiting {
+		m := w.Message
+		list[i] = wording.Waiting{
+			Number: w.Seq, Since: d.host.Now().Sub(w.ReceivedAt), Automatic: m.Origin != "", Elsewhere: m.Address() != call.Caller.Address,
+			Text: m.Written(), File: len(m.Media) > 0,
+		}
+		if call.Caller.Kind != chat.Direct || m.Written() == "" {
+			list[i].From = m.Sender.Name()
+		}
 	}
-	var b strings.Builder
-	b.WriteString("**What waits**\n")
-	for _, w := range waiting[:min(len(waiting), maxListed)] {
-		fmt.Fprintf(&b, "\n- %s %s, %s ago", code(strconv.FormatInt(w.Seq, 10)), excerpt(call, w.Message), age(d.host.Now().Sub(w.ReceivedAt)))
-	}
-	if len(waiting) > maxListed {
-		b.WriteString("\n- and more")
-	}
-	return b.String() + "\n\n`/next NUMBER` has one answered next, `/withdraw NUMBER` takes it back.\n\n"
-}
-
-// excerpt shows whose a message is, and how it begins.
-func excerpt(call Call, m domain.Message) string {
-	text := oneLine(m.Written(), maxExcerpt)
-	switch {
-	case m.Origin != "":
-		return "a turn of mine or of a plugin's"
-	case m.Address() != call.Caller.Address:
-		return "a message of another chat"
-	case text == "" && len(m.Media) > 0:
-		return "a file of " + code(oneLine(m.Sender.Name(), maxExcerpt))
-	}
-	if call.Caller.Kind == chat.Direct {
-		return code(text)
-	}
-	return code(text) + " of " + code(oneLine(m.Sender.Name(), maxExcerpt))
-}
-
-func queueing(q domain.Queueing) string {
-	limit := "none"
-	if q.Cap > 0 {
-		limit = strconv.Itoa(q.Cap)
-	}
-	return fmt.Sprintf("mode=%s, debounce=%s, cap=%s, drop=%s", or(string(q.Mode), string(domain.Followup)), q.Quiet, limit, or(string(q.Drop), string(domain.DropSummarize)))
+	return list
 }

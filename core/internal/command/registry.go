@@ -14,6 +14,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/permission"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -35,7 +36,9 @@ func New(s Store, t Turns, h Host) *Registry {
 	}
 	r := &Registry{host: h, byName: map[string]Command{}}
 	r.builtin = append(desk{s, t, h}.commands(), r.help(), r.commands())
-	for _, c := range r.builtin {
+	for i, c := range r.builtin {
+		c.Summary = wording.CommandSummary(c.Name)
+		r.builtin[i] = c
 		for _, name := range append(c.Aliases, c.Name) {
 			r.byName[name] = c
 		}
@@ -74,7 +77,7 @@ func (r *Registry) plugins() []Command {
 			continue
 		}
 		if c.Group == "" {
-			c.Group = groupPlugins
+			c.Group = wording.GroupPlugins
 		}
 		c.Menu = true
 		list = append(list, c)
@@ -129,7 +132,7 @@ func (r *Registry) Answer(ctx context.Context, run *conversation.Turn) (string, 
 	id, answer, _ := strings.Cut(c.Args, " ")
 	told, err := r.host.Questions.Hear(ctx, id, answer, permission.Written{ID: run.Message.UUID, Text: run.Message.Message.Text, Caller: run.Caller})
 	if err != nil {
-		return "Your answer could not be taken. The host's log says why.", err
+		return wording.QuestionFailed, err
 	}
 	return told, nil
 }
@@ -157,18 +160,18 @@ func (r *Registry) run(ctx context.Context, call Call) (string, error) {
 	c, ok := r.Lookup(call.Name)
 	switch {
 	case !ok:
-		return fmt.Sprintf("/%s is not available at the moment: the plugin that answers it is down. Try again in a minute.", call.Name), nil
+		return wording.CommandUnavailable(call.Name), nil
 	case call.Caller.Authority < c.MinAuthority:
-		return fmt.Sprintf("You may not use /%s here. Ask the owner of this bot.", call.Name), nil
+		return wording.CommandNotAllowed(call.Name), nil
 	case c.Private && call.Caller.Kind != chat.Direct:
-		return fmt.Sprintf("/%s answers in a direct chat only. Write it to me there.", call.Name), nil
+		return wording.CommandOnlyInDirect(call.Name), nil
 	case c.Run == nil:
-		return fmt.Sprintf("/%s works only as a message of its own. Send it again by itself.", call.Name), nil
+		return wording.CommandOnlyAlone(call.Name), nil
 	}
 	call.Name = c.Name
 	answer, err := c.Run(ctx, call)
 	if err != nil {
-		return fmt.Sprintf("/%s failed. The host's log says why.", call.Name), fmt.Errorf("command %s: %w", call.Name, err)
+		return wording.CommandFailed(call.Name), fmt.Errorf("command %s: %w", call.Name, err)
 	}
 	return answer, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -60,7 +61,7 @@ func TestCommandsThatCannotBeDone(t *testing.T) {
 	t.Parallel()
 	d := &desk{}
 	for name, want := range map[string]string{
-		"roll":    "/roll is not available at the moment: the plugin that answers it is down. Try again in a minute.",
+		"roll":    "/roll is not available at the moment: its plugin is not running. Try again in a minute.",
 		"compact": "/compact works only as a message of its own. Send it again by itself.",
 	} {
 		if got, err := d.registry().Run(t.Context(), d.call("/"+name, chat.Owner)); err != nil || got != want {
@@ -95,7 +96,7 @@ func TestPluginCommands(t *testing.T) {
 			t.Errorf("others wait for /%s", name)
 		}
 	}
-	if got, err := (&desk{}).registry().Run(t.Context(), d.call("/roll", chat.Owner)); err != nil || !strings.Contains(got, "down") {
+	if got, err := (&desk{}).registry().Run(t.Context(), d.call("/roll", chat.Owner)); err != nil || got != wording.CommandUnavailable("roll") {
 		t.Errorf("with the plugin down: %q, %v", got, err)
 	}
 }

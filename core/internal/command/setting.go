@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,23 +9,19 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // setting is something that people choose for a session, or by a directive for a message, from a few values.
 type setting struct {
 	name    string
-	title   string
 	choices []choice
 	field   func(*domain.Overrides) *string
 	now     func(*conversation.Conversation) string
-	means   map[string]string // what people are told of a value; may be nil
-	words   bool              // a value is shown by its word
+	words   bool // a value is shown by its word
 	// event is what the agent is told of a switch; empty: it is not its concern.
 	event string
-	// limits is what people are told of where a choice holds, and warned of a value in place of that; may be empty.
-	limits string
-	warned map[string]string
 }
 
 // choice is a value of a setting.
@@ -34,23 +31,9 @@ type choice struct {
 	value string
 }
 
-// permissionModes says what the permission modes are.
-var permissionModes = map[string]string{
-	"default": "tools ask for permission first", "acceptEdits": "files are edited without asking", "plan": "nothing is changed",
-	"dontAsk": "tools that need permission are refused", "bypassPermissions": "every tool runs without asking",
-}
-
-// permissionLimits says where a permission mode holds that was chosen for a session, and permissionWarnings what one means that
-// asks nothing.
-const permissionLimits = " It holds for what owners write."
-
-var permissionWarnings = map[string]string{
-	"bypassPermissions": " **Claude runs every command at once, also one that deletes or sends something,** in the turns that owners begin in this conversation. Each of them says so at its start. `/elevated ask` has Claude ask again.",
-}
-
 var (
 	think = setting{
-		name: "think", title: "Thinking effort", event: "Thinking effort switched to %s.",
+		name: "think", event: "Thinking effort switched to %s.",
 		field: func(o *domain.Overrides) *string { return &o.Effort }, now: func(c *conversation.Conversation) string { return c.Effort },
 		choices: []choice{
 			{word: "off", also: []string{"none", "minimal", "min"}, value: "low"},
@@ -62,7 +45,7 @@ var (
 		},
 	}
 	verbose = setting{
-		name: "verbose", title: "Tool display",
+		name:  "verbose",
 		field: func(o *domain.Overrides) *string { return &o.Verbose }, now: func(c *conversation.Conversation) string { return c.Verbose },
 		choices: []choice{
 			{word: "off", also: []string{"no", "false", "0"}, value: "off"},
@@ -71,7 +54,7 @@ var (
 		},
 	}
 	reasoning = setting{
-		name: "reasoning", title: "Reasoning display",
+		name:  "reasoning",
 		field: func(o *domain.Overrides) *string { return &o.Reasoning }, now: func(c *conversation.Conversation) string { return c.Reasoning },
 		choices: []choice{
 			{word: "off", also: []string{"no", "false", "0", "hide"}, value: "off"},
@@ -80,9 +63,8 @@ var (
 		},
 	}
 	elevated = setting{
-		name: "elevated", title: "Permission mode", event: "Permission mode switched to %s.",
+		name: "elevated", event: "Permission mode switched to %s.",
 		field: permissionMode, now: func(c *conversation.Conversation) string { return c.PermissionMode },
-		means: permissionModes, limits: permissionLimits, warned: permissionWarnings,
 		choices: []choice{
 			{word: "off", also: []string{"no", "false", "0"}, value: "default"},
 			{word: "ask", value: "default"},
@@ -91,9 +73,8 @@ var (
 		},
 	}
 	exec = setting{
-		name: "exec", title: "Permission mode", event: "Permission mode switched to %s.",
+		name: "exec", event: "Permission mode switched to %s.",
 		field: permissionMode, now: func(c *conversation.Conversation) string { return c.PermissionMode },
-		means: permissionModes, limits: permissionLimits, warned: permissionWarnings,
 		choices: []choice{
 			{word: "deny", also: []string{"off", "no"}, value: "dontAsk"},
 			{word: "ask", value: "default"},
@@ -101,7 +82,7 @@ var (
 		},
 	}
 	usage = setting{
-		name: "usage", title: "The line about usage below answers",
+		name:  "usage",
 		field: func(o *domain.Overrides) *string { return &o.Usage }, now: func(c *conversation.Conversation) string { return c.Usage },
 		choices: []choice{
 			{word: "off", value: "off"},
@@ -110,18 +91,16 @@ var (
 		},
 	}
 	sending = setting{
-		name: "send", title: "Sending",
+		name:  "send",
 		field: func(o *domain.Overrides) *string { return &o.Send }, now: func(c *conversation.Conversation) string { return c.Send }, words: true,
-		means: map[string]string{"allow": "messages here are answered", "deny": "messages here are kept and not answered; commands still work"},
 		choices: []choice{
 			{word: "on", also: []string{"allow"}, value: "allow"},
 			{word: "off", also: []string{"deny"}, value: "deny"},
 		},
 	}
 	activating = setting{
-		name: "activation", title: "Activation",
+		name:  "activation",
 		field: func(o *domain.Overrides) *string { return &o.Activation }, now: func(c *conversation.Conversation) string { return c.Activation },
-		means: map[string]string{"mention": "I answer who addresses me", "always": "I read every message"},
 		choices: []choice{
 			{word: "mention", value: "mention"},
 			{word: "always", value: "always"},
@@ -130,9 +109,6 @@ var (
 )
 
 func permissionMode(o *domain.Overrides) *string { return &o.Permission }
-
-// claudesChoice is shown for what nobody has set.
-const claudesChoice = "Claude's choice"
 
 // back are the words that give a choice back to what the config says.
 var back = []string{"default", "inherit", "reset"}
@@ -178,24 +154,25 @@ func (s setting) options() string {
 	for _, c := range s.choices {
 		list = append(list, c.word)
 	}
-	return "Options: " + strings.Join(append(list, "default"), ", ") + "."
+	return wording.SettingOptions(append(list, back[0]))
 }
 
-// said is a value as people read it.
-func (s setting) said(value string) string {
-	shown := or(value, claudesChoice)
+// shown is the word for a value.
+func (s setting) shown(value string) string {
 	if i := slices.IndexFunc(s.choices, func(c choice) bool { return c.value == value }); s.words && i >= 0 {
-		shown = s.choices[i].word
+		return s.choices[i].word
 	}
-	if means, ok := s.means[value]; ok {
-		return fmt.Sprintf("%s (%s)", shown, means)
-	}
-	return shown
+	return value
+}
+
+// is tells how a setting is now.
+func (s setting) is(value string) string {
+	return wording.SettingIs(s.name, s.shown(value), value, s.options())
 }
 
 // setting is the command of a setting.
-func (d desk) setting(s setting, usage, summary string, least chat.Authority, menu bool) Command {
-	c := Command{Name: s.name, Usage: usage, Summary: summary, Group: groupSettings, MinAuthority: least, Menu: menu}
+func (d desk) setting(s setting, usage string, least chat.Authority, menu bool) Command {
+	c := Command{Name: s.name, Usage: usage, Group: wording.GroupSettings, MinAuthority: least, Menu: menu}
 	for alias, name := range directiveAliases {
 		if name == s.name {
 			c.Aliases = append(c.Aliases, alias)
@@ -209,11 +186,11 @@ func (d desk) setting(s setting, usage, summary string, least chat.Authority, me
 // choose shows a setting, or changes it for the session.
 func (d desk) choose(ctx context.Context, call Call, s setting) (string, error) {
 	if call.Args == "" {
-		return fmt.Sprintf("%s is %s. %s", s.title, s.said(s.now(d.effective(call))), s.options()), nil
+		return s.is(s.now(d.effective(call))), nil
 	}
 	r := s.read(Models{}, strings.Fields(call.Args))
 	if r.set == nil || len(strings.Fields(call.Args)) > r.words {
-		return unknown(s.name, call.Args, s.options()), nil
+		return wording.UnknownArgument(s.name, call.Args, s.options()), nil
 	}
 	session, err := d.store.Configure(ctx, call.Caller.Session, r.set)
 	if err != nil {
@@ -224,19 +201,11 @@ func (d desk) choose(ctx context.Context, call Call, s setting) (string, error) 
 		d.host.Log.Info("the permission mode was set", "session", call.Caller.Session, "mode", value, "by", who(call.Caller))
 	}
 	if s.event != "" && value != s.now(d.effective(call)) {
-		if err := d.tell(ctx, call, fmt.Sprintf(s.event, or(value, claudesChoice))); err != nil {
+		if err := d.tell(ctx, call, fmt.Sprintf(s.event, cmp.Or(value, wording.ClaudesChoice))); err != nil {
 			return "", err
 		}
 	}
-	if r.lasting {
-		return fmt.Sprintf("%s is the config's again: %s.", s.title, s.said(value)), nil
-	}
-	return fmt.Sprintf("%s is now %s.%s", s.title, s.said(value), or(s.warned[value], s.limits)), nil
-}
-
-// unknown says that a command has no such value. It answers a directive within a text, too, whose text is not run.
-func unknown(name, value, options string) string {
-	return fmt.Sprintf("/%s does not know %s. %s Nothing was done; send it again with one of them.", name, code(oneLine(value, 40)), options)
+	return wording.SettingChosen(s.name, s.shown(value), value, r.lasting), nil
 }
 
 // tell lets the agent know with its next turn.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -13,7 +14,7 @@ func (r *Registry) skills() []Command {
 	var list []Command
 	for _, s := range r.reachable() {
 		list = append(list, Command{
-			Name: s.Name, Usage: "/" + s.Name + " [text]", Summary: s.Description, Group: groupSkills, MinAuthority: chat.Authorised, Menu: true, Turn: true,
+			Name: s.Name, Usage: "/" + s.Name + " [text]", Summary: s.Description, Group: wording.GroupSkills, MinAuthority: chat.Authorised, Menu: true, Turn: true,
 		})
 	}
 	return list

@@ -6,15 +6,12 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
 var speaking = setting{
-	name: "tts", title: "Speech",
+	name:  "tts",
 	field: func(o *domain.Overrides) *string { return &o.TTS }, now: func(c *conversation.Conversation) string { return c.Speech },
-	means: map[string]string{
-		"off": "I answer in writing only", "inbound": "I also speak my answers to voice messages", "always": "I also speak every answer",
-		"tagged": "I also speak where I choose to",
-	},
 	choices: []choice{
 		{word: "off", also: []string{"no", "false", "0"}, value: "off"},
 		{word: "inbound", also: []string{"voice"}, value: "inbound"},
@@ -26,7 +23,7 @@ var speaking = setting{
 // speech shows or chooses which answers are spoken, where the config names a command that speaks.
 func (d desk) speech(ctx context.Context, call Call) (string, error) {
 	if !d.host.Speech {
-		return "I answer in writing only: the config names no command that speaks (`media.speak`).", nil
+		return wording.NoSpeech, nil
 	}
 	if strings.EqualFold(strings.TrimSpace(call.Args), "status") {
 		call.Args = ""

@@ -3,13 +3,12 @@ package command
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -21,42 +20,38 @@ func (d desk) usage(ctx context.Context, call Call) (string, error) {
 	if call.Args != "" {
 		return d.choose(ctx, call, usage)
 	}
-	var b strings.Builder
-	b.WriteString("**Usage**\n")
-	fmt.Fprintf(&b, "\n- this conversation: %s", spent(call.Session.Usage))
+	shown := wording.Usage{Session: call.Session.Usage, Footer: usage.is(usage.now(d.effective(call)))}
 	if call.Caller.Authority >= chat.Owner {
-		if err := d.allUsage(ctx, &b); err != nil {
+		if err := d.allUsage(ctx, &shown); err != nil {
 			return "", err
 		}
 	}
-	fmt.Fprintf(&b, "\n\n%s is %s. %s", usage.title, usage.said(usage.now(d.effective(call))), usage.options())
-	return b.String(), nil
+	return shown.String(), nil
 }
 
-func (d desk) allUsage(ctx context.Context, b *strings.Builder) error {
+func (d desk) allUsage(ctx context.Context, shown *wording.Usage) error {
 	today := d.today().Format(time.DateOnly)
 	days, err := d.store.UsageByDay(ctx, d.today().AddDate(0, 0, 1-week).Format(time.DateOnly))
 	if err != nil {
 		return err
 	}
-	var ofToday, ofWeek domain.Usage
+	shown.Everywhere, shown.Days = true, week
 	byModel := map[string]domain.Usage{}
 	for _, day := range days {
-		ofWeek = add(ofWeek, day.Usage)
+		shown.Recent = add(shown.Recent, day.Usage)
 		byModel[day.Model] = add(byModel[day.Model], day.Usage)
 		if day.Day == today {
-			ofToday = add(ofToday, day.Usage)
+			shown.Today = add(shown.Today, day.Usage)
 		}
 	}
-	fmt.Fprintf(b, "\n- today, everywhere: %s", spent(ofToday))
-	fmt.Fprintf(b, "\n- last %d days, everywhere: %s", week, spent(ofWeek))
-	models := slices.SortedFunc(maps.Keys(byModel), func(a, b string) int {
-		return cmp.Or(cmp.Compare(byModel[b].CostMicros, byModel[a].CostMicros), strings.Compare(a, b))
-	})
-	models = slices.DeleteFunc(models, func(model string) bool { return !counted(byModel[model]) })
-	for _, model := range models[:min(len(models), 10)] {
-		fmt.Fprintf(b, "\n  - %s: %s", or(oneLine(model, 80), "unknown model"), spent(byModel[model]))
+	for model, used := range byModel {
+		if counted(used) {
+			shown.Models = append(shown.Models, wording.ModelUsage{Model: model, Usage: used})
+		}
 	}
+	slices.SortFunc(shown.Models, func(a, b wording.ModelUsage) int {
+		return cmp.Or(cmp.Compare(b.Usage.CostMicros, a.Usage.CostMicros), strings.Compare(a.Model, b.Model))
+	})
 	return nil
 }
 

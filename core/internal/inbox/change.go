@@ -6,16 +6,9 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/access"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
-)
-
-// What a chat is told of an edit that is not answered.
-const (
-	madeCommand = "An edit has made a command of this message, and edits run nothing. I took it back: write the command as a new message."
-	otherRights = "You may not do the same here any more as when this was written, so I took it back. Write it again."
-	editedLate  = "Claude had read this already when you edited it, so the edit came too late. Write what has changed as a new message."
-	deletedLate = "Claude had read already what you deleted, so it is not taken back. `/stop` ends what is running."
 )
 
 // edit has a message that waits be as if it had been written as it is now, and one that the running turn was told and has not
@@ -62,7 +55,7 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 	if err != nil {
 		return Outcome{}, err
 	}
-	late := domain.OutboxItem{To: old.Address(), ReplyTo: old.ID, Text: editedLate}
+	late := domain.OutboxItem{To: old.Address(), ReplyTo: old.ID, Text: wording.EditedLate}
 	unread, ok := in.untold(ctx, found)
 	if !ok {
 		return in.late(ctx, channel, e, late)
@@ -70,9 +63,9 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 	var standing domain.Standing
 	switch {
 	case decision.Authority != old.Authority:
-		standing, err = in.takeBack(ctx, old, unread, otherRights)
+		standing, err = in.takeBack(ctx, old, unread, wording.EditedRights)
 	case now.Message.Command != nil:
-		standing, err = in.takeBack(ctx, old, unread, madeCommand)
+		standing, err = in.takeBack(ctx, old, unread, wording.EditedToCommand)
 	default:
 		old.Text, old.Raw, old.Overrides, old.Origin, old.Fresh = now.Message.Text, now.Message.Raw, now.Message.Overrides, now.Message.Origin, now.Message.Fresh
 		if told {
@@ -112,7 +105,7 @@ func (in *Inbox) delete(ctx context.Context, channel string, e chat.Event, body 
 	if err != nil {
 		return changed(found.Standing, err)
 	}
-	late := domain.OutboxItem{To: found.Message.Address(), Text: deletedLate}
+	late := domain.OutboxItem{To: found.Message.Address(), Text: wording.DeletedLate}
 	unread, ok := in.untold(ctx, found)
 	if !ok {
 		return in.late(ctx, channel, e, late)

@@ -62,8 +62,8 @@ func TestEdits(t *testing.T) {
 			want: new(grouped(domain.Message{Text: "why", Raw: "/think high why", Overrides: high})),
 		},
 		"no answer to a question": {was: asked(domain.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "2"}), want: new(asked(domain.Message{Text: "2"}))},
-		"a command":               {was: asked(domain.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "/status"}), told: "made a command"},
-		"a word that means stop":  {was: asked(domain.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "stop!"}), told: "made a command"},
+		"a command":               {was: asked(domain.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "/status"}), told: "into a command"},
+		"a word that means stop":  {was: asked(domain.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "stop!"}), told: "into a command"},
 		"another authority":       {was: asked(domain.Message{Text: "old"}), edit: event("commander", chat.Edited{ID: "m", Text: "new"}), told: "any more"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -135,13 +135,13 @@ func TestChangesThatComeTooLate(t *testing.T) {
 		want    string
 		after   domain.Standing // what has become of the message that claude had not read; empty: it had
 	}{
-		"an edit":                          {event("owner", chat.Edited{ID: "m", Text: "new"}), "m", "the edit came too late", ""},
+		"an edit":                          {event("owner", chat.Edited{ID: "m", Text: "new"}), "m", "had read this already", ""},
 		"an edit of how it looks":          {event("owner", chat.Edited{ID: "m", Text: "old"}), "", "", ""},
-		"an edit that makes a command":     {event("owner", chat.Edited{ID: "m", Text: "/status"}), "m", "the edit came too late", ""},
-		"a deletion":                       {event("owner", chat.Deleted{ID: "m"}), "", "not taken back", ""},
-		"an edit of what runs by now":      {event("owner", chat.Edited{ID: "m", Text: "new"}), "m", "the edit came too late", domain.StandingRunning},
-		"a deletion of what runs by now":   {event("owner", chat.Deleted{ID: "m"}), "", "not taken back", domain.StandingRunning},
-		"a deletion of what is told again": {event("owner", chat.Deleted{ID: "m"}), "", "not taken back", domain.StandingSteered},
+		"an edit that makes a command":     {event("owner", chat.Edited{ID: "m", Text: "/status"}), "m", "had read this already", ""},
+		"a deletion":                       {event("owner", chat.Deleted{ID: "m"}), "", "still counts", ""},
+		"an edit of what runs by now":      {event("owner", chat.Edited{ID: "m", Text: "new"}), "m", "had read this already", domain.StandingRunning},
+		"a deletion of what runs by now":   {event("owner", chat.Deleted{ID: "m"}), "", "still counts", domain.StandingRunning},
+		"a deletion of what is told again": {event("owner", chat.Deleted{ID: "m"}), "", "still counts", domain.StandingSteered},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -184,7 +184,7 @@ func TestChangesOfWhatIsUnread(t *testing.T) {
 		nudged  []string
 	}{
 		"an edit":                      {event: edit, amended: "new", nudged: []string{"tg:owner"}},
-		"an edit that makes a command": {event: event("owner", chat.Edited{ID: "m", Text: "/status"}), changes: []string{"tg/owner/m is gone"}, told: "made a command"},
+		"an edit that makes a command": {event: event("owner", chat.Edited{ID: "m", Text: "/status"}), changes: []string{"tg/owner/m is gone"}, told: "into a command"},
 		"a deletion":                   {event: event("owner", chat.Deleted{ID: "m"}), changes: []string{"tg/owner/m is gone"}},
 	} {
 		t.Run(name, func(t *testing.T) {

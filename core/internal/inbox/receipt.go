@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -20,20 +21,20 @@ func (in *Inbox) receipt(m domain.Message) func(domain.Acceptance) domain.Outbox
 		return nil
 	}
 	return func(a domain.Acceptance) domain.OutboxItem {
-		text := "This waits for what is running."
+		before := 0
 		if a.Waiting > 1 {
-			text = fmt.Sprintf("This waits, with %d before it.", a.Waiting)
+			before = a.Waiting
 		}
 		var replyTo chat.MessageID
 		if limits.Replies {
 			replyTo = m.ID
 		}
-		row := []chat.Button{{Label: "✖ Cancel", Data: fmt.Sprint("/withdraw ", a.Seq)}}
+		row := []chat.Button{{Label: wording.WaitingCancel, Data: fmt.Sprint("/withdraw ", a.Seq)}}
 		if next {
-			row = slices.Insert(row, 0, chat.Button{Label: "⏫ Next", Data: fmt.Sprint("/next ", a.Seq)})
+			row = slices.Insert(row, 0, chat.Button{Label: wording.WaitingNext, Data: fmt.Sprint("/next ", a.Seq)})
 		}
 		return domain.OutboxItem{
-			To: m.Address(), Text: text, ReplyTo: replyTo, Silent: true,
+			To: m.Address(), Text: wording.WaitingMessage(before), ReplyTo: replyTo, Silent: true,
 			Buttons: [][]chat.Button{row},
 		}
 	}

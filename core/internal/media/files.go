@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -68,7 +69,7 @@ type Files struct {
 func NewFiles(options FilesOptions) *Files {
 	return &Files{
 		dir: options.Dir, rows: options.Rows, maxBytes: options.MaxBytes, accept: options.Accept,
-		room: room{SpaceOptions: options.Space, name: "The folder media/ of state_dir", root: options.Dir, dir: ".", parts: true, files: allFiles},
+		room: room{SpaceOptions: options.Space, name: wording.FolderMedia, root: options.Dir, dir: ".", parts: true, files: allFiles},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -89,7 +90,7 @@ func megabytes(bytes int64) string {
 func shown(name string) string {
 	name = cleanName(name)
 	if name == "" {
-		return "A file"
+		return wording.SomeFile
 	}
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune("*[]<>`\\|~", r) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
 const (
@@ -130,7 +131,7 @@ func (c *collection) folder(ctx context.Context) {
 		}
 		fate := told
 		if info.IsDir() {
-			c.problem("%s is a folder; only the files beside it are sent.", shown(name))
+			c.problem(wording.FileIsFolder(shown(name)))
 		} else {
 			fate = c.open(ctx, path)
 		}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -28,7 +29,7 @@ type Inbound struct {
 func NewInbound(files *Files, workspace string, bounds SpaceOptions) *Inbound {
 	return &Inbound{
 		files: files, workspace: workspace,
-		room: room{SpaceOptions: bounds, name: "The folder inbound/ of the workspace", root: workspace, dir: inboundDir},
+		room: room{SpaceOptions: bounds, name: wording.FolderInbound, root: workspace, dir: inboundDir},
 	}
 }
 

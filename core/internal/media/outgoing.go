@@ -3,7 +3,6 @@ package media
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"net/url"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -65,7 +65,7 @@ func NewOutgoing(options OutgoingOptions, log hclog.Logger) *Outgoing {
 
 func newOutgoing(options OutgoingOptions, g guard, log hclog.Logger) *Outgoing {
 	return &Outgoing{
-		room:  room{SpaceOptions: options.Space, name: "The folder outbound/ of the workspace", root: options.Workspace, dir: outboundDir, parts: true, young: inTheMaking},
+		room:  room{SpaceOptions: options.Space, name: wording.FolderOutbound, root: options.Workspace, dir: outboundDir, parts: true, young: inTheMaking},
 		files: options.Files, ledger: options.Ledger, workspace: options.Workspace, private: own{options.Own, options.Workspace},
 		fetches: options.Fetches, web: newFetcher(g), webTime: webTime, log: log, complaints: complaints{log: log},
 	}
@@ -110,7 +110,7 @@ func (o *Outgoing) Collect(ctx context.Context, w Wanted) (Collected, error) {
 			return Collected{}, failure
 		}
 		o.log.Error("look for outgoing files", "error", err)
-		return Collected{Problems: []string{"The files could not be sent. The host's log says why."}}, nil
+		return Collected{Problems: []string{wording.FilesFailed}}, nil
 	}
 	defer root.Close()
 	c := &collection{Outgoing: o, Wanted: w, root: root, own: Folder(w.Session)}
@@ -135,19 +135,13 @@ func (o *Outgoing) Collect(ctx context.Context, w Wanted) (Collected, error) {
 		return Collected{}, c.missing
 	}
 	if len(c.Problems) > maxProblems {
-		c.Problems = append(c.Problems[:maxProblems], fmt.Sprintf("There were problems with %d more files.", len(c.Problems)-maxProblems))
+		c.Problems = append(c.Problems[:maxProblems], wording.FileProblems(len(c.Problems)-maxProblems))
 	}
-	switch {
-	case c.beyond == 1:
-		c.problem("One more file was not sent: an answer takes %d.", maxFiles)
-	case c.beyond > 1:
-		c.problem("%d more files were not sent: an answer takes %d.", c.beyond, maxFiles)
+	if c.beyond > 0 {
+		c.problem(wording.FilesBeyond(c.beyond, maxFiles))
 	}
-	switch {
-	case c.waiting == 1:
-		c.problem("One more file goes with my next answer in this conversation: one takes %d.", maxFiles)
-	case c.waiting > 1:
-		c.problem("%d more files go with my next answers in this conversation: one takes %d.", c.waiting, maxFiles)
+	if c.waiting > 0 {
+		c.problem(wording.FilesLater(c.waiting, maxFiles))
 	}
 	return c.Collected, nil
 }
@@ -191,8 +185,8 @@ const (
 )
 
 // problem tells the chat why a file is not sent.
-func (c *collection) problem(format string, args ...any) fate {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(c.Problems, text) {
+func (c *collection) problem(text string) fate {
+	if !slices.Contains(c.Problems, text) {
 		c.Problems = append(c.Problems, text)
 	}
 	return told
@@ -208,13 +202,13 @@ func (c *collection) named(ctx, web context.Context, path string) {
 	switch kind {
 	case "http", "https":
 		if !c.fetches || len(c.Limits) == 0 {
-			c.problem("Files of the web are not sent from here.")
+			c.problem(wording.NoFilesOfWeb)
 			return
 		}
 		c.fetch(ctx, web, path)
 		return
 	case "data":
-		c.problem("A file that is written into the answer itself (data:) is not sent.")
+		c.problem(wording.NoDataFiles)
 		return
 	}
 	found, err := local(c.workspace, path)
@@ -276,9 +270,9 @@ func (c *collection) fetch(ctx, web context.Context, address string) {
 		c.beyond++
 		return
 	}
-	name := "The file"
-	if u, err := url.Parse(address); err == nil && u.Hostname() != "" {
-		name += " at " + u.Hostname()
+	name := wording.FileAt("")
+	if u, err := url.Parse(address); err == nil {
+		name = wording.FileAt(u.Hostname())
 	}
 	if web.Err() != nil {
 		c.unsent(name, errTooLate)
@@ -299,9 +293,9 @@ func (c *collection) take(ctx context.Context, name, id string, claim chat.Media
 	most := largest(c.Limits)
 	switch {
 	case most == 0:
-		return c.problem("%s was not sent: this chat takes no files.", shown(name))
+		return c.problem(wording.FileNotTaken(shown(name), "files"))
 	case size == 0:
-		return c.problem("%s is empty, so it was not sent.", shown(name))
+		return c.problem(wording.FileEmpty(shown(name)))
 	case size > most:
 		return c.tooLarge(name, size, most)
 	}
@@ -331,7 +325,7 @@ func (c *collection) admit(name string, m *chat.Media) fate {
 	kind, most := fit(*m, c.Limits)
 	switch {
 	case m.Size == 0:
-		return c.problem("%s is empty, so it was not sent.", shown(name))
+		return c.problem(wording.FileEmpty(shown(name)))
 	case kind != 0:
 		m.Kind = kind
 		if m.FileName == "" {
@@ -339,7 +333,7 @@ func (c *collection) admit(name string, m *chat.Media) fate {
 		}
 		return sent
 	case most == 0:
-		return c.problem("%s was not sent: this chat takes no %s.", shown(name), plural(m.Kind))
+		return c.problem(wording.FileNotTaken(shown(name), plural(m.Kind)))
 	default:
 		return c.tooLarge(name, m.Size, most)
 	}
@@ -348,22 +342,22 @@ func (c *collection) admit(name string, m *chat.Media) fate {
 // tooLarge says that a file is. A size of zero is not known.
 func (c *collection) tooLarge(name string, size, most int64) fate {
 	if size > 0 {
-		return c.problem("%s (%s) is larger than the %s that this chat takes.", shown(name), megabytes(size), megabytes(most))
+		return c.problem(wording.FileTooLarge(shown(name), megabytes(size), megabytes(most)))
 	}
-	return c.problem("%s is larger than the %s that this chat takes.", shown(name), megabytes(most))
+	return c.problem(wording.FileTooLarge(shown(name), "", megabytes(most)))
 }
 
 // unsent says why a file is not sent. What the chat cannot use is for the log, and may be no more than a moment's trouble.
 func (c *collection) unsent(name string, err error) fate {
 	var why reason
 	if errors.As(err, &why) {
-		return c.problem("%s %s, so it was not sent.", shown(name), why)
+		return c.problem(wording.FileNotSent(shown(name), why))
 	}
 	if failure := missing(err); failure != nil {
 		c.missing = failure
 		return kept
 	}
 	c.complaints.warn("a file of the agent's is not sent", "channel", c.Channel, "error", err)
-	c.problem("%s could not be read, so it was not sent.", shown(name))
+	c.problem(wording.FileUnreadable(shown(name)))
 	return kept
 }

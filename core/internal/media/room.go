@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -39,8 +40,7 @@ type Crowded struct {
 
 // String is a sentence for the operator.
 func (c Crowded) String() string {
-	return fmt.Sprintf("%s is full: of the %s that it may hold, the oldest %s (%d files) were removed to make room.",
-		c.Folder, megabytes(c.Most), megabytes(c.Bytes), c.Files)
+	return wording.FolderFull(c.Folder, megabytes(c.Most), megabytes(c.Bytes), c.Files)
 }
 
 // Needs says which files messages need that wait or are being answered, by instance.
@@ -54,7 +54,7 @@ type SpaceOptions struct {
 	// zero: any number.
 	Most, Each int64
 	Needs      Needs
-	// Crowded is told, at most once a day, that files were removed to make room. It must have room for a word; what does not
+	// Crowded is told, at most once a day, that files were removed to make space. It must have room for a word; what does not
 	// fit is lost.
 	Crowded chan<- Crowded
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
 const (
@@ -19,8 +20,6 @@ const (
 	// heldMost is how many chats are told at a time.
 	heldMost = 20
 )
-
-const heldNotice = "I am busy with other conversations, and answer this as soon as one of them is done."
 
 // HeldStore finds the messages that wait for a place.
 type HeldStore interface {
@@ -81,7 +80,7 @@ func (h *Held) tell(ctx context.Context, held domain.Held) {
 	if held.Message.Silent || held.Message.Origin != "" || run.Listening {
 		return
 	}
-	if _, err := h.store.Post(ctx, fmt.Sprintf("held:%s:%s", held.Message.Channel, held.EventID), run.Notice(heldNotice)...); err != nil {
+	if _, err := h.store.Post(ctx, fmt.Sprintf("held:%s:%s", held.Message.Channel, held.EventID), run.Notice(wording.WaitingForOthers)...); err != nil {
 		h.log.Warn("tell a chat that its message waits for a place", "session", held.Session.Key, "error", err)
 	}
 }

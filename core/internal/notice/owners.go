@@ -11,6 +11,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -55,19 +56,19 @@ func (o *Owners) Tell(key, text string) { o.tell(key, "", text) }
 
 // PluginFails tells them why a plugin does not run and what helps.
 func (o *Owners) PluginFails(name, why, advice string) {
-	o.tell("", name, fmt.Sprintf("The plugin %s does not run:\n\n```\n%s\n```\n\n%s", name, Quote(why), advice))
+	o.tell("", name, wording.PluginFails(name, Quote(why), advice))
 }
 
 // PluginRuns tells them that a plugin runs again.
 func (o *Owners) PluginRuns(name string) {
-	o.tell("", name, fmt.Sprintf("The plugin %s runs again.", name))
+	o.tell("", name, wording.PluginRuns(name))
 }
 
 // StrangerAsks tells them that somebody asks to be let in on a channel: once an hour, however many do. Who it is they see in the
 // list, which shows nothing that a stranger has written.
 func (o *Owners) StrangerAsks(channel string) {
 	hour := time.Now().UTC().Format("2006-01-02T15")
-	o.Tell("stranger:"+channel+":"+hour, fmt.Sprintf("Somebody asks to be let in on %s. /approve lists who.", channel))
+	o.Tell("stranger:"+channel+":"+hour, wording.StrangerAsks(channel))
 }
 
 // Crowding tells them, until ctx ends, that files were removed because a folder was full.

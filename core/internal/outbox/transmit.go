@@ -8,6 +8,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/upload"
 )
@@ -132,7 +133,7 @@ func without(p domain.OutboxItem) string {
 	for _, m := range p.Media {
 		names = append(names, named(m))
 	}
-	line := "(Could not be sent: " + strings.Join(names, ", ") + ")"
+	line := wording.FilesLacking(names)
 	if p.Text == "" {
 		return line
 	}

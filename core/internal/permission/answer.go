@@ -17,6 +17,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -39,7 +40,7 @@ func (v verdict) decision(b body) agent.Decision {
 	switch {
 	case v.Allow:
 		return agent.Decision{Allow: true, Message: v.Said}
-	case v.Said == "" && b.About == aboutPlan:
+	case v.Said == "" && b.About == wording.AboutPlan:
 		return agent.Decision{Message: "The plan was not approved."}
 	case v.Said == "":
 		return agent.Decision{Message: "It was not allowed."}
@@ -91,41 +92,41 @@ func (d *Approvals) answer(ctx context.Context, caller chat.Caller, id, answer s
 			return d.tooLate(ctx, row, plain)
 		}
 		if q, open = d.opened(row, math.MaxInt64); !open { // who has just asked it says so in a moment
-			return "This question cannot be read any more.", true, nil
+			return wording.QuestionUnreadable, true, nil
 		}
 	}
 	q.plain = plain
 	if !d.mayAnswer(q, caller) {
-		return "Only an owner, or somebody whom the config names for it, can answer this.", true, nil
+		return wording.QuestionForOwners, true, nil
 	}
 	q.by = nameOf(caller)
 	word, rest, _ := strings.Cut(strings.TrimSpace(answer), " ")
 	rest = strings.TrimSpace(rest)
-	if q.body.About == aboutChoice {
+	if q.body.About == wording.AboutChoice {
 		return d.chosen(ctx, q, caller, strings.TrimSpace(answer))
 	}
 	switch q.word(word) {
 	case "go", "leave":
 		return d.resume(ctx, q, caller, q.word(word))
 	case "once":
-		return d.settled(ctx, q, verdict{Allow: true}, "✅ Allowed once by "+name(caller)+": "+q.body.what())
+		return d.settled(ctx, q, verdict{Allow: true}, wording.AllowedOnce(name(caller), q.body.what()))
 	case "yes":
-		return d.settled(ctx, q, verdict{Allow: true}, "✅ "+q.body.what()+": go ahead, said "+name(caller)+".")
+		return d.settled(ctx, q, verdict{Allow: true}, wording.PlanApproved(name(caller), q.body.what()))
 	case "session":
-		return d.grant(ctx, q, caller, q.row.ClaudeSession, "✅ Allowed for this conversation by ")
+		return d.grant(ctx, q, caller, q.row.ClaudeSession, wording.AllowedSession(name(caller), q.body.what()))
 	case "always":
-		return d.grant(ctx, q, caller, "", "✅ Always allowed here by ")
+		return d.grant(ctx, q, caller, "", wording.AllowedAlways(name(caller), q.body.what()))
 	case "no":
 		return d.refuse(ctx, q, caller, rest)
 	case "why":
 		if err := d.awaitReason(ctx, id, place{nameOf(caller), caller.Address}); err != nil {
 			return "", true, err
 		}
-		return "Why not? Your next message here is told to Claude as the reason.", true, nil
+		return wording.QuestionWhyNot, true, nil
 	case "":
-		return fmt.Sprintf("Which answer? %s", q.help(id)), true, nil
+		return wording.WhichAnswer(q.help(id)), true, nil
 	default:
-		return fmt.Sprintf("%s is no answer to this. %s", code(cut(oneLine(word), maxLabel)), q.help(id)), true, nil
+		return wording.NoAnswer(oneLine(word), q.help(id)), true, nil
 	}
 }
 
@@ -156,7 +157,7 @@ func (d *Approvals) awaitReason(ctx context.Context, id string, of place) error 
 	return nil
 }
 
-// unknown is a word that is no answer to a question.
+// unknown is a word that is not an answer to a question.
 const unknown = "?"
 
 // word is the answer that a word or a number stands for, or [unknown]; "" for none.
@@ -166,8 +167,8 @@ func (q question) word(typed string) string {
 	if n, err := strconv.Atoi(typed); err == nil && n >= 1 && n <= len(options) {
 		return options[n-1].word
 	}
-	yes := map[about]string{aboutPlan: "yes", aboutResume: "go"}[q.body.About]
-	no := map[about]string{aboutResume: "leave"}[q.body.About]
+	yes := map[wording.Subject]string{wording.AboutPlan: "yes", wording.AboutResume: "go"}[q.body.About]
+	no := map[wording.Subject]string{wording.AboutResume: "leave"}[q.body.About]
 	switch typed {
 	case "yes", "y", "allow", "once":
 		typed = cmp.Or(yes, "once")
@@ -183,9 +184,9 @@ func (q question) word(typed string) string {
 func (q question) help(id string) string {
 	words := []string{}
 	for _, o := range q.body.options() {
-		words = append(words, code(fmt.Sprintf("/answer %s %s", id, o.word)))
+		words = append(words, o.word)
 	}
-	return "Say one of " + strings.Join(words, ", ") + "."
+	return wording.QuestionAnswers(id, words)
 }
 
 // settled gives a question its answer, by which more may be granted.
@@ -223,23 +224,21 @@ func (d *Approvals) grant(ctx context.Context, q question, caller chat.Caller, c
 	for _, rule := range q.body.granted() {
 		grants = append(grants, domain.Grant{Session: q.row.Session, ClaudeSession: claudeSession, Authority: q.row.Authority, Rule: rule, By: nameOf(caller)})
 	}
-	return d.settled(ctx, q, verdict{Allow: true}, said+name(caller)+": "+q.body.what(), grants...)
+	return d.settled(ctx, q, verdict{Allow: true}, said, grants...)
 }
 
 func (d *Approvals) refuse(ctx context.Context, q question, caller chat.Caller, reason string) (string, bool, error) {
 	v := verdict{}
-	said := "❌ " + name(caller) + " denied: " + q.body.what()
 	if reason != "" {
-		v.Said = "It was not allowed, for this reason: " + cut(reason, maxReason)
-		said += "\n\n" + escape(cut(oneLine(reason), maxLine))
+		v = verdict{Said: "It was not allowed, for this reason: " + cut(reason, maxReason)}
 	}
-	return d.settled(ctx, q, v, said)
+	return d.settled(ctx, q, v, wording.Denied(name(caller), q.body.what(), cut(oneLine(reason), maxLine)))
 }
 
 // chosen takes the answer to a choice: the numbers of labels, or words of one's own.
 func (d *Approvals) chosen(ctx context.Context, q question, caller chat.Caller, answer string) (string, bool, error) {
 	if answer == "" {
-		return "Which answer? " + q.help(q.row.ID), true, nil
+		return wording.WhichAnswer(q.help(q.row.ID)), true, nil
 	}
 	picked := answer
 	if picks, ok := q.picks(answer, false); ok {
@@ -249,7 +248,7 @@ func (d *Approvals) chosen(ctx context.Context, q question, caller chat.Caller, 
 		}
 		picked = strings.Join(labels, ", ")
 	}
-	return d.settled(ctx, q, verdict{Allow: true, Said: picked}, fmt.Sprintf("%s\n\n✅ %s, said %s.", q.body.what(), escape(cut(oneLine(picked), maxLine)), name(caller)))
+	return d.settled(ctx, q, verdict{Allow: true, Said: picked}, wording.Chosen(name(caller), q.body.what(), cut(oneLine(picked), maxLine)))
 }
 
 // picks are the labels that a text names, each by its number or as it is, counted from 0. Where one is the number of another,
@@ -285,4 +284,4 @@ func (q question) pick(text string, labels bool) (int, bool) {
 func nameOf(c chat.Caller) string { return c.Address.Channel + ":" + string(c.Sender.ID) }
 
 // name is how people know somebody.
-func name(c chat.Caller) string { return escape(cut(oneLine(c.Sender.Name()), maxLabel)) }
+func name(c chat.Caller) string { return wording.Escape(cut(oneLine(c.Sender.Name()), maxLabel)) }

@@ -15,6 +15,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -51,7 +52,7 @@ func (d *Approvals) decide(ctx context.Context, run *conversation.Turn, q agent.
 		return *refusal, nil
 	}
 	end, tooMany := d.begin(run)
-	if tooMany != "" {
+	if tooMany != nil {
 		return d.decline(ctx, run, q, tooMany)
 	}
 	defer end(ctx)
@@ -152,7 +153,7 @@ func (d *Approvals) post(ctx context.Context, run *conversation.Turn, q agent.Qu
 	m := run.Message.Message
 	to, kind := m.Address(), m.Chat.Kind
 	b.Kind, b.Purpose, b.Whose = kind, purpose(m.Origin), access.Audience(run.Caller.Authority)
-	if caller := run.Caller; b.About != aboutChoice && m.Chat.Kind == chat.Direct && !d.options.Conversations.Decides(caller) {
+	if caller := run.Caller; b.About != wording.AboutChoice && m.Chat.Kind == chat.Direct && !d.options.Conversations.Decides(caller) {
 		decider, ok := d.options.Owners.Reachable(ctx)
 		if !ok {
 			return row, false, errors.New("nobody who may decide can be reached")
@@ -167,10 +168,10 @@ func (d *Approvals) post(ctx context.Context, run *conversation.Turn, q agent.Qu
 	}
 	row = domain.Question{
 		ID: id, ClaudeSession: run.Message.ClaudeSession, Digest: digest(q, part), Authority: run.Caller.Authority,
-		Asker: m.Channel + ":" + string(m.Sender.ID), To: to, Body: encoded, ExpiresAt: time.Now().Add(d.options.Patience), Unseen: b.unseen(),
+		Asker: m.Channel + ":" + string(m.Sender.ID), To: to, Body: encoded, ExpiresAt: time.Now().Add(d.options.Patience), Unseen: b.question("").Undelivered(),
 	}
 	if b.For != "" {
-		items = append(d.options.Conversations.Notice(m.Address(), m.Chat.Kind, b.elsewhere()), items...)
+		items = append(d.options.Conversations.Notice(m.Address(), m.Chat.Kind, b.question("").Elsewhere()), items...)
 	}
 	row, err = d.options.Store.Ask(ctx, run.ID, row, items...)
 	if err != nil {
@@ -234,7 +235,7 @@ func (d *Approvals) wait(ctx context.Context, row domain.Question) (verdict, err
 		return verdict{}, d.leave(ctx, row)
 	case <-expiry.C:
 	}
-	late, settled, err := d.settle(ctx, row.ID, domain.QuestionExpired, verdict{}, expired(d.options.Patience, d.bodyOf(row)))
+	late, settled, err := d.settle(ctx, row.ID, domain.QuestionExpired, verdict{}, wording.QuestionExpired(d.options.Patience, d.bodyOf(row).what()))
 	if err == nil && !settled {
 		return readVerdict(late.Answer)
 	}

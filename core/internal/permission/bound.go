@@ -1,11 +1,13 @@
 package permission
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
 const (
@@ -24,22 +26,22 @@ type Turns interface {
 }
 
 // begin counts a question, and returns what is to be called when the run no longer waits for it. Where too many are open it
-// returns whose they are, and counts nothing.
-func (d *Approvals) begin(run *conversation.Turn) (end func(context.Context), tooMany string) {
+// returns the bound, and counts nothing.
+func (d *Approvals) begin(run *conversation.Turn) (end func(context.Context), tooMany *bound) {
 	caller := run.Caller
-	bounds := []bound{{"session " + caller.Session, maxOfSession, "of this conversation"}}
+	bounds := []bound{{"session " + caller.Session, maxOfSession, wording.OfConversation}}
 	if !d.options.Conversations.Decides(caller) {
-		bounds = append(bounds, bound{"sender " + nameOf(caller), maxOfSender, "of yours"})
+		bounds = append(bounds, bound{"sender " + nameOf(caller), maxOfSender, wording.OfSender})
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, b := range bounds {
 		if d.busy[b.key] >= b.most {
-			return nil, fmt.Sprintf("%d questions %s are", b.most, b.whose)
+			return nil, &b
 		}
 	}
 	if !d.options.Turns.Pause(run.ID) {
-		return nil, "too many questions of other conversations are"
+		return nil, &bound{of: wording.OfOthers}
 	}
 	for _, b := range bounds {
 		d.busy[b.key]++
@@ -53,21 +55,21 @@ func (d *Approvals) begin(run *conversation.Turn) (end func(context.Context), to
 		}
 		d.mu.Unlock()
 		d.options.Turns.Resume(ctx, run.ID)
-	}, ""
+	}, nil
 }
 
 // bound is how many questions may be open that have something in common.
 type bound struct {
-	key   string
-	most  int
-	whose string
+	key  string
+	most int
+	of   wording.Crowd
 }
 
 // decline is the answer to a question that nobody is asked, as too many are open. The chat is told once a turn.
-func (d *Approvals) decline(ctx context.Context, run *conversation.Turn, q agent.Question, tooMany string) (agent.Decision, error) {
-	d.log.Warn("a question was not asked: "+tooMany+" open", "session", run.Session.Key, "run", run.ID, "tool", q.Tool)
+func (d *Approvals) decline(ctx context.Context, run *conversation.Turn, q agent.Question, tooMany *bound) (agent.Decision, error) {
+	d.log.Warn("a question was not asked: too many are open", "bound", cmp.Or(tooMany.key, "other conversations"), "session", run.Session.Key, "run", run.ID, "tool", q.Tool)
 	m := run.Message.Message
-	text := fmt.Sprintf("Claude wanted to ask about %s, but %s waiting for an answer already. Try again once they are answered.", escape(q.Tool), tooMany)
+	text := wording.TooManyQuestions(q.Tool, tooMany.most, tooMany.of)
 	items := d.options.Conversations.Notice(m.Address(), m.Chat.Kind, text)
 	if _, err := d.options.Store.Post(ctx, fmt.Sprint("refused:", run.ID), items...); err != nil {
 		return agent.Decision{}, fmt.Errorf("tell that a question was not asked: %w", err)

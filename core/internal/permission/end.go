@@ -6,6 +6,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
 // leave returns why nobody waits for an answer any more. A question that is of no use any more is retired; one that was cut off,
@@ -14,7 +15,7 @@ func (d *Approvals) leave(ctx context.Context, row domain.Question) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, agent.ErrWithdrawn) || errors.Is(cause, domain.ErrFenced) {
 		b := d.bodyOf(row)
-		d.retire(context.WithoutCancel(ctx), question{row: row, body: b}, domain.QuestionWithdrawn, withdrawn(b))
+		d.retire(context.WithoutCancel(ctx), question{row: row, body: b}, domain.QuestionWithdrawn, wording.QuestionWithdrawn(b.what()))
 	}
 	return cause
 }
@@ -46,20 +47,20 @@ func (d *Approvals) end(ctx context.Context, stopped bool, which func(question) 
 	open := ofTurns(d.open, which)
 	d.mu.Unlock()
 	for _, q := range open {
-		d.retire(ctx, q, domain.QuestionWithdrawn, withdrawn(q.body))
+		d.retire(ctx, q, domain.QuestionWithdrawn, wording.QuestionWithdrawn(q.body.what()))
 	}
 	d.mu.Lock()
 	given := ofTurns(d.given, which) // also what was answered in this moment
 	d.mu.Unlock()
 	for _, q := range given {
-		said := late(q.body)
+		said := wording.AnswerTooLate(q.body.what())
 		if v, err := readVerdict(q.row.Answer); err == nil && v.Plain.speaks() && !stopped {
 			// First, so that a crash behind it loses nothing: the same id tells it once.
 			if err := d.tell(ctx, q.row.Session, v.Plain); err != nil {
 				d.log.Error("what somebody answered is not told", "question", q.row.ID, "error", err)
 				continue
 			}
-			said = lateWords(q.body)
+			said = wording.AnswerTooLateTold(q.body.what())
 		}
 		d.retire(ctx, q, domain.QuestionVoid, said)
 	}
@@ -99,7 +100,7 @@ func (d *Approvals) retire(ctx context.Context, q question, as domain.QuestionSt
 func ofTurns(all map[string]question, which func(question) bool) []question {
 	var list []question
 	for _, q := range all {
-		if which(q) && q.body.About != aboutResume {
+		if which(q) && q.body.About != wording.AboutResume {
 			list = append(list, q)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -19,7 +20,7 @@ const offerLife = 24 * time.Hour
 // It is asked before the run is completed; an error means that nothing was asked.
 func (d *Approvals) Offer(ctx context.Context, run *conversation.Turn, text string) error {
 	m := run.Message.Message
-	b := body{About: aboutResume, Kind: m.Chat.Kind, Line: cut(text, maxShown)}
+	b := body{About: wording.AboutResume, Kind: m.Chat.Kind, Line: cut(text, maxShown)}
 	if run.Message.ConsumedAt.IsZero() {
 		for _, unread := range append([]domain.Queued{run.Message}, run.More...) {
 			b.Unread = append(b.Unread, unread.Message)
@@ -31,7 +32,7 @@ func (d *Approvals) Offer(ctx context.Context, run *conversation.Turn, text stri
 	}
 	row := domain.Question{
 		ID: newID(), ClaudeSession: run.Message.ClaudeSession, Digest: fmt.Sprint("resume ", run.ID), Authority: run.Caller.Authority,
-		Asker: m.Channel + ":" + string(m.Sender.ID), To: m.Address(), Body: encoded, ExpiresAt: time.Now().Add(offerLife), Unseen: b.unseen(),
+		Asker: m.Channel + ":" + string(m.Sender.ID), To: m.Address(), Body: encoded, ExpiresAt: time.Now().Add(offerLife), Unseen: b.question("").Undelivered(),
 	}
 	row, err = d.options.Store.Ask(ctx, run.ID, row, d.message(row.ID, row.To, &b)...)
 	if err == nil {
@@ -56,7 +57,7 @@ func (d *Approvals) goOn(ctx context.Context, q question, caller chat.Caller) er
 
 // resume takes the answer to an offer.
 func (d *Approvals) resume(ctx context.Context, q question, caller chat.Caller, word string) (string, bool, error) {
-	state, said := domain.QuestionTaken, q.body.Line+"\n\n✖ Left, said "+name(caller)+"."
+	state, said := domain.QuestionTaken, wording.LeftAlone(name(caller), q.body.Line)
 	switch {
 	case time.Now().After(q.row.ExpiresAt):
 		state, said = domain.QuestionExpired, q.body.Line
@@ -65,12 +66,12 @@ func (d *Approvals) resume(ctx context.Context, q question, caller chat.Caller, 
 		if err := d.goOn(ctx, q, caller); err != nil {
 			return "", true, err
 		}
-		said = q.body.Line + "\n\n▶ Going on, said " + name(caller) + "."
+		said = wording.GoingOn(name(caller), q.body.Line)
 	}
 	if _, now, err := d.settle(ctx, q.row.ID, state, verdict{}, said); err != nil || now && state == domain.QuestionTaken {
 		return "", true, err
 	}
-	return "This question is over.", true, nil
+	return wording.QuestionClosed, true, nil
 }
 
 // Expire ends the offers that nobody has taken up in time. It is meant to be called every hour or so: each message that comes is
@@ -80,7 +81,7 @@ func (d *Approvals) Expire(ctx context.Context) {
 	d.mu.Lock()
 	var over []question
 	for _, q := range d.open {
-		if q.body.About == aboutResume && now.After(q.row.ExpiresAt) {
+		if q.body.About == wording.AboutResume && now.After(q.row.ExpiresAt) {
 			over = append(over, q)
 		}
 	}

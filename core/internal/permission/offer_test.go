@@ -29,8 +29,8 @@ func TestOffer(t *testing.T) {
 		"by number":      {anna, "1", "", "I gave it up.\n\n▶ Going on, said Anna\\_anna.", []string{"resume:ID: s by anna as other in anna: Go on from where you left off."}, domain.QuestionTaken},
 		"an owner":       {owner, "yes", "", "I gave it up.\n\n▶ Going on, said Anna\\_owner.", []string{"resume:ID: s by owner as other in anna: Go on from where you left off."}, domain.QuestionTaken},
 		"they leave it":  {anna, "leave", "", "I gave it up.\n\n✖ Left, said Anna\\_anna.", nil, domain.QuestionTaken},
-		"somebody else":  {bob, "go", "Only an owner, or somebody whom the config names for it, can answer this.", "", nil, domain.QuestionOpen},
-		"something else": {anna, "perhaps", "`perhaps` is no answer to this. Say one of `/answer ID go`, `/answer ID leave`.", "", nil, domain.QuestionOpen},
+		"somebody else":  {bob, "go", "Only an owner, or somebody named in the config for it, can answer this.", "", nil, domain.QuestionOpen},
+		"something else": {anna, "perhaps", "`perhaps` is not an answer to this. Say one of `/answer ID go`, `/answer ID leave`.", "", nil, domain.QuestionOpen},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -64,7 +64,7 @@ func TestOffer(t *testing.T) {
 				if diff := cmp.Diff([]string{test.edit}, r.edits); diff != "" {
 					t.Error(diff)
 				}
-				if told, _, _ := d.Answer(t.Context(), test.who, id, "go"); told != "This question is over." || len(r.told) > 1 {
+				if told, _, _ := d.Answer(t.Context(), test.who, id, "go"); told != "This question is closed." || len(r.told) > 1 {
 					t.Errorf("once more: %q, %v", told, r.told)
 				}
 			}
@@ -113,7 +113,7 @@ func TestOfferOfLongAgo(t *testing.T) {
 		}
 		id := r.next(t)
 		time.Sleep(25 * time.Hour)
-		if told, _, err := d.Answer(t.Context(), caller("anna", chat.Other), id, "go"); told != "This question is over." || err != nil || len(r.told) != 0 {
+		if told, _, err := d.Answer(t.Context(), caller("anna", chat.Other), id, "go"); told != "This question is closed." || err != nil || len(r.told) != 0 {
 			t.Error(told, err, r.told)
 		}
 		if r.questions[0].State != domain.QuestionExpired {

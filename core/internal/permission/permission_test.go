@@ -355,7 +355,7 @@ func TestVerdicts(t *testing.T) {
 			q: rm, want: agent.Decision{Message: "It was not allowed, for this reason: not *here*"},
 			edit: "❌ Anna\\_owner denied: Bash `rm -rf /tmp/x`\n\nnot \\*here\\*",
 		},
-		"yes": {q: plan, want: agent.Decision{Allow: true}, edit: "✅ Claude's plan: go ahead, said Anna\\_owner."},
+		"yes": {q: plan, want: agent.Decision{Allow: true}, edit: "✅ Claude's plan: approved by Anna\\_owner."},
 		"2":   {q: plan, want: agent.Decision{Message: "The plan was not approved."}, edit: "❌ Anna\\_owner denied: Claude's plan"},
 	} {
 		t.Run(answer, func(t *testing.T) {
@@ -375,7 +375,7 @@ func TestVerdicts(t *testing.T) {
 			if told[0] != "" || r.questions[0].State != domain.QuestionTaken {
 				t.Errorf("told %q, the question is %s", told[0], r.questions[0].State)
 			}
-			if said, known, err := d.Answer(t.Context(), caller("owner", chat.Owner), r.questions[0].ID, "no"); said != "This question is over." || !known || err != nil {
+			if said, known, err := d.Answer(t.Context(), caller("owner", chat.Owner), r.questions[0].ID, "no"); said != "This question is closed." || !known || err != nil {
 				t.Errorf("a second answer: %q %v %v", said, known, err)
 			}
 		})
@@ -436,7 +436,7 @@ func TestAnAnswerThatLosesGrantsNothing(t *testing.T) {
 		defer r.mu.Unlock()
 		r.questions[0].State, r.questions[0].Answer = domain.QuestionAnswered, json.RawMessage(`{"allow":false}`)
 	}
-	if said, _, err := d.Answer(t.Context(), caller("owner", chat.Owner), id, "always"); said != "This question is over." || err != nil {
+	if said, _, err := d.Answer(t.Context(), caller("owner", chat.Owner), id, "always"); said != "This question is closed." || err != nil {
 		t.Error(said, err)
 	}
 	if len(r.grants) != 0 {
@@ -477,7 +477,7 @@ func TestTurnsThatNobodyHasAskedFor(t *testing.T) {
 		refused []agent.Question
 	}{
 		"":                     {asks: []agent.Question{ls, plan, colour}},
-		domain.OriginHeartbeat: {purpose: "it is the heartbeat's", asks: []agent.Question{ls, plan, colour}},
+		domain.OriginHeartbeat: {purpose: "it is part of the heartbeat", asks: []agent.Question{ls, plan, colour}},
 		domain.OriginFlush:     {purpose: "before this conversation is compacted", asks: []agent.Question{ls}, refused: []agent.Question{plan, colour}},
 	} {
 		r := newRoom()
@@ -497,7 +497,7 @@ func TestTurnsThatNobodyHasAskedFor(t *testing.T) {
 			r.next(t)
 			cancel()
 			receive(t, done)
-			if text := r.asked[len(r.asked)-1].Text; strings.Contains(text, "Nobody has asked") != (origin != "") || !strings.Contains(text, test.purpose) {
+			if text := r.asked[len(r.asked)-1].Text; strings.Contains(text, "Nobody asked") != (origin != "") || !strings.Contains(text, test.purpose) {
 				t.Errorf("%q, %s: %s", origin, q.Tool, text)
 			}
 		}
@@ -541,7 +541,7 @@ func TestAnEndIsOfItsRun(t *testing.T) {
 // Behaviour: ask-who, ask-owner.
 func TestWhoMayAnswer(t *testing.T) {
 	t.Parallel()
-	const refused = "Only an owner, or somebody whom the config names for it, can answer this."
+	const refused = "Only an owner, or somebody named in the config for it, can answer this."
 	r := newRoom()
 	d := r.desk(t)
 	decided := make(chan agent.Decision, 1)
@@ -550,7 +550,7 @@ func TestWhoMayAnswer(t *testing.T) {
 	if said, _, _ := d.Answer(t.Context(), caller("anna", chat.Authorised), id, "once"); said != refused {
 		t.Errorf("the person themselves: %q", said)
 	}
-	if told := r.asked[0]; told.To.Chat != "anna" || told.Text != "I need an owner's leave to use Bash, and have asked for it." {
+	if told := r.asked[0]; told.To.Chat != "anna" || told.Text != "I need an owner's permission to use Bash, and have asked for it." {
 		t.Errorf("told in %s: %s", told.To.Chat, told.Text)
 	}
 	if q := r.asked[1]; q.To.Chat != "owner" || !strings.Contains(q.Text, "working for `Anna_anna`") {

@@ -3,15 +3,16 @@ package permission
 import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
 // purpose tells people why they are asked in a turn that nobody has asked for.
 func purpose(of domain.Origin) string {
 	switch of {
 	case domain.OriginFlush:
-		return "Nobody has asked for this just now: it is to keep what matters before this conversation is compacted."
+		return wording.AskedForMemories
 	case domain.OriginHeartbeat:
-		return "Nobody has asked for this just now: it is the heartbeat's."
+		return wording.AskedForHeartbeat
 	default:
 		return ""
 	}

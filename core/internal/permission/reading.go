@@ -11,6 +11,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -101,18 +102,20 @@ func (d *Approvals) mayAnswer(q question, caller chat.Caller) bool {
 }
 
 // theirs tells whether a question is for who began its turn.
-func (q question) theirs() bool { return q.body.About == aboutChoice || q.body.About == aboutResume }
+func (q question) theirs() bool {
+	return q.body.About == wording.AboutChoice || q.body.About == wording.AboutResume
+}
 
 // replied is the answer that a reply to the question's message is. Words that are none of the answers to a question for leave are
 // told as what speaks against it.
 func (q question) replied(text string) (answer string, ok bool) {
 	word := q.word(text)
 	switch {
-	case q.body.About == aboutChoice:
+	case q.body.About == wording.AboutChoice:
 		return q.choice(text), true
 	case word != unknown && word != "why":
 		return text, true
-	case q.body.About == aboutResume:
+	case q.body.About == wording.AboutResume:
 		return "", false
 	default:
 		return "no " + text, true
@@ -134,10 +137,10 @@ func (q question) choice(text string) string {
 
 // bare finds the question that a message answers which replies to none.
 func (d *Approvals) bare(open []question, caller chat.Caller, text string) (id, answer string, ok bool) {
-	open = slices.DeleteFunc(open, func(q question) bool { return q.body.About == aboutResume })
+	open = slices.DeleteFunc(open, func(q question) bool { return q.body.About == wording.AboutResume })
 	var takes []question
 	for _, q := range open {
-		if (q.body.About == aboutChoice || q.body.Numbered) && d.mayAnswer(q, caller) {
+		if (q.body.About == wording.AboutChoice || q.body.Numbered) && d.mayAnswer(q, caller) {
 			takes = append(takes, q)
 		}
 	}
@@ -145,7 +148,7 @@ func (d *Approvals) bare(open []question, caller chat.Caller, text string) (id, 
 		return "", "", false
 	}
 	q := takes[0]
-	if q.body.About == aboutChoice {
+	if q.body.About == wording.AboutChoice {
 		_, picked := q.picks(text, true)
 		return q.row.ID, q.choice(text), picked || len(open) == 1
 	}
@@ -168,7 +171,7 @@ func (d *Approvals) Hear(ctx context.Context, id, answer string, w Written) (str
 			return "", err
 		}
 	}
-	w.Words = q.body.About == aboutChoice || strings.HasPrefix(answer, "no ")
+	w.Words = q.body.About == wording.AboutChoice || strings.HasPrefix(answer, "no ")
 	told, known, err := d.answer(ctx, w.Caller, id, answer, &w)
 	if err == nil && !known {
 		told, _, err = d.tooLate(ctx, domain.Question{Session: w.Caller.Session}, &w)
@@ -179,20 +182,19 @@ func (d *Approvals) Hear(ctx context.Context, id, answer string, w Written) (str
 
 // tooLate is what becomes of an answer to a question that is over.
 func (d *Approvals) tooLate(ctx context.Context, row domain.Question, plain *Written) (told string, known bool, err error) {
-	const over = "This question is over."
 	if plain == nil {
-		return over, true, nil
+		return wording.QuestionClosed, true, nil
 	}
 	if v, err := readVerdict(row.Answer); err == nil && v.Plain != nil && v.Plain.ID == plain.ID {
 		return "", true, nil // the host ended between the answer and its end
 	}
 	if !plain.Words {
-		return over, true, nil
+		return wording.QuestionClosed, true, nil
 	}
 	if err := d.tell(ctx, row.Session, plain); err != nil {
 		return "", true, err
 	}
-	return over + " I tell Claude what you wrote as a message.", true, nil
+	return wording.QuestionClosedTold, true, nil
 }
 
 // tell has a message be one as any other.
@@ -205,8 +207,8 @@ func (d *Approvals) tell(ctx context.Context, session string, w *Written) error 
 func (d *Approvals) Unread(caller chat.Caller) (id, told string, ok bool) {
 	open, _ := d.openAt(caller)
 	for _, q := range open {
-		if q.row.Session == caller.Session && q.body.About != aboutResume {
-			return q.row.ID, "My question above is still open. Claude reads what you write only once it is answered.", true
+		if q.row.Session == caller.Session && q.body.About != wording.AboutResume {
+			return q.row.ID, wording.QuestionStillOpen, true
 		}
 	}
 	return "", "", false

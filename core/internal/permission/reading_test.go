@@ -190,9 +190,9 @@ func TestWordsThatComeTooLate(t *testing.T) {
 		said   string
 		want   []string
 	}{
-		"words for a choice": {colour, "neither", "This question is over. I tell Claude what you wrote as a message.", []string{"words:u1: s by owner as owner in owner: as written"}},
-		"a reason":           {ls, "no use less", "This question is over. I tell Claude what you wrote as a message.", []string{"words:u1: s by owner as owner in owner: as written"}},
-		"leave":              {ls, "1", "This question is over.", nil},
+		"words for a choice": {colour, "neither", "This question is closed. I tell Claude what you wrote as a message.", []string{"words:u1: s by owner as owner in owner: as written"}},
+		"a reason":           {ls, "no use less", "This question is closed. I tell Claude what you wrote as a message.", []string{"words:u1: s by owner as owner in owner: as written"}},
+		"leave":              {ls, "1", "This question is closed.", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -328,8 +328,8 @@ func TestUndeliverable(t *testing.T) {
 		q    agent.Question
 		told string
 	}{
-		"a tool":          {runOf("owner", chat.Owner), ls, "I asked for leave to use Bash `ls -l`. Nobody could answer, so it counted as no."},
-		"for another one": {runOf("bob", chat.Other), ls, "I asked an owner for leave to use Bash `ls -l`. Nobody could answer, so it counted as no."},
+		"a tool":          {runOf("owner", chat.Owner), ls, "I asked for permission to use Bash `ls -l`. Nobody could answer, so it counted as no."},
+		"for another one": {runOf("bob", chat.Other), ls, "I asked an owner for permission to use Bash `ls -l`. Nobody could answer, so it counted as no."},
 		"a plan":          {runOf("owner", chat.Owner), plan, "I asked whether my plan may go ahead. Nobody could answer, so it counted as no."},
 		"a choice":        {runOf("bob", chat.Other), colour, "I asked: Which colour? Nobody could answer, so I went on without it."},
 	} {

@@ -121,7 +121,7 @@ func TestAQuestionHidesNothing(t *testing.T) {
 			}
 			if test.once {
 				said, _, _ := d.Answer(t.Context(), caller("owner", chat.Owner), id, "always")
-				if !strings.Contains(said, "is no answer") || len(r.grants) > 0 || strings.Contains(text, "Always") || len(r.asked[0].Buttons) != 1 {
+				if !strings.Contains(said, "is not an answer") || len(r.grants) > 0 || strings.Contains(text, "Always") || len(r.asked[0].Buttons) != 1 {
 					t.Errorf("it can be granted: %q, %v, %v, in\n%s", said, r.grants, r.asked[0].Buttons, text)
 				}
 			}

@@ -7,21 +7,15 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/answer"
+	"github.com/clawhost/clawhost/core/internal/wording"
 )
-
-// Continued is the line before an answer whose turn the host, or claude, did not survive at first.
-const Continued = "_I was interrupted by a restart and went on from there._"
 
 // Fallback is the line before an answer that another model gave than the chosen one; empty: none did.
 func Fallback(f agent.Fallback) string {
-	switch {
-	case f.From == "":
+	if f.From == "" {
 		return ""
-	case f.Overloaded:
-		return fmt.Sprintf("_The model %s is overloaded; %s answered._", modelName(f.From), modelName(f.To))
-	default:
-		return fmt.Sprintf("_The model %s could not be used; %s answered._", modelName(f.From), modelName(f.To))
 	}
+	return wording.Fallback(modelName(f.From), modelName(f.To), f.Overloaded)
 }
 
 // modelDate is what the full names of some models end with: a day, or the size of a window in brackets.
@@ -80,32 +74,20 @@ func Tools(used []agent.ToolUse, verbose string) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// Reasoning shows what the model thought, as a quotation.
-func Reasoning(text string) string {
-	return "Reasoning:\n\n> " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n> ")
-}
-
 // Usage is the line behind an answer that tells what it cost; shown is off, tokens or full.
 func Usage(r agent.Result, shown string) string {
+	f := wording.Footer{
+		Model: r.Model, Input: r.InputTokens + r.CacheTokens, Cached: r.CacheTokens, Output: r.OutputTokens, CostMicros: r.CostMicros,
+		ContextUsed: r.ContextTokens, ContextOf: r.ContextWindow,
+	}
 	switch shown {
 	case "tokens":
-		return fmt.Sprintf("_%d tokens in, %d out_", r.InputTokens+r.CacheTokens, r.OutputTokens)
+		return f.Tokens()
 	case "full":
-		line := fmt.Sprintf("_%s: %d tokens in (%d cached), %d out, $%.4f", orModel(r.Model), r.InputTokens+r.CacheTokens, r.CacheTokens, r.OutputTokens, float64(r.CostMicros)/1e6)
-		if r.ContextWindow > 0 {
-			line += fmt.Sprintf(", context %d%%", r.ContextTokens*100/r.ContextWindow)
-		}
-		return line + "_"
+		return f.String()
 	default:
 		return ""
 	}
-}
-
-func orModel(name string) string {
-	if name == "" {
-		return "claude"
-	}
-	return name
 }
 
 // code returns s as inline code.

@@ -9,6 +9,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/reply"
+	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
 // Behaviour: heartbeat-quiet.
@@ -66,7 +67,7 @@ func TestTools(t *testing.T) {
 // Behaviour: reasoning.
 func TestReasoning(t *testing.T) {
 	t.Parallel()
-	if got, want := reply.Reasoning(" one\n\ntwo \n"), "Reasoning:\n\n> one\n> \n> two"; got != want {
+	if got, want := wording.Reasoning(" one\n\ntwo \n"), "Reasoning:\n\n> one\n> \n> two"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

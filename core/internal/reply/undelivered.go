@@ -1,8 +1,9 @@
 package reply
 
 import (
-	"fmt"
 	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
 // The bounds of what is told of messages that did not arrive.
@@ -14,22 +15,11 @@ const (
 // Undelivered tells of messages that did not arrive, oldest first, and shows how the last of them begin. One without a text
 // was a file.
 func Undelivered(texts []string) string {
-	var b strings.Builder
-	switch len(texts) {
-	case 1:
-		b.WriteString("A message of mine did not arrive.")
-	default:
-		fmt.Fprintf(&b, "%d messages of mine did not arrive.", len(texts))
+	shown := make([]string, 0, maxLost)
+	for _, text := range texts[max(0, len(texts)-maxLost):] {
+		shown = append(shown, begins(text))
 	}
-	b.WriteString(" Ask me again for what you miss. Whoever runs clawhost can send it again: `clawhost queue dead`.")
-	shown := texts[max(0, len(texts)-maxLost):]
-	for _, text := range shown {
-		if text = begins(text); text == "" {
-			text = "(a file)"
-		}
-		b.WriteString("\n\n> " + text)
-	}
-	return b.String()
+	return wording.NotDelivered(len(texts), shown)
 }
 
 // begins is the beginning of a text, on one line.

@@ -12,7 +12,7 @@ import (
 // Behaviour: dead-letter.
 func TestUndelivered(t *testing.T) {
 	t.Parallel()
-	const then = " Ask me again for what you miss. Whoever runs clawhost can send it again: `clawhost queue dead`."
+	const then = " Ask me again for what you miss, or ask the operator to send it again with `clawhost queue retry`."
 	long := strings.Repeat("ä", 400)
 	for name, test := range map[string]struct {
 		texts []string

@@ -7,11 +7,9 @@ import (
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/chunk"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
-
-// Anew is the line before an answer of which an earlier beginning is in the chat, which is not its.
-const Anew = "_The answer began anew:_"
 
 // Outcome is what a stream has sent by its end. For a run whose answer was recovered without a stream it is the run's Said
 // and Preview.
@@ -39,7 +37,7 @@ type Placed struct {
 }
 
 // Rest returns what is left of an answer, as pieces for the chat: what was not said of it, with the head, the prefix and the
-// line [Anew] before it where they are due, each file where it stands, or first where the text before it and more was said, and
+// line [wording.AnswerRestarted] before it where they are due, each file where it stands, or first where the text before it and more was said, and
 // the tail behind it, even if nothing else is left. The first piece takes the preview's place; if there is none, the preview is
 // deleted. An answer that repeats a text of the same turn is not sent again.
 func (o Options) Rest(a answer.Answer, out Outcome, beside Beside) []domain.OutboxItem {
@@ -56,7 +54,7 @@ func (o Options) Rest(a answer.Answer, out Outcome, beside Beside) []domain.Outb
 		said = a.Text
 	}
 	if out.Restart {
-		c.heads = append(c.heads, Anew)
+		c.heads = append(c.heads, wording.AnswerRestarted)
 	}
 	if tail != "" {
 		// It belongs to what is said last.

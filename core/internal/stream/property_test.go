@@ -18,6 +18,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/chunk"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/stream"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -289,7 +290,7 @@ func (d *drawn) tells(shown string) bool {
 func begunAnew(shown string, place int, text string) map[int]bool {
 	places := map[int]bool{}
 	for n := 0; n < len(text) && place+n < len(shown) && text[n] == shown[place+n]; n++ {
-		if anew := bare(stream.Anew); strings.HasPrefix(shown[place+n+1:], anew) {
+		if anew := bare(wording.AnswerRestarted); strings.HasPrefix(shown[place+n+1:], anew) {
 			places[place+n+1+len(anew)] = true
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/chunk"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
 // follow tells whether the text in the making goes on with what was said, so that more of it can be sent. One that has not
@@ -35,7 +36,7 @@ func (s *sent) left(a answer.Answer) string {
 	s.follow(a, true)
 	rest := chunk.Rest(a.Text, len(s.said))
 	if s.anew && rest != "" {
-		rest = Anew + "\n\n" + rest
+		rest = wording.AnswerRestarted + "\n\n" + rest
 	}
 	return rest
 }
@@ -265,7 +266,7 @@ func (s *Stream) blockRule() chunk.Rule {
 func (s *Stream) piece(a answer.Answer, r chunk.Rule, cut chunk.Cut) (e early, due bool) {
 	s.cutter.heads = nil
 	if s.anew {
-		s.cutter.heads = []string{Anew}
+		s.cutter.heads = []string{wording.AnswerRestarted}
 	}
 	pieces, end := s.cutter.next(a, len(s.said), r, cut)
 	if len(pieces) == 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/chunk"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
 // maxRunning is how many tools are shown at work.
@@ -127,7 +128,7 @@ func (s *Stream) growing() string {
 	}
 	s.cutter.heads = nil
 	if was.anew {
-		s.cutter.heads = []string{Anew}
+		s.cutter.heads = []string{wording.AnswerRestarted}
 	}
 	return s.cutter.head(text)
 }

@@ -219,7 +219,7 @@ func TestBlocks(t *testing.T) {
 				u.p.Text = ""
 				u.write("Five six.\nMEDIA:/a\nMEDIA:/b\nSeven")
 			},
-			[]string{"0s send: One two three.", "0s file: </a>", "100ms send: _The answer began anew:_", "100ms send: Five six.", "100ms file: </b>", "200ms send: Seven"},
+			[]string{"0s send: One two three.", "0s file: </a>", "100ms send: _The answer began again:_", "100ms send: Five six.", "100ms file: </b>", "200ms send: Seven"},
 		},
 		"files of whole texts": {
 			stream.Options{Block: stream.Block{Min: 1, Max: 10, Idle: time.Second, Whole: true}},
@@ -251,7 +251,7 @@ func TestBlocks(t *testing.T) {
 				u.p.Text = ""
 				u.write("Five six seven.\n\n", "Eight")
 			},
-			[]string{"100ms send: One two three.", "300ms send: _The answer began anew:_", "300ms send: Five six seven.", "400ms send: Eight"},
+			[]string{"100ms send: One two three.", "300ms send: _The answer began again:_", "300ms send: Five six seven.", "400ms send: Eight"},
 		},
 		"another try, the same": {
 			stream.Options{Block: block},
@@ -289,7 +289,7 @@ func TestBlocks(t *testing.T) {
 				u.p.Text = ""
 				u.write("One two")
 			},
-			[]string{"100ms send: One two three.", "300ms send: _The answer began anew:_\n\nOne two"},
+			[]string{"100ms send: One two three.", "300ms send: _The answer began again:_\n\nOne two"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -529,8 +529,8 @@ func TestPreview(t *testing.T) {
 			[]string{
 				"0s send: " + strings.Repeat("x", 55) + " y",
 				"0s preview 2: zzzz",
-				"1s show 2: _The answer began anew:_\n\nOne",
-				"1.3s settle 2: _The answer began anew:_\n\nOne two",
+				"1s show 2: _The answer began again:_\n\nOne",
+				"1.3s settle 2: _The answer began again:_\n\nOne two",
 			},
 		},
 		"code too long for a message": {
@@ -770,7 +770,7 @@ func TestRest(t *testing.T) {
 		"all":                        {"One", stream.Outcome{Said: "One", Begun: true}, "_head_", "", nil},
 		"all but the tail":           {"One", stream.Outcome{Said: "One", Begun: true}, "", "_tail_", []string{"_tail_"}},
 		"all, by an earlier text":    {"One", stream.Outcome{Whole: []string{"One"}, Begun: true}, "", "", nil},
-		"another":                    {"One", stream.Outcome{Said: "Two", Begun: true}, "", "", []string{"_The answer began anew:_\n\nOne"}},
+		"another":                    {"One", stream.Outcome{Said: "Two", Begun: true}, "", "", []string{"_The answer began again:_\n\nOne"}},
 		"something before":           {"One", stream.Outcome{Before: []string{"Zero"}}, "", "", []string{"Zero", "Bot: One"}},
 		"silence":                    {"", stream.Outcome{Preview: 3}, "", "", []string{""}},
 		"a file at the end":          {"One\nMEDIA:/a", stream.Outcome{Begun: true}, "", "_tail_", []string{"One\n\n_tail_"}},

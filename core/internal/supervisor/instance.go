@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -116,7 +117,7 @@ func (i *instance) run(ctx context.Context, host Host) {
 			deaths, wait = nil, i.options.Backoff
 		case lacks:
 			i.log.Warn("the plugin cannot be started for now", "error", err, "again_in", wait)
-			i.fails(err, "The host starts it by itself once it has what it lacks.")
+			i.fails(err, wording.AdviceWait)
 			i.pause(ctx, err, wait)
 			wait = min(2*wait, maxBackoff)
 		default:

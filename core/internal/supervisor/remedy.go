@@ -2,9 +2,9 @@ package supervisor
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/remote"
+	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
 // Unfit is the error of a plugin's binary that does not run as it is, however often it is started.
@@ -77,15 +77,14 @@ func (r remedy) rereads() bool { return r == otherCredentials || r == otherConfi
 func (r remedy) advice(name string) string {
 	switch r {
 	case otherCredentials:
-		return "Correct its credentials and restart the host."
+		return wording.AdviceCredentials
 	case otherConfig:
-		return "Correct its config and restart the host."
+		return wording.AdviceConfig
 	case otherBinary:
-		return "Put another binary in its place, which the host tries within seconds, or correct its block and restart the host."
+		return wording.AdviceBinary
 	case otherConfigOrSurroundings:
-		return fmt.Sprintf("If its config is wrong, correct it and restart the host. Anything else that is in its way, such as "+
-			"a port that is taken, remove: the host tries again every few minutes, and at once after `clawhost plugin restart %s`.", name)
+		return wording.AdviceSurroundings(name)
 	default:
-		return fmt.Sprintf("The host tries again every few minutes, and at once after `clawhost plugin restart %s`.", name)
+		return wording.AdviceRetry(name)
 	}
 }

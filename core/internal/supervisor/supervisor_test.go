@@ -507,10 +507,10 @@ func TestParking(t *testing.T) {
 		"a config that the plugin refuses": {bad, "config.hcl:7:3: word: is bad", "clawhost plugin restart"},
 		"a config that the check refuses":  {worse, "config.hcl:7:3: word: is worse", "clawhost plugin restart"},
 		"a config that does not fit":       {unfit, "config.hcl:9:5: word must be a text", ": Correct its config and restart the host."},
-		"another binary than pinned":       {pinned, "config.hcl:2:3: sha256: ", "Put another binary in its place"},
-		"no program":                       {plain, "this user may not execute it", "Put another binary in its place"},
-		"garbage":                          {garbage, "exec format error", "Put another binary in its place"},
-		"another protocol":                 {spec(t, "future"), "config.hcl:2:3: source: the plugin speaks version 2 of the protocol, this host version 1", "Put another binary in its place"},
+		"another binary than pinned":       {pinned, "config.hcl:2:3: sha256: ", "Replace its binary"},
+		"no program":                       {plain, "this user may not execute it", "Replace its binary"},
+		"garbage":                          {garbage, "exec format error", "Replace its binary"},
+		"another protocol":                 {spec(t, "future"), "config.hcl:2:3: source: the plugin speaks version 2 of the protocol, this host version 1", "Replace its binary"},
 		"refused credentials":              {spec(t, "credentials"), "the network says no", "Correct its credentials and restart the host."},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
 const (
@@ -29,7 +30,7 @@ const (
 
 // outage is what is known of turns that are held for one class of failure.
 type outage struct {
-	begins, over string // what the owners are told; empty: nothing is told, as others tell of it
+	over string // what the owners are told once it is over; empty: they are told nothing, as others tell of it
 
 	mu    sync.Mutex
 	held  map[string]heldTurn // by the ids of their messages
@@ -46,8 +47,8 @@ type heldTurn struct{ since, seen time.Time }
 func newOutages() map[agent.Class]*outage {
 	return map[agent.Class]*outage{
 		// While it is upgraded, or the machine is short of memory or processes.
-		agent.Unavailable: {begins: "Claude cannot be started", over: "Claude can be started again."},
-		agent.NoRoom:      {begins: "This machine has no room for files", over: "This machine has room for files again."},
+		agent.Unavailable: {over: wording.ClaudeAvailable},
+		agent.NoRoom:      {over: wording.SpaceAgain},
 		agent.ChannelAway: {}, // The supervisor tells the owners, and nobody could tell the chat.
 	}
 }
@@ -62,16 +63,24 @@ func (h *Handler) hold(ctx context.Context, run *conversation.Turn, f *agent.Fai
 	}
 	wait, old, begins := o.add(run.Message.UUID, cause)
 	h.log.Warn("a turn is held and tried again", "session", run.Session.Key, "run", run.ID, "in", wait, "class", f.Class, "error", why)
-	if old && o.begins != "" {
+	if old && o.over != "" {
 		h.tellHeld(ctx, run, f)
 	}
-	if begins && o.begins != "" && h.options.Owners != nil {
+	if begins && o.over != "" && h.options.Owners != nil {
 		// A host that was killed meanwhile does not tell it again.
 		of := sha256.Sum256([]byte(cause))
 		h.options.Owners.Tell(fmt.Sprintf("held:%s:%x:%s", f.Class, of[:8], time.Now().UTC().Format("2006-01-02T15")),
-			fmt.Sprintf("%s:\n\n```\n%s\n```\n\nMessages are kept, and I go on trying.", o.begins, strings.ReplaceAll(cause, "`", "'")))
+			heldBecause(f.Class, cause))
 	}
 	return &agent.HeldError{Wait: wait, Err: f}
+}
+
+// heldBecause says to owners why turns are held.
+func heldBecause(class agent.Class, cause string) string {
+	if class == agent.NoRoom {
+		return wording.NoSpaceBecause(cause)
+	}
+	return wording.ClaudeUnavailableBecause(cause)
 }
 
 // tellHeld tells a run's chat that its message is kept, once for each class.

@@ -101,7 +101,7 @@ func TestATurnWithoutRoomForFilesIsHeld(t *testing.T) {
 				if len(r.completed) != 0 || len(r.posted) == 0 || r.posted[0].Text != trouble(agent.NoRoom) || r.keys[0] != r.keys[len(r.keys)-1] {
 					t.Errorf("completed %+v, the chat was told %+v under %q", r.completed, r.posted, r.keys)
 				}
-				if len(r.owners) != 1 || !strings.Contains(r.owners[0], "no room for files:\n\n```\nno space left on device\n```") {
+				if len(r.owners) != 1 || !strings.Contains(r.owners[0], "no space for files:\n\n```\nno space left on device\n```") {
 					t.Errorf("the owners were told %q", r.owners)
 				}
 				lack(r, nil)

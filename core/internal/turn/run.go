@@ -11,6 +11,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
 // run has Claude do the turn. Where the claude session cannot go on, the message runs once more in a fresh one. The chat is
@@ -119,9 +120,9 @@ func fresh(t agent.Turn, err error) string {
 		if !t.Started && t.ForkOf == "" {
 			return ""
 		}
-		return "Our conversation had become too long for the model. I began a new one and no longer know what was said before."
+		return wording.BeganTooLong
 	case agent.TranscriptMissing:
-		return "The record of our conversation is gone from this machine. I began a new one and no longer know what was said before."
+		return wording.BeganLost
 	default:
 		return ""
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/notice"
 	"github.com/clawhost/clawhost/core/internal/reply"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -16,17 +17,18 @@ import (
 // are told, in a chat of their own, once a day for each cause.
 func (h *Handler) trouble(run *conversation.Turn, f *agent.Failure) string {
 	said := reply.Trouble(f.Class, f.ResetsAt, run.Zone)
-	what, then, ok := reply.Cause(f.Class, run.Session.Key)
-	if !ok {
+	alone := run.Caller.Kind == chat.Direct && run.Owned
+	var why, cause string
+	switch f.Class {
+	case agent.Refused:
+		why, cause = wording.WhyRefused(notice.Quote(f.Detail), alone), f.Detail
+	case agent.Unresumable:
+		why, cause = wording.WhyCannotContinue(run.Session.Key, notice.Quote(f.Detail), alone), run.Message.ClaudeSession
+	default:
 		return said
 	}
-	why := fmt.Sprintf("%s:\n\n```\n%s\n```", what, notice.Quote(f.Detail))
-	if run.Caller.Kind == chat.Direct && run.Owned {
-		return why + "\n\n" + then
-	}
-	cause := f.Detail
-	if f.Class == agent.Unresumable {
-		cause = run.Message.ClaudeSession
+	if alone {
+		return why
 	}
 	if h.options.Owners != nil {
 		key := sha256.Sum256([]byte(cause + time.Now().Format(time.DateOnly)))

@@ -7,6 +7,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -32,9 +33,5 @@ func (h *Handler) announce(ctx context.Context, run *conversation.Turn, p agent.
 
 // BypassNotice says that the turn of a message asks nothing before it runs a tool.
 func BypassNotice(m domain.Message) string {
-	const said = "⚡ Claude runs tools without asking in this turn."
-	if m.Authority == chat.Owner && m.Overrides.Permission == "" {
-		return said + " `/elevated ask` ends that."
-	}
-	return said
+	return wording.NotAsking(m.Authority == chat.Owner && m.Overrides.Permission == "")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/tools"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -30,7 +31,7 @@ func (v *view) post(ctx context.Context, p tools.Post) error {
 	known.Key = key
 	to := vs.options.Conversations.Session(chat.Caller{Session: key, Address: p.To, Kind: p.Kind}, known)
 	if to.Send == "deny" {
-		return tools.Refusal("Nothing is sent to this chat: whoever runs the host, or an owner, has switched that off.")
+		return tools.Refusal(wording.SendingOff)
 	}
 	own := p.To == p.Caller.Address
 	posted, said := domain.ToolPost{Key: p.Key, From: elsewhere(p)}, domain.SentByTool{Text: p.Text}
@@ -45,7 +46,7 @@ func (v *view) post(ctx context.Context, p tools.Post) error {
 		found, err := vs.options.Files.Collect(ctx, wanted)
 		if err != nil {
 			vs.log.Warn("a tool cannot send files for now", "error", err)
-			return tools.Refusal("This machine has no room for files at the moment. Try again later.")
+			return tools.Refusal("This machine has no space for files at the moment. Try again later.")
 		}
 		if len(found.Problems) > 0 {
 			return tools.Refusal(strings.Join(found.Problems, " "))

@@ -10,6 +10,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/reply"
 	"github.com/clawhost/clawhost/core/internal/stream"
 	"github.com/clawhost/clawhost/core/internal/turn"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -47,17 +48,17 @@ func (v *view) items(said answer.Answer, r agent.Result, files files) []domain.O
 		}
 		return v.options.Rest(said, v.outcome, stream.Beside{})
 	case said.Text == "" && len(v.outcome.Whole) == 0:
-		said.Text = reply.Empty
+		said.Text = wording.EmptyAnswer
 	}
 	if v.run.Reasoning == "on" && r.Reasoning != "" {
-		v.outcome.Before = append(v.outcome.Before, reply.Reasoning(r.Reasoning))
+		v.outcome.Before = append(v.outcome.Before, wording.Reasoning(r.Reasoning))
 	}
 	var heads []string
 	if (agent.Profile{PermissionMode: v.run.PermissionMode}).SkipsApproval() && m.Origin == domain.OriginHeartbeat {
 		heads = append(heads, turn.BypassNotice(m))
 	}
 	if r.Continued && !v.outcome.Begun {
-		heads = append(heads, reply.Continued)
+		heads = append(heads, wording.Continued)
 	}
 	// Said once, until another model answers: mostly the chosen one, which is tried again in each turn.
 	if line := reply.Fallback(r.Fallback); line != "" && r.Model != v.run.Session.Model {

@@ -12,10 +12,10 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/media"
-	"github.com/clawhost/clawhost/core/internal/reply"
 	"github.com/clawhost/clawhost/core/internal/stream"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 	"github.com/clawhost/clawhost/core/internal/tools"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -59,8 +59,8 @@ func TestAnEmptyAnswer(t *testing.T) {
 		origin domain.Origin
 		said   []string
 	}{
-		"a person":       {chat.Direct, "", []string{reply.Empty}},
-		"a plugin":       {chat.Direct, domain.OriginPlugin, []string{reply.Empty}},
+		"a person":       {chat.Direct, "", []string{wording.EmptyAnswer}},
+		"a plugin":       {chat.Direct, domain.OriginPlugin, []string{wording.EmptyAnswer}},
 		"a group":        {chat.Group, "", nil},
 		"a memory flush": {chat.Direct, domain.OriginFlush, nil},
 		"a heartbeat":    {chat.Direct, domain.OriginHeartbeat, nil},

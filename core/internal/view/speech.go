@@ -9,12 +9,9 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
-
-// unspoken is what a chat is told of an answer that the command could not speak.
-const unspoken = "I could not speak this answer, because the command in `media.speak` failed; the host's log says why. " +
-	"I say so once in a conversation. `/tts off` ends the attempts."
 
 // maxNotified is how many conversations are remembered that were told of it.
 const maxNotified = 1000
@@ -59,5 +56,5 @@ func (vs *Views) spoken(ctx context.Context, run *conversation.Turn, said answer
 	if ctx.Err() != nil || !vs.unspoken.first(run.Message.ClaudeSession) {
 		return nil
 	}
-	return run.Notice(unspoken)
+	return run.Notice(wording.SpeechFailed)
 }

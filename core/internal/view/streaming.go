@@ -13,6 +13,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/reply"
 	"github.com/clawhost/clawhost/core/internal/stream"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -43,7 +44,7 @@ func (vs *Views) streaming(run *conversation.Turn) stream.Options {
 	}
 	o.Reasoning, o.Listens = run.Reasoning == "stream", run.Listening
 	if limits.Buttons.Rows > 0 && limits.Buttons.Columns > 0 && m.Authority >= chat.Authorised { // who may not use commands may not stop
-		o.Stop = [][]chat.Button{{{Label: "⏹ Stop", Data: "/stop"}}}
+		o.Stop = [][]chat.Button{{{Label: wording.StopLabel, Data: "/stop"}}}
 	}
 	if d := settings.HumanDelay; d.Max > 0 {
 		o.Delay = func() time.Duration { return d.Min + rand.N(d.Max-d.Min+1) }

@@ -21,6 +21,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/recordings"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/stream"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -123,7 +124,7 @@ func letters(text string) string { return strings.Join(strings.Fields(text), "")
 // the line behind it that says so.
 func (w *wall) lacks(x *Exchange, o stream.Options, drafts []string) string {
 	shown := letters(strings.Join(w.texts, "\n"))
-	anew := letters(stream.Anew)
+	anew := letters(wording.AnswerRestarted)
 	places := map[int]bool{0: true} // up to which the texts so far may be shown
 	text := func(past, own string, may bool) {
 		for at := 0; at <= len(shown); at++ {

@@ -1,0 +1,153 @@
+package wording
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
+)
+
+// maxCode is how many characters inline code has at most.
+const maxCode = 128
+
+// Code returns s as inline code, on one line and of bounded length: it may come from a network.
+func Code(s string) string { return "`" + strings.ReplaceAll(OneLine(s, maxCode), "`", "'") + "`" }
+
+// Verbatim returns s as inline code, as it is, with more backticks around it than stand in it in a row: two texts that differ do
+// not look the same.
+func Verbatim(s string) string {
+	marks := "`"
+	for strings.Contains(s, marks) {
+		marks += "`"
+	}
+	if len(marks) > 1 {
+		return marks + " " + s + " " + marks
+	}
+	return marks + s + marks
+}
+
+// OneLine returns a text on one line, cut to so many characters.
+func OneLine(s string, most int) string {
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return s
+}
+
+// ModelName is a model as people read it.
+func ModelName(name string) string { return or(OneLine(name, 120), ClaudesChoice) }
+
+// or is a text, or another one where it is empty.
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// plural is a count of things.
+func plural[N int | int64](n N, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// age rounds a duration to what a person would say.
+func age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return max(d, 0).Round(time.Second).String()
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
+	default:
+		return fmt.Sprintf("%dd", d/(24*time.Hour))
+	}
+}
+
+// count shortens a large number.
+func count(n int64) string {
+	switch {
+	case n < 10_000:
+		return fmt.Sprint(n)
+	case n < 1_000_000:
+		return fmt.Sprintf("%.1fk", float64(n)/1e3)
+	default:
+		return fmt.Sprintf("%.1fM", float64(n)/1e6)
+	}
+}
+
+// size is a number of bytes.
+func size(n int) string {
+	if n < 1000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+}
+
+func mebibytes(n uint64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
+
+// cut shortens a text to so many characters.
+func cut(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}
+
+// Escape keeps a text from being Markdown.
+func Escape(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "<", `\<`, "#", `\#`).Replace(s)
+}
+
+// Fenced shows a text as code, in a fence that it does not close.
+func Fenced(text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + "\n" + text + "\n" + fence
+}
+
+// block returns a text of several lines as a block of code, bounded.
+func block(s string) string {
+	const most = 1500
+	s = strings.ReplaceAll(s, "```", "'''")
+	if runes := []rune(s); len(runes) > most {
+		s = string(runes[:most]) + "…"
+	}
+	return "```\n" + s + "\n```"
+}
+
+// compacted says how often a conversation was.
+func compacted(n int64) string {
+	switch n {
+	case 0:
+		return "never compacted"
+	case 1:
+		return "compacted once"
+	default:
+		return fmt.Sprintf("compacted %d times", n)
+	}
+}
+
+// filled says how full a session's context is.
+func filled(s domain.Session) string {
+	text := "context " + count(s.ContextTokens)
+	if s.ContextWindow > 0 {
+		text += fmt.Sprintf(" of %s tokens (%d%%)", count(s.ContextWindow), s.ContextTokens*100/s.ContextWindow)
+	} else {
+		text += " tokens"
+	}
+	return fmt.Sprintf("%s, %s", text, compacted(s.Compactions))
+}
+
+// spent says what turns cost.
+func spent(u domain.Usage) string {
+	return fmt.Sprintf("%s, %s tokens in, %s out, $%.4f", plural(u.Turns, "turn"), count(u.InputTokens+u.CacheTokens), count(u.OutputTokens), float64(u.CostMicros)/1e6)
+}

@@ -1,0 +1,41 @@
+package wording
+
+import "fmt"
+
+// PluginFails tells owners why a plugin does not run, and what helps.
+func PluginFails(name, why, advice string) string {
+	return quoted(fmt.Sprintf("The plugin %s does not run", name), why) + "\n\n" + advice
+}
+
+// PluginRuns tells owners that a plugin runs again.
+func PluginRuns(name string) string { return fmt.Sprintf("The plugin %s runs again.", name) }
+
+// What helps a plugin that does not run.
+const (
+	AdviceCredentials = "Correct its credentials and restart the host."
+	AdviceConfig      = "Correct its config and restart the host."
+	AdviceBinary      = "Replace its binary, which the host tries within seconds, or correct its block and restart the host."
+	AdviceWait        = "The host starts it by itself once what it needs is there."
+)
+
+// AdviceSurroundings says what helps where the config may be wrong, or something else is.
+func AdviceSurroundings(plugin string) string {
+	return "If its config is wrong, correct it and restart the host. Remove anything else that is in its way, such as a program that uses its port. " + AdviceRetry(plugin)
+}
+
+// AdviceRetry says when the host tries a plugin again.
+func AdviceRetry(plugin string) string {
+	return fmt.Sprintf("The host tries again every few minutes, and at once after `clawhost plugin restart %s`.", plugin)
+}
+
+// SessionIntruded tells owners that another process wrote into a session.
+func SessionIntruded(pid int, session string) string {
+	return fmt.Sprintf("Another process on this machine (pid %d) wrote into the Claude session of %s. I ended Claude there at once, and nobody was shown what it wrote. "+
+		"Claude may still remember it: /new begins a new conversation.", pid, session)
+}
+
+// SendingOff tells the model, which may tell people, that nothing is sent to a chat.
+const SendingOff = "Nothing is sent to this chat: the operator, or an owner, has switched that off."
+
+// DemoAnswers tells the operator that a stand-in answers.
+const DemoAnswers = "Demo: a stand-in answers, not Claude."

@@ -1,0 +1,63 @@
+package wording
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
+)
+
+// The bounds of what /queue lists.
+const (
+	MaxWaiting = 20
+	maxExcerpt = 60 // characters of each message
+)
+
+// Waiting is a message that waits.
+type Waiting struct {
+	Number    int64
+	Since     time.Duration
+	Automatic bool   // nobody wrote it: a turn of the host's, or of a plugin's
+	Elsewhere bool   // it was written in another chat, and is not shown
+	From      string // who wrote it; empty where that is plain
+	Text      string
+	File      bool // it has files
+}
+
+// Queue answers /queue: what waits, of which no more than [MaxWaiting] are shown, and how.
+func Queue(waiting []Waiting, q domain.Queueing) string {
+	var b strings.Builder
+	if len(waiting) > 0 {
+		b.WriteString("**What waits**\n")
+		for _, w := range waiting[:min(len(waiting), MaxWaiting)] {
+			fmt.Fprintf(&b, "\n- %s %s, %s ago", Code(strconv.FormatInt(w.Number, 10)), w.excerpt(), age(w.Since))
+		}
+		if len(waiting) > MaxWaiting {
+			b.WriteString("\n- and more")
+		}
+		b.WriteString("\n\n`/next NUMBER` has one answered next, `/withdraw NUMBER` withdraws it.\n\n")
+	}
+	fmt.Fprintf(&b, "Current queue settings: %s.\n\n%s", queueing(q), QueueOptions())
+	return b.String()
+}
+
+// excerpt shows whose a message is, and how it begins.
+func (w Waiting) excerpt() string {
+	text := OneLine(w.Text, maxExcerpt)
+	switch {
+	case w.Automatic:
+		return "a turn that I or a plugin began"
+	case w.Elsewhere:
+		return "a message from another chat"
+	case text == "" && w.File:
+		text = "a file"
+	default:
+		text = Code(text)
+	}
+	if w.From == "" {
+		return text
+	}
+	return text + " from " + Code(OneLine(w.From, maxExcerpt))
+}

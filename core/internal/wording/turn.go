@@ -1,0 +1,190 @@
+package wording
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// What a chat is told of a turn that failed.
+const (
+	NotLoggedIn       = "Claude is not logged in, or its key is not accepted. Ask the operator to log in to Claude again, then send your message again."
+	NoCredit          = "Claude's account has no credit left. Ask the operator to check the billing, then send your message again."
+	ServersOverloaded = "Claude's servers are overloaded. Send your message again in a few minutes."
+	ServersFailed     = "Claude's servers failed or could not be reached. Send your message again in a few minutes."
+	TookTooLong       = "Claude took too long, so I ended its work. Send your message again, or ask for less at once."
+	MessageTooLong    = "This message is too long for Claude, even in a new conversation. Shorten it, or send it in parts."
+	Declined          = "Claude declined to answer this. Put it in other words, or ask for something else; /new begins a new conversation."
+	ModelUnavailable  = "The model that is set for Claude is not available. Ask the operator to choose another one, then send your message again."
+	LimitReached      = "Claude reached a limit that is set for its work, and ended. Ask for less at once, or say how to go on."
+	WorkStopped       = "The work on this message was stopped. Send it again if it still matters."
+	ConversationLost  = "Claude has lost our conversation and could not begin a new one. Send /new, then your message again."
+	ClaudeUnavailable = "Claude cannot be started at the moment. " + messageKept
+	NoSpace           = "This machine has no space for files at the moment. " + messageKept
+	ChannelAway       = "Your files cannot be fetched while their channel is not running. " + messageKept
+	ClaudeRefuses     = "Claude does not run as it is set up here. Ask the operator to look into it, then send your message again."
+	ClaudeDied        = "Claude crashed on this message several times. Put it in other words and send it again. " + elseOperator
+	HookFailed        = "A plugin that must prepare each answer is not working. Ask the operator to look into it, then send your message again."
+	Intruded          = "Another program wrote into this conversation with Claude, so I ended the work. Ask the operator to look into it, then send your message again."
+	CannotContinue    = "Claude crashes each time it opens our conversation. Send /new to begin a new one, then your message again."
+	GivenUp           = "I tried this message several times and was interrupted each time, so I gave it up. Send it again if it still matters."
+	Failed            = "Something went wrong, and there is no answer. Send your message again. " + elseOperator
+
+	messageKept  = "Your message is kept: I keep trying, and answer as soon as I can. /stop drops it."
+	elseOperator = "If that does not help, ask the operator to look into it."
+)
+
+// UsageLimit tells a chat that Claude's usage limit is reached, and until when; the zero time is not known.
+func UsageLimit(until, now time.Time) string {
+	if until.IsZero() {
+		return "Claude's usage limit is reached for now. Send your message again later."
+	}
+	at := until.Format("15:04 MST")
+	if now.In(until.Location()).Format(time.DateOnly) != until.Format(time.DateOnly) {
+		at = until.Format("15:04 MST on Monday, 2 January")
+	}
+	return fmt.Sprintf("Claude's usage limit is reached until %s. Send your message again then.", at)
+}
+
+// WhyRefused tells an owner why Claude refuses to run; alone means that it is told in the chat of the failed message.
+func WhyRefused(why string, alone bool) string {
+	if alone {
+		return quoted("Claude refuses to run", why) + "\n\nCorrect the config, then send your message again."
+	}
+	return quoted("Claude refuses to run", why)
+}
+
+// WhyCannotContinue tells an owner why Claude cannot go on with a conversation, as [WhyRefused] does.
+func WhyCannotContinue(session, why string, alone bool) string {
+	said := quoted("Claude crashes each time it opens the conversation "+session, why)
+	if alone {
+		return said + "\n\nSend /new to begin a new one, then your message again."
+	}
+	return said
+}
+
+// What owners are told of what turns wait for.
+const (
+	claudeUnavailable = "Claude cannot be started"
+	noSpace           = "This machine has no space for files"
+
+	ClaudeAvailable = "Claude can be started again."
+	SpaceAgain      = "This machine has space for files again."
+)
+
+// ClaudeUnavailableBecause tells owners why Claude cannot be started.
+func ClaudeUnavailableBecause(why string) string { return held(claudeUnavailable, why) }
+
+// NoSpaceBecause tells owners why files cannot be kept.
+func NoSpaceBecause(why string) string { return held(noSpace, why) }
+
+func held(what, why string) string {
+	return quoted(what, why) + "\n\nMessages are kept, and I keep trying."
+}
+
+// quoted says what happened, and shows the reason as it was given.
+func quoted(what, why string) string {
+	return fmt.Sprintf("%s:\n\n```\n%s\n```", what, strings.ReplaceAll(why, "`", "'"))
+}
+
+// What stands before or in place of an answer.
+const (
+	EmptyAnswer     = "Claude finished without an answer. Ask again, or put it in other words."
+	Continued       = "_I was interrupted by a restart and went on from there._"
+	AnswerRestarted = "_The answer began again:_"
+	BeganTooLong    = "Our conversation had become too long for the model. I began a new one and no longer know what was said before."
+	BeganLost       = "The record of our conversation is gone from this machine. I began a new one and no longer know what was said before."
+)
+
+// Fallback says that another model answered than the chosen one, and why.
+func Fallback(from, to string, overloaded bool) string {
+	if overloaded {
+		return fmt.Sprintf("_The model %s is overloaded; %s answered._", from, to)
+	}
+	return fmt.Sprintf("_The model %s could not be used; %s answered._", from, to)
+}
+
+// NotAsking says that a turn asks nothing before it runs a tool, and, where that was chosen for the conversation, how to end it.
+func NotAsking(chosen bool) string {
+	const said = "⚡ Claude runs tools without asking in this turn."
+	if chosen {
+		return said + " `/elevated ask` ends that."
+	}
+	return said
+}
+
+// Dropped tells a chat how many of its messages were dropped.
+func Dropped(n int) string {
+	if n == 1 {
+		return "1 message was dropped, because too many waited. Claude is told how it began."
+	}
+	return fmt.Sprintf("%d messages were dropped, because too many waited. Claude is told how they began.", n)
+}
+
+// NotDelivered tells a chat how many messages could not be delivered to it, and how the last of them begin; the beginning of a file
+// is empty.
+func NotDelivered(n int, begins []string) string {
+	var b strings.Builder
+	if n == 1 {
+		b.WriteString("A message of mine did not arrive.")
+	} else {
+		fmt.Fprintf(&b, "%d messages of mine did not arrive.", n)
+	}
+	b.WriteString(" Ask me again for what you miss, or ask the operator to send it again with `clawhost queue retry`.")
+	for _, text := range begins {
+		b.WriteString("\n\n> " + or(text, "(a file)"))
+	}
+	return b.String()
+}
+
+// Reasoning shows what the model thought, as a quotation.
+func Reasoning(text string) string {
+	return "Reasoning:\n\n> " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n> ")
+}
+
+// Footer is what a turn used.
+type Footer struct {
+	Model                  string
+	Input, Cached, Output  int64 // tokens, those that were cached also counted as input
+	CostMicros             int64
+	ContextUsed, ContextOf int64 // tokens; zero where the window is not known
+}
+
+// Tokens is the short footer below an answer.
+func (f Footer) Tokens() string { return fmt.Sprintf("_%d tokens in, %d out_", f.Input, f.Output) }
+
+// String is the whole footer below an answer.
+func (f Footer) String() string {
+	line := fmt.Sprintf("_%s: %d tokens in (%d cached), %d out, $%.4f", or(f.Model, "claude"), f.Input, f.Cached, f.Output, float64(f.CostMicros)/1e6)
+	if f.ContextOf > 0 {
+		line += fmt.Sprintf(", context %d%%", f.ContextUsed*100/f.ContextOf)
+	}
+	return line + "_"
+}
+
+// What a chat is told of a message that waits, or that changed.
+const (
+	WaitingCancel    = "✖ Cancel"
+	WaitingNext      = "⏫ Next"
+	WaitingForOthers = "I am busy with other conversations, and answer this as soon as one of them is done."
+
+	EditedToCommand = "You edited this message into a command, and edits run nothing. It is withdrawn: write the command as a new message."
+	EditedRights    = "You may not do the same here any more as when you wrote this, so it is withdrawn. Write it again."
+	EditedLate      = "Claude had read this already when you edited it. Write what has changed as a new message."
+	DeletedLate     = "Claude had already read what you deleted, so it still counts. `/stop` ends what is running."
+)
+
+// WaitingMessage tells a chat that a message waits, and for how many others; zero: for what is running.
+func WaitingMessage(before int) string {
+	if before == 0 {
+		return "This waits for what is running."
+	}
+	return fmt.Sprintf("This waits, with %d before it.", before)
+}
+
+// StopLabel is on the button that stops a turn.
+const StopLabel = "⏹ Stop"
+
+// Speech that failed.
+const SpeechFailed = "I could not speak this answer, because the command in `media.speak` failed. " + seeLog +
+	" I say so once in a conversation. `/tts off` ends the attempts."
