@@ -29,7 +29,7 @@ func TestKeysStayInTheHost(t *testing.T) {
 	h.start()
 	owner := h.owner()
 	owner.talks("hello")
-	if !strings.Contains(h.log.String(), "an API key is refused and rests: key=1 of=2 cause=auth") {
+	if !strings.Contains(h.log.String(), "an API key was refused and is suspended: key=1 of=2 cause=auth") {
 		t.Error("the log does not tell of the key that is refused")
 	}
 	shown := h.tool(owner, messagesapi.Bash("env; cat /proc/$PPID/environ /proc/$PPID/cmdline | tr '\\0' '\\n'"))

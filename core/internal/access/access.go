@@ -1,5 +1,5 @@
 // Package access decides who may talk to the agent, and with what authority. It is closed by default: the zero [Rules]
-// let nobody in.
+// admit nobody.
 package access
 
 import (
@@ -9,29 +9,29 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// The reasons for which a line of the config would let a chat in.
+// The reasons for refusals that a line of the config would lift.
 const (
 	GroupNotListed  = "the group is not listed"
 	SenderNotListed = "the sender is not listed"
 )
 
-// DMPolicy says who may write in a direct chat. Owners always may.
+// DMPolicy decides who may write in a direct chat. Owners always may.
 type DMPolicy string
 
-// The policies for direct chats. Any other, the zero one among them, counts as DMDisabled.
+// The policies for direct chats. Any other value, including the zero one, counts as DMDisabled.
 const (
-	DMPairing   DMPolicy = "pairing"   // who is listed or has been approved; a stranger gets a pairing code
-	DMAllowlist DMPolicy = "allowlist" // who is listed
+	DMPairing   DMPolicy = "pairing"   // listed or approved people; a stranger gets a pairing code
+	DMAllowlist DMPolicy = "allowlist" // listed people
 	DMOpen      DMPolicy = "open"      // everybody
 	DMDisabled  DMPolicy = "disabled"  // nobody else
 )
 
-// GroupPolicy says in which groups and broadcast channels the agent takes part. In these everybody may chat.
+// GroupPolicy decides in which groups and broadcast channels the agent takes part. There everybody may chat.
 type GroupPolicy string
 
-// The policies for groups. Any other, the zero one among them, counts as GroupsDisabled.
+// The policies for groups. Any other value, including the zero one, counts as GroupsDisabled.
 const (
-	GroupsAllowlist GroupPolicy = "allowlist" // in those that are listed
+	GroupsAllowlist GroupPolicy = "allowlist" // in listed ones
 	GroupsOpen      GroupPolicy = "open"      // in all
 	GroupsDisabled  GroupPolicy = "disabled"  // in none
 )
@@ -41,15 +41,15 @@ type Rules struct {
 	Owners       []string
 	DM           DMPolicy
 	Allow        []string
-	CommandsFrom []string // who may use commands, beside owners; empty: see [Rules.Decide]
+	CommandsFrom []string // may use commands, besides owners; empty: see [Rules.Decide]
 	Groups       GroupPolicy
 	Group        map[chat.ID]Group // the listed groups
-	// RequireMention says that a message in a group must address the agent.
+	// RequireMention is set if a message in a group must address the agent.
 	RequireMention bool
-	// MentionPatterns find texts that address the agent beside those that mention it.
+	// MentionPatterns match texts that address the agent, besides mentions.
 	MentionPatterns []*regexp.Regexp
-	// Activation overrides RequireMention, and that of a [Group], for the event's conversation. Any other than the two below
-	// overrides nothing.
+	// Activation overrides RequireMention, and that of a [Group], for the event's conversation. Values other than the two
+	// below override nothing.
 	Activation string
 }
 
@@ -59,40 +59,40 @@ const (
 	Mention = "mention" // it must
 )
 
-// Group holds the settings of a listed group.
+// Group has the settings of a listed group.
 type Group struct {
 	RequireMention *bool // nil: as in [Rules]
 }
 
-// Action is what becomes of an event.
+// Action is the decision on an event.
 type Action int
 
-// The actions. The zero Action is the closed one.
+// The actions. The zero Action is the most restrictive.
 const (
 	Ignore        Action = iota
 	Let                  // in
 	Pair                 // a stranger who may ask to be let in
-	RecordPassive        // a group's message that was not for the agent, which may be told with the next one that is
+	RecordPassive        // a group's message that is not for the agent, but may be part of the context of the next one that is
 )
 
-// Decision is what the rules say of an event.
+// Decision is the result of the rules for an event.
 type Decision struct {
 	Action    Action
-	Authority chat.Authority // the sender's; zero unless Action is Let or Overhear
-	// Addressed says that the event is meant for the agent: it comes from a direct chat, mentions the agent, answers it, fits a
-	// pattern, or is a command from a menu, a native stop or a press on a button. False unless Action is Let.
+	Authority chat.Authority // the sender's; zero unless Action is Let or RecordPassive
+	// Addressed is set if the event is meant for the agent: it is from a direct chat, mentions the agent, replies to it,
+	// matches a pattern, or is a command from a menu, a native stop or a button press. False unless Action is Let.
 	Addressed bool
-	Reason    string // why the event was not let in, for the log; it names nobody
+	Reason    string // why the event was refused, for the log; contains no names
 }
 
-// Approved tells whether the sender was approved by pairing, under the id or an alias. It is asked only where the answer
+// Approved reports whether the sender was approved by pairing, under the id or an alias. It is called only if the answer
 // matters: in a direct chat under [DMPairing].
 type Approved func(chat.Sender) (bool, error)
 
-// Decide says what becomes of a channel's event. Its error is that of approved.
+// Decide applies the rules to a channel's event. Its error is that of approved.
 //
-// An owner has the authority of an owner wherever the event comes from. Anybody else who is let in is authorised if listed
-// in CommandsFrom or, where that list is empty, if the chat is direct or the sender listed in Allow. So neither an
+// An owner has the authority of an owner wherever the event comes from. Anybody else who is admitted is authorised if
+// listed in CommandsFrom or, if that list is empty, if the chat is direct or the sender is listed in Allow. So neither an
 // approval nor an open policy gives authority in a group.
 func (r Rules) Decide(channel string, e chat.Event, approved Approved) (Decision, error) {
 	switch {
@@ -176,7 +176,7 @@ func (r Rules) group(who person, e chat.Event) Decision {
 	return decision
 }
 
-// mustAddress tells whether a message in a group must address the agent, a slash command like any other.
+// mustAddress reports whether a message in a group, including slash commands, must address the agent.
 func (r Rules) mustAddress(g Group) bool {
 	switch {
 	case r.Activation == Always:
@@ -190,7 +190,7 @@ func (r Rules) mustAddress(g Group) bool {
 	}
 }
 
-// addressed tells whether an event of a group is meant for the agent.
+// addressed reports whether an event of a group is meant for the agent.
 func (r Rules) addressed(b chat.Body) bool {
 	switch b := b.(type) {
 	case chat.Message:
@@ -205,8 +205,8 @@ func (r Rules) addressed(b chat.Body) bool {
 	}
 }
 
-// speaks tells whether an event is something said to the agent. Only then is it worth a pairing code: a stranger's
-// reaction or edit asks for nothing.
+// speaks reports whether an event contains something said to the agent. Only then does a stranger get a pairing code, not
+// for a reaction or an edit.
 func speaks(b chat.Body) bool {
 	switch b.(type) {
 	case chat.Message, chat.NativeCommand:
@@ -218,24 +218,24 @@ func speaks(b chat.Body) bool {
 
 func ignore(reason string) Decision { return Decision{Action: Ignore, Reason: reason} }
 
-// let lets an event of a direct chat in.
+// let admits an event of a direct chat.
 func let(authority chat.Authority) Decision {
 	return Decision{Action: Let, Authority: authority, Addressed: true}
 }
 
-// person is a sender as the lists write people.
+// person is a sender as written in the lists.
 type person struct {
 	channel string
 	sender  chat.Sender
 }
 
-// in tells whether the person is listed. An empty id is nobody's.
+// in reports whether the person is listed. An empty id matches nobody.
 func (p person) in(list []string) bool {
 	listed := func(id chat.UserID) bool { return id != "" && slices.Contains(list, p.channel+":"+string(id)) }
 	return listed(p.sender.ID) || slices.ContainsFunc(p.sender.Aliases, listed)
 }
 
-// Audience names the people whose messages have an authority, as in "for owners".
+// Audience describes the people whose messages have an authority, as in "for owners".
 func Audience(a chat.Authority) string {
 	switch a {
 	case chat.Owner:

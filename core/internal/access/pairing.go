@@ -10,18 +10,17 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// The bounds of pairing requests.
+// Limits of pairing requests.
 //
-// A code is as hard to guess among many as among few, so there is room for more requests than a flood of accounts easily
-// makes. Beyond that the oldest gives way, but not one whose owner may be about to approve it.
+// The number of requests does not make a code easier to guess, so the limit is higher than what a flood of accounts easily
+// reaches. Beyond it the oldest request is dropped, unless its owner may be about to approve it.
 const (
-	CodeTTL    = time.Hour        // how long a request stands
-	MaxPending = 1000             // requests that stand at once in a channel
-	KeepFor    = 10 * time.Minute // how long a request stands for certain; until then further strangers are ignored
+	CodeTTL    = time.Hour        // how long a request is valid
+	MaxPending = 1000             // maximum valid requests in a channel
+	KeepFor    = 10 * time.Minute // how long a request cannot be dropped; meanwhile further strangers are ignored
 )
 
-// The letters of a code: none that is easily taken for another. They are 32, so that each random byte gives one
-// without a bias.
+// The letters of a code: none that is easily mistaken for another. There are 32, so a random byte selects one without bias.
 const (
 	codeLetters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 	codeLength  = 8
@@ -37,7 +36,7 @@ func NewCode() string {
 	return string(code)
 }
 
-// ParseCode returns the code that a person typed, in capitals and without spaces or hyphens, and whether it can be one.
+// ParseCode normalises a typed code: upper case, without spaces or hyphens. It reports whether the result may be a code.
 func ParseCode(typed string) (string, bool) {
 	code := strings.ToUpper(strings.NewReplacer(" ", "", "-", "").Replace(strings.TrimSpace(typed)))
 	if len(code) != codeLength || strings.Trim(code, codeLetters) != "" {
@@ -46,8 +45,8 @@ func ParseCode(typed string) (string, bool) {
 	return code, true
 }
 
-// Prompt is what a stranger is told: in CommonMark, with the code and the command that approves it each in a block of
-// its own, ready to be copied.
+// Prompt returns the text for a stranger: in CommonMark, with the code and the command that approves it each in a separate
+// block for copying.
 func Prompt(channel string, user chat.UserID, code string) string {
 	return wording.PairingOffered(string(user), code, channel)
 }

@@ -1,7 +1,7 @@
-// Package answer tells what of a text that the model wrote is meant for the chat, and what for the host.
+// Package answer separates the parts of the model's text that are for the chat from instructions to the host.
 //
-// Markers are instructions to the host. They are taken out wherever they stand but in fenced blocks and inline code, where
-// they are text like any other:
+// Markers are instructions to the host. They are removed everywhere except in fenced blocks and inline code, where they are
+// ordinary text:
 //
 //   - NO_REPLY (or HEARTBEAT_OK) alone on a first or last line: say nothing, or nothing but what stands beside it;
 //   - MEDIA:path on a line of its own: send the file;
@@ -17,46 +17,46 @@ import (
 	"unicode/utf8"
 )
 
-// SilentToken is what the model answers to say nothing.
+// SilentToken is the model's answer for saying nothing.
 const SilentToken = "NO_REPLY"
 
-// HeartbeatToken is what models that were trained on other hosts answer to a heartbeat in place of [SilentToken].
+// HeartbeatToken is used by models trained on other hosts instead of [SilentToken] in heartbeats.
 const HeartbeatToken = "HEARTBEAT_OK"
 
-// MaxMedia is how many files one answer may send. Further ones are dropped.
+// MaxMedia limits the files of an answer. Further ones are dropped.
 const MaxMedia = 20
 
-// Answer is what a text comes to.
+// Answer is a parsed text.
 type Answer struct {
-	// Text is what the chat sees: valid UTF-8 with "\n" as its line break, without blanks at its end and blank lines at its
-	// beginning.
+	// Text is the visible text: valid UTF-8 with "\n" line breaks, without trailing blanks and leading blank lines.
 	Text string
-	// Silent says that the text is empty because the model chose so. Media is sent all the same.
+	// Silent is set if the text is empty because the model chose so. Media is sent all the same.
 	Silent bool
-	// Replies are the messages that the text answers, each from a place on, in order; the first from the beginning.
+	// Replies are the messages that the text replies to, each from a position on, in order; the first from the beginning.
 	Replies []Reply
 	Media   []Media // in order
-	Aloud   bool    // the answer is to be said aloud
-	Spoken  string  // what is to be said aloud in place of Text; empty: that
-	Voice   bool    // sound is sent as a voice message
+	Aloud   bool    // whether the answer is to be spoken
+	Spoken  string  // what is to be spoken instead of Text; empty: Text
+	Voice   bool    // whether audio is sent as a voice message
 }
 
-// Current is the To of a [Reply] that answers the message that the turn is about.
+// Current is the To of a [Reply] to the turn's message.
 const Current = "current"
 
-// Reply is a message that a part of the text answers: [Current], or the network's id of another one, as the model wrote it.
+// Reply is a message that a part of the text replies to: [Current], or the network's id of another one, as written by the
+// model.
 type Reply struct {
-	At int // the part begins here, in bytes of the text
+	At int // the start of the part, in bytes
 	To string
 }
 
-// Media is a file that is sent, as the model named it.
+// Media is a file to send, as named by the model.
 type Media struct {
-	At   int // the text before it ends here
+	At   int // the end of the text before it
 	Path string
 }
 
-// ReplyAt returns the To of the part of the text that a place is in; empty where it answers no message in particular.
+// ReplyAt returns the To for a position in the text; empty for no message in particular.
 func (a Answer) ReplyAt(at int) string {
 	to := ""
 	for _, r := range a.Replies {
@@ -68,8 +68,8 @@ func (a Answer) ReplyAt(at int) string {
 	return to
 }
 
-// NextStop returns where a piece of the text that begins at a place must end at the latest, as another message is answered
-// from there on, or a file is sent: a place behind it, at most the text's end.
+// NextStop returns where a piece that begins at a position must end at the latest, because the next part replies to another
+// message or a file is sent there: a later position, at most the text's end.
 func (a Answer) NextStop(at int) int {
 	stop := len(a.Text)
 	for _, r := range a.Replies {
@@ -85,8 +85,8 @@ func (a Answer) NextStop(at int) int {
 	return stop
 }
 
-// Parse takes a text apart. Its work grows with the length of the text, whatever is in it. One that is not final may go on: what may yet turn out to be a marker is held back, so that the
-// visible text of any beginning of a text is a beginning of the whole one's.
+// Parse parses a text. The running time is linear in its length. If the text is not final, a possible marker at its end is
+// held back, so that the visible text of a prefix is a prefix of the whole visible text.
 func Parse(text string, final bool) Answer {
 	p := parser{final: final}
 	if !final {
@@ -104,7 +104,7 @@ func Parse(text string, final bool) Answer {
 	return p.answer
 }
 
-// whole returns a text without the beginning of a character at its end.
+// whole returns a text without an incomplete character at its end.
 func whole(text string) string {
 	for text != "" {
 		r, width := utf8.DecodeLastRuneInString(text)
@@ -116,22 +116,22 @@ func whole(text string) string {
 	return text
 }
 
-// parser takes a text apart line by line.
+// parser parses a text line by line.
 type parser struct {
 	final  bool
 	answer Answer
 	text   strings.Builder
 	spoken strings.Builder
-	// pending is what the text goes on with if it goes on: blanks, and last lines that are tokens, but for the break before
-	// the next line.
+	// pending is inserted before further text: blanks, and last lines that are tokens, without the break before the next
+	// line.
 	pending []byte
-	dropped bool // the line before was taken out
+	dropped bool // the previous line was removed
 	silent  bool // a first line was a token
-	held    bool // what follows is held back
+	held    bool // the rest is held back
 	fence   fence
 }
 
-// line takes a line, which may go on if it is not complete.
+// line handles a line, which may continue if it is not complete.
 func (p *parser) line(line string, complete bool) {
 	if p.fence.run != "" {
 		if complete && p.fence.closes(line) {
@@ -172,7 +172,7 @@ func (p *parser) line(line string, complete bool) {
 	}
 }
 
-// emit appends a line to the text. Its blanks at the end wait for what comes behind them.
+// emit appends a line to the text. Its trailing blanks become pending.
 func (p *parser) emit(line string) {
 	visible := strings.TrimRightFunc(line, unicode.IsSpace)
 	dropped := p.dropped
@@ -180,7 +180,7 @@ func (p *parser) emit(line string) {
 	switch {
 	case visible == "" && p.text.Len() == 0:
 	case visible == "" && dropped && bytes.HasSuffix(p.pending, []byte{'\n'}):
-		// The taken out line stood between two blank ones.
+		// The removed line was between two blank ones.
 	case visible == "":
 		p.pend(line)
 	default:
@@ -193,7 +193,7 @@ func (p *parser) emit(line string) {
 	}
 }
 
-// token takes a line that holds a token alone. Behind the text it is text only if more text follows.
+// token handles a line with only a token. After some text it is ordinary text only if more text follows.
 func (p *parser) token(line string) {
 	p.dropped = false
 	if p.text.Len() == 0 {
@@ -203,12 +203,12 @@ func (p *parser) token(line string) {
 	p.pend(line)
 }
 
-// pend keeps a line that the text goes on with if it goes on.
+// pend adds a line to pending.
 func (p *parser) pend(line string) {
 	p.pending = append(append(p.pending, '\n'), line...)
 }
 
-// mark takes what a tag says.
+// mark applies a tag.
 func (p *parser) mark(t tag) {
 	switch t.name {
 	case "reply_to_current":
@@ -219,7 +219,7 @@ func (p *parser) mark(t tag) {
 		}
 	case "tts":
 		p.answer.Aloud = true
-		if t.value != "text" { // It is a part of the answer that is to be said aloud, which stands behind the tag.
+		if t.value != "text" { // otherwise the spoken part of the answer follows the tag
 			p.spoken.WriteString(t.value + " ")
 		}
 	case "audio_as_voice":

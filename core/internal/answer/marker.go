@@ -6,28 +6,28 @@ import (
 	"strings"
 )
 
-// Bounds of what stands in a marker. What is longer is no marker.
+// Limits of markers. Longer text is not a marker.
 const (
 	maxID   = 256
 	maxTag  = 2000
-	maxName = 64 // of a tag, with the blanks around it
+	maxName = 64 // of a tag, including blanks around it
 	maxPath = 4096
 )
 
-// tokens are those that an answer of nothing else is silent by.
+// tokens are the tokens that make an answer silent.
 var tokens = []string{SilentToken, HeartbeatToken}
 
-// adornment is what may stand around a token.
+// adornment is what may surround a token.
 const adornment = " \t\r`*_\"'.!"
 
-// isToken tells whether the line holds a token alone.
+// isToken reports whether the line consists of a token.
 func isToken(line string) bool {
 	return slices.Contains(tokens, strings.ToUpper(strings.Trim(line, adornment)))
 }
 
 const mediaMark = "MEDIA:"
 
-// media returns the path that a line names, which may stand in quotation marks.
+// media returns the path in a line, without quotation marks.
 func media(line string) (path string, ok bool) {
 	path, ok = strings.CutPrefix(unindented(line), mediaMark)
 	path = strings.TrimSpace(path)
@@ -40,7 +40,7 @@ func media(line string) (path string, ok bool) {
 	return path, ok && path != "" && len(path) <= maxPath
 }
 
-// unindented returns the line without the spaces before it, if they are too few to make it code.
+// unindented returns the line without leading spaces, if they are too few for code.
 func unindented(line string) string {
 	rest := strings.TrimLeft(line, " ")
 	if len(line)-len(rest) > 3 {
@@ -49,14 +49,14 @@ func unindented(line string) string {
 	return rest
 }
 
-// hostMarks are what the host's own lines begin with, in prompts, that are nothing but a heading or a sender.
+// hostMarks are the beginnings of the host's lines in prompts that are only a heading or a sender.
 var hostMarks = []string{
 	"[from: ", "[Current message - respond to this]", "[Chat messages since your last reply - for context]",
 }
 
 var hostLine = regexp.MustCompile(`^(\[from: [^\]]*\]|\[Current message - respond to this\]|\[Chat messages since your last reply - for context\])\s*$`)
 
-// mayBecome tells whether a line that goes on may turn out to be taken out.
+// mayBecome reports whether an incomplete line may turn out to be a marker.
 func mayBecome(line string) bool {
 	bare := strings.ToUpper(strings.TrimLeft(line, adornment))
 	for _, token := range tokens {
@@ -76,17 +76,17 @@ func mayBecome(line string) bool {
 // tag is a marker within a line.
 type tag struct{ name, value string }
 
-// tagNames are the tags that there are. Some hosts put a text between [[tts:text]] and [[/tts:text]].
+// tagNames are the known tags. Some hosts put a text between [[tts:text]] and [[/tts:text]].
 var tagNames = []string{"reply_to_current", "reply_to", "tts", "audio_as_voice", "/tts"}
 
-// cutTags takes the tags out of a line, and the blanks behind those that stand between blanks. If the line may go on, what
-// may be a tag, or be inline code, is cut off it and held is true.
+// cutTags removes the tags from a line, and one of the blanks around each. If the line may continue, a possible tag or
+// inline code at its end is removed and held is true.
 func cutTags(line string, complete bool) (visible string, tags []tag, held bool) {
 	if !strings.Contains(line, "[") {
 		return line, nil, false
 	}
 	var b strings.Builder
-	open := false // a run of backticks stands before, and may yet make what follows code
+	open := false // after a run of backticks, which may turn the rest into code
 	closed := codeEnds(line, complete)
 	for at := 0; at < len(line); {
 		switch line[at] {
@@ -119,8 +119,8 @@ func cutTags(line string, complete bool) (visible string, tags []tag, held bool)
 	return b.String(), tags, false
 }
 
-// codeEnds returns where the inline code ends that begins at each run of backticks: behind the next run of the same length. Of a
-// line that may go on, a run at its end may still grow, and ends none.
+// codeEnds returns the end of the inline code that begins at each run of backticks: after the next run of the same length.
+// In an incomplete line a run at its end may still grow, and ends none.
 func codeEnds(line string, complete bool) map[int]int {
 	var starts []int
 	for at := 0; at < len(line); {
@@ -132,7 +132,7 @@ func codeEnds(line string, complete bool) map[int]int {
 		starts = append(starts, at)
 		at += len(backticks(line[at:]))
 	}
-	ends, behind := map[int]int{}, map[int]int{} // behind the next run, by its length
+	ends, behind := map[int]int{}, map[int]int{} // after the next run, by its length
 	for _, at := range slices.Backward(starts) {
 		length := len(backticks(line[at:]))
 		if end := behind[length]; end > 0 {
@@ -147,8 +147,8 @@ func codeEnds(line string, complete bool) map[int]int {
 
 func backticks(s string) string { return s[:len(s)-len(strings.TrimLeft(s, "`"))] }
 
-// readTag reads the tag that a text begins with; the length is zero if it is none. If the text may go on, it may be the
-// beginning of one.
+// readTag parses the tag at the start of a text; the length is zero if there is none. If the text may continue, maybe says
+// whether it may be the beginning of one.
 func readTag(text string, complete bool) (length int, t tag, maybe bool) {
 	body, found := strings.CutPrefix(text, "[[")
 	if !found {
@@ -175,7 +175,7 @@ func readTag(text string, complete bool) (length int, t tag, maybe bool) {
 	return 0, tag{}, maybe
 }
 
-// fence is a fenced block that is open; without a run there is none.
+// fence is an open fenced block; without a run there is none.
 type fence struct{ run string }
 
 // opens returns the fence that a line opens.
@@ -190,7 +190,7 @@ func opens(line string) fence {
 	return fence{}
 }
 
-// closes tells whether a line closes the fence.
+// closes reports whether a line closes the fence.
 func (f fence) closes(line string) bool {
 	rest := strings.TrimRight(unindented(line), " \t")
 	return strings.HasPrefix(rest, f.run) && strings.Trim(rest, f.run[:1]) == ""

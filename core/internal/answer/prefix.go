@@ -9,8 +9,8 @@ import (
 
 var variable = regexp.MustCompile(`\{([A-Za-z.]+)\}`)
 
-// Expand fills in the variables of a prefix, such as {model}. Case makes no difference; names that there are not, and
-// empty values, stay as they are written.
+// Expand replaces the variables of a prefix, such as {model}. Case is ignored; unknown names and empty values stay
+// unchanged.
 func Expand(prefix string, values map[string]string) string {
 	return variable.ReplaceAllStringFunc(prefix, func(name string) string {
 		if value := values[strings.ToLower(strings.Trim(name, "{}"))]; value != "" {
@@ -20,11 +20,11 @@ func Expand(prefix string, values map[string]string) string {
 	})
 }
 
-// block matches a text that means what it means only at the beginning of a line.
+// block matches text that has its meaning only at the beginning of a line.
 var block = regexp.MustCompile("^(#|>|\\||```|~~~|    |\t|[-*+] |[0-9]+[.)] )")
 
-// WithPrefix puts the prefix on the text's first line, or on a line of its own where the text begins with a heading, a
-// list, a quote, a table or code. It adds two bytes at most.
+// WithPrefix puts the prefix on the text's first line, or on a separate line if the text begins with a heading, a list, a
+// quote, a table or code. It adds at most two bytes.
 func WithPrefix(prefix, text string) string {
 	switch {
 	case prefix == "":
@@ -40,16 +40,15 @@ func WithPrefix(prefix, text string) string {
 	}
 }
 
-// Quoting says which message a piece of an answer is shown as a reply to.
+// Quoting decides which message a piece of an answer replies to.
 type Quoting struct {
-	// Mode is off: to one that the model names, first: the first piece to the current message, or all: each piece. Any other,
-	// the zero one among them, is to none, as where the network has no replies.
+	// Mode is off: only messages chosen by the model, first: the first piece replies to the current message, or all: each
+	// piece does. With any other value, including the zero one, there are no replies, as on networks without them.
 	Mode    string
 	Current chat.MessageID
 }
 
-// Target returns the message that a piece is a reply to; empty: none. To is what the model wants, as [Answer.ReplyAt]
-// returns it.
+// Target returns the message that a piece replies to; empty: none. To is the model's choice, from [Answer.ReplyAt].
 func (q Quoting) Target(to string, first bool) chat.MessageID {
 	switch q.Mode {
 	case "off", "first", "all":

@@ -1,4 +1,4 @@
-// Package budget bounds what one source may write to the log.
+// Package budget limits what one source may write to the log.
 package budget
 
 import (
@@ -7,23 +7,23 @@ import (
 )
 
 const (
-	// A source may log so many lines and bytes in a second, and so many seconds' worth at once.
+	// The rate of lines and bytes that a source may log per second, and the burst in seconds.
 	linesASecond = 20
 	bytesASecond = 32 << 10
 	burst        = 10
 )
 
-// Budget is what a source may log at the moment. The zero Budget is unused. It is safe for concurrent use.
+// Budget is what a source may currently log. The zero Budget is unused. It is safe for concurrent use.
 type Budget struct {
 	mu           sync.Mutex
 	lines, bytes float64 // used
 	at           time.Time
 	over         bool
-	suppressed   int // and not returned yet
+	suppressed   int // not yet returned
 }
 
-// Take reports whether a line of so many bytes may be logged, and returns how many might not that the log is to be told
-// of: the first one at once, the others with the next line that may. A source that has used up its budget waits until it
+// Take reports whether a line of this size may be logged, and returns the number of suppressed lines to mention in the log:
+// the first one at once, the others with the next permitted line. A source that has used up its budget must wait until it
 // has a second's worth.
 func (b *Budget) Take(bytes int) (ok bool, suppressed int) {
 	b.mu.Lock()
@@ -51,7 +51,7 @@ func (b *Budget) Take(bytes int) (ok bool, suppressed int) {
 	return true, b.reset()
 }
 
-// End returns how many lines were suppressed since Take said so last.
+// End returns how many lines were suppressed since Take last returned a number.
 func (b *Budget) End() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -2,14 +2,14 @@ package chunk
 
 import "unicode"
 
-// graphemes tells where what readers see as one character ends: a close likeness of Unicode's rules, which serves where a
-// word must be broken.
+// graphemes finds the ends of user-perceived characters. It approximates Unicode's rules, which is sufficient for breaking
+// a word.
 type graphemes struct {
 	last  rune
 	flags int // regional indicators in a row
 }
 
-// boundary tells whether the next character, which is r, begins a new one for the reader.
+// boundary reports whether the next character, r, starts a new user-perceived character.
 func (g *graphemes) boundary(r rune) bool {
 	const joiner, firstFlag, lastFlag = '\u200d', '🇦', '🇿'
 	last := g.last
@@ -29,8 +29,8 @@ func (g *graphemes) boundary(r rune) bool {
 	}
 }
 
-// extending holds what belongs to the character before it, beside marks: vowels and finals of Hangul, skin tones, and
-// the tags of flags.
+// extending contains characters that belong to the previous one, besides marks: vowels and finals of Hangul, skin tones,
+// and the tags of flags.
 var extending = &unicode.RangeTable{
 	R16: []unicode.Range16{{Lo: 0x1160, Hi: 0x11ff, Stride: 1}},
 	R32: []unicode.Range32{{Lo: 0x1f3fb, Hi: 0x1f3ff, Stride: 1}, {Lo: 0xe0020, Hi: 0xe007f, Stride: 1}},

@@ -1,4 +1,4 @@
-// Package chunk splits an answer into pieces that a network takes.
+// Package chunk splits an answer into pieces that fit a network's limits.
 package chunk
 
 import (
@@ -8,27 +8,27 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Rule is how long pieces may be, and where they end.
+// Rule configures the length of pieces, and where they end.
 type Rule struct {
 	Limit chat.TextLimit // zero: no limit
-	// Lines is how many lines a piece should have at most; zero: any number. It yields to what must be kept whole.
+	// Lines is the preferred maximum number of lines of a piece; zero: any number. Blocks that must stay whole take
+	// precedence.
 	Lines int
-	// Paragraphs says that pieces end after paragraphs, as many as fit in each. Only a paragraph that does not fit is split.
+	// Paragraphs makes pieces end after paragraphs, as many as fit in each. Only a paragraph that does not fit is split.
 	Paragraphs bool
 }
 
 // Split returns the text in pieces, none of them over the limit or blank.
 //
-// The text is Markdown. A piece ends, in this order of preference, after a paragraph, a line, a sentence or a word, and
-// in the last three quarters of what fits, if it can. A fenced code block that fits into one piece is not split; another
-// one is split between lines, closed in one piece and opened in the next with the same fence and language. It is the same
-// with tables: each piece of one begins with the table's header. Links, URLs and inline code are only split where nothing
-// else can be, and so are words; a character stays together with its accents and modifiers, if these alone do not exceed
-// the limit.
+// The text is Markdown. A piece ends, in this order of preference, after a paragraph, a line, a sentence or a word, if
+// possible in the last three quarters of the limit. A fenced code block that fits into one piece is not split; a longer one
+// is split between lines, closed in one piece and reopened in the next with the same fence and language. Tables are treated
+// alike: each piece of one begins with the table's header. Links, URLs, inline code and words are only split if nothing
+// else can be; a character stays together with its accents and modifiers, unless these alone exceed the limit.
 //
-// Only blanks at the ends of the pieces are lost, and the closing line of a fence may be written anew. Where the limit
-// leaves no room for the fences or the header, code and tables are split like text; a character that is larger than the
-// limit becomes "?". The work grows with the length of the text, whatever is in it.
+// Only blanks at the ends of the pieces are lost, and the closing line of a fence may be rewritten. If the limit leaves no
+// space for the fences or the header, code and tables are split like text; a character that is larger than the limit
+// becomes "?". The running time is linear in the length of the text.
 func Split(text string, r Rule) []string {
 	text = strings.ToValidUTF8(text, string(utf8.RuneError))
 	if strings.TrimSpace(text) == "" {
@@ -44,19 +44,19 @@ func Split(text string, r Rule) []string {
 	return out
 }
 
-// Fits tells whether the text is one piece.
+// Fits reports whether the text fits into one piece.
 func (r Rule) Fits(text string) bool {
 	return r.Limit.Fits(text) && (r.Lines <= 0 || strings.Count(text, "\n") < r.Lines)
 }
 
-// piece is text[start:end], with the lines of a block that are put around it.
+// piece is text[start:end], with the lines of a block added around it.
 type piece struct {
 	start, end  int
 	open, close string
 	body        string // text[start:end], or "?" for a character that does not fit
 }
 
-// pieces fills one piece after the other.
+// pieces returns all pieces.
 func (d *document) pieces() []piece {
 	var out []piece
 	for at := d.start; at < len(d.text); {
@@ -69,11 +69,11 @@ func (d *document) pieces() []piece {
 	return out
 }
 
-// fill returns the piece that begins at start, and where the next one does. It walks over all that fits and takes the best
-// break on the way, the last of equals.
+// fill returns the piece that begins at start, and the start of the next one. It visits all breaks within the limit and
+// uses the best, the last of equals.
 //
-// A break early in the piece is taken only if there is no better one behind it. So either a piece is long, or the ones
-// after it run out of ranks to break at: the walks over one stretch of text are bounded by the number of ranks.
+// A break early in the piece is used only if there is no better one after it. So either a piece is long, or the next ones
+// run out of ranks to break at: the number of ranks limits how often a part of the text is visited.
 func (d *document) fill(start int) (piece, int) {
 	for len(d.breaks) > 0 && d.breaks[0].end <= start {
 		d.breaks = d.breaks[1:]
@@ -101,7 +101,7 @@ func (d *document) fill(start int) (piece, int) {
 		if b.rank < beyond && d.lines > 0 && lines > d.lines {
 			b.rank += beyond
 		}
-		if b.rank <= best.rank && used+len(b.close) <= d.limit.Max { // It is ASCII: as long in every unit.
+		if b.rank <= best.rank && used+len(b.close) <= d.limit.Max { // ASCII has the same length in every unit
 			best = b
 		}
 	}
@@ -159,7 +159,7 @@ func (d *document) fill(start int) (piece, int) {
 	return p, best.next
 }
 
-// early tells whether a piece of this size is so short that it should go on.
+// early reports whether a piece of this size is too short to end.
 func (d *document) early(used, lines int) bool {
 	return used < d.limit.Max/4 && (d.lines <= 0 || 4*lines < d.lines)
 }

@@ -8,32 +8,33 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// document is a text, without blanks at its end, with all the places where it may be split. The lists rise; fill drops what it has passed.
+// document is a text, without trailing blanks, with all the places where it may be split. The lists are sorted; fill drops
+// entries that it has passed.
 type document struct {
 	text       string
 	limit      chat.TextLimit
-	lines      int // that a piece should have at most; zero: any number
+	lines      int // preferred maximum of a piece; zero: any number
 	paragraphs bool
 	start      int // of the first line that is not blank; the text's length if all are
 	breaks     []brk
 	blocks     []block
 	spans      []span
-	open       int // where a link or inline code begins whose end is not there; the text's length if there is none
-	walked     int // characters looked at; the tests hold it to be linear
+	open       int // start of an incomplete link or inline code; the text's length if there is none
+	walked     int // visited characters; the tests check that they grow linearly
 }
 
-// brk is a break: a piece may end at end and the next one begin at next. Between the two are blanks only, or the closing
-// line of a fence, which close stands for.
+// brk is a break: a piece may end at end and the next one begin at next. Between the two are only blanks, or the closing
+// line of a fence, which close replaces.
 type brk struct {
 	end, next int
 	rank      rank
-	close     string // what closes the fence that the break is in; empty: it is in none
+	close     string // closes the fence around the break; empty: not in a fence
 }
 
-// rank tells how good a break is; less is better.
+// rank is the quality of a break; less is better.
 type rank int
 
-// The ranks. What is better than early counts as worse by early in the first quarter of a piece.
+// The ranks. In the first quarter of a piece, a rank below early is increased by early.
 const (
 	atEnd     rank = iota // of the text; early or not
 	paragraph             // after one
@@ -47,10 +48,10 @@ const (
 // The ranks that are the same everywhere in a piece.
 const (
 	inWholeBlock rank = 2*early + iota // between lines of code or a table that fits into one piece
-	beyond                             // what is better than beyond counts as worse by beyond where a piece has too many lines
+	beyond                             // in a piece with too many lines, a rank below beyond is increased by beyond
 )
 
-// The ranks of breaks that are there for want of another.
+// The ranks of breaks of last resort.
 const (
 	inRow rank = 2*beyond + iota // between words of a table's row
 	inWord
@@ -67,7 +68,7 @@ func newDocument(text string, r Rule) *document {
 	if d.limit.Max <= 0 {
 		d.limit.Max = math.MaxInt
 	}
-	var ends []brk // of the last block; where the next piece begins is known when the next block does
+	var ends []brk // of the last block; their next is the start of the next block
 	begin := func(at int) {
 		if d.start < 0 {
 			d.start = at
@@ -120,7 +121,7 @@ func newDocument(text string, r Rule) *document {
 	return d
 }
 
-// line returns the line that begins at a place, with its line break.
+// line returns the line at a position, with its line break.
 func (d *document) line(at int) string {
 	l := d.text[at:]
 	if i := strings.IndexByte(l, '\n'); i >= 0 {
@@ -130,7 +131,7 @@ func (d *document) line(at int) string {
 	return l
 }
 
-// after returns the rank of a break after the text: the given one, or the next worse where the text's last line leads to
+// after returns the rank of a break after the text: the given one, or the next worse one if the text's last line introduces
 // what follows, as headings and colons do.
 func after(text string, r rank) rank {
 	last := text[strings.LastIndexByte(text, '\n')+1:]

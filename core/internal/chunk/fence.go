@@ -2,13 +2,13 @@ package chunk
 
 import "strings"
 
-// marker is what opens a fence.
+// marker is the opening of a fence.
 type marker struct {
 	indent string // at most three spaces
 	run    string // at least three "`" or "~"
 }
 
-// opens tells whether a line opens a fence.
+// opens reports whether a line opens a fence.
 func opens(line string) (marker, bool) {
 	rest := strings.TrimLeft(line, " ")
 	m := marker{indent: line[:len(line)-len(rest)]}
@@ -23,20 +23,20 @@ func opens(line string) (marker, bool) {
 	return m, true
 }
 
-// closes tells whether a line closes the fence that the marker opened.
+// closes reports whether a line closes the fence that the marker opened.
 func (m marker) closes(line string) bool {
 	rest := strings.TrimLeft(line, " ")
 	return len(line)-len(rest) <= 3 && strings.HasPrefix(rest, m.run) && strings.Trim(trimRight(rest), m.run[:1]) == ""
 }
 
-// fence reads the fenced block that begins at a line. It returns where the line after the block begins, and the breaks
-// at the block's end, without their next.
+// fence parses the fenced block that begins at a line. It returns the start of the line after the block, and the breaks at
+// the block's end, without their next.
 func (d *document) fence(start int, m marker) (next int, ends []brk) {
 	opening := d.line(start)
 	f := block{start: start, body: start + len(opening), close: "\n" + m.indent + m.run}
 	f.bodyEnd, f.end = f.body, start+len(trimRight(opening))
 
-	var lines []stretch // of the body, but for blank ones
+	var lines []stretch // of the body, except blank ones
 	for next = f.body; next < len(d.text) && !f.closed; {
 		l := d.line(next)
 		trimmed := trimRight(l)
@@ -50,7 +50,7 @@ func (d *document) fence(start int, m marker) (next int, ends []brk) {
 		next += len(l)
 	}
 
-	// A piece must hold the fence's lines and some code. If half of it is not enough for the lines, there are none.
+	// A piece must fit the fence's lines and some code. If half of it is not enough for the lines, they are not added.
 	overhead := d.limit.Unit.Length(opening) + len(f.close)
 	if len(lines) > 0 && overhead <= d.limit.Max/2 {
 		f.open = trimRight(opening) + "\n"
@@ -65,7 +65,7 @@ func (d *document) fence(start int, m marker) (next int, ends []brk) {
 	d.open = len(d.text)
 
 	if f.closed && f.close != "" {
-		// The closing line may be longer than ours, or far away behind blank lines.
+		// The closing line may be longer than ours, or follow many blank lines.
 		ends = append(ends, brk{end: f.bodyEnd, rank: paragraph, close: f.close})
 	}
 	return next, append(ends, brk{end: f.end, rank: paragraph})

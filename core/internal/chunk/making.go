@@ -6,34 +6,35 @@ import (
 	"unicode/utf8"
 )
 
-// Break is after what a text may be cut.
+// Break is a kind of place after which a text may be cut.
 type Break int
 
-// The breaks. Each includes those before it.
+// The breaks. Each includes the previous ones.
 const (
 	Paragraph Break = iota + 1
 	Line
 	Sentence
 )
 
-// Cut says when a text in the making is cut.
+// Cut configures when an incomplete text is cut.
 type Cut struct {
-	// At is where, once there is a piece of the size Min, in the limit's unit. A text that does not fit into a piece is cut
-	// at the best place that there is.
+	// At is where to cut, once there is a piece of the size Min, in the limit's unit. A text that does not fit into a piece
+	// is cut at the best place.
 	At  Break
 	Min int
-	// Pause says that the text is not expected to go on soon: it is cut after a sentence, too, its last one included.
+	// Pause is set if the text is not expected to continue soon: then it is also cut after a sentence, including its last
+	// one.
 	Pause bool
-	// Over says that the text is complete: all of it goes.
+	// Over is set if the text is complete: all of it is returned.
 	Over bool
 }
 
-// Next returns the next piece of a text of which the first bytes have been sent, and how many bytes have been once the
-// piece is; an empty piece says that the text has to grow first, or that nothing is left. It ends neither in a link nor in
-// a fenced block or a table that goes on, but where the text does not fit otherwise; then the block is closed in it, and
-// opened anew in what follows, or the table's header repeated. The text must be valid UTF-8, and grow only at its end.
+// Next returns the next piece of a text whose first sent bytes have been sent, and the number of sent bytes including the
+// piece. An empty piece means that the text must grow first, or that nothing is left. A piece does not end in a link, or in
+// an incomplete fenced block or table, unless the text does not fit otherwise; then the block is closed in it and reopened
+// in the next, or the table's header is repeated. The text must be valid UTF-8 and only grow at its end.
 func Next(text string, sent int, r Rule, c Cut) (piece string, end int) {
-	// Most texts are one piece: where they could be split need not be known.
+	// Most texts are one piece and need not be parsed.
 	if whole := trimRight(text); sent <= 0 && r.Fits(whole) {
 		switch {
 		case c.Over:
@@ -45,7 +46,7 @@ func Next(text string, sent int, r Rule, c Cut) (piece string, end int) {
 	return newDocument(text, r).next(sent, r, c)
 }
 
-// next is [Next] where the text may have to be split.
+// next is [Next] for a text that may have to be split.
 func (d *document) next(sent int, r Rule, c Cut) (piece string, end int) {
 	start := d.resume(sent)
 	if start == len(d.text) {
@@ -65,7 +66,7 @@ func (d *document) next(sent int, r Rule, c Cut) (piece string, end int) {
 	return p.open + p.body + p.close, p.end
 }
 
-// last returns the last break, of those that are wanted, of a text that fits into a piece.
+// last returns the last permitted break of a text that fits into a piece.
 func (d *document) last(start int, r Rule, c Cut) (best brk, found bool) {
 	wanted := map[Break]rank{Paragraph: paragraph, Line: line, Sentence: sentence}[c.At]
 	if c.Pause {
@@ -85,7 +86,7 @@ func (d *document) last(start int, r Rule, c Cut) (best brk, found bool) {
 	return best, found
 }
 
-// pauses tells whether the text may stop where it ends: behind a sentence, and not in the midst of a link, code or a table.
+// pauses reports whether the text may be cut at its end: after a sentence, and not within a link, code or a table.
 func (d *document) pauses() bool {
 	if d.open < len(d.text) || len(d.blocks) > 0 && d.blocks[len(d.blocks)-1].end == len(d.text) {
 		return false
@@ -94,8 +95,8 @@ func (d *document) pauses() bool {
 	return strings.ContainsRune(".!?…:。！？", last)
 }
 
-// Rest returns what is left of a text of which the first bytes have been sent. A fenced block that they end in is opened
-// anew, and a table begins with its header again.
+// Rest returns the rest of a text whose first sent bytes have been sent. If they end in a fenced block, it is reopened, and
+// a table begins with its header again.
 func Rest(text string, sent int) string {
 	if sent <= 0 {
 		return text
@@ -110,8 +111,8 @@ func Rest(text string, sent int) string {
 	return d.text[start:]
 }
 
-// Closed returns a text in the making so that it can be shown: with the fenced block closed that it ends in, or without
-// it, if nothing of the code is there yet.
+// Closed returns an incomplete text in displayable form: an open fenced block at its end is closed, or removed if it has no
+// code yet.
 func Closed(text string) string {
 	if !strings.Contains(text, "```") && !strings.Contains(text, "~~~") {
 		return text
@@ -139,8 +140,8 @@ func Closed(text string) string {
 	return code + f.close
 }
 
-// resume returns where the next piece begins after so many bytes of the text: where there is something, with the
-// indentation of its line, and behind the closing line of a block whose code was sent.
+// resume returns where the next piece begins after the sent bytes: at the next text, with the indentation of its line, and
+// after the closing line of a block whose code was sent.
 func (d *document) resume(sent int) int {
 	if sent <= 0 {
 		return d.start
@@ -154,7 +155,7 @@ func (d *document) resume(sent int) int {
 	return at
 }
 
-// begin returns where the first line begins that is not blank; the text's length if all are.
+// begin returns the start of the first line that is not blank; the text's length if all are.
 func begin(text string) int {
 	rest := strings.TrimLeftFunc(text, unicode.IsSpace)
 	if rest == "" {
@@ -163,7 +164,7 @@ func begin(text string) int {
 	return strings.LastIndexByte(text[:len(text)-len(rest)], '\n') + 1
 }
 
-// something returns the first place from there on that is not blank, or the beginning of its line.
+// something returns the first position from there on that is not blank, or the start of its line.
 func (d *document) something(from int) int {
 	rest := d.text[from:]
 	blanks := rest[:len(rest)-len(strings.TrimLeftFunc(rest, unicode.IsSpace))]

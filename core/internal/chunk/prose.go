@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// span is a stretch of text that is better kept whole: inline code, a link or a URL.
+// span is a range of text that should stay whole: inline code, a link or a URL.
 type span struct{ start, end int }
 
-// prose finds the spans and breaks of lines that are no code. Inline code and links may go over several of them.
+// prose finds the spans and breaks of lines that are not code. Inline code and links may span several of them.
 func (d *document) prose(start, end int) {
 	d.walked += end - start
 	first := len(d.spans)
@@ -26,8 +26,8 @@ func (d *document) prose(start, end int) {
 		d.breaks = append(d.breaks, b)
 	}
 	lineStart := start
-	lead := true                // only what marks a heading, a quote or an item of a list has been seen in the line
-	ended, wide := false, false // a sentence has; in a script that puts no blank after it
+	lead := true                // only marks of headings, quotes or list items so far in the line
+	ended, wide := false, false // a sentence has ended; in a script without a space after it
 	for at := start; at < end; {
 		r, width := utf8.DecodeRuneInString(d.text[at:end])
 		if !blank(r) {
@@ -72,16 +72,16 @@ func (d *document) prose(start, end int) {
 	}
 }
 
-// blank tells whether a line may be broken at the character. A space that forbids it is none.
+// blank reports whether a line may be broken at the character. Non-breaking spaces are not blank.
 func blank(r rune) bool {
 	const noBreak, figure, narrowNoBreak = '\u00a0', '\u2007', '\u202f'
 	return unicode.IsSpace(r) && r != noBreak && r != figure && r != narrowNoBreak
 }
 
-// findSpans appends the spans of a stretch of text. Where they overlap, the outer one counts.
+// findSpans appends the spans of a range of text. Of overlapping ones the outer is kept.
 func (d *document) findSpans(start, end int) {
 	runs := backticks(d.text, start, end)
-	var brackets []int // that are open
+	var brackets []int // open ones
 	target := -1       // the bracket that opened the link whose target is being read
 	depth := 0         // of parentheses in the target
 	d.open = len(d.text)
@@ -139,7 +139,7 @@ func (d *document) findSpans(start, end int) {
 	}
 }
 
-// keep appends a span in the place of those that it covers.
+// keep appends a span and removes those that it covers.
 func (d *document) keep(s span) {
 	for len(d.spans) > 0 && d.spans[len(d.spans)-1].start >= s.start {
 		d.spans = d.spans[:len(d.spans)-1]
@@ -148,7 +148,7 @@ func (d *document) keep(s span) {
 }
 
 // run is a run of backticks. Its partner is the end of the next run of the same length, which closes inline code; zero:
-// there is none.
+// none.
 type run struct{ start, end, partner int }
 
 func backticks(text string, start, end int) []run {

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// delimiter is the line below a table's header. The margin of a quote may stand before it.
+// delimiter matches the line below a table's header, possibly within a quote.
 var delimiter = regexp.MustCompile(`^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t\r\n]*$`)
 
-// header tells whether a table begins at a line, and where its rows do. Of a text in the making the delimiter is perhaps not
-// all there.
+// header reports whether a table begins at a line, and where its rows do. In an incomplete text the delimiter may be
+// incomplete.
 func (d *document) header(start int, line string) (body int, ok bool) {
 	if !strings.Contains(line, "|") || start+len(line) == len(d.text) {
 		return 0, false
@@ -28,14 +28,14 @@ func cells(line string) int {
 	return strings.Count(strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|"), "|") + 1
 }
 
-// table reads the table that begins at a line, with rows from body on. It returns where the line after it begins, and the
+// table parses the table that begins at a line, with rows from body on. It returns the start of the line after it, and the
 // break at its end, without its next.
 func (d *document) table(start, body int) (next int, ends []brk) {
 	header := trimRight(d.text[start:body])
 	t := block{start: start, body: body, end: start + len(header), closed: true, open: header + "\n"}
 	next = body
 	if d.limit.Unit.Length(t.open) > d.limit.Max/2 {
-		// It leaves too little room for rows, and is like one of them.
+		// The header leaves too little space for rows, so it is treated like one.
 		t.open, next = "", start
 	}
 	var rows []stretch

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// hostFlags are the CLI's flags that the host sets itself, or that would take the process out of its hands.
+// hostFlags are CLI flags that the host sets itself, or that would break its control of the process.
 var hostFlags = []string{
 	"--print", "--input-format", "--output-format", "--verbose", "--include-partial-messages", "--replay-user-messages",
 	"--session-id", "--resume", "--continue", "--fork-session", "--from-pr", "--no-session-persistence",
@@ -20,21 +20,21 @@ var hostFlags = []string{
 	"--sdk-url", "--background", "--bg", "--help", "--version",
 }
 
-// hostLetters are the short forms of such flags. Short flags may be written in one word, such as -dp.
+// hostLetters are the short forms of such flags. Short flags may be combined, such as -dp.
 const hostLetters = "pcrhv"
 
-// hostVariables are the CLI's environment variables on which the host's promises rest.
+// hostVariables are the CLI's environment variables that the host depends on.
 var hostVariables = []string{
 	"CLAUDE_CODE_DISABLE_ATTACHMENTS", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_RESUME_INTERRUPTED_TURN",
 	"CLAUDE_CODE_EXIT_AFTER_STOP_DELAY", "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS",
 }
 
-// credentials are the CLI's environment variables that hold what it logs in with.
+// credentials are the CLI's environment variables with credentials.
 var credentials = []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}
 
 var shortFlags = regexp.MustCompile(`^-[A-Za-z]+`)
 
-// arguments takes arguments for the CLI, but for the host's own.
+// arguments stores arguments for the CLI and refuses the host's own.
 func arguments(to *[]string) setter {
 	return func(v value) {
 		elements, _ := v.list()
@@ -54,7 +54,7 @@ func arguments(to *[]string) setter {
 	}
 }
 
-// hostFlag returns the flag of the host's own that an argument is, or nothing.
+// hostFlag returns the host flag that an argument is, or "".
 func hostFlag(arg string) string {
 	if arg == "--" {
 		return arg
@@ -69,7 +69,7 @@ func hostFlag(arg string) string {
 	return ""
 }
 
-// keys takes what can stand in a header of a request. No value is told.
+// keys stores keys, which must be valid in a request header. Errors contain no value.
 func keys(to *[]string) setter {
 	return func(v value) {
 		elements, _ := v.list()
@@ -88,8 +88,8 @@ func keys(to *[]string) setter {
 	}
 }
 
-// environment takes the CLI's variables. Beside keys, which must have been read before, it holds no other credential, and
-// the address that they are sent to is one that the host can use.
+// environment stores the CLI's variables. Beside keys, which must have been read before, it allows no other credential, and
+// the base URL must be one that the host can use.
 func environment(to *map[string]string, keys *[]string) setter {
 	return func(v value) {
 		variables(to, hostVariables)(v)

@@ -10,7 +10,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// fileBlock is the whole file. The plugin blocks are left to plugin.
+// fileBlock describes the whole file. Plugin blocks are read by plugin.
 func (c *Config) fileBlock(plugin func(*hclsyntax.Block)) block {
 	return block{
 		attrs: []attr{
@@ -35,7 +35,7 @@ func (c *Config) fileBlock(plugin func(*hclsyntax.Block)) block {
 	}
 }
 
-// blocks are those that may also stand in a plugin block.
+// blocks are the blocks that a plugin block may also contain.
 func (s *Settings) blocks() []child {
 	return []child{
 		one(s.Session.block()),
@@ -46,7 +46,7 @@ func (s *Settings) blocks() []child {
 	}
 }
 
-// one is a block without a label that goes by its path's last name.
+// one returns a block without a label, named by the last part of its path.
 func one(b block) child {
 	_, name := undotted(b.path)
 	return child{name: name, holds: func(string) block { return b }}
@@ -115,7 +115,7 @@ func (s *Session) block() block {
 	}
 }
 
-// resetBlock adds a type of sessions and returns what its block holds.
+// resetBlock adds a type of sessions and returns its block.
 func (s *Session) resetBlock(kind string) block {
 	return block{path: "session.reset", attrs: entry(&s.Reset, kind, func(r *Reset) []attr {
 		return []attr{
@@ -160,10 +160,10 @@ func (a *Access) block() block {
 	}
 }
 
-// maxHistory bounds what a group's history adds to a prompt, in messages.
+// maxHistory limits a group's history in a prompt, in messages.
 const maxHistory = 500
 
-// groupBlock adds a group and returns what its block holds.
+// groupBlock adds a group and returns its block.
 func (a *Access) groupBlock(chat string) block {
 	return block{path: "access.group", attrs: entry(&a.Group, chat, func(g *Group) []attr {
 		return []attr{
@@ -173,7 +173,7 @@ func (a *Access) groupBlock(chat string) block {
 	})}
 }
 
-// pathsFrom takes paths that are relative to a folder, which must have been read before.
+// pathsFrom stores paths relative to a folder, which must have been read before.
 func pathsFrom(to *[]string, folder *string) setter {
 	return func(v value) {
 		elements, _ := v.list()
@@ -216,7 +216,7 @@ func timezone(to **time.Location) setter {
 	}
 }
 
-// command takes a program's name, or its path.
+// command stores a program's name or path.
 func command(to *string) setter {
 	return func(v value) {
 		s, ok := v.filled()
@@ -230,7 +230,7 @@ func command(to *string) setter {
 	}
 }
 
-// word takes text that the CLI cannot take for a flag, or none.
+// word stores text that the CLI cannot mistake for a flag, or none.
 func word(to *string) setter {
 	return func(v value) {
 		s, ok := v.text()
@@ -260,7 +260,7 @@ func words(to *[]string) setter {
 	}
 }
 
-// aliases takes models by the names that people may give them.
+// aliases stores model names by alias.
 func aliases(to *map[string]string) setter {
 	return func(v value) {
 		elements, ok := v.object()
@@ -287,7 +287,7 @@ func aliases(to *map[string]string) setter {
 	}
 }
 
-// variables takes an environment. The names in taken are the host's own.
+// variables stores an environment. The names in taken are set by the host.
 func variables(to *map[string]string, taken []string) setter {
 	return func(v value) {
 		elements, ok := v.object()
@@ -312,7 +312,7 @@ func variables(to *map[string]string, taken []string) setter {
 	}
 }
 
-// ageLimit takes a duration, after which the word drop may stand.
+// ageLimit stores a duration, optionally followed by the word drop.
 func ageLimit(to *time.Duration, drop *bool) setter {
 	return func(v value) {
 		s, ok := v.text()

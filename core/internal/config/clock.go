@@ -9,7 +9,7 @@ import (
 // Clock is a time of day, in minutes after midnight.
 type Clock int
 
-// Off is no time at all. The zero Clock is midnight.
+// Off means no time. The zero Clock is midnight.
 const Off Clock = -1
 
 // String returns the clock as "04:00", and Off as "".
@@ -26,7 +26,7 @@ func parseClock(s string) (Clock, bool) {
 	return Clock(t.Hour()*60 + t.Minute()), err == nil
 }
 
-// clock takes a time of day, or none.
+// clock stores a time of day, or none.
 func clock(to *Clock) setter {
 	return func(v value) {
 		s, ok := v.text()
@@ -45,7 +45,7 @@ func clock(to *Clock) setter {
 	}
 }
 
-// hours takes a part of the day, which may span midnight, or all of it.
+// hours stores a part of the day, which may span midnight, or all of it.
 func hours(from, to *Clock) setter {
 	return func(v value) {
 		s, ok := v.text()

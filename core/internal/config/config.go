@@ -1,5 +1,5 @@
-// Package config reads the host's file, config.hcl: it parses, evaluates and checks the whole of it, and either returns a
-// [Config] in which every value is set, or all that is wrong with the file, each finding with its place.
+// Package config reads the host's file, config.hcl: it parses, evaluates and checks the whole file, and returns either a
+// complete [Config], or all errors in the file with their positions.
 package config
 
 import (
@@ -12,13 +12,13 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// Config is a file that was read and found good. All paths in it are absolute.
+// Config is a valid file. All paths in it are absolute.
 type Config struct {
 	// Path is the file itself.
 	Path string
-	// StateDir holds the database, media and plugin state. The path of its control socket is below 104 bytes.
+	// StateDir contains the database, media and plugin state. The path of its control socket is shorter than 104 bytes.
 	StateDir string
-	// PluginDir holds the plugins' binaries. Default: the folder of the running binary.
+	// PluginDir contains the plugins' binaries. Default: the folder of the running binary.
 	PluginDir string
 
 	Log    Log
@@ -33,61 +33,61 @@ type Config struct {
 	Media Media
 	Links Links
 
-	// Settings holds the blocks as they stand at the top level; [Config.For] has those of a channel.
+	// Settings are the top-level blocks; [Config.For] returns those of a channel.
 	Settings
 
-	// Plugins are the plugin blocks in the order of the file, the disabled ones among them.
+	// Plugins are the plugin blocks in the order of the file, including disabled ones.
 	Plugins []*Plugin
 
 	warnings Problems
 }
 
-// Log says what is logged to stderr, and how.
+// Log configures the log on stderr.
 type Log struct {
 	Level  string // debug, info (default), warn, error
 	Format string // text (default), json
 }
 
-// Agent is what the agent is told about itself.
+// Agent describes the agent to itself.
 type Agent struct {
 	Name      string // default "Claw"
 	Workspace string // claude's working folder, which may not exist yet; default ~/clawhost
 	// SystemPrompt is appended to claude's own; it may be empty.
 	SystemPrompt string
-	ContextFiles []string // files that the agent is shown, those of them that are there; default AGENTS.md of the workspace
-	// Timezone is that of the times the agent is told. Default: the machine's.
+	ContextFiles []string // files shown to the agent if they exist; default AGENTS.md of the workspace
+	// Timezone is the time zone of times shown to the agent. Default: the machine's.
 	Timezone *time.Location
 }
 
-// Claude says how the claude CLI is run. No model in it is an alias.
+// Claude configures the claude CLI. Model names are resolved, not aliases.
 type Claude struct {
 	Command         string            // a name found on PATH, or an absolute path; default "claude"
 	Model           string            // empty (default): the CLI's own
 	FallbackModels  []string          // tried in this order while the model is overloaded
-	Aliases         map[string]string // models by the names that people may give them; no two names differ in case only
+	Aliases         map[string]string // models by alias; no two aliases differ in case only
 	Effort          string            // empty (default: the CLI's own), low, medium, high, xhigh, max
 	PermissionMode  string            // default (default), acceptEdits, plan, dontAsk, bypassPermissions, auto
-	AllowedTools    []string          // rules of tools that run unasked
+	AllowedTools    []string          // rules of tools that run without approval
 	DisallowedTools []string          // rules of tools that never run
-	ConfigDir       string            // where the CLI keeps its login and transcripts; empty: it is not known
-	Args            []string          // passed on to the CLI; none is a flag of the host's own
-	APIKeys         []string          // kept in the host, which tries them in this order; none (default): the CLI has its own login
-	Env             map[string]string // added to the CLI's environment; beside APIKeys without a credential
+	ConfigDir       string            // the CLI's folder of its login and transcripts; empty: unknown
+	Args            []string          // passed to the CLI; contains no flags of the host
+	APIKeys         []string          // kept by the host and tried in this order; none (default): the CLI's own login
+	Env             map[string]string // added to the CLI's environment; without credentials if APIKeys is set
 	Mode            string            // persistent (default): a process serves a session's turns; oneshot: one turn
 	Timeout         time.Duration     // for one turn; default 30 minutes
-	Retries         int               // of a turn that the service failed; 0 to 10; default 3
-	AskTimeout      time.Duration     // for people to answer what claude asks; default 1 hour
-	ToolTimeout     time.Duration     // for one use of a tool of a plugin's or the host's; default 1 minute
+	Retries         int               // after errors of the service; 0 to 10; default 3
+	AskTimeout      time.Duration     // for answers to questions and approvals; default 1 hour
+	ToolTimeout     time.Duration     // for one call of a plugin's or host's tool; default 1 minute
 	MaxProcesses    int               // default 4
-	MaxMemory       int64             // bytes that all processes may have before idle ones are ended; default [HalfOfMemory]; zero: no limit
+	MaxMemory       int64             // total bytes above which idle processes are ended; default [HalfOfMemory]; zero: no limit
 	RecycleAt       int64             // bytes above which a process is ended once it is idle; default 512 MB; zero: never
 	ParkAfter       time.Duration     // idle time after which a process is ended; default 10 minutes
 }
 
-// HalfOfMemory is the MaxMemory that is half of what the machine has.
+// HalfOfMemory as MaxMemory means half of the machine's memory.
 const HalfOfMemory = -1
 
-// Resolve returns the model that a name is an alias of, whatever its case, or else the name itself.
+// Resolve returns the model for an alias, ignoring case, or the name itself if it is not an alias.
 func (c Claude) Resolve(name string) string {
 	for alias, model := range c.Aliases {
 		if strings.EqualFold(alias, name) {
@@ -97,7 +97,7 @@ func (c Claude) Resolve(name string) string {
 	return name
 }
 
-// resolveModels puts models in the place of aliases.
+// resolveModels replaces aliases by models.
 func (c *Claude) resolveModels() {
 	c.Model = c.Resolve(c.Model)
 	for i, name := range c.FallbackModels {
@@ -105,13 +105,13 @@ func (c *Claude) resolveModels() {
 	}
 }
 
-// Outbox says how long a message is tried.
+// Outbox limits the delivery attempts of a message.
 type Outbox struct {
 	Attempts int           // default 8
 	MaxAge   time.Duration // default 24 hours; zero: no limit
 }
 
-// Settings are the blocks that a plugin block may overrule for its channel.
+// Settings are the blocks that a plugin block may override for its channel.
 type Settings struct {
 	Session Session
 	Inbound Inbound
@@ -120,55 +120,55 @@ type Settings struct {
 	Access  Access
 }
 
-// Session says which messages share a session, and when one starts anew.
+// Session configures which messages share a session, and when a session is reset.
 type Session struct {
 	Scope string // main, per-peer, per-channel-peer (default)
-	// IdentityLinks names people: the users, as channel:user, that are one person each. No user stands in two of them.
+	// IdentityLinks maps a person's name to their users, as channel:user. No user belongs to two people.
 	IdentityLinks map[string][]string
-	ResetTriggers []string         // texts that start a session anew; default /new and /reset
-	IdleReset     time.Duration    // a session starts anew after so long without a message; zero (default): never
-	DailyReset    Clock            // a session starts anew at this time; Off (default): never
-	Reset         map[string]Reset // other times for the sessions of a type: direct, group, thread
+	ResetTriggers []string         // texts that reset a session; default /new and /reset
+	IdleReset     time.Duration    // reset a session after this time without a message; zero (default): never
+	DailyReset    Clock            // reset sessions at this time; Off (default): never
+	Reset         map[string]Reset // by type of session: direct, group, thread
 }
 
-// Reset says when the sessions of a type start anew.
+// Reset configures when the sessions of a type are reset.
 type Reset struct {
 	Idle  *time.Duration // nil: as in [Session]
 	Daily *Clock         // nil: as in [Session]
 }
 
-// Inbound says what is done with messages that arrive.
+// Inbound configures arriving messages.
 type Inbound struct {
-	Debounce time.Duration // messages that follow one another more quickly are one; default 500 ms; zero: none are
+	Debounce time.Duration // messages in quicker succession are joined; default 500 ms; zero: never
 	MaxAge   time.Duration // default 24 hours; zero: no limit
-	Drop     bool          // older messages are not answered at all, instead of with their age
+	Drop     bool          // drop older messages instead of mentioning their age
 }
 
-// Queue says what becomes of a message that arrives while its session runs.
+// Queue configures messages that arrive while their session's turn runs.
 type Queue struct {
 	Mode     domain.Mode   // default [domain.Steer]
-	Debounce time.Duration // how long it must have been quiet before what waits is taken; default 500 ms
+	Debounce time.Duration // quiet time before waiting messages are claimed; default 500 ms
 	Cap      int           // how many messages may wait, 1 to 1000; default 20
-	Drop     domain.Drop   // what is done beyond that; default [domain.DropSummarize]
-	Receipt  bool          // a message that waits is said to, where it can be taken back by a button; default true
+	Drop     domain.Drop   // which message is dropped beyond that; default [domain.DropSummarize]
+	Receipt  bool          // show that a message waits, with a button to withdraw it; default true
 }
 
-// Access says who may talk to the agent. People are written channel:user.
+// Access configures who may talk to the agent. People are written channel:user.
 type Access struct {
 	Owners         []string
 	DM             string   // pairing (default), allowlist, open, disabled
 	Allow          []string // may write in direct chats and groups
-	CommandsFrom   []string // may use commands, beside owners; empty: whoever may chat
-	Approvers      []string // may answer what claude asks before it uses a tool, beside owners
+	CommandsFrom   []string // may use commands, besides owners; empty: everybody who may chat
+	Approvers      []string // may approve tool use, besides owners
 	Groups         string   // allowlist (default), open, disabled
 	Group          map[string]Group
 	RequireMention bool // in groups; default true
-	// MentionPatterns find other texts that count as a mention, whatever their case.
+	// MentionPatterns match other texts that count as a mention, ignoring case.
 	MentionPatterns []*regexp.Regexp
-	HistoryLimit    int // how many of a group's unanswered messages are kept for the agent, up to 500; default 50; zero: none
+	HistoryLimit    int // unanswered messages of a group that are kept for the agent, up to 500; default 50; zero: none
 }
 
-// Group holds the settings of an allowed group.
+// Group has the settings of an allowed group.
 type Group struct {
 	RequireMention *bool // nil: as in [Access]
 	HistoryLimit   *int  // nil: as in [Access]
@@ -177,8 +177,8 @@ type Group struct {
 // Socket is the path of the control socket.
 func (c *Config) Socket() string { return filepath.Join(c.StateDir, socketName) }
 
-// Own are the files and folders that belong to the host, of which the agent sends nothing. The workspace may be in one of
-// them, the folder of the plugins, and holds none.
+// Own returns the host's files and folders, from which the agent may not send files. The workspace may be within the plugin
+// folder, but contains none of them.
 func (c *Config) Own() []string {
 	list := []string{c.StateDir, c.Path, c.PluginDir}
 	for _, p := range c.Plugins {
@@ -187,13 +187,13 @@ func (c *Config) Own() []string {
 		}
 	}
 	if dir := c.Claude.ConfigDir; dir != "" {
-		list = append(list, dir, dir+".json") // the CLI has settings and its account's name there
+		list = append(list, dir, dir+".json") // the CLI's settings and account name
 	}
 	return list
 }
 
-// For returns the settings of a channel, which is the label of its plugin block: what stands there, else what stands at
-// the top level, else the default, attribute by attribute.
+// For returns the settings of a channel, which is the label of its plugin block. For each attribute the block's value takes
+// precedence over the top level's, and that over the default.
 func (c *Config) For(channel string) Settings {
 	for _, p := range c.Plugins {
 		if p.Label == channel && p.Enabled {
@@ -213,7 +213,7 @@ func (c *Config) Plugin(label string) *Plugin {
 	return nil
 }
 
-// defaults returns what holds where the file says nothing. Paths are yet to be expanded.
+// defaults returns the default values. Paths are not yet expanded.
 func defaults() *Config {
 	return &Config{
 		StateDir: "~/.local/state/clawhost",
@@ -253,7 +253,8 @@ func defaults() *Config {
 	}
 }
 
-// clone returns settings that can be decoded into without changing s. Lists are replaced whole and need no copy.
+// clone returns a copy of settings that can be decoded into without changing s. Lists are replaced as a whole and need no
+// copy.
 func (s Settings) clone() Settings {
 	s.Session.Reset = maps.Clone(s.Session.Reset)
 	s.Access.Group = maps.Clone(s.Access.Group)

@@ -8,12 +8,12 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// A block says what a block of the file may hold and where it goes.
+// A block describes the content of a block in the file and where it is stored.
 type block struct {
-	path   string // dotted, as in the table of what is not built; empty for the file's top level
+	path   string // dotted, as in the table of unsupported arguments; empty for the file's top level
 	attrs  []attr // in the order in which they are read
 	blocks []child
-	needs  []string // attributes that must be there
+	needs  []string // required attributes
 }
 
 // An attr is an attribute of a block.
@@ -25,17 +25,17 @@ type attr struct {
 // A child is a block within a block.
 type child struct {
 	name string
-	// labelled blocks have one label each; others have none. A block stands once, a labelled one once a label.
+	// labelled blocks have one label each; others have none. A block may appear once, a labelled one once per label.
 	labelled bool
-	labels   []string // the only labels that there are; empty: any
-	repeated bool     // the block may stand more than once all the same
-	// holds returns the block's content for a label.
+	labels   []string // the valid labels; empty: any
+	repeated bool     // the block may appear several times
+	// holds returns the description of the block for a label.
 	holds func(label string) block
-	// read takes the place of reading the block by holds, if it is set.
+	// read, if set, reads the block instead of holds.
 	read func(b *hclsyntax.Block)
 }
 
-// decoder reads blocks and gathers what is wrong with them.
+// decoder reads blocks and collects errors.
 type decoder struct {
 	place
 	*source
@@ -48,7 +48,7 @@ func (d *decoder) report(at hcl.Range, summary, detail string) {
 	d.problems = append(d.problems, d.problem(at, summary, detail))
 }
 
-// decode reads a body by what it may hold.
+// decode reads a body according to its description.
 func (d *decoder) decode(body *hclsyntax.Body, b block) {
 	d.refuseUnknown(body, b)
 	for _, a := range b.attrs {
@@ -71,12 +71,12 @@ func (d *decoder) decode(body *hclsyntax.Body, b block) {
 	}
 }
 
-// attribute evaluates an attribute and has it stored, unless it is one that is not built yet.
+// attribute evaluates and stores an attribute, unless it is unsupported.
 func (d *decoder) attribute(a *hclsyntax.Attribute, path string, set setter) {
 	g := gapAt(path, a.Name)
 	name := dotted(path, a.Name)
 	if g != nil && g.is == nil && g.later == nil {
-		d.refuseUnbuilt(a.NameRange, name, "")
+		d.refuseUnsupported(a.NameRange, name, "")
 		return
 	}
 	found, diagnostics := a.Expr.Value(d.eval)
@@ -96,7 +96,7 @@ func (d *decoder) attribute(a *hclsyntax.Attribute, path string, set setter) {
 	}
 }
 
-// leftOut reports whether an attribute is not there, or null, which counts as the same.
+// leftOut reports whether an attribute is missing or null.
 func (d *decoder) leftOut(a *hclsyntax.Attribute) bool {
 	if a == nil {
 		return true
@@ -134,7 +134,7 @@ func (d *decoder) children(body *hclsyntax.Body, c child) {
 	}
 }
 
-// label returns the block's label, if it has as many as it should and is one that there is.
+// label returns the block's label, if the number of labels is right and the label is valid.
 func (d *decoder) label(b *hclsyntax.Block, c child) (string, bool) {
 	switch {
 	case !c.labelled && len(b.Labels) == 0:
@@ -151,7 +151,7 @@ func (d *decoder) label(b *hclsyntax.Block, c child) (string, bool) {
 	return "", false
 }
 
-// refuseUnknown reports the names that the block does not have, and those of blocks that are not built yet.
+// refuseUnknown reports unknown names, and unsupported blocks.
 func (d *decoder) refuseUnknown(body *hclsyntax.Body, b block) {
 	attrs, blocks := b.attrNames(), b.blockNames()
 	for name, found := range body.Attributes {
@@ -167,8 +167,8 @@ func (d *decoder) refuseUnknown(body *hclsyntax.Body, b block) {
 	}
 	for _, found := range body.Blocks {
 		switch {
-		case slices.Contains(unbuiltBlocks, dotted(b.path, found.Type)):
-			d.refuseUnbuilt(found.DefRange(), dotted(b.path, found.Type), "")
+		case slices.Contains(unsupportedBlocks, dotted(b.path, found.Type)):
+			d.refuseUnsupported(found.DefRange(), dotted(b.path, found.Type), "")
 		case !slices.Contains(blocks, found.Type):
 			hint := suggestion(found.Type, blocks)
 			if slices.Contains(attrs, found.Type) {
@@ -180,7 +180,7 @@ func (d *decoder) refuseUnknown(body *hclsyntax.Body, b block) {
 	}
 }
 
-// title is how messages name the block.
+// title returns the block's name for error messages.
 func (b block) title() string {
 	if b.path == "" {
 		return "The file"
@@ -192,13 +192,13 @@ func (b block) hasAttr(name string) bool {
 	return slices.ContainsFunc(b.attrs, func(a attr) bool { return a.name == name })
 }
 
-// attrNames are the attributes that the block has, those not built yet among them.
+// attrNames returns the block's attributes, including unsupported ones.
 func (b block) attrNames() []string {
 	var names []string
 	for _, a := range b.attrs {
 		names = append(names, a.name)
 	}
-	for _, g := range unbuilt {
+	for _, g := range unsupported {
 		if path, name := undotted(g.name); path == b.path && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -206,13 +206,13 @@ func (b block) attrNames() []string {
 	return names
 }
 
-// blockNames are the blocks that the block has, those not built yet among them.
+// blockNames returns the block's child blocks, including unsupported ones.
 func (b block) blockNames() []string {
 	var names []string
 	for _, c := range b.blocks {
 		names = append(names, c.name)
 	}
-	for _, dotted := range unbuiltBlocks {
+	for _, dotted := range unsupportedBlocks {
 		if path, name := undotted(dotted); path == b.path {
 			names = append(names, name)
 		}
@@ -220,7 +220,7 @@ func (b block) blockNames() []string {
 	return names
 }
 
-// suggestion names the known name that is closest to a misspelt one, if one is close.
+// suggestion returns a hint with the known name that is closest to a misspelt one, if one is close.
 func suggestion(name string, known []string) string {
 	best, least := "", 3
 	for _, k := range known {
@@ -234,7 +234,7 @@ func suggestion(name string, known []string) string {
 	return fmt.Sprintf(" Did you mean %q?", best)
 }
 
-// distance is the number of bytes to insert, delete or replace that make a into b.
+// distance returns the number of bytes to insert, delete or replace to turn a into b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -37,8 +37,8 @@ func TestEveryNameIsDocumented(t *testing.T) {
 	for _, name := range regexp.MustCompile("`([a-z0-9_.]+)`").FindAllStringSubmatch(refused, -1) {
 		listed = append(listed, name[1])
 	}
-	want := slices.Clone(unbuiltBlocks)
-	for _, g := range unbuilt {
+	want := slices.Clone(unsupportedBlocks)
+	for _, g := range unsupported {
 		if !g.takesSomething() {
 			want = append(want, g.name)
 		}

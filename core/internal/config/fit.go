@@ -17,17 +17,17 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// Decode checks the plugin's config by the JSON Schema (2020-12) that the plugin described and returns it as JSON, with
-// the schema's defaults where the file says nothing. Values become what the schema asks for, so that a text from env can
-// be a number. No schema: the plugin takes no config. Arguments that an object's schema does not name are refused unless
-// its additionalProperties allow them, or it names none.
+// Decode checks the plugin's config against the plugin's JSON Schema (2020-12) and returns it as JSON, with the schema's
+// defaults for missing values. Values are converted to the schema's types, so that a text from env can be a number. Without
+// a schema the plugin has no config. Arguments that an object's schema does not name are refused unless its
+// additionalProperties allow them, or it names none.
 //
-// The error is a [Problems]. It holds no value of the config.
+// The error is a [Problems]. It contains no value of the config.
 func (p *Plugin) Decode(schemaJSON []byte) (configJSON []byte, err error) {
 	s, err := parseSchema(schemaJSON)
 	if err != nil {
 		return nil, Problems{p.problem(p.header(), "Unsuitable schema",
-			fmt.Sprintf("The plugin's author must mend the schema of its config: %s.", err))}
+			fmt.Sprintf("The plugin's author must fix the schema of its config: %s.", err))}
 	}
 	f := &fit{plugin: p, schema: s}
 	found := f.object(p.config, s.root, false, spot{})
@@ -41,14 +41,14 @@ func (p *Plugin) Decode(schemaJSON []byte) (configJSON []byte, err error) {
 	return configJSON, nil
 }
 
-// Place turns a plugin's own finding about its config into a problem at the place of the value that path leads to, or of
-// the nearest one that the file shows. A path holds names, and indices in decimal; none means the config as a whole.
+// Place converts a plugin's error in its config to a problem at the position of the value that path leads to, or of the
+// nearest one in the file. A path consists of names, and of indices in decimal; an empty one means the config as a whole.
 func (p *Plugin) Place(path []string, summary, detail string) Problem {
 	return p.problem(spot{path: path}.at(p), summary, detail)
 }
 
-// PlaceAttribute turns a finding about the plugin into a problem at an attribute of its block, or at the block where that is
-// not given.
+// PlaceAttribute converts an error about the plugin to a problem at an attribute of its block, or at the block if it has no
+// such attribute.
 func (p *Plugin) PlaceAttribute(name, summary, detail string) Problem {
 	at := p.block.DefRange()
 	if a := p.block.Body.Attributes[name]; a != nil {
@@ -61,7 +61,7 @@ func (p *Plugin) problem(at hcl.Range, summary, detail string) Problem {
 	return p.source.problem(at, summary, detail)
 }
 
-// header is the place of what is not there.
+// header returns the position for what is missing.
 func (p *Plugin) header() hcl.Range {
 	if p.configBlock != nil {
 		return p.configBlock.DefRange()
@@ -72,15 +72,15 @@ func (p *Plugin) header() hcl.Range {
 // A spot is a path from the config's root.
 type spot struct {
 	path []string
-	name string // as messages write the path
+	name string // the path as written in error messages
 }
 
-// step leads to an argument.
+// step returns the path to an argument.
 func (s spot) step(name string) spot {
 	return spot{append(slices.Clone(s.path), name), strings.TrimPrefix(s.name+"."+name, ".")}
 }
 
-// element leads to an element of a list.
+// element returns the path to a list element.
 func (s spot) element(i int) spot {
 	return spot{append(slices.Clone(s.path), strconv.Itoa(i)), fmt.Sprintf("%s[%d]", s.name, i)}
 }
@@ -97,7 +97,7 @@ func (s spot) at(p *Plugin) hcl.Range {
 	return at
 }
 
-// title is how messages name the spot.
+// title returns the path's name for error messages.
 func (s spot) title() string {
 	if len(s.path) == 0 {
 		return "The plugin's config"
@@ -105,18 +105,18 @@ func (s spot) title() string {
 	return s.name
 }
 
-// fit converts a config to what a schema asks for.
+// fit converts a config to a schema's types.
 type fit struct {
 	plugin   *Plugin
 	schema   *schema
 	problems Problems
 
-	depth   int  // of defaults within defaults
-	filled  int  // what the defaults used so far cost
-	endless bool // that they cost too much was reported
+	depth   int  // of nested defaults
+	filled  int  // the cost of the defaults so far
+	endless bool // whether the cost was reported as too high
 }
 
-// Bounds of the defaults of one config: parts of a schema can be used again and again.
+// Limits on the defaults of one config: parts of a schema can be used repeatedly.
 const (
 	maxDefaults = 1 << 18 // bytes of JSON, with
 	defaultCost = 64      // for each default
@@ -167,7 +167,7 @@ func (f *fit) value(v cty.Value, node *jsonschema.Schema, s spot) any {
 	return found
 }
 
-// object converts an object. A null is as good as nothing.
+// object converts an object. Null counts as missing.
 func (f *fit) object(fields map[string]cty.Value, node *jsonschema.Schema, secret bool, s spot) any {
 	found := map[string]any{}
 	known := slices.Sorted(maps.Keys(node.Properties))
@@ -207,8 +207,8 @@ func (f *fit) object(fields map[string]cty.Value, node *jsonschema.Schema, secre
 	return found
 }
 
-// standard converts a default of the schema, and fills in those of its own parts. A schema that refers to itself could go
-// on with that for ever.
+// standard converts a default of the schema, and fills in the defaults within it. The cost limit ends the recursion of a
+// schema that refers to itself.
 func (f *fit) standard(node *jsonschema.Schema, s spot) any {
 	f.depth++
 	defer func() { f.depth-- }()
@@ -216,7 +216,7 @@ func (f *fit) standard(node *jsonschema.Schema, s spot) any {
 	if f.depth > maxSchemaDepth || f.filled > maxDefaults {
 		if !f.endless {
 			f.problems = append(f.problems, f.plugin.problem(f.plugin.header(), "Unsuitable schema",
-				"The plugin's author must mend the schema of its config: its defaults hold too much."))
+				"The plugin's author must fix the schema of its config: its defaults are too large."))
 		}
 		f.endless = true
 		return nil
@@ -241,7 +241,7 @@ func (f *fit) refuseUnknown(s spot, name string, known []string) {
 	f.problems = append(f.problems, f.plugin.problem(at, "Unknown argument", detail))
 }
 
-// judge applies the rules that look at a value by itself.
+// judge applies the rules that check a single value.
 func (f *fit) judge(v any, node *jsonschema.Schema, secret bool, s spot) {
 	for _, r := range rules(node, secret) {
 		if !r.admits(v) {
@@ -269,8 +269,7 @@ func kind(v cty.Value) string {
 	return "array"
 }
 
-// toTypes converts a value to one of the types, if it is of none of them: text to a number or a truth value, and these to
-// text.
+// toTypes converts a value to one of the types, if it has none of them: text to a number or boolean, and these to text.
 func toTypes(v cty.Value, allowed []string) (cty.Value, bool) {
 	k := kind(v)
 	if len(allowed) == 0 || slices.Contains(allowed, k) || k == "integer" && slices.Contains(allowed, "number") {
@@ -302,9 +301,9 @@ func toTypes(v cty.Value, allowed []string) (cty.Value, bool) {
 	return v, false
 }
 
-// number returns the Go number that JSON writes best.
+// number returns the Go number with the best JSON representation.
 func number(n *big.Float) any {
-	if n.IsInt() { // Uint64 calls what it cuts off exact.
+	if n.IsInt() { // Uint64 reports truncated fractions as exact
 		if i, accuracy := n.Int64(); accuracy == big.Exact {
 			return i
 		}
@@ -316,7 +315,7 @@ func number(n *big.Float) any {
 	return f
 }
 
-// titles names types as a person would.
+// titles returns types for error messages.
 func titles(allowed []string) string {
 	var names []string
 	for _, t := range typeNames {

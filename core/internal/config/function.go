@@ -17,18 +17,18 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// maxFile bounds the config file and what file() reads, in bytes.
+// maxFile is the maximum size of the config file and of files for file(), in bytes.
 const maxFile = 1 << 20
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
 
-// place is where the file stands, for what its paths and functions refer to.
+// place is the position of the file, to which its paths and functions refer.
 type place struct {
 	dir string // of the file, absolute
 	env func(string) (string, bool)
 }
 
-// functions are those that a file can call.
+// functions returns the functions for the file.
 func (p place) functions() *hcl.EvalContext {
 	name := function.Parameter{Name: "name", Type: cty.String}
 	fallback := function.Parameter{Name: "default", Type: cty.String}
@@ -57,7 +57,7 @@ func (p place) functions() *hcl.EvalContext {
 }
 
 func (p place) variable(name string, fallback []cty.Value) (cty.Value, error) {
-	// What is no name is not repeated: it may be the secret itself.
+	// An invalid name is not quoted: it may be the secret itself.
 	if !variableName.MatchString(name) {
 		return cty.NilVal, errors.New("that is not the name of an environment variable")
 	}
@@ -85,7 +85,7 @@ func (p place) file(path string) (cty.Value, error) {
 	return cty.StringVal(string(text)), nil
 }
 
-// resolve makes a path absolute: ~ is the home folder, and a relative path is one from base.
+// resolve makes a path absolute: ~ is the home folder, and a relative path is relative to base.
 func (p place) resolve(base, path string) (string, error) {
 	if path == "~" || strings.HasPrefix(path, "~/") {
 		home, ok := p.env("HOME")
@@ -103,7 +103,7 @@ func (p place) resolve(base, path string) (string, error) {
 	return filepath.Join(base, path), nil
 }
 
-// readFile reads a regular file of at most maxFile bytes. Its errors leave the path to the caller.
+// readFile reads a regular file of at most maxFile bytes. Errors do not contain the path; the caller adds it.
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {

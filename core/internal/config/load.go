@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	_ "time/tzdata" // IANA names are known where the system has no time zone database
+	_ "time/tzdata" // for systems without a time zone database
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// socketName is the control socket's, in the state folder.
+	// socketName is the control socket's name in the state folder.
 	socketName = "clawhost.sock"
-	// maxSocketPath is the length that the path of a Unix socket must stay below on every system, in bytes.
+	// maxSocketPath is a portable limit for the path of a Unix socket, in bytes, including the final zero byte.
 	maxSocketPath = 104
-	// maxOperators bounds the tokens of a file that open, close or join something. The parser was measured to need up to
-	// 8 KB of stack for each.
+	// maxOperators limits the tokens that open, close or join something. The parser uses up to 8 KB of stack for each
+	// (measured).
 	maxOperators = 20_000
 )
 
-// Load reads the file at path. Variables come from env, which is usually [os.LookupEnv]; HOME is what ~ stands for. The
-// error is a [Problems] with all that is wrong.
+// Load reads the file at path. Variables come from env, which is usually [os.LookupEnv]; ~ expands to HOME. The error is a
+// [Problems] with all errors of the file.
 func Load(path string, env func(name string) (value string, ok bool)) (*Config, error) {
 	d, text, err := open(path, env)
 	if err != nil {
@@ -41,8 +41,8 @@ func Load(path string, env func(name string) (value string, ok bool)) (*Config, 
 	return c, nil
 }
 
-// LoadSocket returns the path of the control socket of the host that runs with the file at path. It evaluates nothing of
-// the file but the state folder: who talks to a running host needs none of its variables. The error is a [Problems].
+// LoadSocket returns the path of the control socket of the host that runs with the file at path. It evaluates only the
+// state folder: clients of a running host need none of its variables. The error is a [Problems].
 func LoadSocket(path string, env func(name string) (value string, ok bool)) (string, error) {
 	d, text, err := open(path, env)
 	if err != nil {
@@ -86,12 +86,12 @@ func (d *decoder) parse(text []byte) (*hclsyntax.Body, Problems) {
 		d.hideUnparsed()
 		return nil, d.fromHCL(withoutEchoes(diagnostics))
 	}
-	body := file.Body.(*hclsyntax.Body) // which is what ParseConfig documents
+	body := file.Body.(*hclsyntax.Body) // documented by ParseConfig
 	d.hideSecrets(body)
 	return body, nil
 }
 
-// withoutEchoes leaves one of the findings that a missing quote gives for each line behind it.
+// withoutEchoes keeps only one of the errors that a missing quote causes on the following lines.
 func withoutEchoes(diagnostics hcl.Diagnostics) hcl.Diagnostics {
 	seen := false
 	return slices.DeleteFunc(diagnostics, func(d *hcl.Diagnostic) bool {
@@ -101,10 +101,10 @@ func withoutEchoes(diagnostics hcl.Diagnostics) hcl.Diagnostics {
 	})
 }
 
-// checkSize refuses a file whose expressions could be nested so deeply that the parser, which recurses, would end the
+// checkSize refuses a file with too many nested expressions for the recursive parser, whose stack overflow would end the
 // process.
 func (d *decoder) checkSize(text []byte) Problems {
-	tokens, _ := hclsyntax.LexConfig(text, d.name, hcl.InitialPos) // What it finds, the parser finds again.
+	tokens, _ := hclsyntax.LexConfig(text, d.name, hcl.InitialPos) // the parser reports the same errors
 	operators := 0
 	for _, token := range tokens {
 		switch token.Type {
@@ -120,7 +120,7 @@ func (d *decoder) checkSize(text []byte) Problems {
 	return nil
 }
 
-// file reads the whole file: the top level first, since the plugin blocks start from it.
+// file reads the whole file: the top level first, because the plugin blocks inherit from it.
 func (d *decoder) file(body *hclsyntax.Body, path string) *Config {
 	c := defaults()
 	c.Path = path
@@ -135,7 +135,7 @@ func (d *decoder) file(body *hclsyntax.Body, path string) *Config {
 	d.decode(body, c.fileBlock(func(b *hclsyntax.Block) { plugins = append(plugins, b) }))
 	d.checkPaths(c, body.Attributes["state_dir"])
 	c.Claude.resolveModels()
-	c.Media.fillRooms()
+	c.Media.fillFolderSizes()
 	if c.Agent.ContextFiles == nil {
 		c.Agent.ContextFiles = []string{filepath.Join(c.Agent.Workspace, "AGENTS.md")}
 	}
@@ -149,7 +149,7 @@ func (d *decoder) file(body *hclsyntax.Body, path string) *Config {
 	return c
 }
 
-// checkTarget refuses a heartbeat that would speak in a group.
+// checkTarget refuses a group as the target of the heartbeat.
 func (d *decoder) checkTarget(c *Config, body *hclsyntax.Body) {
 	channel, id, _ := strings.Cut(c.Heartbeat.Target, ":")
 	if _, group := c.For(channel).Access.Group[id]; !group {
@@ -162,7 +162,7 @@ func (d *decoder) checkTarget(c *Config, body *hclsyntax.Body) {
 	}
 }
 
-// defaultPaths makes the default paths absolute. Those that cannot be are left empty: the file may replace them.
+// defaultPaths makes the default paths absolute. On error they are left empty: the file may set them.
 func (d *decoder) defaultPaths(c *Config) {
 	c.StateDir, _ = d.resolve(d.dir, c.StateDir)
 	c.Agent.Workspace, _ = d.resolve(d.dir, c.Agent.Workspace)
@@ -173,7 +173,7 @@ func (d *decoder) defaultPaths(c *Config) {
 	}
 }
 
-// checkPaths reports default paths that could not be made absolute, and a state folder that is too deep.
+// checkPaths reports default paths that could not be made absolute, and a state folder whose path is too long.
 func (d *decoder) checkPaths(c *Config, stateDir *hclsyntax.Attribute) {
 	at := hcl.Range{Start: hcl.InitialPos}
 	for _, p := range []struct{ name, path string }{

@@ -10,31 +10,29 @@ import (
 	"time"
 )
 
-// Media says what is done with files.
+// Media configures files.
 type Media struct {
-	// MaxBytes is the largest file that people may send; default 20 MB, of 1024 KB each.
+	// MaxBytes is the maximum size of a file from people; default 20 MB, of 1024 KB each.
 	MaxBytes int64
-	// MaxStored is what the host keeps of files in all, and MaxPerChannel what it keeps of one channel's; default 2 GB and 1 GB.
-	// MaxInbound is what of them is in the workspace, and MaxOutbound what the agent has there to be sent; default 2 GB. Each is at
+	// MaxStored limits all files that the host stores, and MaxPerChannel those of one channel; default 2 GB and 1 GB.
+	// MaxInbound limits their copies in the workspace, and MaxOutbound the agent's files to send; default 2 GB. Each is at
 	// least eight times MaxBytes.
 	MaxStored, MaxPerChannel, MaxInbound, MaxOutbound int64
-	// Accept are the types of files that people may send, such as image/* or application/pdf, by their content; empty
+	// Accept lists the types of files that people may send, such as image/* or application/pdf, by content; empty
 	// (default): all.
 	Accept []string
-	// Transcribe is the command, with its arguments, that prints what is said in the file whose path takes the place of
-	// {file}; empty (default): none.
+	// Transcribe is the command, with arguments, that prints the transcript of the file {file}; empty (default): none.
 	Transcribe []string
-	// Speak is the command that reads a text from stdin and writes it, spoken, to the path that takes the place of {out};
-	// empty (default): none.
+	// Speak is the command that reads a text from stdin and writes it as speech to the file {out}; empty (default): none.
 	Speak   []string
 	Timeout time.Duration // of either; default 1 minute
-	Fetch   bool          // files of the web are sent that the agent names by their addresses; default false
+	Fetch   bool          // send files from the web that the agent refers to by address; default false
 	TTS     string        // which answers are spoken: off (default), inbound, always, tagged
 }
 
-// Links says how the pages that people link to are read.
+// Links configures how linked pages are read.
 type Links struct {
-	// Command is the command that prints the text of the page whose address takes the place of {url}; empty (default): none.
+	// Command is the command that prints the text of the page {url}; empty (default): none.
 	Command []string
 	Timeout time.Duration // default 20 seconds
 }
@@ -42,10 +40,10 @@ type Links struct {
 func (m *Media) block() block {
 	return block{path: "media", attrs: []attr{
 		{"max_bytes", size(&m.MaxBytes, 1<<10, 1<<30)},
-		{"max_stored", m.room(&m.MaxStored)},
-		{"max_per_channel", m.room(&m.MaxPerChannel)},
-		{"max_inbound", m.room(&m.MaxInbound)},
-		{"max_outbound", m.room(&m.MaxOutbound)},
+		{"max_stored", m.folderSize(&m.MaxStored)},
+		{"max_per_channel", m.folderSize(&m.MaxPerChannel)},
+		{"max_inbound", m.folderSize(&m.MaxInbound)},
+		{"max_outbound", m.folderSize(&m.MaxOutbound)},
 		{"accept", fileTypes(&m.Accept)},
 		{"transcribe", commandLine(&m.Transcribe, "{file}")},
 		{"speak", commandLine(&m.Speak, "{out}")},
@@ -62,29 +60,30 @@ func (l *Links) block() block {
 	}}
 }
 
-// room takes what a folder holds, in which a file of the largest size must have a place. It is read after that size.
-func (m *Media) room(to *int64) setter {
+// folderSize stores the size limit of a folder, which must fit several files of the maximum size. It is read after that
+// size.
+func (m *Media) folderSize(to *int64) setter {
 	return func(v value) {
 		size(to, 1<<20, 1<<40)(v)
-		if *to > 0 && *to < filesInRoom*m.MaxBytes {
+		if *to > 0 && *to < minFiles*m.MaxBytes {
 			v.refuse("must be at least eight times media.max_bytes, which is %s", inUnits(m.MaxBytes))
 		}
 	}
 }
 
-// filesInRoom is how many files of the largest size a folder holds at least.
-const filesInRoom = 8
+// minFiles is the minimum number of files of the maximum size that a folder must fit.
+const minFiles = 8
 
-// fillRooms sets what the file does not say of the folders.
-func (m *Media) fillRooms() {
+// fillFolderSizes sets the folder limits that the file does not set.
+func (m *Media) fillFolderSizes() {
 	for to, usual := range map[*int64]int64{&m.MaxStored: 2 << 30, &m.MaxPerChannel: 1 << 30, &m.MaxInbound: 2 << 30, &m.MaxOutbound: 2 << 30} {
 		if *to == 0 {
-			*to = max(usual, filesInRoom*m.MaxBytes)
+			*to = max(usual, minFiles*m.MaxBytes)
 		}
 	}
 }
 
-// tts takes a way to speak, for which there must be a command. It is read after the command.
+// tts stores the mode of spoken answers, which requires a command. It is read after the command.
 func (m *Media) tts() setter {
 	return func(v value) {
 		oneOf(&m.TTS, "off", "inbound", "always", "tagged")(v)
@@ -94,8 +93,8 @@ func (m *Media) tts() setter {
 	}
 }
 
-// commandLine takes a command with its arguments, one of which holds a placeholder, or none. The program must be there: a host
-// that cannot do what it is told should not start.
+// commandLine stores a command with its arguments, one of which contains a placeholder, or none. The program must exist: a
+// host that cannot do what is configured should not start.
 func commandLine(to *[]string, placeholder string) setter {
 	return func(v value) {
 		elements, ok := v.list()
@@ -111,7 +110,7 @@ func commandLine(to *[]string, placeholder string) setter {
 		}
 		switch {
 		case !ok || len(words) > 0 && words[0] == "":
-			return // which was said
+			return // reported
 		case len(words) > 0 && !slices.ContainsFunc(words[1:], func(word string) bool { return strings.Contains(word, placeholder) }):
 			v.refuse("must have an argument with %s in it", placeholder)
 			return
@@ -126,10 +125,10 @@ func commandLine(to *[]string, placeholder string) setter {
 	}
 }
 
-// typeForm is a MIME type, or all of a sort.
+// typeForm matches a MIME type, or a wildcard for its subtypes.
 var typeForm = regexp.MustCompile(`^[a-z]+/(\*|[a-z0-9][a-z0-9.+-]*)$`)
 
-// fileTypes takes types of files.
+// fileTypes stores types of files.
 func fileTypes(to *[]string) setter {
 	return func(v value) {
 		elements, ok := v.list()
@@ -148,10 +147,10 @@ func fileTypes(to *[]string) setter {
 	}
 }
 
-// sizeForm is a number of bytes with its unit.
+// sizeForm matches a number of bytes with its unit.
 var sizeForm = regexp.MustCompile(`^([0-9]{1,6}) ?(KB|MB|GB)$`)
 
-// size takes a number of bytes such as "20MB", in units of 1024.
+// size stores a number of bytes such as "20MB", in units of 1024.
 func size(to *int64, least, most int64) setter {
 	return func(v value) {
 		if s, ok := v.text(); ok {
@@ -160,7 +159,7 @@ func size(to *int64, least, most int64) setter {
 	}
 }
 
-// sizeOrNone takes a number of bytes, or "0" for no limit.
+// sizeOrNone stores a number of bytes, or zero for "0", which means no limit.
 func sizeOrNone(to *int64, least, most int64) setter {
 	return func(v value) {
 		if s, ok := v.text(); ok && s == "0" {
@@ -171,7 +170,7 @@ func sizeOrNone(to *int64, least, most int64) setter {
 	}
 }
 
-// size reads a number of bytes.
+// size parses a number of bytes.
 func (v value) size(text string, to *int64, least, most int64) {
 	found := sizeForm.FindStringSubmatch(strings.ToUpper(text))
 	if found == nil {
@@ -187,7 +186,7 @@ func (v value) size(text string, to *int64, least, most int64) {
 	*to = n
 }
 
-// inUnits writes a number of bytes in the largest unit that it is a multiple of.
+// inUnits formats a number of bytes in the largest unit that divides it.
 func inUnits(n int64) string {
 	for i, unit := range []string{"GB", "MB"} {
 		if shift := uint(30 - 10*i); n>>shift<<shift == n && n > 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// claudeDir is the folder of the CLI's login and transcripts, which it finds by the environment that it gets. Where nothing
-// names one it is empty.
+// claudeDir returns the folder of the CLI's login and transcripts, according to the CLI's environment. It is empty if it is
+// unknown.
 func (d *decoder) claudeDir(c *Config) string {
 	variable := func(name string) string {
 		if value, ok := c.Claude.Env[name]; ok {
@@ -30,15 +30,15 @@ func (d *decoder) claudeDir(c *Config) string {
 	if dir == "" || filepath.IsAbs(dir) {
 		return dir
 	}
-	return filepath.Join(c.Agent.Workspace, dir) // where the CLI is started
+	return filepath.Join(c.Agent.Workspace, dir) // the CLI's working directory
 }
 
-// checkWorkspace refuses a workspace that is a file, and one that shares a folder with what belongs to the host: the agent
-// reads and sends what is in the workspace, and may be allowed to change it.
+// checkWorkspace refuses a workspace that is a file, or that overlaps with the host's files: the agent reads and sends
+// files from the workspace, and may be allowed to change them.
 func (d *decoder) checkWorkspace(c *Config, body *hclsyntax.Body) {
 	workspace := c.Agent.Workspace
 	if workspace == "" {
-		return // which was reported
+		return // reported
 	}
 	given := attribute(body, "agent", "workspace")
 	refuse := func(other *hclsyntax.Attribute, format string, args ...any) {
@@ -94,7 +94,7 @@ func attribute(body *hclsyntax.Body, block, name string) *hclsyntax.Attribute {
 	return nil
 }
 
-// holds reports whether a path is a folder or within it, whatever links and mounts lead to either. Neither needs to exist.
+// holds reports whether a path is a folder or within it, after resolving links and mounts. Neither needs to exist.
 func holds(folder, path string) bool {
 	folder, path = realPath(folder), realPath(path)
 	info, err := os.Stat(folder)
@@ -113,10 +113,10 @@ func holds(folder, path string) bool {
 	}
 }
 
-// maxLinksFollowed bounds the links whose targets do not exist, which may lead in a circle.
+// maxLinksFollowed limits following links whose targets do not exist, which may form a cycle.
 const maxLinksFollowed = 16
 
-// realPath is a path without links, as far as it exists.
+// realPath resolves links in the existing part of a path.
 func realPath(path string) string {
 	rest := ""
 	for range maxLinksFollowed {

@@ -12,7 +12,7 @@ func (v value) refuseChannel(channel string) {
 		v.name, channel, suggestion(channel, v.d.channels)))
 }
 
-// person checks a user, written channel:user.
+// person parses a user, written channel:user.
 func (v value) person() (string, bool) {
 	s, ok := v.text()
 	if !ok {
@@ -45,7 +45,7 @@ func people(to *[]string) setter {
 	}
 }
 
-// identities takes people with the users that they are.
+// identities stores people with their users.
 func identities(to *map[string][]string) setter {
 	return func(v value) {
 		names, ok := v.object()

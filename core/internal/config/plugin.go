@@ -17,14 +17,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Plugin is a plugin block. Of a disabled one only Label and Enabled are set.
+// Plugin is a plugin block. For a disabled one only Label and Enabled are set.
 type Plugin struct {
 	// Label is the instance's name, and the channel's in session keys: lower-case letters, digits, - and _, at most 32.
 	Label   string
 	Enabled bool
 	// Source is the absolute path of the binary. Default: clawhost-<label> in the plugin folder.
 	Source string
-	// SHA256 is the checksum of the only binary that may run; nil: any may.
+	// SHA256 is the checksum of the only binary that may run; nil allows any.
 	SHA256 []byte
 	// Env is the plugin's whole environment.
 	Env map[string]string
@@ -35,12 +35,12 @@ type Plugin struct {
 	settings Settings
 	source   *source
 	block    *hclsyntax.Block
-	// configBlock is nil if there is none; config holds the values of its arguments.
+	// configBlock is nil if there is none; config contains the values of its arguments.
 	configBlock *hclsyntax.Block
 	config      map[string]cty.Value
 }
 
-// Hook says how the plugin's hooks are called.
+// Hook configures the calls of the plugin's hooks.
 type Hook struct {
 	Timeout time.Duration // default 5 seconds
 	OnError string        // skip (default): go on without the hook; fail: end the turn
@@ -51,10 +51,10 @@ var (
 	identityName = regexp.MustCompile(`^[\pL\pN_-]{1,64}$`)
 )
 
-// reservedLabels stand for something else in session keys.
+// reservedLabels have another meaning in session keys.
 var reservedLabels = []string{"main", "peer", "plugin", "cron"}
 
-// blockOf is what the plugin's block may hold.
+// blockOf returns the description of the plugin's block.
 func (p *Plugin) blockOf(d *decoder, c *Config) block {
 	return block{
 		path: "plugin",
@@ -104,7 +104,7 @@ func (d *decoder) plugin(b *hclsyntax.Block, c *Config) *Plugin {
 	return p
 }
 
-// readConfig evaluates the plugin's own config, which waits for [Plugin.Decode].
+// readConfig evaluates the plugin's own config for [Plugin.Decode].
 func (p *Plugin) readConfig(d *decoder, b *hclsyntax.Block) {
 	p.configBlock = b
 	p.config = map[string]cty.Value{}
@@ -121,15 +121,15 @@ func (p *Plugin) readConfig(d *decoder, b *hclsyntax.Block) {
 	}
 }
 
-// Missing returns a problem at the plugin's block if its program is not there. The name of another plugin in the same folder
-// is suggested if it is close.
+// Missing returns a problem at the plugin's block if its program does not exist. It suggests another plugin in the same
+// folder with a similar name.
 func (p *Plugin) Missing() (missing Problem, is bool) {
 	if _, err := os.Stat(p.Source); !errors.Is(err, fs.ErrNotExist) {
 		return Problem{}, false
 	}
 	const prefix = "clawhost-"
 	var known []string
-	entries, _ := os.ReadDir(filepath.Dir(p.Source)) // Without it nothing is suggested.
+	entries, _ := os.ReadDir(filepath.Dir(p.Source)) // on error nothing is suggested
 	for _, entry := range entries {
 		if name, ok := strings.CutPrefix(entry.Name(), prefix); ok {
 			known = append(known, name)
@@ -139,7 +139,7 @@ func (p *Plugin) Missing() (missing Problem, is bool) {
 	return p.Place(nil, fmt.Sprintf("No plugin %q", name), fmt.Sprintf("There is no program %s.%s", p.Source, suggestion(name, known))), true
 }
 
-// binary takes the name of a binary in a folder, which must have been read before, or a path.
+// binary stores the name of a binary in a folder, which must have been read before, or a path.
 func binary(to, folder *string) setter {
 	return func(v value) {
 		s, ok := v.filled()
@@ -170,7 +170,7 @@ func checksum(to *[]byte) setter {
 	}
 }
 
-// channels takes labels of plugin blocks.
+// channels stores labels of plugin blocks.
 func channels(to *[]string) setter {
 	return func(v value) {
 		elements, _ := v.list()

@@ -12,20 +12,20 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// Bounds of a problem's parts, in bytes.
+// Limits of a problem's parts, in bytes.
 const (
 	maxText    = 1000
 	maxSnippet = 160
 )
 
-// Problem is a finding about the file. It holds no value that may be a secret.
+// Problem is an error in the file. It contains no value that may be a secret.
 type Problem struct {
 	File    string `json:"file"`
 	Line    int    `json:"line,omitempty"`   // from 1; zero: the file as a whole
 	Column  int    `json:"column,omitempty"` // in characters, from 1
 	Summary string `json:"summary"`
 	Detail  string `json:"detail,omitempty"`
-	// Snippet is the line of the file. It is empty within plugin blocks and wherever a secret may stand.
+	// Snippet is the line of the file. It is empty within plugin blocks and for lines that may contain a secret.
 	Snippet string `json:"snippet,omitempty"`
 }
 
@@ -46,10 +46,10 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// Problems is all that is wrong with a file, in the file's order. It is the error that this package returns.
+// Problems are the errors of a file, in the file's order. It is the error type of this package.
 type Problems []Problem
 
-// Error returns the problems, each beginning on a line of its own.
+// Error returns the problems, each starting on a new line.
 func (p Problems) Error() string {
 	lines := make([]string, len(p))
 	for i := range p {
@@ -69,12 +69,12 @@ func (p Problems) err() error {
 	return slices.Compact(p)
 }
 
-// secretNames are attributes whose values are never shown, wherever they stand: secrets, and arguments of programs, which
-// may be some.
+// secretNames are attributes whose values are never shown in any block: secrets, and arguments of programs, which may be
+// secret.
 var secretNames = []string{"api_keys", "dsn", "token", "env", "args", "transcribe", "speak", "command"}
 
-// secretWords finds, in a file that cannot be parsed, the first line that may hold a secret or opens a plugin block. A
-// command that is one text, as that of claude is, has no arguments.
+// secretWords matches, in a file that cannot be parsed, the first line that may contain a secret or opens a plugin block. A
+// command in one string, such as claude's, has no arguments.
 var secretWords = regexp.MustCompile(`(?im)^[^#\n]*(\bplugin\b|\bdsn\b|\benv\s*=|\b(args|transcribe|speak)\s*=|\bcommand\s*=\s*[^"\s]|key|token|secret|password)`)
 
 // source is the file's text, and which of its lines may be shown.
@@ -90,8 +90,7 @@ func newSource(name string, text []byte) *source {
 	return s
 }
 
-// hideUnparsed keeps quiet about all that may follow a secret's name: where the braces are not known to match, nobody
-// can tell where a block ends.
+// hideUnparsed hides everything from the first possible secret on: if braces do not match, the end of a block is unknown.
 func (s *source) hideUnparsed() {
 	for i, line := range s.lines {
 		if secretWords.MatchString(line) {
@@ -101,7 +100,7 @@ func (s *source) hideUnparsed() {
 	}
 }
 
-// hideSecrets keeps quiet about plugin blocks and secrets of a file that was parsed.
+// hideSecrets hides plugin blocks and secrets of a parsed file.
 func (s *source) hideSecrets(body *hclsyntax.Body) {
 	for _, name := range secretNames {
 		if a := body.Attributes[name]; a != nil {
@@ -127,7 +126,7 @@ func (s *source) isQuiet(line int) bool {
 	return line >= 1 && line <= len(s.quiet) && s.quiet[line-1]
 }
 
-// problem places a finding at a range.
+// problem returns a problem at a range.
 func (s *source) problem(at hcl.Range, summary, detail string) Problem {
 	p := Problem{
 		File:    s.name,
@@ -142,7 +141,8 @@ func (s *source) problem(at hcl.Range, summary, detail string) Problem {
 	return p
 }
 
-// nameProblem is a problem with a name that nobody knows. What follows the name may be a secret, misspelt.
+// nameProblem returns a problem with an unknown name. The value after the name is hidden: the name may be that of a secret,
+// misspelt.
 func (s *source) nameProblem(name hcl.Range, summary, detail string) Problem {
 	p := s.problem(name, summary, detail)
 	if p.Snippet != "" {
@@ -153,12 +153,12 @@ func (s *source) nameProblem(name hcl.Range, summary, detail string) Problem {
 	return p
 }
 
-// tellable are HCL's findings whose details quote names and our own functions' errors, but no value.
+// tellable are HCL's errors whose details quote names and our own functions' errors, but no value.
 var tellable = []string{
 	"Error in function call", "Invalid function argument", "Not enough function arguments", "Too many function arguments",
 }
 
-// fromHCL takes over what the HCL library found.
+// fromHCL converts the HCL library's diagnostics.
 func (s *source) fromHCL(diagnostics hcl.Diagnostics) Problems {
 	var found Problems
 	for _, d := range diagnostics {
@@ -171,7 +171,7 @@ func (s *source) fromHCL(diagnostics hcl.Diagnostics) Problems {
 		}
 		detail := d.Detail
 		if d.Summary == "Variables not allowed" {
-			// Whoever forgets the quotes of a secret makes a variable of it.
+			// A secret without quotes is parsed as a variable.
 			detail = `Quote text, as in "steer"; for yes or no write true or false.`
 		} else if s.isQuiet(at.Start.Line) && !slices.Contains(tellable, d.Summary) {
 			detail = ""
@@ -181,7 +181,7 @@ func (s *source) fromHCL(diagnostics hcl.Diagnostics) Problems {
 	return found
 }
 
-// printable makes one short line of text that a terminal shows as it is.
+// printable returns one short line of text without control characters.
 func printable(text string) string {
 	return shorten(strings.Map(func(r rune) rune {
 		switch {

@@ -5,47 +5,47 @@ import (
 	"time"
 )
 
-// Reply says how answers are sent, and what is shown with them.
+// Reply configures how answers are sent, and what is shown with them.
 type Reply struct {
-	Prefix         string        // put before each answer; may hold variables such as {model}
-	TextLimit      int           // in the channel's unit; zero (default): what the channel can
-	MaxLines       int           // of a message, where it can be split; zero (default): any number
+	Prefix         string        // put before each answer; may contain variables such as {model}
+	TextLimit      int           // in the channel's unit; zero (default): the channel's limit
+	MaxLines       int           // of a message, if it can be split; zero (default): no limit
 	ChunkMode      string        // length (default), newline
 	Stream         string        // how an answer is shown while it is written: off, block, preview (default)
 	Block          Block         // of an answer that is sent in blocks
 	HumanDelay     Delay         // between blocks
 	Typing         string        // never, instant, thinking (default), message
 	TypingInterval time.Duration // default 6 seconds
-	ReplyTo        string        // which pieces are replies to the message: off (default), first, all
-	AckReaction    string        // an emoji on a message that was taken, or [AckStatus]; empty (default): none
-	Silent         string        // where NO_REPLY may be offered to the model: never, groups (default)
+	ReplyTo        string        // which parts are replies to the message: off (default), first, all
+	AckReaction    string        // an emoji on an accepted message, or [AckStatus]; empty (default): none
+	Silent         string        // where the model may answer NO_REPLY: never, groups (default)
 	Verbose        string        // the tools in use: off (default), on, full
 	Reasoning      string        // the model's reasoning: off (default), on, stream
-	Usage          string        // what an answer cost: off (default), tokens, full
+	Usage          string        // the cost of an answer: off (default), tokens, full
 }
 
-// Block is when a part of an answer that is being written is sent.
+// Block configures when a part of an unfinished answer is sent.
 type Block struct {
 	Min     int           // in the channel's unit; default 800
 	Max     int           // not less than Min; default 1200
-	Idle    time.Duration // default a second; zero: a text that stands still is waited for
+	Idle    time.Duration // send after this time without new text; default 1 second; zero: never
 	BreakOn string        // paragraph (default), newline, sentence
 	FlushAt string        // text_end (default), message_end
 }
 
-// Delay is the bounds of a pause; both zero: there is none.
+// Delay is a range of pauses; both zero: none.
 type Delay struct{ Min, Max time.Duration }
 
-// natural is how long people take from one message to the next.
+// natural is the time that people take from one message to the next.
 var natural = Delay{Min: 800 * time.Millisecond, Max: 2500 * time.Millisecond}
 
-// maxDelay bounds a pause, which holds up what comes behind it.
+// maxDelay limits a pause, which delays later messages.
 const maxDelay = time.Minute
 
-// AckStatus is the AckReaction that has a message show how far its answer is.
+// AckStatus is the AckReaction that shows the progress of a message's answer.
 const AckStatus = "status"
 
-// maxReaction is more than the longest emoji takes, in bytes.
+// maxReaction exceeds the length of the longest emoji, in bytes.
 const maxReaction = 64
 
 func (r *Reply) block() block {
@@ -81,26 +81,26 @@ func (b *Block) block() block {
 	}}
 }
 
-// leastTextLimit leaves room for a reopened code fence and some text.
-const leastTextLimit = 64
+// minTextLimit leaves space for a reopened code fence and some text.
+const minTextLimit = 64
 
 func textLimit(to *int) setter {
 	return func(v value) {
 		n := 0
 		whole(&n, 0, 1<<20)(v)
-		if n > 0 && n < leastTextLimit {
-			v.refuse("must be 0 or at least %d", leastTextLimit)
+		if n > 0 && n < minTextLimit {
+			v.refuse("must be 0 or at least %d", minTextLimit)
 			return
 		}
 		*to = n
 	}
 }
 
-// blockLimit takes the most of a block, whose least must have been read before.
+// blockLimit stores the maximum of a block, whose minimum must have been read before.
 func blockLimit(to, least *int) setter {
 	return func(v value) {
 		n := *to
-		whole(&n, leastTextLimit, 1<<20)(v)
+		whole(&n, minTextLimit, 1<<20)(v)
 		if n < *least {
 			v.refuse("must be at least reply.block.min, which is %d", *least)
 			return
@@ -109,7 +109,7 @@ func blockLimit(to, least *int) setter {
 	}
 }
 
-// delay takes off, natural, or the two bounds.
+// delay stores off, natural, or a range.
 func delay(to *Delay) setter {
 	return func(v value) {
 		s, ok := v.text()
@@ -135,7 +135,7 @@ func delay(to *Delay) setter {
 	}
 }
 
-// reaction takes an emoji, or none.
+// reaction stores an emoji, or none.
 func reaction(to *string) setter {
 	return func(v value) {
 		s, ok := v.text()

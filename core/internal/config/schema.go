@@ -13,7 +13,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Bounds of a plugin's schema: its author is not the host's, and a deep or large one costs much to read.
+// Limits of a plugin's schema: it is untrusted, and a deep or large one is expensive to read.
 const (
 	maxSchema      = 256 << 10 // bytes
 	maxSchemaDepth = 64        // of nested JSON values
@@ -22,13 +22,13 @@ const (
 
 const draft2020 = "https://json-schema.org/draft/2020-12/schema"
 
-// A schema is a plugin's JSON Schema that was found to be one that the host can apply: each value is described by exactly
-// one schema, which either says all or refers to another within the document.
+// A schema is a plugin's JSON Schema that the host can apply: each value is described by exactly one schema, which either
+// has all rules or refers to another one within the document.
 type schema struct {
 	root *jsonschema.Schema
 }
 
-// parseSchema reads a schema. None at all takes no config.
+// parseSchema parses a schema. An empty one allows no config.
 func parseSchema(text []byte) (*schema, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte(`{"type": "object", "additionalProperties": false}`)
@@ -53,7 +53,7 @@ func parseSchema(text []byte) (*schema, error) {
 	if err := s.check(root); err != nil {
 		return nil, err
 	}
-	// Resolve recurses along references and must come after the check that they end.
+	// Resolve follows references recursively, so it must run after the check for cycles.
 	if _, err := root.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true}); err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func checkDepth(text []byte) error {
 	for depth := 0; ; {
 		token, err := decoder.Token()
 		if err != nil {
-			return nil // The end, or an error that decoding the whole tells better.
+			return nil // the end, or an error that full decoding reports better
 		}
 		switch token {
 		case json.Delim('{'), json.Delim('['):
@@ -79,7 +79,7 @@ func checkDepth(text []byte) error {
 	}
 }
 
-// typeNames are how messages name the types, in the order in which they are tried.
+// typeNames are the types' names in error messages, in the order in which they are tried.
 var typeNames = []struct{ name, title string }{
 	{"integer", "a whole number"},
 	{"number", "a number"},
@@ -90,7 +90,7 @@ var typeNames = []struct{ name, title string }{
 	{"null", ""},
 }
 
-// check refuses, in a schema and those within, what the host cannot apply.
+// check refuses schemas, including nested ones, that the host cannot apply.
 func (s *schema) check(node *jsonschema.Schema) error {
 	if node == nil {
 		return errors.New("null is not a schema")
@@ -153,7 +153,7 @@ func (s *schema) check(node *jsonschema.Schema) error {
 	return nil
 }
 
-// checkRef refuses references that lead nowhere or in a circle, and those with rules beside them.
+// checkRef refuses dangling and cyclic references, and references with other rules beside them.
 func (s *schema) checkRef(node *jsonschema.Schema) error {
 	if node.Ref == "" {
 		return nil
@@ -176,10 +176,10 @@ func (s *schema) checkRef(node *jsonschema.Schema) error {
 		}
 		node = target
 	}
-	return fmt.Errorf("the reference %q leads on and on", node.Ref)
+	return fmt.Errorf("the reference %q is cyclic", node.Ref)
 }
 
-// lookup returns what a reference within the document refers to, or nil.
+// lookup returns the target of a reference within the document, or nil.
 func (s *schema) lookup(ref string) *jsonschema.Schema {
 	if ref == "#" {
 		return s.root
@@ -198,7 +198,7 @@ func (s *schema) lookup(ref string) *jsonschema.Schema {
 	return nil
 }
 
-// follow returns the schema that a reference leads to in the end, and whether the value is a secret.
+// follow returns the final target of a reference, and whether the value is a secret.
 func (s *schema) follow(node *jsonschema.Schema) (end *jsonschema.Schema, secret bool) {
 	secret = node.WriteOnly
 	for node.Ref != "" {
@@ -208,7 +208,7 @@ func (s *schema) follow(node *jsonschema.Schema) (end *jsonschema.Schema, secret
 	return node, secret
 }
 
-// isFalse reports whether the schema is the one that no value fits.
+// isFalse reports whether no value matches the schema.
 func isFalse(node *jsonschema.Schema) bool {
 	return reflect.DeepEqual(node, &jsonschema.Schema{Not: &jsonschema.Schema{}})
 }
@@ -221,13 +221,13 @@ func types(node *jsonschema.Schema) []string {
 	return node.Types
 }
 
-// A rule is a keyword that judges a value by itself.
+// A rule is a keyword that checks a single value.
 type rule struct {
-	alone     *jsonschema.Schema // with this keyword only
+	alone     *jsonschema.Schema // with only this keyword
 	complaint string             // what the value must be
 }
 
-// rules returns the keywords of a schema that judge a value by itself. Complaints tell nothing of a secret.
+// rules returns the keywords of a schema that check a single value. Error texts contain nothing about a secret.
 func rules(node *jsonschema.Schema, secret bool) []rule {
 	var found []rule
 	add := func(used bool, alone jsonschema.Schema, format string, args ...any) {
@@ -241,7 +241,7 @@ func rules(node *jsonschema.Schema, secret bool) []rule {
 		}
 		texts := make([]string, len(allowed))
 		for i, v := range allowed {
-			text, _ := json.Marshal(v) // which came from JSON
+			text, _ := json.Marshal(v) // v was decoded from JSON
 			texts[i] = string(text)
 		}
 		return strings.Join(texts, " or ")
@@ -278,7 +278,7 @@ func deref[T any](p *T) T {
 	return *p
 }
 
-// admits reports whether a value keeps the rule. A rule that is none, such as a multiple of 0, admits nothing.
+// admits reports whether a value satisfies the rule. An invalid rule, such as a multiple of 0, admits nothing.
 func (r rule) admits(v any) bool {
 	resolved, err := r.alone.Resolve(nil)
 	return err == nil && resolved.Validate(v) == nil

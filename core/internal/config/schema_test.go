@@ -267,7 +267,7 @@ func TestDefaultsWithinDefaults(t *testing.T) {
 			"a": {"type": "array", "default": [%[1]s], "items": {"properties": {"a": {"type": "array", "default": [%[1]s]}}}}}}}}}`, many),
 	} {
 		_, err := plugin(t, "", nil).Decode([]byte(endless))
-		if err == nil || strings.Count(err.Error(), "its defaults hold too much") != 1 {
+		if err == nil || strings.Count(err.Error(), "its defaults are too large") != 1 {
 			t.Errorf("%.100s: error %v", endless, err)
 		}
 	}
@@ -294,8 +294,8 @@ func TestUnsuitableSchemas(t *testing.T) {
 		`{"type": "object", "properties": {"a": {"$ref": "#/$defs/none"}}}`:                                     `the reference "#/$defs/none" leads to no schema`,
 		`{"type": "object", "properties": {"a": {"$ref": "http://x/y"}}}`:                                       "leads to no schema",
 		`{"type": "object", "properties": {"a": {"$ref": "#/$defs/b", "minimum": 1}}, "$defs": {"b": {}}}`:      "has rules beside it",
-		`{"type": "object", "properties": {"a": {"$ref": "#/$defs/b"}}, "$defs": {"b": {"$ref": "#/$defs/b"}}}`: "leads on and on",
-		`{"type": "object", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}`:                 "leads on and on",
+		`{"type": "object", "properties": {"a": {"$ref": "#/$defs/b"}}, "$defs": {"b": {"$ref": "#/$defs/b"}}}`: "is cyclic",
+		`{"type": "object", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}`:                 "is cyclic",
 		`{"type": "object", "$ref": "#"}`:                                                                       "has rules beside it",
 		`{"type": "object", "properties": {"a": ` + deep + `}}`:                                                 "it is nested deeper than 64 values",
 		`{"type": "object", "title": "` + strings.Repeat("x", 256<<10) + `"}`:                                   "it is larger than 256 KiB",

@@ -7,13 +7,13 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Send says which sessions may be answered. What may not is recorded and runs no turn.
+// Send configures which sessions may be answered. Messages of others are recorded and start no turn.
 type Send struct {
 	Default string     // allow (default), deny
 	Rules   []SendRule // in the order of the file
 }
 
-// SendRule is for the sessions that it matches. An empty field matches all.
+// SendRule applies to the sessions that it matches. An empty field matches all.
 type SendRule struct {
 	Channel   string // a plugin's label
 	Chat      string // direct, group, channel, thread
@@ -21,27 +21,27 @@ type SendRule struct {
 	Policy    string // allow, deny
 }
 
-// Policy returns the policy, allow or deny, of the session with this key for messages of such a chat: the session's own,
-// where people have chosen one, else that of the first rule that matches, else the default.
+// Policy returns the policy, allow or deny, of a session for messages of such a chat: the session's own if people have
+// chosen one, else that of the first matching rule, else the default.
 func (s Send) Policy(own, key string, from chat.Address, kind chat.Kind) string {
 	if own != "" {
 		return own
 	}
-	room := kind.String()
+	folderSize := kind.String()
 	if from.Thread != "" {
-		room = "thread"
+		folderSize = "thread"
 	}
 	for _, r := range s.Rules {
-		if r.matches(from.Channel, room, key) {
+		if r.matches(from.Channel, folderSize, key) {
 			return r.Policy
 		}
 	}
 	return s.Default
 }
 
-func (r SendRule) matches(channel, room, key string) bool {
+func (r SendRule) matches(channel, folderSize, key string) bool {
 	return (r.Channel == "" || r.Channel == channel) &&
-		(r.Chat == "" || r.Chat == room) &&
+		(r.Chat == "" || r.Chat == folderSize) &&
 		strings.HasPrefix(key, r.KeyPrefix)
 }
 
@@ -53,7 +53,7 @@ func (s *Send) block() block {
 	}
 }
 
-// ruleBlock adds a rule and returns what its block holds.
+// ruleBlock adds a rule and returns its block.
 func (s *Send) ruleBlock() block {
 	s.Rules = append(s.Rules, SendRule{})
 	r := &s.Rules[len(s.Rules)-1]
@@ -71,7 +71,7 @@ func (s *Send) ruleBlock() block {
 
 func policy(to *string) setter { return oneOf(to, "allow", "deny") }
 
-// channel takes the label of a plugin block, or none.
+// channel stores the label of a plugin block, or none.
 func channel(to *string) setter {
 	return func(v value) {
 		s, ok := v.text()

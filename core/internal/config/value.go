@@ -18,25 +18,25 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// A setter stores a value of the file, or reports what is wrong with it. An attribute that is left out or null reaches no
-// setter, so that what was there before stays.
+// A setter stores a value of the file, or reports an error. It is not called for missing or null attributes, which keep
+// their previous value.
 type setter func(v value)
 
-// value is a value of the file, or one within it.
+// value is a value in the file, possibly nested.
 type value struct {
 	cty.Value
 	d    *decoder
-	name string               // the attribute's, with its block's
+	name string               // the attribute's name, with its block's
 	expr hclsyntax.Expression // the attribute's
 	path []string             // from the attribute's value to this one: keys and decimal indices
 }
 
-// refuse reports that the value is not what the attribute takes. The text goes on after the attribute's name.
+// refuse reports an invalid value. The text continues after the attribute's name.
 func (v value) refuse(format string, args ...any) {
 	v.d.report(v.at(), "Unsuitable value", v.name+" "+fmt.Sprintf(format, args...)+".")
 }
 
-// at is the value's place, or the nearest one that the file shows.
+// at returns the value's position, or the nearest one in the file.
 func (v value) at() hcl.Range {
 	rng := locate(v.expr, v.path)
 	return rng
@@ -76,7 +76,7 @@ func (v value) object() ([]value, bool) {
 	return elements, true
 }
 
-// key is the last step of the value's path.
+// key returns the last step of the value's path.
 func (v value) key() string { return v.path[len(v.path)-1] }
 
 func (v value) text() (string, bool) {
@@ -101,7 +101,7 @@ func (v value) filled() (string, bool) {
 	return s, ok
 }
 
-// texts returns the list's texts, none of them empty. It is never nil, since an empty list overrules a default.
+// texts returns the list's texts, none of them empty. It is never nil, because an empty list overrides a default.
 func (v value) texts() ([]string, bool) {
 	elements, ok := v.list()
 	texts := []string{}
@@ -136,7 +136,7 @@ func texts(to *[]string) setter {
 	}
 }
 
-// oneOf takes one of a few words.
+// oneOf stores one of a few words.
 func oneOf[T ~string](to *T, words ...string) setter {
 	return func(v value) {
 		s, ok := v.text()
@@ -151,7 +151,7 @@ func oneOf[T ~string](to *T, words ...string) setter {
 	}
 }
 
-// boolean also takes the texts "true" and "false", which is what env returns.
+// boolean also accepts the texts "true" and "false", which env returns.
 func boolean(to *bool) setter {
 	return func(v value) {
 		b, err := convert.Convert(v.Value, cty.Bool)
@@ -163,7 +163,7 @@ func boolean(to *bool) setter {
 	}
 }
 
-// whole takes a whole number between two others, as a number or as text.
+// whole stores a whole number within a range, given as a number or as text.
 func whole[T int | int64](to *T, least, most T) setter {
 	return func(v value) {
 		n, err := convert.Convert(v.Value, cty.Number)
@@ -180,10 +180,10 @@ func whole[T int | int64](to *T, least, most T) setter {
 	}
 }
 
-// maxDuration bounds durations: beyond a year somebody has mistaken the unit.
+// maxDuration limits durations: more than a year is probably a wrong unit.
 const maxDuration = 366 * 24 * time.Hour
 
-// parseDuration returns what is wrong with the text, if anything is.
+// parseDuration returns the duration, or an error text.
 func parseDuration(s string, least time.Duration) (time.Duration, string) {
 	d, err := time.ParseDuration(s)
 	switch {
@@ -212,7 +212,7 @@ func duration(to *time.Duration, least time.Duration) setter {
 	}
 }
 
-// path takes a path and makes it absolute. A relative one is relative to the file.
+// path stores a path and makes it absolute. A relative one is relative to the file.
 func path(to *string) setter {
 	return func(v value) {
 		s, ok := v.filled()
@@ -228,7 +228,7 @@ func path(to *string) setter {
 	}
 }
 
-// own has a value stored in a variable of its own, so that a nil pointer says that the file has none.
+// own stores a value in a new variable, so that a nil pointer means that the file has none.
 func own[T any](to **T, set func(*T) setter) setter {
 	return func(v value) {
 		*to = new(T)
@@ -236,7 +236,7 @@ func own[T any](to **T, set func(*T) setter) setter {
 	}
 }
 
-// entry makes attributes write to a map's entry. The entry is there even if the file gives none of them.
+// entry stores attributes in a map's entry. The entry exists even if the file sets none of them.
 func entry[T any](entries *map[string]T, key string, attrs func(*T) []attr) []attr {
 	e := (*entries)[key]
 	put := func() {
@@ -256,7 +256,7 @@ func entry[T any](entries *map[string]T, key string, attrs func(*T) []attr) []at
 	return list
 }
 
-// patterns takes regular expressions, which find text whatever its case.
+// patterns stores regular expressions, which ignore case.
 func patterns(to *[]*regexp.Regexp) setter {
 	return func(v value) {
 		elements, _ := v.list()
@@ -277,7 +277,7 @@ func patterns(to *[]*regexp.Regexp) setter {
 	}
 }
 
-// fault says what is wrong with a regular expression without quoting it.
+// fault describes the error in a regular expression without quoting it.
 func fault(err error) string {
 	var malformed *syntax.Error
 	if errors.As(err, &malformed) {
@@ -286,7 +286,7 @@ func fault(err error) string {
 	return ""
 }
 
-// alternatives lists words as a person would.
+// alternatives formats words as an enumeration.
 func alternatives(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
@@ -298,7 +298,8 @@ func alternatives(words []string) string {
 	return strings.Join(quoted[:len(quoted)-1], ", ") + " or " + quoted[len(quoted)-1]
 }
 
-// locate follows a path of keys and decimal indices into an expression. It returns the place of what it reached last.
+// locate follows a path of keys and decimal indices into an expression, and returns the position of the last one it
+// reached.
 func locate(expr hcl.Expression, path []string) hcl.Range {
 	for _, step := range path {
 		next := inner(expr, step)
@@ -310,7 +311,7 @@ func locate(expr hcl.Expression, path []string) hcl.Range {
 	return expr.Range()
 }
 
-// inner returns the expression of an element, or nil where the file does not write the elements out.
+// inner returns the expression of an element, or nil if the file does not list the elements.
 func inner(expr hcl.Expression, step string) hcl.Expression {
 	for {
 		parentheses, ok := expr.(*hclsyntax.ParenthesesExpr)
@@ -325,7 +326,7 @@ func inner(expr hcl.Expression, step string) hcl.Expression {
 			return expr.Exprs[i]
 		}
 	case *hclsyntax.ObjectConsExpr:
-		// The last of several equal keys is the one that counts.
+		// The last of several equal keys counts.
 		for _, item := range slices.Backward(expr.Items) {
 			if key, diagnostics := item.KeyExpr.Value(nil); !diagnostics.HasErrors() && key.Type() == cty.String &&
 				!key.IsNull() && key.AsString() == step {

@@ -10,8 +10,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// Warnings are what is probably not meant in a file that is good all the same, in the file's order.
-// A demo needs no claude, so that it misses none.
+// Warnings returns probable mistakes in a valid file, in the file's order. With demo set, a missing claude program is not
+// one.
 func (c *Config) Warnings(demo bool) Problems {
 	if !demo {
 		return c.warnings
@@ -21,7 +21,7 @@ func (c *Config) Warnings(demo bool) Problems {
 
 const missingClaude = "Missing program"
 
-// warn finds what is good, and of no use as it is.
+// warn finds settings that are valid but have no effect.
 func (d *decoder) warn(c *Config, body *hclsyntax.Body) Problems {
 	var found Problems
 	at := func(a *hclsyntax.Attribute) hcl.Range {
@@ -44,7 +44,7 @@ func (d *decoder) warn(c *Config, body *hclsyntax.Body) Problems {
 				fmt.Sprintf("access.owners: %s is a name. People are known by their ids, which /whoami shows.", owner)))
 		}
 	}
-	if found.err() == nil { // which has put them in order
+	if found.err() == nil { // err has sorted them
 		return nil
 	}
 	return found

@@ -1,6 +1,6 @@
-// Package conversation resolves what holds for one conversation: who its people are, how Claude is run for it, how its chat is
-// answered and what its channel can do. It is resolved once for a run, or for what else is done in a conversation, and passed on:
-// no later step looks into the config or asks a channel for its limits.
+// Package conversation resolves the settings of one conversation: its people, how Claude is run for it, how its chat is
+// answered and what its channel supports. They are resolved once for a run, or for another action in a conversation, and
+// passed on: no later step reads the config or asks a channel for its limits.
 package conversation
 
 import (
@@ -13,21 +13,21 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// fallbackLimit cuts text for a channel that has not told its limits yet: the least of the common networks'.
+// fallbackLimit is the text limit for a channel that has not reported its limits yet: the smallest of the common networks.
 var fallbackLimit = chat.TextLimit{Max: 2000, Unit: chat.UTF16}
 
-// DefaultModel is the name by which people choose the config's model.
+// DefaultModel is the name that selects the config's model.
 const DefaultModel = "default"
 
-// Channels knows what channels can do.
+// Channels provides the limits of channels.
 type Channels interface {
-	// Limits returns what a channel can do in one kind of chat; false: it has not told yet.
+	// Limits returns a channel's limits in one kind of chat; false: it has not reported them yet.
 	Limits(channel string, kind chat.Kind) (chat.Limits, bool)
 }
 
-// Chats knows chats that have moved to another id.
+// Chats tracks chats that have moved to another id.
 type Chats interface {
-	// Origin returns the first id that a chat had; its own where it has not moved.
+	// Origin returns the first id of a chat; its own if it has not moved.
 	Origin(channel string, id chat.ID) chat.ID
 }
 
@@ -43,23 +43,23 @@ func NewResolver(c *config.Config, channels Channels, chats Chats) *Resolver {
 	return &Resolver{config: c, channels: channels, chats: chats}
 }
 
-// Conversation is what holds for a message and its session. Every value is set: the message's directives go before the
-// session's choices, these before the channel's block, and that before the rest of the config.
+// Conversation has the settings for a message and its session. Every value is set. In descending order of precedence they
+// come from the message's directives, the session's choices, the channel's block, and the rest of the config.
 type Conversation struct {
-	// Caller is who wrote. Its authority is an owner's only where an owner is behind the message: the turns of plugins and of
-	// the heartbeat have it lent in whoever's chat they are.
+	// Caller is the message's author. Its authority is an owner's only if an owner is behind the message: turns of plugins
+	// and of the heartbeat run with an owner's authority in any chat.
 	Caller chat.Caller
-	Owned  bool // an owner is behind the message
+	Owned  bool // whether an owner is behind the message
 
 	Settings config.Settings // of the channel
-	Limits   chat.Limits     // what the channel can do in this kind of chat; zero as long as it has not told
-	Text     chat.TextLimit  // how much fits into one message
+	Limits   chat.Limits     // of the channel in this kind of chat; zero until it has reported them
+	Text     chat.TextLimit  // the limit of one message
 
 	Agent          string // the agent's name
 	Zone           *time.Location
 	Model          string // empty: the CLI's own
 	Effort         string // empty: the CLI's own
-	PermissionMode string // one that an owner has chosen holds for owners' messages only
+	PermissionMode string // an owner's choice applies to owners' messages only
 	Verbose        string // off, on, full
 	Reasoning      string // off, on, stream
 	Usage          string // off, tokens, full
@@ -67,10 +67,10 @@ type Conversation struct {
 	Send           string // allow, deny
 	Activation     string // mention, always; empty in a direct chat
 	Queue          domain.Queueing
-	Listening      bool // the agent hears all of a group and may have nothing to say: nothing is shown before it speaks
+	Listening      bool // the agent reads all messages of a group and may stay silent: nothing is shown before it answers
 }
 
-// Turn is a run with what holds for its conversation.
+// Turn is a run with the settings of its conversation.
 type Turn struct {
 	*domain.Run
 	*Conversation
@@ -94,7 +94,7 @@ func (r *Resolver) Message(m domain.Message, s domain.Session) *Conversation {
 	return c
 }
 
-// Session resolves a session as a caller finds it, without any message.
+// Session resolves a session for a caller, without a message.
 func (r *Resolver) Session(caller chat.Caller, s domain.Session) *Conversation {
 	m := domain.Message{
 		Channel: caller.Address.Channel, Chat: chat.Chat{ID: caller.Address.Chat, Kind: caller.Kind, Title: s.Title}, Thread: caller.Address.Thread,
@@ -105,7 +105,7 @@ func (r *Resolver) Session(caller chat.Caller, s domain.Session) *Conversation {
 	return c
 }
 
-// resolve resolves all that does not depend on who wrote.
+// resolve resolves everything that does not depend on the author.
 func (r *Resolver) resolve(m domain.Message, s domain.Session, chosen domain.Overrides) *Conversation {
 	settings, claude := r.config.For(m.Channel), r.config.Claude
 	to := m.Address()
@@ -132,7 +132,7 @@ func (r *Resolver) resolve(m domain.Message, s domain.Session, chosen domain.Ove
 	return c
 }
 
-// limits returns what a channel can do in one kind of chat, and how much text fits into one message of it.
+// limits returns a channel's limits in one kind of chat, and the limit of one message.
 func (r *Resolver) limits(channel string, kind chat.Kind) (chat.Limits, chat.TextLimit) {
 	limits, known := r.channels.Limits(channel, kind)
 	if !known {
@@ -141,17 +141,17 @@ func (r *Resolver) limits(channel string, kind chat.Kind) (chat.Limits, chat.Tex
 	return limits, limits.Text
 }
 
-// Limits returns what a channel can do in one kind of chat; zero as long as it has not told.
+// Limits returns a channel's limits in one kind of chat; zero until it has reported them.
 func (r *Resolver) Limits(channel string, kind chat.Kind) chat.Limits {
 	limits, _ := r.limits(channel, kind)
 	return limits
 }
 
-// editMargin is how much earlier than a network the host ceases to edit: an edit takes its time, and clocks differ.
+// editMargin is how long before the end of the network's window the host stops editing: an edit takes time, and clocks differ.
 const editMargin = 30 * time.Second
 
-// Editable reports whether a channel's network is sure to edit a message that was sent at a time, in whatever kind of chat. Some
-// networks ignore an edit without a word.
+// Editable reports whether a channel's network certainly allows editing a message that was sent at a time, in any kind of
+// chat. Some networks ignore a late edit silently.
 func (r *Resolver) Editable(channel string, sentAt time.Time) bool {
 	var window time.Duration // zero: without end
 	for _, kind := range []chat.Kind{chat.Direct, chat.Group, chat.Broadcast} {
@@ -207,15 +207,15 @@ func (r *Resolver) Model(chosen string) string {
 	return r.config.Claude.Resolve(chosen)
 }
 
-// Group returns the settings of a group; false: the config does not list it. One that has moved is listed under the id that it
-// has, or else under its first one.
+// Group returns the settings of a group, or false if the config does not list it. A group that has moved may be listed
+// under its current id or its first one.
 func (r *Resolver) Group(channel string, id chat.ID) (config.Group, bool) {
 	access := r.config.For(channel).Access
 	g, ok := access.Group[string(Listed(access, channel, id, r.chats))]
 	return g, ok
 }
 
-// Listed returns the id under which a channel's access lists a group, if it does: the one that the group has, or else its first one.
+// Listed returns the id under which a channel's access lists a group, if it does: its current id, or else its first one.
 func Listed(access config.Access, channel string, id chat.ID, chats Chats) chat.ID {
 	if _, ok := access.Group[string(id)]; ok {
 		return id
@@ -223,7 +223,7 @@ func Listed(access config.Access, channel string, id chat.ID, chats Chats) chat.
 	return chats.Origin(channel, id)
 }
 
-// activation reports when the agent speaks in a group: always, or where it is mentioned.
+// activation returns when the agent answers in a group: always, or if it is mentioned.
 func (r *Resolver) activation(access config.Access, channel string, id chat.ID, s domain.Session) string {
 	if s.Overrides.Activation != "" {
 		return s.Overrides.Activation
@@ -238,8 +238,8 @@ func (r *Resolver) activation(access config.Access, channel string, id chat.ID, 
 	return "always"
 }
 
-// owned reports whether an owner is behind a message. The turns of plugins and the heartbeat have an owner's authority in
-// whoever's chat they are: they count as the person's whose direct chat it is.
+// owned reports whether an owner is behind a message. Turns of plugins and the heartbeat have an owner's authority in any
+// chat: they count as the person's whose direct chat it is.
 func (r *Resolver) owned(m domain.Message, owners []string) bool {
 	if m.Authority != chat.Owner || m.Origin != domain.OriginPlugin && m.Origin != domain.OriginHeartbeat {
 		return m.Authority == chat.Owner

@@ -7,16 +7,16 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Rule returns how an answer is cut into messages.
+// Rule returns how an answer is split into messages.
 func (c *Conversation) Rule() chunk.Rule { return rule(c.Text, c.Settings.Reply) }
 
-// Notice makes items of a text of the host's for the conversation's chat. Of what the config says about answers only the limit
-// of a message holds for it.
+// Notice returns outbox items for a text of the host in the conversation's chat. Of the config's settings for answers only
+// the limit of a message applies.
 func (c *Conversation) Notice(text string) []domain.OutboxItem {
 	return items(c.Caller.Address, text, rule(c.Text, config.Reply{TextLimit: c.Settings.Reply.TextLimit}))
 }
 
-// Notice makes items of a text of the host's for any chat.
+// Notice returns outbox items for a text of the host in any chat.
 func (r *Resolver) Notice(to chat.Address, kind chat.Kind, text string) []domain.OutboxItem {
 	_, limit := r.limits(to.Channel, kind)
 	return items(to, text, chunk.Rule{Limit: limit})
@@ -30,8 +30,8 @@ func items(to chat.Address, text string, rule chunk.Rule) []domain.OutboxItem {
 	return list
 }
 
-// rule is how the messages of a chat are made, for what its channel can and what the config says, whose limit lowers the channel's,
-// in its unit; where the channel has none, it counts characters.
+// rule returns how messages of a chat are split. The config's limit may lower the channel's, in its unit; if the channel
+// has none, characters are counted.
 func rule(limit chat.TextLimit, settings config.Reply) chunk.Rule {
 	switch most := settings.TextLimit; {
 	case most <= 0:

@@ -5,7 +5,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// Queueing resolves how a message waits: by its own directive, the session's, the channel's settings.
+// Queueing resolves how a message is queued: by its own directive, the session's choice, or the channel's settings.
 func Queueing(c config.Queue, message, session domain.QueueOverrides) domain.Queueing {
 	o := domain.Overrides{Queue: message}.Over(domain.Overrides{Queue: session}).Queue
 	q := domain.Queueing{Mode: c.Mode, Quiet: c.Debounce, Cap: c.Cap, Drop: c.Drop}

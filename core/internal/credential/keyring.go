@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// keyring knows which keys rest.
+// keyring records which keys are suspended.
 type keyring struct {
 	log hclog.Logger
 
@@ -17,9 +17,9 @@ type keyring struct {
 	keys []*key
 }
 
-// key is one of the keys. What may change is the keyring's.
+// key is one of the keys. Its mutable fields are guarded by the keyring.
 type key struct {
-	number int // from 1: what the log calls it
+	number int // from 1, for the log
 	value  string
 	last   verdict
 }
@@ -32,8 +32,8 @@ func newKeyring(values []string, log hclog.Logger) *keyring {
 	return r
 }
 
-// order returns the keys to try: those that do not rest, as they stand in the list, so that it is mostly the same one, whose
-// account has the conversation cached. If all rest it is all of them, as one may be good again before its time.
+// order returns the keys to try: those that are not suspended, in the configured order, so that mostly the same account is
+// used, which has the conversation cached. If all are suspended it returns all of them, because one may be usable early.
 func (r *keyring) order() []*key {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -45,7 +45,7 @@ func (r *keyring) order() []*key {
 	return slices.SortedStableFunc(slices.Values(r.keys), func(a, b *key) int { return a.last.compare(b.last) })
 }
 
-// tell takes what an answer says of a key. The log is told when that changes.
+// update records what a response says about a key. A change is logged.
 func (r *keyring) tell(k *key, v verdict, status int) {
 	if v.why == accepted && status >= http.StatusBadRequest {
 		return // it failed for another reason
@@ -59,7 +59,7 @@ func (r *keyring) tell(k *key, v verdict, status int) {
 	case v.why == accepted:
 		r.log.Info("an API key works again", "key", k.number)
 	default:
-		r.log.Warn("an API key is refused and rests", "key", k.number, "of", len(r.keys), "cause", v.why, "status", status,
+		r.log.Warn("an API key was refused and is suspended", "key", k.number, "of", len(r.keys), "cause", v.why, "status", status,
 			"until", v.until.Format(time.RFC3339))
 	}
 }

@@ -1,9 +1,9 @@
 // Package credential keeps API keys out of the processes that use them.
 //
-// A [Proxy] listens on loopback and forwards to the API what comes with a token that it has issued, with a key in the
-// token's place. A process is given the proxy's address and a token of its own, which ends with it. Answers are streamed
-// as they come. A key that the API refuses rests for a while, and the request is tried with the next one; when none is
-// left the API's answer is passed on as it is, so that whoever asked sees what it would have seen without the proxy.
+// A [Proxy] listens on loopback. It forwards requests that have a token issued by it to the API, with a key in place of the
+// token. Each process gets the proxy's address and a token, which is revoked with the process. Responses are streamed. A
+// key that the API refuses is suspended for a while, and the request is retried with the next one; if none is left the
+// API's response is passed on unchanged, as if there were no proxy.
 package credential
 
 import (
@@ -24,14 +24,14 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// api is where keys are good for when nothing else is said.
+// api is the default address of the API.
 const api = "https://api.anthropic.com"
 
-// The limits of what is forwarded.
+// Limits of forwarded requests.
 const (
-	maxBody     = 64 << 20 // bytes of a request; the API takes 32 MB
+	maxBody     = 64 << 20 // bytes of a request; the API's limit is 32 MB
 	maxHeader   = 64 << 10 // bytes
-	maxRequests = 32       // of one token at the same time; more of them wait
+	maxRequests = 32       // concurrent ones per token; more of them wait
 )
 
 // Options are a proxy's settings.
@@ -42,7 +42,7 @@ type Options struct {
 	Upstream string
 }
 
-// Proxy forwards requests. Its methods may be called from any goroutine.
+// Proxy forwards requests. Its methods are safe for concurrent use.
 type Proxy struct {
 	log       hclog.Logger
 	url       string
@@ -54,18 +54,18 @@ type Proxy struct {
 	mu       sync.Mutex
 	closed   bool
 	grants   map[*grant]bool
-	requests sync.WaitGroup // those that are being answered; added to under mu, while not closed
+	requests sync.WaitGroup // requests in progress; added to under mu, while not closed
 }
 
-// grant is what one process may use.
+// grant is the permission of one process.
 type grant struct {
 	token  string
 	places chan struct{}
-	ended  context.Context // its end cuts what is being answered
+	ended  context.Context // its end aborts requests in progress
 	end    context.CancelFunc
 }
 
-// Listen starts a proxy on a free port of 127.0.0.1. No error shows a key or the upstream's address.
+// Listen starts a proxy on a free port of 127.0.0.1. Errors contain no key and not the upstream's address.
 func Listen(options Options, log hclog.Logger) (*Proxy, error) {
 	upstream, err := parseUpstream(options.Upstream)
 	if err != nil {
@@ -82,13 +82,13 @@ func Listen(options Options, log hclog.Logger) (*Proxy, error) {
 		log: log, url: "http://" + listener.Addr().String(), transport: newTransport(), served: make(chan struct{}),
 		grants: map[*grant]bool{},
 	}
-	// What these two libraries have to say is of single connections, and the other end is told of it.
+	// These two libraries log errors of single connections, which the other end also sees.
 	quiet := log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug})
 	p.forward = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(upstream)
 			r.Out.Header.Del("Authorization")
-			r.Out.Header.Set("Accept-Encoding", "identity") // refusals are read, and answers are text that comes in drops
+			r.Out.Header.Set("Accept-Encoding", "identity") // refusals are parsed, and responses are streamed text
 		},
 		Transport:     &rotation{next: p.transport, keys: newKeyring(options.Keys, log)},
 		FlushInterval: -1, // at once
@@ -108,7 +108,7 @@ func Listen(options Options, log hclog.Logger) (*Proxy, error) {
 	return p, nil
 }
 
-// parseUpstream reads the address of an API; empty: Anthropic's. The error does not show it, as it may hold a secret.
+// parseUpstream parses the address of an API; empty: Anthropic's. Errors do not contain it, because it may have a secret.
 func parseUpstream(address string) (*url.URL, error) {
 	if address == "" {
 		address = api
@@ -120,8 +120,8 @@ func parseUpstream(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// newTransport is how the API is reached. An answer may take as long as it likes, but a connection that has died unseen,
-// as in a machine's sleep, is found out.
+// newTransport returns the transport to the API. A response may take any time, but a dead connection, as after the machine
+// slept, is detected.
 func newTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
@@ -135,12 +135,12 @@ func newTransport() *http.Transport {
 	}
 }
 
-// URL is the proxy's address, such as "http://127.0.0.1:40123".
+// URL returns the proxy's address, such as "http://127.0.0.1:40123".
 func (p *Proxy) URL() string { return p.url }
 
-// Issue returns a new token. Revoke ends it, and cuts what is still being answered for it; it may be called more than once.
+// Issue returns a new token. Revoke invalidates it, and aborts its requests in progress; it may be called more than once.
 func (p *Proxy) Issue() (token string, revoke func()) {
-	// The beginning has whatever knows a key by its looks take it for one.
+	// The prefix makes secret scanners recognise it as a key.
 	g := &grant{token: "sk-clawhost-" + rand.Text(), places: make(chan struct{}, maxRequests)}
 	g.ended, g.end = context.WithCancel(context.Background())
 	p.mu.Lock()
@@ -156,7 +156,7 @@ func (p *Proxy) Issue() (token string, revoke func()) {
 	}
 }
 
-// Close revokes all tokens, stops listening and waits until nothing is answered any more.
+// Close revokes all tokens, stops listening and waits until all requests have ended.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -175,7 +175,7 @@ func (p *Proxy) Close() error {
 	return nil
 }
 
-// serve answers a request.
+// serve handles a request.
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 	g := p.enter(r.Header)
 	if g == nil {
@@ -197,7 +197,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 	p.forward.ServeHTTP(w, r.WithContext(ctx))
 }
 
-// enter returns what a request's token is good for, or nil. The proxy waits for a request that has entered.
+// enter returns the grant of a request's token, or nil. The proxy waits for a request that has entered.
 func (p *Proxy) enter(h http.Header) *grant {
 	shown := h.Get("X-Api-Key")
 	if shown == "" {
@@ -217,8 +217,8 @@ func (p *Proxy) enter(h http.Header) *grant {
 	return found
 }
 
-// failed ends a request that has no answer of the API. A connection that fails there fails here, too: an answer of the
-// proxy's own would have the CLI turn to its fallback models at once, where it tries again after a broken connection.
+// failed ends a request without a response from the API. It breaks the connection: on an error response the CLI would
+// switch to its fallback models at once, while it retries after a broken connection.
 func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
@@ -231,11 +231,11 @@ func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 	panic(http.ErrAbortHandler)
 }
 
-// refuse answers as the API would.
+// refuse responds as the API would.
 func refuse(w http.ResponseWriter, status int, kind, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{ // a client that has gone is no failure
+	_ = json.NewEncoder(w).Encode(map[string]any{ // the client may be gone
 		"type": "error", "error": map[string]string{"type": kind, "message": message},
 	})
 }

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// rotation sends requests with the keys, one after the other, until the API takes one.
+// rotation sends requests with one key after the other, until the API accepts one.
 type rotation struct {
 	next http.RoundTripper
 	keys *keyring
 }
 
-// RoundTrip sends a request. Only one that asks the model tells whether a key is good, and is tried with one key after the
-// other. When all are refused, the answer is that to the key which will be good again first, as it is.
+// RoundTrip sends a request. Only requests to the model show whether a key is valid, and are retried with other keys. If
+// all are refused, it returns the response for the key that will be usable first, unchanged.
 func (r *rotation) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, err := buffer(req)
 	if err != nil {
@@ -50,7 +50,7 @@ func (r *rotation) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // buffer reads a request's body, so that it can be sent again.
 func buffer(req *http.Request) ([]byte, error) {
-	const first = 1 << 20 // what is believed of the length that is told
+	const first = 1 << 20 // trusted part of the announced length
 	if req.Body == nil {
 		return nil, nil
 	}
@@ -63,7 +63,7 @@ func buffer(req *http.Request) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// with is a request with a key and a body.
+// with returns a copy of a request with a key and a body.
 func with(req *http.Request, key string, body []byte) *http.Request {
 	try := req.Clone(req.Context())
 	try.Header.Set("X-Api-Key", key)
@@ -75,11 +75,11 @@ func with(req *http.Request, key string, body []byte) *http.Request {
 	return try
 }
 
-// drop gives up an answer whose beginning may have been read.
+// drop closes a response that may have been read partly.
 func drop(answer *http.Response) {
 	if answer == nil {
 		return
 	}
-	_, _ = io.CopyN(io.Discard, answer.Body, maxRefusal) // so that its connection can be used again
+	_, _ = io.CopyN(io.Discard, answer.Body, maxRefusal) // so that its connection can be reused
 	answer.Body.Close()
 }

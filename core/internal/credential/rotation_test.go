@@ -271,7 +271,7 @@ func TestLogOfKeys(t *testing.T) {
 		u.answers["sk-two"] = fine
 		r.ask(t, "POST", messages)
 		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
-		for i, want := range []string{"refused and rests: key=1 of=2 cause=auth status=401", "refused and rests: key=2 of=2 cause=rate_limit status=429", "works again: key=2"} {
+		for i, want := range []string{"refused and is suspended: key=1 of=2 cause=auth status=401", "refused and is suspended: key=2 of=2 cause=rate_limit status=429", "works again: key=2"} {
 			if i >= len(lines) || !strings.Contains(lines[i], want) {
 				t.Errorf("line %d of the log is not %q:\n%s", i, want, log.String())
 			}

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// cause is what an answer of the API has against a key. They are in order: what ends by itself is the least.
+// cause is the reason why the API refused a key. Reasons are in ascending order of severity.
 type cause int
 
 const (
 	accepted  cause = iota // nothing
-	rateLimit              // its account's limit is used up
+	rateLimit              // its account has reached a limit
 	billing                // its account has no credit
-	auth                   // it is no key, or not for this
+	auth                   // the key is invalid, or lacks a permission
 )
 
 // String returns the cause as the log prints it.
@@ -24,30 +24,30 @@ func (c cause) String() string {
 	return [...]string{"accepted", "rate_limit", "billing", "auth"}[c]
 }
 
-// verdict is what an answer of the API says of a key.
+// verdict is what a response says about a key.
 type verdict struct {
 	why   cause
-	until time.Time // a key that was refused rests
+	until time.Time // end of the suspension of a refused key
 }
 
-// compare puts the key that will be good again first before the other.
+// compare orders verdicts by when the key will be usable.
 func (v verdict) compare(other verdict) int {
 	return cmp.Or(cmp.Compare(v.why, other.why), v.until.Compare(other.until))
 }
 
 const (
-	// maxRefusal is how much is read of a refusal, in bytes.
+	// maxRefusal limits how much of a refusal is read, in bytes.
 	maxRefusal = 64 << 10
-	// refusedRest is how long a key rests for which somebody has to do something.
+	// refusedRest is the suspension of a key that needs somebody's action.
 	refusedRest = 30 * time.Minute
-	// limitedRest is how long one rests whose limit is used up, if nobody says when it is not any more.
+	// limitedRest is the suspension of a key at its limit, if the API gives no time.
 	limitedRest = time.Minute
-	// shortestRest and longestRest bound what the API says.
+	// shortestRest and longestRest limit the API's times.
 	shortestRest = time.Second
 	longestRest  = 24 * time.Hour
 )
 
-// judge reads what an answer says of the key. The answer can still be read as a whole.
+// judge reads what a response says about the key. The response can still be read completely.
 func judge(answer *http.Response) verdict {
 	now := time.Now()
 	switch why := against(answer); why {
@@ -60,7 +60,7 @@ func judge(answer *http.Response) verdict {
 	}
 }
 
-// noCredit is how the API says that an account has no credit, in an answer that is otherwise that to a bad request.
+// noCredit is the API's text for an account without credit, in a response to a bad request.
 var noCredit = []byte("credit balance is too low")
 
 func against(answer *http.Response) cause {
@@ -72,7 +72,7 @@ func against(answer *http.Response) cause {
 	case http.StatusTooManyRequests:
 		return rateLimit
 	case http.StatusBadRequest:
-		// What cannot be read now, whoever asked cannot read either.
+		// The client will get the same read error.
 		text, _ := io.ReadAll(io.LimitReader(answer.Body, maxRefusal))
 		answer.Body = struct {
 			io.Reader
@@ -85,7 +85,7 @@ func against(answer *http.Response) cause {
 	return accepted
 }
 
-// limitOf is how long a limit holds.
+// limitOf returns how long a rate limit lasts.
 func limitOf(h http.Header, now time.Time) time.Duration {
 	d, told := wait(h, now)
 	if !told {
@@ -94,7 +94,7 @@ func limitOf(h http.Header, now time.Time) time.Duration {
 	return min(max(d, shortestRest), longestRest)
 }
 
-// wait is what the API says of that: seconds or a date, or, for subscriptions, a Unix time.
+// wait parses the API's time: seconds or a date, or, for subscriptions, a Unix time.
 func wait(h http.Header, now time.Time) (time.Duration, bool) {
 	after := h.Get("Retry-After")
 	if seconds, err := strconv.ParseFloat(after, 64); err == nil && seconds >= 0 {

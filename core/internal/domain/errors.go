@@ -2,20 +2,20 @@ package domain
 
 import "errors"
 
-// ErrFenced is returned to a run that has lost its lane: it must stop and drop its result.
+// ErrFenced is returned to a run that has lost its lane: it must stop and discard its result.
 var ErrFenced = errors.New("the run has lost its lane")
 
 // ErrLaneFull is returned by Accept for a lane with too many waiting messages.
 var ErrLaneFull = errors.New("the lane is full")
 
-// ErrNotFound is returned for a row that is not there.
+// ErrNotFound is returned for a row that does not exist.
 var ErrNotFound = errors.New("not found")
 
-// ErrNotYours is returned by Withdraw for a message that who asks may not drop.
+// ErrNotYours is returned by Withdraw for a message that the caller may not drop.
 var ErrNotYours = errors.New("not yours")
 
-// ErrStateFull is returned by PutState when an instance keeps as much as it may.
-var ErrStateFull = errors.New("the state is full: an instance keeps at most 10,000 keys and 64 MiB of values")
+// ErrStateFull is returned by PutState when an instance has reached its limits.
+var ErrStateFull = errors.New("the state is full: an instance may store at most 10,000 keys and 64 MiB of values")
 
-// ErrConflict is returned by PutState when the revision is another one.
+// ErrConflict is returned by PutState if the key has another revision.
 var ErrConflict = errors.New("revision conflict")

@@ -1,7 +1,7 @@
 package domain
 
-// Extract is what a program made of a file or a page.
+// Extract is the text of a file or a page, as a program returned it.
 type Extract struct {
 	Text    string
-	Failure string // why there is no text, for the agent; empty: there is one, which may be empty
+	Failure string // why there is no text, for the agent; empty on success
 }

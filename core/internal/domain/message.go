@@ -7,7 +7,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Message is what an inbox row holds: an event, finalised.
+// Message is the content of an inbox row: a finalised event.
 type Message struct {
 	Channel   string         `json:"channel"`
 	Chat      chat.Chat      `json:"chat"`
@@ -17,40 +17,40 @@ type Message struct {
 	Authority chat.Authority `json:"authority"`
 	SentAt    time.Time      `json:"sent_at"`
 	Text      string         `json:"text"`          // for the agent: without mentions of it and directives
-	Raw       string         `json:"raw,omitempty"` // as it was written, where Text is not
+	Raw       string         `json:"raw,omitempty"` // as it was written, if that differs from Text
 	Media     []chat.Media   `json:"media,omitempty"`
 	ReplyTo   *chat.Quote    `json:"reply_to,omitempty"`
 	Forwarded *chat.Forward  `json:"forwarded,omitempty"`
-	Starter   string         `json:"-"`                  // what its thread began with, which the session keeps; empty: it is not told
-	Overrides Overrides      `json:"overrides,omitzero"` // of its directives
+	Starter   string         `json:"-"`                  // the start of its thread, which the session stores; empty: unknown
+	Overrides Overrides      `json:"overrides,omitzero"` // from its directives
 	Origin    Origin         `json:"origin,omitempty"`
-	Command   *Command       `json:"command,omitempty"` // set: a command, which claude does not see
-	Fresh     bool           `json:"fresh,omitempty"`   // begin a new claude session before this message, or where it is dropped
-	Silent    bool           `json:"silent,omitempty"`  // the answer is not sent to the chat (a plugin's turn)
+	Command   *Command       `json:"command,omitempty"` // a command, which claude does not see; nil: none
+	Fresh     bool           `json:"fresh,omitempty"`   // start a new claude session before this message, even if it is dropped
+	Silent    bool           `json:"silent,omitempty"`  // do not send the answer to the chat (a plugin's turn)
 	Timeout   time.Duration  `json:"timeout,omitempty"` // zero: the configured one
-	// Edition is the edit that the message is of, where claude was told it as it was before and has not read that: the UUID is
-	// the edit's then, as claude does not take the old one again. Empty: none.
+	// Edition is the edit that the message contains, if claude had been sent the previous text and has not read it: the
+	// UUID is then derived from the edit, because claude does not accept the old one again. Empty: none.
 	Edition chat.EventID `json:"edition,omitempty"`
 }
 
-// ByPerson reports whether somebody wrote the message who can come back to a session.
+// ByPerson reports whether the message was written by a person who can return to a session.
 func (m Message) ByPerson() bool {
 	return m.Origin == "" && m.Sender.ID != "" && !m.Sender.IsBot && !m.Sender.IsSelf
 }
 
-// FromChat reports whether the message came from where it says, as a person's does: a plugin, and the host itself, may only
-// think that there is such a chat.
+// FromChat reports whether the message really came from its chat, as a person's does: a plugin, and the host itself, may
+// only assume that the chat exists.
 func (m Message) FromChat() bool { return m.Origin == "" || m.Origin == OriginCompact }
 
-// Written is the text as it was written.
+// Written returns the text as it was written.
 func (m Message) Written() string { return cmp.Or(m.Raw, m.Text) }
 
-// Address is where the message came from and where its answer goes.
+// Address returns where the message came from and where its answer is sent.
 func (m Message) Address() chat.Address {
 	return chat.Address{Channel: m.Channel, Chat: m.Chat.ID, Thread: m.Thread}
 }
 
-// Origin is what a message comes from that no person wrote.
+// Origin is the origin of a message that no person wrote.
 type Origin string
 
 // The origins. The zero Origin is a person's.
@@ -58,87 +58,89 @@ const (
 	OriginPlugin    Origin = "plugin"
 	OriginFlush     Origin = "memory_flush"
 	OriginHeartbeat Origin = "heartbeat"
-	OriginCompact   Origin = "compact" // the text is what the compaction should keep
+	OriginCompact   Origin = "compact" // the text says what the compaction should keep
 )
 
 // Command is a parsed slash command.
 type Command struct {
 	Name string    `json:"name"` // lower case, without a slash
 	Args string    `json:"args,omitempty"`
-	And  []Command `json:"and,omitempty"` // further ones of the same message: several directives and nothing else
-	// Plain says that the host has made it of a message that is none: the answer to a question.
+	And  []Command `json:"and,omitempty"` // further commands of the same message: several directives and nothing else
+	// Plain is set if the host derived the command from an ordinary message: the answer to a question.
 	Plain bool `json:"plain,omitempty"`
 }
 
 // Inbound is an event to accept.
 type Inbound struct {
-	EventID    chat.EventID // with the message's channel the dedupe key
+	EventID    chat.EventID // the dedupe key, together with the message's channel
 	Session    string       // the session key
 	Lane       Lane
 	Message    Message
-	Urgent     bool      // it comes before other commands that wait in its lane, as a stop does
-	ReadyAt    time.Time // not claimed before; zero: at once
-	MaxWaiting int       // more waiting messages in the lane are ErrLaneFull; zero: no limit
-	// Reset begins a new claude session with the event: what is claimed from then on runs in it.
+	Urgent     bool      // goes before other waiting commands of its lane, as a stop does
+	ReadyAt    time.Time // not claimed before this time; zero: at once
+	MaxWaiting int       // maximum waiting messages in the lane, else ErrLaneFull; zero: no limit
+	// Reset starts a new claude session with the event: messages claimed from then on run in it.
 	Reset bool
-	// Parent is the session whose conversation a session that this event makes goes on with at its first turn, as a thread does
-	// with its chat's; empty: none.
+	// Parent is the session whose conversation a session created by this event continues at its first turn, as a thread
+	// does with its chat's; empty: none.
 	Parent string
 	Queue  Queueing
 	Burst  Burst
 	Expiry Expiry
-	// Model becomes the session's, where "" is the config's; nil: it stays.
+	// Model is the session's new model, where "" is the config's; nil: unchanged.
 	Model *string
-	// Hint is what the next turn is told if the event ends a running one; nil: nothing.
+	// Hint is a note for the next turn if the event ends a running one; nil: none.
 	Hint *Note
-	// Receipt makes the item that shows that the message waits, where it does so behind others than its own burst in the turn
-	// lane, and cannot be told to the running turn. It is kept, and its message is deleted when the message waits no longer. It may be called twice; nil: there is none.
+	// Receipt creates the item that shows that the message waits, if it waits in the turn lane behind messages of other
+	// bursts and cannot be steered into the running turn. The item is kept, and its message is deleted when the message no
+	// longer waits. Receipt may be called twice; nil: no receipt.
 	Receipt func(Acceptance) OutboxItem
-	// Reacts says that the message, which has an id and waits in the turn lane, shows how far its answer is: the store lists it under Reactions.
+	// Reacts is set if the message, which has an id and waits in the turn lane, shows the progress of its answer: the store
+	// lists it in Reactions.
 	Reacts bool
 }
 
-// Acceptance is what became of an accepted event.
+// Acceptance is the result of accepting an event.
 type Acceptance struct {
 	Duplicate bool
-	Seq       int64  // zero: the event was dropped, for too many wait
-	Waiting   int    // messages before it in the lane, the running one included
-	Running   bool   // a run holds the lane
-	Replaced  string // the claude session that a reset left behind, or its expiry
-	// Superseded is the run that the event took the lane from, which must end; zero: none.
+	Seq       int64  // zero: the event was dropped because too many wait
+	Waiting   int    // messages before it in the lane, including the running one
+	Running   bool   // whether a run holds the lane
+	Replaced  string // the claude session that was ended by a reset or by expiry
+	// Superseded is the run that lost the lane to the event and must end; zero: none.
 	Superseded int64
 }
 
-// Standing is how far a message is on its way to an answer.
+// Standing is the progress of a message towards its answer.
 type Standing string
 
 // The standings.
 const (
-	StandingNone    Standing = ""        // it is not known, was answered, or was dropped
-	StandingWaiting Standing = "waiting" // no turn has it
-	StandingRunning Standing = "running" // a turn has it, or had it and tries again
+	StandingNone    Standing = ""        // unknown, answered or dropped
+	StandingWaiting Standing = "waiting" // waits for a turn
+	StandingRunning Standing = "running" // a turn has it, or retries it
 	StandingSteered Standing = "told"    // it was written to a running turn, which may have read it
 )
 
-// Passive is an event that starts no turn and is kept all the same: what a group says among itself, or what a session
-// is told that must not answer.
+// Passive is an event that starts no turn but is recorded: group messages that are not for the agent, or messages of a
+// session that must not answer.
 type Passive struct {
 	EventID chat.EventID
 	Channel string
 	Session string
-	// Note is told to the session's next turn, among the newest Limit of its kind; nil: nothing is.
+	// Note is added to the session's next turn, among the newest Limit of its kind; nil: none.
 	Note  *Note
 	Limit int
-	// Transcript is what the session's history gets.
+	// Transcript is added to the session's history.
 	Transcript []chat.TranscriptEntry
-	Starter    string // what the session's thread began with; empty: it is not told
+	Starter    string // the start of the session's thread; empty: unknown
 }
 
-// Elsewhere is what a session is told of a message to its chat that did not come from it. The zero Elsewhere tells nothing.
+// Elsewhere informs a session of a message to its chat that another session sent. The zero Elsewhere has no effect.
 type Elsewhere struct {
-	Session string               // who says it; empty: no session does
-	Said    chat.TranscriptEntry // without a time; a text that is empty is not told
-	Note    string               // what the session's next turn is told
+	Session string               // the session to inform; empty: none
+	Said    chat.TranscriptEntry // without a time; an empty text is skipped
+	Note    string               // a note for the session's next turn
 }
 
 // Queued is an inbox row.
@@ -147,24 +149,24 @@ type Queued struct {
 	Burst         int64 // the Seq of the first message of its burst; its own if it is alone
 	Message       Message
 	UUID          string    // the message's id for claude, derived from channel and event id, or Edition
-	ClaudeSession string    // the claude session that it was first claimed for
+	ClaudeSession string    // the claude session of its first claim
 	ConsumedAt    time.Time // when claude echoed the uuid; zero: not known to be consumed
 	ReceivedAt    time.Time
-	Attempts      int // how often it was claimed and not released
+	Attempts      int // number of claims that were not released
 }
 
-// CameBefore reports whether a message came before a command that is carried out now.
+// CameBefore reports whether a message was received before a command that is being executed.
 func (q Queued) CameBefore(command time.Time) bool {
 	return q.ReceivedAt.Before(command) || time.Until(q.ReceivedAt) > MaxSkew
 }
 
-// Found is a message of the turn lanes that was found by the network's id. The zero Found is none.
+// Found is a message of the turn lanes that was found by the network's id. The zero Found means that there is none.
 type Found struct {
 	Session  string
 	Standing Standing
 	Message  Message
 	UUID     string // the message's for claude
-	// Run is the one that the message was told to, and ClaudeSession that run's; zero: it was told to none.
+	// Run is the run into which the message was steered, and ClaudeSession that run's; zero: none.
 	Run           int64
 	ClaudeSession string
 }

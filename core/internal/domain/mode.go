@@ -6,49 +6,49 @@ import (
 )
 
 const (
-	// MaxCap is the largest cap of a queue, in messages.
+	// MaxCap is the maximum cap of a queue, in messages.
 	MaxCap = 1000
-	// MaxQuiet is the longest quiet that a queue waits for.
+	// MaxQuiet is the maximum quiet time of a queue.
 	MaxQuiet = 10 * time.Minute
 )
 
-// Mode is what becomes of a message that arrives while its session's turn runs.
+// Mode says how a message is queued that arrives while its session's turn runs.
 type Mode string
 
-// The modes. Any other, the zero one among them, counts as Followup.
+// The modes. Any other value, including the zero one, counts as Followup.
 const (
-	Followup     Mode = "followup"      // it waits for a turn of its own, which begins when the lane has been quiet
+	Followup     Mode = "followup"      // waits for a separate turn, which starts when the lane has been quiet
 	Queue        Mode = "queue"         // the same, without the wait for quiet
-	Collect      Mode = "collect"       // it waits for a turn together with others
-	Steer        Mode = "steer"         // it is told to the running turn, or waits like Followup
+	Collect      Mode = "collect"       // waits for a turn together with others
+	Steer        Mode = "steer"         // is steered into the running turn, or waits like Followup
 	SteerBacklog Mode = "steer-backlog" // the same
-	Interrupt    Mode = "interrupt"     // it ends the running turn and drops what waits, or waits where any of that is of a higher authority
+	Interrupt    Mode = "interrupt"     // ends the running turn and drops waiting messages, or waits if any of those has a higher authority
 )
 
-// Drop is which message is dropped when too many wait.
+// Drop says which message is dropped when too many wait.
 type Drop string
 
-// The ways to drop. Any other, the zero one among them, counts as DropSummarize.
+// The ways to drop. Any other value, including the zero one, counts as DropSummarize.
 const (
-	DropOld       Drop = "old"       // the one that has waited for the longest
+	DropOld       Drop = "old"       // the oldest one
 	DropNew       Drop = "new"       // the new one
-	DropSummarize Drop = "summarize" // the oldest, of which the next turn is told a line
+	DropSummarize Drop = "summarize" // the oldest, with a line in a note for the next turn
 )
 
-// Queueing is how a message waits in the turn lane.
+// Queueing configures how a message waits in the turn lane.
 type Queueing struct {
 	Mode Mode
-	// Quiet is how long after it came a message is claimed that came to others, or to a running turn. What is collected
-	// waits for the quiet after the last of it, for five times as long at most.
+	// Quiet is the quiet time before a message is claimed that arrived behind others, or during a turn. Collected messages
+	// wait for the quiet time after the last of them, for at most five times as long in total.
 	Quiet time.Duration
-	Cap   int // more waiting messages are dropped, where a burst is one; zero: no limit
+	Cap   int // maximum waiting messages, a burst counting as one; zero: no limit
 	Drop  Drop
 }
 
-// modes are all modes in the order in which they are shown, each with the words for it; the first one is its name.
+// modes lists all modes in display order, each with the words for it; the first one is its name.
 var modes = []struct {
 	words  []string
-	steers bool // a message may be told to the running turn
+	steers bool // a message may be steered into the running turn
 	quiet  bool // a message that is not the only one waits for quiet
 }{
 	{words: []string{string(Steer)}, steers: true},
@@ -59,14 +59,14 @@ var modes = []struct {
 	{words: []string{string(Queue), "queued"}},
 }
 
-// drops are all ways to drop, as modes are.
+// drops lists all ways to drop, as modes does.
 var drops = [][]string{
 	{string(DropSummarize), "summarise", "summary"},
 	{string(DropOld), "oldest"},
 	{string(DropNew), "newest"},
 }
 
-// Modes returns the names of all modes, in the order in which they are shown.
+// Modes returns the names of all modes, in display order.
 func Modes() []string {
 	names := make([]string, len(modes))
 	for i, m := range modes {
@@ -85,7 +85,7 @@ func ParseMode(word string) (Mode, bool) {
 	return "", false
 }
 
-// Drops returns the names of all ways to drop, in the order in which they are shown.
+// Drops returns the names of all ways to drop, in display order.
 func Drops() []string {
 	names := make([]string, len(drops))
 	for i, words := range drops {
@@ -114,7 +114,7 @@ func (q Queueing) Waits() bool {
 	return q.Quiet > 0
 }
 
-// Steers reports whether a message may be told to the running turn.
+// Steers reports whether a message may be steered into the running turn.
 func (q Queueing) Steers() bool {
 	for _, m := range modes {
 		if m.words[0] == string(q.Mode) {

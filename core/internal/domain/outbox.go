@@ -22,15 +22,15 @@ type OutboxItem struct {
 	ReplyTo chat.MessageID
 	Media   []chat.Media
 	Buttons [][]chat.Button
-	Silent  bool // without a notification, where the network can
-	// Kept says that another item may edit this one.
+	Silent  bool // without a notification, if the network supports that
+	// Kept is set if other items may edit this one.
 	Kept bool
-	// Edits is the kept item, of the same destination, whose message gets this text and these buttons instead; without a text
-	// it is deleted. Zero: this is a message of its own. An item that waits when another one that edits it is posted is not
-	// sent any more, nor is one that was given up.
+	// Edits is the kept item, of the same destination, whose message gets this item's text and buttons; without a text it
+	// is deleted. Zero: this item is a new message. If an item is edited before it is sent, or after it was given up, it is
+	// not sent any more.
 	Edits int64
-	// OrSend says that what cannot be edited, for whatever reason, is sent as a message of its own, in the place of the old one
-	// where that can be deleted; else it is let be. Files cannot be edited in.
+	// OrSend is set if a message that cannot be edited, for whatever reason, is to be sent as a new message, replacing the
+	// old one if that can be deleted; otherwise it is left unchanged. Files cannot be added by an edit.
 	OrSend bool
 }
 
@@ -39,25 +39,25 @@ type Delivery struct {
 	ID        int64
 	Key       string // the idempotency key, unique to this database and item
 	Item      OutboxItem
-	RunID     int64 // zero: no run's
+	RunID     int64 // zero: not from a run
 	CreatedAt time.Time
-	Attempts  int  // sends before this one, those not that were excused
-	Uncertain bool // an earlier send's outcome is unknown
-	// Target is the message that the item edits; empty where it is gone, or was never sent.
+	Attempts  int  // previous sends, without excused ones
+	Uncertain bool // the outcome of a previous send is unknown
+	// Target is the message that the item edits; empty if it was deleted or never sent.
 	Target chat.MessageID
-	// TargetSentAt is when that message was sent, not when it was edited last; zero without a target.
+	// TargetSentAt is when that message was sent, regardless of later edits; zero without a target.
 	TargetSentAt time.Time
 }
 
-// Retry is how a claimed delivery that failed is tried again.
+// Retry says how a failed delivery is retried.
 type Retry struct {
 	At        time.Time // not before
 	Cause     string    // for the operator
-	Uncertain bool      // the item may have arrived all the same
-	Excused   bool      // the send does not count as an attempt: it failed by no fault of the item
+	Uncertain bool      // the item may have arrived in spite of the error
+	Excused   bool      // the send does not count as an attempt: the item was not at fault
 }
 
-// DeadLetter is an item that was given up.
+// DeadLetter is an item whose delivery was given up.
 type DeadLetter struct {
 	ID        int64        `json:"id"`
 	To        chat.Address `json:"to"`
@@ -71,23 +71,23 @@ type DeadLetter struct {
 	Media     []chat.Media `json:"media,omitempty"`
 }
 
-// Stage is how far a message is on its way to an answer, as its chat is shown it.
+// Stage is the progress of a message, as shown in its chat.
 type Stage string
 
-// The stages. The last three are ends.
+// The stages. The last three are final.
 const (
 	StageWaiting Stage = "waiting"
-	StageRunning Stage = "running" // a turn has it, or had it and tries again
+	StageRunning Stage = "running" // a turn has it, or retries it
 	StageDone    Stage = "done"
 	StageFailed  Stage = "failed"
-	StageDropped Stage = "dropped" // it was taken back, stopped or interrupted, or was one too many: nobody waits for it
+	StageDropped Stage = "dropped" // withdrawn, stopped, interrupted or over the queue's limit
 )
 
-// Reaction is a message that does not show how far its answer is.
+// Reaction is a message whose reaction does not show its current stage.
 type Reaction struct {
 	EventID   chat.EventID
 	To        chat.Address
 	Message   chat.MessageID
-	Stage     Stage // what it is to show
+	Stage     Stage // the stage to show
 	ChangedAt time.Time
 }

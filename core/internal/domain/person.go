@@ -6,7 +6,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// AllowedUser is somebody who was let in by pairing, or by an owner's command.
+// AllowedUser is a person who was let in by pairing, or by an owner's command.
 type AllowedUser struct {
 	Channel string
 	User    chat.UserID

@@ -1,17 +1,17 @@
 package domain
 
-// Process is a child process of the host, kept so that the next life can end it.
+// Process is a child process of the host, recorded so that the next host process can end it.
 type Process struct {
 	Kind      string // "plugin" or "claude"
 	Name      string // the plugin's instance or the claude session
 	PID       int
-	StartTime uint64 // /proc/PID/stat's starttime in ticks: a pid that was reused has another one
+	StartTime uint64 // starttime of /proc/PID/stat in ticks, to recognise a reused pid
 	BootID    string
-	Mark      string // what the environment of it and of all that it starts carries; empty: not known
-	Host      Host   // the store fills it in
+	Mark      string // a mark in the environment of the process and its descendants; empty: unknown
+	Host      Host   // set by the store
 }
 
-// Host is the process that recorded another one. The zero Host is not known.
+// Host is the process that recorded another one. The zero Host is unknown.
 type Host struct {
 	PID       int
 	StartTime uint64

@@ -6,16 +6,16 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Whose says which lanes a claim is of.
+// Whose selects the lanes of a claim.
 type Whose int
 
-// The zero Whose is all lanes.
+// The zero Whose selects all lanes.
 const (
-	Anybodys Whose = iota // whoever wrote the message at the head
-	Owners                // those with an owner's message at the head
+	Anybodys Whose = iota // any author of the head message
+	Owners                // lanes with an owner's message at the head
 )
 
-// Held is a message at the head of a turn lane that could be claimed and was not.
+// Held is a head message of a turn lane that could be claimed and was not.
 type Held struct {
 	Session Session
 	Message Message
@@ -23,23 +23,23 @@ type Held struct {
 	ReadyAt time.Time
 }
 
-// Burst joins messages that come in quick succession into one turn. The zero Burst joins none.
+// Burst joins messages in quick succession into one turn. The zero Burst joins none.
 type Burst struct {
-	Window time.Duration // a message that comes within it of the one before joins it
-	By     string        // who wrote: only messages of the same are joined; "": none
-	// The bounds of a burst; a message that goes beyond one begins another.
+	Window time.Duration // maximum time between consecutive messages
+	By     string        // the author: only messages of the same author are joined; "": none
+	// Limits of a burst; a message that exceeds one starts another burst.
 	Messages int
 	Bytes    int
 	Wait     time.Duration // from the first message
-	// Now says that the message ends the burst: what it joins, and itself, are claimed at once.
+	// Now is set if the message ends the burst: the burst including the message is claimed at once.
 	Now bool
 }
 
-// Expiry is when a session begins a new claude session by itself: at a message of a person who comes back to it. The zero
-// Expiry is never.
+// Expiry says when a session starts a new claude session by itself: at a message of a person who returns to it. The zero
+// Expiry means never.
 type Expiry struct {
-	Idle  time.Duration // without a person's message for so long; zero: never
-	Since time.Time     // claude sessions that were begun before are over; zero: none
+	Idle  time.Duration // time without a person's message; zero: never
+	Since time.Time     // claude sessions started before this time have expired; zero: none
 }
 
 // LaneStatus is a lane with work.
@@ -52,23 +52,24 @@ type LaneStatus struct {
 	Attempts int       `json:"attempts"`
 }
 
-// Lane is one of a session's queues. Each runs one message at a time, in order, where urgent commands come first and then
-// owners'; they run side by side.
+// Lane is one of a session's queues. Each runs one message at a time: urgent commands first, then owners', otherwise in
+// order. Lanes run concurrently.
 type Lane string
 
 // The lanes.
 const (
 	TurnLane    Lane = "turn"    // messages for the agent
-	ControlLane Lane = "control" // the host's own commands, which must work whatever else runs
-	CommandLane Lane = "command" // the commands of plugins, which may take their time
+	ControlLane Lane = "control" // the host's own commands, which must always work
+	CommandLane Lane = "command" // the commands of plugins, which may take long
 )
 
-// WaitingMessage is a message that waits in a session's turn lane.
+// WaitingMessage is a waiting message in a session's turn lane.
 type WaitingMessage struct {
-	Seq        int64 // of its acceptance, by which the store brings it forward and withdraws it
+	Seq        int64 // from its acceptance; identifies it for the store
 	Message    Message
 	ReceivedAt time.Time
 }
 
-// MaxSkew is how far the clock may be behind what came last. What is farther ahead of it came before it was set back.
+// MaxSkew is the maximum by which the clock may be behind the latest message. A message further ahead was received before
+// the clock was set back.
 const MaxSkew = time.Second

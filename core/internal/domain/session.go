@@ -6,16 +6,16 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// DirectChat is a direct chat that its person has written in to the agent.
+// DirectChat is a direct chat in which its person has written to the agent.
 type DirectChat struct {
 	Chat   chat.ID
 	Person []chat.UserID // all their ids, the channel's own first
 }
 
-// Overrides are what the people of a session have chosen for it, or by directives for one message. An empty field
-// inherits. The values are checked by whoever sets them.
+// Overrides are choices of a session's people, for the session or by directives for one message. An empty field inherits.
+// Values are validated by the code that sets them.
 type Overrides struct {
-	Model      string         `json:"model,omitempty"`      // an alias of the config, or a name that the CLI knows
+	Model      string         `json:"model,omitempty"`      // an alias of the config, or a name for the CLI
 	Effort     string         `json:"effort,omitempty"`     // low, medium, high, xhigh, max
 	Permission string         `json:"permission,omitempty"` // a permission mode of the CLI
 	Verbose    string         `json:"verbose,omitempty"`    // off, on, full
@@ -27,7 +27,7 @@ type Overrides struct {
 	TTS        string         `json:"tts,omitempty"`        // off, inbound, always, tagged
 }
 
-// Over returns the overrides with what they leave empty taken from others.
+// Over returns the overrides with empty fields taken from base.
 func (o Overrides) Over(base Overrides) Overrides {
 	fill(&o.Model, base.Model)
 	fill(&o.Effort, base.Effort)
@@ -45,7 +45,7 @@ func (o Overrides) Over(base Overrides) Overrides {
 	return o
 }
 
-// QueueOverrides are those of [Queueing].
+// QueueOverrides are the overrides of [Queueing].
 type QueueOverrides struct {
 	Mode     Mode           `json:"mode,omitempty"`
 	Debounce *time.Duration `json:"debounce,omitempty"`
@@ -57,17 +57,17 @@ type QueueOverrides struct {
 type Session struct {
 	Key           string
 	ClaudeSession string // the uuid of claude's session
-	Replaced      bool   // in a run: another claude session is the session's by now, and what is written goes there
-	ClaudeStarted bool   // claude has consumed a message in it: it is resumed, not begun
-	ForkOf        string // the claude session that it begins as a copy of, where it is not started; empty: none
-	Starter       string // what its thread began with, where it is not started; empty: that is not known, or there is none
+	Replaced      bool   // in a run: the session has another claude session by now, which receives new messages
+	ClaudeStarted bool   // claude has consumed a message in it: it is resumed, not created
+	ForkOf        string // the claude session that it starts as a copy of, if it is not started; empty: none
+	Starter       string // the start of its thread, if it is not started; empty: unknown, or none
 	Kind          chat.Kind
 	Title         string
-	Route         chat.Address  // where its last message came from; zero: only plugins and the host have had it do something
+	Route         chat.Address  // where its last message came from; zero: only from plugins and the host
 	Peer          []chat.UserID // all ids of the person whose direct chat the Route is; none for a group
 	CreatedAt     time.Time
-	ResetAt       time.Time // when the claude session was begun
-	InteractedAt  time.Time // the last message of a person, commands not counted; zero: there was none
+	ResetAt       time.Time // when the claude session was started
+	InteractedAt  time.Time // the last message of a person, not counting commands; zero: none
 	Model         string    // the model of the last turn
 	Usage         Usage
 	ContextTokens int64 // used by the last request
@@ -76,10 +76,10 @@ type Session struct {
 	Label         string // at most [MaxLabel] characters
 	Compactions   int64  // of the claude session
 	FlushedAt     time.Time
-	Flushed       int64 // Compactions at the last memory flush plus one; zero: there was none in this claude session
+	Flushed       int64 // Compactions at the last memory flush plus one; zero: no flush in this claude session
 }
 
-// Usage is what turns cost. In a Session it is the sum over its life.
+// Usage is the cost of turns. In a Session it is the total.
 type Usage struct {
 	Turns        int64
 	InputTokens  int64 // without cached ones
@@ -88,7 +88,7 @@ type Usage struct {
 	CostMicros   int64 // millionths of a dollar
 }
 
-// DayUsage is what one model cost on one day.
+// DayUsage is the cost of one model on one day.
 type DayUsage struct {
 	Day   string
 	Model string
@@ -103,5 +103,5 @@ func fill[T comparable](field *T, value T) {
 	}
 }
 
-// MaxLabel is the longest label of a session, in characters.
+// MaxLabel is the maximum length of a session's label, in characters.
 const MaxLabel = 64

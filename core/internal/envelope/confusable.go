@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// fold returns what a character looks like: in lower case, without accents, of ordinary width, and the letter or sign of ASCII that
-// readers would take it for.
+// fold returns the character that r looks like: in lower case, without accents, of normal width, and the ASCII letter or
+// sign that readers would take it for.
 func fold(r rune) rune {
 	if r < utf8.RuneSelf {
 		return unicode.ToLower(r)
@@ -25,9 +25,9 @@ func fold(r rune) rune {
 	return unicode.ToLower(r)
 }
 
-// bracket returns the ordinary form of a bracket, and of what ASCII has in another width.
+// bracket returns the normal form of a bracket, and of wide ASCII characters.
 func bracket(r rune) rune {
-	if r >= '！' && r <= '～' { // The wide forms of ASCII stand in its order.
+	if r >= '！' && r <= '～' { // the wide forms are in ASCII order
 		r -= '！' - '!'
 	}
 	switch r {
@@ -44,8 +44,8 @@ func bracket(r rune) rune {
 	}
 }
 
-// lookAlikes are the characters of other scripts that look like those that the host's marks are written with, from Unicode's table
-// of confusables (UTS #39), and small capitals.
+// lookAlikes are characters of other scripts that look like those of the host's marks, from Unicode's table of confusables
+// (UTS #39), and small capitals.
 var lookAlikes = inverted(map[rune]string{
 	'#': "♯",
 	'-': "˗\u06d4‐‒–⁃−➖Ⲻ﹘",

@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// Limits, so that nothing can push out all else that the agent knows. What is there several times shares one limit. All of
-// them together are less than maxPrompt, but for media, of which a line is told each.
+// Limits, so that no part can displace the rest of the agent's context. Lists share a limit. Their sum is below maxPrompt,
+// except for media, each of which has a line.
 const (
-	maxPrompt   = 1 << 20   // bytes of all
+	maxPrompt   = 1 << 20   // bytes in total
 	maxBody     = 128 << 10 // bytes of a text
 	maxBodies   = 320 << 10 // bytes of the texts of all messages
-	maxContext  = 64 << 10  // bytes of what a hook tells
-	maxContexts = 128 << 10 // bytes of what all hooks tell
+	maxContext  = 64 << 10  // bytes from a hook
+	maxContexts = 128 << 10 // bytes from all hooks
 	maxQuote    = 4 << 10   // bytes of a quoted text
 	maxQuotes   = 64 << 10  // bytes of the quotes of all messages
 	maxSpoken   = 16 << 10  // bytes of a transcript
@@ -27,24 +27,24 @@ const (
 	maxHistory  = 128 << 10 // bytes of the history
 	maxLines    = 50        // events, hints, dropped messages and metadata, the newest of each
 	maxNote     = 500       // characters of an event, a hint or of metadata
-	maxSummary  = 160       // characters that are told of a dropped message
+	maxSummary  = 160       // characters of a dropped message
 	maxPart     = 64        // characters of a name or title
 	maxPath     = 4096      // bytes of a path
 )
 
-// shares are the limits of each of a turn's messages.
+// shares are the limits for each of a turn's messages.
 type shares struct{ text, quote, transcript, page int }
 
-// share returns the limit of one of n, which have one limit each and one together.
+// share returns the limit of one of n texts, each with a limit of its own and all with a common one.
 func share(each, all, n int) int {
-	const least = 1 << 10 // so that something can be read of each
+	const least = 1 << 10 // a minimum of each
 	return min(each, max(all/max(n, 1), least))
 }
 
-// newest returns as much of a list of lines as is told.
+// newest returns the newest lines of a list, up to the limit.
 func newest[T any](list []T) []T { return list[max(0, len(list)-maxLines):] }
 
-// cut keeps the beginning of a text that is too long, and says so on a line of its own.
+// cut truncates a text that is too long, and says so on a separate line.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -61,10 +61,10 @@ func line(text string, limit int) string {
 	return untagged(ellipsis(strings.Join(strings.Fields(plain(text)), " "), limit))
 }
 
-// ellipsis keeps the beginning of a line that has more than limit characters.
+// ellipsis truncates a line to limit characters, with an ellipsis.
 func ellipsis(s string, limit int) string {
 	count := 0
-	end := 0 // of what is kept before an ellipsis
+	end := 0 // of the part before an ellipsis
 	for i := range s {
 		if count == limit-1 {
 			end = i
@@ -76,7 +76,7 @@ func ellipsis(s string, limit int) string {
 	return s
 }
 
-// part makes a name fit for the host's line: on one line, without brackets, of bounded length.
+// part sanitizes a name for the host's line: on one line, without brackets, of limited length.
 func part(s string) string {
 	visible := strings.Map(func(r rune) rune {
 		switch folded := bracket(r); {
@@ -95,10 +95,10 @@ func part(s string) string {
 	return untagged(ellipsis(strings.Join(strings.Fields(visible), " "), maxPart))
 }
 
-// join puts the parts that are not empty on one line.
+// join joins the parts that are not empty on one line.
 func join(parts ...string) string { return joined(" ", parts) }
 
-// paragraphs puts a blank line between the blocks that are not empty.
+// paragraphs joins the blocks that are not empty with blank lines.
 func paragraphs(blocks []string) string { return joined("\n\n", blocks) }
 
 func joined(separator string, parts []string) string {
@@ -132,7 +132,7 @@ func label(channel string) string {
 	}
 }
 
-// stamp returns a time as the host writes it, or nothing for the zero time.
+// stamp formats a time for the host's lines; empty for the zero time.
 func stamp(t time.Time, zone *time.Location) string {
 	if t.IsZero() {
 		return ""
@@ -140,7 +140,7 @@ func stamp(t time.Time, zone *time.Location) string {
 	return t.In(zone).Format("Mon 2006-01-02 15:04 MST")
 }
 
-// minute returns a time without the day of the week, or nothing for the zero time.
+// minute formats a time without the day of the week; empty for the zero time.
 func minute(t time.Time, zone *time.Location) string {
 	if t.IsZero() {
 		return ""
@@ -148,7 +148,7 @@ func minute(t time.Time, zone *time.Location) string {
 	return t.In(zone).Format("2006-01-02 15:04 MST")
 }
 
-// short returns a duration in its largest whole unit, such as "5m".
+// short formats a duration in its largest whole unit, such as "5m".
 func short(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
@@ -163,7 +163,7 @@ func short(d time.Duration) string {
 	}
 }
 
-// size returns a number of bytes as people write it, such as "120 KB".
+// size formats a number of bytes, such as "120 KB".
 func size(bytes int64) string {
 	switch {
 	case bytes < 1000:

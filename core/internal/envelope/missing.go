@@ -6,9 +6,9 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Missing tells of a message that is nothing but files none of which can be had, for reasons that are known: whoever sent it what
-// is wrong with each, and the agent, by its next turn, the same without the names, which are anybody's words. False: there is
-// something in the message.
+// Missing handles a message that consists only of files that are all unavailable for known reasons. It returns a reply to
+// the sender with the problem of each file, and an event for the agent's next turn without the names, which are untrusted;
+// false: the message has content.
 func Missing(text string, files []chat.Media) (reply, event string, missing bool) {
 	var named, unnamed []string
 	for _, file := range files {

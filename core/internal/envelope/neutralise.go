@@ -6,9 +6,9 @@ import (
 	"unicode"
 )
 
-// Neutralise makes a text safe to stand among lines of the host: a line that begins like one of them gets a backslash
-// before it, and a tag that Claude Code itself writes gets one behind its bracket, wherever it stands. Spaces, invisible
-// characters, case, accents and letters and brackets that look alike make no difference. Doing it twice changes nothing more.
+// Neutralise makes a text safe among lines of the host: a line that begins like one of them gets a backslash before it, and
+// a tag of Claude Code gets one after its bracket, anywhere in the text. Spaces, invisible characters, case, accents and
+// look-alike letters and brackets make no difference. It is idempotent.
 //
 // All line breaks become "\n"; control characters, invalid UTF-8 and blank lines around the text are dropped.
 func Neutralise(text string) string {
@@ -45,8 +45,8 @@ func plain(text string) string {
 	}
 }
 
-// What lines of the host begin with, as squeeze returns it. A part of a mark stands for all that begins like it: the agent
-// need not be fooled by the whole.
+// The beginnings of the host's lines, as squeeze returns them. A part of a mark stands for everything that begins like it,
+// because a partial imitation may also deceive the agent.
 var (
 	marks = []string{
 		squeezed(eventMark), squeezed(hintMark), squeezed(contextOpen), squeezed(contextClose),
@@ -60,7 +60,7 @@ var (
 	stamped = regexp.MustCompile(`^\[[^\]]*\d{4}-\d\d-\d\d\d\d:\d\d`)
 )
 
-// mark returns where the line's first visible character is, if the line begins like one of the host's, else -1.
+// mark returns the position of the line's first visible character if the line begins like one of the host's, otherwise -1.
 func mark(line string) int {
 	s, at := squeeze(line)
 	for _, m := range marks {
@@ -79,9 +79,9 @@ func squeezed(mark string) string {
 	return s
 }
 
-// squeeze returns the beginning of a line in lower case without what cannot be seen, and where in the line it begins.
+// squeeze returns the beginning of a line in lower case without invisible characters, and its position in the line.
 func squeeze(line string) (s string, at int) {
-	// The longest mark with a time in it has two names and is shorter than this.
+	// The longest mark with a time contains two names and is shorter than this.
 	const enough = 256
 	var b strings.Builder
 	at = -1
@@ -93,7 +93,7 @@ func squeeze(line string) (s string, at int) {
 		r = fold(r)
 		if at < 0 {
 			if !strings.ContainsRune("[<nqsu", r) {
-				return "", i // Nothing of the host's begins like this.
+				return "", i // no line of the host begins like this
 			}
 			at = i
 		}
@@ -105,7 +105,7 @@ func squeeze(line string) (s string, at int) {
 	return b.String(), at
 }
 
-// invisible reports whether a character leaves no trace of its own on the screen.
+// invisible reports whether a character is invisible on the screen.
 func invisible(r rune) bool {
 	const blankBraille = '\u2800'
 	return unicode.IsSpace(r) || r == blankBraille ||

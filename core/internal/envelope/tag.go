@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// cliTags are what the tags begin with that Claude Code writes into prompts, or looks for in them, as squeeze returns them.
+// cliTags are the beginnings of tags that Claude Code writes into prompts, or searches for in them, as squeeze returns
+// them.
 var cliTags = []string{
 	"system-", "system_", "command-", "local-command-", "bash-input", "bash-stdout", "bash-stderr", "user-prompt-submit-hook", "task-notification",
 	"new-diagnostics", "ide_opened_file", "ide_selection", "cross-session-message", "teammate-message", "agent-message", "channelsource=",
@@ -13,7 +14,7 @@ var cliTags = []string{
 	"function_calls", "function_results", "antml:",
 }
 
-// untagged returns a text in which each of those tags has a backslash behind its bracket.
+// untagged returns a text in which each of those tags has a backslash after its bracket.
 func untagged(text string) string {
 	var b strings.Builder
 	done := 0
@@ -38,7 +39,7 @@ func opensTag(r rune) bool {
 	return bracket(r) == '<' || strings.ContainsRune("˂ᐸᚲ\U0001d236⟨⟪❬❮❰⧼«≪≺", r)
 }
 
-// isTag reports whether one of the tags goes on like a text.
+// isTag reports whether a text begins with the name of one of the tags.
 func isTag(text string) bool {
 	const longest = len("user-prompt-submit-hook")
 	var name strings.Builder

@@ -7,23 +7,24 @@ import (
 	"time"
 )
 
-// Turn is all that the agent reads as a turn begins.
+// Turn is the content of a turn's prompt.
 type Turn struct {
-	// Messages are answered in the turn, in order. Without one the host speaks and says nothing. Several are a burst of one
-	// sender in one chat, which is read as one message, unless Collected.
+	// Messages are answered in the turn, in order. Without one the prompt is from the host and has no text. Several are a
+	// burst of one sender in one chat, which is read as one message, unless Collected.
 	Messages []Message
-	// Collected says that the messages waited for the turn. Each is told with its sender; those of one Burst together.
+	// Collected is set if the messages have waited for the turn. Each is shown with its sender; those of one Burst
+	// together.
 	Collected bool
-	Dropped   int      // messages that waited and were dropped
-	Overflow  []string // the texts of those that are told in a line, in order
+	Dropped   int      // dropped waiting messages
+	Overflow  []string // the texts of those that get a line, in order
 	Events    []Event
-	// Hints are what the agent must know of the turn before, each a line of the host that begins "Note: ".
+	// Hints are about the previous turn, each a line of the host that begins with "Note: ".
 	Hints     []string
-	Context   []string // what hooks tell
-	Starter   string   // what the thread began with; empty: that is known, or there is no thread
-	History   []Entry  // what the chat said since the last turn, in order
-	Untrusted []string // what the network tells of the chat or the sender, a line each
-	// Outgoing is the folder whose files are sent with answers, relative to the workspace; empty: it is not told.
+	Context   []string // from hooks
+	Starter   string   // the start of the thread; empty: already known, or no thread
+	History   []Entry  // the chat's messages since the last turn, in order
+	Untrusted []string // the network's information about chat and sender, a line each
+	// Outgoing is the folder for files to send with answers, relative to the workspace; empty: not mentioned.
 	Outgoing string
 }
 
@@ -40,14 +41,14 @@ type Entry struct {
 	Text   string
 }
 
-// What the agent must know of the turn before.
+// Hints about the previous turn.
 const (
 	HintStopped = "Note: The previous agent run was aborted by the user. Resume carefully or ask for clarification."
 	HintCutOff  = "Note: The previous agent run was cut off by a crash. What it did last may be done in part; look before you repeat it."
 )
 
-// Compose returns what the agent reads, with times in the zone. It begins with a line of the host, is valid UTF-8, has no
-// line break but "\n" and is about a megabyte at most.
+// Compose returns the prompt, with times in the zone. It begins with a line of the host, is valid UTF-8, uses only "\n" as
+// line break and is at most about a megabyte.
 func Compose(t Turn, zone *time.Location) string {
 	if len(t.Messages) == 0 {
 		t.Messages = []Message{{Host: true}}
@@ -67,7 +68,7 @@ func Compose(t Turn, zone *time.Location) string {
 	return cut(paragraphs(append(blocks, current, t.untrusted())), maxPrompt)
 }
 
-// outgoing returns the line that tells where the agent puts files that it sends.
+// outgoing returns the line with the folder for files to send.
 func (t Turn) outgoing() string {
 	if folder := part(t.Outgoing); folder != "" {
 		return outgoingMark + " " + folder + "]"
@@ -75,7 +76,7 @@ func (t Turn) outgoing() string {
 	return ""
 }
 
-// events returns what happened to the session, a line each.
+// events returns the session's events, a line each.
 func (t Turn) events(zone *time.Location) string {
 	var lines []string
 	for _, e := range newest(t.Events) {
@@ -100,7 +101,7 @@ func (t Turn) hints() string {
 	return strings.Join(lines, "\n")
 }
 
-// history returns what the chat said, the newest of it where it is too much. It is of the chat of the first message.
+// history returns the chat's messages, the newest if there are too many. It is from the chat of the first message.
 func (t Turn) history(zone *time.Location) string {
 	first := t.Messages[0]
 	group := ""
@@ -160,7 +161,7 @@ func (t Turn) collected(zone *time.Location, shares shares) string {
 	return paragraphs(blocks)
 }
 
-// bursts returns the messages with those of one burst together, in the order of each one's first.
+// bursts groups the messages by burst, in the order of each burst's first message.
 func (t Turn) bursts() [][]Message {
 	var list [][]Message
 	index := map[int64]int{}
@@ -176,13 +177,13 @@ func (t Turn) bursts() [][]Message {
 	return list
 }
 
-// told returns what is told of a burst's messages. What is forwarded in a burst of several stands in a block, so that nobody's
-// words are taken for somebody else's. The first element is empty where the first message does not begin with a text.
+// told returns the content of a burst's messages. A forwarded message among several is put in a block, so that its words
+// are not taken for the sender's. The first element is empty if the first message does not begin with a text.
 func told(burst []Message, zone *time.Location, shares shares) []string {
 	var lines []string
 	for i, m := range burst {
 		if i > 0 {
-			m.Late = 0 // That the first one is late says it of all.
+			m.Late = 0 // the first one's age is enough for all
 		}
 		var forward []string
 		if m.Forwarded != nil && len(burst) > 1 {
@@ -200,7 +201,7 @@ func told(burst []Message, zone *time.Location, shares shares) []string {
 	return lines
 }
 
-// overflow returns what the agent is told of messages that were dropped.
+// overflow returns the lines about dropped messages.
 func (t Turn) overflow() string {
 	dropped := max(t.Dropped, len(t.Overflow))
 	if dropped == 0 {

@@ -1,4 +1,4 @@
-// Package heartbeat has the agent look after what it was asked to watch, without anybody writing to it.
+// Package heartbeat runs regular turns in which the agent checks what it was asked to watch.
 package heartbeat
 
 import (
@@ -14,7 +14,7 @@ import (
 // Options are a heartbeat's settings.
 type Options struct {
 	Every time.Duration // more than zero
-	// From and To are the minutes after midnight between which it beats; they may span midnight. The same: always.
+	// From and To are the active minutes after midnight; they may span midnight. If they are equal, always.
 	From, To int
 	Zone     *time.Location
 }
@@ -27,7 +27,7 @@ type Task interface {
 	Beat(ctx context.Context, id chat.EventID) error
 }
 
-// Heartbeat beats.
+// Heartbeat calls Beat at intervals.
 type Heartbeat struct {
 	options Options
 	task    Task
@@ -71,7 +71,7 @@ func (h *Heartbeat) beat(ctx context.Context, now time.Time) error {
 	return h.task.Beat(ctx, chat.EventID(fmt.Sprintf("heartbeat:%d", now.UnixMilli())))
 }
 
-// active tells whether a moment is within the hours.
+// active reports whether a time is within the active hours.
 func (h *Heartbeat) active(now time.Time) bool {
 	local := now.In(h.options.Zone)
 	minute := local.Hour()*60 + local.Minute()

@@ -1,5 +1,5 @@
-// Package hostapi serves to plugins what the host does for them. The connection tells which instance calls; whatever the
-// call says is checked and bounded before it goes further in.
+// Package hostapi serves the host's API to plugins. The connection identifies the calling instance; all requests are
+// checked and limited before they are passed on.
 package hostapi
 
 import (
@@ -26,17 +26,17 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// maxKey bounds idempotency keys, in bytes.
+// maxKey is the maximum length of idempotency keys, in bytes.
 const maxKey = 200
 
-// Inbox takes events and turns in.
+// Inbox accepts events and turns.
 type Inbox interface {
 	Submit(ctx context.Context, channel string, e chat.Event) (inbox.Outcome, error)
 	Turn(ctx context.Context, id chat.EventID, m domain.Message) (inbox.Outcome, error)
 	Session(ctx context.Context, channel string, c chat.Chat, thread chat.ThreadID) (string, error)
 }
 
-// Store is what the services need of the store.
+// Store is the part of the store that the services need.
 type Store interface {
 	PostFrom(ctx context.Context, key string, from domain.Elsewhere, items ...domain.OutboxItem) (int64, error)
 	Outcome(ctx context.Context, channel string, id chat.EventID) (state domain.RunState, answer, errText string, done bool, err error)
@@ -48,7 +48,7 @@ type Store interface {
 	ListState(ctx context.Context, instance, prefix, after string, limit int) ([]string, error)
 }
 
-// Notices cuts texts that are no answers to what a chat takes.
+// Notices splits texts of the host according to a chat's limits.
 type Notices interface {
 	Notice(to chat.Address, kind chat.Kind, text string) []domain.OutboxItem
 }
@@ -70,14 +70,14 @@ type Options struct {
 	Closing <-chan struct{}
 }
 
-// complainEvery is how long calls have not failed for want of room on the disk before one that does is logged again.
+// complainEvery is the minimum interval of log lines about calls that failed because the disk is full.
 const complainEvery = time.Minute
 
 // API serves plugins.
 type API struct {
 	options    Options
 	log        hclog.Logger
-	complained atomic.Int64 // when a call failed for want of room on the disk, in Unix seconds
+	complained atomic.Int64 // when a call last failed because the disk is full, in Unix seconds
 }
 
 // New returns the services.
@@ -85,7 +85,7 @@ func New(options Options, log hclog.Logger) *API {
 	return &API{options: options, log: log}
 }
 
-// Register adds the services for one instance to the server that only that instance can reach.
+// Register registers the services for one instance on the server that only that instance can reach.
 func (a *API) Register(instance string, server *grpc.Server) {
 	c := a.caller(instance)
 	pluginv1.RegisterInboxServer(server, inboxServer{caller: c})
@@ -96,19 +96,19 @@ func (a *API) Register(instance string, server *grpc.Server) {
 	pluginv1.RegisterMediaStoreServer(server, mediaServer{caller: c})
 }
 
-// caller is the instance that a connection belongs to.
+// caller is the instance of a connection.
 type caller struct {
 	*API
 	instance string
-	uploads  chan struct{} // an entry for each that is open
-	turns    chan struct{} // an entry for each whose end is awaited
+	uploads  chan struct{} // an entry for each open one
+	turns    chan struct{} // an entry for each awaited one
 }
 
 func (a *API) caller(instance string) caller {
 	return caller{API: a, instance: instance, uploads: make(chan struct{}, maxUploads), turns: make(chan struct{}, maxTurns)}
 }
 
-// open refuses while the host is going down. The sdk tries again, with the host's next life.
+// open returns an error while the host is shutting down. The sdk retries with the next host process.
 func (c caller) open() error {
 	select {
 	case <-c.options.Closing:
@@ -118,7 +118,7 @@ func (c caller) open() error {
 	}
 }
 
-// reach checks that the instance may use an address and fills its own channel in.
+// reach checks that the instance may use an address and sets its own channel.
 func (c caller) reach(a *pluginv1.Address) (chat.Address, error) {
 	address, err := wire.AddressFromProto(a)
 	if err != nil {
@@ -133,7 +133,7 @@ func (c caller) reach(a *pluginv1.Address) (chat.Address, error) {
 	return address, nil
 }
 
-// key makes a plugin's own key one of the host's, so that no two plugins share keys.
+// key converts a plugin's key to one of the host, so that no two plugins share keys.
 func (c caller) key(kind, key string) (string, error) {
 	if key == "" || len(key) > maxKey {
 		return "", status.Errorf(codes.InvalidArgument, "idempotency_key: %d bytes, 1 to %d are allowed", len(key), maxKey)
@@ -142,7 +142,7 @@ func (c caller) key(kind, key string) (string, error) {
 	return kind + ":" + c.instance + ":" + hex.EncodeToString(sum[:]), nil
 }
 
-// refuse makes a gRPC error of one of ours. What the plugin cannot mend is told in the host's log, not to the plugin.
+// refuse converts an error to a gRPC error. Errors that the plugin cannot fix are logged, and not shown to the plugin.
 func (c caller) refuse(doing string, err error) error {
 	switch {
 	case errors.Is(err, domain.ErrNotFound):

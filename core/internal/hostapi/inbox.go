@@ -14,7 +14,7 @@ type inboxServer struct {
 	caller
 }
 
-// Submit takes an event. One that is malformed will be so the next time as well: it is rejected, not refused.
+// Submit accepts an event. A malformed one would be malformed again: it is rejected, not refused.
 func (s inboxServer) Submit(ctx context.Context, r *pluginv1.SubmitRequest) (*pluginv1.SubmitResponse, error) {
 	if err := s.open(); err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ type outboxServer struct {
 	caller
 }
 
-// Post puts a message into the outbox.
+// Post adds a message to the outbox.
 func (s outboxServer) Post(ctx context.Context, r *pluginv1.PostRequest) (*pluginv1.PostResponse, error) {
 	if err := s.open(); err != nil {
 		return nil, err

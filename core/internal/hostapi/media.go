@@ -15,7 +15,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// chunkBytes is how much of a file goes into one message.
+// chunkBytes is the part of a file in one message.
 const chunkBytes = 64 << 10
 
 type mediaServer struct {
@@ -23,7 +23,7 @@ type mediaServer struct {
 	caller
 }
 
-// Upload stores a file, names it and says what it is by its content.
+// Upload stores a file, determines its type from the content and returns its ref.
 func (s mediaServer) Upload(in grpc.ClientStreamingServer[pluginv1.UploadRequest, pluginv1.UploadResponse]) error {
 	if err := s.admit(in.Context()); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (s mediaServer) Upload(in grpc.ClientStreamingServer[pluginv1.UploadRequest
 	return in.SendAndClose(&pluginv1.UploadResponse{Media: wire.MediaToProto(stored)})
 }
 
-// Download streams a file of the instance's own.
+// Download streams a file of the instance.
 func (s mediaServer) Download(r *pluginv1.DownloadRequest, out grpc.ServerStreamingServer[pluginv1.DownloadResponse]) error {
 	about, f, err := s.options.Files.Open(out.Context(), s.instance, chat.MediaRef(r.GetRef()))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 )
 
-// Bounds of plugin state.
+// Limits of plugin state.
 const (
 	maxStateKey   = 256
 	maxStateValue = 1 << 20

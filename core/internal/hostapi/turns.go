@@ -14,10 +14,10 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// historyBytes bounds a page of history, far below the largest message that gRPC takes.
+// historyBytes limits a page of history, far below the maximum size of a gRPC message.
 const historyBytes = 8 << 20
 
-// maxTurns is how many turns a plugin waits for at a time. Each of them keeps a call open.
+// maxTurns limits the turns that a plugin waits for at a time. Each of them has an open call.
 const maxTurns = 100
 
 type turnsServer struct {
@@ -25,7 +25,7 @@ type turnsServer struct {
 	caller
 }
 
-// RunTurn queues a prompt like a message from a chat, and tells what became of it.
+// RunTurn queues a prompt like a message from a chat, and reports its result.
 func (s turnsServer) RunTurn(r *pluginv1.RunTurnRequest, out grpc.ServerStreamingServer[pluginv1.RunTurnResponse]) error {
 	if err := s.open(); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (s turnsServer) RunTurn(r *pluginv1.RunTurnRequest, out grpc.ServerStreamin
 	return out.Send(&pluginv1.RunTurnResponse{Event: &pluginv1.RunTurnResponse_Result{Result: result}})
 }
 
-// result waits for a turn's end. A turn that ended before it was watched is found at once.
+// result waits for a turn's end. A turn that has already ended is found at once.
 func (s turnsServer) result(ctx context.Context, channel string, id chat.EventID, completed <-chan struct{}) (*pluginv1.TurnResult, error) {
 	for {
 		state, answer, errText, done, err := s.options.Store.Outcome(ctx, channel, id)
@@ -102,7 +102,7 @@ func (s turnsServer) result(ctx context.Context, channel string, id chat.EventID
 	}
 }
 
-// conversation is the chat that an address and a kind name. In a direct chat the other person's id is the chat's.
+// conversation returns the chat for an address and a kind. In a direct chat the other person's id is the chat's.
 func (c caller) conversation(a *pluginv1.Address, k pluginv1.ChatKind) (chat.Address, chat.Chat, error) {
 	to, err := c.reach(a)
 	if err != nil {
@@ -120,7 +120,7 @@ type sessionsServer struct {
 	caller
 }
 
-// ReadHistory returns a page of what was said.
+// ReadHistory returns a page of a transcript.
 func (s sessionsServer) ReadHistory(ctx context.Context, r *pluginv1.ReadHistoryRequest) (*pluginv1.ReadHistoryResponse, error) {
 	to, c, err := s.conversation(r.GetAddress(), r.GetChatKind())
 	if err != nil {
@@ -144,7 +144,7 @@ func (s sessionsServer) ReadHistory(ctx context.Context, r *pluginv1.ReadHistory
 	}
 	for _, e := range entries {
 		if size -= len(e.Text); size+len(e.Text) > historyBytes {
-			continue // the newest entries stay
+			continue // keep the newest entries
 		}
 		response.Entries = append(response.Entries, wire.TranscriptEntryToProto(e))
 	}

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// maxUploads is how many files of one plugin are read at a time, and uploadWait how long another one waits unread.
+	// maxUploads limits a plugin's concurrent uploads, and uploadWait how long another one waits.
 	maxUploads = 16
 	uploadWait = time.Minute
-	// uploadPause is how long an upload may bring nothing, and uploadTime how long it may take in all.
+	// uploadPause limits how long an upload may send nothing, and uploadTime its total time.
 	uploadPause = time.Minute
 	uploadTime  = 30 * time.Minute
 )
 
-// admit waits until one more upload may be read.
+// admit waits until another upload may start.
 func (s mediaServer) admit(ctx context.Context) error {
 	select {
 	case s.uploads <- struct{}{}:
@@ -34,10 +34,10 @@ func (s mediaServer) admit(ctx context.Context) error {
 	}
 }
 
-// uploaded reads the parts of an upload. One that brings nothing for long is over.
+// uploaded reads the parts of an upload. One that sends nothing for long is aborted.
 type uploaded struct {
 	parts <-chan received
-	done  chan struct{} // closed when nothing more is read
+	done  chan struct{} // closed when reading stops
 	pause *time.Timer
 	whole *time.Timer
 	rest  []byte
@@ -49,8 +49,8 @@ type received struct {
 	err  error
 }
 
-// receive begins to read an upload. A call's stream has no deadline of its own, so its parts come by a goroutine. That ends
-// with the upload or, where it waits for a part then, with the call, which gRPC ends once its handler has returned.
+// receive starts reading an upload. A call's stream has no deadline of its own, so a goroutine reads its parts. It ends
+// with the upload or, if it is waiting for a part, with the call, which gRPC ends once its handler has returned.
 func receive(in grpc.ClientStreamingServer[pluginv1.UploadRequest, pluginv1.UploadResponse]) *uploaded {
 	parts := make(chan received)
 	u := &uploaded{parts: parts, done: make(chan struct{}), pause: time.NewTimer(uploadPause), whole: time.NewTimer(uploadTime)}
@@ -89,7 +89,7 @@ func (u *uploaded) next() (*pluginv1.UploadRequest, error) {
 	}
 }
 
-// brokenUpload is an upload that did not come to its end.
+// brokenUpload is the error of an incomplete upload.
 type brokenUpload struct{ err error }
 
 func (b *brokenUpload) Error() string { return "receive a file: " + b.err.Error() }

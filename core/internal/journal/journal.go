@@ -1,4 +1,4 @@
-// Package journal keeps what processes and loggers write, for tests that read it meanwhile.
+// Package journal records what processes and loggers write, for tests that read it concurrently.
 package journal
 
 import (
@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// Journal is a text that grows. The zero Journal is empty.
+// Journal is a growing text. The zero Journal is empty.
 type Journal struct {
 	mu      sync.Mutex
 	text    bytes.Buffer
-	changed chan struct{} // closed and forgotten when text grows; nil: nobody waits for that
+	changed chan struct{} // closed and reset when text grows; nil: no waiters
 }
 
 // Write adds to the text.
@@ -28,21 +28,21 @@ func (j *Journal) Write(part []byte) (int, error) {
 	return j.text.Write(part)
 }
 
-// String is all that was written.
+// String returns the whole text.
 func (j *Journal) String() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.text.String()
 }
 
-// Mark is where what is written next begins, in bytes.
+// Mark returns the current end of the text, in bytes.
 func (j *Journal) Mark() int { return len(j.String()) }
 
-// patience bounds waits whose caller sets no deadline.
+// patience limits waits without a deadline.
 const patience = 30 * time.Second
 
-// Await waits until what is written behind a mark matches a pattern. It gives up when ended is closed, as who writes may do;
-// nil: never.
+// Await waits until the text after a mark matches a pattern. It gives up when ended is closed, as the writer may do; a nil
+// channel is ignored.
 func (j *Journal) Await(ctx context.Context, ended <-chan struct{}, mark int, pattern *regexp.Regexp) error {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
@@ -60,14 +60,14 @@ func (j *Journal) Await(ctx context.Context, ended <-chan struct{}, mark int, pa
 		select {
 		case <-changed:
 		case <-ended:
-			over = true // what it wrote last is looked at, too
+			over = true // check the final text, too
 		case <-ctx.Done():
 			return fmt.Errorf("nothing that matches %q is in what was written, %.2000q: %w", pattern, written, ctx.Err())
 		}
 	}
 }
 
-// since is what is written behind a mark, and what is closed when it grows.
+// since returns the text after a mark, and a channel that is closed when it grows.
 func (j *Journal) since(mark int) (string, <-chan struct{}) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

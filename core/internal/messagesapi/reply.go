@@ -11,19 +11,20 @@ import (
 	"github.com/google/uuid"
 )
 
-// Reply scripts the answer to one request. Its content is sent in the order of the fields.
+// Reply scripts the response to one request. Its content is sent in the order of the fields.
 type Reply struct {
 	Thinking string    `json:"thinking,omitempty"`
 	Text     string    `json:"text,omitempty"`
 	Tools    []ToolUse `json:"tools,omitempty"`
 
 	StopReason  string `json:"stop_reason,omitempty"`  // empty: "tool_use" if there are Tools, else "end_turn"
-	InputTokens int    `json:"input_tokens,omitempty"` // what the answer says that the prompt took; zero: a guess by its size
+	InputTokens int    `json:"input_tokens,omitempty"` // reported tokens of the prompt; zero: estimated by its size
 
 	DelayMS      int             `json:"delay_ms,omitempty"`       // milliseconds before the status line
 	DeltaDelayMS int             `json:"delta_delay_ms,omitempty"` // milliseconds after each delta of a stream
 	Gate         <-chan struct{} `json:"-"`                        // not nil: the status line waits until it is closed
-	// Gates are those of a stream: the delta of this number, counted from 0 over all blocks, waits until its gate is closed.
+	// Gates are the gates of a stream: the delta with this number, counted from 0 over all blocks, waits until its gate is
+	// closed.
 	Gates map[int]<-chan struct{} `json:"-"`
 
 	Failure       *Failure `json:"failure,omitempty"`        // answer with this instead
@@ -34,7 +35,7 @@ type Reply struct {
 
 // ToolUse is a call of a tool by the model.
 type ToolUse struct {
-	ID    string         `json:"id,omitempty"` // empty: a fresh one
+	ID    string         `json:"id,omitempty"` // empty: a new one
 	Name  string         `json:"name"`
 	Input map[string]any `json:"input"`
 }
@@ -42,7 +43,7 @@ type ToolUse struct {
 // Failure is an error of the API.
 type Failure struct {
 	Status  int               `json:"status"`
-	Type    string            `json:"type,omitempty"` // empty: the one that goes with the status
+	Type    string            `json:"type,omitempty"` // empty: derived from the status
 	Message string            `json:"message,omitempty"`
 	Header  map[string]string `json:"header,omitempty"`
 }
@@ -52,17 +53,17 @@ func Bash(command string) Reply {
 	return Reply{Tools: []ToolUse{{Name: "Bash", Input: map[string]any{"command": command}}}}
 }
 
-// Unauthorized refuses the credential.
+// Unauthorized is the error for an invalid credential.
 func Unauthorized() Reply {
 	return Reply{Failure: &Failure{Status: http.StatusUnauthorized, Message: "invalid x-api-key"}}
 }
 
-// Forbidden refuses what the credential asks for.
+// Forbidden is the error for a missing permission.
 func Forbidden() Reply {
 	return Reply{Failure: &Failure{Status: http.StatusForbidden, Message: "your key has no access to this model"}}
 }
 
-// RateLimited refuses for a time; zero sends no retry-after header.
+// RateLimited is the error of a rate limit; zero sends no retry-after header.
 func RateLimited(retryAfter time.Duration) Reply {
 	failure := &Failure{Status: http.StatusTooManyRequests, Message: "this request would exceed your rate limit"}
 	if retryAfter > 0 {
@@ -71,12 +72,12 @@ func RateLimited(retryAfter time.Duration) Reply {
 	return Reply{Failure: failure}
 }
 
-// Overloaded says that the service has no room.
+// Overloaded is the error of an overloaded service.
 func Overloaded() Reply {
 	return Reply{Failure: &Failure{Status: 529, Message: "Overloaded"}}
 }
 
-// PromptTooLong says that the conversation does not fit the model's context.
+// PromptTooLong is the error of a conversation that exceeds the model's context.
 func PromptTooLong() Reply {
 	return Reply{Failure: &Failure{Status: http.StatusBadRequest, Message: "prompt is too long: 208310 tokens > 200000 maximum"}}
 }
@@ -86,8 +87,8 @@ func Refusal(text string) Reply { return Reply{Text: text, StopReason: "refusal"
 
 func (r Reply) empty() bool { return reflect.ValueOf(r).IsZero() }
 
-// serve answers a request; ctx ends when the client or the server goes. An answer that is not finished by then is cut: an
-// empty or short one would look like a whole one.
+// serve responds to a request; ctx ends when the client or the server goes. An incomplete response is cut then: an empty or
+// short one would look complete.
 func (r Reply) serve(ctx context.Context, w http.ResponseWriter, p Prompt, size int) {
 	if !wait(ctx, r.DelayMS) || !open(ctx, r.Gate) {
 		panic(http.ErrAbortHandler)
@@ -115,7 +116,7 @@ func (r Reply) serve(ctx context.Context, w http.ResponseWriter, p Prompt, size 
 	}
 }
 
-// message is an answer on the wire.
+// message is a response on the wire.
 type message struct {
 	ID           string  `json:"id"`
 	Type         string  `json:"type"`
@@ -127,7 +128,7 @@ type message struct {
 	Usage        usage   `json:"usage"`
 }
 
-// block is a piece of an answer's content: its keys depend on its type.
+// block is a block of a response's content: its keys depend on its type.
 type block map[string]any
 
 type usage struct {
@@ -177,7 +178,7 @@ func writeFailure(w http.ResponseWriter, f Failure) {
 	writeJSON(w, f.Status, map[string]any{"type": "error", "error": f.envelope(), "request_id": id})
 }
 
-// envelope is the failure as the API writes it, in a body or in an error event.
+// envelope returns the failure in the API's format, for a body or an error event.
 func (f Failure) envelope() map[string]string {
 	types := map[int]string{
 		http.StatusBadRequest:            "invalid_request_error",
@@ -200,12 +201,12 @@ func (f Failure) envelope() map[string]string {
 	return map[string]string{"type": kind, "message": f.Message}
 }
 
-// tokens guesses how many tokens so many bytes are.
+// tokens estimates the number of tokens.
 func tokens(bytes int) int { return bytes/4 + 1 }
 
 func fresh(prefix string) string { return prefix + "_" + uuid.NewString() }
 
-// wait is false if ctx ended first.
+// wait returns false if ctx ended first.
 func wait(ctx context.Context, milliseconds int) bool {
 	if milliseconds <= 0 {
 		return ctx.Err() == nil
@@ -215,7 +216,7 @@ func wait(ctx context.Context, milliseconds int) bool {
 	return open(ctx, timer.C)
 }
 
-// open waits for a gate; it is false if ctx ended first. A nil gate is open.
+// open waits for a gate; it returns false if ctx ended first. A nil gate is open.
 func open[T any](ctx context.Context, gate <-chan T) bool {
 	if gate == nil {
 		return true

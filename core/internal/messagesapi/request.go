@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Request is a request as it came.
+// Request is a received request.
 type Request struct {
 	Method string
 	Path   string      // with the query
 	Header http.Header // credentials are replaced by "[redacted]"
 	Body   []byte
-	Prompt *Prompt // what a POST /v1/messages asks; nil for other requests
+	Prompt *Prompt // of a POST /v1/messages; nil for other requests
 }
 
-// String names the request in a failure's text, without its body and its credential.
+// String describes the request for failures, without its body and its credential.
 func (r Request) String() string {
 	if r.Prompt == nil {
 		return r.Method + " " + r.Path
@@ -41,7 +41,7 @@ func newRequest(r *http.Request, body []byte) Request {
 	return out
 }
 
-// Prompt is the part of a messages request that tests look at.
+// Prompt is the part of a messages request that tests use.
 type Prompt struct {
 	Model    string    `json:"model"`
 	Stream   bool      `json:"stream"`
@@ -51,7 +51,7 @@ type Prompt struct {
 	Output   Output    `json:"output_config"`
 }
 
-// Output is how much the request wants of the model.
+// Output configures the model's output.
 type Output struct {
 	Effort string `json:"effort"`
 }
@@ -67,7 +67,7 @@ type Message struct {
 	Content Content `json:"content"`
 }
 
-// Content is a list of blocks; on the wire a single text may stand for it.
+// Content is a list of blocks; on the wire it may be a single text.
 type Content []Block
 
 // UnmarshalJSON reads a string or a list of blocks.
@@ -100,7 +100,7 @@ type Block struct {
 	} `json:"source"`
 }
 
-// Texts lists the text blocks of the whole conversation in order, the CLI's own reminders included.
+// Texts returns the text blocks of the whole conversation in order, including the CLI's own reminders.
 func (p Prompt) Texts() []string {
 	var out []string
 	for _, m := range p.Messages {
@@ -113,7 +113,7 @@ func (p Prompt) Texts() []string {
 	return out
 }
 
-// ToolResults lists what tools have answered in the conversation, oldest first, as text.
+// ToolResults returns the tool results of the conversation as text, oldest first.
 func (p Prompt) ToolResults() []string {
 	var out []string
 	for _, m := range p.Messages {
@@ -131,7 +131,7 @@ func (p Prompt) ToolResults() []string {
 	return out
 }
 
-// ToolPictures lists the types of the pictures among what tools have answered in the conversation, oldest first.
+// ToolPictures returns the types of the images in the tool results of the conversation, oldest first.
 func (p Prompt) ToolPictures() []string {
 	var out []string
 	for _, m := range p.Messages {
@@ -146,13 +146,13 @@ func (p Prompt) ToolPictures() []string {
 	return out
 }
 
-// LastUserText is the newest text that a user message holds, less the CLI's reminders and notes of an interruption.
+// LastUserText returns the newest text of a user message, without the CLI's reminders and interruption notes.
 func (p Prompt) LastUserText() string {
 	text, _ := p.lastUserText()
 	return text
 }
 
-// lastUserText also counts the model's messages that follow the text.
+// lastUserText also returns the number of the model's messages after the text.
 func (p Prompt) lastUserText() (text string, answers int) {
 	for i := len(p.Messages) - 1; i >= 0; i-- {
 		m := p.Messages[i]
@@ -160,7 +160,7 @@ func (p Prompt) lastUserText() (text string, answers int) {
 			answers++
 		}
 		if m.Role != "user" {
-			continue // the CLI also sends system messages in mid-conversation
+			continue // the CLI also sends system messages during a conversation
 		}
 		for j := len(m.Content) - 1; j >= 0; j-- {
 			text := strings.TrimSpace(withoutReminders(m.Content[j].Text))
@@ -172,12 +172,12 @@ func (p Prompt) lastUserText() (text string, answers int) {
 	return "", answers
 }
 
-// compaction tells the CLI's request for a summary of its conversation.
+// compaction recognises the CLI's request for a summary of its conversation.
 func (p Prompt) compaction() bool {
 	return strings.Contains(p.LastUserText(), "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.")
 }
 
-// script is the reply that the conversation's last user text asks for.
+// script returns the reply requested by the conversation's last user text.
 func (p Prompt) script() (Reply, bool) {
 	const open, end = "[[reply ", "]]"
 	text, answers := p.lastUserText()
@@ -196,7 +196,7 @@ func (p Prompt) script() (Reply, bool) {
 	return steps[answers], true
 }
 
-// script is a list of replies; a single one may stand for it.
+// script is a list of replies, or a single one.
 type script []Reply
 
 // UnmarshalJSON reads a reply or a list of them.
@@ -208,7 +208,7 @@ func (s *script) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &(*s)[0])
 }
 
-// withoutReminders cuts out what the CLI wraps in system-reminder tags.
+// withoutReminders removes text in system-reminder tags.
 func withoutReminders(text string) string {
 	const open, end = "<system-reminder>", "</system-reminder>"
 	var out strings.Builder

@@ -4,7 +4,8 @@
 // A request is answered with, in this order:
 //
 //  1. the next reply that the test put into the queue with [Server.Enqueue];
-//  2. what [Options.Answer] says;
+//
+// 2. what [Options.Answer] says;
 //  3. a fixed summary, if the CLI asks to compact its conversation;
 //  4. the script in the last user text, "[[reply {…}]]" or "[[reply [{…}, {…}]]]", whose JSON is that of [Reply]. Of a
 //     list the first answers the request that the text came with, the second the one after the first tool result, and so
@@ -25,18 +26,19 @@ import (
 	"time"
 )
 
-// maxBody bounds what is read of a request, in bytes. The real API takes 32 MB.
+// maxBody limits the size of a request, in bytes, like the real API.
 const maxBody = 32 << 20
 
-// Options say how a [Server] behaves when nothing is scripted.
+// Options configure a [Server] for requests without a queued reply.
 type Options struct {
 	Key     string // the only credential that is accepted; empty: any
 	Default Reply  // zero: an echo of the last user text
-	// Answer, if not nil, is asked for the reply after the queue, one call at a time; false leaves it to the rest.
+	// Answer, if not nil, is called for the reply after the queue, one call at a time; false continues with the other
+	// sources.
 	Answer func(Prompt) (Reply, bool)
 }
 
-// Server is a running stand-in. Its methods may be called from any goroutine.
+// Server is a running stand-in. Its methods are safe for concurrent use.
 type Server struct {
 	options Options
 	http    *httptest.Server
@@ -62,24 +64,24 @@ func New(options Options) *Server {
 	return s
 }
 
-// URL is the server's address, for ANTHROPIC_BASE_URL.
+// URL returns the server's address, for ANTHROPIC_BASE_URL.
 func (s *Server) URL() string { return s.http.URL }
 
-// Close cuts what is still being answered, waits for its handlers and stops the server. It is called once.
+// Close aborts responses in progress, waits for the handlers and stops the server. It is called once.
 func (s *Server) Close() {
 	s.cancel()
 	s.http.CloseClientConnections()
 	s.http.Close()
 }
 
-// Enqueue has the next requests for a message answered with these replies, one each.
+// Enqueue queues replies for the next requests for a message, one each.
 func (s *Server) Enqueue(replies ...Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.queue = append(s.queue, replies...)
 }
 
-// Queued is how many replies of the queue have not been used.
+// Queued returns the number of unused replies in the queue.
 func (s *Server) Queued() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,10 +100,10 @@ func (s *Server) Messages() []Request {
 	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return r.Prompt == nil })
 }
 
-// patience bounds waits whose caller sets no deadline.
+// patience limits waits without a deadline.
 const patience = 30 * time.Second
 
-// Await returns the first request for a message that fits, as soon as it has come, or ctx's error.
+// Await returns the first request for a message that matches, waiting for it if necessary, or ctx's error.
 func (s *Server) Await(ctx context.Context, fits func(Request) bool) (Request, error) {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
@@ -125,7 +127,7 @@ func (s *Server) Await(ctx context.Context, fits func(Request) bool) (Request, e
 	}
 }
 
-// recorded keeps a request before it is answered.
+// recorded records a request before it is handled.
 func (s *Server) recorded(answer func(http.ResponseWriter, *http.Request, Request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
@@ -155,7 +157,7 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request, request Reques
 	s.reply(*request.Prompt).serve(r.Context(), w, *request.Prompt, len(request.Body))
 }
 
-// reply chooses the answer; see the package comment.
+// reply chooses the reply; see the package comment.
 func (s *Server) reply(p Prompt) Reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,7 +191,7 @@ func notFound(w http.ResponseWriter, _ *http.Request, request Request) {
 	writeFailure(w, Failure{Status: http.StatusNotFound, Message: "no " + request.Path})
 }
 
-// credential is what a client authenticates with, in either of the API's two ways.
+// credential returns the client's credential, from either of the API's two headers.
 func credential(h http.Header) string {
 	if key := h.Get("X-Api-Key"); key != "" {
 		return key
@@ -200,5 +202,5 @@ func credential(h http.Header) string {
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // a client that has gone is no failure of the server
+	_ = json.NewEncoder(w).Encode(v) // the client may be gone
 }

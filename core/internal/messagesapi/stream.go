@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// deltaSize is how many characters of a tool's input go into one delta.
+// deltaSize is the number of characters of a tool's input per delta.
 const deltaSize = 32
 
 // stream is a message being sent as server-sent events.
@@ -20,7 +20,7 @@ type stream struct {
 	sent  int // deltas
 }
 
-// stream sends the message as server-sent events, or the part of it that the reply allows.
+// stream sends the message as server-sent events, as far as the reply allows.
 func (r Reply) stream(ctx context.Context, w http.ResponseWriter, m message) {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	s := &stream{ctx: ctx, w: w, reply: r}
@@ -69,7 +69,7 @@ func (s *stream) block(index int, b block) {
 	s.event("content_block_stop", map[string]any{"index": index})
 }
 
-// hangOrCut ends the stream where the reply says so.
+// hangOrCut ends the stream if the reply says so.
 func (s *stream) hangOrCut() {
 	hang := s.reply.Hang != nil && s.sent >= *s.reply.Hang
 	if hang {
@@ -80,7 +80,7 @@ func (s *stream) hangOrCut() {
 	}
 }
 
-// deltas takes a block apart into what its start event shows and what follows.
+// deltas splits a block into its start event and the deltas.
 func (b block) deltas() (empty block, deltas []map[string]any) {
 	switch b["type"] {
 	case "text":

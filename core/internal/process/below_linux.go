@@ -2,9 +2,9 @@ package process
 
 import "fmt"
 
-// Below reports whether a process descends from an ancestor that lives as long as the call, such as this process. With
-// [Adopt] no descendant of this process can leave. The error says that the process is gone, or that its ancestors changed
-// all the time, so that nobody can tell.
+// Below reports whether a process descends from an ancestor that stays alive during the call, such as this process. With
+// [Adopt] no descendant of this process can leave its tree. It returns an error if the process is gone, or if its ancestors
+// kept changing.
 func Below(pid, ancestor int) (bool, error) {
 	const tries = 10
 	for range tries {
@@ -13,11 +13,11 @@ func Below(pid, ancestor int) (bool, error) {
 			return below, err
 		}
 	}
-	return false, fmt.Errorf("look at process %d: its ancestors change", pid)
+	return false, fmt.Errorf("look at process %d: its ancestors keep changing", pid)
 }
 
-// below climbs from a process to the ancestor. It is not sure if a process on the way ended meanwhile: its pid may be
-// another process's by then.
+// below follows the parents of a process up to the ancestor. It is not sure if a process on the way ended meanwhile: its
+// pid may then be another process's.
 func below(pid, ancestor int) (below, sure bool, err error) {
 	parent, err := Parent(pid)
 	if err != nil {
@@ -31,7 +31,8 @@ func below(pid, ancestor int) (below, sure bool, err error) {
 		if err != nil {
 			return false, false, nil
 		}
-		// A process whose parent ends gets another one. This one still has it, so what was read is the parent's.
+		// A process whose parent ends gets another one. This one still has it, so the data that was read belongs to the
+		// parent.
 		if again, err := Parent(child); err != nil || again != parent {
 			return false, false, nil
 		}

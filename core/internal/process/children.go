@@ -12,12 +12,12 @@ import (
 // Children are the processes that this one starts, each as the leader of a session of its own, and those that it adopts:
 // descendants whose parents have ended. A nil *Children starts processes and adopts none.
 type Children struct {
-	mu  sync.Mutex        // held while a process is started: until then it looks like an adopted one
+	mu  sync.Mutex        // held while a process is started, which otherwise looks adopted
 	own map[int]*exec.Cmd // by pid
-	had map[int]uint64    // the start times of the children that this process had before it adopted any, by pid
+	had map[int]uint64    // start times, by pid, of the children from before Adopt
 }
 
-// Start starts a command that this process has not adopted. It is to be waited for by [Children.Wait].
+// Start starts a command as a child of this process. Use [Children.Wait] to wait for it.
 func (c *Children) Start(cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -43,11 +43,11 @@ func (c *Children) Wait(cmd *exec.Cmd) error {
 	err := cmd.Wait()
 	if c != nil {
 		c.mu.Lock()
-		if c.own[cmd.Process.Pid] == cmd { // Wait may return late, when the pid is another process's
+		if c.own[cmd.Process.Pid] == cmd { // Wait may return late, after the pid was reused
 			delete(c.own, cmd.Process.Pid)
 		}
 		c.mu.Unlock()
-		c.reap() // what it left behind may have ended before
+		c.reap() // processes that it left may have ended before it
 	}
 	return err
 }
@@ -62,8 +62,8 @@ func (c *Children) Own(pid int) bool {
 	return c.own[pid] != nil
 }
 
-// Had reports whether a process was a child of this one before it adopted any, such as one that the shell had started which
-// then executed this program.
+// Had reports whether a process was a child of this one before Adopt, such as one started by a shell that then executed
+// this program.
 func (c *Children) Had(pid int) bool {
 	if c == nil {
 		return false
@@ -74,9 +74,9 @@ func (c *Children) Had(pid int) bool {
 	return had && Alive(pid, started)
 }
 
-// Adopt makes this process the parent of each of its descendants whose parent ends, so that none leaves its tree. They
-// are waited for by [Children.Reap]. Where the system has no such thing it returns an error. It is called once, before
-// anything is started.
+// Adopt makes this process the parent of all descendants whose parent ends, so that none leaves its tree. [Children.Reap]
+// waits for them. It returns an error if the system does not support this. It is called once, before any process is
+// started.
 func (c *Children) Adopt() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,7 +84,7 @@ func (c *Children) Adopt() error {
 	return adopt()
 }
 
-// Reap waits for the processes that this one has adopted until ctx ends.
+// Reap waits for adopted processes until ctx ends.
 func (c *Children) Reap(ctx context.Context) {
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGCHLD)

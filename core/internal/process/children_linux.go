@@ -19,7 +19,7 @@ func adopt() error {
 // childrenOf returns the start times of a process's children, by pid.
 func childrenOf(parent int) map[int]uint64 {
 	found := map[int]uint64{}
-	entries, _ := os.ReadDir("/proc") // what cannot be listed cannot be spared
+	entries, _ := os.ReadDir("/proc") // on error, no children are known
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
 		if err != nil {
@@ -32,8 +32,8 @@ func childrenOf(parent int) map[int]uint64 {
 	return found
 }
 
-// reap waits for the adopted processes that have ended. One of this process's own that has ended may hide others, which
-// are looked for again once it was waited for.
+// reap waits for adopted processes that have ended. An ended process of Start may hide others; they are found after Wait
+// has waited for it.
 func (c *Children) reap() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -48,13 +48,13 @@ func (c *Children) reap() {
 	}
 }
 
-// firstEnded returns the pid of a child that has ended, and leaves it to be waited for; zero: there is none.
+// firstEnded returns the pid of a child that has ended, without waiting for it; zero if there is none.
 func firstEnded() int {
 	var info unix.Siginfo
 	if err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil); err != nil {
 		return 0
 	}
-	// The union behind the first three numbers is aligned like a pointer.
+	// The union after the first three numbers is aligned like a pointer.
 	child := (*struct {
 		signal, errno, code int32
 		_                   [0]uintptr

@@ -13,14 +13,14 @@ import (
 	"strings"
 )
 
-// HoldBelow reports whether a TCP connection of this machine is held, at its end local, by a descendant of this process that is
-// none of others, or may be.
+// HoldBelow reports whether the local end of a TCP connection on this machine is held, or may be held, by a descendant of
+// this process that is not one of others.
 //
-// A descendant that cannot be looked at counts as a holder where nobody else is found. Of connections that nobody holds who
-// can be looked at, those of this user count as held by a process that cannot be looked at, such as an ssh server's, if there is
-// one; else as held by a descendant, which may have put the socket where nobody sees it.
+// A descendant that cannot be inspected counts as a holder if no other holder is found. If no inspectable process holds a
+// connection of this user, it counts as held by an uninspectable process outside, such as an ssh server, if there is one;
+// otherwise as held by a descendant, which may have hidden the socket.
 func HoldBelow(local, remote netip.AddrPort, others []int) (bool, error) {
-	const looks = 3 // a holder that starts another one may be overlooked once
+	const looks = 3 // a holder that starts another one may be missed once
 	var found holders
 	var uid int
 	for range looks {
@@ -42,13 +42,13 @@ func HoldBelow(local, remote netip.AddrPort, others []int) (bool, error) {
 	return uid == os.Geteuid(), nil
 }
 
-// ConnectionUser returns the user id of whoever made the end of a TCP connection of this machine whose own address is local.
+// ConnectionUser returns the user id of the process that created the local end of a TCP connection on this machine.
 func ConnectionUser(local, remote netip.AddrPort) (int, error) {
 	held, err := socketOf(local, remote)
 	return held.uid, err
 }
 
-// holders are where the processes are that have a socket, and those of its user that cannot be looked at.
+// holders says where the processes with a socket are, and the processes of its user that cannot be inspected.
 type holders struct{ below, outside, hiddenBelow, hiddenOutside bool }
 
 func find(held socket, others []int) (found holders, err error) {
@@ -59,7 +59,7 @@ func find(held socket, others []int) (found holders, err error) {
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
 		if err != nil {
-			continue // no process
+			continue // not a process
 		}
 		holds, hidden := holds(pid, held.inode)
 		other := slices.Contains(others, pid)
@@ -68,7 +68,7 @@ func find(held socket, others []int) (found holders, err error) {
 		}
 		below, err := Below(pid, os.Getpid())
 		switch {
-		case err != nil: // it has ended, or nobody can tell
+		case err != nil: // it has ended, or cannot be inspected
 		case holds && below && !other:
 			found.below = true
 		case holds:
@@ -85,10 +85,10 @@ func find(held socket, others []int) (found holders, err error) {
 // socket is one end of a connection.
 type socket struct {
 	inode string
-	uid   int // of who made it
+	uid   int // of its creator
 }
 
-// socketOf finds the end of a connection whose own address is local.
+// socketOf returns the local end of a connection.
 func socketOf(local, remote netip.AddrPort) (socket, error) {
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		found, err := lookUp(table, local, remote)
@@ -119,7 +119,7 @@ func lookUp(table string, local, remote netip.AddrPort) (socket, error) {
 			continue
 		}
 		if fields[9] == "0" {
-			return socket{}, errNoSocket // closed: the kernel sends what is left
+			return socket{}, errNoSocket // closed: the kernel sends the remaining data
 		}
 		uid, err := strconv.Atoi(fields[7])
 		if err != nil {
@@ -133,8 +133,8 @@ func lookUp(table string, local, remote netip.AddrPort) (socket, error) {
 	return socket{}, errNoSocket
 }
 
-// inTable writes an address as the kernel's tables do: in words of the machine's own byte order. In the table of IPv6 those of
-// IPv4 stand as mapped ones.
+// inTable formats an address as in the kernel's tables: in words of the machine's byte order. The IPv6 table has IPv4
+// addresses as mapped ones.
 func inTable(a netip.AddrPort, six bool) string {
 	var raw []byte
 	if addr := a.Addr().Unmap(); six {
@@ -178,7 +178,7 @@ func holds(pid int, inode string) (holds, hidden bool) {
 	return false, false
 }
 
-// runsAs reports whether a process, of which not more may be known, is alive and has a user's id.
+// runsAs reports whether a process, about which nothing else may be known, is alive and runs as a user.
 func runsAs(pid, uid int) bool {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package process starts and adopts processes of the operating system, keeps them from being read, and tells one from
-// another that has its pid later.
+// Package process starts and adopts processes of the operating system, protects them from being read, and recognises reused
+// pids.
 package process
 
 import (
@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// endTime is how long a process may take to be gone once it was killed.
+// endTime limits how long a killed process may take to end.
 const endTime = 5 * time.Second
 
-// ErrGone is returned of a process that has ended, also of one that was not waited for.
+// ErrGone is returned for a process that has ended, including one that was not waited for.
 var ErrGone = errors.New("the process is gone")
 
-// Alive reports whether the process with this pid is still the one that started at this time, as [StartTime] told it, or may
-// be: one that cannot be looked at, such as for want of descriptors, counts as alive. Where the system does not tell start
-// times (zero), the pid alone decides.
+// Alive reports whether the process with this pid is, or may be, the one that started at this time, as returned by
+// [StartTime]. A process that cannot be inspected, for example if no file descriptor is free, counts as alive. On systems
+// without start times (zero) only the pid is compared.
 func Alive(pid int, started uint64) bool {
 	now, err := StartTime(pid)
 	if err != nil {
@@ -27,7 +27,7 @@ func Alive(pid int, started uint64) bool {
 	return now == started
 }
 
-// KillGroup kills the process group that the process leads. A group that is gone is no error.
+// KillGroup kills the process group that the process leads. It returns nil if the group is gone.
 func KillGroup(pid int) error {
 	if err := syscall.Kill(-pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return err
@@ -35,12 +35,12 @@ func KillGroup(pid int) error {
 	return nil
 }
 
-// End kills the process group that a process leads, which started at this time, and returns once the process is gone, and
-// with it the ports and files that it held. One that cannot be looked at is not killed, as its pid may be another one's.
+// End kills the process group led by the process that started at this time, and returns once the process is gone, which
+// frees its ports and files. A process that cannot be inspected is not killed, because its pid may have been reused.
 func End(ctx context.Context, pid int, started uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, endTime)
 	defer cancel()
-	tick := time.NewTicker(2 * time.Millisecond) // who is no parent gets no event
+	tick := time.NewTicker(2 * time.Millisecond) // only a parent is notified
 	defer tick.Stop()
 	for Alive(pid, started) {
 		if now, err := StartTime(pid); err == nil && now == started {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stat returns the fields of /proc/PID/stat behind the command, which may hold anything: the first is the state.
+// stat returns the fields of /proc/PID/stat after the command, which may contain anything: the first is the state.
 func stat(pid int) ([]string, error) {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
@@ -30,14 +30,14 @@ func stat(pid int) ([]string, error) {
 	return fields, nil
 }
 
-// Info is what the system says of a live process.
+// Info describes a live process.
 type Info struct {
 	Parent  int
-	Session int    // the pid of its leader, who may be gone
+	Session int    // the pid of its leader, which may be gone
 	Started uint64 // in clock ticks since the machine booted
 }
 
-// Look returns what the system says of a process, or [ErrGone].
+// Look returns information about a process, or [ErrGone].
 func Look(pid int) (Info, error) {
 	fields, err := stat(pid)
 	if err != nil {
@@ -70,8 +70,8 @@ func Parent(pid int) (int, error) {
 	return strconv.Atoi(fields[1])
 }
 
-// Environ returns the environment that a process was started with, with a zero byte behind each variable. A process that
-// is about to run another program has none for a moment, which is waited for.
+// Environ returns the environment that a process was started with, each variable followed by a zero byte. During execve a
+// process has none for a moment; Environ waits for it.
 func Environ(pid int) ([]byte, error) {
 	const looks, step, sure = 100, time.Millisecond, 4
 	none := 0
@@ -87,12 +87,12 @@ func Environ(pid int) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		// What has ended, and a thread of the kernel, has no memory. See proc_pid_stat(5) for the fields.
+		// An ended process and a kernel thread have no memory. See proc_pid_stat(5) for the fields.
 		const memory, begin, end = 20, 47, 48
 		if len(fields) <= end || fields[memory] == "0" {
 			return nil, nil
 		}
-		// An environment that is being laid out has no length, either, for less than a microsecond.
+		// During execve the environment is also empty, for less than a microsecond.
 		if fields[end] != "0" && fields[begin] == fields[end] {
 			none++
 		}
@@ -101,10 +101,10 @@ func Environ(pid int) ([]byte, error) {
 		}
 		<-time.After(step)
 	}
-	return nil, fmt.Errorf("look at process %d: its environment does not come", pid)
+	return nil, fmt.Errorf("look at process %d: its environment stays empty", pid)
 }
 
-// BootID names the machine's run: pids and start times of another one mean nothing.
+// BootID identifies the machine's boot: pids and start times of another one are meaningless.
 func BootID() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -113,7 +113,7 @@ func BootID() string {
 	return strings.TrimSpace(string(id))
 }
 
-// Conceal keeps other processes of the same user from reading this one's memory and environment.
+// Conceal prevents other processes of the same user from reading this process's memory and environment.
 func Conceal() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("make the process not dumpable: %w", err)

@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// StartTime returns zero for a live process: start times are not told here.
+// StartTime returns zero for a live process: this system has no start times.
 func StartTime(pid int) (uint64, error) {
 	err := syscall.Kill(pid, 0)
 	if errors.Is(err, syscall.ESRCH) {
@@ -24,12 +24,12 @@ func StartTime(pid int) (uint64, error) {
 	return 0, nil
 }
 
-// Parent is not told here.
+// Parent is not supported on this system.
 func Parent(pid int) (int, error) {
-	return 0, fmt.Errorf("the parent of process %d is not told on this system", pid)
+	return 0, fmt.Errorf("the parent of process %d is unknown on this system", pid)
 }
 
-// BootID is not told here.
+// BootID is not supported on this system.
 func BootID() string { return "" }
 
 // Conceal does nothing here.
@@ -46,12 +46,12 @@ func Executable() (string, error) { return os.Executable() }
 // Sealed reports false: there are no sealed copies here.
 func Sealed() bool { return false }
 
-// Readable reports false: it is not known here.
+// Readable returns false: this is unknown on this system.
 func Readable() bool { return false }
 
-// Below is not told here.
+// Below is not supported on this system.
 func Below(pid, _ int) (bool, error) {
-	return false, fmt.Errorf("the ancestors of process %d are not told on this system", pid)
+	return false, fmt.Errorf("the ancestors of process %d are unknown on this system", pid)
 }
 
 func childrenOf(int) map[int]uint64 { return nil }
@@ -60,10 +60,10 @@ func adopt() error { return errors.New("this system has no way to adopt processe
 
 func (c *Children) reap() {}
 
-// HoldBelow reports false: only Linux tells who holds a connection.
+// HoldBelow returns false: only Linux shows who holds a connection.
 func HoldBelow(_, _ netip.AddrPort, _ []int) (bool, error) { return false, nil }
 
-// ConnectionUser cannot tell whose a connection is here and says this process's user.
+// ConnectionUser returns this process's user: the creator is unknown on this system.
 func ConnectionUser(_, _ netip.AddrPort) (int, error) { return os.Geteuid(), nil }
 
 // CloseOnExec keeps what this process inherited, beside its standard streams, from the processes that it starts.

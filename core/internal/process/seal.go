@@ -15,17 +15,18 @@ var ErrNotExecutable = errors.New("this user may not execute it: it lacks the pe
 
 // Program is a sealed copy of a program.
 type Program struct {
-	Path   string // what to execute in place of the program, as long as the copy is open
+	Path   string // what to execute instead of the program, while the copy is open
 	sealed *os.File
 }
 
-// Close forgets the copy. Processes that execute it keep it.
+// Close closes the copy. Processes that execute it keep it.
 func (p *Program) Close() error { return p.sealed.Close() }
 
-// Exec runs the program at path in place of this one. If this process cannot be read by others of its user, the program
-// cannot either, from its first instruction on, where the system has sealed copies; without them it is executed as it is.
+// Exec replaces this process by the program at path. If other processes of the user cannot read this one, they cannot read
+// the program either, from its first instruction on, if the system supports sealed copies; otherwise the program is
+// executed directly.
 func Exec(path string, args, env []string) error {
-	if os.Geteuid() != 0 { // of root's a copy could be read as well
+	if os.Geteuid() != 0 { // root could read a copy as well
 		if sealed, err := Seal(path, nil); err == nil {
 			defer sealed.Close()
 			return syscall.Exec(sealed.Path, args, env)

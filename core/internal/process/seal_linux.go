@@ -12,25 +12,25 @@ import (
 )
 
 const (
-	// sealedName is what the kernel puts before the name of a file in memory.
+	// sealedName is the kernel's prefix for the name of a file in memory.
 	sealedName = "/memfd:"
-	// maxSealedName is the longest name that the kernel takes, in bytes.
+	// maxSealedName is the maximum length of the name, in bytes.
 	maxSealedName = 249
-	// maxProgram is the size of the largest program that is copied, in bytes.
+	// maxProgram is the maximum size of a program, in bytes.
 	maxProgram = 1 << 30
-	// firstSealed is the lowest descriptor that a copy gets. What starts a process rearranges low ones in the child, before it
+	// firstSealed is the lowest descriptor of a copy. Starting a process rearranges low descriptors in the child before it
 	// executes the copy by its descriptor.
 	firstSealed = 512
 )
 
-// Seal copies the program at path into memory, where nobody can change it any more or read it from disk. A process that
-// executes the copy as an ordinary user cannot be read by other processes of that user from its first instruction on:
-// the user may execute it, but not read it. What was sealed is written to sum, if there is one.
+// Seal copies the program at path into memory, where it cannot be changed or read from disk. An ordinary user's process
+// that executes the copy cannot be read by other processes of that user from its first instruction on, because the user may
+// execute the copy but not read it. If sum is not nil, the copied bytes are written to it.
 //
-// The error is [ErrNotSealed] where the file cannot be executed in this way, [ErrNotExecutable] where it must not be executed
-// at all, and another one where it cannot be read or there is no memory for it.
+// The error is [ErrNotSealed] if the file cannot be executed in this way, [ErrNotExecutable] if it must not be executed at
+// all, and another one if it cannot be read or memory is exhausted.
 func Seal(path string, sum io.Writer) (_ *Program, err error) {
-	// The copy has permissions of its own, so the kernel does not ask for those of the file.
+	// The copy has its own permissions, so the kernel does not check those of the file.
 	if err := unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS); errors.Is(err, unix.EACCES) {
 		return nil, fmt.Errorf("%s: %w", path, ErrNotExecutable)
 	}
@@ -94,31 +94,31 @@ func copyProgram(to, from *os.File) error {
 	}
 }
 
-// memory makes an empty file in memory that can be sealed and executed.
+// memory creates an empty file in memory that can be sealed and executed.
 func memory(name string) (*os.File, error) {
 	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
 	fd, err := unix.MemfdCreate(name, flags|unix.MFD_EXEC)
 	if errors.Is(err, unix.EINVAL) {
-		fd, err = unix.MemfdCreate(name, flags) // before Linux 6.3 every such file may be executed
+		fd, err = unix.MemfdCreate(name, flags) // before Linux 6.3 all such files are executable
 	}
 	switch {
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM), errors.Is(err, unix.ENOSYS):
 		return nil, fmt.Errorf("%w: this system executes nothing from memory: %w", ErrNotSealed, err)
 	case err != nil:
-		return nil, fmt.Errorf("make a file in memory: %w", err)
+		return nil, fmt.Errorf("create a file in memory: %w", err)
 	}
 	defer unix.Close(fd)
 	high, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, firstSealed)
-	if errors.Is(err, unix.EINVAL) { // no process of this user may have so many
+	if errors.Is(err, unix.EINVAL) { // the descriptor limit is lower
 		high, err = unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("keep a file in memory: %w", err)
+		return nil, fmt.Errorf("duplicate a file in memory: %w", err)
 	}
 	return os.NewFile(uintptr(high), name), nil
 }
 
-// Executable returns the path of this process's program, also where it runs from a sealed copy.
+// Executable returns the path of this process's program, even if it runs from a sealed copy.
 func Executable() (string, error) {
 	path, err := os.Executable()
 	return strings.TrimPrefix(path, sealedName), err

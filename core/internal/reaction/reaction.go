@@ -1,4 +1,4 @@
-// Package reaction shows by emoji how far the answer to a message is, where networks have reactions.
+// Package reaction shows the progress of a message's answer by emoji, on networks with reactions.
 package reaction
 
 import (
@@ -12,65 +12,66 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// stageEmoji are what a message shows of its answer, in emoji that the networks allow as reactions.
+// stageEmoji are the emoji for the stages, which the networks allow as reactions.
 var stageEmoji = map[domain.Stage]string{
 	domain.StageWaiting: "👀",
 	domain.StageRunning: "✍",
 	domain.StageDone:    "👍",
 	domain.StageFailed:  "💔",
-	domain.StageDropped: "", // what it showed is taken back
+	domain.StageDropped: "", // removes the reaction
 }
 
 const (
-	// callTime bounds one reaction.
+	// callTime limits one reaction.
 	callTime = 5 * time.Second
-	// pause is how long a channel is left alone whose network could not put one.
+	// pause is the wait of a channel after its network failed to set one.
 	pause = 5 * time.Second
-	// patience is how long one is tried: it is a courtesy.
+	// patience limits the retries of a reaction: it is not essential.
 	patience = 10 * time.Minute
-	// atOnce is how many are put in one channel before the others have their turn.
+	// atOnce is the number of reactions set in one channel before the next channel's turn.
 	atOnce = 20
-	// maxWaiting is how many acknowledgements may wait for a slow network. Further ones are dropped.
+	// maxWaiting limits the acknowledgements that wait for a slow network. Further ones are dropped.
 	maxWaiting = 256
 )
 
-// reaction is an emoji that is to be put on a message.
+// reaction is an emoji to set on a message.
 type reaction struct {
 	to    chat.Address
 	id    chat.MessageID
 	emoji string
 }
 
-// Store is what a reactor needs of the store.
+// Store is the part of the store that a reactor needs.
 type Store interface {
-	// Reactions returns messages of a channel that do not show how far their answers are.
+	// Reactions returns messages of a channel whose reaction does not show their current stage.
 	Reactions(ctx context.Context, channel string, limit int) ([]domain.Reaction, error)
-	// Reacted notes that a message shows it.
+	// Reacted records that a message shows its stage.
 	Reacted(ctx context.Context, r domain.Reaction) error
-	// ReactionsReady fires when there may be such messages.
+	// ReactionsReady receives a value when there may be such messages.
 	ReactionsReady() <-chan struct{}
 }
 
-// Networks put reactions.
+// Networks sets reactions.
 type Networks interface {
-	// React puts an emoji on a message, or takes it back where it is empty. The error is [ErrNoChannel] while nobody can.
+	// React sets the reaction to a message; an empty emoji removes it. The error is [ErrNoChannel] while the channel is
+	// down.
 	React(ctx context.Context, to chat.Address, id chat.MessageID, emoji string) error
-	// Changed returns a channel that is closed when that may be over.
+	// Changed returns a channel that is closed when that may have changed.
 	Changed() <-chan struct{}
 }
 
 // ErrNoChannel is returned by [Networks] for a channel that does not run.
 var ErrNoChannel = errors.New("the channel does not run")
 
-// Reactor puts reactions on messages. They are a courtesy: one that cannot be put is left out in the end, and of the stages
-// of a message only the last one matters.
+// Reactor sets reactions on messages, best effort: one that repeatedly fails is dropped, and only the last stage of a
+// message matters.
 type Reactor struct {
 	store    Store
 	networks Networks
 	channels []string
 	log      hclog.Logger
 
-	taken chan reaction // acknowledgements, which change no more
+	taken chan reaction // acknowledgements, which are final
 }
 
 // New returns a reactor for the messages of channels. Run starts it.
@@ -78,7 +79,7 @@ func New(s Store, networks Networks, channels []string, log hclog.Logger) *React
 	return &Reactor{store: s, networks: networks, channels: channels, log: log, taken: make(chan reaction, maxWaiting)}
 }
 
-// Acknowledge has a message that was taken show an emoji. It does not block.
+// Acknowledge sets an emoji on an accepted message. It does not block.
 func (r *Reactor) Acknowledge(to chat.Address, id chat.MessageID, emoji string) {
 	select {
 	case r.taken <- reaction{to, id, emoji}:
@@ -86,9 +87,9 @@ func (r *Reactor) Acknowledge(to chat.Address, id chat.MessageID, emoji string) 
 	}
 }
 
-// Run puts reactions until ctx ends. What it did not come to is put by the next process of the host.
+// Run sets reactions until ctx ends. The host's next process sets the remaining ones.
 func (r *Reactor) Run(ctx context.Context) {
-	rests := map[string]time.Time{} // until when a channel is left alone
+	rests := map[string]time.Time{} // end of a channel's pause
 	for ctx.Err() == nil {
 		changed := r.networks.Changed()
 		var next time.Time
@@ -109,7 +110,7 @@ func (r *Reactor) Run(ctx context.Context) {
 	}
 }
 
-// earlier returns the earlier time; the zero time is never.
+// earlier returns the earlier time; the zero time means never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || b.Before(a) {
 		return b
@@ -117,7 +118,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// wait returns when there may be something to put, and puts acknowledgements.
+// wait returns when there may be a reaction to set, and sets acknowledgements.
 func (r *Reactor) wait(ctx context.Context, changed <-chan struct{}, next time.Time) {
 	var due <-chan time.Time
 	if !next.IsZero() {
@@ -131,12 +132,12 @@ func (r *Reactor) wait(ctx context.Context, changed <-chan struct{}, next time.T
 	case <-changed:
 	case <-due:
 	case taken := <-r.taken:
-		_ = r.put(ctx, taken) // it is nobody's business
+		_ = r.put(ctx, taken) // best effort
 	}
 }
 
-// show has messages of a channel show their stages: it returns whether there are more of them, and how long the channel is to
-// be left alone.
+// show updates the reactions of a channel's messages: it returns whether there are more of them, and how long to pause the
+// channel.
 func (r *Reactor) show(ctx context.Context, channel string) (more bool, pause time.Duration) {
 	list, err := r.store.Reactions(ctx, channel, atOnce)
 	if err != nil {
@@ -168,7 +169,7 @@ func (r *Reactor) put(ctx context.Context, what reaction) error {
 	return r.networks.React(ctx, what.to, what.id, what.emoji)
 }
 
-// later reports whether a reaction that failed is to be tried again, and when.
+// later reports whether a failed reaction is to be retried, and when.
 func later(err error) (wait time.Duration, again bool) {
 	if err == nil || errors.Is(err, errors.ErrUnsupported) {
 		return 0, false

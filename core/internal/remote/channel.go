@@ -14,27 +14,27 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// ErrTerminal is what Configure and Run return, by [errors.Is], when a restart does not help: a person has to correct the
-// credentials, or to log in.
+// ErrTerminal is returned by Configure and Run (see [errors.Is]) if a restart does not help: a person must correct the
+// credentials, or log in.
 var ErrTerminal = errors.New("the account needs attention")
 
-// terminalError is an ErrTerminal that says no more than the plugin did.
+// terminalError is an ErrTerminal with only the plugin's text.
 type terminalError struct{ message string }
 
 // Error implements error.
 func (e terminalError) Error() string { return e.message }
 
-// Is makes it an ErrTerminal.
+// Is reports whether target is ErrTerminal.
 func (terminalError) Is(target error) bool { return target == ErrTerminal }
 
 const (
-	// maxRetryAfter is the longest that a network may have the host wait before the next try.
+	// maxRetryAfter is the maximum wait that a network may request before a retry.
 	maxRetryAfter = 24 * time.Hour
-	// minTyping is the shortest time that a typing signal is taken to show: it is repeated as often.
+	// minTyping is the minimum display time of a typing signal, which is also the interval of its repetition.
 	minTyping = time.Second
-	// menuTimeout is how long a channel may take to fill its network's menu.
+	// menuTimeout limits how long a channel may take to update its network's menu.
 	menuTimeout = 30 * time.Second
-	// maxSteps is how many steps a login may show.
+	// maxSteps limits the steps of a login.
 	maxSteps = 1000
 )
 
@@ -42,10 +42,10 @@ const (
 type Report struct {
 	State  chat.State
 	Detail string
-	URL    string // where a person opens the channel, in printable ASCII; it may hold a secret
+	URL    string // the address of the channel's page, in printable ASCII; it may contain a secret
 }
 
-// Run has the channel connect and receive until ctx ends, and passes its reports on. It returns nil only if ctx ended.
+// Run runs the channel until ctx ends, and passes its reports on. It returns nil only if ctx ended.
 func (p *Plugin) Run(ctx context.Context, report func(Report)) error {
 	stream, err := p.channel.Run(ctx, &pluginv1.RunRequest{})
 	if err != nil {
@@ -69,7 +69,7 @@ func (p *Plugin) Run(ctx context.Context, report func(Report)) error {
 	}
 }
 
-// openable returns an address as it is if it is one of the web and a terminal shows it as it is; else none.
+// openable returns an address unchanged if it is a web address that is safe to print on a terminal; otherwise "".
 func openable(address string) string {
 	u, err := url.Parse(address)
 	odd := strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r > '~' })
@@ -79,7 +79,7 @@ func openable(address string) string {
 	return address
 }
 
-// Limits asks what the channel can in one kind of chat.
+// Limits returns the channel's limits in one kind of chat.
 func (p *Plugin) Limits(ctx context.Context, kind chat.Kind) (chat.Limits, error) {
 	response, err := p.channel.GetCapabilities(ctx, &pluginv1.GetCapabilitiesRequest{ChatKind: wire.KindToProto(kind)})
 	if err != nil {
@@ -92,7 +92,7 @@ func (p *Plugin) Limits(ctx context.Context, kind chat.Kind) (chat.Limits, error
 	return limits, err
 }
 
-// Send sends a message. An error that is no [*chat.Failure] means that the outcome is not known.
+// Send sends a message. An error that is not a [*chat.Failure] means that the outcome is unknown.
 func (p *Plugin) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, error) {
 	response, err := p.channel.SendMessage(ctx, wire.OutgoingToProto(out))
 	if err != nil {
@@ -102,7 +102,7 @@ func (p *Plugin) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, err
 	case *pluginv1.SendMessageResponse_Sent:
 		receipt, err := wire.ReceiptFromProto(outcome.Sent)
 		if err != nil {
-			return chat.Receipt{}, nil // it was sent, though its ids are of no use: an error would send it again
+			return chat.Receipt{}, nil // it was sent, although its ids are invalid: after an error it would be sent again
 		}
 		return receipt, nil
 	case *pluginv1.SendMessageResponse_Failure:
@@ -112,7 +112,7 @@ func (p *Plugin) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, err
 	}
 }
 
-// Typing shows in a chat that an answer is being written, or no longer.
+// Typing shows in a chat whether an answer is being written.
 func (p *Plugin) Typing(ctx context.Context, to chat.Address, active bool) error {
 	response, err := p.channel.SetTyping(ctx, &pluginv1.SetTypingRequest{Address: wire.AddressToProto(to), Active: active})
 	if err != nil {
@@ -121,8 +121,8 @@ func (p *Plugin) Typing(ctx context.Context, to chat.Address, active bool) error
 	return failure(response.GetFailure())
 }
 
-// Edit changes a message that the channel sent; without buttons it loses those it had. An error that is no [*chat.Failure]
-// and no [errors.ErrUnsupported] means that the outcome is not known.
+// Edit edits a message of the channel; without buttons it removes the message's buttons. An error that is neither a
+// [*chat.Failure] nor an [errors.ErrUnsupported] means that the outcome is unknown.
 func (p *Plugin) Edit(ctx context.Context, to chat.Address, id chat.MessageID, text string, buttons [][]chat.Button) error {
 	response, err := p.channel.EditMessage(ctx, &pluginv1.EditMessageRequest{
 		Address: wire.AddressToProto(to), MessageId: string(id), Text: wire.Repair(text), Buttons: wire.ButtonsToProto(buttons),
@@ -142,7 +142,7 @@ func (p *Plugin) Delete(ctx context.Context, to chat.Address, id chat.MessageID)
 	return failure(response.GetFailure())
 }
 
-// React puts an emoji on a message; an empty emoji takes the channel's own back.
+// React reacts to a message; an empty emoji removes the channel's own reaction.
 func (p *Plugin) React(ctx context.Context, to chat.Address, id chat.MessageID, emoji string) error {
 	response, err := p.channel.ReactToMessage(ctx, &pluginv1.ReactToMessageRequest{
 		Address: wire.AddressToProto(to), MessageId: string(id), Emoji: wire.Repair(emoji),
@@ -153,8 +153,8 @@ func (p *Plugin) React(ctx context.Context, to chat.Address, id chat.MessageID, 
 	return failure(response.GetFailure())
 }
 
-// Draft shows what is about to be sent, where the network has drafts. DraftID is one number an answer and not zero; text is
-// all there is so far, and empty when the answer has just begun.
+// Draft shows an answer before it is sent, if the network has drafts. DraftID is a nonzero number per answer; text is the
+// whole text so far, and empty when the answer has just begun.
 func (p *Plugin) Draft(ctx context.Context, to chat.Address, draftID int64, text string) error {
 	response, err := p.channel.UpdateDraft(ctx, &pluginv1.UpdateDraftRequest{
 		Address: wire.AddressToProto(to), DraftId: draftID, Text: wire.Repair(text),
@@ -165,8 +165,8 @@ func (p *Plugin) Draft(ctx context.Context, to chat.Address, draftID int64, text
 	return failure(response.GetFailure())
 }
 
-// SetCommands has the channel show these commands, the first [wire.MaxMenu] of them, in its network's menu, within 30
-// seconds. A refusal of the network is a [*chat.Failure].
+// SetCommands sets the network's menu to the first [wire.MaxMenu] of the commands, within 30 seconds. A refusal of the
+// network is a [*chat.Failure].
 func (p *Plugin) SetCommands(ctx context.Context, commands []chat.CommandSpec) error {
 	ctx, cancel := context.WithTimeout(ctx, menuTimeout)
 	defer cancel()
@@ -177,8 +177,8 @@ func (p *Plugin) SetCommands(ctx context.Context, commands []chat.CommandSpec) e
 	return failure(response.GetFailure())
 }
 
-// Login logs in to an account and passes the steps on that a person has to do. An empty account without an error means that
-// the last step asks for an answer, with which Login is called again. A refusal that the person can mend is a
+// Login logs in to an account and passes on the steps that a person must do. An empty account without an error means that
+// the last step asks for an answer, with which Login is called again. An error that the person can fix is a
 // [*chat.Failure]. Ctx ends it.
 func (p *Plugin) Login(ctx context.Context, answers map[string]string, show func(chat.LoginStep)) (chat.UserID, error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -204,7 +204,7 @@ func (p *Plugin) Login(ctx context.Context, answers map[string]string, show func
 	return "", fmt.Errorf("the login has more than %d steps", maxSteps)
 }
 
-// failure returns a network's refusal, with a patience that ends.
+// failure converts a network's refusal, with a limited wait.
 func failure(p *pluginv1.Failure) error {
 	err := wire.FailureFromProto(p)
 	if f := (*chat.Failure)(nil); errors.As(err, &f) {

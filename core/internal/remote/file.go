@@ -12,11 +12,11 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// maxFilePart is the largest part of a file that is taken, in bytes. The sdk sends smaller ones.
+// maxFilePart is the maximum size of a part of a file, in bytes. The sdk sends smaller ones.
 const maxFilePart = 1 << 20
 
-// FetchFile has the channel bring a file of its network's, of at most so many bytes. The error of a Read is a [*chat.FileError]
-// where the channel has told a reason.
+// FetchFile reads a file from the channel's network, of at most this many bytes. The error of a Read is a [*chat.FileError]
+// if the channel gave a reason.
 func (p *Plugin) FetchFile(ctx context.Context, token chat.FileToken, most int64) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	stream, err := p.channel.FetchFile(ctx, &pluginv1.FetchFileRequest{Token: string(token), MaxBytes: most}, grpc.MaxCallRecvMsgSize(maxFilePart))
@@ -27,7 +27,7 @@ func (p *Plugin) FetchFile(ctx context.Context, token chat.FileToken, most int64
 	return &file{stream: stream, cancel: cancel}, nil
 }
 
-// file reads a file off its stream.
+// file reads a file from its stream.
 type file struct {
 	stream grpc.ServerStreamingClient[pluginv1.FetchFileResponse]
 	cancel context.CancelFunc

@@ -9,13 +9,13 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// How long a plugin may take for what no turn waits for.
+// Timeouts for calls that no turn waits for.
 const (
 	observeTimeout = 10 * time.Second
 	followTimeout  = 30 * time.Second
 )
 
-// BeforeAgentStart asks the plugin's hook what it adds to a turn.
+// BeforeAgentStart calls the plugin's hook and returns what it adds to a turn.
 func (p *Plugin) BeforeAgentStart(ctx context.Context, turnID string, caller chat.Caller, prompt string) (string, error) {
 	response, err := p.hooks.BeforeAgentStart(ctx, &pluginv1.BeforeAgentStartRequest{
 		TurnId: turnID, Caller: wire.CallerToProto(caller), Prompt: wire.Repair(prompt),
@@ -26,7 +26,7 @@ func (p *Plugin) BeforeAgentStart(ctx context.Context, turnID string, caller cha
 	return wire.Cut(response.GetPrependContext(), wire.MaxText), nil
 }
 
-// MessageReceived tells the plugin's hook of a message, within 10 seconds.
+// MessageReceived passes a message to the plugin's hook, within 10 seconds.
 func (p *Plugin) MessageReceived(ctx context.Context, caller chat.Caller, m chat.Message) error {
 	ctx, cancel := context.WithTimeout(ctx, observeTimeout)
 	defer cancel()
@@ -34,8 +34,8 @@ func (p *Plugin) MessageReceived(ctx context.Context, caller chat.Caller, m chat
 	return translate(err)
 }
 
-// TranscriptAppended tells the plugin's hook what was added to a session's history, within 30 seconds. At most
-// [wire.MaxEntries] entries; their texts are cut to [wire.MaxEntry] bytes. Nil: the plugin has taken them.
+// TranscriptAppended passes new entries of a session's history to the plugin's hook, within 30 seconds. At most
+// [wire.MaxEntries] entries; their texts are cut to [wire.MaxEntry] bytes. Nil means that the plugin has accepted them.
 func (p *Plugin) TranscriptAppended(ctx context.Context, session string, entries []chat.TranscriptEntry) error {
 	ctx, cancel := context.WithTimeout(ctx, followTimeout)
 	defer cancel()

@@ -1,5 +1,5 @@
-// Package remote is the host's side of a running plugin: what the plugin serves, as Go calls in the vocabulary of package
-// chat. Whatever a plugin answers is checked and bounded here; gRPC's errors are translated here and nowhere else.
+// Package remote is the host's side of a running plugin: its services as Go calls in the vocabulary of package chat. All
+// responses of a plugin are checked and limited here; gRPC errors are translated here and nowhere else.
 package remote
 
 import (
@@ -23,7 +23,7 @@ import (
 // ErrGone is returned when the plugin's process or its connection has ended.
 var ErrGone = errors.New("the plugin is gone")
 
-// Bounds of what a plugin describes.
+// Limits of a plugin's description.
 const (
 	maxSchema       = 1 << 20
 	maxCommands     = 100
@@ -41,7 +41,7 @@ type Plugin struct {
 	tools    pluginv1.ToolsClient
 }
 
-// New returns the plugin that serves on a connection.
+// New returns the plugin served on a connection.
 func New(conn *grpc.ClientConn) *Plugin {
 	return &Plugin{
 		plugin:   pluginv1.NewPluginClient(conn),
@@ -52,20 +52,20 @@ func New(conn *grpc.ClientConn) *Plugin {
 	}
 }
 
-// Description is what a plugin says of itself.
+// Description is a plugin's description of itself.
 type Description struct {
 	Name         string
 	Version      string
-	Schema       []byte // JSON Schema of the config; empty: it takes none
+	Schema       []byte // JSON Schema of the config; empty: no config
 	Commands     []chat.CommandSpec
 	Capabilities []pluginv1.Capability
-	Unknown      []int32 // capabilities that this host does not know
+	Unknown      []int32 // capabilities unknown to this host
 }
 
-// Has tells whether the plugin has a capability.
+// Has reports whether the plugin has a capability.
 func (d Description) Has(c pluginv1.Capability) bool { return slices.Contains(d.Capabilities, c) }
 
-// Describe asks the plugin what it is.
+// Describe returns the plugin's description.
 func (p *Plugin) Describe(ctx context.Context, hostVersion string) (Description, error) {
 	response, err := p.plugin.Describe(ctx, &pluginv1.DescribeRequest{HostVersion: hostVersion})
 	if err != nil {
@@ -102,22 +102,22 @@ func (p *Plugin) Describe(ctx context.Context, hostVersion string) (Description,
 	return d, nil
 }
 
-// Diagnostic is a plugin's finding about its config.
+// Diagnostic is a plugin's error or warning about its config.
 type Diagnostic struct {
 	Warning         bool
 	Summary, Detail string
 	Path            []string // names, and indices in decimal, from the config's root
 }
 
-// Configuration is what a plugin instance gets.
+// Configuration is the configuration of a plugin instance.
 type Configuration struct {
-	Config   []byte // JSON that fits the schema
+	Config   []byte // JSON that matches the schema
 	BrokerID uint32
 	Instance string
 	StateDir string
 }
 
-// Configure hands the config over.
+// Configure passes the config to the plugin.
 func (p *Plugin) Configure(ctx context.Context, c Configuration) ([]Diagnostic, error) {
 	response, err := p.plugin.Configure(ctx, &pluginv1.ConfigureRequest{
 		ConfigJson: c.Config, HostBrokerId: c.BrokerID, Instance: c.Instance, StateDir: c.StateDir, FetchesFiles: true,
@@ -128,7 +128,7 @@ func (p *Plugin) Configure(ctx context.Context, c Configuration) ([]Diagnostic, 
 	return diagnostics(response.GetDiagnostics()), nil
 }
 
-// CheckConfig asks what is wrong with a config by itself. The plugin has the capability.
+// CheckConfig returns the plugin's diagnostics of a config. It requires the capability.
 func (p *Plugin) CheckConfig(ctx context.Context, config []byte) ([]Diagnostic, error) {
 	response, err := p.plugin.CheckConfig(ctx, &pluginv1.CheckConfigRequest{ConfigJson: config})
 	if err != nil {
@@ -137,7 +137,7 @@ func (p *Plugin) CheckConfig(ctx context.Context, config []byte) ([]Diagnostic, 
 	return diagnostics(response.GetDiagnostics()), nil
 }
 
-// diagnostics bounds a plugin's findings.
+// diagnostics limits a plugin's diagnostics.
 func diagnostics(list []*pluginv1.Diagnostic) []Diagnostic {
 	var failures, warnings []Diagnostic
 	for _, d := range list {
@@ -147,11 +147,11 @@ func diagnostics(list []*pluginv1.Diagnostic) []Diagnostic {
 			failures = appendDiagnostic(failures, d, false)
 		}
 	}
-	found := append(failures, warnings...) // no crowd of warnings hides an error
+	found := append(failures, warnings...) // many warnings must not hide an error
 	return found[:min(len(found), maxDiagnostics)]
 }
 
-// appendDiagnostic appends a finding unless there are enough.
+// appendDiagnostic appends a diagnostic unless the limit is reached.
 func appendDiagnostic(list []Diagnostic, d *pluginv1.Diagnostic, warning bool) []Diagnostic {
 	if len(list) == maxDiagnostics {
 		return list
@@ -190,7 +190,7 @@ func (p *Plugin) Shutdown(ctx context.Context, grace time.Duration) error {
 	return translate(err)
 }
 
-// RunCommand has the plugin answer a slash command.
+// RunCommand calls the plugin's slash command.
 func (p *Plugin) RunCommand(ctx context.Context, name, args string, caller chat.Caller) (string, error) {
 	response, err := p.commands.RunCommand(ctx, &pluginv1.RunCommandRequest{
 		Name: wire.Repair(name), Args: wire.Repair(args), Caller: wire.CallerToProto(caller),
@@ -201,7 +201,7 @@ func (p *Plugin) RunCommand(ctx context.Context, name, args string, caller chat.
 	return wire.Cut(response.GetReply(), wire.MaxText), nil
 }
 
-// translate makes our errors of gRPC's. What a plugin does not offer, such as edits on a network that has none, gives
+// translate converts gRPC errors. An operation that a plugin does not support, such as edits, gives
 // [errors.ErrUnsupported].
 func translate(err error) error {
 	if err == nil {

@@ -19,14 +19,14 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// listToolsTimeout is how long a plugin may take to list its tools.
+// listToolsTimeout limits how long a plugin may take to list its tools.
 const listToolsTimeout = 5 * time.Second
 
-// argumentName is what the Messages API takes as the name of a tool's argument.
+// argumentName matches names of tool arguments that the Messages API accepts.
 var argumentName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 
-// ListTools asks the plugin for its tools, within 5 seconds. A plugin without the service has none. One tool that the
-// Messages API would refuse, and with it every request, makes an error of all.
+// ListTools returns the plugin's tools, within 5 seconds. A plugin without the service has none. If the Messages API would
+// refuse one tool, which makes it refuse every request, ListTools returns an error.
 func (p *Plugin) ListTools(ctx context.Context) ([]chat.ToolSpec, error) {
 	ctx, cancel := context.WithTimeout(ctx, listToolsTimeout)
 	defer cancel()
@@ -49,14 +49,14 @@ func (p *Plugin) ListTools(ctx context.Context) ([]chat.ToolSpec, error) {
 	return specs, nil
 }
 
-// checkSchema tells why the Messages API would not take a schema.
+// checkSchema returns an error if the Messages API would refuse a schema.
 func checkSchema(raw []byte) error {
 	var schema jsonschema.Schema
 	if err := json.Unmarshal(raw, &schema); err != nil {
 		return err
 	}
 	if schema.AnyOf != nil || schema.OneOf != nil || schema.AllOf != nil {
-		return errors.New("anyOf, oneOf and allOf may not stand at its top")
+		return errors.New("anyOf, oneOf and allOf are not allowed at the top level")
 	}
 	for name := range schema.Properties {
 		if !argumentName.MatchString(name) {
@@ -69,10 +69,10 @@ func checkSchema(raw []byte) error {
 	return checkTypes(&schema)
 }
 
-// jsonTypes are the types that a schema may name.
+// jsonTypes are the valid types of a schema.
 var jsonTypes = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
 
-// checkTypes finds a type that there is not, which is all that resolving a schema does not find.
+// checkTypes finds invalid types, the only error that resolving a schema does not find.
 func checkTypes(s *jsonschema.Schema) error {
 	for _, name := range append([]string{s.Type}, s.Types...) {
 		if name != "" && !slices.Contains(jsonTypes, name) {
@@ -94,8 +94,8 @@ func checkTypes(s *jsonschema.Schema) error {
 	return nil
 }
 
-// CallTool has the plugin answer the agent's use of a tool. The caller sets the deadline. A tool that failed has a result;
-// an error says that there is none.
+// CallTool calls the plugin's tool. The caller sets the deadline. A failed tool has a result; an error means that there is
+// none.
 func (p *Plugin) CallTool(ctx context.Context, call chat.ToolCall) (chat.ToolResult, error) {
 	response, err := p.tools.CallTool(ctx, wire.ToolCallToProto(call))
 	if err != nil {

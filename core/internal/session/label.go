@@ -8,11 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxLabel is the longest label, in characters.
+// maxLabel is the maximum length of a label, in characters.
 const maxLabel = 64
 
-// ParseLabel returns the label that somebody wrote for a session, without the spaces around it. The error can be shown to
-// whoever wrote it.
+// ParseLabel validates a label for a session and trims spaces. The error may be shown to its author.
 func ParseLabel(s string) (string, error) {
 	label := strings.TrimSpace(s)
 	switch n := utf8.RuneCountInString(label); {
@@ -28,11 +27,11 @@ func ParseLabel(s string) (string, error) {
 	return label, nil
 }
 
-// unprintable tells whether a character would harm the line that it is shown on. The joiner is part of many emoji.
+// unprintable reports whether a character would disturb the line that shows it. The joiner is part of many emoji.
 func unprintable(r rune) bool {
 	const joiner = '\u200d'
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && r != joiner && !unicode.Is(emojiTags, r)
 }
 
-// emojiTags are the characters of which the flags of regions are made.
+// emojiTags are the characters that form flags of regions.
 var emojiTags = &unicode.RangeTable{R32: []unicode.Range32{{Lo: 0xe0020, Hi: 0xe007f, Stride: 1}}}

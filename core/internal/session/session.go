@@ -1,4 +1,4 @@
-// Package session names sessions. A session is one conversation with the agent; its key tells which chats share it.
+// Package session defines session keys. A session is one conversation with the agent; its key says which chats share it.
 //
 // A key is a list of parts joined by ":", each with ":" and "%" percent-encoded, in one of these forms:
 //
@@ -10,9 +10,9 @@
 //	<channel>:group:<chat>              a group or broadcast channel
 //	<channel>:group:<chat>:thread:<id>  a thread of one
 //
-// Groups and threads keep a session of their own under every scope: what a group reads must not come from a direct chat,
-// and a thread's id means nothing outside its chat. The number of parts tells the forms apart, so that a user who is
-// called "group" or "thread" harms nobody.
+// Groups and threads have their own session under every scope: a group must not see what comes from a direct chat, and a
+// thread's id is unique only within its chat. Forms are distinguished by the number of parts, so that a user called "group"
+// or "thread" is harmless.
 package session
 
 import (
@@ -23,25 +23,25 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Scope says which direct chats share a session.
+// Scope decides which direct chats share a session.
 type Scope string
 
-// The scopes. Any other Scope, the zero one among them, counts as PerChannelPeer, which shares nothing.
+// The scopes. Any other value, including the zero one, counts as PerChannelPeer, which shares nothing.
 const (
 	Main           Scope = "main"             // all of them share one
 	PerPeer        Scope = "per-peer"         // those of one person, over all channels
 	PerChannelPeer Scope = "per-channel-peer" // none: a session for each person and channel
 )
 
-// Links names people: under each name the users that are one person, as "channel:user". No user stands under two names.
+// Links maps a person's name to their users, as "channel:user". No user belongs to two names.
 type Links map[string][]string
 
-// name returns the person whom one of the entries belongs to.
+// name returns the person to whom one of the entries belongs.
 func (l Links) name(entries []string) (string, bool) {
 	found := false
 	var first string
 	for name, users := range l {
-		// The least name wins, so that a user under two names has one session at least, and not one by chance.
+		// The smallest name wins, so that a user under two names always has the same session.
 		if (!found || name < first) && slices.ContainsFunc(users, func(u string) bool { return slices.Contains(entries, u) }) {
 			first, found = name, true
 		}
@@ -49,7 +49,7 @@ func (l Links) name(entries []string) (string, bool) {
 	return first, found
 }
 
-// The labels that begin keys of other forms, and the parts that mark a form.
+// The first parts of other forms of keys, and the parts that mark a form.
 const (
 	mainLabel   = "main"
 	peerLabel   = "peer"
@@ -60,7 +60,7 @@ const (
 	threadPart = "thread"
 )
 
-// Reserved tells whether no plugin instance may have this label, because session keys begin with it.
+// Reserved reports whether a plugin instance may not have this label, because session keys begin with it.
 func Reserved(label string) bool {
 	switch label {
 	case mainLabel, peerLabel, pluginLabel, cronLabel:
@@ -70,7 +70,7 @@ func Reserved(label string) bool {
 	}
 }
 
-// Type is the sort of a session, by which it is reset.
+// Type is the type of a session, for resets.
 type Type string
 
 // The types.
@@ -80,19 +80,19 @@ const (
 	Thread Type = "thread"
 )
 
-// Name is a key taken apart. The zero Name is the session of [Main]; else either Identity is set or Channel and one of
-// User and Chat are.
+// Name is a parsed key. The zero Name is the session of [Main]; otherwise either Identity is set, or Channel and one of
+// User and Chat.
 type Name struct {
 	Shared   bool   // under PerPeer: it spans channels
-	Identity string // the name of a linked person; then Shared is true and all below is empty
+	Identity string // the name of a linked person; then Shared is true and the fields below are empty
 	Channel  string // the plugin instance's label
 	User     chat.UserID
 	Chat     chat.ID
 	Thread   chat.ThreadID // empty: not a thread
 }
 
-// Of returns the name of the session that a message of the sender belongs to. The ids must not be empty, but for the
-// thread and, in a group, the sender; the channel must not be [Reserved].
+// Of returns the name of the session for a message of the sender. The ids must not be empty, except for the thread and, in
+// a group, the sender; the channel must not be [Reserved].
 func Of(scope Scope, channel string, c chat.Chat, thread chat.ThreadID, sender chat.Sender, links Links) Name {
 	if c.Kind != chat.Direct {
 		return Name{Channel: channel, Chat: c.ID, Thread: thread}
@@ -113,7 +113,7 @@ func Of(scope Scope, channel string, c chat.Chat, thread chat.ThreadID, sender c
 	}
 }
 
-// entries lists the sender's id and aliases as links write them.
+// entries returns the sender's id and aliases as written in links.
 func entries(channel string, sender chat.Sender) []string {
 	var out []string
 	for _, id := range sender.IDs() {
@@ -163,7 +163,7 @@ var (
 	decode = strings.NewReplacer("%25", "%", "%3A", ":")
 )
 
-// Parse takes a key apart. It refuses what [Name.Key] does not write, so that no two keys have one name.
+// Parse parses a key. It refuses what [Name.Key] does not produce, so that a name has only one key.
 func Parse(key string) (Name, error) {
 	raw := strings.Split(key, ":")
 	parts := make([]string, len(raw))

@@ -9,37 +9,37 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A gap is an argument of the file's contract that this host does not support yet, or not with every value. It is refused
-// rather than ignored, and its line goes when it is built.
+// A gap is a documented argument that this host does not support yet, or not with every value. It is refused rather than
+// ignored. When it becomes supported, its line is removed.
 type gap struct {
 	name string
-	// is holds the values, as the file writes them, that say what is so anyway and are accepted.
+	// is lists the supported values, as written in the file.
 	is []string
-	// later holds the words that are refused for now. Where it is given, any other value is judged as if there were no gap,
-	// or, if nothing reads the argument yet, is no value at all.
+	// later lists the words that are refused for now. If it is set, any other value is checked as if there were no gap, or,
+	// if nothing reads the argument yet, is invalid.
 	later []string
 }
 
-// unbuilt is all that is not built yet.
-var unbuilt = []gap{
+// unsupported lists all gaps.
+var unsupported = []gap{
 	{name: "store.driver", is: []string{`"sqlite"`}, later: []string{"postgres"}},
 	{name: "store.dsn"},
 }
 
-// unbuiltBlocks are refused as a whole.
-var unbuiltBlocks = []string{"admin"}
+// unsupportedBlocks are refused as a whole.
+var unsupportedBlocks = []string{"admin"}
 
 // gapAt returns the gap of an argument, if it has one.
 func gapAt(path, name string) *gap {
-	for i := range unbuilt {
-		if unbuilt[i].name == dotted(path, name) {
-			return &unbuilt[i]
+	for i := range unsupported {
+		if unsupported[i].name == dotted(path, name) {
+			return &unsupported[i]
 		}
 	}
 	return nil
 }
 
-// admits reports whether the value may be used, and if not says why.
+// admits reports whether the value is supported, and if not reports an error.
 func (g *gap) admits(v value) bool {
 	written := literal(v.Value)
 	if slices.Contains(g.is, written) {
@@ -57,16 +57,16 @@ func (g *gap) admits(v value) bool {
 	if len(g.is) > 0 {
 		instead = " or write " + g.is[0]
 	}
-	v.d.refuseUnbuilt(v.at(), "this value of "+v.name, instead)
+	v.d.refuseUnsupported(v.at(), "this value of "+v.name, instead)
 	return false
 }
 
-// refuseUnbuilt reports a name that is not built yet, or the value of one that takes other values.
-func (d *decoder) refuseUnbuilt(at hcl.Range, name string, instead string) {
+// refuseUnsupported reports an unsupported name, or an unsupported value of a name.
+func (d *decoder) refuseUnsupported(at hcl.Range, name string, instead string) {
 	d.report(at, "Not supported yet", fmt.Sprintf("This version does not support %s; remove it%s.", name, instead))
 }
 
-// literal writes a simple value as the file would.
+// literal formats a simple value as in the file.
 func literal(v cty.Value) string {
 	switch t := v.Type(); {
 	case v.IsNull():

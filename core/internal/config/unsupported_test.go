@@ -26,7 +26,7 @@ func TestUnbuiltIsRefused(t *testing.T) {
 		}
 		return files
 	}
-	for _, g := range unbuilt {
+	for _, g := range unsupported {
 		path, name := undotted(g.name)
 		refused := []string{}
 		for _, word := range g.later {
@@ -48,7 +48,7 @@ func TestUnbuiltIsRefused(t *testing.T) {
 			}
 		}
 	}
-	for _, dotted := range unbuiltBlocks {
+	for _, dotted := range unsupportedBlocks {
 		path, name := undotted(dotted)
 		for _, f := range in(path, name+" {\nanything = env(\"MISSING\")\n}") {
 			refusedAt(t, f.text, f.place, dotted)

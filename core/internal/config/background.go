@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// MemoryFlush says when the agent is told to write down what it should remember, before its conversation is compacted.
+// MemoryFlush configures when the agent is asked to save what it should remember, before its conversation is compacted.
 type MemoryFlush struct {
 	Enabled bool   // default true
 	Margin  int64  // how near the compaction must be, in tokens; default 4000
 	Prompt  string // never empty
 }
 
-// Heartbeat says when the agent looks by itself whether there is something to do.
+// Heartbeat configures regular checks by the agent.
 type Heartbeat struct {
 	Every time.Duration // zero (default): never; else at least a second
-	// From and To are the time of day when it does; To may be the earlier one, which is the next day's. Default: 8:00 to
-	// 22:00. Both are Off: always.
+	// From and To are the active time of day; if To is earlier it is on the next day. Default: 8:00 to 22:00. If both are
+	// Off the heartbeat is always active.
 	From, To Clock
-	Target   string // who is told: "owner" (default), or a person as channel:user
+	Target   string // who receives the answer: "owner" (default), or a person as channel:user
 	Prompt   string // never empty
 }
 
@@ -47,7 +47,7 @@ func (h *Heartbeat) block() block {
 	}}
 }
 
-// every takes no time, or a second and more: what is shorter only fills the log.
+// every stores zero, or at least a second: anything shorter only fills the log.
 func every(to *time.Duration) setter {
 	return func(v value) {
 		d := time.Duration(0)
@@ -60,7 +60,7 @@ func every(to *time.Duration) setter {
 	}
 }
 
-// target takes a person, or "owner".
+// target stores a person, or "owner".
 func target(to *string) setter {
 	return func(v value) {
 		s, ok := v.text()
