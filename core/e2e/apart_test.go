@@ -161,13 +161,13 @@ func TestNothingWritesIntoASession(t *testing.T) {
 	}
 }
 
-// tool has the model run a command, and returns what it is told of it.
+// tool makes the model run a command, and returns the result that the model reads.
 func (r *rig) tool(pool *claude.Pool, command string) string {
 	r.Helper()
 	return r.use(pool, messagesapi.Bash(command))
 }
 
-// use has the model use a tool, and returns what it is told of it.
+// use makes the model use a tool, and returns the result that the model reads.
 func (r *rig) use(pool *claude.Pool, call messagesapi.Reply) string {
 	r.Helper()
 	r.api.Enqueue(call, messagesapi.Reply{Text: "done"})
@@ -287,7 +287,7 @@ func listening(t *testing.T, pid string) []string {
 	return slices.Sorted(maps.Keys(at))
 }
 
-// What one session writes down in the CLI's own memory no other session reads: a turn may write there unasked.
+// One session's entries in the CLI's own memory are invisible to other sessions: a turn may write there without approval.
 // Behaviour: cli-memory-off.
 func TestMemoryOfTheCLIIsOff(t *testing.T) {
 	t.Parallel()

@@ -26,7 +26,7 @@ func TestAsk(t *testing.T) {
 	for name, tc := range map[string]struct {
 		decision func(dir string) agent.Decision
 		made     string // the file that there is afterwards
-		told     string // what the model is told of the tool
+		told     string // what the model reads about the tool
 	}{
 		"allowed": {func(string) agent.Decision { return agent.Decision{Allow: true} }, "asked", ""},
 		"allowed, changed": {func(dir string) agent.Decision {
@@ -67,8 +67,8 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// The rules that come with a question are all that it takes. Where it takes a folder, too, there are none: whoever has allowed the
-// tests for good has not allowed that what they print goes anywhere.
+// Only the rules of a question are accepted. If the rule includes a folder, there are none: approving one command must not
+// open
 // Behaviour: ask-grant.
 func TestSuggestedRules(t *testing.T) {
 	t.Parallel()

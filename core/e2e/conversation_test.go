@@ -155,7 +155,7 @@ func (h *host) forgot(texts ...string) {
 	}
 }
 
-// kept tells whether a transcript of the CLI holds a text.
+// kept reports whether a transcript of the CLI contains a text.
 func (h *host) kept(text string) bool {
 	h.Helper()
 	transcripts, err := filepath.Glob(filepath.Join(h.dir, "claude", "projects", "*", "*.jsonl"))

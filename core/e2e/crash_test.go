@@ -17,7 +17,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/messagesapi"
 )
 
-// In these tests claude is killed and the host starts anew: the message is run a second time with what was stored.
+// In these tests claude is killed and the host restarts: the message is run a second time with the stored state.
 
 // restart runs a turn again in a new life of the host.
 func (r *rig) restart(old *claude.Pool, turn agent.Turn, consumed bool) agent.Result {

@@ -66,7 +66,7 @@ func TestAnAnswerComesInBlocks(t *testing.T) {
 	owner.silent()
 }
 
-// The agent uses the host's tools and those of plugins, unasked: it writes to another chat, and is told what they return.
+// The agent uses the tools of the host and of plugins without approval: it writes to another chat, and reads the results.
 // Behaviour: tools, message-tool.
 func TestToolsInAChat(t *testing.T) {
 	t.Parallel()

@@ -25,7 +25,7 @@ func (h *host) content(name string) string {
 	return string(data)
 }
 
-// result waits for what the model is told of its newest tool, of so many in the conversation.
+// result waits for the result of the model's newest tool call, of so many in the conversation.
 func (h *host) result(n int) string {
 	h.Helper()
 	results := h.asked(results(n)).Prompt.ToolResults()

@@ -162,7 +162,7 @@ func TestAgentCannotOperateTheHost(t *testing.T) {
 	eve.silent()
 }
 
-// tool has the model call a tool and returns what it is told of it.
+// tool makes the model call a tool and returns the result that the model reads.
 func (h *host) tool(c *conversation, call messagesapi.Reply) string {
 	h.Helper()
 	h.api.Enqueue(call, messagesapi.Reply{Text: "done"})

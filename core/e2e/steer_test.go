@@ -116,7 +116,7 @@ func (r *rig) wantCovered(got agent.Result, want ...agent.Line) {
 	}
 }
 
-// A line that the model has not read is taken back, and told anew under another id; one that it has read is not.
+// A line that the model has not read is withdrawn, and written again with another id; one that it has read is not.
 // Behaviour: edit-waiting.
 func TestWithdrawnLine(t *testing.T) {
 	t.Parallel()

@@ -38,7 +38,7 @@ func (o *onlooker) texts() (texts []string, last agent.Progress) {
 	return slices.Compact(texts), last
 }
 
-// saw tells whether something was ever told.
+// saw reports whether something was ever reported.
 func (o *onlooker) saw(what func(agent.Progress) bool) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -75,7 +75,7 @@ func TestProgressIsTold(t *testing.T) {
 	}
 }
 
-// A stream that is cut begins anew, or goes on where it stopped; a refused text is taken back.
+// A stream that is cut restarts, or continues where it stopped; a refused text is withdrawn.
 // Behaviour: answer-restarted.
 func TestProgressOfTroubles(t *testing.T) {
 	t.Parallel()

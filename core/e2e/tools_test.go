@@ -74,8 +74,7 @@ func greets(names ...string) messagesapi.Reply {
 	return r
 }
 
-// The model is offered the host's tools from its first request on, calls them unasked, and sees what they return; with an
-// allowed tool of the CLI's beside them, and after a resume.
+// The model gets the host's tools from its first request on, calls them without approval, and reads their results; with an
 // Behaviour: tools.
 func TestHostTools(t *testing.T) {
 	t.Parallel()

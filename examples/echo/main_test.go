@@ -201,7 +201,7 @@ func (c *client) talk(conn net.Conn) {
 	}
 }
 
-// next writes the oldest unacknowledged message unless one is under way, and tells whether one is now.
+// next writes the oldest unacknowledged message unless one is in progress, and reports whether one is now.
 func (c *client) next(conn net.Conn, waiting bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -47,7 +47,7 @@ func newCursors(state sdk.State) cursors {
 	return cursors{state: state, at: map[string]cursor{}, dirty: map[string]bool{}}
 }
 
-// load reads the stored positions, or starts anew.
+// load reads the stored positions, or starts with none.
 func (c *cursors) load(ctx context.Context) error {
 	raw, _, err := c.state.Get(ctx, presentKey)
 	switch {

@@ -179,8 +179,8 @@ func TestUnacknowledged(t *testing.T) {
 	await(t, "nothing is kept any more", func() bool { return len(state.kept()) == 0 })
 }
 
-// TestKilledBetween has a life end at each point of an interaction, and its session, too. The next life gives the host what was
-// acknowledged, in time or by a life before, and nothing else.
+// TestKilledBetween ends the process at each point of an interaction, and its session, too. The next process gives the host
+// what was
 // Behaviour: discord-interaction.
 func TestKilledBetween(t *testing.T) {
 	t.Parallel()

@@ -116,7 +116,7 @@ func TestEditDeleteReactType(t *testing.T) {
 	}
 }
 
-// A bot that has been started anew does not remember what it put on a message, and the host means one reaction.
+// A restarted bot does not remember its reactions to a message, and the host sets one reaction.
 // Behaviour: reaction.
 func TestReactionsOfAnEarlierLife(t *testing.T) {
 	t.Parallel()

@@ -22,7 +22,7 @@ var (
 	errCut    = errors.New("cut")
 )
 
-// TestBackoff: a sound connection begins the waits anew, and what Discord asks for is done at once, but not in a loop.
+// TestBackoff: a stable connection resets the waits, and Discord's requests are followed at once, but not in a loop.
 // Behaviour: discord-sessions.
 func TestBackoff(t *testing.T) {
 	t.Parallel()

@@ -120,7 +120,7 @@ func TestBadToken(t *testing.T) {
 	}
 }
 
-// TestRestart: what was written while the plugin was away comes to its next life, from channels old and new.
+// TestRestart: messages written while the plugin was down reach its next process, from known and new channels.
 // Behaviour: discord-catch-up.
 func TestRestart(t *testing.T) {
 	t.Parallel()
@@ -173,7 +173,7 @@ func TestRejectedIsNotAskedForAgain(t *testing.T) {
 	// That the host has the event is not enough: its answer may still be on its way, and a shutdown would cut it off.
 	await(t, "the plugin has the host's no", func() bool { return state.passed("70") == parseID(id) })
 	f.host.Shutdown()
-	f.server.Forget() // so that the next life asks for what it missed
+	f.server.Forget() // so that the next process requests what it missed
 	f = f.again(t)
 	f.server.Say("70", "7", "hello?")
 	for range 2 {

@@ -222,7 +222,7 @@ func TestWaveforms(t *testing.T) {
 	}
 }
 
-// TestVoicesCannotBeEdited: the host sends what was to stand there anew.
+// TestVoicesCannotBeEdited: the host sends the new content as a new message.
 func TestVoicesCannotBeEdited(t *testing.T) {
 	t.Parallel()
 	_, c, files := sender(t)

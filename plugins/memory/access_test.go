@@ -99,7 +99,7 @@ func TestASessionThatOthersShare(t *testing.T) {
 	if !told(direct("anna2", chat.Owner), "aardvark") {
 		t.Error("the same person is not reminded in the other chat")
 	}
-	// Another owner joins: both are told of the files and of what they said there, and it is no longer one person's chat.
+	// Another owner joins: both can recall the files and what they said there, and it is no longer one person's chat.
 	if c := in("main", direct("ben", chat.Owner)); !told(c, "zebra") || !told(c, "aardvark") {
 		t.Error("another owner is told nothing")
 	}

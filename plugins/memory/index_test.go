@@ -110,7 +110,7 @@ func TestAnIndexThatIsDamagedInUse(t *testing.T) {
 	}
 }
 
-// What was told in an earlier life of the plugin is found in the next one, under other forms of its words too.
+// What was said before a restart of the plugin is found after it, also in other forms of its words.
 func TestTheVocabularyOutlivesARestart(t *testing.T) {
 	t.Parallel()
 	p := start(t, nil)

@@ -121,8 +121,7 @@ func decode(t *testing.T, kind, fields string) (chat.Event, bool) {
 	return (inbound{self: tgbotapi.User{ID: 4242, UserName: "claw_bot"}}).event(u)
 }
 
-// TestContentElsewhere: links are told of quoted, forwarded and edited messages too, and the files of quoted ones. A live
-// location that moves is no edit.
+// TestContentElsewhere: links in quoted, forwarded and edited messages are included, and the files of quoted ones. A live
 // Behaviour: telegram-content.
 func TestContentElsewhere(t *testing.T) {
 	t.Parallel()

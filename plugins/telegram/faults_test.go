@@ -93,9 +93,9 @@ func lives() int {
 	return 2
 }
 
-// TestNothingIsLostInTrouble has messages, albums and button presses come, and answers go, through a server
-// on which a fifth of the requests and polls go wrong, to a host that refuses every twentieth event, through a plugin that
-// is started anew time and again. Each message must be taken exactly once and in its chat's order. Each answer must arrive; more
+// TestNothingIsLostInTrouble has messages, albums and button presses come, and answers go, through a server on which a
+// fifth of the requests and polls go wrong, to a host that refuses every twentieth event, through a plugin that is
+// restarted again and again. Each message must be taken exactly once and in its chat's order. Each answer must arrive; more
 // than once only where the plugin said that the outcome of a try is not known.
 // Behaviour: networks-faults.
 func TestNothingIsLostInTrouble(t *testing.T) {
@@ -114,7 +114,7 @@ func TestNothingIsLostInTrouble(t *testing.T) {
 		}
 		c.pace = quick()
 		c.api.chats.now = tally.now
-		// What runs is ended in the middle of what is said, and goes on in the next life.
+		// The process is ended while messages are exchanged, and its successor continues.
 		ended := make(chan error, 1)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { ended <- live(ctx, c, in) }()
@@ -186,7 +186,7 @@ func TestNothingIsLostInTrouble(t *testing.T) {
 	}
 }
 
-// live runs a channel until ctx ends; what ends by itself is started anew, as the host does.
+// live runs a channel until ctx ends; a channel that ends by itself is restarted, as the host does.
 func live(ctx context.Context, c *channel, in sdk.Inbox) error {
 	for ctx.Err() == nil {
 		if err := c.Run(ctx, in); err != nil && errors.Is(err, sdk.ErrBadCredentials) {

@@ -79,7 +79,7 @@ func TestBrowser(t *testing.T) {
 	hangUp()
 }
 
-// browse runs a script with the browser. Lines that it says are answered where they are heeded.
+// browse runs a script with the browser. Lines of its output are answered if a handler matches them.
 func browse(ctx context.Context, t *testing.T, heed func(said string) bool, script string, args ...string) {
 	t.Helper()
 	browser := exec.CommandContext(ctx, "node", append([]string{script}, args...)...)

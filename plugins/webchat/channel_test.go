@@ -180,7 +180,7 @@ func TestTypingAndDraft(t *testing.T) {
 	if got := stream.live(); got.HTML != want || got.Draft > draftTTL.Milliseconds() {
 		t.Errorf("a draft: %+v", got)
 	}
-	// A page that comes later learns of it, and the message ends it: first the message is told of.
+	// A page that connects later gets the draft, and the message ends it: the message is sent first.
 	if got := b.events(t, 0).live(); got.HTML != want {
 		t.Errorf("a page that comes later is told %+v", got)
 	}
@@ -299,7 +299,7 @@ func TestTwoNeverShareAFolder(t *testing.T) {
 	}
 }
 
-// A host that was killed starts a plugin anew while the old one is still about to end.
+// A killed host's successor starts the plugin while its previous process is still ending.
 func TestWaitsForItsPredecessor(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

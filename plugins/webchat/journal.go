@@ -222,7 +222,7 @@ func (j *journal) since(rev int64, limit int) []record {
 }
 
 // before returns up to limit of a conversation's newest messages whose Seq is below seq, oldest first; zero means the
-// newest of all. More tells whether there are older ones.
+// newest of all. More reports whether there are older ones.
 func (j *journal) before(thread chat.ThreadID, seq int64, limit int) (page []record, more bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -150,7 +150,7 @@ func TestJournalBoundsItsBytes(t *testing.T) {
 	}
 }
 
-// What changes over and over does not make the file grow for ever, and nothing is lost when it is written anew.
+// Repeated changes do not make the file grow for ever, and rewriting it loses nothing.
 func TestJournalCompacts(t *testing.T) {
 	t.Parallel()
 	j := newJournal(t)
@@ -189,8 +189,7 @@ func TestJournalNeverGoesBack(t *testing.T) {
 	}
 }
 
-// Whatever is done to a journal and whenever it is opened anew, it holds what a list in memory would, and since returns
-// each message at its last change.
+// Whatever is done to a journal and whenever it is reopened, it has the content of a list in memory, and since returns
 func TestJournalIsAList(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -17,7 +17,7 @@ import (
 
 const defaultListen = "127.0.0.1:7080"
 
-// checkListen accepts loopback addresses only. Whoever has the token is the host's owner, and plain HTTP would show it to
+// checkListen accepts loopback addresses only. Anybody with the token is the host's owner, and plain HTTP would show it to
 // the network.
 func checkListen(address string) error {
 	host, port, err := net.SplitHostPort(address)

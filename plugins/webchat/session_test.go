@@ -272,7 +272,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// A page goes on where the plugin was started anew, and tells one that knows another token.
+// A page continues after a restart of the plugin, and rejects a server that has another token.
 func TestAPageBeginsAnew(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

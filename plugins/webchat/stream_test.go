@@ -113,7 +113,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	if answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "" {
 		t.Errorf("one more: %s", answer.Status)
 	}
-	// A page that goes makes room.
+	// A page that disconnects frees its slot.
 	first.close()
 	for answer := answer; answer.StatusCode != http.StatusOK; {
 		answer = b.request(t, http.MethodGet, "/api/events", nil, nil)

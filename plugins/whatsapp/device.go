@@ -15,7 +15,7 @@ import (
 	"modernc.org/sqlite"
 )
 
-// devices stores the linked device's keys and sessions. Whoever has the file is the device.
+// devices stores the linked device's keys and sessions. Anybody with the file is the device.
 type devices struct {
 	*sqlstore.Container
 	db *sql.DB

@@ -56,7 +56,7 @@ func startAs(t *testing.T, env *sdk.Env, channel sdk.Component, more ...map[stri
 	return life{h, t, run, env, s, anna, chat.Address{Chat: chatID(anna.LID)}, chat.Address{Chat: chatID(s.Group())}}
 }
 
-// anew configures the channel's next life on the state folder of an earlier one. The earlier one must have ended.
+// restarted configures the channel's next process on the state folder of a previous one, which must have ended.
 func anew(t *testing.T, l life) *sdktest.Harness {
 	t.Helper()
 	h := sdktest.New(t, component())

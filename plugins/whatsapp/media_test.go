@@ -58,7 +58,7 @@ func nothingLeft(t *testing.T, l life) {
 	}
 }
 
-// TestNothingIsFetchedUnasked: a message is handed over while its file cannot be had, and in the next life it can.
+// TestNothingIsFetchedUnasked: a message is submitted while its file is unavailable, and the next process can fetch it.
 // Behaviour: file-fetch.
 func TestNothingIsFetchedUnasked(t *testing.T) {
 	t.Parallel()
@@ -89,7 +89,7 @@ func TestNothingIsFetchedUnasked(t *testing.T) {
 	nothingLeft(t, l)
 }
 
-// TestNoRoomIsMadeForLongAnswers: the library makes room on the disk for as much as an answer says that it has.
+// TestNoRoomIsMadeForLongAnswers: the library allocates disk space for the announced length of a response.
 // Behaviour: file-retry.
 func TestNoRoomIsMadeForLongAnswers(t *testing.T) {
 	t.Parallel()

@@ -173,7 +173,7 @@ func (m *mortal) start() {
 	}
 }
 
-// sendUntilDone sends as the host does: the same key again after a failure that may pass, to the next life too.
+// sendUntilDone sends as the host does: with the same key after a temporary failure, also to the next process.
 func (m *mortal) sendUntilDone(ctx context.Context, key string, to chat.ID, text string) {
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
@@ -228,7 +228,7 @@ func (m *mortal) checkRaces() {
 	}
 }
 
-// known tells whether a race is one of the library's own.
+// known reports whether a race is one of the library's own.
 func known(report string) bool {
 	var heads []string
 	for _, found := range accesses.FindAllStringSubmatch(report, -1) {
@@ -278,7 +278,7 @@ func die(raw string) error {
 	}()
 	in := messenger{host}
 	for {
-		// What ends by itself is started anew, as the host does.
+		// A channel that ends by itself is restarted, as the host does.
 		err := c.Run(ctx, in)
 		if ctx.Err() != nil || errors.Is(err, sdk.ErrBadCredentials) || errors.Is(err, sdk.ErrLoggedOut) {
 			return err

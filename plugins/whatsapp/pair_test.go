@@ -100,8 +100,7 @@ func TestPairsByCode(t *testing.T) {
 	works(t, h, run, s)
 }
 
-// TestPairsWithoutALastWord keeps what WhatsApp says when a device is paired, as it happens: the channel connects anew by
-// itself.
+// TestPairsWithoutALastWord drops WhatsApp's last message of a pairing, as it happens: the channel reconnects by
 func TestPairsWithoutALastWord(t *testing.T) {
 	t.Parallel()
 	h, run, s := unpaired(t)

@@ -179,8 +179,8 @@ func hasProblem(err error, problem string) bool {
 	return ok && failed.Problem == problem
 }
 
-// TestAnAlbumThatAsks about a file brings it along, though another file's caption names the account, and a part of the album was
-// taken by an earlier life.
+// TestAnAlbumThatAsks about a file brings it along, though another file's caption names the account, and a part of the
+// album was submitted by a previous process.
 // Behaviour: file-quoted.
 func TestAnAlbumThatAsks(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// patience is how long a script waits for what must happen. No script is quicker or slower by it.
+// patience limits the waits of a script.
 const patience = 20 * time.Second
 
 // exits CODE PROGRAM ARGS… runs a program and wants this exit code.

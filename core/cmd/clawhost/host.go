@@ -16,13 +16,13 @@ import (
 	"github.com/clawhost/clawhost/core/internal/process"
 )
 
-// exposed is the variable by which a host that runs from a sealed copy knows that it did not from the beginning.
+// exposed is the variable that tells a host in a sealed copy that it was first started from a readable file.
 const exposed = "CLAWHOST_EXPOSED"
 
 // host runs a host until it is told to end.
 func (a *app) host(ctx context.Context) error {
 	if a.readable && !process.Sealed() && os.Geteuid() != 0 {
-		// Whoever has opened this process's memory keeps it open, but not over an execution.
+		// A process that has opened this one's memory can keep reading it, but not across an execution.
 		if path, err := process.Executable(); err == nil {
 			_ = process.Exec(path, os.Args, append(os.Environ(), exposed+"=1"))
 		}
@@ -54,7 +54,7 @@ func (a *app) host(ctx context.Context) error {
 	return err
 }
 
-// again runs this binary, or the one that has taken its place, as it was run.
+// again executes this binary, or the one that replaced it, with the same arguments.
 func again() error {
 	self, err := process.Executable()
 	if err != nil {
@@ -63,7 +63,7 @@ func again() error {
 	return fmt.Errorf("restart: %w", process.Exec(self, os.Args, os.Environ()))
 }
 
-// warn says what other processes of the user can or could read of this one.
+// warn logs what other processes of the user can or could read of this one.
 func (a *app) warn(log hclog.Logger) {
 	_, was := os.LookupEnv(exposed)
 	_ = os.Unsetenv(exposed)
@@ -77,7 +77,7 @@ func (a *app) warn(log hclog.Logger) {
 	}
 }
 
-// adopting runs the host and waits for what leaves its process tree meanwhile.
+// adopting runs the host and waits for processes that leave its process tree.
 func (a *app) adopting(ctx context.Context, log hclog.Logger, run func(context.Context) error) error {
 	if err := a.children.Adopt(); err != nil {
 		log.Warn("the agent's tools can leave the host's process tree", "error", err)
@@ -158,7 +158,7 @@ func (a *app) validate(ctx context.Context, args []string) error {
 	return nil
 }
 
-// errSaid ends a command with exit code 1 whose output has told all.
+// errSaid ends a command with exit code 1 after it has printed everything.
 var errSaid = errors.New("not well")
 
 func (a *app) printVersion(_ context.Context, args []string) error {

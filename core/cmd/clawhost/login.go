@@ -13,7 +13,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/admin"
 )
 
-// pluginLogin shows a channel's login step by step, and asks for what a step needs to know.
+// pluginLogin shows a channel's login steps, and asks for required input.
 func (a *app) pluginLogin(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return usage("plugin login takes a name")
@@ -70,7 +70,7 @@ func answerTo(input *bufio.Reader) (string, error) {
 	return "", err
 }
 
-// isTerminal tells whether a person looks at what is written.
+// isTerminal reports whether the output is a terminal.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {
@@ -80,19 +80,19 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// screen shows a login's steps. On a terminal a QR code takes the place of the one before it.
+// screen shows a login's steps. On a terminal a QR code replaces the previous one.
 type screen struct {
 	out      io.Writer
 	terminal bool
 
 	instructions string // shown last
-	drawn        int    // lines of the QR code that is shown last; zero: none is
+	drawn        int    // lines of the QR code shown last; zero: none
 }
 
 func (s *screen) show(step admin.LoginStep) {
 	instructions := printable(step.Instructions)
 	if step.QR != "" && s.drawn > 0 && s.terminal && instructions == s.instructions {
-		fmt.Fprintf(s.out, "\x1b[%dA\x1b[J", s.drawn) // Up to where it begins, and away with it.
+		fmt.Fprintf(s.out, "\x1b[%dA\x1b[J", s.drawn) // move to its start and clear
 	} else {
 		fmt.Fprintf(s.out, "\n%s\n\n", instructions)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// locked is a channel that somebody must log in to. It forgets its account when the file "forget" lies beside it.
+// locked is a channel that needs a login. It drops its account when the file "forget" exists beside it.
 type locked struct {
 	account string // the file with the account's name
 	told    chan struct{}

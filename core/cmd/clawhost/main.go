@@ -1,4 +1,4 @@
-// Command clawhost runs a host, or looks into a running one.
+// Command clawhost runs a host, or controls a running one.
 package main
 
 import (
@@ -32,7 +32,7 @@ func main() {
 	readable, concealed := process.Readable(), process.Conceal() // before all else: see docs/security.md
 	concealed = errors.Join(concealed, process.CloseOnExec())
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	// The first signal asks the host to go down in order; a second one ends it at once.
+	// The first signal makes the host shut down in order; a second one ends it at once.
 	context.AfterFunc(ctx, stop)
 	code := (&app{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr, config: "config.hcl",
@@ -51,8 +51,8 @@ type app struct {
 	json   bool
 	demo   bool
 
-	readable  bool  // by others of the user, until main began
-	concealed error // why the process is not; nil: it is
+	readable  bool  // by other processes of the user, until main started
+	concealed error // why concealing failed; nil: it did not
 	children  *process.Children
 }
 
@@ -62,7 +62,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	case errors.Is(err, flag.ErrHelp):
 		return exitWell
 	case err != nil:
-		return exitUsage // the flag package has said why
+		return exitUsage // the flag package has printed the error
 	}
 	err := root.Run(ctx)
 	var problems config.Problems
@@ -140,7 +140,7 @@ func (a *app) command(path, args, help string, exec func(context.Context, []stri
 	}}
 }
 
-// operands returns the arguments without the flags that stand behind them, which it sets.
+// operands returns the arguments without the flags after them, which it sets.
 func operands(flags *flag.FlagSet, args []string) ([]string, error) {
 	if len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		return args, nil // "--" stood before it
@@ -165,7 +165,7 @@ func operands(flags *flag.FlagSet, args []string) ([]string, error) {
 	return list, nil
 }
 
-// group is a subcommand that only has subcommands.
+// group returns a subcommand that only has subcommands.
 func (a *app) group(name, help string, subcommands ...*ffcli.Command) *ffcli.Command {
 	return a.family(name, "COMMAND", help, func(context.Context, []string) error {
 		return usage("%s needs a command", name)
@@ -184,7 +184,7 @@ func (a *app) family(name, args, help string, exec func(context.Context, []strin
 	return c
 }
 
-// flags is a set with -config, which may stand before or behind the subcommand.
+// flags returns a flag set with -config, which may precede or follow the subcommand.
 func (a *app) flags(name string) *flag.FlagSet {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(a.err)
@@ -192,13 +192,13 @@ func (a *app) flags(name string) *flag.FlagSet {
 	return flags
 }
 
-// setting is a string flag whose default is not told again at each subcommand.
+// setting is a string flag whose default is not repeated in the help of each subcommand.
 type setting string
 
 // String returns the value.
 func (s *setting) String() string { return string(*s) }
 
-// Set takes the value.
+// Set sets the value.
 func (s *setting) Set(value string) error {
 	*s = setting(value)
 	return nil

@@ -19,7 +19,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// client talks to the host that runs with the config.
+// client returns a client of the host that runs with the config.
 func (a *app) client() (*admin.Client, error) {
 	socket, err := config.LoadSocket(a.config, os.LookupEnv)
 	if err != nil {
@@ -28,7 +28,7 @@ func (a *app) client() (*admin.Client, error) {
 	return admin.NewClient(socket), nil
 }
 
-// show prints what ask returns: as JSON, or as rows of a table.
+// show prints the result of ask: as JSON, or as rows of a table.
 func show[T any](ctx context.Context, a *app, ask func(context.Context, *admin.Client) (T, error), table func(T) [][]string) error {
 	client, err := a.client()
 	if err != nil {
@@ -51,8 +51,7 @@ func show[T any](ctx context.Context, a *app, ask func(context.Context, *admin.C
 	return w.Flush()
 }
 
-// printable keeps what comes from chats and plugins from driving the terminal, and from showing in another order than it
-// has.
+// printable replaces characters from chats and plugins that could control the terminal or change the display order.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
@@ -103,7 +102,7 @@ func (a *app) pluginList(ctx context.Context, args []string) error {
 	})
 }
 
-// doing is what a plugin does, or why it does not: of a channel how its connection is.
+// doing describes a plugin's state; for a channel that of its connection.
 func doing(p admin.Plugin) string {
 	switch {
 	case p.Connection == "":
@@ -154,7 +153,7 @@ func (a *app) pairingReject(ctx context.Context, args []string) error {
 	return a.pairing(ctx, args, "reject", (*admin.Client).RejectPairing, "The request of %s (%s:%s) is rejected.\n")
 }
 
-// pairing acts on one request, named by its code and perhaps its channel.
+// pairing acts on one request, selected by its code and optionally its channel.
 func (a *app) pairing(ctx context.Context, args []string, verb string, act func(c *admin.Client, ctx context.Context, channel, code string) (domain.Pairing, error), said string) error {
 	var channel string
 	switch len(args) {
@@ -228,7 +227,7 @@ func (a *app) queueDrop(ctx context.Context, args []string) error {
 	return a.deadOnes(ctx, args, "drop", (*admin.Client).DropDead, "removed")
 }
 
-// deadOnes acts on one dead message, named by its id, or on all.
+// deadOnes acts on one dead letter, selected by its id, or on all.
 func (a *app) deadOnes(ctx context.Context, args []string, verb string, act func(c *admin.Client, ctx context.Context, id int64) (int, error), said string) error {
 	var id int64
 	switch {

@@ -28,7 +28,7 @@ func (p *people) leave() {
 	}
 }
 
-// client is one chat's connection. It is made anew where it was cut.
+// client is one chat's connection. It reconnects when it was cut.
 type client struct {
 	chat, address string
 

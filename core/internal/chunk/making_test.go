@@ -239,7 +239,7 @@ func document() *rapid.Generator[string] {
 // header begins each table that document makes.
 const header = "|H|-|\n|-|-|\n"
 
-// headed tells whether the header stands over every row of a table in the piece.
+// headed reports whether the header precedes every row of a table in the piece.
 func headed(piece string) bool {
 	over := false
 	for line := range strings.Lines(piece) {

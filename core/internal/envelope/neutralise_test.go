@@ -178,7 +178,7 @@ func hostLines(prompt string) []string {
 	return lines
 }
 
-// checkHostLines tells whether the lines of a prompt that begin like the host's are its own.
+// checkHostLines reports whether the lines of a prompt that begin like the host's are its own.
 func checkHostLines(t *testing.T, prompt string, want []string) {
 	t.Helper()
 	if !utf8.ValidString(prompt) || strings.ContainsAny(prompt, "\r\v\f\u0085\u2028\u2029\x00") {

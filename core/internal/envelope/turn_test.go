@@ -176,7 +176,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 }
 
-// However much there is of everything, the prompt has room for it.
+// The prompt has space for everything, however much there is.
 // Behaviour: prompt-bounded.
 func TestComposeIsBounded(t *testing.T) {
 	t.Parallel()

@@ -122,7 +122,7 @@ func TestASlowObserverHoldsUpNothing(t *testing.T) {
 		}
 		close(slow.stuck)
 		synctest.Wait()
-		// The one that it was told of while it hung, and those that waited: the oldest.
+		// The message that was sent while it hung, and the oldest of those that waited.
 		if told := slow.told; len(told) != 257 || told[0] != "s 0" || told[256] != "s 256" {
 			t.Errorf("the slow observer was told of %d messages, %q to %q", len(told), told[0], told[len(told)-1])
 		}

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// A plugin is told when the host's disk is full, and to try again; what it had written is gone, and there is room again for
-// what comes later. The operator is told once.
+// When the host's disk is full a plugin gets an error that says to try again later; its partial data is deleted, and there
+// is space again for
 func TestAFullDisk(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -53,7 +53,7 @@ func (s mediaServer) Upload(in grpc.ClientStreamingServer[pluginv1.UploadRequest
 		return status.Error(codes.FailedPrecondition, "is larger than "+s.options.Files.Most())
 	case errors.Is(err, media.ErrNotAccepted):
 		return status.Error(codes.FailedPrecondition, err.Error())
-	case errors.Is(err, media.ErrNoRoom):
+	case errors.Is(err, media.ErrNoSpace):
 		return status.Error(codes.Unavailable, err.Error()+"; try again later")
 	case err != nil:
 		return s.refuse("store a file", err)

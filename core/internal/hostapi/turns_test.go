@@ -171,7 +171,7 @@ func TestRunTurnEndsWithTheHostAndWithTheCaller(t *testing.T) {
 	close(b.closing)
 	_, err = stays.Recv()
 	wantCode(t, err, codes.Unavailable)
-	// Both turns are still there for the next life.
+	// Both turns are still there for the next process.
 	b.claim(t)
 	if lanes, err := b.store.Lanes(t.Context()); err != nil || len(lanes) != 1 || lanes[0].Waiting != 1 {
 		t.Errorf("lanes %+v, %v", lanes, err)

@@ -147,7 +147,7 @@ func TestSoManyUploadsAtATime(t *testing.T) {
 		if found["DeadlineExceeded"] < 16 || found["DeadlineExceeded"]+found["Unavailable"] != 40 {
 			t.Errorf("they ended by %v", found)
 		}
-		// There is room again.
+		// There is space again.
 		s := u.begin(t)
 		s.parts <- header(&pluginv1.Media{FileName: "a.txt"})
 		s.parts <- chunk([]byte(strings.Repeat("x", 100)))

@@ -20,35 +20,35 @@ import (
 )
 
 const (
-	// maxTogether is how many bytes are fetched for the messages of one turn.
+	// maxTogether limits the bytes that are fetched for the messages of one turn.
 	maxTogether = 256 << 20
-	// sideBySide is how many files of a turn are fetched at the same time.
+	// sideBySide limits the concurrent fetches of a turn.
 	sideBySide = 4
-	// tryTime bounds one try to fetch a file, and idleTime the time in which nothing of it comes.
+	// tryTime limits one attempt to fetch a file, and idleTime the time without data.
 	tryTime  = 3 * time.Minute
 	idleTime = 20 * time.Second
-	// patience is how long after the first try another one begins. Between them is a pause that doubles.
+	// patience is how long after the first attempt another one may start. The wait between attempts doubles.
 	patience     = 2 * time.Minute
 	firstPause   = 500 * time.Millisecond
 	longestPause = 15 * time.Second
-	// inPlace is how long a turn waits, in its place, for what is missing and is no fault of its files.
+	// inPlace is how long a turn waits, keeping its place, for resources that its files are not responsible for.
 	inPlace = 5 * time.Second
 )
 
-// unfetched is the problem of a file that could not be had for reasons that mean nothing to the agent.
+// unfetched is the problem of a file that is unavailable for reasons that mean nothing to the agent.
 const unfetched = "could not be fetched"
 
-// ErrAway says that a channel does not run, and is started again by itself.
+// ErrAway means that a channel does not run, and will be restarted by itself.
 var ErrAway = errors.New("the channel is not running")
 
-// Network fetches a file of a channel's by its token. Its errors, and those of reading, are a [*chat.FileError] where the
-// channel has given a reason, and [ErrAway] where it is none of the file's.
+// Network fetches a channel's file by its token. Its errors, including those of reading, are a [*chat.FileError] if the
+// channel gave a reason, and [ErrAway] if the file is not at fault.
 type Network interface {
 	FetchFile(ctx context.Context, instance string, token chat.FileToken, most int64) (io.ReadCloser, error)
 }
 
-// Bringer brings the files of messages to where the agent can read them, out of the network where they are still there. It is
-// safe for concurrent use.
+// Bringer makes the files of messages readable for the agent, and fetches them from the network if necessary. It is safe
+// for concurrent use.
 type Bringer struct {
 	files      *Files
 	inbound    *Inbound
@@ -62,20 +62,20 @@ func NewBringer(files *Files, inbound *Inbound, network Network, log hclog.Logge
 	return &Bringer{files: files, inbound: inbound, network: network, log: log, complaints: complaints{log: log}}
 }
 
-// Bring returns messages with each of their files, and of those that they answer, in the workspace, or with the reason why it
-// cannot be had. What was fetched once is not fetched again, so that the next attempt of a turn finds it. The error is that of ctx,
-// or an [*agent.Failure] that says that files cannot be had for now, which is not counted against them.
+// Bring returns messages whose files, and those of their quotes, are in the workspace, or have a problem. A fetched file is
+// not fetched again by the next attempt of a turn. The error is that of ctx, or an [*agent.Failure] if files are
+// temporarily unavailable, which is not counted against them.
 func (b *Bringer) Bring(ctx context.Context, messages ...domain.Queued) ([]domain.Queued, error) {
 	messages = slices.Clone(messages)
-	var room atomic.Int64
-	room.Store(b.together())
+	var budget atomic.Int64
+	budget.Store(b.together())
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(sideBySide)
 	bring := func(instance string, list []chat.Media) []chat.Media {
 		list = slices.Clone(list)
 		for i := range list {
 			if list[i].Ref != "" || list[i].Token != "" {
-				group.Go(func() error { return b.bring(ctx, instance, &list[i], &room) })
+				group.Go(func() error { return b.bring(ctx, instance, &list[i], &budget) })
 			}
 		}
 		return list
@@ -92,16 +92,16 @@ func (b *Bringer) Bring(ctx context.Context, messages ...domain.Queued) ([]domai
 	return messages, group.Wait()
 }
 
-// together is how many bytes are fetched for the messages of one turn.
+// together returns the maximum bytes that are fetched for the messages of one turn.
 func (b *Bringer) together() int64 { return max(maxTogether, b.files.maxBytes) }
 
-// bring brings one file. Its errors are those of [Bringer.Bring].
-func (b *Bringer) bring(ctx context.Context, instance string, m *chat.Media, room *atomic.Int64) error {
+// bring makes one file readable. Its errors are those of [Bringer.Bring].
+func (b *Bringer) bring(ctx context.Context, instance string, m *chat.Media, budget *atomic.Int64) error {
 	began := time.Now()
-	var lacking time.Time // since when something is missing
+	var lacking time.Time // since when resources are missing
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		tried := time.Now()
-		err := b.try(ctx, instance, m, room)
+		err := b.try(ctx, instance, m, budget)
 		if err == nil {
 			return nil
 		}
@@ -116,7 +116,7 @@ func (b *Bringer) bring(ctx context.Context, instance string, m *chat.Media, roo
 			if time.Since(lacking)+wait > inPlace {
 				return failure
 			}
-			began = began.Add(time.Since(tried) + wait) // it is not the file's fault
+			began = began.Add(time.Since(tried) + wait) // not the file's fault
 		} else {
 			lacking = time.Time{}
 			m.Problem = b.problem(err)
@@ -143,7 +143,7 @@ func (b *Bringer) bring(ctx context.Context, instance string, m *chat.Media, roo
 	}
 }
 
-// problem is why a file can never be had; empty: another try may succeed.
+// problem returns why a file is permanently unavailable; empty: a retry may succeed.
 func (b *Bringer) problem(err error) string {
 	if failed, ok := errors.AsType[*chat.FileError](err); ok {
 		return failed.Problem
@@ -156,47 +156,47 @@ func (b *Bringer) problem(err error) string {
 		return "is larger than " + b.files.Most()
 	case errors.Is(err, ErrNotAccepted):
 		return err.Error()
-	case errors.Is(err, errors.ErrUnsupported): // the plugin is an older one by now
+	case errors.Is(err, errors.ErrUnsupported): // the plugin was replaced by an older version
 		return unfetched
 	}
 	return ""
 }
 
-// try fetches a file, unless it is there, and puts it into the workspace.
-func (b *Bringer) try(ctx context.Context, instance string, m *chat.Media, room *atomic.Int64) error {
+// try fetches a file, unless it is stored, and copies it to the workspace.
+func (b *Bringer) try(ctx context.Context, instance string, m *chat.Media, budget *atomic.Int64) error {
 	if m.Ref == "" {
-		if err := b.fetch(ctx, instance, m, room); err != nil {
+		if err := b.fetch(ctx, instance, m, budget); err != nil {
 			return err
 		}
 	}
 	_, _, err := b.inbound.Show(instance, *m)
 	switch {
-	case errors.Is(err, domain.ErrNotFound) && m.Token != "": // it was the oldest, and room was made
+	case errors.Is(err, domain.ErrNotFound) && m.Token != "": // it was removed as the oldest to free space
 		m.Ref = ""
 		return err
 	case missing(err) != nil:
 		return err
 	}
-	return nil // what else is wrong is told by the one who shows it
+	return nil // other errors are reported when it is shown
 }
 
-// fetch has a file in the host's own folder.
-func (b *Bringer) fetch(ctx context.Context, instance string, m *chat.Media, room *atomic.Int64) (err error) {
-	size := m.Size // as it is said to be
+// fetch stores a file in the host's own folder.
+func (b *Bringer) fetch(ctx context.Context, instance string, m *chat.Media, budget *atomic.Int64) (err error) {
+	size := m.Size // as announced
 	switch {
 	case b.files.fetched(instance, m):
 		return nil
 	case m.Size > b.files.maxBytes:
 		return ErrTooLarge
-	case room.Add(-size) < 0:
-		room.Add(size)
+	case budget.Add(-size) < 0:
+		budget.Add(size)
 		return reason("is one of several files with more than the " + megabytes(b.together()) + " that are fetched together")
 	}
 	defer func() {
 		if err != nil {
-			room.Add(size)
+			budget.Add(size)
 		} else {
-			room.Add(size - m.Size)
+			budget.Add(size - m.Size)
 		}
 	}()
 	ctx, cancel := context.WithTimeout(ctx, tryTime)
@@ -210,13 +210,13 @@ func (b *Bringer) fetch(ctx context.Context, instance string, m *chat.Media, roo
 	defer source.Close()
 	content := &arriving{Reader: source, idle: idle}
 	err = b.files.putFetched(instance, m, content)
-	if content.err != nil { // whatever became of the rest
+	if content.err != nil { // in any case
 		return fmt.Errorf("fetch a file: %w", content.err)
 	}
 	return err
 }
 
-// arriving is a file as it comes. Its own errors are told from those of whoever writes it down.
+// arriving is a file in transfer. Its own errors are distinguished from write errors.
 type arriving struct {
 	io.Reader
 	idle *time.Timer
@@ -235,8 +235,8 @@ func (a *arriving) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// missing returns the failure of a turn that needs what is missing for now, and that is no fault of its files; nil: an error says
-// something else.
+// missing returns the failure of a turn that lacks resources temporarily, without its files being at fault; nil for other
+// errors.
 func missing(err error) *agent.Failure {
 	failure := &agent.Failure{Class: agent.NoRoom, Err: err}
 	if errors.Is(err, ErrAway) {
@@ -248,7 +248,7 @@ func missing(err error) *agent.Failure {
 		return failure
 	}
 	if failed, ok := errors.AsType[*chat.FileError](err); ok && failed.NoRoom {
-		failure.Detail = "a plugin has no room for a file"
+		failure.Detail = "a plugin has no space for a file"
 		return failure
 	}
 	return nil

@@ -250,7 +250,7 @@ func TestWhatIsNoFaultOfAFileIsWaitedOut(t *testing.T) {
 	}{
 		"a full disk":         {fmt.Errorf("write x: %w", syscall.ENOSPC), agent.Failure{Class: agent.NoRoom, Detail: "no space left on device"}},
 		"no descriptor":       {&os.PathError{Err: syscall.EMFILE}, agent.Failure{Class: agent.NoRoom, Detail: "too many open files"}},
-		"a plugin's own want": {&chat.FileError{NoRoom: true}, agent.Failure{Class: agent.NoRoom, Detail: "a plugin has no room for a file"}},
+		"a plugin's own want": {&chat.FileError{NoRoom: true}, agent.Failure{Class: agent.NoRoom, Detail: "a plugin has no space for a file"}},
 		"no plugin":           {media.ErrAway, agent.Failure{Class: agent.ChannelAway}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/budget"
 )
 
-// complaints log what is wrong with files and addresses. Others choose these, and how many there are.
+// complaints logs problems of files and addresses, at a limited rate, because other people determine how many there are.
 type complaints struct {
 	log    hclog.Logger
 	budget budget.Budget

@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	// headBytes is how much of a file is looked at to tell its type.
+	// headBytes is how much of a file is read to determine its type.
 	headBytes = 4 << 10
-	// maxPixels bounds an image. A small file can be one that takes gigabytes to be shown.
+	// maxPixels limits the size of an image. A small file may need gigabytes to be displayed.
 	maxPixels = 100_000_000
 
 	unknownType = "application/octet-stream"
 	opusType    = "audio/ogg; codecs=opus"
 )
 
-// settle returns a file's description as its content has it: kind, type and size. What was claimed of it counts where the
-// content does not contradict it; a file that is not of the kind that it was said to be is a [chat.File].
+// settle returns a file's description according to its content: kind, type and size. Claims are used as far as the content
+// does not contradict them; a file that is not of the claimed kind is a [chat.File].
 func settle(claim chat.Media, content io.ReaderAt, size int64) (chat.Media, error) {
 	found, err := contentType(content, size)
 	if err != nil {
@@ -40,7 +40,7 @@ func settle(claim chat.Media, content io.ReaderAt, size int64) (chat.Media, erro
 	return claim, nil
 }
 
-// settledKind is the kind of a file whose type is known.
+// settledKind returns the kind of a file whose type is known.
 func settledKind(m chat.Media) chat.MediaKind {
 	kind := kindOf(m.MIMEType)
 	switch {
@@ -55,7 +55,7 @@ func settledKind(m chat.Media) chat.MediaKind {
 	}
 }
 
-// kindOf is the kind that a network shows a type as. An image is one that networks and the agent can show.
+// kindOf returns the kind as which networks show a type. An image is one that networks and the agent can show.
 func kindOf(mimeType string) chat.MediaKind {
 	switch base := baseType(mimeType); {
 	case base == "image/jpeg", base == "image/png", base == "image/gif", base == "image/webp":
@@ -71,7 +71,7 @@ func kindOf(mimeType string) chat.MediaKind {
 	}
 }
 
-// narrower lists, for types that hold many sorts of files, the beginnings of the types that a claim may make of them.
+// narrower lists, for generic types, the prefixes of more specific types that may be claimed.
 var narrower = map[string][]string{
 	"text/plain": {
 		"text/", "application/json", "application/xml", "application/yaml", "application/x-yaml", "application/toml",
@@ -87,13 +87,13 @@ var narrower = map[string][]string{
 	"video/webm":                {"audio/webm"},
 }
 
-// soundOnly are containers of video that may hold sound alone.
+// soundOnly are video containers that may contain only audio.
 var soundOnly = map[string]string{"video/mp4": "audio/mp4", "video/webm": "audio/webm"}
 
-// claimForm is a type as it is registered, of bounded length.
+// claimForm matches registered types, with a limited length.
 var claimForm = regexp.MustCompile(`^[a-z]+/[a-z0-9][a-z0-9.+-]{0,80}$`)
 
-// narrowed is the type that was found, or the one that was claimed where it is a sort of it.
+// narrowed returns the detected type, or the claimed one if it is more specific.
 func narrowed(found string, claim chat.Media) string {
 	claimed := baseType(claim.MIMEType)
 	if claimed == "" {
@@ -110,13 +110,13 @@ func narrowed(found string, claim chat.Media) string {
 	return found
 }
 
-// baseType is a type without its parameters, in lower case.
+// baseType returns a type without its parameters, in lower case.
 func baseType(mimeType string) string {
 	base, _, _ := strings.Cut(mimeType, ";")
 	return strings.ToLower(strings.TrimSpace(base))
 }
 
-// contentType says what a file is. An image that cannot be one is of no known type.
+// contentType detects the type of a file. An invalid image has an unknown type.
 func contentType(content io.ReaderAt, size int64) (string, error) {
 	head := make([]byte, min(size, headBytes))
 	n, err := content.ReadAt(head, 0)
@@ -143,7 +143,7 @@ func plausible(width, height int) bool {
 	return width > 0 && height > 0 && width <= maxPixels/height
 }
 
-// webpSize reads an image's dimensions from the first chunk behind the header.
+// webpSize reads an image's dimensions from the first chunk after the header.
 func webpSize(head []byte) (width, height int) {
 	if len(head) < 30 {
 		return 0, 0
@@ -160,7 +160,7 @@ func webpSize(head []byte) (width, height int) {
 	return 0, 0
 }
 
-// signatures are beginnings that the standard library does not know, or knows less well.
+// signatures are file signatures that the standard library does not know, or knows less well.
 var signatures = []struct{ begins, mimeType string }{
 	{"\xff\xfb", "audio/mpeg"},
 	{"\xff\xf3", "audio/mpeg"},
@@ -174,7 +174,7 @@ var signatures = []struct{ begins, mimeType string }{
 	{"MM\x00*", "image/tiff"},
 }
 
-// sniff tells a type by a file's beginning.
+// sniff detects a type by a file's first bytes.
 func sniff(head []byte) string {
 	for _, s := range signatures {
 		if bytes.HasPrefix(head, []byte(s.begins)) {
@@ -199,7 +199,7 @@ func sniff(head []byte) string {
 	return found
 }
 
-// ogg tells by the first packet, which stands behind a page's header of 28 bytes.
+// ogg detects the type by the first packet, after a page header of 28 bytes.
 func ogg(head []byte) string {
 	packet := head[min(28, len(head)):]
 	switch {
@@ -214,7 +214,7 @@ func ogg(head []byte) string {
 	}
 }
 
-// isoMedia tells by the brand.
+// isoMedia detects the type by the brand.
 func isoMedia(brand string) string {
 	switch {
 	case brand == "M4A ", brand == "M4B ":
@@ -232,7 +232,7 @@ func isoMedia(brand string) string {
 	}
 }
 
-// matroska tells by the name of the sort and the codecs, which stand near the beginning.
+// matroska detects the type by the document type and the codecs, which are near the beginning.
 func matroska(head []byte) string {
 	switch {
 	case !bytes.Contains(head, []byte("webm")):

@@ -15,7 +15,7 @@ const (
 	MaxPage = maxPage
 )
 
-// Public tells whether an address is one of the public internet.
+// Public reports whether an address is on the public internet.
 func Public(a netip.Addr) bool { return public(a) }
 
 // Sniff tells a type by a file's beginning.

@@ -17,18 +17,18 @@ import (
 )
 
 const (
-	// fetchTime bounds the fetching of one file, redirects included.
+	// fetchTime limits fetching one file, including redirects.
 	fetchTime = 30 * time.Second
 	redirects = 5
 )
 
-// fetcher gets files from the public web.
+// fetcher fetches files from the public web.
 type fetcher struct {
 	guard  guard
 	client *http.Client
 }
 
-// newFetcher returns a fetcher. It asks no proxy: the address that is connected to is the one that is checked.
+// newFetcher returns a fetcher. It uses no proxy, so that the address that is connected to is the one that is checked.
 func newFetcher(g guard) fetcher {
 	dialer := net.Dialer{
 		Timeout: 10 * time.Second,
@@ -50,14 +50,14 @@ func newFetcher(g guard) fetcher {
 	}}
 }
 
-// fetched is a file of the web while it is read.
+// fetched is a file from the web that is being read.
 type fetched struct {
 	io.ReadCloser
-	claim chat.Media // what its server says of it
-	size  int64      // -1: the server does not say
+	claim chat.Media // according to its server
+	size  int64      // -1: unknown
 }
 
-// get begins to fetch a file.
+// get starts to fetch a file.
 func (f fetcher) get(ctx context.Context, address string) (fetched, error) {
 	u, err := f.guard.check(ctx, address)
 	if err != nil {
@@ -78,7 +78,7 @@ func (f fetcher) get(ctx context.Context, address string) (fetched, error) {
 	return fetched{response.Body, chat.Media{MIMEType: response.Header.Get("Content-Type"), FileName: fileNameOf(response)}, response.ContentLength}, nil
 }
 
-// plainly is an error of the web's without the address, which may hold a secret.
+// plainly returns a web error without the address, which may contain a secret.
 func plainly(err error) error {
 	var timeout net.Error
 	if errors.As(err, &timeout) && timeout.Timeout() {
@@ -91,7 +91,7 @@ func plainly(err error) error {
 	return err
 }
 
-// fileNameOf is the name that the server gives a file, or the last part of where it was found.
+// fileNameOf returns the server's name for the file, or the last part of its address.
 func fileNameOf(r *http.Response) string {
 	if _, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Disposition")); err == nil && parameters["filename"] != "" {
 		return parameters["filename"]

@@ -1,9 +1,9 @@
-// Package media is what the host does with files: it keeps those that come with messages and those that go out with them,
-// shows the agent the ones and takes the others from it, and has programs of the operator's choice write down what was said
-// in a voice message, read a linked page, or speak an answer.
+// Package media handles the host's files: it stores those of incoming and outgoing messages, makes the former readable for
+// the agent, takes the latter from it, and runs the operator's programs that transcribe a voice message, read a linked
+// page, or speak an answer.
 //
-// What a file is, its content says: neither its name nor what a sender, a plugin or the agent calls it. Nobody else's name
-// of a file becomes part of a path of the host's.
+// The type of a file is determined by its content, not by its name or by what a sender, a plugin or the agent claims. No
+// name from others becomes part of one of the host's paths.
 package media
 
 import (
@@ -27,57 +27,57 @@ import (
 )
 
 const (
-	// keptFor is how long files are kept, in the host's own folder and in those of the workspace.
+	// keptFor is how long files are stored, in the host's own folder and in those of the workspace.
 	keptFor = 30 * 24 * time.Hour
-	// allFiles is how many the host's own folder keeps.
+	// allFiles is the maximum number of files in the host's own folder.
 	allFiles = 20_000
 )
 
-// ErrTooLarge says that a file has more bytes than it may have.
+// ErrTooLarge means that a file exceeds the size limit.
 var ErrTooLarge = errors.New("the file is too large")
 
-// ErrNotAccepted says that a file is of a type that is not taken in.
+// ErrNotAccepted means that a file's type is not accepted.
 var ErrNotAccepted = errors.New("is of a type that is not accepted here")
 
-// Rows is what is known of the files: a plugin downloads what stands there, under the names there.
+// Rows stores the descriptions of files: a plugin can download what it contains, under the names there.
 type Rows interface {
 	PutMedia(ctx context.Context, instance string, m chat.Media, at time.Time) error
 	Media(ctx context.Context, instance string, ref chat.MediaRef) (chat.Media, error)
 }
 
-// FilesOptions say where the host's files are and bound them.
+// FilesOptions configure the folder and limits of the host's files.
 type FilesOptions struct {
-	Dir  string // made when it is needed
+	Dir  string // created when it is needed
 	Rows Rows
-	// MaxBytes bounds a file that comes in. It must be of a type that is accepted, such as image/* or application/pdf; none:
-	// all are.
+	// MaxBytes limits an incoming file. Its type must be in Accept, such as image/* or application/pdf; if that is empty
+	// all are accepted.
 	MaxBytes int64
 	Accept   []string
 	Space    SpaceOptions
 }
 
-// Files are the host's own, in a folder for each plugin instance. It is safe for concurrent use.
+// Files are the host's own files, in a folder for each plugin instance. It is safe for concurrent use.
 type Files struct {
 	dir      string
 	rows     Rows
 	maxBytes int64
 	accept   []string
-	room     room
+	space    space
 }
 
 // NewFiles returns the files in a folder.
 func NewFiles(options FilesOptions) *Files {
 	return &Files{
 		dir: options.Dir, rows: options.Rows, maxBytes: options.MaxBytes, accept: options.Accept,
-		room: room{SpaceOptions: options.Space, name: wording.FolderMedia, root: options.Dir, dir: ".", parts: true, files: allFiles},
+		space: space{SpaceOptions: options.Space, name: wording.FolderMedia, root: options.Dir, dir: ".", parts: true, files: allFiles},
 	}
 }
 
-// Most is the size of the largest file that is taken in, such as 20 MB.
+// Most returns the maximum size of an incoming file, such as 20 MB.
 func (f *Files) Most() string { return megabytes(f.maxBytes) }
 
-// Put keeps a file of an instance's and returns what it is by its content, under a new ref. A file that is larger than it
-// may be is [ErrTooLarge], one of a type that is not accepted [ErrNotAccepted]; whatever the error, nothing is kept.
+// Put stores a file of an instance and returns its description by its content, under a new ref. The error is [ErrTooLarge]
+// for a file above the size limit and [ErrNotAccepted] for a refused type; after any error nothing is stored.
 func (f *Files) Put(ctx context.Context, instance string, claim chat.Media, content io.Reader) (chat.Media, error) {
 	m, err := f.take(instance, claim, content)
 	if err != nil {
@@ -86,7 +86,7 @@ func (f *Files) Put(ctx context.Context, instance string, claim chat.Media, cont
 	return m, f.note(ctx, instance, m)
 }
 
-// take writes a file that comes in, if it is one that is taken in.
+// take writes an incoming file, if it is accepted.
 func (f *Files) take(instance string, claim chat.Media, content io.Reader) (chat.Media, error) {
 	m, err := f.receive(instance, claim, content, f.maxBytes)
 	if err != nil {
@@ -99,7 +99,7 @@ func (f *Files) take(instance string, claim chat.Media, content io.Reader) (chat
 	return m, nil
 }
 
-// accepts reports whether files of a type are taken in.
+// accepts reports whether files of a type are accepted.
 func (f *Files) accepts(mimeType string) bool {
 	mimeType, _, _ = strings.Cut(mimeType, ";")
 	mimeType = strings.TrimSpace(mimeType)
@@ -109,7 +109,7 @@ func (f *Files) accepts(mimeType string) bool {
 	})
 }
 
-// receive writes a file and tells what it is. An error leaves none behind.
+// receive writes a file and returns its description. After an error it is removed.
 func (f *Files) receive(instance string, claim chat.Media, content io.Reader, limit int64) (m chat.Media, err error) {
 	claim.Ref = chat.MediaRef(strings.ToLower(rand.Text()))
 	path, err := f.path(instance, claim.Ref)
@@ -129,7 +129,7 @@ func (f *Files) receive(instance string, claim chat.Media, content io.Reader, li
 			_ = os.Remove(path)
 		}
 	}()
-	arrival := f.room.arrive(file, instance, string(claim.Ref))
+	arrival := f.space.arrive(file, instance, string(claim.Ref))
 	defer arrival.end()
 	size, err := io.Copy(arrival, io.LimitReader(content, limit+1))
 	switch {
@@ -147,7 +147,7 @@ func (f *Files) receive(instance string, claim chat.Media, content io.Reader, li
 	return settle(claim, file, size)
 }
 
-// note makes a file known. An error removes it.
+// note records a file. After an error it is removed.
 func (f *Files) note(ctx context.Context, instance string, m chat.Media) error {
 	if err := f.rows.PutMedia(ctx, instance, m, time.Now()); err != nil {
 		f.drop(instance, m.Ref)
@@ -156,14 +156,15 @@ func (f *Files) note(ctx context.Context, instance string, m chat.Media) error {
 	return nil
 }
 
-// fetchedRef is the ref of a file that was fetched by a token: the same each time, so that it need not be written down.
+// fetchedRef returns the ref of a file that was fetched by a token: it is derived from the token, so that it need not be
+// stored.
 func fetchedRef(token chat.FileToken) chat.MediaRef {
 	sum := sha256.Sum256([]byte(token))
 	return chat.MediaRef("f" + hex.EncodeToString(sum[:16]))
 }
 
-// fetched reports whether a file is there that was fetched by its token before, and gives it its ref and size. It is as new as one
-// that comes now: it is needed.
+// fetched reports whether a file that was fetched by its token is stored, and sets its ref and size. It updates the
+// modification time, because the file is needed.
 func (f *Files) fetched(instance string, m *chat.Media) bool {
 	ref := fetchedRef(m.Token)
 	path, err := f.path(instance, ref)
@@ -182,7 +183,7 @@ func (f *Files) fetched(instance string, m *chat.Media) bool {
 	return true
 }
 
-// putFetched keeps a file that is fetched by its token, and gives it its ref and size. Its errors are those of [Files.Put].
+// putFetched stores a file that is fetched by its token, and sets its ref and size. Its errors are those of [Files.Put].
 func (f *Files) putFetched(instance string, m *chat.Media, content io.Reader) error {
 	kept, err := f.take(instance, *m, content)
 	if err != nil {
@@ -201,14 +202,14 @@ func (f *Files) putFetched(instance string, m *chat.Media, content io.Reader) er
 	return nil
 }
 
-// drop removes a file that is not known yet.
+// drop removes a file that is not recorded yet.
 func (f *Files) drop(instance string, ref chat.MediaRef) {
 	if path, err := f.path(instance, ref); err == nil {
-		_ = os.Remove(path) // else its age removes it
+		_ = os.Remove(path) // otherwise it expires
 	}
 }
 
-// Open opens a file of an instance's own. One that is not there, or not any more, is [domain.ErrNotFound].
+// Open opens a file of an instance. One that does not exist, or no longer, is [domain.ErrNotFound].
 func (f *Files) Open(ctx context.Context, instance string, ref chat.MediaRef) (chat.Media, *os.File, error) {
 	m, err := f.rows.Media(ctx, instance, ref)
 	if err != nil {
@@ -263,7 +264,7 @@ func (f *Files) open(instance string, ref chat.MediaRef) (*os.File, error) {
 	return file, err
 }
 
-// path is where a file is. Refs are the host's, but plugins repeat them.
+// path returns the path of a file. Refs are created by the host, but plugins send them back.
 func (f *Files) path(instance string, ref chat.MediaRef) (string, error) {
 	for _, name := range []string{instance, string(ref)} {
 		if !filepath.IsLocal(name) || filepath.Base(name) != name || name == "." || strings.ContainsRune(name, 0) {
@@ -273,6 +274,6 @@ func (f *Files) path(instance string, ref chat.MediaRef) (string, error) {
 	return filepath.Join(f.dir, instance, string(ref)), nil
 }
 
-// Discard removes the files that came long ago, and the oldest ones where all of them are too much: whoever finds a bot can
-// send it files.
-func (f *Files) Discard() error { return f.room.clear() }
+// Discard removes expired files, and the oldest ones if all of them exceed the limits: anybody who finds a bot can send it
+// files.
+func (f *Files) Discard() error { return f.space.clear() }

@@ -10,10 +10,10 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// maxOutgoing bounds a file that the agent sends, whatever the chat takes, in bytes.
+// maxOutgoing limits a file that the agent sends, whatever the chat's limit, in bytes.
 const maxOutgoing = 256 << 20
 
-// lesser are the kinds as which a file is sent where its own is not taken, or not in its size.
+// lesser are the kinds as which a file is sent if its own kind, or its size, is not accepted.
 var lesser = map[chat.MediaKind][]chat.MediaKind{
 	chat.Image: {chat.File},
 	chat.Voice: {chat.Audio, chat.File},
@@ -21,8 +21,8 @@ var lesser = map[chat.MediaKind][]chat.MediaKind{
 	chat.Video: {chat.File},
 }
 
-// fit returns the kind as which a chat takes a file. Where it takes it as none, most is the largest that it would take, and
-// zero if it takes none of the sort at all.
+// fit returns the kind as which a chat accepts a file. If there is none, most is the largest size that it would accept, or
+// zero if it accepts none of these kinds.
 func fit(m chat.Media, limits []chat.MediaLimit) (kind chat.MediaKind, most int64) {
 	for _, kind := range append([]chat.MediaKind{m.Kind}, lesser[m.Kind]...) {
 		i := slices.IndexFunc(limits, func(l chat.MediaLimit) bool { return l.Kind == kind })
@@ -38,7 +38,7 @@ func fit(m chat.Media, limits []chat.MediaLimit) (kind chat.MediaKind, most int6
 	return 0, most
 }
 
-// largest is the largest file that a chat takes, of whatever kind; zero: it takes none.
+// largest returns the maximum size of any file that a chat accepts; zero: none.
 func largest(limits []chat.MediaLimit) int64 {
 	most := int64(0)
 	for _, l := range limits {
@@ -47,7 +47,7 @@ func largest(limits []chat.MediaLimit) int64 {
 	return most
 }
 
-// bounded is the size that a limit stands for: one of zero is the host's own.
+// bounded returns a limit's size; zero means the host's own limit.
 func bounded(l chat.MediaLimit) int64 {
 	if l.MaxBytes <= 0 {
 		return maxOutgoing
@@ -55,7 +55,7 @@ func bounded(l chat.MediaLimit) int64 {
 	return min(l.MaxBytes, maxOutgoing)
 }
 
-// plural names the files of a kind.
+// plural returns the plural of a kind.
 func plural(kind chat.MediaKind) string {
 	switch kind {
 	case chat.Image:
@@ -69,8 +69,7 @@ func plural(kind chat.MediaKind) string {
 	}
 }
 
-// megabytes writes a size as people do, in units of 1024, rounded up to the tenth so that what is larger than a limit never
-// reads like it.
+// megabytes formats a size in units of 1024, rounded up to a tenth so that a size above a limit never looks equal to it.
 func megabytes(bytes int64) string {
 	unit, name := int64(1<<20), "MB"
 	if bytes < unit {
@@ -86,7 +85,7 @@ func megabytes(bytes int64) string {
 	return text + " " + name
 }
 
-// shown is a file's name as a text for a chat has it: nothing in it is markup.
+// shown returns a file's name without markup.
 func shown(name string) string {
 	name = cleanName(name)
 	if name == "" {

@@ -18,25 +18,25 @@ import (
 )
 
 const (
-	// outboundDir is the folder of the workspace that has a folder for each conversation, in which the agent may put files to be
-	// sent.
+	// outboundDir is the folder of the workspace with a folder for each conversation, in which the agent may put files to
+	// send.
 	outboundDir = "outbound"
-	// maxEntries is how many entries of a conversation's folder are looked at.
+	// maxEntries limits the entries of a conversation's folder that are read.
 	maxEntries = 1000
-	// inTheMaking is how long after its last change a file may still be one that a turn works on.
+	// inTheMaking is how long after its last change a file may still be in use by a turn.
 	inTheMaking = time.Hour
 )
 
-// Ledger knows the files of the conversations' folders that answers have dealt with; see [store.Store].
+// Ledger records the files of the conversations' folders that answers have handled; see [store.Store].
 type Ledger interface {
 	OutgoingFiles(ctx context.Context, folder string) ([]domain.OutgoingFile, error)
 	DeleteOutgoing(ctx context.Context, files ...domain.OutgoingFile) error
 }
 
-// sessionForm is what names a conversation: the uuid of its claude session.
+// sessionForm matches a conversation's name: the uuid of its claude session.
 var sessionForm = regexp.MustCompile(`^[0-9a-f-]{8,36}$`)
 
-// Folder is a conversation's folder, relative to the workspace. "": it has no name that could be one.
+// Folder returns a conversation's folder, relative to the workspace, or "" for an invalid name.
 func Folder(session string) string {
 	if !sessionForm.MatchString(session) {
 		return ""
@@ -45,24 +45,24 @@ func Folder(session string) string {
 	return filepath.Join(outboundDir, name[:min(len(name), 12)])
 }
 
-// Open makes a conversation's folder and returns its path as the agent is told it, relative to the workspace.
+// Open creates a conversation's folder and returns its path for the agent, relative to the workspace.
 func (o *Outgoing) Open(session string) (string, error) {
 	folder := Folder(session)
 	if folder == "" {
-		return "", fmt.Errorf("make the folder of outgoing files: %q names no conversation", session)
+		return "", fmt.Errorf("create the folder of outgoing files: %q names no conversation", session)
 	}
-	root, err := os.OpenRoot(o.workspace) // the agent can make links there
+	root, err := os.OpenRoot(o.workspace) // the agent can create links there
 	if err != nil {
-		return "", fmt.Errorf("make the folder of outgoing files: %w", err)
+		return "", fmt.Errorf("create the folder of outgoing files: %w", err)
 	}
 	defer root.Close()
 	if err := root.MkdirAll(folder, 0o700); err != nil {
-		return "", fmt.Errorf("make the folder of outgoing files: %w", err)
+		return "", fmt.Errorf("create the folder of outgoing files: %w", err)
 	}
 	return folder, nil
 }
 
-// isFolder tells whether a folder is there, and is none that a link of the agent's making leads elsewhere for.
+// isFolder reports whether a folder exists and is not a link of the agent that leads elsewhere.
 func isFolder(root *os.Root, folder string) bool {
 	for dir := folder; dir != "."; dir = filepath.Dir(dir) {
 		if info, err := root.Lstat(dir); err != nil || !info.IsDir() {
@@ -72,7 +72,7 @@ func isFolder(root *os.Root, folder string) bool {
 	return true
 }
 
-// entries are what is in a folder, by name; nothing if it is not there.
+// entries returns the names in a folder; none if it does not exist.
 func entries(root *os.Root, folder string) ([]string, error) {
 	if !isFolder(root, folder) {
 		return nil, nil
@@ -90,21 +90,21 @@ func entries(root *os.Root, folder string) ([]string, error) {
 	return names, nil
 }
 
-// hidden tells whether a file of the folder stays there: its name begins with a dot.
+// hidden reports whether a file of the folder is not sent because its name begins with a dot.
 func hidden(name string) bool { return strings.HasPrefix(name, ".") }
 
-// inFolder tells whether a path is one of those that are sent from the conversation's folder.
+// inFolder reports whether a path is sent from the conversation's folder.
 func (c *collection) inFolder(path string) bool {
 	return filepath.Dir(path) == c.own && !hidden(filepath.Base(path))
 }
 
-// version tells a file from a later one of its name.
+// version distinguishes a file from a later one with the same name.
 func version(info fs.FileInfo) string {
 	return fmt.Sprintf("%d-%d", info.Size(), info.ModTime().UnixNano())
 }
 
-// folder takes what the agent has put into the conversation's folder, but for what an answer has dealt with: what was sent is
-// about to be removed, and of the others the chat was told.
+// folder takes the files from the conversation's folder, except those that an answer has handled: the sent ones are about
+// to be removed, and the chat was informed of the others.
 func (c *collection) folder(ctx context.Context) {
 	if c.own == "" {
 		return
@@ -116,33 +116,33 @@ func (c *collection) folder(ctx context.Context) {
 		dealt, err = c.ledger.OutgoingFiles(ctx, c.own)
 	}
 	if err != nil {
-		c.log.Warn("look for outgoing files", "error", err) // They stay for the next answer.
+		c.log.Warn("look for outgoing files", "error", err) // they stay for the next answer
 		return
 	}
 	for _, name := range names {
 		path := filepath.Join(c.own, name)
 		info, err := c.root.Lstat(path)
 		if err != nil {
-			continue // the agent has taken it away
+			continue // the agent has removed it
 		}
 		f := domain.OutgoingFile{Folder: c.own, Name: name, Version: version(info)}
 		if slices.ContainsFunc(dealt, func(d domain.OutgoingFile) bool { return d.Name == f.Name && d.Version == f.Version }) {
 			continue
 		}
-		fate := told
+		disposition := told
 		if info.IsDir() {
 			c.problem(wording.FileIsFolder(shown(name)))
 		} else {
-			fate = c.open(ctx, path)
+			disposition = c.open(ctx, path)
 		}
-		if f.Sent = fate == sent; fate != kept {
+		if f.Sent = disposition == sent; disposition != kept {
 			c.Files = append(c.Files, f)
 		}
 	}
 }
 
-// Clear removes the files of an answer that is durable, as far as they were sent with it. What it cannot remove is not sent
-// again, and [Outgoing.Forget] removes it.
+// Clear removes the files that were sent with a durable answer. A file that it cannot remove is not sent again, and
+// [Outgoing.Discard] removes it later.
 func (o *Outgoing) Clear(ctx context.Context, files []domain.OutgoingFile) error {
 	if len(files) == 0 {
 		return nil
@@ -167,7 +167,7 @@ func (o *Outgoing) Clear(ctx context.Context, files []domain.OutgoingFile) error
 	return nil
 }
 
-// clearFile removes a file that was sent, and tells whether it, or what was told of it, is gone, be it for another one.
+// clearFile removes a file that was sent, and reports whether the sent version no longer exists.
 func clearFile(root *os.Root, f domain.OutgoingFile) (gone bool, err error) {
 	path := filepath.Join(f.Folder, f.Name)
 	if !isFolder(root, f.Folder) {
@@ -188,15 +188,16 @@ func clearFile(root *os.Root, f domain.OutgoingFile) (gone bool, err error) {
 	return err == nil, err
 }
 
-// Discard removes the folders of conversations of long ago, and what sent files are left, as where the host has ended before it
-// removed them. Where all are too much, the oldest files go.
+// Discard removes the folders of expired conversations, and sent files that remain, for example because the host ended
+// before it removed them. If all files exceed the limits, the oldest are removed.
 func (o *Outgoing) Discard(ctx context.Context) error {
-	err := forgetOld(o.workspace, outboundDir, fs.FileInfo.IsDir)
+	err := removeExpired(o.workspace, outboundDir, fs.FileInfo.IsDir)
 	files, ledgerErr := o.ledger.OutgoingFiles(ctx, "")
-	return errors.Join(err, ledgerErr, o.room.clear(), o.Clear(ctx, files))
+	return errors.Join(err, ledgerErr, o.space.clear(), o.Clear(ctx, files))
 }
 
-// others tells whether a path of the workspace is the owner's memory, or of other chats than the one whose own folder is given.
+// others reports whether a path of the workspace belongs to the owner's memory, or to another chat than the one with the
+// given folder.
 func others(path, own string) bool {
 	if own != "" && strings.HasPrefix(path, own+string(filepath.Separator)) {
 		return false

@@ -116,7 +116,7 @@ func TestSentFilesThatAreStillThere(t *testing.T) {
 	wantLines(t, "sent", "b.txt", files)
 }
 
-// What is not sent stays, and the chat is told of it once.
+// A file that is not sent stays, and the chat is informed of it once.
 // Behaviour: files-out-once.
 func TestFilesThatCannotBeSentStay(t *testing.T) {
 	t.Parallel()

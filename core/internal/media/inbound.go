@@ -14,27 +14,27 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// inboundDir is the folder of the workspace in which the agent finds the files that people send. It may read nothing of the
-// host's own folder.
+// inboundDir is the folder of the workspace in which the agent finds people's files. The host's own folder is not readable
+// for it.
 const inboundDir = "inbound"
 
-// Inbound puts the files that people send where the agent can read them.
+// Inbound copies people's files to where the agent can read them.
 type Inbound struct {
 	files     *Files
 	workspace string
-	room      room
+	space     space
 }
 
 // NewInbound returns the inbound files of a workspace.
 func NewInbound(files *Files, workspace string, bounds SpaceOptions) *Inbound {
 	return &Inbound{
 		files: files, workspace: workspace,
-		room: room{SpaceOptions: bounds, name: wording.FolderInbound, root: workspace, dir: inboundDir},
+		space: space{SpaceOptions: bounds, name: wording.FolderInbound, root: workspace, dir: inboundDir},
 	}
 }
 
-// Show puts a file into the workspace. It returns what the file is by its content, and its absolute path, which has a name
-// of the host's with the ending of its type. It does nothing for a file that is there.
+// Show copies a file to the workspace. It returns the file's description by its content, and its absolute path, whose name
+// is the host's with the extension of its type. An existing copy is reused.
 func (in *Inbound) Show(instance string, m chat.Media) (shown chat.Media, path string, err error) {
 	shown, file, err := in.files.look(instance, m)
 	if err != nil {
@@ -45,9 +45,9 @@ func (in *Inbound) Show(instance string, m chat.Media) (shown chat.Media, path s
 	return shown, path, err
 }
 
-// expose copies a file of the host's into the workspace.
+// expose copies a file of the host to the workspace.
 func (in *Inbound) expose(source *os.File, name string) (path string, err error) {
-	root, err := os.OpenRoot(in.workspace) // the agent can make links there
+	root, err := os.OpenRoot(in.workspace) // the agent can create links there
 	if err != nil {
 		return "", err
 	}
@@ -60,12 +60,12 @@ func (in *Inbound) expose(source *os.File, name string) (path string, err error)
 	if err := root.MkdirAll(inboundDir, 0o700); err != nil {
 		return "", err
 	}
-	part := name + "." + rand.Text() + ".part"                                   // its own: two turns may need the same file at once
-	target, err := root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // never a pipe that the agent has put there
+	part := name + "." + rand.Text() + ".part"                                   // unique: two turns may need the same file at once
+	target, err := root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // never a pipe created by the agent
 	if err != nil {
 		return "", err
 	}
-	arrival := in.room.arrive(target, inboundDir, filepath.Base(part))
+	arrival := in.space.arrive(target, inboundDir, filepath.Base(part))
 	defer arrival.end()
 	_, err = io.Copy(arrival, source)
 	if err == nil {
@@ -80,26 +80,26 @@ func (in *Inbound) expose(source *os.File, name string) (path string, err error)
 	return path, nil
 }
 
-// Discard removes the files that people sent long ago, and the oldest ones where all of them are too much.
-func (in *Inbound) Discard() error { return in.room.clear() }
+// Discard removes expired files from people, and the oldest ones if all of them exceed the limits.
+func (in *Inbound) Discard() error { return in.space.clear() }
 
-// forgetOld removes from a folder of the workspace what has not changed for long and is of the sort that the host puts there. Where
-// a link stands in its place it removes nothing: what that leads to is not the host's.
-func forgetOld(workspace, dir string, ours func(fs.FileInfo) bool) error {
+// removeExpired removes from a folder of the workspace the host's files that have not changed for long. It does nothing if
+// the folder was replaced by a link, whose target is not the host's.
+func removeExpired(workspace, dir string, ours func(fs.FileInfo) bool) error {
 	root, err := os.OpenRoot(workspace)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
 	if info, err := root.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return fmt.Errorf("look into %s: it %w", dir, errLink)
+		return fmt.Errorf("read folder %s: it %w", dir, errLink)
 	}
 	folder, err := openDir(root, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look into %s: %w", dir, err)
+		return fmt.Errorf("read folder %s: %w", dir, err)
 	}
 	defer folder.Close()
 	names, err := folder.Readdirnames(-1)

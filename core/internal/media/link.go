@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// maxLinks is how many links of a message are read.
+// maxLinks limits the links of a message that are read.
 const maxLinks = 3
 
-// linkForm finds addresses of the web, with what may stand behind them in a sentence.
+// linkForm matches web addresses, including punctuation of the sentence after them.
 var linkForm = regexp.MustCompile("(?i)\\bhttps?://[^\\s<>\"`\\x00-\\x1f\\\\]+")
 
 // links returns the first links of a text, each once.
@@ -18,7 +18,7 @@ func links(text string) []string {
 	var list []string
 	for _, found := range linkForm.FindAllString(text, 10*maxLinks) {
 		if len(found) > 2*maxURL {
-			continue // It is too long whatever ends the sentence.
+			continue // too long even without the punctuation
 		}
 		found = withoutPunctuation(found)
 		if len(found) <= maxURL && !slices.Contains(list, found) {
@@ -31,15 +31,15 @@ func links(text string) []string {
 	return list
 }
 
-// unexpanded is an address as a program gets it: without what some, such as curl, take for a list of addresses, like [1-100] or
-// {a,b}.
+// unexpanded returns an address for a program, without what some programs, such as curl, expand to a list of addresses,
+// like [1-100] or {a,b}.
 func unexpanded(u *url.URL) string {
 	host := u.Host // with brackets around an IPv6 address
 	before, behind, _ := strings.Cut(u.String(), host)
 	return before + host + strings.NewReplacer("[", "%5B", "]", "%5D", "{", "%7B", "}", "%7D").Replace(behind)
 }
 
-// withoutPunctuation drops what ends the sentence around a link, and the bracket that was opened before it.
+// withoutPunctuation removes the punctuation of the sentence around a link, and an unbalanced closing bracket.
 func withoutPunctuation(link string) string {
 	for {
 		trimmed := strings.TrimRight(link, ".,;:!?'*_~")

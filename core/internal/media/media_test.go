@@ -35,7 +35,7 @@ type rows struct {
 	mutex sync.Mutex
 	known map[string]chat.Media
 	fail  error
-	room  *int // for how many files more there is room; nil: for any number
+	room  *int // number of further files that fit; nil: any
 	dealt []domain.OutgoingFile
 }
 
@@ -392,7 +392,7 @@ func TestForget(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const full = allBytes - allBytes/8 // What is beyond goes, so that there is room for more.
+	const full = allBytes - allBytes/8 // files beyond this are removed to free space
 	resize(full - 100)
 	keep(fresh, large, before)
 	resize(full - 40)

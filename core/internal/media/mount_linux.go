@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mountOf identifies the mount by which a file was opened; false: the system does not say.
+// mountOf returns the mount of an open file; false: unknown.
 func mountOf(file *os.File) (id uint64, known bool) {
 	raw, err := file.SyscallConn()
 	if err != nil {
@@ -16,7 +16,7 @@ func mountOf(file *os.File) (id uint64, known bool) {
 	return id, known && err == nil
 }
 
-// mountAt identifies the mount of a path.
+// mountAt returns the mount of a path.
 func mountAt(path string) (id uint64, known bool) { return mount(unix.AT_FDCWD, path, 0) }
 
 func mount(dir int, path string, flags int) (id uint64, known bool) {

@@ -12,8 +12,8 @@ const (
 	maxEnding = 12  // characters of its ending, with the dot
 )
 
-// cleanName makes a name of a file's that anybody chose fit to be shown and to be given to a network: its last part, on one
-// line, without what cannot be seen, of bounded length. It is never used as a path. A name of nothing is "".
+// cleanName sanitizes an untrusted file name for display and for networks: its last part, on one line, without invisible
+// characters, of limited length. It is never used as a path. The result may be "".
 func cleanName(name string) string {
 	name = strings.ToValidUTF8(name, "")
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
@@ -41,7 +41,7 @@ func cleanName(name string) string {
 	return strings.TrimRight(string(runes[:maxName-utf8.RuneCountInString(ending)-1]), " ") + "…" + ending
 }
 
-// endings are those of the types' files. The first of a type is its usual one.
+// endings maps file name extensions to types. The first extension of a type is its usual one.
 var endings = []struct{ ending, mimeType string }{
 	{".jpg", "image/jpeg"},
 	{".jpeg", "image/jpeg"},
@@ -107,7 +107,7 @@ var endings = []struct{ ending, mimeType string }{
 	{".sql", "application/sql"},
 }
 
-// ending is the usual ending of a type's files. What is text has that of text, and what is not known has none.
+// ending returns the usual extension of a type. Text types without one get that of plain text, unknown types none.
 func ending(mimeType string) string {
 	base := baseType(mimeType)
 	for _, e := range endings {
@@ -121,7 +121,7 @@ func ending(mimeType string) string {
 	return ""
 }
 
-// typeByEnding is the type that a file's name says it is, or "".
+// typeByEnding returns the type for a file name's extension, or "".
 func typeByEnding(name string) string {
 	found := strings.ToLower(filepath.Ext(name))
 	for _, e := range endings {

@@ -22,38 +22,37 @@ import (
 )
 
 const (
-	// maxFiles is how many files go with one answer.
+	// maxFiles limits the files of an answer.
 	maxFiles = 10
-	// maxProblems is how many of the files that are not sent are told one by one.
+	// maxProblems limits the problems that are reported individually.
 	maxProblems = 5
-	// webTime bounds the fetching of all files of one answer: the answer waits for it.
+	// webTime limits fetching all files of an answer, which waits for it.
 	webTime = time.Minute
 )
 
-// OutgoingOptions say where the files of the agent are, and which of them are not sent.
+// OutgoingOptions configure where the agent's files are, and which of them may be sent.
 type OutgoingOptions struct {
 	Files     *Files
 	Ledger    Ledger
 	Workspace string
-	// Own are the files and folders of the host, which are never sent. They and the workspace are apart, but for a workspace
-	// that is in one of them.
+	// Own are the host's files and folders, which are never sent. They do not overlap with the workspace, except that the
+	// workspace may be within one of them.
 	Own []string
-	// Fetches says that files of the web, which the agent names by their addresses, are sent, too: an address can carry
-	// something out.
+	// Fetches allows files from the web, which the agent refers to by address. An address can carry data out.
 	Fetches bool
-	Space   SpaceOptions // of the conversations' folders, over all
+	Space   SpaceOptions // of all conversations' folders together
 }
 
-// Outgoing takes the files that the agent sends with an answer. It is safe for concurrent use.
+// Outgoing collects the files that the agent sends with an answer. It is safe for concurrent use.
 type Outgoing struct {
 	files      *Files
 	ledger     Ledger
 	workspace  string
 	private    own
 	web        fetcher
-	fetches    bool // files of the web, too
+	fetches    bool // from the web, too
 	webTime    time.Duration
-	room       room
+	space      space
 	log        hclog.Logger
 	complaints complaints
 }
@@ -65,44 +64,44 @@ func NewOutgoing(options OutgoingOptions, log hclog.Logger) *Outgoing {
 
 func newOutgoing(options OutgoingOptions, g guard, log hclog.Logger) *Outgoing {
 	return &Outgoing{
-		room:  room{SpaceOptions: options.Space, name: wording.FolderOutbound, root: options.Workspace, dir: outboundDir, parts: true, young: inTheMaking},
+		space: space{SpaceOptions: options.Space, name: wording.FolderOutbound, root: options.Workspace, dir: outboundDir, parts: true, young: inTheMaking},
 		files: options.Files, ledger: options.Ledger, workspace: options.Workspace, private: own{options.Own, options.Workspace},
 		fetches: options.Fetches, web: newFetcher(g), webTime: webTime, log: log, complaints: complaints{log: log},
 	}
 }
 
-// Wanted is what is to go with an answer.
+// Wanted says which files to send with an answer.
 type Wanted struct {
 	Channel string
-	Paths   []string // that the agent named
-	Session string   // the conversation whose folder is looked into; empty: none is
-	Named   bool     // what is in the folder and not named stays there
-	Before  []string // files that were sent already, as [Collected] has them in Sent: they are not sent again
-	Already int      // how many files went ahead of the answer, of those that go with one
-	Private bool     // the chat is the owner's alone: elsewhere the owner's memory and the files of other chats are not sent
-	Voice   bool     // sound is sent as a voice message where the chat takes one
+	Paths   []string // named by the agent
+	Session string   // the conversation whose folder is read; empty: none
+	Named   bool     // files in the folder that are not named stay there
+	Before  []string // files that were already sent, as in Sent of [Collected]: they are not sent again
+	Already int      // files that were sent before the answer and count with it
+	Private bool     // only the owner reads the chat: elsewhere the owner's memory and files of other chats are not sent
+	Voice   bool     // send audio as a voice message if the chat accepts one
 	Limits  []chat.MediaLimit
 }
 
-// Collected is what goes with an answer.
+// Collected is the result of collecting the files of an answer.
 type Collected struct {
 	Media    []chat.Media
 	Sent     []string // what Media was, by names that tell each file from any other, and from a later one in its place
-	By       []int    // for each of Media which of the paths named it first; -1: it lay in the folder
-	Problems []string // a sentence each, fit for the chat
-	// Files are those of the conversation's folder that these two deal with. They must be known to the [Ledger] by the time that
-	// the answer is durable, and given to [Outgoing.Clear] then.
+	By       []int    // for each of Media the index of the first path that named it; -1: from the folder
+	Problems []string // a sentence each, for the chat
+	// Files are the handled files of the conversation's folder. They must be recorded in the [Ledger] when the answer
+	// becomes durable, and then passed to [Outgoing.Clear].
 	Files []domain.OutgoingFile
 }
 
-// Collect takes the files that go with an answer into the media store of its channel: those at the paths that the agent
-// named, each within the workspace or an address of the web, then those in the conversation's folder, by name, that no answer
-// has dealt with. They are copies, so that the agent may change its own and the plugin can still download what was meant. What
-// limits do not admit is sent as a plainer kind, or not at all. What is too much stays in the folder, for the next answer. All that
-// comes of the web has a minute; where ctx ends nothing more comes of it, and the files of the workspace are taken all the same.
+// Collect copies the files of an answer to the media store of its channel: those at the paths that the agent named, each
+// within the workspace or a web address, then those in the conversation's folder, by name, that no answer has handled.
+// Copies let the agent change its files while the plugin can still download the original content. A file beyond the chat's
+// limits is sent as a simpler kind, or not at all. Files beyond the maximum number stay in the folder for the next answer.
+// All web files together have a minute; if ctx ends no more of them are fetched, but the workspace's files are still taken.
 //
-// It may be called again for the same answer: what was taken before and is in no message is forgotten with time. An error, which is
-// an [*agent.Failure], says that the files cannot be taken for now; then none is.
+// It may be called again for the same answer: copies that are in no message expire. An error, which is an [*agent.Failure],
+// means that the files are temporarily unavailable; then none is taken.
 func (o *Outgoing) Collect(ctx context.Context, w Wanted) (Collected, error) {
 	root, err := os.OpenRoot(o.workspace)
 	if err != nil {
@@ -146,7 +145,7 @@ func (o *Outgoing) Collect(ctx context.Context, w Wanted) (Collected, error) {
 	return c.Collected, nil
 }
 
-// collection is what goes with one answer.
+// collection is the state of collecting the files of one answer.
 type collection struct {
 	*Outgoing
 	Wanted
@@ -155,47 +154,47 @@ type collection struct {
 	root *os.Root
 	own  string // the conversation's folder
 
-	looked  []looked // at the agent's own files, so that none is sent twice
+	looked  []looked // the agent's files so far, so that none is sent twice
 	fetched []string
-	beyond  int            // how many are too many
-	waiting int            // how many of the folder are
-	missing *agent.Failure // what could not be taken for now
+	beyond  int            // number of files beyond the limit
+	waiting int            // number of those in the folder
+	missing *agent.Failure // temporary failure
 }
 
-// namedBy notes which of the paths named what was taken since.
+// namedBy records which of the paths named the files taken since.
 func (c *collection) namedBy(path int) {
 	for len(c.By) < len(c.Media) {
 		c.By = append(c.By, path)
 	}
 }
 
-// looked is a file that was looked at.
+// looked is a file that was handled.
 type looked struct {
-	info fs.FileInfo
-	fate fate
+	info        fs.FileInfo
+	disposition disposition
 }
 
-// fate is what becomes of a file.
-type fate int
+// disposition is the result of handling a file.
+type disposition int
 
 const (
-	kept fate = iota // it is as it was: another answer may send it
-	told             // the chat is told why it is not sent
+	kept disposition = iota // unchanged: another answer may send it
+	told                    // not sent, and the chat is informed
 	sent
 )
 
-// problem tells the chat why a file is not sent.
-func (c *collection) problem(text string) fate {
+// problem reports to the chat why a file is not sent.
+func (c *collection) problem(text string) disposition {
 	if !slices.Contains(c.Problems, text) {
 		c.Problems = append(c.Problems, text)
 	}
 	return told
 }
 
-// scheme is the beginning of an address.
+// scheme matches the scheme of an address.
 var scheme = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*:`)
 
-// named takes what the agent named. Web is the context of what comes from there.
+// named takes a file that the agent named. Web is the context for web files.
 func (c *collection) named(ctx, web context.Context, path string) {
 	path = strings.TrimSpace(path)
 	kind := strings.ToLower(strings.TrimSuffix(scheme.FindString(path), ":"))
@@ -223,41 +222,41 @@ func (c *collection) named(ctx, web context.Context, path string) {
 }
 
 // open takes a file of the workspace.
-func (c *collection) open(ctx context.Context, path string) fate {
+func (c *collection) open(ctx context.Context, path string) disposition {
 	name := filepath.Base(path)
 	file, info, err := openFile(c.root, path)
 	if errors.Is(err, errMissing) && slices.ContainsFunc(c.Before, func(id string) bool { return strings.HasPrefix(id, path+" ") }) {
-		return sent // and then taken away
+		return sent // and then removed
 	}
 	if err != nil {
 		return c.unsent(name, err)
 	}
 	defer file.Close()
 	if i := slices.IndexFunc(c.looked, func(l looked) bool { return os.SameFile(l.info, info) }); i >= 0 {
-		return c.looked[i].fate
+		return c.looked[i].disposition
 	}
 	hosts, err := c.private.has(file, info)
 	if hosts {
 		err = errOwn
 	}
-	fate, id := kept, path+" "+version(info)
+	disposition, id := kept, path+" "+version(info)
 	switch {
 	case err != nil:
-		fate = c.unsent(name, err)
+		disposition = c.unsent(name, err)
 	case slices.Contains(c.Before, id):
-		fate = sent
+		disposition = sent
 	case c.Already+len(c.Media) < maxFiles:
-		fate = c.take(ctx, name, id, chat.Media{FileName: name}, file, info.Size())
+		disposition = c.take(ctx, name, id, chat.Media{FileName: name}, file, info.Size())
 	case c.inFolder(path):
 		c.waiting++
 	default:
 		c.beyond++
 	}
-	c.looked = append(c.looked, looked{info, fate})
-	if c.Named && fate == sent && c.inFolder(path) {
+	c.looked = append(c.looked, looked{info, disposition})
+	if c.Named && disposition == sent && c.inFolder(path) {
 		c.Files = append(c.Files, domain.OutgoingFile{Folder: c.own, Name: name, Version: version(info), Sent: true})
 	}
-	return fate
+	return disposition
 }
 
 // fetch takes a file of the web.
@@ -287,9 +286,9 @@ func (c *collection) fetch(ctx, web context.Context, address string) {
 	c.take(ctx, name, address, found.claim, found, found.size)
 }
 
-// take copies a file to the host's own and adds it, if the chat takes it. Its id is for those that were sent. A size of -1 is
-// not known.
-func (c *collection) take(ctx context.Context, name, id string, claim chat.Media, content io.Reader, size int64) fate {
+// take copies a file to the host's store and adds it, if the chat accepts it. Its id is recorded with sent files. A size of
+// -1 is unknown.
+func (c *collection) take(ctx context.Context, name, id string, claim chat.Media, content io.Reader, size int64) disposition {
 	most := largest(c.Limits)
 	switch {
 	case most == 0:
@@ -306,9 +305,9 @@ func (c *collection) take(ctx context.Context, name, id string, claim chat.Media
 	case err != nil:
 		return c.unsent(name, plainly(err))
 	}
-	if fate := c.admit(name, &m); fate != sent {
+	if disposition := c.admit(name, &m); disposition != sent {
 		c.files.drop(c.Channel, m.Ref)
-		return fate
+		return disposition
 	}
 	if err := c.files.note(ctx, c.Channel, m); err != nil {
 		return c.unsent(name, err)
@@ -317,8 +316,8 @@ func (c *collection) take(ctx context.Context, name, id string, claim chat.Media
 	return sent
 }
 
-// admit makes a file one of a kind that the chat takes.
-func (c *collection) admit(name string, m *chat.Media) fate {
+// admit converts a file to a kind that the chat accepts.
+func (c *collection) admit(name string, m *chat.Media) disposition {
 	if c.Voice && m.Kind == chat.Audio {
 		m.Kind = chat.Voice
 	}
@@ -339,16 +338,16 @@ func (c *collection) admit(name string, m *chat.Media) fate {
 	}
 }
 
-// tooLarge says that a file is. A size of zero is not known.
-func (c *collection) tooLarge(name string, size, most int64) fate {
+// tooLarge reports a file above the limit. A size of zero is unknown.
+func (c *collection) tooLarge(name string, size, most int64) disposition {
 	if size > 0 {
 		return c.problem(wording.FileTooLarge(shown(name), megabytes(size), megabytes(most)))
 	}
 	return c.problem(wording.FileTooLarge(shown(name), "", megabytes(most)))
 }
 
-// unsent says why a file is not sent. What the chat cannot use is for the log, and may be no more than a moment's trouble.
-func (c *collection) unsent(name string, err error) fate {
+// unsent reports why a file is not sent. Details that do not help the chat are logged, and the error may be temporary.
+func (c *collection) unsent(name string, err error) disposition {
 	var why reason
 	if errors.As(err, &why) {
 		return c.problem(wording.FileNotSent(shown(name), why))

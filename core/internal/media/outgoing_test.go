@@ -296,7 +296,7 @@ func TestWhatIsNotSentIsNotKept(t *testing.T) {
 	}
 }
 
-// While this machine has no room for a copy, no file goes, none is given up, and nothing of the others is left behind.
+// While this machine has no space for a copy, no file is sent, none is given up, and no partial copies remain.
 // Behaviour: files-out.
 func TestOutgoingFilesWaitForRoom(t *testing.T) {
 	t.Parallel()

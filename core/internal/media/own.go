@@ -9,18 +9,18 @@ import (
 	"syscall"
 )
 
-// own are the files and folders that belong to the host, such as its state. None of their files is sent, whatever path of
-// the workspace leads to it.
+// own are the host's files and folders, such as its state. None of these files is sent, whatever path of the workspace
+// leads to it.
 type own struct {
 	places    []string
-	workspace string // which may be in one of them
+	workspace string // may be within one of them
 }
 
 // has reports whether an open file is one of the host's, by device and inode.
 //
-// The config keeps the workspace apart from what belongs to the host, no path is followed over a link, and a file with a
-// second name is not sent. So where the workspace, the file and a place are on one mount, the file is not in that place.
-// Elsewhere, as behind a bind mount, the place is searched.
+// The config ensures that the workspace does not overlap with the host's files, no link in a path is followed, and files
+// with several hard links are not sent. So if the workspace, the file and a place are on one mount, the file is not in that
+// place. Otherwise, as behind a bind mount, the place is searched.
 func (o own) has(file *os.File, info fs.FileInfo) (bool, error) {
 	here, known := mountOf(file)
 	if known {
@@ -39,7 +39,7 @@ func (o own) has(file *os.File, info fs.FileInfo) (bool, error) {
 	return false, nil
 }
 
-// within reports whether a file is a place or in it.
+// within reports whether a file is a place, or in it.
 func (o own) within(place string, file fs.FileInfo) (bool, error) {
 	workspace, err := os.Stat(o.workspace)
 	if err != nil {
@@ -55,7 +55,7 @@ func (o own) within(place string, file fs.FileInfo) (bool, error) {
 	found := false
 	err = filepath.WalkDir(place, func(_ string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-			return nil // it is gone, or the host cannot read it either
+			return nil // it is gone, or not readable for the host either
 		}
 		if err != nil || !e.IsDir() && !e.Type().IsRegular() {
 			return err
@@ -80,7 +80,7 @@ func (o own) within(place string, file fs.FileInfo) (bool, error) {
 	return found, nil
 }
 
-// names is how many names a file has in its file system.
+// names returns the number of hard links of a file.
 func names(info fs.FileInfo) uint64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(stat.Nlink) //nolint:unconvert // its type is another one on other systems

@@ -15,46 +15,45 @@ import (
 )
 
 const (
-	// lingering is how long the output of a program's children is waited for that it has left behind.
+	// lingering limits waiting for the output of children that a program has left.
 	lingering = 500 * time.Millisecond
-	// maxComplaint is how much of what a program says on stderr is logged, in bytes.
+	// maxComplaint limits how much of a program's stderr is logged, in bytes.
 	maxComplaint = 2 << 10
 )
 
-// passed are the variables of the host's environment that a program gets, beside LC_*. TMPDIR is its working folder.
+// passed are the host's environment variables that a program gets, besides LC_*. TMPDIR is its working folder.
 var passed = []string{"HOME", "PATH", "USER", "LANG", "TZ"}
 
-// program is a command of the operator's choice. Each run has a folder of its own, and a process group that is gone when it
-// is over. No shell reads the arguments.
+// program is a command configured by the operator. Each run has its own folder, and a process group that is killed
+// afterwards. No shell interprets the arguments.
 type program struct {
 	command []string
 	timeout time.Duration
-	dir     string // in which the working folders are made
+	dir     string // contains the working folders
 
-	children *process.Children // start it
+	children *process.Children // starts it
 }
 
-// task is what one run of a program does.
+// task is one run of a program.
 type task struct {
-	placeholder, value string // in each argument the value takes the placeholder's place
+	placeholder, value string // the value replaces the placeholder in each argument
 	input              string // its stdin
-	most               int    // bytes of its output that are kept
+	most               int    // maximum bytes of its output
 }
 
-// errOutOfTime says that a program was ended because it took too long.
+// errOutOfTime means that a program was killed because it took too long.
 var errOutOfTime = errors.New("it took too long")
 
-// workspace makes a working folder, which remove takes away.
+// workspace creates a working folder; remove deletes it.
 func (p program) workspace() (dir string, remove func(), err error) {
 	dir, err = os.MkdirTemp(p.dir, "program-")
 	if err != nil {
-		return "", nil, fmt.Errorf("make a working folder: %w", err)
+		return "", nil, fmt.Errorf("create a working folder: %w", err)
 	}
-	return dir, func() { _ = os.RemoveAll(dir) }, nil // the folder above goes as the host starts
+	return dir, func() { _ = os.RemoveAll(dir) }, nil // the parent folder is deleted when the host starts
 }
 
-// run runs the program in a working folder and returns the beginning of what it wrote to stdout. Where ctx ended, that is
-// the error.
+// run runs the program in a working folder and returns the beginning of its stdout. If ctx ended, the error is ctx's.
 func (p program) run(ctx context.Context, dir string, t task) (string, error) {
 	bounded, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
@@ -71,20 +70,20 @@ func (p program) run(ctx context.Context, dir string, t task) (string, error) {
 	err := p.children.Start(command)
 	if err == nil {
 		err = p.children.Wait(command)
-		_ = process.KillGroup(command.Process.Pid) // what it has left behind; mostly nothing
+		_ = process.KillGroup(command.Process.Pid) // remaining children, mostly none
 	}
 	switch {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case bounded.Err() != nil:
 		return "", fmt.Errorf("%s: %w (%s)", filepath.Base(p.command[0]), errOutOfTime, p.timeout)
-	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // it ended well, but for what it has left behind
+	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // ErrWaitDelay: success with remaining children
 		return "", fmt.Errorf("%s: %w%s", filepath.Base(p.command[0]), err, stderr.complaint())
 	}
 	return strings.ToValidUTF8(stdout.String(), ""), nil
 }
 
-// environment is a program's.
+// environment returns a program's environment.
 func environment(dir string) []string {
 	env := []string{"TMPDIR=" + dir}
 	for _, variable := range os.Environ() {
@@ -96,7 +95,7 @@ func environment(dir string) []string {
 	return env
 }
 
-// beginning keeps the beginning of what is written to it.
+// beginning stores the beginning of what is written to it.
 type beginning struct {
 	strings.Builder
 	most int
@@ -107,7 +106,7 @@ func (b *beginning) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// complaint is what the program said, for the log.
+// complaint returns the program's stderr for the log.
 func (b *beginning) complaint() string {
 	if text := strings.TrimSpace(strings.ToValidUTF8(b.String(), "")); text != "" {
 		return ": " + text

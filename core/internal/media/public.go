@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// maxURL bounds an address that is fetched, in bytes.
+	// maxURL limits an address that is fetched, in bytes.
 	maxURL = 2048
-	// lookupTime bounds how long a name may take to be resolved.
+	// lookupTime limits resolving a name.
 	lookupTime = 5 * time.Second
 )
 
-// Why an address is not fetched.
+// Reasons for not fetching an address.
 const (
 	errNotWeb     reason = "is no address of the web"
 	errNotPublic  reason = "is not on the public internet"
@@ -29,14 +29,14 @@ const (
 	errEndless    reason = "leads on and on"
 )
 
-// special are the networks of the public ranges that lead nowhere in public, or somewhere else: carriers' own, test
-// networks, reserved ones, and those that carry an address of version 4.
+// special are networks within the public ranges that are not reachable in public, or lead elsewhere: carrier networks, test
+// networks, reserved ones, and those that embed an IPv4 address.
 var special = prefixes(
 	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
 	"2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
 )
 
-// global is what of version 6 is given out for the public.
+// global is the public range of IPv6.
 var global = netip.MustParsePrefix("2000::/3")
 
 func prefixes(texts ...string) []netip.Prefix {
@@ -47,7 +47,7 @@ func prefixes(texts ...string) []netip.Prefix {
 	return list
 }
 
-// public tells whether an address is one of the public internet: not of this machine, of its networks, or of none at all.
+// public reports whether an address is on the public internet, as opposed to this machine or its networks.
 func public(a netip.Addr) bool {
 	if a.Zone() != "" {
 		return false
@@ -59,7 +59,7 @@ func public(a netip.Addr) bool {
 	return !slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// A guard keeps what is fetched to the public web.
+// A guard restricts fetching to the public web.
 type guard struct {
 	resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	allowed func(netip.Addr) bool
@@ -77,7 +77,7 @@ func newGuard() guard {
 	}
 }
 
-// form checks what can be told of an address without asking anybody.
+// form checks an address without resolving it.
 func (g guard) form(text string) (*url.URL, error) {
 	if len(text) > maxURL {
 		return nil, errNotWeb
@@ -101,7 +101,7 @@ func (g guard) form(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// check also resolves the address's host: all that it stands for must be public.
+// check also resolves the address's host: all its IP addresses must be public.
 func (g guard) check(ctx context.Context, text string) (*url.URL, error) {
 	u, err := g.form(text)
 	if err != nil {
@@ -122,8 +122,8 @@ func (g guard) check(ctx context.Context, text string) (*url.URL, error) {
 	return nil, errNotPublic
 }
 
-// dialled refuses a connection that would leave the public internet: what a name stands for may have changed since it was
-// checked. It is called with the very address that is connected to.
+// dialled refuses a connection to a non-public IP address: a name may resolve differently than when it was checked. It is
+// called with the actual IP address of the connection.
 func (g guard) dialled(address string) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -21,39 +21,38 @@ import (
 )
 
 const (
-	// maxTranscript and maxPage are how much of a transcript and of a page the agent reads, in bytes.
+	// maxTranscript and maxPage limit the parts of a transcript and of a page that the agent reads, in bytes.
 	maxTranscript = 16 << 10
 	maxPage       = 8 << 10
-	// maxVoices is how many voice messages of one message are written down.
+	// maxVoices limits the voice messages of one message that are transcribed.
 	maxVoices = 5
-	// atOnce is how many programs run at the same time, over all turns.
+	// atOnce limits the concurrent programs of all turns.
 	atOnce = 2
 )
 
-// Extracts keeps what was made of voice messages and pages.
+// Extracts stores the text of voice messages and pages.
 type Extracts interface {
 	PutExtract(ctx context.Context, source string, e domain.Extract) error
 	Extract(ctx context.Context, source string) (domain.Extract, error)
 }
 
-// ReaderOptions are what a [Reader] works with.
+// ReaderOptions are the settings and dependencies of a [Reader].
 type ReaderOptions struct {
 	Files    *Files
 	Extracts Extracts
-	// Transcribe is the command that writes down a voice message, with {file} for its path; empty: none is.
+	// Transcribe is the command that transcribes a voice message, with {file} for its path; empty: none.
 	Transcribe        []string
 	TranscribeTimeout time.Duration
-	// Links is the command that prints a page's text, with {url} for its address; empty: none is read.
+	// Links is the command that prints a page's text, with {url} for its address; empty: none.
 	Links        []string
 	LinksTimeout time.Duration
-	// Dir is where the programs' working folders are made.
+	// Dir contains the programs' working folders.
 	Dir string
-	// Children start the programs; nil: nothing that leaves their trees is adopted.
+	// Children starts the programs; nil: without adopting processes.
 	Children *process.Children
 }
 
-// Reader makes text of what a message brings that is none: what was said in its voice messages, and what its links lead to.
-// It is safe for concurrent use.
+// Reader extracts text from a message's voice messages and linked pages. It is safe for concurrent use.
 type Reader struct {
 	options    ReaderOptions
 	transcribe program
@@ -76,14 +75,14 @@ func newReader(options ReaderOptions, g guard, log hclog.Logger) *Reader {
 	}
 }
 
-// Read is what a [Reader] made of a message.
+// Read is the text that a [Reader] extracted from a message.
 type Read struct {
 	Transcripts map[chat.MediaRef]*envelope.Transcript // by the voice messages' refs
 	Pages       []envelope.Page                        // in the order of the links
 }
 
-// Read makes text of messages, by their uuids. What fails is told in the text; an error says that ctx ended. What was made
-// once of a message is not made again. Where there is nothing to be made, nothing is returned.
+// Read extracts text from messages, by their uuids. Failures are described in the text; an error means that ctx ended. Each
+// extraction is made only once. Messages without anything to extract are not in the result.
 func (r *Reader) Read(ctx context.Context, messages ...domain.Queued) (map[string]Read, error) {
 	if !slices.ContainsFunc(messages, r.reads) {
 		return nil, nil
@@ -126,12 +125,12 @@ func (r *Reader) Read(ctx context.Context, messages ...domain.Queued) (map[strin
 	return read, nil
 }
 
-// reads tells whether there may be something to read of a message.
+// reads reports whether a message may contain something to extract.
 func (r *Reader) reads(q domain.Queued) bool {
 	return len(r.options.Transcribe) > 0 && len(voices(q.Message)) > 0 || len(r.options.Links) > 0 && q.Message.Origin == ""
 }
 
-// voices are the files of a message, and of the one that it quotes, that are written down.
+// voices returns the files of a message, and of its quote, that are transcribed.
 func voices(message domain.Message) []chat.Media {
 	list := message.Media
 	if message.ReplyTo != nil {
@@ -146,7 +145,7 @@ func voices(message domain.Message) []chat.Media {
 	return found
 }
 
-// once returns what was made of a source, or makes it now and keeps it. Its error says that ctx ended.
+// once returns the stored text of a source, or extracts and stores it. Its error means that ctx ended.
 func (r *Reader) once(ctx context.Context, source string, extract func(context.Context) (domain.Extract, error)) (domain.Extract, error) {
 	kept, err := r.options.Extracts.Extract(ctx, source)
 	if err == nil {
@@ -163,7 +162,7 @@ func (r *Reader) once(ctx context.Context, source string, extract func(context.C
 	}
 	made, err := extract(ctx)
 	if ctx.Err() != nil {
-		return domain.Extract{}, context.Cause(ctx) // nothing came of it, and the next attempt may have more luck
+		return domain.Extract{}, context.Cause(ctx) // not stored: the next attempt may succeed
 	}
 	if err != nil {
 		r.complaints.warn("a file or a page could not be read", "error", err)
@@ -174,7 +173,7 @@ func (r *Reader) once(ctx context.Context, source string, extract func(context.C
 	return made, nil
 }
 
-// heard writes down what is said in a file. It is never taken for a command: whoever is heard may be anybody.
+// heard transcribes a file. The text is never treated as a command, because the speaker may be anybody.
 func (r *Reader) heard(ctx context.Context, instance string, m chat.Media) (domain.Extract, error) {
 	failed := domain.Extract{Failure: "could not be transcribed"}
 	m, file, err := r.options.Files.look(instance, m)
@@ -190,7 +189,7 @@ func (r *Reader) heard(ctx context.Context, instance string, m chat.Media) (doma
 		return failed, err
 	}
 	defer remove()
-	path := filepath.Join(dir, "voice"+ending(m.MIMEType)) // a copy: the program may do with it what it likes
+	path := filepath.Join(dir, "voice"+ending(m.MIMEType)) // a copy, which the program may change
 	if err := copyTo(path, file); err != nil {
 		return failed, err
 	}
@@ -210,7 +209,7 @@ func copyTo(path string, content io.Reader) error {
 	return errors.Join(err, file.Close())
 }
 
-// page reads what a link leads to. Whoever writes to the bot chooses the address, so nothing that is not public is asked for.
+// page reads a linked page. Message authors choose the address, so non-public ones are refused.
 func (r *Reader) page(ctx context.Context, address string) (domain.Extract, error) {
 	u, err := r.guard.check(ctx, address)
 	if err != nil {

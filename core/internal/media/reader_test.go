@@ -150,7 +150,7 @@ func TestTranscripts(t *testing.T) {
 			t.Parallel()
 			r := setupReading(t)
 			q := r.voice(t, words)
-			for range 2 { // an attempt, and another one by the host's next life
+			for range 2 { // an attempt, and another one by the host's next process
 				if got := heard(t, r.reader(), q); got != want {
 					t.Errorf("heard %+v, want %+v", got, want)
 				}

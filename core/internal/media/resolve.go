@@ -11,12 +11,12 @@ import (
 	"syscall"
 )
 
-// A reason says why something is not sent or read, in words that are fit for the chat behind its name.
+// A reason says why something is not sent or read, in words for the chat that follow its name.
 type reason string
 
 func (r reason) Error() string { return string(r) }
 
-// Why a path of the agent's is not opened.
+// Reasons for not opening a path of the agent.
 const (
 	errOutside reason = "is outside of my working folder"
 	errLink    reason = "is a link, or behind one"
@@ -28,11 +28,11 @@ const (
 	errOwn     reason = "belongs to the host"
 )
 
-// maxPath bounds a path that the agent names, in bytes.
+// maxPath limits a path from the agent, in bytes.
 const maxPath = 4096
 
-// local makes a path that the agent names one that is relative to the workspace. It takes absolute ones, ones relative to
-// the workspace, and both of them as file: URLs and with ~.
+// local converts a path from the agent to one relative to the workspace. It accepts absolute and relative paths, also as
+// file: URLs and with ~.
 func local(workspace, path string) (string, error) {
 	if rest, ok := strings.CutPrefix(path, "file://"); ok {
 		unescaped, err := url.PathUnescape(rest)
@@ -58,7 +58,7 @@ func local(workspace, path string) (string, error) {
 	if err == nil {
 		return found, nil
 	}
-	// The agent may name the folder that a link to the workspace leads to.
+	// The agent may use the path that a link to the workspace resolves to.
 	real, linkErr := filepath.EvalSymlinks(workspace)
 	if linkErr != nil {
 		return "", err
@@ -74,7 +74,7 @@ func relative(workspace, path string) (string, error) {
 	return inside(found)
 }
 
-// inside refuses a path that leaves the folder that it is relative to, and the folder itself.
+// inside refuses a path that leaves its folder, and the folder itself.
 func inside(path string) (string, error) {
 	path = filepath.Clean(path)
 	if !filepath.IsLocal(path) || path == "." {
@@ -83,9 +83,9 @@ func inside(path string) (string, error) {
 	return path, nil
 }
 
-// openFile opens a file of the agent's. Nothing in the path may be a link, and only a regular file is opened: a pipe would
-// hold the host up. The file must have no second name: it may be one that the agent must not read. Whatever the agent
-// changes meanwhile, the root is not left.
+// openFile opens a file of the agent. The path must not contain links, and only a regular file is opened: a pipe would
+// block the host. A file with several hard links is refused, because it may be one that the agent must not read. Concurrent
+// changes by the agent cannot make the path leave the root.
 func openFile(root *os.Root, path string) (*os.File, fs.FileInfo, error) {
 	var before fs.FileInfo
 	for at := 0; at < len(path); {
@@ -122,8 +122,8 @@ func openFile(root *os.Root, path string) (*os.File, fs.FileInfo, error) {
 	return file, after, nil
 }
 
-// openDir opens a folder of the agent's that the host puts there. Where there is something else by now it is [errNoFile]: a pipe
-// would hold the host up.
+// openDir opens a folder of the workspace that the host created. If it was replaced by something else the error is
+// [errNoFile]: a pipe would block the host.
 func openDir(root *os.Root, path string) (*os.File, error) {
 	dir, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -18,16 +18,16 @@ import (
 	"github.com/clawhost/clawhost/sdk/markdown"
 )
 
-// maxSpoken is the longest text that is spoken, in characters.
+// maxSpoken is the maximum length of a spoken text, in characters.
 const maxSpoken = 4000
 
-// Heard tells whether somebody spoke in a message: it came with a voice message.
+// Heard reports whether a message contains a voice message.
 func Heard(list []chat.Media) bool {
 	return slices.ContainsFunc(list, func(m chat.Media) bool { return m.Kind == chat.Voice })
 }
 
-// Spoken returns what of an answer is to be spoken, as plain text, or "". The mode is off, inbound: where the message was
-// heard, always, or tagged: what the agent has marked. A text of more than 4,000 characters is only written.
+// Spoken returns the part of an answer to speak, as plain text, or "". The mode is off, inbound (if the message was
+// spoken), always, or tagged (what the agent has marked). A text of more than 4,000 characters is only written.
 func Spoken(mode string, heard bool, a answer.Answer) string {
 	text := a.Spoken
 	if text == "" {
@@ -47,24 +47,25 @@ func Spoken(mode string, heard bool, a answer.Answer) string {
 	return plain
 }
 
-// Speaker has texts spoken. It is safe for concurrent use.
+// Speaker converts texts to speech. It is safe for concurrent use.
 type Speaker struct {
 	files *Files
 	speak program
 	slots chan struct{}
 }
 
-// NewSpeaker returns a speaker that runs a command, with {out} for the path of the file that it writes; the text is its
-// stdin. dir is where its working folders are made.
+// NewSpeaker returns a speaker that runs a command with the text as stdin and {out} for the path of the file that it
+// writes. Dir contains its working folders.
 func NewSpeaker(files *Files, command []string, timeout time.Duration, dir string, children *process.Children) *Speaker {
 	return &Speaker{files: files, speak: program{command, timeout, dir, children}, slots: make(chan struct{}, atOnce)}
 }
 
-// ErrNoSound is wrapped in what Speak returns where the chat does not take what it makes.
+// ErrNoSound is wrapped in the error of Speak if the chat does not accept the result.
 var ErrNoSound = errors.New("the chat does not take it")
 
-// Speak has a text spoken and keeps the file for the channel: a [chat.Voice] where it is Opus in Ogg, which networks show as a
-// voice message, and else a [chat.Audio]; or, within the chat's limits, a plainer kind. Each time makes a new file.
+// Speak converts a text to speech and stores the file for the channel: a [chat.Voice] if it is Opus in Ogg, which networks
+// show as a voice message, otherwise a [chat.Audio]; or, within the chat's limits, a simpler kind. Each call creates a new
+// file.
 func (s *Speaker) Speak(ctx context.Context, channel, text string, limits []chat.MediaLimit) (chat.Media, error) {
 	if _, most := fit(chat.Media{Kind: chat.Voice, Size: math.MaxInt64}, limits); most == 0 {
 		return chat.Media{}, fmt.Errorf("speak an answer: %w", ErrNoSound)
@@ -83,7 +84,7 @@ func (s *Speaker) Speak(ctx context.Context, channel, text string, limits []chat
 		return chat.Media{}, fmt.Errorf("speak an answer: %w", err)
 	}
 	defer remove()
-	const name = "speech.ogg" // many programs tell by the ending what they are to write
+	const name = "speech.ogg" // many programs choose the format by the extension
 	if _, err := s.speak.run(ctx, dir, task{placeholder: "{out}", value: filepath.Join(dir, name), input: text + "\n"}); err != nil {
 		return chat.Media{}, fmt.Errorf("speak an answer: %w", err)
 	}
@@ -94,7 +95,7 @@ func (s *Speaker) Speak(ctx context.Context, channel, text string, limits []chat
 	return m, nil
 }
 
-// take keeps the file that was written.
+// take stores the written file.
 func (s *Speaker) take(ctx context.Context, channel, dir, name string, limits []chat.MediaLimit) (chat.Media, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -152,8 +152,8 @@ func seals() error {
 		return err
 	}
 	defer sealed.Close()
-	// The output is just before what would be the copy's, as Seal had the program open meanwhile. Below there is room for the
-	// pipe that tells of a failed start, which the child moves behind its output.
+	// The output is just before what would be the copy's descriptor, as Seal had the program open meanwhile. Below there is
+	// space for the
 	output, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return err

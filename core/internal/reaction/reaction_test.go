@@ -162,7 +162,7 @@ func TestReactorGivesUp(t *testing.T) {
 	})
 }
 
-// More than are put at once are put all the same, and an acknowledgement among them; one that finds no room is dropped.
+// Reactions beyond one batch are set as well, including an acknowledgement; one that exceeds the queue is dropped.
 func TestReactorPutsAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -23,14 +23,14 @@ import (
 var _ runner.Runner = (*child)(nil)
 
 const (
-	// afterExit is how long output is still read when the process itself has ended but a child of it holds the pipe.
+	// afterExit limits reading the output after the process has ended, if a child of it holds the pipe.
 	afterExit = time.Second
-	// maxSaid is how much of a plugin's stdout is kept to explain a failed handshake.
+	// maxSaid is the part of a plugin's stdout that is stored to explain a failed handshake, in bytes.
 	maxSaid = 300
 )
 
-// child runs a plugin's binary for go-plugin. It is our own runner because go-plugin's tells nobody when the process
-// ends, parses the plugin's stderr without guards and hands over the host's stdin.
+// child runs a plugin's binary for go-plugin. go-plugin's own runner does not report the end of the process, parses the
+// plugin's stderr without limits and passes the host's stdin on.
 type child struct {
 	cmd      *exec.Cmd
 	children *process.Children
@@ -38,18 +38,18 @@ type child struct {
 
 	line           *handshake.Line // the host's end of the plugin's stdin
 	stdout, stderr *os.File        // the host's ends of the pipes
-	sockets        *sockets        // what the plugin asks for over the line
-	said           []byte          // the beginning of its stdout; go-plugin's reader's, until client.Kill has returned
+	sockets        *sockets        // what the plugin requests over the line
+	said           []byte          // the beginning of its stdout; owned by go-plugin's reader until client.Kill has returned
 
-	launching context.Context // its end ends a process that has not shaken hands
-	keep      func() bool     // keeps a process that has; false: it is too late
+	launching context.Context // its end kills a process without a handshake
+	keep      func() bool     // keeps a process after its handshake; false: too late
 
 	reading sync.WaitGroup
 	done    chan struct{}    // closed once the process has ended and its output is read
-	state   *os.ProcessState // nil: the system did not say
+	state   *os.ProcessState // nil: unknown
 }
 
-// newChild prepares a program. Env is its whole environment beside what go-plugin adds.
+// newChild prepares a program. Env is its environment, without what go-plugin adds.
 func newChild(launching context.Context, spec *exec.Cmd, program *program, env []string, children *process.Children, guard *guard, sockets *sockets) *child {
 	cmd := &exec.Cmd{Path: program.path, Args: []string{program.name}, Env: slices.Concat(env, spec.Env), Dir: os.TempDir()}
 	return &child{
@@ -81,7 +81,7 @@ func (c *child) Start(context.Context) (err error) {
 	if err := c.children.Start(c.cmd); err != nil {
 		return err
 	}
-	c.keep = context.AfterFunc(c.launching, func() { _ = c.Kill(context.Background()) }) // if that fails, it has ended
+	c.keep = context.AfterFunc(c.launching, func() { _ = c.Kill(context.Background()) }) // an error means that it has ended
 	c.sockets.plugins.add(c.cmd.Process.Pid)
 	c.reading.Go(func() { c.guard.read(c.stderr) })
 	c.reading.Go(func() {
@@ -93,38 +93,38 @@ func (c *child) Start(context.Context) (err error) {
 	return nil
 }
 
-// closeEnds closes the host's ends of what was opened.
+// closeEnds closes the host's ends of the open pipes.
 func (c *child) closeEnds() {
 	if c.line != nil {
 		_ = c.line.Close()
 	}
-	_ = c.stdout.Close() // of one that was not opened, too
+	_ = c.stdout.Close() // harmless if it is not open
 	_ = c.stderr.Close()
 }
 
-// wait ends with the process; done tells its owner, which is whoever called Start.
+// wait returns after the process has ended; done notifies the caller of Start.
 func (c *child) wait() {
-	_ = c.children.Wait(c.cmd)                  // the state says all that the error does
+	_ = c.children.Wait(c.cmd)                  // the state has the same information
 	c.sockets.plugins.remove(c.cmd.Process.Pid) // at once: the pid may be the agent's next
 	c.state = c.cmd.ProcessState
 	deadline := time.Now().Add(afterExit)
 	_ = c.stderr.SetReadDeadline(deadline)
 	_ = c.stdout.SetReadDeadline(deadline)
-	_ = c.line.Close() // what it started asks for nothing
+	_ = c.line.Close() // its children may not use it
 	c.reading.Wait()
 	_ = c.stderr.Close()
 	close(c.done)
 }
 
-// outcome is how the process ended. It may be called once done is closed.
+// outcome describes how the process ended. It may be called once done is closed.
 func (c *child) outcome() string {
 	if c.state == nil {
-		return "nobody knows how it ended"
+		return "the cause of its end is unknown"
 	}
 	return c.state.String()
 }
 
-// ended is the outcome, with what the process said at its end. It may be called once done is closed.
+// ended returns the outcome, with the process's last words. It may be called once done is closed.
 func (c *child) ended() string {
 	if last := c.guard.lastWords(); last != "" {
 		return c.outcome() + ": " + last
@@ -166,22 +166,22 @@ func (c *child) Stdout() io.ReadCloser {
 	}{io.TeeReader(c.stdout, (*saying)(c)), c.stdout}
 }
 
-// saying keeps the beginning of what is read of a child's stdout.
+// saying stores the beginning of a child's stdout.
 type saying child
 
-// Write takes the next bytes. It never fails.
+// Write handles the next bytes. It never fails.
 func (s *saying) Write(p []byte) (int, error) {
 	s.said = append(s.said, p[:min(len(p), maxSaid-len(s.said))]...)
 	return len(p), nil
 }
 
-// Stderr is empty for go-plugin: the process reads it itself, with guards.
+// Stderr is empty for go-plugin: the host reads it itself, with limits.
 func (c *child) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
 
-// Name is the binary's path.
+// Name returns the binary's path.
 func (c *child) Name() string { return c.cmd.Args[0] }
 
-// ID is the process id.
+// ID returns the process id.
 func (c *child) ID() string {
 	if c.cmd.Process == nil {
 		return ""
@@ -189,15 +189,15 @@ func (c *child) ID() string {
 	return strconv.Itoa(c.cmd.Process.Pid)
 }
 
-// Diagnose adds what the plugin said before it failed to shake hands.
+// Diagnose returns what the plugin wrote before the failed handshake.
 func (c *child) Diagnose(context.Context) string { return c.guard.lastWords() }
 
-// PluginToHost and HostToPlugin leave addresses as they are: both run on one machine.
+// PluginToHost and HostToPlugin leave addresses unchanged: both run on one machine.
 func (c *child) PluginToHost(network, address string) (string, string, error) {
 	return network, address, nil
 }
 
-// HostToPlugin leaves addresses as they are.
+// HostToPlugin leaves addresses unchanged.
 func (c *child) HostToPlugin(network, address string) (string, string, error) {
 	return network, address, nil
 }

@@ -15,36 +15,35 @@ import (
 )
 
 const (
-	// maxLine is the longest line of a plugin's stderr that is logged; the rest of it is dropped.
+	// maxLine is the maximum length of a logged line of a plugin's stderr; the rest is dropped.
 	maxLine = 16 << 10
-	// keptLines are remembered to explain a death.
+	// keptLines is the number of lines that are stored to explain a crash.
 	keptLines = 20
-	// maxFields bounds what one structured line may add to the log.
+	// maxFields limits the fields of a structured line.
 	maxFields = 32
-	// maxLines is how many lines a field may have in the log; what follows stands in the last one.
+	// maxLines limits the lines of a field in the log; the rest is joined to the last one.
 	maxLines = 100
 )
 
-// guard turns what a plugin writes into log lines. The plugin may write anything: nothing that it writes is trusted to
-// have a shape.
+// guard converts a plugin's output to log lines. The output is untrusted: it may have any form.
 type guard struct {
 	log    hclog.Logger
 	budget budget.Budget
 
 	mu   sync.Mutex
-	last []string // the newest lines that were no structured log
+	last []string // the newest unstructured lines
 }
 
-// stream returns a writer for one of the plugin's streams, whose lines are logged as they become whole.
+// stream returns a writer for one of the plugin's streams, which logs complete lines.
 func (g *guard) stream() io.Writer { return &stream{guard: g} }
 
 type stream struct {
 	guard *guard
-	part  []byte // of a line that is not whole yet
-	over  bool   // the rest of the line is dropped
+	part  []byte // an incomplete line
+	over  bool   // drop the rest of the line
 }
 
-// Write takes the next bytes. It never fails.
+// Write handles the next bytes. It never fails.
 func (s *stream) Write(p []byte) (int, error) {
 	n := len(p)
 	for len(p) > 0 {
@@ -62,15 +61,15 @@ func (s *stream) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// read logs every line until r ends, and what is left of the last one.
+// read logs every line until r ends, including an incomplete last one.
 func (g *guard) read(r io.Reader) {
 	s := &stream{guard: g}
-	_, _ = io.Copy(s, r) // the end of the process ends the reading, by whatever error
+	_, _ = io.Copy(s, r) // any error means that the process has ended
 	g.line(s.part)
 	g.suppressed(g.budget.End())
 }
 
-// suppressed says how many lines are missing in the log.
+// suppressed logs how many lines are missing.
 func (g *guard) suppressed(lines int) {
 	if lines > 0 {
 		g.log.Warn("the plugin logs too much: lines are suppressed", "lines", lines)
@@ -134,12 +133,12 @@ func (g *guard) structured(line []byte) bool {
 	return true
 }
 
-// text returns a JSON value that is a string.
+// text returns the string of a JSON value.
 func text(raw json.RawMessage) (s string, ok bool) {
 	return s, len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &s) == nil
 }
 
-// printableLines is printable and keeps the lines of a value, such as a stack: the log puts each behind a mark of its own.
+// printableLines is printable but keeps the line breaks of a value, such as a stack: the log marks each line.
 func printableLines(s string) string {
 	lines := strings.SplitN(strings.ReplaceAll(strings.TrimRight(s, "\n"), "\t", "    "), "\n", maxLines)
 	for n := range lines {
@@ -148,7 +147,7 @@ func printableLines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// lastWords is the beginning of the panic that ended the plugin, or else the last line that was no structured log.
+// lastWords returns the beginning of the panic that ended the plugin, or else the last unstructured line.
 func (g *guard) lastWords() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -163,7 +162,7 @@ func (g *guard) lastWords() string {
 	return g.last[len(g.last)-1]
 }
 
-// printable replaces what could forge or break a log line, drive a terminal, or show text in another order than it has.
+// printable replaces characters that could forge or break a log line, control a terminal, or change the display order.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\t' || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) {

@@ -17,22 +17,22 @@ import (
 const (
 	firstBackoff = time.Second
 	maxBackoff   = 2 * time.Minute
-	// healthy is how long a plugin must have run for the backoff to begin anew.
+	// healthy is how long a plugin must have run to reset the backoff.
 	healthy = time.Minute
 
-	// A death within quick of the start is a quick one. So many of them within window park the plugin.
+	// A crash within quick of the start is a quick one. Too many of them within window disable the plugin.
 	quick       = 30 * time.Second
 	quickDeaths = 5
 	window      = 10 * time.Minute
 
-	// binaryEvery is how often a failed plugin's binary is looked at: a new one is tried.
+	// binaryEvery is how often a failed plugin's binary is checked: a changed one is started.
 	binaryEvery = 5 * time.Second
 
-	// retryEvery is how often a failed plugin is tried all the same: what was in its way may be gone.
+	// retryEvery is how often a failed plugin is restarted anyway: the cause may be gone.
 	retryEvery = 5 * time.Minute
 )
 
-// State is what a plugin is doing.
+// State is the state of a plugin.
 type State string
 
 // The states.
@@ -40,36 +40,36 @@ const (
 	Starting State = "starting"
 	Running  State = "running"
 	Waiting  State = "waiting" // for its next start
-	Failed   State = "failed"  // not started any more
+	Failed   State = "failed"  // disabled after failures
 	Stopped  State = "stopped"
 )
 
-// Status is a plugin as the operator sees it.
+// Status is the operator's view of a plugin.
 type Status struct {
 	Name       string
 	State      State
-	Detail     string // why it is waiting or failed, or what its channel says
+	Detail     string // why it is waiting or failed, or its channel's report
 	Version    string
 	Kinds      []string
 	PID        int
 	Since      time.Time // of the state
 	Restarts   int
 	Connection chat.State // of a channel
-	URL        string     // where a person opens the channel; it may hold a secret
+	URL        string     // the address of the channel's page; it may contain a secret
 }
 
-// instance is one plugin over all its processes.
+// instance is one plugin across all its processes.
 type instance struct {
 	spec    Spec
 	options *Options
 	log     hclog.Logger
-	restart chan struct{} // somebody asked for a new start
+	restart chan struct{} // a restart was requested
 	settled chan struct{} // closed when the first start has succeeded or failed
 	once    sync.Once     // closes settled
-	ailing  bool          // the host was told so, and not yet that it is over; run's
-	host    Host          // run's
-	changes *changes      // of all plugins
-	sockets *sockets      // of all processes
+	ailing  bool          // the host was notified of a failure and not yet of its end; owned by run
+	host    Host          // owned by run
+	changes *changes      // shared by all plugins
+	sockets *sockets      // shared by all processes
 
 	mu      sync.Mutex
 	status  Status
@@ -78,7 +78,7 @@ type instance struct {
 	changed chan struct{} // closed when live changes
 }
 
-// run keeps the plugin alive until ctx ends.
+// run keeps the plugin running until ctx ends.
 func (i *instance) run(ctx context.Context, host Host) {
 	i.host = host
 	defer i.set(func(s *Status) {
@@ -90,7 +90,7 @@ func (i *instance) run(ctx context.Context, host Host) {
 	wait := i.options.Backoff
 	for {
 		started := time.Now()
-		err := i.life(ctx)
+		err := i.runProcess(ctx)
 		i.settle()
 		if ctx.Err() != nil {
 			return
@@ -104,7 +104,7 @@ func (i *instance) run(ctx context.Context, host Host) {
 		if lived >= healthy {
 			wait = i.options.Backoff
 		}
-		lacks := wanting(err)
+		lacks := exhausted(err)
 		if lived < quick && !lacks {
 			deaths = append(deaths, time.Now())
 		}
@@ -146,7 +146,7 @@ func (i *instance) pause(ctx context.Context, why error, wait time.Duration) {
 	}
 }
 
-// fails tells the host that the plugin does not run, once until it runs again.
+// fails notifies the host that the plugin does not run, once until it runs again.
 func (i *instance) fails(why error, advice string) {
 	if !i.ailing {
 		i.ailing = true
@@ -154,7 +154,7 @@ func (i *instance) fails(why error, advice string) {
 	}
 }
 
-// recovered tells the host that what was told is over.
+// recovered notifies the host that the reported failure is over.
 func (i *instance) recovered() {
 	if i.ailing {
 		i.ailing = false
@@ -162,8 +162,8 @@ func (i *instance) recovered() {
 	}
 }
 
-// park leaves the plugin alone until somebody asks for it, its binary changes or some minutes have passed. One that needs
-// another config is not tried by itself: the config is read only as the host starts.
+// park disables the plugin until a restart is requested, its binary changes or some minutes have passed. A plugin that
+// needs another config is not restarted by itself, because the config is read only when the host starts.
 func (i *instance) park(ctx context.Context, why error) {
 	if unfit, ok := errors.AsType[*Unfit](why); ok {
 		why = placed{i.spec.Block.PlaceAttribute(unfit.Attribute, "Plugin does not start", why.Error()).String(), why}
@@ -217,9 +217,9 @@ func (i *instance) set(change func(*Status)) {
 	}
 }
 
-// publish makes the plugin reachable; nil: it is not any more.
+// publish makes the plugin available; nil: it is no longer available.
 func (i *instance) publish(live *Live) {
-	defer i.changes.tell() // once the lock is free: whoever is woken asks at once
+	defer i.changes.tell() // after unlocking: woken goroutines call current at once
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.live = live

@@ -8,23 +8,22 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// What the host takes from one plugin at a time, so that none uses up the host's memory. What is beyond waits in the plugin
-// or in a stream's window.
+// Limits on concurrent calls of one plugin, so that no plugin exhausts the host's memory. Calls beyond them wait in the
+// plugin or in a stream's window.
 const (
-	// maxCall is the largest message, in bytes. The largest that the sdk sends are an event and a value of a plugin's state,
-	// each of about 1 MiB.
+	// maxCall is the maximum size of a message, in bytes. The largest messages of the sdk are an event and a value of a
+	// plugin's state, about 1 MiB each.
 	maxCall = 2 << 20
-	// maxReading is how many messages are read at a time, and maxHeld how many bytes of those read are worked on.
+	// maxReading limits the messages that are read concurrently, and maxHeld the bytes of messages being handled.
 	maxReading = 8
 	maxHeld    = 8 << 20
-	// maxStreams is how many calls there are on a connection, waiting ones included, and maxWindow what waits unread for
-	// each, in bytes.
+	// maxStreams limits the calls on a connection, including waiting ones, and maxWindow the unread bytes of each.
 	maxStreams = 256
 	maxWindow  = 64 << 10
 	maxHeaders = 16 << 10
 )
 
-// intakeOptions are for the server of one plugin's calls to the host. They go behind those of the handshake.
+// intakeOptions are for the server of one plugin's calls to the host. They follow those of the handshake.
 func intakeOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(maxCall), grpc.MaxConcurrentStreams(maxStreams), grpc.MaxHeaderListSize(maxHeaders),
@@ -33,25 +32,25 @@ func intakeOptions() []grpc.ServerOption {
 	}
 }
 
-// intake has the calls of a plugin wait until there is room for them. It is a stats.Handler because that alone is asked
-// before a message is read. Uploads, which bring many messages a call, are bounded where they are served.
+// intake delays the calls of a plugin until there is capacity for them. It is a stats.Handler because only that is called
+// before a message is read. Uploads, which have many messages per call, have limits where they are served.
 type intake struct{ reading, held *semaphore.Weighted }
 
-// call is what one call has of the room.
+// call is one call's share of the capacity.
 type call struct {
-	reading, long bool // long: it may take hours, and holds nothing meanwhile
+	reading, long bool // long: it may take hours, and holds no capacity meanwhile
 	held          int64
 }
 
 type callKey struct{}
 
-// TagRPC gives a call its account.
+// TagRPC attaches a call's share.
 func (in *intake) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
 	return context.WithValue(ctx, callKey{}, &call{})
 }
 
-// HandleRPC waits for a place among the calls that are read, and then until there is room to work on what was read. A call
-// whose context ends goes on and fails by that.
+// HandleRPC waits for permission to read a message, and then for capacity to handle it. A call whose context ends continues
+// and fails by that.
 func (in *intake) HandleRPC(ctx context.Context, s stats.RPCStats) {
 	c, ok := ctx.Value(callKey{}).(*call)
 	if !ok {
@@ -67,12 +66,12 @@ func (in *intake) HandleRPC(ctx context.Context, s stats.RPCStats) {
 		}
 		in.wasRead(c)
 	case *stats.End:
-		in.wasRead(c) // where nothing was
+		in.wasRead(c) // if nothing was read
 		in.held.Release(c.held)
 	}
 }
 
-// wasRead gives up a call's place among those that are read.
+// wasRead releases a call's permission to read.
 func (in *intake) wasRead(c *call) {
 	if c.reading {
 		in.reading.Release(1)

@@ -24,22 +24,22 @@ import (
 	"github.com/clawhost/clawhost/sdk/handshake"
 )
 
-// startTimeout bounds the time from the start of a binary to the end of its handshake.
+// startTimeout limits the time from the start of a binary to the end of its handshake.
 const startTimeout = 20 * time.Second
 
-// launched is a process that has shaken hands.
+// launched is a process after its handshake.
 type launched struct {
 	process *child
 	client  *plugin.Client
 	*handshake.Connection
 	plugin *remote.Plugin
-	tls    *tls.Config // of this one connection
+	tls    *tls.Config // for this connection only
 
 	services *grpc.Server // of the host, for the plugin; nil: none yet
 	serving  sync.WaitGroup
 }
 
-// launch starts a plugin's binary and shakes hands. An error, such as that of ctx, leaves nothing behind.
+// launch starts a plugin's binary and performs the handshake. After an error, such as that of ctx, nothing remains.
 func launch(ctx context.Context, spec Spec, socketDir string, children *process.Children, sockets *sockets, log hclog.Logger) (*launched, error) {
 	program, err := open(spec, log)
 	if err != nil {
@@ -58,11 +58,11 @@ func launch(ctx context.Context, spec Spec, socketDir string, children *process.
 		AutoMTLS:         true,
 		SkipHostEnv:      true,
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: socketDir},
-		// An idle connection must stay: its end would be taken for the plugin's.
+		// An idle connection must stay open: its end would be mistaken for the plugin's.
 		GRPCDialOptions: append(handshake.DialOptions(), grpc.WithIdleTimeout(0)),
-		// go-plugin parses a plugin's stderr without guards when it logs. It gets none, and logs nothing.
+		// go-plugin parses a plugin's stderr without limits when it logs, so it gets no logger.
 		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Off}),
-		// Once it serves, a plugin's os.Stdout and os.Stderr come over the connection.
+		// After the handshake, a plugin's os.Stdout and os.Stderr arrive over the connection.
 		SyncStdout: lines.stream(),
 		SyncStderr: lines.stream(),
 		RunnerFunc: func(_ hclog.Logger, command *exec.Cmd, dir string) (runner.Runner, error) {
@@ -78,7 +78,7 @@ func launch(ctx context.Context, spec Spec, socketDir string, children *process.
 	}
 	if err != nil {
 		client.Kill()
-		_ = os.RemoveAll(ownDir) // which Kill leaves where nothing was started
+		_ = os.RemoveAll(ownDir) // Kill does not remove it if nothing was started
 		return nil, explain(ctx, err, started)
 	}
 	return &launched{process: started, client: client, Connection: connection, plugin: remote.New(connection.Conn), tls: config.TLSConfig}, nil
@@ -96,7 +96,7 @@ func dispense(client *plugin.Client) (*handshake.Connection, error) {
 	return raw.(*handshake.Connection), nil
 }
 
-// serve serves the host's services to the plugin. One that cannot reach them has no use for them.
+// serve serves the host's services to the plugin. A plugin without a broker does not need them.
 func (l *launched) serve(broker uint32, services *grpc.Server, log hclog.Logger) {
 	l.services = services
 	l.serving.Go(func() {
@@ -111,7 +111,7 @@ func (l *launched) serve(broker uint32, services *grpc.Server, log hclog.Logger)
 	})
 }
 
-// end ends the process, whatever state it is in, and waits for it.
+// end ends the process, in any state, and waits for it.
 func (l *launched) end() error {
 	err := l.process.Kill(context.Background())
 	l.client.Kill()
@@ -123,7 +123,7 @@ func (l *launched) end() error {
 	return err
 }
 
-// explain says of a failed start what the binary itself did and said.
+// explain adds to the error of a failed start how the binary ended and what it wrote.
 func explain(ctx context.Context, err error, started *child) error {
 	if started == nil || started.cmd.Process == nil {
 		err = fmt.Errorf("start the plugin: %w", err)
@@ -156,7 +156,7 @@ func explain(ctx context.Context, err error, started *child) error {
 	return fmt.Errorf("start the plugin: %s", why)
 }
 
-// protocolOf returns the version of the protocol that a plugin announces by its first line, if that is such a line.
+// protocolOf returns the protocol version in a plugin's handshake line, if it is one.
 func protocolOf(line string) (version uint, is bool) {
 	parts := strings.Split(line, "|")
 	if len(parts) < 4 {

@@ -7,7 +7,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/markdown"
 )
 
-// Send sends a message, as far as the channel's limits let it show one.
+// Send sends a message, adapted to the channel's limits.
 func (l *Live) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, error) {
 	if err := l.checkButtons(out.Buttons); err != nil {
 		return chat.Receipt{}, err
@@ -16,7 +16,7 @@ func (l *Live) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, error
 	return l.Plugin.Send(ctx, out)
 }
 
-// Edit changes a message that the channel sent, as Send sends one.
+// Edit edits a message of the channel, adapted like that of Send.
 func (l *Live) Edit(ctx context.Context, to chat.Address, id chat.MessageID, text string, buttons [][]chat.Button) error {
 	if err := l.checkButtons(buttons); err != nil {
 		return err
@@ -24,7 +24,7 @@ func (l *Live) Edit(ctx context.Context, to chat.Address, id chat.MessageID, tex
 	return l.Plugin.Edit(ctx, to, id, l.shown(text), buttons)
 }
 
-// Draft shows what is about to be sent, as Send sends it.
+// Draft shows an answer before it is sent, adapted like that of Send.
 func (l *Live) Draft(ctx context.Context, to chat.Address, draftID int64, text string) error {
 	return l.Plugin.Draft(ctx, to, draftID, l.shown(text))
 }
@@ -39,8 +39,8 @@ func (l *Live) Idempotent() bool {
 	return true
 }
 
-// shown is a text as the channel is given it: plain, if it shows no Markdown in any kind of chat. Plain text is hardly ever
-// longer than the Markdown, which was cut to fit; if it is, the Markdown goes.
+// shown returns a text for the channel: plain if the channel supports Markdown in no kind of chat. Plain text is rarely
+// longer than the Markdown, which fits the limit; if it is, the Markdown is sent.
 func (l *Live) shown(text string) string {
 	for _, limits := range l.limits {
 		if limits.Markup != chat.Plain {
@@ -56,7 +56,7 @@ func (l *Live) shown(text string) string {
 	return plain
 }
 
-// checkButtons refuses buttons that the channel takes in no kind of chat.
+// checkButtons returns an error if no kind of chat of the channel accepts the buttons.
 func (l *Live) checkButtons(buttons [][]chat.Button) error {
 	var wrong error
 	for _, limits := range l.limits {

@@ -14,23 +14,23 @@ import (
 	"github.com/clawhost/clawhost/core/internal/process"
 )
 
-// program is what a plugin's process executes: a sealed copy of the plugin's binary or, where there can be none, the
-// binary itself.
+// program is what a plugin's process executes: a sealed copy of the plugin's binary or, if that is impossible, the binary
+// itself.
 type program struct {
 	name   string // the plugin's binary
 	path   string // what is executed
 	sealed *process.Program
 }
 
-// close forgets the copy, once it is executed.
+// close closes the copy after it was executed.
 func (p *program) close() {
 	if p.sealed != nil {
 		_ = p.sealed.Close()
 	}
 }
 
-// open takes a plugin's binary as it is now and checks that it is the one that the config pins. Where it can be sealed,
-// what was checked is what runs.
+// open opens a plugin's current binary and checks it against the pinned checksum. If it can be sealed, exactly what was
+// checked is executed.
 func open(spec Spec, log hclog.Logger) (*program, error) {
 	sum := sha256.New()
 	var to io.Writer
@@ -49,7 +49,7 @@ func open(spec Spec, log hclog.Logger) (*program, error) {
 	case errors.Is(err, process.ErrNotExecutable):
 		return nil, &Unfit{Attribute: "source", err: err}
 	case errors.Is(err, fs.ErrPermission) && spec.SHA256 == nil:
-		return &program{name: spec.Path, path: spec.Path}, nil // what can only be executed needs no copy
+		return &program{name: spec.Path, path: spec.Path}, nil // an execute-only file needs no copy
 	case !errors.Is(err, process.ErrNotSealed):
 		return nil, fmt.Errorf("open the plugin: %w", err)
 	}
@@ -70,7 +70,7 @@ func open(spec Spec, log hclog.Logger) (*program, error) {
 	return &program{name: spec.Path, path: spec.Path}, nil
 }
 
-// compare refuses a binary that is not the one that the config pins.
+// compare returns an error if a binary's checksum differs from the pinned one.
 func compare(spec Spec, got []byte) error {
 	if spec.SHA256 == nil || bytes.Equal(got, spec.SHA256) {
 		return nil

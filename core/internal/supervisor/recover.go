@@ -10,8 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// recovering keeps a panic in one of the host's services from ending the host: it becomes the error of the call in which
-// it happened, and its stack goes to the log.
+// recovering turns a panic in one of the host's services into the error of the call, and logs its stack.
 func recovering(log hclog.Logger) []grpc.ServerOption {
 	mend := func(method string, err *error) {
 		if cause := recover(); cause != nil {

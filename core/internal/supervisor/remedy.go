@@ -7,39 +7,39 @@ import (
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
-// Unfit is the error of a plugin's binary that does not run as it is, however often it is started.
+// Unfit is the error of a binary that permanently cannot run.
 type Unfit struct {
-	Attribute string // of the plugin's block, which names the binary or its checksum: source or sha256
+	Attribute string // the attribute of the plugin's block at fault: source or sha256
 	err       error
 }
 
-// Error says what is wrong with the binary.
+// Error describes the problem.
 func (u *Unfit) Error() string { return u.err.Error() }
 
-// Unwrap returns what the system said.
+// Unwrap returns the system's error.
 func (u *Unfit) Unwrap() error { return u.err }
 
-// placed is an error with its place in the config file.
+// placed is an error with its position in the config file.
 type placed struct {
 	text string
 	err  error
 }
 
-// Error returns the text, which says the place.
+// Error returns the text, which contains the position.
 func (p placed) Error() string { return p.text }
 
 // Unwrap returns the error.
 func (p placed) Unwrap() error { return p.err }
 
-// The errors of a plugin that a new start alone does not help.
+// Errors of a plugin that a restart alone does not fix.
 type (
-	// misfit: the config file does not fit what the plugin describes.
+	// misfit: the config does not match the plugin's schema.
 	misfit struct{ error }
-	// refusal: the plugin cannot work with its config, or the host not with the plugin.
+	// refusal: the plugin refused its config, or the host refused the plugin.
 	refusal struct{ error }
 )
 
-// remedy is what helps a plugin that does not run.
+// remedy is what the operator can do about a failed plugin.
 type remedy int
 
 const (
@@ -70,10 +70,10 @@ func remedyOf(err error) remedy {
 	}
 }
 
-// rereads reports whether the host must read its config file again, which it does only as it starts.
+// rereads reports whether the host must be restarted to read its config file again.
 func (r remedy) rereads() bool { return r == otherCredentials || r == otherConfig }
 
-// advice says what to do for the plugin of a name.
+// advice returns advice for the operator about the named plugin.
 func (r remedy) advice(name string) string {
 	switch r {
 	case otherCredentials:

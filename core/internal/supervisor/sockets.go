@@ -17,27 +17,27 @@ import (
 	"github.com/clawhost/clawhost/core/internal/process"
 )
 
-// maxSockets is how many addresses a plugin may listen at.
+// maxSockets limits the addresses on which a plugin may listen.
 const maxSockets = 8
 
-// sockets are those that a plugin listens at. They outlive its processes, so that what comes while it is started anew waits for
-// the next one, and nobody else takes the address.
+// sockets are a plugin's listening sockets. They stay open across its processes, so that connections wait during a restart
+// and no other program can take the address.
 type sockets struct {
-	plugins *pids // of all instances, which are not the agent's
+	plugins *pids // processes of all instances, which are not the agent's
 	user    int   // the host's
 
-	others *rate.Limiter // of connections of other users
+	others *rate.Limiter // limits checks for connections of other users
 
 	mu   sync.Mutex
-	held map[string]int // descriptors, by network and address as they were asked for
+	held map[string]int // descriptors, by requested network and address
 }
 
-// newSockets returns the sockets of a plugin; there are none yet.
+// newSockets returns the sockets of a plugin, initially none.
 func newSockets(plugins *pids) *sockets {
 	return &sockets{plugins: plugins, user: os.Geteuid(), others: rate.NewLimiter(looksPerSecond, maxLooks)}
 }
 
-// Listen returns the socket of an address.
+// Listen returns the socket for an address.
 func (s *sockets) Listen(network, address string) (int, error) {
 	if !slices.Contains([]string{"tcp", "tcp4", "tcp6"}, network) {
 		return -1, fmt.Errorf("the host listens for TCP, not for %q", network)
@@ -62,7 +62,7 @@ func (s *sockets) Listen(network, address string) (int, error) {
 	return fd, nil
 }
 
-// listen returns the bare descriptor of a new socket: nothing in the host wakes up for what comes there.
+// listen returns the plain descriptor of a new socket, which the Go runtime does not poll.
 func listen(network, address string) (fd int, err error) {
 	listener, err := new(net.ListenConfig).Listen(context.Background(), network, address)
 	if err != nil {
@@ -83,8 +83,8 @@ func listen(network, address string) (fd int, err error) {
 
 // Admit returns an error if the agent, or what it has started, may be at the remote end of a connection on this machine.
 //
-// To look takes milliseconds. So that no other user holds up those of the host's, theirs are looked at so often only. Under root,
-// whose tools may be any user, there are no others.
+// A check takes milliseconds. So that other users cannot delay the host's user, the rate of checks for their connections is
+// limited. Under root, whose tools may run as any user, nobody counts as another user.
 func (s *sockets) Admit(local, remote netip.AddrPort) error {
 	user, err := process.ConnectionUser(remote, local)
 	if err != nil {
@@ -103,23 +103,23 @@ func (s *sockets) Admit(local, remote netip.AddrPort) error {
 	return nil
 }
 
-// close gives the addresses free.
+// close closes all sockets.
 func (s *sockets) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, fd := range s.held {
-		_ = unix.Close(fd) // a socket that listens has nothing left to say
+		_ = unix.Close(fd) // nothing to flush on a listening socket
 	}
 	s.held = nil
 }
 
 const (
-	// looksPerSecond is how many connections of other users are looked at in a second in the long run, and maxLooks at once.
+	// looksPerSecond is the long-term rate of checks for connections of other users, and maxLooks the burst.
 	looksPerSecond = 10
 	maxLooks       = 50
 )
 
-// pids are those of the plugins' processes.
+// pids are the pids of the plugins' processes.
 type pids struct {
 	mu   sync.Mutex
 	live map[int]bool

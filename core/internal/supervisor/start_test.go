@@ -38,7 +38,7 @@ func TestAPluginThatNeverServes(t *testing.T) {
 	ctx, cancel = context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(chan struct{})
-	go func() { s.Run(ctx, &room{}); close(ended) }()
+	go func() { s.Run(ctx, &fixture{}); close(ended) }()
 	if err := log.Await(t.Context(), ended, 0, regexp.MustCompile("I say nothing")); err != nil {
 		t.Fatal(err)
 	}

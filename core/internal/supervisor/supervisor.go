@@ -1,5 +1,5 @@
-// Package supervisor keeps plugins alive: each is a process of its own, started anew with backoff when it dies, failed
-// when it dies again and again, and drained before it is ended. What happens to one disturbs no other.
+// Package supervisor keeps plugins running: each is a separate process, restarted with backoff when it crashes, disabled
+// when it crashes repeatedly, and drained before it is ended. A failure of one does not affect the others.
 package supervisor
 
 import (
@@ -24,7 +24,7 @@ import (
 type Spec struct {
 	Name   string // the instance: the label of its block
 	Path   string // the binary
-	SHA256 []byte // of the only binary that may run; nil: any may
+	SHA256 []byte // of the only binary that may run; nil: any
 	Env    []string
 	Block  Block
 }
@@ -39,23 +39,23 @@ type Block interface {
 	PlaceAttribute(name, summary, detail string) config.Problem
 }
 
-// Processes remembers child processes, so that the host's next life can end them.
+// Processes stores child processes, so that the host's next process can end them.
 type Processes interface {
 	RecordProcess(ctx context.Context, p domain.Process) error
 	DeleteProcess(ctx context.Context, pid int, startTime uint64) error
 }
 
-// Host is what plugins meet of the host.
+// Host is the host as seen by plugins.
 type Host interface {
-	// Register adds the host's services to the server that an instance gets.
+	// Register registers the host's services on an instance's server.
 	Register(instance string, server *grpc.Server)
-	// Accept refuses an instance for what it says it is; it fails then.
+	// Accept returns an error if the host refuses an instance because of its description; the instance then fails.
 	Accept(instance string, d remote.Description) error
-	// Opened is told where a person opens a channel that serves a page of its own. The url may hold a secret.
+	// Opened receives the address of a channel's web page. The url may contain a secret.
 	Opened(name, url string)
-	// PluginFails says why a plugin does not run and what helps, once until it runs again.
+	// PluginFails reports why a plugin does not run and what to do, once until it runs again.
 	PluginFails(name, why, advice string)
-	// PluginRuns says that a plugin that failed runs again.
+	// PluginRuns reports that a failed plugin runs again.
 	PluginRuns(name string)
 }
 
@@ -63,14 +63,14 @@ type Host interface {
 type Options struct {
 	Plugins     []Spec
 	HostVersion string
-	StateDir    string // the instances' own folders are below it
-	SocketDir   string // where the sockets are; its path is short
+	StateDir    string // contains the instances' own folders
+	SocketDir   string // contains the sockets; has a short path
 	Processes   Processes
-	Children    *process.Children // start the plugins; nil: nothing that leaves their trees is adopted
+	Children    *process.Children // starts the plugins; nil: without adopting processes
 	Grace       time.Duration     // for a plugin to drain
-	// Backoff is the wait before the first new start of a plugin that died; it doubles up to two minutes. Zero: a second.
+	// Backoff is the wait before the first restart of a crashed plugin; it doubles up to two minutes. Zero: a second.
 	Backoff time.Duration
-	// Retry is how long a failed plugin is left alone before it is tried by itself. Zero: five minutes.
+	// Retry is the wait before a failed plugin is restarted by itself. Zero: five minutes.
 	Retry time.Duration
 }
 
@@ -82,10 +82,10 @@ type Supervisor struct {
 	changes   changes
 }
 
-// changes tells of each change.
+// changes notifies waiters of each change.
 type changes struct {
 	mu   sync.Mutex
-	next chan struct{} // closed at the next change; nil: nobody waits for it
+	next chan struct{} // closed at the next change; nil: no waiters
 }
 
 func (c *changes) wait() <-chan struct{} {
@@ -128,7 +128,7 @@ func New(options Options, log hclog.Logger) *Supervisor {
 	return s
 }
 
-// Run runs all plugins side by side until ctx ends, then drains and ends them.
+// Run runs all plugins concurrently until ctx ends, then drains and ends them.
 func (s *Supervisor) Run(ctx context.Context, host Host) {
 	var running sync.WaitGroup
 	for _, i := range s.instances {
@@ -137,7 +137,7 @@ func (s *Supervisor) Run(ctx context.Context, host Host) {
 	running.Wait()
 }
 
-// Settled returns once every plugin is running, or has failed to for the first time.
+// Settled returns once every plugin is running, or its first start has failed.
 func (s *Supervisor) Settled(ctx context.Context) error {
 	for _, i := range s.instances {
 		select {
@@ -157,7 +157,7 @@ type Live struct {
 	limits map[chat.Kind]chat.Limits
 }
 
-// Kinds names what the plugin is.
+// Kinds returns the kinds of the plugin's capabilities.
 func (l *Live) Kinds() []string {
 	var kinds []string
 	for _, k := range []struct {
@@ -181,7 +181,7 @@ func (l *Live) Kinds() []string {
 	return kinds
 }
 
-// Get returns the plugin if it is running. Callers ask at each use: what they get may be dead the next moment.
+// Get returns the plugin if it is running. Call it for each use: the result may become invalid at any time.
 func (s *Supervisor) Get(name string) (*Live, bool) {
 	i, ok := s.byName[name]
 	if !ok {
@@ -191,7 +191,7 @@ func (s *Supervisor) Get(name string) (*Live, bool) {
 	return live, live != nil
 }
 
-// Starts reports whether a plugin that is not running is started soon by itself: it is not one that is failed, or that there is not.
+// Starts reports whether a plugin that is not running will start soon by itself: it exists and has not failed.
 func (s *Supervisor) Starts(name string) bool {
 	i, ok := s.byName[name]
 	if !ok {
@@ -202,8 +202,8 @@ func (s *Supervisor) Starts(name string) bool {
 	return i.status.State != Failed && i.status.State != Stopped
 }
 
-// Await returns the plugin once it is running. Its error is ctx's, or tells that there is no such plugin. A plugin that
-// runs is returned even if ctx has ended.
+// Await returns the plugin once it is running. Its error is ctx's, or says that there is no such plugin. A running plugin
+// is returned even if ctx has ended.
 func (s *Supervisor) Await(ctx context.Context, name string) (*Live, error) {
 	i, ok := s.byName[name]
 	if !ok {
@@ -233,11 +233,11 @@ func (s *Supervisor) Running() []*Live {
 	return running
 }
 
-// Changed returns a channel that is closed once a plugin begins or ceases to be running. It is asked for before what
-// [Supervisor.Running] or [Supervisor.Get] return, so that no change is missed.
+// Changed returns a channel that is closed when a plugin starts or stops running. Call it before [Supervisor.Running] or
+// [Supervisor.Get], so that no change is missed.
 func (s *Supervisor) Changed() <-chan struct{} { return s.changes.wait() }
 
-// Limits returns what a channel can in one kind of chat, as its newest process told; false: none has told yet.
+// Limits returns a channel's limits in one kind of chat, from its newest process; false: unknown yet.
 func (s *Supervisor) Limits(name string, kind chat.Kind) (chat.Limits, bool) {
 	i, ok := s.byName[name]
 	if !ok {
@@ -260,7 +260,7 @@ func (s *Supervisor) List() []Status {
 	return list
 }
 
-// Restart starts a plugin anew, a failed one too.
+// Restart restarts a plugin, including a failed one.
 func (s *Supervisor) Restart(name string) error {
 	i, ok := s.byName[name]
 	if !ok {
@@ -268,19 +268,19 @@ func (s *Supervisor) Restart(name string) error {
 	}
 	select {
 	case i.restart <- struct{}{}:
-	default: // one is under way
+	default: // already requested
 	}
 	return nil
 }
 
-// Checked is what is known of a plugin that has not been configured.
+// Checked is the result of checking a plugin without configuring it.
 type Checked struct {
 	remote.Description
-	Misfit error               // why the config does not fit what the plugin describes; nil: it does
-	Found  []remote.Diagnostic // the plugin's own findings about a config that does
+	Misfit error               // why the config does not match the schema; nil: it does
+	Found  []remote.Diagnostic // the plugin's own diagnostics of a matching config
 }
 
-// Check starts a plugin's binary, asks what it is and what is wrong with its config, and ends it.
+// Check starts a plugin's binary, checks its description and its config, and ends it.
 func Check(ctx context.Context, spec Spec, hostVersion, socketDir string, children *process.Children, log hclog.Logger) (c Checked, err error) {
 	sockets := newSockets(&pids{})
 	defer sockets.close()
@@ -290,7 +290,7 @@ func Check(ctx context.Context, spec Spec, hostVersion, socketDir string, childr
 	if err != nil {
 		return Checked{}, err
 	}
-	defer func() { _ = l.end() }() // what cannot be killed has ended
+	defer func() { _ = l.end() }() // an error means that it has ended
 	if c.Description, err = l.plugin.Describe(ctx, hostVersion); err != nil {
 		return Checked{}, err
 	}

@@ -160,7 +160,7 @@ func (c *talker) Send(_ context.Context, out chat.Outgoing) (chat.Receipt, error
 // records notes what processes are recorded.
 type records struct {
 	mu    sync.Mutex
-	full  int // how many records more the disk has no room for
+	full  int // number of further records that fail because the disk is full
 	live  []int
 	early []int // forgotten while they lived
 }
@@ -192,8 +192,8 @@ func (r *records) pids() []int {
 	return slices.Clone(r.live)
 }
 
-// room is a supervisor at work.
-type room struct {
+// fixture is a running supervisor.
+type fixture struct {
 	*supervisor.Supervisor
 	records records
 	failed  chan string
@@ -206,15 +206,15 @@ type room struct {
 }
 
 // Register offers the services that the test chose, Accept accepts all, and the others keep what the operator hears.
-func (r *room) Register(instance string, server *grpc.Server) { r.register(instance, server) }
+func (r *fixture) Register(instance string, server *grpc.Server) { r.register(instance, server) }
 
-func (r *room) Accept(string, remote.Description) error { return nil }
+func (r *fixture) Accept(string, remote.Description) error { return nil }
 
-func (r *room) Opened(name, url string) { r.opened <- name + " " + url }
+func (r *fixture) Opened(name, url string) { r.opened <- name + " " + url }
 
-func (r *room) PluginFails(name, why, advice string) { r.failed <- name + ": " + why + ": " + advice }
+func (r *fixture) PluginFails(name, why, advice string) { r.failed <- name + ": " + why + ": " + advice }
 
-func (r *room) PluginRuns(name string) { r.runs <- name }
+func (r *fixture) PluginRuns(name string) { r.runs <- name }
 
 // panickingInbox and panickingMedia are services of the host that fail as nobody foresaw.
 type (
@@ -263,7 +263,7 @@ func (block) PlaceAttribute(name, _, detail string) config.Problem {
 	return config.Problem{File: "config.hcl", Line: 2, Column: 3, Summary: name + ": " + detail}
 }
 
-func begin(t *testing.T, specs ...supervisor.Spec) *room {
+func begin(t *testing.T, specs ...supervisor.Spec) *fixture {
 	t.Helper()
 	return beginWith(t, panicking, specs...)
 }
@@ -275,15 +275,15 @@ func panicking(_ string, s *grpc.Server) {
 }
 
 // beginWith begins with services of the host.
-func beginWith(t *testing.T, register func(string, *grpc.Server), specs ...supervisor.Spec) *room {
+func beginWith(t *testing.T, register func(string, *grpc.Server), specs ...supervisor.Spec) *fixture {
 	t.Helper()
-	r := &room{register: register}
+	r := &fixture{register: register}
 	r.begin(t, supervisor.Options{Plugins: specs})
 	return r
 }
 
 // begin fills in the options and has the supervisor work until the test ends.
-func (r *room) begin(t *testing.T, options supervisor.Options) {
+func (r *fixture) begin(t *testing.T, options supervisor.Options) {
 	t.Helper()
 	// The sockets' paths must be short, which the test's own folder is not.
 	sockets, err := os.MkdirTemp("", "claw")
@@ -317,7 +317,7 @@ func (r *room) begin(t *testing.T, options supervisor.Options) {
 }
 
 // await returns the plugin once it runs with another pid than before.
-func (r *room) await(t *testing.T, name string, before int) *supervisor.Live {
+func (r *fixture) await(t *testing.T, name string, before int) *supervisor.Live {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -336,7 +336,7 @@ func (r *room) await(t *testing.T, name string, before int) *supervisor.Live {
 const patience = 30 * time.Second
 
 // poll waits for what gives no event.
-func (r *room) poll(t *testing.T, what string, happened func() bool) {
+func (r *fixture) poll(t *testing.T, what string, happened func() bool) {
 	t.Helper()
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
@@ -352,7 +352,7 @@ func (r *room) poll(t *testing.T, what string, happened func() bool) {
 }
 
 // next is what the supervisor tells next.
-func (r *room) next(t *testing.T, told <-chan string) string {
+func (r *fixture) next(t *testing.T, told <-chan string) string {
 	t.Helper()
 	select {
 	case text := <-told:
@@ -363,7 +363,7 @@ func (r *room) next(t *testing.T, told <-chan string) string {
 	}
 }
 
-func (r *room) status(name string) supervisor.Status {
+func (r *fixture) status(name string) supervisor.Status {
 	list := r.List()
 	return list[slices.IndexFunc(list, func(s supervisor.Status) bool { return s.Name == name })]
 }
@@ -576,7 +576,7 @@ func TestFiveQuickDeathsPark(t *testing.T) {
 	if err := r.Restart("die"); err != nil {
 		t.Fatal(err)
 	}
-	r.next(t, r.failed) // and tried anew when somebody asks for it
+	r.next(t, r.failed) // and restarted on request
 }
 
 func TestNoLineOfAPluginHarmsTheHost(t *testing.T) {

@@ -15,16 +15,16 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// What the model is shown of a result's pictures, in bytes: the Messages API takes no larger ones, and a line to claude has an end.
+// Limits for images in a tool result, in bytes: the Messages API accepts no larger ones, and lines to claude are limited.
 const (
 	maxImage  = 5 << 20
 	maxImages = 10 << 20 // of all together
 )
 
-// imageTypes are those that the Messages API takes.
+// imageTypes are the types that the Messages API accepts.
 var imageTypes = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 
-// result is what MCP calls a tool's result.
+// result is a tool's result in MCP.
 type result struct {
 	Content []content `json:"content"`
 	IsError bool      `json:"isError,omitempty"`
@@ -37,7 +37,7 @@ type content struct {
 	MIME string `json:"mimeType,omitempty"`
 }
 
-// said is a result of text.
+// said returns a result of text.
 func said(text string, failed bool) result {
 	if text == "" {
 		text = "(The tool answered nothing.)"
@@ -45,16 +45,16 @@ func said(text string, failed bool) result {
 	return result{Content: []content{{Type: "text", Text: text}}, IsError: failed}
 }
 
-// ownTool is a tool of the host's.
+// ownTool is a tool of the host.
 type ownTool struct {
 	spec     chat.ToolSpec
 	readOnly bool
-	// call answers. An error that is no [Refusal] is logged, and not told to the model. Use names the use of the tool; it may
-	// be empty.
+	// call runs the tool. An error that is not a [Refusal] is logged, and not shown to the model. Use identifies the call;
+	// it may be empty.
 	call func(ctx context.Context, t *Turn, arguments json.RawMessage, use string) (string, error)
 }
 
-// call uses a tool. Whatever goes wrong is a result that the model can understand.
+// call calls a tool. Errors become results that the model can understand.
 func (t *Turn) call(ctx context.Context, name string, arguments json.RawMessage, use string) result {
 	s := t.server
 	tool, ok := s.current(ctx).find(name)
@@ -119,7 +119,7 @@ func (t *Turn) ask(ctx context.Context, tool offered, arguments json.RawMessage,
 	switch {
 	case ctx.Err() != nil:
 		return s.unanswered(ctx.Err(), tool), nil
-	case errors.Is(err, context.DeadlineExceeded): // the plugin's clock was the quicker one
+	case errors.Is(err, context.DeadlineExceeded): // the plugin timed out first
 		return s.unanswered(err, tool), nil
 	case err != nil:
 		s.log.Error("a tool failed", "plugin", tool.plugin, "tool", tool.spec.Name, "session", t.caller.Session, "error", err)
@@ -157,7 +157,7 @@ func (t *Turn) askHost(ctx context.Context, tool offered, arguments json.RawMess
 	}
 }
 
-// unanswered is the result of a call whose time is over, or that was cancelled.
+// unanswered returns the result of a call that timed out or was cancelled.
 func (s *Server) unanswered(cause error, tool offered) result {
 	if errors.Is(cause, context.DeadlineExceeded) {
 		return said(fmt.Sprintf("The tool %s did not answer within %s. What it was to do may be done all the same.", tool.name, s.options.Timeout), true)
@@ -165,7 +165,7 @@ func (s *Server) unanswered(cause error, tool offered) result {
 	return said("The call was cancelled.", true)
 }
 
-// picture is a file as the model sees it; false: it is none that it can see.
+// picture returns a file as an image for the model; false: the model cannot see it.
 func (s *Server) picture(ctx context.Context, plugin string, m chat.Media, most int64) (content, bool) {
 	if !slices.Contains(imageTypes, m.MIMEType) {
 		return content{}, false
@@ -178,7 +178,7 @@ func (s *Server) picture(ctx context.Context, plugin string, m chat.Media, most 
 	return content{Type: "image", Data: base64.StdEncoding.EncodeToString(data), MIME: found.MIMEType}, true
 }
 
-// decode reads a host tool's arguments. Its error is a [Refusal].
+// decode decodes the arguments of a host tool. Its error is a [Refusal].
 func decode(arguments json.RawMessage, target any) error {
 	d := json.NewDecoder(bytes.NewReader(arguments))
 	d.DisallowUnknownFields()

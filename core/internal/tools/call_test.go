@@ -251,7 +251,7 @@ func TestFilesOfATool(t *testing.T) {
 			t.Errorf("picture %d is %s %s of %d bytes, %v", i, got.Content[i].Type, got.Content[i].MIMEType, len(data), err)
 		}
 	}
-	for _, i := range []int{0, 2, 3, 4, 5, 8} { // the last has no room any more
+	for _, i := range []int{0, 2, 3, 4, 5, 8} { // the last does not fit
 		if c := got.Content[i]; c.Type != "text" || c.Data != "" || i > 0 && !strings.Contains(c.Text, `cannot be shown here: image "a.png"`) {
 			t.Errorf("content %d is a %s: %s", i, c.Type, c.Text)
 		}

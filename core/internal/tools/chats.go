@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// page and maxSessions bound how many sessions are looked through.
+	// page and maxSessions limit how many sessions are read.
 	page        = 1000
 	maxSessions = 20_000
 )
 
-// escape writes a part of a chat's name, as session keys have theirs.
+// escape escapes a part of a chat's name as in session keys.
 var escape = strings.NewReplacer("%", "%25", ":", "%3A")
 
-// chatName is how the agent names a chat: channel:chat, and :thread where it is one.
+// chatName returns the agent's name for a chat: channel:chat, with :thread for a thread.
 func chatName(a chat.Address) string {
 	name := escape.Replace(a.Channel) + ":" + escape.Replace(string(a.Chat))
 	if a.Thread != "" {
@@ -29,7 +29,7 @@ func chatName(a chat.Address) string {
 	return name
 }
 
-// sessions are all sessions, in the order of their keys.
+// sessions returns all sessions, in the order of their keys.
 func (s *Server) sessions(ctx context.Context) ([]domain.Session, error) {
 	var all []domain.Session
 	for after := ""; len(all) < maxSessions; after = all[len(all)-1].Key {
@@ -45,8 +45,8 @@ func (s *Server) sessions(ctx context.Context) ([]domain.Session, error) {
 	return all, nil
 }
 
-// reachable are the chats that a caller may have the agent write to, beside his own. Anybody but an owner: none. An owner:
-// the direct chats of owners, and the groups that owners may write in, as far as there is a session of them.
+// reachable returns the other chats that the agent may write to for a caller. For an owner: the direct chats of owners, and
+// the groups that owners may write in, as far as they have a session. For others: none.
 func (s *Server) reachable(ctx context.Context, caller chat.Caller) ([]domain.Session, error) {
 	if caller.Authority != chat.Owner {
 		return nil, nil
@@ -65,7 +65,7 @@ func (s *Server) reachable(ctx context.Context, caller chat.Caller) ([]domain.Se
 	}), nil
 }
 
-// owns tells whether a session's chat is one that owners read, or write in.
+// owns reports whether owners read a session's chat, or write in it.
 func (s *Server) owns(one domain.Session) bool {
 	if one.Kind != chat.Direct {
 		return s.options.Access.OwnersWrite(one.Route.Channel, one.Route.Chat)
@@ -77,7 +77,7 @@ func (s *Server) owns(one domain.Session) bool {
 	return err == nil && name.Identity != "" && slices.ContainsFunc(s.options.Links[name.Identity], s.isOwner)
 }
 
-// isOwner tells whether a person, as channel:user, is an owner.
+// isOwner reports whether a person, as channel:user, is an owner.
 func (s *Server) isOwner(person string) bool {
 	channel, _, _ := strings.Cut(person, ":")
 	return slices.Contains(s.options.Access.Owners(channel), person)

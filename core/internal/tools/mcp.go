@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// maxMessage bounds a message of the agent's, in bytes, and maxID its id.
+// maxMessage limits a message of the agent, in bytes, and maxID its id.
 const (
 	maxMessage = 4 << 20
 	maxID      = 256
 )
 
-// versions are those of MCP that the server speaks, the newest first. They differ in nothing that it does.
+// versions are the MCP versions that the server supports, newest first. They do not differ in what it uses.
 var versions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
 // The errors of JSON-RPC.
@@ -24,7 +24,7 @@ const (
 	invalidParams  = -32602
 )
 
-// message is one of JSON-RPC: a request, a notification, which has no id, or a response, which has no method.
+// message is a JSON-RPC message: a request, a notification, which has no id, or a response, which has no method.
 type message struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id,omitempty"`
@@ -39,8 +39,8 @@ type rpcError struct {
 	Message string `json:"message"`
 }
 
-// Handle answers a message that Claude sends to the server. A notification, and a response, has no answer. The error is
-// that of a turn that has ended; whatever the message is like, the server can answer it.
+// Handle handles a message from Claude and returns the response. Notifications and responses have none. The error is that
+// of a turn that has ended; the server can respond to every message.
 func (t *Turn) Handle(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
 	if len(raw) > maxMessage {
 		return refuse(nil, invalidRequest, "the message is too long"), nil
@@ -53,7 +53,7 @@ func (t *Turn) Handle(ctx context.Context, raw json.RawMessage) (json.RawMessage
 	case m.Version != "2.0" || m.ID != nil && !validID(m.ID):
 		return refuse(nil, invalidRequest, "the message is none of JSON-RPC 2.0"), nil
 	case m.Method == "" && (m.Result != nil || m.Error != nil):
-		return nil, nil // the server asks nothing, so it expects no answer
+		return nil, nil // the server sends no requests
 	case m.Method == "":
 		return refuse(m.ID, invalidRequest, "the message has no method"), nil
 	case m.ID == nil:
@@ -74,12 +74,12 @@ func (t *Turn) Handle(ctx context.Context, raw json.RawMessage) (json.RawMessage
 	}
 }
 
-// initialize agrees on a version.
+// initialize negotiates a version.
 func (s *Server) initialize(params json.RawMessage) json.RawMessage {
 	var asked struct {
 		Version string `json:"protocolVersion"`
 	}
-	_ = json.Unmarshal(params, &asked) // whoever asks for nothing is told the newest
+	_ = json.Unmarshal(params, &asked) // default: the newest
 	if !slices.Contains(versions, asked.Version) {
 		asked.Version = versions[0]
 	}
@@ -90,7 +90,7 @@ func (s *Server) initialize(params json.RawMessage) json.RawMessage {
 	})
 }
 
-// notified heeds the one notification that matters: a call need not go on.
+// notified handles the only relevant notification: the cancellation of a call.
 func (t *Turn) notified(m message) {
 	var params struct {
 		ID json.RawMessage `json:"requestId"`
@@ -105,7 +105,7 @@ func (t *Turn) notified(m message) {
 	}
 }
 
-// called answers a request for a call.
+// called handles a tool call.
 func (t *Turn) called(ctx context.Context, m message) (json.RawMessage, error) {
 	var params struct {
 		Name      string          `json:"name"`
@@ -126,7 +126,7 @@ func (t *Turn) called(ctx context.Context, m message) (json.RawMessage, error) {
 	defer func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		if t.calls[string(m.ID)] == here { // a process that was started anew counts from the beginning
+		if t.calls[string(m.ID)] == here { // a restarted process starts counting again
 			delete(t.calls, string(m.ID))
 		}
 	}()
@@ -137,7 +137,7 @@ func (t *Turn) called(ctx context.Context, m message) (json.RawMessage, error) {
 	return respond(m.ID, encode(result)), nil
 }
 
-// validID tells whether an id is a short text or number.
+// validID reports whether an id is a short text or number.
 func validID(id json.RawMessage) bool {
 	return len(id) <= maxID && (id[0] == '"' || id[0] == '-' || id[0] >= '0' && id[0] <= '9')
 }
@@ -153,7 +153,7 @@ func refuse(id json.RawMessage, code int, text string) json.RawMessage {
 	return encode(message{Version: "2.0", ID: id, Error: &rpcError{Code: code, Message: text}})
 }
 
-// encode marshals what can be marshalled: values of this package, and JSON that was checked.
+// encode marshals values of this package and checked JSON, which never fails.
 func encode(value any) json.RawMessage {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

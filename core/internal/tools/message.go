@@ -16,22 +16,22 @@ import (
 )
 
 const (
-	// maxMedia is how many files one message may have.
+	// maxMedia limits the files of one message.
 	maxMedia = 10
-	// maxMessages is how many messages one turn may send.
+	// maxMessages limits the messages of one turn.
 	maxMessages = 30
 )
 
 // Post is a message that the agent sends.
 type Post struct {
-	// Key is the same for the same use of the tool, also in a later attempt of the turn.
+	// Key is the same for the same tool call, also in a later attempt of the turn.
 	Key    string
 	Caller chat.Caller // of the turn
 	To     chat.Address
 	Kind   chat.Kind
 	Text   string   // CommonMark, as the model wrote it; may be empty if there are files
 	Media  []string // paths, as the model wrote them
-	Reply  string   // the message that it answers, as [answer.Reply] names it; empty: none. Only in the turn's own chat
+	Reply  string   // the message that it replies to, as in [answer.Reply]; empty: none. Only in the turn's own chat
 }
 
 // messageTool sends to a chat.
@@ -96,7 +96,7 @@ func (s *Server) message(ctx context.Context, t *Turn, arguments json.RawMessage
 	return done, nil
 }
 
-// mayPost counts a message, if there may be one more.
+// mayPost counts a message and reports whether it is within the limit.
 func (t *Turn) mayPost() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -107,7 +107,7 @@ func (t *Turn) mayPost() bool {
 	return true
 }
 
-// target is the chat of a name that the caller may have the agent write to.
+// target returns the named chat, if the agent may write to it for the caller.
 func (s *Server) target(ctx context.Context, caller chat.Caller, name string) (chat.Address, chat.Kind, error) {
 	if name == "" || name == chatName(caller.Address) {
 		return caller.Address, caller.Kind, nil
@@ -127,7 +127,7 @@ func (s *Server) target(ctx context.Context, caller chat.Caller, name string) (c
 	}
 }
 
-// key names a message for the store. Without the use's own id the message stands for it.
+// key returns the message's key for the store. Without an id of the call it is derived from the message.
 func (t *Turn) key(p Post, use string) string {
 	if use == "" {
 		use = strings.Join(append([]string{chatName(p.To), p.Text}, p.Media...), "\x00")

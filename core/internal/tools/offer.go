@@ -16,23 +16,24 @@ import (
 )
 
 const (
-	// maxTools and maxBytes bound what each request of the agent's has in it.
+	// maxTools and maxBytes limit what the tools add to each request of the agent.
 	maxTools = 100
 	maxBytes = 256 << 10
-	// maxName is the longest name: with mcp__clawhost__ before it 64 bytes, which is what the Messages API takes.
+	// maxName is the maximum length of a name: with the prefix mcp__clawhost__ it has 64 bytes, the limit of the Messages
+	// API.
 	maxName = 64 - len("mcp__"+Name+"__")
-	// askAgain is when a plugin that could not list its tools is asked again.
+	// askAgain is the wait before a plugin that could not list its tools is asked again.
 	askAgain = 30 * time.Second
 )
 
-// known is what a plugin told of its tools.
+// known is a plugin's list of tools.
 type known struct {
-	live  Live // that told it, or could not
+	live  Live // the process that was asked
 	tools []chat.ToolSpec
-	again time.Time // when it is asked once more; zero: it need not be
+	again time.Time // when to ask again; zero: never
 }
 
-// offered is a tool under the name that the agent knows it by.
+// offered is a tool under the agent's name for it.
 type offered struct {
 	name   string
 	spec   chat.ToolSpec
@@ -40,18 +41,18 @@ type offered struct {
 	own    *ownTool // nil: a plugin's
 }
 
-// offer is all that the agent is offered.
+// offer is the set of tools for the agent.
 type offer struct {
 	tools       []offered // by name
 	list        json.RawMessage
 	fingerprint string
 }
 
-// Fingerprint stands for the tools that the agent is offered now: another one stands for others. It asks plugins that have
-// come up since for theirs; a plugin that is down keeps those that it had.
+// Fingerprint identifies the current set of tools: it changes with the set. It asks newly started plugins for their tools;
+// the tools of a plugin that is down stay in the set.
 func (s *Server) Fingerprint(ctx context.Context) string { return s.current(ctx).fingerprint }
 
-// current returns the offer. Where ctx ends first, it is an older one.
+// current returns the offer, or an older one if ctx ends first.
 func (s *Server) current(ctx context.Context) *offer {
 	select {
 	case s.turn <- struct{}{}:
@@ -70,7 +71,7 @@ func (s *Server) current(ctx context.Context) *offer {
 	return s.offer
 }
 
-// ask has the plugins that are new list their tools, and tells whether there were any.
+// ask lists the tools of new plugins, and reports whether there were any.
 func (s *Server) ask(ctx context.Context, plugins []Plugin) bool {
 	now := time.Now()
 	var asked []Plugin
@@ -100,8 +101,8 @@ func (s *Server) ask(ctx context.Context, plugins []Plugin) bool {
 	return changed
 }
 
-// compose puts the offer together. Where two tools have one name, the one that comes first keeps it: the host's own, then
-// in the order of the plugins.
+// compose builds the offer. If two tools have the same name the first keeps it: the host's own, then in the order of the
+// plugins.
 func (s *Server) compose(plugins []Plugin) *offer {
 	var all []offered
 	for i := range s.own {
@@ -143,7 +144,7 @@ func (s *Server) compose(plugins []Plugin) *offer {
 	return o
 }
 
-// String names the tool to the operator.
+// String describes the tool to the operator.
 func (t offered) String() string {
 	if t.plugin == "" {
 		return fmt.Sprintf("the host's tool %q", t.spec.Name)
@@ -151,7 +152,7 @@ func (t offered) String() string {
 	return fmt.Sprintf("the tool %q of the plugin %q", t.spec.Name, t.plugin)
 }
 
-// toolName is the name that the agent knows a plugin's tool by.
+// toolName returns the agent's name for a plugin's tool.
 func toolName(plugin, tool string) string {
 	name := strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
@@ -162,7 +163,7 @@ func toolName(plugin, tool string) string {
 	return name[:min(len(name), maxName)]
 }
 
-// listed is the offer as MCP has it.
+// listed returns the offer in MCP's format.
 func listed(tools []offered) json.RawMessage {
 	type annotations struct {
 		ReadOnly bool `json:"readOnlyHint"`
@@ -183,7 +184,7 @@ func listed(tools []offered) json.RawMessage {
 	return encode(list)
 }
 
-// find returns the tool of a name.
+// find returns the tool with a name.
 func (o *offer) find(name string) (offered, bool) {
 	i, ok := slices.BinarySearchFunc(o.tools, name, func(t offered, name string) int { return cmp.Compare(t.name, name) })
 	if !ok {

@@ -17,7 +17,7 @@ import (
 const (
 	maxListed  = 50
 	maxEntries = 100
-	// maxEntry and maxHistory bound what is read of a history, in bytes.
+	// maxEntry and maxHistory limit what is read of a history, in bytes.
 	maxEntry   = 4 << 10
 	maxHistory = 48 << 10
 )
@@ -40,19 +40,19 @@ func (s *Server) sessionsTool() ownTool {
 	}
 }
 
-// listedSession is a session as the model reads of it.
+// listedSession is a session in the model's list.
 type listedSession struct {
 	Session string `json:"session"`
 	Label   string `json:"label,omitempty"`
 	Title   string `json:"title,omitempty"`
 	Kind    string `json:"kind"`
-	Chat    string `json:"chat,omitempty"` // where the message tool sends to
+	Chat    string `json:"chat,omitempty"` // for the message tool
 	Last    string `json:"last_message,omitempty"`
 	Model   string `json:"model,omitempty"`
 	This    bool   `json:"this_conversation,omitempty"`
 }
 
-// spoken is an entry of a history as the model reads it.
+// spoken is an entry of a history for the model.
 type spoken struct {
 	At   string `json:"at"`
 	Role string `json:"role"`
@@ -82,8 +82,8 @@ func (s *Server) lookAtSessions(ctx context.Context, t *Turn, arguments json.Raw
 	}
 }
 
-// visible are the sessions that a caller may look at: an owner in a direct chat all, anybody else his own. What an owner's
-// turn reads in a group, the group would read.
+// visible returns the sessions that a caller may read: all for an owner in a direct chat, otherwise only the caller's own.
+// Whatever an owner's turn reads in a group, the group could read.
 func (s *Server) visible(ctx context.Context, caller chat.Caller) ([]domain.Session, error) {
 	if caller.Authority == chat.Owner && caller.Kind == chat.Direct {
 		return s.sessions(ctx)
@@ -117,7 +117,7 @@ func (s *Server) listSessions(visible []domain.Session, caller chat.Caller, limi
 	return string(encode(map[string]any{"sessions": list, "of": len(visible)}))
 }
 
-// readSession shows the newest messages of a session, as far as there is room.
+// readSession returns the newest messages of a session, up to the limits.
 func (s *Server) readSession(ctx context.Context, visible []domain.Session, name string, limit int) (string, error) {
 	named := func(match func(domain.Session) bool) int { return slices.IndexFunc(visible, match) }
 	i := named(func(one domain.Session) bool { return one.Key == name })
@@ -147,7 +147,7 @@ func (s *Server) readSession(ctx context.Context, visible []domain.Session, name
 	return string(encode(map[string]any{"session": visible[i].Key, "messages": list})), nil
 }
 
-// when is a time as the model reads it.
+// when formats a time for the model.
 func (s *Server) when(at time.Time) string {
 	if at.IsZero() {
 		return ""

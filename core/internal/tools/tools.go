@@ -1,5 +1,5 @@
-// Package tools is the host's MCP server: the tools that the agent is offered beside Claude Code's own, which are the
-// host's and those of plugins. It answers one message at a time and has no transport: the messages come over claude's pipe.
+// Package tools is the host's MCP server: the agent's tools besides Claude Code's own, which are the host's and those of
+// plugins. It handles one message at a time and has no transport: the messages arrive over claude's pipe.
 package tools
 
 import (
@@ -14,22 +14,22 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Name is the server's name: Claude knows its tools as mcp__<name>__<tool>.
+// Name is the server's name: its tools are named mcp__<name>__<tool>.
 const Name = "clawhost"
 
 const (
-	// side is how many calls of one turn run side by side, and waiting how many more may wait.
+	// side limits the concurrent calls of one turn, and waiting how many more may wait.
 	side    = 8
 	waiting = 64
 )
 
-// Live is a running plugin. Another process of the plugin is another value; values are compared.
+// Live is a running plugin. Each process of a plugin is a distinct value; values are compared.
 type Live interface {
 	ListTools(ctx context.Context) ([]chat.ToolSpec, error)
 	CallTool(ctx context.Context, call chat.ToolCall) (chat.ToolResult, error)
 }
 
-// Plugin is a plugin as it is now.
+// Plugin is the current state of a plugin.
 type Plugin struct {
 	Name string // the instance
 	Live Live   // nil: it does not run
@@ -63,7 +63,7 @@ type Files interface {
 	Read(ctx context.Context, plugin string, ref chat.MediaRef, most int64) (found chat.Media, data []byte, err error)
 }
 
-// Options are what a server works with.
+// Options are the settings and dependencies of a server.
 type Options struct {
 	Version string // of the host
 	Plugins Plugins
@@ -87,11 +87,11 @@ type Server struct {
 	own     []ownTool
 	log     hclog.Logger
 
-	turn  chan struct{} // holds one token: who has it may change what follows
+	turn  chan struct{} // a semaphore that guards the following fields
 	known map[string]known
-	told  map[string]bool // what the log was told of the offer
+	told  map[string]bool // logged reasons about the offer
 	offer *offer
-	names []string // of the plugins that the offer was put together of
+	names []string // of the plugins in the offer
 }
 
 // New returns a server.
@@ -110,12 +110,12 @@ type Turn struct {
 	id     string
 	caller chat.Caller
 	post   func(ctx context.Context, p Post) error
-	slots  chan struct{} // held by the calls that run
-	queue  chan struct{} // held by all that have come
+	slots  chan struct{} // held by running calls
+	queue  chan struct{} // held by all calls
 
 	mu    sync.Mutex
 	calls map[string]*running // by the message's id
-	posts int                 // messages that were sent, or were to be
+	posts int                 // messages sent or attempted
 }
 
 // running is a call that can be cancelled.

@@ -182,7 +182,7 @@ const (
 	lost             // the connection breaks
 	closed           // by a code that leaves the session
 	last             // it is the last of its connection
-	asked            // the bot is asked to connect anew
+	asked            // the bot is asked to reconnect
 	ended            // the session is not to be resumed
 	garbage          // in its place
 	nonsense         // in its place
@@ -245,7 +245,7 @@ func (s *Server) Cut() { s.each(func(c *conn) { c.close(0) }) }
 // Close closes the connections of the gateway with a code.
 func (s *Server) Close(code int) { s.each(func(c *conn) { c.close(code) }) }
 
-// Reconnect asks the bot to connect anew.
+// Reconnect asks the bot to reconnect.
 func (s *Server) Reconnect() { s.each(func(c *conn) { c.send(object{"op": 7}) }) }
 
 // Invalidate ends the sessions and says so.
@@ -292,7 +292,7 @@ func (s *Server) Resumed() int {
 	return s.resumes
 }
 
-// Online tells whether the bot has a session on a connection.
+// Online reports whether the bot has a session on a connection.
 func (s *Server) Online() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

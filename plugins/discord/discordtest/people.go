@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// User makes a person, or names one anew.
+// User creates a person, or renames one.
 func (s *Server) User(id, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

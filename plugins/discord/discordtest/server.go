@@ -38,7 +38,7 @@ type Server struct {
 	token string
 
 	mu            sync.Mutex
-	changed       chan struct{} // closed and made anew at each change
+	changed       chan struct{} // closed and replaced at each change
 	online        chan struct{} // closed when the bot has come for the first time
 	lastID        int64
 	users         map[string]string   // names by id

@@ -22,7 +22,7 @@ func (s *Server) Chaos(seed uint64, share float64) {
 	s.chaos = &chaos{random: rand.New(rand.NewPCG(seed, seed)), share: share}
 }
 
-// happens tells whether something goes wrong now. Of nil nothing does.
+// happens reports whether a fault occurs now. A nil one has no faults.
 func (c *chaos) happens() bool { return c != nil && c.random.Float64() < c.share }
 
 // fault is what goes wrong with a request. The lock is held.

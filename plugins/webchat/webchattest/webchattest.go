@@ -39,8 +39,8 @@ func New(token string) *Page {
 	return &Page{key: proof.NewKey(token), via: &http.Transport{}, sessions: make(map[string]*session)}
 }
 
-// RoundTrip makes a request once the server has proved itself. Where the server does not know the session any more, as after
-// it was started anew, another one is begun. The answer proves itself as it is read; its status is proven.
+// RoundTrip makes a request once the server has proved itself. Where the server does not know the session any more, as
+// after it was restarted, a new one is started. The answer proves itself as it is read; its status is proven.
 func (p *Page) RoundTrip(r *http.Request) (*http.Response, error) {
 	var body []byte
 	if r.Body != nil {

@@ -10,8 +10,8 @@ import (
 	"go.mau.fi/whatsmeow/types"
 )
 
-// delivery is a message on its way to the device, or the notice of a change. A message is encrypted once, and the same at each redelivery, unless the
-// device asks the sender's phone to encrypt it anew.
+// delivery is a message on its way to the device, or the notice of a change. A message is encrypted once, and the same at
+// each redelivery, unless the device asks the sender's phone to encrypt it again.
 type delivery struct {
 	id      types.MessageID
 	from    *Person
@@ -187,8 +187,7 @@ func (s *Server) address(d *delivery, attrs waBinary.Attrs) ([]waBinary.Node, er
 	return []waBinary.Node{part}, err
 }
 
-// again has the sender's phone encrypt a message anew, once the device has acknowledged the one that it could not read.
-// It is called with the lock held.
+// again makes the sender's phone encrypt a message again, once the device has acknowledged the one that it could not read.
 func (s *Server) again(id types.MessageID) {
 	s.retries++
 	if d, ok := s.byID[id]; ok {
@@ -221,7 +220,7 @@ func (s *Server) acknowledge(id types.MessageID) error {
 	return nil
 }
 
-// Acknowledged tells whether the device has acknowledged a message.
+// Acknowledged reports whether the device has acknowledged a message.
 func (s *Server) Acknowledged(id types.MessageID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -319,7 +319,7 @@ func (s *Server) AwaitRead(ctx context.Context, id types.MessageID) error {
 	return s.await(ctx, func() bool { return s.read[id] })
 }
 
-// Read tells whether the device has shown that a message was read.
+// Read reports whether the device has shown that a message was read.
 func (s *Server) Read(id types.MessageID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

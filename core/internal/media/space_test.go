@@ -25,7 +25,7 @@ func (n needs) NeededMedia(context.Context) (map[string][]chat.Media, error) { r
 // sized is a file's content, of 10 KB.
 var sized = bytes.Repeat([]byte("0123456789"), 1024)
 
-// crammed is a bundle with room for 16 files, and for 8 of each channel, and for 16 in the workspace.
+// crammed returns a bundle with space for 16 files, and for 8 of each channel, and for 16 in the workspace.
 func crammed(t *testing.T, needed needs) (*bundle, *media.Inbound, chan media.Crowded) {
 	t.Helper()
 	b, crowded := setup(t), make(chan media.Crowded, 4)
@@ -184,7 +184,7 @@ func TestWhatIsBeingWrittenTakesUpRoom(t *testing.T) {
 	for n, upload := range uploads {
 		_ = upload.Close()
 		switch got := <-done[n]; {
-		case errors.Is(got.err, media.ErrNoRoom):
+		case errors.Is(got.err, media.ErrNoSpace):
 			refused++
 		case got.err != nil:
 			t.Errorf("upload %d: %v", n, got.err)
@@ -229,8 +229,8 @@ func TestWhatIsNeededStays(t *testing.T) {
 	}
 	before := bytesIn(t, b.dir)
 	for range 3 {
-		if _, err := b.Put(t.Context(), "telegram", chat.Media{}, bytes.NewReader(sized)); !errors.Is(err, media.ErrNoRoom) {
-			t.Errorf("one more: %v, want %v", err, media.ErrNoRoom)
+		if _, err := b.Put(t.Context(), "telegram", chat.Media{}, bytes.NewReader(sized)); !errors.Is(err, media.ErrNoSpace) {
+			t.Errorf("one more: %v, want %v", err, media.ErrNoSpace)
 		}
 	}
 	if after := bytesIn(t, b.dir); after != before {

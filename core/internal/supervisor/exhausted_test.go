@@ -15,7 +15,7 @@ import (
 func TestWhatTheHostLacksIsNoDeath(t *testing.T) {
 	t.Parallel()
 	const times = 6 // more than the deaths that park a plugin
-	r := &room{register: panicking, records: records{full: times}}
+	r := &fixture{register: panicking, records: records{full: times}}
 	r.begin(t, supervisor.Options{Plugins: []supervisor.Spec{spec(t, "well")}})
 	if why := r.next(t, r.failed); !strings.Contains(why, "no space left on device") || !strings.Contains(why, "starts it by itself") {
 		t.Fatalf("the operator hears %q", why)
@@ -46,7 +46,7 @@ func TestAParkedPluginIsTriedAgain(t *testing.T) {
 	if err := os.WriteFile(fickle.Path, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	r := &room{register: panicking}
+	r := &fixture{register: panicking}
 	r.begin(t, supervisor.Options{Plugins: []supervisor.Spec{fickle}, Retry: 20 * time.Millisecond})
 	if why := r.next(t, r.failed); !strings.Contains(why, "tries again every few minutes") {
 		t.Errorf("the operator hears %q", why)

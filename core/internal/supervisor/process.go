@@ -26,19 +26,20 @@ const (
 	configureTimeout = 60 * time.Second
 	healthEvery      = 30 * time.Second
 	healthTimeout    = 5 * time.Second
-	// silent is how many health checks in a row a plugin may leave unanswered.
-	silent = 3
+	// maxUnanswered is how many consecutive health checks a plugin may leave unanswered.
+	maxUnanswered = 3
 )
 
-// life is one process from its start to its end. Its error says why it ended; nil: ctx ended or a restart was asked for.
-func (i *instance) life(ctx context.Context) error {
+// runProcess runs one process from its start to its end. Its error says why it ended; nil: ctx ended or a restart was
+// requested.
+func (i *instance) runProcess(ctx context.Context) error {
 	l, err := launch(ctx, i.spec, i.options.SocketDir, i.options.Children, i.sockets, i.log)
 	if err != nil {
 		return err
 	}
 	pid := l.process.cmd.Process.Pid
 	forget, err := i.record(ctx, pid)
-	defer forget() // once it is gone: until then the host's next life must find it
+	defer forget() // after the process is gone: until then the host's next process must find it
 	defer func() {
 		if err := l.end(); err != nil {
 			i.log.Error("kill the plugin", "error", err)
@@ -62,30 +63,30 @@ func (i *instance) life(ctx context.Context) error {
 	return i.watch(ctx, l, live)
 }
 
-// record remembers the process, so that the host's next life can end it. Forget is never nil.
+// record stores the process, so that the host's next process can end it. Forget is never nil.
 func (i *instance) record(ctx context.Context, pid int) (forget func(), err error) {
 	started, err := process.StartTime(pid)
 	switch {
 	case errors.Is(err, process.ErrGone):
-		return func() {}, nil // which the next call tells better
+		return func() {}, nil // the next call gives a better error
 	case err != nil:
-		return func() {}, fmt.Errorf("record the plugin's process: %w: %w", errWant, err)
+		return func() {}, fmt.Errorf("record the plugin's process: %w: %w", errExhausted, err)
 	}
 	forget = func() {
 		if err := i.options.Processes.DeleteProcess(context.WithoutCancel(ctx), pid, started); err != nil {
-			i.log.Warn("forget the plugin's process", "pid", pid, "error", err)
+			i.log.Warn("delete the plugin's process record", "pid", pid, "error", err)
 		}
 	}
 	err = i.options.Processes.RecordProcess(ctx, domain.Process{
 		Kind: "plugin", Name: i.spec.Name, PID: pid, StartTime: started, BootID: process.BootID(),
 	})
 	if err != nil {
-		return forget, fmt.Errorf("record the plugin's process: %w: %w", errWant, err)
+		return forget, fmt.Errorf("record the plugin's process: %w: %w", errExhausted, err)
 	}
 	return forget, nil
 }
 
-// configure brings a fresh process to where it can work.
+// configure describes, checks and configures a new process.
 func (i *instance) configure(ctx context.Context, l *launched) (*Live, error) {
 	describing, cancel := context.WithTimeout(ctx, describeTimeout)
 	defer cancel()
@@ -105,7 +106,7 @@ func (i *instance) configure(ctx context.Context, l *launched) (*Live, error) {
 	}
 	dir := filepath.Join(i.options.StateDir, "plugins", i.spec.Name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the plugin's state folder: %w", err)
+		return nil, fmt.Errorf("create the plugin's state folder: %w", err)
 	}
 	services := grpc.NewServer(slices.Concat(
 		[]grpc.ServerOption{grpc.Creds(credentials.NewTLS(l.tls))}, handshake.ServerOptions(), intakeOptions(), recovering(i.log),
@@ -124,11 +125,11 @@ func (i *instance) configure(ctx context.Context, l *launched) (*Live, error) {
 	if err := i.findings(found); err != nil {
 		return nil, err
 	}
-	return i.alive(configuring, l, description)
+	return i.describeLive(configuring, l, description)
 }
 
-// alive asks a channel for its limits, which hold for the whole life of the process.
-func (i *instance) alive(ctx context.Context, l *launched, description remote.Description) (*Live, error) {
+// describeLive returns the running plugin, with a channel's limits, which are constant for the process.
+func (i *instance) describeLive(ctx context.Context, l *launched, description remote.Description) (*Live, error) {
 	live := &Live{Name: i.spec.Name, Plugin: l.plugin, Description: description, limits: map[chat.Kind]chat.Limits{}}
 	if !live.Has(pluginv1.Capability_CAPABILITY_CHANNEL) {
 		return live, nil
@@ -143,7 +144,7 @@ func (i *instance) alive(ctx context.Context, l *launched, description remote.De
 	return live, nil
 }
 
-// findings logs a plugin's warnings about its config and returns its errors, each with its place.
+// findings logs a plugin's warnings about its config and returns its errors, with their positions.
 func (i *instance) findings(found []remote.Diagnostic) error {
 	var errs []error
 	for _, d := range found {
@@ -160,8 +161,8 @@ func (i *instance) findings(found []remote.Diagnostic) error {
 	return refusal{errors.Join(errs...)}
 }
 
-// watch returns when the process has ended or must: its channel ended, it does not answer any more, or ctx or the operator
-// wants it so.
+// watch returns when the process has ended or must end: its channel ended, it does not respond any more, or ctx ended or
+// the operator requested a restart.
 func (i *instance) watch(ctx context.Context, l *launched, live *Live) error {
 	running, stop := context.WithCancel(ctx)
 	var calls sync.WaitGroup
@@ -179,7 +180,7 @@ func (i *instance) watch(ctx context.Context, l *launched, live *Live) error {
 		i.drain(ctx, live)
 		return nil
 	case <-i.restart:
-		i.log.Info("the plugin is started anew")
+		i.log.Info("the plugin is restarted")
 		i.drain(ctx, live)
 		return nil
 	case <-l.process.done:
@@ -189,7 +190,7 @@ func (i *instance) watch(ctx context.Context, l *launched, live *Live) error {
 	}
 }
 
-// cause prefers what the process itself said at its end to the broken connection that is seen first.
+// cause prefers the process's own last words to the connection error that is seen first.
 func (i *instance) cause(err error, l *launched) error {
 	if !errors.Is(err, remote.ErrGone) {
 		return err
@@ -204,9 +205,9 @@ func (i *instance) cause(err error, l *launched) error {
 	}
 }
 
-// report takes a change of the connection's state.
+// report handles a change of the connection's state.
 func (i *instance) report(r remote.Report) {
-	r.Detail = printable(r.Detail) // it is shown on terminals
+	r.Detail = printable(r.Detail) // shown on terminals
 	i.mu.Lock()
 	before := i.status
 	i.status.Connection, i.status.Detail, i.status.URL = r.State, r.Detail, r.URL
@@ -219,8 +220,8 @@ func (i *instance) report(r remote.Report) {
 	}
 }
 
-// health returns an error once the plugin does not answer any more. An answer that all is not well is the plugin's own
-// business: it is logged once, and that it is over.
+// health returns an error once the plugin does not respond any more. A reported problem is the plugin's own business: its
+// start and its end are logged once.
 func (i *instance) health(ctx context.Context, live *Live) error {
 	tick := time.NewTicker(healthEvery)
 	defer tick.Stop()
@@ -238,8 +239,8 @@ func (i *instance) health(ctx context.Context, live *Live) error {
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, remote.ErrGone):
-			if unanswered++; unanswered == silent {
-				return fmt.Errorf("the plugin has not answered %d health checks", silent)
+			if unanswered++; unanswered == maxUnanswered {
+				return fmt.Errorf("the plugin has not answered %d health checks", maxUnanswered)
 			}
 			continue
 		case err != nil && err.Error() != complaint:
@@ -253,7 +254,7 @@ func (i *instance) health(ctx context.Context, live *Live) error {
 	}
 }
 
-// drain lets the plugin finish. Its context is a fresh one: the one that asked for the end has ended.
+// drain lets the plugin finish. It uses a new context: the caller's has ended.
 func (i *instance) drain(ctx context.Context, live *Live) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), i.options.Grace+time.Second)
 	defer cancel()

@@ -17,41 +17,40 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// ErrNoRoom says that a folder holds as much as it may, and that all of it is needed.
-var ErrNoRoom = errors.New("there is no room for more files now")
+// ErrNoSpace means that a folder is full and all of its files are needed.
+var ErrNoSpace = errors.New("there is no space for more files now")
 
-// spare is the part of a folder's bytes that is free once it was looked through: an eighth. So it is not looked through for
-// each file.
+// spare is the part of a folder's limit that is freed when it is full: an eighth. So the folder is not scanned for each
+// file.
 const spare = 8
 
-// neededTime bounds the question which files are needed.
+// neededTime limits the query for needed files.
 const neededTime = 10 * time.Second
 
-// crowdedEvery is how often a folder says that it is full.
+// crowdedEvery is how often a full folder is reported.
 const crowdedEvery = 24 * time.Hour
 
-// Crowded says that the oldest files of a folder were removed because it was full.
+// Crowded reports that the oldest files of a folder were removed because it was full.
 type Crowded struct {
-	Folder string // as the operator knows it
+	Folder string // the operator's name for it
 	Files  int
 	Bytes  int64
-	Most   int64 // what the folder, or one channel's part of it, may hold
+	Most   int64 // the limit of the folder, or of one channel's part
 }
 
-// String is a sentence for the operator.
+// String returns a sentence for the operator.
 func (c Crowded) String() string {
 	return wording.FolderFull(c.Folder, megabytes(c.Most), megabytes(c.Bytes), c.Files)
 }
 
-// Needs says which files messages need that wait or are being answered, by instance.
+// Needs returns the files that waiting and running messages need, by instance.
 type Needs interface {
 	NeededMedia(ctx context.Context) (map[string][]chat.Media, error)
 }
 
-// SpaceOptions bound what a folder holds.
+// SpaceOptions limit the size of a folder.
 type SpaceOptions struct {
-	// Most is how many bytes all files have together, and Each how many those of one channel, where the channels have folders;
-	// zero: any number.
+	// Most limits the bytes of all files, and Each those of one channel, if the channels have folders; zero: no limit.
 	Most, Each int64
 	Needs      Needs
 	// Crowded is told, at most once a day, that files were removed to make space. It must have room for a word; what does not
@@ -59,46 +58,46 @@ type SpaceOptions struct {
 	Crowded chan<- Crowded
 }
 
-// room bounds a folder: the oldest files go first, those that are needed do not go. It is safe for concurrent use.
-type room struct {
+// space limits a folder: the oldest files are removed first, needed ones never. It is safe for concurrent use.
+type space struct {
 	SpaceOptions
-	name  string // as the operator knows it
+	name  string // the operator's name for it
 	root  string
 	dir   string        // in root
-	parts bool          // the files are in folders of channels
-	files int           // how many there may be; zero: any number
-	young time.Duration // for how long after its last change a file stays
+	parts bool          // files are in folders of channels
+	files int           // maximum number of files; zero: no limit
+	young time.Duration // minimum age for removal, since the last change
 
 	mutex sync.Mutex
-	added int64           // bytes that came since the folder was looked through
-	open  map[string]bool // the names of what is being written, which stays
-	full  bool            // it could not be brought to have room to spare: it is looked through again for the next file
+	added int64           // bytes added since the last scan
+	open  map[string]bool // names of files being written, which are kept
+	full  bool            // the last scan could not free enough: scan again for the next file
 	said  time.Time
 }
 
-// step is how many bytes of a file come before they are counted: what is being written takes up room, too.
+// step is how many bytes of a file are written between accounting: incomplete files take up space, too.
 const step = 1 << 20
 
-// arrival is a file of a room while it is written.
+// arrival is a file that is being written.
 type arrival struct {
 	io.Writer
-	room       *room
+	space      *space
 	part, name string
-	bytes      int64 // not counted yet
+	bytes      int64 // not accounted for yet
 }
 
-// arrive begins to write a file of a name of its own. Its end must be called.
-func (r *room) arrive(w io.Writer, part, name string) *arrival {
+// arrive starts to write a file with a unique name. The caller must call end.
+func (r *space) arrive(w io.Writer, part, name string) *arrival {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	if r.open == nil {
 		r.open = map[string]bool{}
 	}
 	r.open[name] = true
-	return &arrival{Writer: w, room: r, part: part, name: name}
+	return &arrival{Writer: w, space: r, part: part, name: name}
 }
 
-// Write implements io.Writer. [ErrNoRoom] says that the file must go again.
+// Write implements io.Writer. After [ErrNoSpace] the file must be removed.
 func (a *arrival) Write(p []byte) (int, error) {
 	if a.bytes += int64(len(p)); a.bytes >= step {
 		if err := a.count(); err != nil {
@@ -108,25 +107,25 @@ func (a *arrival) Write(p []byte) (int, error) {
 	return a.Writer.Write(p)
 }
 
-// count makes room for what has come. [ErrNoRoom] says that the file must go again.
+// count accounts for the bytes and frees space. After [ErrNoSpace] the file must be removed.
 func (a *arrival) count() error {
-	err := a.room.add(a.part, a.bytes)
+	err := a.space.add(a.part, a.bytes)
 	a.bytes = 0
-	if errors.Is(err, ErrNoRoom) {
+	if errors.Is(err, ErrNoSpace) {
 		return err
 	}
-	return nil // what it cannot remove, the one in time tells
+	return nil // errors of removal are reported by the periodic scan
 }
 
-// end says that nothing more is written.
+// end ends writing.
 func (a *arrival) end() {
-	a.room.mutex.Lock()
-	defer a.room.mutex.Unlock()
-	delete(a.room.open, a.name)
+	a.space.mutex.Lock()
+	defer a.space.mutex.Unlock()
+	delete(a.space.open, a.name)
 }
 
-// add counts bytes that come and makes room for more. [ErrNoRoom] says that they must go again.
-func (r *room) add(part string, bytes int64) error {
+// add accounts for bytes and frees space. After [ErrNoSpace] they must be removed.
+func (r *space) add(part string, bytes int64) error {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.added += bytes
@@ -138,31 +137,31 @@ func (r *room) add(part string, bytes int64) error {
 		return err
 	}
 	if r.Most > 0 && all > r.Most || r.Each > 0 && each[part] > r.Each {
-		return ErrNoRoom
+		return ErrNoSpace
 	}
 	return nil
 }
 
-// much reports whether bytes are more than what is spare.
-func (r *room) much(bytes, most int64) bool { return most > 0 && bytes > most/spare }
+// much reports whether bytes exceed the spare part.
+func (r *space) much(bytes, most int64) bool { return most > 0 && bytes > most/spare }
 
-// clear removes what is too old, and the oldest files where all of them are too much.
-func (r *room) clear() error {
+// clear removes expired files, and the oldest ones if all of them exceed the limits.
+func (r *space) clear() error {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	_, _, err := r.look()
 	return err
 }
 
-// stored is a file of a room.
+// stored is a file of the folder.
 type stored struct {
 	path, part string
 	info       fs.FileInfo
 }
 
-// look looks through the folder, removes files until an eighth of it is free, and returns how many bytes are left, over all
-// and by channel.
-func (r *room) look() (all int64, each map[string]int64, err error) {
+// look scans the folder, removes files until an eighth of it is free, and returns the remaining bytes, in total and by
+// channel.
+func (r *space) look() (all int64, each map[string]int64, err error) {
 	root, err := os.OpenRoot(r.root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil, nil
@@ -173,7 +172,7 @@ func (r *room) look() (all int64, each map[string]int64, err error) {
 	defer root.Close()
 	files, err := r.list(root)
 	errs := []error{err}
-	slices.SortFunc(files, func(a, b stored) int { return a.info.ModTime().Compare(b.info.ModTime()) }) // the oldest first
+	slices.SortFunc(files, func(a, b stored) int { return a.info.ModTime().Compare(b.info.ModTime()) }) // oldest first
 	each = map[string]int64{}
 	for _, f := range files {
 		all += f.info.Size()
@@ -231,13 +230,13 @@ func (r *room) look() (all int64, each map[string]int64, err error) {
 	return all, each, errors.Join(errs...)
 }
 
-// needed are the refs of the files that do not go.
-func (r *room) needed() (map[string]bool, error) {
+// needed returns the refs of files that must be kept.
+func (r *space) needed() (map[string]bool, error) {
 	refs := map[string]bool{}
 	if r.Needs == nil {
 		return refs, nil
 	}
-	// Whoever's call it was that filled the folder, it is looked through for all.
+	// The scan is for all callers, so it does not use the context of one.
 	ctx, cancel := context.WithTimeout(context.Background(), neededTime)
 	defer cancel()
 	found, err := r.Needs.NeededMedia(ctx)
@@ -255,15 +254,14 @@ func (r *room) needed() (map[string]bool, error) {
 	return refs, nil
 }
 
-// refOf is the ref in the name of a file of the host's.
+// refOf returns the ref in the name of a host's file.
 func refOf(path string) string {
 	name := filepath.Base(path)
 	return strings.TrimSuffix(name, filepath.Ext(name))
 }
 
-// list returns the files of the folder. Where a link stands in its place there are none: what that leads to is not the
-// host's.
-func (r *room) list(root *os.Root) ([]stored, error) {
+// list returns the files of the folder, or none if it was replaced by a link, whose target is not the host's.
+func (r *space) list(root *os.Root) ([]stored, error) {
 	folders, errs := []string{r.dir}, []error{}
 	if r.parts {
 		names, err := namesIn(root, r.dir)
@@ -290,22 +288,22 @@ func (r *room) list(root *os.Root) ([]stored, error) {
 	return files, errors.Join(errs...)
 }
 
-// namesIn are the names in a folder of the host's; none if it is not there.
+// namesIn returns the names in a folder of the host; none if it does not exist.
 func namesIn(root *os.Root, dir string) ([]string, error) {
 	if info, err := root.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return nil, fmt.Errorf("look into %s: it %w", dir, errLink)
+		return nil, fmt.Errorf("read folder %s: it %w", dir, errLink)
 	}
 	folder, err := openDir(root, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look into %s: %w", dir, err)
+		return nil, fmt.Errorf("read folder %s: %w", dir, err)
 	}
 	defer folder.Close()
 	names, err := folder.Readdirnames(-1)
 	if err != nil {
-		return names, fmt.Errorf("look into %s: %w", dir, err)
+		return names, fmt.Errorf("read folder %s: %w", dir, err)
 	}
 	return names, nil
 }
