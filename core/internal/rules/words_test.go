@@ -14,7 +14,22 @@ import (
 
 // plain are the files whose language is checked, as patterns of [filepath.Match]. Of a page the text is checked, without code;
 // of a Go file, the comments.
-var plain = []string{"*.md", "docs/*.md", "docs/*/*.md"}
+var plain = append([]string{
+	"*.md", "docs/*.md", "docs/*/*.md",
+	"sdk/*.go", "sdk/*/*.go", "sdk/internal/*/*.go", "examples/*/*.go", "core/cmd/*/*.go", "core/e2e/*.go",
+	"plugins/*/*.go", "plugins/*/*/*.go", "plugins/*/internal/*/*.go",
+}, checkedPackages()...)
+
+// checkedPackages are the packages of core/internal whose comments are checked, as patterns.
+func checkedPackages() (patterns []string) {
+	for _, name := range []string{
+		"access", "answer", "budget", "chunk", "config", "conversation", "credential", "domain", "envelope", "heartbeat", "hook",
+		"hostapi", "journal", "media", "messagesapi", "process", "reaction", "remote", "session", "supervisor", "tools",
+	} {
+		patterns = append(patterns, "core/internal/"+name+"/*.go")
+	}
+	return patterns
+}
 
 // archaic are words and phrases that readers stumble over, as regular expressions for text in small letters, each with what
 // to write instead.

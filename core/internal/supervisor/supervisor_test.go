@@ -212,7 +212,9 @@ func (r *fixture) Accept(string, remote.Description) error { return nil }
 
 func (r *fixture) Opened(name, url string) { r.opened <- name + " " + url }
 
-func (r *fixture) PluginFails(name, why, advice string) { r.failed <- name + ": " + why + ": " + advice }
+func (r *fixture) PluginFails(name, why, advice string) {
+	r.failed <- name + ": " + why + ": " + advice
+}
 
 func (r *fixture) PluginRuns(name string) { r.runs <- name }
 
