@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	pageEntries = 100     // are read at once
-	batchBytes  = 1 << 20 // of text are told at once, but one entry at least
+	pageEntries = 100     // read at once
+	batchBytes  = 1 << 20 // of text per call, but at least one entry
 	// The wait after a failure; it doubles.
 	firstWait = time.Second
 	lastWait  = 5 * time.Minute
@@ -25,17 +25,17 @@ const (
 type Transcripts interface {
 	// TranscriptAfter returns the entries of all sessions with a greater id, in order.
 	TranscriptAfter(ctx context.Context, after int64, limit int) ([]domain.Followed, error)
-	// Follower returns the id of the last entry that a follower has taken. A new one begins at the newest entry.
+	// Follower returns the id of the last entry that a follower has accepted. A new one starts at the newest entry.
 	Follower(ctx context.Context, name string) (after int64, err error)
-	// Followed remembers that a follower has taken all entries up to this one.
+	// Followed stores that a follower has accepted all entries up to this one.
 	Followed(ctx context.Context, name string, id int64) error
-	// TranscriptAppended is poked when there are new entries.
+	// TranscriptAppended receives a value when there are new entries.
 	TranscriptAppended() <-chan struct{}
 }
 
 // Follower is a plugin that follows transcripts.
 type Follower struct {
-	Name   string // the plugin's instance, by which the store knows how far it has come
+	Name   string // the plugin's instance, which identifies its position in the store
 	Plugin FollowerPlugin
 }
 
@@ -51,24 +51,25 @@ type FollowerPlugins interface {
 	Changed() <-chan struct{}
 }
 
-// Followers tell plugins what is added to the sessions' histories: each entry at least once, those of a session in order.
-// A plugin that is down, or fails, is told later; it holds up no other.
+// Followers send new entries of the sessions' histories to plugins: each entry at least once, those of a session in order.
+// A plugin that is down, or fails, gets them later; it does not delay others.
 type Followers struct {
 	transcripts Transcripts
 	plugins     FollowerPlugins
 	log         hclog.Logger
 }
 
-// NewFollowers returns the followers. They must be the only reader of the transcripts' pokes.
+// NewFollowers returns the followers. Targets returns the current plugins; changed returns a channel that is closed when a
+// plugin starts or stops running. Followers must be the only receiver of TranscriptAppended.
 func NewFollowers(transcripts Transcripts, plugins FollowerPlugins, log hclog.Logger) *Followers {
 	return &Followers{transcripts: transcripts, plugins: plugins, log: log}
 }
 
-// Run tells the followers until ctx ends; it returns when no call is under way.
+// Run sends entries until ctx ends; it returns when no call is in progress.
 func (f *Followers) Run(ctx context.Context) {
 	var following sync.WaitGroup
 	defer following.Wait()
-	wakes := map[string]chan struct{}{} // by name, of all that have ever followed
+	wakes := map[string]chan struct{}{} // by name, of all previous followers
 	for {
 		changed := f.plugins.Changed()
 		for _, target := range f.plugins.Followers() {
@@ -81,7 +82,7 @@ func (f *Followers) Run(ctx context.Context) {
 		for _, wake := range wakes {
 			poke(wake)
 		}
-		var appended <-chan struct{} // nobody follows: nil
+		var appended <-chan struct{} // nil without followers
 		if len(wakes) > 0 {
 			appended = f.transcripts.TranscriptAppended()
 		}
@@ -94,14 +95,14 @@ func (f *Followers) Run(ctx context.Context) {
 	}
 }
 
-// follower is a plugin that has followed at least once in this life of the host.
+// follower is a plugin that has followed at least once since the host's start.
 type follower struct {
 	name  string
-	known bool  // after is what the store says
-	after int64 // the last entry that it has taken
+	known bool  // after was loaded from the store
+	after int64 // the last accepted entry
 }
 
-// follow tells one plugin, whenever it runs.
+// follow sends entries to one plugin, whenever it runs.
 func (f *Followers) follow(ctx context.Context, name string, wake <-chan struct{}) {
 	to := &follower{name: name}
 	wait := firstWait
@@ -111,7 +112,7 @@ func (f *Followers) follow(ctx context.Context, name string, wake <-chan struct{
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:
-			f.log.Warn("a plugin did not take what it follows and is told again", "plugin", name, "error", err, "in", wait.String())
+			f.log.Warn("a plugin did not accept transcript entries; they will be sent again", "plugin", name, "error", err, "in", wait.String())
 			wait = pause(ctx, wait, changed)
 		case more:
 			wait = firstWait
@@ -125,8 +126,8 @@ func (f *Followers) follow(ctx context.Context, name string, wake <-chan struct{
 	}
 }
 
-// pause waits before another try and returns the wait after that one. When plugins have changed it ends: one that has
-// started anew is told at once.
+// pause waits before a retry and returns the next wait. It ends when plugins have changed, so that a restarted one gets its
+// entries at once.
 func pause(ctx context.Context, wait time.Duration, changed <-chan struct{}) time.Duration {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -140,7 +141,7 @@ func pause(ctx context.Context, wait time.Duration, changed <-chan struct{}) tim
 	}
 }
 
-// page tells a plugin what comes next, if there is anything and the plugin runs. More: there may be more.
+// page sends the next entries to a plugin, if there are any and the plugin runs. More reports whether there may be more.
 func (f *Followers) page(ctx context.Context, to *follower) (more bool, err error) {
 	targets := f.plugins.Followers()
 	i := slices.IndexFunc(targets, func(t Follower) bool { return t.Name == to.name })
@@ -149,33 +150,33 @@ func (f *Followers) page(ctx context.Context, to *follower) (more bool, err erro
 	}
 	if !to.known {
 		if to.after, err = f.transcripts.Follower(ctx, to.name); err != nil {
-			return false, fmt.Errorf("find how far it has come: %w", err)
+			return false, fmt.Errorf("read its position: %w", err)
 		}
 		to.known = true
 	}
 	entries, err := f.transcripts.TranscriptAfter(ctx, to.after, pageEntries)
 	if err != nil {
-		return false, fmt.Errorf("read what it follows: %w", err)
+		return false, fmt.Errorf("read the transcript: %w", err)
 	}
 	if len(entries) == 0 {
 		return false, nil
 	}
-	taken, refused := tell(ctx, targets[i], entries)
+	taken, refused := send(ctx, targets[i], entries)
 	if taken > to.after {
 		if err := f.transcripts.Followed(ctx, to.name, taken); err != nil {
-			return false, fmt.Errorf("remember how far it has come: %w", err)
+			return false, fmt.Errorf("store its position: %w", err)
 		}
 		to.after = taken
 	}
 	return refused == nil, refused
 }
 
-// tell tells a plugin of entries and returns the id up to which it has taken all of them, zero if none, and why it took no
-// more. Of those above that id it may have taken some: they come again.
-func tell(ctx context.Context, target Follower, entries []domain.Followed) (taken int64, err error) {
+// send sends entries to a plugin. It returns the id up to which all were accepted, zero if none, and the error that stopped
+// it. The plugin may have accepted some with greater ids: these are sent again.
+func send(ctx context.Context, target Follower, entries []domain.Followed) (taken int64, err error) {
 	for _, b := range batches(entries) {
 		if err := target.Plugin.TranscriptAppended(ctx, b.session, b.entries); err != nil {
-			// Batches are in the order of their first entries: what is before this one's was taken.
+			// Batches are ordered by their first entries: everything before this one's was accepted.
 			for _, e := range entries {
 				if e.Entry.ID >= b.entries[0].ID {
 					break
@@ -188,14 +189,14 @@ func tell(ctx context.Context, target Follower, entries []domain.Followed) (take
 	return entries[len(entries)-1].Entry.ID, nil
 }
 
-// batch is what a plugin is told at once.
+// batch is the content of one call.
 type batch struct {
 	session string
 	entries []chat.TranscriptEntry
 	bytes   int
 }
 
-// batches groups entries by session. A session whose entries are too many bytes has several.
+// batches groups entries by session. A session with too many bytes has several.
 func batches(entries []domain.Followed) []*batch {
 	var list []*batch
 	open := map[string]*batch{}

@@ -1,5 +1,5 @@
-// Package hook calls the hooks of plugins: before_agent_start, which adds to a turn, and those that are told of messages
-// and transcripts and can hold up nothing.
+// Package hook calls the hooks of plugins: before_agent_start, which adds to a turn, and those that receive messages and
+// transcripts and cannot delay anything.
 package hook
 
 import (
@@ -16,14 +16,14 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// MaxContext is the most context that one hook may add, in bytes; more is cut.
+// MaxContext is the maximum context from one hook, in bytes; the rest is cut.
 const MaxContext = 64 << 10
 
-// Start is what a hook is told of a turn.
+// Start describes a turn to a hook.
 type Start struct {
 	TurnID string
 	Caller chat.Caller
-	Prompt string // what the people wrote, without envelope
+	Prompt string // what people wrote, without the envelope
 }
 
 // Hook is one plugin's before_agent_start hook.
@@ -46,13 +46,13 @@ type Hooks interface {
 	Hooks() []Hook
 }
 
-// Chain asks hooks side by side and keeps their order.
+// Chain calls hooks concurrently and keeps the order of their results.
 type Chain struct {
 	hooks Hooks
 	log   hclog.Logger
 }
 
-// New returns a chain. The hooks are looked up at each turn.
+// New returns a chain. Hooks returns the current hooks, in the order of the config file; it is called at each turn.
 func New(hooks Hooks, log hclog.Logger) *Chain {
 	return &Chain{hooks: hooks, log: log}
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// What waits for one observer at most; what comes beyond it is dropped.
+// Limits of an observer's queue; messages beyond them are dropped.
 const (
 	maxWaiting      = 256
 	maxWaitingBytes = 4 << 20 // of text
 )
 
-// complainEvery is how often the log tells of the messages that an observer missed.
+// complainEvery is how often missed messages of an observer are logged.
 const complainEvery = time.Minute
 
 // Observer is a plugin that observes messages.
@@ -35,19 +35,18 @@ type ObserverPlugins interface {
 	Observers() []Observer
 }
 
-// Observers tell plugins of received messages, as well as they can: nothing waits for them, and what one of them misses
-// is lost to it.
+// Observers pass received messages to plugins, best effort: nothing waits for them, and missed messages are not sent again.
 type Observers struct {
 	plugins ObserverPlugins
 	log     hclog.Logger
-	fresh   chan struct{} // poked when there is an observer that has no worker
+	fresh   chan struct{} // receives a value when an observer has no worker
 
 	mu        sync.Mutex
 	observers map[string]*observer
 	ended     bool
 }
 
-// NewObservers returns the observers. Those that observe are looked up at each message.
+// NewObservers returns the observers. Targets returns the plugins that currently observe; it is called for each message.
 func NewObservers(plugins ObserverPlugins, log hclog.Logger) *Observers {
 	return &Observers{plugins: plugins, log: log, fresh: make(chan struct{}, 1), observers: map[string]*observer{}}
 }
@@ -55,30 +54,30 @@ func NewObservers(plugins ObserverPlugins, log hclog.Logger) *Observers {
 // observer is one plugin's queue. All but wake is guarded by Observers.mu.
 type observer struct {
 	name    string
-	wake    chan struct{} // poked when the queue is no longer empty
-	waiting []sighting
+	wake    chan struct{} // receives a value when the queue is no longer empty
+	waiting []observed
 	bytes   int
 	working bool // it has a worker
 
-	missed     int // since the last complaint
+	missed     int // since the last log line
 	complained time.Time
 }
 
-// sighting is a message that an observer is to be told of.
-type sighting struct {
+// observed is a message for an observer.
+type observed struct {
 	plugin  ObserverPlugin
 	caller  chat.Caller
 	message chat.Message
 }
 
-// Received tells of a message. It returns at once, before anybody knows. The message must not be changed any more.
+// Received queues a message for the observers. It returns at once. The message must not be changed afterwards.
 func (o *Observers) Received(caller chat.Caller, m chat.Message) {
 	for _, target := range o.plugins.Observers() {
-		o.enqueue(target, sighting{plugin: target.Plugin, caller: caller, message: m})
+		o.enqueue(target, observed{plugin: target.Plugin, caller: caller, message: m})
 	}
 }
 
-func (o *Observers) enqueue(target Observer, s sighting) {
+func (o *Observers) enqueue(target Observer, s observed) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ended {
@@ -100,7 +99,7 @@ func (o *Observers) enqueue(target Observer, s sighting) {
 	poke(to.wake)
 }
 
-// complain logs, once a minute, that an observer misses messages. The lock is held.
+// complain logs, at most once a minute, that an observer misses messages. The lock is held.
 func (o *Observers) complain(to *observer, why string) {
 	to.missed++
 	if now := time.Now(); now.Sub(to.complained) >= complainEvery {
@@ -109,7 +108,8 @@ func (o *Observers) complain(to *observer, why string) {
 	}
 }
 
-// Run tells the observers until ctx ends; it returns when no call is under way. What waits then is dropped.
+// Run passes messages to the observers until ctx ends; it returns when no call is in progress. Waiting messages are dropped
+// then.
 func (o *Observers) Run(ctx context.Context) {
 	var workers sync.WaitGroup
 	defer workers.Wait()
@@ -128,7 +128,7 @@ func (o *Observers) Run(ctx context.Context) {
 	}
 }
 
-// idle returns the observers that get a worker now.
+// idle returns the observers that need a worker.
 func (o *Observers) idle() []*observer {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -142,7 +142,7 @@ func (o *Observers) idle() []*observer {
 	return list
 }
 
-// work tells one observer, one message after the other.
+// work passes messages to one observer, one after the other.
 func (o *Observers) work(ctx context.Context, to *observer) {
 	for ctx.Err() == nil {
 		s, ok := o.next(to)
@@ -161,14 +161,14 @@ func (o *Observers) work(ctx context.Context, to *observer) {
 	}
 }
 
-func (o *Observers) next(to *observer) (s sighting, ok bool) {
+func (o *Observers) next(to *observer) (s observed, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(to.waiting) == 0 {
 		return s, false
 	}
 	s = to.waiting[0]
-	to.waiting[0] = sighting{} // so that its text is not kept
+	to.waiting[0] = observed{} // release its text
 	to.waiting = to.waiting[1:]
 	to.bytes -= len(s.message.Text)
 	return s, true
