@@ -107,9 +107,12 @@ var (
 	questionID = regexp.MustCompile(`/answer ([A-Z2-9]{5})`)
 	asking     = regexp.MustCompile(`echo (\d+) >>`)
 	finished   = regexp.MustCompile(`finished-(\d+)-`)
-	late       = regexp.MustCompile(`^(This question is over\.|No question has this id\.)`)
-	unread     = regexp.MustCompile(`^My question above is still open\.`)
 )
+
+// late reports whether a text says that an answer came when its question was closed.
+func late(text string) bool {
+	return strings.HasPrefix(text, wording.QuestionClosed) || strings.HasPrefix(text, wording.NoQuestion)
+}
 
 func newAsker(home string) *asker {
 	return &asker{home: home, leaves: map[int]int{}, asked: map[string]bool{}}
@@ -135,7 +138,7 @@ func (a *asker) hears(text string) (answered []int, replies []line, err error) {
 		}
 		return nil, []line{{"answer-" + id[1], "/answer " + id[1] + " " + word}}, nil
 	}
-	if late.MatchString(text) {
+	if late(text) {
 		return nil, nil, nil
 	}
 	n, err := numberIn(finished, text)
@@ -188,7 +191,7 @@ func (c *chooser) hears(text string) (answered []int, replies []line, err error)
 		return nil, []line{{"wish-" + id[1], fmt.Sprintf("the one of wish-%d-%s, please", n, id[1])}}, nil
 	}
 	// A wish for a question that is over is a message, which waits while the next try's question is open.
-	if late.MatchString(text) || unread.MatchString(text) {
+	if late(text) || strings.HasPrefix(text, wording.QuestionStillOpen) {
 		return nil, nil, nil
 	}
 	said := wish.FindStringSubmatch(text)
