@@ -190,6 +190,7 @@ func TestJournalNeverGoesBack(t *testing.T) {
 }
 
 // Whatever is done to a journal and whenever it is reopened, it has the content of a list in memory, and since returns
+// each message at its last change.
 func TestJournalIsAList(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

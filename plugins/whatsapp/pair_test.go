@@ -101,6 +101,7 @@ func TestPairsByCode(t *testing.T) {
 }
 
 // TestPairsWithoutALastWord drops WhatsApp's last message of a pairing, as it happens: the channel reconnects by
+// itself and is paired.
 func TestPairsWithoutALastWord(t *testing.T) {
 	t.Parallel()
 	h, run, s := unpaired(t)

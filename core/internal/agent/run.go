@@ -33,7 +33,7 @@ type Profile struct {
 	Tools          string // stands for the host's tools that the agent is offered; other ones need another process
 }
 
-// Unasked reports whether Claude asks nothing before it runs a tool.
+// SkipsApproval reports whether Claude asks nothing before it runs a tool.
 func (p Profile) SkipsApproval() bool { return p.PermissionMode == "bypassPermissions" }
 
 // Line is a message for a turn that runs.

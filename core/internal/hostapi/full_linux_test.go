@@ -13,7 +13,7 @@ import (
 )
 
 // When the host's disk is full a plugin gets an error that says to try again later; its partial data is deleted, and there
-// is space again for
+// is space again for what comes later. The operator is told once.
 func TestAFullDisk(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

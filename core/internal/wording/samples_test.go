@@ -26,11 +26,11 @@ var (
 		Usage: spent, FlushedAt: now.Add(-time.Hour), InteractedAt: now.Add(-time.Minute),
 		Overrides: domain.Overrides{Model: "opus", Verbose: "on"},
 	}
-	spent  = domain.Usage{Turns: 12, InputTokens: 1_200, CacheTokens: 54_000, OutputTokens: 4_321, CostMicros: 123_456}
-	queue  = domain.Queueing{Mode: domain.Followup, Quiet: 500 * time.Millisecond, Cap: 20, Drop: domain.DropSummarize}
-	footer = wording.Footer{Model: "opus", Input: 54_321, Cached: 50_000, Output: 321, CostMicros: 12_345, ContextUsed: 54_321, ContextOf: 200_000}
-	failed = errors.New("config.hcl:3:1: no such block")
-	tool   = wording.Question{
+	spent     = domain.Usage{Turns: 12, InputTokens: 1_200, CacheTokens: 54_000, OutputTokens: 4_321, CostMicros: 123_456}
+	queue     = domain.Queueing{Mode: domain.Followup, Quiet: 500 * time.Millisecond, Cap: 20, Drop: domain.DropSummarize}
+	footer    = wording.Footer{Model: "opus", Input: 54_321, Cached: 50_000, Output: 321, CostMicros: 12_345, ContextUsed: 54_321, ContextOf: 200_000}
+	errSample = errors.New("config.hcl:3:1: no such block")
+	tool      = wording.Question{
 		ID: "ABCDE", About: wording.AboutTool, For: "Ben", Tool: "Bash", Line: "rm -rf build", Shown: "rm -rf build", Why: "Remove what was built", Purpose: wording.AskedForHeartbeat,
 		Beside: "timeout: 5000", Missing: 120, Doubtful: true, Lasting: wording.Lasting("owners", []string{"Bash(rm *)"}),
 		Answers: []wording.Answer{{Label: wording.OnceLabel, Help: wording.OnceHelp}, {Label: wording.NoLabel, Help: wording.NoHelp}, {Label: wording.WhyLabel}},
@@ -198,7 +198,7 @@ var groups = []group{
 		}.String()},
 		{"Restarting", wording.Restarting},
 		{"Restarted", wording.Restarted},
-		{"RestartRefused", wording.RestartRefused(failed)},
+		{"RestartRefused", wording.RestartRefused(errSample)},
 		{"CannotRestartItself", wording.CannotRestartItself},
 	}},
 	{"questions", []message{

@@ -185,6 +185,6 @@ func WaitingMessage(before int) string {
 // StopLabel is on the button that stops a turn.
 const StopLabel = "⏹ Stop"
 
-// Speech that failed.
+// SpeechFailed is said once in a conversation whose answers cannot be spoken.
 const SpeechFailed = "I could not speak this answer, because the command in `media.speak` failed. " + seeLog +
 	" I say so once in a conversation. `/tts off` ends the attempts."
