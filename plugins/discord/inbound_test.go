@@ -315,6 +315,9 @@ func TestAFileThatCannotBeHadNow(t *testing.T) {
 	} {
 		f.server.Fail("GET", "/attachments/", 1, fault)
 		_, err := f.host.FetchFile(t.Context(), m.Media[0].Token)
+		if name == "cut" && err == nil {
+			continue // net/http has tried again by itself, as it does on a connection that it had kept open
+		}
 		failed, ok := errors.AsType[*chat.FileError](err)
 		if !ok || failed.Problem != "" || (failed.RetryAfter == 7*time.Second) != (name == "too many") {
 			t.Errorf("%s: %v", name, err)
