@@ -44,7 +44,7 @@ func (c *Client) Line(line []byte, more bool) (patience time.Duration, err error
 // that nobody sees it. The client is locked.
 func (c *Client) patience() time.Duration {
 	const (
-		part  = 20
+		part  = 50
 		least = time.Millisecond // a shorter wait saves nothing
 		most  = 10 * time.Millisecond
 	)
