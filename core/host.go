@@ -1,4 +1,4 @@
-// Package core is the host: it wires the rooms of clawhost together and runs them.
+// Package core is the host: it constructs the packages of clawhost and runs them in order.
 package core
 
 import (
@@ -46,7 +46,7 @@ import (
 const (
 	// settleTime is how long the host waits for its plugins before it begins to work. One that takes longer comes later.
 	settleTime = 3 * time.Second
-	// turnGrace, deliveryGrace and pluginGrace are how long each floor may finish when the host goes down.
+	// turnGrace, deliveryGrace and pluginGrace are how long each layer may take to finish when the host goes down.
 	turnGrace     = 10 * time.Second
 	deliveryGrace = 5 * time.Second
 	pluginGrace   = 5 * time.Second
@@ -54,7 +54,7 @@ const (
 	commands = 16
 )
 
-// ErrRestart is returned by Run when somebody asked for a restart: the host has gone down in order and is to be run anew.
+// ErrRestart is returned by Run when somebody asked for a restart: the host has shut down in order and is to be run again.
 var ErrRestart = errors.New("the host is to be restarted")
 
 // Options are a host's settings.
@@ -181,7 +181,7 @@ func (h *Host) folders() error {
 	return nil
 }
 
-// runFolder makes the folder of what lasts no longer than the host, without what an earlier life left in it. The store is
+// runFolder makes the folder of what lasts no longer than the host, without what the previous process left in it. The store is
 // open, so no other host uses it.
 func (h *Host) runFolder() error {
 	if err := os.RemoveAll(h.runDir()); err != nil {
@@ -195,8 +195,7 @@ func (h *Host) runFolder() error {
 
 func (h *Host) runDir() string { return filepath.Join(h.config.StateDir, "run") }
 
-// wire builds the rooms. Commands, plugins and turns know of one another in a circle: a command stops a turn, a turn runs
-// a command, a plugin answers one. What closes the circle asks the host at each use.
+// wire constructs what New has not yet, each after what it uses.
 func (h *Host) wire() {
 	h.media = newAttachments(h.config, h.store, h.plugins, h.mediaDir(), h.runDir(), h.options.Children, h.log.Named("media"))
 	h.prompter = h.newPrompter()
@@ -243,7 +242,7 @@ func (h *Host) wire() {
 }
 
 // Run works until ctx ends, then goes down in order: nothing more is taken in, turns finish, answers are delivered, plugins
-// drain. What cannot finish in time goes on in the host's next life.
+// drain. The next process goes on with what cannot finish in time.
 func (h *Host) Run(ctx context.Context) (err error) {
 	work := context.WithoutCancel(ctx)
 	defer func() {
@@ -271,13 +270,13 @@ func (h *Host) Run(ctx context.Context) (err error) {
 		h.supervisor.Run(ctx, forPlugins{h.api, plugins.NewClaims(h.plugins, h.commands), h.owners, h.options.Out})
 	})
 	defer h.end("plugins", processes.stop)
-	for _, room := range []func(context.Context){
+	for _, job := range []func(context.Context){
 		housekeeping.NewUpkeep(h.store, h.questions, h.media, h.log).Run, h.observers.Run, h.followers.Run, h.reactor.Run,
 		plugins.NewMenu(h.plugins, h.commands, h.log).Run,
 		func(ctx context.Context) { h.owners.Crowding(ctx, h.media.crowded) },
 		notice.NewHeld(h.store, h.dispatcher, h.conversations, h.log).Run,
 	} {
-		defer h.end("what plugins are told", start(work, room).stop)
+		defer h.end("what plugins are told", start(work, job).stop)
 	}
 	h.settle(ctx)
 	deliveries := start(work, h.outbox.Run)
@@ -315,13 +314,13 @@ func (h *Host) closeKeys() error {
 	return h.keys.Close()
 }
 
-// running is a room at work.
+// running is a job at work.
 type running struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 }
 
-// start has a room work until stop is called, which waits for it.
+// start runs a job until stop is called, which waits for it.
 func start(ctx context.Context, run func(context.Context)) *running {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &running{cancel: cancel}
@@ -334,11 +333,11 @@ func (r *running) stop() {
 	r.done.Wait()
 }
 
-// recover ends what an earlier life left running and takes up what it left undone.
+// recover ends what the previous process left running and takes up what it left undone.
 func (h *Host) recover(ctx context.Context) error {
 	left, err := h.store.Processes(ctx)
 	if err != nil {
-		return fmt.Errorf("look for processes of an earlier life: %w", err)
+		return fmt.Errorf("look for processes of the previous process: %w", err)
 	}
 	agents := supervisor.Reap(ctx, left, h.store, h.log)
 	cli.Reap(ctx, agents, h.store, h.log.Named("claude"))
@@ -347,10 +346,10 @@ func (h *Host) recover(ctx context.Context) error {
 		return fmt.Errorf("take up what was left undone: %w", err)
 	}
 	if runs > 0 || deliveries > 0 {
-		h.log.Info("taking up what an earlier life left undone", "turns", runs, "deliveries", deliveries)
+		h.log.Info("taking up what the previous process left undone", "turns", runs, "deliveries", deliveries)
 	}
 	if err := h.questions.Recover(ctx); err != nil {
-		return fmt.Errorf("end the questions of an earlier life: %w", err)
+		return fmt.Errorf("end the questions of the previous process: %w", err)
 	}
 	return nil
 }
