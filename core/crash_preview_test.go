@@ -246,7 +246,7 @@ func (s Board) React(to Note, found *bool) error {
 
 const done = "👍"
 
-// unfinished tells whether a message does not show that it is done, or its answer's end is not there: that may have to wait for the
+// unfinished reports whether a message does not show that it is done, or its answer's end is not there: that may have to wait for the
 // channel's restart. The board is locked.
 func (b *board) unfinished(n *order) bool {
 	end := fmt.Sprintf("The end of story %d.", n.number)

@@ -47,7 +47,7 @@ func labels(m message) []string {
 	return list
 }
 
-// labelled tells whether a message has these buttons, each named by a part of its label; "-" alone: none.
+// labelled reports whether a message has these buttons, each named by a part of its label; "-" alone: none.
 func labelled(m message, want []string) bool {
 	got := labels(m)
 	if len(want) == 1 && want[0] == "-" {

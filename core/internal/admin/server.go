@@ -84,7 +84,7 @@ func New(options Options, log hclog.Logger) *Server {
 func (s *Server) Run(ctx context.Context) error {
 	path := s.options.Socket
 	// The socket is in the state folder, and the store's locks on that folder and its database are held for as long as the server
-	// runs. So no other host has this socket: what is left of it is of an earlier life, and needs no dialling.
+	// runs. So no other host has this socket: what is left of it is of the previous process, and needs no dialling.
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove the old control socket: %w", err)
 	}

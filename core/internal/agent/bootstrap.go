@@ -45,7 +45,7 @@ func Bootstrap(workspace string) error {
 	return nil
 }
 
-// isEmpty tells whether a folder has nothing in it.
+// isEmpty reports whether a folder has nothing in it.
 func isEmpty(folder string) (bool, error) {
 	f, err := os.Open(folder)
 	if err != nil {

@@ -11,7 +11,7 @@ var (
 	nothing = regexp.MustCompile(`^\s*(#{1,6}(\s.*)?|([-*+]|\d{1,9}[.)])(\s+\[[ xX]?\])?)?\s*$`)
 )
 
-// HeartbeatEmpty tells whether HEARTBEAT.md names nothing to look after: it has only blank lines, headings, comments, and
+// HeartbeatEmpty reports whether HEARTBEAT.md names nothing to look after: it has only blank lines, headings, comments, and
 // items or checkboxes of lists without a text. A comment that is not closed reaches to the end.
 func HeartbeatEmpty(text string) bool {
 	for line := range strings.Lines(comment.ReplaceAllString(strings.TrimPrefix(text, "\ufeff"), "")) {

@@ -91,7 +91,7 @@ type Progress struct {
 // Step is a finished part of a turn: a text, behind which a tool was used, or the use of a tool.
 type Step struct {
 	Text string
-	// Past is what stands before Text: the answers that were over by then, where steered lines have turns of their own, with the
+	// Earlier is what stands before Text: the answers that were over by then, where steered lines have turns of their own, with the
 	// blank line behind them. They stay: the turn's answer begins with them.
 	Earlier string
 	Tool    ToolUse // without a name: it is a text

@@ -206,10 +206,10 @@ func fileBlocks(files []contextFile) string {
 	return b.String()
 }
 
-// private tells whether only the agent's owners take part in the chat.
+// private reports whether only the agent's owners take part in the chat.
 func (s Session) private() bool { return s.Owner && s.Kind == chat.Direct }
 
-// silence tells whether the agent may answer with nothing.
+// silence reports whether the agent may answer with nothing.
 func (s Session) silence() bool {
 	return s.MayBeSilent && (s.Kind == chat.Group || s.Kind == chat.Broadcast)
 }

@@ -15,7 +15,7 @@ type snapshot[T any] struct {
 }
 
 // refresh makes the value what read makes of files that look like the stamps, which are taken before it reads: a change in
-// between is seen the next time. It tells whether it has read.
+// between is seen the next time. It reports whether it has read.
 func (s *snapshot[T]) refresh(stamps []stamp, read func([]stamp) T) bool {
 	if s.valid && slices.EqualFunc(s.stamps, stamps, stamp.same) {
 		return false
@@ -50,7 +50,7 @@ type stamp struct {
 	err  error
 }
 
-// same tells whether the file has not changed between two stamps.
+// same reports whether the file has not changed between two stamps.
 func (s stamp) same(t stamp) bool {
 	if s.path != t.path {
 		return false
@@ -62,7 +62,7 @@ func (s stamp) same(t stamp) bool {
 		s.info.Size() == t.info.Size() && s.info.ModTime().Equal(t.info.ModTime())
 }
 
-// settled tells whether a change from now on gets another time, also on a file system that counts in steps of two seconds.
+// settled reports whether a change from now on gets another time, also on a file system that counts in steps of two seconds.
 func (s stamp) settled() bool {
 	return s.err != nil || time.Since(s.info.ModTime()) > 2*time.Second
 }

@@ -36,7 +36,7 @@ var aborts = words(
 	"توقف", "توقفي", "قف", "قفي", "أوقف", "اوقف", "كفى", "إلغاء", "الغاء", "ستوب",
 )
 
-// IsAbort tells whether a text asks to stop what runs, and nothing else: one of a list of words of several languages,
+// IsAbort reports whether a text asks to stop what runs, and nothing else: one of a list of words of several languages,
 // whatever its case and the punctuation around it. A slash command is none: that is for [Registry.Parse].
 func IsAbort(text string) bool {
 	if len(text) > maxAbort || strings.HasPrefix(strings.TrimSpace(text), "/") || !utf8.ValidString(text) {

@@ -91,7 +91,7 @@ func (d desk) withdraw(ctx context.Context, call Call) (string, error) {
 	return said, err
 }
 
-// wrote tells whether somebody wrote a message.
+// wrote reports whether somebody wrote a message.
 func wrote(c chat.Caller, m domain.Message) bool {
 	return m.Origin == "" && m.Sender.ID != "" && m.Sender.ID == c.Sender.ID && m.Channel == c.Address.Channel
 }

@@ -322,7 +322,7 @@ func checkDirectives(t interface{ Errorf(string, ...any) }, text string) {
 	}
 }
 
-// subsequence tells whether the words stand in the others in the same order.
+// subsequence reports whether the words stand in the others in the same order.
 func subsequence(words, others []string) bool {
 	for _, word := range others {
 		if len(words) > 0 && words[0] == word {

@@ -85,7 +85,7 @@ func (r *Registry) plugins() []Command {
 	return list
 }
 
-// Quick tells whether a command is one of the host's own that answer at once.
+// Quick reports whether a command is one of the host's own that answer at once.
 func (r *Registry) Quick(name string) bool {
 	c, ok := r.byName[canonical(name)]
 	return ok && !c.Slow
@@ -104,7 +104,7 @@ func (r *Registry) List(authority chat.Authority) []Command {
 
 var shape = regexp.MustCompile(`^/([A-Za-z][A-Za-z0-9_-]{0,31})(?:\s+([\s\S]*))?$`)
 
-// Parse tells whether text is a command that the registry knows, and returns it by its name. Anything else, such as an
+// Parse reports whether text is a command that the registry knows, and returns it by its name. Anything else, such as an
 // unknown name or a path, is plain text, and so is what begins with a directive: that is for [Registry.Directives].
 func (r *Registry) Parse(text string) (domain.Command, bool) {
 	match := shape.FindStringSubmatch(strings.TrimSpace(text))

@@ -123,7 +123,7 @@ func (s setting) find(word string) (choice, bool) {
 	return s.choices[i], true
 }
 
-// knows tells whether a word is a value.
+// knows reports whether a word is a value.
 func (s setting) knows(word string) bool {
 	_, ok := s.find(word)
 	return ok || slices.Contains(back, plainWord(word))

@@ -33,7 +33,7 @@ func harmless(text string, mentions []chat.Mention) string {
 	return string(changed)
 }
 
-// likeCommand tells whether what begins at an offset could be taken for a command, also where what stands before it is taken
+// likeCommand reports whether what begins at an offset could be taken for a command, also where what stands before it is taken
 // away. A path or an address is none.
 func likeCommand(text string, at int) bool {
 	if text[at] != '/' {

@@ -56,7 +56,7 @@ func finalise(channel string, e chat.Event) (domain.Message, bool) {
 	return m, true
 }
 
-// say gives the message what somebody wrote, and tells whether there is something to read in it.
+// say gives the message what somebody wrote, and reports whether there is something to read in it.
 func say(m *domain.Message, body chat.Message) bool {
 	written := wire.Cut(body.Text, wire.MaxText)
 	m.ID = body.ID
@@ -198,7 +198,7 @@ func withoutSelf(text string, mentions []chat.Mention) string {
 	return glue(kept, text[end:])
 }
 
-// within tells whether a mention is a range of the text, with whole characters in it.
+// within reports whether a mention is a range of the text, with whole characters in it.
 func within(text string, m chat.Mention) bool {
 	if m.Offset < 0 || m.Length <= 0 || m.Offset >= len(text) || m.Length > len(text)-m.Offset {
 		return false
@@ -236,7 +236,7 @@ func newlines(text string) string { return lineBreaks.Replace(text) }
 // trim drops what cannot be seen from both ends of a text.
 func trim(text string) string { return strings.TrimFunc(text, blank) }
 
-// blank tells whether a character that stands at the end of a text can go with nothing lost. The joiners and tags that emoji
+// blank reports whether a character that stands at the end of a text can go with nothing lost. The joiners and tags that emoji
 // are made of are none of these.
 func blank(r rune) bool {
 	switch r {

@@ -242,7 +242,7 @@ func TestCommandText(t *testing.T) {
 	}
 }
 
-// checkFinal tells whether a message is fit to be kept.
+// checkFinal reports whether a message is fit to be kept.
 func checkFinal(t interface{ Errorf(string, ...any) }, m domain.Message, body chat.Message) {
 	if m.Authority != 0 {
 		t.Errorf("authority %v", m.Authority)

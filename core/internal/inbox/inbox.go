@@ -28,7 +28,7 @@ type Commands interface {
 	Parse(text string) (domain.Command, bool)
 	// Mistyped makes a command of a text that begins like one and is none, if it is a near miss of one. It answers which is meant.
 	Mistyped(text string) (domain.Command, bool)
-	// Quick tells whether a command is one of the host's own that answer at once.
+	// Quick reports whether a command is one of the host's own that answer at once.
 	Quick(name string) bool
 	// Skill makes a prompt of a text that begins with the name of a skill.
 	Skill(text string) (prompt string, ok bool)

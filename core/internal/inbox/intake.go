@@ -84,7 +84,7 @@ func NewIntake(s Store, turns Turns, claude Claude, conversations Conversations,
 	return &Intake{store: s, turns: turns, claude: claude, conversations: conversations, now: now, log: log}
 }
 
-// policy tells whether the session's messages are answered.
+// policy reports whether the session's messages are answered.
 func (in *Intake) policy(a *arrival) string {
 	return in.conversations.SendPolicy(a.chosen.Send, a.key, a.message.Address(), a.message.Chat.Kind)
 }

@@ -155,7 +155,7 @@ func (in *Inbox) answer(ctx context.Context, m *domain.Message, text string, a *
 	return err
 }
 
-// anew tells whether a text asks for a new conversation, by a trigger or by a command that always does, and returns what is
+// anew reports whether a text asks for a new conversation, by a trigger or by a command that always does, and returns what is
 // behind that.
 func (in *Inbox) anew(text string, triggers []string) (rest string, ok bool) {
 	if rest, ok = trigger(text, triggers); ok {
@@ -213,7 +213,7 @@ func rewrite(m *domain.Message, text string) {
 	m.Text = text
 }
 
-// trigger tells whether a text is one of the triggers, or begins with one and a space, and returns what is behind it.
+// trigger reports whether a text is one of the triggers, or begins with one and a space, and returns what is behind it.
 func trigger(text string, triggers []string) (rest string, ok bool) {
 	text = strings.TrimSpace(text)
 	for _, t := range triggers {

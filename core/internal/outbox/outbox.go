@@ -251,13 +251,13 @@ func failureOf(err error) *chat.Failure {
 	return failure
 }
 
-// patient tells whether a failure is no reason to give an item up before its age is: a network that asks for patience or is
+// patient reports whether a failure is no reason to give an item up before its age is: a network that asks for patience or is
 // away.
 func patient(failure *chat.Failure) bool {
 	return failure.Reason == chat.RateLimited || failure.Reason == chat.NotConnected
 }
 
-// again tells whether an item that failed is to be tried again.
+// again reports whether an item that failed is to be tried again.
 func (c *channel) again(d domain.Delivery, failure *chat.Failure) bool {
 	return failure.Reason.Retryable() && (patient(failure) || d.Attempts+1 < c.outbox.options.Attempts)
 }

@@ -25,7 +25,7 @@ type Deleter interface {
 	Delete(ctx context.Context, to chat.Address, id chat.MessageID) error
 }
 
-// optional tells whether nothing is missed that was to be known if the item comes to nothing.
+// optional reports whether nothing is missed that was to be known if the item comes to nothing.
 func optional(p domain.OutboxItem) bool { return p.Edits != 0 && !p.OrSend }
 
 // transmit sends an item, or changes or deletes the message that it edits. It returns the messages that show it now. What
@@ -68,7 +68,7 @@ func within(work context.Context, files []chat.Media, call func(context.Context)
 	return call(ctx)
 }
 
-// removes tells whether an item deletes the message that it edits.
+// removes reports whether an item deletes the message that it edits.
 func removes(p domain.OutboxItem) bool { return p.Text == "" && len(p.Media) == 0 }
 
 // change changes or deletes the message that an item edits.
@@ -113,7 +113,7 @@ func (c *channel) send(work context.Context, sender Sender, d domain.Delivery) (
 	return receipt.IDs, err
 }
 
-// refusesReply tells whether a failure may be one of the message that is replied to, such as one that is gone.
+// refusesReply reports whether a failure may be one of the message that is replied to, such as one that is gone.
 func refusesReply(f *chat.Failure) bool {
 	return !f.MaybeDelivered && (f.Reason == chat.Invalid || f.Reason == chat.TargetGone)
 }

@@ -49,7 +49,7 @@ func (v verdict) decision(b body) agent.Decision {
 	}
 }
 
-// granted tells whether all that would spare the question was granted before.
+// granted reports whether all that would spare the question was granted before.
 func (d *Approvals) granted(ctx context.Context, run *conversation.Turn, q agent.Question) (bool, error) {
 	grants, err := d.options.Store.Grants(ctx, run.Session.Key)
 	if err != nil {

@@ -66,7 +66,7 @@ func (d *Approvals) end(ctx context.Context, stopped bool, which func(question) 
 	}
 }
 
-// Recover retires what an earlier life of the host asked for turns that it has completed, or in conversations that it has left. It
+// Recover retires what the previous process asked for turns that it has completed, or in conversations that it has left. It
 // is called once, before turns run.
 func (d *Approvals) Recover(ctx context.Context) error {
 	type conversation struct{ session, claude string }

@@ -29,7 +29,7 @@ type Store interface {
 	Grants(ctx context.Context, session string) ([]domain.Grant, error)
 	Post(ctx context.Context, key string, items ...domain.OutboxItem) (int64, error)
 	SentItem(ctx context.Context, item int64) (chat.MessageID, time.Time, error)
-	// Unfinished tells whether a session's turn was begun in a claude session and is not completed.
+	// Unfinished reports whether a session's turn was begun in a claude session and is not completed.
 	Unfinished(ctx context.Context, session, claudeSession string) (bool, error)
 }
 
@@ -108,12 +108,12 @@ type promise struct {
 type question struct {
 	row   domain.Question
 	body  body
-	run   int64    // the last one that has asked it; zero: of an earlier life
+	run   int64    // the last one that has asked it; zero: of the previous process
 	plain *Written // the plain message that answers it now; nil: none does
 	by    string   // who answers it now, as channel:user
 }
 
-// New returns a desk that knows the questions of the host's earlier lives.
+// New returns approvals that know the questions of previous processes.
 func New(ctx context.Context, options Options, log hclog.Logger) (*Approvals, error) {
 	d := &Approvals{options: options, log: log, settling: make(chan struct{}, 1), open: map[string]question{}, given: map[string]question{}, waiters: map[string]chan verdict{}, asking: map[string]chan struct{}{}, busy: map[string]int{}}
 	known, err := options.Store.Questions(ctx)

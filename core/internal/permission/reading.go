@@ -74,7 +74,7 @@ func (d *Approvals) openAt(caller chat.Caller) (open []question, reason string) 
 	return open, reason
 }
 
-// asksIn tells whether what was sent to an address is seen where the caller writes. Of somebody who had not written before, the
+// asksIn reports whether what was sent to an address is seen where the caller writes. Of somebody who had not written before, the
 // address is their own id.
 func asksIn(to chat.Address, caller chat.Caller) bool {
 	person := chat.Address{Channel: caller.Address.Channel, Chat: chat.ID(caller.Sender.ID)}
@@ -96,12 +96,12 @@ func (d *Approvals) repliedTo(ctx context.Context, open []question, to chat.Mess
 	return question{}, false, nil
 }
 
-// mayAnswer tells whether somebody may: who may decide for anybody, and who began what is not about leave.
+// mayAnswer reports whether somebody may: who may decide for anybody, and who began what is not about leave.
 func (d *Approvals) mayAnswer(q question, caller chat.Caller) bool {
 	return d.options.Conversations.Decides(caller) || q.theirs() && q.row.Asker == nameOf(caller)
 }
 
-// theirs tells whether a question is for who began its turn.
+// theirs reports whether a question is for who began its turn.
 func (q question) theirs() bool {
 	return q.body.About == wording.AboutChoice || q.body.About == wording.AboutResume
 }

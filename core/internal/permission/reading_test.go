@@ -40,7 +40,7 @@ func asked(t *testing.T, d *permission.Approvals, r *room, run *conversation.Tur
 	return id, decisions, end
 }
 
-// reads tells whether a number answers a question.
+// reads reports whether a number answers a question.
 func reads(t *testing.T, d *permission.Approvals, q domain.Question) bool {
 	t.Helper()
 	who := caller("owner", chat.Owner)

@@ -41,7 +41,7 @@ func (s *Store) Allow(ctx context.Context, channel string, user chat.UserID) err
 	return err
 }
 
-// Disallow takes it back that somebody was let in, and tells whether they were.
+// Disallow takes it back that somebody was let in, and reports whether they were.
 func (s *Store) Disallow(ctx context.Context, channel string, user chat.UserID) (bool, error) {
 	return step(ctx, s, "disallow", func(t *tx) (bool, error) {
 		n, err := t.exec(`DELETE FROM allowed WHERE channel = ?1 AND user_id = ?2`, channel, user)

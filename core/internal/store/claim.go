@@ -306,7 +306,7 @@ func (t *tx) postpone(session string, lane domain.Lane, head, readyAt int64) err
 	return t.rearm(session, lane)
 }
 
-// Reclaim is called once at the start, before anything is claimed: it makes claimable again what the host's earlier life
+// Reclaim is called once at the start, before anything is claimed: it makes claimable again what the previous process
 // had claimed. It returns how many runs were lost and how many deliveries have an unknown outcome; these are marked
 // Uncertain.
 func (s *Store) Reclaim(ctx context.Context) (runs, deliveries int, err error) {

@@ -24,7 +24,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, channel string, limit int) 
 	return ds, err
 }
 
-// DeliveriesDue tells whether an item for the channel is due now.
+// DeliveriesDue reports whether an item for the channel is due now.
 func (s *Store) DeliveriesDue(ctx context.Context, channel string) (due bool, err error) {
 	err = s.view(ctx).row(`SELECT EXISTS (SELECT 1 FROM out_lanes WHERE channel = ?1 AND next_at <= ?2)`, []any{channel, millis(s.now())}, &due)
 	if err != nil {

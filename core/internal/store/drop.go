@@ -54,7 +54,7 @@ func (t *tx) remove(query string, args ...any) ([]removed, error) {
 	return list, nil
 }
 
-// begins tells whether a conversation was to begin with the message, and has not begun yet.
+// begins reports whether a conversation was to begin with the message, and has not begun yet.
 func (r removed) begins() bool { return r.fresh && r.claude == "" }
 
 // cancel ends messages that have no run of their own: who waits for their runs is told. A conversation that was to begin

@@ -12,7 +12,7 @@ import (
 // interrupted is why a message was dropped, or ended.
 const interrupted = "interrupted by a later message"
 
-// mayInterrupt tells whether a message ends what runs and drops what waits: where it is to, and none of that is of a higher
+// mayInterrupt reports whether a message ends what runs and drops what waits: where it is to, and none of that is of a higher
 // authority.
 func (t *tx) mayInterrupt(in domain.Inbound, p place) (bool, error) {
 	if in.Queue.Mode != domain.Interrupt || p.queued == 1 {

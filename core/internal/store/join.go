@@ -100,7 +100,7 @@ func (t *tx) part(h held, runID int64) error {
 	return nil
 }
 
-// partAll parts what was joined to the runs of an earlier life of the host from them.
+// partAll parts what was joined to the runs of the previous process from them.
 func (t *tx) partAll() error {
 	type joined struct {
 		held

@@ -40,7 +40,7 @@ type modelMessage struct {
 	ticket     int64 // what it is called by
 }
 
-// shares tells whether the message may share a turn with another.
+// shares reports whether the message may share a turn with another.
 func (m modelMessage) shares(o modelMessage) bool {
 	return m.Message.Authority == o.Message.Authority && m.Message.Overrides == o.Message.Overrides
 }
@@ -365,14 +365,14 @@ func steers(in domain.Inbound) bool {
 	return in.Queue.Mode == domain.Steer || in.Queue.Mode == domain.SteerBacklog
 }
 
-// outlasts tells whether a message is not told to the turn that runs, nor would be if it was told what waits.
+// outlasts reports whether a message is not told to the turn that runs, nor would be if it was told what waits.
 func (m *model) outlasts(l *modelLane, msg modelMessage) bool {
 	return l.run != 0 && (l.queue[0].Message.Origin != "" || slices.ContainsFunc(append(slices.Clone(l.queue), msg), func(o modelMessage) bool {
 		return o.waits() && !m.tells(l, o)
 	}))
 }
 
-// tells tells whether a waiting message may be told to the turn that runs.
+// tells reports whether a waiting message may be told to the turn that runs.
 func (m *model) tells(l *modelLane, o modelMessage) bool {
 	of := o.claude
 	if of == 0 {
@@ -423,7 +423,7 @@ func (l *modelLane) bursts(joins []modelMessage) int {
 	return len(waiting)
 }
 
-// pace decides when a message may be claimed, and tells whether others may now be claimed at another time than before.
+// pace decides when a message may be claimed, and reports whether others may now be claimed at another time than before.
 func (m *model) pace(l *modelLane, msg *modelMessage, burst []modelMessage, inBurst func(modelMessage) bool) (postponed bool) {
 	now := m.clock.Now()
 	if msg.Burst.Window > 0 && !msg.Burst.Now {

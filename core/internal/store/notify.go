@@ -39,7 +39,7 @@ func (e *effects) all() {
 	e.turns, e.controls, e.commands, e.deliveries = true, true, true, true
 }
 
-// lane tells whether a lane of the kind may be claimable.
+// lane reports whether a lane of the kind may be claimable.
 func (e *effects) lane(lane domain.Lane) bool {
 	switch lane {
 	case domain.ControlLane:

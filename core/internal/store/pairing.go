@@ -132,7 +132,7 @@ func findPairings(q querier, where string, args ...any) ([]domain.Pairing, error
 	return pairings, err
 }
 
-// Allowed tells whether one of the users, which are ids of one person, was let in by a pairing.
+// Allowed reports whether one of the users, which are ids of one person, was let in by a pairing.
 func (s *Store) Allowed(ctx context.Context, channel string, users ...chat.UserID) (bool, error) {
 	v := s.view(ctx)
 	for _, user := range users {

@@ -137,7 +137,7 @@ func (t *tx) unaskable(item int64) (told string, err error) {
 	return told, noRows(err)
 }
 
-// Unfinished tells whether a message in a session's turn lane was claimed for a claude session, and is to be answered still.
+// Unfinished reports whether a message in a session's turn lane was claimed for a claude session, and is to be answered still.
 func (s *Store) Unfinished(ctx context.Context, session, claudeSession string) (unfinished bool, err error) {
 	err = s.view(ctx).row(`SELECT EXISTS (SELECT 1 FROM inbox WHERE session = ?1 AND lane = 'turn' AND batch IS NOT NULL AND claude_session = ?2)`, []any{session, claudeSession}, &unfinished)
 	if err != nil {

@@ -31,7 +31,7 @@ func (t *tx) receipt(in domain.Inbound, e encoded, p place, accepted domain.Acce
 	return t.post(0, []domain.OutboxItem{item})
 }
 
-// outlasts tells whether a new message that could be told to the session's running turn will not be: the two may not share a
+// outlasts reports whether a new message that could be told to the session's running turn will not be: the two may not share a
 // turn, nobody wrote what the turn is for, or something waits before it that is not told either. False: it may yet be, or no
 // turn runs.
 func (t *tx) outlasts(in domain.Inbound, e encoded) (waits bool, err error) {

@@ -100,7 +100,7 @@ type operation struct {
 	after effects
 
 	// Of one that stands while it finds nothing to do.
-	wants     func(effects) bool // tells whether it may find something behind steps; nil: it never stands
+	wants     func(effects) bool // reports whether it may find something behind steps; nil: it never stands
 	idle      bool               // it found nothing
 	due       int64              // when it is to look; zero: it does not know
 	committed func()
@@ -115,7 +115,7 @@ const (
 
 func (o *operation) decide(fate int32) bool { return o.fate.CompareAndSwap(undecided, fate) }
 
-// drop tells whether the operation never runs; else its outcome comes.
+// drop reports whether the operation never runs; else its outcome comes.
 func (o *operation) drop() bool {
 	for !o.fate.CompareAndSwap(begun, left) {
 		if o.decide(dropped) {

@@ -65,7 +65,7 @@ type Options struct {
 	Stop      [][]chat.Button // of the preview
 	Prefix    string          // stands once, before the answer
 	Quoting   answer.Quoting
-	// Told tells whether the agent has sent this very text to the chat by a tool, or, of a text that is not over, one that it may
+	// Told reports whether the agent has sent this very text to the chat by a tool, or, of a text that is not over, one that it may
 	// become: it is not sent again; nil: it has sent nothing.
 	Told func(text string, over bool) bool
 	// Files takes files that a text names, where it is time for them: in blocks, as soon as the text before them was sent. Pieces

@@ -251,12 +251,12 @@ func (d *drawn) placed(i int) string {
 // visible is what is bare of a text in the chat.
 func visible(text string, over bool) string { return bare(answer.Parse(text, over).Text) }
 
-// repeats tells whether a text was said before.
+// repeats reports whether a text was said before.
 func (d *drawn) repeats(i int) bool {
 	return slices.ContainsFunc(d.story[:i], func(before chapter) bool { return visible(before.text, true) == visible(d.story[i].text, true) })
 }
 
-// tells tells whether what is shown are the texts of the turn.
+// tells reports whether what is shown are the texts of the turn.
 func (d *drawn) tells(shown string) bool {
 	places := map[int]bool{0: true} // up to which the texts so far may be shown
 	for i, c := range d.story {
@@ -322,7 +322,7 @@ func markdown() *rapid.Generator[string] {
 	})
 }
 
-// headed tells whether the header of markdown's tables stands over every row of one.
+// headed reports whether the header of markdown's tables stands over every row of one.
 func headed(message string) bool {
 	over := false
 	for line := range strings.Lines(message) {

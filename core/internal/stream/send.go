@@ -15,7 +15,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
-// follow tells whether the text in the making goes on with what was said, so that more of it can be sent. One that has not
+// follow reports whether the text in the making goes on with what was said, so that more of it can be sent. One that has not
 // come so far is waited for. One that is another begins anew.
 func (s *sent) follow(a answer.Answer, over bool) bool {
 	switch {
@@ -51,7 +51,7 @@ func textOf(step agent.Step) text {
 	return text{answer.Parse(step.Earlier+step.Text, true), answer.Parse(step.Earlier, true)}
 }
 
-// begun tells whether what was said is a beginning of the text itself.
+// begun reports whether what was said is a beginning of the text itself.
 func (t text) begun(said string) bool {
 	return len(said) > len(t.past.Text) && strings.HasPrefix(t.Text, said)
 }
@@ -79,7 +79,7 @@ func (s *sent) finish(t text) {
 	}
 }
 
-// sendsSteps tells whether a text before a tool stays in the chat: as blocks do, or as what has begun to.
+// sendsSteps reports whether a text before a tool stays in the chat: as blocks do, or as what has begun to.
 func (s *Stream) sendsSteps(was sent, t text) bool {
 	return !s.told(t.Text, true) && (s.options.Mode == Blocks || t.begun(was.said))
 }

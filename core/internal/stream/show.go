@@ -110,7 +110,7 @@ func (s *Stream) display(p agent.Progress, now time.Time) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// spoke tells whether the turn has a first word for the chat.
+// spoke reports whether the turn has a first word for the chat.
 func (s *Stream) spoke(p agent.Progress) bool {
 	return s.begun || s.making.Text != "" ||
 		slices.ContainsFunc(p.Done, func(step agent.Step) bool { return textOf(step).Text != "" })

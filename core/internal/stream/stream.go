@@ -186,7 +186,7 @@ func (s *Stream) has(text string) bool {
 	return false
 }
 
-// told tells whether the chat has a text by a tool.
+// told reports whether the chat has a text by a tool.
 func (s *Stream) told(text string, over bool) bool {
 	return s.options.Told != nil && s.options.Told(text, over)
 }

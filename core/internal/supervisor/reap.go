@@ -22,9 +22,9 @@ func Reap(ctx context.Context, left []domain.Process, processes Processes, log h
 			agents = append(agents, p)
 			continue
 		case p.BootID == boot && process.Alive(p.PID, p.StartTime):
-			log.Warn("ending a plugin of an earlier life", "plugin", p.Name, "pid", p.PID)
+			log.Warn("ending a plugin of the previous process", "plugin", p.Name, "pid", p.PID)
 			if err := process.End(ctx, p.PID, p.StartTime); err != nil {
-				log.Error("end a plugin of an earlier life", "plugin", p.Name, "pid", p.PID, "error", err)
+				log.Error("end a plugin of the previous process", "plugin", p.Name, "pid", p.PID, "error", err)
 				continue
 			}
 		}

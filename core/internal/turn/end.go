@@ -53,7 +53,7 @@ func onto(run *conversation.Turn, preview int64, items []domain.OutboxItem) []do
 	return items
 }
 
-// speaks tells whether items say anything.
+// speaks reports whether items say anything.
 func speaks(items []domain.OutboxItem) bool {
 	return slices.ContainsFunc(items, func(p domain.OutboxItem) bool { return p.Text != "" || len(p.Media) > 0 })
 }

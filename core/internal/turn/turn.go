@@ -235,7 +235,7 @@ func (h *Handler) context(ctx context.Context, run *conversation.Turn) ([]string
 	return added, nil
 }
 
-// housekeeping tells whether a run is for the conversation itself, not for something that is said in it.
+// housekeeping reports whether a run is for the conversation itself, not for something that is said in it.
 func housekeeping(run *conversation.Turn) bool {
 	origin := run.Message.Message.Origin
 	return origin == domain.OriginFlush || origin == domain.OriginCompact

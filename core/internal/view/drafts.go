@@ -22,7 +22,7 @@ type place struct {
 	kind    chat.Kind
 }
 
-// taken tells whether drafts are worth trying.
+// taken reports whether drafts are worth trying.
 func (d *drafts) taken(live *supervisor.Live, at place) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// isCompact tells whether a message is the command that compacts.
+// isCompact reports whether a message is the command that compacts.
 func isCompact(text string) bool {
 	name, _, _ := strings.Cut(text, " ")
 	return name == "/compact"

@@ -13,7 +13,7 @@ const (
 	toolPrefix = "mcp__" + serverName + "__"
 )
 
-// declaresServer tells whether an MCP configuration has the host's server in it.
+// declaresServer reports whether an MCP configuration has the host's server in it.
 func declaresServer(config string) bool {
 	var c struct {
 		Servers map[string]struct {

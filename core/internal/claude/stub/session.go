@@ -116,7 +116,7 @@ func (s *session) receive(m message) {
 	}
 }
 
-// withdraw drops a line that waits, and tells whether there was one.
+// withdraw drops a line that waits, and reports whether there was one.
 func (s *session) withdraw(id string) bool {
 	if s.busy && s.script.Keeps {
 		return false
@@ -131,7 +131,7 @@ func (s *session) withdraw(id string) bool {
 	return false
 }
 
-// wait handles one event of the outside, and tells whether timer or done was it.
+// wait handles one event of the outside, and reports whether timer or done was it.
 func (s *session) wait(timer <-chan time.Time, done <-chan struct{}) bool {
 	select {
 	case l, ok := <-s.lines:

@@ -270,7 +270,7 @@ func (t *transcript) answer(content []any, id, model, stop string, failed bool) 
 	return t.write(l)
 }
 
-// crashOnce tells whether the scripted crash of a message is due, and remembers that it was.
+// crashOnce reports whether the scripted crash of a message is due, and remembers that it was.
 func (t *transcript) crashOnce(id string) bool {
 	if t.crashed[id] {
 		return false
