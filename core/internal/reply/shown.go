@@ -1,7 +1,6 @@
 package reply
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 
@@ -51,29 +50,6 @@ func Heartbeat(written string) answer.Answer {
 	return answer.Parse(text, true)
 }
 
-// Tools lists the tools that a turn has used, as Markdown, for who wants to see them: verbose is off, on or, with the
-// beginning of what they returned, full.
-func Tools(used []agent.ToolUse, verbose string) string {
-	if verbose != "on" && verbose != "full" || len(used) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	for _, t := range used {
-		b.WriteString("- " + t.Name)
-		if t.Summary != "" {
-			fmt.Fprintf(&b, ": %s", code(t.Summary))
-		}
-		if t.Failed {
-			b.WriteString(" (failed)")
-		}
-		if verbose == "full" && t.Output != "" {
-			fmt.Fprintf(&b, "\n\n  ```\n  %s\n  ```\n", strings.NewReplacer("\n", "\n  ", "```", "'''").Replace(t.Output))
-		}
-		b.WriteString("\n")
-	}
-	return strings.TrimRight(b.String(), "\n")
-}
-
 // Usage is the line behind an answer that tells what it cost; shown is off, tokens or full.
 func Usage(r agent.Result, shown string) string {
 	f := wording.Footer{
@@ -88,9 +64,4 @@ func Usage(r agent.Result, shown string) string {
 	default:
 		return ""
 	}
-}
-
-// code returns s as inline code.
-func code(s string) string {
-	return "`" + strings.ReplaceAll(s, "`", "'") + "`"
 }

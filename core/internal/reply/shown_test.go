@@ -48,22 +48,6 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// Behaviour: verbose.
-func TestTools(t *testing.T) {
-	t.Parallel()
-	used := []agent.ToolUse{{Name: "Bash", Summary: "ls `pwd`", Output: "a\n```b"}, {Name: "Read", Summary: "/x", Failed: true}, {Name: "Odd"}}
-	want := "- Bash: `ls 'pwd'`\n- Read: `/x` (failed)\n- Odd"
-	full := "- Bash: `ls 'pwd'`\n\n  ```\n  a\n  '''b\n  ```\n\n- Read: `/x` (failed)\n- Odd"
-	for verbose, want := range map[string]string{"on": want, "full": full, "off": "", "": ""} {
-		if got := reply.Tools(used, verbose); got != want {
-			t.Errorf("%s: %q, want %q", verbose, got, want)
-		}
-	}
-	if got := reply.Tools(nil, "on"); got != "" {
-		t.Errorf("no tools: %q", got)
-	}
-}
-
 // Behaviour: reasoning.
 func TestReasoning(t *testing.T) {
 	t.Parallel()

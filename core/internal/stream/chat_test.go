@@ -24,6 +24,7 @@ import (
 // room is a chat with an outbox that is empty at once, and the store's note of what was sent.
 type room struct {
 	begun time.Time
+	to    chat.Address
 	err   error // of Early, Show and Draft
 	blind error // of Behind
 	late  time.Duration
@@ -38,6 +39,7 @@ type room struct {
 	said    string
 	preview int64
 	files   []string // that were sent early
+	byTool  string   // what the agent has sent by a tool
 }
 
 func (r *room) Early(_ context.Context, e domain.Early) (int64, error) {
@@ -104,21 +106,35 @@ func file(p domain.OutboxItem) (seen string) {
 	return seen
 }
 
-// take takes files that were not sent yet.
-func (r *room) take(to chat.Address, paths []string) (e domain.Early, sent func()) {
+// Files takes files that were not sent yet.
+func (r *room) Files(_ context.Context, paths []string, _ bool) (e domain.Early) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	told := domain.SentByTool{}
-	piece := domain.OutboxItem{To: to}
+	piece := domain.OutboxItem{To: r.to}
 	for _, path := range paths {
 		if !slices.Contains(r.files, path) {
 			told.Files, piece.Media = append(told.Files, path), append(piece.Media, chat.Media{FileName: path})
 		}
 	}
 	if len(told.Files) == 0 {
-		return e, nil
+		return e
 	}
-	return domain.Early{Items: []domain.OutboxItem{piece}, Sent: &told}, func() {}
+	return domain.Early{Items: []domain.OutboxItem{piece}, Sent: &told}
+}
+
+// Sent reports what the agent has sent by a tool.
+func (r *room) Sent(text string, complete bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return text != "" && (text == r.byTool || !complete && strings.HasPrefix(r.byTool, text))
+}
+
+// sendByTool has the agent send a text by a tool.
+func (r *room) sendByTool(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.byTool = text
 }
 
 func (r *room) Show(_ context.Context, preview int64, text string) error {
@@ -199,10 +215,8 @@ func start(t testing.TB, o stream.Options) *turn {
 	if o.Block.At == 0 {
 		o.Block.At = chunk.Paragraph
 	}
-	r := &room{begun: time.Now()}
-	if o.Files == nil {
-		o.Files = func(_ context.Context, paths []string, _ bool) (domain.Early, func()) { return r.take(o.To, paths) }
-	}
+	r := &room{begun: time.Now(), to: o.To}
+	o.Files = true
 	return &turn{t: t, room: r, options: o, stream: stream.Start(t.Context(), o, r)}
 }
 
@@ -252,7 +266,7 @@ func (u *turn) finish() stream.Outcome {
 	var behind []domain.OutboxItem
 	place := func(a answer.Answer, end int) {
 		for _, m := range a.Media {
-			taken, _ := u.room.take(u.options.To, []string{m.Path})
+			taken := u.room.Files(u.t.Context(), []string{m.Path}, false)
 			switch {
 			case taken.Items == nil:
 			case m.At < end:
@@ -262,12 +276,10 @@ func (u *turn) finish() stream.Outcome {
 			}
 		}
 	}
-	if u.options.Files != nil {
-		for _, text := range u.before {
-			place(answer.Parse(text, true), 0)
-		}
-		place(a, len(a.Text))
+	for _, text := range u.before {
+		place(answer.Parse(text, true), 0)
 	}
+	place(a, len(a.Text))
 	for _, p := range append(u.options.Rest(a, out, stream.Beside{Files: within}), behind...) {
 		u.room.post(p)
 	}
@@ -292,12 +304,3 @@ func pass(d time.Duration) {
 var errRefused = errors.New("refused")
 
 func bash(summary string) agent.ToolUse { return agent.ToolUse{Name: "Bash", Summary: summary} }
-
-// tools tells of tools by their names.
-func tools(used []agent.ToolUse) string {
-	var names []string
-	for _, u := range used {
-		names = append(names, "- "+u.Name)
-	}
-	return strings.Join(names, "\n")
-}

@@ -8,9 +8,9 @@ package stream
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/chunk"
 	"github.com/clawhost/clawhost/core/internal/domain"
@@ -56,26 +56,22 @@ type Options struct {
 	Block     Block      // Blocks: when one is sent
 	// Interval is the least time from one change of the preview or draft to the next; zero: a second, and 300 ms for a draft.
 	Interval time.Duration
-	// Delay returns how long to wait before a block that is neither the first nor the last; nil: not at all.
-	Delay func() time.Duration
-	// Tools tells of tools that were used, as Markdown; nil: nothing is told.
-	Tools     func([]agent.ToolUse) string
+	Delay    Delay  // before a block that is neither the first nor the last
+	Verbose  string // which tools that were used are listed: on, full for their output, too, or none
+	// Files says that files are sent in blocks, each as soon as the text before it was sent. Otherwise all files go with the answer.
+	Files     bool
 	Reasoning bool            // the preview shows the thoughts before the text
 	Listens   bool            // the preview shows nothing before the turn's first word: it may be that nothing is said
 	Stop      [][]chat.Button // of the preview
 	Prefix    string          // stands once, before the answer
 	Quoting   answer.Quoting
-	// Told reports whether the agent has sent this very text to the chat by a tool, or, of a text that is not over, one that it may
-	// become: it is not sent again; nil: it has sent nothing.
-	Told func(text string, over bool) bool
-	// Files takes files that a text names, where it is time for them: in blocks, as soon as the text before them was sent. Pieces
-	// send those that it could take; none: there is nothing to send now. Sent is called once they are on their way. Nil: all
-	// files go with the answer.
-	Files func(ctx context.Context, paths []string, voice bool) (e domain.Early, sent func())
 	// What the run's earlier attempts have sent; see [domain.Run].
 	Said      string
 	PreviewID int64
 }
+
+// Shows reports whether anything is shown of a turn while it goes on.
+func (o Options) Shows() bool { return o.Mode != Off || o.listsTools() }
 
 // interval is the least time from one change of what is shown to the next.
 func (o Options) interval() time.Duration {
@@ -88,6 +84,14 @@ func (o Options) interval() time.Duration {
 		return editInterval
 	}
 }
+
+// Delay is a pause of a random length between Min and Max. The zero Delay is none.
+type Delay struct {
+	Min, Max time.Duration
+}
+
+// next returns the length of one pause.
+func (d Delay) next() time.Duration { return d.Min + rand.N(max(0, d.Max-d.Min)+1) }
 
 // Block is how large the blocks of an answer are.
 type Block struct {
@@ -102,6 +106,12 @@ type Block struct {
 type Surface interface {
 	// Early sends something for good. An error says that nothing was sent, and ends the early sending. It is not cancelled.
 	Early(ctx context.Context, e domain.Early) (preview int64, err error)
+	// Files takes files that a text names and returns what to send; no items: there is nothing to send now. They count as sent
+	// once Early was called with them.
+	Files(ctx context.Context, paths []string, voice bool) domain.Early
+	// Sent reports whether the agent has sent this very text to the chat by a tool, or, if the text is not complete, one that it may
+	// become: it is not sent again.
+	Sent(text string, complete bool) bool
 	// Show changes the text of a preview that was sent, with the buttons as they are. An error is not an end: the next one
 	// may succeed, but for [ErrLate].
 	Show(ctx context.Context, preview int64, text string) error

@@ -58,10 +58,10 @@ func chatHasTheWholeAnswerOnce(t *testing.T, rt *rapid.T) (problem string) {
 		Interval: 300 * time.Millisecond,
 	}
 	if rapid.Bool().Draw(rt, "told") {
-		o.Tools = tools
+		o.Verbose = "on"
 	}
 	if rapid.Bool().Draw(rt, "delayed") {
-		o.Delay = func() time.Duration { return 2 * time.Second }
+		o.Delay = stream.Delay{Min: 2 * time.Second, Max: 2 * time.Second}
 	}
 	d := &drawn{T: rt, turn: start(t, o), smooth: true}
 	for n := rapid.IntRange(1, 3).Draw(rt, "texts"); n > 0; n-- {
@@ -198,7 +198,7 @@ func (d *drawn) problem() string {
 		told += n
 		return n > 0 || m == question
 	})
-	if d.options.Tools == nil && told > 0 || told > d.used || d.options.Tools != nil && told < d.used && !d.restarted {
+	if d.options.Verbose == "" && told > 0 || told > d.used || d.options.Verbose != "" && told < d.used && !d.restarted {
 		return fmt.Sprintf("%d tools are told of, %d were used:\n%s", told, d.used, strings.Join(d.room.log, "\n"))
 	}
 	for i, p := range d.room.pieces {
@@ -220,7 +220,7 @@ func (d *drawn) problem() string {
 				}
 			}
 		}
-		if d.smooth && d.options.Mode == stream.Blocks && d.options.Delay == nil && len(c.drafts) == 0 && !d.repeats(i) && !strings.Contains(bare(shown), d.placed(i)) {
+		if d.smooth && d.options.Mode == stream.Blocks && d.options.Delay.Max == 0 && len(c.drafts) == 0 && !d.repeats(i) && !strings.Contains(bare(shown), d.placed(i)) {
 			return fmt.Sprintf("a file is not in its place:\n%s\nwant\n%s\n%s", shown, d.placed(i), strings.Join(d.room.log, "\n"))
 		}
 	}

@@ -81,12 +81,12 @@ func (s *sent) finish(t text) {
 
 // sendsSteps reports whether a text before a tool stays in the chat: as blocks do, or as what has begun to.
 func (s *Stream) sendsSteps(was sent, t text) bool {
-	return !s.told(t.Text, true) && (s.options.Mode == Blocks || t.begun(was.said))
+	return !s.surface.Sent(t.Text, true) && (s.options.Mode == Blocks || t.begun(was.said))
 }
 
 // send sends all that is due, and returns when there may be more without news.
 func (s *Stream) send(ctx context.Context, p agent.Progress) time.Time {
-	if s.options.Mode == Off && s.options.Tools == nil {
+	if !s.options.Shows() {
 		return time.Time{}
 	}
 	s.done = s.dealt(p)
@@ -100,10 +100,12 @@ func (s *Stream) send(ctx context.Context, p agent.Progress) time.Time {
 	return time.Time{}
 }
 
-// early is something to send, and what is so once it is.
+// early is something to send.
 type early struct {
 	domain.Early
-	sent func()
+	tools bool   // it lists the tools that were used
+	piece bool   // it is the next piece of a text
+	upTo  string // the piece's: what is said of the text once it is sent
 }
 
 // due returns what is to be sent next, or when to look again.
@@ -178,7 +180,7 @@ func (s *Stream) due(ctx context.Context, p agent.Progress) (e early, next time.
 
 // filesHere returns how many of a text's files stand where it was sent to, and were not taken.
 func (s *Stream) filesHere(a answer.Answer) int {
-	if s.options.Mode != Blocks || s.options.Files == nil {
+	if s.options.Mode != Blocks || !s.options.Files {
 		return 0
 	}
 	n := s.files
@@ -199,18 +201,18 @@ func (s *Stream) file(ctx context.Context, a answer.Answer) (e early, due bool) 
 		paths = append(paths, m.Path)
 	}
 	s.files += here
-	taken, sent := s.options.Files(ctx, paths, a.Voice)
+	taken := s.surface.Files(ctx, paths, a.Voice)
 	if len(taken.Items) == 0 {
 		return early{}, false
 	}
-	e = early{Early: s.inPlace(taken.Items), sent: sent}
+	e = early{Early: s.inPlace(taken.Items)}
 	e.Sent, e.Files = taken.Sent, taken.Files
 	return e, true
 }
 
 // use keeps a tool that was used to be told of.
 func (s *Stream) use(tool agent.ToolUse, now time.Time) {
-	if s.options.Tools == nil {
+	if !s.options.listsTools() {
 		return
 	}
 	if len(s.tools) == 0 {
@@ -222,10 +224,10 @@ func (s *Stream) use(tool agent.ToolUse, now time.Time) {
 // used tells of the tools that were used.
 func (s *Stream) used() early {
 	var pieces []domain.OutboxItem
-	for _, text := range chunk.Split(s.options.Tools(s.tools), s.options.Rule) {
+	for _, text := range chunk.Split(toolList(s.tools, s.options.Verbose), s.options.Rule) {
 		pieces = append(pieces, domain.OutboxItem{To: s.options.To, Text: text})
 	}
-	return early{Early: s.inPlace(pieces), sent: func() { s.tools = nil }}
+	return early{Early: s.inPlace(pieces), tools: true}
 }
 
 // cut says where a block may end now; or it is not ready, until the time that is returned.
@@ -274,13 +276,7 @@ func (s *Stream) piece(a answer.Answer, r chunk.Rule, cut chunk.Cut) (e early, d
 	}
 	e.Early = s.inPlace(pieces)
 	e.Said = a.Text[:end]
-	e.sent = func() {
-		s.cutter.commit()
-		s.said, s.anew, s.begun = a.Text[:end], false, true
-		if s.options.Mode == Blocks && s.options.Delay != nil {
-			s.blockAt = time.Now().Add(s.options.Delay())
-		}
-	}
+	e.piece, e.upTo = true, e.Said
 	return e, true
 }
 
@@ -313,8 +309,15 @@ func (s *Stream) commit(ctx context.Context, e early) bool {
 		s.shown = ""
 	}
 	s.preview, s.stored = preview, e.Said
-	if e.sent != nil {
-		e.sent()
+	if e.tools {
+		s.tools = nil
+	}
+	if e.piece {
+		s.cutter.commit()
+		s.said, s.anew, s.begun = e.upTo, false, true
+		if s.options.Mode == Blocks && s.options.Delay.Max > 0 {
+			s.blockAt = time.Now().Add(s.options.Delay.next())
+		}
 	}
 	return true
 }

@@ -63,7 +63,7 @@ type sent struct {
 func Start(ctx context.Context, o Options, surface Surface) *Stream {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &Stream{
-		options: o, nothing: o.Mode == Off && o.Tools == nil, surface: surface, cancel: cancel,
+		options: o, nothing: !o.Shows(), surface: surface, cancel: cancel,
 		news: make(chan struct{}, 1), ended: make(chan struct{}), sending: make(chan struct{}, 1),
 		sent:   sent{said: o.Said, begun: o.Said != "", preview: o.PreviewID},
 		cutter: o.cutter(o.Said != ""), stored: o.Said,
@@ -142,7 +142,7 @@ func (s *Stream) run(ctx context.Context) {
 		now := time.Now()
 		if p.Text != s.written {
 			s.written, s.making, s.since = p.Text, answer.Parse(p.Text, false), now
-			if s.told(s.making.Text, false) {
+			if s.surface.Sent(s.making.Text, false) {
 				s.making = answer.Answer{}
 			}
 		}
@@ -186,11 +186,6 @@ func (s *Stream) has(text string) bool {
 	return false
 }
 
-// told reports whether the chat has a text by a tool.
-func (s *Stream) told(text string, over bool) bool {
-	return s.options.Told != nil && s.options.Told(text, over)
-}
-
 // wait returns when there is news or the time has come, the zero time never; false: the context is done.
 func wait(ctx context.Context, news <-chan struct{}, until time.Time) bool {
 	var alarm <-chan time.Time
@@ -223,13 +218,13 @@ func (s *Stream) outcome(p agent.Progress) Outcome {
 	tools := append([]agent.ToolUse(nil), s.tools...)
 	tell := func() {
 		if len(tools) > 0 {
-			before = append(before, s.options.Tools(tools))
+			before = append(before, toolList(tools, s.options.Verbose))
 			tools = nil
 		}
 	}
 	for _, step := range p.Done[s.dealt(p):] {
 		if step.Tool.Name != "" {
-			if s.options.Tools != nil {
+			if s.options.listsTools() {
 				tools = append(tools, step.Tool)
 			}
 			continue

@@ -61,11 +61,7 @@ func TestNothingIsShownWhereItIsOff(t *testing.T) {
 	})
 }
 
-// toldTea is of an agent that has sent a text by a tool.
-func toldTea(text string, over bool) bool {
-	const tea = "One boils water.\n\nThen waits."
-	return text == tea || !over && text != "" && strings.HasPrefix(tea, text)
-}
+const tea = "One boils water.\n\nThen waits."
 
 // Behaviour: block, block-delay, answer-restarted, message-tool-once, files-block.
 func TestBlocks(t *testing.T) {
@@ -160,7 +156,7 @@ func TestBlocks(t *testing.T) {
 			[]string{"100ms send: NO_REPLY is what I would say", "200ms send: to this.", "300ms send: But"},
 		},
 		"pauses": {
-			stream.Options{Block: block, Delay: func() time.Duration { return 2 * time.Second }},
+			stream.Options{Block: block, Delay: stream.Delay{Min: 2 * time.Second, Max: 2 * time.Second}},
 			func(u *turn) {
 				u.write("One two three.\n\n", "Four five six.\n\n", "Seven eight nine.\n\n", "Ten")
 				pass(3 * time.Second)
@@ -193,14 +189,14 @@ func TestBlocks(t *testing.T) {
 			[]string{"100ms send: Look:", "100ms file: </a.png>", "200ms send: Nice"},
 		},
 		"a file before a tool": {
-			stream.Options{Block: block, Tools: tools},
+			stream.Options{Block: block, Verbose: "on"},
 			func(u *turn) {
 				u.write("MEDIA:/a\nOne\nMEDIA:/b\nMEDIA:/c")
 				u.use(bash("make"))
 				u.used()
 				u.write("MEDIA:/d\n", "Two")
 			},
-			[]string{"0s file: </a>", "100ms send: One", "100ms file: </b></c>", "100ms send: - Bash", "100ms file: </d>", "300ms send: Two"},
+			[]string{"0s file: </a>", "100ms send: One", "100ms file: </b></c>", "100ms send: - Bash: `make`", "100ms file: </d>", "300ms send: Two"},
 		},
 		"a file that was sent": {
 			stream.Options{Block: block},
@@ -263,18 +259,22 @@ func TestBlocks(t *testing.T) {
 			[]string{"100ms send: One two three.", "500ms send: Four five."},
 		},
 		"a text that a tool has sent": {
-			stream.Options{Block: block, Told: toldTea},
-			func(u *turn) { u.write("One boils water.\n\n", "Then waits.") },
+			stream.Options{Block: block},
+			func(u *turn) { u.room.sendByTool(tea); u.write("One boils water.\n\n", "Then waits.") },
 			[]string{"200ms send: One boils water.\n\nThen waits."}, // which is for whoever has the answer
 		},
 		"a text that begins like one that a tool has sent": {
-			stream.Options{Block: block, Told: toldTea},
-			func(u *turn) { u.write("One boils water.\n\n", "Then ", "drinks it.\n\n", "Enough") },
+			stream.Options{Block: block},
+			func(u *turn) {
+				u.room.sendByTool(tea)
+				u.write("One boils water.\n\n", "Then ", "drinks it.\n\n", "Enough")
+			},
 			[]string{"200ms send: One boils water.", "300ms send: Then drinks it.", "400ms send: Enough"},
 		},
 		"a text before a tool that a tool has sent": {
-			stream.Options{Block: block, Told: toldTea},
+			stream.Options{Block: block},
 			func(u *turn) {
+				u.room.sendByTool(tea)
 				u.write("One boils water.\n\n", "Then waits.")
 				u.use(bash("make"))
 				u.used()
@@ -309,7 +309,7 @@ func TestBlocks(t *testing.T) {
 func TestToolsAreTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		u := start(t, stream.Options{Mode: stream.Blocks, Tools: tools})
+		u := start(t, stream.Options{Mode: stream.Blocks, Verbose: "on"})
 		u.write("One")
 		u.use(bash("make"))
 		u.use(agent.ToolUse{Name: "Read"})
@@ -323,7 +323,7 @@ func TestToolsAreTold(t *testing.T) {
 		u.use(agent.ToolUse{Name: "Write"})
 		u.used()
 		out := u.finish()
-		u.happened("100ms send: One", "2.1s send: - Bash\n- Read", "4.1s send: - Bash", "4.2s send: Two", "4.2s send: - Write")
+		u.happened("100ms send: One", "2.1s send: - Bash: `make`\n- Read", "4.1s send: - Bash: `make`", "4.2s send: Two", "4.2s send: - Write")
 		if diff := cmp.Diff([]string{"- Write"}, out.Before); diff != "" {
 			t.Error(diff)
 		}
@@ -334,13 +334,13 @@ func TestToolsAreTold(t *testing.T) {
 func TestToolsAreToldWithoutStreaming(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		u := start(t, stream.Options{Mode: stream.Off, Tools: tools})
+		u := start(t, stream.Options{Mode: stream.Off, Verbose: "on"})
 		u.write("One")
 		u.use(bash("make"))
 		u.used()
 		u.write("Two")
 		u.finish()
-		u.happened("100ms send: - Bash", "200ms send: Two")
+		u.happened("100ms send: - Bash: `make`", "200ms send: Two")
 	})
 }
 
@@ -349,7 +349,7 @@ func TestToolsAreToldWithoutStreaming(t *testing.T) {
 func TestChatFallsBehind(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		u := start(t, stream.Options{Mode: stream.Blocks, Tools: tools, Block: stream.Block{Min: 1, Max: 100}})
+		u := start(t, stream.Options{Mode: stream.Blocks, Verbose: "on", Block: stream.Block{Min: 1, Max: 100}})
 		u.room.late = 14 * time.Second
 		u.write("One.\n\nT")
 		u.room.late = 16 * time.Second
@@ -360,7 +360,7 @@ func TestChatFallsBehind(t *testing.T) {
 		u.used()
 		u.write("Five.")
 		u.finish()
-		u.happened("0s send: One.", "400ms send: Two.\n\nThree.\n\nFour.", "400ms send: - Bash", "400ms send: Five.")
+		u.happened("0s send: One.", "400ms send: Two.\n\nThree.\n\nFour.", "400ms send: - Bash: `make`", "400ms send: Five.")
 	})
 }
 
@@ -543,9 +543,9 @@ func TestPreview(t *testing.T) {
 			},
 		},
 		"tools are told": {
-			stream.Options{Tools: tools},
+			stream.Options{Verbose: "on"},
 			func(u *turn) { u.use(bash("make")); pass(second); u.used(); u.write("One"); pass(second) },
-			[]string{"300ms preview 1: 🔧 Bash: `make`", "1s settle 1: - Bash", "1.3s preview 3: One", "2.1s settle 3: One"},
+			[]string{"300ms preview 1: 🔧 Bash: `make`", "1s settle 1: - Bash: `make`", "1.3s preview 3: One", "2.1s settle 3: One"},
 		},
 		"it answers": {
 			stream.Options{Quoting: answer.Quoting{Mode: "off", Current: "m1"}},
@@ -553,8 +553,12 @@ func TestPreview(t *testing.T) {
 			[]string{"0s preview 1: (to m1) One", "100ms settle 1: (to m1) One"},
 		},
 		"a text that a tool has sent": {
-			stream.Options{Told: toldTea},
-			func(u *turn) { u.write("One boils water.", "\n\nThen waits."); pass(3 * second) },
+			stream.Options{},
+			func(u *turn) {
+				u.room.sendByTool(tea)
+				u.write("One boils water.", "\n\nThen waits.")
+				pass(3 * second)
+			},
 			[]string{"3.2s send: One boils water.\n\nThen waits."},
 		},
 		"what an earlier attempt has shown": {
@@ -958,7 +962,6 @@ func TestAChangeOnItsWayLandsFirst(t *testing.T) {
 // Behaviour: message-tool-text.
 func TestHold(t *testing.T) {
 	t.Parallel()
-	const tea = "One boils water.\n\nThen waits."
 	for name, tt := range map[string]struct {
 		options stream.Options
 		turn    func(u *turn)
@@ -970,7 +973,7 @@ func TestHold(t *testing.T) {
 		"another text is":          {stream.Options{Mode: stream.Blocks}, func(u *turn) { u.write(tea + " And drinks."); u.use(bash("make")) }, false},
 		"it is not shown for good": {stream.Options{Mode: stream.Preview}, func(u *turn) { u.write(tea); u.use(bash("make")) }, false},
 		"a part of it is": {
-			stream.Options{Mode: stream.Blocks, Block: stream.Block{Min: 8, Max: 100}, Delay: func() time.Duration { return time.Minute }},
+			stream.Options{Mode: stream.Blocks, Block: stream.Block{Min: 8, Max: 100}, Delay: stream.Delay{Min: time.Minute, Max: time.Minute}},
 			func(u *turn) { u.write("One boils water.\n\n", "Then waits."); u.use(bash("make")) }, true,
 		},
 		"it could not be sent": {

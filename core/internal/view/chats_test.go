@@ -22,6 +22,8 @@ type drawn struct {
 	texts []string
 }
 
+func (*drawn) Sent(string, bool) bool { return false }
+
 func (d *drawn) Draft(_ context.Context, text string) error {
 	d.texts = append(d.texts, text)
 	return nil

@@ -99,20 +99,6 @@ func (v *view) wanted() media.Wanted {
 	return w
 }
 
-// ahead takes files that a text names, to be sent ahead of the answer. What cannot be taken, the answer tells of; what changes after
-// that is another file, which goes with the answer.
-func (v *view) ahead(ctx context.Context, paths []string, voice bool) (e domain.Early, sent func()) {
-	w := v.wanted()
-	w.Paths, w.Named, w.Voice = paths, true, voice
-	found, err := v.views.options.Files.Collect(ctx, w)
-	if err != nil || len(found.Media) == 0 {
-		return domain.Early{}, nil
-	}
-	early := domain.SentByTool{Files: found.Sent}
-	e = domain.Early{Items: []domain.OutboxItem{{To: v.run.Message.Message.Address(), Media: found.Media}}, Sent: &early, Files: found.Files}
-	return e, func() { v.sent.addAhead(early, found.Files) }
-}
-
 // parsed takes texts apart.
 func parsed(texts []string) []answer.Answer {
 	list := make([]answer.Answer, len(texts))

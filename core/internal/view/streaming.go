@@ -1,11 +1,8 @@
 package view
 
 import (
-	"math/rand/v2"
 	"slices"
-	"time"
 
-	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/chunk"
 	"github.com/clawhost/clawhost/core/internal/config"
@@ -39,15 +36,11 @@ func (vs *Views) streaming(run *conversation.Turn) stream.Options {
 		o.Mode = stream.Choose(settings.Stream, limits, edits, drafts)
 		o.Undrafted = stream.Choose(settings.Stream, limits, edits, false)
 	}
-	if run.Verbose == "on" || run.Verbose == "full" {
-		o.Tools = func(used []agent.ToolUse) string { return reply.Tools(used, run.Verbose) }
-	}
+	o.Verbose, o.Files = run.Verbose, len(limits.MediaOut) > 0
+	o.Delay = stream.Delay{Min: settings.HumanDelay.Min, Max: settings.HumanDelay.Max}
 	o.Reasoning, o.Listens = run.Reasoning == "stream", run.Listening
 	if limits.Buttons.Rows > 0 && limits.Buttons.Columns > 0 && m.Authority >= chat.Authorised { // who may not use commands may not stop
 		o.Stop = [][]chat.Button{{{Label: wording.StopLabel, Data: "/stop"}}}
-	}
-	if d := settings.HumanDelay; d.Max > 0 {
-		o.Delay = func() time.Duration { return d.Min + rand.N(d.Max-d.Min+1) }
 	}
 	return o
 }

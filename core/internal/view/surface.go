@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/stream"
@@ -14,9 +13,7 @@ import (
 
 // surface is the chat that a run's turn is shown in.
 type surface struct {
-	views   *Views
-	run     *conversation.Turn
-	stop    [][]chat.Button
+	view    *view
 	preview int64
 	message chat.MessageID // what the preview has become; empty: not known yet
 	sentAt  time.Time
@@ -27,10 +24,31 @@ const transientCall = 5 * time.Second
 
 // Early implements [stream.Surface].
 func (s *surface) Early(ctx context.Context, e domain.Early) (preview int64, err error) {
-	preview, err = s.views.options.Store.Early(ctx, s.run.ID, e)
+	preview, err = s.view.views.options.Store.Early(ctx, s.view.run.ID, e)
 	crashpoint.Pass("early") // A part of the answer is durable, the rest is not there yet.
+	if err == nil && e.Sent != nil {
+		s.view.sent.addAhead(*e.Sent, e.Files)
+	}
 	return preview, err
 }
+
+// Files implements [stream.Surface]. What cannot be taken, the answer tells of; what changes after that is another file, which
+// goes with the answer.
+func (s *surface) Files(ctx context.Context, paths []string, voice bool) domain.Early {
+	w := s.view.wanted()
+	w.Paths, w.Named, w.Voice = paths, true, voice
+	found, err := s.view.views.options.Files.Collect(ctx, w)
+	if err != nil || len(found.Media) == 0 {
+		return domain.Early{}
+	}
+	return domain.Early{
+		Items: []domain.OutboxItem{{To: s.view.run.Message.Message.Address(), Media: found.Media}},
+		Sent:  &domain.SentByTool{Files: found.Sent}, Files: found.Files,
+	}
+}
+
+// Sent implements [stream.Surface].
+func (s *surface) Sent(text string, complete bool) bool { return s.view.sent.has(text, complete) }
 
 // errNotSent is returned for a preview that is still on its way.
 var errNotSent = errors.New("the preview was not sent yet")
@@ -42,39 +60,39 @@ func (s *surface) Show(ctx context.Context, preview int64, text string) error {
 	}
 	if s.message == "" {
 		var err error
-		if s.message, s.sentAt, err = s.views.options.Store.SentItem(ctx, preview); err != nil {
+		if s.message, s.sentAt, err = s.view.views.options.Store.SentItem(ctx, preview); err != nil {
 			return errNotSent
 		}
 	}
-	to := s.run.Message.Message.Address()
-	if !s.views.options.Conversations.Editable(to.Channel, s.sentAt) {
+	to := s.view.run.Message.Message.Address()
+	if !s.view.views.options.Conversations.Editable(to.Channel, s.sentAt) {
 		return stream.ErrLate
 	}
-	live, ok := s.views.options.Networks.Get(to.Channel)
+	live, ok := s.view.views.options.Networks.Get(to.Channel)
 	if !ok {
 		return errNotSent
 	}
 	ctx, cancel := context.WithTimeout(ctx, transientCall)
 	defer cancel()
-	return live.Edit(ctx, to, s.message, text, s.stop)
+	return live.Edit(ctx, to, s.message, text, s.view.options.Stop)
 }
 
 // Draft implements [stream.Surface].
 func (s *surface) Draft(ctx context.Context, text string) error {
-	to := s.run.Message.Message.Address()
-	live, ok := s.views.options.Networks.Get(to.Channel)
+	to := s.view.run.Message.Message.Address()
+	live, ok := s.view.views.options.Networks.Get(to.Channel)
 	if !ok {
 		return errNotSent
 	}
 	ctx, cancel := context.WithTimeout(ctx, transientCall)
 	defer cancel()
-	if err := live.Draft(ctx, to, s.run.ID, text); err != nil {
-		return s.views.drafts.judge(live, place{to.Channel, s.run.Message.Message.Chat.Kind}, err)
+	if err := live.Draft(ctx, to, s.view.run.ID, text); err != nil {
+		return s.view.views.drafts.judge(live, place{to.Channel, s.view.run.Message.Message.Chat.Kind}, err)
 	}
 	return nil
 }
 
 // Behind implements [stream.Surface].
 func (s *surface) Behind(ctx context.Context) (time.Time, error) {
-	return s.views.options.Store.OldestUndelivered(ctx, s.run.Message.Message.Address())
+	return s.view.views.options.Store.OldestUndelivered(ctx, s.view.run.Message.Message.Address())
 }

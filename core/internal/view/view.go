@@ -107,13 +107,9 @@ type view struct {
 // Restart implements [turn.View].
 func (v *view) Restart(ctx context.Context) {
 	v.options = v.views.streaming(v.run)
-	v.options.Told = v.sent.has
-	if len(v.run.Limits.MediaOut) > 0 {
-		v.options.Files = v.ahead
-	}
 	v.outcome = stream.Outcome{Said: v.run.Said, Begun: v.run.Said != ""}
-	if v.options.Mode != stream.Off || v.options.Tools != nil {
-		v.stream = stream.Start(ctx, v.options, &surface{views: v.views, run: v.run, stop: v.options.Stop})
+	if v.options.Shows() {
+		v.stream = stream.Start(ctx, v.options, &surface{view: v})
 		v.views.options.Chats.begin(v.stream, v.options.To)
 	}
 }

@@ -88,6 +88,10 @@ func (w *wall) Draft(context.Context, string) error {
 
 func (w *wall) Behind(context.Context) (time.Time, error) { return time.Time{}, nil }
 
+func (*wall) Files(context.Context, []string, bool) domain.Early { return domain.Early{} }
+
+func (*wall) Sent(string, bool) bool { return false }
+
 // written has an exchange read the lines of a stream and shows the chat what it tells, with the answer at the end; after each line
 // something else may happen.
 func (w *wall) written(t *testing.T, x *Exchange, lines [][]byte, o stream.Options, after func()) {
