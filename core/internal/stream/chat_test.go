@@ -1,6 +1,7 @@
 package stream_test
 
 import (
+	stdcmp "cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ type room struct {
 	err   error // of Early, Show and Draft
 	blind error // of Behind
 	late  time.Duration
+	slow  time.Duration // how long Behind takes
 	old   bool // the preview is too old to be edited
 
 	noDraft bool // drafts are refused
@@ -160,11 +162,12 @@ func (r *room) Draft(_ context.Context, text string) error {
 	return r.err
 }
 
-func (r *room) Behind(context.Context) (time.Time, error) {
+func (r *room) Behind(ctx context.Context) (time.Time, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.late == 0 || r.blind != nil {
-		return time.Time{}, r.blind
+	time.Sleep(r.slow)
+	if err := stdcmp.Or(r.blind, ctx.Err()); err != nil || r.late == 0 {
+		return time.Time{}, err
 	}
 	return time.Now().Add(-r.late), nil
 }

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/chunk"
 	"github.com/clawhost/clawhost/core/internal/stream"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // An answer stands behind what its turn has asked: where that came in between, the preview goes, and another one begins.
@@ -34,6 +36,28 @@ func TestLeave(t *testing.T) {
 			stream.Options{Mode: stream.Preview},
 			func(u *turn) { u.write("One"); u.p.Text = "One two"; u.stream.Progress(u.p); u.stream.Leave() },
 			[]string{"0s preview 1: One", "100ms delete 1", "100ms send: One two"},
+		},
+		"the chat does not keep up": {
+			stream.Options{Mode: stream.Preview, Rule: chunk.Rule{Limit: chat.TextLimit{Max: 10, Unit: chat.Runes}}},
+			func(u *turn) {
+				u.write("One")
+				u.room.late = time.Minute
+				u.write(" two three four") // is not sent
+				u.stream.Leave()
+				pass(time.Second)
+				u.p.Text = "One two"
+			},
+			[]string{"0s preview 1: One", "200ms delete 1", "1.2s send: One two"},
+		},
+		"the turn ends meanwhile": {
+			stream.Options{Mode: stream.Preview},
+			func(u *turn) {
+				u.write("One")
+				u.room.slow = time.Second
+				u.stream.Leave()
+				synctest.Wait()
+			},
+			[]string{"0s preview 1: One", "100ms delete 1", "100ms send: One"},
 		},
 		"twice": {
 			stream.Options{Mode: stream.Preview},

@@ -292,12 +292,17 @@ func (s *Stream) inPlace(pieces []domain.OutboxItem) domain.Early {
 // commit sends something, if the chat keeps up with it.
 func (s *Stream) commit(ctx context.Context, e early) bool {
 	if len(e.Items) > 0 || e.Preview != nil {
-		behind, err := s.surface.Behind(ctx)
+		behind, err := s.surface.Behind(context.WithoutCancel(ctx)) // The end of the turn is no failure.
 		if err != nil || !behind.IsZero() && time.Since(behind) > patience {
 			s.silent = true
 			return false
 		}
 	}
+	return s.post(ctx, e)
+}
+
+// post sends something, also if the stream's context is done.
+func (s *Stream) post(ctx context.Context, e early) bool {
 	preview, err := s.surface.Early(context.WithoutCancel(ctx), e.Early)
 	if err != nil {
 		if s.silent = true; errors.Is(err, domain.ErrFenced) {

@@ -77,10 +77,11 @@ func (s *Stream) put(ctx, flight context.Context, text string) bool {
 	return s.commit(ctx, early{Early: domain.Early{Preview: &piece, Said: s.stored}})
 }
 
-// leave deletes the preview if something was sent behind it.
+// leave deletes the preview if something was sent behind it, even if nothing else is sent early any more: the answer must not take
+// its place.
 func (s *Stream) leave(ctx context.Context) {
-	if s.behind.Swap(false) && s.preview != 0 && !s.silent {
-		s.commit(ctx, early{Early: domain.Early{Items: []domain.OutboxItem{{To: s.options.To, Edits: s.preview}}, Said: s.stored, Unpreview: true}})
+	if s.behind.Swap(false) && s.preview != 0 {
+		s.post(ctx, early{Early: domain.Early{Items: []domain.OutboxItem{{To: s.options.To, Edits: s.preview}}, Said: s.stored, Unpreview: true}})
 	}
 }
 

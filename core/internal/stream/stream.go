@@ -132,7 +132,7 @@ func (s *Stream) progress() agent.Progress {
 
 func (s *Stream) run(ctx context.Context) {
 	defer close(s.ended)
-	defer s.leave(context.WithoutCancel(ctx)) // An answer that has come is no reason to stand before a question.
+	defer s.leave(ctx) // An answer that has come is no reason to stand before a question.
 	flight, land := context.WithCancel(context.WithoutCancel(ctx))
 	defer land()
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(landing, land) })
@@ -146,8 +146,8 @@ func (s *Stream) run(ctx context.Context) {
 				s.making = answer.Answer{}
 			}
 		}
-		s.leave(ctx)
 		s.sending <- struct{}{}
+		s.leave(ctx) // Here, because what held the stream may have sent something.
 		next := s.send(ctx, p)
 		<-s.sending
 		next = soonest(next, s.show(ctx, flight, p))
