@@ -30,7 +30,7 @@ type room struct {
 	blind error // of Behind
 	late  time.Duration
 	slow  time.Duration // how long Behind takes
-	old   bool // the preview is too old to be edited
+	old   bool          // the preview is too old to be edited
 
 	noDraft bool // drafts are refused
 
