@@ -1,5 +1,5 @@
-// Package dispatch claims runs and has them handled: one at a time in each lane, which the store sees to, and at most a
-// limit over all lanes of a kind. It is the owner of every running turn, and so the place where one is stopped.
+// Package dispatch claims runs and has them handled: one at a time in each lane, which the store ensures, and at most a
+// limit over all lanes of a kind. It owns every running turn, so turns are stopped here.
 package dispatch
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// claimAgain is the wait behind a claim that failed, as on a full disk.
+// claimAgain is the wait after a failed claim, such as with a full disk.
 const claimAgain = time.Second
 
 // Store is what the dispatcher needs of the store.
@@ -27,19 +27,20 @@ type Store interface {
 
 // Handler answers claimed messages.
 type Handler interface {
-	// Handle does a run and completes it in the store. After an error the run is given back to its lane, unless the error is
-	// [domain.ErrFenced], or [agent.ErrStopped], which says that the run is completed as stopped. With an [*agent.HeldError] it
-	// was no attempt. The cause of the context's end is [agent.ErrStopped], [agent.ErrShutdown] or [domain.ErrFenced]. Nudged
-	// fires when messages may wait that the run could be told; one firing may stand for several.
+	// Handle does a run and completes it in the store. After an error the run returns to its lane, except after
+	// [domain.ErrFenced], and after [agent.ErrStopped], which means that the run was completed as stopped. An
+	// [*agent.HeldError] does not count as an attempt. The context's cause is [agent.ErrStopped], [agent.ErrShutdown]
+	// or [domain.ErrFenced]. Nudged fires when messages may wait that can be steered into the run; one signal may stand
+	// for several.
 	Handle(ctx context.Context, run *domain.Run, nudged <-chan struct{}) error
 }
 
 // Options are a dispatcher's settings.
 type Options struct {
-	Turns    int           // turns that work at the same time, over all sessions; those that wait for people come on top
-	Commands int           // commands of the host, and as many of plugins, at the same time, over all sessions
-	Owners   bool          // there are owners: the last of the turns, and of each kind of commands, is for them
-	Grace    time.Duration // how long running runs may go on after the dispatcher's context has ended
+	Turns    int           // turns that work at the same time, over all sessions, not counting those that wait for people
+	Commands int           // commands of the host at the same time, over all sessions; the same number again for plugins
+	Owners   bool          // there are owners: the last place for turns and for each kind of command is theirs
+	Grace    time.Duration // how long runs may continue after the dispatcher's context has ended
 }
 
 // Dispatcher claims runs and has them handled.
@@ -50,23 +51,23 @@ type Dispatcher struct {
 	turns   *places
 
 	mu      sync.Mutex
-	running map[int64]*running // from their claims on, before anybody can know of these
+	running map[int64]*running // registered when claimed, before the handler starts
 }
 
 type running struct {
 	run    *domain.Run
 	since  time.Time
-	ctx    context.Context // of its handler
+	ctx    context.Context // of the handler
 	cancel context.CancelCauseFunc
 	nudge  chan struct{}
 
 	done    chan struct{}
-	stopped bool // it ended by being stopped; written before done is closed
+	stopped bool // it was stopped; written before done is closed
 
-	// The places guard the rest.
+	// The places guard the fields below.
 	places    *places
-	questions int           // that people were asked and have not answered
-	paused    bool          // it has given its place back
+	questions int           // open questions to people
+	paused    bool          // it has given up its place
 	goesOn    chan struct{} // closed once it has a place again; nil: it does not want one
 }
 
@@ -77,7 +78,7 @@ func New(s Store, options Options, log hclog.Logger) *Dispatcher {
 	return &Dispatcher{store: s, options: options, log: log, turns: newPlaces(options.Turns, options.Owners), running: map[int64]*running{}}
 }
 
-// Run claims runs and has them handled until ctx ends, then waits for those that are running, at most for the grace.
+// Run claims runs and has them handled until ctx ends, then waits for running ones, at most for the grace.
 func (d *Dispatcher) Run(ctx context.Context, handler Handler) {
 	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
@@ -98,7 +99,7 @@ func (d *Dispatcher) Run(ctx context.Context, handler Handler) {
 	grace.Stop()
 }
 
-// claim has the ready runs of one kind of lane handled, as there are places.
+// claim starts the ready runs of one kind of lane as places become free.
 func (d *Dispatcher) claim(ctx, work context.Context, lane domain.Lane, places *places, handle func(*running)) {
 	for {
 		looking, whose, ok := places.claim(ctx)
@@ -127,7 +128,7 @@ func (d *Dispatcher) claim(ctx, work context.Context, lane domain.Lane, places *
 	}
 }
 
-// begin makes a claimed run one that can be stopped.
+// begin registers a claimed run, so that it can be stopped.
 func (d *Dispatcher) begin(work context.Context, run *domain.Run, places *places) *running {
 	r := &running{run: run, places: places, since: time.Now(), nudge: make(chan struct{}, 1), done: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancelCause(work)
@@ -137,7 +138,7 @@ func (d *Dispatcher) begin(work context.Context, run *domain.Run, places *places
 	return r
 }
 
-// do handles one run and sees that its lane goes on whatever comes.
+// do handles one run and ensures that its lane continues.
 func (d *Dispatcher) do(work context.Context, r *running, handler Handler) {
 	run := r.run
 	defer r.places.end(r)
@@ -168,7 +169,7 @@ func (d *Dispatcher) do(work context.Context, r *running, handler Handler) {
 	d.giveBack(work, run, again, err.Error(), d.store.Release)
 }
 
-// backoff doubles from a twentieth of a second to half a minute.
+// backoff doubles from 50 ms to 30 s.
 func backoff(attempts int) time.Duration {
 	const first, most = 50 * time.Millisecond, 30 * time.Second
 	if attempts > 10 {
@@ -177,8 +178,8 @@ func backoff(attempts int) time.Duration {
 	return min(first<<max(attempts-1, 0), most)
 }
 
-// giveBack gives a run back, by a step of the store's. A store that cannot take it back, as when the disk is full, is asked again until it can: the
-// lane stands still meanwhile. Once work has ended, the run is reclaimed at the next start.
+// giveBack returns a run to its lane by the store step give. If the store fails, such as with a full disk, it is asked
+// again until it succeeds; the lane is blocked meanwhile. Once work has ended, the run is reclaimed at the next start.
 func (d *Dispatcher) giveBack(work context.Context, run *domain.Run, again time.Time, cause string, give func(ctx context.Context, run int64, again time.Time, cause string) error) {
 	const first, most = 100 * time.Millisecond, 10 * time.Second
 	for wait := first; ; wait = min(2*wait, most) {
@@ -195,10 +196,10 @@ func (d *Dispatcher) giveBack(work context.Context, run *domain.Run, again time.
 	}
 }
 
-// End ends a run that a message has taken the lane from. It does not wait for it.
+// End ends a run that has lost its lane to a message. It does not wait for the run.
 func (d *Dispatcher) End(run int64) { d.end(run, domain.ErrFenced) }
 
-// Nudge tells the session's running turn that messages wait that it could be told.
+// Nudge signals the session's running turn that messages wait that may be steered into it.
 func (d *Dispatcher) Nudge(session string) {
 	for _, r := range d.turnsOf(session) {
 		select {
@@ -216,9 +217,9 @@ func (d *Dispatcher) end(id int64, cause error) {
 	}
 }
 
-// Stop ends the session's running turn, if its message came before a command that came at a moment, and returns once the turn has ended,
-// its tools with it. It returns whether one was stopped: not where none was running, nor where it came to its end before.
-// The error is ctx's, if that ends first.
+// Stop ends the session's running turn, if its message came before the given time, and returns once the turn and its
+// tools have ended. It reports whether it stopped one: false if none was running or if the turn completed first. The
+// error is ctx's, if that ends first.
 func (d *Dispatcher) Stop(ctx context.Context, session string, before time.Time) (bool, error) {
 	stopped := false
 	for _, r := range d.turnsOf(session) {
@@ -236,15 +237,15 @@ func (d *Dispatcher) Stop(ctx context.Context, session string, before time.Time)
 	return stopped, nil
 }
 
-// Pause notes that a turn waits for people, once more: its place is another's meanwhile. False: it may not wait, as too many
-// do; an owner's always may.
+// Pause records that a turn waits for one more answer from people; another run may have its place meanwhile. False: it
+// may not wait, because too many do. An owner's turn always may.
 func (d *Dispatcher) Pause(run int64) bool {
 	r := d.find(run)
 	return r == nil || r.places.pause(r)
 }
 
-// Resume notes that a turn that Pause was called for waits for one answer less, and returns once it has a place to go on, or
-// when ctx ends.
+// Resume records that a paused turn waits for one answer less, and returns once it has a place to continue, or when ctx
+// ends.
 func (d *Dispatcher) Resume(ctx context.Context, run int64) {
 	r := d.find(run)
 	if r == nil {
@@ -267,10 +268,10 @@ func (d *Dispatcher) find(run int64) *running {
 	return d.running[run]
 }
 
-// Full reports whether a turn of an owner, or of somebody else, has to wait for a place.
+// Full reports whether a turn of an owner, or of another person, has to wait for a place.
 func (d *Dispatcher) Full() (owners, others bool) { return d.turns.full() }
 
-// Running tells since when the session's turn has been running; false: none is.
+// Running returns since when the session's turn has been running; false: none is.
 func (d *Dispatcher) Running(session string) (since time.Time, running bool) {
 	for _, r := range d.turnsOf(session) {
 		if r.since.After(since) {
@@ -280,7 +281,7 @@ func (d *Dispatcher) Running(session string) (since time.Time, running bool) {
 	return since, running
 }
 
-// Count is how many turns run.
+// Count returns the number of running turns.
 func (d *Dispatcher) Count() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -293,8 +294,8 @@ func (d *Dispatcher) Count() int {
 	return n
 }
 
-// turnsOf returns the session's turns: mostly none or one, and two where the next one has begun while the handler of the
-// one before, which is completed, has not returned yet.
+// turnsOf returns the session's turns: usually none or one. There are two if the next one has begun while the handler
+// of the completed one has not returned.
 func (d *Dispatcher) turnsOf(session string) []*running {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -8,38 +8,38 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// places are what the runs of one kind of lane share: so many may work at the same time. A run that waits for people gives its
-// place back, and gets one again before it goes on; as many may wait as may work, two at least. Where there are owners, the last
-// place of each of both, if it is not the only one, is for them alone.
+// places limit how many runs of one kind of lane work at the same time. A run that waits for people gives its place
+// back and gets one again before it continues; as many may wait as may work, at least two. If there are owners, the
+// last place to work and to wait, if it is not the only one, is reserved for them.
 type places struct {
 	total  int
 	owners bool // there are owners
 
 	mu             sync.Mutex
 	working        int // runs that have a place
-	othersWorking  int // of these, those that are not owners'
-	pausing        int // runs that gave theirs back
+	othersWorking  int // those of them that are not owners'
+	pausing        int // runs that have given theirs back
 	othersPausing  int
-	returning      []*running         // of the pausing ones those that want to go on, in order
-	claiming       bool               // a place is kept for the run that is being claimed
-	claimingOwners bool               // it is claimed of owners only
-	relook         context.CancelFunc // ends that claim, for another one
-	left           chan struct{}      // somebody has left a place; it has room for one signal
+	returning      []*running         // paused runs that want to continue, in order
+	claiming       bool               // a place is reserved for a claim in progress
+	claimingOwners bool               // only an owner's run may be claimed
+	relook         context.CancelFunc // cancels that claim, to start another one
+	left           chan struct{}      // signals that a place is free; buffers one signal
 }
 
 func newPlaces(total int, owners bool) *places {
 	return &places{total: total, owners: owners, left: make(chan struct{}, 1)}
 }
 
-// forOthers is how many places others than owners may have.
+// forOthers is the number of places that others than owners may use.
 func (p *places) forOthers() int { return p.others(p.total) }
 
-// waits is how many runs may wait for people, and othersWait how many of others than owners.
+// waits is how many runs may wait for people; othersWait is how many of them may be others than owners.
 func (p *places) waits() int { return max(p.total, 2) }
 
 func (p *places) othersWait() int { return p.others(p.waits()) }
 
-// others is how many of several places others than owners may have.
+// others is how many of a number of places others than owners may use.
 func (p *places) others(of int) int {
 	if p.owners {
 		return max(of-1, 1)
@@ -47,8 +47,8 @@ func (p *places) others(of int) int {
 	return of
 }
 
-// claim waits for a place and keeps it for a run that is about to be claimed, until claimed is called. It returns whose run
-// that may be, and a context that ends when that is to be decided anew. False: ctx has ended.
+// claim waits for a place and reserves it for a run that is about to be claimed, until claimed is called. It returns
+// whose run that may be, and a context that ends when this has to be decided again. False: ctx has ended.
 func (p *places) claim(ctx context.Context) (looking context.Context, whose domain.Whose, ok bool) {
 	for {
 		p.mu.Lock()
@@ -71,7 +71,7 @@ func (p *places) claim(ctx context.Context) (looking context.Context, whose doma
 	}
 }
 
-// claimed gives the kept place to the run that was claimed, or back where it is nil.
+// claimed gives the reserved place to the claimed run; nil: it frees the place.
 func (p *places) claimed(r *running) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,7 +83,7 @@ func (p *places) claimed(r *running) {
 	p.admit()
 }
 
-// enter gives a run a place. The places are locked.
+// enter gives a run a place. The caller holds the lock.
 func (p *places) enter(r *running) {
 	p.working++
 	if !r.owner() {
@@ -91,7 +91,7 @@ func (p *places) enter(r *running) {
 	}
 }
 
-// leave takes a run's place back. The places are locked.
+// leave takes a run's place back. The caller holds the lock.
 func (p *places) leave(r *running) {
 	p.working--
 	if !r.owner() {
@@ -104,8 +104,8 @@ func (p *places) leave(r *running) {
 	}
 }
 
-// admit has those go on that have waited for people and find a place now, and has the claim looked at anew that is in the
-// way of one of them, or could be of more lanes than it is. The places are locked.
+// admit lets paused runs continue that have their answers, as places become free. It cancels the claim in progress if
+// that takes a place that one of them needs, or if it may now include more lanes. The caller holds the lock.
 func (p *places) admit() {
 	inTheWay := false
 	p.returning = slices.DeleteFunc(p.returning, func(r *running) bool {
@@ -126,7 +126,7 @@ func (p *places) admit() {
 	}
 }
 
-// unpause counts a run off that waits for people no more. The places are locked.
+// unpause removes a run from the paused ones. The caller holds the lock.
 func (p *places) unpause(r *running) {
 	r.paused = false
 	p.pausing--
@@ -135,8 +135,8 @@ func (p *places) unpause(r *running) {
 	}
 }
 
-// pause notes that a run waits for people, once more, and gives its place back. False: so many do already that it may not.
-// An owner's keeps its place then.
+// pause notes that a run waits for one more answer and frees its place. False: too many wait already. An owner's run
+// may wait even so, and keeps its place.
 func (p *places) pause(r *running) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -162,8 +162,8 @@ func (p *places) pause(r *running) bool {
 	}
 }
 
-// hold has a run that was to go on stay among those that wait, as it has asked again: what it does besides goes on. The places
-// are locked.
+// hold keeps a run paused that was about to continue but has asked again. The rest of its work goes on. The caller
+// holds the lock.
 func (p *places) hold(r *running) {
 	if r.goesOn == nil {
 		return
@@ -173,8 +173,8 @@ func (p *places) hold(r *running) {
 	r.goesOn = nil
 }
 
-// resume notes that a run waits for one answer less. If that was the last, the run has to have a place again: the channel is
-// closed once it may go on; nil: it may at once.
+// resume notes that a run waits for one answer less. After the last one it needs a place: the channel is closed once it
+// may continue; nil: it may continue at once.
 func (p *places) resume(r *running) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -188,7 +188,7 @@ func (p *places) resume(r *running) <-chan struct{} {
 	return goesOn
 }
 
-// end takes a run off that is over.
+// end removes a completed run.
 func (p *places) end(r *running) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -200,7 +200,7 @@ func (p *places) end(r *running) {
 	p.unpause(r)
 }
 
-// full reports whether a run of an owner, or of somebody else, finds no place.
+// full reports whether no place is free for a run of an owner, and for one of another person.
 func (p *places) full() (owners, others bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,10 +8,10 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// upkeepEvery is how often what has expired is deleted.
+// upkeepEvery is the interval at which expired rows and files are deleted.
 const upkeepEvery = time.Hour
 
-// Store deletes rows that have expired.
+// Store deletes expired rows.
 type Store interface {
 	Purge(ctx context.Context) error
 }
@@ -21,7 +21,7 @@ type Questions interface {
 	Expire(ctx context.Context)
 }
 
-// Files deletes files that have expired.
+// Files deletes expired files.
 type Files interface {
 	Forget(ctx context.Context) error
 }
@@ -39,7 +39,7 @@ func NewUpkeep(s Store, questions Questions, files Files, log hclog.Logger) *Upk
 	return &Upkeep{store: s, questions: questions, files: files, log: log}
 }
 
-// Run deletes what has expired, at once and then every hour, until ctx ends.
+// Run deletes expired rows and files, at once and then every hour, until ctx ends.
 func (u *Upkeep) Run(ctx context.Context) {
 	tick := time.NewTicker(upkeepEvery)
 	defer tick.Stop()

@@ -13,27 +13,27 @@ import (
 )
 
 const (
-	// heldAfter is how long a message waits for a place before its chat is told.
+	// heldAfter is how long a message waits for a place before its chat gets a notice.
 	heldAfter = 5 * time.Second
 	// heldEvery is how often the host looks for such messages while there is no place.
 	heldEvery = 2 * time.Second
-	// heldMost is how many chats are told at a time.
+	// heldMost is how many chats get a notice at a time.
 	heldMost = 20
 )
 
-// HeldStore finds the messages that wait for a place.
+// HeldStore finds messages that wait for a place.
 type HeldStore interface {
 	Held(ctx context.Context, owner bool, since, before time.Time, limit int) ([]domain.Held, error)
 	Post(ctx context.Context, key string, pieces ...domain.OutboxItem) (firstID int64, err error)
 }
 
-// Places knows whether there is a place for one more turn.
+// Places knows whether a place is free for another turn.
 type Places interface {
-	// Full reports whether the turns of owners, and those of others, have no place left.
+	// Full reports whether no place is left for turns of owners, and for those of others.
 	Full() (owners, others bool)
 }
 
-// Held tells the chats whose next message waits because there is no place for its turn.
+// Held notifies the chats whose next message waits because no place is free for its turn.
 type Held struct {
 	store         HeldStore
 	places        Places
@@ -41,16 +41,16 @@ type Held struct {
 	log           hclog.Logger
 }
 
-// NewHeld returns a teller. Run starts it.
+// NewHeld returns a notifier. Run starts it.
 func NewHeld(s HeldStore, places Places, conversations *conversation.Resolver, log hclog.Logger) *Held {
 	return &Held{store: s, places: places, conversations: conversations, log: log}
 }
 
-// Run tells them until ctx ends, once for each message.
+// Run notifies them until ctx ends, once for each message.
 func (h *Held) Run(ctx context.Context) {
 	tick := time.NewTicker(heldEvery)
 	defer tick.Stop()
-	told := map[bool]time.Time{} // until when what became ready was told; of owners, and of others
+	told := map[bool]time.Time{} // when the messages were ready that have had their notice; of owners, and of others
 	for {
 		select {
 		case <-ctx.Done():

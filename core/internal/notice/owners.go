@@ -1,4 +1,5 @@
-// Package notice tells people what the host finds out by itself: its owners what they must know, and chats that their messages wait.
+// Package notice sends what the host finds out by itself: to owners what they must know, and to chats that their
+// messages wait.
 package notice
 
 import (
@@ -15,7 +16,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// patience bounds what is done to tell the owners something. Who has something to tell does not wait for longer.
+// patience bounds a notice to the owners. The caller does not wait for longer.
 const patience = 10 * time.Second
 
 // Store is what notices need of the store.
@@ -37,7 +38,7 @@ type Plugins interface {
 	Running(name string) bool
 }
 
-// Owners are those who run the host. They are told what they must know, in each direct chat of theirs that has a channel.
+// Owners run the host. They get notices in each direct chat of theirs that has a channel.
 type Owners struct {
 	list    []string // each as channel:user
 	store   Store
@@ -46,32 +47,32 @@ type Owners struct {
 	log     hclog.Logger
 }
 
-// NewOwners returns the owners, each of whom is listed as channel:user.
+// NewOwners returns the owners, each listed as channel:user.
 func NewOwners(list []string, s Store, texts Texts, plugins Plugins, log hclog.Logger) *Owners {
 	return &Owners{list: list, store: s, texts: texts, plugins: plugins, log: log}
 }
 
-// Tell tells them a text, once for each key.
+// Tell sends them a text, once for each key.
 func (o *Owners) Tell(key, text string) { o.tell(key, "", text) }
 
-// PluginFails tells them why a plugin does not run and what helps.
+// PluginFails notifies them why a plugin does not run and what helps.
 func (o *Owners) PluginFails(name, why, advice string) {
 	o.tell("", name, wording.PluginFails(name, Quote(why), advice))
 }
 
-// PluginRuns tells them that a plugin runs again.
+// PluginRuns notifies them that a plugin runs again.
 func (o *Owners) PluginRuns(name string) {
 	o.tell("", name, wording.PluginRuns(name))
 }
 
-// StrangerAsks tells them that somebody asks to be let in on a channel: once an hour, however many do. Who it is they see in the
-// list, which shows nothing that a stranger has written.
+// StrangerAsks notifies them of pairing requests on a channel, at most once an hour. It does not name the person: they
+// see the list, which shows nothing that a stranger has written.
 func (o *Owners) StrangerAsks(channel string) {
 	hour := time.Now().UTC().Format("2006-01-02T15")
 	o.Tell("stranger:"+channel+":"+hour, wording.StrangerAsks(channel))
 }
 
-// Crowding tells them, until ctx ends, that files were removed because a folder was full.
+// Crowding notifies them, until ctx ends, of files that were removed because a folder was full.
 func (o *Owners) Crowding(ctx context.Context, crowded <-chan media.Crowded) {
 	for {
 		select {
@@ -94,9 +95,9 @@ func (o *Owners) Reachable(ctx context.Context) (chat.Address, bool) {
 	return chat.Address{}, false
 }
 
-// tell tells them a text, once for each key, or each time where there is none. What is told of a plugin does not go through it.
+// tell sends a text, once for each key, or always without one. A notice about a plugin does not go through that plugin.
 func (o *Owners) tell(key, plugin, text string) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience) // it outlives who has something to tell
+	ctx, cancel := context.WithTimeout(context.Background(), patience) // it outlives the caller
 	defer cancel()
 	for _, owner := range o.list {
 		channel, user, _ := strings.Cut(owner, ":")
@@ -114,7 +115,8 @@ func (o *Owners) tell(key, plugin, text string) {
 	}
 }
 
-// chat is the direct chat that somebody wrote in last or, as long as that is not known, their own id, by which channels find it.
+// chat is the direct chat in which a user wrote last. Before the first message it is their id, by which channels find
+// the chat.
 func (o *Owners) chat(ctx context.Context, channel, user string) chat.Address {
 	if found, err := o.store.DirectChat(ctx, channel, user); err == nil {
 		return chat.Address{Channel: channel, Chat: found.Chat}
@@ -122,7 +124,7 @@ func (o *Owners) chat(ctx context.Context, channel, user string) chat.Address {
 	return chat.Address{Channel: channel, Chat: chat.ID(user)}
 }
 
-// Quote makes what a program said fit to stand in a code block: one line, bounded, that does not end the block.
+// Quote makes a program's output safe for a code block: one line, bounded, without the end of the block.
 func Quote(s string) string {
 	const most = 300
 	line := []rune(strings.Join(strings.Fields(strings.ReplaceAll(s, "`", "'")), " "))

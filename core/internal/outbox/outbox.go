@@ -1,5 +1,5 @@
-// Package outbox delivers items: in order for each destination, side by side for different ones, again after a failure
-// that may pass, and never silently not.
+// Package outbox delivers items: in order for each destination, concurrently for different ones. It repeats a temporary
+// failure, and drops nothing silently.
 package outbox
 
 import (
@@ -16,19 +16,19 @@ import (
 )
 
 const (
-	// sendTimeout bounds one send, but for the bytes of its files. A network that needs longer has an unknown outcome.
+	// sendTimeout bounds one send, not counting the bytes of its files. The outcome of a longer send is unknown.
 	sendTimeout = 60 * time.Second
-	// concurrentSends bounds a channel's sends at the same time.
+	// concurrentSends bounds a channel's concurrent sends.
 	concurrentSends = 16
 
 	firstBackoff = time.Second
 	maxBackoff   = 5 * time.Minute
-	// maxPatience is the longest wait for a network that is away: it may be back at any moment, and trying costs little.
+	// maxPatience is the longest wait for a network that is down: it may return at any moment, and a try costs little.
 	maxPatience = 10 * time.Second
-	// firstNote and maxNote are the waits for a store that cannot note what became of an item.
+	// firstNote and maxNote bound the wait for a store that cannot record the result of a delivery.
 	firstNote = 100 * time.Millisecond
 	maxNote   = 10 * time.Second
-	// claimAgain is the wait behind a claim that failed, as on a full disk.
+	// claimAgain is the wait after a failed claim, such as with a full disk.
 	claimAgain = time.Second
 )
 
@@ -41,29 +41,29 @@ type Store interface {
 	DeadLetter(ctx context.Context, id int64, cause string) error
 }
 
-// Sender sends messages: a live channel. An error that is no [*chat.Failure] means that the outcome is unknown.
+// Sender sends messages: a live channel. An error other than a [*chat.Failure] means that the outcome is unknown.
 type Sender interface {
 	Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, error)
 }
 
-// Idempotent is a [Sender] that reports whether the same key sent twice shows one message.
+// Idempotent is a [Sender] that reports whether a key sent twice shows only one message.
 type Idempotent interface {
 	Idempotent() bool
 }
 
-// errDown is why an item is not sent whose channel went down while nothing was due.
+// errDown is the reason that an item fails when its channel goes down.
 var errDown = errors.New("the channel is down")
 
 // Options are an outbox's settings.
 type Options struct {
 	Channels  []string
 	Networks  Networks
-	Attempts  int           // sends of one item before it is given up; those not that a network turned away for now
+	Attempts  int           // sends of an item before it is given up, except those that a network deferred
 	MaxAge    time.Duration // older items are given up unsent; zero: no limit
-	Grace     time.Duration // how long deliveries may go on after the outbox's context has ended
+	Grace     time.Duration // how long deliveries may continue after the outbox's context has ended
 	Edits     Edits
-	Chats     Chats     // nil: nobody is told
-	Questions Questions // nil: nobody is told
+	Chats     Chats     // nil: nobody is notified
+	Questions Questions // nil: nobody is notified
 }
 
 // Networks reach the channels.
@@ -72,21 +72,21 @@ type Networks interface {
 	Await(ctx context.Context, channel string) (Sender, error)
 }
 
-// Chats are told of deliveries, once they are noted. They must not block.
+// Chats are notified of deliveries once they are stored. They must not block.
 type Chats interface {
-	// Delivered is told the destination of each item that waits no longer, as it was sent or given up.
+	// Delivered receives the destination of each item that no longer waits, because it was sent or given up.
 	Delivered(to chat.Address)
 }
 
-// Questions are told of deliveries that failed, once that is noted. They must not block.
+// Questions are notified of failed deliveries once these are stored. They must not block.
 type Questions interface {
-	// Undelivered is told of each item that was given up.
+	// Undelivered receives each item that was given up.
 	Undelivered(item int64)
 }
 
-// Edits knows what networks edit.
+// Edits knows which messages networks can edit.
 type Edits interface {
-	// Editable reports whether a channel's network still edits a message that was sent at a time.
+	// Editable reports whether a channel's network can still edit a message that was sent at a time.
 	Editable(channel string, sentAt time.Time) bool
 }
 
@@ -102,7 +102,7 @@ func New(s Store, options Options, log hclog.Logger) *Outbox {
 	return &Outbox{store: s, options: options, log: log}
 }
 
-// Run delivers until ctx ends, then goes on, at most for the grace, until nothing is due any more.
+// Run delivers until ctx ends, then continues for at most the grace until nothing is due.
 func (o *Outbox) Run(ctx context.Context) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -117,11 +117,11 @@ func (o *Outbox) Run(ctx context.Context) {
 	loops.Wait()
 }
 
-// channel delivers what goes to one channel.
+// channel delivers the items of one channel.
 type channel struct {
 	outbox *Outbox
 	name   string
-	slots  chan struct{} // one for each send that is on its way
+	slots  chan struct{} // one for each running send
 	ended  chan struct{} // a send has ended
 	log    hclog.Logger
 	sends  sync.WaitGroup
@@ -149,7 +149,7 @@ func (c *channel) run(ctx, work context.Context) {
 	c.drain(work)
 }
 
-// drain goes on until nothing is due any more.
+// drain continues until nothing is due.
 func (c *channel) drain(work context.Context) {
 	for work.Err() == nil {
 		due, err := c.outbox.store.DeliveriesDue(work, c.name)
@@ -167,7 +167,7 @@ func (c *channel) drain(work context.Context) {
 	}
 }
 
-// live returns the channel's sender; nil: the channel is down.
+// live returns the channel's sender, or nil if the channel is down.
 func (c *channel) live() Sender {
 	now, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -178,7 +178,7 @@ func (c *channel) live() Sender {
 	return sender
 }
 
-// claim waits until something is due, and starts the sends of that, as many as there are free slots.
+// claim waits until items are due and starts as many sends as there are free slots.
 func (c *channel) claim(ctx, work context.Context) {
 	deliveries, err := c.outbox.store.ClaimDeliveries(ctx, c.name, cap(c.slots)-len(c.slots))
 	if err != nil && ctx.Err() == nil {
@@ -205,7 +205,7 @@ func (c *channel) claim(ctx, work context.Context) {
 	}
 }
 
-// deliver does what one item is for and notes what became of it.
+// deliver delivers one item and records the result.
 func (c *channel) deliver(work context.Context, sender Sender, d domain.Delivery) {
 	if age := time.Since(d.CreatedAt); c.outbox.options.MaxAge > 0 && age > c.outbox.options.MaxAge {
 		if optional(d.Item) {
@@ -236,7 +236,7 @@ func (c *channel) delivered(work context.Context, d domain.Delivery, ids []chat.
 	})
 }
 
-// settled tells that an item waits no longer, if that could be noted.
+// settled notifies the chat that an item no longer waits, if the store has recorded it.
 func (c *channel) settled(d domain.Delivery, err error) error {
 	if err == nil && c.outbox.options.Chats != nil {
 		c.outbox.options.Chats.Delivered(d.Item.To)
@@ -244,20 +244,20 @@ func (c *channel) settled(d domain.Delivery, err error) error {
 	return err
 }
 
-// failureOf is what a network's error says of an item.
+// failureOf returns the failure that a sender's error means for an item.
 func failureOf(err error) *chat.Failure {
 	failure := &chat.Failure{Reason: chat.Temporary, MaybeDelivered: true, Err: err}
 	_ = errors.As(err, &failure)
 	return failure
 }
 
-// patient reports whether a failure is no reason to give an item up before its age is: a network that asks for patience or is
-// away.
+// patient reports whether a failure leaves an item in the queue until its maximum age: the network asked to wait, or is
+// down.
 func patient(failure *chat.Failure) bool {
 	return failure.Reason == chat.RateLimited || failure.Reason == chat.NotConnected
 }
 
-// again reports whether an item that failed is to be tried again.
+// again reports whether a failed item is tried again.
 func (c *channel) again(d domain.Delivery, failure *chat.Failure) bool {
 	return failure.Reason.Retryable() && (patient(failure) || d.Attempts+1 < c.outbox.options.Attempts)
 }
@@ -271,7 +271,7 @@ func (c *channel) failed(work context.Context, d domain.Delivery, err error) {
 	}
 	wait := backoff(attempts)
 	if patient(failure) {
-		// Not by the attempts, as these are none: the longer it has lasted, the longer it may last.
+		// Attempts do not count here: the longer an outage has lasted, the longer it may last.
 		wait = min(max(time.Since(d.CreatedAt)/2, firstBackoff), maxPatience)
 	}
 	wait = max(wait, failure.RetryAfter)
@@ -291,9 +291,9 @@ func (c *channel) bury(work context.Context, d domain.Delivery, cause string) {
 	})
 }
 
-// note writes down what became of an item. Its destination stands still until that is done, so a store that cannot, as
-// when the disk is full, is asked until it can. Once work has ended the item stays as one that is being sent: the host's
-// next life sends it again.
+// note records the result of an item. Its destination is blocked until the store has it, so a store that fails, such as
+// with a full disk, is asked again until it succeeds. Once work has ended, the item stays marked as being sent, and the
+// next host process sends it again.
 func (c *channel) note(work context.Context, d domain.Delivery, doing string, write func(context.Context) error) {
 	for wait := firstNote; ; wait = min(2*wait, maxNote) {
 		err := write(context.WithoutCancel(work))
@@ -302,7 +302,7 @@ func (c *channel) note(work context.Context, d domain.Delivery, doing string, wr
 		}
 		c.log.Error(doing, "piece", d.ID, "error", err)
 		if errors.Is(err, domain.ErrNotFound) {
-			return // it is not ours any more
+			return // the item is no longer ours
 		}
 		select {
 		case <-time.After(wait):
@@ -312,7 +312,7 @@ func (c *channel) note(work context.Context, d domain.Delivery, doing string, wr
 	}
 }
 
-// backoff doubles from a second to five minutes, with a fifth of jitter.
+// backoff doubles from one second to five minutes, with 20 % jitter.
 func backoff(attempts int) time.Duration {
 	wait := maxBackoff
 	if shift := attempts - 1; shift < 9 {

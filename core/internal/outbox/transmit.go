@@ -13,23 +13,22 @@ import (
 	"github.com/clawhost/clawhost/sdk/upload"
 )
 
-// Editor is a [Sender] that can change what it has sent. An error that is [errors.ErrUnsupported] says that it cannot after
-// all.
+// Editor is a [Sender] that can edit what it has sent. [errors.ErrUnsupported] means that it cannot after all.
 type Editor interface {
 	Edit(ctx context.Context, to chat.Address, id chat.MessageID, text string, buttons [][]chat.Button) error
 }
 
-// Deleter is a [Sender] that can delete what it has sent. An error that is [errors.ErrUnsupported] says that it cannot after
-// all.
+// Deleter is a [Sender] that can delete what it has sent. [errors.ErrUnsupported] means that it cannot after all.
 type Deleter interface {
 	Delete(ctx context.Context, to chat.Address, id chat.MessageID) error
 }
 
-// optional reports whether nothing is missed that was to be known if the item comes to nothing.
+// optional reports whether the edit may be dropped silently.
 func optional(p domain.OutboxItem) bool { return p.Edits != 0 && !p.OrSend }
 
-// transmit sends an item, or changes or deletes the message that it edits. It returns the messages that show it now. What
-// cannot be changed is let be, or sent: then it takes the place of the old message, which is deleted if that can be.
+// transmit sends an item, or edits or deletes the message that it refers to. It returns the messages that show it now.
+// If an edit is not possible, the old message is left unchanged, or a new message replaces it and the old one is
+// deleted if possible.
 func (c *channel) transmit(work context.Context, sender Sender, d domain.Delivery) ([]chat.MessageID, error) {
 	if d.Item.Edits == 0 {
 		return c.send(work, sender, d)
@@ -48,7 +47,7 @@ func (c *channel) transmit(work context.Context, sender Sender, d domain.Deliver
 	if optional(d.Item) {
 		return nil, nil
 	}
-	if deleter, ok := sender.(Deleter); ok && d.Target != "" { // Networks call some messages gone that merely cannot be edited.
+	if deleter, ok := sender.(Deleter); ok && d.Target != "" { // Networks report some messages as gone that merely cannot be edited.
 		err := within(work, nil, func(ctx context.Context) error { return deleter.Delete(ctx, d.Item.To, d.Target) })
 		if err != nil {
 			c.log.Debug("the message that another one takes the place of was not deleted", "piece", d.ID, "chat", d.Item.To.Chat, "error", err)
@@ -57,7 +56,7 @@ func (c *channel) transmit(work context.Context, sender Sender, d domain.Deliver
 	return c.send(work, sender, d)
 }
 
-// within bounds one call of a network, which the files are sent with.
+// within bounds a network call that transfers files.
 func within(work context.Context, files []chat.Media, call func(context.Context) error) error {
 	timeout := sendTimeout
 	for _, file := range files {
@@ -68,10 +67,10 @@ func within(work context.Context, files []chat.Media, call func(context.Context)
 	return call(ctx)
 }
 
-// removes reports whether an item deletes the message that it edits.
+// removes reports whether an item deletes the message that it refers to.
 func removes(p domain.OutboxItem) bool { return p.Text == "" && len(p.Media) == 0 }
 
-// change changes or deletes the message that an item edits.
+// change edits or deletes the message that an item refers to.
 func (c *channel) change(ctx context.Context, sender Sender, d domain.Delivery) error {
 	switch {
 	case d.Target == "":
@@ -80,18 +79,17 @@ func (c *channel) change(ctx context.Context, sender Sender, d domain.Delivery) 
 		if deleter, ok := sender.(Deleter); ok {
 			return deleter.Delete(ctx, d.Item.To, d.Target)
 		}
-	case len(d.Item.Media) == 0 && c.outbox.options.Edits.Editable(c.name, d.TargetSentAt): // no network puts a file into a text
+	case len(d.Item.Media) == 0 && c.outbox.options.Edits.Editable(c.name, d.TargetSentAt): // no network adds a file to a text message
 		if editor, ok := sender.(Editor); ok {
 			err := editor.Edit(ctx, d.Item.To, d.Target, d.Item.Text, d.Item.Buttons)
-			crashpoint.Pass("edited") // The network may show the change, the store does not know it yet.
+			crashpoint.Pass("edited") // The network may show the edit, the store does not know it yet.
 			return err
 		}
 	}
 	return errors.ErrUnsupported
 }
 
-// send sends an item as a message of its own: as a reply to nothing where the network refuses that, and without its files where
-// it refuses these.
+// send sends an item as a new message. If the network refuses the reply or the files, it is sent without them.
 func (c *channel) send(work context.Context, sender Sender, d domain.Delivery) ([]chat.MessageID, error) {
 	p := d.Item
 	out := chat.Outgoing{Key: d.Key, To: p.To, Text: p.Text, Media: p.Media, ReplyTo: p.ReplyTo, Buttons: p.Buttons, Silent: p.Silent}
@@ -113,7 +111,7 @@ func (c *channel) send(work context.Context, sender Sender, d domain.Delivery) (
 	return receipt.IDs, err
 }
 
-// refusesReply reports whether a failure may be one of the message that is replied to, such as one that is gone.
+// refusesReply reports whether the failure may be due to the message replied to, such as one that is gone.
 func refusesReply(f *chat.Failure) bool {
 	return !f.MaybeDelivered && (f.Reason == chat.Invalid || f.Reason == chat.TargetGone)
 }
@@ -127,7 +125,7 @@ func sendOne(work context.Context, sender Sender, out chat.Outgoing) (receipt ch
 	return receipt, err
 }
 
-// without is an item's text with a line that says which files it lacks.
+// without returns an item's text with a line that names the missing files.
 func without(p domain.OutboxItem) string {
 	names := make([]string, 0, len(p.Media))
 	for _, m := range p.Media {
@@ -140,7 +138,7 @@ func without(p domain.OutboxItem) string {
 	return p.Text + "\n\n" + line
 }
 
-// named is how people know a file: by its name, which is not trusted, or its kind.
+// named returns a file's name for people, which is not trusted, or else its kind.
 func named(m chat.Media) string {
 	const most = 80 // characters
 	name := []rune(strings.TrimSpace(strings.Map(func(r rune) rune {

@@ -11,8 +11,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/remote"
 )
 
-// Claims knows which plugin has which commands. Where two have the same, the one that stands first in the file keeps it and
-// the other one is refused, whichever starts first.
+// Claims knows which plugin has which commands. If two have the same, the first in the config file keeps it and the
+// other is refused, whichever starts first.
 type Claims struct {
 	registry *command.Registry
 	plugins  *Set
@@ -26,8 +26,8 @@ func NewClaims(plugins *Set, registry *command.Registry) *Claims {
 	return &Claims{registry: registry, plugins: plugins, names: map[string][]string{}}
 }
 
-// Accept refuses a plugin that has a command of the host's or of a plugin before it. One behind it that has a command of
-// its own is started anew, to be refused.
+// Accept refuses a plugin that has a command of the host or of a plugin before it in the file. A plugin after it that
+// has one of its commands is restarted, so that it is refused.
 func (c *Claims) Accept(instance string, d remote.Description) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,7 +50,7 @@ func (c *Claims) Accept(instance string, d remote.Description) error {
 	return errors.Join(errs...)
 }
 
-// clashes are the commands of a plugin that it may not have.
+// clashes returns the commands that a plugin may not have.
 func (c *Claims) clashes(label string, names []string) config.Problems {
 	var list []command.PluginCommands
 	for _, p := range c.plugins.list {
@@ -63,7 +63,7 @@ func (c *Claims) clashes(label string, names []string) config.Problems {
 	return problems(c.plugins.list, c.registry.Clashes(list), label)
 }
 
-// problems says where clashes are, both places of each. Those of one plugin, or, with no label, all.
+// problems names both places of each clash. With a label it returns those of one plugin, without one all.
 func problems(plugins []*config.Plugin, clashes []command.Clash, label string) config.Problems {
 	place := func(label string) *config.Plugin {
 		return plugins[slices.IndexFunc(plugins, func(p *config.Plugin) bool { return p.Label == label })]

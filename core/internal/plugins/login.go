@@ -14,7 +14,7 @@ import (
 // loginStart is how long a plugin that is not running may take to start for a login.
 const loginStart = 30 * time.Second
 
-// Login has a person log in to a channel's account. A channel that has failed, as one is that lost its account, is started
+// Login lets a person log in to a channel's account. A failed channel, such as one that lost its account, is started
 // for it.
 func (s *Set) Login(ctx context.Context, name string, answers map[string]string, show func(chat.LoginStep)) (chat.UserID, error) {
 	for _, status := range s.supervisor.List() {

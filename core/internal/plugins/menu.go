@@ -12,19 +12,20 @@ import (
 )
 
 const (
-	// menuLook is when a menu that a network refused is offered again, and when the skills are looked at, which are in it.
+	// menuLook is the interval at which a menu that a network refused is offered again, and at which new skills are
+	// added to the menu.
 	menuLook = time.Minute
 	menuCall = 30 * time.Second
 )
 
-// Menu has the networks show the commands that there are.
+// Menu shows the commands in the networks' own menus.
 type Menu struct {
 	plugins  *Set
 	commands Commands
 	log      hclog.Logger
 }
 
-// Commands are those that a menu shows.
+// Commands returns the commands that a menu shows.
 type Commands interface {
 	Menu() []chat.CommandSpec
 }
@@ -34,7 +35,7 @@ func NewMenu(plugins *Set, commands Commands, log hclog.Logger) *Menu {
 	return &Menu{plugins: plugins, commands: commands, log: log}
 }
 
-// Run shows the commands whenever a plugin begins or ceases to run, or a skill is new, until ctx ends.
+// Run shows the commands whenever a plugin starts or stops running, or a skill is new, until ctx ends.
 func (m *Menu) Run(ctx context.Context) {
 	type shown struct {
 		live any

@@ -1,4 +1,4 @@
-// Package plugins finds the plugins that a step of a message's way needs among those that run, and checks what they claim to be.
+// Package plugins finds the running plugins that a step of a message needs, and checks what they claim to be.
 package plugins
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Set is the plugins of a config. Which of them run is asked at each use.
+// Set is the plugins of a config. It asks at each use which of them run.
 type Set struct {
 	list       []*config.Plugin // in the order of the file
 	supervisor *supervisor.Supervisor
@@ -50,10 +50,10 @@ func (s *Set) Running(name string) bool {
 	return running
 }
 
-// Restart starts a plugin anew, a failed one too.
+// Restart restarts a plugin, also a failed one.
 func (s *Set) Restart(name string) error { return s.supervisor.Restart(name) }
 
-// Changed returns a channel that is closed when a plugin begins or ceases to run.
+// Changed returns a channel that is closed when a plugin starts or stops running.
 func (s *Set) Changed() <-chan struct{} { return s.supervisor.Changed() }
 
 // Grants lists the other channels that a plugin may reach.
@@ -66,7 +66,7 @@ func (s *Set) Grants(instance string) []string {
 	return nil
 }
 
-// Channels says of each channel how it is.
+// Channels describes the state of each channel.
 func (s *Set) Channels() []string {
 	var lines []string
 	for _, status := range s.supervisor.List() {
@@ -82,7 +82,7 @@ func (s *Set) Channels() []string {
 	return lines
 }
 
-// Commands returns the commands of the plugins that run.
+// Commands returns the commands of the running plugins.
 func (s *Set) Commands() []command.Command {
 	var list []command.Command
 	for _, live := range s.supervisor.Running() {
@@ -98,8 +98,8 @@ func (s *Set) Commands() []command.Command {
 	return list
 }
 
-// Hooks returns the before_agent_start hooks in the order of the config file. One whose plugin is down fails at its call, so that
-// a required one is missed.
+// Hooks returns the before_agent_start hooks in the order of the config file. A hook whose plugin is down fails at its
+// call, so that the absence of a required one is noticed.
 func (s *Set) Hooks() []hook.Hook {
 	var list []hook.Hook
 	for _, p := range s.list {
@@ -119,7 +119,7 @@ func (s *Set) Hooks() []hook.Hook {
 	return list
 }
 
-// Observers returns the plugins that are told of each message.
+// Observers returns the plugins that receive each message.
 func (s *Set) Observers() []hook.Observer {
 	var list []hook.Observer
 	for _, live := range s.supervisor.Running() {
@@ -130,7 +130,7 @@ func (s *Set) Observers() []hook.Observer {
 	return list
 }
 
-// Followers returns the plugins that are told of each entry of a session's history.
+// Followers returns the plugins that receive each entry of a session's history.
 func (s *Set) Followers() []hook.Follower {
 	var list []hook.Follower
 	for _, live := range s.supervisor.Running() {
@@ -141,7 +141,7 @@ func (s *Set) Followers() []hook.Follower {
 	return list
 }
 
-// Tools returns the enabled plugins, and how to reach those that run and have tools.
+// Tools returns the enabled plugins, with access to those that run and have tools.
 func (s *Set) Tools() []tools.Plugin {
 	var list []tools.Plugin
 	for _, name := range Names(s.list) {

@@ -9,10 +9,10 @@ import (
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 )
 
-// maxSocketPath is the longest path of a unix socket on the systems that take the least.
+// maxSocketPath is the longest path of a unix socket on the systems with the lowest limit.
 const maxSocketPath = 103
 
-// Specs are the plugins of a config that are to run.
+// Specs returns the plugins of a config that are to run.
 func Specs(list []*config.Plugin) []supervisor.Spec {
 	var specs []supervisor.Spec
 	for _, p := range list {
@@ -31,7 +31,7 @@ func spec(p *config.Plugin) supervisor.Spec {
 	return supervisor.Spec{Name: p.Label, Path: p.Source, SHA256: p.SHA256, Env: env, Block: p}
 }
 
-// SocketDir is where plugins have their sockets: the host's folder, if the sockets' paths are short enough there.
+// SocketDir is the folder of the plugins' sockets: the host's, if that keeps the sockets' paths short enough.
 func SocketDir(run string) string {
 	const socket = "/plugin-dir0123456789/plugin0123456789"
 	if len(run)+len(socket) <= maxSocketPath {

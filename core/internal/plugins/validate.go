@@ -14,9 +14,9 @@ import (
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 )
 
-// Validate checks the plugins' own configs by the schemas that their binaries describe and by what these find themselves, and
-// that no two have a command of the same name. It starts each enabled plugin's binary, asks it and ends it; none is configured. The error is a
-// [config.Problems]. Children start the binaries; nil: nothing that leaves their trees is adopted.
+// Validate checks the plugins' own configs by the schemas and checks of their binaries, and that no two have a command
+// of the same name. It starts each enabled plugin's binary, asks it and ends it; none is configured. The error is a
+// [config.Problems]. Children start the binaries; nil: processes that leave their trees are not adopted.
 func Validate(ctx context.Context, c *config.Config, version string, children *process.Children) error {
 	found := make([]config.Problems, len(c.Plugins))
 	commands := make([]command.PluginCommands, len(c.Plugins))

@@ -25,7 +25,7 @@ type Bringer interface {
 	Bring(ctx context.Context, messages ...domain.Queued) ([]domain.Queued, error)
 }
 
-// Reader has programs read the voices and links of messages.
+// Reader has programs transcribe the voice messages and fetch the links of messages.
 type Reader interface {
 	Read(ctx context.Context, messages ...domain.Queued) (map[string]media.Read, error)
 }
@@ -42,7 +42,7 @@ type Outgoing interface {
 
 // Channels describes the channels.
 type Channels interface {
-	// Channels returns a line for each channel that says how it is.
+	// Channels returns a line for each channel that describes its state.
 	Channels() []string
 }
 
@@ -69,7 +69,7 @@ func New(options Options, log hclog.Logger) *Builder {
 	return &Builder{options: options, log: log}
 }
 
-// Build returns what Claude reads as a run begins. It waits for what programs read of the messages; see [turn.Prompts].
+// Build returns the prompt of a run. It waits for the programs that read its messages; see [turn.Prompts].
 func (b *Builder) Build(ctx context.Context, run *conversation.Turn, added []string) (string, error) {
 	head := run.Message.Message
 	if head.Origin == domain.OriginCompact {
@@ -113,7 +113,7 @@ func (b *Builder) Build(ctx context.Context, run *conversation.Turn, added []str
 	return envelope.Compose(t, run.Zone), nil
 }
 
-// outgoing makes the folder whose files are sent with the answers of a conversation; "": its chat takes none.
+// outgoing makes the folder whose files are sent with a conversation's answers; "": its chat accepts none.
 func (b *Builder) outgoing(run *conversation.Turn) string {
 	if len(run.Limits.MediaOut) == 0 {
 		return ""
@@ -125,7 +125,7 @@ func (b *Builder) outgoing(run *conversation.Turn) string {
 	return folder
 }
 
-// unusable returns a [*turn.Unusable] if messages are nothing but files none of which can be had.
+// unusable returns a [*turn.Unusable] if the messages are only files and none of them could be fetched.
 func unusable(messages []domain.Queued) error {
 	var files []chat.Media
 	text := ""
@@ -139,7 +139,7 @@ func unusable(messages []domain.Queued) error {
 	return nil
 }
 
-// messages are what a run answers: one burst, or several that were collected.
+// messages returns what a run answers: one burst, or several that were collected.
 func (b *Builder) messages(queued []domain.Queued, read map[string]media.Read) (list []envelope.Message, collected bool) {
 	for _, q := range queued {
 		list = append(list, b.message(q, read))
@@ -148,7 +148,7 @@ func (b *Builder) messages(queued []domain.Queued, read map[string]media.Read) (
 	return list, collected
 }
 
-// Steered returns what Claude reads of a message that joins a running turn.
+// Steered returns the prompt of a message that joins a running turn.
 func (b *Builder) Steered(ctx context.Context, q domain.Queued) (string, error) {
 	messages, err := b.options.Bringer.Bring(ctx, q)
 	if err != nil {
@@ -161,7 +161,7 @@ func (b *Builder) Steered(ctx context.Context, q domain.Queued) (string, error) 
 	return envelope.Compose(envelope.Turn{Messages: []envelope.Message{b.message(messages[0], read)}}, b.options.Config.Agent.Timezone), nil
 }
 
-// message is a message as Claude reads it, with what programs read of it.
+// message returns a message as Claude reads it, with the results of the programs that read it.
 func (b *Builder) message(q domain.Queued, read map[string]media.Read) envelope.Message {
 	m := q.Message
 	e := envelope.Message{
@@ -182,7 +182,7 @@ func (b *Builder) message(q domain.Queued, read map[string]media.Read) envelope.
 	return e
 }
 
-// attachments are files as Claude is told of them.
+// attachments describe files as the prompt shows them to Claude.
 func (b *Builder) attachments(channel string, files []chat.Media, known media.Read) (list []envelope.Attachment) {
 	for _, file := range files {
 		a := b.attachment(channel, file)
@@ -192,7 +192,7 @@ func (b *Builder) attachments(channel string, files []chat.Media, known media.Re
 	return list
 }
 
-// attachment puts a file where the agent can read it. One that cannot be put there is told of all the same.
+// attachment puts a file where the agent can read it. A file for which that fails is described too.
 func (b *Builder) attachment(channel string, m chat.Media) envelope.Attachment {
 	if m.Ref == "" {
 		return envelope.Attachment{Media: m}
@@ -204,7 +204,7 @@ func (b *Builder) attachment(channel string, m chat.Media) envelope.Attachment {
 	return envelope.Attachment{Media: shown, Path: path}
 }
 
-// about is what the network tells of a chat that a conversation begins in.
+// about returns what the network says of a chat in which a conversation begins.
 func about(m domain.Message) []string {
 	if m.Chat.Kind == chat.Direct {
 		return nil
@@ -219,7 +219,8 @@ func about(m domain.Message) []string {
 	return facts
 }
 
-// channelSummary tells a new conversation that all direct chats share how the channels are; "" in any other.
+// channelSummary describes the state of the channels to a new conversation that all direct chats share; "" in any
+// other.
 func (b *Builder) channelSummary(run *conversation.Turn) string {
 	name, err := session.Parse(run.Session.Key)
 	if err != nil || name != (session.Name{}) || run.Session.ClaudeStarted {

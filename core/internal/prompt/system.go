@@ -18,7 +18,7 @@ func (b *Builder) Profile(c *conversation.Conversation) agent.Profile {
 	}
 }
 
-// System returns what the agent is told before all messages of a conversation.
+// System returns the system prompt of a conversation.
 func (b *Builder) System(c *conversation.Conversation) agent.Prompt {
 	prompt := b.options.System.Prompt(agent.Session{
 		Channel: c.Caller.Address.Channel, Kind: c.Caller.Kind, Owner: c.Owned,
@@ -29,8 +29,8 @@ func (b *Builder) System(c *conversation.Conversation) agent.Prompt {
 	return prompt
 }
 
-// complain logs the files that are not shown to the agent, when they are others than before. A missing one is not worth a
-// word: not every workspace has all of them.
+// complain logs the files that are not shown to the agent, when the list has changed. A missing file is not logged: not
+// every workspace has all of them.
 func (b *Builder) complain(problems []error) {
 	var texts []string
 	for _, why := range problems {

@@ -2,9 +2,9 @@ package reply
 
 import "github.com/clawhost/clawhost/core/internal/answer"
 
-// Speaker is who an answer is of, as far as a prefix may name it.
+// Speaker describes the author of an answer, as far as a prefix may name it.
 type Speaker struct {
-	Model   string // as it is configured, or as the session has it
+	Model   string // as configured, or as the session has it
 	Effort  string // how hard it thinks
 	Name    string // the agent's
 	Channel string
@@ -14,7 +14,7 @@ type Speaker struct {
 const provider = "anthropic"
 
 // Prefix fills in the variables of a prefix: {model}, {modelFull}, {provider}, {think} or {thinkingLevel}, {name},
-// {identity.name} or {identityName}, and {channel}. One that is not known stays as it is written.
+// {identity.name} or {identityName}, and {channel}. An unknown one stays as written.
 func Prefix(template string, s Speaker) string {
 	values := map[string]string{
 		"model": s.Model, "provider": provider,

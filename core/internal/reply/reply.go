@@ -1,4 +1,4 @@
-// Package reply makes of what the agent said, or of why it said nothing, what is sent to the chat.
+// Package reply turns the agent's answer, or the reason that there is none, into the text for the chat.
 package reply
 
 import (
@@ -6,7 +6,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
-// Compacted is what a chat is told that asked to have its conversation compacted.
+// Compacted is the answer to a request to compact the conversation.
 func Compacted(r agent.Result) string {
 	switch {
 	case r.Compactions > 0:

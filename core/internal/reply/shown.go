@@ -9,7 +9,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
-// Fallback is the line before an answer that another model gave than the chosen one; empty: none did.
+// Fallback is the line before an answer that another model gave than the chosen one; empty if none did.
 func Fallback(f agent.Fallback) string {
 	if f.From == "" {
 		return ""
@@ -17,19 +17,19 @@ func Fallback(f agent.Fallback) string {
 	return wording.Fallback(modelName(f.From), modelName(f.To), f.Overloaded)
 }
 
-// modelDate is what the full names of some models end with: a day, or the size of a window in brackets.
+// modelDate is the end of some models' full names: a date, or the size of a window in brackets.
 var modelDate = regexp.MustCompile(`(-\d{8})?(\[\w+\])?$`)
 
-// modelName is a model's name without what a person does not know it by.
+// modelName is the short name by which people know a model.
 func modelName(full string) string {
 	return strings.TrimPrefix(modelDate.ReplaceAllString(full, ""), "claude-")
 }
 
-// shortAcknowledgement is the longest text, in bytes, that beside a token says no more than that all is well.
+// shortAcknowledgement is the longest text, in bytes, that counts as a mere acknowledgement beside the token.
 const shortAcknowledgement = 300
 
-// Heartbeat returns what the answer to a heartbeat comes to: nothing where it acknowledges it, with a word or two beside
-// the token at most.
+// Heartbeat returns the answer of a heartbeat: nothing if it acknowledges it, with at most a few words beside the
+// token.
 func Heartbeat(written string) answer.Answer {
 	text := strings.TrimSpace(written)
 	for _, token := range []string{answer.HeartbeatToken, answer.SilentToken} {

@@ -7,8 +7,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
-// Trouble returns what the chat is told of a turn that failed for good: what happened and what to do, and nothing of the
-// host's insides. A rate limit's end is told in the zone; the zero time means that it is not known.
+// Trouble returns the notice of a turn that failed for good: what happened and what to do, without internals. The end
+// of a rate limit is shown in the given zone; the zero time means that it is not known.
 func Trouble(class agent.Class, resetsAt time.Time, zone *time.Location) string {
 	switch class {
 	case agent.Auth:

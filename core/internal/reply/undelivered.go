@@ -6,14 +6,14 @@ import (
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
-// The bounds of what is told of messages that did not arrive.
+// The bounds of the notice of messages that did not arrive.
 const (
 	maxLost     = 3   // messages, the last ones
 	maxLostText = 300 // characters of each
 )
 
-// Undelivered tells of messages that did not arrive, oldest first, and shows how the last of them begin. One without a text
-// was a file.
+// Undelivered is the notice of messages that did not arrive, oldest first, with the beginning of the last of them. One
+// without a text was a file.
 func Undelivered(texts []string) string {
 	shown := make([]string, 0, maxLost)
 	for _, text := range texts[max(0, len(texts)-maxLost):] {

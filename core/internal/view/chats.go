@@ -11,15 +11,16 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Deliveries knows what is on its way to chats.
+// Deliveries knows which items wait for chats.
 type Deliveries interface {
-	// OldestUndelivered returns when the oldest item was posted that waits for being sent to a chat; the zero time: none waits.
+	// OldestUndelivered returns when the oldest item was posted that waits to be sent to a chat; the zero time: none
+	// waits.
 	OldestUndelivered(ctx context.Context, to chat.Address) (time.Time, error)
 }
 
-// Chats knows which chats are shown a turn, and tells those that an answer is being written. A network's draft ends with whatever
-// is sent behind it, also where that is no part of the answer, such as a question; so it is shown again then. It is safe for
-// concurrent use.
+// Chats knows which chats show a turn, and signals in them that an answer is being written. A network's draft ends with
+// any message after it, even if that is not part of the answer, such as a question; it is shown again then. It is safe
+// for concurrent use.
 type Chats struct {
 	networks   Networks
 	deliveries Deliveries
@@ -36,17 +37,18 @@ func NewChats(networks Networks, deliveries Deliveries) *Chats {
 	return c
 }
 
-// Typing tells a chat once that an answer is being written. It does not block.
+// Typing signals once in a chat that an answer is being written. It does not block.
 func (c *Chats) Typing(to chat.Address) { c.typist.once(to) }
 
-// Delivered is told the destination of each item that waits no longer, as it was sent or given up. It does not block.
+// Delivered receives the destination of each item that no longer waits, because it was sent or given up. It does not
+// block.
 func (c *Chats) Delivered(to chat.Address) {
 	c.typist.delivered(to)
 	c.each(to, (*stream.Stream).Redraw)
 }
 
-// Asking has what a chat's turn shows stand behind what it asks, if that was sent now, and show no tool at work until answered is
-// called.
+// Asking moves what a chat's turn shows behind the question, if that was sent now, and hides its running tools until
+// answered is called.
 func (c *Chats) Asking(to chat.Address, sent bool) (answered func()) {
 	if sent {
 		c.leave(to)
@@ -55,11 +57,11 @@ func (c *Chats) Asking(to chat.Address, sent bool) (answered func()) {
 	return func() { c.each(to, (*stream.Stream).Resume) }
 }
 
-// Wait returns when no chat is told any more that an answer is being written, once all turns have ended. It waits neither for what
-// is on its way, nor for long for a plugin that does not answer.
+// Wait returns when all typing signals have ended, after the end of all turns. It waits neither for undelivered items
+// nor, for long, for a plugin that does not answer.
 func (c *Chats) Wait() { c.typist.wait() }
 
-// typing tells a run's chat that an answer is being written, where the channel can and the config wants it; nil: it does not.
+// typing starts the typing signal in a run's chat, if the channel can and the config wants it; else nil.
 func (c *Chats) typing(run *conversation.Turn) *typing {
 	m := run.Message.Message
 	settings, limits := run.Settings.Reply, run.Limits
@@ -76,9 +78,9 @@ func (c *Chats) signal(ctx context.Context, to chat.Address, active bool) {
 	if !ok {
 		return
 	}
-	_ = live.Typing(ctx, to, active) // It is a courtesy.
+	_ = live.Typing(ctx, to, active) // Failures do not matter.
 	if !active {
-		c.each(to, (*stream.Stream).Redraw) // A turn that goes on in silence is still to be seen.
+		c.each(to, (*stream.Stream).Redraw) // A turn that is silent must remain visible.
 	}
 }
 
@@ -88,7 +90,7 @@ func (c *Chats) pending(ctx context.Context, to chat.Address) bool {
 	return err == nil && !since.IsZero()
 }
 
-// begin has a chat be shown a stream until end.
+// begin registers the stream of a chat until end is called.
 func (c *Chats) begin(s *stream.Stream, to chat.Address) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,7 +103,7 @@ func (c *Chats) end(s *stream.Stream) {
 	delete(c.shown, s)
 }
 
-// leave has what a chat's turn shows stand behind what was sent there meanwhile.
+// leave moves what a chat's turn shows behind the messages that were sent there meanwhile.
 func (c *Chats) leave(to chat.Address) { c.each(to, (*stream.Stream).Leave) }
 
 func (c *Chats) each(to chat.Address, do func(*stream.Stream)) {

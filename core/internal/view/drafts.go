@@ -9,8 +9,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// drafts knows where networks refused drafts: a network may take them from some accounts only. It is forgotten when the channel
-// is started anew. It is safe for concurrent use.
+// drafts knows where networks refused drafts: a network may accept them from some accounts only. A restart of the
+// channel clears it. It is safe for concurrent use.
 type drafts struct {
 	mu      sync.Mutex
 	refused map[place]*supervisor.Live
@@ -29,8 +29,8 @@ func (d *drafts) taken(live *supervisor.Live, at place) bool {
 	return d.refused[at] != live
 }
 
-// judge returns [stream.ErrRefused] for a failure of a draft that will not pass, and other errors as they are. It remembers
-// the ones that are no matter of a single chat.
+// judge returns [stream.ErrRefused] for a permanent failure of a draft, and other errors unchanged. It remembers
+// failures that are not specific to one chat.
 func (d *drafts) judge(live *supervisor.Live, at place, err error) error {
 	failure, _ := errors.AsType[*chat.Failure](err)
 	switch {

@@ -12,18 +12,18 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// files are what an answer sends beside its text.
+// files are what an answer sends besides its text.
 type files struct {
-	within []stream.Placed       // that stand within the text
-	behind []domain.OutboxItem   // what comes behind it
+	within []stream.Placed       // placed within the text
+	behind []domain.OutboxItem   // sent after the text
 	before bool                  // some were sent before
-	dealt  []domain.OutgoingFile // those of the conversation's folder that the others deal with
+	dealt  []domain.OutgoingFile // those of the conversation's folder that this answer uses
 }
 
-// behind is the place of a file that does not stand within the text.
+// behind is the place of a file that is sent after the text.
 const behind = -1
 
-// place puts a file where it stands, with what stands there.
+// place adds a file at a place in the text.
 func (f *files) place(to chat.Address, file chat.Media, at int) {
 	switch last := len(f.within) - 1; {
 	case at != behind && last >= 0 && f.within[last].At == at:
@@ -37,14 +37,14 @@ func (f *files) place(to chat.Address, file chat.Media, at int) {
 	}
 }
 
-// files takes what the answer sends beside its text: the files that it, or a text before it, names or that are in their folder,
-// its speech, and what could not be sent. Its error is that of taking them.
+// files collects what the answer sends besides its text: the files that it or an earlier text names or that are in the
+// conversation's folder, its speech, and a line for what could not be sent.
 func (v *view) files(ctx context.Context, said answer.Answer, before []string) (f files, err error) {
 	m := v.run.Message.Message
 	w := v.wanted()
 	_, dealt := v.sent.files()
 	f.before = len(w.Before) > 0
-	var places []int // of what each path names
+	var places []int // by path
 	name := func(a answer.Answer, end int) {
 		w.Voice = w.Voice || a.Voice
 		for _, named := range a.Media {
@@ -59,7 +59,7 @@ func (v *view) files(ctx context.Context, said answer.Answer, before []string) (
 		name(a, 0)
 	}
 	if v.sent.has(said.Text, true) {
-		name(said, 0) // It is not sent.
+		name(said, 0) // only its speech is sent
 	} else {
 		name(said, len(said.Text))
 	}
@@ -85,7 +85,7 @@ func (v *view) files(ctx context.Context, said answer.Answer, before []string) (
 	return f, nil
 }
 
-// wanted is what the run's files are taken by, without any that are named.
+// wanted returns how the run's files are collected, without any that are named.
 func (v *view) wanted() media.Wanted {
 	m := v.run.Message.Message
 	sent, _ := v.sent.files()
@@ -108,8 +108,8 @@ func parsed(texts []string) []answer.Answer {
 	return list
 }
 
-// sendsFiles reports whether what is in the folder of a run's conversation goes with its answer. Else it stays, for the next: as
-// while it is not known what the channel takes.
+// sendsFiles reports whether the files in the folder of a run's conversation are sent with its answer. If not, for
+// example because the channel's limits are not known yet, they stay for the next answer.
 func sendsFiles(run *conversation.Turn) bool {
 	m := run.Message.Message
 	return len(run.Limits.MediaOut) > 0 && !m.Silent && m.Origin != domain.OriginCompact

@@ -14,7 +14,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// post sends what the agent sends by a tool.
+// post sends what the agent sends by tool.
 func (v *view) post(ctx context.Context, p tools.Post) error {
 	vs := v.views
 	if !slices.Contains(vs.options.Channels, p.To.Channel) {
@@ -79,7 +79,7 @@ func (v *view) post(ctx context.Context, p tools.Post) error {
 	})
 }
 
-// hold calls f while nothing is streamed. It may ask what was.
+// hold calls f while nothing is streamed. f may ask whether a text was sent.
 func (v *view) hold(f func(has func(text string) bool) error) error {
 	if v.stream == nil {
 		return f(func(string) bool { return false })
@@ -87,7 +87,7 @@ func (v *view) hold(f func(has func(text string) bool) error) error {
 	return v.stream.Hold(f)
 }
 
-// elsewhere is what the session of another chat is told of what the agent sends there.
+// elsewhere is the note for another chat's session about what the agent sends there.
 func elsewhere(p tools.Post) domain.Elsewhere {
 	if p.To == p.Caller.Address {
 		return domain.Elsewhere{}

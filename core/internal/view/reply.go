@@ -31,13 +31,13 @@ func (v *view) Reply(ctx context.Context, r agent.Result) (turn.Reply, error) {
 	return turn.Reply{Items: append(v.items(said, r, files), files.behind...), Files: files.dealt}, nil
 }
 
-// items makes items of an answer, with the files that stand in it: what the session wants to see of the work, then the text. There
-// are none where the text is silent, and a sentence says so where it is empty.
+// items makes the items of an answer: a summary of its work if the session wants it, then the text with its files. A
+// silent text makes none, an empty one a sentence that says so.
 func (v *view) items(said answer.Answer, r agent.Result, files files) []domain.OutboxItem {
 	m := v.run.Message.Message
 	switch sent := v.sent.has(said.Text, true); {
 	case (said.Silent || sent) && v.outcome.Begun:
-		return v.options.Rest(answer.Answer{}, v.outcome, stream.Beside{}) // of what was said before
+		return v.options.Rest(answer.Answer{}, v.outcome, stream.Beside{}) // what was said before
 	case said.Silent, sent:
 		return nil
 	case said.Text == "" && (len(files.behind) > 0 || files.before):
@@ -60,7 +60,7 @@ func (v *view) items(said answer.Answer, r agent.Result, files files) []domain.O
 	if r.Continued && !v.outcome.Begun {
 		heads = append(heads, wording.Continued)
 	}
-	// Said once, until another model answers: mostly the chosen one, which is tried again in each turn.
+	// Once, until another model answers: the chosen model is tried again in each turn.
 	if line := reply.Fallback(r.Fallback); line != "" && r.Model != v.run.Session.Model {
 		heads = append(heads, line)
 	}

@@ -8,13 +8,13 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// sent is what a turn's agent has sent to the turn's own chat by a tool, and the files that were sent ahead of the answer. It is not
-// sent again with the answer.
+// sent is what the agent has sent by tool to the turn's own chat, and the files that were sent before the answer. The
+// answer does not repeat it.
 type sent struct {
 	mu    sync.Mutex
 	all   []domain.SentByTool
 	dealt []domain.OutgoingFile // by this attempt
-	ahead int                   // how many files were sent ahead of the answer, by this attempt
+	ahead int                   // how many files were sent before the answer, by this attempt
 }
 
 func (s *sent) add(more domain.SentByTool, dealt []domain.OutgoingFile) {
@@ -23,7 +23,7 @@ func (s *sent) add(more domain.SentByTool, dealt []domain.OutgoingFile) {
 	s.all, s.dealt = append(s.all, more), append(s.dealt, dealt...)
 }
 
-// addAhead adds files that were sent ahead of the answer.
+// addAhead adds files that were sent before the answer.
 func (s *sent) addAhead(more domain.SentByTool, dealt []domain.OutgoingFile) {
 	s.add(more, dealt)
 	s.mu.Lock()
@@ -31,15 +31,15 @@ func (s *sent) addAhead(more domain.SentByTool, dealt []domain.OutgoingFile) {
 	s.ahead += len(more.Files)
 }
 
-// wentAhead is how many files were sent ahead of the answer.
+// wentAhead returns how many files were sent before the answer.
 func (s *sent) wentAhead() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ahead
 }
 
-// has reports whether this very text was sent; of one that is not complete, whether one that was sent begins with it. Spaces do not
-// count.
+// has reports whether this text was sent; if it is not complete, whether a text was sent that begins with it. Spaces
+// are ignored.
 func (s *sent) has(text string, complete bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,8 +55,8 @@ func (s *sent) has(text string, complete bool) bool {
 
 func oneSpaced(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// files are those that were sent, and of them what is to be removed from the conversation's folder once the turn has ended: till
-// then the agent may name them.
+// files returns the names of the files that were sent, and those to delete from the conversation's folder after the
+// turn: until then the agent may name them.
 func (s *sent) files() (names []string, dealt []domain.OutgoingFile) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,16 +13,16 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// maxNotified is how many conversations are remembered that were told of it.
+// maxNotified bounds how many notified conversations are remembered.
 const maxNotified = 1000
 
-// notified remembers the conversations that were told something once.
+// notified remembers which conversations got a notice.
 type notified struct {
 	mu     sync.Mutex
 	before map[string]bool // by claude session
 }
 
-// first reports whether a conversation was not told yet, and notes that it is.
+// first records that a conversation gets its notice, and reports whether it is the first.
 func (n *notified) first(conversation string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -36,8 +36,8 @@ func (n *notified) first(conversation string) bool {
 	return true
 }
 
-// spoken makes an item of what is to be spoken of an answer, or of a sentence that it could not be. A chat that takes no sound gets
-// nothing.
+// spoken makes an item of the spoken part of an answer, or of a sentence that it could not be spoken. A chat without
+// sound gets nothing.
 func (vs *Views) spoken(ctx context.Context, run *conversation.Turn, said answer.Answer, limits []chat.MediaLimit) []domain.OutboxItem {
 	m := run.Message.Message
 	text := media.Spoken(run.Speech, media.Heard(m.Media), said)

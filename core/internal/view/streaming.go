@@ -15,7 +15,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// streaming is how a run's turn is streamed.
+// streaming returns how a run's turn is streamed.
 func (vs *Views) streaming(run *conversation.Turn) stream.Options {
 	m := run.Message.Message
 	settings, limits := run.Settings.Reply, run.Limits
@@ -39,13 +39,13 @@ func (vs *Views) streaming(run *conversation.Turn) stream.Options {
 	o.Verbose, o.Files = run.Verbose, len(limits.MediaOut) > 0
 	o.Delay = stream.Delay{Min: settings.HumanDelay.Min, Max: settings.HumanDelay.Max}
 	o.Reasoning, o.Listens = run.Reasoning == "stream", run.Listening
-	if limits.Buttons.Rows > 0 && limits.Buttons.Columns > 0 && m.Authority >= chat.Authorised { // who may not use commands may not stop
+	if limits.Buttons.Rows > 0 && limits.Buttons.Columns > 0 && m.Authority >= chat.Authorised { // a person who may not use commands may not stop the turn
 		o.Stop = [][]chat.Button{{{Label: wording.StopLabel, Data: "/stop"}}}
 	}
 	return o
 }
 
-// answered is the message that a run's answer replies to: the last that it answers, as far as the network knows them by ids.
+// answered is the message that a run's answer replies to: the last one that has an id of the network.
 func answered(run *conversation.Turn) chat.MessageID {
 	for _, m := range slices.Backward(run.More) {
 		if m.Message.ID != "" {
@@ -55,7 +55,7 @@ func answered(run *conversation.Turn) chat.MessageID {
 	return run.Message.Message.ID
 }
 
-// block is when a part of an answer is sent.
+// block returns when the parts of an answer are sent.
 func block(b config.Block) stream.Block {
 	at := chunk.Paragraph
 	switch b.BreakOn {

@@ -11,15 +11,15 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// surface is the chat that a run's turn is shown in.
+// surface is the chat that shows a run's turn.
 type surface struct {
 	view    *view
 	preview int64
-	message chat.MessageID // what the preview has become; empty: not known yet
+	message chat.MessageID // the message that shows the preview; empty: not known yet
 	sentAt  time.Time
 }
 
-// transientCall bounds a change of what is shown: the next one has more to show.
+// transientCall bounds one update of what is shown: the next update contains more.
 const transientCall = 5 * time.Second
 
 // Early implements [stream.Surface].

@@ -9,25 +9,25 @@ import (
 )
 
 const (
-	// typingCall bounds one typing signal: it is worth nothing later.
+	// typingCall bounds one typing signal: a late one is useless.
 	typingCall = 5 * time.Second
-	// typingPatience is how long a turn that shows no sign of life is said to be writing.
+	// typingPatience is how long the signal goes on without any progress of the turn.
 	typingPatience = 2 * time.Minute
-	// typingSeal is how long an answer that is not delivered is said to be written.
+	// typingSeal is how long the signal goes on while the answer is not delivered.
 	typingSeal = 10 * time.Second
-	// typingFarewell is how long the signals that are under way at the end may go on, and those that take others back.
+	// typingFarewell bounds the signals that are running when the host stops, including those that end a signal.
 	typingFarewell = time.Second
 )
 
-// signals tell chats that an answer is being written.
+// signals show in chats that an answer is being written.
 type signals interface {
-	// signal shows it, or no longer. Nobody learns of a failure: signals are a courtesy.
+	// signal starts or ends the typing indicator. Failures are ignored.
 	signal(ctx context.Context, to chat.Address, active bool)
-	// pending reports whether something is on its way to the chat.
+	// pending reports whether items wait for the chat.
 	pending(ctx context.Context, to chat.Address) bool
 }
 
-// typist tells chats that answers are being written.
+// typist shows in chats that answers are being written.
 type typist struct {
 	signals signals
 	work    sync.WaitGroup
@@ -42,12 +42,12 @@ type typist struct {
 
 func newTypist(s signals) *typist {
 	t := &typist{signals: s, shown: map[*typing]bool{}, leaving: make(chan struct{})}
-	t.calls, t.cancel = context.WithCancel(context.Background()) // They take back what they have shown after the turns' contexts have ended.
+	t.calls, t.cancel = context.WithCancel(context.Background()) // Signals are ended after the turns' contexts.
 	return t
 }
 
-// wait returns when nothing is shown any more, once all turns have ended. It waits neither for what is on its way, nor for long for
-// a plugin that does not answer.
+// wait returns when nothing is shown any more, after the end of all turns. It waits neither for undelivered items nor,
+// for long, for a plugin that does not answer.
 func (t *typist) wait() {
 	t.leave.Do(func() { close(t.leaving) })
 	farewell := time.AfterFunc(typingFarewell, t.cancel)
@@ -60,7 +60,7 @@ func (t *typist) once(to chat.Address) {
 	t.work.Go(func() { t.signal(to, true) })
 }
 
-// delivered says that something has arrived in a chat.
+// delivered notes that something has arrived in a chat.
 func (t *typist) delivered(to chat.Address) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -77,21 +77,21 @@ func (t *typist) signal(to chat.Address, active bool) {
 	t.signals.signal(ctx, to, active)
 }
 
-// typing is a chat that is told that an answer is being written: until the turn has ended and the answer is delivered, and then
-// never again.
+// typing shows the indicator in one chat until the turn has ended and the answer is delivered, and not again
+// afterwards.
 type typing struct {
 	typist  *typist
 	to      chat.Address
 	every   time.Duration // between two signals
-	late    bool          // from the answer's first word on, not from the turn's beginning
-	alive   chan struct{} // a sign of life
-	words   chan struct{} // and it was a word
+	late    bool          // from the answer's first word, not from the turn's beginning
+	alive   chan struct{} // the turn made progress
+	words   chan struct{} // the progress was a part of the answer
 	once    sync.Once
 	ended   chan struct{}
-	arrived chan struct{} // something has
+	arrived chan struct{} // something arrived in the chat
 }
 
-// show begins to tell a chat, at the answer's first word where it is late.
+// show starts the indicator in a chat, if late with the answer's first word.
 func (t *typist) show(to chat.Address, every time.Duration, late bool) *typing {
 	s := &typing{
 		typist: t, to: to, every: every, late: late,
@@ -109,7 +109,7 @@ func (t *typist) show(to chat.Address, every time.Duration, late bool) *typing {
 	return s
 }
 
-// heard is a sign of life of the turn; words says that it was a part of the answer.
+// heard notes progress of the turn; words reports whether it was a part of the answer.
 func (s *typing) heard(words bool) {
 	poke(s.alive)
 	if words {
@@ -117,7 +117,7 @@ func (s *typing) heard(words bool) {
 	}
 }
 
-// end says that the turn has ended.
+// end notes that the turn has ended.
 func (s *typing) end() { s.once.Do(func() { close(s.ended) }) }
 
 func poke(c chan struct{}) {
@@ -157,7 +157,7 @@ func (s *typing) run() {
 	}
 }
 
-// seal goes on until the answer is delivered, and takes the signal back.
+// seal continues until the answer is delivered, and ends the signal.
 func (s *typing) seal(tick <-chan time.Time) {
 	last := time.NewTimer(typingSeal)
 	defer last.Stop()

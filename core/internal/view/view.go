@@ -1,4 +1,4 @@
-// Package view shows the chat of a run what its turn does while it goes on, and makes the items of its answer.
+// Package view shows the progress of a run's turn in its chat, and makes the items of its answer.
 package view
 
 import (
@@ -41,12 +41,12 @@ type Sessions interface {
 	Session(ctx context.Context, channel string, c chat.Chat, thread chat.ThreadID) (string, error)
 }
 
-// Files takes the files that the agent sends.
+// Files collects the files that the agent sends.
 type Files interface {
 	Collect(ctx context.Context, w media.Wanted) (media.Collected, error)
 }
 
-// Speaker speaks answers.
+// Speaker synthesises the speech of answers.
 type Speaker interface {
 	Speak(ctx context.Context, channel, text string, limits []chat.MediaLimit) (chat.Media, error)
 }
@@ -57,7 +57,7 @@ type Tools interface {
 	Turn(id string, caller chat.Caller, post func(context.Context, tools.Post) error) *tools.Turn
 }
 
-// Options are what views work with.
+// Options are the settings and collaborators of views.
 type Options struct {
 	Store         Store
 	Networks      Networks
@@ -83,7 +83,7 @@ func New(options Options, log hclog.Logger) *Views {
 	return &Views{options: options, log: log}
 }
 
-// Open begins to show the chat of a run what its turn does.
+// Open begins to show a run's turn in its chat.
 func (vs *Views) Open(ctx context.Context, run *conversation.Turn) turn.View {
 	v := &view{views: vs, run: run, sent: sent{all: run.Sent}, typing: vs.options.Chats.typing(run)}
 	v.tools = vs.options.Tools.Turn(run.Message.UUID, run.Caller, v.post)
@@ -91,7 +91,7 @@ func (vs *Views) Open(ctx context.Context, run *conversation.Turn) turn.View {
 	return v
 }
 
-// view is what a run's chat sees of its turn while it goes on, and of its answer.
+// view is what a run's chat sees of its turn while it runs, and of its answer.
 type view struct {
 	views   *Views
 	run     *conversation.Turn
@@ -99,9 +99,9 @@ type view struct {
 	sent    sent    // by the tools
 	typing  *typing // nil: none
 	options stream.Options
-	stream  *stream.Stream // nil: nothing is shown while the turn goes on
+	stream  *stream.Stream // nil: nothing is shown while the turn runs
 	outcome stream.Outcome
-	spoke   bool // the answer has a first word
+	spoke   bool // the answer has begun
 }
 
 // Restart implements [turn.View].
