@@ -21,11 +21,11 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// verdict is what people said to a question, as the store keeps it.
+// verdict is the answer to a question, as the store keeps it.
 type verdict struct {
 	Allow bool     `json:"allow"`
-	Said  string   `json:"said,omitempty"`  // for the model: why not, or what was chosen
-	Plain *Written `json:"plain,omitempty"` // what somebody wrote, if that was no command
+	Said  string   `json:"said,omitempty"`  // for the model: the reason, or the choice
+	Plain *Written `json:"plain,omitempty"` // the plain message that was the answer, if it was not a command
 }
 
 func readVerdict(answer json.RawMessage) (v verdict, err error) {
@@ -35,7 +35,7 @@ func readVerdict(answer json.RawMessage) (v verdict, err error) {
 	return v, nil
 }
 
-// decision is what the model is told. Of a choice it holds what was chosen in place of a message.
+// decision is the answer for the model. For a choice it contains the chosen options instead of a message.
 func (v verdict) decision(b body) agent.Decision {
 	switch {
 	case v.Allow:
@@ -49,7 +49,7 @@ func (v verdict) decision(b body) agent.Decision {
 	}
 }
 
-// granted reports whether all that would spare the question was granted before.
+// granted reports whether an earlier permission makes the question unnecessary.
 func (d *Approvals) granted(ctx context.Context, run *conversation.Turn, q agent.Question) (bool, error) {
 	grants, err := d.options.Store.Grants(ctx, run.Session.Key)
 	if err != nil {
@@ -68,9 +68,8 @@ func (d *Approvals) granted(ctx context.Context, run *conversation.Turn, q agent
 	return true, nil
 }
 
-// Answer takes somebody's answer to a question: a number, a word such as once or no, or for a choice words of their own. It
-// returns what they are told, which is nothing where the question's message tells it. known is false for an id that no
-// question has.
+// Answer takes a person's answer to a question: a number, a word such as once or no, or for a choice their own words.
+// It returns the reply to them, which is empty if the question's message shows it. known is false for an unknown id.
 func (d *Approvals) Answer(ctx context.Context, caller chat.Caller, id, answer string) (told string, known bool, err error) {
 	told, known, err = d.answer(ctx, caller, id, answer, nil)
 	crashpoint.Pass("answered") // The answer is durable, Claude may not have it yet.
@@ -91,7 +90,7 @@ func (d *Approvals) answer(ctx context.Context, caller chat.Caller, id, answer s
 		case row.State != domain.QuestionOpen:
 			return d.tooLate(ctx, row, plain)
 		}
-		if q, open = d.opened(row, math.MaxInt64); !open { // who has just asked it says so in a moment
+		if q, open = d.opened(row, math.MaxInt64); !open { // being asked right now; the asking turn reports it in a moment
 			return wording.QuestionUnreadable, true, nil
 		}
 	}
@@ -130,7 +129,7 @@ func (d *Approvals) answer(ctx context.Context, caller chat.Caller, id, answer s
 	}
 }
 
-// awaitReason has the next message of somebody be why a question is answered with no. It is promised to them, so it is durable.
+// awaitReason makes the person's next message the reason of a no. It has been promised to them, so it is durable.
 func (d *Approvals) awaitReason(ctx context.Context, id string, of place) error {
 	d.settling <- struct{}{}
 	defer func() { <-d.settling }()
@@ -157,10 +156,10 @@ func (d *Approvals) awaitReason(ctx context.Context, id string, of place) error 
 	return nil
 }
 
-// unknown is a word that is not an answer to a question.
+// unknown stands for a word that is not an answer.
 const unknown = "?"
 
-// word is the answer that a word or a number stands for, or [unknown]; "" for none.
+// word returns the answer that a word or a number stands for, or [unknown]; "" if there is none.
 func (q question) word(typed string) string {
 	typed = strings.ToLower(typed)
 	options := q.body.options()
@@ -189,7 +188,7 @@ func (q question) help(id string) string {
 	return wording.QuestionAnswers(id, words)
 }
 
-// settled gives a question its answer, by which more may be granted.
+// settled stores the answer to a question, and the permissions that it grants.
 func (d *Approvals) settled(ctx context.Context, q question, v verdict, said string, grants ...domain.Grant) (string, bool, error) {
 	v.Plain = q.plain
 	row, now, err := d.settle(ctx, q.row.ID, domain.QuestionAnswered, v, said, grants...)
@@ -203,10 +202,10 @@ func (d *Approvals) settled(ctx context.Context, q question, v verdict, said str
 	return d.tooLate(ctx, row, q.plain)
 }
 
-// subject is what a question is about, for the log: a tool's name, but nothing of what it was to do.
+// subject is what a question is about, for the log: a tool's name, but not its input.
 func (q question) subject() string { return cmp.Or(q.body.Tool, string(q.body.About)) }
 
-// lasting is how long an answer holds, for the log.
+// lasting is how long an answer is valid, for the log.
 func lasting(grants []domain.Grant) string {
 	switch {
 	case len(grants) == 0:
@@ -218,7 +217,7 @@ func lasting(grants []domain.Grant) string {
 	}
 }
 
-// grant allows more than what was asked.
+// grant allows more than the one use that was asked for.
 func (d *Approvals) grant(ctx context.Context, q question, caller chat.Caller, claudeSession, said string) (string, bool, error) {
 	var grants []domain.Grant
 	for _, rule := range q.body.granted() {
@@ -235,7 +234,7 @@ func (d *Approvals) refuse(ctx context.Context, q question, caller chat.Caller, 
 	return d.settled(ctx, q, v, wording.Denied(name(caller), q.body.what(), cut(oneLine(reason), maxLine)))
 }
 
-// chosen takes the answer to a choice: the numbers of labels, or words of one's own.
+// chosen takes the answer to a choice: numbers of labels, or free text.
 func (d *Approvals) chosen(ctx context.Context, q question, caller chat.Caller, answer string) (string, bool, error) {
 	if answer == "" {
 		return wording.WhichAnswer(q.help(q.row.ID)), true, nil
@@ -251,8 +250,8 @@ func (d *Approvals) chosen(ctx context.Context, q question, caller chat.Caller, 
 	return d.settled(ctx, q, verdict{Allow: true, Said: picked}, wording.Chosen(name(caller), q.body.what(), cut(oneLine(picked), maxLine)))
 }
 
-// picks are the labels that a text names, each by its number or as it is, counted from 0. Where one is the number of another,
-// labels say whether they or the numbers are meant.
+// picks returns the labels that a text names, by number or by name, counted from 0. If a label is itself the number of
+// another one, labels decides whether the text means labels or numbers.
 func (q question) picks(text string, labels bool) ([]int, bool) {
 	if i, ok := q.pick(text, labels); ok {
 		return []int{i}, true
@@ -280,8 +279,8 @@ func (q question) pick(text string, labels bool) (int, bool) {
 	return named, named >= 0
 }
 
-// nameOf is who somebody is, as channel:user.
+// nameOf identifies a person as channel:user.
 func nameOf(c chat.Caller) string { return c.Address.Channel + ":" + string(c.Sender.ID) }
 
-// name is how people know somebody.
+// name is a person's name as people know it.
 func name(c chat.Caller) string { return wording.Escape(cut(oneLine(c.Sender.Name()), maxLabel)) }

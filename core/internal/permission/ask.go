@@ -19,8 +19,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Ask decides on what claude asks in a run's turn: by what was granted before, or else by asking people. It returns when they
-// have answered, when nobody has in time, or when ctx ends; what it returns then does not count.
+// Ask decides what claude asks for in a run's turn: by earlier permissions, or else by asking people. It returns when
+// they have answered, when the time is over, or when ctx ends; the result has no meaning then.
 func (d *Approvals) Ask(ctx context.Context, run *conversation.Turn, q agent.Question) agent.Decision {
 	decision, err := d.decide(ctx, run, q)
 	switch {
@@ -66,8 +66,8 @@ func (d *Approvals) decide(ctx context.Context, run *conversation.Turn, q agent.
 	}
 }
 
-// alone waits until the same is not being asked any more, and says that it is now until done is called. Tools that run side by
-// side may ask the same, and an answer is good for one of them.
+// alone waits until nobody else asks the same question, and claims it until done is called. Parallel tools may ask the
+// same, and an answer is valid for one of them.
 func (d *Approvals) alone(ctx context.Context, what string) (done func(), err error) {
 	over := make(chan struct{})
 	for {
@@ -93,8 +93,8 @@ func (d *Approvals) alone(ctx context.Context, what string) (done func(), err er
 	}
 }
 
-// choices asks each of the questions of one AskUserQuestion, one after the other. Their answers are taken together: claude gets all
-// or none, and a turn that is taken up again asks all.
+// choices asks the questions of one AskUserQuestion in turn. Their answers are taken together: claude gets all or none,
+// and a resumed turn asks all of them again.
 func (d *Approvals) choices(ctx context.Context, run *conversation.Turn, q agent.Question) (agent.Decision, error) {
 	questions, ok := readChoices(q.Input)
 	if !ok || len(questions) == 0 || len(questions) > maxChoices {
@@ -128,7 +128,7 @@ func (d *Approvals) choices(ctx context.Context, run *conversation.Turn, q agent
 	return agent.Decision{Allow: true, Input: given}, err
 }
 
-// one asks what is one question, and takes what people say.
+// one asks a single question and takes its answer.
 func (d *Approvals) one(ctx context.Context, run *conversation.Turn, q agent.Question, b body) (agent.Decision, error) {
 	id, v, err := d.hear(ctx, run, q, b, 0)
 	if err != nil {
@@ -137,7 +137,7 @@ func (d *Approvals) one(ctx context.Context, run *conversation.Turn, q agent.Que
 	return v.decision(b), d.taken(ctx, id)
 }
 
-// hear asks one question and waits for what people say, which is to be taken.
+// hear asks one question and waits for its answer, which is still to be taken.
 func (d *Approvals) hear(ctx context.Context, run *conversation.Turn, q agent.Question, b body, part int) (id string, v verdict, err error) {
 	row, sent, err := d.post(ctx, run, q, b, part)
 	if err != nil {
@@ -148,7 +148,7 @@ func (d *Approvals) hear(ctx context.Context, run *conversation.Turn, q agent.Qu
 	return row.ID, v, err
 }
 
-// post asks, unless the same is asked already; sent tells which.
+// post asks a question, unless it is already open; sent reports whether it was sent now.
 func (d *Approvals) post(ctx context.Context, run *conversation.Turn, q agent.Question, b body, part int) (row domain.Question, sent bool, err error) {
 	m := run.Message.Message
 	to, kind := m.Address(), m.Chat.Kind
@@ -184,7 +184,7 @@ func (d *Approvals) post(ctx context.Context, run *conversation.Turn, q agent.Qu
 	return row, row.ID == id, nil
 }
 
-// message asks, with buttons where the chat has enough of them, and else with numbers.
+// message makes the question's message, with buttons if the chat has enough of them, else with numbers.
 func (d *Approvals) message(id string, to chat.Address, b *body) []domain.OutboxItem {
 	buttons := layout(id, b.options(), d.options.Conversations.Limits(to.Channel, b.Kind).Buttons)
 	b.Numbered = buttons == nil
@@ -193,7 +193,7 @@ func (d *Approvals) message(id string, to chat.Address, b *body) []domain.Outbox
 	return items
 }
 
-// digest stands for what is asked.
+// digest identifies the content of a question.
 func digest(q agent.Question, part int) string {
 	var compact strings.Builder
 	_ = json.NewEncoder(&compact).Encode(q.Input)
@@ -201,7 +201,7 @@ func digest(q agent.Question, part int) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// wait returns what people said to a question.
+// wait returns the answer to a question.
 func (d *Approvals) wait(ctx context.Context, row domain.Question) (verdict, error) {
 	if row.State == domain.QuestionAnswered {
 		return readVerdict(row.Answer)
@@ -215,7 +215,7 @@ func (d *Approvals) wait(ctx context.Context, row domain.Question) (verdict, err
 		defer d.mu.Unlock()
 		delete(d.waiters, row.ID)
 	}()
-	// What became of it between the asking and the waiting.
+	// It may have been answered between asking and waiting.
 	now, err := d.options.Store.Question(ctx, row.ID)
 	if err != nil {
 		return verdict{}, err

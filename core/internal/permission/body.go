@@ -13,43 +13,43 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// The bounds of what is asked. The model writes it, and may write much.
+// Bounds of a question. The model writes it and may write much.
 const (
 	maxShown   = 1500 // characters of a tool's input
-	maxLine    = 120  // characters of its one line
+	maxLine    = 120  // characters of its summary line
 	maxChoices = 8    // questions of one AskUserQuestion
 	maxOptions = 10   // options of one of them
 	maxLabel   = 60   // characters of an option
 	maxRules   = 8
 	maxRule    = 300          // characters of a rule that is granted
-	maxWhy     = 300          // characters of a reason
-	maxReason  = 4 * maxShown // characters of what somebody says against something
+	maxWhy     = 300          // characters of a reason from the model
+	maxReason  = 4 * maxShown // characters of a person's reason against something
 )
 
-// body is a question as people see it.
+// body is the content of a question.
 type body struct {
 	About    wording.Subject `json:"about"`
 	Kind     chat.Kind       `json:"kind"`               // of the chat in which it is asked
-	For      string          `json:"for,omitempty"`      // for whom, where it is not they who are asked
-	Tool     string          `json:"tool,omitempty"`     // which it is about
-	Line     string          `json:"line,omitempty"`     // what it is about, in a line
-	Shown    string          `json:"shown,omitempty"`    // the whole of it, but for what is Missing
-	Missing  int             `json:"missing,omitempty"`  // characters of all this that are not shown
+	For      string          `json:"for,omitempty"`      // the person whose turn asks, if somebody else is asked
+	Tool     string          `json:"tool,omitempty"`     // the tool, if it is about one
+	Line     string          `json:"line,omitempty"`     // a summary in one line
+	Shown    string          `json:"shown,omitempty"`    // the whole input, except what Missing counts
+	Missing  int             `json:"missing,omitempty"`  // characters that are not shown
 	Doubtful bool            `json:"doubtful,omitempty"` // it can be read in more than one way
-	Beside   string          `json:"beside,omitempty"`   // what else is in it, in a line
-	Markdown bool            `json:"markdown,omitempty"` // Shown is shown as it is, not as code
+	Beside   string          `json:"beside,omitempty"`   // the other fields, in one line
+	Markdown bool            `json:"markdown,omitempty"` // Shown is Markdown, not code
 	Why      string          `json:"why,omitempty"`
-	Purpose  string          `json:"purpose,omitempty"` // of the turn, where nobody has asked for it
-	Rules    []string        `json:"rules,omitempty"`   // what more is allowed for longer
-	Whose    string          `json:"whose,omitempty"`   // whose messages it would be allowed for
+	Purpose  string          `json:"purpose,omitempty"` // the turn's purpose, if nobody asked for it
+	Rules    []string        `json:"rules,omitempty"`   // what a longer permission would allow
+	Whose    string          `json:"whose,omitempty"`   // whose messages it would apply to
 	Labels   []string        `json:"labels,omitempty"`
 	Details  []string        `json:"details,omitempty"`  // of the labels
-	Several  bool            `json:"several,omitempty"`  // of the labels may be chosen
-	Numbered bool            `json:"numbered,omitempty"` // it was asked with numbers, for want of buttons
+	Several  bool            `json:"several,omitempty"`  // several labels may be chosen
+	Numbered bool            `json:"numbered,omitempty"` // it was asked with numbers, because the chat has no buttons
 
-	Reasons []promise `json:"reasons,omitempty"` // of those who are about to say why not
+	Reasons []promise `json:"reasons,omitempty"` // of those who are about to give a reason for no
 
-	Unread []domain.Message `json:"unread,omitempty"` // that claude has never read, and that going on begins with
+	Unread []domain.Message `json:"unread,omitempty"` // messages that claude has never read, with which a continued turn begins
 }
 
 func choiceBody(c choice) body {
@@ -75,7 +75,7 @@ func planBody(q agent.Question) body {
 	return b
 }
 
-// telling are the fields of a tool's input that tell what it is about, the most telling first.
+// telling are the fields that describe a tool's input best, the best first.
 var telling = []string{"command", "file_path", "notebook_path", "path", "url", "pattern", "query", "prompt"}
 
 func toolBody(q agent.Question) body {
@@ -98,14 +98,15 @@ func toolBody(q agent.Question) body {
 	return b
 }
 
-// grantable reports whether a longer yes is offered: only where people see all that they allow, and what it would cover.
+// grantable reports whether a longer permission is offered: only if people see all that they allow and what it would
+// cover.
 func (b body) grantable() bool {
 	return b.Missing == 0 && !b.Doubtful && !slices.ContainsFunc(b.Rules, func(rule string) bool {
 		return utf8.RuneCountInString(rule) > maxRule || oneLine(rule) != rule
 	})
 }
 
-// show keeps what is shown of a text: where it is too long its beginning and its end, as either may be what matters.
+// show keeps the shown part of a text: the beginning and the end if it is too long, because either may matter.
 func (b *body) show(text string, most int) {
 	b.Shown = text
 	runes := []rune(text)
@@ -116,8 +117,7 @@ func (b *body) show(text string, most int) {
 	b.Shown = string(runes[:most/2]) + "\n[…]\n" + string(runes[len(runes)-most+most/2:])
 }
 
-// rules are what is granted where a question is answered for longer: what claude suggests, or, where it has no suggestion, the
-// very same thing again.
+// rules are what a longer permission grants: what claude suggests, or else exactly the same input.
 func rules(q agent.Question) []string {
 	if len(q.Suggested) == 0 || len(q.Suggested) > maxRules {
 		return []string{exactly + digest(q, 0)}
@@ -125,14 +125,14 @@ func rules(q agent.Question) []string {
 	return q.Suggested
 }
 
-// exactly begins the rule of one input of a tool. No rule of claude's begins so.
+// exactly begins the rule for one input of a tool. None of claude's rules begins so.
 const exactly = "="
 
 // option is one of the answers to a question.
 type option struct {
-	word  string // what is typed, beside its number
+	word  string // what people type, besides its number
 	label string // what its button says
-	help  string // what is said of it where there are no buttons
+	help  string // its explanation where there are no buttons
 }
 
 func (b body) options() []option {
@@ -159,7 +159,7 @@ func (b body) options() []option {
 	}
 }
 
-// lasting names what a longer permission covers, and for whose messages.
+// lasting describes what a longer permission covers, and whose messages.
 func (b body) lasting() string {
 	if len(b.Rules) > 0 && strings.HasPrefix(b.Rules[0], exactly) {
 		return wording.Lasting(b.Whose, nil)
@@ -167,7 +167,8 @@ func (b body) lasting() string {
 	return wording.Lasting(b.Whose, b.Rules)
 }
 
-// granted are the rules of a longer permission as they are kept: that of one input with what it is, for people to read.
+// granted returns the rules of a longer permission as they are stored: the rule of one input contains the input, for
+// people to read.
 func (b body) granted() []string {
 	list := slices.Clone(b.Rules)
 	for i, rule := range list {
@@ -182,7 +183,7 @@ func (b body) granted() []string {
 	return list
 }
 
-// question is a question as it is worded.
+// question returns the question for the wording package.
 func (b body) question(id string) wording.Question {
 	q := wording.Question{
 		ID: id, About: b.About, Direct: b.Kind == chat.Direct, For: cut(oneLine(b.For), maxLabel), Tool: b.Tool, Line: b.Line, Shown: b.Shown,
@@ -200,7 +201,7 @@ func (b body) question(id string) wording.Question {
 	return q
 }
 
-// text is the message that asks, in Markdown.
+// text is the message of the question, in Markdown.
 func (b body) text(id string, buttons bool) string {
 	if buttons {
 		return b.question(id).WithButtons()
@@ -208,10 +209,10 @@ func (b body) text(id string, buttons bool) string {
 	return b.question(id).String()
 }
 
-// what names the thing that was asked about, once it is over.
+// what names the subject of a closed question.
 func (b body) what() string { return b.question("").Asked() }
 
-// layout puts the options on buttons, the data of which is the command that answers; nil: they do not fit.
+// layout arranges the options as buttons, whose data is the command that answers; nil: they do not fit.
 func layout(id string, options []option, limits chat.ButtonLimits) [][]chat.Button {
 	const widest = 3
 	columns := min(limits.Columns, widest)

@@ -11,22 +11,22 @@ import (
 )
 
 const (
-	// maxOfSession is how many questions of one session may wait for answers at the same time.
+	// maxOfSession bounds the open questions of one session.
 	maxOfSession = 16
-	// maxOfSender is the same for the turns of one person who may not decide.
+	// maxOfSender bounds the open questions of one person who may not decide.
 	maxOfSender = 4
 )
 
-// Turns are the running turns. One that waits for people makes room for others meanwhile.
+// Turns are the running turns. A turn that waits for people frees its place.
 type Turns interface {
-	// Pause notes that a run waits for people, once more. False: too many do.
+	// Pause records that a run waits for one more answer. False: too many runs wait.
 	Pause(run int64) bool
-	// Resume notes that a run waits for one answer less, and returns when it may go on, or when ctx ends.
+	// Resume records that a run waits for one answer less, and returns when it may continue, or when ctx ends.
 	Resume(ctx context.Context, run int64)
 }
 
-// begin counts a question, and returns what is to be called when the run no longer waits for it. Where too many are open it
-// returns the bound, and counts nothing.
+// begin counts a question, and returns the function to call when the run no longer waits for it. If too many are open
+// it returns the bound and counts nothing.
 func (d *Approvals) begin(run *conversation.Turn) (end func(context.Context), tooMany *bound) {
 	caller := run.Caller
 	bounds := []bound{{"session " + caller.Session, maxOfSession, wording.OfConversation}}
@@ -58,14 +58,14 @@ func (d *Approvals) begin(run *conversation.Turn) (end func(context.Context), to
 	}, nil
 }
 
-// bound is how many questions may be open that have something in common.
+// bound is a limit of open questions.
 type bound struct {
 	key  string
 	most int
 	of   wording.Crowd
 }
 
-// decline is the answer to a question that nobody is asked, as too many are open. The chat is told once a turn.
+// decline answers a question that nobody is asked because too many are open. The chat gets one notice a turn.
 func (d *Approvals) decline(ctx context.Context, run *conversation.Turn, q agent.Question, tooMany *bound) (agent.Decision, error) {
 	d.log.Warn("a question was not asked: too many are open", "bound", cmp.Or(tooMany.key, "other conversations"), "session", run.Session.Key, "run", run.ID, "tool", q.Tool)
 	m := run.Message.Message

@@ -6,13 +6,13 @@ import "encoding/json"
 type choice struct {
 	question string
 	options  []choiceOption
-	several  bool // of the options may be chosen
+	several  bool // several options may be chosen
 }
 
 type choiceOption struct{ label, description string }
 
-// readChoices reads the input of an AskUserQuestion. Its names are matched exactly, as claude does: what people are asked must
-// be what their answer is taken for.
+// readChoices reads the input of an AskUserQuestion. Names must match exactly, as in claude, so that people are asked
+// what claude takes their answer for.
 func readChoices(raw json.RawMessage) (list []choice, ok bool) {
 	in := readInput(raw)
 	questions, ok := in.objects("questions")

@@ -9,8 +9,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
-// leave returns why nobody waits for an answer any more. A question that is of no use any more is retired; one that was cut off,
-// as by the host's end, stays open: the same may be asked again.
+// leave returns why nobody waits for an answer any more. It retires a question that is no longer useful; one that was
+// interrupted, such as by the host's end, stays open, because it may be asked again.
 func (d *Approvals) leave(ctx context.Context, row domain.Question) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, agent.ErrWithdrawn) || errors.Is(cause, domain.ErrFenced) {
@@ -20,7 +20,7 @@ func (d *Approvals) leave(ctx context.Context, row domain.Question) error {
 	return cause
 }
 
-// askedBy says which run asks a question now.
+// askedBy records which run asks a question now.
 func (d *Approvals) askedBy(row domain.Question, run int64) {
 	if row.State == domain.QuestionOpen {
 		d.opened(row, run)
@@ -35,9 +35,9 @@ func (d *Approvals) askedBy(row domain.Question, run int64) {
 	}
 }
 
-// End retires what a session asked until a run and does not need to know any more: the run is over. An answer that it did not
-// take is void, so that no later turn finds leave that was given to this one. One in words is told as a message, unless somebody
-// stopped the run. What the session's next run, which may have begun by then, asks is none of this.
+// End retires a session's questions up to a completed run. Answers that the run did not take are void, so that no later
+// turn gets a permission meant for this one. An answer in words becomes a message, unless the run was stopped.
+// Questions of the next run, which may have begun, are not affected.
 func (d *Approvals) End(ctx context.Context, session string, run int64, stopped bool) {
 	d.end(ctx, stopped, func(q question) bool { return q.row.Session == session && q.run <= run })
 }
@@ -50,12 +50,12 @@ func (d *Approvals) end(ctx context.Context, stopped bool, which func(question) 
 		d.retire(ctx, q, domain.QuestionWithdrawn, wording.QuestionWithdrawn(q.body.what()))
 	}
 	d.mu.Lock()
-	given := ofTurns(d.given, which) // also what was answered in this moment
+	given := ofTurns(d.given, which) // including those answered just now
 	d.mu.Unlock()
 	for _, q := range given {
 		said := wording.AnswerTooLate(q.body.what())
 		if v, err := readVerdict(q.row.Answer); err == nil && v.Plain.speaks() && !stopped {
-			// First, so that a crash behind it loses nothing: the same id tells it once.
+			// First, so that a crash afterwards loses nothing: the same id is taken once.
 			if err := d.tell(ctx, q.row.Session, v.Plain); err != nil {
 				d.log.Error("what somebody answered is not told", "question", q.row.ID, "error", err)
 				continue
@@ -66,7 +66,7 @@ func (d *Approvals) end(ctx context.Context, stopped bool, which func(question) 
 	}
 }
 
-// Recover retires what the previous process asked for turns that it has completed, or in conversations that it has left. It
+// Recover retires the previous process's questions of turns that are completed, and of conversations that were left. It
 // is called once, before turns run.
 func (d *Approvals) Recover(ctx context.Context) error {
 	type conversation struct{ session, claude string }
@@ -96,7 +96,7 @@ func (d *Approvals) retire(ctx context.Context, q question, as domain.QuestionSt
 	}
 }
 
-// ofTurns returns such of the questions as turns wait for.
+// ofTurns returns those of the questions that turns wait for.
 func ofTurns(all map[string]question, which func(question) bool) []question {
 	var list []question
 	for _, q := range all {
@@ -107,11 +107,11 @@ func ofTurns(all map[string]question, which func(question) bool) []question {
 	return list
 }
 
-// undelivered is what a turn is told whose question could not be.
+// undelivered is the answer for a turn whose question could not be delivered.
 var undelivered = verdict{Said: "The question could not be delivered, so nobody has answered it."}
 
-// Undelivered has the turn go on, with no for an answer, that waits for a question whose message was given up. The store has ended the
-// question by then.
+// Undelivered lets the turn continue with no as the answer whose question's message was given up. The store has ended
+// the question by then.
 func (d *Approvals) Undelivered(item int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -121,7 +121,7 @@ func (d *Approvals) Undelivered(item int64) {
 		}
 		delete(d.open, id)
 		if waiter := d.waiters[id]; waiter != nil {
-			waiter <- undelivered // there is room: nobody can have answered it
+			waiter <- undelivered // never blocks: nobody can have answered it
 		}
 	}
 }

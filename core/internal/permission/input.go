@@ -12,19 +12,19 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 )
 
-// The bounds of what is shown beside the text of a question, in characters. What is beyond counts as missing.
+// Bounds of what is shown beside a question's text, in characters. The rest counts as missing.
 const (
 	maxField  = 200 // of a field's value
 	maxFields = 20  // fields
 )
 
-// input is what a tool is to be given.
+// input is the input of a tool.
 type input struct {
-	fields []field // in the order in which they stand
-	plain  bool    // it is an object, and no name stands in it twice
+	fields []field // in their order in the input
+	plain  bool    // it is an object, and no name occurs twice
 }
 
-// field is one of its fields. Its name is as the model wrote it: one in another case is another one.
+// field is one of its fields. Its name is as the model wrote it; case matters.
 type field struct {
 	name  string
 	value json.RawMessage
@@ -52,7 +52,7 @@ func readInput(raw json.RawMessage) input {
 	return in
 }
 
-// value returns a field's value; nil: there is none.
+// value returns a field's value, or nil.
 func (in input) value(name string) json.RawMessage {
 	if i := slices.IndexFunc(in.fields, func(f field) bool { return f.name == name }); i >= 0 {
 		return in.fields[i].value
@@ -60,19 +60,19 @@ func (in input) value(name string) json.RawMessage {
 	return nil
 }
 
-// text returns a field that is a text; "" for one that is not.
+// text returns a text field, or "".
 func (in input) text(name string) (text string) {
 	_ = json.Unmarshal(in.value(name), &text)
 	return text
 }
 
-// read reads a field, if there is one, into a text, a truth value or a list. It reports whether the field can be read so.
+// read decodes a field into a text, a truth value or a list. It reports whether the field exists and can be read so.
 func (in input) read(name string, into any) bool {
 	value := in.value(name)
 	return value == nil || json.Unmarshal(value, into) == nil
 }
 
-// objects reads a field that is a list of objects, in none of which a name stands twice.
+// objects reads a list of objects in which no name occurs twice.
 func (in input) objects(name string) (list []input, ok bool) {
 	var values []json.RawMessage
 	if !in.read(name, &values) {
@@ -88,20 +88,20 @@ func (in input) objects(name string) (list []input, ok bool) {
 	return list, true
 }
 
-// without returns the fields but for the texts of these names. A field of such a name that is no text was not shown by
-// [input.text], so it stays.
+// without returns the fields except the texts of these names. A field of such a name that is not a text stays, because
+// [input.text] did not show it.
 func (in input) without(names ...string) []field {
 	return slices.DeleteFunc(slices.Clone(in.fields), func(f field) bool {
 		return slices.Contains(names, f.name) && bytes.HasPrefix(bytes.TrimSpace(f.value), []byte{'"'})
 	})
 }
 
-// showInput shows what a tool is to be given: a command, a change or a text as it is, with its other fields in a line, and else
-// all of it as JSON.
+// showInput shows a tool's input: a command, a change or a text as it is, with the other fields in one line, and
+// anything else as JSON.
 func (b *body) showInput(q agent.Question) {
 	in := readInput(q.Input)
 	said := []string{}
-	if in.text("description") == q.Description { // It is shown by itself.
+	if in.text("description") == q.Description { // It is shown separately.
 		said = append(said, "description")
 	}
 	command, content, source, was, is := in.text("command"), in.text("content"), in.text("new_source"), in.text("old_string"), in.text("new_string")
@@ -131,7 +131,7 @@ func (b *body) showInput(q agent.Question) {
 	}
 }
 
-// besides shows fields in a line, as JSON, the short ones first.
+// besides shows fields in one line, as JSON, the short ones first.
 func (b *body) besides(fields []field) {
 	slices.SortStableFunc(fields, func(a, b field) int { return cmp.Compare(min(len(a.value), maxField), min(len(b.value), maxField)) })
 	var list []string
@@ -146,13 +146,13 @@ func (b *body) besides(fields []field) {
 	b.Beside = strings.Join(list, ", ")
 }
 
-// cut shortens a text to so many characters, and counts the others as missing.
+// cut shortens a text to a number of characters, and counts the rest as missing.
 func (b *body) cut(text string, most int) string {
 	b.Missing += max(0, utf8.RuneCountInString(text)-most)
 	return cut(text, most)
 }
 
-// difference shows how lines change: those that go, those that come, and those around them that stay.
+// difference shows a change of lines: removed, added, and unchanged ones around them.
 func difference(was, is string) string {
 	before, after := strings.Split(was, "\n"), strings.Split(is, "\n")
 	head := 0

@@ -13,11 +13,11 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// offerLife is how long an offer stands.
+// offerLife is how long an offer is valid.
 const offerLife = 24 * time.Hour
 
-// Offer asks the people of a run's chat whether its work is to be gone on with, after the text that tells why it was given up.
-// It is asked before the run is completed; an error means that nothing was asked.
+// Offer asks the people of a run's chat whether its work should be continued, after the text that explains why it was
+// given up. It asks before the run is completed; an error means that nothing was asked.
 func (d *Approvals) Offer(ctx context.Context, run *conversation.Turn, text string) error {
 	m := run.Message.Message
 	b := body{About: wording.AboutResume, Kind: m.Chat.Kind, Line: cut(text, maxShown)}
@@ -41,8 +41,8 @@ func (d *Approvals) Offer(ctx context.Context, run *conversation.Turn, text stri
 	return err
 }
 
-// goOn has the work gone on with where it was given up, and with no more authority than it had: who wants it does not vouch for
-// what others have asked for. What claude has not read it is told as it was written.
+// goOn continues the work where it was given up, with the same authority: who wants that does not vouch for the
+// requests of others. Messages that Claude has not read are repeated as they were written.
 func (d *Approvals) goOn(ctx context.Context, q question, caller chat.Caller) error {
 	id, authority := chat.EventID("resume:"+q.row.ID), min(caller.Authority, q.row.Authority)
 	if unread := slices.Clone(q.body.Unread); len(unread) > 0 {
@@ -62,7 +62,7 @@ func (d *Approvals) resume(ctx context.Context, q question, caller chat.Caller, 
 	case time.Now().After(q.row.ExpiresAt):
 		state, said = domain.QuestionExpired, q.body.Line
 	case word == "go":
-		// First, so that a crash behind it loses nothing: the same id begins it once.
+		// First, so that a crash afterwards loses nothing: the same id begins it once.
 		if err := d.goOn(ctx, q, caller); err != nil {
 			return "", true, err
 		}
@@ -74,8 +74,8 @@ func (d *Approvals) resume(ctx context.Context, q question, caller chat.Caller, 
 	return wording.QuestionClosed, true, nil
 }
 
-// Expire ends the offers that nobody has taken up in time. It is meant to be called every hour or so: each message that comes is
-// held against what is open.
+// Expire ends offers that nobody has accepted in time. Call it about every hour: each new message is compared with all
+// open questions.
 func (d *Approvals) Expire(ctx context.Context) {
 	now := time.Now()
 	d.mu.Lock()

@@ -7,18 +7,18 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Open is a question that waits for its answer.
+// Open is an open question.
 type Open struct {
 	ID      string
-	About   string // a tool's name, or what else it is about; nothing of what the tool was to do
+	About   string // a tool's name, or another subject; not the tool's input
 	Session string
 	To      chat.Address // where it was asked
 	Since   time.Time
-	// Asker is who may answer it beside those who may decide, as channel:user; empty: nobody.
+	// Asker may answer it in addition to those who may decide, as channel:user; empty: nobody.
 	Asker string
 }
 
-// Open returns the questions that wait for their answers, the oldest first.
+// Open returns the open questions, oldest first.
 func (d *Approvals) Open() []Open {
 	d.mu.Lock()
 	defer d.mu.Unlock()

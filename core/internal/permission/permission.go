@@ -1,6 +1,6 @@
-// Package permission asks people what claude may not decide by itself: whether it may use a tool, which of several ways it is
-// to go, whether a plan of its is good. A question is a message with buttons, or with numbers where there are none, and a row
-// of the store: it outlives the host, and so does its answer.
+// Package permission asks people what claude may not decide by itself: whether it may use a tool, which of several
+// options it should choose, whether they approve its plan. A question is a message with buttons, or with numbers where
+// a chat has none, and a row of the store. It and its answer survive a restart of the host.
 package permission
 
 import (
@@ -33,11 +33,11 @@ type Store interface {
 	Unfinished(ctx context.Context, session, claudeSession string) (bool, error)
 }
 
-// Options are what a desk works with.
+// Options are the settings and collaborators of approvals.
 type Options struct {
 	Store Store
 	Turns Turns
-	// Patience is how long a question waits for its answer. Then it is answered with no.
+	// Patience is how long a question waits for its answer. After that the answer is no.
 	Patience      time.Duration
 	Conversations Conversations
 	Owners        Owners
@@ -45,9 +45,9 @@ type Options struct {
 	Intake        Intake
 }
 
-// Conversations knows what holds in a chat.
+// Conversations knows the settings of chats.
 type Conversations interface {
-	// Decides reports whether somebody may decide what Claude does for anybody.
+	// Decides reports whether a person may decide what Claude does for everyone.
 	Decides(caller chat.Caller) bool
 	// Limits returns what a channel can do in one kind of chat.
 	Limits(channel string, kind chat.Kind) chat.Limits
@@ -57,22 +57,23 @@ type Conversations interface {
 
 // Owners decide in place of people who may not.
 type Owners interface {
-	// Reachable returns a chat of one of them; false: none of them can be reached.
+	// Reachable returns a chat of one of them; false: none can be reached.
 	Reachable(ctx context.Context) (to chat.Address, ok bool)
 }
 
 // Chats show turns.
 type Chats interface {
-	// Asking is told of the chat of a turn that waits for people from then on, until answered is called. Sent says that a message was
-	// sent for it now, there or to somebody who may decide; false: it was before.
+	// Asking is called with the chat of a turn that waits for people from now on, until answered is called. Sent
+	// reports whether a message was sent for it now, there or to a person who may decide; false: it was sent before.
 	Asking(at chat.Address, sent bool) (answered func())
 }
 
 // Intake takes messages for sessions.
 type Intake interface {
-	// Tell takes a text for a session, as if the caller had written it. The same id is taken once.
+	// Tell accepts a text for a session, as if the caller had written it. The same id is accepted once.
 	Tell(ctx context.Context, id chat.EventID, session string, caller chat.Caller, text string) error
-	// Repeat takes messages of a session once more that were given up, to be answered together. The same id is taken once.
+	// Repeat accepts messages of a session that were given up, again, to be answered together. The same id is accepted
+	// once.
 	Repeat(ctx context.Context, id chat.EventID, session string, messages []domain.Message) error
 }
 
@@ -81,39 +82,39 @@ type Approvals struct {
 	options Options
 	log     hclog.Logger
 
-	// settling is held, before mu, by whoever changes what a question has come to. It is a channel of one.
+	// settling is held, before mu, while the result of a question changes. It is a channel of one.
 	settling chan struct{}
 
 	mu      sync.Mutex
-	open    map[string]question      // the open questions by their ids
+	open    map[string]question      // by id
 	given   map[string]question      // the questions whose answers no turn has taken yet
 	waiters map[string]chan verdict  // of the turns that wait for an answer
-	asking  map[string]chan struct{} // what is being asked, by session and digest; closed when it is no more
-	busy    map[string]int           // questions that turns wait for, by session and by sender
+	asking  map[string]chan struct{} // what is being asked, by session and digest; closed when the asking ends
+	busy    map[string]int           // open questions of turns, by session and by sender
 }
 
-// place is where somebody, as channel:user, writes.
+// place is where a person, as channel:user, writes.
 type place struct {
 	Who string       `json:"who"`
 	At  chat.Address `json:"at"`
 }
 
-// promise is that somebody's next message there is why a question is answered with no.
+// promise makes a person's next message at a place the reason of a no.
 type promise struct {
 	place
 	Since time.Time `json:"since"`
 }
 
-// question is an open question as the desk knows it.
+// question is an open question in memory.
 type question struct {
 	row   domain.Question
 	body  body
-	run   int64    // the last one that has asked it; zero: of the previous process
-	plain *Written // the plain message that answers it now; nil: none does
-	by    string   // who answers it now, as channel:user
+	run   int64    // the last one that asked it; zero: of the previous process
+	plain *Written // the plain message that is being taken as the answer; nil: none
+	by    string   // who is answering it, as channel:user
 }
 
-// New returns approvals that know the questions of previous processes.
+// New returns approvals that know the open questions of previous processes.
 func New(ctx context.Context, options Options, log hclog.Logger) (*Approvals, error) {
 	d := &Approvals{options: options, log: log, settling: make(chan struct{}, 1), open: map[string]question{}, given: map[string]question{}, waiters: map[string]chan verdict{}, asking: map[string]chan struct{}{}, busy: map[string]int{}}
 	known, err := options.Store.Questions(ctx)
@@ -130,7 +131,7 @@ func New(ctx context.Context, options Options, log hclog.Logger) (*Approvals, er
 	return d, nil
 }
 
-// opened takes an open question of a run's up, unless it is known; false: it cannot be read.
+// opened registers an open question of a run, unless it is known; false: it cannot be read.
 func (d *Approvals) opened(row domain.Question, run int64) (question, bool) {
 	q, ok := d.read(row)
 	q.run = run
@@ -155,10 +156,10 @@ func (d *Approvals) read(row domain.Question) (question, bool) {
 	return q, err == nil
 }
 
-// idLetters are what ids are made of: nothing that is easily taken for something else.
+// idLetters excludes letters that are easily mistaken for others.
 const idLetters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 
-// idLength is how long they are. Pairing codes are longer.
+// idLength is the length of ids. Pairing codes are longer.
 const idLength = 5
 
 func newID() string {
@@ -170,15 +171,15 @@ func newID() string {
 	return string(raw)
 }
 
-// ID returns a question's id as it is, of what somebody typed.
+// ID returns the question's id that a person typed, in its normal form.
 func ID(typed string) (string, bool) {
 	typed = strings.ToUpper(strings.TrimSpace(typed))
 	return typed, len(typed) == idLength && strings.Trim(typed, idLetters) == ""
 }
 
-// taken notes that questions are over, and that such of them as have answers, which are good for one turn, were taken.
+// taken records that questions are closed, and that their answers, which are valid for one turn, were taken.
 func (d *Approvals) taken(ctx context.Context, ids ...string) error {
-	// The answer may have been read from the store before settle noted that it was given.
+	// The answer may have been read from the store before settle registered it.
 	d.settling <- struct{}{}
 	defer func() { <-d.settling }()
 	d.mu.Lock()
@@ -190,7 +191,7 @@ func (d *Approvals) taken(ctx context.Context, ids ...string) error {
 	return d.options.Store.TakeAnswers(ctx, ids...)
 }
 
-// settle ends an open question, or answers it, by which more may be granted.
+// settle ends an open question, or answers it, with the permissions that this grants.
 func (d *Approvals) settle(ctx context.Context, id string, state domain.QuestionState, v verdict, said string, grants ...domain.Grant) (domain.Question, bool, error) {
 	var answer json.RawMessage
 	if state == domain.QuestionAnswered {
@@ -199,7 +200,7 @@ func (d *Approvals) settle(ctx context.Context, id string, state domain.Question
 			return domain.Question{}, false, err
 		}
 	}
-	// One at a time, so that whoever finds a question settled finds its answer among those that are given.
+	// One at a time, so that an answer is registered once its question is found settled.
 	d.settling <- struct{}{}
 	defer func() { <-d.settling }()
 	row, settled, err := d.options.Store.Settle(ctx, id, state, answer, said, grants...)
@@ -221,7 +222,7 @@ func (d *Approvals) settle(ctx context.Context, id string, state domain.Question
 		d.log.Info("a question was not answered", "question", id, "session", row.Session, "about", q.subject(), "outcome", string(state))
 	}
 	if waiter := d.waiters[id]; settled && waiter != nil && state == domain.QuestionAnswered {
-		waiter <- v // there is room: a question is answered once
+		waiter <- v // never blocks: a question is answered once
 	}
 	return row, settled, err
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
-// purpose tells people why they are asked in a turn that nobody has asked for.
+// purpose explains why people are asked in a turn that nobody started.
 func purpose(of domain.Origin) string {
 	switch of {
 	case domain.OriginFlush:
@@ -18,8 +18,8 @@ func purpose(of domain.Origin) string {
 	}
 }
 
-// unasked is what claude is told where people are not asked, or nil where they are. A memory flush may need leave to write, and
-// nothing else of anybody: who wrote before it wants to have something kept, not to be interviewed.
+// unasked is the answer for claude in turns that do not ask people, or nil if they do. A memory flush may ask for
+// permission to write, and for nothing else: people want to have something saved, not to be interviewed.
 func unasked(m domain.Message, leave bool) *agent.Decision {
 	switch {
 	case m.Silent:

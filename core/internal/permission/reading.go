@@ -15,22 +15,23 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Written is a plain message that somebody wrote, and that answers a question.
+// Written is a plain message that answers a question.
 type Written struct {
 	ID     string      `json:"id"` // unique to the message
 	Text   string      `json:"text"`
 	Caller chat.Caller `json:"caller"`
-	// Words says that it means something without the question, too: where it is too late for that, it is a message as any other.
+	// Words reports whether it makes sense without the question: if it comes too late, it is treated as an ordinary
+	// message.
 	Words bool `json:"words,omitempty"`
 }
 
 func (w *Written) speaks() bool { return w != nil && w.Words }
 
-// Reading makes an answer of a message that is no command, if it is one to a question that is open where it was written. It is
-// what follows on somebody's saying that they have a reason; or a reply to the question's message; or, alone with the agent or
-// addressed to it, the number or the label of an answer, where one question there takes that, or words of one's own, where a
-// choice is all that is asked there. Leave is given by a number only in a reply, or where it was asked for with numbers: beside
-// buttons nobody means it by one, as Claude may have asked for a number in so many words. It is never given by other words.
+// Reading makes an answer of a message that is not a command, if it answers a question that is open where it was
+// written. That is a message after its writer announced a reason; a reply to the question's message; or, in a direct
+// chat or addressed to the agent, the number or label of an answer if one question there accepts it, or free text if
+// only a choice is open there. A number gives permission only in a reply, or if the question was asked with numbers:
+// where there are buttons, Claude may have asked for a number in its text. Other words never give permission.
 func (d *Approvals) Reading(ctx context.Context, caller chat.Caller, m domain.Message, addressed bool) (id, answer string, ok bool, err error) {
 	text := strings.TrimSpace(m.Text)
 	open, reason := d.openAt(caller)
@@ -55,12 +56,12 @@ func (d *Approvals) Reading(ctx context.Context, caller chat.Caller, m domain.Me
 	return id, answer, ok, nil
 }
 
-// openAt returns the questions of claude's that are open in a chat, and the one that somebody there is to give a reason for; empty:
+// openAt returns claude's open questions in a chat, and the one for which the caller is about to give a reason; empty:
 // none.
 func (d *Approvals) openAt(caller chat.Caller) (open []question, reason string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var since time.Time // what was promised last comes first
+	var since time.Time // the latest promise comes first
 	for id, q := range d.open {
 		if asksIn(q.row.To, caller) {
 			open = append(open, q)
@@ -74,14 +75,14 @@ func (d *Approvals) openAt(caller chat.Caller) (open []question, reason string) 
 	return open, reason
 }
 
-// asksIn reports whether what was sent to an address is seen where the caller writes. Of somebody who had not written before, the
-// address is their own id.
+// asksIn reports whether a message to an address appears where the caller writes. For a person who had not written
+// before, the address is their own id.
 func asksIn(to chat.Address, caller chat.Caller) bool {
 	person := chat.Address{Channel: caller.Address.Channel, Chat: chat.ID(caller.Sender.ID)}
 	return to == caller.Address || caller.Kind == chat.Direct && to == person
 }
 
-// repliedTo finds the question that a message asks.
+// repliedTo finds the question whose message is replied to.
 func (d *Approvals) repliedTo(ctx context.Context, open []question, to chat.MessageID) (q question, found bool, err error) {
 	for _, q := range open {
 		id, _, err := d.options.Store.SentItem(ctx, q.row.Item)
@@ -96,18 +97,19 @@ func (d *Approvals) repliedTo(ctx context.Context, open []question, to chat.Mess
 	return question{}, false, nil
 }
 
-// mayAnswer reports whether somebody may: who may decide for anybody, and who began what is not about leave.
+// mayAnswer reports whether the caller may answer: those who may decide for everyone, and for questions other than
+// permissions the person whose turn asks.
 func (d *Approvals) mayAnswer(q question, caller chat.Caller) bool {
 	return d.options.Conversations.Decides(caller) || q.theirs() && q.row.Asker == nameOf(caller)
 }
 
-// theirs reports whether a question is for who began its turn.
+// theirs reports whether the person whose turn asks may answer.
 func (q question) theirs() bool {
 	return q.body.About == wording.AboutChoice || q.body.About == wording.AboutResume
 }
 
-// replied is the answer that a reply to the question's message is. Words that are none of the answers to a question for leave are
-// told as what speaks against it.
+// replied returns the answer in a reply to the question's message. Other words in reply to a permission question count
+// as a reason for no.
 func (q question) replied(text string) (answer string, ok bool) {
 	word := q.word(text)
 	switch {
@@ -122,7 +124,7 @@ func (q question) replied(text string) (answer string, ok bool) {
 	}
 }
 
-// choice is what somebody has written as the answer to a choice: the numbers of what they have named, or their words.
+// choice returns the answer to a choice: the numbers of the labels that the text names, or its words.
 func (q question) choice(text string) string {
 	picks, ok := q.picks(text, !q.body.Numbered)
 	if !ok {
@@ -135,7 +137,7 @@ func (q question) choice(text string) string {
 	return strings.Join(numbers, ",")
 }
 
-// bare finds the question that a message answers which replies to none.
+// bare finds the question that a message without a reply answers.
 func (d *Approvals) bare(open []question, caller chat.Caller, text string) (id, answer string, ok bool) {
 	open = slices.DeleteFunc(open, func(q question) bool { return q.body.About == wording.AboutResume })
 	var takes []question
@@ -156,8 +158,8 @@ func (d *Approvals) bare(open []question, caller chat.Caller, text string) (id, 
 	return q.row.ID, text, err == nil && n >= 1 && n <= len(q.body.options())
 }
 
-// Hear takes a message for the answer that [Approvals.Reading] has made of it. What it returns is told to who wrote it; an empty text is
-// not. Words that come too late for the question are a message as any other. The same message is heard once.
+// Hear takes a message as the answer that [Approvals.Reading] found in it. It returns the reply to its writer, if not
+// empty. Words that come too late become an ordinary message. The same message is taken once.
 func (d *Approvals) Hear(ctx context.Context, id, answer string, w Written) (string, error) {
 	d.mu.Lock()
 	q, open := d.open[id]
@@ -180,13 +182,13 @@ func (d *Approvals) Hear(ctx context.Context, id, answer string, w Written) (str
 	return told, err
 }
 
-// tooLate is what becomes of an answer to a question that is over.
+// tooLate handles an answer to a closed question.
 func (d *Approvals) tooLate(ctx context.Context, row domain.Question, plain *Written) (told string, known bool, err error) {
 	if plain == nil {
 		return wording.QuestionClosed, true, nil
 	}
 	if v, err := readVerdict(row.Answer); err == nil && v.Plain != nil && v.Plain.ID == plain.ID {
-		return "", true, nil // the host ended between the answer and its end
+		return "", true, nil // the host ended between the answer and its completion
 	}
 	if !plain.Words {
 		return wording.QuestionClosed, true, nil
@@ -197,13 +199,13 @@ func (d *Approvals) tooLate(ctx context.Context, row domain.Question, plain *Wri
 	return wording.QuestionClosedTold, true, nil
 }
 
-// tell has a message be one as any other.
+// tell passes a message on as an ordinary one.
 func (d *Approvals) tell(ctx context.Context, session string, w *Written) error {
 	return d.options.Intake.Tell(ctx, chat.EventID("words:"+w.ID), session, w.Caller, w.Text)
 }
 
-// Unread returns what somebody is told whose message has come to a turn that waits for an answer in the same chat: Claude reads it
-// only after that. The id is the question's; false: no question is open there.
+// Unread returns the notice for a person whose message reached a turn that waits for an answer in the same chat: Claude
+// reads it only afterwards. The id is the question's; false: no question is open there.
 func (d *Approvals) Unread(caller chat.Caller) (id, told string, ok bool) {
 	open, _ := d.openAt(caller)
 	for _, q := range open {

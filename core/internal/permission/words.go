@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// joiner makes one emoji of several. It hides nothing.
+// joiner combines several emoji into one. It hides nothing.
 const joiner = '\u200d'
 
-// blanks are letters and symbols that show nothing.
+// blanks are letters and symbols without a visible form.
 var blanks = map[rune]bool{'\u034f': true, '\u115f': true, '\u1160': true, '\u17b4': true, '\u17b5': true, '\u2800': true, '\u3164': true, '\uffa0': true}
 
 // oneLine puts a text on one line.
 func oneLine(text string) string { return strings.Join(strings.Fields(visible(text)), " ") }
 
-// visible drops what could hide or turn around what is asked.
+// visible removes characters that could hide or reorder what is asked.
 func visible(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -29,7 +29,7 @@ func visible(text string) string {
 	}, strings.ToValidUTF8(text, "�"))
 }
 
-// cut shortens a text to so many characters.
+// cut shortens a text to a number of characters.
 func cut(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text

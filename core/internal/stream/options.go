@@ -1,8 +1,8 @@
-// Package stream sends something of a turn while it goes on: what is written of the answer, and what the agent does.
+// Package stream shows a turn while it runs: the answer as it is written, and what the agent does.
 //
-// What stays in the chat is sent through the outbox, under the run's fence: blocks of the answer, the tools that were used.
-// How the answer grows from there on is shown by a preview, which is a message that is edited, or by a draft of the
-// network's own. What was not sent when the turn ends is sent with its answer.
+// Text that stays in the chat is sent through the outbox, under the run's fence: blocks of the answer, and the list of
+// tools used. The growing rest is shown by a preview, which is a message that is edited, or by a draft of the network.
+// What was not sent when the turn ends is sent with its answer.
 package stream
 
 import (
@@ -28,7 +28,7 @@ const (
 	Draft               // in the network's own draft
 )
 
-// Choose returns the mode for what the config says, off, block or preview, and for what the channel can in a chat.
+// Choose returns the mode for the configured value, off, block or preview, and for what the channel can do in a chat.
 func Choose(configured string, limits chat.Limits, canEdit, canDraft bool) Mode {
 	switch configured {
 	case "preview":
@@ -46,26 +46,27 @@ func Choose(configured string, limits chat.Limits, canEdit, canDraft bool) Mode 
 	}
 }
 
-// Options is how a turn is streamed.
+// Options are the settings of a turn's stream.
 type Options struct {
 	Mode Mode
-	// Undrafted takes the place of the mode Draft once the network refuses a draft.
+	// Undrafted replaces the mode Draft once the network refuses a draft.
 	Undrafted Mode
 	To        chat.Address
 	Rule      chunk.Rule // of the chat's messages
 	Block     Block      // Blocks: when one is sent
-	// Interval is the least time from one change of the preview or draft to the next; zero: a second, and 300 ms for a draft.
+	// Interval is the minimum time between two updates of the preview or draft; zero: one second, and 300 ms for a
+	// draft.
 	Interval time.Duration
 	Delay    Delay  // before a block that is neither the first nor the last
 	Verbose  string // which tools that were used are listed: on, full for their output, too, or none
 	// Files says that files are sent in blocks, each as soon as the text before it was sent. Otherwise all files go with the answer.
 	Files     bool
-	Reasoning bool            // the preview shows the thoughts before the text
-	Listens   bool            // the preview shows nothing before the turn's first word: it may be that nothing is said
+	Reasoning bool            // the preview shows the reasoning before the text
+	Listens   bool            // the preview shows nothing before the turn's first word, because the answer may be silent
 	Stop      [][]chat.Button // of the preview
-	Prefix    string          // stands once, before the answer
+	Prefix    string          // put once before the answer
 	Quoting   answer.Quoting
-	// What the run's earlier attempts have sent; see [domain.Run].
+	// What earlier attempts of the run have sent; see [domain.Run].
 	Said      string
 	PreviewID int64
 }
@@ -73,7 +74,7 @@ type Options struct {
 // Shows reports whether anything is shown of a turn while it goes on.
 func (o Options) Shows() bool { return o.Mode != Off || o.listsTools() }
 
-// interval is the least time from one change of what is shown to the next.
+// interval is the minimum time between two updates.
 func (o Options) interval() time.Duration {
 	switch {
 	case o.Interval > 0:
@@ -93,18 +94,19 @@ type Delay struct {
 // next returns the length of one pause.
 func (d Delay) next() time.Duration { return d.Min + rand.N(max(0, d.Max-d.Min)+1) }
 
-// Block is how large the blocks of an answer are.
+// Block is the size of the answer's blocks.
 type Block struct {
 	Min, Max int           // in the unit of the chat's limit; zero: no bound
-	Idle     time.Duration // a block of the least size is sent when the text stands still for so long; zero: it is not
+	Idle     time.Duration // a block of the minimum size is sent when the text has not grown for this time; zero: it is not
 	At       chunk.Break
-	// Whole says that nothing of a text is sent before it is over: when a tool is used behind it, or the turn ends.
+	// Whole delays a text until it is complete: when a tool is used after it, or the turn ends.
 	Whole bool
 }
 
-// Surface is the chat that a turn is shown in, for the run that the turn is of.
+// Surface is the chat that shows a turn, for the turn's run.
 type Surface interface {
-	// Early sends something for good. An error says that nothing was sent, and ends the early sending. It is not cancelled.
+	// Early sends something permanently. An error means that nothing was sent, and ends early sending. It is not
+	// cancelled.
 	Early(ctx context.Context, e domain.Early) (preview int64, err error)
 	// Files takes files that a text names and returns what to send; no items: there is nothing to send now. They count as sent
 	// once Early was called with them.
@@ -112,40 +114,42 @@ type Surface interface {
 	// Sent reports whether the agent has sent this very text to the chat by a tool, or, if the text is not complete, one that it may
 	// become: it is not sent again.
 	Sent(text string, complete bool) bool
-	// Show changes the text of a preview that was sent, with the buttons as they are. An error is not an end: the next one
-	// may succeed, but for [ErrLate].
+	// Show edits the text of a sent preview and keeps its buttons. After an error the next call may succeed, except
+	// after [ErrLate].
 	Show(ctx context.Context, preview int64, text string) error
-	// Draft shows the text as the network's own draft. An error is not an end, but for [ErrRefused].
+	// Draft shows the text as a draft of the network. After an error the next call may succeed, except after
+	// [ErrRefused].
 	Draft(ctx context.Context, text string) error
-	// Behind returns when the oldest piece was posted that waits for being sent to the chat; the zero time: none waits.
+	// Behind returns when the oldest item was posted that waits to be sent to the chat; the zero time: none waits.
 	Behind(ctx context.Context) (time.Time, error)
 }
 
-// ErrLate is returned for a preview that is too old to be edited: another one is to take its place.
+// ErrLate is returned for a preview that is too old to be edited: a new one must replace it.
 var ErrLate = errors.New("the preview is too old to be edited")
 
-// ErrRefused is returned for a draft where the network takes none: nothing is gained by trying again.
+// ErrRefused is returned if the network accepts no drafts; trying again does not help.
 var ErrRefused = errors.New("the network takes no drafts here")
 
 // Times of a stream.
 const (
-	// editInterval and draftInterval are the times between two changes of what is shown, where the channel does not say.
+	// editInterval and draftInterval are the times between two updates, if the channel does not name one.
 	editInterval  = time.Second
 	draftInterval = 300 * time.Millisecond
-	// patience is how long a piece may wait for being sent before nothing more is sent early.
+	// patience is how long an item may wait for sending before early sending stops.
 	patience = 15 * time.Second
-	// toolGrace is how long a tool is at work before it is told of: most are over sooner, and one that needs leave has asked by then.
+	// toolGrace is how long a tool runs before it is shown: most end sooner, and one that needs permission has asked by
+	// then.
 	toolGrace = 300 * time.Millisecond
-	// toolPause is how long tools are collected to be told of in one message.
+	// toolPause is how long tools are collected before one message lists them.
 	toolPause = 2 * time.Second
-	// draftLife is after what time a draft is shown again that has not changed; networks drop one after half a minute.
+	// draftLife is when an unchanged draft is shown again; networks remove one after 30 seconds.
 	draftLife = 20 * time.Second
-	// tick is from what time on, and how often, it is shown how long a tool has been at work.
+	// tick is when, and how often, the running time of a tool is shown.
 	tick = 10 * time.Second
-	// landing is how long a change of what is shown may go on that is on its way when the turn ends. One that was broken off could
-	// still arrive behind the answer, in its place.
+	// landing is how long an update in flight may continue when the turn ends. A cancelled one could still arrive after
+	// the answer and replace it.
 	landing = time.Second
-	// pace is the least time between two looks at a long text, which cost time that grows with it.
+	// pace is the minimum time between two looks at a long text, whose cost grows with its length.
 	pace     = 50 * time.Millisecond
 	longText = 2 << 10 // bytes
 )

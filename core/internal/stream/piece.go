@@ -11,34 +11,34 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Outcome is what a stream has sent by its end. For a run whose answer was recovered without a stream it is the run's Said
-// and Preview.
+// Outcome is what a stream has sent when it ends. For a run whose answer was recovered without a stream it is the run's
+// Said and Preview.
 type Outcome struct {
 	Said    string   // the part of the answer's text that was sent
-	Preview int64    // the piece that shows how it goes on; zero: none
-	Shown   string   // what was to be seen behind Said, of a text that is perhaps not over
-	Restart bool     // what was sent of the answer is not its beginning
+	Preview int64    // the item that shows the text after Said; zero: none
+	Shown   string   // what was visible after Said, of a text that may be incomplete
+	Restart bool     // what was sent is not the beginning of the answer
 	Begun   bool     // something of the answer, or of a text before it, was sent
-	Whole   []string // texts before the answer that were sent from beginning to end
-	// Before is what must still be sent before the answer, as Markdown: the rests of texts, and the tools.
+	Whole   []string // texts before the answer that were sent completely
+	// Before is what must be sent before the answer, as Markdown: the rest of earlier texts, and the tools.
 	Before []string
 }
 
-// Beside is what an answer comes with; each may be empty.
+// Beside is what accompanies an answer; each part may be empty.
 type Beside struct {
 	Head, Tail string
 	Files      []Placed // in order
 }
 
-// Placed are files that stand within an answer's text.
+// Placed are files at a place within an answer's text.
 type Placed struct {
 	At    int // as in [answer.Media]
 	Media []chat.Media
 }
 
-// Rest returns what is left of an answer, as pieces for the chat: what was not said of it, with the head, the prefix and the
-// line [wording.AnswerRestarted] before it where they are due, each file where it stands, or first where the text before it and more was said, and
-// the tail behind it, even if nothing else is left. The first piece takes the preview's place; if there is none, the preview is
+// Rest returns the items for what is left of an answer: its unsent text, after the head, the prefix and the line
+// [wording.AnswerRestarted] where needed. Each file is at its place, or first if the text before it was already sent.
+// The tail follows even if nothing else is left. The first item replaces the preview; without an item the preview is
 // deleted. An answer that repeats a text of the same turn is not sent again.
 func (o Options) Rest(a answer.Answer, out Outcome, beside Beside) []domain.OutboxItem {
 	head, tail, files := beside.Head, beside.Tail, beside.Files
@@ -57,7 +57,7 @@ func (o Options) Rest(a answer.Answer, out Outcome, beside Beside) []domain.Outb
 		c.heads = append(c.heads, wording.AnswerRestarted)
 	}
 	if tail != "" {
-		// It belongs to what is said last.
+		// It belongs to the last part.
 		a.Media = slices.DeleteFunc(slices.Clone(a.Media), func(m answer.Media) bool { return m.At == len(a.Text) })
 		a.Replies = slices.DeleteFunc(slices.Clone(a.Replies), func(r answer.Reply) bool { return r.At == len(a.Text) && r.At > 0 })
 		a.Text = strings.TrimPrefix(a.Text+"\n\n"+tail, "\n\n")
@@ -89,13 +89,13 @@ func (o Options) Rest(a answer.Answer, out Outcome, beside Beside) []domain.Outb
 	return pieces
 }
 
-// cutter makes pieces of an answer's text.
+// cutter divides an answer's text into items.
 type cutter struct {
 	options Options
 	rule    chunk.Rule
-	prefix  string   // of the next piece
-	heads   []string // lines before the next piece
-	first   bool     // no piece was made
+	prefix  string   // of the next item
+	heads   []string // lines before the next item
+	first   bool     // no item was made
 }
 
 func (o Options) cutter(begun bool) *cutter {
@@ -106,12 +106,12 @@ func (o Options) cutter(begun bool) *cutter {
 	return c
 }
 
-// head puts what is due before a piece.
+// head puts the due lines before a text.
 func (c *cutter) head(text string) string {
 	return answer.WithPrefix(c.prefix, strings.Join(append(slices.Clone(c.heads), text), "\n\n"))
 }
 
-// room returns how much text fits into a piece with what is due before it; false: that leaves too little.
+// room returns how much text fits into an item after its head; false: too little.
 func (c *cutter) room(r chunk.Rule) (chunk.Rule, bool) {
 	if c.prefix == "" && len(c.heads) == 0 {
 		return r, true
@@ -123,9 +123,9 @@ func (c *cutter) room(r chunk.Rule) (chunk.Rule, bool) {
 	return r, most <= 0 || r.Limit.Max > most/2
 }
 
-// next returns the next piece of a text of which the first bytes have been sent, and how many have been then. There is more
-// than one where what stands before the text needs one of its own. It makes the same
-// again until commit is called.
+// next returns the next items of a text of which the first sent bytes have been sent, and how many have been
+// afterwards. There are several if what precedes the text needs an item of its own. It returns the same again until
+// commit is called.
 func (c *cutter) next(a answer.Answer, sent int, r chunk.Rule, cut chunk.Cut) (pieces []domain.OutboxItem, end int) {
 	within, fits := c.room(r)
 	if !fits {
@@ -137,7 +137,7 @@ func (c *cutter) next(a answer.Answer, sent int, r chunk.Rule, cut chunk.Cut) (p
 		now.Over = cut.Over || stop < len(a.Text)
 		text, end := chunk.Next(a.Text[:stop], sent, within, now)
 		if text == "" && stop < len(a.Text) {
-			sent = stop // There are only blanks before.
+			sent = stop // Only blanks precede it.
 			continue
 		}
 		if text == "" {
@@ -155,5 +155,5 @@ func (c *cutter) next(a answer.Answer, sent int, r chunk.Rule, cut chunk.Cut) (p
 	}
 }
 
-// commit says that the piece is sent that next has made.
+// commit records that the item made by next is sent.
 func (c *cutter) commit() { c.prefix, c.heads, c.first = "", nil, false }

@@ -15,8 +15,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
-// follow reports whether the text in the making goes on with what was said, so that more of it can be sent. One that has not
-// come so far is waited for. One that is another begins anew.
+// follow reports whether the current text continues what was said, so that more of it can be sent. A shorter one is
+// awaited; a different one starts over.
 func (s *sent) follow(a answer.Answer, over bool) bool {
 	switch {
 	case strings.HasPrefix(a.Text, s.said):
@@ -28,7 +28,7 @@ func (s *sent) follow(a answer.Answer, over bool) bool {
 	return true
 }
 
-// left returns what is left of a text that is over, as it stands in the chat.
+// left returns the unsent part of a complete text, as it appears in the chat.
 func (s *sent) left(a answer.Answer) string {
 	if s.said == "" && slices.Contains(s.whole, a.Text) {
 		return ""
@@ -44,7 +44,7 @@ func (s *sent) left(a answer.Answer) string {
 // text is a text before a tool.
 type text struct {
 	answer.Answer
-	past answer.Answer // what the answer is going to begin with all the same
+	past answer.Answer // the part that the answer will begin with as well
 }
 
 func textOf(step agent.Step) text {
@@ -56,7 +56,7 @@ func (t text) begun(said string) bool {
 	return len(said) > len(t.past.Text) && strings.HasPrefix(t.Text, said)
 }
 
-// remains is what of a text that was said the answer is going to begin with.
+// remains returns the part of a sent text that the answer will begin with.
 func (t text) remains(said string) string {
 	switch past := t.past.Text; {
 	case strings.HasPrefix(said, past):
@@ -68,7 +68,7 @@ func (t text) remains(said string) string {
 	}
 }
 
-// finish goes on to the text behind one that is over.
+// finish continues with the text after a complete one.
 func (s *sent) finish(t text) {
 	if s.said != "" && s.follow(t.Answer, true) && s.said != "" && chunk.Rest(t.Text, len(s.said)) == "" {
 		s.whole = append(slices.Clip(s.whole), t.Text)
@@ -79,12 +79,12 @@ func (s *sent) finish(t text) {
 	}
 }
 
-// sendsSteps reports whether a text before a tool stays in the chat: as blocks do, or as what has begun to.
+// sendsSteps reports whether a text before a tool stays in the chat: in blocks mode, or if its sending has begun.
 func (s *Stream) sendsSteps(was sent, t text) bool {
 	return !s.surface.Sent(t.Text, true) && (s.options.Mode == Blocks || t.begun(was.said))
 }
 
-// send sends all that is due, and returns when there may be more without news.
+// send sends all that is due, and returns when to look again without news.
 func (s *Stream) send(ctx context.Context, p agent.Progress) time.Time {
 	if !s.options.Shows() {
 		return time.Time{}
@@ -108,7 +108,7 @@ type early struct {
 	upTo  string // the piece's: what is said of the text once it is sent
 }
 
-// due returns what is to be sent next, or when to look again.
+// due returns what to send next, or when to look again.
 func (s *Stream) due(ctx context.Context, p agent.Progress) (e early, next time.Time, due bool) {
 	now := time.Now()
 	for ; s.done < len(p.Done); s.done++ {
@@ -135,7 +135,7 @@ func (s *Stream) due(ctx context.Context, p agent.Progress) (e early, next time.
 			}
 			e, due := s.piece(t.Answer, s.blockRule(), chunk.Cut{Over: true})
 			if chunk.Rest(t.Text, len(e.Said)) == "" {
-				e.Said = t.remains(e.Said) // The text is over: it is not to be taken for the beginning of the next attempt's answer.
+				e.Said = t.remains(e.Said) // The text is complete: the next attempt's answer must not be taken for its continuation.
 			}
 			if due {
 				return e, time.Time{}, true
@@ -144,7 +144,7 @@ func (s *Stream) due(ctx context.Context, p agent.Progress) (e early, next time.
 		s.finish(t)
 	}
 	if s.said != s.stored && !s.anew {
-		// As above, for a text of which all had been sent when it was over.
+		// As above, for a text that was sent completely when it ended.
 		return early{Early: domain.Early{Said: s.said}}, time.Time{}, true
 	}
 
@@ -170,7 +170,7 @@ func (s *Stream) due(ctx context.Context, p agent.Progress) (e early, next time.
 		}
 		return e, soonest(next, again), due
 	case Preview, Draft:
-		// What does not fit into the preview stays in the chat, and the rest goes on in the next one.
+		// What does not fit into the preview stays in the chat, and the next preview shows the rest.
 		e, due = s.piece(a, s.options.Rule, chunk.Cut{Min: math.MaxInt})
 		return e, next, due
 	default:
@@ -178,7 +178,7 @@ func (s *Stream) due(ctx context.Context, p agent.Progress) (e early, next time.
 	}
 }
 
-// filesHere returns how many of a text's files stand where it was sent to, and were not taken.
+// filesHere returns how many of a text's files are at the place where the sent part ends and were not taken.
 func (s *Stream) filesHere(a answer.Answer) int {
 	if s.options.Mode != Blocks || !s.options.Files {
 		return 0
@@ -190,7 +190,7 @@ func (s *Stream) filesHere(a answer.Answer) int {
 	return max(0, n-s.files)
 }
 
-// file takes the files that stand where a text was sent to.
+// file takes the files at the place where the sent part of a text ends.
 func (s *Stream) file(ctx context.Context, a answer.Answer) (e early, due bool) {
 	here := s.filesHere(a)
 	if here == 0 {
@@ -210,7 +210,7 @@ func (s *Stream) file(ctx context.Context, a answer.Answer) (e early, due bool) 
 	return e, true
 }
 
-// use keeps a tool that was used to be told of.
+// use adds a used tool to those to be shown.
 func (s *Stream) use(tool agent.ToolUse, now time.Time) {
 	if !s.options.listsTools() {
 		return
@@ -221,7 +221,7 @@ func (s *Stream) use(tool agent.ToolUse, now time.Time) {
 	s.tools = append(s.tools, tool)
 }
 
-// used tells of the tools that were used.
+// used describes the tools that were used.
 func (s *Stream) used() early {
 	var pieces []domain.OutboxItem
 	for _, text := range chunk.Split(toolList(s.tools, s.options.Verbose), s.options.Rule) {
@@ -230,7 +230,7 @@ func (s *Stream) used() early {
 	return early{Early: s.inPlace(pieces), tools: true}
 }
 
-// cut says where a block may end now; or it is not ready, until the time that is returned.
+// cut returns where a block may end now; if none is ready, again is when to look.
 func (s *Stream) cut(p agent.Progress, now time.Time) (cut chunk.Cut, again time.Time, ready bool) {
 	b := s.options.Block
 	if b.Whole {
@@ -264,7 +264,7 @@ func (s *Stream) blockRule() chunk.Rule {
 	return r
 }
 
-// piece returns the next piece of a text, if one is due.
+// piece returns the next item of a text, if one is due.
 func (s *Stream) piece(a answer.Answer, r chunk.Rule, cut chunk.Cut) (e early, due bool) {
 	s.cutter.heads = nil
 	if s.anew {
@@ -280,7 +280,7 @@ func (s *Stream) piece(a answer.Answer, r chunk.Rule, cut chunk.Cut) (e early, d
 	return e, true
 }
 
-// inPlace sends the pieces in the place of the preview. What is said stays as it is.
+// inPlace replaces the preview by the items. What is said does not change.
 func (s *Stream) inPlace(pieces []domain.OutboxItem) domain.Early {
 	e := domain.Early{Items: pieces, Said: s.stored}
 	if s.preview != 0 {

@@ -15,14 +15,14 @@ import (
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
-// maxRunning is how many tools are shown at work.
+// maxRunning bounds how many running tools are shown.
 const maxRunning = 5
 
-// maxThought is how much of a thought is shown: its end, in bytes.
+// maxThought bounds how much of the reasoning is shown: its end, in bytes.
 const maxThought = 600
 
-// show brings the preview or the draft up to date, and returns when it is to be looked at again without news. Flight is the
-// context of a change that is on its way.
+// show updates the preview or the draft, and returns when to look again without news. Flight is the context of an
+// update in flight.
 func (s *Stream) show(ctx, flight context.Context, p agent.Progress) time.Time {
 	if s.options.Mode != Preview && s.options.Mode != Draft || ctx.Err() != nil {
 		return time.Time{}
@@ -48,7 +48,7 @@ func (s *Stream) show(ctx, flight context.Context, p agent.Progress) time.Time {
 	}
 	s.shownAt = time.Now()
 	if s.options.Mode == Blocks {
-		return now // It was a draft till now, and there may be a block to send.
+		return now // It was a draft until now, and a block may be due.
 	}
 	return again
 }
@@ -85,8 +85,8 @@ func (s *Stream) leave(ctx context.Context) {
 	}
 }
 
-// display returns what is to be seen now: the text in the making, and the tools at work behind it, or what is thought
-// before there is a text. It is empty as long as there is nothing, or if it does not fit.
+// display returns what to show now: the current text with the running tools after it, or the reasoning before there is
+// a text. It is empty if there is nothing, or if it does not fit.
 func (s *Stream) display(p agent.Progress, now time.Time) string {
 	if s.options.Listens && !s.spoke(p) {
 		return ""
@@ -111,13 +111,13 @@ func (s *Stream) display(p agent.Progress, now time.Time) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// spoke reports whether the turn has a first word for the chat.
+// spoke reports whether the turn has produced a first word for the chat.
 func (s *Stream) spoke(p agent.Progress) bool {
 	return s.begun || s.making.Text != "" ||
 		slices.ContainsFunc(p.Done, func(step agent.Step) bool { return textOf(step).Text != "" })
 }
 
-// growing returns the text in the making, as far as it is not in the chat yet.
+// growing returns the part of the current text that is not in the chat yet.
 func (s *Stream) growing() string {
 	a, was := s.making, s.sent
 	if a.Text == "" || !was.follow(a, false) {
@@ -134,7 +134,7 @@ func (s *Stream) growing() string {
 	return s.cutter.head(text)
 }
 
-// quoted returns the end of a thought as a quotation.
+// quoted returns the end of the reasoning as a quotation.
 func quoted(thought string) string {
 	if over := len(thought) - maxThought; over > 0 {
 		thought = "…" + strings.ToValidUTF8(thought[over:], "")
@@ -142,10 +142,10 @@ func quoted(thought string) string {
 	return "> " + strings.ReplaceAll(strings.TrimSpace(thought), "\n", "\n> ")
 }
 
-// asking are the tools of Claude Code that are questions themselves.
+// asking are the tools of Claude Code that are themselves questions.
 var asking = map[string]bool{"AskUserQuestion": true, "ExitPlanMode": true}
 
-// active returns the tools that are at work: none that asks people, and none while they are asked.
+// active returns the running tools: without those that ask people, and none while people are asked.
 func (s *Stream) active(p agent.Progress) []agent.ToolUse {
 	if s.paused.Load() > 0 {
 		return nil
@@ -153,7 +153,7 @@ func (s *Stream) active(p agent.Progress) []agent.ToolUse {
 	return slices.DeleteFunc(slices.Clone(p.Running), func(tool agent.ToolUse) bool { return asking[tool.Name] })
 }
 
-// work notes since when tools are at work, and returns when there is something new to be told of it.
+// work records since when tools run, and returns when their display changes.
 func (s *Stream) work(p agent.Progress, now time.Time) (next time.Time) {
 	before := s.running
 	s.running = map[agent.ToolUse]time.Time{}
@@ -172,7 +172,7 @@ func (s *Stream) work(p agent.Progress, now time.Time) (next time.Time) {
 	return next
 }
 
-// atWork returns a line for each tool that has been at work for a while.
+// atWork returns a line for each tool that has been running for a while.
 func (s *Stream) atWork(p agent.Progress, now time.Time) string {
 	var lines []string
 	active := slices.DeleteFunc(s.active(p), func(tool agent.ToolUse) bool { return now.Sub(s.running[tool]) < toolGrace })

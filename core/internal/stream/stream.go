@@ -15,51 +15,51 @@ import (
 // Stream shows one turn. Its goroutine runs from [Start] to [Stream.End].
 type Stream struct {
 	options Options
-	nothing bool // of the turn's progress is shown
+	nothing bool // nothing of the turn's progress is shown
 	surface Surface
 	cancel  context.CancelFunc
-	news    chan struct{} // holds one: there is something that was not looked at
+	news    chan struct{} // buffers one: there is unprocessed progress
 	ended   chan struct{}
 
 	mu     sync.Mutex
 	latest agent.Progress
-	gone   atomic.Bool // a draft is perhaps not to be seen any more
-	behind atomic.Bool // something else of the turn's was sent behind the preview
+	gone   atomic.Bool // the draft may be no longer visible
+	behind atomic.Bool // something else of the turn was sent after the preview
 	paused atomic.Int32
 
-	// What follows is the goroutine's own, until ended is closed. The first two it changes while sending is its own, too.
+	// The goroutine owns the fields below until ended is closed. The first two change only while it also holds sending.
 
-	sending chan struct{} // holds one: somebody has it
+	sending chan struct{} // buffers one: a lock
 	sent
-	done int // the steps that were dealt with
+	done int // the steps that were processed
 
 	cutter *cutter
 	silent bool   // nothing more is sent early
-	stored string // what the store takes for said
+	stored string // what the store has as said
 
-	tools   []agent.ToolUse // that were used, and not told of yet
-	toolsAt time.Time       // when the first of them was over
+	tools   []agent.ToolUse // used, but not shown yet
+	toolsAt time.Time       // when the first of them ended
 	blockAt time.Time       // no block is sent before
-	written string          // the text in the making
-	making  answer.Answer   // what it comes to
-	since   time.Time       // when it changed last
+	written string          // the current text
+	making  answer.Answer   // its parsed form
+	since   time.Time       // when it last changed
 
 	shown   string // by the preview or the draft
 	shownAt time.Time
-	running map[agent.ToolUse]time.Time // since when
+	running map[agent.ToolUse]time.Time // since when they run
 }
 
 // sent is what was sent of a turn's texts.
 type sent struct {
-	said    string   // the part of the text in the making
+	said    string   // of the current text
 	files   int      // how many of its files were taken
-	anew    bool     // something was, of which the text in the making is no continuation
-	begun   bool     // anything was
-	whole   []string // texts before the answer that were, from beginning to end
+	anew    bool     // something was sent that the current text does not continue
+	begun   bool     // anything was sent
+	whole   []string // texts before the answer that were sent completely
 	preview int64
 }
 
-// Start begins to show a turn. The context is the turn's: nothing more is sent once it is done.
+// Start begins to show a turn. The context is the turn's: nothing is sent after it is done.
 func Start(ctx context.Context, o Options, surface Surface) *Stream {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &Stream{
@@ -74,7 +74,7 @@ func Start(ctx context.Context, o Options, surface Surface) *Stream {
 	return s
 }
 
-// Progress takes how far the turn is. It does not block; of several the latest counts.
+// Progress takes the turn's progress. It does not block; only the latest counts.
 func (s *Stream) Progress(p agent.Progress) {
 	s.mu.Lock()
 	s.latest = p
@@ -84,27 +84,28 @@ func (s *Stream) Progress(p agent.Progress) {
 	}
 }
 
-// Redraw says that a draft is perhaps not to be seen any more, as something was sent behind it: it is shown again. It does not
-// block.
+// Redraw notes that a draft may be no longer visible, because something was sent after it: it is shown again. It does
+// not block.
 func (s *Stream) Redraw() {
 	s.gone.Store(true)
 	s.poke()
 }
 
-// Leave says that something of the turn's was sent that is no part of the answer, such as a question: what is written from then on
-// stands behind it, so the preview is deleted, and another one begins. It does not block.
+// Leave notes that something of the turn was sent that is not part of the answer, such as a question. The preview is
+// deleted, and a new one follows for the rest of the text. It does not block.
 func (s *Stream) Leave() {
 	s.behind.Store(true)
 	s.poke()
 }
 
-// Pause says that the turn waits for people: until Resume is called as often, no tool is said to be at work. It does not block.
+// Pause notes that the turn waits for people: no tool is shown as running until Resume has been called as often. It
+// does not block.
 func (s *Stream) Pause() {
 	s.paused.Add(1)
 	s.poke()
 }
 
-// Resume says that the turn goes on after a Pause.
+// Resume notes that the turn continues after a Pause.
 func (s *Stream) Resume() {
 	s.paused.Add(-1)
 	s.poke()
@@ -117,7 +118,7 @@ func (s *Stream) poke() {
 	}
 }
 
-// End stops the stream, waits until it has, and returns what it has sent of the turn as it was told of it last.
+// End stops the stream, waits for it, and returns what it has sent of the turn's latest progress.
 func (s *Stream) End() Outcome {
 	s.cancel()
 	<-s.ended
@@ -132,7 +133,7 @@ func (s *Stream) progress() agent.Progress {
 
 func (s *Stream) run(ctx context.Context) {
 	defer close(s.ended)
-	defer s.leave(ctx) // An answer that has come is no reason to stand before a question.
+	defer s.leave(ctx) // An answer to the question does not keep the preview before it.
 	flight, land := context.WithCancel(context.WithoutCancel(ctx))
 	defer land()
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(landing, land) })
@@ -152,7 +153,7 @@ func (s *Stream) run(ctx context.Context) {
 		<-s.sending
 		next = soonest(next, s.show(ctx, flight, p))
 		if len(p.Text) > longText {
-			// Whatever came meanwhile is looked at together.
+			// Whatever arrived meanwhile is processed together.
 			if !wait(ctx, nil, now.Add(pace)) {
 				return
 			}
@@ -163,8 +164,8 @@ func (s *Stream) run(ctx context.Context) {
 	}
 }
 
-// Hold calls f while nothing is sent of the turn's texts. It may ask whether the stream has sent a text before a tool, or a part of it,
-// so that the chat gets the rest, too. Spaces do not count.
+// Hold calls f while none of the turn's texts is sent. f may ask whether the stream has sent a text before a tool, or a
+// part of it, so that the chat gets the rest too. Spaces are ignored.
 func (s *Stream) Hold(f func(has func(text string) bool) error) error {
 	s.sending <- struct{}{}
 	defer func() { <-s.sending }()
@@ -186,7 +187,7 @@ func (s *Stream) has(text string) bool {
 	return false
 }
 
-// wait returns when there is news or the time has come, the zero time never; false: the context is done.
+// wait returns when there is news or at the given time, the zero time meaning never; false: the context is done.
 func wait(ctx context.Context, news <-chan struct{}, until time.Time) bool {
 	var alarm <-chan time.Time
 	if !until.IsZero() {
@@ -211,7 +212,7 @@ func soonest(a, b time.Time) time.Time {
 	return a
 }
 
-// outcome is what was sent, and what was not, of a turn that is over.
+// outcome returns what was sent, and what was not, of an ended turn.
 func (s *Stream) outcome(p agent.Progress) Outcome {
 	sent := s.sent
 	var before []string
@@ -249,7 +250,7 @@ func (s *Stream) outcome(p agent.Progress) Outcome {
 	}
 }
 
-// dealt returns how many of the steps were dealt with. Another try of the turn begins at none.
+// dealt returns how many of the steps were processed. Another attempt of the turn begins at zero.
 func (s *Stream) dealt(p agent.Progress) int {
 	if s.done > len(p.Done) {
 		return 0
