@@ -8,8 +8,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// harmless returns a text in which no command or directive stands in what is mentioned, but for the agent: a name is chosen by
-// whoever has it, and a preview of a link by who wrote the page. The slash of one is written as a backslash, which keeps all
+// harmless removes commands and directives from the mentions in a text, except the agent's: people choose their own
+// names, and authors of pages choose the previews of links. It replaces the slash by a backslash, which keeps all
 // ranges of the text.
 func harmless(text string, mentions []chat.Mention) string {
 	var changed []byte
@@ -33,8 +33,8 @@ func harmless(text string, mentions []chat.Mention) string {
 	return string(changed)
 }
 
-// likeCommand reports whether what begins at an offset could be taken for a command, also where what stands before it is taken
-// away. A path or an address is none.
+// likeCommand reports whether the text at an offset could be taken for a command, even after what precedes it is
+// removed. A path or an address is not a command.
 func likeCommand(text string, at int) bool {
 	if text[at] != '/' {
 		return false

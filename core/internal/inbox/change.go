@@ -11,16 +11,17 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// edit has a message that waits be as if it had been written as it is now, and one that the running turn was told and has not
-// read; one that is being answered, or was, is left as it is. The network's word is taken for it that only who may edits. One
-// that cannot wait where it is any more, because it is a command now or its writer's authority another one, is taken back.
+// edit replaces the text of a message that waits, or that was steered into the running turn and not read. A message
+// that was read or answered is left unchanged. The network vouches that only permitted people edit. If the new text
+// cannot wait in the same place, because it is a command or its writer's authority has changed, the message is
+// withdrawn.
 func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body chat.Edited) (Outcome, error) {
 	if len(body.ID) > wire.MaxID {
 		return rejected("the message's id is too long"), nil
 	}
 	found, err := in.store.Find(ctx, channel, e.Chat.ID, body.ID)
 	old := found.Message
-	told := found.Standing == domain.StandingSteered && body.Text != old.Written() // else only how it looks has changed
+	told := found.Standing == domain.StandingSteered && body.Text != old.Written() // otherwise only its formatting has changed
 	if err != nil || found.Standing != domain.StandingWaiting && !told {
 		return changed(found.Standing, err)
 	}
@@ -38,7 +39,7 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 		return Outcome{}, err
 	}
 	decision, err := in.decide(ctx, channel, e, a.chosen.Activation)
-	if err == nil && decision.Action == access.RecordPassive { // It was for the agent, else it would not wait.
+	if err == nil && decision.Action == access.RecordPassive { // It was for the agent, otherwise it would not wait.
 		said.MentionsSelf = true
 		e.Body = said
 		decision, err = in.decide(ctx, channel, e, a.chosen.Activation)
@@ -51,7 +52,7 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 	}
 	a.event.Body = body
 	a.message.Authority, a.addressed = decision.Authority, decision.Addressed
-	now, _, err := in.inbound(ctx, a) // an edit runs nothing
+	now, _, err := in.inbound(ctx, a) // an edit runs no commands
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -75,14 +76,14 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 			in.turns.Nudge(found.Session)
 		}
 	}
-	if told && err == nil && standing != domain.StandingWaiting { // as when another turn has it by now
+	if told && err == nil && standing != domain.StandingWaiting { // such as when another turn has it by now
 		return in.late(ctx, channel, e, late)
 	}
 	return changed(standing, err)
 }
 
-// untold takes a message back that the running turn was told, and returns the run that has not read it; zero: it was told to
-// none. False: it was read.
+// untold withdraws a message that was steered into the running turn, and returns the run that has not read it; zero: it
+// was not steered. False: it was read.
 func (in *Inbox) untold(ctx context.Context, f domain.Found) (unread int64, ok bool) {
 	if f.Standing != domain.StandingSteered {
 		return 0, true
@@ -90,13 +91,13 @@ func (in *Inbox) untold(ctx context.Context, f domain.Found) (unread int64, ok b
 	return f.Run, in.claude.Withdraw(ctx, f.ClaudeSession, f.UUID)
 }
 
-// takeBack drops a message that waits, or that the run unread was told, and tells its writer why.
+// takeBack drops a message that waits, or that the run unread was given, and tells its writer why.
 func (in *Inbox) takeBack(ctx context.Context, m domain.Message, unread int64, why string) (domain.Standing, error) {
 	return in.store.WithdrawMessage(ctx, m.Channel, m.Chat.ID, m.ID, unread, domain.OutboxItem{To: m.Address(), ReplyTo: m.ID, Text: why})
 }
 
-// delete takes a message back that waits, or that the running turn was told and has not read; one that is being answered, or
-// was, is left as it is.
+// delete withdraws a message that waits, or that was steered into the running turn and not read. A message that was
+// read or answered is left unchanged.
 func (in *Inbox) delete(ctx context.Context, channel string, e chat.Event, body chat.Deleted) (Outcome, error) {
 	if len(body.ID) > wire.MaxID {
 		return rejected("the message's id is too long"), nil
@@ -117,7 +118,7 @@ func (in *Inbox) delete(ctx context.Context, channel string, e chat.Event, body 
 	return changed(standing, err)
 }
 
-// late tells a chat, once, that a change came too late for a message that the running turn has read.
+// late tells a chat, once, that a change came too late because the running turn has read the message.
 func (in *Inbox) late(ctx context.Context, channel string, e chat.Event, notice domain.OutboxItem) (Outcome, error) {
 	if _, err := in.store.Post(ctx, "late:"+channel+":"+string(e.ID), notice); err != nil {
 		return Outcome{}, fmt.Errorf("tell that a change came too late: %w", err)
@@ -125,7 +126,7 @@ func (in *Inbox) late(ctx context.Context, channel string, e chat.Event, notice 
 	return changed(domain.StandingSteered, nil)
 }
 
-// changed is what became of a change of a message that stands so.
+// changed is the outcome of a change to a message with this standing.
 func changed(standing domain.Standing, err error) (Outcome, error) {
 	switch {
 	case err != nil:
@@ -136,7 +137,7 @@ func changed(standing domain.Standing, err error) (Outcome, error) {
 	return Outcome{Verdict: chat.Accepted}, nil
 }
 
-// decide asks the rules.
+// decide applies the access rules.
 func (in *Inbox) decide(ctx context.Context, channel string, e chat.Event, activation string) (access.Decision, error) {
 	rules := rules(in.conversations.Settings(channel).Access)
 	e.Chat.ID = in.listed(channel, e.Chat.ID)

@@ -12,21 +12,20 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// maxQuoted bounds a quoted text and a thread's beginning, in bytes. The agent reads less of them.
+// maxQuoted bounds a quoted text and a thread's first message, in bytes. The agent reads less of them.
 const maxQuoted = 16 << 10
 
-// finalise makes a message of an event, which nothing of the event changes afterwards. It returns false for events that the
-// agent is not told of, and for those with an id that cannot be kept: a shorter one would be another's. The message has no
-// authority.
+// finalise makes an immutable message of an event. It returns false for events that are not for the agent, and for
+// those with an id that is too long: a shortened one could belong to another event. The message has no authority yet.
 //
-// Line breaks become "\n". A backslash and an "n" stay what they are: channels tell line breaks as such, and the two belong
-// to code and paths.
+// Line breaks become "\n". A backslash followed by an "n" is unchanged: channels send real line breaks, and the two
+// characters occur in code and paths.
 func finalise(channel string, e chat.Event) (domain.Message, bool) {
 	m := domain.Message{Channel: channel, Chat: e.Chat, Thread: e.Thread, Sender: e.Sender, SentAt: e.At}
 	switch m.Chat.Kind {
 	case chat.Direct, chat.Group, chat.Broadcast:
 	default:
-		m.Chat.Kind = chat.Group // the kind with the least rights
+		m.Chat.Kind = chat.Group // the kind with the fewest rights
 	}
 	m.Chat.Title = wire.Cut(e.Chat.Title, wire.MaxName)
 	m.Sender.DisplayName = wire.Cut(e.Sender.DisplayName, wire.MaxName)
@@ -44,7 +43,7 @@ func finalise(channel string, e chat.Event) (domain.Message, bool) {
 		m.Command = &domain.Command{Name: "stop"}
 		m.Text = "/stop"
 	case chat.ButtonPress:
-		// The host's buttons carry the command that whoever presses them gives.
+		// A button of the host contains the command that pressing it gives.
 		m.Text = trim(newlines(wire.Cut(body.Data, wire.MaxText)))
 		said = m.Text != ""
 	default:
@@ -56,7 +55,7 @@ func finalise(channel string, e chat.Event) (domain.Message, bool) {
 	return m, true
 }
 
-// say gives the message what somebody wrote, and reports whether there is something to read in it.
+// say sets what a person wrote, and reports whether there is something to read in it.
 func say(m *domain.Message, body chat.Message) bool {
 	written := wire.Cut(body.Text, wire.MaxText)
 	m.ID = body.ID
@@ -84,14 +83,14 @@ func say(m *domain.Message, body chat.Message) bool {
 	return m.Text != "" || len(m.Media) > 0
 }
 
-// files returns as many files as are kept, with what is told of them bounded.
+// files returns at most so many files, with bounded descriptions.
 func files(list []chat.Media, most int) []chat.Media {
 	var kept []chat.Media
 	for _, media := range list[:min(len(list), most)] {
 		media.FileName = wire.Cut(media.FileName, wire.MaxName)
 		media.MIMEType = wire.Cut(media.MIMEType, wire.MaxName)
 		if media.Problem = wire.Cut(media.Problem, wire.MaxName); media.Ref != "" {
-			media.Problem = "" // it is there
+			media.Problem = "" // the file is there
 		}
 		if media.Ref != "" || media.Problem != "" {
 			media.Token = ""
@@ -101,7 +100,7 @@ func files(list []chat.Media, most int) []chat.Media {
 	return kept
 }
 
-// own are files of the agent's own, none of which is fetched.
+// own returns files that the agent sent itself. They are not fetched.
 func own(list []chat.Media) []chat.Media {
 	for i := range list {
 		list[i].Ref, list[i].Token, list[i].Problem = "", "", "was sent by you"
@@ -109,7 +108,7 @@ func own(list []chat.Media) []chat.Media {
 	return list
 }
 
-// readable returns what the agent reads of what somebody wrote. A mention alone stays, for it calls the agent all the same.
+// readable returns the part of a text that the agent reads. A mention alone stays, because it still calls the agent.
 func readable(written string, mentions []chat.Mention) string {
 	if text := trim(newlines(withoutSelf(written, mentions))); text != "" {
 		return text
@@ -117,12 +116,12 @@ func readable(written string, mentions []chat.Mention) string {
 	return trim(newlines(written))
 }
 
-// structural are what clients put before lines that are copied out of a chat, and the host before those it tells the agent: a
-// bracket with a time of day or a network's name in it.
+// structural matches what clients put before lines copied from a chat, and what the host puts before lines for the
+// agent: brackets with a time of day or a network's name.
 var structural = regexp.MustCompile(`^(?:\[(?:[^\[\]\n]{0,200}\b\d{1,2}:\d{2}\b[^\[\]\n]{0,100}|(?i:telegram|whatsapp|discord|web chat) [^\[\]\n]{1,300})\]\s*)+`)
 
-// commandText returns the text in which a message's commands and directives are looked for: without what stands before a line
-// that was copied. A forwarded text has none in it, for somebody else wrote it.
+// commandText returns the part of a message that may contain commands and directives: without the prefix of a copied
+// line. A forwarded text has none, because somebody else wrote it.
 func commandText(m domain.Message) string {
 	if m.Forwarded != nil {
 		return ""
@@ -130,11 +129,11 @@ func commandText(m domain.Message) string {
 	return strings.TrimSpace(structural.ReplaceAllString(m.Text, ""))
 }
 
-// copied reports whether a text begins as a line that was copied out of a chat does: somebody else may have written it.
+// copied reports whether a text begins like a line copied from a chat: somebody else may have written it.
 func copied(text string) bool { return structural.MatchString(text) }
 
-// asked returns the text that a message's commands are looked for in: without the agent's name, as the patterns find it, before
-// it; and without the name behind it, where that leaves words that ask to stop, or a command alone.
+// asked returns the text to search for commands: without the agent's name before it, as the patterns find it, and
+// without the name after it if a stop word or a single command remains.
 func asked(text string, patterns []*regexp.Regexp, commands Commands) string {
 	for _, p := range patterns {
 		if at := p.FindStringIndex(text); at != nil && at[0] == 0 && at[1] > 0 {
@@ -158,8 +157,8 @@ func asked(text string, patterns []*regexp.Regexp, commands Commands) string {
 	return text
 }
 
-// behindName returns what follows a name that something is said to: "Claw, do it", "Claw: do it" or "Claw do it". False: the
-// name is a part of a word, or alone.
+// behindName returns the text after a name: "Claw, do it", "Claw: do it" or "Claw do it". False: the name is part of a
+// word, or alone.
 func behindName(text string) (string, bool) {
 	rest := strings.TrimLeft(text, " \t")
 	if rest != "" && (rest[0] == ',' || rest[0] == ':') {
@@ -170,9 +169,8 @@ func behindName(text string) (string, bool) {
 	return rest, rest != "" && strings.TrimLeftFunc(text, unicode.IsSpace) != text
 }
 
-// withoutSelf returns the text without what mentions the agent in it. What stood around a mention is left as if that had not
-// been written: on the same line with one space between it. A range that is not one of the text's, or that another one
-// overlaps, is passed over.
+// withoutSelf removes the agent's mentions from a text, as if they had not been written: one space remains between the
+// words around them. It skips ranges outside the text and overlapping ones.
 func withoutSelf(text string, mentions []chat.Mention) string {
 	own := slices.DeleteFunc(slices.Clone(mentions), func(m chat.Mention) bool { return !m.IsSelf || !within(text, m) })
 	slices.SortStableFunc(own, func(a, b chat.Mention) int { return a.Offset - b.Offset })
@@ -198,7 +196,7 @@ func withoutSelf(text string, mentions []chat.Mention) string {
 	return glue(kept, text[end:])
 }
 
-// within reports whether a mention is a range of the text, with whole characters in it.
+// within reports whether a mention is a range of whole characters of the text.
 func within(text string, m chat.Mention) bool {
 	if m.Offset < 0 || m.Length <= 0 || m.Offset >= len(text) || m.Length > len(text)-m.Offset {
 		return false
@@ -207,7 +205,7 @@ func within(text string, m chat.Mention) bool {
 	return utf8.RuneStart(text[m.Offset]) && (end == len(text) || utf8.RuneStart(text[end]))
 }
 
-// glue joins what stood before a mention with what stood behind it.
+// glue joins the text before a mention with the text after it.
 func glue(before, after string) string {
 	const spaces = " \t"
 	left, right := strings.TrimRight(before, spaces), strings.TrimLeft(after, spaces)
@@ -233,11 +231,11 @@ var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 // newlines makes all line breaks "\n".
 func newlines(text string) string { return lineBreaks.Replace(text) }
 
-// trim drops what cannot be seen from both ends of a text.
+// trim removes invisible characters from both ends of a text.
 func trim(text string) string { return strings.TrimFunc(text, blank) }
 
-// blank reports whether a character that stands at the end of a text can go with nothing lost. The joiners and tags that emoji
-// are made of are none of these.
+// blank reports whether a character at the end of a text can be removed without loss. The joiners and tags that emoji
+// consist of cannot.
 func blank(r rune) bool {
 	switch r {
 	case '\u00ad', '\u034f', '\u115f', '\u1160', '\u17b4', '\u17b5', '\u180e', '\u200b', '\u200c', '\u200e', '\u200f', '\u2060', '\u2061',

@@ -1,5 +1,5 @@
-// Package inbox takes events in: it decides whether an event is for the agent, whose session it belongs to and which lane
-// it waits in, and answers once it is durable.
+// Package inbox accepts events: it decides whether an event is for the agent, to which session and lane it belongs, and
+// responds once it is durable.
 package inbox
 
 import (
@@ -17,48 +17,48 @@ import (
 )
 
 const (
-	// The bounds of a burst: what somebody writes without a pause for longer, or more of it, is answered in parts.
+	// The bounds of a burst: more messages, or a longer stream without a pause, are answered in parts.
 	burstMessages = 12
 	burstBytes    = 50_000
 	burstWindows  = 5
 )
 
-// Commands finds what a text asks of the host.
+// Commands finds commands and directives in texts.
 type Commands interface {
 	Parse(text string) (domain.Command, bool)
-	// Mistyped makes a command of a text that begins like one and is none, if it is a near miss of one. It answers which is meant.
+	// Mistyped makes a command of a text that looks like a mistyped one. Its answer suggests the right one.
 	Mistyped(text string) (domain.Command, bool)
-	// Quick reports whether a command is one of the host's own that answer at once.
+	// Quick reports whether a command of the host answers at once.
 	Quick(name string) bool
 	// Skill makes a prompt of a text that begins with the name of a skill.
 	Skill(text string) (prompt string, ok bool)
-	// Directives takes the directives out of a text of somebody of this authority: what they set for this message, and the
-	// commands that answer some of them. Where no rest is left there is nothing else to answer. Begins says that the message
-	// begins with the text: only there do some of them count.
+	// Directives removes the directives from a text by a person of this authority, and returns what they set for this
+	// message and the commands that answer some of them. An empty rest means that there is nothing else to answer.
+	// Begins reports whether the message begins with the text: some directives count only there.
 	Directives(text string, begins bool, authority chat.Authority) (rest string, overrides domain.Overrides, commands []domain.Command)
-	// ResetHint takes the model out of what begins a conversation; "": the config's, nil: none.
+	// ResetHint removes the model from the beginning of a conversation's first text; "": the config's, nil: none.
 	ResetHint(rest string) (model *string, text string)
-	// IsAbort reports whether a text asks to stop, and nothing else.
+	// IsAbort reports whether a text is only a request to stop.
 	IsAbort(text string) bool
 }
 
-// Questions are what Claude asks people.
+// Questions are claude's questions to people.
 type Questions interface {
-	// Reading makes an answer of a message that answers what Claude asks in the chat; false: it does not. Addressed says that it is
-	// meant for the agent.
+	// Reading makes an answer of a message that answers an open question of the chat; false: it does not. Addressed
+	// reports whether it is meant for the agent.
 	Reading(ctx context.Context, caller chat.Caller, m domain.Message, addressed bool) (id, answer string, ok bool, err error)
-	// Unread returns what somebody is told whose message has come to a turn that waits for an answer in the same chat; false: no
-	// question is open there.
+	// Unread returns the notice for a person whose message reached a turn that waits for an answer in the same chat;
+	// false: no question is open there.
 	Unread(caller chat.Caller) (id, told string, ok bool)
 }
 
 // Owners are those who run the host.
 type Owners interface {
-	// StrangerAsks is told that somebody asks to be let in on a channel.
+	// StrangerAsks is called when a stranger asks for access on a channel.
 	StrangerAsks(channel string)
 }
 
-// Options are what an inbox works with.
+// Options are the settings and collaborators of an inbox.
 type Options struct {
 	Commands  Commands
 	Questions Questions
@@ -69,19 +69,19 @@ type Options struct {
 	Zone      *time.Location
 }
 
-// Inbox takes events in.
+// Inbox accepts events.
 type Inbox struct {
 	*Intake
 	options  Options
 	refusals refusals
 }
 
-// New returns an inbox whose events are taken by an intake.
+// New returns an inbox that stores events by an intake.
 func New(intake *Intake, options Options) *Inbox {
 	return &Inbox{Intake: intake, options: options}
 }
 
-// Outcome is what became of an event.
+// Outcome is the result of an event.
 type Outcome struct {
 	Verdict chat.Verdict
 	Reason  string // why it was rejected, for the plugin's log
@@ -90,7 +90,7 @@ type Outcome struct {
 	behind  bool   // accepted: a turn runs before it
 }
 
-// arrival is an event on its way in.
+// arrival is an event that is being accepted.
 type arrival struct {
 	event    chat.Event
 	message  domain.Message
@@ -102,14 +102,14 @@ type arrival struct {
 	addressed bool // the message is meant for the agent
 }
 
-// caller is who wrote.
+// caller is the writer.
 func (a *arrival) caller() chat.Caller {
 	return chat.Caller{
 		Session: a.key, Address: a.message.Address(), Kind: a.message.Chat.Kind, Sender: a.message.Sender, Authority: a.message.Authority,
 	}
 }
 
-// Submit takes a channel's event. An error means that the host does not have the event.
+// Submit accepts a channel's event. After an error the host does not have the event.
 func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outcome, error) {
 	outcome, err := in.submit(ctx, channel, e)
 	crashpoint.Pass("accepted") // The event is durable, the plugin does not know it yet.
@@ -118,7 +118,7 @@ func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outc
 
 func (in *Inbox) submit(ctx context.Context, channel string, e chat.Event) (Outcome, error) {
 	if e.At.IsZero() {
-		e.At = in.now() // the network told no time
+		e.At = in.now() // the network sent no time
 	}
 	switch body := e.Body.(type) {
 	case chat.Edited:
@@ -158,7 +158,7 @@ func (in *Inbox) submit(ctx context.Context, channel string, e chat.Event) (Outc
 	}
 }
 
-// arrive finds out what an event meets: the channel's settings, the session, and what was chosen for that.
+// arrive collects what applies to an event: the channel's settings, the session, and the session's own settings.
 func (in *Inbox) arrive(ctx context.Context, channel string, e chat.Event, m domain.Message) (*arrival, error) {
 	a := &arrival{event: e, message: m, settings: in.conversations.Settings(channel)}
 	a.name = in.name(a.settings.Session, channel, e.Chat, e.Thread, e.Sender)
@@ -170,13 +170,13 @@ func (in *Inbox) arrive(ctx context.Context, channel string, e chat.Event, m dom
 	return a, nil
 }
 
-// take accepts an event that was let in.
+// take accepts a permitted event.
 func (in *Inbox) take(ctx context.Context, a *arrival) (Outcome, error) {
 	inbound, beside, err := in.inbound(ctx, a)
 	if err != nil {
 		return Outcome{}, err
 	}
-	if beside != nil { // First, so that the event is not taken without it.
+	if beside != nil { // First, so that the event is not accepted without it.
 		if _, err := in.accept(ctx, *beside); err != nil {
 			return Outcome{}, err
 		}
@@ -202,8 +202,8 @@ func (in *Inbox) take(ctx context.Context, a *arrival) (Outcome, error) {
 	return outcome, err
 }
 
-// stillOpen tells somebody whose message has come to a turn that waits for an answer that it does: once for each question, for what
-// is written there else looks as if it had been the answer.
+// stillOpen tells a person whose message reached a turn that waits for an answer, once for each question: otherwise
+// they may think that they have answered it.
 func (in *Inbox) stillOpen(ctx context.Context, caller chat.Caller) {
 	id, told, ok := in.options.Questions.Unread(caller)
 	if !ok {
@@ -214,15 +214,15 @@ func (in *Inbox) stillOpen(ctx context.Context, caller chat.Caller) {
 	}
 }
 
-// alone makes the command that it begins with of a message that begins a conversation in which nothing is answered.
+// alone turns a message that starts a conversation into that command alone, where nothing is answered.
 func alone(in domain.Inbound) domain.Inbound {
 	m := in.Message
 	m.Fresh, m.Command = false, &domain.Command{Name: "new"}
 	return domain.Inbound{EventID: in.EventID, Session: in.Session, Lane: domain.ControlLane, Message: m, Reset: true, Model: in.Model}
 }
 
-// overhear takes a message of a group that is not addressed to the agent for an answer, if what claude asks there awaits it. Any
-// other is kept, to be told with the next one that is for the agent.
+// overhear handles a message of a group that is not addressed to the agent: as the answer to an open question if it is
+// one, else it is recorded for the agent's next turn.
 func (in *Inbox) overhear(ctx context.Context, a *arrival) (Outcome, error) {
 	if inbound, awaited, err := in.awaited(ctx, a); err != nil {
 		return Outcome{}, err
@@ -244,7 +244,7 @@ func (in *Inbox) overhear(ctx context.Context, a *arrival) (Outcome, error) {
 	})
 }
 
-// record keeps a message that must not be answered.
+// record stores a message that must not be answered.
 func (in *Inbox) record(ctx context.Context, a *arrival) (Outcome, error) {
 	return in.keep(ctx, a, domain.Passive{
 		Transcript: []chat.TranscriptEntry{{Role: chat.User, Text: a.message.Written(), At: in.now()}},
@@ -264,7 +264,7 @@ func (in *Inbox) keep(ctx context.Context, a *arrival, o domain.Passive) (Outcom
 	}
 }
 
-// pair tells a stranger how to be let in, at most once while a request stands.
+// pair tells a stranger how to get access, at most once while a request is open.
 func (in *Inbox) pair(ctx context.Context, channel string, m domain.Message, reason string) (Outcome, error) {
 	now := in.now()
 	code := access.NewCode()

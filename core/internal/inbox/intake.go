@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// maxWaiting bounds a lane. A session with so many unanswered messages is flooded, not used.
+	// maxWaiting bounds a lane. More unanswered messages are a flood.
 	maxWaiting = 1000
-	// stopsWaiting and ownersWaiting are how many more what stops and what is an owner's may be, so that no flood of others has
-	// it refused.
+	// stopsWaiting and ownersWaiting are additional places for stop commands and for owners' messages, so that a flood
+	// by others does not block them.
 	stopsWaiting, ownersWaiting = 50, 100
 )
 
@@ -34,7 +34,7 @@ type Store interface {
 	WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID, unread int64, notice ...domain.OutboxItem) (domain.Standing, error)
 	Post(ctx context.Context, key string, items ...domain.OutboxItem) (firstID int64, err error)
 	Allowed(ctx context.Context, channel string, users ...chat.UserID) (bool, error)
-	// Origin returns the first id that a chat had; its own where it has not moved.
+	// Origin returns the first id of a chat that has moved; its own otherwise.
 	Origin(channel string, id chat.ID) chat.ID
 	Move(ctx context.Context, channel string, event chat.EventID, from, to chat.ID) (duplicate bool, err error)
 	RequestPairing(ctx context.Context, p domain.Pairing, limit int, olderThan time.Time, prompt domain.OutboxItem) (bool, error)
@@ -42,7 +42,7 @@ type Store interface {
 
 // Turns are the running turns.
 type Turns interface {
-	// Nudge tells a session's running turn that messages wait that it could be told.
+	// Nudge signals a session's running turn that messages wait that may be steered into it.
 	Nudge(session string)
 	// End ends a run that has lost its lane.
 	End(run int64)
@@ -50,26 +50,26 @@ type Turns interface {
 
 // Claude is what the inbox needs of the claude processes.
 type Claude interface {
-	// Withdraw takes back a message that a session's running turn was told, by its id for claude. False: it was read, or may
-	// have been.
+	// Withdraw removes a message that was steered into a session's running turn, by its id for claude. False: it was
+	// read, or may have been.
 	Withdraw(ctx context.Context, session, message string) bool
-	// Retire is told of a session that a reset left behind.
+	// Retire notes that a reset has ended a claude session.
 	Retire(session string)
 }
 
-// Conversations resolve what holds in a chat.
+// Conversations resolve the settings of chats.
 type Conversations interface {
 	// Settings returns the settings of a channel.
 	Settings(channel string) config.Settings
 	// Limits returns what a channel can do in one kind of chat.
 	Limits(channel string, kind chat.Kind) chat.Limits
-	// SendPolicy reports whether messages of a chat are answered: allow or deny. Own is what people chose for their session.
+	// SendPolicy returns whether messages of a chat are answered: allow or deny. Own is the session's own setting.
 	SendPolicy(own, session string, from chat.Address, kind chat.Kind) string
 	// Notice makes messages of the host's texts.
 	Notice(to chat.Address, kind chat.Kind, text string) []domain.OutboxItem
 }
 
-// Intake puts messages into the lanes of their sessions. It decides on none: that is for the [Inbox] above it.
+// Intake puts messages into the lanes of their sessions. It makes no decisions: the [Inbox] does.
 type Intake struct {
 	store         Store
 	turns         Turns
@@ -119,8 +119,8 @@ func (in *Intake) accept(ctx context.Context, inbound domain.Inbound) (Outcome, 
 	return Outcome{Verdict: chat.Accepted, Session: inbound.Session, Waiting: accepted.Waiting, behind: accepted.Running}, nil
 }
 
-// Turn takes a prompt that nobody in the chat wrote: a plugin's, or one of the host's own. It counts as the person's whose
-// direct chat it is. It has an owner's authority, because an owner put it into the config.
+// Turn accepts a prompt that nobody in the chat wrote: a plugin's, or the host's own. It runs as the person whose
+// direct chat it is, with an owner's authority, because an owner put it into the config.
 func (in *Intake) Turn(ctx context.Context, id chat.EventID, m domain.Message) (Outcome, error) {
 	person, err := in.person(ctx, m.Channel, m.Chat)
 	if err != nil {
@@ -147,7 +147,7 @@ func (in *Intake) Turn(ctx context.Context, id chat.EventID, m domain.Message) (
 	return in.accept(ctx, inbound)
 }
 
-// Tell takes a text for a session, as if the caller had written it. The same id is taken once.
+// Tell accepts a text for a session, as if the caller had written it. The same id is accepted once.
 func (in *Intake) Tell(ctx context.Context, id chat.EventID, session string, caller chat.Caller, text string) error {
 	known, err := in.store.Session(ctx, session)
 	if err != nil {
@@ -161,8 +161,8 @@ func (in *Intake) Tell(ctx context.Context, id chat.EventID, session string, cal
 	return err
 }
 
-// Repeat takes messages once more that were given up before Claude had read them, to be answered together. They begin no new
-// conversation, as they may have done before. The same id is taken once.
+// Repeat accepts messages again that were given up before Claude had read them, to be answered together. They start no
+// new conversation, because they may have done so before. The same id is accepted once.
 func (in *Intake) Repeat(ctx context.Context, id chat.EventID, session string, messages []domain.Message) error {
 	mode := domain.Queue
 	if len(messages) > 1 {
@@ -187,7 +187,7 @@ func (in *Intake) Session(ctx context.Context, channel string, c chat.Chat, thre
 	return in.name(in.conversations.Settings(channel).Session, channel, c, thread, person).Key(), nil
 }
 
-// person is whose direct chat it is. As long as nobody has written there, its id is taken to be the person's.
+// person is the person of a direct chat. Before the first message, the chat's id is taken for the person's.
 func (in *Intake) person(ctx context.Context, channel string, c chat.Chat) (chat.Sender, error) {
 	taken := chat.Sender{ID: chat.UserID(c.ID)}
 	if c.Kind != chat.Direct {
@@ -203,7 +203,7 @@ func (in *Intake) person(ctx context.Context, channel string, c chat.Chat) (chat
 	return chat.Sender{ID: found.Person[0], Aliases: found.Person[1:]}, nil
 }
 
-// name names the session of a chat, by the first id that this had.
+// name returns the session key of a chat, by the chat's first id.
 func (in *Intake) name(s config.Session, channel string, c chat.Chat, thread chat.ThreadID, sender chat.Sender) session.Name {
 	c.ID = in.store.Origin(channel, c.ID)
 	return session.Of(session.Scope(s.Scope), channel, c, thread, sender, session.Links(s.IdentityLinks))

@@ -7,11 +7,11 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// maxMissing is how many files that could not be had a session's next turn is told of.
+// maxMissing bounds the unavailable files that a session's next turn reads about.
 const maxMissing = 20
 
-// miss tells whoever sent nothing but files that cannot be had why. There is nothing in them to be answered: Claude hears of it
-// with what is written next.
+// miss explains why files are unavailable to a person who sent nothing else. There is nothing to answer: Claude learns
+// of it with the next message.
 func (in *Inbox) miss(ctx context.Context, a *arrival, reply, event string) (Outcome, error) {
 	m := a.message
 	outcome, err := in.keep(ctx, a, domain.Passive{

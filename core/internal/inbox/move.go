@@ -10,13 +10,13 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// move notes that a chat goes on under another id: its session, settings and history go on with it. The network's word is taken
-// for it, in groups that are let in.
+// move records that a chat continues under another id, with its session, settings and history. The network vouches for
+// it, in groups that are permitted.
 func (in *Inbox) move(ctx context.Context, channel string, e chat.Event, body chat.Migrated) (Outcome, error) {
 	if body.To == "" || len(body.To) > wire.MaxID || len(e.Chat.ID) > wire.MaxID || body.To == in.store.Origin(channel, e.Chat.ID) {
 		return rejected("the chat cannot go on under that id"), nil
 	}
-	e.Sender = chat.Sender{} // It does not matter who has done it, or that an admin may be anonymous.
+	e.Sender = chat.Sender{} // It does not matter who did it, and an admin may be anonymous.
 	decision, err := in.decide(ctx, channel, e, "")
 	switch {
 	case err != nil:
@@ -35,7 +35,7 @@ func (in *Inbox) move(ctx context.Context, channel string, e chat.Event, body ch
 	return Outcome{Verdict: chat.Accepted}, nil
 }
 
-// listed returns the id under which the config lists a chat, if it does.
+// listed returns the id under which the config lists a chat, if any.
 func (in *Inbox) listed(channel string, id chat.ID) chat.ID {
 	return conversation.Listed(in.conversations.Settings(channel).Access, channel, id, in.store)
 }

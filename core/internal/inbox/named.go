@@ -12,13 +12,13 @@ import (
 
 // The bounds of a mention that gets a name.
 const (
-	maxCalled = 60 // characters of the name
-	maxNumber = 64 // bytes of what stands in the text
+	maxCalled = 60 // characters of a name
+	maxNumber = 64 // bytes of the mention in the text
 )
 
-// named returns a text for the agent with the names of those whom it mentions by a number alone, where each is mentioned first:
-// "@Anna (@900000000003)". What the message asks for must have been understood before. The names are chosen by those who have
-// them, and none of them may be a command, or call the agent.
+// named returns a text with names for the people whom it mentions only by number, each at its first mention: "@Anna
+// (@900000000003)". Commands must have been recognised before. People choose their names, so no name may contain a
+// command or call the agent.
 func named(text string, body chat.Body) string {
 	var written string
 	var mentions []chat.Mention
@@ -51,7 +51,7 @@ func named(text string, body chat.Body) string {
 	})
 }
 
-// anyOf finds the keys as whole words.
+// anyOf matches the keys as whole words.
 func anyOf(names map[string]string) *regexp.Regexp {
 	var patterns []string
 	for number := range names {
@@ -62,11 +62,11 @@ func anyOf(names map[string]string) *regexp.Regexp {
 		patterns = append(patterns, pattern)
 	}
 	slices.Sort(patterns)
-	slices.Reverse(patterns) // The longer of two that begin alike.
+	slices.Reverse(patterns) // The longer of two with the same beginning.
 	return regexp.MustCompile(strings.Join(patterns, "|"))
 }
 
-// called is a name on one line, without what the host puts around an id, and with nothing that is not seen.
+// called is a name on one line, without the characters that the host puts around an id, and without invisible ones.
 func called(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {

@@ -9,10 +9,10 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// receipt makes what shows in a chat with buttons that a message waits; nil: nothing does.
+// receipt makes the message with buttons that shows that a message waits; nil: none is shown.
 func (in *Inbox) receipt(m domain.Message) func(domain.Acceptance) domain.OutboxItem {
 	limits := in.conversations.Limits(m.Channel, m.Chat.Kind)
-	next := m.Authority >= chat.Authorised // who may not use commands takes back what they wrote, and no more
+	next := m.Authority >= chat.Authorised // people who may not use commands may only withdraw their own messages
 	columns := 1
 	if next {
 		columns = 2

@@ -8,25 +8,25 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Observers are told of messages that were taken. They must not block.
+// Observers receive accepted messages. They must not block.
 type Observers interface {
 	Received(caller chat.Caller, m chat.Message)
 }
 
-// Reactions are put on messages.
+// Reactions add emoji to messages.
 type Reactions interface {
-	// Acknowledge has a message show an emoji. It does not block.
+	// Acknowledge adds an emoji to a message. It does not block.
 	Acknowledge(to chat.Address, id chat.MessageID, emoji string)
 }
 
-// Chats are told what becomes of their messages.
+// Chats show the state of messages.
 type Chats interface {
-	// Typing tells a chat that an answer is being written. It does not block.
+	// Typing signals that an answer is being written. It does not block.
 	Typing(to chat.Address)
 }
 
-// received tells the observers of a message that was taken, if it is one, and its chat at once that it is heard where the config wants
-// that. The lane is that in which it waits; none: it is only recorded.
+// received passes an accepted message to the observers, and acknowledges it in its chat if the config wants that. The
+// lane is that in which it waits; none: it is only recorded.
 func (in *Inbox) received(a *arrival, lane domain.Lane, outcome Outcome, err error) bool {
 	m, ok := a.event.Body.(chat.Message)
 	if !ok || err != nil || outcome.Verdict != chat.Accepted {
@@ -46,7 +46,7 @@ func (in *Inbox) received(a *arrival, lane domain.Lane, outcome Outcome, err err
 	return true
 }
 
-// withoutTokens is a message as other plugins are told of it: what a channel fetches its files by is the channel's own.
+// withoutTokens is a message as other plugins receive it: the tokens of its files are for the channel alone.
 func withoutTokens(m chat.Message) chat.Message {
 	without := func(files []chat.Media) []chat.Media {
 		files = slices.Clone(files)

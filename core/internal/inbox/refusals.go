@@ -11,10 +11,10 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// maxAdvised is how many lines an hour tell which chats were not let in.
+// maxAdvised bounds the log lines about refused chats, per hour.
 const maxAdvised = 50
 
-// refusals has the log tell, once an hour for each chat, what to add to the config if it is to be let in.
+// refusals logs, once an hour for each refused chat, what to add to the config to permit it.
 type refusals struct {
 	mu    sync.Mutex
 	since time.Time
@@ -26,7 +26,7 @@ type refused struct {
 	id      string
 }
 
-// advise logs what lets in the chat of an event, where that is a line of the config.
+// advise logs how to permit an event's chat, if a line of the config can do that.
 func (r *refusals) advise(log hclog.Logger, channel string, e chat.Event, reason string, now time.Time) {
 	if _, said := e.Body.(chat.Message); !said {
 		return
@@ -43,7 +43,7 @@ func (r *refusals) advise(log hclog.Logger, channel string, e chat.Event, reason
 	}
 }
 
-// first reports whether a refusal is the first of its chat in this hour, in which not too many were told.
+// first reports whether a refusal is the first of its chat in this hour and within the bound.
 func (r *refusals) first(which refused, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

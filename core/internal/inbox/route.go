@@ -15,8 +15,9 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// inbound decides what a message asks for and how it waits, and which commands are to be answered beside it; nil: none. A command goes around what runs, and one of the host's own
-// around those of plugins, which may hang, and those that take their time: nothing may keep a stop waiting. A command of somebody who may not use it goes the same way, and is told so.
+// inbound decides what a message asks for and where it waits, and which commands are answered besides it; nil: none.
+// Commands have their own lanes. The host's quick ones do not wait for those of plugins, which may hang, or for slow
+// ones: nothing may delay a stop. A command of a person who may not use it takes the same way, and its answer says so.
 func (in *Inbox) inbound(ctx context.Context, a *arrival) (inbound domain.Inbound, beside *domain.Inbound, err error) {
 	m, inbound := a.message, in.frame(a)
 	shortcuts, err := in.understand(ctx, &m, &inbound, a)
@@ -44,7 +45,7 @@ func (in *Inbox) inbound(ctx context.Context, a *arrival) (inbound domain.Inboun
 	return inbound, in.beside(a, shortcuts), nil
 }
 
-// beside are the commands of a message that is answered by the agent, as a message of their own with an id of their own.
+// beside makes a separate message, with its own id, of the commands in a message that the agent answers.
 func (in *Inbox) beside(a *arrival, commands []domain.Command) *domain.Inbound {
 	if len(commands) == 0 {
 		return nil
@@ -62,7 +63,7 @@ func (in *Inbox) beside(a *arrival, commands []domain.Command) *domain.Inbound {
 	return &beside
 }
 
-// frame is what the store is to take, as far as it is the same for all that is taken.
+// frame returns the fields that are the same for everything that the store accepts.
 func (in *Inbox) frame(a *arrival) domain.Inbound {
 	m := a.message
 	inbound := domain.Inbound{EventID: a.event.ID, Session: a.key, Lane: domain.TurnLane, Message: m}
@@ -72,7 +73,7 @@ func (in *Inbox) frame(a *arrival) domain.Inbound {
 	return inbound
 }
 
-// command says where a command waits, and that a stop of somebody who may is behind none but other stops.
+// command chooses the lane of a command. A permitted stop waits only for other stops.
 func (in *Inbox) command(inbound *domain.Inbound) {
 	c := inbound.Message.Command
 	inbound.Lane = domain.CommandLane
@@ -82,8 +83,8 @@ func (in *Inbox) command(inbound *domain.Inbound) {
 	inbound.Urgent = c.Name == "stop" && inbound.Message.Authority >= chat.Authorised
 }
 
-// awaited makes a command of a message that answers what claude asks without being addressed to the agent. One that looks like a
-// command is none: it may be another bot's.
+// awaited makes a command of a message that answers claude's question without being addressed to the agent. A text that
+// looks like a command is excluded: it may be for another bot.
 func (in *Inbox) awaited(ctx context.Context, a *arrival) (inbound domain.Inbound, ok bool, err error) {
 	inbound = in.frame(a)
 	m := &inbound.Message
@@ -99,22 +100,22 @@ func (in *Inbox) awaited(ctx context.Context, a *arrival) (inbound domain.Inboun
 	return inbound, true, nil
 }
 
-// understand finds out what a message asks of the host: to begin anew, to stop, to do a command, to compact the
-// conversation, to do something with a skill, to take an answer, or to answer under other settings. Whoever may not use commands
-// has only the commands themselves understood, to be told so. In what is not addressed to the agent only commands are heeded. It
-// returns those that are to be answered beside the message.
+// understand recognises what a message asks of the host: a new conversation, a stop, a command, a compaction, a skill,
+// an answer to a question, or settings for its own answer. For a person who may not use commands it recognises only the
+// commands, so that the answer can say so. Messages that are not addressed to the agent may contain only commands. It
+// returns the commands to be answered besides the message.
 func (in *Inbox) understand(ctx context.Context, m *domain.Message, inbound *domain.Inbound, a *arrival) (beside []domain.Command, err error) {
 	commands, may := in.options.Commands, m.Authority >= chat.Authorised
 	text, native := asked(commandText(*m), a.settings.Access.MentionPatterns, commands), m.Command
 	m.Command = nil
-	// A trigger that is a word, not a command, is one only where it is said to the agent.
+	// A trigger that is a word, not a command, counts only if it is addressed to the agent.
 	if rest, ok := in.anew(text, a.settings.Session.ResetTriggers); ok && may && (a.addressed || strings.HasPrefix(text, "/")) {
 		return in.begin(m, inbound, rest), nil
 	}
 	switch command, known := commands.Parse(text); {
 	case known:
 		m.Command = &command
-	case may && a.addressed && commands.IsAbort(text): // also where a reason is waited for: who says stop means it
+	case may && a.addressed && commands.IsAbort(text): // also while a reason is awaited: stop means stop
 		m.Command = &domain.Command{Name: "stop"}
 	default:
 		directed := false
@@ -141,7 +142,7 @@ func (in *Inbox) understand(ctx context.Context, m *domain.Message, inbound *dom
 	return beside, nil
 }
 
-// answer makes a command of a message that answers what claude asks.
+// answer makes a command of a message that answers claude's question.
 func (in *Inbox) answer(ctx context.Context, m *domain.Message, text string, a *arrival) error {
 	if _, said := a.event.Body.(chat.Message); !said || m.Forwarded != nil || len(m.Media) > 0 {
 		return nil
@@ -155,8 +156,8 @@ func (in *Inbox) answer(ctx context.Context, m *domain.Message, text string, a *
 	return err
 }
 
-// anew reports whether a text asks for a new conversation, by a trigger or by a command that always does, and returns what is
-// behind that.
+// anew reports whether a text asks for a new conversation, by a trigger or by a command that always does, and returns
+// the text after it.
 func (in *Inbox) anew(text string, triggers []string) (rest string, ok bool) {
 	if rest, ok = trigger(text, triggers); ok {
 		return rest, true
@@ -165,8 +166,8 @@ func (in *Inbox) anew(text string, triggers []string) (rest string, ok bool) {
 	return command.Args, known && (command.Name == "new" || command.Name == "reset")
 }
 
-// begin has the session begin anew: with a message, which runs in the new conversation, or, where there is none, at once. It
-// returns what is to be answered beside the message.
+// begin starts a new conversation: with a message, which runs in it, or at once if there is none. It returns the
+// commands to be answered besides the message.
 func (in *Inbox) begin(m *domain.Message, inbound *domain.Inbound, rest string) (beside []domain.Command) {
 	inbound.Model, rest = in.options.Commands.ResetHint(rest)
 	if rest == "" && len(m.Media) == 0 {
@@ -180,10 +181,10 @@ func (in *Inbox) begin(m *domain.Message, inbound *domain.Inbound, rest string) 
 	return beside
 }
 
-// direct applies the directives and the skill that a message of somebody who may use commands names, and returns the commands
-// that are to be answered beside it; false: it names none of all these. Begins says that the message begins with the text.
+// direct applies the directives and the skill of a message whose writer may use commands, and returns the commands to
+// be answered besides it; false: there are none. Begins reports whether the message begins with the text.
 func (in *Inbox) direct(m *domain.Message, text string, begins bool) (beside []domain.Command, ok bool) {
-	// A file is something to be answered, so that directives beside it are not alone.
+	// A file needs an answer, so directives beside it are not alone.
 	const file = "\n\uFFFC"
 	if len(m.Media) > 0 {
 		text += file
@@ -207,13 +208,13 @@ func (in *Inbox) direct(m *domain.Message, text string, begins bool) (beside []d
 	return asked, true
 }
 
-// rewrite gives a message another text for the agent, and keeps the one that was written.
+// rewrite gives a message another text for the agent, and keeps the original.
 func rewrite(m *domain.Message, text string) {
 	m.Raw = m.Written()
 	m.Text = text
 }
 
-// trigger reports whether a text is one of the triggers, or begins with one and a space, and returns what is behind it.
+// trigger reports whether a text is a trigger, or begins with one and a space, and returns the text after it.
 func trigger(text string, triggers []string) (rest string, ok bool) {
 	text = strings.TrimSpace(text)
 	for _, t := range triggers {
@@ -228,7 +229,7 @@ func trigger(text string, triggers []string) (rest string, ok bool) {
 	return "", false
 }
 
-// burst joins what somebody writes in quick succession. A file is not waited for: it ends the burst.
+// burst joins messages in quick succession. A file ends the burst: nobody waits for more after it.
 func burst(c config.Inbound, m domain.Message) domain.Burst {
 	if c.Debounce <= 0 {
 		return domain.Burst{}
@@ -239,7 +240,7 @@ func burst(c config.Inbound, m domain.Message) domain.Burst {
 	}
 }
 
-// expiry is when a session of this type begins anew by itself.
+// expiry is when a session of this type automatically starts a new conversation.
 func expiry(c config.Session, t session.Type, now time.Time, zone *time.Location) domain.Expiry {
 	idle, daily := c.IdleReset, c.DailyReset
 	if own, ok := c.Reset[string(t)]; ok {
@@ -257,7 +258,7 @@ func expiry(c config.Session, t session.Type, now time.Time, zone *time.Location
 	return e
 }
 
-// overheard is what is kept of a message that is not for the agent.
+// overheard is the recorded form of a message that is not for the agent.
 func overheard(m domain.Message) string {
 	text := m.Written()
 	for _, media := range m.Media {

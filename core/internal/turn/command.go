@@ -22,7 +22,7 @@ func (h *Handler) command(ctx context.Context, run *conversation.Turn) error {
 	}
 	if answer != "" {
 		done.Items = h.notice(run, answer)
-		// The history shows what was chosen; what matters to the agent, the command notes for its next turn.
+		// The transcript records the choice; the command itself notes for the next turn what matters to the agent.
 		done.Transcript = []chat.TranscriptEntry{{Role: chat.System, Text: run.Message.Message.Written() + " → " + answer, At: time.Now()}}
 	}
 	return h.complete(ctx, run, done)

@@ -7,8 +7,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
-// tellDropped tells the chat how many of its messages were dropped because too many waited: of each once, whichever runs get the
-// notes of it. Claude is told how they began.
+// tellDropped tells the chat how many of its messages were dropped because too many waited, each once, whichever runs
+// get their notes. Claude learns how they began.
 func (h *Handler) tellDropped(ctx context.Context, run *conversation.Turn) error {
 	if run.Dropped == 0 {
 		return nil

@@ -35,13 +35,13 @@ func (h *Handler) reply(ctx context.Context, run *conversation.Turn, r agent.Res
 		done.Items, done.Files = onto(run, sent.Preview, said.Items), said.Files
 	}
 	h.handled(run)
-	if visible != "" && (run.Message.Message.Silent || sent.Begun || speaks(done.Items)) { // not what the agent says in order to say nothing
+	if visible != "" && (run.Message.Message.Silent || sent.Begun || speaks(done.Items)) { // not the text with which the agent declines to answer
 		done.Transcript = []chat.TranscriptEntry{{Role: chat.Assistant, Text: visible, At: time.Now()}}
 	}
 	return h.complete(ctx, run, done)
 }
 
-// onto has the first item take the preview's place. With no item the preview is taken back.
+// onto lets the first item replace the preview. Without an item the preview is deleted.
 func onto(run *conversation.Turn, preview int64, items []domain.OutboxItem) []domain.OutboxItem {
 	switch {
 	case preview == 0:
@@ -53,7 +53,7 @@ func onto(run *conversation.Turn, preview int64, items []domain.OutboxItem) []do
 	return items
 }
 
-// speaks reports whether items say anything.
+// speaks reports whether the items contain anything.
 func speaks(items []domain.OutboxItem) bool {
 	return slices.ContainsFunc(items, func(p domain.OutboxItem) bool { return p.Text != "" || len(p.Media) > 0 })
 }
@@ -69,8 +69,8 @@ func (h *Handler) figures(run *conversation.Turn, r agent.Result) *domain.TurnFi
 	}
 }
 
-// fail tells the user what went wrong and completes the run; a turn that was stopped ends without a word, because who
-// stopped it says so, and one that the host's end cut off goes back to its lane.
+// fail reports the failure to the user and completes the run. A stopped turn ends without a notice, because the stop
+// command answers; one interrupted by the host's end returns to its lane.
 func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Result, sent Sent, err error) error {
 	now := time.Now()
 	switch cause := context.Cause(ctx); {
@@ -90,14 +90,14 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Resu
 			}
 		}
 		figures := h.figures(run, r)
-		figures.Flush = false // it was cut short
+		figures.Flush = false // it was interrupted
 		h.spent(ctx, run, figures)
 		return cause
 	case cause != nil:
 		return cause
 	}
 	if unusable, ok := errors.AsType[*Unusable](err); ok {
-		// A run that failed leaves the notes that Claude has not read to the next one.
+		// A failed run leaves the notes that Claude has not read to the next one.
 		return h.complete(ctx, run, domain.Completion{
 			State: domain.RunFailed, Error: unusable.Error(), Answer: unusable.Reply,
 			Items: onto(run, sent.Preview, h.notice(run, unusable.Reply)),
@@ -122,7 +122,7 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Resu
 		done.Notes = []domain.Note{{Kind: domain.NoteHint, At: now, Text: envelope.HintCutOff}}
 	}
 	switch m := run.Message.Message; {
-	case m.Origin == domain.OriginFlush, m.Origin == domain.OriginHeartbeat: // nobody asked for these; the log has it
+	case m.Origin == domain.OriginFlush, m.Origin == domain.OriginHeartbeat: // nobody asked for these; the log has the failure
 	case cutOff && m.Origin == "" && !m.Silent && h.offer(ctx, run, said):
 		done.Items = onto(run, sent.Preview, nil)
 	default:
@@ -131,7 +131,7 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Resu
 	return h.complete(ctx, run, done)
 }
 
-// offer tells why a run is given up, and asks whether it is to be gone on with.
+// offer explains why a run is given up, and asks whether to continue it.
 func (h *Handler) offer(ctx context.Context, run *conversation.Turn, why string) bool {
 	err := h.options.Questions.Offer(context.WithoutCancel(ctx), run, why)
 	if err != nil {
@@ -140,7 +140,7 @@ func (h *Handler) offer(ctx context.Context, run *conversation.Turn, why string)
 	return err == nil
 }
 
-// left is what stays in the chat of an answer that was broken off: what was shown of it.
+// left is the part of an interrupted answer that stays in the chat.
 func (h *Handler) left(run *conversation.Turn, sent Sent) []domain.OutboxItem {
 	if sent.Shown == "" {
 		return onto(run, sent.Preview, nil)
@@ -148,7 +148,7 @@ func (h *Handler) left(run *conversation.Turn, sent Sent) []domain.OutboxItem {
 	return onto(run, sent.Preview, h.notice(run, sent.Shown))
 }
 
-// tries is how often a message is tried that fails so. The next attempt finds in claude's transcript what this one left.
+// tries is how often a message is tried after such a failure. The next attempt continues from claude's transcript.
 func tries(f *agent.Failure) int {
 	switch f.Class {
 	case agent.Died:
@@ -160,7 +160,7 @@ func tries(f *agent.Failure) int {
 	}
 }
 
-// notice is what the chat is told by the host; a silent turn tells it nothing.
+// notice makes a notice of the host for the chat; none for a silent turn.
 func (h *Handler) notice(run *conversation.Turn, text string) []domain.OutboxItem {
 	if run.Message.Message.Silent {
 		return nil
@@ -168,7 +168,7 @@ func (h *Handler) notice(run *conversation.Turn, text string) []domain.OutboxIte
 	return run.Notice(text)
 }
 
-// complete ends the run. The message has been answered, so the end of its context does not count any more.
+// complete ends the run. The message has been answered, so the end of its context no longer counts.
 func (h *Handler) complete(ctx context.Context, run *conversation.Turn, c domain.Completion) error {
 	if speaks(c.Items) {
 		c.Undelivered = func(dead []domain.DeadLetter) []domain.OutboxItem { return undelivered(run, dead) }
@@ -189,23 +189,23 @@ func (h *Handler) complete(ctx context.Context, run *conversation.Turn, c domain
 	return nil
 }
 
-// close ends what a run has open besides, once it is completed.
+// close releases what a completed run still has open.
 func (h *Handler) close(ctx context.Context, run *conversation.Turn, c domain.Completion) {
-	crashpoint.Pass("completed") // The answer is durable, the files that go with it are where the agent put them.
+	crashpoint.Pass("completed") // The answer is durable, its files are still where the agent put them.
 	h.options.Questions.End(ctx, run.Session.Key, run.ID, c.State == domain.RunCancelled)
 	if err := h.options.Files.Clear(ctx, c.Files); err != nil {
 		h.log.Warn("sent files stay in their folder", "session", run.Session.Key, "error", err)
 	}
 }
 
-// spent counts what a turn cost that somebody interrupted.
+// spent counts the cost of an interrupted turn.
 func (h *Handler) spent(ctx context.Context, run *conversation.Turn, f *domain.TurnFigures) {
 	if err := h.options.Store.RecordUsage(context.WithoutCancel(ctx), run.Session.Key, run.Message.ClaudeSession, *f); err != nil {
 		h.log.Warn("count what an interrupted turn cost", "run", run.ID, "error", err)
 	}
 }
 
-// undelivered makes items that tell a run's chat what of the session's earlier answers did not arrive.
+// undelivered makes items that tell a run's chat which of the session's earlier answers did not arrive.
 func undelivered(run *conversation.Turn, dead []domain.DeadLetter) []domain.OutboxItem {
 	lost := make([]string, len(dead))
 	for i, d := range dead {

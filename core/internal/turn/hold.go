@@ -18,48 +18,49 @@ import (
 )
 
 const (
-	// shortestHold and longestHold bound the pause before a turn that could not begin is tried again. It is half of the time
-	// for which that has gone on.
+	// shortestHold and longestHold bound the pause before a turn that could not begin is tried again. The pause is half
+	// of the time since the first attempt.
 	shortestHold = time.Second
 	longestHold  = 2 * time.Minute
-	// quietHold is how long nobody is told: it may pass by itself, as a shortage of memory does.
+	// quietHold is the delay before a notice: the cause may pass, such as a shortage of memory.
 	quietHold = 5 * time.Second
-	// oneOutage is how long the same cause, which comes and goes, is told to the owners only once.
+	// oneOutage is how long an intermittent cause is reported to the owners only once.
 	oneOutage = time.Hour
 )
 
-// outage is what is known of turns that are held for one class of failure.
+// outage is the state of turns that are held for one class of failure.
 type outage struct {
-	over string // what the owners are told once it is over; empty: they are told nothing, as others tell of it
+	over string // the notice to owners at its end; empty: none, because others send it
 
 	mu    sync.Mutex
-	held  map[string]heldTurn // by the ids of their messages
-	since time.Time           // no turn that needs what is missing has had it since then; zero: the last one has
-	told  string              // the cause that the owners know of; empty: they know of none
-	last  string              // the cause that they were told last
-	at    time.Time           // when that was
+	held  map[string]heldTurn // by message id
+	since time.Time           // no turn that needs the resource has had it since then; zero: the last one had it
+	told  string              // the cause that the owners know of; empty: none
+	last  string              // the cause of the last notice
+	at    time.Time           // when that was sent
 }
 
 // heldTurn is a turn that is held.
 type heldTurn struct{ since, seen time.Time }
 
-// newOutages returns an outage for each class of failure that is no fault of a message and passes.
+// newOutages returns an outage for each class of failure that is temporary and not caused by a message.
 func newOutages() map[agent.Class]*outage {
 	return map[agent.Class]*outage{
-		// While it is upgraded, or the machine is short of memory or processes.
+		// During an upgrade, or while the machine is short of memory or processes.
 		agent.Unavailable: {over: wording.ClaudeAvailable},
 		agent.NoRoom:      {over: wording.SpaceAgain},
-		agent.ChannelAway: {}, // The supervisor tells the owners, and nobody could tell the chat.
+		agent.ChannelAway: {}, // The supervisor notifies the owners, and the chat cannot be reached.
 	}
 }
 
-// hold has a turn tried again later that could not begin or end. Its chat is told once, and the owners of the cause.
+// hold schedules another try of a turn that could not begin or end. It notifies its chat once, and the owners of the
+// cause.
 func (h *Handler) hold(ctx context.Context, run *conversation.Turn, f *agent.Failure) error {
 	o := h.outages[f.Class]
 	why := strings.TrimPrefix(f.Error(), f.Class.String()+": ")
 	cause := why
 	if f.Class == agent.NoRoom {
-		cause = f.Detail // The rest tells the file, which is another one each time.
+		cause = f.Detail // The rest names the file, which differs each time.
 	}
 	wait, old, begins := o.add(run.Message.UUID, cause)
 	h.log.Warn("a turn is held and tried again", "session", run.Session.Key, "run", run.ID, "in", wait, "class", f.Class, "error", why)
@@ -67,7 +68,7 @@ func (h *Handler) hold(ctx context.Context, run *conversation.Turn, f *agent.Fai
 		h.tellHeld(ctx, run, f)
 	}
 	if begins && o.over != "" && h.options.Owners != nil {
-		// A host that was killed meanwhile does not tell it again.
+		// A host that was killed meanwhile does not repeat the notice.
 		of := sha256.Sum256([]byte(cause))
 		h.options.Owners.Tell(fmt.Sprintf("held:%s:%x:%s", f.Class, of[:8], time.Now().UTC().Format("2006-01-02T15")),
 			heldBecause(f.Class, cause))
@@ -75,7 +76,7 @@ func (h *Handler) hold(ctx context.Context, run *conversation.Turn, f *agent.Fai
 	return &agent.HeldError{Wait: wait, Err: f}
 }
 
-// heldBecause says to owners why turns are held.
+// heldBecause is the notice for owners why turns are held.
 func heldBecause(class agent.Class, cause string) string {
 	if class == agent.NoRoom {
 		return wording.NoSpaceBecause(cause)
@@ -98,7 +99,7 @@ func (h *Handler) tellHeld(ctx context.Context, run *conversation.Turn, f *agent
 	}
 }
 
-// begun takes how a turn has ended that was tried. One that could begin ends the outage.
+// begun handles the end of a turn that was tried. A turn that could begin ends the outage.
 func (h *Handler) begun(run *conversation.Turn, err error) {
 	var f *agent.Failure
 	if errors.As(err, &f) && (f.Class == agent.Unavailable || f.Class == agent.Aborted) {
@@ -107,14 +108,15 @@ func (h *Handler) begun(run *conversation.Turn, err error) {
 	h.endOutage(agent.Unavailable, run, true)
 }
 
-// handled takes that all files of a run could be had and kept.
+// handled notes that all files of a run could be fetched and stored.
 func (h *Handler) handled(run *conversation.Turn) {
 	files := slices.ContainsFunc(append([]domain.Queued{run.Message}, run.More...), func(q domain.Queued) bool { return len(q.Message.Media) > 0 })
 	h.endOutage(agent.NoRoom, run, files)
 	h.endOutage(agent.ChannelAway, run, files)
 }
 
-// endOutage takes that a run has had what runs are held for. That ends the outage where the run was held for it, or needs it.
+// endOutage notes that a run has had the resource that runs are held for. That ends the outage if the run was held for
+// it, or needs it.
 func (h *Handler) endOutage(class agent.Class, run *conversation.Turn, needs bool) {
 	o := h.outages[class]
 	if o.end(run.Message.UUID, needs) && o.over != "" && h.options.Owners != nil {
@@ -123,13 +125,13 @@ func (h *Handler) endOutage(class agent.Class, run *conversation.Turn, needs boo
 	}
 }
 
-// add takes that a turn is held. It returns how long to wait before it is tried again, whether that has gone on for long
-// enough to be told, and whether the owners are to be told of the cause.
+// add notes a held turn. It returns how long to wait before the next try, whether the hold has lasted long enough for a
+// notice, and whether the owners get a notice of the cause.
 func (o *outage) add(id, why string) (wait time.Duration, old, begins bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := time.Now()
-	// What was dropped while it waited comes no more.
+	// Messages that were dropped meanwhile do not return.
 	maps.DeleteFunc(o.held, func(_ string, t heldTurn) bool { return now.Sub(t.seen) > 5*longestHold })
 	if len(o.held) == 0 {
 		o.since, o.told = time.Time{}, ""
@@ -153,8 +155,8 @@ func (o *outage) add(id, why string) (wait time.Duration, old, begins bool) {
 	return min(max(age/2, shortestHold), longestHold), age >= quietHold, begins
 }
 
-// end takes that a turn has had what is missing, if it was held or needs it. It reports whether the owners are to be told that the
-// outage is over.
+// end notes that a turn has had the resource, if it was held or needs it. It reports whether the owners get a notice
+// that the outage is over.
 func (o *outage) end(id string, needs bool) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -9,12 +9,12 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// compactionReserve is how many tokens before the end of its window the CLI compacts a conversation: as was measured with
-// 2.1.197, 33,000 whatever the window.
+// compactionReserve is how many tokens before the end of its window the CLI compacts a conversation: 33,000 for every
+// window size, measured with 2.1.197.
 const compactionReserve = 33_000
 
-// next is what must follow a turn before all that waits: a memory flush, once in each cycle of compaction, when the next
-// turn may be the one in which the conversation is compacted. Only an owner's direct chat may write to the memory.
+// next is a run that must follow before all waiting ones: a memory flush, once per compaction cycle, when the next turn
+// may cause the compaction. Only an owner's direct chat may write to the memory.
 func (h *Handler) next(run *conversation.Turn, r agent.Result) *domain.Inbound {
 	f, m := h.options.MemoryFlush, run.Message.Message
 	compactions := run.Session.Compactions + int64(r.Compactions)

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// firstPause is before a turn is tried again for the first time. Each further pause is three times as long.
+	// firstPause is the pause before the second try of a turn. Each further pause is three times as long.
 	firstPause = 5 * time.Second
-	// longestPause bounds the wait for a limit that ends soon.
+	// longestPause bounds the wait for the end of a rate limit.
 	longestPause = time.Minute
 )
 
-// try has Claude do a turn, and again after a pause where that may help. A later try goes on from what the one before left in
-// the conversation. The CLI's own tries are few and quick, so that a stop and the chat do not wait for them.
+// try runs a turn, and repeats it after a pause if that may help. Each try continues the conversation of the one
+// before. The CLI's own retries are few and quick, so that a stop and the chat do not wait for them.
 func (h *Handler) try(ctx context.Context, run *conversation.Turn, t agent.Turn) (agent.Result, error) {
 	var spent agent.Result
 	continued := false // by the tries of earlier attempts, not by those of this one
@@ -46,7 +46,7 @@ func (h *Handler) try(ctx context.Context, run *conversation.Turn, t agent.Turn)
 	}
 }
 
-// pause is how long to wait before a turn is tried again that failed so; false: that would not help.
+// pause is how long to wait before the next try of a turn after this failure; false: another try would not help.
 func pause(err error, n int) (class agent.Class, wait time.Duration, may bool) {
 	var failure *agent.Failure
 	if !errors.As(err, &failure) {
@@ -67,7 +67,7 @@ func pause(err error, n int) (class agent.Class, wait time.Duration, may bool) {
 	}
 }
 
-// charge adds what earlier tries have cost and done.
+// charge adds the cost and actions of earlier tries.
 func charge(r *agent.Result, earlier agent.Result) {
 	r.InputTokens += earlier.InputTokens
 	r.CacheTokens += earlier.CacheTokens

@@ -14,14 +14,14 @@ import (
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
-// run has Claude do the turn. Where the claude session cannot go on, the message runs once more in a fresh one. The chat is
-// told of it whatever comes then: the notice is posted by the step that begins the fresh one.
+// run runs the turn. If the claude session cannot continue, the message runs once more in a new one. The step that
+// begins the new session also posts the notice about it, so the chat always gets it.
 func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []string, nudged <-chan struct{}, view View) (agent.Result, error) {
 	prompt, err := h.options.Prompts.Build(ctx, run, added)
 	if err != nil {
 		return agent.Result{}, err
 	}
-	var marks sync.WaitGroup // the consumption marks being written
+	var marks sync.WaitGroup // the writes of consumption marks
 	var consumed atomic.Bool
 	defer func() {
 		if marks.Wait(); consumed.Load() {
@@ -65,9 +65,9 @@ func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []strin
 	if notice == "" {
 		return result, err
 	}
-	marks.Wait() // or a late one would mark the fresh session
+	marks.Wait() // a late one would mark the new session
 	h.log.Warn("the claude session cannot go on; the message runs in a fresh one", "session", run.Session.Key, "error", err)
-	view.End() // or it would show more of what is taken back
+	view.End() // it would show more of what is withdrawn
 	session, err := h.options.Store.ReplaceSession(ctx, run.ID, h.notice(run, notice)...)
 	if err != nil {
 		return agent.Result{}, fmt.Errorf("begin a fresh claude session: %w", err)
@@ -76,19 +76,19 @@ func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []strin
 	consumed.Store(false)
 	move(run, session)
 	view.Restart(ctx)
-	// A conversation that begins is told what one that goes on was told before.
+	// A new conversation needs the prompt that an old one already has.
 	if t.Prompt, err = h.options.Prompts.Build(ctx, run, added); err != nil {
 		return agent.Result{}, err
 	}
 	t.Session, t.Started, t.ForkOf, t.Attempt, t.Consumed = session.ClaudeSession, false, "", 1, false
-	// What the lost session had been told in the midst of the turn the fresh one does not know: it is not covered, and waits. What
-	// came after it must not overtake it.
+	// The new session does not know what was steered into the lost one: those messages are not covered, and wait. Later
+	// ones must not overtake them.
 	t.Steer, t.Nudged = nil, nil
 	return h.try(ctx, run, t)
 }
 
-// move has a run be of its session's new claude session, in which nothing of its answer is said. What else there is of the
-// session stays.
+// move gives a run its session's new claude session, in which nothing of its answer is sent. The rest of the session
+// stays.
 func move(run *conversation.Turn, s domain.Session) {
 	run.Said, run.Preview = "", 0
 	run.Message.ClaudeSession, run.Message.ConsumedAt = s.ClaudeSession, time.Time{}
@@ -101,15 +101,15 @@ func move(run *conversation.Turn, s domain.Session) {
 	of.ContextTokens, of.Compactions, of.Flushed = s.ContextTokens, s.Compactions, s.Flushed
 }
 
-// consumed marks the message as read by Claude. It only speeds a recovery up, so a failure is no reason to end the turn.
+// consumed marks the message as read by Claude. It only speeds up a recovery, so a failure does not end the turn.
 func (h *Handler) consumed(ctx context.Context, run *conversation.Turn) {
 	if err := h.options.Store.Consumed(ctx, run.ID); err != nil && !errors.Is(err, domain.ErrFenced) {
 		h.log.Warn("mark a message as consumed", "run", run.ID, "error", err)
 	}
 }
 
-// fresh is the notice with which a turn begins anew, or "" if that would not help: in a session that has just begun, and not as
-// a copy of another one, it is the message that is too long.
+// fresh is the notice for a turn that is repeated in a new session, or "" if that would not help: in a session that is
+// already new, and not a copy of another one, the message itself is too long.
 func fresh(t agent.Turn, err error) string {
 	var failure *agent.Failure
 	if !errors.As(err, &failure) {

@@ -8,17 +8,17 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 )
 
-// steerTime is how long a running turn waits for what it is to be told, files and all.
+// steerTime bounds how long a running turn waits for the messages to steer into it, with their files.
 const steerTime = 10 * time.Second
 
-// steering tells a running turn the messages that wait for it, in order.
+// steering passes waiting messages to a running turn, in order.
 type steering struct {
 	handler *Handler
 	run     *conversation.Turn
-	over    bool // a message could not be told: it waits for a turn of its own, and what comes behind it, too
+	over    bool // a message could not be steered: it and all later ones wait for their own turn
 }
 
-// lines takes the messages that wait. Beside an error it returns those before the one that could not be told.
+// lines takes the waiting messages. With an error it returns those before the one that could not be steered.
 func (s *steering) lines(ctx context.Context) ([]agent.Line, error) {
 	if s.over {
 		return nil, nil

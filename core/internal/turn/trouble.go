@@ -13,8 +13,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// trouble is what a run's chat is told of a failure. Why Claude refuses to run, or cannot go on with a conversation, only the owners
-// are told, in a chat of their own, once a day for each cause.
+// trouble is the notice about a failure for a run's chat. Why Claude refuses to run, or cannot continue a conversation,
+// is reported only to the owners, in their own chat, once a day for each cause.
 func (h *Handler) trouble(run *conversation.Turn, f *agent.Failure) string {
 	said := reply.Trouble(f.Class, f.ResetsAt, run.Zone)
 	alone := run.Caller.Kind == chat.Direct && run.Owned

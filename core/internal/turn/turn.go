@@ -18,11 +18,11 @@ import (
 	"github.com/clawhost/clawhost/core/internal/hook"
 )
 
-// maxAttempts is how often a message is tried whose runs end with the host or with claude. It is generous: being killed is
-// mostly not the message's fault, and only a message that always takes them down must be stopped.
+// maxAttempts bounds the tries of a message whose runs end with the host or with claude. It is generous: a kill is
+// usually not the message's fault, and only a message that always causes one must be stopped.
 const maxAttempts = 10
 
-// maxOpenings is how often it is tried to take up a conversation that claude breaks down on. What waits behind it waits as long.
+// maxOpenings bounds the tries to resume a conversation on which claude fails. The messages after it wait as long.
 const maxOpenings = 5
 
 // Store is what a turn needs of the store.
@@ -44,59 +44,59 @@ type Owners interface {
 
 // Views opens views.
 type Views interface {
-	// Open begins to show the chat of a run what its turn does.
+	// Open begins to show a run's turn in its chat.
 	Open(ctx context.Context, run *conversation.Turn) View
 }
 
-// View shows a chat what a turn does while it goes on.
+// View shows a turn in a chat while it runs.
 type View interface {
-	// Progress is told how far the turn is. It does not block.
+	// Progress takes the turn's progress. It does not block.
 	Progress(p agent.Progress)
 	// Tools answers a message that Claude sends to the host's tools.
 	Tools(ctx context.Context, message json.RawMessage) (json.RawMessage, error)
-	// End says that the turn is over, and returns what the chat has of it already.
+	// End ends the view, and returns what the chat already has of the answer.
 	End() Sent
-	// Restart begins once more, after End: the run is in a fresh claude session, and nothing that was shown of it counts any more.
+	// Restart starts again after End: the run is in a new claude session, and nothing that was shown counts any more.
 	Restart(ctx context.Context)
-	// Reply returns the answer, as far as the chat does not have it. It is called after End.
-	// An [*agent.Failure] says that its files cannot be kept for now.
+	// Reply returns the part of the answer that the chat does not have. It is called after End. An [*agent.Failure]
+	// means that its files cannot be stored now.
 	Reply(ctx context.Context, r agent.Result) (Reply, error)
-	// Close says that the run is completed, or is the turn's no longer. It is called last.
+	// Close is called last, when the run is completed or has lost its lane.
 	Close()
 }
 
 // Reply is what a chat gets of an answer.
 type Reply struct {
 	Items []domain.OutboxItem   // none when there is nothing to send
-	Files []domain.OutgoingFile // that the items deal with
+	Files []domain.OutgoingFile // used by the items
 }
 
-// Sent is what a chat has of a turn's answer before it is complete.
+// Sent is what a chat has of an answer before its end.
 type Sent struct {
-	Begun   bool   // something of it was sent for good
-	Shown   string // what was shown behind that
-	Preview int64  // the item that shows it; zero: there is none
+	Begun   bool   // something was sent permanently
+	Shown   string // what was shown after that
+	Preview int64  // the item that shows it; zero: none
 }
 
 // Commands are the slash commands.
 type Commands interface {
-	// Answer answers a run's command. Its answer is for the chat in any case; its error is for the log.
+	// Answer answers a run's command. The answer is for the chat even with an error; the error is for the log.
 	Answer(ctx context.Context, run *conversation.Turn) (answer string, err error)
 }
 
 // Hooks are the plugins' hooks.
 type Hooks interface {
-	// BeforeAgentStart returns what they add to a turn.
+	// BeforeAgentStart returns what they add to a turn's prompt.
 	BeforeAgentStart(ctx context.Context, start hook.Start) ([]string, error)
 }
 
 // Prompts writes what Claude reads.
 type Prompts interface {
-	// Build returns what Claude reads as a run begins, once the files that it needs are there. Its error is that of a context that
-	// ended, an [*Unusable], or an [*agent.Failure] that says that the files cannot be had for now.
+	// Build returns a run's prompt once the files that it needs are there. Its error is that of an ended context, an
+	// [*Unusable], or an [*agent.Failure] if files are unavailable for now.
 	Build(ctx context.Context, run *conversation.Turn, added []string) (string, error)
-	// Steered returns what Claude reads of a message that joins a running turn. After an error the message, and what is behind it,
-	// waits for a turn of its own.
+	// Steered returns the prompt of a message that joins a running turn. After an error the message and all later ones
+	// wait for their own turn.
 	Steered(ctx context.Context, m domain.Queued) (string, error)
 	// Profile returns how Claude Code is run for a conversation.
 	Profile(c *conversation.Conversation) agent.Profile
@@ -104,29 +104,29 @@ type Prompts interface {
 
 // Claude is Claude Code.
 type Claude interface {
-	// Run has it do a turn. Its error is an [*agent.Failure].
+	// Run runs a turn. Its error is an [*agent.Failure].
 	Run(ctx context.Context, t agent.Turn) (agent.Result, error)
-	// Retire says that a claude session will not be used again.
+	// Retire notes that a claude session will not be used again.
 	Retire(claudeSession string)
 }
 
 // Questions asks people.
 type Questions interface {
-	// Ask has people decide on what Claude asks.
+	// Ask lets people decide what Claude asks for.
 	Ask(ctx context.Context, run *conversation.Turn, q agent.Question) agent.Decision
-	// Offer asks a run's chat whether its work, which is given up, is to be continued. An error means that it does not.
+	// Offer asks a run's chat whether to continue its abandoned work. An error means that it did not ask.
 	Offer(ctx context.Context, run *conversation.Turn, why string) error
-	// End says that a run of a session is completed: no answer to what it asked matters any more.
+	// End notes that a run of a session is completed: the answers to its questions no longer matter.
 	End(ctx context.Context, session string, run int64, stopped bool)
 }
 
-// Files keeps the files that answers send.
+// Files manages the files that answers send.
 type Files interface {
-	// Clear removes files from the folders of their conversations, once the answer that sends them is durable.
+	// Clear deletes files from the folders of their conversations, once the answer that sends them is durable.
 	Clear(ctx context.Context, files []domain.OutgoingFile) error
 }
 
-// Options are what a handler works with.
+// Options are the settings and collaborators of a handler.
 type Options struct {
 	Store         Store
 	Conversations *conversation.Resolver
@@ -137,16 +137,16 @@ type Options struct {
 	Views         Views
 	Questions     Questions
 	Files         Files
-	Owners        Owners // are told what keeps turns from beginning; nil: nobody is
+	Owners        Owners // get notices of what prevents turns from beginning; nil: none
 	MemoryFlush   config.MemoryFlush
-	Retries       int            // how often a turn is tried again that the service failed, or had no capacity for
-	Zone          *time.Location // of the days that turns count on
+	Retries       int            // how often a turn is tried again after a failure or overload of the service
+	Zone          *time.Location // whose days the usage of turns is counted by
 }
 
-// Unusable is a run in which there is nothing for Claude: its messages are files alone, and none of them could be had.
+// Unusable is a run without anything for Claude: its messages are only files, and none of them could be fetched.
 type Unusable struct {
-	Reply string // what the chat is told
-	Event string // what the session's next turn is told
+	Reply string // the chat's notice
+	Event string // the note for the session's next turn
 }
 
 // Error implements error.
@@ -164,9 +164,9 @@ func New(options Options, log hclog.Logger) *Handler {
 	return &Handler{options: options, log: log, outages: newOutages()}
 }
 
-// Handle answers the message of a run and completes the run. An error means that the run is not completed and goes back
-// to its lane, but for [agent.ErrStopped]: the run is completed as cancelled. Nudged fires when messages wait that the
-// running turn could be told.
+// Handle answers the message of a run and completes the run. After an error the run is not completed and returns to its
+// lane, except after [agent.ErrStopped]: the run is completed as cancelled. Nudged fires when messages wait that may be
+// steered into the running turn.
 func (h *Handler) Handle(ctx context.Context, claimed *domain.Run, nudged <-chan struct{}) error {
 	run := h.options.Conversations.Turn(claimed)
 	if run.Message.Message.Command != nil {
@@ -179,7 +179,7 @@ func (h *Handler) Handle(ctx context.Context, claimed *domain.Run, nudged <-chan
 	return err
 }
 
-// answer has Claude answer the message of a run.
+// answer lets Claude answer the message of a run.
 func (h *Handler) answer(ctx context.Context, run *conversation.Turn, nudged <-chan struct{}) error {
 	h.log.Info("a turn begins", "session", run.Session.Key, "run", run.ID, "attempt", run.Message.Attempts, "by", asked(run))
 	if run.Message.Attempts > maxAttempts {
@@ -205,7 +205,7 @@ func (h *Handler) answer(ctx context.Context, run *conversation.Turn, nudged <-c
 	return h.reply(ctx, run, result, sent, view.Reply)
 }
 
-// asked is whom a run is for, as channel:user, or what has asked for it.
+// asked is the person whom a run is for, as channel:user, or what started it.
 func asked(run *conversation.Turn) string {
 	m := run.Message.Message
 	if m.Origin != "" {
@@ -219,7 +219,8 @@ func took(run *conversation.Turn) time.Duration {
 	return time.Since(run.StartedAt).Round(time.Millisecond)
 }
 
-// context asks the hooks. They join the turns of people, plugins and the heartbeat, not the host's own housekeeping.
+// context asks the hooks. They are asked for turns of people, plugins and the heartbeat, not for the host's own
+// housekeeping.
 func (h *Handler) context(ctx context.Context, run *conversation.Turn) ([]string, error) {
 	if housekeeping(run) {
 		return nil, nil
@@ -235,7 +236,7 @@ func (h *Handler) context(ctx context.Context, run *conversation.Turn) ([]string
 	return added, nil
 }
 
-// housekeeping reports whether a run is for the conversation itself, not for something that is said in it.
+// housekeeping reports whether a run maintains the conversation itself and answers nobody.
 func housekeeping(run *conversation.Turn) bool {
 	origin := run.Message.Message.Origin
 	return origin == domain.OriginFlush || origin == domain.OriginCompact

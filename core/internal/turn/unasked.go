@@ -11,12 +11,12 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// announce tells a run's chat that its turn asks nothing before it runs a tool, once in all attempts. An error means that the
-// chat is not told, and that the turn must not run.
+// announce tells a run's chat, once in all attempts, that its turn runs tools without asking. After an error the chat
+// was not told, and the turn must not run.
 func (h *Handler) announce(ctx context.Context, run *conversation.Turn, p agent.Profile) error {
 	m := run.Message.Message
 	if !p.SkipsApproval() || m.Origin == domain.OriginHeartbeat || housekeeping(run) {
-		return nil // A heartbeat's answer says it, if there is one.
+		return nil // A heartbeat's answer contains it, if there is one.
 	}
 	items := h.notice(run, BypassNotice(m))
 	if len(items) == 0 {
@@ -31,7 +31,7 @@ func (h *Handler) announce(ctx context.Context, run *conversation.Turn, p agent.
 	return nil
 }
 
-// BypassNotice says that the turn of a message asks nothing before it runs a tool.
+// BypassNotice says that the turn of a message runs tools without asking.
 func BypassNotice(m domain.Message) string {
 	return wording.NotAsking(m.Authority == chat.Owner && m.Overrides.Permission == "")
 }
