@@ -9,7 +9,7 @@ import (
 // maxAbort is the longest text that may ask to stop, in bytes.
 const maxAbort = 100
 
-// aborts are the messages that ask to stop: in lower case, without marks that are written apart from their letters.
+// aborts are the messages that ask to stop: in lower case, without combining marks.
 var aborts = words(
 	// English.
 	"stop", "esc", "escape", "abort", "exit", "interrupt", "halt", "cancel", "please stop", "stop please", "stop it", "stop now",
@@ -36,8 +36,8 @@ var aborts = words(
 	"توقف", "توقفي", "قف", "قفي", "أوقف", "اوقف", "كفى", "إلغاء", "الغاء", "ستوب",
 )
 
-// IsAbort reports whether a text asks to stop what runs, and nothing else: one of a list of words of several languages,
-// whatever its case and the punctuation around it. A slash command is none: that is for [Registry.Parse].
+// IsAbort reports whether a text is only a request to stop: one of a list of words in several languages, in any case
+// and with any punctuation around it. Slash commands are left to [Registry.Parse].
 func IsAbort(text string) bool {
 	if len(text) > maxAbort || strings.HasPrefix(strings.TrimSpace(text), "/") || !utf8.ValidString(text) {
 		return false
@@ -54,7 +54,7 @@ func words(list ...string) map[string]bool {
 	return set
 }
 
-// bare is a text without case, outer punctuation, and marks that are written apart from their letters.
+// bare removes case, outer punctuation and combining marks from a text.
 func bare(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {

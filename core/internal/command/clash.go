@@ -8,14 +8,14 @@ type PluginCommands struct {
 	Names  []string
 }
 
-// Clash is a command that two have.
+// Clash is a command that two plugins, or a plugin and the host, have.
 type Clash struct {
 	Name   string // of the command, as the plugin has it
-	Plugin string // the plugin that has it, the later one of two
-	Other  string // the plugin that has it, too; empty: the host
+	Plugin string // the plugin that has it; of two, the later one
+	Other  string // the other plugin that has it; empty: the host
 }
 
-// String says which command it is and who has it.
+// String names the command and who has it.
 func (c Clash) String() string {
 	if c.Other == "" {
 		return fmt.Sprintf("the command /%s of the plugin %q is one of the host's own", c.Name, c.Plugin)
@@ -23,7 +23,7 @@ func (c Clash) String() string {
 	return fmt.Sprintf("the plugins %q and %q both have the command /%s", c.Other, c.Plugin, c.Name)
 }
 
-// Clashes returns the commands that a plugin has and the host has, too, under its name or an alias, or a plugin before it.
+// Clashes returns the plugins' commands that the host, by name or alias, or an earlier plugin also has.
 func (r *Registry) Clashes(plugins []PluginCommands) []Clash {
 	var clashes []Clash
 	owners := map[string]string{}

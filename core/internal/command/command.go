@@ -1,5 +1,6 @@
-// Package command holds what people ask of the host itself: slash commands, its own and those of plugins, directives within
-// a message, and words that stop it. One registry of them is what parsing, /help, /commands and the networks' menus read.
+// Package command implements what people ask of the host itself: slash commands, its own and those of plugins,
+// directives within a message, and stop words. Parsing, /help, /commands and the networks' menus read the same
+// registry.
 package command
 
 import (
@@ -15,7 +16,7 @@ import (
 type Call struct {
 	Name    string
 	Args    string
-	And     []domain.Command // further ones of the same message
+	And     []domain.Command // further commands of the same message
 	Caller  chat.Caller
 	Session domain.Session
 	At      time.Time // when it was received
@@ -28,14 +29,14 @@ type Command struct {
 	Usage        string
 	Summary      string
 	Group        string         // the heading in /commands; default "Plugins"
-	MinAuthority chat.Authority // the least authority that may use it
-	Menu         bool           // stands in the networks' menus and in /help
-	Private      bool           // answers in direct chats only, because of what the answer tells
+	MinAuthority chat.Authority // the minimum authority
+	Menu         bool           // shown in the networks' menus and in /help
+	Private      bool           // answers only in direct chats, because the answer is private
 	// Turn marks a command that is run as a turn of the agent, not by the registry. It has no Run.
 	Turn bool
-	// Slow marks a command that may take its time: others of the host's do not wait for it.
+	// Slow marks a command that may take long: the host's other commands do not wait for it.
 	Slow bool
-	// Run answers with Markdown; an empty answer sends nothing. Its error is for the log: the user is told that the command
+	// Run answers in Markdown; an empty answer sends nothing. Its error is logged, and the user learns that the command
 	// failed.
 	Run func(ctx context.Context, call Call) (string, error)
 }

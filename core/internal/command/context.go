@@ -6,7 +6,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
-// context tells what fills the conversation's context.
+// context shows what fills the conversation's context.
 func (d desk) context(_ context.Context, call Call) (string, error) {
 	var parts []wording.Part
 	for _, section := range d.host.Agent.Sections(call.Caller, call.Session) {
@@ -15,7 +15,7 @@ func (d desk) context(_ context.Context, call Call) (string, error) {
 	return wording.Context(call.Session, parts, d.host.Now()), nil
 }
 
-// whoami tells callers who they are to the host.
+// whoami shows callers how the host identifies them.
 func (d desk) whoami(_ context.Context, call Call) (string, error) {
 	c := call.Caller
 	return wording.WhoAmI(wording.You{

@@ -16,8 +16,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// fresh tells of the new claude session, which began as the command was accepted. A turn that runs ends in the old one: its
-// answer is not lost.
+// fresh reports the new claude session, which began when the command was accepted. A running turn ends in the old one,
+// and its answer is still sent.
 func (d desk) fresh(_ context.Context, call Call) (string, error) {
 	model := ""
 	if call.Session.Overrides.Model != "" {
@@ -27,8 +27,8 @@ func (d desk) fresh(_ context.Context, call Call) (string, error) {
 	return wording.NewConversation(model, running), nil
 }
 
-// stop says "stopped" only when it is true: Stop returns after the turn has ended, its tools with it. What was written
-// after the command, which may have had to wait for its turn, is not meant by it.
+// stop says "stopped" only when it is true: Stop returns after the turn and its tools have ended. It does not affect
+// messages that came after the command, which may have waited in its lane.
 func (d desk) stop(ctx context.Context, call Call) (string, error) {
 	dropped := 0
 	switch strings.ToLower(call.Args) {
@@ -51,13 +51,13 @@ func (d desk) stop(ctx context.Context, call Call) (string, error) {
 	return wording.Stopped(stopped, dropped), nil
 }
 
-// aside has a question answered beside what runs.
+// aside answers a question beside the running turn.
 func (d desk) aside(ctx context.Context, call Call) (string, error) {
 	if call.Args == "" {
 		return wording.AsideUsage, nil
 	}
 	written, err := d.host.Claude.Aside(ctx, call.Session.ClaudeSession, call.Args)
-	said := answer.Parse(written, true).Text // what is meant for the host is left out
+	said := answer.Parse(written, true).Text // without markers for the host
 	switch {
 	case errors.Is(err, client.ErrNoAside):
 		return wording.AsideNotSupported, nil
@@ -73,12 +73,12 @@ func (d desk) aside(ctx context.Context, call Call) (string, error) {
 	return said, nil
 }
 
-// next has a waiting message answered before the others.
+// next moves a waiting message to the front.
 func (d desk) next(ctx context.Context, call Call) (string, error) {
 	return d.waiting(ctx, call, d.store.Next, wording.MessageIsNext)
 }
 
-// withdraw takes a waiting message back. Who may not use commands may take back their own.
+// withdraw removes a waiting message. People who may not use commands may withdraw their own.
 func (d desk) withdraw(ctx context.Context, call Call) (string, error) {
 	said, err := d.waiting(ctx, call, func(ctx context.Context, session string, seq int64) error {
 		return d.store.Withdraw(ctx, session, seq, func(m domain.Message) bool {
@@ -91,12 +91,12 @@ func (d desk) withdraw(ctx context.Context, call Call) (string, error) {
 	return said, err
 }
 
-// wrote reports whether somebody wrote a message.
+// wrote reports whether the caller wrote a message.
 func wrote(c chat.Caller, m domain.Message) bool {
 	return m.Origin == "" && m.Sender.ID != "" && m.Sender.ID == c.Sender.ID && m.Channel == c.Address.Channel
 }
 
-// waiting does something with a waiting message, which is named by its number in the session.
+// waiting acts on a waiting message, given by its number in the session.
 func (d desk) waiting(ctx context.Context, call Call, do func(ctx context.Context, session string, seq int64) error, done string) (string, error) {
 	seq, err := strconv.ParseInt(call.Args, 10, 64)
 	if err != nil || seq < 1 {
@@ -109,7 +109,7 @@ func (d desk) waiting(ctx context.Context, call Call, do func(ctx context.Contex
 	return done, err
 }
 
-// session shows the conversation, or gives it a label.
+// session shows the conversation, or sets its label.
 func (d desk) session(ctx context.Context, call Call) (string, error) {
 	switch word := firstWord(call.Args); strings.ToLower(word) {
 	case "":

@@ -10,23 +10,23 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// reading is what a directive makes of the words behind it.
+// reading is the result of reading the words after a directive.
 type reading struct {
-	words int    // how many of them are its own
+	words int    // how many of them belong to it
 	args  string // these words, as its command takes them
-	// set makes the choice; nil: the words are not understood, or there are none.
+	// set stores the value; nil: there is none, or it is unknown.
 	set func(*domain.Overrides)
-	// lasting says that the choice makes sense for a session only, not for one message.
+	// lasting reports whether the value makes sense only for a session, not for one message.
 	lasting bool
 }
 
-// directives are those of a message that stand anywhere in it, by the names of their commands.
+// directives may stand anywhere in a message, by the names of their commands.
 var directives = map[string]func(Models, []string) reading{
 	"think": think.read, "verbose": verbose.read, "reasoning": reasoning.read, "elevated": elevated.read, "exec": exec.read,
 	"usage": usage.read, "model": readModel, "queue": readQueue,
 }
 
-// shortcuts are the commands that are answered beside a text within which they stand. They take no value.
+// shortcuts are the commands that are answered besides the text in which they stand. They take no value.
 var shortcuts = map[string]bool{"help": true, "commands": true, "status": true, "whoami": true}
 
 // directiveAliases are further names of directives.
@@ -34,40 +34,40 @@ var directiveAliases = map[string]string{
 	"thinking": "think", "t": "think", "v": "verbose", "reason": "reasoning", "elev": "elevated",
 }
 
-// shy directives are common in other meanings: within a text they count only with a value that they know.
+// shy directives are common in other meanings: within a text they count only with a known value.
 var shy = map[string]bool{"t": true, "v": true, "usage": true}
 
-// lending are the directives that may lend the agent power. They count only where a message begins with them, so that no text
-// that somebody else wrote, and that is quoted or pasted within a message, can lend any.
+// lending are the directives that may give the agent more power. They count only at the beginning of a message, so that
+// text by somebody else, quoted or pasted within a message, cannot do that.
 var lending = map[string]bool{"elevated": true, "exec": true}
 
-// maxWords is how many words behind a directive are looked at.
+// maxWords is how many words after a directive are read.
 const maxWords = 8
 
-// directive is one of a text.
+// directive is one found in a text.
 type directive struct {
 	span
-	written string // its name as it is written
+	written string // its name as written
 	command domain.Command
 	beside  bool // it is a shortcut
 	reading
 }
 
-// bare reports whether nothing follows that could be its value.
+// bare reports whether no possible value follows.
 func (d directive) bare() bool { return d.set == nil && d.words == 0 }
 
-// Directives takes the directives out of a text, which somebody of this authority wrote: /think, /model, /verbose,
-// /reasoning, /elevated, /exec, /queue and /usage with their values, as "/think high" or "/think:high", at the beginning of
-// a word and neither in code nor in a quoted line. Begins says that the message begins with the text: only as the first word
-// of a message do /elevated and /exec count. Elsewhere they are text.
+// Directives removes the directives from a text by a person of this authority: /think, /model, /verbose, /reasoning,
+// /elevated, /exec, /queue and /usage with their values, as "/think high" or "/think:high", at the beginning of a word
+// and neither in code nor in a quoted line. Begins reports whether the message begins with the text: /elevated and
+// /exec count only as the first word of a message. Elsewhere they are text.
 //
-// Within other text they hold for this message only, /model among them; rest is the text without them, and has none left. With
-// the same right /help, /commands, /status and /whoami are taken out, and returned as the commands that are answered beside
-// it. Where the text is nothing else, no rest is left, and the commands store what they choose for the session, or show what
-// holds where they have no value. Where one of them cannot be understood, or may not be used, only the commands are returned
-// that say so, and no rest: the text is not to be run. The model may be "default", which is the config's.
+// Within other text they apply to this message only; rest is the text without them. In the same way it removes /help,
+// /commands, /status and /whoami, and returns them as the commands to be answered besides it. If nothing else is in the
+// text, rest is empty, and the commands store their values for the session, or show the current ones. If one of them
+// has an unknown value or is not permitted, it returns only the commands that say so, and an empty rest: the text must
+// not be run. The model "default" is the config's.
 //
-// To somebody who may not use commands, all is text.
+// For people who may not use commands, everything is text.
 func (r *Registry) Directives(text string, begins bool, authority chat.Authority) (rest string, overrides domain.Overrides, commands []domain.Command) {
 	var found []directive
 	if authority >= chat.Authorised {
@@ -81,7 +81,7 @@ func (r *Registry) Directives(text string, begins bool, authority chat.Authority
 	}
 	var heeded, beside, refused []directive
 	for i, d := range found {
-		// Another directive right behind one without a value would, taken out, leave it with a value that was not meant.
+		// If another directive follows directly, removing it would give this one a value that was not meant.
 		leads := i+1 < len(found) && skipBlank(text, d.end, len(text)) == found[i+1].start
 		switch {
 		case d.beside:
@@ -105,7 +105,7 @@ func (r *Registry) Directives(text string, begins bool, authority chat.Authority
 	return cut(text, heeded), overrides, commandsOf(beside)
 }
 
-// commandsOf returns the commands of directives, of each only the last one.
+// commandsOf returns the commands of directives, only the last one of each.
 func commandsOf(list []directive) []domain.Command {
 	var commands []domain.Command
 	for _, d := range list {
@@ -150,7 +150,7 @@ func scan(text string, begins bool, models Models) []directive {
 	return found
 }
 
-// readDirective reads the directive whose slash is at an offset, and which must end before another.
+// readDirective reads the directive whose slash is at an offset, and which must end before until.
 func readDirective(text string, slash, until int, models Models) (directive, bool) {
 	if before, _ := utf8.DecodeLastRuneInString(text[:slash]); slash > 0 && !unicode.IsSpace(before) {
 		return directive{}, false
@@ -170,7 +170,7 @@ func readDirective(text string, slash, until int, models Models) (directive, boo
 	d.start = slash
 	if shortcuts[name] {
 		d.end, d.beside, d.command = end, true, domain.Command{Name: name}
-		return d, !strings.HasPrefix(text[end:], ":") // A colon stands before a value, and it has none.
+		return d, !strings.HasPrefix(text[end:], ":") // A colon announces a value, and there is none.
 	}
 	read, ok := directives[name]
 	if !ok {
@@ -190,8 +190,8 @@ func readDirective(text string, slash, until int, models Models) (directive, boo
 	return d, true
 }
 
-// valuesBehind returns the words that may be a directive's value: those behind it on its line, up to one that begins with a
-// slash or with what is skipped. A colon may come first; behind is where it ends.
+// valuesBehind returns the words that may be a directive's value: those after it on its line, up to one that begins
+// with a slash or is inert. A colon may come first; behind is the offset after it.
 func valuesBehind(text string, at, until int) (behind int, list []span) {
 	behind = at
 	at = skipBlank(text, at, until)
@@ -202,7 +202,7 @@ func valuesBehind(text string, at, until int) (behind int, list []span) {
 	for at < until && text[at] != '/' && len(list) < maxWords {
 		length := strings.IndexFunc(text[at:], unicode.IsSpace)
 		if length == 0 {
-			break // the line's end, or a blank of another kind
+			break // the end of the line, or another kind of blank
 		}
 		end := at + length
 		if length < 0 {
@@ -221,7 +221,7 @@ func skipBlank(text string, at, until int) int {
 	return at
 }
 
-// cut returns a text without these directives and the blanks around them. A line that they leave empty goes with them.
+// cut removes these directives and the blanks around them. It also removes lines that become empty.
 func cut(text string, list []directive) string {
 	if len(list) == 0 {
 		return text
@@ -248,11 +248,11 @@ func cut(text string, list []directive) string {
 		from = tail
 	}
 	b.WriteString(text[from:])
-	// The indent of the first line stays: it may be what makes it code.
+	// The first line keeps its indent, which may mark it as code.
 	return strings.TrimRightFunc(strings.TrimLeft(b.String(), "\r\n"), unicode.IsSpace)
 }
 
-// firstWord is what stands before the first blank.
+// firstWord is the text before the first blank.
 func firstWord(s string) string {
 	if words := strings.Fields(s); len(words) > 0 {
 		return words[0]

@@ -18,19 +18,19 @@ import (
 
 const (
 	exportPage = 1000
-	// maxExport bounds what is held in memory for an export. A longer history loses its beginning.
+	// maxExport bounds the memory of an export. A longer history loses its beginning.
 	maxExport = 100_000
-	// maxExports bounds what all exports have together, in bytes. None is removed: they are copies that somebody wanted.
+	// maxExports bounds the size of all exports, in bytes. None is deleted: people asked for these copies.
 	maxExports = 1 << 30
 )
 
 // errExportsFull says that an export would exceed maxExports.
 var errExportsFull = errors.New("the exports have as many bytes as they may")
 
-// export writes the session's history to a file of the host's, one JSON value a line: a header, then each entry, oldest
+// export writes the session's history to a file on the host, one JSON value a line: a header, then each entry, oldest
 // first.
 func (d desk) export(ctx context.Context, call Call) (string, error) {
-	var entries []chat.TranscriptEntry // the newest first
+	var entries []chat.TranscriptEntry // newest first
 	for before := int64(0); len(entries) < maxExport; before = entries[len(entries)-1].ID {
 		page, err := d.store.Transcript(ctx, call.Caller.Session, before, exportPage)
 		if err != nil {
@@ -86,7 +86,7 @@ func writeExport(dir, session string, now time.Time, entries []chat.TranscriptEn
 	return path, errors.Join(err, buffer.Flush(), file.Close())
 }
 
-// exportRoom is how many bytes an export may have.
+// exportRoom is how many bytes an export may use.
 func exportRoom(dir string) (int64, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -94,14 +94,14 @@ func exportRoom(dir string) (int64, error) {
 	}
 	left := int64(maxExports)
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil { // else it was removed meanwhile
+		if info, err := e.Info(); err == nil { // otherwise it was deleted meanwhile
 			left -= info.Size()
 		}
 	}
 	return left, nil
 }
 
-// bounded is a file that takes no more bytes than are left.
+// bounded is a file with a limited size.
 type bounded struct {
 	file *os.File
 	left int64
@@ -115,7 +115,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.file.Write(p)
 }
 
-// fileName makes a part of a file's name of a session key.
+// fileName makes part of a file name from a session key.
 func fileName(key string) string {
 	name := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {

@@ -11,7 +11,7 @@ import (
 // pageSize is how many commands /commands shows at once.
 const pageSize = 12
 
-// help is the command that tells of the commands that are used most.
+// help is the command /help, which lists the most used commands.
 func (r *Registry) help() Command {
 	return Command{
 		Name: "help", Usage: "/help", Group: wording.GroupInformation, MinAuthority: chat.Other, Menu: true,
@@ -28,7 +28,7 @@ func (r *Registry) help() Command {
 	}
 }
 
-// commands is the command that lists all of them, page by page.
+// commands is the command /commands, which lists all commands, page by page.
 func (r *Registry) commands() Command {
 	return Command{
 		Name: "commands", Usage: "/commands [page]", Group: wording.GroupInformation, MinAuthority: chat.Other, Menu: true,
@@ -51,7 +51,7 @@ func (r *Registry) commands() Command {
 	}
 }
 
-// shown is a command as lists show it.
+// shown is a command in the form for lists.
 func (c Command) shown() wording.Command {
 	return wording.Command{Name: c.Name, Usage: c.Usage, Summary: c.Summary, Group: c.Group}
 }

@@ -23,7 +23,7 @@ type Store interface {
 	Lanes(ctx context.Context) ([]domain.LaneStatus, error)
 }
 
-// Sessions is what they need of it for the caller's session.
+// Sessions is what the commands need of the store for the caller's session.
 type Sessions interface {
 	Clear(ctx context.Context, session string, lane domain.Lane, before time.Time) (int, error)
 	Configure(ctx context.Context, key string, change func(*domain.Overrides)) (domain.Session, error)
@@ -36,7 +36,7 @@ type Sessions interface {
 	Transcript(ctx context.Context, session string, before int64, limit int) ([]chat.TranscriptEntry, error)
 }
 
-// People is what they need of it for those who are let in.
+// People is what the commands need of the store for people with access.
 type People interface {
 	Pairings(ctx context.Context) ([]domain.Pairing, error)
 	ApprovePairing(ctx context.Context, channel, code string, notice func(domain.Pairing) domain.OutboxItem) (domain.Pairing, error)
@@ -46,11 +46,11 @@ type People interface {
 	Disallow(ctx context.Context, channel string, user chat.UserID) (bool, error)
 }
 
-// Conversations resolve what holds for a session.
+// Conversations resolve the settings of sessions.
 type Conversations interface {
-	// Session returns what holds for a session when the caller writes in it.
+	// Session returns what applies to a session when the caller writes in it.
 	Session(caller chat.Caller, s domain.Session) *conversation.Conversation
-	// People are those whom the config lets in on a channel, each as channel:user.
+	// People returns the users that the config permits on a channel, each as channel:user.
 	People(channel string) []string
 }
 
@@ -62,65 +62,65 @@ type Turns interface {
 
 // Plugins are the plugins of the config.
 type Plugins interface {
-	// Channels is one line for each channel.
+	// Channels returns one line for each channel.
 	Channels() []string
 	// Enabled reports whether the config has an enabled plugin of that name.
 	Enabled(name string) bool
-	// Commands returns the commands of the plugins that run now.
+	// Commands returns the commands of the running plugins.
 	Commands() []Command
 }
 
-// Agent is who answers.
+// Agent is the agent that answers.
 type Agent interface {
-	// Sections are those of the session's system prompt.
+	// Sections returns the parts of the session's system prompt.
 	Sections(caller chat.Caller, session domain.Session) []agent.Section
-	// SkillList returns the skills that it has now.
+	// SkillList returns the agent's current skills.
 	SkillList() []agent.Skill
 }
 
 // Claude are the claude processes.
 type Claude interface {
 	Stats() claude.Stats
-	// Aside answers a question beside a turn, from what its conversation holds so far. The error is [client.ErrNotRunning] where there
-	// is no turn, and [client.ErrNoAside] where the CLI cannot.
+	// Aside answers a question beside a turn, from the conversation so far. The error is [client.ErrNotRunning] if no
+	// turn runs, and [client.ErrNoAside] if the CLI cannot do it.
 	Aside(ctx context.Context, claudeSession, question string) (string, error)
 }
 
 // Restart restarts the host.
 type Restart interface {
-	// Request has the host go down and come up again, and returns at once. The error says why that would fail: the host goes on as
-	// it is.
+	// Request makes the host shut down and start again, and returns at once. The error says why that would fail: the
+	// host continues unchanged.
 	Request(ctx context.Context) error
 }
 
-// Host is what the commands know of the host. A registry that only parses may lack all of it.
+// Host is what the commands use of the host. A registry that only parses may lack all of it.
 type Host struct {
-	Log           hclog.Logger // gets a line for what changes who may do what; nil: nobody reads it
+	Log           hclog.Logger // gets a line for each change of who may do what; nil: none
 	Version       string
 	Started       time.Time
 	Demo          bool
 	ConfigPath    string
-	ExportDir     string // made at the first export
+	ExportDir     string // created by the first export
 	Models        Models
 	Now           func() time.Time
-	Zone          *time.Location // of the days that usage is counted by, and of the times that are shown
+	Zone          *time.Location // of the days that usage is counted by, and of displayed times
 	Conversations Conversations
 	Plugins       Plugins
 	Agent         Agent
 	Claude        Claude
-	Speech        bool // the config names a command that speaks
+	Speech        bool // a text-to-speech command is configured
 	Questions     Questions
 	Restart       Restart // nil: it cannot restart by itself
 }
 
-// desk is what the host's own commands work with.
+// desk is what the host's own commands use.
 type desk struct {
 	store Store
 	turns Turns
 	host  Host
 }
 
-// commands are all of the host's own but those that list commands.
+// commands are the host's own commands, except those that list commands.
 func (d desk) commands() []Command {
 	return []Command{
 		{Name: "new", Usage: "/new [model] [text]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Run: d.fresh},
@@ -161,7 +161,7 @@ func (d desk) commands() []Command {
 	}
 }
 
-// effective is what holds in the caller's session.
+// effective returns the settings that apply in the caller's session.
 func (d desk) effective(call Call) *conversation.Conversation {
 	return d.host.Conversations.Session(call.Caller, call.Session)
 }

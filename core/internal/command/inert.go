@@ -9,9 +9,9 @@ import (
 // span is a range of a text, in bytes.
 type span struct{ start, end int }
 
-// inert returns the parts of a text in which no directive counts, in order: code, and what is quoted. People are careless with
-// Markdown, and other programs read it in other ways, so a part counts as code if either of two readings takes it for that:
-// by lines, or by backticks wherever they stand.
+// inert returns the parts of a text in which directives do not count, in order: code and quotations. People write
+// Markdown carelessly, and programs read it differently, so a part is code if either of two readings says so: by lines,
+// or by backticks anywhere.
 func inert(text string) []span {
 	spans := append(inertLines(text), codeSpans(text)...)
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.start, b.start) })
@@ -28,7 +28,7 @@ func inert(text string) []span {
 
 // inertLines returns the lines that are quoted or indented as code, and fenced blocks.
 func inertLines(text string) (spans []span) {
-	fence, within := "", false // the one that is open; it stands in a quote
+	fence, within := "", false // the open fence; it is inside a quotation
 	for at := 0; at < len(text); {
 		line, _, _ := strings.Cut(text[at:], "\n")
 		end := at + len(line)
@@ -36,7 +36,7 @@ func inertLines(text string) (spans []span) {
 		marks := line[:len(line)-len(content)]
 		quoted, run := strings.ContainsAny(marks, ">＞"), fenceRun(content)
 		if within && !quoted {
-			fence, within = "", false // It ends with the quote.
+			fence, within = "", false // It ends with the quotation.
 		}
 		switch {
 		case fence != "":
@@ -44,7 +44,7 @@ func inertLines(text string) (spans []span) {
 				fence = ""
 			}
 		case strings.HasPrefix(strings.TrimLeft(line, " "), ">>> "):
-			return append(spans, span{at, len(text)}) // Discord quotes all that follows.
+			return append(spans, span{at, len(text)}) // Discord quotes everything that follows.
 		case run != "":
 			fence, within = run, quoted
 		case !quoted && !strings.HasPrefix(line, "    ") && !strings.Contains(marks, "\t"):
@@ -57,7 +57,7 @@ func inertLines(text string) (spans []span) {
 	return spans
 }
 
-// fenceRun returns the three or more backticks or tildes that a line begins with.
+// fenceRun returns the three or more backticks or tildes at the beginning of a line.
 func fenceRun(line string) string {
 	for _, mark := range []string{"`", "~"} {
 		if run := line[:len(line)-len(strings.TrimLeft(line, mark))]; len(run) >= 3 {
@@ -100,7 +100,7 @@ func codeSpans(text string) []span {
 	}
 }
 
-// closing finds the backticks that end code, and returns where they end.
+// closing finds the backticks that end code, and returns the offset after them.
 func closing(text string, ticks int) (end int, found bool) {
 	for at := 0; ; {
 		next := strings.IndexByte(text[at:], '`')

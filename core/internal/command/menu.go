@@ -8,13 +8,14 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// maxSummary is how much of a summary a network's menu shows, in characters.
+// maxSummary bounds a summary in a network's menu, in characters.
 const maxSummary = 100
 
-// menuName is a name that every network's menu takes.
+// menuName matches the names that every network's menu accepts.
 var menuName = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
 
-// Menu is what the networks' own menus show: what everybody may use who may use commands, the skills among them.
+// Menu returns the commands for the networks' own menus: those that everybody with the right to use commands may use,
+// with the skills.
 func (r *Registry) Menu() []chat.CommandSpec {
 	var menu []chat.CommandSpec
 	for _, c := range r.List(chat.Authorised) {

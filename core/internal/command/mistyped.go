@@ -9,14 +9,14 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// mistypedName is that of the command that answers a mistyped one. Nobody can type it.
+// mistypedName is the name of the command that answers a mistyped one. Nobody can type it.
 const mistypedName = "?"
 
-// shortestMistyped is how long a name must be to be taken for a mistyped one. Short words are near to too many others.
+// shortestMistyped is the minimum length of a mistyped name. Shorter words are similar to too many others.
 const shortestMistyped = 4
 
-// Mistyped makes a command of a text that begins with a slash and a name that no command has, and that is one slip away from
-// that of one: a letter too many, too few, wrong, or changed for its neighbour. What it makes answers which is meant.
+// Mistyped makes a command of a text that begins with a slash and an unknown name that differs from a known one by one
+// slip: a letter too many, too few, wrong, or swapped with its neighbour. Its answer suggests the known one.
 func (r *Registry) Mistyped(text string) (domain.Command, bool) {
 	match := shape.FindStringSubmatch(strings.TrimSpace(text))
 	if match == nil {
@@ -42,7 +42,7 @@ func mistyped(_ context.Context, call Call) (string, error) {
 	return wording.DidYouMean(typed, meant), nil
 }
 
-// oneSlip reports whether one slip makes b of a, which differ.
+// oneSlip reports whether one slip turns a into b, which differ.
 func oneSlip(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a

@@ -12,20 +12,20 @@ import (
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
-// cliModels are the names that the CLI has for its models. With [1m] behind it, one is used with its longer context.
+// cliModels are the CLI's own names of models. The suffix [1m] selects the longer context.
 var cliModels = []string{"opus", "sonnet", "haiku", "fable"}
 
-// fullModel is the name of a model of Anthropic's, which the CLI takes as it is.
+// fullModel matches the full name of an Anthropic model, which the CLI accepts unchanged.
 var fullModel = regexp.MustCompile(`^claude-[a-z0-9][a-z0-9._@:-]{0,99}(\[1m\])?$`)
 
-// Models are the models that people may choose, beside those that the CLI knows by itself.
+// Models are the models that people may choose in addition to the CLI's own.
 type Models struct {
-	Aliases map[string]string // models by the names that the config gives them
-	Names   []string          // what the config itself uses
+	Aliases map[string]string // models by the config's aliases
+	Names   []string          // models that the config uses
 }
 
-// Find returns the model that a word names, as it is to be stored: an alias as the config spells it, a name, or "default"
-// for the config's. False for what is none.
+// Find returns the model that a word names, in its stored form: an alias as the config spells it, a name, or "default"
+// for the config's. False: it is not a model.
 func (m Models) Find(word string) (string, bool) {
 	word = strings.TrimRight(word, ",;.:!?")
 	for alias := range m.Aliases {
@@ -47,8 +47,9 @@ func (m Models) Find(word string) (string, bool) {
 	}
 }
 
-// ResetHint takes the model out of what begins a conversation: in "opus summarise this" the model is opus, and the text what
-// is behind it. It is as a session keeps it: "" for the config's; nil: the text names none.
+// ResetHint removes the model from the beginning of a conversation's first text: in "opus summarise this" the model is
+// opus, and the rest is the text. The model is in the form that a session stores: "" for the config's; nil: the text
+// names none.
 func (m Models) ResetHint(rest string) (model *string, text string) {
 	rest = strings.TrimSpace(rest)
 	word := firstWord(rest)
@@ -59,7 +60,7 @@ func (m Models) ResetHint(rest string) (model *string, text string) {
 	return new(kept(name)), strings.TrimSpace(strings.TrimPrefix(rest, word))
 }
 
-// kept is a model that was found as a session keeps it.
+// kept is the form in which a session stores a model.
 func kept(name string) string {
 	if name == conversation.DefaultModel {
 		return ""
@@ -75,7 +76,7 @@ func (r *Registry) ResetHint(rest string) (model *string, text string) {
 // IsAbort is the function [IsAbort].
 func (r *Registry) IsAbort(text string) bool { return IsAbort(text) }
 
-// list names the models, the config's own first.
+// list returns the names of the models, the config's own first.
 func (m Models) list() []string {
 	names := slices.Sorted(maps.Keys(m.Aliases))
 	for _, name := range slices.Concat(m.Names, cliModels) {
@@ -90,7 +91,7 @@ func (m Models) options() string {
 	return wording.ModelOptions(append(m.list(), conversation.DefaultModel))
 }
 
-// readModel is the directive /model. In a text the word "default" is a model like others: the config's.
+// readModel is the directive /model. Within a text, "default" is a model like others: the config's.
 func readModel(m Models, words []string) reading {
 	if len(words) == 0 {
 		return reading{}
@@ -126,7 +127,7 @@ func (d desk) model(ctx context.Context, call Call) (string, error) {
 	return wording.ModelChosen(now, name == conversation.DefaultModel), nil
 }
 
-// models lists them.
+// models lists the models.
 func (d desk) models(_ context.Context, call Call) (string, error) {
 	var list []wording.Model
 	for _, name := range d.host.Models.list() {

@@ -11,8 +11,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude"
 )
 
-// restart has the host restart. A command that it did not come to answer before it went down is run again after: it must
-// not restart the host once more.
+// restart restarts the host. If the host went down before it could answer, the command runs again after the restart: it
+// must not restart the host once more.
 func (d desk) restart(ctx context.Context, call Call) (string, error) {
 	switch {
 	case d.host.Started.After(call.At):
@@ -27,7 +27,7 @@ func (d desk) restart(ctx context.Context, call Call) (string, error) {
 	return wording.Restarting, nil
 }
 
-// config tells where the config is and what holds in the chat. It tells no secret, because it knows none.
+// config shows where the config file is and the settings of the chat. It knows no secrets.
 func (d desk) config(_ context.Context, call Call) (string, error) {
 	e := d.effective(call)
 	return wording.Settings{
@@ -37,7 +37,7 @@ func (d desk) config(_ context.Context, call Call) (string, error) {
 	}.String(), nil
 }
 
-// debug shows what somebody wants to see who looks for a fault.
+// debug shows details for somebody who looks for a fault.
 func (d desk) debug(ctx context.Context, _ Call) (string, error) {
 	lanes, err := d.store.Lanes(ctx)
 	if err != nil {
@@ -51,10 +51,10 @@ func (d desk) debug(ctx context.Context, _ Call) (string, error) {
 	}.String(), nil
 }
 
-// who is somebody as the log names them, as channel:user.
+// who identifies a person in the log, as channel:user.
 func who(c chat.Caller) string { return c.Address.Channel + ":" + string(c.Sender.ID) }
 
-// pool says how many claude processes there are, and what they hold.
+// pool describes the number of claude processes and their memory.
 func pool(stats claude.Stats) string {
 	line := fmt.Sprintf("%d running, %d idle, %d turns wait for one", stats.Running, stats.Idle, stats.Waiting)
 	if stats.Memory > 0 {

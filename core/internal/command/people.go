@@ -12,7 +12,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// maxUserID is how long the id of a user may be, in bytes.
+// maxUserID bounds a user id, in bytes.
 const maxUserID = 200
 
 // allowlist shows or changes who may write in direct chats.
@@ -70,7 +70,7 @@ func (d desk) listPeople(ctx context.Context, call Call) (string, error) {
 	return wording.Allowlist(channel, d.host.Conversations.People(channel), names), nil
 }
 
-// approve allows what claude asks, or lets a stranger in.
+// approve allows what claude asks for, or approves a pairing request.
 func (d desk) approve(ctx context.Context, call Call) (string, error) {
 	if told, known, err := d.verdict(ctx, call, "once"); known || err != nil {
 		return told, err
@@ -90,7 +90,7 @@ func (d desk) approve(ctx context.Context, call Call) (string, error) {
 	return wording.PairingApproved(person(p)), nil
 }
 
-// deny refuses what claude asks, or forgets a stranger's request.
+// deny refuses what claude asks for, or rejects a pairing request.
 func (d desk) deny(ctx context.Context, call Call) (string, error) {
 	if told, known, err := d.verdict(ctx, call, "no"); known || err != nil {
 		return told, err
@@ -110,7 +110,8 @@ func (d desk) deny(ctx context.Context, call Call) (string, error) {
 	return wording.PairingDenied(person(p)), nil
 }
 
-// pending finds the request that a command names by its code, or says why it cannot. Without a code it lists the requests.
+// pending finds the pairing request with the code of a command, or explains why it cannot. Without a code it lists the
+// requests.
 func (d desk) pending(ctx context.Context, call Call) (p domain.Pairing, said string, err error) {
 	words := strings.Fields(call.Args)
 	requests, err := d.store.Pairings(ctx)

@@ -7,12 +7,12 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// send chooses whether the session's messages are answered.
+// send sets whether the session's messages are answered.
 func (d desk) send(ctx context.Context, call Call) (string, error) {
 	return d.choose(ctx, call, sending)
 }
 
-// activation chooses which of a group's messages are for the agent.
+// activation sets which of a group's messages are for the agent.
 func (d desk) activation(ctx context.Context, call Call) (string, error) {
 	if call.Caller.Kind == chat.Direct {
 		return wording.ActivationInDirect, nil

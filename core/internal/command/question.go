@@ -12,24 +12,24 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Questions are what claude asks people before it does something.
+// Questions are claude's questions to people.
 type Questions interface {
-	// Answer takes somebody's answer to a question. What it returns is told to them; an empty text is not. known is false for
-	// an id that no question has.
+	// Answer takes a person's answer to a question and returns the reply to them, which may be empty. known is false
+	// for an unknown id.
 	Answer(ctx context.Context, caller chat.Caller, id, answer string) (told string, known bool, err error)
-	// Hear takes a plain message for the answer that it was read as. What it returns is told to whoever wrote.
+	// Hear takes a plain message as the answer that it was recognised as, and returns the reply to its writer.
 	Hear(ctx context.Context, id, answer string, w permission.Written) (told string, err error)
-	// Open returns the questions that wait for their answers, the oldest first.
+	// Open returns the open questions, oldest first.
 	Open() []permission.Open
 }
 
-// Grants is what the commands need of the store for what was allowed for longer than once.
+// Grants is what the commands need of the store for permissions that last.
 type Grants interface {
 	Grants(ctx context.Context, session string) ([]domain.Grant, error)
 	Revoke(ctx context.Context, g domain.Grant) (int64, error)
 }
 
-// answer answers a question of claude's. Who may is for the question to say.
+// answer answers a question of claude's. The question decides who may.
 func (d desk) answer(ctx context.Context, call Call) (string, error) {
 	word := firstWord(call.Args)
 	id, ok := permission.ID(word)
@@ -43,7 +43,7 @@ func (d desk) answer(ctx context.Context, call Call) (string, error) {
 	return wording.NoQuestion, nil
 }
 
-// verdict answers a question with yes or no, where a command names one; else it is about somebody who wants to be let in.
+// verdict answers a question with yes or no if the command names one; otherwise the command is about a pairing request.
 func (d desk) verdict(ctx context.Context, call Call, standing string) (told string, known bool, err error) {
 	word := firstWord(call.Args)
 	id, ok := permission.ID(word)
@@ -63,7 +63,7 @@ func (d desk) verdict(ctx context.Context, call Call, standing string) (told str
 	return told, known, err
 }
 
-// grants lists what was allowed in the conversation for longer than once, or takes it back.
+// grants lists the lasting permissions of the conversation, or revokes them.
 func (d desk) grants(ctx context.Context, call Call) (string, error) {
 	held, err := d.store.Grants(ctx, call.Caller.Session)
 	if err != nil {

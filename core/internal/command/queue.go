@@ -47,7 +47,7 @@ func readQueue(_ Models, words []string) reading {
 	return r
 }
 
-// option takes a word such as "cap:20" apart.
+// option parses a word such as "cap:20".
 func option(word string) (name, value string, ok bool) {
 	at := strings.IndexAny(word, ":=")
 	if at < 0 {
@@ -77,7 +77,7 @@ func readOption(o *domain.QueueOverrides, name, value string) bool {
 	}
 }
 
-// queue shows what waits in the session, and how, or changes that.
+// queue shows what waits in the session, and the queue's settings, or changes these.
 func (d desk) queue(ctx context.Context, call Call) (string, error) {
 	if call.Args == "" {
 		waiting, err := d.store.WaitingMessages(ctx, call.Caller.Session, wording.MaxWaiting+1)
@@ -98,7 +98,8 @@ func (d desk) queue(ctx context.Context, call Call) (string, error) {
 	return wording.QueueChosen(d.host.Conversations.Session(call.Caller, session).Queue, r.lasting), nil
 }
 
-// listed are waiting messages with their numbers. What was written elsewhere, as in another chat of the session, is not shown.
+// listed returns waiting messages with their numbers. The text of a message from another chat of the session is not
+// shown.
 func (d desk) listed(call Call, waiting []domain.WaitingMessage) []wording.Waiting {
 	list := make([]wording.Waiting, len(waiting))
 	for i, w := range waiting {

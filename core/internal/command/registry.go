@@ -18,7 +18,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// timeout bounds the commands of a message: who typed them is waiting.
+// timeout bounds the commands of a message: a person waits for the answer.
 const timeout = 30 * time.Second
 
 // Registry knows the commands.
@@ -28,8 +28,8 @@ type Registry struct {
 	byName  map[string]Command // the host's own by names and aliases
 }
 
-// New returns a registry of the host's own commands and of those that the plugins offer at the moment that one is looked
-// for. A plugin's command of the same name as one of the host's is not reachable.
+// New returns a registry of the host's own commands and those that plugins offer when it is asked. The host's command
+// hides a plugin's of the same name.
 func New(s Store, t Turns, h Host) *Registry {
 	if h.Log == nil {
 		h.Log = hclog.NewNullLogger()
@@ -47,7 +47,7 @@ func New(s Store, t Turns, h Host) *Registry {
 	return r
 }
 
-// Lookup finds a command by its name or an alias, in whatever case, with hyphens or underscores.
+// Lookup finds a command by its name or an alias, in any case, with hyphens or underscores.
 func (r *Registry) Lookup(name string) (Command, bool) {
 	name = canonical(name)
 	if c, ok := r.byName[name]; ok {
@@ -61,7 +61,7 @@ func (r *Registry) Lookup(name string) (Command, bool) {
 	return Command{}, false
 }
 
-// canonical is how a command's name is written that a person typed.
+// canonical is the normal form of a typed command name.
 func canonical(name string) string {
 	return strings.ReplaceAll(strings.ToLower(name), "-", "_")
 }
@@ -91,8 +91,8 @@ func (r *Registry) Quick(name string) bool {
 	return ok && !c.Slow
 }
 
-// List returns the commands that somebody with this authority may use, by group: in each the host's in the order in which
-// it is best to learn them, the plugins' and the skills' by name.
+// List returns the commands that a person with this authority may use, by group: the host's in a didactic order, then
+// those of plugins and the skills by name.
 func (r *Registry) List(authority chat.Authority) []Command {
 	rest := append(r.plugins(), r.skills()...)
 	slices.SortStableFunc(rest, func(a, b Command) int { return strings.Compare(a.Name, b.Name) })
@@ -104,8 +104,8 @@ func (r *Registry) List(authority chat.Authority) []Command {
 
 var shape = regexp.MustCompile(`^/([A-Za-z][A-Za-z0-9_-]{0,31})(?:\s+([\s\S]*))?$`)
 
-// Parse reports whether text is a command that the registry knows, and returns it by its name. Anything else, such as an
-// unknown name or a path, is plain text, and so is what begins with a directive: that is for [Registry.Directives].
+// Parse reports whether text is a known command, and returns it by its name. Anything else, such as an unknown name or
+// a path, is plain text. So is a text that begins with a directive: [Registry.Directives] reads it.
 func (r *Registry) Parse(text string) (domain.Command, bool) {
 	match := shape.FindStringSubmatch(strings.TrimSpace(text))
 	if match == nil {
@@ -122,8 +122,8 @@ func (r *Registry) Parse(text string) (domain.Command, bool) {
 	return domain.Command{Name: c.Name, Args: args}, true
 }
 
-// Answer answers the commands of a run's message, or takes the message for the answer to a question that it was read as. It returns
-// what [Registry.Run] does.
+// Answer answers the commands of a run's message, or takes the message as the answer to a question that it was
+// recognised as. It returns the result of [Registry.Run].
 func (r *Registry) Answer(ctx context.Context, run *conversation.Turn) (string, error) {
 	c := run.Message.Message.Command
 	if !c.Plain {
@@ -137,8 +137,8 @@ func (r *Registry) Answer(ctx context.Context, run *conversation.Turn) (string, 
 	return told, nil
 }
 
-// Run answers a message's commands, each with a paragraph or more. The answer is what the chat is told in any case; the error is
-// for the log.
+// Run answers a message's commands, each in its own paragraphs. The answer is for the chat even with an error; the
+// error is for the log.
 func (r *Registry) Run(ctx context.Context, call Call) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -13,20 +13,20 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// setting is something that people choose for a session, or by a directive for a message, from a few values.
+// setting is one of a few values that people choose for a session, or by a directive for a message.
 type setting struct {
 	name    string
 	choices []choice
 	field   func(*domain.Overrides) *string
 	now     func(*conversation.Conversation) string
-	words   bool // a value is shown by its word
-	// event is what the agent is told of a switch; empty: it is not its concern.
+	words   bool // its values are shown by their words
+	// event is the note for the agent about a change; empty: none.
 	event string
 }
 
 // choice is a value of a setting.
 type choice struct {
-	word  string   // as it is listed
+	word  string   // as listed
 	also  []string // other words for it
 	value string
 }
@@ -110,7 +110,7 @@ var (
 
 func permissionMode(o *domain.Overrides) *string { return &o.Permission }
 
-// back are the words that give a choice back to what the config says.
+// back are the words that restore the config's value.
 var back = []string{"default", "inherit", "reset"}
 
 // find returns the choice that a word names.
@@ -129,7 +129,7 @@ func (s setting) knows(word string) bool {
 	return ok || slices.Contains(back, plainWord(word))
 }
 
-// plainWord is a word of a sentence, without its case and the punctuation behind it.
+// plainWord is a word of a sentence in lower case, without the punctuation after it.
 func plainWord(word string) string {
 	return strings.ToLower(strings.TrimRight(word, ",;.:!?"))
 }
@@ -165,7 +165,7 @@ func (s setting) shown(value string) string {
 	return value
 }
 
-// is tells how a setting is now.
+// is describes the current value.
 func (s setting) is(value string) string {
 	return wording.SettingIs(s.name, s.shown(value), value, s.options())
 }
@@ -208,7 +208,7 @@ func (d desk) choose(ctx context.Context, call Call, s setting) (string, error) 
 	return wording.SettingChosen(s.name, s.shown(value), value, r.lasting), nil
 }
 
-// tell lets the agent know with its next turn.
+// tell adds a note for the agent to its next turn.
 func (d desk) tell(ctx context.Context, call Call, text string) error {
 	return d.store.Note(ctx, call.Caller.Session, domain.Note{Kind: domain.NoteEvent, At: call.At, Text: text, Count: 1})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// skills are the skills that no command hides, as commands that are run as turns.
+// skills are the skills that no command hides, as commands that run as turns.
 func (r *Registry) skills() []Command {
 	var list []Command
 	for _, s := range r.reachable() {
@@ -20,7 +20,7 @@ func (r *Registry) skills() []Command {
 	return list
 }
 
-// reachable are the skills whose name no command has, nor a skill before it but for its hyphens.
+// reachable are the skills whose names differ from all commands, and, apart from hyphens, from earlier skills.
 func (r *Registry) reachable() []agent.Skill {
 	if r.host.Agent == nil {
 		return nil
@@ -41,7 +41,7 @@ func (r *Registry) reachable() []agent.Skill {
 	return list
 }
 
-// Skill makes a prompt of a text that begins with the name of a skill, as a command does: "/deploy the docs".
+// Skill makes a prompt of a text that begins with a skill's name in the form of a command: "/deploy the docs".
 func (r *Registry) Skill(text string) (prompt string, ok bool) {
 	match := shape.FindStringSubmatch(strings.TrimSpace(text))
 	if match == nil {

@@ -20,7 +20,7 @@ var speaking = setting{
 	},
 }
 
-// speech shows or chooses which answers are spoken, where the config names a command that speaks.
+// speech shows or sets which answers are spoken, if a text-to-speech command is configured.
 func (d desk) speech(ctx context.Context, call Call) (string, error) {
 	if !d.host.Speech {
 		return wording.NoSpeech, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// status is what the chat's people want to know at a glance.
+// status summarises the conversation and the host.
 func (d desk) status(ctx context.Context, call Call) (string, error) {
 	waiting, err := d.store.Waiting(ctx, call.Caller.Session, domain.TurnLane)
 	if err != nil {
@@ -26,10 +26,10 @@ func (d desk) status(ctx context.Context, call Call) (string, error) {
 	}.String(), nil
 }
 
-// maxOpen is how many open questions /status shows.
+// maxOpen bounds the open questions that /status shows.
 const maxOpen = 10
 
-// openQuestions are what people have not answered yet: in the conversation, and for an owner alone with the agent in all of them.
+// openQuestions are the open questions of the conversation, or, for an owner in a direct chat, of all conversations.
 func (d desk) openQuestions(call Call) []wording.OpenQuestion {
 	if d.host.Questions == nil {
 		return nil
@@ -50,7 +50,7 @@ func (d desk) openQuestions(call Call) []wording.OpenQuestion {
 	return list
 }
 
-// today is the day in the agent's zone.
+// today is the current day in the agent's zone.
 func (d desk) today() time.Time {
 	now := d.host.Now().In(d.host.Zone)
 	return time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)

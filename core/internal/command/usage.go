@@ -15,7 +15,7 @@ import (
 // week is how many days /usage looks back, today included.
 const week = 7
 
-// usage tells what was used, or sets what stands below each answer. What all sessions used is told to owners only.
+// usage shows what was used, or sets the footer of answers. Only owners see the usage of all sessions.
 func (d desk) usage(ctx context.Context, call Call) (string, error) {
 	if call.Args != "" {
 		return d.choose(ctx, call, usage)
@@ -55,7 +55,7 @@ func (d desk) allUsage(ctx context.Context, shown *wording.Usage) error {
 	return nil
 }
 
-// counted reports whether a model has worked: a turn of the host's alone, or one that failed at once, has used nothing.
+// counted reports whether a model has worked: a turn of the host alone, or one that failed at once, has used nothing.
 func counted(u domain.Usage) bool { return u.InputTokens+u.CacheTokens+u.OutputTokens+u.CostMicros > 0 }
 
 func add(a, b domain.Usage) domain.Usage {

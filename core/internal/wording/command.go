@@ -13,7 +13,7 @@ type Command struct {
 	Group   string
 }
 
-// line is a command in a list. What a plugin or a skill says of itself stays on the line.
+// line is a command in a list. A plugin's or skill's summary cannot break the line.
 func (c Command) line() string {
 	return fmt.Sprintf("\n- %s: %s", Code(or(c.Usage, "/"+c.Name)), OneLine(or(c.Summary, NoSummary), 200))
 }
@@ -21,7 +21,7 @@ func (c Command) line() string {
 // NoSummary is shown for a command that has no summary.
 const NoSummary = "no description"
 
-// Help answers /help: the commands that are used most, how many there are, and whether they also work within a message.
+// Help answers /help: the most used commands, the number of all, and whether they also work within a message.
 func Help(list []Command, all int, directives bool) string {
 	var b strings.Builder
 	b.WriteString("Write to me as you would to a colleague. Commands:\n")
@@ -68,29 +68,29 @@ func CommandUnavailable(name string) string {
 	return fmt.Sprintf("/%s is not available at the moment: its plugin is not running. Try again in a minute.", name)
 }
 
-// CommandNotAllowed answers a command that somebody may not use.
+// CommandNotAllowed answers a command that a person may not use.
 func CommandNotAllowed(name string) string {
 	return fmt.Sprintf("You may not use /%s here. Ask the owner of this bot.", name)
 }
 
-// CommandOnlyInDirect answers a command that tells what others must not read.
+// CommandOnlyInDirect answers a command whose answer is private.
 func CommandOnlyInDirect(name string) string {
 	return fmt.Sprintf("/%s answers in a direct chat only. Write it to me there.", name)
 }
 
-// CommandOnlyAlone answers a command within a message that is run as a turn.
+// CommandOnlyAlone answers a command that runs as a turn and stands within a message.
 func CommandOnlyAlone(name string) string {
 	return fmt.Sprintf("/%s works only as a message of its own. Send it again by itself.", name)
 }
 
-// CommandFailed answers a command that the host failed at.
+// CommandFailed answers a command that failed.
 func CommandFailed(name string) string { return fmt.Sprintf("/%s failed. %s", name, seeLog) }
 
-// seeLog says where the reason is that nobody in a chat is told.
+// seeLog says where to find a reason that is not for the chat.
 const seeLog = "The host's log says why."
 
-// UnknownArgument says that a command does not take what stands behind it. It answers a directive within a text, too, whose text is
-// not run.
+// UnknownArgument answers an argument that a command does not accept. It also answers such a directive within a text,
+// which is not run.
 func UnknownArgument(command, argument, options string) string {
 	return fmt.Sprintf("/%s does not know %s. %s Nothing was done; send it again with one of them.", command, Code(OneLine(argument, 40)), options)
 }
@@ -105,7 +105,8 @@ const (
 	GroupSkills       = "Skills"
 )
 
-// CommandSummary says what a command of the host's does, in lists and in the networks' menus; empty: it is none of the host's.
+// CommandSummary describes a command of the host, for lists and the networks' menus; empty: the host has no such
+// command.
 func CommandSummary(name string) string {
 	switch name {
 	case "new":

@@ -8,7 +8,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// NewConversation answers /new. The model is empty where none was chosen; running means that a turn of the old conversation runs.
+// NewConversation answers /new. The model is empty if none was chosen; running means that a turn of the old
+// conversation runs.
 func NewConversation(model string, running bool) string {
 	said := "New conversation."
 	if model != "" {
@@ -41,7 +42,7 @@ func Stopped(stopped bool, dropped int) string {
 	}
 }
 
-// What the commands about a conversation answer.
+// Answers of the commands about a conversation.
 const (
 	NotStoppedYet = "The running turn did not stop yet. It is being killed; send /status to see."
 	StopOptions   = "Options: keep (what waits is answered)."
@@ -66,12 +67,12 @@ const (
 	Compacted        = "The conversation is compacted."
 )
 
-// WhichMessage answers a command that needs the number of a waiting message.
+// WhichMessage answers a command without the number of a waiting message that it needs.
 func WhichMessage(command string) string {
 	return fmt.Sprintf("Which message? `/queue` lists those that wait, with their numbers: `/%s NUMBER`.", command)
 }
 
-// BadLabel says why a label is refused.
+// BadLabel explains why a label is refused.
 func BadLabel(why error) string { return fmt.Sprintf("This label is not valid: %s.", why) }
 
 // LabelSet answers /session label.
@@ -79,7 +80,7 @@ func LabelSet(label string) string {
 	return fmt.Sprintf("This conversation is now labelled %s.", Code(label))
 }
 
-// ExportsFull says that no export fits into the folder of exports.
+// ExportsFull says that the folder of exports is full.
 func ExportsFull(dir string) string {
 	return fmt.Sprintf("There is no room for this export: all exports together may have 1 GB. Remove some from %s on the host.", Code(dir))
 }
@@ -89,7 +90,7 @@ func Exported(messages int, path string) string {
 	return fmt.Sprintf("Exported %s to %s on the host.", plural(messages, "message"), Code(path))
 }
 
-// Session shows a conversation, for /session, as it is at a time whose zone is that of the times that are shown.
+// Session answers /session. The zone of now is that of the times that it shows.
 func Session(s domain.Session, now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**Session** %s\n", Code(s.Key))
@@ -133,7 +134,7 @@ func begun(s domain.Session) time.Time {
 	return s.CreatedAt
 }
 
-// chosen lists what people have chosen for a session.
+// chosen lists the settings that people have chosen for a session.
 func chosen(o domain.Overrides) string {
 	var list []string
 	for _, c := range []struct{ name, value string }{
@@ -168,7 +169,7 @@ type Part struct {
 	Bytes int
 }
 
-// Context shows what fills a session's context, for /context.
+// Context answers /context.
 func Context(s domain.Session, prompt []Part, now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**Context**\n\n- %s", filled(s))

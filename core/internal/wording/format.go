@@ -9,7 +9,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// maxCode is how many characters inline code has at most.
+// maxCode bounds inline code, in characters.
 const maxCode = 128
 
 // Code returns s as inline code, on one line and of bounded length: it may come from a network.
@@ -124,7 +124,7 @@ func block(s string) string {
 	return "```\n" + s + "\n```"
 }
 
-// compacted says how often a conversation was.
+// compacted says how often a conversation was compacted.
 func compacted(n int64) string {
 	switch n {
 	case 0:

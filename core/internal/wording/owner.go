@@ -2,7 +2,7 @@ package wording
 
 import "fmt"
 
-// PluginFails tells owners why a plugin does not run, and what helps.
+// PluginFails tells owners why a plugin does not run, and what to do.
 func PluginFails(name, why, advice string) string {
 	return quoted(fmt.Sprintf("The plugin %s does not run", name), why) + "\n\n" + advice
 }
@@ -10,7 +10,7 @@ func PluginFails(name, why, advice string) string {
 // PluginRuns tells owners that a plugin runs again.
 func PluginRuns(name string) string { return fmt.Sprintf("The plugin %s runs again.", name) }
 
-// What helps a plugin that does not run.
+// Advice for a plugin that does not run.
 const (
 	AdviceCredentials = "Correct its credentials and restart the host."
 	AdviceConfig      = "Correct its config and restart the host."
@@ -18,7 +18,7 @@ const (
 	AdviceWait        = "The host starts it by itself once what it needs is there."
 )
 
-// AdviceSurroundings says what helps where the config may be wrong, or something else is.
+// AdviceSurroundings is advice where the config or something around the plugin may be wrong.
 func AdviceSurroundings(plugin string) string {
 	return "If its config is wrong, correct it and restart the host. Remove anything else that is in its way, such as a program that uses its port. " + AdviceRetry(plugin)
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// maxPeople is how many people a list shows.
+// maxPeople bounds a list of people.
 const maxPeople = 50
 
 // Person is somebody who wants to write to the agent.
@@ -15,7 +15,7 @@ type Person struct {
 	Code string // of the pairing
 }
 
-// What the commands about people answer.
+// Answers of the commands about people.
 const (
 	AllowlistOptions = "Options: list, add [CHANNEL] USER, remove [CHANNEL] USER."
 	UserIDTooLong    = "This is too long for a user's ID."
@@ -29,7 +29,7 @@ func AllowlistNeedsUser(action string) string {
 	return fmt.Sprintf("/allowlist %s needs a user: /allowlist %s [CHANNEL] USER.", action, action)
 }
 
-// NoChannel answers a command that names a channel which does not exist.
+// NoChannel answers a command with the name of a channel that does not exist.
 func NoChannel(channel string) string {
 	return fmt.Sprintf("There is no channel %s. /status lists them.", Code(channel))
 }
@@ -37,7 +37,7 @@ func NoChannel(channel string) string {
 // Allowed answers /allowlist add.
 func Allowed(id string) string { return fmt.Sprintf("%s may write to me now.", Code(id)) }
 
-// Disallowed answers /allowlist remove: whether somebody was on the list, and whether the config lets them in all the same.
+// Disallowed answers /allowlist remove: whether the person was on the list, and whether the config still permits them.
 func Disallowed(id string, was, configured bool) string {
 	said := fmt.Sprintf("%s is no longer on the list.", Code(id))
 	if !was {
@@ -49,7 +49,7 @@ func Disallowed(id string, was, configured bool) string {
 	return said
 }
 
-// Allowlist shows who may write on a channel by the config, and who was let in anywhere.
+// Allowlist shows who may write on a channel by the config, and who was approved on any channel.
 func Allowlist(channel string, configured, allowed []string) string {
 	return fmt.Sprintf("**Who may write to me**\n\nBy the config file, on %s:\n%s\n\nLet in by an owner:\n%s", Code(channel), people(configured), people(allowed))
 }
@@ -68,7 +68,7 @@ func people(ids []string) string {
 	return b.String()
 }
 
-// Pairings lists the requests of those who want to be let in.
+// Pairings lists the pairing requests.
 func Pairings(list []Person) string {
 	if len(list) == 0 {
 		return "There are no pairing requests."
@@ -87,7 +87,7 @@ func PairingNeedsCode(command string) string {
 	return fmt.Sprintf("/%s needs a code. In a direct chat it lists the pairing requests.", command)
 }
 
-// PairingNeedsChannel answers /approve or /deny with a code that requests on several channels have.
+// PairingNeedsChannel answers /approve or /deny with a code that is pending on several channels.
 func PairingNeedsChannel(command string) string {
 	return fmt.Sprintf("Requests on several channels have this code. Name the channel: /%s CHANNEL CODE.", command)
 }
@@ -102,20 +102,20 @@ func PairingDenied(p Person) string {
 	return fmt.Sprintf("The request of %s, %s, is refused.", Code(p.Name), Code(p.ID))
 }
 
-// PairingOffered tells a stranger how to be let in.
+// PairingOffered tells a stranger how to get access.
 func PairingOffered(user, code, channel string) string {
 	return fmt.Sprintf("I do not know you yet, so I cannot answer.\n\n"+
 		"Your user ID: %s\n\nYour pairing code, valid for one hour:\n\n```\n%s\n```\n\n"+
 		"To let you in, my owner runs this where clawhost runs:\n\n```\nclawhost pairing approve %s %s\n```", Code(user), code, channel, code)
 }
 
-// Welcome tells somebody that they were let in.
+// Welcome tells a person that they have access.
 func Welcome(name string) string {
 	return fmt.Sprintf("Welcome, %s. You may write to me now; /help lists what else you can do.", name)
 }
 
-// StrangerAsks tells an owner that somebody wants to be let in. Who it is stands in a list, which shows nothing that a stranger has
-// written.
+// StrangerAsks tells an owner that somebody asks for access. It names nobody: the list of requests does, and shows
+// nothing that a stranger has written.
 func StrangerAsks(channel string) string {
 	return fmt.Sprintf("Somebody asks to be let in on %s. /approve lists who.", channel)
 }
@@ -130,7 +130,7 @@ type You struct {
 	Session            string
 }
 
-// WhoAmI tells people who they are to the host.
+// WhoAmI shows people how the host identifies them.
 func WhoAmI(y You) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**You** are %s\n", Code(y.Name))
@@ -147,10 +147,10 @@ func WhoAmI(y You) string {
 	return b.String()
 }
 
-// Grant is what was allowed for longer than once.
+// Grant is a permission that lasts.
 type Grant struct {
-	Rule     string // as claude writes it; of a single input a digest behind "=", with what that is behind it
-	Audience string // whose messages it holds for
+	Rule     string // in claude's form; for a single input a digest after "=", and the input
+	Audience string // whose messages it applies to
 	By       string // who allowed it, as channel:user
 	Span     GrantSpan
 }
@@ -162,16 +162,16 @@ type GrantSpan int
 const (
 	GrantAlways GrantSpan = iota
 	GrantInConversation
-	GrantOver // its conversation is over
+	GrantOver // its conversation has ended
 )
 
-// What /grants answers.
+// Answers of /grants.
 const (
 	GrantsOptions    = "Options: revoke NUMBER, revoke all."
 	GrantsNeedNumber = "/grants revoke needs a number of the list, or all."
 )
 
-// NoGrant answers /grants revoke with a number that no grant has.
+// NoGrant answers /grants revoke with an unknown number.
 func NoGrant(number string) string {
 	return fmt.Sprintf("There is no number %s. /grants lists them.", Code(number))
 }
@@ -184,7 +184,7 @@ func GrantRevoked(rule string) string {
 // GrantsRevoked answers /grants revoke all.
 func GrantsRevoked(n int64) string { return fmt.Sprintf("Revoked: %d. Claude asks again.", n) }
 
-// Grants lists what was allowed in a conversation for longer than once.
+// Grants lists the lasting permissions of a conversation.
 func Grants(list []Grant) string {
 	if len(list) == 0 {
 		return "Nothing is allowed here for longer than once."

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Subject is what sort of thing people are asked about.
+// Subject is the kind of thing that people are asked about.
 type Subject string
 
 // The subjects of questions.
@@ -17,47 +17,47 @@ const (
 	AboutResume Subject = "resume"
 )
 
-// maxAsked is how many characters are shown of a question that is over.
+// maxAsked bounds the text of a closed question, in characters.
 const maxAsked = 300
 
-// Question is what people are asked.
+// Question is a question to people.
 type Question struct {
 	ID       string
 	About    Subject
 	Direct   bool   // it is asked in a direct chat
-	For      string // for whom Claude works, where somebody else is asked
+	For      string // the person Claude works for, if somebody else is asked
 	Tool     string
 	Line     string   // what it is about
 	Shown    string   // the plan, as Markdown, or the tool's input
 	Why      string   // the tool is used
-	Purpose  string   // of a turn that nobody has asked for
-	Beside   string   // what else is in the tool's input
+	Purpose  string   // of a turn that nobody started
+	Beside   string   // the tool's other input
 	Missing  int      // characters that are not shown
 	Doubtful bool     // it can be read in more than one way
-	Several  bool     // of the answers may be given
-	Answers  []Answer // in their order
+	Several  bool     // several answers may be given
+	Answers  []Answer // in order
 	Details  []string // of the labels of a choice
-	Lasting  string   // what a longer permission covers, as [Lasting] says it; empty: none is offered
+	Lasting  string   // what a longer permission covers, from [Lasting]; empty: none is offered
 }
 
-// Answer is one of the answers to a question.
+// Answer is one possible answer.
 type Answer struct {
 	Label string // of its button
-	Help  string // what it does, where there are no buttons; empty: it is not listed
+	Help  string // its explanation, where there are no buttons; empty: it is not listed
 }
 
-// Why people are asked in a turn that nobody has asked for.
+// Reasons for questions in turns that nobody started.
 const (
 	AskedForMemories  = "Nobody asked for this just now: it is to keep what matters before this conversation is compacted."
 	AskedForHeartbeat = "Nobody asked for this just now: it is part of the heartbeat."
 )
 
-// ReachesOutside says why a tool is used that reaches a path outside of the workspace.
+// ReachesOutside says why a tool is used on a path outside the workspace.
 func ReachesOutside(why, path string) string {
 	return strings.TrimSpace(why + " It reaches outside the workspace: " + path)
 }
 
-// The labels of the answers to questions, and what each does.
+// Labels and explanations of the answers to questions.
 const (
 	OnceLabel    = "✅ Once"
 	OnceHelp     = "allow it this once"
@@ -76,14 +76,14 @@ const (
 	LeaveHelp    = "leave it"
 )
 
-// SessionHelp says what allowing something in a conversation covers.
+// SessionHelp explains a permission for a conversation.
 func SessionHelp(lasting string) string { return "allow in this conversation" + lasting }
 
-// AlwaysHelp says what allowing something always covers.
+// AlwaysHelp explains a permanent permission.
 func AlwaysHelp(lasting string) string { return "allow always in this chat" + lasting }
 
-// Lasting names what a longer permission covers, and for whose messages; without rules it is exactly what is asked. It stands behind
-// other words.
+// Lasting describes what a longer permission covers, and whose messages; without rules it is exactly the input in
+// question. It follows other words.
 func Lasting(whose string, rules []string) string {
 	said := ""
 	if whose != "" {
@@ -143,7 +143,7 @@ func (q Question) String() string {
 	return b.String()
 }
 
-// ask says what is asked.
+// ask writes the question itself.
 func (q Question) ask(b *strings.Builder) {
 	who := "Claude"
 	if q.For != "" {
@@ -190,7 +190,7 @@ func (q Question) orSeveral() string {
 	return ""
 }
 
-// Asked names what a question is about that is over.
+// Asked names the subject of a closed question.
 func (q Question) Asked() string {
 	switch {
 	case q.About == AboutPlan:
@@ -204,7 +204,7 @@ func (q Question) Asked() string {
 	}
 }
 
-// Elsewhere tells the chat that a question is about that somebody else is asked.
+// Elsewhere tells a chat that somebody else is asked about its turn.
 func (q Question) Elsewhere() string {
 	if q.About == AboutPlan {
 		return "My plan needs an owner's permission. I have asked for it."
@@ -230,7 +230,7 @@ func (q Question) Undelivered() string {
 	}
 }
 
-// What somebody is told who answers a question.
+// Replies to people who answer a question.
 const (
 	QuestionUnreadable = "This question cannot be read any more."
 	QuestionClosed     = "This question is closed."
@@ -241,13 +241,13 @@ const (
 	QuestionFailed     = "Your answer could not be taken. " + seeLog
 )
 
-// What commands about questions answer.
+// Answers of the commands about questions.
 const (
 	NoQuestion    = "No question has this ID. It may be closed already."
 	WhichQuestion = "Which question? Give the ID that it shows: `/answer ID ANSWER`."
 )
 
-// QuestionAnswers says which answers a question takes.
+// QuestionAnswers lists the answers that a question accepts.
 func QuestionAnswers(id string, words []string) string {
 	list := make([]string, len(words))
 	for i, word := range words {
@@ -259,26 +259,26 @@ func QuestionAnswers(id string, words []string) string {
 // WhichAnswer answers an answer without words.
 func WhichAnswer(answers string) string { return "Which answer? " + answers }
 
-// NoAnswer answers words that are none of a question's answers.
+// NoAnswer answers words that are not an answer to the question.
 func NoAnswer(word, answers string) string {
 	return fmt.Sprintf("%s is not an answer to this. %s", Verbatim(cut(word, 60)), answers)
 }
 
-// AllowedOnce stands in place of a question that somebody has allowed once.
+// AllowedOnce replaces a question that was allowed once.
 func AllowedOnce(by, asked string) string { return "✅ Allowed once by " + by + ": " + asked }
 
-// AllowedSession stands in place of a question that somebody has allowed for the conversation.
+// AllowedSession replaces a question that was allowed for the conversation.
 func AllowedSession(by, asked string) string {
 	return "✅ Allowed for this conversation by " + by + ": " + asked
 }
 
-// AllowedAlways stands in place of a question that somebody has allowed for good.
+// AllowedAlways replaces a question that was allowed permanently.
 func AllowedAlways(by, asked string) string { return "✅ Always allowed here by " + by + ": " + asked }
 
-// PlanApproved stands in place of a plan that somebody has approved.
+// PlanApproved replaces an approved plan.
 func PlanApproved(by, asked string) string { return "✅ " + asked + ": approved by " + by + "." }
 
-// Denied stands in place of a question that somebody has denied; the reason may be empty.
+// Denied replaces a denied question; the reason may be empty.
 func Denied(by, asked, reason string) string {
 	said := "❌ " + by + " denied: " + asked
 	if reason != "" {
@@ -287,46 +287,46 @@ func Denied(by, asked, reason string) string {
 	return said
 }
 
-// Chosen stands in place of a choice that somebody has made.
+// Chosen replaces an answered choice.
 func Chosen(by, asked, picked string) string {
 	return fmt.Sprintf("%s\n\n✅ %s, said %s.", asked, Escape(picked), by)
 }
 
-// GoingOn stands in place of an offer to go on that somebody has taken.
+// GoingOn replaces an accepted offer to continue.
 func GoingOn(by, line string) string { return line + "\n\n▶ Going on, said " + by + "." }
 
-// LeftAlone stands in place of an offer to go on that somebody has declined.
+// LeftAlone replaces a declined offer to continue.
 func LeftAlone(by, line string) string { return line + "\n\n✖ Left, said " + by + "." }
 
-// QuestionExpired stands in place of a question that nobody has answered in time.
+// QuestionExpired replaces a question that nobody has answered in time.
 func QuestionExpired(patience time.Duration, asked string) string {
 	return fmt.Sprintf("⌛ Nobody answered within %s, so it counts as no: %s", span(patience), asked)
 }
 
-// QuestionWithdrawn stands in place of a question that is of no use any more.
+// QuestionWithdrawn replaces a question that is no longer needed.
 func QuestionWithdrawn(asked string) string { return "This question is closed: " + asked }
 
-// AnswerTooLate stands in place of a question whose answer Claude did not wait for.
+// AnswerTooLate replaces a question whose answer came too late.
 func AnswerTooLate(asked string) string {
 	return "This answer came too late, Claude had gone on without it: " + asked
 }
 
-// AnswerTooLateTold stands in place of a question whose answer came too late and was a message of its own.
+// AnswerTooLateTold replaces a question whose answer came too late and became a message.
 func AnswerTooLateTold(asked string) string {
 	return "This answer came too late, so Claude is told it as a message: " + asked
 }
 
-// Crowd is whose questions are too many.
+// Crowd is whose open questions are too many.
 type Crowd int
 
-// The crowds of questions.
+// The values of Crowd.
 const (
 	OfConversation Crowd = iota
 	OfSender
 	OfOthers
 )
 
-// TooManyQuestions tells a chat that people were not asked about a tool, as so many questions are open.
+// TooManyQuestions tells a chat that nobody was asked about a tool, because too many questions are open.
 func TooManyQuestions(tool string, open int, of Crowd) string {
 	which := fmt.Sprintf("%d questions of this conversation are", open)
 	switch of {

@@ -19,14 +19,14 @@ const (
 type Waiting struct {
 	Number    int64
 	Since     time.Duration
-	Automatic bool   // nobody wrote it: a turn of the host's, or of a plugin's
+	Automatic bool   // a turn of the host or of a plugin
 	Elsewhere bool   // it was written in another chat, and is not shown
-	From      string // who wrote it; empty where that is plain
+	From      string // the writer; empty if obvious
 	Text      string
 	File      bool // it has files
 }
 
-// Queue answers /queue: what waits, of which no more than [MaxWaiting] are shown, and how.
+// Queue answers /queue: the waiting messages, at most [MaxWaiting], and the settings.
 func Queue(waiting []Waiting, q domain.Queueing) string {
 	var b strings.Builder
 	if len(waiting) > 0 {
@@ -43,7 +43,7 @@ func Queue(waiting []Waiting, q domain.Queueing) string {
 	return b.String()
 }
 
-// excerpt shows whose a message is, and how it begins.
+// excerpt shows the writer and the beginning of a message.
 func (w Waiting) excerpt() string {
 	text := OneLine(w.Text, maxExcerpt)
 	switch {

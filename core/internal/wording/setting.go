@@ -7,10 +7,10 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// ClaudesChoice is shown for a model or an effort that nobody has set.
+// ClaudesChoice is shown for a model or effort that is not set.
 const ClaudesChoice = "Claude's choice"
 
-// ModelOptions says what /model takes.
+// ModelOptions lists the values of /model.
 func ModelOptions(names []string) string {
 	return "Options: " + strings.Join(names, ", ") + ", or a full name such as claude-opus-4-8."
 }
@@ -20,7 +20,7 @@ func ModelIs(model, options string) string {
 	return fmt.Sprintf("The model is %s. %s", ModelName(model), options)
 }
 
-// ModelChosen answers /model with a name, of the config's if that is chosen again.
+// ModelChosen answers /model with a name; configs means that the config's model is chosen again.
 func ModelChosen(model string, configs bool) string {
 	if configs {
 		return fmt.Sprintf("The model is the config's again: %s.", ModelName(model))
@@ -31,7 +31,7 @@ func ModelChosen(model string, configs bool) string {
 // Model is a model that may be chosen.
 type Model struct {
 	Name  string
-	Alias string // for this model; empty: the name is no alias
+	Alias string // its alias; empty: none
 }
 
 // Models lists the models, for /models.
@@ -48,7 +48,7 @@ func Models(list []Model, current string) string {
 	return b.String()
 }
 
-// settingTitle is what a setting is called, by the name of its command.
+// settingTitle is the title of a setting, by the name of its command.
 func settingTitle(setting string) string {
 	switch setting {
 	case "think":
@@ -72,7 +72,7 @@ func settingTitle(setting string) string {
 	}
 }
 
-// settingMeans says what a value of a setting means; empty: it speaks for itself.
+// settingMeans explains a setting's value; empty if it is obvious.
 func settingMeans(setting, value string) string {
 	switch setting {
 	case "elevated", "exec":
@@ -123,7 +123,7 @@ func permissionModeMeans(mode string) string {
 	}
 }
 
-// settingLimits says where a value of a setting holds that was chosen, or warns of it; it may be empty.
+// settingLimits describes where a chosen value applies, or warns of it; it may be empty.
 func settingLimits(setting, value string) string {
 	switch {
 	case setting != "elevated" && setting != "exec":
@@ -143,15 +143,15 @@ func settingValue(setting, word, value string) string {
 	return word
 }
 
-// SettingOptions says what the command of a setting takes.
+// SettingOptions lists the values of a setting's command.
 func SettingOptions(words []string) string { return "Options: " + strings.Join(words, ", ") + "." }
 
-// SettingIs answers the command of a setting: its value, the word that is shown for that, and what the command takes.
+// SettingIs answers a setting's command: its value, the word shown for it, and the accepted values.
 func SettingIs(setting, word, value, options string) string {
 	return fmt.Sprintf("%s is %s. %s", settingTitle(setting), settingValue(setting, word, value), options)
 }
 
-// SettingChosen answers the command of a setting that chooses a value, or, if the config's holds again, what that is.
+// SettingChosen answers a new value; configs means that the config's value applies again.
 func SettingChosen(setting, word, value string, configs bool) string {
 	if configs {
 		return fmt.Sprintf("%s is the config's again: %s.", settingTitle(setting), settingValue(setting, word, value))
@@ -159,13 +159,13 @@ func SettingChosen(setting, word, value string, configs bool) string {
 	return fmt.Sprintf("%s is now %s.%s", settingTitle(setting), settingValue(setting, word, value), settingLimits(setting, value))
 }
 
-// What the commands of settings answer.
+// Answers of the settings' commands.
 const (
 	ActivationInDirect = "/activation is for groups. In a direct chat I answer every message."
 	NoSpeech           = "I answer in writing only: the config names no command that speaks (`media.speak`)."
 )
 
-// QueueOptions says what /queue takes.
+// QueueOptions lists the values of /queue.
 func QueueOptions() string {
 	drops := domain.Drops()
 	last := len(drops) - 1
@@ -173,7 +173,7 @@ func QueueOptions() string {
 		strings.Join(domain.Modes(), ", "), domain.MaxCap, strings.Join(drops[:last], ", "), drops[last])
 }
 
-// queueing shows how messages wait.
+// queueing describes a queue's settings.
 func queueing(q domain.Queueing) string {
 	limit := "none"
 	if q.Cap > 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// The bounds of what /status and /debug show.
+// Bounds of /status and /debug.
 const (
 	maxChannels = 5
 	maxLanes    = 10
@@ -26,17 +26,17 @@ type Status struct {
 	Waiting    int
 	Questions  []OpenQuestion
 	Session    domain.Session
-	Model      string // that is used
+	Model      string // the model in use
 	Effort     string
 	Permission string
 	Queue      domain.Queueing
 	Activation string // empty in a direct chat
 	Muted      bool   // messages are not answered
 	Authority  fmt.Stringer
-	Channels   []string // a line for each
+	Channels   []string // a line each
 }
 
-// OpenQuestion is a question that waits for its answer.
+// OpenQuestion is an open question.
 type OpenQuestion struct {
 	ID      string
 	About   string
@@ -97,12 +97,12 @@ func (s Status) String() string {
 // Usage is what /usage shows.
 type Usage struct {
 	Session    domain.Usage
-	Everywhere bool // the rest is known, too
+	Everywhere bool // the totals of all sessions are known too
 	Today      domain.Usage
-	Days       int // that Recent is about
+	Days       int // the days of Recent
 	Recent     domain.Usage
-	Models     []ModelUsage // what each used in that time
-	Footer     string       // how the footer is set, as [SettingIs] says it
+	Models     []ModelUsage // usage by model in that time
+	Footer     string       // the footer's setting, from [SettingIs]
 }
 
 // ModelUsage is what a model used.
@@ -131,7 +131,7 @@ type Settings struct {
 	Model, Effort, Permission string
 	Queue                     domain.Queueing
 	Verbose, Reasoning, Usage string
-	Send, Activation, Speech  string // those that are empty are not shown
+	Send, Activation, Speech  string // empty ones are not shown
 	Chosen                    domain.Overrides
 }
 
@@ -188,14 +188,14 @@ func (d Debug) String() string {
 	return b.String()
 }
 
-// What /restart answers.
+// Answers of /restart.
 const (
 	Restarted           = "Restarted."
 	Restarting          = "Restarting. What runs is finished first, or resumed afterwards."
 	CannotRestartItself = "The host cannot restart itself here. Ask its operator to do it."
 )
 
-// RestartRefused says why the host did not restart.
+// RestartRefused explains why the host did not restart.
 func RestartRefused(why error) string {
 	return "I did not restart, because I could not start again:\n\n" + block(why.Error())
 }

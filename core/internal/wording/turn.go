@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What a chat is told of a turn that failed.
+// Notices of failed turns.
 const (
 	NotLoggedIn       = "Claude is not logged in, or its key is not accepted. Ask the operator to log in to Claude again, then send your message again."
 	NoCredit          = "Claude's account has no credit left. Ask the operator to check the billing, then send your message again."
@@ -34,7 +34,7 @@ const (
 	elseOperator = "If that does not help, ask the operator to look into it."
 )
 
-// UsageLimit tells a chat that Claude's usage limit is reached, and until when; the zero time is not known.
+// UsageLimit tells a chat that Claude's usage limit is reached, and until when; the zero time is unknown.
 func UsageLimit(until, now time.Time) string {
 	if until.IsZero() {
 		return "Claude's usage limit is reached for now. Send your message again later."
@@ -46,7 +46,7 @@ func UsageLimit(until, now time.Time) string {
 	return fmt.Sprintf("Claude's usage limit is reached until %s. Send your message again then.", at)
 }
 
-// WhyRefused tells an owner why Claude refuses to run; alone means that it is told in the chat of the failed message.
+// WhyRefused tells an owner why Claude refuses to run; alone means that this is the chat of the failed message.
 func WhyRefused(why string, alone bool) string {
 	if alone {
 		return quoted("Claude refuses to run", why) + "\n\nCorrect the config, then send your message again."
@@ -54,7 +54,7 @@ func WhyRefused(why string, alone bool) string {
 	return quoted("Claude refuses to run", why)
 }
 
-// WhyCannotContinue tells an owner why Claude cannot go on with a conversation, as [WhyRefused] does.
+// WhyCannotContinue tells an owner why Claude cannot continue a conversation; see [WhyRefused].
 func WhyCannotContinue(session, why string, alone bool) string {
 	said := quoted("Claude crashes each time it opens the conversation "+session, why)
 	if alone {
@@ -63,7 +63,7 @@ func WhyCannotContinue(session, why string, alone bool) string {
 	return said
 }
 
-// What owners are told of what turns wait for.
+// Notices for owners about what turns wait for.
 const (
 	claudeUnavailable = "Claude cannot be started"
 	noSpace           = "This machine has no space for files"
@@ -75,14 +75,14 @@ const (
 // ClaudeUnavailableBecause tells owners why Claude cannot be started.
 func ClaudeUnavailableBecause(why string) string { return held(claudeUnavailable, why) }
 
-// NoSpaceBecause tells owners why files cannot be kept.
+// NoSpaceBecause tells owners why files cannot be stored.
 func NoSpaceBecause(why string) string { return held(noSpace, why) }
 
 func held(what, why string) string {
 	return quoted(what, why) + "\n\nMessages are kept, and I keep trying."
 }
 
-// quoted says what happened, and shows the reason as it was given.
+// quoted adds the literal reason to a sentence.
 func quoted(what, why string) string {
 	return fmt.Sprintf("%s:\n\n```\n%s\n```", what, strings.ReplaceAll(why, "`", "'"))
 }
