@@ -9,7 +9,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Status is the host in short.
+// Status summarises the host.
 type Status struct {
 	Version   string    `json:"version"`
 	PID       int       `json:"pid"`
@@ -19,14 +19,14 @@ type Status struct {
 	Waiting   int       `json:"waiting"`
 	Pending   int       `json:"pending"`
 	Dead      int       `json:"dead"`
-	Uncertain int64     `json:"uncertain"` // pieces that were ever sent again because a send's outcome was unknown
+	Uncertain int64     `json:"uncertain"` // items that were sent again because a send's outcome was unknown
 	Claude    Claude    `json:"claude"`
 	Plugins   []Plugin  `json:"plugins"`
-	// Questions are those that wait for an answer, the oldest first; at most 100.
+	// Questions are the open questions, oldest first; at most 100.
 	Questions []Question `json:"questions,omitempty"`
 }
 
-// Question is what Claude asks people.
+// Question is a question of Claude to people.
 type Question struct {
 	ID      string    `json:"id"`
 	About   string    `json:"about"` // a tool's name, or plan, choice or resume
@@ -62,24 +62,24 @@ type LoginRequest struct {
 	Answers map[string]string `json:"answers,omitempty"` // to input steps, by their ids
 }
 
-// LoginEvent is one line of what a login answers: a step, or the end, which is an account or an error. After an input step
-// no end follows: the login is asked for anew with the answer.
+// LoginEvent is one line of the response to a login: a step, or the end, which is an account or an error. An input step
+// is the last line: the login is requested again with the answer.
 type LoginEvent struct {
 	Step    *LoginStep `json:"step,omitempty"`
 	Account string     `json:"account,omitempty"`
 	Error   string     `json:"error,omitempty"`
 }
 
-// LoginStep is something for a person to do: one of QR, Code and Input is set.
+// LoginStep is a step for a person: one of QR, Code and Input is set.
 type LoginStep struct {
 	ID           string `json:"id"`
 	Instructions string `json:"instructions"`
 	QR           string `json:"qr,omitempty"`    // the content of a QR code to scan
 	Code         string `json:"code,omitempty"`  // a code to type elsewhere
-	Input        string `json:"input,omitempty"` // what the person is asked for
+	Input        string `json:"input,omitempty"` // the question to the person
 }
 
-// Queue is what waits and runs.
+// Queue is what waits and what runs.
 type Queue struct {
 	Lanes        []domain.LaneStatus        `json:"lanes"`
 	Destinations []domain.DestinationStatus `json:"destinations"`
@@ -100,7 +100,7 @@ type Session struct {
 	Usage         domain.Usage `json:"usage"`
 }
 
-// problem is the body of an answer that is not 200.
+// problem is the body of a response other than 200.
 type problem struct {
 	Error string `json:"error"`
 }

@@ -24,10 +24,11 @@ import (
 // ErrNotRunning is returned when no host listens on the socket.
 var ErrNotRunning = errors.New("no host is running")
 
-// ErrNoAnswer is returned when the host closes the connection without a word, as it does with the agent's own processes.
+// ErrNoAnswer is returned when the host closes the connection without a response, as it does with the agent's own
+// processes.
 var ErrNoAnswer = errors.New("the host did not answer: it refuses what the agent starts, or is going down")
 
-// ErrOtherUser is returned when the host is another user's.
+// ErrOtherUser is returned when the host runs as another user.
 var ErrOtherUser = errors.New("the host of this config is another user's")
 
 // Client talks to a running host.
@@ -46,7 +47,7 @@ func NewClient(path string) *Client {
 	}}
 }
 
-// Status returns the host in short.
+// Status returns a summary of the host.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	return call[Status](ctx, c, http.MethodGet, "/v1/status", nil)
 }
@@ -56,28 +57,28 @@ func (c *Client) Plugins(ctx context.Context) ([]Plugin, error) {
 	return call[[]Plugin](ctx, c, http.MethodGet, "/v1/plugins", nil)
 }
 
-// RestartPlugin starts a plugin anew, a failed one too.
+// RestartPlugin restarts a plugin, also a failed one.
 func (c *Client) RestartPlugin(ctx context.Context, name string) error {
 	_, err := call[struct{}](ctx, c, http.MethodPost, "/v1/plugins/restart", url.Values{"name": {name}})
 	return err
 }
 
-// Queue returns what waits and runs.
+// Queue returns what waits and what runs.
 func (c *Client) Queue(ctx context.Context) (Queue, error) {
 	return call[Queue](ctx, c, http.MethodGet, "/v1/queue", nil)
 }
 
-// Dead lists the pieces that were given up.
+// Dead lists the dead letters.
 func (c *Client) Dead(ctx context.Context) ([]domain.DeadLetter, error) {
 	return call[[]domain.DeadLetter](ctx, c, http.MethodGet, "/v1/queue/dead", nil)
 }
 
-// RetryDead has dead pieces sent again, the one with the id, or all of them where it is zero, and returns how many they are.
+// RetryDead requeues the dead letter with the id, or all of them if it is zero, and returns their number.
 func (c *Client) RetryDead(ctx context.Context, id int64) (int, error) {
 	return call[int](ctx, c, http.MethodPost, "/v1/queue/retry", named(id))
 }
 
-// DropDead forgets dead pieces, the one with the id, or all of them where it is zero, and returns how many they were.
+// DropDead deletes the dead letter with the id, or all of them if it is zero, and returns their number.
 func (c *Client) DropDead(ctx context.Context, id int64) (int, error) {
 	return call[int](ctx, c, http.MethodPost, "/v1/queue/drop", named(id))
 }
@@ -103,22 +104,22 @@ func (c *Client) Transcript(ctx context.Context, session string, before int64) (
 	return call[[]chat.TranscriptEntry](ctx, c, http.MethodGet, "/v1/transcript", query)
 }
 
-// ToolUses returns what is kept of the uses of plugins' tools in a session, oldest first.
+// ToolUses returns the recorded uses of plugins' tools in a session, oldest first.
 func (c *Client) ToolUses(ctx context.Context, session string) ([]domain.ToolUse, error) {
 	return call[[]domain.ToolUse](ctx, c, http.MethodGet, "/v1/tools", url.Values{"session": {session}})
 }
 
-// Pairings lists the strangers who asked to be let in.
+// Pairings lists the pairing requests.
 func (c *Client) Pairings(ctx context.Context) ([]domain.Pairing, error) {
 	return call[[]domain.Pairing](ctx, c, http.MethodGet, "/v1/pairings", nil)
 }
 
-// ApprovePairing lets a stranger in. An empty channel means whichever the code is of.
+// ApprovePairing approves a pairing request. An empty channel means the one that the code belongs to.
 func (c *Client) ApprovePairing(ctx context.Context, channel, code string) (domain.Pairing, error) {
 	return call[domain.Pairing](ctx, c, http.MethodPost, "/v1/pairings/approve", url.Values{"channel": {channel}, "code": {code}})
 }
 
-// RejectPairing forgets a stranger's request.
+// RejectPairing deletes a pairing request.
 func (c *Client) RejectPairing(ctx context.Context, channel, code string) (domain.Pairing, error) {
 	return call[domain.Pairing](ctx, c, http.MethodPost, "/v1/pairings/reject", url.Values{"channel": {channel}, "code": {code}})
 }
@@ -143,11 +144,10 @@ func call[T any](ctx context.Context, c *Client, method, path string, query url.
 	return value, nil
 }
 
-// closedAtOnce is what net/http says, by an error that it keeps to itself, of a connection that was closed before the request was
-// written.
+// closedAtOnce is net/http's unexported error for a connection that was closed before the request was written.
 const closedAtOnce = "server closed idle connection"
 
-// unanswered says why there is no answer.
+// unanswered explains why there is no response.
 func (c *Client) unanswered(err error) error {
 	owner, other := ownerOf(c.socket)
 	switch {
@@ -164,8 +164,7 @@ func (c *Client) unanswered(err error) error {
 	}
 }
 
-// ownerOf returns the user whom the control socket belongs to, or the folder that hides it, and whether that is another one
-// than who asks.
+// ownerOf returns the owner of the control socket, or of the folder that hides it, and whether that is another user.
 func ownerOf(socket string) (owner string, other bool) {
 	for path := socket; ; path = filepath.Dir(path) {
 		info, err := os.Stat(path)
@@ -183,7 +182,7 @@ func ownerOf(socket string) (owner string, other bool) {
 	}
 }
 
-// nameOf returns the name of a user, or the number where there is none.
+// nameOf returns a user's name, or the number if there is none.
 func nameOf(uid int) string {
 	id := strconv.Itoa(uid)
 	if u, err := user.LookupId(id); err == nil {
@@ -192,7 +191,7 @@ func nameOf(uid int) string {
 	return id
 }
 
-// refusal is the error that an answer tells of.
+// refusal is the error in a response.
 func refusal(response *http.Response) error {
 	var p problem
 	if err := json.NewDecoder(response.Body).Decode(&p); err != nil {

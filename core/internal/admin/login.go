@@ -13,10 +13,10 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// maxLogin is the longest request for a login, and the longest line of its answer, in bytes.
+// maxLogin bounds a login request, and each line of its response, in bytes.
 const maxLogin = 256 << 10
 
-// login answers with a line for each step, as they come, and one for the end. It ends when the client goes.
+// login responds with a line for each step, and one for the end. It ends when the client disconnects.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	var request LoginRequest
 	lines, flush := json.NewEncoder(w), http.NewResponseController(w).Flush
@@ -26,7 +26,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		_ = lines.Encode(problem{fmt.Sprintf("read the request: %v", err)})
 		return
 	}
-	// What cannot be written has nobody to read it; the request's context tells the login so.
+	// Write errors are ignored: the request's context ends when the client is gone.
 	account, err := s.options.Plugins.Login(r.Context(), request.Plugin, request.Answers, func(step chat.LoginStep) {
 		_ = lines.Encode(LoginEvent{Step: &LoginStep{
 			ID: step.ID, Instructions: step.Instructions, QR: step.QR, Code: step.Code, Input: step.Input,
@@ -41,8 +41,8 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Login has a person log in to a channel's account and shows each step. An empty account without an error means that the
-// last step asks for an answer, with which Login is called again. Ctx ends it.
+// Login lets a person log in to a channel's account and shows each step. An empty account without an error means that
+// the last step asks for an answer, with which Login is called again. Ctx ends it.
 func (c *Client) Login(ctx context.Context, plugin string, answers map[string]string, show func(LoginStep)) (account string, err error) {
 	body, err := json.Marshal(LoginRequest{Plugin: plugin, Answers: answers})
 	if err != nil {
@@ -52,7 +52,7 @@ func (c *Client) Login(ctx context.Context, plugin string, answers map[string]st
 	if err != nil {
 		return "", fmt.Errorf("ask the host: %w", err)
 	}
-	// A person takes longer than a call of the host's.
+	// People need longer than the client's timeout.
 	response, err := (&http.Client{Transport: c.http.Transport}).Do(request)
 	if err != nil {
 		return "", c.unanswered(err)

@@ -12,10 +12,10 @@ import (
 // peer is the process at the other end of a connection.
 type peer struct {
 	pid    int
-	handle *os.File // of that very process, and of none that has its pid later; nil: Linux before 6.5 gives none
+	handle *os.File // of this process, not a later one with the same pid; nil: Linux before 6.5
 }
 
-// peerOf returns the process that opened a connection, and an error for another user's or one that is gone.
+// peerOf returns the process that opened a connection, and an error if it is another user's or gone.
 func peerOf(conn net.Conn) (peer, error) {
 	unixConn, ok := conn.(*net.UnixConn)
 	if !ok {
@@ -50,7 +50,7 @@ func peerOf(conn net.Conn) (peer, error) {
 	return p, nil
 }
 
-// gone reports whether the process has ended, so that its pid may be another one's.
+// gone reports whether the process has ended: its pid may belong to another one.
 func (p peer) gone() bool {
 	return p.handle != nil && unix.PidfdSendSignal(int(p.handle.Fd()), 0, nil, 0) != nil
 }

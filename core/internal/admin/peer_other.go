@@ -4,7 +4,7 @@ package admin
 
 import "net"
 
-// peer is nobody here: the socket's mode keeps other users out, and the agent's own tools are not told apart.
+// peer is empty here: the socket's mode excludes other users, and the agent's own tools are not recognised.
 type peer struct{ pid int }
 
 func peerOf(net.Conn) (peer, error) { return peer{}, nil }

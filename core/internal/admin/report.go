@@ -12,10 +12,10 @@ import (
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 )
 
-// maxQuestions is how many open questions a status shows.
+// maxQuestions bounds the open questions in a status.
 const maxQuestions = 100
 
-// Report is a [Host] that asks the parts of one.
+// Report is a [Host] made of the host's parts.
 type Report struct {
 	Version   string
 	Started   time.Time
@@ -72,12 +72,12 @@ func (r Report) questions() []Question {
 	return list
 }
 
-// Descendants are the [Peers] that this host or a previous one has started: they are refused.
+// Descendants are [Peers] that refuse the processes that this host or a previous one has started.
 type Descendants struct{}
 
 // Refused implements [Peers].
 func (Descendants) Refused(pid int) bool {
-	if pid == 0 { // this system does not tell
+	if pid == 0 { // this system does not report it
 		return false
 	}
 	below, err := process.Below(pid, os.Getpid())

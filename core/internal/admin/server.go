@@ -18,7 +18,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// listed is the most that one answer lists.
+// listed bounds the list in one response.
 const listed = 1000
 
 // Store is what the server needs of the store.
@@ -40,23 +40,23 @@ type Store interface {
 	RejectPairing(ctx context.Context, channel, code string) (domain.Pairing, error)
 }
 
-// Host reports how the host is, as far as the store does not know it.
+// Host reports the state that is not in the store.
 type Host interface {
 	Status() Status
 }
 
-// Plugins are the plugins of the host. Their errors are ones that a person can read.
+// Plugins are the host's plugins. Their errors are for people.
 type Plugins interface {
 	Restart(name string) error
-	// Login has a person log in to a channel's account and shows each step. An empty account without an error means that the last
-	// step asks for an answer.
+	// Login lets a person log in to a channel's account and shows each step. An empty account without an error means
+	// that the last step asks for an answer.
 	Login(ctx context.Context, plugin string, answers map[string]string, show func(chat.LoginStep)) (chat.UserID, error)
 }
 
-// Peers knows the processes that use the socket.
+// Peers knows which processes may use the socket.
 type Peers interface {
-	// Refused reports whether a process must not: the agent's tools must not approve pairings. Where the system does not tell who is
-	// at the other end, the pid is zero.
+	// Refused reports whether a process may not use it: the agent's tools must not approve pairings. The pid is zero on
+	// systems that do not report it.
 	Refused(pid int) bool
 }
 
@@ -69,7 +69,7 @@ type Options struct {
 	Peers   Peers
 }
 
-// Server answers the clawhost command.
+// Server serves the clawhost command.
 type Server struct {
 	options Options
 	log     hclog.Logger
@@ -83,8 +83,8 @@ func New(options Options, log hclog.Logger) *Server {
 // Run serves until ctx ends.
 func (s *Server) Run(ctx context.Context) error {
 	path := s.options.Socket
-	// The socket is in the state folder, and the store's locks on that folder and its database are held for as long as the server
-	// runs. So no other host has this socket: what is left of it is of the previous process, and needs no dialling.
+	// The store holds locks on the state folder and its database as long as the server runs. So no other host uses this
+	// socket, and an existing one is left from a previous process.
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove the old control socket: %w", err)
 	}
@@ -109,14 +109,14 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
-// guarded refuses peers before a byte of theirs is read.
+// guarded refuses peers before it reads a byte of theirs.
 type guarded struct {
 	net.Listener
 	peers Peers
 	log   hclog.Logger
 }
 
-// Accept returns the next connection of a peer that may use the socket.
+// Accept returns the next connection of a permitted peer.
 func (g *guarded) Accept() (net.Conn, error) {
 	for {
 		conn, err := g.Listener.Accept()
@@ -132,8 +132,8 @@ func (g *guarded) Accept() (net.Conn, error) {
 	}
 }
 
-// admit refuses a peer that must not use the socket. One that has ended while it was looked at is refused, too: what was
-// seen could be of another process.
+// admit refuses a peer that may not use the socket, and one that ended meanwhile: the check could have seen another
+// process.
 func (g *guarded) admit(conn net.Conn) error {
 	p, err := peerOf(conn)
 	if err != nil {
@@ -194,13 +194,13 @@ func (s *Server) routes() http.Handler {
 	return mux
 }
 
-// missing says that what was asked for is not there, and where to look.
+// missing is an error for something that does not exist; it says where to look.
 type missing string
 
 // Error returns the text.
 func (m missing) Error() string { return string(m) }
 
-// notPending says which code is not pending, if that is the error.
+// notPending names the code in an error about a code that is not pending.
 func notPending(err error, channel, code string) error {
 	if !errors.Is(err, domain.ErrNotFound) {
 		return err
@@ -211,7 +211,7 @@ func notPending(err error, channel, code string) error {
 	return missing(fmt.Sprintf("no request with the code %s is pending%s; `clawhost pairing list` shows those that are", code, channel))
 }
 
-// answer writes what f returns as JSON.
+// answer writes the result of f as JSON.
 func answer(f func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		value, err := f(r)
@@ -228,7 +228,7 @@ func answer(f func(*http.Request) (any, error)) http.HandlerFunc {
 	}
 }
 
-// present makes an empty list of none: JSON has two of them, and scripts count on the one with brackets.
+// present turns nil into an empty list: scripts expect brackets instead of null.
 func present[T any](l []T) []T {
 	if l == nil {
 		return []T{}
@@ -236,7 +236,7 @@ func present[T any](l []T) []T {
 	return l
 }
 
-// list is an answer that is a list.
+// list is a response with a list.
 func list[T any](l []T, err error) (any, error) { return present(l), err }
 
 func (s *Server) status(r *http.Request) (any, error) {
@@ -280,8 +280,7 @@ func (s *Server) queue(r *http.Request) (any, error) {
 	return q, err
 }
 
-// onDead does something to the dead piece that the request names, or to all of them where it names none, and answers to how
-// many.
+// onDead acts on the dead letter of a request, or on all if it names none, and responds with their number.
 func onDead(r *http.Request, one func(context.Context, int64) error, all func(context.Context) (int, error)) (any, error) {
 	text := r.FormValue("id")
 	if text == "" {
@@ -317,7 +316,7 @@ func view(s domain.Session) Session {
 	}
 }
 
-// transcript answers a page of a session's history, and 404 for a session that is not there.
+// transcript responds with a page of a session's history, or 404 for an unknown session.
 func (s *Server) transcript(r *http.Request) (any, error) {
 	key := r.FormValue("session")
 	if _, err := s.options.Store.Session(r.Context(), key); errors.Is(err, domain.ErrNotFound) {

@@ -14,9 +14,9 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// Bootstrap fills a workspace that is empty or missing with what an agent begins with: AGENTS.md, MEMORY.md, HEARTBEAT.md and
-// the folders memory and skills. One that has anything in it, be it a hidden file, is left alone. The files are the
-// user's: they have the permissions that an editor would give them.
+// Bootstrap fills an empty or missing workspace with an agent's first files: AGENTS.md, MEMORY.md, HEARTBEAT.md and the
+// folders memory and skills. A workspace that contains anything, even a hidden file, is left unchanged. The files are
+// the user's: they have the permissions that an editor would give them.
 func Bootstrap(workspace string) error {
 	if err := os.MkdirAll(workspace, 0o755); err != nil {
 		return fmt.Errorf("create workspace: %w", err)
@@ -45,7 +45,7 @@ func Bootstrap(workspace string) error {
 	return nil
 }
 
-// isEmpty reports whether a folder has nothing in it.
+// isEmpty reports whether a folder is empty.
 func isEmpty(folder string) (bool, error) {
 	f, err := os.Open(folder)
 	if err != nil {
@@ -59,7 +59,7 @@ func isEmpty(folder string) (bool, error) {
 	return false, err
 }
 
-// writeTemplate writes a template to a file that is not there yet.
+// writeTemplate writes a template to a file that must not exist yet.
 func writeTemplate(file, template string) error {
 	text, err := templates.ReadFile(template)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// How much of its files the agent is shown.
+// Bounds of the context files.
 const (
 	maxFile  = 32 << 10 // bytes of each
 	maxFiles = 64 << 10 // bytes of all
@@ -23,19 +23,19 @@ var (
 	errNoRoom     = errors.New("the files before it are too long: it is not shown")
 )
 
-// shownFiles are the files that the agent is shown.
+// shownFiles are the files that the prompt includes.
 type shownFiles struct {
 	files    []contextFile
 	problems []error
 }
 
-// contextFile is a file to be shown.
+// contextFile is a file in the prompt.
 type contextFile struct {
-	name string // relative to the workspace, if it is in it
+	name string // relative to the workspace, if it is inside
 	text string
 }
 
-// contextFiles reads the files in their order. The problems name those that are not shown, or not whole.
+// contextFiles reads the files in order. The problems name those that are missing or cut.
 func contextFiles(workspace string, paths []string) shownFiles {
 	var shown shownFiles
 	room := maxFiles
@@ -52,8 +52,8 @@ func contextFiles(workspace string, paths []string) shownFiles {
 	return shown
 }
 
-// ReadFile returns the beginning of a file of the workspace, which the agent can make anything of: a link to elsewhere, or what
-// is no regular file, is refused and not waited for. A missing one is [io/fs.ErrNotExist].
+// ReadFile returns the beginning of a file of the workspace. The agent controls the workspace, so a link that leads out
+// of it, or a file that is not regular, is refused without blocking. A missing file is [io/fs.ErrNotExist].
 func ReadFile(workspace, name string) (string, error) {
 	f, err := readContext(workspace, filepath.Join(workspace, name), maxFile)
 	if err != nil && !errors.Is(err, errCut) {
@@ -62,7 +62,7 @@ func ReadFile(workspace, name string) (string, error) {
 	return f.text, nil
 }
 
-// readContext reads at most limit bytes of a file. With [errCut] there is a text all the same.
+// readContext reads at most limit bytes of a file. With [errCut] it still returns a text.
 func readContext(workspace, path string, limit int) (contextFile, error) {
 	if limit <= 0 {
 		return contextFile{}, errNoRoom
@@ -80,7 +80,7 @@ func readContext(workspace, path string, limit int) (contextFile, error) {
 	return contextFile{name: filepath.ToSlash(name), text: strings.TrimSpace(text)}, err
 }
 
-// read reads at most limit bytes of a regular file, as valid UTF-8. With [errCut] there is a text all the same.
+// read reads at most limit bytes of a regular file, as valid UTF-8. With [errCut] it still returns a text.
 func read(workspace, path string, limit int) (string, error) {
 	f, err := open(workspace, path)
 	if err != nil {
@@ -101,11 +101,12 @@ func read(workspace, path string, limit int) (string, error) {
 	if len(data) > limit {
 		data, err = data[:limit], errCut
 	}
-	// A character that was cut is no UTF-8 and goes, too.
+	// This also removes a character that was cut.
 	return strings.ToValidUTF8(string(data), ""), err
 }
 
-// open opens a file for reading, without waiting for the other end of a pipe. From within the workspace no link leads out.
+// open opens a file for reading, without waiting for the other end of a pipe. Links within the workspace cannot lead
+// out of it.
 func open(workspace, path string) (*os.File, error) {
 	const flags = os.O_RDONLY | syscall.O_NONBLOCK
 	name, ok := within(workspace, path)
@@ -120,7 +121,7 @@ func open(workspace, path string) (*os.File, error) {
 	return root.OpenFile(name, flags, 0)
 }
 
-// within returns the name in the workspace of a path that is in it.
+// within returns the workspace-relative name of a path inside the workspace.
 func within(workspace, path string) (name string, ok bool) {
 	name, err := filepath.Rel(workspace, path)
 	return name, err == nil && filepath.IsLocal(name)

@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxLabel is how much of a name is told, in runes.
+// maxLabel bounds a quoted name, in runes.
 const maxLabel = 64
 
-// line makes a text one line without characters that cannot be seen.
+// line puts a text on one line and removes invisible characters.
 func line(text string) string {
 	visible := strings.Map(func(r rune) rune {
 		switch {
@@ -33,8 +33,8 @@ func shorten(text string, limit int) string {
 	return strings.TrimRight(string(runes[:limit-1]), " ") + "…"
 }
 
-// label makes a name that somebody chose fit to be quoted: one short line without brackets and quotation marks, which
-// could make it look like words of the host.
+// label makes a name that somebody chose safe to quote: one short line without brackets and quotation marks, which
+// could imitate text of the host.
 func label(name string) string {
 	plain := strings.Map(func(r rune) rune {
 		switch r {

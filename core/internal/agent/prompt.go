@@ -1,4 +1,4 @@
-// Package agent says who the agent is, what it is told and given to do, and how that may end.
+// Package agent defines the agent: its identity, prompt and profile, and the results of its turns.
 package agent
 
 import (
@@ -11,53 +11,54 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Identity is what the agent is told about itself in every session.
+// Identity is what every session's prompt says about the agent itself.
 type Identity struct {
 	Name    string
-	Persona string   // the operator's own words; may be empty
-	Owners  []string // whom it works for, each by a name or as channel:user; may be empty
+	Persona string   // the operator's text; may be empty
+	Owners  []string // the people whom it works for, each by name or as channel:user; may be empty
 	// Workspace is the agent's working folder, an absolute path.
 	Workspace string
-	// ContextFiles are the absolute paths of files that the agent is shown. One within the workspace may be a symbolic link
-	// only to another place in it, because the agent itself can write there.
+	// ContextFiles are the absolute paths of files to include in the prompt. A file in the workspace may be a symbolic
+	// link only to another place in it, because the agent can write there.
 	ContextFiles []string
 	Timezone     *time.Location // of the times in messages
 }
 
-// Session is what differs between the sessions' prompts.
+// Session is what differs between the prompts of sessions.
 type Session struct {
 	Channel string // the plugin instance's label
 	Kind    chat.Kind
-	// Owner tells that all who write in this chat are owners. Together with [chat.Direct] it opens the memory files.
+	// Owner reports whether everyone who writes in this chat is an owner. With [chat.Direct] it includes the memory
+	// files.
 	Owner       bool
-	Always      bool   // in a group: it is given every message, not only those that are addressed to it
-	MayBeSilent bool   // in a group: it may answer with nothing; never in a direct chat, whatever stands here
-	Files       bool   // the chat takes files
-	Replies     bool   // the chat shows which message another one answers
-	Speech      bool   // what it marks is spoken
+	Always      bool   // in a group: the agent gets every message, not only those addressed to it
+	MayBeSilent bool   // in a group: it may answer with nothing; ignored in direct chats
+	Files       bool   // the chat accepts files
+	Replies     bool   // the chat shows to which message another one replies
+	Speech      bool   // text marked as speech is spoken
 	Model       string // may be empty
 }
 
-// Prompt is what the agent is told before all messages. It is shared and must not be changed.
+// Prompt is a system prompt. It is shared and must not be changed.
 type Prompt struct {
 	Text     string
-	Private  bool   // it opens the owner's memory
-	Skills   string // names the listed skills: another one as soon as one of them is; empty: there are none
+	Private  bool   // it includes the owner's memory
+	Skills   string // identifies the listed skills: changes when one of them does; empty: there are none
 	Sections []Section
-	Problems []error // the files that are not shown, or not whole; a missing one is [io/fs.ErrNotExist]
+	Problems []error // the files that are missing or cut; a missing one is [io/fs.ErrNotExist]
 }
 
-// Section is a part of a prompt, under a heading of its own.
+// Section is a part of a prompt with its own heading.
 type Section struct {
 	Name  string
 	Bytes int
 }
 
-// maxPrompts bounds the prompts that are kept: the sessions of a host have mostly one of a few.
+// maxPrompts bounds the cached prompts: the sessions of a host mostly share a few.
 const maxPrompts = 8
 
-// Prompter builds system prompts. It looks at the files each time, and reads those that changed. It is safe for concurrent
-// use.
+// Prompter builds system prompts. It checks the files each time, and reads those that changed. It is safe for
+// concurrent use.
 type Prompter struct {
 	id Identity
 
@@ -65,7 +66,7 @@ type Prompter struct {
 	files   snapshot[shownFiles]
 	folders snapshot[skillFolders]
 	skills  snapshot[shownSkills]
-	built   map[Session]Prompt // of the files and skills as they are
+	built   map[Session]Prompt // from the current files and skills
 }
 
 // NewPrompter returns a Prompter for an agent.
@@ -73,8 +74,8 @@ func NewPrompter(id Identity) *Prompter {
 	return &Prompter{id: id, built: make(map[Session]Prompt)}
 }
 
-// Prompt returns what the agent is told in a session. It changes only when the session's description, a context file or the
-// list of skills does, so that prompts can be cached.
+// Prompt returns the system prompt of a session. It changes only when the session's description, a context file or the
+// list of skills does, so that the API can cache it.
 func (p *Prompter) Prompt(s Session) Prompt {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -89,7 +90,7 @@ func (p *Prompter) Prompt(s Session) Prompt {
 	return p.built[s]
 }
 
-// build builds a session's prompt of the files and skills as they were seen.
+// build builds a session's prompt from the current files and skills.
 func (p *Prompter) build(s Session) Prompt {
 	files, skills := p.files.value, p.skills.value
 	prompt := Prompt{Private: s.private(), Skills: skills.hash, Problems: slices.Concat(files.problems, skills.problems)}
@@ -130,7 +131,7 @@ func (p *Prompter) SkillList() []Skill {
 	return slices.Clone(p.skills.value.list)
 }
 
-// look sees the files and skills as they are now. Prompts that were built of others are forgotten.
+// look reads the current files and skills, and drops prompts built from older ones.
 func (p *Prompter) look() {
 	workspace := p.id.Workspace
 	files := p.files.refresh(lookAt(p.id.ContextFiles), func([]stamp) shownFiles { return contextFiles(workspace, p.id.ContextFiles) })

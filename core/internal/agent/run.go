@@ -9,34 +9,35 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Why a turn's context ended; see [context.Cause].
+// Causes of the end of a turn's context; see [context.Cause].
 var (
-	// ErrStopped: somebody stopped the turn. Its run is completed as cancelled.
+	// ErrStopped: a person stopped the turn. Its run is completed as cancelled.
 	ErrStopped = errors.New("the turn was stopped")
-	// ErrShutdown: the host is going down and its grace is over. The run goes back to its lane.
+	// ErrShutdown: the host is shutting down and the grace is over. The run returns to its lane.
 	ErrShutdown = errors.New("the host is shutting down")
 )
 
-// ErrWithdrawn is why the context of a [Question] ended that Claude does not want answered any more, while its turn goes on.
+// ErrWithdrawn is the cause of the end of a [Question]'s context if Claude no longer wants an answer while its turn
+// continues.
 var ErrWithdrawn = errors.New("the question was withdrawn")
 
-// Profile is how Claude Code is run for a turn. A process goes on with another Model and Effort, where it takes them. One that
-// runs with another profile otherwise is replaced before the turn, but for a SystemPrompt that alone is another one: prompts
-// stay as they are while a process lives, so that they can be cached.
+// Profile is how Claude Code is run for a turn. A running process accepts another Model and Effort, where the CLI can.
+// A process with any other difference is replaced before the turn, except if only the SystemPrompt differs: a process
+// keeps its prompt, so that the API can cache it.
 type Profile struct {
-	Model          string // empty: the CLI's own
-	Effort         string // empty: the CLI's own
+	Model          string // empty: the CLI's default
+	Effort         string // empty: the CLI's default
 	PermissionMode string
 	SystemPrompt   string
-	Skills         string // names the skills that SystemPrompt lists; another one needs another process
-	Private        bool   // SystemPrompt opens the owner's memory; a turn with one that does not needs another process
-	Tools          string // stands for the host's tools that the agent is offered; other ones need another process
+	Skills         string // identifies the skills listed in SystemPrompt; other skills need another process
+	Private        bool   // SystemPrompt includes the owner's memory; a turn without it needs another process
+	Tools          string // identifies the host's tools; other tools need another process
 }
 
-// SkipsApproval reports whether Claude asks nothing before it runs a tool.
+// SkipsApproval reports whether Claude runs tools without asking.
 func (p Profile) SkipsApproval() bool { return p.PermissionMode == "bypassPermissions" }
 
-// Line is a message for a turn that runs.
+// Line is a message that is steered into a running turn.
 type Line struct {
 	UUID string
 	Text string // begins with a line of the host
@@ -44,86 +45,85 @@ type Line struct {
 
 // Turn is one message for Claude Code.
 type Turn struct {
-	Key       string // the host's session: of its Claude sessions only that of the latest turn keeps a process; may be empty
+	Key       string // the host's session; of its claude sessions only that of the latest turn keeps a process; may be empty
 	Session   string // the uuid of Claude's session
-	Started   bool   // the session is there: it is resumed, not begun
-	ForkOf    string // the Claude session that one which is not there begins as a copy of; empty: none
+	Started   bool   // the session exists: it is resumed, not started
+	ForkOf    string // a session that does not exist yet starts as a copy of this Claude session; empty: none
 	Profile   Profile
-	UUID      string // of the message; Claude de-duplicates by it
-	Attempt   int    // 1 the first time; a later one looks for what the earlier ones left
-	Failed    Class  // why the attempt before failed, which this one follows on; zero: it was cut off by a restart, of whatever
+	UUID      string // the message's id, by which Claude recognises duplicates
+	Attempt   int    // 1 the first time; a later one looks for the results of the earlier ones
+	Failed    Class  // why the previous attempt failed; zero: it was interrupted by a restart
 	Consumed  bool   // Claude is known to have read the message in an earlier attempt
 	Prompt    string // begins with a line of the host
 	Authority chat.Authority
 	Timeout   time.Duration // zero: the configured one
 	// OnConsumed is called at most once, when Claude has read the message. It must not block.
 	OnConsumed func()
-	// Steer takes the lines that wait for the turn; it is called while a tool runs: when it begins, and each time that Nudged
-	// fires. What it returned is written, also beside an error. nil: nothing is steered.
+	// Steer takes the lines that wait for the turn. It is called when a tool begins, and when Nudged fires while a tool
+	// runs. All lines that it returns are written, even with an error. nil: nothing is steered.
 	Steer  func(ctx context.Context) ([]Line, error)
 	Nudged <-chan struct{}
-	// Progress is told how far the turn is whenever that changes, one call after the other. It must not block. nil: nobody
-	// looks on.
+	// Progress receives each change of the turn's progress, one call at a time. It must not block. nil: it is ignored.
 	Progress func(Progress)
-	// Ask decides on what Claude may not do by itself. It may take its time; ctx ends when the question is withdrawn, or the
-	// turn is over, and the decision does not count any more. Questions may be open side by side. nil: all is denied.
+	// Ask decides what Claude may not do by itself. It may take long; ctx ends when the question is withdrawn or the
+	// turn ends, and the decision no longer counts. Several questions may be open. nil: everything is denied.
 	Ask func(ctx context.Context, q Question) Decision
-	// Tools answers a message that Claude sends to the host's MCP server; a notification has no answer. Messages come side by
-	// side, some of them before the turn begins, when the process starts. nil: there is no such server.
+	// Tools answers a message from Claude to the host's MCP server; a notification has no answer. Messages are
+	// concurrent, and some come before the turn begins, when the process starts. nil: there is no such server.
 	Tools func(ctx context.Context, message json.RawMessage) (answer json.RawMessage, err error)
 }
 
-// Progress is how far a turn is, as a whole: whoever has seen a later one need not have seen the earlier ones.
+// Progress is the complete progress of a turn: a later one makes earlier ones unnecessary.
 type Progress struct {
-	// Done are the finished steps, in order: those of an earlier Progress and more. The last text of a turn, which is its
-	// answer, is not among them.
+	// Done are the finished steps in order; it only grows. It does not include the last text of a turn, which is its
+	// answer.
 	Done []Step
-	// Text is the text that is being written, or was written last: what [Result.Text] is going to be if no tool follows. It
-	// grows, but for a request that is tried again, which begins it anew.
+	// Text is the current or last text: the [Result.Text] if no tool follows. It grows, except after a repeated
+	// request, which starts it again.
 	Text string
-	// Complete says that Text was written to the end of a block of its message: a pause, as the next may follow.
+	// Complete reports whether Text ends with a block of its message: a pause, after which another block may follow.
 	Complete bool
-	Running  []ToolUse // at work, the oldest first
-	Thinking string    // the thought that is being thought, or was thought last; at most [MaxReasoning] bytes
-	Steered  int       // how many lines were taken up in the midst of the turn
+	Running  []ToolUse // running, oldest first
+	Thinking string    // the current or last reasoning; at most [MaxReasoning] bytes
+	Steered  int       // how many lines were steered into the turn and read
 }
 
-// Step is a finished part of a turn: a text, behind which a tool was used, or the use of a tool.
+// Step is a finished part of a turn: a text followed by a tool, or a use of a tool.
 type Step struct {
 	Text string
-	// Earlier is what stands before Text: the answers that were over by then, where steered lines have turns of their own, with the
-	// blank line behind them. They stay: the turn's answer begins with them.
+	// Earlier is the text before Text, which stays: the answers to steered lines that had turns of their own, with the
+	// blank line after them. The turn's answer begins with it.
 	Earlier string
-	Tool    ToolUse // without a name: it is a text
+	Tool    ToolUse // without a name: the step is a text
 }
 
-// Question is what Claude asks before it does something: whether a tool may be used, which of several ways to go
-// (AskUserQuestion), or whether a plan is good (ExitPlanMode). All of it was written by the model.
+// Question is a question of Claude before it acts: whether it may use a tool, which option to choose (AskUserQuestion),
+// or whether a plan is approved (ExitPlanMode). The model wrote all of it.
 type Question struct {
 	Tool        string
 	ToolUseID   string
-	Input       json.RawMessage // the tool's, an object
+	Input       json.RawMessage // of the tool, an object
 	Description string          // may be empty
-	Outside     string          // the path outside the workspace that it reaches; empty: none is known
-	// Suggested are the rules that would spare the same question from then on, such as Bash(git status); none: no rules alone
-	// would.
+	Outside     string          // the path outside the workspace that it would access; empty: none is known
+	// Suggested are the rules that would make the same question unnecessary in the future, such as Bash(git status);
+	// none: rules alone would not.
 	Suggested []string
 }
 
 // Decision is the answer to a [Question].
 type Decision struct {
 	Allow   bool
-	Input   json.RawMessage // allowed: what the tool is run with in place of its input; nil: that
-	Message string          // denied: what the model is told
-	Stop    bool            // denied: and the turn ends
+	Input   json.RawMessage // allowed: replaces the tool's input; nil: unchanged
+	Message string          // denied: the text for the model
+	Stop    bool            // denied: the turn ends, too
 }
 
-// Result is what a turn brought. All but Text and Recovered hold for a turn that failed, too.
+// Result is the result of a turn. All but Text and Recovered are also set for a failed turn.
 type Result struct {
 	Text          string
-	Before        []string // the texts before it, behind which a tool was used, in order: those of earlier attempts, too
+	Before        []string // earlier texts followed by a tool, in order, including those of earlier attempts
 	Covered       []string // the uuids of the steered lines that Claude has read in this turn, or in its earlier attempts
-	Compactions   int      // of the conversation, in the course of the turn
+	Compactions   int      // of the conversation, during the turn
 	Model         string
 	Fallback      Fallback
 	InputTokens   int64 // without cached ones
@@ -132,19 +132,19 @@ type Result struct {
 	CostMicros    int64 // millionths of a dollar
 	ContextTokens int64 // of the last request
 	ContextWindow int64
-	Recovered     bool // the answer is of an earlier attempt
-	Continued     bool // an earlier attempt was cut off in the midst of the work, and this one went on from there
+	Recovered     bool // the answer is from an earlier attempt
+	Continued     bool // an earlier attempt was interrupted, and this one continued its work
 	Tools         []ToolUse
-	Reasoning     string // what the model thought, a blank line between its thoughts; at most [MaxReasoning] bytes
+	Reasoning     string // the model's reasoning, in paragraphs; at most [MaxReasoning] bytes
 }
 
-// Fallback says that another model than the chosen one has answered. The zero Fallback: none has.
+// Fallback reports that another model than the chosen one has answered. The zero Fallback: none.
 type Fallback struct {
 	From, To   string // models
-	Overloaded bool   // that is why; else From has failed otherwise, or may not be used
+	Overloaded bool   // From was overloaded; otherwise it failed or is not permitted
 }
 
-// The limits of what a [Result] tells of the work.
+// Bounds of a [Result].
 const (
 	MaxTools     = 50       // the first ones of a turn
 	MaxSummary   = 120      // characters
@@ -156,7 +156,7 @@ const (
 type ToolUse struct {
 	Name    string
 	Summary string // one line of at most [MaxSummary] characters: the command, path, query or the like; may be empty
-	Output  string // the beginning of what it returned, of at most [MaxOutput] characters
+	Output  string // the beginning of its result, at most [MaxOutput] characters
 	Failed  bool
 }
 
@@ -178,15 +178,15 @@ const (
 	Limit                   // a limit of the CLI's own: turns or budget
 	Aborted                 // the turn's context ended
 	TranscriptMissing       // the session that should be resumed is gone
-	Unavailable             // claude could not be started, for now: the message has not reached it
-	Refused                 // claude does not run as it is set up
-	Died                    // claude ended in the middle of it
+	Unavailable             // claude could not be started for now: the message has not reached it
+	Refused                 // claude does not run in this configuration
+	Died                    // claude ended during the turn
 	GivenUp                 // every attempt ended with the host
 	Hook                    // a hook that the config requires failed
-	Intruded                // something else than the host wrote into Claude's session
-	NoRoom                  // this machine has no room for the turn's files, for now; Detail says what it lacks
-	ChannelAway             // the channel, which has the turn's files, does not run, for now
-	Unresumable             // claude ends, or hangs, whenever it takes the session up, though it starts for others
+	Intruded                // another process wrote into Claude's session
+	NoRoom                  // this machine has no space for the turn's files, for now; Detail names the resource
+	ChannelAway             // the channel with the turn's files does not run, for now
+	Unresumable             // claude ends, or hangs, whenever it resumes the session, though it starts for others
 )
 
 // String returns the class's name as the log prints it.
@@ -239,8 +239,8 @@ func (c Class) String() string {
 	}
 }
 
-// HeldError says that a turn could not begin or end, for want of something that is no fault of its message: its run goes back to
-// its lane, is tried again after Wait, and this counts as no attempt.
+// HeldError reports that a turn could not begin or end for a reason that is not its message's fault. Its run returns to
+// its lane and is tried again after Wait; this does not count as an attempt.
 type HeldError struct {
 	Wait time.Duration
 	Err  error

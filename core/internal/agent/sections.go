@@ -8,7 +8,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Each function returns one section of the prompt, a heading and text, or nothing where there is nothing to say.
+// Each function returns one section of the prompt, a heading and text, or nothing.
 
 func identity(id Identity) string {
 	return fmt.Sprintf(`# Who you are
@@ -120,7 +120,7 @@ func answers(s Session) string {
 	return text
 }
 
-// long says where long results go.
+// long explains where long results belong.
 func long(s Session) string {
 	if s.Files {
 		return "Put long results into a file and send it."
@@ -163,7 +163,7 @@ func whereItRuns(s Session) string {
 }
 
 func date(id Identity) string {
-	// What the machine's own zone is called is not known; the times in messages have its abbreviation.
+	// The name of the machine's own zone is not known; the times in messages have its abbreviation.
 	zone := "the machine's own time zone"
 	if name := id.Timezone.String(); name != "Local" {
 		zone = "the time zone " + name
@@ -206,7 +206,7 @@ func fileBlocks(files []contextFile) string {
 	return b.String()
 }
 
-// private reports whether only the agent's owners take part in the chat.
+// private reports whether only owners take part in the chat.
 func (s Session) private() bool { return s.Owner && s.Kind == chat.Direct }
 
 // silence reports whether the agent may answer with nothing.

@@ -20,7 +20,7 @@ const (
 	skillFolder = "skills"
 	skillFile   = "SKILL.md"
 
-	maxEntries     = 1000 // of the folder of all skills
+	maxEntries     = 1000 // of the folder of skills
 	maxSkills      = 100
 	maxSkillFile   = 64 << 10 // bytes
 	maxDescription = 300      // runes
@@ -39,28 +39,27 @@ var (
 	errDescriptionLong = fmt.Errorf("its description has more than %d characters: only its beginning is shown", maxDescription)
 )
 
-// Skill is a file that says how a sort of work is done.
+// Skill is a file that explains how a kind of work is done.
 type Skill struct {
 	Name        string // 1 to 32 of a-z, 0-9, _ and -; no two skills have the same
 	Description string // one line of at most 300 characters
 	Path        string // relative to the workspace, with slashes
 }
 
-// shownSkills are the skills that the agent is told of.
+// shownSkills are the skills in the prompt.
 type shownSkills struct {
 	list     []Skill // by name
 	hash     string  // of the list; empty if that is
 	problems []error
 }
 
-// skillFolders are the folders of the workspace that hold skills.
+// skillFolders are the workspace's folders of skills.
 type skillFolders struct {
 	names []string // in order
-	err   error    // what is wrong with the folder of all
+	err   error    // the error of the parent folder
 }
 
-// stamps returns how the files of the skills look, in the order of their names. A stamp of [skillFolder] says what is wrong
-// with the folder.
+// stamps returns the stamps of the skills' files, by name. The stamp of [skillFolder] has the parent folder's error.
 func (f skillFolders) stamps(workspace string) []stamp {
 	var stamps []stamp
 	if f.err != nil {
@@ -73,7 +72,7 @@ func (f skillFolders) stamps(workspace string) []stamp {
 	return stamps
 }
 
-// listSkills lists the skills' folders. With [errTooManySkills] it is some of them.
+// listSkills lists the skills' folders; with [errTooManySkills] only some of them.
 func listSkills(workspace string) skillFolders {
 	root, err := os.OpenRoot(workspace)
 	if err != nil {
@@ -105,7 +104,7 @@ func listSkills(workspace string) skillFolders {
 	return found
 }
 
-// readSkills reads the files that the stamps name. The problems name those that are not listed, or not whole.
+// readSkills reads the files of the stamps. The problems name those that are missing or cut.
 func readSkills(workspace string, stamps []stamp) shownSkills {
 	var shown shownSkills
 	hash := sha256.New()
@@ -131,7 +130,7 @@ func readSkills(workspace string, stamps []stamp) shownSkills {
 	return shown
 }
 
-// readSkill reads a skill's file, relative to the workspace. With [errDescriptionLong] there is a skill all the same.
+// readSkill reads a skill's file, relative to the workspace. With [errDescriptionLong] it still returns a skill.
 func readSkill(workspace, path string) (Skill, error) {
 	name := filepath.Base(filepath.Dir(path))
 	if !skillName.MatchString(name) {
@@ -162,7 +161,7 @@ func readSkill(workspace, path string) (Skill, error) {
 	return skill, nil
 }
 
-// frontMatter is what the host reads of a skill's. There may be more in it.
+// frontMatter is the part of a skill's front matter that the host reads.
 type frontMatter struct {
 	Name        string `yaml:"name"`
 	Description string `yaml:"description"`

@@ -7,34 +7,34 @@ import (
 	"time"
 )
 
-// snapshot keeps what was made of files for as long as they look the same.
+// snapshot caches a value made from files until a file changes.
 type snapshot[T any] struct {
 	value  T
 	stamps []stamp
 	valid  bool
 }
 
-// refresh makes the value what read makes of files that look like the stamps, which are taken before it reads: a change in
-// between is seen the next time. It reports whether it has read.
+// refresh makes the value with read, if the stamps have changed. The stamps are taken before reading, so that a change
+// in between is noticed the next time. It reports whether it has read.
 func (s *snapshot[T]) refresh(stamps []stamp, read func([]stamp) T) bool {
 	if s.valid && slices.EqualFunc(s.stamps, stamps, stamp.same) {
 		return false
 	}
 	s.value, s.stamps, s.valid = read(stamps), stamps, true
-	// A second change within the same tick of the file system's clock would not be seen.
+	// A second change within the same tick of the file system's clock would not be noticed.
 	for _, stamp := range stamps {
 		s.valid = s.valid && stamp.settled()
 	}
 	return true
 }
 
-// look looks at a file, wherever a link leads: only what reads it must stay within the workspace. The stamp has the name.
+// look returns the stamp of a file, following links anywhere: only reading must stay within the workspace.
 func look(name, path string) stamp {
 	info, err := os.Stat(path)
 	return stamp{path: name, info: info, err: err}
 }
 
-// lookAt looks at files by their paths.
+// lookAt returns the stamps of files.
 func lookAt(paths []string) []stamp {
 	stamps := make([]stamp, len(paths))
 	for i, path := range paths {
@@ -43,7 +43,7 @@ func lookAt(paths []string) []stamp {
 	return stamps
 }
 
-// stamp is how a file looked.
+// stamp identifies a version of a file.
 type stamp struct {
 	path string
 	info fs.FileInfo // nil with an error
@@ -62,7 +62,8 @@ func (s stamp) same(t stamp) bool {
 		s.info.Size() == t.info.Size() && s.info.ModTime().Equal(t.info.ModTime())
 }
 
-// settled reports whether a change from now on gets another time, also on a file system that counts in steps of two seconds.
+// settled reports whether a change from now on gets another time, even on a file system with a resolution of two
+// seconds.
 func (s stamp) settled() bool {
 	return s.err != nil || time.Since(s.info.ModTime()) > 2*time.Second
 }
