@@ -80,7 +80,7 @@ func (s *stage) edits(_ *testscript.TestScript, args []string) error {
 	return nil
 }
 
-// reacted is the command of the same name.
+// reacted is the command of the same name. Messages of people come first.
 func (s *stage) reacted(_ *testscript.TestScript, args []string) error {
 	b, in, pattern, err := s.findAnd(args[0], args[1])
 	if err != nil {
@@ -90,7 +90,10 @@ func (s *stage) reacted(_ *testscript.TestScript, args []string) error {
 	defer cancel()
 	var found message
 	_, err = b.await(ctx, in, func(all []message) bool {
-		found, _ = newest(all, false, pattern)
+		var ok bool
+		if found, ok = newest(all, false, pattern); !ok {
+			found, _ = newest(all, true, pattern)
+		}
 		return found.reaction == strings.TrimPrefix(args[2], "-")
 	})
 	if err != nil {

@@ -11,6 +11,9 @@ var ErrLaneFull = errors.New("the lane is full")
 // ErrNotFound is returned for a row that does not exist.
 var ErrNotFound = errors.New("not found")
 
+// ErrTooLong is returned for a text that has more parts than the message that it is to replace.
+var ErrTooLong = errors.New("the text is longer than what it replaces")
+
 // ErrNotYours is returned by Withdraw for a message that the caller may not drop.
 var ErrNotYours = errors.New("not yours")
 

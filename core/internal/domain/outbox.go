@@ -32,7 +32,15 @@ type OutboxItem struct {
 	// OrSend is set if a message that cannot be edited, for whatever reason, is to be sent as a new message, replacing the
 	// old one if that can be deleted; otherwise it is left unchanged. Files cannot be added by an edit.
 	OrSend bool
+	// Target is the network's id of the message that this item changes or reacts to, if that is not a kept item.
+	Target chat.MessageID
+	// React, if not nil, is an emoji for the message that Edits or Target names, which stays as it is; the empty one
+	// removes the agent's reaction. The item is dropped if the network refuses it.
+	React *string
 }
+
+// Changes reports whether the item is not a message of its own.
+func (p OutboxItem) Changes() bool { return p.Edits != 0 || p.Target != "" }
 
 // Delivery is an item that was claimed for sending.
 type Delivery struct {
@@ -45,6 +53,8 @@ type Delivery struct {
 	Uncertain bool // the outcome of a previous send is unknown
 	// Target is the message that the item edits; empty if it was deleted or never sent.
 	Target chat.MessageID
+	// More are further messages that the item to delete has become.
+	More []chat.MessageID
 	// TargetSentAt is when that message was sent, regardless of later edits; zero without a target.
 	TargetSentAt time.Time
 }

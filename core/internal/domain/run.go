@@ -81,6 +81,25 @@ type ToolPost struct {
 	Items []OutboxItem
 	Sent  *SentByTool    // nil if it is for another chat
 	Files []OutgoingFile // of a conversation's outgoing folder that Items send, if it is for the run's own chat
+	// Numbered has the store keep the message, which is for the run's own chat, so that the agent can change it.
+	Numbered bool
+	Labels   []string // of its buttons, if it is numbered
+}
+
+// ToolChange changes a message that the agent has sent by a tool.
+type ToolChange struct {
+	Key    string // as in [ToolPost]
+	Number int64
+	Texts  []OutboxItem // the new text; none: the message is deleted
+}
+
+// AgentMessage is a message that the agent has sent to its own conversation by a tool.
+type AgentMessage struct {
+	Session string
+	Number  int64
+	Texts   []int64  // the kept items of its text, in order
+	Files   []int64  // those of its files
+	Labels  []string // of its buttons
 }
 
 // RunState is how a run ended.

@@ -23,19 +23,24 @@ type Deleter interface {
 	Delete(ctx context.Context, to chat.Address, id chat.MessageID) error
 }
 
-// optional reports whether the edit may be dropped silently.
-func optional(p domain.OutboxItem) bool { return p.Edits != 0 && !p.OrSend }
+// Reactor is a [Sender] that can react to messages. [errors.ErrUnsupported] means that it cannot after all.
+type Reactor interface {
+	React(ctx context.Context, to chat.Address, id chat.MessageID, emoji string) error
+}
 
-// transmit sends an item, or edits or deletes the message that it refers to. It returns the messages that show it now.
-// If an edit is not possible, the old message is left unchanged, or a new message replaces it and the old one is
+// optional reports whether the change may be dropped silently.
+func optional(p domain.OutboxItem) bool { return p.Changes() && !p.OrSend }
+
+// transmit sends an item, or edits, deletes or reacts to the message that it refers to. It returns the messages that show
+// it now. If an edit is not possible, the old message is left unchanged, or a new message replaces it and the old one is
 // deleted if possible.
 func (c *channel) transmit(work context.Context, sender Sender, d domain.Delivery) ([]chat.MessageID, error) {
-	if d.Item.Edits == 0 {
+	if !d.Item.Changes() {
 		return c.send(work, sender, d)
 	}
 	err := within(work, nil, func(ctx context.Context) error { return c.change(ctx, sender, d) })
 	if err == nil {
-		if removes(d.Item) {
+		if removes(d.Item) || d.Item.Target != "" {
 			return nil, nil
 		}
 		return []chat.MessageID{d.Target}, nil
@@ -70,14 +75,18 @@ func within(work context.Context, files []chat.Media, call func(context.Context)
 // removes reports whether an item deletes the message that it refers to.
 func removes(p domain.OutboxItem) bool { return p.Text == "" && len(p.Media) == 0 }
 
-// change edits or deletes the message that an item refers to.
+// change edits, deletes or reacts to the message that an item refers to.
 func (c *channel) change(ctx context.Context, sender Sender, d domain.Delivery) error {
 	switch {
 	case d.Target == "":
 		return &chat.Failure{Reason: chat.TargetGone}
+	case d.Item.React != nil:
+		if reactor, ok := sender.(Reactor); ok {
+			return reactor.React(ctx, d.Item.To, d.Target, *d.Item.React)
+		}
 	case removes(d.Item):
 		if deleter, ok := sender.(Deleter); ok {
-			return deleter.Delete(ctx, d.Item.To, d.Target)
+			return deleteAll(ctx, deleter, d)
 		}
 	case len(d.Item.Media) == 0 && c.outbox.options.Edits.Editable(c.name, d.TargetSentAt): // no network adds a file to a text message
 		if editor, ok := sender.(Editor); ok {
@@ -87,6 +96,16 @@ func (c *channel) change(ctx context.Context, sender Sender, d domain.Delivery) 
 		}
 	}
 	return errors.ErrUnsupported
+}
+
+// deleteAll deletes the messages that an item has become. One that is gone is deleted.
+func deleteAll(ctx context.Context, deleter Deleter, d domain.Delivery) error {
+	for _, id := range d.More {
+		if err := deleter.Delete(ctx, d.Item.To, id); err != nil && failureOf(err).Reason != chat.TargetGone {
+			return err
+		}
+	}
+	return deleter.Delete(ctx, d.Item.To, d.Target)
 }
 
 // send sends an item as a new message. If the network refuses the reply or the files, it is sent without them.

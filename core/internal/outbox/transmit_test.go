@@ -69,6 +69,10 @@ func (e editor) Delete(_ context.Context, to chat.Address, id chat.MessageID) er
 	return e.tell("delete", fmt.Sprint(to.Chat, "/", id))
 }
 
+func (e editor) React(_ context.Context, to chat.Address, id chat.MessageID, emoji string) error {
+	return e.tell("react", fmt.Sprint(to.Chat, "/", id, "=", emoji))
+}
+
 // edits is how long a network edits a message.
 type edits time.Duration
 
@@ -135,6 +139,11 @@ func TestWhatIsDoneWithAnEdit(t *testing.T) {
 	files := orSend
 	files.Item.Media = []chat.Media{{FileName: "a.png"}}
 	remove := domain.Delivery{Item: domain.OutboxItem{Edits: 7}, Target: "m"}
+	album := remove
+	album.More = []chat.MessageID{"n", "o"}
+	emoji := "👍"
+	react := domain.Delivery{Item: domain.OutboxItem{Target: "m", React: &emoji}, Target: "m"}
+	own := domain.Delivery{Item: domain.OutboxItem{Text: "x", Target: "m"}, Target: "m"}
 	const edited, sent = "edit a/m=x[[{Go /go}]]", "send x[{Go /go}]"
 	for name, test := range map[string]struct {
 		piece   domain.Delivery
@@ -146,6 +155,15 @@ func TestWhatIsDoneWithAnEdit(t *testing.T) {
 	}{
 		"edited":  {piece: change, told: []string{edited}, journal: []string{"delivered as [m]"}},
 		"deleted": {piece: remove, told: []string{"delete a/m"}, journal: []string{"delivered as []"}},
+		"deleted with all its files": {
+			piece: album, fails: map[string][]error{"delete": {gone}},
+			told: []string{"delete fails", "delete a/o", "delete a/m"}, journal: []string{"delivered as []"},
+		},
+		"reacted":                     {piece: react, told: []string{"react a/m=👍"}, journal: []string{"delivered as []"}},
+		"reacted, again":              {piece: react, fails: map[string][]error{"react": {away}}, told: []string{"react fails", "react a/m=👍"}, journal: []string{"retry (uncertain false) ", "delivered as []"}},
+		"reacted, refused":            {piece: react, fails: map[string][]error{"react": {over}}, told: []string{"react fails"}, journal: []string{"delivered as []"}},
+		"reacted, on a plain channel": {piece: react, plain: true, journal: []string{"delivered as []"}},
+		"edited by the network's id":  {piece: own, told: []string{"edit a/m=x[]"}, journal: []string{"delivered as []"}},
 		"a plain channel": {
 			piece: orSend, plain: true,
 			told: []string{sent}, journal: []string{"delivered as [new more]"},

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -79,19 +80,34 @@ func (t *tx) claimHead(to chat.Address) (domain.Delivery, error) {
 	}
 	d.CreatedAt = moment(createdAt)
 	decodeRest(&d.Item, rest)
-	if d.Item.Edits != 0 {
-		var sentAt int64
-		err := t.row(`SELECT message_id, sent_at FROM kept_pieces WHERE piece = ?1`, []any{d.Item.Edits}, &d.Target, &sentAt)
-		if noRows(err) != nil {
+	if d.Item.Changes() {
+		if err := t.target(&d); err != nil {
 			return d, err
-		}
-		if err == nil {
-			d.TargetSentAt = moment(sentAt)
 		}
 	}
 	_, err = t.exec(`UPDATE out_lanes SET next_at = NULL, sending = ?4 WHERE channel = ?1 AND chat = ?2 AND thread = ?3`,
 		to.Channel, to.Chat, to.Thread, d.ID)
 	return d, err
+}
+
+// target finds the message that an item changes.
+func (t *tx) target(d *domain.Delivery) error {
+	query, args := `SELECT message_id, sent_at, more FROM kept_pieces WHERE piece = ?1`, []any{d.Item.Edits}
+	if d.Item.Target != "" {
+		d.Target = d.Item.Target
+		query, args = `SELECT message_id, sent_at, '' FROM sent WHERE channel = ?1 AND chat = ?2 AND message_id = ?3`, []any{d.Item.To.Channel, d.Item.To.Chat, d.Target}
+	}
+	var sentAt int64
+	var more string
+	err := t.row(query, args, &d.Target, &sentAt, &more)
+	if err != nil {
+		return noRows(err)
+	}
+	d.TargetSentAt = moment(sentAt)
+	if more == "" {
+		return nil
+	}
+	return json.Unmarshal([]byte(more), &d.More)
 }
 
 // Delivered ends a claimed delivery well: ids are the network's, kept for 90 days, of an edit the message that it edited. A
@@ -109,7 +125,7 @@ func (s *Store) Delivered(ctx context.Context, id int64, ids []chat.MessageID) e
 			return nothing{}, err
 		}
 		if kept && len(ids) > 0 {
-			if err := t.keep(item, edited, to, ids[0]); err != nil {
+			if err := t.keep(item, edited, to, ids); err != nil {
 				return nothing{}, err
 			}
 		}

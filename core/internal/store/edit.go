@@ -18,13 +18,15 @@ type rest struct {
 	Buttons [][]chat.Button `json:"buttons,omitempty"`
 	Silent  bool            `json:"silent,omitempty"`
 	OrSend  bool            `json:"or_send,omitempty"`
+	Target  chat.MessageID  `json:"target,omitempty"`
+	React   *string         `json:"react,omitempty"`
 }
 
 func encodeRest(p domain.OutboxItem) (string, error) {
-	if len(p.Media) == 0 && len(p.Buttons) == 0 && !p.Silent && !p.OrSend {
+	if len(p.Media) == 0 && len(p.Buttons) == 0 && !p.Silent && !p.OrSend && p.Target == "" && p.React == nil {
 		return "", nil
 	}
-	encoded, err := json.Marshal(rest{p.Media, p.Buttons, p.Silent, p.OrSend})
+	encoded, err := json.Marshal(rest{p.Media, p.Buttons, p.Silent, p.OrSend, p.Target, p.React})
 	return string(encoded), err
 }
 
@@ -34,7 +36,7 @@ func decodeRest(p *domain.OutboxItem, encoded string) {
 	if encoded == "" || json.Unmarshal([]byte(encoded), &r) != nil {
 		return
 	}
-	p.Media, p.Buttons, p.Silent, p.OrSend = r.Media, r.Buttons, r.Silent, r.OrSend
+	p.Media, p.Buttons, p.Silent, p.OrSend, p.Target, p.React = r.Media, r.Buttons, r.Silent, r.OrSend, r.Target, r.React
 }
 
 // settle looks at what a new item is to edit. It is gone when it was given up, is unknown, or waits still and was certainly
@@ -95,11 +97,19 @@ func (t *tx) retract(item int64) error {
 }
 
 // keep notes what a kept item has become. The message of the one that it edits is as old as it was.
-func (t *tx) keep(item, edited int64, to chat.Address, id chat.MessageID) error {
-	_, err := t.exec(`INSERT INTO kept_pieces (piece, channel, chat, thread, message_id, sent_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, COALESCE((SELECT sent_at FROM kept_pieces WHERE piece = ?7 AND message_id = ?5), ?6))
-		ON CONFLICT (piece) DO UPDATE SET message_id = excluded.message_id, sent_at = excluded.sent_at`,
-		item, to.Channel, to.Chat, to.Thread, id, t.now, edited)
+func (t *tx) keep(item, edited int64, to chat.Address, ids []chat.MessageID) error {
+	more := ""
+	if len(ids) > 1 {
+		raw, err := json.Marshal(ids[1:])
+		if err != nil {
+			return err
+		}
+		more = string(raw)
+	}
+	_, err := t.exec(`INSERT INTO kept_pieces (piece, channel, chat, thread, message_id, sent_at, more)
+		VALUES (?1, ?2, ?3, ?4, ?5, COALESCE((SELECT sent_at FROM kept_pieces WHERE piece = ?7 AND message_id = ?5), ?6), ?8)
+		ON CONFLICT (piece) DO UPDATE SET message_id = excluded.message_id, sent_at = excluded.sent_at, more = excluded.more`,
+		item, to.Channel, to.Chat, to.Thread, ids[0], t.now, edited, more)
 	return err
 }
 

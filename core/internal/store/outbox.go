@@ -56,6 +56,10 @@ func checkPieces(items []domain.OutboxItem) error {
 			return errors.New("a piece has no channel")
 		case p.Edits != 0 && len(p.Media) > 0 && !p.OrSend:
 			return errors.New("files can only be sent, and the piece only edits")
+		case p.React != nil && !p.Changes():
+			return errors.New("a piece reacts to no message")
+		case p.Edits != 0 && p.Target != "":
+			return errors.New("a piece changes two messages")
 		case p.Edits != 0 && p.OrSend && p.Text == "" && len(p.Media) == 0:
 			return errors.New("a piece deletes, and has nothing to send")
 		}
@@ -68,8 +72,11 @@ func (t *tx) post(runID int64, items []domain.OutboxItem) (firstID int64, err er
 	for _, p := range items {
 		if to := t.moves.now(p.To); to != p.To {
 			p.To, p.ReplyTo = to, ""
+			if p.Target != "" {
+				continue // The moved chat's messages have other ids.
+			}
 		}
-		if p.Edits != 0 {
+		if p.Edits != 0 && p.React == nil {
 			gone, err := t.settle(p)
 			switch {
 			case err != nil:

@@ -297,7 +297,8 @@ func stepsOfStreaming(t *testing.T, s *Store, accept func(func(*domain.Inbound))
 	preview, err := s.Early(ctx, run.ID, domain.Early{Items: []domain.OutboxItem{{To: to}}, Said: "x", Preview: &domain.OutboxItem{To: to}})
 	must(err)
 	told := domain.ToolPost{Key: "told", Sent: &domain.SentByTool{Text: "x"}, Items: []domain.OutboxItem{{To: to}}, Files: []domain.OutgoingFile{{Folder: "f", Name: "n"}}}
-	must(s.PostByTool(ctx, run.ID, told))
+	_, err = s.PostByTool(ctx, run.ID, told)
+	must(err)
 	deliver(func(d domain.Delivery) error { return s.Delivered(ctx, d.ID, []chat.MessageID{"1"}) })
 	for range 5 {
 		deliver(func(d domain.Delivery) error { return s.Delivered(ctx, d.ID, []chat.MessageID{"1"}) })

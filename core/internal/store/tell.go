@@ -12,28 +12,32 @@ import (
 
 // PostByTool posts what a run's agent sends by a tool, once for a key, as [Store.Post] does; and notes with the run what of it is
 // for the run's own chat, so that its next attempt, if there is one, knows of it by [domain.Run]. The error is [domain.ErrFenced] for a run
-// that has lost its lane.
-func (s *Store) PostByTool(ctx context.Context, runID int64, m domain.ToolPost) error {
+// that has lost its lane. It returns the message's number if it has one.
+func (s *Store) PostByTool(ctx context.Context, runID int64, m domain.ToolPost) (number int64, err error) {
 	if len(m.Items) == 0 || m.Key == "" {
-		return errors.New("tell: there is no piece, or no key")
+		return 0, errors.New("tell: there is no piece, or no key")
 	}
 	if err := checkPieces(m.Items); err != nil {
-		return fmt.Errorf("tell: %w", err)
+		return 0, fmt.Errorf("tell: %w", err)
 	}
-	_, err := step(ctx, s, "tell", func(t *tx) (nothing, error) { return nothing{}, t.tell(runID, m) })
-	return err
+	return step(ctx, s, "tell", func(t *tx) (int64, error) { return t.tell(runID, m) })
 }
 
-func (t *tx) tell(runID int64, m domain.ToolPost) error {
+func (t *tx) tell(runID int64, m domain.ToolPost) (number int64, err error) {
 	h, err := fence(t, runID)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	_, fresh, err := t.postOnce(m.Key, m.From, m.Items)
+	var fresh bool
+	if m.Numbered {
+		number, fresh, err = t.postNumbered(h.session, m)
+	} else {
+		_, fresh, err = t.postOnce(m.Key, m.From, m.Items)
+	}
 	if err != nil || !fresh || m.Sent == nil {
-		return err
+		return number, err
 	}
-	return t.told(h, *m.Sent, m.Files)
+	return number, t.told(h, *m.Sent, m.Files)
 }
 
 // told notes what a run has sent to its own chat, and the files of a conversation's folder that are dealt with by that.
@@ -72,8 +76,7 @@ func decodeTold(raw string) (told []domain.SentByTool, err error) {
 // the first item's id, of the first time.
 func (t *tx) postOnce(key string, from domain.Elsewhere, items []domain.OutboxItem) (firstID int64, fresh bool, err error) {
 	if key != "" {
-		err := t.row(`SELECT ref FROM dedupe WHERE kind = 'post' AND channel = '' AND id = ?1`, []any{key}, &firstID)
-		if !errors.Is(err, sql.ErrNoRows) {
+		if firstID, err = t.posted(key); !errors.Is(err, sql.ErrNoRows) {
 			return firstID, false, err
 		}
 	}
@@ -81,7 +84,7 @@ func (t *tx) postOnce(key string, from domain.Elsewhere, items []domain.OutboxIt
 		return 0, false, err
 	}
 	if key != "" {
-		if _, err := t.exec(`INSERT INTO dedupe (kind, channel, id, seen_at, ref) VALUES ('post', '', ?1, ?2, ?3)`, key, t.now, firstID); err != nil {
+		if err := t.notePosted(key, firstID); err != nil {
 			return 0, false, err
 		}
 	}

@@ -24,12 +24,12 @@ func TestWhatWasToldOutlivesAnAttempt(t *testing.T) {
 		{Key: "k1", Sent: &one, Items: []domain.OutboxItem{item("anna", "one")}},
 		{Key: "k3", Items: []domain.OutboxItem{item("bob", "elsewhere")}},
 	} {
-		if err := b.PostByTool(b.ctx, run.ID, m); err != nil {
+		if _, err := b.PostByTool(b.ctx, run.ID, m); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, bad := range []domain.ToolPost{{Key: "k"}, {Items: []domain.OutboxItem{item("anna", "x")}}, {Key: "k", Items: []domain.OutboxItem{{}}}} {
-		if err := b.PostByTool(b.ctx, run.ID, bad); err == nil {
+		if _, err := b.PostByTool(b.ctx, run.ID, bad); err == nil {
 			t.Errorf("%+v was posted", bad)
 		}
 	}
@@ -44,7 +44,7 @@ func TestWhatWasToldOutlivesAnAttempt(t *testing.T) {
 	lost := run.ID
 	run = b.claim(t)
 	want(t, "told", []domain.SentByTool{one, two}, run.Sent)
-	if err := b.PostByTool(b.ctx, lost, domain.ToolPost{Key: "late", Items: []domain.OutboxItem{item("anna", "late")}}); !errors.Is(err, domain.ErrFenced) {
+	if _, err := b.PostByTool(b.ctx, lost, domain.ToolPost{Key: "late", Items: []domain.OutboxItem{item("anna", "late")}}); !errors.Is(err, domain.ErrFenced) {
 		t.Errorf("a run that is over tells: %v", err)
 	}
 	b.complete(t, run)

@@ -22,6 +22,8 @@ const (
 	maxMessages = 30
 )
 
+var tooMany = Refusal(fmt.Sprintf("You have sent %d messages in this turn, which is as many as one may send. Say the rest in your answer.", maxMessages))
+
 // Post is a message that the agent sends.
 type Post struct {
 	// Key is the same for the same tool call, also in a later attempt of the turn.
@@ -34,18 +36,40 @@ type Post struct {
 	Reply  string   // the message that it replies to, as in [answer.Reply]; empty: none. Only in the turn's own chat
 }
 
-// messageTool sends to a chat.
+// Outbox takes what the agent of a turn does in its chats. Errors are read by the model if they are a [Refusal].
+type Outbox interface {
+	// Post sends a message. The number, by which the agent can change the message, is zero in another chat.
+	Post(ctx context.Context, p Post) (number int64, err error)
+	// Change changes a message of the turn's own chat.
+	Change(ctx context.Context, c Change) error
+}
+
+// messageArguments are what the model gives the message tool.
+type messageArguments struct {
+	Action string   `json:"action"`
+	To     string   `json:"to"`
+	Text   string   `json:"text"`
+	Media  []string `json:"media"`
+	ID     string   `json:"id"`
+	Emoji  string   `json:"emoji"`
+}
+
+// messageTool writes to a chat.
 func (s *Server) messageTool() ownTool {
 	return ownTool{
 		spec: chat.ToolSpec{
 			Name: "message",
 			Description: "Send a message to a chat at once, before your answer. Use it to write to another chat, or to send something ahead. " +
 				"Your answer goes to the chat that you were asked in by itself: do not send it with this tool too. " +
-				"A wrong \"to\" is answered with the chats that there are.",
+				"A wrong \"to\" is answered with the chats that there are. " +
+				"In the chat that you were asked in you can also edit or delete a message of yours, and react to a message.",
 			InputSchema: json.RawMessage(`{"type":"object","properties":{` +
-				`"to":{"type":"string","description":"The chat, as channel:chat or channel:chat:thread, such as telegram:123. Leave it out for the chat that you were asked in."},` +
-				`"text":{"type":"string","description":"Markdown."},` +
-				`"media":{"type":"array","items":{"type":"string"},"description":"Paths of files to send along."}` +
+				`"action":{"type":"string","enum":["send","edit","delete","react"],"description":"\"send\" if left out."},` +
+				`"to":{"type":"string","description":"For send: the chat, as channel:chat or channel:chat:thread, such as telegram:123. Leave it out for the chat that you were asked in."},` +
+				`"text":{"type":"string","description":"For send and edit: Markdown."},` +
+				`"media":{"type":"array","items":{"type":"string"},"description":"For send: paths of files to send along."},` +
+				`"id":{"type":"string","description":"For edit, delete and react: the message. What you sent with this tool has an id such as m3. Left out for react: the message that you answer."},` +
+				`"emoji":{"type":"string","description":"For react: one emoji; \"\" takes the reaction back."}` +
 				`},"additionalProperties":false}`),
 		},
 		call: s.message,
@@ -53,22 +77,31 @@ func (s *Server) messageTool() ownTool {
 }
 
 func (s *Server) message(ctx context.Context, t *Turn, arguments json.RawMessage, use string) (string, error) {
-	var in struct {
-		To    string   `json:"to"`
-		Text  string   `json:"text"`
-		Media []string `json:"media"`
-	}
+	var in messageArguments
 	if err := decode(arguments, &in); err != nil {
 		return "", err
 	}
 	if len(in.Text) > wire.MaxToolText {
 		return "", Refusal(fmt.Sprintf("The text has %d bytes, at most %d are sent.", len(in.Text), wire.MaxToolText))
 	}
+	switch in.Action {
+	case "", "send":
+		return s.send(ctx, t, in, use)
+	case string(Edit), string(Delete), string(React):
+		return t.change(ctx, in, use)
+	default:
+		return "", Refusal(`The action is "send", "edit", "delete" or "react".`)
+	}
+}
+
+func (s *Server) send(ctx context.Context, t *Turn, in messageArguments, use string) (string, error) {
 	visible := answer.Parse(wire.Repair(in.Text), true)
 	for _, m := range visible.Media {
 		in.Media = append(in.Media, m.Path)
 	}
 	switch {
+	case in.ID != "" || in.Emoji != "":
+		return "", Refusal(`"id" and "emoji" are not for sending. To reply to a message, put [[reply_to:ID]] into the text.`)
 	case visible.Text == "" && len(in.Media) == 0:
 		return "", Refusal("There is nothing to send: give a text, or files.")
 	case len(in.Media) > maxMedia:
@@ -79,7 +112,7 @@ func (s *Server) message(ctx context.Context, t *Turn, arguments json.RawMessage
 		return "", err
 	}
 	post := Post{Caller: t.caller, To: to, Kind: kind, Text: visible.Text, Media: in.Media}
-	post.Key = t.key(post, use)
+	post.Key = t.key(use, append([]string{chatName(to), visible.Text}, in.Media...)...)
 	done := "The message is on its way to " + chatName(to) + "."
 	switch reply := visible.ReplyAt(0); {
 	case to == t.caller.Address:
@@ -88,10 +121,14 @@ func (s *Server) message(ctx context.Context, t *Turn, arguments json.RawMessage
 		done += " It is not shown as a reply: that is possible only in the chat that you were asked in."
 	}
 	if !t.mayPost() {
-		return "", Refusal(fmt.Sprintf("You have sent %d messages in this turn, which is as many as one may send. Say the rest in your answer.", maxMessages))
+		return "", tooMany
 	}
-	if err := t.post(ctx, post); err != nil {
+	number, err := t.outbox.Post(ctx, post)
+	if err != nil {
 		return "", err
+	}
+	if number != 0 {
+		done += fmt.Sprintf(" Its id is m%d.", number)
 	}
 	return done, nil
 }
@@ -127,10 +164,10 @@ func (s *Server) target(ctx context.Context, caller chat.Caller, name string) (c
 	}
 }
 
-// key returns the message's key for the store. Without an id of the call it is derived from the message.
-func (t *Turn) key(p Post, use string) string {
+// key returns the key of a tool call for the store. Without an id of the call it is derived from what is done.
+func (t *Turn) key(use string, what ...string) string {
 	if use == "" {
-		use = strings.Join(append([]string{chatName(p.To), p.Text}, p.Media...), "\x00")
+		use = strings.Join(what, "\x00")
 	}
 	sum := sha256.Sum256([]byte(t.id + "\x00" + use))
 	return "message:" + hex.EncodeToString(sum[:])

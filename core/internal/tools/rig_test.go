@@ -30,6 +30,8 @@ type rig struct {
 	posts    []tools.Post
 	uses     []domain.ToolUse
 	postErr  error
+	number   int64 // of what is posted
+	changes  []tools.Change
 }
 
 func newRig(t testing.TB, change ...func(*tools.Options)) *rig {
@@ -76,15 +78,24 @@ func (r *rig) NoteToolUse(_ context.Context, session string, u domain.ToolUse) e
 }
 
 // Turn is the server for a turn whose messages are kept.
-func (r *rig) Turn(id string, caller chat.Caller) *tools.Turn {
-	return r.Server.Turn(id, caller, func(_ context.Context, p tools.Post) error {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.postErr == nil {
-			r.posts = append(r.posts, p)
-		}
-		return r.postErr
-	})
+func (r *rig) Turn(id string, caller chat.Caller) *tools.Turn { return r.Server.Turn(id, caller, r) }
+
+func (r *rig) Post(_ context.Context, p tools.Post) (int64, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.postErr == nil {
+		r.posts = append(r.posts, p)
+	}
+	return r.number, r.postErr
+}
+
+func (r *rig) Change(_ context.Context, c tools.Change) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.postErr == nil {
+		r.changes = append(r.changes, c)
+	}
+	return r.postErr
 }
 
 // run has these plugins run from now on.

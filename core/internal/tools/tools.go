@@ -109,7 +109,7 @@ type Turn struct {
 	server *Server
 	id     string
 	caller chat.Caller
-	post   func(ctx context.Context, p Post) error
+	outbox Outbox
 	slots  chan struct{} // held by running calls
 	queue  chan struct{} // held by all calls
 
@@ -121,11 +121,10 @@ type Turn struct {
 // running is a call that can be cancelled.
 type running struct{ cancel context.CancelFunc }
 
-// Turn returns the server for a turn. The caller's authority is an owner's only if an owner is behind the turn. Post sends a
-// message; its error is read by the model if it is a [Refusal].
-func (s *Server) Turn(id string, caller chat.Caller, post func(ctx context.Context, p Post) error) *Turn {
+// Turn returns the server for a turn. The caller's authority is an owner's only if an owner is behind the turn.
+func (s *Server) Turn(id string, caller chat.Caller, outbox Outbox) *Turn {
 	return &Turn{
-		server: s, id: id, caller: caller, post: post, slots: make(chan struct{}, side), queue: make(chan struct{}, side+waiting),
+		server: s, id: id, caller: caller, outbox: outbox, slots: make(chan struct{}, side), queue: make(chan struct{}, side+waiting),
 		calls: map[string]*running{},
 	}
 }

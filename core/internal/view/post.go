@@ -14,24 +14,24 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// post sends what the agent sends by tool.
-func (v *view) post(ctx context.Context, p tools.Post) error {
+// Post implements [tools.Outbox].
+func (v *view) Post(ctx context.Context, p tools.Post) (number int64, err error) {
 	vs := v.views
 	if !slices.Contains(vs.options.Channels, p.To.Channel) {
-		return tools.Refusal("There is no channel " + p.To.Channel + ".")
+		return 0, tools.Refusal("There is no channel " + p.To.Channel + ".")
 	}
 	key, err := vs.options.Sessions.Session(ctx, p.To.Channel, chat.Chat{ID: p.To.Chat, Kind: p.Kind}, p.To.Thread)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	known, err := vs.options.Store.Session(ctx, key)
 	if err != nil && !errors.Is(err, domain.ErrNotFound) {
-		return err
+		return 0, err
 	}
 	known.Key = key
 	to := vs.options.Conversations.Session(chat.Caller{Session: key, Address: p.To, Kind: p.Kind}, known)
 	if to.Send == "deny" {
-		return tools.Refusal(wording.SendingOff)
+		return 0, tools.Refusal(wording.SendingOff)
 	}
 	own := p.To == p.Caller.Address
 	posted, said := domain.ToolPost{Key: p.Key, From: elsewhere(p)}, domain.SentByTool{Text: p.Text}
@@ -46,10 +46,10 @@ func (v *view) post(ctx context.Context, p tools.Post) error {
 		found, err := vs.options.Files.Collect(ctx, wanted)
 		if err != nil {
 			vs.log.Warn("a tool cannot send files for now", "error", err)
-			return tools.Refusal("This machine has no space for files at the moment. Try again later.")
+			return 0, tools.Refusal("This machine has no space for files at the moment. Try again later.")
 		}
 		if len(found.Problems) > 0 {
-			return tools.Refusal(strings.Join(found.Problems, " "))
+			return 0, tools.Refusal(strings.Join(found.Problems, " "))
 		}
 		posted.Items = []domain.OutboxItem{{To: p.To, Media: found.Media}}
 		posted.Files, said.Files = found.Files, found.Sent
@@ -59,7 +59,7 @@ func (v *view) post(ctx context.Context, p tools.Post) error {
 		posted.Items = append(text, posted.Items...)
 		return vs.options.Store.PostByTool(ctx, v.run.ID, posted)
 	}
-	return v.hold(func(has func(string) bool) error {
+	err = v.hold(func(has func(string) bool) error {
 		if !has(p.Text) {
 			posted.Items = append(text, posted.Items...)
 		}
@@ -69,14 +69,15 @@ func (v *view) post(ctx context.Context, p tools.Post) error {
 		if p.Reply != "" {
 			posted.Items[0].ReplyTo = v.options.Quoting.Target(p.Reply, false)
 		}
-		posted.Sent = &said
-		err := vs.options.Store.PostByTool(ctx, v.run.ID, posted)
+		posted.Sent, posted.Numbered = &said, true
+		number, err = vs.options.Store.PostByTool(ctx, v.run.ID, posted)
 		if err == nil {
 			v.sent.add(said, posted.Files)
 			vs.options.Chats.leave(p.To)
 		}
 		return err
 	})
+	return number, err
 }
 
 // hold calls f while nothing is streamed. f may ask whether a text was sent.

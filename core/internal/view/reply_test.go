@@ -28,9 +28,7 @@ type world struct {
 func (*world) Origin(_ string, id chat.ID) chat.ID { return id }
 
 // Turn implements Tools.
-func (*world) Turn(string, chat.Caller, func(context.Context, tools.Post) error) *tools.Turn {
-	return nil
-}
+func (*world) Turn(string, chat.Caller, tools.Outbox) *tools.Turn { return nil }
 
 // Collect implements Files.
 func (w *world) Collect(_ context.Context, wanted media.Wanted) (media.Collected, error) {

@@ -26,7 +26,9 @@ type Store interface {
 	SentItem(ctx context.Context, id int64) (chat.MessageID, time.Time, error)
 	OldestUndelivered(ctx context.Context, to chat.Address) (time.Time, error)
 	Session(ctx context.Context, key string) (domain.Session, error)
-	PostByTool(ctx context.Context, run int64, p domain.ToolPost) error
+	PostByTool(ctx context.Context, run int64, p domain.ToolPost) (number int64, err error)
+	ChangeByTool(ctx context.Context, run int64, c domain.ToolChange) error
+	AgentMessage(ctx context.Context, session string, number int64) (domain.AgentMessage, error)
 }
 
 // Networks reach the channels.
@@ -53,8 +55,8 @@ type Speaker interface {
 
 // Tools are the host's tools.
 type Tools interface {
-	// Turn returns the server of tools for a turn, which sends messages by post.
-	Turn(id string, caller chat.Caller, post func(context.Context, tools.Post) error) *tools.Turn
+	// Turn returns the server of tools for a turn.
+	Turn(id string, caller chat.Caller, outbox tools.Outbox) *tools.Turn
 }
 
 // Options are the settings and collaborators of views.
@@ -86,7 +88,7 @@ func New(options Options, log hclog.Logger) *Views {
 // Open begins to show a run's turn in its chat.
 func (vs *Views) Open(ctx context.Context, run *conversation.Turn) turn.View {
 	v := &view{views: vs, run: run, sent: sent{all: run.Sent}, typing: vs.options.Chats.typing(run)}
-	v.tools = vs.options.Tools.Turn(run.Message.UUID, run.Caller, v.post)
+	v.tools = vs.options.Tools.Turn(run.Message.UUID, run.Caller, v)
 	v.Restart(ctx)
 	return v
 }

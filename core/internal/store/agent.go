@@ -1,0 +1,196 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// postNumbered posts a message of the agent for its own conversation, if nothing was posted by its key before, and returns
+// its number.
+func (t *tx) postNumbered(session string, m domain.ToolPost) (number int64, fresh bool, err error) {
+	number, err = t.posted(m.Key)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return number, false, err
+	}
+	if err := t.row(`SELECT COALESCE(MAX(number), 0) + 1 FROM agent_messages WHERE session = ?1`, []any{session}, &number); err != nil {
+		return 0, false, err
+	}
+	message := domain.AgentMessage{Session: session, Number: number, Labels: m.Labels}
+	for _, item := range m.Items {
+		item.Kept = true
+		id, err := t.post(0, []domain.OutboxItem{item})
+		if err != nil {
+			return 0, false, err
+		}
+		if len(item.Media) > 0 {
+			message.Files = append(message.Files, id)
+		} else {
+			message.Texts = append(message.Texts, id)
+		}
+	}
+	texts, files, labels, err := encodeAgentMessage(message)
+	if err != nil {
+		return 0, false, err
+	}
+	_, err = t.exec(`INSERT INTO agent_messages (session, number, key, texts, files, labels, posted_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
+		session, number, m.Key, texts, files, labels, t.now)
+	if err != nil {
+		return 0, false, err
+	}
+	return number, true, t.notePosted(m.Key, number)
+}
+
+// posted returns what was noted with a key of a post; the error is [sql.ErrNoRows] for one that is new.
+func (t *tx) posted(key string) (ref int64, err error) {
+	err = t.row(`SELECT ref FROM dedupe WHERE kind = 'post' AND channel = '' AND id = ?1`, []any{key}, &ref)
+	return ref, err
+}
+
+// notePosted notes the key of a post.
+func (t *tx) notePosted(key string, ref int64) error {
+	_, err := t.exec(`INSERT INTO dedupe (kind, channel, id, seen_at, ref) VALUES ('post', '', ?1, ?2, ?3)`, key, t.now, ref)
+	return err
+}
+
+// ChangeByTool changes or deletes a message that the agent of a run has sent to the run's session by a tool, once for a key. A
+// message that cannot be edited is replaced. The error is [domain.ErrFenced] for a run that has lost its lane,
+// [domain.ErrNotFound] if the session has no such message, or one without a text to replace, and [domain.ErrTooLong] if the
+// new text needs more items than the old one had.
+func (s *Store) ChangeByTool(ctx context.Context, runID int64, c domain.ToolChange) error {
+	if err := checkPieces(c.Texts); err != nil {
+		return fmt.Errorf("change by tool: %w", err)
+	}
+	_, err := step(ctx, s, "change by tool", func(t *tx) (nothing, error) { return nothing{}, t.changeByTool(runID, c) })
+	return err
+}
+
+func (t *tx) changeByTool(runID int64, c domain.ToolChange) error {
+	h, err := fence(t, runID)
+	if err != nil {
+		return err
+	}
+	if _, err := t.posted(c.Key); !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	if err := t.notePosted(c.Key, 0); err != nil {
+		return err
+	}
+	m, err := t.agentMessage(`session = ?1 AND number = ?2`, h.session, c.Number)
+	if err != nil {
+		return err
+	}
+	if len(m.Texts)+len(m.Files) == 0 {
+		return domain.ErrNotFound
+	}
+	if len(c.Texts) == 0 {
+		for _, item := range append(m.Texts, m.Files...) {
+			if err := t.retractShown(item); err != nil {
+				return err
+			}
+		}
+		// The row stays, so that the number is no other message's.
+		_, err := t.exec(`UPDATE agent_messages SET texts = '[]', files = '[]', labels = '[]' WHERE session = ?1 AND number = ?2`, h.session, c.Number)
+		return err
+	}
+	switch {
+	case len(m.Texts) == 0:
+		return domain.ErrNotFound
+	case len(c.Texts) > len(m.Texts):
+		return domain.ErrTooLong
+	}
+	for i, item := range m.Texts {
+		if i >= len(c.Texts) {
+			if err := t.retractShown(item); err != nil {
+				return err
+			}
+			continue
+		}
+		if item, err = t.shown(item); err != nil {
+			return err
+		}
+		change := c.Texts[i]
+		change.Edits, change.OrSend, change.Kept, change.ReplyTo = item, true, true, ""
+		if m.Texts[i], err = t.post(0, []domain.OutboxItem{change}); err != nil {
+			return err
+		}
+	}
+	m.Texts = m.Texts[:len(c.Texts)]
+	texts, _, _, err := encodeAgentMessage(m)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(`UPDATE agent_messages SET texts = ?3 WHERE session = ?1 AND number = ?2`, h.session, c.Number, texts)
+	return err
+}
+
+// shown returns the item whose message an item changes, if the change waits and is taken back; else the item.
+func (t *tx) shown(item int64) (int64, error) {
+	var to chat.Address
+	var edits int64
+	err := t.row(`SELECT channel, chat, thread, edits FROM outbox WHERE id = ?1`, []any{item}, &to.Channel, &to.Chat, &to.Thread, &edits)
+	if err != nil || edits == 0 {
+		return item, noRows(err)
+	}
+	if gone, err := t.takeBack(item, to); err != nil || !gone {
+		return item, err
+	}
+	return t.shown(edits)
+}
+
+func (t *tx) retractShown(item int64) error {
+	item, err := t.shown(item)
+	if err != nil {
+		return err
+	}
+	return t.retract(item)
+}
+
+// AgentMessage returns a message that the agent has sent to a session by a tool. The error is [domain.ErrNotFound] if there is
+// none of this number.
+func (s *Store) AgentMessage(ctx context.Context, session string, number int64) (domain.AgentMessage, error) {
+	return s.view(ctx).agentMessage(`session = ?1 AND number = ?2`, session, number)
+}
+
+// AgentMessageByKey returns a message that the agent has sent by a tool call, as [Store.AgentMessage] does.
+func (s *Store) AgentMessageByKey(ctx context.Context, key string) (domain.AgentMessage, error) {
+	return s.view(ctx).agentMessage(`key = ?1`, key)
+}
+
+func (v view) agentMessage(where string, args ...any) (m domain.AgentMessage, err error) {
+	var texts, files, labels string
+	err = v.row(`SELECT session, number, texts, files, labels FROM agent_messages WHERE `+where, args, &m.Session, &m.Number, &texts, &files, &labels)
+	if errors.Is(err, sql.ErrNoRows) {
+		return m, domain.ErrNotFound
+	}
+	if err != nil {
+		return m, fmt.Errorf("a message of the agent: %w", err)
+	}
+	return m, errors.Join(json.Unmarshal([]byte(texts), &m.Texts), json.Unmarshal([]byte(files), &m.Files), json.Unmarshal([]byte(labels), &m.Labels))
+}
+
+func encodeAgentMessage(m domain.AgentMessage) (texts, files, labels string, err error) {
+	encode := func(value any) string {
+		raw, failed := json.Marshal(value)
+		err = errors.Join(err, failed)
+		return string(raw)
+	}
+	texts, files, labels = encode(m.Texts), encode(m.Files), encode(m.Labels)
+	return texts, files, labels, err
+}
+
+// SentBySession reports whether a message is an answer of the agent to a session, of the last 30 days.
+func (s *Store) SentBySession(ctx context.Context, session, channel string, in chat.ID, id chat.MessageID) (own bool, err error) {
+	err = s.view(ctx).row(`SELECT EXISTS (SELECT 1 FROM sent s JOIN runs r ON r.id = s.run_id
+		WHERE s.channel = ?1 AND s.chat = ?2 AND s.message_id = ?3 AND r.session = ?4 AND r.lane = ?5)`,
+		[]any{channel, in, id, session, domain.TurnLane}, &own)
+	if err != nil {
+		return false, fmt.Errorf("whose message it is: %w", err)
+	}
+	return own, nil
+}

@@ -1,0 +1,100 @@
+package view
+
+import (
+	"context"
+	"errors"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/tools"
+	"github.com/clawhost/clawhost/core/internal/wording"
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// capabilities are what a channel needs for each change.
+var capabilities = map[tools.Do]pluginv1.Capability{
+	tools.Edit:   pluginv1.Capability_CAPABILITY_CHANNEL_EDIT,
+	tools.Delete: pluginv1.Capability_CAPABILITY_CHANNEL_DELETE,
+	tools.React:  pluginv1.Capability_CAPABILITY_CHANNEL_REACT,
+}
+
+// Change implements [tools.Outbox].
+func (v *view) Change(ctx context.Context, c tools.Change) error {
+	if v.run.Send == "deny" {
+		return tools.Refusal(wording.SendingOff)
+	}
+	if err := v.can(c.Do); err != nil {
+		return err
+	}
+	store, to := v.views.options.Store, v.run.Caller.Address
+	if c.Number == 0 {
+		return v.changeByID(ctx, c)
+	}
+	if c.Do == tools.React {
+		m, err := store.AgentMessage(ctx, v.run.Session.Key, c.Number)
+		items := append(m.Texts, m.Files...)
+		if err == nil && len(items) == 0 {
+			err = domain.ErrNotFound
+		}
+		if err != nil {
+			return unknown(c, err)
+		}
+		return v.react(ctx, c, domain.OutboxItem{To: to, Edits: items[len(items)-1]})
+	}
+	change := domain.ToolChange{Key: c.Key, Number: c.Number}
+	if c.Do == tools.Edit {
+		change.Texts = v.views.options.Conversations.Notice(to, v.run.Caller.Kind, c.Text)
+	}
+	return unknown(c, store.ChangeByTool(ctx, v.run.ID, change))
+}
+
+// changeByID changes a message by the network's id.
+func (v *view) changeByID(ctx context.Context, c tools.Change) error {
+	to, id := v.run.Caller.Address, chat.MessageID(c.ID)
+	if id == "" {
+		id = answered(v.run)
+	}
+	item := domain.OutboxItem{To: to, Target: id}
+	switch {
+	case id == "":
+		return tools.NoMessage
+	case c.Do == tools.React:
+		return v.react(ctx, c, item)
+	}
+	return unknown(c, domain.ErrNotFound)
+}
+
+// react posts a reaction.
+func (v *view) react(ctx context.Context, c tools.Change, item domain.OutboxItem) error {
+	item.React = &c.Emoji
+	_, err := v.views.options.Store.PostByTool(ctx, v.run.ID, domain.ToolPost{Key: c.Key, Items: []domain.OutboxItem{item}})
+	return err
+}
+
+// unknown returns the error of a change as the model reads it.
+func unknown(c tools.Change, err error) error {
+	switch {
+	case errors.Is(err, domain.ErrNotFound):
+		return tools.NotSent(c.ID)
+	case errors.Is(err, domain.ErrTooLong):
+		return tools.TooLong
+	default:
+		return err
+	}
+}
+
+// can returns a [tools.Refusal] if the run's channel is known not to support a change.
+func (v *view) can(do tools.Do) error {
+	channel := v.run.Caller.Address.Channel
+	live, ok := v.views.options.Networks.Get(channel)
+	if !ok || live.Has(capabilities[do]) {
+		return nil // The outbox waits for a channel that is down.
+	}
+	var can []tools.Do
+	for _, other := range []tools.Do{tools.Edit, tools.Delete, tools.React} {
+		if live.Has(capabilities[other]) {
+			can = append(can, other)
+		}
+	}
+	return tools.Unsupported(channel, do, can)
+}
