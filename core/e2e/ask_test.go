@@ -42,10 +42,10 @@ func TestAsk(t *testing.T) {
 			r.api.Enqueue(messagesapi.Bash("touch "+dir+"/asked"), messagesapi.Reply{Text: "done"})
 			var asked []agent.Question
 			turn := r.turn("touch it")
-			turn.Ask = func(_ context.Context, q agent.Question) agent.Decision {
+			turn.Asker = askFunc(func(_ context.Context, q agent.Question) agent.Decision {
 				asked = append(asked, q)
 				return tc.decision(dir)
-			}
+			})
 			if got := r.run(pool, turn); got.Text != "done" || len(got.Tools) != 1 || !strings.Contains(got.Tools[0].Output, tc.told) {
 				t.Errorf("the turn brings %+v", got)
 			}
@@ -85,12 +85,12 @@ func TestSuggestedRules(t *testing.T) {
 		r.api.Enqueue(messagesapi.Bash(command), messagesapi.Reply{Text: "done"})
 		turn := r.turn("do it")
 		asked := 0
-		turn.Ask = func(_ context.Context, q agent.Question) agent.Decision {
+		turn.Asker = askFunc(func(_ context.Context, q agent.Question) agent.Decision {
 			if asked++; !slices.Equal(q.Suggested, want) {
 				t.Errorf("%s would be spared by %q, want %q", command, q.Suggested, want)
 			}
 			return agent.Decision{Message: "no"}
-		}
+		})
 		if r.run(pool, turn); asked != 1 {
 			t.Errorf("%s: asked %d times", command, asked)
 		}
@@ -116,7 +116,7 @@ func TestAskTheUser(t *testing.T) {
 	pool := r.pool()
 	r.api.Enqueue(choice("Which one?", "A", "B"), messagesapi.Reply{Text: "so be it"})
 	turn := r.turn("choose")
-	turn.Ask = func(_ context.Context, q agent.Question) agent.Decision {
+	turn.Asker = askFunc(func(_ context.Context, q agent.Question) agent.Decision {
 		var input map[string]any
 		if err := json.Unmarshal(q.Input, &input); err != nil || q.Tool != "AskUserQuestion" {
 			t.Errorf("asked %+v: %v", q, err)
@@ -128,7 +128,7 @@ func TestAskTheUser(t *testing.T) {
 			t.Error(err)
 		}
 		return agent.Decision{Allow: true, Input: answer}
-	}
+	})
 	if got := r.run(pool, turn); got.Text != "so be it" || len(got.Tools) != 1 || !strings.Contains(got.Tools[0].Output, `"Which one?"="B"`) {
 		t.Errorf("the turn brings %+v", got)
 	}
@@ -138,12 +138,12 @@ func TestAskTheUser(t *testing.T) {
 	turn = r.turn("plan")
 	turn.Profile.PermissionMode = "plan"
 	asked := 0
-	turn.Ask = func(_ context.Context, q agent.Question) agent.Decision {
+	turn.Asker = askFunc(func(_ context.Context, q agent.Question) agent.Decision {
 		if asked++; q.Tool != "ExitPlanMode" {
 			t.Errorf("asked %+v", q)
 		}
 		return agent.Decision{Message: "not like this"}
-	}
+	})
 	if got := r.run(pool, turn); asked != 1 || len(got.Tools) != 1 || !strings.Contains(got.Tools[0].Output, "not like this") {
 		t.Errorf("after %d questions the turn brings %+v", asked, got)
 	}
@@ -204,7 +204,7 @@ func TestApprovedPlanEndsThePlanMode(t *testing.T) {
 			messagesapi.Reply{Text: "done"})
 		turn := r.turn("plan")
 		turn.Profile.PermissionMode = "plan"
-		turn.Ask = func(context.Context, agent.Question) agent.Decision { return agent.Decision{Allow: true} }
+		turn.Asker = askFunc(func(context.Context, agent.Question) agent.Decision { return agent.Decision{Allow: true} })
 		if got := r.run(pool, turn); got.Text != "done" || len(got.Tools) != 1 || got.Tools[0].Failed {
 			t.Errorf("turn %d brings %+v", i, got)
 		}
@@ -237,7 +237,7 @@ func TestStopWithAQuestionOpen(t *testing.T) {
 			ctx, stop := context.WithCancelCause(r.ctx)
 			defer stop(nil)
 			turn := r.turn("touch it")
-			turn.Ask = func(ctx context.Context, _ agent.Question) agent.Decision { return decide(ctx, stop) }
+			turn.Asker = askFunc(func(ctx context.Context, _ agent.Question) agent.Decision { return decide(ctx, stop) })
 			_, err := r.tryUnder(ctx, pool, turn)
 			r.wantClass(err, agent.Aborted)
 			if _, err := os.Stat(file); err == nil {
@@ -259,11 +259,11 @@ func TestStopInTheText(t *testing.T) {
 	ctx, stop := context.WithCancelCause(r.ctx)
 	defer stop(nil)
 	o, turn := new(onlooker), r.turn("go")
-	turn.Progress = func(p agent.Progress) {
+	turn.Watcher = watcher{progress: func(p agent.Progress) {
 		if o.see(p); p.Text == "one two" {
 			stop(agent.ErrStopped)
 		}
-	}
+	}}
 	_, err := r.tryUnder(ctx, pool, turn)
 	r.wantClass(err, agent.Aborted)
 	if _, last := o.texts(); last.Text != "one two" {

@@ -141,9 +141,34 @@ func (r *rig) try(pool *claude.Pool, turn agent.Turn) (agent.Result, error) {
 
 func (r *rig) tryUnder(ctx context.Context, pool *claude.Pool, turn agent.Turn) (agent.Result, error) {
 	turn.Started = r.started
-	turn.OnConsumed = func() { r.started = true }
+	w, _ := turn.Watcher.(watcher)
+	w.consumed = func() { r.started = true }
+	turn.Watcher = w
 	return pool.Run(ctx, turn)
 }
+
+// watcher is an [agent.Watcher]; each function may be nil.
+type watcher struct {
+	consumed func()
+	progress func(agent.Progress)
+}
+
+func (w watcher) Consumed(context.Context) {
+	if w.consumed != nil {
+		w.consumed()
+	}
+}
+
+func (w watcher) Progress(p agent.Progress) {
+	if w.progress != nil {
+		w.progress(p)
+	}
+}
+
+// askFunc is an [agent.Asker].
+type askFunc func(context.Context, agent.Question) agent.Decision
+
+func (f askFunc) Ask(ctx context.Context, q agent.Question) agent.Decision { return f(ctx, q) }
 
 // run is try for a turn that must be answered.
 func (r *rig) run(pool *claude.Pool, turn agent.Turn) agent.Result {

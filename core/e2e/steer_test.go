@@ -20,10 +20,11 @@ import (
 
 // mailbox is what waits for a running turn.
 type mailbox struct {
-	mu    sync.Mutex
-	lines []agent.Line
-	gave  int
-	hold  func() // waited for before lines are given out; nil: nothing
+	mu     sync.Mutex
+	lines  []agent.Line
+	gave   int
+	hold   func()          // waited for before lines are given out; nil: nothing
+	nudged <-chan struct{} // nil: nobody nudges
 }
 
 // put has a line wait, from before the turn's tool begins.
@@ -35,7 +36,9 @@ func (m *mailbox) put(text string) agent.Line {
 	return l
 }
 
-func (m *mailbox) steer(context.Context) ([]agent.Line, error) {
+func (m *mailbox) Nudged() <-chan struct{} { return m.nudged }
+
+func (m *mailbox) Lines(context.Context) ([]agent.Line, error) {
 	if m.hold != nil {
 		m.hold()
 	}
@@ -125,7 +128,7 @@ func TestWithdrawnLine(t *testing.T) {
 	r.api.Enqueue(gated("one", "go-one"), gated("two", "go-two"), messagesapi.Reply{Text: "done"})
 	read := box.put("read line")
 	turn, nudged := r.turn("water the plants"), make(chan struct{}, 1)
-	turn.Steer, turn.Nudged = box.steer, nudged
+	turn.Steering, box.nudged = box, nudged
 	a := r.begin(r.ctx, pool, turn)
 	r.awaitFile("one")
 	r.poll("the line is taken", func() bool { return box.given() == 1 })
@@ -169,7 +172,7 @@ func TestSteeredLine(t *testing.T) {
 	r.api.Enqueue(gated("begun", "go"), messagesapi.Reply{Text: "both done"})
 	first, second := box.put("and buy milk"), box.put("and bread")
 	turn := r.turn("water the plants")
-	turn.Steer = box.steer
+	turn.Steering = box
 	a := r.begin(r.ctx, pool, turn)
 	r.awaitFile("begun")
 	r.poll("the lines are taken", func() bool { return box.given() == 2 })
@@ -217,7 +220,7 @@ func TestLateLines(t *testing.T) {
 	r.api.Enqueue(gated("begun", "go"), messagesapi.Reply{Text: "watered", Gate: gate})
 	first, second := box.put("and buy milk"), box.put("and bread")
 	turn := r.turn("water the plants")
-	turn.Steer = box.steer
+	turn.Steering = box
 	a := r.begin(r.ctx, pool, turn)
 	r.poll("the lines are taken", func() bool { return box.given() == 2 })
 	close(gate)
@@ -245,7 +248,7 @@ func TestStopWithdrawsLines(t *testing.T) {
 	read := box.put("and buy milk")
 	turn := r.turn("water the plants")
 	nudged := make(chan struct{}, 1)
-	turn.Steer, turn.Nudged = box.steer, nudged
+	turn.Steering, box.nudged = box, nudged
 	ctx, stop := context.WithCancelCause(r.ctx)
 	defer stop(nil)
 	a := r.begin(ctx, pool, turn)
@@ -284,7 +287,7 @@ func TestStopInALateLine(t *testing.T) {
 	r.api.Enqueue(gated("begun", "go"), messagesapi.Reply{Text: "watered", Gate: gate}, messagesapi.Bash("sleep "+seconds))
 	l := box.put("and buy milk")
 	turn := r.turn("water the plants")
-	turn.Steer = box.steer
+	turn.Steering = box
 	ctx, stop := context.WithCancelCause(r.ctx)
 	defer stop(nil)
 	a := r.begin(ctx, pool, turn)
@@ -317,7 +320,7 @@ func TestKilledWithLines(t *testing.T) {
 			r.api.Enqueue(gated("begun", "go"))
 			l := box.put("and buy milk")
 			turn := r.turn("water the plants")
-			turn.Steer = box.steer
+			turn.Steering = box
 			a := r.begin(r.ctx, pool, turn)
 			r.awaitFile("begun")
 			r.poll("the line is taken", func() bool { return box.given() == 1 })

@@ -56,7 +56,7 @@ func TestProgressIsTold(t *testing.T) {
 		messagesapi.Reply{Text: "one two three", DeltaDelayMS: 20},
 	)
 	o, turn := new(onlooker), r.turn("look")
-	turn.Progress = o.see
+	turn.Watcher = watcher{progress: o.see}
 	result := r.run(pool, turn)
 	texts, last := o.texts()
 	if got := strings.Join(texts, "|"); got != "I|I look||one|one two|one two three" {
@@ -101,7 +101,7 @@ func TestProgressOfTroubles(t *testing.T) {
 			pool := r.pool()
 			r.api.Enqueue(tc.replies...)
 			o, turn := new(onlooker), r.turn("go")
-			turn.Progress = o.see
+			turn.Watcher = watcher{progress: o.see}
 			result, err := r.try(pool, turn)
 			texts, last := o.texts()
 			if got := strings.Join(texts, ","); !regexp.MustCompile("^(?:" + tc.texts + ")$").MatchString(got) {

@@ -23,7 +23,7 @@ type toolbox struct {
 	greet   func(ctx context.Context, name string) (string, error)
 }
 
-func (b *toolbox) handle(ctx context.Context, message json.RawMessage) (json.RawMessage, error) {
+func (b *toolbox) Handle(ctx context.Context, message json.RawMessage) (json.RawMessage, error) {
 	var call struct {
 		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`
@@ -87,11 +87,11 @@ func TestHostTools(t *testing.T) {
 	}}
 	turn := func(text string) agent.Turn {
 		turn := r.turn(text)
-		turn.Tools, turn.Profile.Tools = box.handle, "v1"
-		turn.Ask = func(_ context.Context, q agent.Question) agent.Decision {
+		turn.Tools, turn.Profile.Tools = box, "v1"
+		turn.Asker = askFunc(func(_ context.Context, q agent.Question) agent.Decision {
 			t.Errorf("asked about %+v", q)
 			return agent.Decision{}
-		}
+		})
 		return turn
 	}
 	pool := r.pool()
@@ -134,7 +134,7 @@ func TestStopEndsACall(t *testing.T) {
 	}}
 	r.api.Enqueue(greets("Bob"))
 	turn := r.turn("greet him")
-	turn.Tools = box.handle
+	turn.Tools = box
 	ctx, stop := context.WithCancelCause(r.ctx)
 	running := r.begin(ctx, pool, turn)
 	<-called
@@ -147,7 +147,7 @@ func TestStopEndsACall(t *testing.T) {
 		t.Error("Run did not wait for the call")
 	}
 	next := r.turn("still there?")
-	next.Tools = box.handle
+	next.Tools = box
 	if got := r.run(pool, next).Text; !strings.HasSuffix(got, "still there?") {
 		t.Errorf("answer after the stop = %q", got)
 	}

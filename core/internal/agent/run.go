@@ -57,20 +57,41 @@ type Turn struct {
 	Prompt    string // begins with a line of the host
 	Authority chat.Authority
 	Timeout   time.Duration // zero: the configured one
-	// OnConsumed is called at most once, when Claude has read the message. It must not block.
-	OnConsumed func()
-	// Steer takes the lines that wait for the turn. It is called when a tool begins, and when Nudged fires while a tool
-	// runs. All lines that it returns are written, even with an error. nil: nothing is steered.
-	Steer  func(ctx context.Context) ([]Line, error)
-	Nudged <-chan struct{}
-	// Progress receives each change of the turn's progress, one call at a time. It must not block. nil: it is ignored.
-	Progress func(Progress)
-	// Ask decides what Claude may not do by itself. It may take long; ctx ends when the question is withdrawn or the
-	// turn ends, and the decision no longer counts. Several questions may be open. nil: everything is denied.
-	Ask func(ctx context.Context, q Question) Decision
-	// Tools answers a message from Claude to the host's MCP server; a notification has no answer. Messages are
-	// concurrent, and some come before the turn begins, when the process starts. nil: there is no such server.
-	Tools func(ctx context.Context, message json.RawMessage) (answer json.RawMessage, err error)
+	Watcher   Watcher       // nil: nobody
+	Steering  Steering      // nil: nothing is steered
+	Asker     Asker         // nil: everything that Claude may not do by itself is denied
+	Tools     ToolServer    // nil: the agent is not offered the host's tools
+}
+
+// Watcher follows a running turn. Its methods must not block.
+type Watcher interface {
+	// Consumed is called at most once, when Claude has read the message.
+	Consumed(ctx context.Context)
+	// Progress receives each change of the turn's progress, one call at a time.
+	Progress(p Progress)
+}
+
+// Steering supplies the messages that join a running turn.
+type Steering interface {
+	// Lines takes the lines that wait for the turn. It is called when a tool begins, and when Nudged fires while a tool
+	// runs. All lines that it returns are written, even with an error.
+	Lines(ctx context.Context) ([]Line, error)
+	// Nudged returns a channel that receives when lines may wait.
+	Nudged() <-chan struct{}
+}
+
+// Asker decides what Claude may not do by itself.
+type Asker interface {
+	// Ask may take long; ctx ends when the question is withdrawn or the turn ends, and the decision no longer counts.
+	// Several questions may be open.
+	Ask(ctx context.Context, q Question) Decision
+}
+
+// ToolServer is the host's MCP server for one turn.
+type ToolServer interface {
+	// Handle answers a message from Claude; a notification has no answer. Messages are concurrent, and some come before
+	// the turn begins, when the process starts.
+	Handle(ctx context.Context, message json.RawMessage) (answer json.RawMessage, err error)
 }
 
 // Progress is the complete progress of a turn: a later one makes earlier ones unnecessary.

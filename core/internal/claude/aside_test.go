@@ -33,11 +33,11 @@ func TestAside(t *testing.T) {
 			pool := r.pool()
 			turn := r.turn(`[[stub {"tool":"sleep 60","aside":"` + tc.script + `"}]]`)
 			begun := make(chan struct{}, 100)
-			turn.Progress = func(p agent.Progress) {
+			turn.Watcher = r.showing(func(p agent.Progress) {
 				if len(p.Running) > 0 {
 					begun <- struct{}{}
 				}
-			}
+			})
 			ctx, stop := context.WithCancelCause(t.Context())
 			running := r.begin(ctx, pool, turn)
 			<-begun

@@ -32,10 +32,10 @@ func TestAsk(t *testing.T) {
 			modes(t, func(t *testing.T, r *rig) {
 				turn := r.turn(`[[stub {"tool":"echo asked","ask":true,"answer":"done"}]]`)
 				var asked []agent.Question
-				turn.Ask = func(_ context.Context, q agent.Question) agent.Decision {
+				turn.Asker = askFunc(func(_ context.Context, q agent.Question) agent.Decision {
 					asked = append(asked, q)
 					return tc.decision
-				}
+				})
 				result := r.ask(r.pool(), turn)
 				want := []agent.ToolUse{{Name: "Bash", Summary: "echo asked", Output: tc.output, Failed: tc.failed}}
 				if diff := cmp.Diff(want, result.Tools); diff != "" || result.Text != "done" {
@@ -55,9 +55,9 @@ func TestAskStops(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
 		pool := r.pool()
 		turn := r.turn(`[[stub {"tool":"true","ask":true,"answer":"done"}]]`)
-		turn.Ask = func(context.Context, agent.Question) agent.Decision {
+		turn.Asker = askFunc(func(context.Context, agent.Question) agent.Decision {
 			return agent.Decision{Message: "stop", Stop: true}
-		}
+		})
 		_, err := pool.Run(t.Context(), turn)
 		r.wantClass(err, agent.Aborted)
 		r.ask(pool, r.turn("and now?"))
@@ -73,12 +73,12 @@ func TestAskEndsWithTheTurn(t *testing.T) {
 		ctx, stop := context.WithCancelCause(t.Context())
 		turn := r.turn(`[[stub {"tool":"true","ask":true,"answer":"done"}]]`)
 		asked, decided := make(chan struct{}), false
-		turn.Ask = func(ctx context.Context, _ agent.Question) agent.Decision {
+		turn.Asker = askFunc(func(ctx context.Context, _ agent.Question) agent.Decision {
 			close(asked)
 			<-ctx.Done()
 			decided = true
 			return agent.Decision{Allow: true}
-		}
+		})
 		running := r.begin(ctx, pool, turn)
 		<-asked
 		stop(agent.ErrStopped)
@@ -102,7 +102,7 @@ func TestAskTakesItsTime(t *testing.T) {
 		r.ask(pool, r.turn("warm up"))
 		turn := r.turn(`[[stub {"tool":"true","ask":true,"answer":"done"}]]`)
 		turn.Timeout = 700 * time.Millisecond
-		turn.Ask = func(ctx context.Context, _ agent.Question) agent.Decision {
+		turn.Asker = askFunc(func(ctx context.Context, _ agent.Question) agent.Decision {
 			const long = time.Second
 			select {
 			case <-time.After(long):
@@ -110,7 +110,7 @@ func TestAskTakesItsTime(t *testing.T) {
 			case <-ctx.Done():
 				return agent.Decision{}
 			}
-		}
+		})
 		if result := r.ask(pool, turn); result.Text != "done" {
 			t.Errorf("answer = %q", result.Text)
 		}
@@ -140,11 +140,11 @@ func TestWhoIsAskedHoldsUpNobody(t *testing.T) {
 		pool := r.pool()
 		asked, answer := make(chan struct{}), make(chan struct{})
 		waits := r.turn(`[[stub {"tool":"true","ask":true,"answer":"done"}]]`)
-		waits.Ask = func(context.Context, agent.Question) agent.Decision {
+		waits.Asker = askFunc(func(context.Context, agent.Question) agent.Decision {
 			close(asked)
 			<-answer
 			return agent.Decision{Allow: true}
-		}
+		})
 		done := make(chan error)
 		go func() {
 			_, err := pool.Run(t.Context(), waits)

@@ -133,11 +133,37 @@ func (r *rig) turn(text string) agent.Turn {
 	return agent.Turn{
 		Session: r.session, UUID: uuid.NewString(), Attempt: 1, Prompt: "[Bob] " + text, Authority: chat.Owner,
 		Started: r.started,
-		OnConsumed: func() {
-			r.started = true
-		},
+		Watcher: r.showing(nil),
 	}
 }
+
+// showing keeps that a message was read, and tells its progress.
+func (r *rig) showing(progress func(agent.Progress)) watcher {
+	return watcher{consumed: func() { r.started = true }, progress: progress}
+}
+
+// watcher is an [agent.Watcher]; each function may be nil.
+type watcher struct {
+	consumed func()
+	progress func(agent.Progress)
+}
+
+func (w watcher) Consumed(context.Context) {
+	if w.consumed != nil {
+		w.consumed()
+	}
+}
+
+func (w watcher) Progress(p agent.Progress) {
+	if w.progress != nil {
+		w.progress(p)
+	}
+}
+
+// askFunc is an [agent.Asker].
+type askFunc func(context.Context, agent.Question) agent.Decision
+
+func (f askFunc) Ask(ctx context.Context, q agent.Question) agent.Decision { return f(ctx, q) }
 
 // again is the next attempt at a message, by what is known of the one before.
 func (r *rig) again(t agent.Turn) agent.Turn {
@@ -269,7 +295,7 @@ func TestAnswersOverOneProcess(t *testing.T) {
 		}
 		r.wantSpawned(pool, 1)
 		if !r.started {
-			t.Error("OnConsumed was not called")
+			t.Error("Consumed was not called")
 		}
 	})
 }

@@ -70,7 +70,7 @@ func TestStopInCompaction(t *testing.T) {
 		r.ask(pool, r.turn("hello"))
 		ctx, stop := context.WithCancel(r.Context())
 		turn := r.compact("/compact " + directive(map[string]any{"delay_ms": 100000}))
-		turn.OnConsumed = stop
+		turn.Watcher = watcher{consumed: stop}
 		result, err := pool.Run(ctx, turn)
 		r.wantClass(err, agent.Aborted)
 		if result.Compactions != 0 {

@@ -25,7 +25,7 @@ func newToolbox() *toolbox {
 	return &toolbox{hanging: make(chan struct{}, 1), ended: make(chan struct{}, 1)}
 }
 
-func (b *toolbox) handle(ctx context.Context, message json.RawMessage) (json.RawMessage, error) {
+func (b *toolbox) Handle(ctx context.Context, message json.RawMessage) (json.RawMessage, error) {
 	var call struct {
 		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`
@@ -87,11 +87,11 @@ func TestHostTools(t *testing.T) {
 			modes(t, func(t *testing.T, r *rig) {
 				tools := newToolbox()
 				turn := r.turn(`[[stub {"calls":[` + tc.call + `],"say":"$TOOLS"}]]`)
-				turn.Tools = tools.handle
-				turn.Ask = func(context.Context, agent.Question) agent.Decision {
+				turn.Tools = tools
+				turn.Asker = askFunc(func(context.Context, agent.Question) agent.Decision {
 					t.Error("somebody was asked about a tool of the host's")
 					return agent.Decision{}
-				}
+				})
 				result := r.ask(r.pool(), turn)
 				if result.Text != "echo\nfail\nhang\nlarge" {
 					t.Errorf("the tools are %q", result.Text)
@@ -127,7 +127,7 @@ func TestToolsBelongToTheProcess(t *testing.T) {
 		turn := r.turn(`[[stub {"calls":[{"tool":"echo","input":{"text":"` + step.text + `"}}],"say":"$OUTPUT"}]]`)
 		turn.Profile.Tools = step.tools
 		if step.offered {
-			turn.Tools = newToolbox().handle // each turn has its own
+			turn.Tools = newToolbox() // each turn has its own
 		}
 		want := step.text
 		if !step.offered {
@@ -149,7 +149,7 @@ func TestCallsEndWithTheTurn(t *testing.T) {
 		pool := r.pool()
 		ctx, stop := context.WithCancelCause(t.Context())
 		turn := r.turn(`[[stub {"calls":[{"tool":"hang"}]}]]`)
-		turn.Tools = tools.handle
+		turn.Tools = tools
 		running := r.begin(ctx, pool, turn)
 		<-tools.hanging
 		stop(agent.ErrStopped)
@@ -161,7 +161,7 @@ func TestCallsEndWithTheTurn(t *testing.T) {
 			t.Error("Run did not wait for the call")
 		}
 		next := r.turn(`[[stub {"calls":[{"tool":"echo","input":{"text":"again"}}],"say":"$OUTPUT"}]]`)
-		next.Tools = tools.handle
+		next.Tools = tools
 		if result := r.ask(pool, next); result.Text != "again" {
 			t.Errorf("the next answer is %q", result.Text)
 		}

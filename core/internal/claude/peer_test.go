@@ -48,11 +48,11 @@ func TestPeerIsCutOff(t *testing.T) {
 			turn.Key = "telegram:1"
 			var mu sync.Mutex
 			var shown strings.Builder
-			turn.Progress = func(p agent.Progress) {
+			turn.Watcher = r.showing(func(p agent.Progress) {
 				mu.Lock()
 				defer mu.Unlock()
 				shown.WriteString(p.Text)
-			}
+			})
 			result, err := pool.Run(t.Context(), turn)
 			if name == "between turns" {
 				if err != nil || result.Text != "mine" {

@@ -116,11 +116,11 @@ func TestRetire(t *testing.T) {
 
 		r.session, r.started = uuid.NewString(), false
 		turn := r.turn("running when retired")
-		consumed := turn.OnConsumed
-		turn.OnConsumed = func() {
+		consumed := turn.Watcher.(watcher).consumed
+		turn.Watcher = watcher{consumed: func() {
 			consumed()
 			pool.Retire(r.session)
-		}
+		}}
 		if got := r.ask(pool, turn).Text; got != "echo: [Bob] running when retired" {
 			t.Errorf("answer = %q", got)
 		}
@@ -170,7 +170,7 @@ func TestCloseHasNoPatience(t *testing.T) {
 		pool := r.pool()
 		turn := r.turn(directive(map[string]any{"hang": "dead"}))
 		ctx, cancel := context.WithCancel(r.Context())
-		turn.OnConsumed = cancel
+		turn.Watcher = watcher{consumed: cancel}
 		running := r.begin(r.Context(), pool, turn)
 		<-ctx.Done()
 		if err := pool.Close(ctx); err != nil && !errors.Is(err, context.Canceled) {
@@ -189,7 +189,7 @@ func TestGiveUpWaiting(t *testing.T) {
 		defer release()
 		turn := r.turn(directive(map[string]any{"hang": "stream"}))
 		holding := make(chan struct{})
-		turn.OnConsumed = func() { close(holding) }
+		turn.Watcher = watcher{consumed: func() { close(holding) }}
 		holder := r.begin(hold, pool, turn)
 		<-holding
 		ctx, cancel := context.WithCancel(r.Context())
@@ -265,11 +265,11 @@ func TestWaitingTurnsAreServedInOrder(t *testing.T) {
 		var mu sync.Mutex
 		var order []string
 		consumes := func(name string, turn agent.Turn) agent.Turn {
-			turn.OnConsumed = func() {
+			turn.Watcher = watcher{consumed: func() {
 				mu.Lock()
 				defer mu.Unlock()
 				order = append(order, name)
-			}
+			}}
 			return turn
 		}
 		busy := uuid.NewString()

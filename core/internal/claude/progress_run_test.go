@@ -39,7 +39,7 @@ func (o *onlooker) all() []agent.Progress {
 func (r *rig) watch(pool *claude.Pool, turn agent.Turn) (agent.Result, []agent.Progress) {
 	r.Helper()
 	o := new(onlooker)
-	turn.Progress = o.see
+	turn.Watcher = r.showing(o.see)
 	result := r.ask(pool, turn)
 	o.mu.Lock()
 	o.over = true
@@ -83,22 +83,30 @@ func TestProgressIsTold(t *testing.T) {
 	}
 }
 
+// once steers one line, and nudges so that it is asked again once that is written.
+type once struct {
+	written string // a file that is made then
+	nudged  chan struct{}
+	calls   int
+}
+
+func (o *once) Nudged() <-chan struct{} { return o.nudged }
+
+func (o *once) Lines(context.Context) ([]agent.Line, error) {
+	if o.calls++; o.calls > 1 {
+		return nil, os.WriteFile(o.written, nil, 0o600)
+	}
+	o.nudged <- struct{}{}
+	return []agent.Line{{UUID: "22222222-0000-4000-8000-000000000001", Text: "[Bob] also"}}, nil
+}
+
 // The answer of a line that ran behind the turn joins that of the turn.
 func TestProgressOfSeveralTurns(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
 		pool := r.pool()
 		written := filepath.Join(t.TempDir(), "written")
 		turn := r.turn(`[[stub {"tool":"while ! test -e ` + written + `; do sleep 0.01; done","answer":"first","token_delay_ms":1}]]`)
-		nudged, calls := make(chan struct{}, 1), 0
-		turn.Nudged = nudged
-		turn.Steer = func(context.Context) ([]agent.Line, error) {
-			calls++
-			if calls > 1 { // the line was written
-				return nil, os.WriteFile(written, nil, 0o600)
-			}
-			nudged <- struct{}{}
-			return []agent.Line{{UUID: "22222222-0000-4000-8000-000000000001", Text: "[Bob] also"}}, nil
-		}
+		turn.Steering = &once{written: written, nudged: make(chan struct{}, 1)}
 		result, told := r.watch(pool, turn)
 		last := told[len(told)-1]
 		if last.Text != result.Text || last.Steered != 1 {

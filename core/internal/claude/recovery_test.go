@@ -186,7 +186,7 @@ func TestConsumedIsDurable(t *testing.T) {
 		_, err := pool.Run(r.Context(), r.turn(directive(map[string]any{"crash": "ack"})))
 		r.wantClass(err, agent.Died)
 		if r.started {
-			t.Error("the message is not in the transcript, but OnConsumed was called")
+			t.Error("the message is not in the transcript, but Consumed was called")
 		}
 	})
 }

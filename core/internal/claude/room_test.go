@@ -60,7 +60,7 @@ func TestIdleMakeRoom(t *testing.T) {
 	for range r.config.MaxProcesses {
 		turn := r.turn("hello")
 		turn.Session = uuid.NewString()
-		turn.OnConsumed = nil
+		turn.Watcher = nil
 		if _, err := pool.Run(t.Context(), turn); err != nil {
 			t.Fatalf("beside %d idle processes: %v", pool.Stats().Idle, err)
 		}

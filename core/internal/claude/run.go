@@ -32,26 +32,31 @@ func (p *Pool) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(p.closing, cancel)()
-	r.turn.OnConsumed = once(t.OnConsumed)
-	if t.Ask != nil {
-		asks := &asks{pool: p}
-		r.turn.Ask = func(ctx context.Context, q agent.Question) agent.Decision {
-			asks.begin()
-			defer asks.end()
-			return t.Ask(ctx, q)
-		}
+	if t.Watcher != nil {
+		r.turn.Watcher = &watcher{Watcher: t.Watcher}
+	}
+	if t.Asker != nil {
+		r.turn.Asker = &asker{pool: p, of: t.Asker}
 	}
 	return r.carry(ctx)
 }
 
-// asks counts the questions of a run that are open. While there are any, its process is not among those that
+// asker counts the questions of a run that are open. While there are any, its process is not among those that
 // Config.MaxProcesses bounds.
-type asks struct {
+type asker struct {
 	pool *Pool
+	of   agent.Asker
 	open int // guarded by the pool
 }
 
-func (a *asks) begin() {
+// Ask implements [agent.Asker].
+func (a *asker) Ask(ctx context.Context, q agent.Question) agent.Decision {
+	a.begin()
+	defer a.end()
+	return a.of.Ask(ctx, q)
+}
+
+func (a *asker) begin() {
 	a.pool.mu.Lock()
 	defer a.pool.mu.Unlock()
 	if a.open++; a.open == 1 {
@@ -60,7 +65,7 @@ func (a *asks) begin() {
 	}
 }
 
-func (a *asks) end() {
+func (a *asker) end() {
 	a.pool.mu.Lock()
 	defer a.pool.mu.Unlock()
 	if a.open--; a.open == 0 {
@@ -69,13 +74,14 @@ func (a *asks) end() {
 	}
 }
 
-// once makes a function that may be nil callable any number of times.
-func once(f func()) func() {
-	if f == nil {
-		return func() {}
-	}
-	return sync.OnceFunc(f)
+// watcher tells only once that the message was read, of however many lines were written for it.
+type watcher struct {
+	agent.Watcher
+	once sync.Once
 }
+
+// Consumed implements [agent.Watcher].
+func (w *watcher) Consumed(ctx context.Context) { w.once.Do(func() { w.Watcher.Consumed(ctx) }) }
 
 // run is one message on its way.
 type run struct {
@@ -129,7 +135,9 @@ func (r *run) carry(ctx context.Context) (agent.Result, error) {
 			return r.past, &agent.Failure{Class: agent.Unknown, Detail: "the message was acknowledged and not run"}
 		}
 	}
-	r.turn.OnConsumed()
+	if r.turn.Watcher != nil {
+		r.turn.Watcher.Consumed(ctx)
+	}
 	return r.past, nil
 }
 

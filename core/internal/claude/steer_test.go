@@ -45,8 +45,10 @@ func (m *mailbox) put(text string) agent.Line {
 	return l
 }
 
-// steer gives out what waits.
-func (m *mailbox) steer(context.Context) ([]agent.Line, error) {
+func (m *mailbox) Nudged() <-chan struct{} { return m.nudged }
+
+// Lines gives out what waits.
+func (m *mailbox) Lines(context.Context) ([]agent.Line, error) {
 	if m.hold != nil {
 		m.hold()
 	}
@@ -68,7 +70,7 @@ func (m *mailbox) given() int {
 
 // steerable has a turn take lines from a mailbox.
 func steerable(t agent.Turn, m *mailbox) agent.Turn {
-	t.Steer, t.Nudged = m.steer, m.nudged
+	t.Steering = m
 	return t
 }
 

@@ -109,7 +109,7 @@ func TestStopInTheAnswer(t *testing.T) {
 				pool := r.pool()
 				ctx, stop := context.WithCancel(r.Context())
 				turn := r.turn(directive(map[string]any{"hang": hang, "answer": "one two three"}))
-				turn.OnConsumed = stop
+				turn.Watcher = watcher{consumed: stop}
 				_, err := pool.Run(ctx, turn)
 				r.wantClass(err, agent.Aborted)
 			})

@@ -35,7 +35,7 @@ func TestProgressOfTroubles(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
 			o, turn := new(onlooker), r.turn("[[stub "+tc.script+"]]")
-			turn.Progress = o.see
+			turn.Watcher = r.showing(o.see)
 			result, err := r.pool().Run(t.Context(), turn)
 			var texts []string
 			for _, p := range o.all() {
@@ -63,13 +63,13 @@ func TestAskTheUser(t *testing.T) {
 	r := newRig(t)
 	turn := r.turn(`[[stub {"questions":[{"question":"Which?"}],"plan":"first this","say":"$OUTPUT"}]]`)
 	var asked []string
-	turn.Ask = func(_ context.Context, q agent.Question) agent.Decision {
+	turn.Asker = askFunc(func(_ context.Context, q agent.Question) agent.Decision {
 		asked = append(asked, q.Tool+" "+string(q.Input))
 		if q.Tool == "ExitPlanMode" {
 			return agent.Decision{Message: "no, that first"}
 		}
 		return agent.Decision{Allow: true, Input: json.RawMessage(`{"answers":{"Which?":"B"}}`)}
-	}
+	})
 	result := r.ask(r.pool(), turn)
 	want := []string{`AskUserQuestion {"questions":[{"question":"Which?"}]}`, `ExitPlanMode {"plan":"first this"}`}
 	if !slices.Equal(asked, want) {

@@ -24,7 +24,7 @@ func TestStopWithdraws(t *testing.T) {
 			"tool": until("one", "go-one"), "tools": []string{until("two", "never")},
 		})), box)
 		var taken atomic.Int64
-		turn.Progress = func(p agent.Progress) { taken.Store(int64(p.Steered)) }
+		turn.Watcher = r.showing(func(p agent.Progress) { taken.Store(int64(p.Steered)) })
 		a := r.begin(ctx, pool, turn)
 		poll(t, "the first tool runs, and the line is read", func() bool { return exists(r.file("one")) && r.read(read) })
 		r.touch("go-one")
@@ -62,7 +62,7 @@ func TestWithdraw(t *testing.T) {
 			"tool": until("one", "go-one"), "tools": []string{until("two", "go-two")}, "say": "heard: $STEERED",
 		})), box)
 		var taken atomic.Int64
-		turn.Progress = func(p agent.Progress) { taken.Store(int64(p.Steered)) }
+		turn.Watcher = r.showing(func(p agent.Progress) { taken.Store(int64(p.Steered)) })
 		if pool.Withdraw(r.Context(), r.session, read.UUID) {
 			t.Error("a line was taken back of no process")
 		}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
@@ -21,10 +19,9 @@ func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []strin
 	if err != nil {
 		return agent.Result{}, err
 	}
-	var marks sync.WaitGroup // the writes of consumption marks
-	var consumed atomic.Bool
+	with := &attendant{handler: h, run: run, view: view}
 	defer func() {
-		if marks.Wait(); consumed.Load() {
+		if with.marks.Wait(); with.consumed.Load() {
 			run.Message.ConsumedAt = time.Now()
 		}
 	}()
@@ -40,18 +37,12 @@ func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []strin
 		Prompt:    prompt,
 		Authority: run.Message.Message.Authority,
 		Timeout:   run.Message.Message.Timeout,
-		OnConsumed: func() {
-			consumed.Store(true)
-			marks.Go(func() { h.consumed(context.WithoutCancel(ctx), run) })
-		},
-		Progress: view.Progress, Tools: view.Tools,
-		Ask: func(ctx context.Context, q agent.Question) agent.Decision {
-			return h.options.Questions.Ask(ctx, run, q)
-		},
+		Watcher:   with,
+		Asker:     with,
+		Tools:     view.Tools(),
 	}
 	if run.Message.Message.Origin == "" {
-		t.Nudged = nudged
-		t.Steer = (&steering{handler: h, run: run}).lines
+		t.Steering = &steering{handler: h, run: run, nudged: nudged}
 	}
 	if t.Profile.SkipsApproval() {
 		h.log.Info("a turn asks nothing", "session", t.Key, "run", run.ID, "by", asked(run))
@@ -65,7 +56,7 @@ func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []strin
 	if notice == "" {
 		return result, err
 	}
-	marks.Wait() // a late one would mark the new session
+	with.marks.Wait() // a late one would mark the new session
 	h.log.Warn("the claude session cannot go on; the message runs in a fresh one", "session", run.Session.Key, "error", err)
 	view.End() // it would show more of what is withdrawn
 	session, err := h.options.Store.ReplaceSession(ctx, run.ID, h.notice(run, notice)...)
@@ -73,7 +64,7 @@ func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []strin
 		return agent.Result{}, fmt.Errorf("begin a fresh claude session: %w", err)
 	}
 	h.options.Claude.Retire(t.Session)
-	consumed.Store(false)
+	with.consumed.Store(false)
 	move(run, session)
 	view.Restart(ctx)
 	// A new conversation needs the prompt that an old one already has.
@@ -83,7 +74,7 @@ func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []strin
 	t.Session, t.Started, t.ForkOf, t.Attempt, t.Consumed = session.ClaudeSession, false, "", 1, false
 	// The new session does not know what was steered into the lost one: those messages are not covered, and wait. Later
 	// ones must not overtake them.
-	t.Steer, t.Nudged = nil, nil
+	t.Steering = nil
 	return h.try(ctx, run, t)
 }
 
@@ -99,13 +90,6 @@ func move(run *conversation.Turn, s domain.Session) {
 	of.ClaudeSession, of.Replaced, of.ClaudeStarted, of.ResetAt = s.ClaudeSession, s.Replaced, s.ClaudeStarted, s.ResetAt
 	of.ForkOf, of.Starter = s.ForkOf, s.Starter
 	of.ContextTokens, of.Compactions, of.Flushed = s.ContextTokens, s.Compactions, s.Flushed
-}
-
-// consumed marks the message as read by Claude. It only speeds up a recovery, so a failure does not end the turn.
-func (h *Handler) consumed(ctx context.Context, run *conversation.Turn) {
-	if err := h.options.Store.Consumed(ctx, run.ID); err != nil && !errors.Is(err, domain.ErrFenced) {
-		h.log.Warn("mark a message as consumed", "run", run.ID, "error", err)
-	}
 }
 
 // fresh is the notice for a turn that is repeated in a new session, or "" if that would not help: in a session that is

@@ -15,11 +15,15 @@ const steerTime = 10 * time.Second
 type steering struct {
 	handler *Handler
 	run     *conversation.Turn
+	nudged  <-chan struct{}
 	over    bool // a message could not be steered: it and all later ones wait for their own turn
 }
 
-// lines takes the waiting messages. With an error it returns those before the one that could not be steered.
-func (s *steering) lines(ctx context.Context) ([]agent.Line, error) {
+// Nudged implements [agent.Steering].
+func (s *steering) Nudged() <-chan struct{} { return s.nudged }
+
+// Lines implements [agent.Steering]. With an error it returns the messages before the one that could not be steered.
+func (s *steering) Lines(ctx context.Context) ([]agent.Line, error) {
 	if s.over {
 		return nil, nil
 	}

@@ -34,7 +34,7 @@ func TestASlowMessageIsNotOvertaken(t *testing.T) {
 				if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
 					t.Fatal(err)
 				}
-				steer := r.turns[0].Steer
+				steer := r.turns[0].Steering.Lines
 				r.joined = []domain.Queued{
 					{UUID: "a", Message: domain.Message{Text: "one"}}, {UUID: "b", Message: domain.Message{Text: "two"}}, {UUID: "c", Message: domain.Message{Text: "three"}},
 				}

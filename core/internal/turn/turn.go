@@ -3,7 +3,6 @@ package turn
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -52,8 +51,8 @@ type Views interface {
 type View interface {
 	// Progress takes the turn's progress. It does not block.
 	Progress(p agent.Progress)
-	// Tools answers a message that Claude sends to the host's tools.
-	Tools(ctx context.Context, message json.RawMessage) (json.RawMessage, error)
+	// Tools returns the host's tools for the turn.
+	Tools() agent.ToolServer
 	// End ends the view, and returns what the chat already has of the answer.
 	End() Sent
 	// Restart starts again after End: the run is in a new claude session, and nothing that was shown counts any more.

@@ -2,7 +2,6 @@ package turn_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -73,7 +72,7 @@ type view struct {
 
 func (v *view) Progress(p agent.Progress) { v.progress = append(v.progress, p) }
 
-func (v *view) Tools(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil }
+func (v *view) Tools() agent.ToolServer { return nil }
 
 func (v *view) Reply(_ context.Context, r agent.Result) (turn.Reply, error) {
 	return turn.Reply{Items: item(strings.TrimPrefix(r.Text, v.said)), Files: v.files}, v.unkept
@@ -154,7 +153,7 @@ func (c claude) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 		<-ctx.Done()
 		return next.result, &agent.Failure{Class: agent.Aborted}
 	}
-	t.OnConsumed()
+	t.Watcher.Consumed(ctx)
 	return next.result, next.err
 }
 
@@ -432,7 +431,7 @@ func TestWhatClaudeIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := r.turns[0]
-	got.OnConsumed, got.Steer, got.Ask, got.Progress, got.Tools = nil, nil, nil, nil, nil
+	got.Watcher, got.Steering, got.Asker, got.Tools = nil, nil, nil, nil
 	want := agent.Turn{Key: "s", Session: "old", Started: true, Profile: agent.Profile{Model: "m"}, UUID: "u", Attempt: 3, Consumed: true, Prompt: "[host] hello (the time)", Authority: chat.Owner}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -452,10 +451,10 @@ func TestSteering(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := r.turns[0]
-	if got.Nudged == nil || got.Steer == nil {
+	if got.Steering == nil || got.Steering.Nudged() == nil {
 		t.Fatal("a person's turn cannot be steered")
 	}
-	lines, err := got.Steer(t.Context())
+	lines, err := got.Steering.Lines(t.Context())
 	if diff := cmp.Diff([]agent.Line{{UUID: "v", Text: "[host] and this"}}, lines); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
@@ -503,7 +502,7 @@ func TestSteeredMessagesOfALostSessionWait(t *testing.T) {
 	if diff := cmp.Diff([]string{"w"}, r.completed[0].Covered); diff != "" {
 		t.Errorf("covered (-want +got):\n%s", diff)
 	}
-	if r.turns[0].Steer == nil || r.turns[1].Steer != nil {
+	if r.turns[0].Steering == nil || r.turns[1].Steering != nil {
 		t.Error("the fresh session is told what came after that")
 	}
 }
@@ -519,7 +518,7 @@ func TestHousekeeping(t *testing.T) {
 		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
 			t.Fatal(err)
 		}
-		if r.turns[0].Steer != nil {
+		if r.turns[0].Steering != nil {
 			t.Error("it can be steered")
 		}
 		c := r.completed[0]

@@ -3,7 +3,6 @@ package view
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -128,9 +127,7 @@ func (v *view) Progress(p agent.Progress) {
 }
 
 // Tools implements [turn.View].
-func (v *view) Tools(ctx context.Context, message json.RawMessage) (json.RawMessage, error) {
-	return v.tools.Handle(ctx, message)
-}
+func (v *view) Tools() agent.ToolServer { return v.tools }
 
 // Close implements [turn.View].
 func (v *view) Close() {

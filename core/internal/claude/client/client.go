@@ -37,11 +37,11 @@ type Client struct {
 
 	mu        sync.Mutex
 	exchange  *exchange.Exchange // the running turn
-	tell      func(agent.Progress)
-	requests  *requests     // of the running turn, or of that which the process was started for; nil: no turn
-	moved     chan struct{} // closed and replaced when the running turn comes to another stage
-	heard     time.Time     // the last line; the monotonic clock, which stands still while the machine sleeps
-	streaming time.Time     // the first piece of the text that is being streamed; zero: none is
+	watch     agent.Watcher      // of the running turn; nil: nobody
+	requests  *requests          // of the running turn, or of that which the process was started for; nil: no turn
+	moved     chan struct{}      // closed and replaced when the running turn comes to another stage
+	heard     time.Time          // the last line; the monotonic clock, which stands still while the machine sleeps
+	streaming time.Time          // the first piece of the text that is being streamed; zero: none is
 	isReady   bool
 	meter     exchange.Meter
 	expected  map[string]chan<- *protocol.Event // answers to requests of the host's, by their ids

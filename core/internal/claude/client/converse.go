@@ -14,7 +14,7 @@ import (
 // Converse writes a line and follows it to the end of its turn, and of those of the lines that it has written into it.
 // Where its own turn did not run, and without an error, the line was acknowledged and not run. The timers run on the
 // monotonic clock, which stands still while the machine sleeps: a closed laptop is no silence of claude's. They stand still,
-// too, while somebody is being asked something, as people take their time; how much of it is for Turn.Ask to say.
+// too, while somebody is being asked something, as people take their time; how much of it is for the Asker to say.
 func (c *Client) Converse(ctx context.Context, t agent.Turn, l Line) (*exchange.Exchange, error) {
 	const (
 		look  = 50 * time.Millisecond // for the transcript of a new session, which the CLI writes behind
@@ -29,23 +29,23 @@ func (c *Client) Converse(ctx context.Context, t agent.Turn, l Line) (*exchange.
 	defer stall.Stop()
 	var looks, silence <-chan time.Time
 
-	nudged := t.Nudged
-	if t.Steer == nil {
-		nudged = nil
+	var nudged <-chan struct{}
+	if t.Steering != nil {
+		nudged = t.Steering.Nudged()
 	}
 	opened := 0 // the tools that were used for steering
 
 	c.attend(ctx, t)
 	defer c.Dismiss()
 	x := exchange.New(l.UUID)
-	c.follow(x, t.Progress)
+	c.follow(x, t.Watcher)
 	defer c.follow(nil, nil)
 	c.say(l)
 	for {
 		now := c.look()
 		timeout.hold(now.asking)
 		if now.Acked && (now.Finished || t.Started || c.command.Transcripts.Has(t.Session)) {
-			t.OnConsumed()
+			consumed(ctx, t)
 		} else if now.Acked && looks == nil {
 			ticker := time.NewTicker(look)
 			defer ticker.Stop()
@@ -57,7 +57,7 @@ func (c *Client) Converse(ctx context.Context, t agent.Turn, l Line) (*exchange.
 		if now.Finished {
 			return x, nil
 		}
-		if t.Steer != nil && now.Tool && now.Opened != opened {
+		if t.Steering != nil && now.Tool && now.Opened != opened {
 			opened = now.Opened
 			c.steer(ctx, t)
 		}
@@ -178,11 +178,18 @@ func (c *Client) look() glance {
 	return glance{Stage: c.exchange.Stage(), asking: c.requests != nil && c.requests.asking > 0, heard: c.heard, moved: c.moved}
 }
 
-// follow has the events of the process go to an exchange, and its progress to tell; nil: to none. When it returns, the function
-// that was told before is not called any more.
-func (c *Client) follow(t *exchange.Exchange, tell func(agent.Progress)) {
+// consumed says that Claude has read a turn's message.
+func consumed(ctx context.Context, t agent.Turn) {
+	if t.Watcher != nil {
+		t.Watcher.Consumed(ctx)
+	}
+}
+
+// follow has the events of the process go to an exchange, and its progress to a watcher; nil: to none. When it returns, the watcher
+// of before is not told anything any more.
+func (c *Client) follow(t *exchange.Exchange, watch agent.Watcher) {
 	c.mu.Lock()
-	c.exchange, c.tell, c.heard = t, tell, time.Now()
+	c.exchange, c.watch, c.heard = t, watch, time.Now()
 	c.mu.Unlock()
 	c.telling.Lock()
 	defer c.telling.Unlock()

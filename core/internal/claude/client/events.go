@@ -23,7 +23,7 @@ func (c *Client) Line(line []byte, more bool) (patience time.Duration, err error
 	} else {
 		c.streaming = time.Time{}
 	}
-	if c.tell == nil || piece && more {
+	if c.watch == nil || piece && more {
 		c.mu.Unlock()
 		return patience, nil
 	}
@@ -32,11 +32,11 @@ func (c *Client) Line(line []byte, more bool) (patience time.Duration, err error
 		c.mu.Unlock()
 		return patience, nil
 	}
-	tell := c.tell
+	watch := c.watch
 	c.telling.Lock()
 	defer c.telling.Unlock()
 	c.mu.Unlock()
-	tell(progress)
+	watch.Progress(progress)
 	return patience, nil
 }
 

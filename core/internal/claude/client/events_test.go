@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -17,12 +18,19 @@ const (
 	messageLine = `{"type":"stream_event","event":{"type":"message_start","message":{"id":"m1","content":[]}}}`
 )
 
+// progressFunc is an [agent.Watcher].
+type progressFunc func(agent.Progress)
+
+func (f progressFunc) Progress(p agent.Progress) { f(p) }
+
+func (progressFunc) Consumed(context.Context) {}
+
 // The longer a text streams, the more of it may be read together, and what ends it waits no longer.
 func TestPatience(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := &Client{Log: hclog.NewNullLogger(), moved: make(chan struct{})}
-		c.follow(exchange.New("m"), func(agent.Progress) {})
+		c.follow(exchange.New("m"), progressFunc(func(agent.Progress) {}))
 		step := func(after time.Duration, line string, want time.Duration) {
 			t.Helper()
 			time.Sleep(after)
@@ -46,7 +54,7 @@ func TestToldTogether(t *testing.T) {
 	t.Parallel()
 	var told []string
 	c := &Client{Log: hclog.NewNullLogger(), moved: make(chan struct{})}
-	c.follow(exchange.New("m"), func(p agent.Progress) { told = append(told, p.Text) })
+	c.follow(exchange.New("m"), progressFunc(func(p agent.Progress) { told = append(told, p.Text) }))
 	take := func(line string, more bool) {
 		t.Helper()
 		if _, err := c.Line([]byte(line), more); err != nil {

@@ -67,7 +67,7 @@ func (c *Client) sent(e *protocol.Event) {
 
 // called has a message answered by the turn.
 func (c *Client) called(r *request, m call, message json.RawMessage, t agent.Turn, notifies bool) any {
-	answer, err := t.Tools(r.ctx, message)
+	answer, err := t.Tools.Handle(r.ctx, message)
 	switch {
 	case notifies:
 		if err != nil {

@@ -159,7 +159,7 @@ func deny(reason string) map[string]any {
 // askedFor has a question decided. Where nobody can, the answer is no. The client is locked.
 func (c *Client) askedFor(e *protocol.Event) {
 	tool := cut(e.Request.ToolName, maxRule)
-	if c.requests == nil || c.requests.closed || c.requests.turn.Ask == nil {
+	if c.requests == nil || c.requests.closed || c.requests.turn.Asker == nil {
 		c.Log.Info("a tool was not allowed", "tool", tool)
 		c.respond(e.RequestID, deny(tool+" is not allowed here; the owner can add it to claude.allowed_tools."), "")
 		return
@@ -172,7 +172,7 @@ func (c *Client) askedFor(e *protocol.Event) {
 	}
 	q := c.question(e)
 	r := &request{id: e.RequestID, question: true}
-	if !c.begin(r, func(d *requests) { c.conclude(d, r, c.decision(q, d.turn.Ask(r.ctx, q))) }) {
+	if !c.begin(r, func(d *requests) { c.conclude(d, r, c.decision(q, d.turn.Asker.Ask(r.ctx, q))) }) {
 		c.respond(e.RequestID, deny("Too many questions are open at once; ask again when one of them is answered."), "")
 	}
 }

@@ -34,6 +34,11 @@ func (s stdin) Send(v any) {
 	s.lines <- line
 }
 
+// askFunc is an [agent.Asker].
+type askFunc func(context.Context, agent.Question) agent.Decision
+
+func (f askFunc) Ask(ctx context.Context, q agent.Question) agent.Decision { return f(ctx, q) }
+
 // unstarted is a client without a process.
 type unstarted struct {
 	*Client
@@ -104,10 +109,10 @@ func TestRecordedQuestions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			asked := make(chan agent.Question, 10)
-			s := newUnstarted(t, agent.Turn{Ask: func(_ context.Context, q agent.Question) agent.Decision {
+			s := newUnstarted(t, agent.Turn{Asker: askFunc(func(_ context.Context, q agent.Question) agent.Decision {
 				asked <- q
 				return agent.Decision{Allow: true, Input: json.RawMessage(`{"answers":{"Which one?":"B"}}`)}
-			}})
+			})})
 			for _, line := range recordings.Stream(t, name) {
 				s.line(t, line)
 				e, err := protocol.Parse(line)
@@ -160,10 +165,10 @@ func TestOutside(t *testing.T) {
 		"/srv": true, "/srv/worker": true, "/srv/work/../tea": true, "/etc/passwd": true,
 	} {
 		asked := make(chan agent.Question, 1)
-		s := newUnstarted(t, agent.Turn{Ask: func(_ context.Context, q agent.Question) agent.Decision {
+		s := newUnstarted(t, agent.Turn{Asker: askFunc(func(_ context.Context, q agent.Question) agent.Decision {
 			asked <- q
 			return agent.Decision{}
-		}})
+		})})
 		s.folder = "/srv/work"
 		s.line(t, ask(t, "1", map[string]any{"blocked_path": path}))
 		s.replied(t)
@@ -191,7 +196,7 @@ func TestQuestionsSideBySide(t *testing.T) {
 	t.Parallel()
 	begun := make(chan string)
 	decide := map[string]chan agent.Decision{"a": make(chan agent.Decision, 1), "b": make(chan agent.Decision, 1), "c": make(chan agent.Decision, 1)}
-	s := newUnstarted(t, agent.Turn{Ask: func(ctx context.Context, q agent.Question) agent.Decision {
+	s := newUnstarted(t, agent.Turn{Asker: askFunc(func(ctx context.Context, q agent.Question) agent.Decision {
 		begun <- q.Tool
 		select {
 		case d := <-decide[q.Tool]:
@@ -202,7 +207,7 @@ func TestQuestionsSideBySide(t *testing.T) {
 		case <-t.Context().Done():
 			return agent.Decision{}
 		}
-	}})
+	})})
 	for id := range decide {
 		s.line(t, ask(t, id, map[string]any{"tool_name": id}))
 		receive(t, begun, "a question is asked")
@@ -238,14 +243,14 @@ func TestQuestionsAreBounded(t *testing.T) {
 	t.Parallel()
 	asked := make(chan agent.Question, 1)
 	hold := make(chan struct{})
-	s := newUnstarted(t, agent.Turn{Ask: func(ctx context.Context, q agent.Question) agent.Decision {
+	s := newUnstarted(t, agent.Turn{Asker: askFunc(func(ctx context.Context, q agent.Question) agent.Decision {
 		if q.Tool == "hold" {
 			<-hold
 		} else {
 			asked <- q
 		}
 		return agent.Decision{Allow: true}
-	}})
+	})})
 	defer close(hold)
 	s.line(t, ask(t, "1", map[string]any{"input": map[string]any{"command": strings.Repeat("x", maxInput)}}))
 	if r := s.replied(t); !strings.Contains(string(r.Response.Response), "at most 256 KB") {

@@ -18,7 +18,7 @@ import (
 
 // steer writes the lines that wait for the running turn.
 func (c *Client) steer(ctx context.Context, t agent.Turn) {
-	lines, err := t.Steer(ctx)
+	lines, err := t.Steering.Lines(ctx)
 	if err != nil && ctx.Err() == nil {
 		c.Log.Warn("messages wait for the end of the turn", "error", err)
 	}

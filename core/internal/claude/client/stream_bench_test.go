@@ -12,7 +12,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/exchange"
 )
 
-// BenchmarkTokens is what 10,000 streamed tokens cost from the line on stdout to the call of Turn.Progress.
+// BenchmarkTokens is what 10,000 streamed tokens cost from the line on stdout to the call of Watcher.Progress.
 func BenchmarkTokens(b *testing.B) {
 	const tokens = 10_000
 	line := func(event string) []byte {
@@ -31,7 +31,7 @@ func BenchmarkTokens(b *testing.B) {
 	for b.Loop() {
 		told := 0
 		s := &Client{Log: hclog.NewNullLogger(), moved: make(chan struct{})}
-		s.follow(exchange.New("m"), func(agent.Progress) { told++ })
+		s.follow(exchange.New("m"), progressFunc(func(agent.Progress) { told++ }))
 		for _, line := range lines {
 			if _, err := s.Line(line, false); err != nil {
 				b.Fatal(err)
