@@ -16,7 +16,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// messageNamespace is the namespace of the messages' uuids. It never changes: claude knows a message again by its uuid.
+// messageNamespace is the namespace of the messages' uuids. It never changes: claude recognises a message by its uuid.
 var messageNamespace = uuid.MustParse("5d2c7c5e-8b0f-4a57-9a3c-6f0f6b1f2e11")
 
 // uuidOf is the id of an event's message for claude.
@@ -24,16 +24,16 @@ func uuidOf(edition chat.EventID, e event) string {
 	return messageUUID(e.channel, cmp.Or(edition, e.id))
 }
 
-// messageUUID is the id of an event's message for claude, the same in every life of the host.
+// messageUUID is the id of an event's message for claude, the same in every process.
 func messageUUID(channel string, id chat.EventID) string {
 	return uuid.NewSHA1(messageNamespace, []byte(channel+"\x00"+string(id))).String()
 }
 
-// Accept puts an event's message into its lane, unless the event was accepted before. It makes the session, with a first
-// claude session, or brings its route, kind, title and times up to date; an empty kind or title does not replace one.
-// What Queue, Burst and Expiry say takes effect in the same transaction: a running turn is ended, what waits is dropped,
-// the message joins others, or a new claude session is begun. The error is [domain.ErrLaneFull] for a lane with MaxWaiting
-// waiting messages; then nothing is kept and the event may come again.
+// Accept puts an event's message into its lane, unless the event was accepted before. It creates the session, with a
+// first claude session, or updates its route, kind, title and times; an empty kind or title does not replace one.
+// Queue, Burst and Expiry take effect in the same transaction: a running turn is ended, waiting messages are dropped,
+// the message joins others, or a new claude session begins. The error is [domain.ErrLaneFull] for a lane with
+// MaxWaiting waiting messages; then nothing is stored and the event may be sent again.
 func (s *Store) Accept(ctx context.Context, in domain.Inbound) (domain.Acceptance, error) {
 	if err := checkInbound(in); err != nil {
 		return domain.Acceptance{}, fmt.Errorf("accept: %w", err)
@@ -45,7 +45,7 @@ func (s *Store) Accept(ctx context.Context, in domain.Inbound) (domain.Acceptanc
 	return step(ctx, s, "accept", func(t *tx) (domain.Acceptance, error) { return t.accept(in, e) })
 }
 
-// check refuses what could not be found again.
+// check refuses a message that could not be found again.
 func checkInbound(in domain.Inbound) error {
 	if in.Lane != domain.TurnLane && in.Lane != domain.ControlLane && in.Lane != domain.CommandLane {
 		return fmt.Errorf("there is no lane %q", in.Lane)
@@ -65,7 +65,7 @@ func checkEvent(id chat.EventID, channel, session string) error {
 	return nil
 }
 
-// encoded is what an inbox row holds of a message as text.
+// encoded is a message in the text form of an inbox row.
 type encoded struct {
 	message   string
 	share     string
@@ -85,7 +85,7 @@ func encode(in domain.Inbound) (encoded, error) {
 	}
 	e := encoded{message: string(message), share: fmt.Sprintf("%d %q %q %q", m.Authority, m.Channel, m.Chat.ID, m.Thread)}
 	runs := m.Overrides
-	runs.Queue = domain.QueueOverrides{} // is how it waits, not how it is run
+	runs.Queue = domain.QueueOverrides{} // describes how it waits, not how it is run
 	if runs != (domain.Overrides{}) {
 		overrides, err := json.Marshal(runs)
 		if err != nil {
@@ -96,16 +96,16 @@ func encode(in domain.Inbound) (encoded, error) {
 	return e, nil
 }
 
-// place is where a new message stands in its lane.
+// place is the position of a new message in its lane.
 type place struct {
 	seq     int64
 	burst   int64 // the seq of its burst's first message
 	readyAt int64
-	queued  int64 // messages in the lane, this one included
-	held    int64 // of them the running turn's
+	queued  int64 // messages in the lane, including this one
+	held    int64 // of them those of the running turn
 	running bool
-	behind  bool // there are others before it than its own burst
-	moved   bool // the lane's head may be another one now, or have another time
+	behind  bool // messages wait before it that are not in its burst
+	moved   bool // the lane's head, or its time, may have changed
 }
 
 func (p place) waiting() int64 { return p.queued - p.held }
@@ -152,7 +152,7 @@ func (t *tx) accept(in domain.Inbound, e encoded) (domain.Acceptance, error) {
 			return domain.Acceptance{}, err
 		}
 	}
-	// A lane that runs is told when its run ends, and one with the head that it had is known.
+	// A running lane is woken when its run ends, and an unchanged head is known.
 	if !accepted.Running && (p.queued == 1 || p.moved) {
 		t.after.ready(in.Lane)
 	}
@@ -181,7 +181,7 @@ func (t *tx) accept(in domain.Inbound, e encoded) (domain.Acceptance, error) {
 // put puts a message into its lane.
 func (t *tx) put(in domain.Inbound, e encoded, p place, previousAt sql.NullInt64, receipt int64) error {
 	var id chat.MessageID
-	if in.Lane == domain.TurnLane { // nobody takes a command back
+	if in.Lane == domain.TurnLane { // a command cannot be withdrawn
 		id = in.Message.ID
 	}
 	reacts := in.Reacts && id != ""
@@ -198,17 +198,17 @@ func (t *tx) put(in domain.Inbound, e encoded, p place, previousAt sql.NullInt64
 	return t.reacts(in)
 }
 
-// unseen notes an event, and reports whether it is a new one.
+// unseen records an event, and reports whether it is new.
 func (t *tx) unseen(channel string, id chat.EventID) (bool, error) {
 	n, err := t.exec(`INSERT INTO dedupe (kind, channel, id, seen_at) VALUES ('event', ?1, ?2, ?3) ON CONFLICT DO NOTHING`,
 		channel, id, t.now)
 	return n > 0, err
 }
 
-// rankSeqs is how many seqs lie between the ranks of commands: more than are ever given.
+// rankSeqs is the distance in seqs between the ranks of commands: more than are ever used.
 const rankSeqs = 1 << 40
 
-// rank is how far before others a command waits: owners' before others', and what is urgent before all that is not.
+// rank is a command's priority: owners' commands before others', urgent ones before the rest.
 func rank(in domain.Inbound) int64 {
 	if in.Lane == domain.TurnLane {
 		return 0
@@ -223,8 +223,8 @@ func rank(in domain.Inbound) int64 {
 	return rank
 }
 
-// place makes room in the lane. A lane that has a head keeps the head's time; one that runs becomes ready when the run
-// ends. A command of a higher rank has a lower seq, also where one of a lower rank runs or is to be tried again.
+// place reserves a position in the lane. The time of the lane's head does not change; a running lane becomes ready when
+// the run ends. A command of a higher rank has a lower seq, even if one of a lower rank runs or waits for another try.
 func (t *tx) place(in domain.Inbound) (place, error) {
 	p := place{readyAt: readyAt(in, t.now, t.now)}
 	err := t.row(`INSERT INTO lanes (session, lane, next_seq, queued, ready_at, owner) VALUES (?1, ?2, 1, 1, ?3, ?4)
@@ -239,8 +239,8 @@ func (t *tx) place(in domain.Inbound) (place, error) {
 	return p, err
 }
 
-// rearm makes a lane that does not run ready when its head is. It is called where the head, or its time, may be another
-// than before. A lane that was ready already keeps its place before others.
+// rearm makes an idle lane ready when its head is. It is called whenever the head, or its time, may have changed. A
+// lane that was already ready keeps its position among the lanes.
 func (t *tx) rearm(session string, lane domain.Lane) error {
 	_, err := t.exec(`UPDATE lanes SET (ready_at, owner) =
 			(SELECT CASE WHEN lanes.run_id IS NOT NULL THEN NULL WHEN i.ready_at >= ?3 THEN i.ready_at
@@ -252,16 +252,16 @@ func (t *tx) rearm(session string, lane domain.Lane) error {
 	return err
 }
 
-// sessionBefore is what a session's row said before a message.
+// sessionBefore is a session's row before a message.
 type sessionBefore struct {
 	messageAt    sql.NullInt64 // when its previous message was received
-	interactedAt sql.NullInt64 // the last of a person
+	interactedAt sql.NullInt64 // the last message of a person
 	route        chat.Address
 	peer         string
 }
 
-// touchSession makes or updates the row of a message's session. Commands do not count as messages here: claude does not
-// see them.
+// touchSession creates or updates the session's row for a message. Commands do not count as messages here, because
+// claude does not see them.
 func (t *tx) touchSession(in domain.Inbound) (before sessionBefore, err error) {
 	m := in.Message
 	var interactedAt, messageAt sql.NullInt64
@@ -285,7 +285,7 @@ func (t *tx) touchSession(in domain.Inbound) (before sessionBefore, err error) {
 	if err != nil || !m.FromChat() {
 		return before, err
 	}
-	// Setting a route writes its index, also where it is the same.
+	// Setting a route writes its index even if it is unchanged.
 	peer := peerOf(m)
 	if m.Address() == before.route && peer == before.peer {
 		return before, nil
@@ -298,7 +298,7 @@ func (t *tx) touchSession(in domain.Inbound) (before sessionBefore, err error) {
 	return before, t.setDirectChat(m, peer)
 }
 
-// makeSession makes a session's row.
+// makeSession creates a session's row.
 func (t *tx) makeSession(in domain.Inbound, interactedAt, messageAt sql.NullInt64) error {
 	m, claude := in.Message, uuid.NewString()
 	if _, err := t.exec(`INSERT INTO claude_sessions (id, session, begun_at, parent) VALUES (?1, ?2, ?3, ?4)`,
@@ -319,8 +319,8 @@ func (t *tx) makeSession(in domain.Inbound, interactedAt, messageAt sql.NullInt6
 	return t.setDirectChat(m, peer)
 }
 
-// expire begins a new claude session for a person who comes back to a session that nothing waits in, if it is over, and
-// returns the one before.
+// expire begins a new claude session if the session has expired, a person writes in it, and nothing waits. It returns
+// the replaced one.
 func (t *tx) expire(in domain.Inbound, p place, before sessionBefore) (replaced string, err error) {
 	if in.Expiry == (domain.Expiry{}) || in.Reset || !in.Message.ByPerson() || p.queued > 1 {
 		return "", nil
@@ -329,7 +329,7 @@ func (t *tx) expire(in domain.Inbound, p place, before sessionBefore) (replaced 
 	err = t.row(`SELECT c.begun_at FROM sessions s JOIN claude_sessions c ON c.id = s.claude_session
 		WHERE s.key = ?1 AND c.started_at IS NOT NULL`, []any{in.Session}, &begunAt)
 	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil // nothing was said in it yet
+		return "", nil // it is still empty
 	}
 	if err != nil {
 		return "", err
@@ -346,8 +346,8 @@ func (t *tx) expire(in domain.Inbound, p place, before sessionBefore) (replaced 
 	return replaced, err
 }
 
-// Outcome tells what became of an accepted event. done is false while it waits or runs. errText is the run's Error and
-// empty when it went well. The error is [domain.ErrNotFound] for an event that was never accepted, or is forgotten.
+// Outcome returns the result of an accepted event. done is false while it waits or runs. errText is the run's Error,
+// empty after success. The error is [domain.ErrNotFound] for an event that was never accepted, or was purged.
 func (s *Store) Outcome(ctx context.Context, channel string, id chat.EventID) (state domain.RunState, answer, errText string, done bool, err error) {
 	err = s.view(ctx).row(`SELECT COALESCE(r.state, ''), COALESCE(r.answer, ''), COALESCE(r.error, '')
 		FROM dedupe d LEFT JOIN runs r ON r.channel = d.channel AND r.event_id = d.id AND r.state IN ('done', 'failed', 'cancelled')
@@ -362,18 +362,19 @@ func (s *Store) Outcome(ctx context.Context, channel string, id chat.EventID) (s
 	return state, answer, errText, state != "", nil
 }
 
-// cleared is why a message was dropped that nobody wants to be answered any more.
+// cleared is the reason of messages that were dropped on request.
 const cleared = "dropped before it ran"
 
-// Clear drops the messages that wait in a lane and came before a command that came at a moment; it returns how many they were. Each
-// counts as an event whose run was cancelled. Those among them that were joined to the running turn are the turn's until it
-// ends: what it has covered then goes with it, the rest is dropped. What the turn was claimed for is left to it.
+// Clear drops the messages that wait in a lane and came before a command received at the given time; it returns their
+// number. Each counts as an event whose run was cancelled. Messages that were joined to the running turn stay with it
+// until it ends: those that it has covered then leave with it, the rest are dropped. The messages that the turn was
+// claimed for are not affected.
 func (s *Store) Clear(ctx context.Context, session string, lane domain.Lane, before time.Time) (int, error) {
 	return step(ctx, s, "clear", func(t *tx) (int, error) { return t.clear(session, lane, millis(before)) })
 }
 
 func (t *tx) clear(session string, lane domain.Lane, before int64) (int, error) {
-	var batch int64 // 0 is before every message
+	var batch int64 // 0 precedes every message
 	err := t.row(`SELECT COALESCE((SELECT seq FROM runs WHERE id = lanes.run_id), 0) FROM lanes WHERE session = ?1 AND lane = ?2`,
 		[]any{session, lane}, &batch)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -9,7 +9,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// AllowedUsers returns who was let in, by channel and id; at most 1000.
+// AllowedUsers returns the approved users, by channel and id; at most 1000.
 func (s *Store) AllowedUsers(ctx context.Context) ([]domain.AllowedUser, error) {
 	var list []domain.AllowedUser
 	err := s.view(ctx).each(`SELECT channel, user_id, allowed_at FROM allowed ORDER BY channel, user_id LIMIT ?1 + 0`,
@@ -29,7 +29,7 @@ func (s *Store) AllowedUsers(ctx context.Context) ([]domain.AllowedUser, error) 
 	return list, nil
 }
 
-// Allow lets somebody in. A request of theirs to be let in is settled by it.
+// Allow approves a user, and removes their pairing request.
 func (s *Store) Allow(ctx context.Context, channel string, user chat.UserID) error {
 	_, err := step(ctx, s, "allow", func(t *tx) (nothing, error) {
 		if _, err := t.exec(`DELETE FROM pairings WHERE channel = ?1 AND user_id = ?2`, channel, user); err != nil {
@@ -41,7 +41,7 @@ func (s *Store) Allow(ctx context.Context, channel string, user chat.UserID) err
 	return err
 }
 
-// Disallow takes it back that somebody was let in, and reports whether they were.
+// Disallow removes a user's approval, and reports whether there was one.
 func (s *Store) Disallow(ctx context.Context, channel string, user chat.UserID) (bool, error) {
 	return step(ctx, s, "disallow", func(t *tx) (bool, error) {
 		n, err := t.exec(`DELETE FROM allowed WHERE channel = ?1 AND user_id = ?2`, channel, user)

@@ -2,11 +2,12 @@ package store
 
 import "github.com/clawhost/clawhost/core/internal/domain"
 
-// arrivals are when the last message and the last command came.
+// arrivals are the times of the last message and the last command.
 type arrivals struct{ message, command int64 }
 
-// next is when one comes that is taken in now. A command comes later than every message before it, be it in the same millisecond,
-// and no message comes earlier than a command before it: /stop is told by this what it is for.
+// next is the time of a message or command that is accepted now. A command is later than every message before it, even
+// in the same millisecond, and no message is earlier than a command before it: /stop uses these times to decide what it
+// stops.
 func (a *arrivals) next(lane domain.Lane, now int64) int64 {
 	came, before := &a.message, a.command
 	if lane != domain.TurnLane {

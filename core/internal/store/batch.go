@@ -8,13 +8,13 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// The bounds of what one run is for.
+// Bounds of one run.
 const (
 	maxTogether      = 50        // messages
 	maxTogetherBytes = 256 << 10 // of their texts
 )
 
-// inboxRow is a message as claiming sees it.
+// inboxRow is a message as claiming reads it.
 type inboxRow struct {
 	domain.Queued
 	id         event
@@ -46,8 +46,8 @@ func (r *inboxRow) decode() error {
 	return err
 }
 
-// batch reads the messages that the lane's next run is for: those that it had in an earlier attempt; else the head, with
-// the rest of its burst, and, where it is to be collected, with the ones behind it that are, too, and may share its turn.
+// batch reads the messages of the lane's next run: those of an earlier attempt; or else the head with the rest of its
+// burst and, in collect mode, the following messages that are also to be collected and may share its turn.
 func (t *tx) batch(session string, lane domain.Lane) ([]inboxRow, error) {
 	g := gathering{session: session}
 	err := t.each(`SELECT seq, burst, channel, event_id, message, received_at, COALESCE(previous_at, 0), attempts, claude_session,
@@ -63,15 +63,15 @@ func (t *tx) batch(session string, lane domain.Lane) ([]inboxRow, error) {
 	return g.rows, nil
 }
 
-// gathering puts a batch together from a lane's messages, which it is given in order.
+// gathering builds a batch from a lane's messages, added in order.
 type gathering struct {
 	session string
 	rows    []inboxRow
 	size    int64
-	passed  bool // a message was left that is not of the head's burst: what is behind it is not collected
+	passed  bool // a message outside the head's burst was skipped: those after it are not collected
 }
 
-// add returns errEnough when no further message can be part of the batch.
+// add returns errEnough when no further message can join the batch.
 func (g *gathering) add(rows *sql.Rows) error {
 	var m inboxRow
 	if err := m.scan(rows); err != nil {
@@ -83,7 +83,7 @@ func (g *gathering) add(rows *sql.Rows) error {
 		}
 		g.rows, g.size = append(g.rows, m), m.size
 		if !m.batch.Valid && m.Message.Origin != "" {
-			return errEnough // it stands for itself
+			return errEnough // it has a run of its own
 		}
 		return nil
 	}
@@ -93,9 +93,9 @@ func (g *gathering) add(rows *sql.Rows) error {
 		if m.batch != head.batch {
 			return nil
 		}
-	case m.bound != head.bound: // It is of another conversation.
+	case m.bound != head.bound: // It belongs to another conversation.
 		return errEnough
-	case m.Burst == head.Burst && m.overrides != head.overrides: // It was edited since it came.
+	case m.Burst == head.Burst && m.overrides != head.overrides: // It was edited after it was accepted.
 		return errEnough
 	case m.Burst == head.Burst:
 	case head.mode == domain.Collect && m.mode == domain.Collect && m.share == head.share && m.overrides == head.overrides && !g.passed:
@@ -103,7 +103,7 @@ func (g *gathering) add(rows *sql.Rows) error {
 		g.passed = true
 		return nil
 	}
-	// What comes later in a burst is not answered before what cannot be taken.
+	// Later messages of a burst are not answered before one that does not fit.
 	if !head.batch.Valid && (m.batch.Valid || g.size+m.size > maxTogetherBytes) {
 		return errEnough
 	}

@@ -2,7 +2,7 @@ package store
 
 import "github.com/clawhost/clawhost/core/internal/domain"
 
-// burst is what a message joins: messages of its sender that came just before it and wait still. The zero burst is none.
+// burst is what a message joins: waiting messages that its sender wrote just before it. The zero burst is none.
 type burst struct {
 	id       int64 // the seq of its first message
 	messages int64
@@ -37,7 +37,7 @@ func (t *tx) openBurst(in domain.Inbound, e encoded, p place) (burst, error) {
 	return found, nil
 }
 
-// extendBurst makes the messages of a burst wait for one that joins it, or no longer where it ends the burst.
+// extendBurst makes a burst wait for the message that joins it, or end with it.
 func (t *tx) extendBurst(in domain.Inbound, p place) error {
 	_, err := t.exec(`UPDATE inbox SET ready_at = ?3, burst_by = ?4 WHERE session = ?1 AND lane = 'turn' AND seq >= ?2 AND burst = ?2`,
 		in.Session, p.burst, p.readyAt, joinedBy(in.Burst))
@@ -52,8 +52,8 @@ func joinedBy(b domain.Burst) string {
 	return b.By
 }
 
-// readyAt is when the message may be claimed if it need not wait for others, where the first of its burst was received at
-// firstAt.
+// readyAt is when the message may be claimed, apart from waiting for others; firstAt is when the first of its burst was
+// received.
 func readyAt(in domain.Inbound, now, firstAt int64) int64 {
 	at := now
 	if !in.ReadyAt.IsZero() {

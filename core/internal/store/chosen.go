@@ -8,17 +8,17 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// maxChosen is of how many sessions the choices are kept at hand.
+// maxChosen bounds the sessions whose settings are cached.
 const maxChosen = 1000
 
-// choice is what people have chosen for a session.
+// choice is a session's settings.
 type choice struct {
 	session   string
 	overrides domain.Overrides
 }
 
-// choices are those of the sessions that were used lately, so that a message need not read them from the database. Only the
-// writer keeps them, in the order in which it commits: they are what is committed.
+// choices caches the settings of recently used sessions, to save each message a query. Only the writer updates it, in
+// the order of commits, so it always equals the committed state.
 type choices struct {
 	mu sync.Mutex
 	of map[string]domain.Overrides
@@ -40,7 +40,7 @@ func (c *choices) get(session string) (domain.Overrides, bool) {
 	return overrides, known
 }
 
-// Overrides returns what people have chosen for a session; nothing for one that is not there.
+// Overrides returns a session's settings; none for an unknown session.
 func (s *Store) Overrides(ctx context.Context, key string) (domain.Overrides, error) {
 	if overrides, known := s.notify.chosen.get(key); known {
 		return overrides, nil

@@ -10,18 +10,18 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// Claim makes the head of the lane that has been ready for the longest a run, and calls take with it. While no lane of this
-// kind is ready it waits for one: an error says that ctx has ended before. Take is called before any step returns that was
-// committed with the claim or after it, so that whoever knows of such a step finds the run taken; it must not call the store.
+// Claim starts a run of the head of the lane that has been ready for the longest, and calls take with it. If no lane of
+// this kind is ready it waits for one; an error means that ctx has ended before. Take is called before any step returns
+// that was committed with the claim or after it, so that whoever learns of such a step finds the run registered; it
+// must not call the store.
 //
-// The heads that are owners' come before all others, and are all that is claimed for [domain.Owners].
+// Owners' heads come before all others; for [domain.Owners] only they are claimed.
 //
-// A message is bound to a claude session when it is first claimed: to the session's own, or to a new one if the message
-// asks for it by Fresh. A message that is claimed again stays with the one that it was bound to, which Run.Session then
-// describes.
+// The first claim binds a message to a claude session: the session's current one, or a new one if the message asks for
+// it by Fresh. A message that is claimed again keeps its claude session, which Run.Session then describes.
 //
-// A head that cannot be read is left where it is, and its lane looked at again after an hour, so that it holds up no other
-// lane; the error tells which it is.
+// An unreadable head stays where it is, and its lane is retried after an hour, so that it does not block other lanes;
+// the error names it.
 func (s *Store) Claim(ctx context.Context, lane domain.Lane, whose domain.Whose, take func(*domain.Run)) error {
 	var unreadable *unreadableError
 	err := await(ctx, s, "claim", func(e effects) bool { return e.lane(lane) }, func(t *tx) (run *domain.Run, found bool, next int64, err error) {
@@ -42,10 +42,10 @@ func (s *Store) Claim(ctx context.Context, lane domain.Lane, whose domain.Whose,
 	return err
 }
 
-// setAside is how long a lane waits whose head cannot be read.
+// setAside is how long a lane with an unreadable head waits.
 const setAside = time.Hour
 
-// unreadableError is a message that this version cannot read, as after a bad upgrade.
+// unreadableError is a message that this version cannot read, such as after a bad upgrade.
 type unreadableError struct {
 	session string
 	seq     int64
@@ -117,14 +117,14 @@ func (t *tx) claim(lane domain.Lane, whose domain.Whose) (run *domain.Run, next 
 		}
 	}
 	if noted && lane == domain.TurnLane && (head.Message.Origin == "" || head.Message.Origin == domain.OriginPlugin) {
-		// Claude is not told again what it has consumed, so that what is noted since then is for the next turn.
+		// Claude is not told again what it has already read: notes since then are for the next turn.
 		run.Notes, run.Dropped, err = t.takeNotes(session, head.Seq, head.ConsumedAt.IsZero())
 	}
 	return run, 0, err
 }
 
-// readyLane finds the lane to claim of: the one that has been ready for the longest, of those whose heads are owners' if one
-// of them is ready. Empty: none is before next; zero: none is at all.
+// readyLane finds the lane to claim from: the one that has been ready for the longest, preferring lanes whose heads are
+// owners'. Empty: none is ready before next; zero: none at all.
 func (t *tx) readyLane(lane domain.Lane, whose domain.Whose) (session string, noted bool, next int64, err error) {
 	const columns = `SELECT session, ready_at, EXISTS (SELECT 1 FROM notes n WHERE n.session = lanes.session) FROM lanes
 		WHERE lane = ?1 AND ready_at IS NOT NULL`
@@ -147,7 +147,7 @@ func (t *tx) readyLane(lane domain.Lane, whose domain.Whose) (session string, no
 	return "", false, next, nil
 }
 
-// describe makes a session's row tell of another of its claude sessions.
+// describe makes a session describe another of its claude sessions.
 func (t *tx) describe(session *domain.Session, claude string) error {
 	session.ClaudeSession, session.Replaced, session.ClaudeStarted, session.ContextTokens = claude, true, false, 0
 	session.ForkOf, session.Compactions, session.Flushed = "", 0, 0
@@ -155,18 +155,18 @@ func (t *tx) describe(session *domain.Session, claude string) error {
 		[]any{claude}, &session.ClaudeStarted, &session.Compactions, &session.Flushed, &session.ForkOf, &session.Starter))
 }
 
-// held is the place of a run's message.
+// held is a run's place in its lane.
 type held struct {
 	session string
 	lane    domain.Lane
 	seq     int64
-	held    int64 // messages that are the run's
+	held    int64 // messages of the run
 	queued  int64 // messages in the lane
-	urgent  bool  // some of those that wait come before others
+	urgent  bool  // some of the waiting ones are urgent
 	noted   bool  // the session has notes
 }
 
-// fence finds a run that has its lane still, else ErrFenced.
+// fence finds a run that still has its lane; otherwise it returns ErrFenced.
 func fence(q querier, runID int64) (held, error) {
 	var h held
 	err := q.row(`SELECT l.session, l.lane, r.seq, l.held, l.queued, l.urgent != 0, EXISTS (SELECT 1 FROM notes n WHERE n.session = l.session)
@@ -178,7 +178,7 @@ func fence(q querier, runID int64) (held, error) {
 	return h, err
 }
 
-// Consumed notes that claude has taken a run's message in, and so that the claude session is started. The error is
+// Consumed records that claude has read a run's message, and so that the claude session has started. The error is
 // [domain.ErrFenced] for a run that has lost its lane.
 func (s *Store) Consumed(ctx context.Context, runID int64) error {
 	_, err := step(ctx, s, "consumed", func(t *tx) (nothing, error) {
@@ -200,9 +200,10 @@ func (s *Store) Consumed(ctx context.Context, runID int64) error {
 	return err
 }
 
-// ReplaceSession begins a new claude session for a run's session and binds the run's message to it: for a context that has
-// overflowed or a transcript that is gone. The message then counts as not consumed, nothing of its answer as said, and a
-// preview of it is taken back. The notice, which tells the chat of it, enters the outbox with it. It returns the session as it is now, or [domain.ErrFenced].
+// ReplaceSession begins a new claude session for a run's session and binds the run's message to it: after a context
+// overflow, or if the transcript is gone. The message then counts as not read, none of its answer as sent, and its
+// preview is deleted. The notice, which tells the chat, enters the outbox in the same transaction. It returns the
+// updated session, or [domain.ErrFenced].
 func (s *Store) ReplaceSession(ctx context.Context, runID int64, notice ...domain.OutboxItem) (domain.Session, error) {
 	if err := checkPieces(notice); err != nil {
 		return domain.Session{}, fmt.Errorf("rebind: %w", err)
@@ -230,8 +231,8 @@ func (s *Store) ReplaceSession(ctx context.Context, runID int64, notice ...domai
 	})
 }
 
-// rebind binds a run's messages, and what waits for the same claude session, to a new one, which is the session's where the
-// one before was.
+// rebind binds a run's messages, and those that wait for the same claude session, to a new one. That becomes the
+// session's current one if the old one was.
 func (t *tx) rebind(h held) (claude string, err error) {
 	var old, current string
 	err = t.row(`SELECT i.claude_session, s.claude_session FROM inbox i JOIN sessions s ON s.key = i.session
@@ -252,14 +253,15 @@ func (t *tx) rebind(h held) (claude string, err error) {
 	return claude, err
 }
 
-// Release ends a run that did not come to its end and gives its message back: the lane is ready again at a time (zero: at
-// once), the attempt counts, and the message stays bound to its claude session. What was joined to the run waits behind
-// it, unless it was cleared. Cause is for the operator. The error is [domain.ErrFenced] for a run that has lost its lane.
+// Release ends an unfinished run and returns its message: the lane is ready again at the given time (zero: at once),
+// the attempt counts, and the message keeps its claude session. Messages that were joined to the run wait after it,
+// unless they were cleared. Cause is for the operator. The error is [domain.ErrFenced] for a run that has lost its
+// lane.
 func (s *Store) Release(ctx context.Context, runID int64, again time.Time, cause string) error {
 	return s.giveBack(ctx, runID, again, cause, true)
 }
 
-// Hold is Release of a run that could not begin: the attempt does not count.
+// Hold is Release for a run that could not begin: the attempt does not count.
 func (s *Store) Hold(ctx context.Context, runID int64, again time.Time, cause string) error {
 	return s.giveBack(ctx, runID, again, cause, false)
 }
@@ -298,7 +300,7 @@ func (s *Store) giveBack(ctx context.Context, runID int64, again time.Time, caus
 	return err
 }
 
-// postpone makes a lane wait for its head until a time, whatever comes behind it.
+// postpone makes a lane wait for its head until the given time, whatever else arrives.
 func (t *tx) postpone(session string, lane domain.Lane, head, readyAt int64) error {
 	if _, err := t.exec(`UPDATE inbox SET ready_at = ?4 WHERE session = ?1 AND lane = ?2 AND seq = ?3`, session, lane, head, readyAt); err != nil {
 		return err
@@ -306,8 +308,8 @@ func (t *tx) postpone(session string, lane domain.Lane, head, readyAt int64) err
 	return t.rearm(session, lane)
 }
 
-// Reclaim is called once at the start, before anything is claimed: it makes claimable again what the previous process
-// had claimed. It returns how many runs were lost and how many deliveries have an unknown outcome; these are marked
+// Reclaim is called once at the start, before any claim: it makes everything claimable again that the previous process
+// had claimed. It returns the number of lost runs and of deliveries with an unknown outcome; these are marked
 // Uncertain.
 func (s *Store) Reclaim(ctx context.Context) (runs, deliveries int, err error) {
 	type result struct{ runs, deliveries int64 }
@@ -322,7 +324,7 @@ func (s *Store) Reclaim(ctx context.Context) (runs, deliveries int, err error) {
 		if _, err = t.exec(`UPDATE lanes SET run_id = NULL, held = 0, ready_at = ?1 WHERE run_id IS NOT NULL`, t.now); err != nil {
 			return r, err
 		}
-		// A clock that was set back between the lives would make wait what is long ready.
+		// If the clock was set back while no host ran, ready lanes would wait for it.
 		if _, err = t.exec(`UPDATE lanes SET ready_at = ?1 WHERE ready_at > ?1`, t.now); err != nil {
 			return r, err
 		}

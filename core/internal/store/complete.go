@@ -12,9 +12,10 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Complete ends a run: its messages leave the inbox for the transcript, its answer enters the outbox and the transcript,
-// the session's figures are written and the lane is free for its next message, all of it or nothing. State is how the run
-// ended and is not [domain.RunLost]. The error is [domain.ErrFenced] for a run that has lost its lane: its result must be dropped.
+// Complete ends a run in one transaction: its messages leave the inbox for the transcript, its answer enters the outbox
+// and the transcript, the session's figures are written, and the lane is free for its next message. State is how the
+// run ended and is not [domain.RunLost]. The error is [domain.ErrFenced] for a run that has lost its lane: its result
+// must be dropped.
 func (s *Store) Complete(ctx context.Context, runID int64, c domain.Completion) error {
 	if err := checkCompletion(c); err != nil {
 		return fmt.Errorf("complete: %w", err)
@@ -101,8 +102,8 @@ func (t *tx) complete(runID int64, c domain.Completion) error {
 	return nil
 }
 
-// leave takes a run's messages out of the inbox: what it was claimed for, and what it has covered. What was joined to it
-// besides is parted from it. It returns what has left, in order, the run's head first.
+// leave removes a run's messages from the inbox: those that it was claimed for, and those that it has covered. Other
+// messages that were joined to it are separated from it. It returns the removed ones in order, the run's head first.
 func (t *tx) leave(h held, runID int64, c domain.Completion) ([]removed, error) {
 	done, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND batch = ?3 RETURNING `+removedColumns,
 		h.session, h.lane, h.seq)
@@ -142,11 +143,11 @@ func (t *tx) leave(h held, runID int64, c domain.Completion) ([]removed, error) 
 	return done, t.part(h, runID)
 }
 
-// said is what people, and plugins, wrote of what has left the inbox.
+// said is what people and plugins wrote in the removed messages.
 func said(done []removed) []chat.TranscriptEntry {
 	var entries []chat.TranscriptEntry
 	for _, r := range done {
-		var m struct { // of a Message, which takes longer to read as a whole
+		var m struct { // part of a Message, which takes longer to decode as a whole
 			Text string `json:"text"`
 			Raw  string `json:"raw"`
 		}
@@ -158,7 +159,7 @@ func said(done []removed) []chat.TranscriptEntry {
 	return entries
 }
 
-// covered takes the messages with these uuids out of the inbox.
+// covered removes the messages with these uuids from the inbox.
 func (t *tx) covered(h held, uuids []string) ([]removed, error) {
 	var seqs []int64
 	err := t.each(`SELECT channel, event_id, seq, edition FROM inbox WHERE session = ?1 AND lane = ?2`, []any{h.session, h.lane}, func(rows *sql.Rows) error {
@@ -187,7 +188,7 @@ func (t *tx) covered(h held, uuids []string) ([]removed, error) {
 	return gone, nil
 }
 
-// putFirst puts a message before all that waits. It is for the claude session of the run and goes with it.
+// putFirst puts a message before all waiting ones. It is for the run's claude session only, and is dropped with it.
 func (t *tx) putFirst(h held, seq int64, claude string, in domain.Inbound) error {
 	var current string
 	err := t.row(`SELECT claude_session FROM sessions WHERE key = ?1`, []any{h.session}, &current)
@@ -214,9 +215,9 @@ func (t *tx) putFirst(h held, seq int64, claude string, in domain.Inbound) error
 	return err
 }
 
-// free ends a run's hold on its lane, from which messages are gone. The lane's own counter decides whether it is ready
-// again; behind the lanes that have waited longer, and not before its new head is. Untold: items of the session have died of
-// which it was not told.
+// free releases a run's lane after its messages were removed. The lane's counter decides whether it is ready again; it
+// comes after lanes that have waited longer, and not before its new head is ready. Untold reports whether the session
+// has dead letters that it has no notice of.
 func (t *tx) free(h held, gone int) (untold bool, err error) {
 	var queued int64
 	err = t.row(`UPDATE lanes SET run_id = NULL, held = 0, queued = queued - ?3,

@@ -10,9 +10,10 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// DeadLetter gives a claimed delivery up: the item goes to the dead ones with its cause, and its destination goes on. Unless it
-// is a kept one, which only shows how something goes, or no run's, its session can be told of it: see [domain.Completion]. A question
-// whose message it was is over: what its session is told of that, as of an item, takes the item's place. The error is [domain.ErrNotFound] for an item that is not claimed.
+// DeadLetter gives up a claimed delivery: the item becomes a dead letter with its cause, and its destination continues.
+// Its session can get a notice of it, unless it is a kept item, which only shows progress, or belongs to no run: see
+// [domain.Completion]. If the item was the message of an open question, the question ends, and its notice to the
+// session replaces the item's. The error is [domain.ErrNotFound] for an item that is not claimed.
 func (s *Store) DeadLetter(ctx context.Context, id int64, cause string) error {
 	_, err := step(ctx, s, "bury", func(t *tx) (nothing, error) {
 		to, err := t.sending(id)
@@ -56,7 +57,7 @@ func scanDead(rows *sql.Rows) (domain.DeadLetter, error) {
 	return d, err
 }
 
-// DeadLetters returns the items that were given up, the newest first. limit is 1 to 1000; another value means 1000.
+// DeadLetters returns the dead letters, newest first. limit is 1 to 1000; another value means 1000.
 func (s *Store) DeadLetters(ctx context.Context, limit int) ([]domain.DeadLetter, error) {
 	var items []domain.DeadLetter
 	err := s.view(ctx).each(`SELECT `+deadColumns+` FROM dead_pieces ORDER BY died_at DESC, id DESC LIMIT ?1 + 0`,
@@ -71,17 +72,17 @@ func (s *Store) DeadLetters(ctx context.Context, limit int) ([]domain.DeadLetter
 	return items, nil
 }
 
-// deadTogether is how many dead letters one step takes up, so that others get their turn.
+// deadTogether bounds the dead letters of one step, so that other steps get their turn.
 const deadTogether = 100
 
-// Requeue puts a dead letter behind what waits for its destination, as a new one under its old idempotency key. The error is
-// [domain.ErrNotFound] for one that is not there.
+// Requeue puts a dead letter at the end of its destination's queue, as a new item with its old idempotency key. The
+// error is [domain.ErrNotFound] for an unknown one.
 func (s *Store) Requeue(ctx context.Context, id int64) error {
 	_, err := step(ctx, s, "revive", func(t *tx) (nothing, error) { return nothing{}, t.revive(id) })
 	return err
 }
 
-// RequeueAll revives the dead letters, in the order in which they were posted, and returns how many they were.
+// RequeueAll requeues the dead letters in the order in which they were posted, and returns their number.
 func (s *Store) RequeueAll(ctx context.Context) (int, error) {
 	return s.eachDead(ctx, "revive", (*tx).revive)
 }
@@ -104,13 +105,13 @@ func (t *tx) revive(id int64) error {
 	return t.forget(id)
 }
 
-// Discard removes a dead letter. The error is [domain.ErrNotFound] for one that is not there.
+// Discard deletes a dead letter. The error is [domain.ErrNotFound] for an unknown one.
 func (s *Store) Discard(ctx context.Context, id int64) error {
 	_, err := step(ctx, s, "forget", func(t *tx) (nothing, error) { return nothing{}, t.forget(id) })
 	return err
 }
 
-// DiscardAll removes the dead letters and returns how many they were.
+// DiscardAll deletes the dead letters and returns their number.
 func (s *Store) DiscardAll(ctx context.Context) (int, error) {
 	return s.eachDead(ctx, "forget", (*tx).forget)
 }
@@ -123,13 +124,14 @@ func (t *tx) forget(id int64) error {
 	return err
 }
 
-// outdate removes an item, if it is dead, that another one has taken the place of: nobody is to put it back.
+// outdate deletes an item's dead letter, if there is one, because another item has replaced it: it must not be
+// requeued.
 func (t *tx) outdate(id int64) error {
 	_, err := t.exec(`DELETE FROM dead_pieces WHERE id = ?1`, id)
 	return err
 }
 
-// eachDead does something to each dead letter that there is now, after which it is not dead any more.
+// eachDead applies do, which removes a dead letter, to each current one.
 func (s *Store) eachDead(ctx context.Context, name string, do func(*tx, int64) error) (int, error) {
 	var last int64
 	if err := s.view(ctx).row(`SELECT COALESCE(MAX(id), 0) FROM dead_pieces`, nil, &last); err != nil {
@@ -156,10 +158,11 @@ func (s *Store) eachDead(ctx context.Context, name string, do func(*tx, int64) e
 	}
 }
 
-// maxTold is how many dead letters a session is told of at once, the last ones; of the others it is not told.
+// maxTold bounds the dead letters in one notice to a session: the last ones; the others are not mentioned.
 const maxTold = 100
 
-// undelivered makes the items that tell of a session's dead ones, if they are of any, and notes that it is told.
+// undelivered makes the items of a notice about a session's dead letters, if there are any, and records that it was
+// given.
 func (t *tx) undelivered(session string, tell func([]domain.DeadLetter) []domain.OutboxItem) ([]domain.OutboxItem, error) {
 	var dead []domain.DeadLetter
 	err := t.each(`SELECT `+deadColumns+` FROM dead_pieces WHERE session = ?1 AND told = 0 ORDER BY id DESC LIMIT ?2 + 0`,

@@ -11,9 +11,9 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// ClaimDeliveries claims the first item of each of a channel's due destinations, of at most limit of them, those that
-// are due for the longest first. A destination is a chat and thread; while an item of it is claimed it is not due. While none is
-// due it waits until one is: an error says that ctx has ended before.
+// ClaimDeliveries claims the first item of each of a channel's due destinations, of at most limit of them, longest due
+// first. A destination is a chat and thread; it is not due while one of its items is claimed. If none is due it waits
+// for one; an error means that ctx has ended before.
 func (s *Store) ClaimDeliveries(ctx context.Context, channel string, limit int) (ds []domain.Delivery, err error) {
 	err = await(ctx, s, "claim deliveries", func(e effects) bool { return e.deliveries }, func(t *tx) (ds []domain.Delivery, found bool, next int64, err error) {
 		ds, next, err = t.claimDeliveries(channel, limit)
@@ -25,7 +25,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, channel string, limit int) 
 	return ds, err
 }
 
-// DeliveriesDue reports whether an item for the channel is due now.
+// DeliveriesDue reports whether an item of the channel is due.
 func (s *Store) DeliveriesDue(ctx context.Context, channel string) (due bool, err error) {
 	err = s.view(ctx).row(`SELECT EXISTS (SELECT 1 FROM out_lanes WHERE channel = ?1 AND next_at <= ?2)`, []any{channel, millis(s.now())}, &due)
 	if err != nil {
@@ -110,8 +110,8 @@ func (t *tx) target(d *domain.Delivery) error {
 	return json.Unmarshal([]byte(more), &d.More)
 }
 
-// Delivered ends a claimed delivery well: ids are the network's, kept for 90 days, of an edit the message that it edited. A
-// kept item has become the first of them. The error is [domain.ErrNotFound] for an item that is not claimed.
+// Delivered completes a claimed delivery: ids are the network's, kept for 90 days, of an edit those of the edited
+// message. A kept item has become the first of them. The error is [domain.ErrNotFound] for an item that is not claimed.
 func (s *Store) Delivered(ctx context.Context, id int64, ids []chat.MessageID) error {
 	_, err := step(ctx, s, "delivered", func(t *tx) (nothing, error) {
 		to, err := t.sending(id)
@@ -142,7 +142,8 @@ func (s *Store) Delivered(ctx context.Context, id int64, ids []chat.MessageID) e
 	return err
 }
 
-// Retry ends a claimed delivery that is to be tried again. The error is [domain.ErrNotFound] for an item that is not claimed.
+// Retry ends a claimed delivery that must be tried again. The error is [domain.ErrNotFound] for an item that is not
+// claimed.
 func (s *Store) Retry(ctx context.Context, id int64, again domain.Retry) error {
 	_, err := step(ctx, s, "retry", func(t *tx) (nothing, error) {
 		to, err := t.sending(id)
@@ -167,7 +168,7 @@ func (s *Store) Retry(ctx context.Context, id int64, again domain.Retry) error {
 	return err
 }
 
-// sending finds the destination that a claimed item is on its way to.
+// sending finds the destination of a claimed item.
 func (t *tx) sending(id int64) (chat.Address, error) {
 	var to chat.Address
 	err := t.row(`SELECT channel, chat, thread FROM out_lanes WHERE sending = ?1`, []any{id}, &to.Channel, &to.Chat, &to.Thread)
@@ -177,7 +178,8 @@ func (t *tx) sending(id int64) (chat.Address, error) {
 	return to, err
 }
 
-// advance lets a destination whose claimed item is gone go on with its next one. One without any is forgotten.
+// advance makes a destination continue with its next item after its claimed one is gone. A destination without items is
+// deleted.
 func (t *tx) advance(to chat.Address) error {
 	n, err := t.exec(`DELETE FROM out_lanes WHERE channel = ?1 AND chat = ?2 AND thread = ?3 AND pending = 1`, to.Channel, to.Chat, to.Thread)
 	if err != nil || n > 0 {
@@ -189,7 +191,7 @@ func (t *tx) advance(to chat.Address) error {
 	return err
 }
 
-// reclaimDeliveries makes the items due that were on their way when the host ended.
+// reclaimDeliveries makes the items due that were being sent when the host ended.
 func (t *tx) reclaimDeliveries() (int64, error) {
 	var ids []int64
 	err := t.each(`SELECT sending FROM out_lanes WHERE sending IS NOT NULL`, nil, func(rows *sql.Rows) error {

@@ -11,8 +11,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// DirectChat finds a direct chat by its id, or the one that somebody wrote in last by any id of theirs. A chat that nobody has
-// written in is [domain.ErrNotFound].
+// DirectChat finds a direct chat by its id, or the one in which the person with this id wrote last. The error is
+// [domain.ErrNotFound] if nobody has written in it.
 func (s *Store) DirectChat(ctx context.Context, channel, id string) (domain.DirectChat, error) {
 	var found domain.DirectChat
 	var ids string
@@ -28,7 +28,7 @@ func (s *Store) DirectChat(ctx context.Context, channel, id string) (domain.Dire
 	return found, nil
 }
 
-// setDirectChat keeps whose chat a message came from, for all ids of the person.
+// setDirectChat records the person of a direct chat, for all of the person's ids.
 func (t *tx) setDirectChat(m domain.Message, peer string) error {
 	if peer == "" {
 		return nil
@@ -43,14 +43,14 @@ func (t *tx) setDirectChat(m domain.Message, peer string) error {
 	return nil
 }
 
-// peer is whose direct chat the message came from: a JSON array of their ids. It is empty for a group.
+// peer is the person of the message's direct chat: a JSON array of their ids. It is empty for a group.
 func peerOf(m domain.Message) string {
 	if m.Chat.Kind != chat.Direct || m.Sender.ID == "" {
 		return ""
 	}
 	ids, err := json.Marshal(m.Sender.IDs())
 	if err != nil {
-		return "" // no text fails
+		return "" // cannot happen: strings always encode
 	}
 	return string(ids)
 }

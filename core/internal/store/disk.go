@@ -9,13 +9,14 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// explained says in words what SQLite has in a number, where somebody has to act. A full disk is [syscall.ENOSPC], as that of a file.
+// explained adds an explanation to SQLite errors on which an operator must act. A full disk is [syscall.ENOSPC], as for
+// a file.
 func explained(err error) error {
 	var failed *sqlite.Error
 	if !errors.As(err, &failed) {
 		return err
 	}
-	switch failed.Code() & 0xff { // the rest tells where it was noticed
+	switch failed.Code() & 0xff { // the rest tells where it occurred
 	case sqlite3.SQLITE_IOERR:
 		return fmt.Errorf("the disk failed to read or write: look at the system's log; what was not written is tried again: %w", err)
 	case sqlite3.SQLITE_FULL:

@@ -21,20 +21,20 @@ type removed struct {
 	origin     domain.Origin
 	message    string // JSON
 	receivedAt int64
-	preview    int64 // what was shown of its answer; 0: nothing was
-	receipt    int64 // what shows that it waits; 0: nothing does
-	reacts     bool  // it shows how far its answer is
+	preview    int64 // of its answer; 0: none
+	receipt    int64 // the message that shows that it waits; 0: none
+	reacts     bool  // reactions show the state of its answer
 }
 
 // removedColumns are what remove scans.
 const removedColumns = `channel, event_id, seq, joined_run IS NOT NULL, COALESCE(batch, 0), COALESCE(claude_session, ''), consumed_at IS NOT NULL, fresh, origin, message, received_at, preview, receipt, reacts`
 
-// decode returns the message, unless it cannot be read.
+// decode returns the message, unless it is unreadable.
 func (r removed) decode() (m domain.Message, ok bool) {
 	return m, json.Unmarshal([]byte(r.message), &m) == nil
 }
 
-// remove runs a DELETE that returns what it removed, in order. Nothing shows any more that it waits.
+// remove runs a DELETE that returns the removed messages, in order. It also removes their receipts.
 func (t *tx) remove(query string, args ...any) ([]removed, error) {
 	var list []removed
 	err := t.each(query, args, func(rows *sql.Rows) error {
@@ -57,8 +57,8 @@ func (t *tx) remove(query string, args ...any) ([]removed, error) {
 // begins reports whether a conversation was to begin with the message, and has not begun yet.
 func (r removed) begins() bool { return r.fresh && r.claude == "" }
 
-// cancel ends messages that have no run of their own: who waits for their runs is told. A conversation that was to begin
-// with one of them begins all the same: who asks for that does not mean the old one with what comes then.
+// cancel ends messages without a run of their own, and wakes those that wait for their end. If a conversation was to
+// begin with one of them, it begins even so: later messages are not meant for the old one.
 func (t *tx) cancel(session string, lane domain.Lane, list []removed, why string) error {
 	for _, r := range list {
 		if !r.begins() {
@@ -89,7 +89,7 @@ func (t *tx) cancel(session string, lane domain.Lane, list []removed, why string
 	return nil
 }
 
-// drop cancels what was removed from a lane that goes on, and takes it off the lane's counters.
+// drop cancels messages that were removed from a lane, and updates the lane's counters.
 func (t *tx) drop(session string, lane domain.Lane, list []removed, why string) error {
 	if err := t.cancel(session, lane, list, why); err != nil {
 		return err

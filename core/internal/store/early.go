@@ -7,10 +7,9 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// Early sends something of a run that goes on: the items and the preview enter the outbox, and what was said is noted with
-// them, so that the run's next attempt, if there is one, knows of both by [domain.Run]. It returns the run's preview as it is then;
-// zero: it has none. Items of its completion come behind all of it. The error is [domain.ErrFenced] for a run that has lost its
-// lane.
+// Early sends a part of a running run: the items and the preview enter the outbox, and what was said is recorded with
+// them, so that the run's next attempt finds both in [domain.Run]. It returns the run's new preview; zero: none. Items
+// of its completion follow all of this. The error is [domain.ErrFenced] for a run that has lost its lane.
 func (s *Store) Early(ctx context.Context, runID int64, e domain.Early) (preview int64, err error) {
 	if err := checkEarly(e); err != nil {
 		return 0, fmt.Errorf("early: %w", err)
@@ -54,7 +53,7 @@ func (t *tx) early(runID int64, e domain.Early) (preview int64, err error) {
 	return preview, err
 }
 
-// disown takes from a run what was sent early of it: the text that it was the beginning of is not to come any more.
+// disown removes what a run has sent early: the rest of that text will not follow.
 func (t *tx) disown(h held) error {
 	var preview int64
 	err := t.row(`SELECT preview FROM inbox WHERE session = ?1 AND lane = ?2 AND seq = ?3`, []any{h.session, h.lane, h.seq}, &preview)

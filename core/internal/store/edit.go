@@ -12,7 +12,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// rest is what an outbox row holds of an item as JSON.
+// rest is the JSON part of an item's row.
 type rest struct {
 	Media   []chat.Media    `json:"media,omitempty"`
 	Buttons [][]chat.Button `json:"buttons,omitempty"`
@@ -30,7 +30,7 @@ func encodeRest(p domain.OutboxItem) (string, error) {
 	return string(encoded), err
 }
 
-// decodeRest leaves out what another version wrote and this one cannot read: the text is still worth sending.
+// decodeRest ignores what this version cannot read: the text is still worth sending.
 func decodeRest(p *domain.OutboxItem, encoded string) {
 	var r rest
 	if encoded == "" || json.Unmarshal([]byte(encoded), &r) != nil {
@@ -39,8 +39,9 @@ func decodeRest(p *domain.OutboxItem, encoded string) {
 	p.Media, p.Buttons, p.Silent, p.OrSend, p.Target, p.React = r.Media, r.Buttons, r.Silent, r.OrSend, r.Target, r.React
 }
 
-// settle looks at what a new item is to edit. It is gone when it was given up, is unknown, or waits still and was certainly
-// not sent: then it is not to be sent any more. The error is of a target of another destination, whose order nobody keeps.
+// settle checks the target of an edit. It is gone if it was given up, is unknown, or waits and was certainly not sent:
+// then it will not be sent. A target of another destination is an error, because the order across destinations is
+// undefined.
 func (t *tx) settle(p domain.OutboxItem) (gone bool, err error) {
 	to, waits, err := t.whereabouts(p.Edits)
 	switch {
@@ -57,7 +58,7 @@ func (t *tx) settle(p domain.OutboxItem) (gone bool, err error) {
 	return t.takeBack(p.Edits, to)
 }
 
-// whereabouts finds a kept item that was sent, or one that waits, be it on its way or not, and where it goes.
+// whereabouts returns where a kept item was sent, or where a waiting one goes, and whether it waits.
 func (t *tx) whereabouts(item int64) (to chat.Address, waits bool, err error) {
 	err = t.row(`SELECT channel, chat, thread, 1 FROM outbox WHERE id = ?1
 		UNION ALL SELECT channel, chat, thread, 0 FROM kept_pieces WHERE piece = ?1`,
@@ -65,13 +66,13 @@ func (t *tx) whereabouts(item int64) (to chat.Address, waits bool, err error) {
 	return to, waits, err
 }
 
-// takeBack removes a waiting item from the outbox, unless it is on its way or may have arrived.
+// takeBack removes a waiting item from the outbox, unless it is being sent or may have arrived.
 func (t *tx) takeBack(item int64, to chat.Address) (bool, error) {
 	n, err := t.exec(`DELETE FROM outbox WHERE id = ?1 AND uncertain = 0 AND id NOT IN (SELECT sending FROM out_lanes WHERE sending = ?1)`, item)
 	if err != nil || n == 0 {
 		return false, err
 	}
-	// A destination that is to be left in peace for a while is so for the next item, too.
+	// A pause of the destination also applies to its next item.
 	n, err = t.exec(`DELETE FROM out_lanes WHERE channel = ?1 AND chat = ?2 AND thread = ?3 AND pending = 1`, to.Channel, to.Chat, to.Thread)
 	if err != nil || n > 0 {
 		return true, err
@@ -80,7 +81,7 @@ func (t *tx) takeBack(item int64, to chat.Address) (bool, error) {
 	return true, err
 }
 
-// retract takes a kept item back, or has its message deleted, if there is one or is going to be; zero: there is none.
+// retract removes a kept item, or has its message deleted if there is or will be one; zero: there is none.
 func (t *tx) retract(item int64) error {
 	if item == 0 {
 		return nil
@@ -96,7 +97,7 @@ func (t *tx) retract(item int64) error {
 	return err
 }
 
-// keep notes what a kept item has become. The message of the one that it edits is as old as it was.
+// keep records what a kept item has become. The message keeps its age when it is edited.
 func (t *tx) keep(item, edited int64, to chat.Address, ids []chat.MessageID) error {
 	more := ""
 	if len(ids) > 1 {
@@ -113,8 +114,8 @@ func (t *tx) keep(item, edited int64, to chat.Address, ids []chat.MessageID) err
 	return err
 }
 
-// SentItem returns the message that a kept item has become, for 90 days, and when that was sent: the first one where the
-// network made several. The error is [domain.ErrNotFound] for one that was not sent, or not yet, and where the network gives no ids.
+// SentItem returns the message that a kept item has become, for 90 days, and when that was sent: the first one if there
+// were several. The error is [domain.ErrNotFound] if it was not sent, or not yet, or if the network returns no ids.
 func (s *Store) SentItem(ctx context.Context, item int64) (id chat.MessageID, at time.Time, err error) {
 	var sentAt int64
 	err = s.view(ctx).row(`SELECT message_id, sent_at FROM kept_pieces WHERE piece = ?1`, []any{item}, &id, &sentAt)
@@ -127,7 +128,7 @@ func (s *Store) SentItem(ctx context.Context, item int64) (id chat.MessageID, at
 	return id, moment(sentAt), nil
 }
 
-// OldestUndelivered returns when the oldest undelivered item of a destination was posted; zero: there is none.
+// OldestUndelivered returns when the oldest undelivered item of a destination was posted; zero: none.
 func (s *Store) OldestUndelivered(ctx context.Context, to chat.Address) (oldest time.Time, err error) {
 	var at int64
 	err = s.view(ctx).row(`SELECT created_at FROM outbox WHERE channel = ?1 AND chat = ?2 AND thread = ?3 ORDER BY id LIMIT 1`,

@@ -9,7 +9,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// grant keeps grants; one that is there already stays.
+// grant stores grants; existing ones stay unchanged.
 func (t *tx) grant(grants []domain.Grant) error {
 	for _, g := range grants {
 		if g.Session == "" || g.Rule == "" || g.Authority == 0 {
@@ -24,7 +24,7 @@ func (t *tx) grant(grants []domain.Grant) error {
 	return nil
 }
 
-// Grants returns a session's grants, whatever their claude session, by authority and rule; at most 1000.
+// Grants returns a session's grants for all its claude sessions, by authority and rule; at most 1000.
 func (s *Store) Grants(ctx context.Context, session string) ([]domain.Grant, error) {
 	var list []domain.Grant
 	err := s.view(ctx).each(`SELECT session, claude_session, authority, rule, granted_by, granted_at FROM grants WHERE session = ?1
@@ -44,7 +44,7 @@ func (s *Store) Grants(ctx context.Context, session string) ([]domain.Grant, err
 	return list, nil
 }
 
-// Revoke takes a grant back, or, where it names no rule, all of its session's. It tells how many there were.
+// Revoke deletes a grant, or, without a rule, all of its session's. It returns their number.
 func (s *Store) Revoke(ctx context.Context, g domain.Grant) (int64, error) {
 	return step(ctx, s, "revoke", func(t *tx) (int64, error) {
 		if g.Rule == "" {

@@ -10,8 +10,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// Held returns the heads of turn lanes that became ready after a moment, and not after another one, in that order: an
-// owner's, or those of others; at most so many.
+// Held returns the heads of turn lanes that became ready after one time and not after another, in that order: owners'
+// heads, or those of others; at most so many.
 func (s *Store) Held(ctx context.Context, owner bool, after, until time.Time, most int) ([]domain.Held, error) {
 	var list []domain.Held
 	v := s.view(ctx)
@@ -27,7 +27,7 @@ func (s *Store) Held(ctx context.Context, owner bool, after, until time.Time, mo
 			}
 			h.ReadyAt = moment(readyAt)
 			if json.Unmarshal([]byte(message), &h.Message) != nil {
-				return nil // nobody can be told
+				return nil // no chat to notify
 			}
 			list = append(list, h)
 			return nil

@@ -9,11 +9,11 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// interrupted is why a message was dropped, or ended.
+// interrupted is the reason of runs and messages that a later message ended.
 const interrupted = "interrupted by a later message"
 
-// mayInterrupt reports whether a message ends what runs and drops what waits: where it is to, and none of that is of a higher
-// authority.
+// mayInterrupt reports whether a message ends the running turn and drops the waiting messages: if its mode says so, and
+// none of them has a higher authority.
 func (t *tx) mayInterrupt(in domain.Inbound, p place) (bool, error) {
 	if in.Queue.Mode != domain.Interrupt || p.queued == 1 {
 		return false, nil
@@ -24,8 +24,8 @@ func (t *tx) mayInterrupt(in domain.Inbound, p place) (bool, error) {
 	return !higher, err
 }
 
-// interrupt takes the lane from the running turn and drops what waits in it, but for the burst that the new message joins.
-// The new message is not in the inbox yet. It returns the run that has lost its lane.
+// interrupt takes the lane from the running turn and drops the waiting messages, except the burst that the new message
+// joins. The new message is not in the inbox yet. It returns the run that has lost its lane.
 func (t *tx) interrupt(in domain.Inbound, p *place, keep burst) (superseded int64, err error) {
 	var head int64
 	var consumed bool
@@ -64,8 +64,8 @@ func (t *tx) interrupt(in domain.Inbound, p *place, keep burst) (superseded int6
 	return superseded, err
 }
 
-// endInterrupted ends a run that a later message has taken the lane from. What it was told goes to the transcript. A preview
-// of its answer, which nobody ends, is taken back.
+// endInterrupted ends a run that has lost its lane to a later message. Its messages go to the transcript. The preview
+// of its answer, which nothing would complete, is deleted.
 func (t *tx) endInterrupted(in domain.Inbound, run, head int64, gone []removed) error {
 	if _, err := t.exec(`UPDATE runs SET state = ?2, ended_at = ?3, error = ?4 WHERE id = ?1`,
 		run, domain.RunCancelled, t.now, interrupted); err != nil {

@@ -7,11 +7,12 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// Join gives a running run the messages that wait to be told to it, in order, and returns them: those of the modes [domain.Steer]
-// and [domain.SteerBacklog] that are of its authority, address and settings, up to the first that may not be told. A burst that is still open
-// does not hold them up: claude itself takes together what it is told while it works. A run in a claude session that has been
-// replaced is given none that were written since then: they belong to the new one. They are the run's as long as it runs; those that it does not name as
-// covered when it ends wait again, unless they were cleared. The error is [domain.ErrFenced] for a run that has lost its lane.
+// Join gives a running run the messages that can be steered into it, in order, and returns them: those of the modes
+// [domain.Steer] and [domain.SteerBacklog] with its authority, address and settings, up to the first that may not be
+// steered. An open burst does not delay them: claude itself combines what it gets while it works. A run in a replaced
+// claude session gets none that were written since: they belong to the new one. The messages are the run's until it
+// ends; those that it does not name as covered wait again, unless they were cleared. The error is [domain.ErrFenced]
+// for a run that has lost its lane.
 func (s *Store) Join(ctx context.Context, runID int64) ([]domain.Queued, error) {
 	return step(ctx, s, "join", func(t *tx) ([]domain.Queued, error) { return t.join(runID) })
 }
@@ -68,7 +69,7 @@ func (t *tx) join(runID int64) ([]domain.Queued, error) {
 	return list, err
 }
 
-// part makes the messages that were joined to a run wait again, but for those that were cleared meanwhile.
+// part makes the messages that were joined to a run wait again, except those that were cleared meanwhile.
 func (t *tx) part(h held, runID int64) error {
 	gone, err := t.remove(`DELETE FROM inbox WHERE joined_run = ?1 AND withdrawn = 1 RETURNING `+removedColumns, runID)
 	if err != nil {
@@ -100,7 +101,7 @@ func (t *tx) part(h held, runID int64) error {
 	return nil
 }
 
-// partAll parts what was joined to the runs of the previous process from them.
+// partAll separates joined messages from the runs of the previous process.
 func (t *tx) partAll() error {
 	type joined struct {
 		held

@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock makes a database this process's alone. The kernel lets go of it when the process ends, however it ends.
+// lock gives this process exclusive use of a database. The kernel releases it when the process ends, in any way.
 type lock []*os.File
 
-// takeLock locks the database at path by a file beside it, which says whose lock it is, and by its folder, which nobody
-// removes by mistake.
+// takeLock locks the database at path by a file beside it, which names the lock's owner, and by its folder, which
+// nobody deletes by mistake.
 func takeLock(path string) (_ lock, err error) {
 	var l lock
 	defer func() {
@@ -39,7 +39,7 @@ func takeLock(path string) (_ lock, err error) {
 	return l, nil
 }
 
-// Close lets go of the lock.
+// Close releases the lock.
 func (l lock) Close() error {
 	var errs []error
 	for _, f := range l {

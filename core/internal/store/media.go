@@ -11,7 +11,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// PutMedia keeps what is known of an instance's media.
+// PutMedia stores the metadata of a channel's file.
 func (s *Store) PutMedia(ctx context.Context, instance string, m chat.Media, at time.Time) error {
 	if m.Ref == "" {
 		return errors.New("put media: the media has no ref")
@@ -26,7 +26,7 @@ func (s *Store) PutMedia(ctx context.Context, instance string, m chat.Media, at 
 	return err
 }
 
-// Media returns what is known of an instance's media, or [domain.ErrNotFound].
+// Media returns the metadata of a channel's file, or [domain.ErrNotFound].
 func (s *Store) Media(ctx context.Context, instance string, ref chat.MediaRef) (chat.Media, error) {
 	m := chat.Media{Ref: ref}
 	err := s.view(ctx).row(`SELECT kind, mime_type, file_name, size FROM media WHERE instance = ?1 AND ref = ?2`,
@@ -40,7 +40,7 @@ func (s *Store) Media(ctx context.Context, instance string, ref chat.MediaRef) (
 	return m, nil
 }
 
-// PutExtract keeps what was made of a source, whose name is the caller's own, in place of what was kept before.
+// PutExtract stores what was extracted from a source, whose name the caller chooses. It replaces an earlier result.
 func (s *Store) PutExtract(ctx context.Context, source string, e domain.Extract) error {
 	_, err := step(ctx, s, "put extract", func(t *tx) (nothing, error) {
 		_, err := t.exec(`INSERT INTO extracts (source, text, failure, created_at) VALUES (?1, ?2, ?3, ?4)
@@ -51,7 +51,7 @@ func (s *Store) PutExtract(ctx context.Context, source string, e domain.Extract)
 	return err
 }
 
-// Extract returns what was made of a source, or [domain.ErrNotFound].
+// Extract returns what was extracted from a source, or [domain.ErrNotFound].
 func (s *Store) Extract(ctx context.Context, source string) (domain.Extract, error) {
 	var e domain.Extract
 	err := s.view(ctx).row(`SELECT text, failure FROM extracts WHERE source = ?1`, []any{source}, &e.Text, &e.Failure)

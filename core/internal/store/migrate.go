@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// migrations are the steps from an empty database to today's schema. A released file is never changed.
+// migrations are the steps from an empty database to the current schema. A released file never changes.
 //
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrate runs the files of migrations that the database has not seen, in the order of the numbers that their names
-// begin with: 1, 2, 3 and so on. Each file is one transaction. A schema that is newer than the files is refused.
+// migrate runs the migration files that the database has not run, in the order of the numbers at the beginning of their
+// names: 1, 2, 3 and so on. Each file is one transaction. A schema that is newer than the files is refused.
 func migrate(ctx context.Context, conn *sql.Conn, migrations fs.FS) error {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {

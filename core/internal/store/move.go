@@ -9,14 +9,14 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// maxMoves is how many chats that have moved are known of a channel: the latest.
+// maxMoves bounds the moved chats of a channel: the latest are kept.
 const maxMoves = 1000
 
-// moves are the chats that go on under another id. They are in memory because every message asks for them.
+// moves are the chats that continue under another id. They are in memory because every message needs them.
 type moves struct {
 	mu      sync.RWMutex
-	origin  map[room]chat.ID // by the ids that a chat has had since
-	current map[room]chat.ID // by the ids that a chat had before
+	origin  map[room]chat.ID // by later id
+	current map[room]chat.ID // by earlier id
 }
 
 // room is a chat of a channel.
@@ -25,13 +25,13 @@ type room struct {
 	id      chat.ID
 }
 
-// move is a row: a chat under an id that is not its first one.
+// move is a row: a chat with an id other than its first.
 type move struct {
 	room
 	origin chat.ID
 }
 
-// set takes all that have moved, the latest last.
+// set replaces all moves, ordered by time.
 func (m *moves) set(list []move) {
 	origin, current := map[room]chat.ID{}, map[room]chat.ID{}
 	for _, to := range list {
@@ -50,7 +50,7 @@ func (m *moves) set(list []move) {
 	m.origin, m.current = origin, current
 }
 
-// now returns where a chat goes on.
+// now returns a chat's current address.
 func (m *moves) now(to chat.Address) chat.Address {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -60,7 +60,7 @@ func (m *moves) now(to chat.Address) chat.Address {
 	return to
 }
 
-// Origin returns the first id that a chat had; its own where it has not moved.
+// Origin returns the first id of a chat that has moved; its own otherwise.
 func (s *Store) Origin(channel string, id chat.ID) chat.ID {
 	s.moves.mu.RLock()
 	defer s.moves.mu.RUnlock()
@@ -70,9 +70,9 @@ func (s *Store) Origin(channel string, id chat.ID) chat.ID {
 	return id
 }
 
-// Move notes that a chat goes on under another id, as an event says. What waits for being sent to it, and what is posted to it
-// later, is sent there, as messages of their own: the ids of its messages are not the same there. Of a channel the latest
-// 1,000 that have moved are known. It does nothing for an event that was taken in before.
+// Move records that a chat continues under another id, as an event reports. Items that wait for it, and later ones, are
+// sent there as new messages, because the messages have other ids there. The latest 1,000 moves of a channel are kept.
+// It does nothing for an event that was accepted before.
 func (s *Store) Move(ctx context.Context, channel string, event chat.EventID, from, to chat.ID) (duplicate bool, err error) {
 	if err := checkEvent(event, channel, string(to)); err != nil {
 		return false, fmt.Errorf("move: %w", err)
@@ -108,13 +108,13 @@ func (t *tx) move(channel string, from, to chat.ID) error {
 		return err
 	}
 	if origin == to {
-		return nil // A chat that goes back is where it was.
+		return nil // A chat that moves back has its first id again.
 	}
 	if _, err := t.exec(`INSERT INTO moved_chats (channel, chat, origin) VALUES (?1, ?2, ?3) ON CONFLICT (channel, chat) DO NOTHING`, channel, to, origin); err != nil {
 		return err
 	}
 	for _, query := range []string{
-		// Where something waits for both ids, each goes its own way.
+		// If items wait for both ids, both destinations continue separately.
 		`UPDATE out_lanes SET chat = ?3 WHERE channel = ?1 AND chat = ?2
 			AND NOT EXISTS (SELECT 1 FROM out_lanes o WHERE o.channel = ?1 AND o.chat = ?3 AND o.thread = out_lanes.thread)`,
 		`UPDATE outbox SET chat = ?3, reply_to = '' WHERE channel = ?1 AND chat = ?2

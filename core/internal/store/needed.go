@@ -10,8 +10,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// NeededMedia returns the files, by instance, of the messages that wait or are being answered and of the items that are to
-// be sent. It reads all of them, and is meant for the rare times at which files must go.
+// NeededMedia returns the files, by instance, of messages that wait or are being answered and of items that are to be
+// sent. It reads all of them, which is only meant for the rare times at which files are deleted.
 func (s *Store) NeededMedia(ctx context.Context) (map[string][]chat.Media, error) {
 	needed := map[string][]chat.Media{}
 	err := s.view(ctx).each(`SELECT message FROM inbox WHERE files = 1`, nil, func(rows *sql.Rows) error {
@@ -21,7 +21,7 @@ func (s *Store) NeededMedia(ctx context.Context) (map[string][]chat.Media, error
 		}
 		var m domain.Message
 		if json.Unmarshal([]byte(text), &m) != nil {
-			return nil // A message that cannot be read is set aside, and must not keep all files.
+			return nil // An unreadable message must not prevent the deletion of all files.
 		}
 		needed[m.Channel] = append(needed[m.Channel], m.Media...)
 		if m.ReplyTo != nil {

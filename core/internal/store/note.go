@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	// maxHistories is how many sessions keep what was said in them while the agent was not spoken to; those in which nothing
-	// was said for the longest are forgotten first.
+	// maxHistories bounds the sessions with recorded passive messages; those without new ones for the longest are
+	// deleted first.
 	maxHistories = 1000
-	// maxNotes is how many notes of a kind wait for a session's next turn; the newest are kept.
+	// maxNotes bounds the notes of a kind for a session's next turn; the newest are kept.
 	maxNotes = 100
 )
 
-// Note tells the session's next turn something; of each kind it is told the newest 100. The session need not have a row.
+// Note adds notes for a session's next turn; of each kind it gets the newest 100. The session need not have a row.
 func (s *Store) Note(ctx context.Context, session string, notes ...domain.Note) error {
 	_, err := step(ctx, s, "note", func(t *tx) (nothing, error) { return nothing{}, t.note(session, notes) })
 	return err
 }
 
-// RecordPassive keeps an event that starts no turn, unless it was kept or accepted before.
+// RecordPassive records an event that starts no turn, unless it was recorded or accepted before.
 func (s *Store) RecordPassive(ctx context.Context, o domain.Passive) (duplicate bool, err error) {
 	if err := checkEvent(o.EventID, o.Channel, o.Session); err != nil {
 		return false, fmt.Errorf("overhear: %w", err)
@@ -45,7 +45,7 @@ func (s *Store) RecordPassive(ctx context.Context, o domain.Passive) (duplicate 
 	})
 }
 
-// remember keeps what was said in a session, among the newest of its kind.
+// remember adds a passive message to a session's newest of its kind.
 func (t *tx) remember(session string, note domain.Note, limit int) error {
 	var known bool
 	if err := t.row(`SELECT EXISTS (SELECT 1 FROM histories WHERE session = ?1)`, []any{session}, &known); err != nil {
@@ -63,7 +63,7 @@ func (t *tx) remember(session string, note domain.Note, limit int) error {
 	return t.noteAmong(session, note, limit)
 }
 
-// forgetHistories keeps the sessions with a history within their number; the newest is among them.
+// forgetHistories bounds the sessions with a history; the given one stays.
 func (t *tx) forgetHistories(newest string) error {
 	var oldest []string
 	err := t.each(`SELECT session FROM histories WHERE session != ?1 ORDER BY touched_at DESC LIMIT 100 OFFSET ?2`,
@@ -95,8 +95,8 @@ func (t *tx) note(session string, notes []domain.Note) error {
 	return nil
 }
 
-// noteAmong adds a note and keeps only the newest ones of its kind that no turn has yet. Where they are of dropped
-// messages, the oldest of them then stands for the ones that are gone, too.
+// noteAmong adds a note and keeps only the newest of its kind that no turn has yet. For dropped messages the oldest
+// remaining note also counts those that were removed.
 func (t *tx) noteAmong(session string, n domain.Note, limit int) error {
 	_, err := t.exec(`INSERT INTO notes (session, kind, at, sender, text, count) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`,
 		session, n.Kind, millis(n.At), n.Sender, cutText(n.Text), max(n.Count, 1))
@@ -132,8 +132,8 @@ func cutText(text string) string {
 	return strings.ToValidUTF8(text[:most], "")
 }
 
-// takeNotes gives a session's notes to the turn whose first message has this seq, and returns what that turn has. What it
-// has not had yet, notes of turns that never ended among it, it gets only if more is true. Dropped is as in [domain.Run].
+// takeNotes gives a session's notes to the turn whose first message has this seq, and returns the turn's notes. Further
+// notes, including those of turns that never ended, are added only if more is true. Dropped is as in [domain.Run].
 func (t *tx) takeNotes(session string, batch int64, more bool) (notes []domain.Note, dropped int, err error) {
 	others := false
 	err = t.each(`SELECT kind, at, sender, text, count, told, batch FROM notes WHERE session = ?1 ORDER BY kind, id`,
@@ -163,8 +163,8 @@ func (t *tx) takeNotes(session string, batch int64, more bool) (notes []domain.N
 	return notes, dropped, err
 }
 
-// NotifyDropped posts what tells the chat of a run of the messages that were dropped, and notes that it was told: see [domain.Run]. The
-// error is [domain.ErrFenced] for a run that has lost its lane.
+// NotifyDropped posts the notice about dropped messages to the chat of a run, and records that it was given: see
+// [domain.Run]. The error is [domain.ErrFenced] for a run that has lost its lane.
 func (s *Store) NotifyDropped(ctx context.Context, runID int64, items ...domain.OutboxItem) error {
 	if err := checkPieces(items); err != nil {
 		return fmt.Errorf("tell of dropped messages: %w", err)
@@ -183,7 +183,7 @@ func (s *Store) NotifyDropped(ctx context.Context, runID int64, items ...domain.
 	return err
 }
 
-// settleNotes removes what a turn had once claude has read it. Else it waits for the next turn.
+// settleNotes deletes a turn's notes once claude has read them. Otherwise they wait for the next turn.
 func (t *tx) settleNotes(session string, batch int64, read bool) error {
 	query := `UPDATE notes SET batch = NULL WHERE session = ?1 AND batch = ?2`
 	if read {

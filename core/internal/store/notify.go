@@ -14,13 +14,13 @@ type event struct {
 	id      chat.EventID
 }
 
-// effects is what a step tells this process once it is committed.
+// effects is what a step announces in this process once it is committed.
 type effects struct {
-	turns, controls, commands, deliveries bool    // something may be claimable, or will at another time than before
-	reactions                             bool    // messages have another stage
+	turns, controls, commands, deliveries bool    // lanes may have become claimable, or have a new time
+	reactions                             bool    // messages have a new stage
 	transcript                            bool    // there are new entries
-	ended                                 []event // events whose run has ended
-	chosen                                *choice // what holds for a session now
+	ended                                 []event // their runs have ended
+	chosen                                *choice // a session's new settings
 }
 
 func (e *effects) ready(lane domain.Lane) {
@@ -34,7 +34,7 @@ func (e *effects) ready(lane domain.Lane) {
 	}
 }
 
-// all says that anything may be claimable, or will at another time than before.
+// all announces that anything may have become claimable, or have a new time.
 func (e *effects) all() {
 	e.turns, e.controls, e.commands, e.deliveries = true, true, true, true
 }
@@ -51,13 +51,13 @@ func (e *effects) lane(lane domain.Lane) bool {
 	}
 }
 
-// add adds what is claimable behind another step.
+// add adds the effects of another step.
 func (e *effects) add(other effects) {
 	e.turns, e.controls = e.turns || other.turns, e.controls || other.controls
 	e.commands, e.deliveries = e.commands || other.commands, e.deliveries || other.deliveries
 }
 
-// notifier wakes those who wait for new entries or for a run's end, and keeps what was chosen at hand.
+// notifier wakes those who wait for new entries or for a run's end, and updates the cached settings.
 type notifier struct {
 	chosen choices
 
@@ -105,15 +105,16 @@ func poke(c chan struct{}) {
 	}
 }
 
-// ReactionsReady returns the channel that is poked when messages have another stage than they show: see [Store.Reactions].
+// ReactionsReady returns a channel that receives a value when messages have another stage than they show: see
+// [Store.Reactions].
 func (s *Store) ReactionsReady() <-chan struct{} { return s.notify.reactions }
 
-// TranscriptAppended returns the channel that is poked when a session's history has new entries. One poke may stand for
-// many.
+// TranscriptAppended returns a channel that receives a value when a session's history has new entries. One value may
+// stand for many.
 func (s *Store) TranscriptAppended() <-chan struct{} { return s.notify.transcript }
 
-// Watch returns a channel that is closed when the event's run ends in this process: see [Store.Outcome], which must be
-// asked after Watch, for the run may have ended already. The func ends the watch and may be called more than once.
+// Watch returns a channel that is closed when the event's run ends in this process. Call [Store.Outcome] after Watch,
+// because the run may have ended already. The func ends the watch and may be called more than once.
 func (s *Store) Watch(channel string, id chat.EventID) (<-chan struct{}, func()) {
 	n, ev, c := s.notify, event{channel, id}, make(chan struct{})
 	n.mu.Lock()

@@ -17,18 +17,18 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// Options are what a Store may be given.
+// Options are the settings of a Store.
 type Options struct {
 	Now func() time.Time // the clock; nil: time.Now
 }
 
-// Store is the database of one host. Its methods may be called from any goroutine.
+// Store is the database of one host. Its methods are safe for concurrent use.
 //
-// A step that writes is on disk when its method returns nil. When a step's context ends before the step has begun, it is
-// not done and the context's error is returned; a step that has begun runs to its end and tells it. An error that is
-// none of this package's and no context's leaves open whether the step was done.
+// A step that writes is on disk when its method returns nil. If a step's context ends before the step has begun, it is
+// not done and the context's error is returned; a step that has begun is completed and reported. After an error that is
+// neither of this package nor of a context, it is unknown whether the step was done.
 type Store struct {
-	id     string      // begins the idempotency keys
+	id     string      // the prefix of idempotency keys
 	host   domain.Host // this process
 	now    func() time.Time
 	lock   lock
@@ -43,9 +43,9 @@ type Store struct {
 	closeErr error
 }
 
-// Open opens the database at path and brings its schema up to date. A file that is not there is made, with its folder:
-// the folder with mode 0700, the files with 0600. Open fails while another Store, of any process, has the database open,
-// and for a database that a newer clawhost has written. The context only ends the opening.
+// Open opens the database at path and migrates its schema. It creates a missing file and its folder, the folder with
+// mode 0700, the files with 0600. Open fails while another Store, of any process, has the database open, and for a
+// database of a newer clawhost. The context applies only to the opening.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	s, err := open(ctx, path, opts)
 	if err != nil {
@@ -87,7 +87,7 @@ func open(ctx context.Context, path string, opts Options) (_ *Store, err error) 
 	if err != nil {
 		return nil, err
 	}
-	// The mode is kept in the file, so the readers need not set it.
+	// The file keeps the mode, so readers need not set it.
 	if _, err := conn.ExecContext(ctx, "PRAGMA journal_mode = WAL"); err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func open(ctx context.Context, path string, opts Options) (_ *Store, err error) 
 	return s, nil
 }
 
-// Close ends the store once the steps that have begun are done. Steps that have not begun fail.
+// Close closes the store once the steps that have begun are done. Other steps fail.
 func (s *Store) Close() error {
 	s.close.Do(func() {
 		if s.writer != nil {
@@ -133,7 +133,7 @@ func (s *Store) Close() error {
 	return s.closeErr
 }
 
-// makePrivate makes sure that nobody else can read the database. SQLite gives its side files the mode of the main file.
+// makePrivate ensures that nobody else can read the database. SQLite gives its side files the mode of the main file.
 func makePrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -150,7 +150,7 @@ func makePrivate(path string) error {
 	return nil
 }
 
-// dataSource names the database for the driver, which runs the pragmas on each new connection.
+// dataSource is the database's name for the driver, which runs the pragmas on each new connection.
 func dataSource(path string, pragmas ...string) string {
 	query := url.Values{"_pragma": append([]string{"busy_timeout(10000)", "mmap_size(0)"}, pragmas...)}
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query.Encode()}).String()

@@ -9,15 +9,15 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Post puts items into the outbox, in order, and returns the first one's id; zero: all that they were to edit was never
-// sent. The same key again posts nothing and returns the first id of the first time; the empty key is never the same. Keys
-// are one namespace, apart from the events'.
+// Post puts items into the outbox, in order, and returns the first one's id; zero: they only edited items that were
+// never sent. The same key again posts nothing and returns the id of the first time; the empty key never repeats. Keys
+// have one namespace, separate from the events'.
 func (s *Store) Post(ctx context.Context, key string, items ...domain.OutboxItem) (firstID int64, err error) {
 	return s.PostFrom(ctx, key, domain.Elsewhere{}, items...)
 }
 
-// PostFrom is [Store.Post] of what is sent to a chat from elsewhere. The session whose last message came from there, if there
-// is one and it is another than that which says it, gets it into its history, and its next turn is told.
+// PostFrom is [Store.Post] for a message to a chat from elsewhere. If another session received its last message from
+// that chat, it gets the text in its history, and a note for its next turn.
 func (s *Store) PostFrom(ctx context.Context, key string, from domain.Elsewhere, items ...domain.OutboxItem) (firstID int64, err error) {
 	if len(items) == 0 {
 		return 0, errors.New("post: there is no piece")
@@ -31,7 +31,7 @@ func (s *Store) PostFrom(ctx context.Context, key string, from domain.Elsewhere,
 	})
 }
 
-// mirror tells the session of a chat what is sent there.
+// mirror adds a message that was sent to a chat from elsewhere to the chat's session.
 func (t *tx) mirror(from domain.Elsewhere, to chat.Address) error {
 	if from.Said.Text == "" {
 		return nil
@@ -48,7 +48,7 @@ func (t *tx) mirror(from domain.Elsewhere, to chat.Address) error {
 	return t.appendTranscript(session, []chat.TranscriptEntry{from.Said})
 }
 
-// checkPieces refuses items that no outbox would ever ask for, and those that could not become what they are to be.
+// checkPieces refuses items that the outbox would never deliver, or that contradict themselves.
 func checkPieces(items []domain.OutboxItem) error {
 	for _, p := range items {
 		switch {
@@ -67,7 +67,7 @@ func checkPieces(items []domain.OutboxItem) error {
 	return nil
 }
 
-// post returns the first item's id, or 0 when there is none.
+// post returns the first item's id, or 0 if there is none.
 func (t *tx) post(runID int64, items []domain.OutboxItem) (firstID int64, err error) {
 	for _, p := range items {
 		if to := t.moves.now(p.To); to != p.To {
@@ -98,7 +98,7 @@ func (t *tx) post(runID int64, items []domain.OutboxItem) (firstID int64, err er
 	return firstID, nil
 }
 
-// enqueue puts an item behind what waits for its destination.
+// enqueue puts an item at the end of its destination's queue.
 func (t *tx) enqueue(runID int64, p domain.OutboxItem) (id int64, err error) {
 	rest, err := encodeRest(p)
 	if err != nil {
@@ -113,7 +113,7 @@ func (t *tx) enqueue(runID int64, p domain.OutboxItem) (id int64, err error) {
 	return id, t.expect(p.To)
 }
 
-// expect counts an item that has come to a destination. One that is sending is due when that item is done with.
+// expect counts a new item of a destination. A destination that is sending is due after that.
 func (t *tx) expect(to chat.Address) error {
 	t.after.deliveries = true
 	_, err := t.exec(`INSERT INTO out_lanes (channel, chat, thread, pending, next_at) VALUES (?1, ?2, ?3, 1, ?4)
@@ -123,7 +123,7 @@ func (t *tx) expect(to chat.Address) error {
 	return err
 }
 
-// Uncertain returns how many items there ever were whose send had an unknown outcome, so that they had to be sent again.
+// Uncertain returns how many items were ever sent again because a send's outcome was unknown.
 func (s *Store) Uncertain(ctx context.Context) (count int64, err error) {
 	if err := s.view(ctx).row(`SELECT uncertain FROM store`, nil, &count); err != nil {
 		return 0, fmt.Errorf("uncertain: %w", err)

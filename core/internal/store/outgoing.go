@@ -8,7 +8,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// deal notes the files that a completed run has dealt with.
+// deal records the files that a completed run has used.
 func (t *tx) deal(files []domain.OutgoingFile) error {
 	for _, f := range files {
 		_, err := t.exec(`INSERT INTO outgoing_files (folder, name, version, sent) VALUES (?1, ?2, ?3, ?4)
@@ -21,7 +21,7 @@ func (t *tx) deal(files []domain.OutgoingFile) error {
 	return nil
 }
 
-// OutgoingFiles returns the files of a folder that completed runs have dealt with, by name; of all folders where it is "".
+// OutgoingFiles returns the files of a folder that completed runs have used, by name; of all folders for "".
 func (s *Store) OutgoingFiles(ctx context.Context, folder string) (files []domain.OutgoingFile, err error) {
 	query, args := `SELECT folder, name, version, sent FROM outgoing_files WHERE folder = ?1 ORDER BY name`, []any{folder}
 	if folder == "" {
@@ -38,7 +38,7 @@ func (s *Store) OutgoingFiles(ctx context.Context, folder string) (files []domai
 	return files, nil
 }
 
-// DeleteOutgoing forgets files that are gone, or have made room for others, which it leaves.
+// DeleteOutgoing deletes the records of files that were deleted. Newer records stay.
 func (s *Store) DeleteOutgoing(ctx context.Context, files ...domain.OutgoingFile) error {
 	if len(files) == 0 {
 		return nil

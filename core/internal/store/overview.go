@@ -8,10 +8,10 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// overviewRows is how many rows an overview has at most.
+// overviewRows bounds the rows of an overview.
 const overviewRows = 1000
 
-// Lanes returns the lanes with work, the running ones first, then in the order in which they become ready; at most 1000.
+// Lanes returns the lanes with work, running ones first, then in the order in which they become ready; at most 1000.
 func (s *Store) Lanes(ctx context.Context) ([]domain.LaneStatus, error) {
 	var lanes []domain.LaneStatus
 	err := s.view(ctx).each(`SELECT l.session, l.lane, l.queued - l.held, l.running, COALESCE(i.received_at, 0), COALESCE(i.attempts, 0)
@@ -35,7 +35,7 @@ func (s *Store) Lanes(ctx context.Context) ([]domain.LaneStatus, error) {
 	return lanes, nil
 }
 
-// Waiting counts the messages that wait in a session's lane, what runs not among them.
+// Waiting counts the messages that wait in a session's lane, without running ones.
 func (s *Store) Waiting(ctx context.Context, session string, lane domain.Lane) (n int, err error) {
 	err = s.view(ctx).row(`SELECT queued - held FROM lanes WHERE session = ?1 AND lane = ?2`, []any{session, lane}, &n)
 	if err = noRows(err); err != nil {
@@ -45,7 +45,7 @@ func (s *Store) Waiting(ctx context.Context, session string, lane domain.Lane) (
 }
 
 // Destinations returns the destinations with undelivered items, by address; at most 1000. Attempts are the first
-// item's, LastError is of the try before.
+// item's, LastError is that of the previous try.
 func (s *Store) Destinations(ctx context.Context) ([]domain.DestinationStatus, error) {
 	var destinations []domain.DestinationStatus
 	err := s.view(ctx).each(`SELECT l.channel, l.chat, l.thread, l.pending, COALESCE(l.next_at, 0), COALESCE(o.attempts, 0), l.last_error

@@ -11,9 +11,9 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// RequestPairing keeps a stranger's request to be let in and posts the prompt that tells them their code. Where the channel
-// has limit of them, the oldest gives way if it was made before olderThan. It returns false, and posts nothing, when the same
-// user has a request that has not expired, or none gives way.
+// RequestPairing stores a pairing request and posts the prompt with its code. If the channel has limit of them, the
+// oldest is removed if it was made before olderThan. It returns false, and posts nothing, if the user has a pending
+// request, or none can be removed.
 func (s *Store) RequestPairing(ctx context.Context, p domain.Pairing, limit int, olderThan time.Time, prompt domain.OutboxItem) (created bool, err error) {
 	if p.Channel == "" || p.User == "" || p.Code == "" {
 		return false, errors.New("request pairing: channel, user and code must be set")
@@ -51,7 +51,7 @@ func (s *Store) RequestPairing(ctx context.Context, p domain.Pairing, limit int,
 	})
 }
 
-// makeRoom reports whether a channel has fewer than limit requests, after the oldest was removed if it was made before
+// makeRoom reports whether a channel has fewer than limit requests, after removing the oldest if it was made before
 // olderThan.
 func (t *tx) makeRoom(channel string, limit int, olderThan time.Time) (bool, error) {
 	var live int
@@ -63,7 +63,7 @@ func (t *tx) makeRoom(channel string, limit int, olderThan time.Time) (bool, err
 	return gone > 0, err
 }
 
-// Pairings returns the requests that have not expired, the oldest first.
+// Pairings returns the pending requests, oldest first.
 func (s *Store) Pairings(ctx context.Context) ([]domain.Pairing, error) {
 	pairings, err := findPairings(s.view(ctx), `expires_at > ?1`, millis(s.now()))
 	if err != nil {
@@ -72,9 +72,9 @@ func (s *Store) Pairings(ctx context.Context) ([]domain.Pairing, error) {
 	return pairings, nil
 }
 
-// ApprovePairing lets the requester of a code in and posts the notice that tells them so. An empty channel means any;
-// then a code that is pending on several channels is an error. The error is [domain.ErrNotFound] for a code that is not pending.
-// notice must not block.
+// ApprovePairing approves the request with a code and posts a notice to the requester. An empty channel means any; then
+// a code that is pending on several channels is an error. The error is [domain.ErrNotFound] for a code that is not
+// pending. notice must not block.
 func (s *Store) ApprovePairing(ctx context.Context, channel, code string, notice func(domain.Pairing) domain.OutboxItem) (domain.Pairing, error) {
 	return step(ctx, s, "approve pairing", func(t *tx) (domain.Pairing, error) {
 		p, err := t.takePairing(channel, code)
@@ -95,7 +95,7 @@ func (s *Store) ApprovePairing(ctx context.Context, channel, code string, notice
 	})
 }
 
-// RejectPairing forgets a request, which may then be made anew. Channel, code and error are as for
+// RejectPairing deletes a request; the person may make a new one. Channel, code and error are as for
 // [Store.ApprovePairing].
 func (s *Store) RejectPairing(ctx context.Context, channel, code string) (domain.Pairing, error) {
 	return step(ctx, s, "reject pairing", func(t *tx) (domain.Pairing, error) { return t.takePairing(channel, code) })
@@ -115,7 +115,7 @@ func (t *tx) takePairing(channel, code string) (domain.Pairing, error) {
 	return found[0], err
 }
 
-// findPairings returns the requests that fulfil a condition, which is a constant.
+// findPairings returns the requests that satisfy a condition, which is a constant.
 func findPairings(q querier, where string, args ...any) ([]domain.Pairing, error) {
 	var pairings []domain.Pairing
 	err := q.each(`SELECT channel, user_id, code, name, chat, created_at, expires_at FROM pairings WHERE `+where+`
@@ -132,7 +132,7 @@ func findPairings(q querier, where string, args ...any) ([]domain.Pairing, error
 	return pairings, err
 }
 
-// Allowed reports whether one of the users, which are ids of one person, was let in by a pairing.
+// Allowed reports whether one of the users, which are ids of one person, was approved by pairing.
 func (s *Store) Allowed(ctx context.Context, channel string, users ...chat.UserID) (bool, error) {
 	v := s.view(ctx)
 	for _, user := range users {

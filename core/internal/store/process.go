@@ -17,7 +17,7 @@ func self() (domain.Host, error) {
 	return domain.Host{PID: pid, StartTime: started}, err
 }
 
-// RecordProcess keeps a child of this process until it is forgotten.
+// RecordProcess records a child of this process until [Store.DeleteProcess].
 func (s *Store) RecordProcess(ctx context.Context, p domain.Process) error {
 	_, err := step(ctx, s, "record process", func(t *tx) (nothing, error) {
 		_, err := t.exec(`INSERT INTO processes (pid, start_time, kind, name, boot_id, mark, host_pid, host_start) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
@@ -29,7 +29,7 @@ func (s *Store) RecordProcess(ctx context.Context, p domain.Process) error {
 	return err
 }
 
-// DeleteProcess forgets a process that has ended; one that is not recorded is no error.
+// DeleteProcess deletes the record of an ended process; a missing one is not an error.
 func (s *Store) DeleteProcess(ctx context.Context, pid int, startTime uint64) error {
 	_, err := step(ctx, s, "forget process", func(t *tx) (nothing, error) {
 		_, err := t.exec(`DELETE FROM processes WHERE pid = ?1 AND start_time = ?2`, pid, int64(startTime))

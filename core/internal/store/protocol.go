@@ -3,6 +3,6 @@
 // package with SQL.
 //
 // A message is accepted into a lane, the lane's head is claimed as a run, the run is completed together with the items
-// of its answer, and each item is claimed, sent and marked delivered. A step that a crash cut off is found again by
-// Reclaim. A run's id is its fencing token: a step of a run that is no longer its lane's returns [domain.ErrFenced].
+// of its answer, and each item is claimed, sent and marked delivered. Reclaim finds the steps that a crash interrupted.
+// A run's id is its fencing token: a step of a run that has lost its lane returns [domain.ErrFenced].
 package store

@@ -15,15 +15,16 @@ const (
 	runAge      = 30 * 24 * time.Hour
 	sentAge     = 90 * 24 * time.Hour
 	deadAge     = 90 * 24 * time.Hour
-	reactionAge = 24 * time.Hour      // of those whose channel does not run
-	mediaAge    = 30 * 24 * time.Hour // the host removes the files themselves as late
+	reactionAge = 24 * time.Hour      // of channels that do not run
+	mediaAge    = 30 * 24 * time.Hour // the host deletes the files themselves at the same age
 
-	purgeRows = 1000 // in one step, so that others get their turn
+	purgeRows = 1000 // in one step, so that other steps get their turn
 )
 
-// Purge removes what has become too old: dedupe keys after 30 days and, beyond a million, the oldest; expired pairing
-// requests; reactions that could not be shown for a day; ended runs, replaced claude sessions, the details of uses of tools, and what is known of media, or was made of it, after 30 days; the networks' ids of sent
-// messages and dead letters after 90. It is meant to be called every few hours. When the context ends, it stops between two of its small steps.
+// Purge deletes expired rows: dedupe keys after 30 days and, beyond a million, the oldest; expired pairing requests;
+// reactions that could not be shown for a day; ended runs, replaced claude sessions, details of tool uses, metadata of
+// media and what was extracted from them, after 30 days; the networks' ids of sent messages, and dead letters, after
+// 90. It is meant to be called every few hours. When the context ends, it stops between two of its small steps.
 func (s *Store) Purge(ctx context.Context) error { return s.purge(ctx, dedupeKeys) }
 
 func (s *Store) purge(ctx context.Context, dedupeKeys int) error {
@@ -42,7 +43,7 @@ func (s *Store) purge(ctx context.Context, dedupeKeys int) error {
 			(SELECT kind, channel, id FROM dedupe WHERE seen_at <= ?1 ORDER BY seen_at LIMIT ?2)`, max(dedupeLimit, overflow)},
 		{`DELETE FROM pairings WHERE (channel, user_id) IN
 			(SELECT channel, user_id FROM pairings WHERE expires_at <= ?1 LIMIT ?2)`, millis(now)},
-		// Runs end about in the order of their ids, so that the oldest ids need no index to be found by.
+		// Runs end roughly in the order of their ids, so the oldest are found without another index.
 		{`DELETE FROM runs WHERE ended_at <= ?1 AND id IN (SELECT id FROM runs ORDER BY id LIMIT ?2)`, millis(now.Add(-runAge))},
 		{`DELETE FROM claude_sessions WHERE id IN
 			(SELECT id FROM claude_sessions WHERE replaced_at <= ?1
@@ -57,7 +58,7 @@ func (s *Store) purge(ctx context.Context, dedupeKeys int) error {
 			(SELECT id FROM dead_pieces WHERE died_at <= ?1 ORDER BY died_at LIMIT ?2)`, millis(now.Add(-deadAge))},
 		{`DELETE FROM questions WHERE id IN
 			(SELECT id FROM questions WHERE ended_at <= ?1 ORDER BY ended_at LIMIT ?2)`, millis(now.Add(-runAge))},
-		// What was allowed in a conversation that is over allows nothing any more.
+		// Grants of an ended conversation no longer apply.
 		{`DELETE FROM grants WHERE (session, claude_session, authority, rule) IN
 			(SELECT g.session, g.claude_session, g.authority, g.rule FROM grants g LEFT JOIN claude_sessions c ON c.id = g.claude_session
 				WHERE g.claude_session != '' AND g.granted_at <= ?1 AND (c.id IS NULL OR c.replaced_at IS NOT NULL) ORDER BY g.granted_at LIMIT ?2)`, millis(now.Add(-runAge))},

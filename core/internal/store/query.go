@@ -13,9 +13,9 @@ type preparer interface {
 	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
 }
 
-// statements keeps the statements that were prepared. Its size is bounded: every query is a constant of this package.
-// SQLite plans a statement anew each time that a bare parameter of a LIMIT is bound, which takes longer than most
-// statements; that of LIMIT ?1 + 0 it does not look at.
+// statements caches prepared statements. Its size is bounded: every query is a constant of this package. SQLite plans a
+// statement again each time that a bare parameter of a LIMIT is bound, which takes longer than most statements; LIMIT
+// ?1 + 0 avoids that.
 type statements struct {
 	on preparer
 
@@ -41,8 +41,8 @@ func (s *statements) get(ctx context.Context, query string) (*sql.Stmt, error) {
 	return stmt, nil
 }
 
-// close gives the statements back. A connection that is closed under a statement lives on, and leaves the write-ahead log
-// unfolded.
+// close closes the statements. If a connection is closed before its statements, it stays open and prevents the
+// checkpoint of the write-ahead log.
 func (s *statements) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +54,7 @@ func (s *statements) close() error {
 	return errors.Join(errs...)
 }
 
-// querier reads: from the transaction of a step or from what is committed.
+// querier reads, either in a step's transaction or from committed data.
 type querier interface {
 	// row scans the first row into dest; without one it returns sql.ErrNoRows.
 	row(query string, args []any, dest ...any) error
@@ -65,7 +65,7 @@ type querier interface {
 // errEnough ends the reading of rows.
 var errEnough = errors.New("enough")
 
-// view reads what is committed, at the time of each query.
+// view reads committed data, at the time of each query.
 type view struct {
 	ctx        context.Context
 	statements *statements
@@ -101,10 +101,10 @@ func (v view) each(query string, args []any, scan func(*sql.Rows) error) error {
 	return rows.Err()
 }
 
-// millis is a time as a column holds it.
+// millis converts a time for a column.
 func millis(t time.Time) int64 { return t.UnixMilli() }
 
-// moment is a column's time. NULL, scanned as 0, is the zero time.
+// moment converts a column's time. NULL, scanned as 0, is the zero time.
 func moment(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}
@@ -112,7 +112,7 @@ func moment(ms int64) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// noRows makes the error of a row that is not there none.
+// noRows turns the error of a missing row into nil.
 func noRows(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil

@@ -10,9 +10,9 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// Ask keeps a question of a running run and posts the items that ask it, the last of which becomes its message. Where the
-// session has asked the same before, in the same claude session and with the same authority, and it is not over, nothing is
-// posted and that question is returned, with its answer if it has one. The error is [domain.ErrFenced] for a run that has lost its lane.
+// Ask stores a question of a running run and posts its items, the last of which becomes its message. If the session has
+// an equal open question, in the same claude session and with the same authority, nothing is posted and that question
+// is returned, with its answer if there is one. The error is [domain.ErrFenced] for a run that has lost its lane.
 func (s *Store) Ask(ctx context.Context, run int64, q domain.Question, items ...domain.OutboxItem) (domain.Question, error) {
 	if q.ID == "" || q.Digest == "" || len(items) == 0 {
 		return domain.Question{}, errors.New("ask: a question has an id, a digest and a piece")
@@ -51,9 +51,9 @@ func (s *Store) Ask(ctx context.Context, run int64, q domain.Question, items ...
 	})
 }
 
-// Settle ends an open question, or answers it: its message is edited to what is said, and loses its buttons. An answer that no
-// turn has taken can be made void. What an answer grants is granted with it, or not at all. It returns the question as it is then, and
-// whether that was done now. The error is [domain.ErrNotFound] for an id that no question has.
+// Settle ends or answers an open question: its message is edited to said, without buttons. An answer that no turn has
+// taken can be made void. The grants of an answer are stored in the same transaction. It returns the updated question,
+// and whether this call changed it. The error is [domain.ErrNotFound] for an unknown id.
 func (s *Store) Settle(ctx context.Context, id string, state domain.QuestionState, answer json.RawMessage, said string, grants ...domain.Grant) (q domain.Question, settled bool, err error) {
 	q, err = step(ctx, s, "settle", func(t *tx) (domain.Question, error) {
 		settled = false
@@ -85,7 +85,7 @@ func (s *Store) Settle(ctx context.Context, id string, state domain.QuestionStat
 	return q, settled, err
 }
 
-// Redraft replaces the body of an open question; one that is over keeps its.
+// Redraft replaces the body of an open question; a closed one is unchanged.
 func (s *Store) Redraft(ctx context.Context, id string, body json.RawMessage) error {
 	_, err := step(ctx, s, "redraft a question", func(t *tx) (int64, error) {
 		return t.exec(`UPDATE questions SET body = ?2 WHERE id = ?1 AND state = ?3`, id, string(body), domain.QuestionOpen)
@@ -93,7 +93,8 @@ func (s *Store) Redraft(ctx context.Context, id string, body json.RawMessage) er
 	return err
 }
 
-// TakeAnswers notes that a turn has the answers to its questions, all at once. One that has none stays as it is.
+// TakeAnswers records that a turn has taken the answers of its questions, all at once. Questions without an answer are
+// unchanged.
 func (s *Store) TakeAnswers(ctx context.Context, ids ...string) error {
 	_, err := step(ctx, s, "take answers", func(t *tx) (nothing, error) {
 		for _, id := range ids {
@@ -119,7 +120,7 @@ func (s *Store) Question(ctx context.Context, id string) (domain.Question, error
 	return found[0], nil
 }
 
-// Questions returns the questions that are not over, the oldest first.
+// Questions returns the questions that are not closed, oldest first.
 func (s *Store) Questions(ctx context.Context) ([]domain.Question, error) {
 	found, err := findQuestions(s.view(ctx), `ended_at IS NULL`)
 	if err != nil {
@@ -128,8 +129,8 @@ func (s *Store) Questions(ctx context.Context) ([]domain.Question, error) {
 	return found, nil
 }
 
-// unaskable ends the question that an item asks, which cannot be delivered, and returns what its session is told of that; empty: it
-// asks none, or none that is open.
+// unaskable ends the question of an item that cannot be delivered, and returns the notice for its session; empty: the
+// item has no open question.
 func (t *tx) unaskable(item int64) (told string, err error) {
 	err = t.row(`UPDATE questions SET state = ?3, ended_at = ?4
 		WHERE ended_at IS NULL AND state = ?2 AND piece = (SELECT COALESCE(NULLIF(key_id, 0), id) FROM outbox WHERE id = ?1)
@@ -137,7 +138,8 @@ func (t *tx) unaskable(item int64) (told string, err error) {
 	return told, noRows(err)
 }
 
-// Unfinished reports whether a message in a session's turn lane was claimed for a claude session, and is to be answered still.
+// Unfinished reports whether a message in a session's turn lane was claimed for a claude session, and is not answered
+// yet.
 func (s *Store) Unfinished(ctx context.Context, session, claudeSession string) (unfinished bool, err error) {
 	err = s.view(ctx).row(`SELECT EXISTS (SELECT 1 FROM inbox WHERE session = ?1 AND lane = 'turn' AND batch IS NOT NULL AND claude_session = ?2)`, []any{session, claudeSession}, &unfinished)
 	if err != nil {
@@ -146,7 +148,7 @@ func (s *Store) Unfinished(ctx context.Context, session, claudeSession string) (
 	return unfinished, nil
 }
 
-// findQuestions returns the questions that fulfil a condition, which is a constant.
+// findQuestions returns the questions that satisfy a condition, which is a constant.
 func findQuestions(q querier, where string, args ...any) ([]domain.Question, error) {
 	var list []domain.Question
 	err := q.each(`SELECT id, session, claude_session, digest, authority, asker, channel, chat, thread, piece, body, state, answer, created_at, expires_at, unseen

@@ -6,11 +6,11 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// patience is how many times the quiet what is collected waits for it at most.
+// patience bounds how long collected messages wait, in multiples of the quiet time.
 const patience = 5
 
-// admit finds the place of a message among those that wait for the session's turn. A message that is dropped at once has
-// no place: accepted.Seq is 0 then.
+// admit finds the position of a message among those that wait for the session's turn. A message that is dropped at once
+// has none: accepted.Seq is 0.
 func (t *tx) admit(in domain.Inbound, e encoded, p *place, accepted *domain.Acceptance) error {
 	b, err := t.openBurst(in, e, *p)
 	if err != nil {
@@ -26,7 +26,7 @@ func (t *tx) admit(in domain.Inbound, e encoded, p *place, accepted *domain.Acce
 		}
 		accepted.Waiting, accepted.Running = int(p.queued)-1, false
 	}
-	// There are no more bursts than messages.
+	// Bursts are never more than messages.
 	if in.Queue.Cap > 0 && p.waiting() > int64(in.Queue.Cap) {
 		over, droppable, err := t.overCap(in, *p, b)
 		switch {
@@ -47,13 +47,13 @@ func (t *tx) admit(in domain.Inbound, e encoded, p *place, accepted *domain.Acce
 	return t.pace(in, p, b)
 }
 
-// pace decides when the message may be claimed: as a part of a burst when that is over; behind others when it has been
-// quiet for a while.
+// pace decides when the message may be claimed: with its burst when that ends; after other messages when the chat has
+// been quiet for a while.
 func (t *tx) pace(in domain.Inbound, p *place, b burst) error {
 	if b.id != 0 {
 		p.burst, p.readyAt = b.id, readyAt(in, t.now, b.firstAt)
 	}
-	// Its own burst does not make a message wait for quiet.
+	// A message does not wait for quiet because of its own burst.
 	quiet := t.now + in.Queue.Quiet.Milliseconds()
 	p.behind = p.queued-1 > b.messages
 	waits := in.Queue.Waits() && p.behind
@@ -69,7 +69,7 @@ func (t *tx) pace(in domain.Inbound, p *place, b burst) error {
 	if !waits || in.Queue.Mode != domain.Collect {
 		return nil
 	}
-	// What is collected waits for what comes after it.
+	// Collected messages wait for later ones.
 	p.moved = true
 	_, err := t.exec(`UPDATE inbox SET ready_at = CASE WHEN received_at + ?4 < ?3 THEN received_at + ?4 ELSE ?3 END
 		WHERE session = ?1 AND lane = 'turn' AND mode = ?2 AND batch IS NULL AND joined_run IS NULL
@@ -78,14 +78,14 @@ func (t *tx) pace(in domain.Inbound, p *place, b burst) error {
 	return err
 }
 
-// tooMany is why a message was dropped that exceeded its lane's cap.
+// tooMany is the reason of messages that were dropped because of the lane's cap.
 const tooMany = "dropped: too many messages wait"
 
-// mayDrop is which messages may be dropped for a cap: none that no person wrote, and none that somebody wants to come next.
+// mayDrop selects the messages that a cap may drop: written by people, and not urgent.
 const mayDrop = `batch IS NULL AND urgent = 0 AND origin = ''`
 
-// overCap tells how many bursts too many wait with a message, which joins one of them or begins its own, and which of the
-// others may be dropped, in order.
+// overCap returns how many bursts exceed the cap with a message, which joins a burst or begins its own, and which of
+// the others may be dropped, in order.
 func (t *tx) overCap(in domain.Inbound, p place, joins burst) (over int, droppable []int64, err error) {
 	bursts := map[int64]bool{}
 	if joins.id == 0 {
@@ -108,7 +108,7 @@ func (t *tx) overCap(in domain.Inbound, p place, joins burst) (over int, droppab
 	return len(bursts) - in.Queue.Cap, droppable, err
 }
 
-// overflow drops a burst that waits.
+// overflow drops a waiting burst.
 func (t *tx) overflow(in domain.Inbound, p *place, burst int64) error {
 	dropped, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND burst = ?3 AND joined_run IS NULL AND `+mayDrop+`
 		RETURNING `+removedColumns, in.Session, in.Lane, burst)

@@ -9,8 +9,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Reactions returns messages of a channel, at most limit, that were accepted as ones that react and do not show their stage:
-// those first whose stage changed first.
+// Reactions returns messages of a channel, at most limit, that react and do not show their current stage: those first
+// whose stage changed first.
 func (s *Store) Reactions(ctx context.Context, channel string, limit int) (list []domain.Reaction, err error) {
 	err = s.view(ctx).each(`SELECT event_id, chat, thread, message_id, stage, changed_at FROM reactions
 		WHERE channel = ?1 AND stage != shown ORDER BY changed_at LIMIT ?2 + 0`, []any{channel, limit}, func(rows *sql.Rows) error {
@@ -29,7 +29,8 @@ func (s *Store) Reactions(ctx context.Context, channel string, limit int) (list 
 	return list, nil
 }
 
-// Reacted notes that a message shows a stage, which may not be its stage any more. One that shows its end is forgotten.
+// Reacted records that a message shows a stage, which may be outdated by now. A message that shows its last stage is
+// deleted here.
 func (s *Store) Reacted(ctx context.Context, r domain.Reaction) error {
 	_, err := step(ctx, s, "reacted", func(t *tx) (nothing, error) {
 		switch r.Stage {
@@ -43,7 +44,7 @@ func (s *Store) Reacted(ctx context.Context, r domain.Reaction) error {
 	return err
 }
 
-// reacts begins to show how far a message's answer is.
+// reacts registers a message whose reactions show the state of its answer.
 func (t *tx) reacts(in domain.Inbound) error {
 	m := in.Message
 	t.after.reactions = true
@@ -52,7 +53,7 @@ func (t *tx) reacts(in domain.Inbound) error {
 	return err
 }
 
-// show has the message of an event show a stage, if it shows any.
+// show sets the stage of an event's message, if it reacts.
 func (t *tx) show(e event, reacts bool, stage domain.Stage) error {
 	if !reacts {
 		return nil

@@ -19,8 +19,8 @@ const sessionColumns = `s.key, s.claude_session, c.started_at IS NOT NULL, s.kin
 	s.turns, s.input_tokens, s.cache_tokens, s.output_tokens, s.cost_micros, s.context_tokens, s.context_window,
 	s.overrides, s.label, COALESCE(s.flushed_at, 0), c.compactions, c.flushed, ` + beginning
 
-// beginning is what the claude session c begins with, where it has not begun yet: a copy of its parent's, if that has, and what
-// its thread began with.
+// beginning is what the claude session c starts with, while it has not begun: a copy of its parent, if that has begun,
+// and the first message of its thread.
 const beginning = `CASE WHEN c.started_at IS NULL AND c.parent != '' THEN
 		COALESCE((SELECT f.id FROM sessions p JOIN claude_sessions f ON f.id = p.claude_session WHERE p.key = c.parent AND f.started_at IS NOT NULL), '')
 	ELSE '' END,
@@ -49,7 +49,7 @@ func (r *sessionRow) session() domain.Session {
 	return r.Session
 }
 
-// decodeOverrides reads what people have chosen. What another version wrote and this one cannot read inherits.
+// decodeOverrides reads a session's settings. Those that this version cannot read are inherited.
 func decodeOverrides(encoded string) (o domain.Overrides) {
 	if encoded == "" || encoded == "{}" || json.Unmarshal([]byte(encoded), &o) != nil {
 		return domain.Overrides{}
@@ -76,8 +76,7 @@ func (s *Store) Session(ctx context.Context, key string) (domain.Session, error)
 	return session, nil
 }
 
-// Sessions returns the sessions whose keys sort after a key, in the order of their keys. limit is 1 to 1000; another
-// value means 1000.
+// Sessions returns the sessions with keys after the given one, in order. limit is 1 to 1000; another value means 1000.
 func (s *Store) Sessions(ctx context.Context, after string, limit int) ([]domain.Session, error) {
 	var sessions []domain.Session
 	err := s.view(ctx).each(`SELECT `+sessionColumns+` FROM sessions s JOIN claude_sessions c ON c.id = s.claude_session
@@ -96,8 +95,8 @@ func (s *Store) Sessions(ctx context.Context, after string, limit int) ([]domain
 	return sessions, nil
 }
 
-// beginClaudeSession gives a session a new claude session and returns the uuids of the one before and of the new one. The
-// error may be ErrNotFound.
+// beginClaudeSession gives a session a new claude session and returns the uuids of the old and the new one. The error
+// may be ErrNotFound.
 func (t *tx) beginClaudeSession(key string) (old, id string, err error) {
 	err = t.row(`SELECT claude_session FROM sessions WHERE key = ?1`, []any{key}, &old)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -116,15 +115,15 @@ func (t *tx) beginClaudeSession(key string) (old, id string, err error) {
 	return old, id, err
 }
 
-// makeClaudeSession makes a claude session for a session, which may be replaced from the beginning, and returns its uuid.
+// makeClaudeSession creates a claude session, which may be replaced from the beginning, and returns its uuid.
 func (t *tx) makeClaudeSession(key string, replacedAt sql.NullInt64) (string, error) {
 	id := uuid.NewString()
 	_, err := t.exec(`INSERT INTO claude_sessions (id, session, begun_at, replaced_at) VALUES (?1, ?2, ?3, ?4)`, id, key, t.now, replacedAt)
 	return id, err
 }
 
-// bindWaiting binds the messages that wait before a seq to the claude sessions that they were written for, as another one is about
-// to be begun: the session's own, or that which one among them begins.
+// bindWaiting binds the messages before a seq to the claude sessions that they were written for, because another one is
+// about to begin: the current one, or one that begins with one of them.
 func (t *tx) bindWaiting(session string, before int64) error {
 	for {
 		var fresh int64
@@ -137,7 +136,7 @@ func (t *tx) bindWaiting(session string, before int64) error {
 		if last {
 			fresh = before
 		}
-		// Nobody joins their bursts who writes in the new one.
+		// Writers in the new conversation do not join their bursts.
 		if _, err := t.exec(`UPDATE inbox SET claude_session = (SELECT claude_session FROM sessions WHERE key = ?1), burst_by = ''
 			WHERE session = ?1 AND lane = 'turn' AND seq < ?2 AND claude_session IS NULL`, session, fresh); err != nil || last {
 			return err
@@ -153,8 +152,8 @@ func (t *tx) bindWaiting(session string, before int64) error {
 	}
 }
 
-// Configure changes what people have chosen for a session and returns the session as it is then. The error is
-// [domain.ErrNotFound] for one that is not there.
+// Configure changes a session's settings and returns the updated session. The error is [domain.ErrNotFound] for an
+// unknown one.
 func (s *Store) Configure(ctx context.Context, key string, change func(*domain.Overrides)) (domain.Session, error) {
 	return step(ctx, s, "configure", func(t *tx) (domain.Session, error) {
 		if err := t.configure(key, change); err != nil {
@@ -179,7 +178,7 @@ func (t *tx) configure(key string, change func(*domain.Overrides)) error {
 	return err
 }
 
-// SetLabel names a session for people; "" takes the name away. The error is [domain.ErrNotFound] for one that is not there.
+// SetLabel sets a session's label; "" removes it. The error is [domain.ErrNotFound] for an unknown session.
 func (s *Store) SetLabel(ctx context.Context, key, label string) error {
 	if n := utf8.RuneCountInString(label); n > domain.MaxLabel {
 		return fmt.Errorf("set label: it has %d characters, at most %d are kept", n, domain.MaxLabel)
@@ -194,7 +193,7 @@ func (s *Store) SetLabel(ctx context.Context, key, label string) error {
 	return err
 }
 
-// bounded is a limit that is not trusted.
+// bounded returns a safe value for an untrusted limit.
 func bounded(limit int) int {
 	const most = 1000
 	if limit < 1 || limit > most {

@@ -2,10 +2,10 @@ package store
 
 import "time"
 
-// longestAlarm is how long the writer waits at most before it looks at the clock again, while something is to come due.
+// longestAlarm bounds how long the writer waits before it reads the clock again, while something will be due.
 const longestAlarm = time.Minute
 
-// setBack returns what undoes it where the clock was set back since the writer looked at it last; nil: it was not.
+// setBack returns a correction if the clock was set back since the writer read it last; otherwise nil.
 func (w *writer) setBack() *operation {
 	now := millis(w.now())
 	back := w.seen - now
@@ -20,8 +20,8 @@ func (w *writer) setBack() *operation {
 	}
 }
 
-// setBackBefore does what setBack does for a clock that was set back between the lives: there is an event or a post then that is
-// not to come for a while yet.
+// setBackBefore does the same for a clock that was set back while no host ran: then an event or item has a time in the
+// future.
 func (t *tx) setBackBefore() error {
 	var last int64
 	if err := t.row(`SELECT COALESCE(MAX(seen_at), 0) FROM dedupe`, nil, &last); err != nil || last <= t.now {
@@ -30,8 +30,8 @@ func (t *tx) setBackBefore() error {
 	return t.setBack(t.now, last-t.now)
 }
 
-// setBack has what waits for a moment wait as long as it was to before the clock was set back so far: else it would wait until
-// the clock comes there again.
+// setBack shortens waiting times by the time that the clock was set back; otherwise they would last until the clock
+// catches up.
 func (t *tx) setBack(now, back int64) error {
 	for _, query := range []string{
 		`UPDATE lanes SET ready_at = ready_at - ?2 WHERE ready_at > ?1`,

@@ -1,9 +1,9 @@
 package store
 
-// maxStarters is of how many threads it is known what they began with; those that were met first are forgotten first.
+// maxStarters bounds the threads whose first message is stored; the oldest are deleted first.
 const maxStarters = 1000
 
-// keepStarter keeps what a session's thread began with, unless that is known; "": it is not told.
+// keepStarter stores the first message of a session's thread, unless it is known; "": it is unknown.
 func (t *tx) keepStarter(session, text string) error {
 	if text == "" {
 		return nil

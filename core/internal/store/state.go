@@ -10,7 +10,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// What an instance may keep.
+// Bounds of an instance's state.
 const (
 	maxStateKeys  = 10_000
 	maxStateBytes = 64 << 20 // of values
@@ -28,10 +28,10 @@ func (s *Store) GetState(ctx context.Context, instance, key string) (value []byt
 	return value, revision, nil
 }
 
-// PutState writes a value and returns its revision. A revision is never that of another value of the key, not even of
-// one that was deleted. ifRevision is the revision that the key must have, 0 for a key that must be absent, nil for any;
-// when it is another one, nothing is written and PutState returns the present one with [domain.ErrConflict]. What would have the
-// instance keep more than it may is [domain.ErrStateFull].
+// PutState writes a value and returns its revision. A revision is unique among all values of the key, including deleted
+// ones. ifRevision is the revision that the key must have, 0 for a key that must be absent, nil for any; if it differs,
+// nothing is written and PutState returns the current one with [domain.ErrConflict]. Exceeding the bounds of an
+// instance is [domain.ErrStateFull].
 func (s *Store) PutState(ctx context.Context, instance, key string, value []byte, ifRevision *uint64) (revision uint64, err error) {
 	if value == nil {
 		value = []byte{}
@@ -62,7 +62,7 @@ func (s *Store) PutState(ctx context.Context, instance, key string, value []byte
 	})
 }
 
-// DeleteState removes a value; one that is not there is no error.
+// DeleteState deletes a value; a missing one is not an error.
 func (s *Store) DeleteState(ctx context.Context, instance, key string) error {
 	_, err := step(ctx, s, "delete state", func(t *tx) (nothing, error) {
 		var before int64
@@ -78,8 +78,7 @@ func (s *Store) DeleteState(ctx context.Context, instance, key string) error {
 	return err
 }
 
-// useState counts what an instance keeps from now on. More than it may is [domain.ErrStateFull], but what it has it may make
-// smaller.
+// useState counts an instance's new usage. Exceeding a bound is [domain.ErrStateFull], except when the usage shrinks.
 func (t *tx) useState(instance string, moreKeys, moreBytes int64) error {
 	var keys, bytes int64
 	err := t.row(`INSERT INTO state_use (instance, keys, bytes) VALUES (?1, ?2, ?3)
@@ -98,7 +97,7 @@ func (t *tx) useState(instance string, moreKeys, moreBytes int64) error {
 // 1000; another value means 1000.
 func (s *Store) ListState(ctx context.Context, instance, prefix, after string, limit int) ([]string, error) {
 	var keys []string
-	past := false // the keys with the prefix: they stand together
+	past := false // keys with the prefix are adjacent
 	err := s.view(ctx).each(`SELECT key FROM state WHERE instance = ?1 AND key >= ?2 AND key > ?3 ORDER BY key LIMIT ?4 + 0`,
 		[]any{instance, prefix, after, bounded(limit)}, func(rows *sql.Rows) error {
 			var key string

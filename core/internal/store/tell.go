@@ -40,7 +40,7 @@ func (t *tx) tell(runID int64, m domain.ToolPost) (number int64, err error) {
 	return number, t.told(h, *m.Sent, m.Files)
 }
 
-// told notes what a run has sent to its own chat, and the files of a conversation's folder that are dealt with by that.
+// told records what a run has sent to its own chat, and the files that this used.
 func (t *tx) told(h held, more domain.SentByTool, files []domain.OutgoingFile) error {
 	if err := t.deal(files); err != nil {
 		return err
@@ -72,8 +72,8 @@ func decodeTold(raw string) (told []domain.SentByTool, err error) {
 	return told, nil
 }
 
-// postOnce posts items from elsewhere, if nothing was posted by the key before; the empty key is never the same. It returns
-// the first item's id, of the first time.
+// postOnce posts items from elsewhere, unless the key was used before; the empty key never repeats. It returns the
+// first item's id, of the first time.
 func (t *tx) postOnce(key string, from domain.Elsewhere, items []domain.OutboxItem) (firstID int64, fresh bool, err error) {
 	if key != "" {
 		if firstID, err = t.posted(key); !errors.Is(err, sql.ErrNoRows) {

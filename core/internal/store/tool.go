@@ -11,10 +11,10 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// toolUses is how many uses of tools are kept for each session, the last ones.
+// toolUses bounds the stored tool uses of a session: the last ones.
 const toolUses = 100
 
-// NoteToolUse keeps a use of a tool in a session. Of each session the last 100 are kept, for 30 days.
+// NoteToolUse stores a use of a tool in a session. The last 100 of each session are kept, for 30 days.
 func (s *Store) NoteToolUse(ctx context.Context, session string, u domain.ToolUse) error {
 	_, err := step(ctx, s, "note a use of a tool", func(t *tx) (nothing, error) {
 		_, err := t.exec(`INSERT INTO tool_uses (session, turn, plugin, tool, used_at, took, failed, details) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`,
@@ -29,7 +29,7 @@ func (s *Store) NoteToolUse(ctx context.Context, session string, u domain.ToolUs
 	return err
 }
 
-// ToolUses returns the uses of tools that are kept of a session, oldest first.
+// ToolUses returns a session's stored tool uses, oldest first.
 func (s *Store) ToolUses(ctx context.Context, session string) ([]domain.ToolUse, error) {
 	var list []domain.ToolUse
 	err := s.view(ctx).each(`SELECT turn, plugin, tool, used_at, took, failed, details FROM tool_uses WHERE session = ?1 ORDER BY id DESC LIMIT ?2 + 0`,

@@ -11,7 +11,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// appendTranscript gives the entries their ids.
+// appendTranscript appends entries to a session's history.
 func (t *tx) appendTranscript(session string, entries []chat.TranscriptEntry) error {
 	t.after.transcript = t.after.transcript || len(entries) > 0
 	for _, e := range entries {
@@ -24,8 +24,8 @@ func (t *tx) appendTranscript(session string, entries []chat.TranscriptEntry) er
 	return nil
 }
 
-// Transcript returns the newest entries of a session's history that have a smaller id than before, oldest first. before
-// is 0 for the newest of all. limit is 1 to 1000; another value means 1000.
+// Transcript returns the newest entries of a session's history with ids smaller than before, oldest first. before is 0
+// for the newest of all. limit is 1 to 1000; another value means 1000.
 func (s *Store) Transcript(ctx context.Context, session string, before int64, limit int) ([]chat.TranscriptEntry, error) {
 	if before == 0 {
 		before = math.MaxInt64
@@ -49,7 +49,7 @@ func (s *Store) Transcript(ctx context.Context, session string, before int64, li
 	return entries, nil
 }
 
-// TranscriptAfter returns the entries of all sessions with a greater id than after, oldest first. limit is 1 to 1000;
+// TranscriptAfter returns the entries of all sessions with ids greater than after, oldest first. limit is 1 to 1000;
 // another value means 1000.
 func (s *Store) TranscriptAfter(ctx context.Context, after int64, limit int) ([]domain.Followed, error) {
 	var list []domain.Followed
@@ -70,8 +70,8 @@ func (s *Store) TranscriptAfter(ctx context.Context, after int64, limit int) ([]
 	return list, nil
 }
 
-// Follower returns the id of the last entry that a follower of all transcripts has been told. One that is not known yet
-// begins with what is said from now on.
+// Follower returns the id of the last entry that a follower of all transcripts has received. A new follower begins with
+// the next entry.
 func (s *Store) Follower(ctx context.Context, name string) (after int64, err error) {
 	return step(ctx, s, "follower", func(t *tx) (after int64, err error) {
 		err = t.row(`INSERT INTO followers (name, after) VALUES (?1, COALESCE((SELECT MAX(id) FROM transcript), 0))
@@ -80,7 +80,7 @@ func (s *Store) Follower(ctx context.Context, name string) (after int64, err err
 	})
 }
 
-// Followed notes that a follower has been told all up to an entry.
+// Followed records that a follower has received all entries up to an id.
 func (s *Store) Followed(ctx context.Context, name string, id int64) error {
 	_, err := step(ctx, s, "followed", func(t *tx) (nothing, error) {
 		_, err := t.exec(`INSERT INTO followers (name, after) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET after = excluded.after`, name, id)

@@ -10,10 +10,11 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// Next has a message that waits in a session's turn lane, and the rest of its burst, come before all that waits there, also
-// before what was called for earlier; it waits for no quiet any more. What runs, and what is to be tried again, goes on
-// first. The message is named by the Seq of its acceptance, and goes by it still. It is answered in the conversation that
-// it was written for where another one has been begun since, else in the one that is the session's by then. The error is [domain.ErrNotFound] for a message that does not wait.
+// Next moves a message that waits in a session's turn lane, and the rest of its burst, before all other waiting
+// messages, including those moved earlier; it no longer waits for quiet. What runs, or waits for another try, comes
+// first. The message is named by the Seq of its acceptance, and keeps that name. If another conversation has begun
+// since it was written, it is still answered in its own; otherwise in the one that is current by then. The error is
+// [domain.ErrNotFound] for a message that does not wait.
 func (s *Store) Next(ctx context.Context, session string, seq int64) error {
 	_, err := step(ctx, s, "next", func(t *tx) (nothing, error) { return nothing{}, t.next(session, seq) })
 	return err
@@ -53,8 +54,8 @@ func (t *tx) next(session string, ticket int64) error {
 	return t.rearm(session, domain.TurnLane)
 }
 
-// advanceUrgent gives the urgent messages of a lane in which nothing was claimed seqs before first, behind which all of its
-// messages are. It returns the new first one.
+// advanceUrgent moves the urgent messages of a lane in which nothing is claimed to seqs before first, which precedes
+// all of its messages. It returns the new first seq.
 func (t *tx) advanceUrgent(session string, lane domain.Lane, first int64) (int64, error) {
 	type waiting struct{ seq, burst, urgent int64 }
 	var list []waiting
@@ -87,7 +88,7 @@ func (t *tx) advanceUrgent(session string, lane domain.Lane, first int64) (int64
 	return first, nil
 }
 
-// placesBefore is the first of n seqs before another one. 0 is none.
+// placesBefore is the first of n seqs before another one. 0 is not used.
 func placesBefore(seq, n int64) int64 {
 	if seq > 0 && seq <= n {
 		return -n

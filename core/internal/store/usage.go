@@ -9,18 +9,18 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// RecordUsage adds what a turn cost whose run lost its lane, and so could not be completed, to its session and day.
+// RecordUsage adds the cost of a turn whose run lost its lane, and so could not be completed, to its session and day.
 func (s *Store) RecordUsage(ctx context.Context, session, claudeSession string, f domain.TurnFigures) error {
 	_, err := step(ctx, s, "spent", func(t *tx) (nothing, error) { return nothing{}, t.addFigures(session, claudeSession, f) })
 	return err
 }
 
-// addFigures adds what a turn cost. What the turn says of its claude session is that one's, which may have been replaced
-// meanwhile.
+// addFigures adds the cost of a turn. Figures about the claude session apply to the turn's own, which may have been
+// replaced meanwhile.
 func (t *tx) addFigures(session, claude string, f domain.TurnFigures) error {
 	u, told := f.Usage, claude
 	if f.Model == "" && f.ContextTokens == 0 {
-		told = "" // it asked no model
+		told = "" // it used no model
 	}
 	_, err := t.exec(`UPDATE sessions SET turns = turns + ?2, input_tokens = input_tokens + ?3, cache_tokens = cache_tokens + ?4,
 			output_tokens = output_tokens + ?5, cost_micros = cost_micros + ?6,
@@ -55,7 +55,8 @@ func (t *tx) addFigures(session, claude string, f domain.TurnFigures) error {
 	return nil
 }
 
-// UsageByDay returns what each model cost on each day from one on, such as "2026-03-15", in order; the last 1000 of them.
+// UsageByDay returns the usage of each model on each day from a day on, such as "2026-03-15", in order; the last 1000
+// of them.
 func (s *Store) UsageByDay(ctx context.Context, from string) ([]domain.DayUsage, error) {
 	var days []domain.DayUsage
 	err := s.view(ctx).each(`SELECT day, model, turns, input_tokens, cache_tokens, output_tokens, cost_micros FROM usage_days

@@ -10,10 +10,10 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// takenBack is why a message was dropped that its writer does not want to be answered.
+// takenBack is the reason of messages that their writers withdrew.
 const takenBack = "taken back before it ran"
 
-// receipt posts what shows that a new message waits, and returns its item; 0: nothing does.
+// receipt posts the message that shows that a new message waits, and returns its item; 0: none.
 func (t *tx) receipt(in domain.Inbound, e encoded, p place, accepted domain.Acceptance) (int64, error) {
 	if in.Receipt == nil || !p.behind {
 		return 0, nil
@@ -31,8 +31,8 @@ func (t *tx) receipt(in domain.Inbound, e encoded, p place, accepted domain.Acce
 	return t.post(0, []domain.OutboxItem{item})
 }
 
-// outlasts reports whether a new message that could be told to the session's running turn will not be: the two may not share a
-// turn, nobody wrote what the turn is for, or something waits before it that is not told either. False: it may yet be, or no
+// outlasts reports whether a new message for steering will not be steered into the session's running turn: the two may
+// not share a turn, no person wrote the turn's message, or another message waits before it. False: it may be, or no
 // turn runs.
 func (t *tx) outlasts(in domain.Inbound, e encoded) (waits bool, err error) {
 	err = t.row(`SELECT ?2 OR h.share != ?3 OR h.overrides != ?4 OR h.origin != '' OR h.claude_session != s.claude_session
@@ -46,7 +46,8 @@ func (t *tx) outlasts(in domain.Inbound, e encoded) (waits bool, err error) {
 	return waits, noRows(err)
 }
 
-// WaitingMessages returns what waits in a session's turn lane, in the order in which it is to be answered: at most so many messages.
+// WaitingMessages returns at most limit messages that wait in a session's turn lane, in the order in which they will be
+// answered.
 func (s *Store) WaitingMessages(ctx context.Context, session string, limit int) ([]domain.WaitingMessage, error) {
 	var list []domain.WaitingMessage
 	err := s.view(ctx).each(`SELECT COALESCE(ticket, seq), message, received_at FROM inbox
@@ -58,7 +59,7 @@ func (s *Store) WaitingMessages(ctx context.Context, session string, limit int) 
 			if err := rows.Scan(&w.Seq, &message, &receivedAt); err != nil {
 				return err
 			}
-			_ = json.Unmarshal([]byte(message), &w.Message) // one that cannot be read waits all the same
+			_ = json.Unmarshal([]byte(message), &w.Message) // an unreadable one waits even so
 			w.ReceivedAt = moment(receivedAt)
 			list = append(list, w)
 			return nil
@@ -69,9 +70,9 @@ func (s *Store) WaitingMessages(ctx context.Context, session string, limit int) 
 	return list, nil
 }
 
-// Withdraw drops a message that waits in a session's turn lane, as its run's cancelling, if may says yes to it. It is
-// named by the Seq of its acceptance. The error is [domain.ErrNotFound] for a message that does not wait: that is answered,
-// or a turn has it; and [domain.ErrNotYours] for one that may not be dropped.
+// Withdraw drops a message that waits in a session's turn lane, as if its run was cancelled, if may permits it. It is
+// named by the Seq of its acceptance. The error is [domain.ErrNotFound] for a message that is answered or that a turn
+// has, and [domain.ErrNotYours] for one that may not be dropped.
 func (s *Store) Withdraw(ctx context.Context, session string, seq int64, may func(domain.Message) bool) error {
 	_, err := step(ctx, s, "withdraw", func(t *tx) (nothing, error) {
 		gone, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = 'turn' AND COALESCE(ticket, seq) = ?2
@@ -83,7 +84,7 @@ func (s *Store) Withdraw(ctx context.Context, session string, seq int64, may fun
 		if err != nil {
 			return nothing{}, err
 		}
-		if m, _ := gone[0].decode(); !may(m) { // one that cannot be read is nobody's
+		if m, _ := gone[0].decode(); !may(m) { // an unreadable one belongs to nobody
 			return nothing{}, domain.ErrNotYours
 		}
 		return nothing{}, t.withdraw(session, gone)
@@ -91,7 +92,7 @@ func (s *Store) Withdraw(ctx context.Context, session string, seq int64, may fun
 	return err
 }
 
-// withdraw ends what was removed from a session's turn lane.
+// withdraw cancels messages that were removed from a session's turn lane.
 func (t *tx) withdraw(session string, gone []removed) error {
 	if err := t.drop(session, domain.TurnLane, gone, takenBack); err != nil {
 		return err
@@ -100,7 +101,7 @@ func (t *tx) withdraw(session string, gone []removed) error {
 	return t.rearm(session, domain.TurnLane)
 }
 
-// found is a Found with what the store knows of its row.
+// found is a Found with the data of its row.
 type found struct {
 	domain.Found
 	event
@@ -108,12 +109,13 @@ type found struct {
 	reacts bool
 }
 
-// changes reports whether the message can be changed: it waits, or was told to a run that is known not to have read it.
+// changes reports whether the message can be changed: it waits, or was steered into a run that is known not to have
+// read it.
 func (f found) changes(unread int64) bool {
 	return f.Standing == domain.StandingWaiting || f.Standing == domain.StandingSteered && f.Run == unread
 }
 
-// find finds the message of a chat in the turn lanes. One that was cleared is in none any more.
+// find finds a chat's message in the turn lanes. Cleared messages are in none.
 func find(q querier, channel string, in chat.ID, id chat.MessageID) (f found, err error) {
 	if id == "" {
 		return f, nil
@@ -139,7 +141,7 @@ func find(q querier, channel string, in chat.ID, id chat.MessageID) (f found, er
 	return f, err
 }
 
-// Find returns the message of a chat in the turn lanes, by the network's id, and where it stands.
+// Find returns a chat's message in the turn lanes, by the network's id, and its standing.
 func (s *Store) Find(ctx context.Context, channel string, in chat.ID, id chat.MessageID) (domain.Found, error) {
 	f, err := find(s.view(ctx), channel, in, id)
 	if err != nil {
@@ -148,10 +150,10 @@ func (s *Store) Find(ctx context.Context, channel string, in chat.ID, id chat.Me
 	return f.Found, nil
 }
 
-// Amend puts a message in the place of the one with its id that waits in its chat, because its writer has edited that. It is
-// of the same authority and address; how it waits was decided when it came. The model, where it is not nil, becomes the
-// session's. It tells where the message stands; one that a turn has is left as it is, but for one that was told to the run
-// unread, whose claude will not read it any more: it waits then, to be told under its Edition. Zero is no run.
+// Amend replaces a waiting message of a chat by its edited version with the same id. The authority and address are
+// unchanged; how it waits was decided when it was accepted. A model other than nil becomes the session's. It returns
+// the message's standing; a message that a turn has is unchanged, except if it was steered into the run unread, whose
+// claude will not read it any more: then it waits again, for its new Edition. Zero is no run.
 func (s *Store) Amend(ctx context.Context, m domain.Message, model *string, unread int64) (domain.Standing, error) {
 	e, err := encode(domain.Inbound{Message: m})
 	if err != nil {
@@ -172,7 +174,7 @@ func (s *Store) Amend(ctx context.Context, m domain.Message, model *string, unre
 				return "", err
 			}
 		}
-		// What begins a conversation, or is no person's words, ends the burst that it is in.
+		// A message that begins a conversation, or is not a person's, ends its burst.
 		_, err = t.exec(`UPDATE inbox SET message = ?3, overrides = ?4, size = ?5, burst_by = CASE WHEN ?6 THEN '' ELSE burst_by END,
 				origin = ?7, fresh = ?8, edition = ?9, files = ?10
 			WHERE session = ?1 AND lane = 'turn' AND seq = ?2`,
@@ -181,7 +183,7 @@ func (s *Store) Amend(ctx context.Context, m domain.Message, model *string, unre
 	})
 }
 
-// untell has a message wait again that was told to a running run.
+// untell makes a message wait again that was steered into a running run.
 func (t *tx) untell(f found) error {
 	if _, err := t.exec(`UPDATE inbox SET joined_run = NULL WHERE session = ?1 AND lane = 'turn' AND seq = ?2`, f.Session, f.seq); err != nil {
 		return err
@@ -192,9 +194,9 @@ func (t *tx) untell(f found) error {
 	return t.show(f.event, f.reacts, domain.StageWaiting)
 }
 
-// WithdrawMessage drops a message that waits, because it was deleted in its chat, as [Store.Withdraw] does. It tells where
-// the message stood; one that a turn has is left as it is, but for one that was told to the run unread, as [Store.Amend] does.
-// The notice, which tells the chat of it, enters the outbox with it.
+// WithdrawMessage drops a waiting message that was deleted in its chat, like [Store.Withdraw]. It returns the message's
+// standing; for one that a turn has, see [Store.Amend]. The notice to the chat enters the outbox in the same
+// transaction.
 func (s *Store) WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID, unread int64, notice ...domain.OutboxItem) (domain.Standing, error) {
 	if err := checkPieces(notice); err != nil {
 		return "", fmt.Errorf("withdraw message: %w", err)

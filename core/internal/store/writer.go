@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// maxBatch is how many steps share a transaction, and so a wait for the disk, at most.
+// maxBatch bounds the steps that share a transaction, and so a wait for the disk.
 const maxBatch = 64
 
 var errClosed = errors.New("the store is closed")
 
-// step runs f in a transaction that is on disk when step returns nil. When f returns an error, nothing that f wrote
-// stays, and the steps that share the transaction are not harmed. f may run several times.
+// step runs f in a transaction that is on disk when step returns nil. If f returns an error, its writes are undone
+// without affecting other steps in the transaction. f may run several times.
 func step[T any](ctx context.Context, s *Store, name string, f func(*tx) (T, error)) (T, error) {
 	var result T
 	err := s.writer.submit(ctx, &operation{done: make(chan error, 1), run: func(t *tx) (err error) {
@@ -29,12 +29,12 @@ func step[T any](ctx context.Context, s *Store, name string, f func(*tx) (T, err
 	return result, err
 }
 
-// nothing is the result of a step that has none.
+// nothing is the result of a step without one.
 type nothing struct{}
 
-// await is [step] for what may have to wait: while f finds nothing to do, it stands, and runs again behind the steps that
-// may have left something, in their transaction, and when what it has seen is due. Committed is called with the result before
-// any step that shares the transaction returns, and before the next one begins.
+// await is [step] for what may have to wait: while f finds nothing to do, it waits, and runs again after steps with
+// effects that it wants, in their transaction, and when what it has seen is due. Committed is called with the result
+// before any step that shares the transaction returns, and before the next one begins.
 func await[T any](ctx context.Context, s *Store, name string, wants func(effects) bool, f func(*tx) (result T, found bool, due int64, err error), committed func(T)) error {
 	var result T
 	op := &operation{done: make(chan error, 1), wants: wants, due: millis(s.now())}
@@ -52,9 +52,9 @@ func await[T any](ctx context.Context, s *Store, name string, wants func(effects
 }
 
 // writer runs all steps on one connection, one after the other. Several connections would starve each other: SQLite has
-// one write lock and its waiters poll. The steps that wait while a transaction is being written share the next.
+// one write lock and its waiters poll. Steps that arrive during a transaction share the next.
 type writer struct {
-	ctx        context.Context // never ends: a step that has begun is told its outcome
+	ctx        context.Context // never ends: the result of a begun step is always reported
 	conn       *sql.Conn
 	statements *statements
 	now        func() time.Time
@@ -62,9 +62,9 @@ type writer struct {
 	moves      *moves
 
 	queue    chan *operation
-	standing []*operation // the loop's
-	seen     int64        // the loop's: when it looked at the clock last
-	arrivals arrivals     // the loop's
+	standing []*operation // used by the loop only
+	seen     int64        // used by the loop only: the last reading of the clock
+	arrivals arrivals     // used by the loop only
 	stop     chan struct{}
 	stopped  chan struct{}
 }
@@ -92,30 +92,30 @@ func (w *writer) close() error {
 	return errors.Join(w.statements.close(), w.conn.Close())
 }
 
-// operation is a step on its way through the writer.
+// operation is a step in the writer.
 type operation struct {
 	run   func(*tx) error
 	fate  atomic.Int32 // undecided, begun, left or dropped
-	done  chan error   // gets the outcome of an operation that has begun
+	done  chan error   // receives the result of an operation that has begun
 	after effects
 
-	// Of one that stands while it finds nothing to do.
-	wants     func(effects) bool // reports whether it may find something behind steps; nil: it never stands
+	// For an operation that waits while it finds nothing to do.
+	wants     func(effects) bool // reports whether steps may have left something for it; nil: it does not wait
 	idle      bool               // it found nothing
-	due       int64              // when it is to look; zero: it does not know
+	due       int64              // when to run it again; zero: unknown
 	committed func()
 }
 
 const (
 	undecided int32 = iota
 	begun
-	left // begun, and not to stand
+	left // begun, and must not wait
 	dropped
 )
 
 func (o *operation) decide(fate int32) bool { return o.fate.CompareAndSwap(undecided, fate) }
 
-// drop reports whether the operation never runs; else its outcome comes.
+// drop reports whether the operation will never run; otherwise its result follows.
 func (o *operation) drop() bool {
 	for !o.fate.CompareAndSwap(begun, left) {
 		if o.decide(dropped) {
@@ -173,18 +173,18 @@ func (w *writer) loop() {
 			}
 		}
 		if op := w.setBack(); op != nil {
-			batch = slices.Insert(batch, 0, op) // What the others write goes by the clock as it is.
+			batch = slices.Insert(batch, 0, op) // The others use the corrected clock.
 		}
 		w.commit(slices.DeleteFunc(batch, func(op *operation) bool {
 			if op.wants != nil {
-				w.standing = append(w.standing, op) // It runs behind the others, and is due.
+				w.standing = append(w.standing, op) // It runs after the others, and is due.
 			}
 			return op.wants != nil || !op.decide(begun)
 		}))
 	}
 }
 
-// alarm goes off when the first standing operation is due, and from time to time before.
+// alarm fires when the first waiting operation is due, and from time to time before.
 func (w *writer) alarm() <-chan time.Time {
 	due := int64(0)
 	for _, op := range w.standing {
@@ -198,10 +198,10 @@ func (w *writer) alarm() <-chan time.Time {
 	return time.After(min(moment(due).Sub(w.now()), longestAlarm))
 }
 
-// commit runs the batch as one transaction, with the standing operations that it wakes, and tells each operation its outcome.
-// Few operations return an error, and savepoints cost each of them a copy of all pages that it writes: only once one has
-// failed are all run again with savepoints, so that it is undone alone. After some failures, such as a full disk, SQLite
-// rolls the whole transaction back by itself; then each operation is run again in one of its own.
+// commit runs the batch as one transaction, with the waiting operations that it wakes, and reports each result. Few
+// operations return an error, and a savepoint copies all pages that an operation writes: so only after a failure are
+// all run again with savepoints, to undo the failed one alone. After some failures, such as a full disk, SQLite rolls
+// back the whole transaction; then each operation runs again in its own.
 func (w *writer) commit(batch []*operation) {
 	ran, outcomes, err := w.transact(batch, false)
 	if err != nil && len(ran) > 1 {
@@ -232,13 +232,13 @@ func (w *writer) commit(batch []*operation) {
 		case op.fate.CompareAndSwap(begun, undecided):
 			w.standing = append(w.standing, op)
 		default:
-			op.done <- context.Canceled // it is not waited for any more
+			op.done <- context.Canceled // its caller has stopped waiting
 		}
 	}
 }
 
-// transact returns the operations that ran, and the error for which the transaction was rolled back; where there are
-// savepoints, also each one's own error.
+// transact returns the operations that ran, and the error that rolled back the transaction; with savepoints, also each
+// operation's own error.
 func (w *writer) transact(batch []*operation, savepoints bool) (ran []*operation, outcomes []error, err error) {
 	if len(batch) == 0 {
 		batch = w.woken(effects{})
@@ -258,14 +258,14 @@ func (w *writer) transact(batch []*operation, savepoints bool) (ran []*operation
 			err = w.run(op)
 		}
 		if err != nil {
-			_ = w.exec("ROLLBACK") // fails where SQLite has rolled back by itself
+			_ = w.exec("ROLLBACK") // fails if SQLite has rolled back by itself
 			return batch, nil, err
 		}
 		if outcomes[i] == nil {
 			after.add(op.after)
 		}
 	}
-	// One that fails fails all, which then run anew: it needs no savepoint.
+	// A failure fails all of them, which are then run again: no savepoint is needed.
 	woken := w.woken(after)
 	ran = append(batch, woken...)
 	outcomes = append(outcomes, make([]error, len(woken))...)
@@ -282,7 +282,7 @@ func (w *writer) transact(batch []*operation, savepoints bool) (ran []*operation
 	return ran, outcomes, nil
 }
 
-// woken takes from the standing operations those that may find something behind steps with these effects, or are due.
+// woken removes the waiting operations that these effects may concern, or that are due, from the list and returns them.
 func (w *writer) woken(after effects) (woken []*operation) {
 	now := millis(w.now())
 	w.standing = slices.DeleteFunc(w.standing, func(op *operation) bool {
@@ -298,8 +298,8 @@ func (w *writer) woken(after effects) (woken []*operation) {
 	return woken
 }
 
-// apply runs an operation between savepoints. It returns the operation's own error, whose writes are undone, and the one
-// for which the transaction cannot go on.
+// apply runs an operation within a savepoint. It returns the operation's own error, after undoing its writes, and an
+// error that ends the transaction.
 func (w *writer) apply(op *operation) (own, failed error) {
 	if err := w.exec("SAVEPOINT step"); err != nil {
 		return nil, err
@@ -338,7 +338,7 @@ type tx struct {
 	after    effects
 }
 
-// exec returns the number of rows that it changed.
+// exec returns the number of changed rows.
 func (t *tx) exec(query string, args ...any) (int64, error) {
 	stmt, err := t.statements.get(t.ctx, query)
 	if err != nil {
