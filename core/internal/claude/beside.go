@@ -11,8 +11,9 @@ import (
 
 const maxQuestion = 16 << 10 // bytes of a side question
 
-// Aside asks a session's claude something beside its turn, if one runs: it answers from the conversation so far, without
-// tools, and neither is kept. Its errors are [client.ErrNotRunning], [client.ErrNoAside], ctx's, or what the CLI says.
+// Aside asks a session's claude a question beside its turn, if one runs: it answers from the conversation so far,
+// without tools, and neither becomes part of the conversation. Its errors are [client.ErrNotRunning],
+// [client.ErrNoAside], ctx's, or the CLI's message.
 func (p *Pool) Aside(ctx context.Context, session, question string) (string, error) {
 	if strings.TrimSpace(question) == "" {
 		return "", errors.New("the question is empty")
@@ -27,15 +28,15 @@ func (p *Pool) Aside(ctx context.Context, session, question string) (string, err
 	return s.Aside(ctx, question)
 }
 
-// Withdraw takes back a line that a session's running turn was told, or is about to be. True: the turn will not see it any more,
-// nor will a later one under the same id; false: claude has read it, or may have. The CLI answers within milliseconds, also
-// while a tool runs.
+// Withdraw withdraws a line that was, or is about to be, steered into a session's running turn. True: neither this turn
+// nor a later one will see it under the same id; false: claude has read it, or may have. The CLI answers within
+// milliseconds, also while a tool runs.
 func (p *Pool) Withdraw(ctx context.Context, session, line string) bool {
 	s := p.running(session)
 	return s != nil && s.WithdrawLine(ctx, line)
 }
 
-// running is the live process of a session; nil: there is none.
+// running is the live process of a session; nil: none.
 func (p *Pool) running(id string) *worker {
 	p.mu.Lock()
 	defer p.mu.Unlock()

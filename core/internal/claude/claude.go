@@ -1,15 +1,18 @@
-// Package claude runs the agent: the claude CLI, a persistent process for each session or one for each turn, spoken to by
-// stream-json over its stdin and stdout.
+// Package claude runs the agent: the claude CLI, with a persistent process for each session or one for each turn,
+// controlled by stream-json over its stdin and stdout.
 //
-// A [Pool] holds the processes under a limit. [Pool.Run] carries one message through: it begins or resumes the session's
-// process, writes the message as a line with an id of ours, and returns the answer. The CLI de-duplicates by that id and
-// keeps a transcript on disk, so a message that a crash cut off is found again and answered once. A turn ends by the CLI's
-// result, by the host's timeouts, or by the end of Run's context; then the tools that it started are gone when Run returns.
+// A [Pool] limits the number of processes. [Pool.Run] runs one message: it starts or resumes the session's process,
+// writes the message as a line with an id of ours, and returns the answer. The CLI recognises that id and keeps a
+// transcript on disk, so a message that a crash interrupted is found again and answered once. A turn ends by the CLI's
+// result, by the host's timeouts, or by the end of Run's context; then the tools that it started are gone when Run
+// returns.
 //
-// Below it stand, each of which imports only those before it: claude/protocol, the lines; claude/exchange, what is said over one;
-// claude/transcript, what became of one before; claude/cli, the process; claude/client, which speaks with one process.
+// It is built on these packages, each of which imports only those before it: claude/protocol, the lines;
+// claude/exchange, the events of one message; claude/transcript, the outcome of an earlier one; claude/cli, the
+// process; claude/client, which talks to one process.
 //
-// The behaviour that this package relies on was observed on the CLI's versions 2.1.329 and 2.1.330, and back to 2.1.197.
+// The behaviour that this package relies on was observed on the CLI's versions 2.1.329 and 2.1.330, and back to
+// 2.1.197.
 package claude
 
 import (
@@ -24,21 +27,21 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// Config is how claude is run, and how many of it. The zero value of a field means what its comment says.
+// Config is how claude is run, and how many processes. The zero value of a field means what its comment says.
 type Config struct {
 	cli.Options
 
-	Owners       Owners        // nil: they learn of nothing but by the log
-	OneShot      bool          // a process serves one turn: none is idle, and each turn waits for a new one
+	Owners       Owners        // nil: failures are only logged
+	OneShot      bool          // each turn gets a new process, and no process is kept idle
 	MaxProcesses int           // zero: 4
-	MaxMemory    int64         // bytes that all processes and their tools may hold before idle ones are ended; zero: no limit; negative: half of the machine's
-	RecycleAt    int64         // bytes above which a process is ended once it is idle; zero: never
-	WeighEvery   time.Duration // how often memory is looked at; zero: 15 seconds
+	MaxMemory    int64         // total bytes of all processes and their tools, above which idle ones are ended; zero: no limit; negative: half of the machine's memory
+	RecycleAt    int64         // bytes above which a process is ended when it becomes idle; zero: never
+	WeighEvery   time.Duration // interval between measurements of memory; zero: 15 seconds
 	ParkAfter    time.Duration
-	Timeout      time.Duration // of a turn, less the time that somebody is being asked; zero: 30 minutes
-	Interrupt    time.Duration // for an interrupt to be answered, before the process is ended for the stop; zero: 100 ms
-	Stall        time.Duration // silence after which a turn has hung, while no tool runs; zero: 3 minutes
-	Demo         bool          // the command is the stub: said in the log
+	Timeout      time.Duration // of a turn, not counting the time of open questions; zero: 30 minutes
+	Interrupt    time.Duration // for the answer to an interrupt, before the process is ended; zero: 100 ms
+	Stall        time.Duration // silence after which a turn counts as hung, while no tool runs; zero: 3 minutes
+	Demo         bool          // the command is the stub; logged
 }
 
 // The defaults of a [Config].
@@ -50,7 +53,7 @@ const (
 	defaultStall        = 3 * time.Minute
 )
 
-// withDefaults fills in what was left out.
+// withDefaults sets the defaults.
 func (c Config) withDefaults() Config {
 	if c.MaxProcesses <= 0 {
 		c.MaxProcesses = defaultMaxProcesses
@@ -76,7 +79,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// limits are those of a turn.
+// limits are the time limits of a turn.
 func (c Config) limits() client.Limits {
 	return client.Limits{Timeout: c.Timeout, Interrupt: c.Interrupt, Stall: c.Stall}
 }
@@ -89,11 +92,11 @@ type Processes interface {
 
 // Owners are those who run the host.
 type Owners interface {
-	// Tell tells them a text, once for each key.
+	// Tell sends them a text, once for each key.
 	Tell(key, text string)
 }
 
-// check refuses a turn that the CLI would take for something else than a message.
+// check refuses a turn that the CLI would not take for a message.
 func check(t agent.Turn) error {
 	switch {
 	case strings.TrimSpace(t.Prompt) == "":
@@ -107,8 +110,8 @@ func check(t agent.Turn) error {
 	}
 }
 
-// compacts reports whether a prompt is the one command of the CLI that the host uses: "/compact", or "/compact" and what to
-// keep, in one line. Its turn has no answer.
+// compacts reports whether a prompt is the only CLI command that the host uses: "/compact", or "/compact" with what to
+// keep, on one line. Its turn has no answer.
 func compacts(prompt string) bool {
 	const command = "/compact"
 	return (prompt == command || strings.HasPrefix(prompt, command+" ")) && !strings.ContainsAny(prompt, "\r\n")

@@ -8,7 +8,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 )
 
-// janitor parks processes that have been idle for long, and weighs all of them.
+// janitor parks processes that have been idle for long, and measures the memory of all.
 func (p *Pool) janitor() {
 	timer := time.NewTimer(p.config.ParkAfter)
 	defer timer.Stop()
@@ -32,7 +32,7 @@ func (p *Pool) janitor() {
 	}
 }
 
-// wake has the janitor look at the idle processes again.
+// wake makes the janitor check the idle processes again.
 func (p *Pool) wake() {
 	select {
 	case p.kick <- struct{}{}:
@@ -40,7 +40,7 @@ func (p *Pool) wake() {
 	}
 }
 
-// parkDue parks what is due and returns when to look again.
+// parkDue parks the due processes and returns when to check again.
 func (p *Pool) parkDue() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,10 +7,10 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 )
 
-// The memory of the processes is weighed from time to time, and not for each message: to tell what a claude has of its own,
-// beside what all of them share, takes the system some milliseconds.
+// Memory is measured from time to time, not for each message: separating a claude's own memory from what all of them
+// share takes the system some milliseconds.
 
-// look weighs the processes, and ends those that are idle and too heavy.
+// look measures the processes, and ends idle ones that are too large.
 func (p *Pool) look() {
 	p.mu.Lock()
 	roots := make([]cli.ID, 0, len(p.live))
@@ -37,7 +37,7 @@ func (p *Pool) look() {
 	p.grant()
 }
 
-// grown reports whether a process has become so heavy that a new one is to take its session up. The pool is locked.
+// grown reports whether a process is so large that a new one must resume its session. The caller holds the lock.
 func (p *Pool) grown(s *worker) bool {
 	if p.config.RecycleAt <= 0 || s.weight.Own <= p.config.RecycleAt {
 		return false
@@ -46,7 +46,7 @@ func (p *Pool) grown(s *worker) bool {
 	return true
 }
 
-// used is what the processes held when they were weighed last. The pool is locked.
+// used is the memory of the processes at the last measurement. The caller holds the lock.
 func (p *Pool) used() int64 {
 	var sum int64
 	for s := range p.live {
@@ -55,8 +55,8 @@ func (p *Pool) used() int64 {
 	return sum
 }
 
-// relieve sends idle processes away, the least recently used first, until those that stay are within the limit. One that
-// was not weighed yet stays, as nobody can tell what its end would bring. The pool is locked.
+// relieve parks idle processes, least recently used first, until the others are within the limit. Processes that were
+// not measured yet stay, because the effect of their end is unknown. The caller holds the lock.
 func (p *Pool) relieve() {
 	if p.config.MaxMemory <= 0 {
 		return
@@ -77,13 +77,13 @@ func (p *Pool) relieve() {
 	}
 }
 
-// tight reports whether a new process is to wait until others, which are leaving, have freed memory. Where none leaves
-// there is nothing to wait for. The pool is locked.
+// tight reports whether a new process must wait until parked ones have freed memory. If none is being parked there is
+// nothing to wait for. The caller holds the lock.
 func (p *Pool) tight() bool {
 	return p.config.MaxMemory > 0 && p.parking > 0 && p.used() > p.config.MaxMemory
 }
 
-// leastRecent are the idle processes, that which was used last behind the others. The pool is locked.
+// leastRecent are the idle processes, least recently used first. The caller holds the lock.
 func (p *Pool) leastRecent() []*worker {
 	var list []*worker
 	for _, s := range p.idle {
@@ -93,5 +93,5 @@ func (p *Pool) leastRecent() []*worker {
 	return list
 }
 
-// weighEvery is how often the processes are weighed where the configuration does not say.
+// weighEvery is the default interval between measurements.
 const weighEvery = 15 * time.Second

@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	spawnsAtOnce = 2               // a start takes a core for half a second
+	spawnsAtOnce = 2               // a start uses a core for half a second
 	parkPatience = 3 * time.Second // from the end of stdin to the end of an idle process
 )
 
-// Pool holds the claude processes: at most one for a session, and at most Config.MaxProcesses, beside those whose turns wait
-// for people.
+// Pool holds the claude processes: at most one for a session, and at most Config.MaxProcesses, not counting those whose
+// turns wait for people.
 type Pool struct {
 	config    Config
 	command   *cli.Command
@@ -31,32 +31,32 @@ type Pool struct {
 	processes Processes
 	weigh     func([]cli.ID) map[cli.ID]cli.Weight
 
-	spawns  chan struct{} // a place for each start that may run
+	spawns  chan struct{} // one for each concurrent start
 	closing context.Context
 	close   context.CancelFunc
 	work    sync.WaitGroup // runs, starts, exits, parkings and the janitor
-	kick    chan struct{}  // the janitor looks again
+	kick    chan struct{}  // wakes the janitor
 
 	mu      sync.Mutex
 	closed  bool
 	busy    map[string]chan struct{} // sessions with a run; closed at its end
 	idle    map[string]*worker
 	live    map[*worker]bool
-	parked  map[string]*worker // leaving
+	parked  map[string]*worker // exiting
 	retired map[string]bool
-	slots   int       // taken: processes, and those that are about to be
+	slots   int       // in use: by processes, and by those about to start
 	asking  int       // runs that wait for people
-	parking int       // processes that are leaving so that a waiting run gets their slot
+	parking int       // processes that are exiting to free a slot for a waiting run
 	waiting []*waiter // runs without a slot, in order
 }
 
-// worker is a process with its place in the pool.
+// worker is a process in the pool.
 type worker struct {
 	*client.Client
 
-	since   time.Time  // idle
-	weight  cli.Weight // when it was weighed last
-	holds   bool       // a slot, which its end gives back
+	since   time.Time  // since when it is idle
+	weight  cli.Weight // at the last measurement
+	holds   bool       // it has a slot, which its end frees
 	leaving bool       // parked
 	over    bool       // ended
 }
@@ -67,14 +67,14 @@ type waiter struct {
 	owner   bool
 }
 
-// Stats is what a pool holds at the moment.
+// Stats describes a pool.
 type Stats struct {
-	Running int // processes with a turn, or starting for one
+	Running int // processes that run a turn, or start for one
 	Idle    int
 	Waiting int   // turns that wait for a process
-	PIDs    []int // of all processes, in order
-	Memory  int64 // bytes that they and their tools held lately; zero: none, or not known
-	Limit   int64 // of Memory; zero: there is none
+	PIDs    []int // of all processes, sorted
+	Memory  int64 // bytes that they and their tools used recently; zero: none, or unknown
+	Limit   int64 // of Memory; zero: none
 }
 
 // New prepares a pool; processes are started by turns. It returns a [*NotInstalledError] when there is no CLI.
@@ -100,7 +100,7 @@ func New(cfg Config, log hclog.Logger, processes Processes) (*Pool, error) {
 	return p, nil
 }
 
-// Close stops the running turns, ends all processes and waits until they are gone. When ctx ends before, they are killed.
+// Close stops the running turns, ends all processes and waits for their end. If ctx ends before, they are killed.
 func (p *Pool) Close(ctx context.Context) error {
 	p.mu.Lock()
 	p.closed = true
@@ -130,7 +130,7 @@ func (p *Pool) Close(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Retire says that a session will not be used again: its process is ended as soon as it is idle.
+// Retire notes that a session will not be used again: its process is ended as soon as it is idle.
 func (p *Pool) Retire(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,7 +141,7 @@ func (p *Pool) Retire(id string) {
 	}
 }
 
-// Stats returns what the pool holds.
+// Stats returns a snapshot of the pool.
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -154,7 +154,7 @@ func (p *Pool) Stats() Stats {
 	return stats
 }
 
-// enter gives a run its session, of which there is one run at a time. The pool waits for the run until it calls exit.
+// enter reserves a session for a run; there is one at a time. The pool waits for the run until it calls exit.
 func (p *Pool) enter(ctx context.Context, id string) error {
 	for {
 		p.mu.Lock()
@@ -178,7 +178,7 @@ func (p *Pool) enter(ctx context.Context, id string) error {
 	}
 }
 
-// exit ends what enter began, and keeps a live process for the session's next turn, unless there is one for each.
+// exit ends what enter began, and keeps a live process for the session's next turn, unless each turn gets a new one.
 func (p *Pool) exit(id string, s *worker) {
 	defer p.work.Done()
 	p.mu.Lock()
@@ -191,7 +191,7 @@ func (p *Pool) exit(id string, s *worker) {
 		return
 	}
 	s.since = time.Now()
-	s.weight.Below = 0 // the tools are over
+	s.weight.Below = 0 // the tools have ended
 	p.idle[id] = s
 	if retired || p.closed || p.config.OneShot || p.grown(s) {
 		p.leave(s)
@@ -201,7 +201,7 @@ func (p *Pool) exit(id string, s *worker) {
 	}
 }
 
-// leave parks an idle process. The pool is locked.
+// leave parks an idle process. The caller holds the lock.
 func (p *Pool) leave(s *worker) {
 	delete(p.idle, s.Session)
 	s.leaving = true
@@ -210,8 +210,8 @@ func (p *Pool) leave(s *worker) {
 	p.work.Go(func() { s.Process.Park(parkPatience) })
 }
 
-// acquire returns the session's process: the idle one (reused) if it serves the turn, or a new one as soon as there is a
-// slot and the one before has left, as two on one session would lose messages.
+// acquire returns the session's process: the idle one (reused) if it can run the turn, or a new one as soon as there is
+// a slot and the old one has exited, because two on one session would lose messages.
 func (p *Pool) acquire(ctx context.Context, t agent.Turn) (s *worker, reused bool, err error) {
 	if s := p.take(ctx, t); s != nil {
 		return s, true, nil
@@ -247,7 +247,7 @@ func (p *Pool) acquire(ctx context.Context, t agent.Turn) (s *worker, reused boo
 	return s, false, err
 }
 
-// take returns the session's idle process; nil: there is none that serves the turn. One that does not is sent away.
+// take returns the session's idle process, or nil if there is none that can run the turn. One that cannot is parked.
 func (p *Pool) take(ctx context.Context, t agent.Turn) *worker {
 	p.mu.Lock()
 	p.supersede(t)
@@ -266,8 +266,7 @@ func (p *Pool) take(ctx context.Context, t agent.Turn) *worker {
 	return nil
 }
 
-// supersede sends away what is idle of the conversation's earlier claude sessions: it goes on in another one. The pool is
-// locked.
+// supersede parks idle processes of the conversation's earlier claude sessions. The caller holds the lock.
 func (p *Pool) supersede(t agent.Turn) {
 	for _, s := range p.idle {
 		if t.Key != "" && s.Key == t.Key && s.Session != t.Session {
@@ -277,7 +276,7 @@ func (p *Pool) supersede(t agent.Turn) {
 	}
 }
 
-// enqueue puts a run behind those that wait for a slot; an owner's before all others. The pool is locked.
+// enqueue adds a run to those that wait for a slot; an owner's comes first. The caller holds the lock.
 func (p *Pool) enqueue(w *waiter) {
 	at := len(p.waiting)
 	if w.owner {
@@ -289,13 +288,13 @@ func (p *Pool) enqueue(w *waiter) {
 	p.waiting = slices.Insert(p.waiting, at, w)
 }
 
-// most is how many processes there may be. The pool is locked.
+// most is the maximum number of processes. The caller holds the lock.
 func (p *Pool) most() int {
 	return p.config.MaxProcesses + min(p.asking, max(p.config.MaxProcesses, 2))
 }
 
-// grant gives free slots to the waiting runs, in their order, and sends idle processes away, the least recently used first,
-// while runs still wait or memory is short. The pool is locked.
+// grant gives free slots to the waiting runs, in order, and parks idle processes, least recently used first, while runs
+// still wait or memory is short. The caller holds the lock.
 func (p *Pool) grant() {
 	p.relieve()
 	for len(p.waiting) > 0 && p.slots < p.most() && !p.tight() {
@@ -309,7 +308,7 @@ func (p *Pool) grant() {
 	}
 }
 
-// release gives a slot back. The pool is locked.
+// release frees a slot. The caller holds the lock.
 func (p *Pool) release() {
 	p.slots--
 	p.grant()
@@ -341,7 +340,7 @@ func (p *Pool) ended(s *worker) {
 	}
 }
 
-// expel kills what a session that another process has written into may have started, and tells the owners of it.
+// expel kills the tools of a session that another process has written into, and notifies the owners.
 func (p *Pool) expel(s *worker) {
 	intruder := s.IntrudedBy()
 	if intruder == nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/transcript"
 )
 
-// Run carries a message through and returns its answer; its error is an [*agent.Failure], beside which the result says what
-// the turn has brought all the same. The end of ctx stops the turn: Run then returns once the tools that it started are
-// gone, and the session's process may go on. When Run returns, claude works on nothing that Run has written.
+// Run runs a message and returns its answer; its error is an [*agent.Failure], with which the result contains what the
+// turn has produced. The end of ctx stops the turn: Run then returns once its tools are gone, and the session's process
+// may continue to run. When Run returns, claude works on nothing that Run has written.
 func (p *Pool) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	if err := check(t); err != nil {
 		return agent.Result{}, &agent.Failure{Class: agent.Unknown, Err: err}
@@ -25,7 +25,7 @@ func (p *Pool) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	r := &run{pool: p, turn: t, next: client.Line{UUID: t.UUID, Text: t.Prompt}}
 	defer func() {
 		if r.worker != nil {
-			r.worker.Dismiss() // where no line was written
+			r.worker.Dismiss() // if no line was written
 		}
 		p.exit(t.Session, r.worker)
 	}()
@@ -41,8 +41,8 @@ func (p *Pool) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	return r.carry(ctx)
 }
 
-// asker counts the questions of a run that are open. While there are any, its process is not among those that
-// Config.MaxProcesses bounds.
+// asker counts the open questions of a run. While there are any, its process does not count towards
+// Config.MaxProcesses.
 type asker struct {
 	pool *Pool
 	of   agent.Asker
@@ -74,7 +74,7 @@ func (a *asker) end() {
 	}
 }
 
-// watcher tells only once that the message was read, of however many lines were written for it.
+// watcher reports only once that the message was read, however many lines were written for it.
 type watcher struct {
 	agent.Watcher
 	once sync.Once
@@ -83,17 +83,17 @@ type watcher struct {
 // Consumed implements [agent.Watcher].
 func (w *watcher) Consumed(ctx context.Context) { w.once.Do(func() { w.Watcher.Consumed(ctx) }) }
 
-// run is one message on its way.
+// run is one message in progress.
 type run struct {
 	pool    *Pool
 	turn    agent.Turn
 	worker  *worker     // nil: none was acquired
 	next    client.Line // to write
-	planned bool        // next goes by the transcript
+	planned bool        // next is based on the transcript
 	past    agent.Result
 }
 
-// carry writes lines until one was answered.
+// carry writes lines until one is answered.
 func (r *run) carry(ctx context.Context) (agent.Result, error) {
 	p := r.pool
 	if r.turn.Attempt > 1 || r.turn.Consumed {
@@ -118,7 +118,7 @@ func (r *run) carry(ctx context.Context) (agent.Result, error) {
 		x, failure := r.worker.Converse(ctx, r.turn, r.next)
 		switch {
 		case failure != nil && reused && !x.Stage().Acked && !r.worker.Alive() && ctx.Err() == nil:
-			// The idle process had died unseen. The line's id makes it safe to write it to a new one.
+			// The idle process had died unnoticed. The line's id makes it safe to write it to a new one.
 		case failure != nil:
 			return r.result(ctx, x, true), failure
 		case x.Failure() != nil:
@@ -141,8 +141,8 @@ func (r *run) carry(ctx context.Context) (agent.Result, error) {
 	return r.past, nil
 }
 
-// plan decides how to go on with a message that may have been written before: by the answer that is there already, or by
-// a line to write. Known says that the CLI has the message, even if the transcript does not show it.
+// plan decides how to continue with a message that may have been written before: with the answer that is already there,
+// or with a line to write. Known reports whether the CLI has the message even if the transcript does not contain it.
 func (r *run) plan(known bool) error {
 	r.planned = true
 	t := r.turn
@@ -155,19 +155,19 @@ func (r *run) plan(known bool) error {
 	case found.Status == transcript.Answered:
 		r.past.Text, r.past.Recovered = found.Text, true
 	case compacts(t.Prompt) && (known || found.Status == transcript.Unfinished):
-		r.next.UUID = transcript.ContinueID(t.UUID, t.Attempt) // whether it had worked cannot be told; twice does no harm
+		r.next.UUID = transcript.ContinueID(t.UUID, t.Attempt) // it is unknown whether it ran; running twice does no harm
 	case known || found.Status == transcript.Unfinished:
 		r.next, r.past.Continued = client.Line{UUID: transcript.ContinueID(t.UUID, t.Attempt), Text: transcript.ContinueText(t.Failed)}, true
 	}
 	return nil
 }
 
-// result is what a finished or failed turn and the attempts before it have brought.
+// result is the result of a finished or failed turn and the attempts before it.
 func (r *run) result(ctx context.Context, x *exchange.Exchange, failed bool) agent.Result {
 	stopped := errors.Is(context.Cause(ctx), agent.ErrStopped)
 	result, covered := x.Outcome(), x.Covered(stopped)
 	if failed && !stopped && len(covered) > 0 && !r.worker.Alive() {
-		// What a killed process has read without writing it down is lost to the conversation.
+		// What a killed process has read but not written down is lost to the conversation.
 		noted, err := r.pool.command.Transcripts.Steered(r.turn.Session)
 		if err != nil {
 			r.worker.Log.Warn("cannot tell which messages claude has noted", "error", err)

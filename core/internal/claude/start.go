@@ -13,7 +13,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/process"
 )
 
-// spawn starts the session's process in a slot that the caller has, and gives the slot back when it fails.
+// spawn starts the session's process in a slot of the caller, and frees the slot if it fails.
 func (p *Pool) spawn(ctx context.Context, t agent.Turn) (*worker, error) {
 	s, err := p.start(ctx, t)
 	p.mu.Lock()
@@ -29,8 +29,8 @@ func (p *Pool) spawn(ctx context.Context, t agent.Turn) (*worker, error) {
 	return s, nil
 }
 
-// start starts the session's process and waits until it is ready. What it is begun from is seen from the transcripts, and
-// in doubt from what the CLI says. A started session is never begun again: that would lose its history.
+// start starts the session's process and waits until it is ready. Its origin is found in the transcripts and, in doubt,
+// from the CLI's messages. A started session never starts again from nothing: that would lose its history.
 func (p *Pool) start(ctx context.Context, t agent.Turn) (*worker, error) {
 	select {
 	case p.spawns <- struct{}{}:
@@ -41,7 +41,7 @@ func (p *Pool) start(ctx context.Context, t agent.Turn) (*worker, error) {
 	from := p.origin(t)
 	for switched := false; ; {
 		s, err := p.launch(ctx, t, from)
-		if process.Exhausted(err) && !process.DiskFull(err) && p.makeRoom(ctx) { // idle processes hold all but disk space
+		if process.Exhausted(err) && !process.DiskFull(err) && p.makeRoom(ctx) { // idle processes use all resources except disk space
 			continue
 		}
 		if err != nil {
@@ -71,8 +71,8 @@ func (p *Pool) start(ctx context.Context, t agent.Turn) (*worker, error) {
 	}
 }
 
-// begins reports whether claude starts for a session that has just begun, in the slot of one that it could not go on with. That
-// costs nothing, as it is told nothing.
+// begins reports whether claude starts for an empty session, in the slot of one that it could not resume. This costs
+// nothing, because claude gets no message.
 func (p *Pool) begins(ctx context.Context, t agent.Turn) bool {
 	t.Key, t.Session, t.Started, t.ForkOf = "", uuid.NewString(), false, ""
 	s, err := p.launch(ctx, t, cli.Fresh)
@@ -104,7 +104,7 @@ func (p *Pool) makeRoom(ctx context.Context) bool {
 	}
 }
 
-// origin is what a turn's session is to be begun from.
+// origin is what a turn's session starts from.
 func (p *Pool) origin(t agent.Turn) cli.Origin {
 	switch {
 	case t.Started || p.command.Transcripts.Has(t.Session):
@@ -124,7 +124,7 @@ func (p *Pool) launch(ctx context.Context, t agent.Turn, from cli.Origin) (*work
 	if err != nil {
 		return nil, &agent.Failure{Class: agent.Unavailable, Err: err}
 	}
-	recorded := make(chan struct{}) // or it could be forgotten first, and stay in the records
+	recorded := make(chan struct{}) // otherwise the record could be deleted before it is written, and stay
 	s := &worker{Client: client.New(p.command, p.config.limits(), t, from, before, p.log)}
 	if err := s.Start(ctx, t); err != nil {
 		return nil, &agent.Failure{Class: agent.Unavailable, Detail: "start claude", Err: err}

@@ -11,17 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// batchReader reads a pipe that is written to in many small parts. Each part would wake the process, which costs more than reading
-// it, as the runtime watches all pipes that it has open. So while the reader pauses, it takes the pipe away from the runtime, and
-// gives it back once there is nothing to read.
+// batchReader reads a pipe that receives many small writes. Each would wake the process, which costs more than reading
+// it, because the runtime polls all open pipes. While the reader pauses, it removes the pipe from the runtime's poller,
+// and adds it again when there is nothing to read.
 type batchReader struct {
 	mu       sync.Mutex
-	file     *os.File  // nil: the pipe is taken away, and detached is its descriptor
-	detached int       // does not block
-	deadline time.Time // zero: there is none
+	file     *os.File  // nil: the pipe is removed from the poller, and detached is its descriptor
+	detached int       // non-blocking
+	deadline time.Time // zero: none
 }
 
-// Pause waits, at most until end is closed, while what is written to the pipe wakes nobody.
+// Pause waits, at most until end is closed, while writes to the pipe wake nobody.
 func (r *batchReader) Pause(d time.Duration, end <-chan struct{}) {
 	if err := r.detach(); err != nil {
 		return
@@ -34,7 +34,7 @@ func (r *batchReader) Pause(d time.Duration, end <-chan struct{}) {
 	}
 }
 
-// Read reads what is there, or waits for something.
+// Read reads what is available, or waits for something.
 func (r *batchReader) Read(p []byte) (int, error) {
 	r.mu.Lock()
 	file := r.file
@@ -58,7 +58,7 @@ func (r *batchReader) Read(p []byte) (int, error) {
 	}
 }
 
-// detach takes the pipe away from the runtime.
+// detach removes the pipe from the runtime's poller.
 func (r *batchReader) detach() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,12 +78,12 @@ func (r *batchReader) detach() error {
 	if failure != nil {
 		return failure
 	}
-	r.file.Close() // which takes it away; what is left does not block, as before
+	r.file.Close() // removes it; the duplicate stays non-blocking
 	r.file = nil
 	return nil
 }
 
-// attach gives the pipe back to the runtime.
+// attach adds the pipe to the runtime's poller.
 func (r *batchReader) attach() *os.File {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,7 +94,7 @@ func (r *batchReader) attach() *os.File {
 	return r.file
 }
 
-// SetReadDeadline has the reading end at a time, at which somebody may still have the pipe open.
+// SetReadDeadline ends reading at a time: another process may still have the pipe open.
 func (r *batchReader) SetReadDeadline(t time.Time) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,7 +105,7 @@ func (r *batchReader) SetReadDeadline(t time.Time) error {
 	return r.file.SetReadDeadline(t)
 }
 
-// Close closes the pipe. Nobody reads it any more.
+// Close closes the pipe. Nobody may read it any more.
 func (r *batchReader) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package cli runs the claude CLI as processes: its command line, environment and settings, its start, its pipes and its end, with
-// all that it has started. It hands lines on and does not read them.
+// Package cli runs the claude CLI as processes: command line, environment and settings, start, pipes and end, together
+// with all processes that it has started. It passes lines on without reading them.
 package cli
 
 import (
@@ -16,19 +16,19 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/transcript"
 )
 
-// Command is what the command line of every claude has.
+// Command is the part of the command line that every claude has in common.
 type Command struct {
 	options     Options
-	hidden      []string // values that no error may show
+	hidden      []string // values that no error may contain
 	Path        string
 	args        []string
-	allowed     []string // tools that nobody is asked about
+	allowed     []string // tools that are used without a question
 	env         []string
-	UsualModel  string // the model where none is chosen
+	UsualModel  string // the model if none is chosen
 	workspace   string // as given
 	family      *family
 	Folder      string            // the same without links, as the CLI names it
-	Transcripts transcript.Folder // the workspace's
+	Transcripts transcript.Folder // of the workspace
 }
 
 // NewCommand finds the CLI, writes the files that its flags name, and builds the command line.
@@ -84,11 +84,12 @@ func NewCommand(cfg Options, life string) (*Command, error) {
 	return c, nil
 }
 
-// withheld are the tools that no session gets, whatever the configuration allows. The first two find other sessions of the
-// machine and write into them. The last begins a turn later, which nobody asked for and whose answer nobody would see.
+// withheld are the tools that no session gets, whatever the configuration allows. The first two find other sessions on
+// the machine and write into them. The last starts a later turn that nobody asked for and whose answer nobody would
+// see.
 var withheld = []string{"ListAgents", "SendMessage", "ScheduleWakeup"}
 
-// ownFlags are the CLI's flags that the host sets or that would undo what it sets.
+// ownFlags are the CLI's flags that the host sets, or that would conflict with them.
 var ownFlags = []string{
 	"-p", "--print", "--input-format", "--output-format", "--verbose", "--include-partial-messages", "--replay-user-messages",
 	"--session-id", "--resume", "-r", "--continue", "-c", "--fork-session", "--no-session-persistence",
@@ -99,12 +100,12 @@ var ownFlags = []string{
 	"--permission-prompts", "--inherit-permission-mode", "--channels", "--dangerously-load-development-channels", "--remote-control",
 }
 
-// KillStrays kills what was adopted from processes that have ended, and waits until it is gone.
+// KillStrays kills adopted processes of claudes that have ended, and waits for their end.
 func (c *Command) KillStrays() {
 	killAll(nil, func() ([]ID, error) { return descendants(0, c.family) })
 }
 
-// tooled are the flags that say which tools there are beside the CLI's, and which are allowed.
+// tooled returns the flags for tools in addition to the CLI's, and for the permitted ones.
 func (c *Command) tooled(t agent.Turn) []string {
 	allowed := c.allowed
 	var args []string
@@ -117,8 +118,8 @@ func (c *Command) tooled(t agent.Turn) []string {
 	return args
 }
 
-// profiled are the flags of a profile, but for its system prompt. A resumed session would
-// go on with the model that it had last, be it that of one message, so one is always named.
+// profiled returns the flags of a profile, except its system prompt. The model is always named, because a resumed
+// session would continue with its last one, even if that was for one message only.
 func (c *Command) profiled(p agent.Profile) []string {
 	args := []string{"--permission-mode", permissionMode(p), "--model", cmp.Or(p.Model, c.UsualModel)}
 	if p.Effort != "" {
@@ -134,19 +135,21 @@ func permissionMode(p agent.Profile) string {
 	return p.PermissionMode
 }
 
-// SameProcess reports whether a process that runs with one profile serves a turn with the other, or can be brought to it.
+// SameProcess reports whether a process with one profile can run a turn with the other, perhaps after a change of model
+// and effort.
 func SameProcess(a, b agent.Profile) bool {
 	return permissionMode(a) == permissionMode(b) && a.Skills == b.Skills && a.Private == b.Private && a.Tools == b.Tools
 }
 
-// The host's own tools are offered by an MCP server that is reached over the CLI's stdin and stdout: it needs no port, no
-// secret and no other process. Whether one may be used is the host's to decide, so that nobody is asked about it.
+// The host's own tools are offered by an MCP server over the CLI's stdin and stdout: it needs no port, no secret and no
+// other process. The host decides about their use itself, so they are permitted without a question.
 const (
 	ServerName = "clawhost"
 	hostTools  = "mcp__" + ServerName + "__*"
 )
 
-// serverFlags declare the host's MCP server. Newer CLIs would have the model search for its tools before it can call them.
+// serverFlags declare the host's MCP server. Without them the model of newer CLIs must search for its tools before it
+// can call them.
 func serverFlags() []string {
 	return []string{"--mcp-config", `{"mcpServers":{"` + ServerName + `":{"type":"sdk","name":"` + ServerName + `","alwaysLoad":true}}}`}
 }

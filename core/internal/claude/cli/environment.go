@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// marker is the variable in the environment of claude, and so of everything that it starts, by which this host's
-// processes are found. Its value is of one process of the host.
+// marker is the variable in the environment of claude, and of everything that it starts, by which the host finds its
+// processes. Each process of the host has its own value.
 const marker = "CLAWHOST_RUN"
 
 // sessionMarker is the variable that the CLI gives to its tools.
 const sessionMarker = "CLAUDE_CODE_SESSION_ID"
 
-// switches are the CLI's own variables that the host sets. The first part may be overridden by the configuration.
+// switches are the CLI's own variables that the host sets. The configuration may override the first group.
 var (
 	tunable = map[string]string{
 		"CLAUDE_CODE_MAX_RETRIES":                  "2", // the host retries; the CLI's ten would hide a 401 for three minutes
@@ -26,22 +26,21 @@ var (
 		"DISABLE_AUTOUPDATER":                      "1",
 	}
 	fixed = map[string]string{
-		"CLAUDE_CODE_DISABLE_ATTACHMENTS":       "1", // else "@/any/file" in a chat reads that file unasked
+		"CLAUDE_CODE_DISABLE_ATTACHMENTS":       "1", // otherwise "@/any/file" in a chat reads that file without a question
 		"CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "1",
 		"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS":  "1",
 		"CLAUDE_CODE_DISABLE_CRON":              "1",
-		"CLAUDE_CODE_DISABLE_AUTO_MEMORY":       "1", // else a turn writes unasked what all sessions of the workspace read
+		"CLAUDE_CODE_DISABLE_AUTO_MEMORY":       "1", // otherwise a turn writes, without a question, what all sessions of the workspace read
 	}
-	// inherited are the variables of the host's environment that claude gets, beside LC_*.
+	// inherited are the variables of the host's environment that claude gets, in addition to LC_*.
 	inherited = []string{"HOME", "PATH", "USER", "LANG", "TZ", "TERM", "TMPDIR", "CLAUDE_CONFIG_DIR"}
 )
 
-// managed is the variable that keeps the API's credentials out of the environment of the shell, of hooks and of MCP servers.
-// With it the CLI works with no credentials but those of its environment: it reads neither a login nor an apiKeyHelper nor a
-// cloud's credentials.
+// managed keeps the API's credentials out of the environment of the shell, of hooks and of MCP servers. With it the CLI
+// uses only the credentials of its environment: neither a login nor an apiKeyHelper nor a cloud's credentials.
 const managed = "CLAUDE_CODE_PROVIDER_MANAGED_BY_HOST"
 
-// credentialed reports whether claude gets its credentials for Anthropic's API by its environment.
+// credentialed reports whether claude gets its credentials for Anthropic's API from its environment.
 func credentialed(cfg Options) bool {
 	for name, value := range cfg.Env {
 		if strings.HasPrefix(name, "CLAUDE_CODE_USE_") && value != "" {
@@ -78,8 +77,8 @@ func environment(lookup func(string) (string, bool), all []string, cfg Options, 
 	return env
 }
 
-// credentials are the variables of one process for an API whose key it does not get. Where requests go through a proxy, these
-// do not. Revoke is called when the process has ended.
+// credentials returns the variables with which one process uses an API without having its key; none if requests do not
+// go through the proxy. Call revoke when the process has ended.
 func credentials(cfg Options) (env []string, revoke func()) {
 	if cfg.Credentials == nil {
 		return nil, func() {}
@@ -91,7 +90,7 @@ func credentials(cfg Options) (env []string, revoke func()) {
 	}, revoke
 }
 
-// configDir is the CLI's configuration folder under an environment.
+// configDir is the CLI's configuration folder in an environment.
 func configDir(env []string) string {
 	dir, home := "", ""
 	for _, pair := range env {

@@ -6,20 +6,20 @@ import (
 	"github.com/clawhost/clawhost/core/internal/process"
 )
 
-// family are the claude processes of one life of the host, by which its tools are told apart.
+// family is the claude processes of one host process, to which tools are assigned.
 type family struct {
 	children *process.Children // starts them; nil: nothing is adopted
 	life     string
 
 	mu      sync.Mutex
-	running map[string]int // processes, by the session that they are of
+	running map[string]int // number of processes by session
 }
 
 func newFamily(children *process.Children, life string) *family {
 	return &family{children: children, life: life, running: map[string]int{}}
 }
 
-// join notes that a process of a session is about to start.
+// join records that a process of a session is about to start.
 func (f *family) join(session string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -33,7 +33,7 @@ func (f *family) runs(session string) bool {
 	return f.running[session] > 0
 }
 
-// leave notes that a process of a session has ended, or did not start.
+// leave records that a process of a session has ended, or did not start.
 func (f *family) leave(session string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -9,27 +9,27 @@ import (
 // Options are how each claude is run. The zero value of a field means what its comment says.
 type Options struct {
 	Command         string            // found on PATH; empty: "claude"
-	Args            []string          // more flags, before the host's own; none of the host's may be among them
-	Env             map[string]string // beside the allowlisted variables of the host's environment
+	Args            []string          // further flags, before the host's own; the host's own are not permitted
+	Env             map[string]string // in addition to the allowlisted variables of the host's environment
 	Credentials     Credentials       // nil: the CLI has its own
 	FallbackModels  []string
 	AllowedTools    []string
 	DisallowedTools []string
 	Workspace       string            // the working directory; it must exist
-	Children        *process.Children // start the processes; nil: nothing that leaves their trees is adopted
+	Children        *process.Children // starts the processes; nil: processes that leave their trees are not adopted
 	RunDir          string            // a 0700 folder of the host for the files that flags name
 	DenyPaths       []string          // files and folders that the agent's file tools may not touch
 }
 
-// Credentials let a process ask the model without a key of its own.
+// Credentials let a process use the API without a key of its own.
 type Credentials interface {
-	// URL is where the process sends its requests, on loopback.
+	// URL is the loopback address for the process's requests.
 	URL() string
-	// Issue returns what the process shows there in place of a key, until it is revoked.
+	// Issue returns a token that replaces the key there until it is revoked.
 	Issue() (token string, revoke func())
 }
 
-// NotInstalledError says that the CLI was not found.
+// NotInstalledError reports that the CLI was not found.
 type NotInstalledError struct {
 	Command string
 	Err     error

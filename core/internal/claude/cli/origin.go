@@ -1,9 +1,9 @@
 package cli
 
-// Origin is what a session is begun from.
+// Origin is what a session starts from.
 type Origin int
 
-// What a session may be begun from.
+// The origins of a session.
 const (
 	Fresh   Origin = iota
 	Resumed        // its own transcript

@@ -12,13 +12,13 @@ import (
 	"github.com/clawhost/clawhost/core/internal/process"
 )
 
-// ID is a process of the system, told from another with the same pid by its start time.
+// ID identifies a process of the system by pid and start time.
 type ID struct {
 	PID     int
 	Started uint64
 }
 
-// newProc returns a process that this one has started and not waited for. One that has ended has no start time.
+// newProc identifies a child of this process that has not been waited for. An ended one has no start time.
 func newProc(pid int) (ID, error) {
 	started, err := process.StartTime(pid)
 	if err != nil && !errors.Is(err, process.ErrGone) {
@@ -30,11 +30,11 @@ func newProc(pid int) (ID, error) {
 // alive reports whether the process runs, or may run.
 func (p ID) alive() bool { return p.PID > 0 && process.Alive(p.PID, p.Started) }
 
-// patience bounds the wait for killed processes. One that is stuck in the kernel cannot be waited for.
+// patience bounds the wait for killed processes: one may be stuck in the kernel.
 const patience = 2 * time.Second
 
-// killAll kills the known processes, in their order, and all that find still finds, until none is left and find has seen all
-// there are. The kernel tells nobody of the end of a process that is not its child, so it is polled.
+// killAll kills the known processes in order, and all that find returns, until none is left and find is sure. The end
+// of a process that is not a child can only be polled.
 func killAll(known []ID, find func() ([]ID, error)) {
 	const step = 2 * time.Millisecond
 	deadline := time.NewTimer(patience)
@@ -64,16 +64,17 @@ func killAll(known []ID, find func() ([]ID, error)) {
 	}
 }
 
-// forgetter forgets recorded processes.
+// forgetter deletes the records of processes.
 type forgetter interface {
 	DeleteProcess(ctx context.Context, pid int, startTime uint64) error
 }
 
-// Reap ends what a previous process of the host left running: claude processes, known by pid, start time and boot, and the
-// tools that they started, known by its mark. A pid that is another process's by now is not touched. Each is forgotten once it is gone.
+// Reap ends what a previous process of the host left running: claude processes, identified by pid, start time and boot,
+// and the tools that they started, found by their mark. A pid that belongs to another process by now is not touched.
+// Records are deleted once the processes are gone.
 //
-// A claude whose host died goes on to the end of its turn and then leaves by itself, as its stdin has ended. It is ended
-// here because the message is run again, and two writers on a session lose messages.
+// A claude whose host died completes its turn and exits, because its stdin has ended. It must be ended here because the
+// message runs again, and two writers on a session lose messages.
 func Reap(ctx context.Context, left []domain.Process, records forgetter, log hclog.Logger) {
 	boot := process.BootID()
 	for _, old := range left {
@@ -91,15 +92,15 @@ func Reap(ctx context.Context, left []domain.Process, records forgetter, log hcl
 
 func reap(old domain.Process, log hclog.Logger) {
 	root := ID{PID: old.PID, Started: old.StartTime}
-	// Its tools outlive it, as children of nobody. They carry the session's name, which is also that of another host's session
-	// if the state folder is a copy, and the mark of the life that started them; of an old record, that of any.
+	// Its tools outlive it as orphans. They carry the session's name, which another host's session may share if the
+	// state folder was copied, and the mark of the host process that started them; old records have no mark.
 	find := func() ([]ID, error) {
 		return descendants(0, nil, sessionMarker+"="+old.Name, marker+"="+old.Mark)
 	}
 	var known []ID
 	if root.alive() {
-		// Claude goes first, so that it does not take the end of its tools for their results.
-		below, _ := descendants(root.PID, nil) // those that are not seen yet are found by their marks
+		// Claude is killed first, so that it does not take the end of its tools for their results.
+		below, _ := descendants(root.PID, nil) // the others are found by their marks
 		known = append([]ID{root}, below...)
 	}
 	if found, err := find(); len(known) > 0 || len(found) > 0 || err != nil {
@@ -108,8 +109,8 @@ func reap(old domain.Process, log hclog.Logger) {
 	}
 }
 
-// IsTool reports whether a process descends from a claude of any host, perhaps a previous one: it or one of its ancestors
-// carries a host's mark. One that is gone, so that nobody can tell, counts as one.
+// IsTool reports whether a process descends from a claude of any host, including previous ones: it or one of its
+// ancestors carries a host's mark. A process that is gone counts as one, because it cannot be checked.
 func IsTool(pid int) bool {
 	const depth = 64
 	for range depth {

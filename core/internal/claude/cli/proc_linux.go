@@ -11,9 +11,9 @@ import (
 	"github.com/clawhost/clawhost/core/internal/process"
 )
 
-// descendants returns the live processes below root, and those that carry all the variables in their environment though
-// their parents are gone, with what is below them. Root itself is not among them. Of what the host has adopted it returns
-// the strays of the family, too; nil: nothing was adopted. Beside an error there may be more than it returns.
+// descendants returns the live processes below root, without root, and orphans that carry all the variables in their
+// environment, with their descendants. With a family it also returns those of its strays that belong to root; nil:
+// nothing was adopted. With an error the list may be incomplete.
 func descendants(root int, f *family, variables ...string) (_ []ID, unsure error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -70,9 +70,9 @@ func descendants(root int, f *family, variables ...string) (_ []ID, unsure error
 	return found, unsure
 }
 
-// stray reports whether a child of the host's, which is in a session of the system's, is an adopted one that ends with the claude
-// at root: it is in that one's session, or nobody can tell that it is another running claude's. Of a root of 0 it is whatever was
-// adopted and is no running claude's.
+// stray reports whether an adopted child of the host, in this session of the system, ends with the claude at root: it
+// is in root's session, or it cannot be assigned to another running claude. With root 0: whether it was adopted and
+// belongs to no running claude.
 func (f *family) stray(pid, session, root int) (bool, error) {
 	switch {
 	case f.children == nil || f.children.Own(pid) || f.children.Had(pid):
@@ -86,7 +86,7 @@ func (f *family) stray(pid, session, root int) (bool, error) {
 	return !marked && err == nil, err
 }
 
-// marks reports whether a process carries the marks of this life of the host and of a claude that runs.
+// marks reports whether a process carries the marks of this host process and of a running claude.
 func (f *family) marks(pid int) (bool, error) {
 	env, err := environ(pid)
 	if err != nil {
@@ -105,7 +105,7 @@ func (f *family) marks(pid int) (bool, error) {
 	return own && f.runs(session), nil
 }
 
-// environ returns a process's environment, which is empty where it cannot be read. The error says that this may pass.
+// environ returns a process's environment, or nothing if it is not readable. An error means that this may be temporary.
 func environ(pid int) ([]byte, error) {
 	env, err := process.Environ(pid)
 	if process.Exhausted(err) {
@@ -114,7 +114,7 @@ func environ(pid int) ([]byte, error) {
 	return env, nil
 }
 
-// carries reports whether a process was started with all the variables. One that ends in "=" may have any value.
+// carries reports whether a process was started with all the variables. One that ends in "=" matches any value.
 func carries(pid int, variables []string) (bool, error) {
 	env, err := environ(pid)
 	if err != nil {
@@ -133,7 +133,7 @@ func carries(pid int, variables []string) (bool, error) {
 	return true, nil
 }
 
-// kill sends SIGKILL to exactly this process: the descriptor is held while the start time is compared, so that a reused
+// kill sends SIGKILL to exactly this process: it holds a descriptor while it compares the start time, so that a reused
 // pid is not hit.
 func (p ID) kill() {
 	if p.PID <= 0 {
@@ -152,7 +152,7 @@ func (p ID) kill() {
 	}
 }
 
-// certain reports whether the process was seen to run.
+// certain reports whether the process was seen running.
 func (p ID) certain() bool {
 	started, err := process.StartTime(p.PID)
 	return err == nil && started == p.Started

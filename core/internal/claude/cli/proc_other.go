@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// There is no /proc here, so the tools of a turn are not found: those that run in sessions of their own outlive a claude
-// that does not take an interrupt, and what a previous process of the host left is not ended, as start times and boots are unknown.
+// Without /proc the tools of a turn are not found: those in sessions of their own outlive a claude that ignores the
+// interrupt, and processes that a previous host left are not ended, because start times and boots are unknown.
 
 func descendants(int, *family, ...string) ([]ID, error) { return nil, nil }
 

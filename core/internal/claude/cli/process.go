@@ -19,17 +19,18 @@ import (
 	"github.com/clawhost/clawhost/core/internal/process"
 )
 
-// Output takes what a process writes to stdout.
+// Output receives what a process writes to stdout.
 type Output interface {
-	// Line takes a line, which is valid until it returns. More says that another one has come already. Patience is how long what
-	// follows may wait to be read, so that much of it is read together. The error says that the line is no event.
+	// Line receives a line, which is valid until it returns. More reports whether another one is already there.
+	// Patience is how long the next read may be delayed, to read more at once. An error means that the line is not an
+	// event.
 	Line(line []byte, more bool) (patience time.Duration, err error)
-	// End comes once, after the last line of a process that has ended.
+	// End is called once, after the last line of an ended process.
 	End()
 }
 
-// Process is a claude of one session. Four goroutines serve it while it runs: one each reads stdout and stderr, one writes stdin,
-// one waits for the end and then for the others.
+// Process is a claude of one session. Four goroutines serve it: two read stdout and stderr, one writes stdin, and one
+// waits for the end and then for the others.
 type Process struct {
 	command *Command
 	session string
@@ -42,15 +43,15 @@ type Process struct {
 	lines   chan []byte // to stdin
 	output  Output
 
-	gone   chan struct{} // it has ended
-	exited chan struct{} // and all that it wrote was read
+	gone   chan struct{} // the process has ended
+	exited chan struct{} // and all of its output was read
 
 	// Written before exited is closed.
 	exit   error
 	fault  string // why the host has killed it; empty: it has not
 	stderr tail
 
-	noise budget.Budget // for complaints of what it writes
+	noise budget.Budget // of log lines about its output
 }
 
 // Process prepares a process for a turn's session.
@@ -71,7 +72,7 @@ func (c *Command) Process(t agent.Turn, from Origin, log hclog.Logger) *Process 
 	}
 }
 
-// Start starts the process, once. Where it fails, the output is not called.
+// Start starts the process, once. If it fails, the output is not called.
 func (p *Process) Start(output Output) error {
 	prompt, err := p.command.writePrompt(p.prompt)
 	if err != nil {
@@ -87,9 +88,9 @@ func (p *Process) Start(output Output) error {
 		args = append(slices.Clip(args), "--append-system-prompt-file", prompt)
 	}
 	p.output, p.cmd = output, exec.Command(p.command.Path, args...)
-	p.cmd.Dir, p.cmd.Env = p.command.workspace, slices.Concat(p.command.env, env) // of two values of one variable the last counts
-	// It is in a session of its own, which keeps the terminal's signals away. There is no death signal: it would leave the
-	// tools running, whereas the end of stdin lets claude finish them and leave.
+	p.cmd.Dir, p.cmd.Env = p.command.workspace, slices.Concat(p.command.env, env) // the last of two values of a variable counts
+	// It gets its own session, which keeps the terminal's signals away. A death signal would leave the tools running;
+	// the end of stdin lets claude finish them and exit.
 	stdin, stdout, stderr, err := p.pipes()
 	if err != nil {
 		release()
@@ -123,7 +124,7 @@ func (p *Process) Start(output Output) error {
 	return nil
 }
 
-// execute starts the process. One that cannot be identified is of no use: the next host process could not end it.
+// execute starts the process. One that cannot be identified is killed: the next host process could not end it.
 func (p *Process) execute() error {
 	if err := p.command.family.children.Start(p.cmd); err != nil {
 		return err
@@ -136,8 +137,8 @@ func (p *Process) execute() error {
 	return err
 }
 
-// pipes makes the three pipes and gives the command its ends. They are made by hand because a descendant that holds
-// stdout open must not hold up the end of the process.
+// pipes makes the three pipes and gives the command its ends. [exec.Cmd]'s own pipes would delay the end of the process
+// while a descendant holds stdout open.
 func (p *Process) pipes() (stdin, stdout, stderr *os.File, err error) {
 	inR, inW, err := os.Pipe()
 	if err != nil {
@@ -168,7 +169,7 @@ func (p *Process) closeChildEnds() {
 
 // wait reaps the process and then ends its other goroutines.
 func (p *Process) wait(readers *sync.WaitGroup, stdout *batchReader, stderr *os.File) {
-	const drain = 250 * time.Millisecond // for what was written before the exit; a tool may hold the pipes for ever
+	const drain = 250 * time.Millisecond // for output written before the exit; a tool may hold the pipes forever
 	p.exit = p.command.family.children.Wait(p.cmd)
 	p.command.family.leave(p.session)
 	_ = stdout.SetReadDeadline(time.Now().Add(drain))
@@ -191,13 +192,13 @@ func (p *Process) write() {
 			if line == nil {
 				p.stdin.Close()
 			} else if _, err := p.stdin.Write(line); err != nil {
-				p.log.Debug("cannot write to claude", "error", err) // it has left, or is about to: wait tells
+				p.log.Debug("cannot write to claude", "error", err) // it has exited, or is about to: wait reports it
 			}
 		}
 	}
 }
 
-// Send queues a line for stdin. A process that does not read hundreds of lines is of no use and is killed.
+// Send queues a line for stdin. A process that does not read hundreds of lines is killed.
 func (p *Process) Send(v any) {
 	line, err := json.Marshal(v)
 	if err != nil {
@@ -207,7 +208,7 @@ func (p *Process) Send(v any) {
 	p.queue(append(line, '\n'))
 }
 
-// queue hands a line to the writer; nil ends stdin.
+// queue passes a line to the writer; nil ends stdin.
 func (p *Process) queue(line []byte) {
 	select {
 	case p.lines <- line:
@@ -218,16 +219,16 @@ func (p *Process) queue(line []byte) {
 	}
 }
 
-// ID says which process it is.
+// ID identifies the process.
 func (p *Process) ID() ID { return p.self }
 
-// Exited is closed when the process has ended and all that it wrote was read.
+// Exited is closed when the process has ended and all of its output was read.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Stderr returns the end of what it has written to stderr.
+// Stderr returns the end of its output to stderr.
 func (p *Process) Stderr() string { return p.stderr.String() }
 
-// Ended says how the process ended, once it has.
+// Ended describes how the process ended.
 func (p *Process) Ended() string {
 	how := "the process ended"
 	if p.fault != "" {
@@ -246,26 +247,26 @@ func (p *Process) Record() domain.Process {
 	}
 }
 
-// Kill kills the process. Unlike [proc.kill] it needs no descriptor, of which there may be none.
+// Kill kills the process. Unlike [ID.kill] it needs no descriptor, which may be unavailable.
 func (p *Process) Kill() { _ = p.cmd.Process.Kill() }
 
-// Interrupt has the process leave and take its tools along.
+// Interrupt makes the process exit and end its tools.
 func (p *Process) Interrupt() { _ = p.cmd.Process.Signal(syscall.SIGINT) }
 
-// variables is what this session's tools carry in their environment.
+// variables are in the environment of this session's tools.
 func (p *Process) variables() []string {
 	return []string{sessionMarker + "=" + p.session, marker + "=" + p.command.family.life}
 }
 
-// Descendants returns what the process has started and what else is to end with it: what nobody has.
+// Descendants returns the processes that end with this one: what it has started, and strays.
 func (p *Process) Descendants() ([]ID, error) {
 	return descendants(p.self.PID, p.command.family, p.variables()...)
 }
 
-// KillDescendants kills what the process has started, and what of it is known already, and waits until they are gone.
+// KillDescendants kills the known processes and all descendants, and waits for their end.
 func (p *Process) KillDescendants(known ...ID) { killAll(known, p.Descendants) }
 
-// Destroy kills the process and all that it started, beside what is known already, and waits until they are gone.
+// Destroy kills the process, the known processes and all descendants, and waits for their end.
 func (p *Process) Destroy(known ...ID) {
 	p.Kill()
 	more, _ := p.Descendants()
@@ -273,7 +274,7 @@ func (p *Process) Destroy(known ...ID) {
 	<-p.exited
 }
 
-// Park ends an idle process in good order: the end of stdin, and if that does not do it, by force.
+// Park ends an idle process: by the end of stdin, and after patience by force.
 func (p *Process) Park(patience time.Duration) {
 	p.queue(nil)
 	timer := time.NewTimer(patience)

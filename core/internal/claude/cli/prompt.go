@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// writePrompt writes the file of a process's system prompt. It returns no name for no prompt.
+// writePrompt writes the file of a process's system prompt. Without a prompt it returns no name.
 func (c *Command) writePrompt(text string) (string, error) {
 	if text == "" {
 		return "", nil
@@ -23,7 +23,7 @@ func (c *Command) writePrompt(text string) (string, error) {
 	return file, nil
 }
 
-// removePrompt removes what writePrompt wrote.
+// removePrompt deletes the file.
 func (c *Command) removePrompt(file string, log hclog.Logger) {
 	if file == "" {
 		return

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// secrets are the shapes of credentials that a foreign text could carry.
+// secrets matches the usual shapes of credentials.
 var secrets = regexp.MustCompile(`sk-[A-Za-z0-9_-]{6,}|(?i:bearer)\s+[A-Za-z0-9._~+/=-]{6,}`)
 
-// RedactShapes takes what has the shape of a credential out of a foreign text.
+// RedactShapes removes everything in the shape of a credential from a foreign text.
 func RedactShapes(text string) string { return secrets.ReplaceAllString(text, "[redacted]") }
 
-// Redact takes credentials out of a foreign text, also those that are configured, and bounds it.
+// Redact removes credentials, including the configured ones, from a foreign text, and bounds it.
 func (c *Command) Redact(text string) string {
 	const limit = 2000
 	text = strings.TrimSpace(text)

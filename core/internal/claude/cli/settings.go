@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// writeSettings writes the settings file. The CLI deletes old transcripts; kept for a century they can be resumed. Any process
-// of the user could write into a session, by the socket that the CLI opens for it; such messages are refused. The rules of
-// denied paths bind the CLI's file tools; a shell command is bound by the operating system only.
+// writeSettings writes the settings file. The CLI deletes old transcripts; they are kept for a century so that sessions
+// can be resumed. Any process of the user could write into a session by the socket that the CLI opens; the settings
+// refuse such messages. The rules of denied paths apply to the CLI's file tools; only the operating system restricts
+// shell commands.
 func writeSettings(cfg Options) (string, error) {
 	const days = 36500
 	deny := []string{}
@@ -44,8 +45,8 @@ func writeSettings(cfg Options) (string, error) {
 	return file, nil
 }
 
-// denyPattern writes an absolute path as the CLI's rules have it: with a slash before it, and brackets escaped. The other
-// signs of a pattern match themselves at least. A backslash cannot be written at all, as was tried.
+// denyPattern returns an absolute path in the form of the CLI's rules: with a slash before it, and escaped brackets.
+// Other pattern characters at least match themselves. A test showed that a backslash cannot be expressed.
 func denyPattern(path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		return "", fmt.Errorf("denied path %s is not absolute", path)

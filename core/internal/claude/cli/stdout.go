@@ -9,13 +9,13 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
-// read takes the lines from stdout until it ends.
+// read reads stdout until it ends.
 func (p *Process) read(stdout *batchReader) {
 	buffered := bufio.NewReaderSize(stdout, 64<<10)
 	for {
 		line, err := protocol.ReadLine(buffered)
 		if errors.Is(err, protocol.ErrLineTooLong) {
-			// It may have been the result: the turn cannot be followed any more.
+			// It may have been the result: the turn cannot be followed any further.
 			p.condemn("it wrote a line over the limit")
 			return
 		}
@@ -32,7 +32,7 @@ func (p *Process) read(stdout *batchReader) {
 		}
 	}
 	p.suppressed(p.noise.End())
-	// What closes its output while it runs is as good as dead. One that leaves is given time to say how.
+	// A process that closes its output is useless. If it is exiting, it has time to report how.
 	const leave = time.Second
 	timer := time.NewTimer(leave)
 	defer timer.Stop()
@@ -43,27 +43,27 @@ func (p *Process) read(stdout *batchReader) {
 	}
 }
 
-// suppressed says how many complaints are missing in the log.
+// suppressed logs how many complaints were not logged.
 func (p *Process) suppressed(lines int) {
 	if lines > 0 {
 		p.log.Warn("claude wrote more lines that are no events", "lines", lines)
 	}
 }
 
-// condemn kills the process for a fault of its own.
+// condemn kills the process because of its own fault.
 func (p *Process) condemn(fault string) {
 	p.log.Error("claude is killed", "because", fault)
 	p.fault = fault
 	p.Kill()
 }
 
-// followed reports whether another whole line was read already.
+// followed reports whether another complete line was already read.
 func followed(r *bufio.Reader) bool {
 	rest, _ := r.Peek(r.Buffered())
 	return bytes.IndexByte(rest, '\n') >= 0
 }
 
-// line hands a line on. No text of one that is no event is logged.
+// line passes a line on. The text of an invalid one is not logged.
 func (p *Process) line(line []byte, more bool) time.Duration {
 	patience, err := p.output.Line(line, more)
 	if err == nil {

@@ -10,12 +10,12 @@ import (
 	"github.com/clawhost/clawhost/core/internal/process"
 )
 
-// CanWeigh reports whether Weigh does.
+// CanWeigh reports whether Weigh works on this system.
 const CanWeigh = true
 
-// Weigh returns what processes, and those below them, hold. The claude processes share much of their memory, which counts
-// once; their tools may be many and are weighed in the quicker way, which counts it for each. A process that left the tree
-// is nobody's.
+// Weigh returns the memory of processes and of their descendants. Shared memory of the claude processes counts once;
+// their tools may be many and are measured in a faster way, which counts it for each. Processes that left the tree are
+// ignored.
 func Weigh(roots []ID) map[ID]Weight {
 	children := map[int][]int{}
 	entries, err := os.ReadDir("/proc")
@@ -48,8 +48,8 @@ func Weigh(roots []ID) map[ID]Weight {
 	return weights
 }
 
-// proportional is what a process holds, with its share of what it shares with others. Where the system does not tell that,
-// it is what it holds at all.
+// proportional is a process's memory with its share of shared pages, or its resident memory on systems that do not
+// report that.
 func proportional(pid int) (bytes int64, ok bool) {
 	rollup, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "smaps_rollup"))
 	if err == nil {
@@ -61,7 +61,7 @@ func proportional(pid int) (bytes int64, ok bool) {
 	return bytes, bytes > 0
 }
 
-// resident is what a process holds, with all that it shares with others.
+// resident is a process's memory including all shared pages.
 func resident(pid int) int64 {
 	statm, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "statm"))
 	if err != nil {
@@ -78,7 +78,7 @@ func resident(pid int) int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// field is the number behind a name at the beginning of a line.
+// field is the number after a name at the beginning of a line.
 func field(text []byte, name string) (n int64, ok bool) {
 	for line := range strings.Lines(string(text)) {
 		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == name {
@@ -89,8 +89,8 @@ func field(text []byte, name string) (n int64, ok bool) {
 	return 0, false
 }
 
-// MachineMemory is what this process and those that it starts may hold at all, by the machine and by the control groups
-// (of version 2) that it is in; zero: nobody knows.
+// MachineMemory is the memory that this process and its children may use, limited by the machine and by their control
+// groups (version 2); zero: unknown.
 func MachineMemory() int64 {
 	info, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
@@ -106,7 +106,7 @@ func MachineMemory() int64 {
 		group, found := strings.CutPrefix(strings.TrimSpace(line), "0::")
 		for ; found; group = filepath.Dir(group) {
 			if limit, err := os.ReadFile(filepath.Join("/sys/fs/cgroup", group, "memory.max")); err == nil {
-				if n, err := strconv.ParseInt(strings.TrimSpace(string(limit)), 10, 64); err == nil { // else "max"
+				if n, err := strconv.ParseInt(strings.TrimSpace(string(limit)), 10, 64); err == nil { // otherwise "max"
 					least = min(least, n)
 				}
 			}

@@ -2,11 +2,11 @@
 
 package cli
 
-// CanWeigh reports whether Weigh does.
+// CanWeigh reports whether Weigh works on this system.
 const CanWeigh = false
 
-// Weigh is told nothing here.
+// Weigh is not supported here.
 func Weigh([]ID) map[ID]Weight { return nil }
 
-// MachineMemory is not told here.
+// MachineMemory is not supported here.
 func MachineMemory() int64 { return 0 }

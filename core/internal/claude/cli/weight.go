@@ -1,10 +1,10 @@
 package cli
 
-// Weight is what a process holds, in bytes.
+// Weight is the memory of a process, in bytes.
 type Weight struct {
-	Own   int64 // by itself, with its share of what it shares with others
-	Below int64 // the processes below it: its tools
+	Own   int64 // its own, with its share of shared pages
+	Below int64 // its descendants: the tools
 }
 
-// All is what the process and its tools hold.
+// All is the memory of the process and its tools.
 func (w Weight) All() int64 { return w.Own + w.Below }

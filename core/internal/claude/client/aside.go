@@ -10,17 +10,18 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
-// Why a side question is not answered.
+// Reasons why a side question is not answered.
 var (
 	// ErrNotRunning: no process of the session's runs.
 	ErrNotRunning = errors.New("claude does not run for this session")
-	// ErrNoAside: the CLI takes no side questions.
+	// ErrNoAside: the CLI does not support side questions.
 	ErrNoAside = errors.New("this claude takes no side questions")
 )
 
 const maxAside = 256 << 10 // bytes of the answer to a side question; more is cut
 
-// Aside asks claude something beside its turn: it answers from the conversation so far, without tools, and neither is kept.
+// Aside asks claude a question beside its turn: it answers from the conversation so far, without tools, and neither
+// becomes part of the conversation.
 func (c *Client) Aside(ctx context.Context, question string) (string, error) {
 	id := uuid.NewString()
 	answers, forget := c.expectAnswer(id)
@@ -37,7 +38,7 @@ func (c *Client) Aside(ctx context.Context, question string) (string, error) {
 	}
 }
 
-// answerOf reads the answer to a side question. What the CLI says in the model's place is an error.
+// answerOf reads the answer to a side question. A text of the CLI itself is an error.
 func (c *Client) answerOf(e *protocol.Event) (string, error) {
 	r := e.Response
 	text := strings.TrimSpace(cut(r.Response.Text, maxAside))
@@ -53,7 +54,7 @@ func (c *Client) answerOf(e *protocol.Event) (string, error) {
 	}
 }
 
-// expectAnswer has the answer to a request of the host's sent to a channel, until it is forgotten.
+// expectAnswer delivers the answer to a request of the host to a channel, until forget is called.
 func (c *Client) expectAnswer(id string) (answers <-chan *protocol.Event, forget func()) {
 	answer := make(chan *protocol.Event, 1)
 	c.mu.Lock()
@@ -69,7 +70,7 @@ func (c *Client) expectAnswer(id string) (answers <-chan *protocol.Event, forget
 	}
 }
 
-// answeredBy hands the answer to a request of the host's to whoever waits for it. The client is locked.
+// answeredBy delivers the answer to a request of the host. The caller holds the lock.
 func (c *Client) answeredBy(e *protocol.Event) {
 	if answer := c.expected[e.Response.RequestID]; answer != nil {
 		delete(c.expected, e.Response.RequestID)

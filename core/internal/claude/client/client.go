@@ -1,5 +1,5 @@
-// Package client speaks with one claude by stream-json: it writes messages and follows what is said over each to its end, steers
-// more into a turn, stops it, and answers what the CLI asks meanwhile.
+// Package client talks to one claude by stream-json: it writes messages and follows each to its end, steers more into a
+// turn, stops it, and answers the CLI's requests meanwhile.
 package client
 
 import (
@@ -20,12 +20,12 @@ import (
 
 // Client speaks with a running claude.
 type Client struct {
-	Session string // by its id
-	Key     string // the host's name of the session; may be empty
+	Session string // its id
+	Key     string // the host's session key; may be empty
 	profile agent.Profile
-	tools   bool            // the host's are offered
+	tools   bool            // the host's tools are offered
 	folder  string          // the workspace, as the CLI names it
-	Before  map[string]bool // the ids of lines that were steered in the time of previous processes, which this one would run
+	Before  map[string]bool // ids of lines that were steered by previous processes; this process would run them again
 	command *cli.Command
 	limits  Limits
 	Log     hclog.Logger
@@ -33,30 +33,30 @@ type Client struct {
 
 	ready chan struct{} // initialize was answered
 
-	telling sync.Mutex // held while the running turn is told of its progress, so that it is not told when it is over
+	telling sync.Mutex // held while the running turn gets its progress, so that it gets none after its end
 
 	mu        sync.Mutex
-	exchange  *exchange.Exchange // the running turn
-	watch     agent.Watcher      // of the running turn; nil: nobody
-	requests  *requests          // of the running turn, or of that which the process was started for; nil: no turn
-	moved     chan struct{}      // closed and replaced when the running turn comes to another stage
-	heard     time.Time          // the last line; the monotonic clock, which stands still while the machine sleeps
-	streaming time.Time          // the first piece of the text that is being streamed; zero: none is
+	exchange  *exchange.Exchange // of the running turn
+	watch     agent.Watcher      // of the running turn; nil: none
+	requests  *requests          // of the running turn, or of the turn that the process was started for; nil: no turn
+	moved     chan struct{}      // closed and replaced when the running turn reaches another stage
+	heard     time.Time          // the last line; monotonic, so it does not advance while the machine sleeps
+	streaming time.Time          // the first piece of the text being streamed; zero: none
 	isReady   bool
 	meter     exchange.Meter
-	expected  map[string]chan<- *protocol.Event // answers to requests of the host's, by their ids
-	spent     map[string]bool                   // the ids of withdrawn lines, which the process would not run
-	intruder  *int                              // the process that wrote into the session; nil: none has
+	expected  map[string]chan<- *protocol.Event // answers to requests of the host, by id
+	spent     map[string]bool                   // ids of withdrawn lines, which the process would not run again
+	intruder  *int                              // the process that wrote into the session; nil: none
 }
 
-// Limits bound a turn in time.
+// Limits are the time limits of a turn.
 type Limits struct {
-	Timeout   time.Duration // of a turn that names none, less the time that somebody is being asked
-	Interrupt time.Duration // for an interrupt to be answered, before the process is ended for the stop
-	Stall     time.Duration // silence after which a turn has hung, while no tool runs
+	Timeout   time.Duration // of a turn without its own, not counting the time of open questions
+	Interrupt time.Duration // for the answer to an interrupt, before the process is ended
+	Stall     time.Duration // silence after which a turn counts as hung, while no tool runs
 }
 
-// Process is what a session needs of its claude.
+// Process is what a client needs of its claude process.
 type Process interface {
 	Start(cli.Output) error
 	Send(v any)
@@ -73,7 +73,7 @@ type Process interface {
 	Stderr() string
 }
 
-// New prepares a process for a turn's session, and what speaks with it.
+// New prepares a process for a turn's session, and its client.
 func New(c *cli.Command, l Limits, t agent.Turn, from cli.Origin, before map[string]bool, log hclog.Logger) *Client {
 	log = log.With("session", t.Session)
 	return &Client{
@@ -82,7 +82,7 @@ func New(c *cli.Command, l Limits, t agent.Turn, from cli.Origin, before map[str
 	}
 }
 
-// Start starts the process, and answers its requests until ctx ends or the session is dismissed.
+// Start starts the process, and answers its requests until ctx ends or [Client.Dismiss].
 func (c *Client) Start(ctx context.Context, t agent.Turn) error {
 	c.attend(ctx, t)
 	err := c.Process.Start(c)
@@ -92,13 +92,13 @@ func (c *Client) Start(ctx context.Context, t agent.Turn) error {
 	return err
 }
 
-// initID is the id of the request whose answer says that the process is ready.
+// initID is the id of the request whose answer means that the process is ready.
 const initID = "initialize"
 
-// Initialize has the process get ready.
+// Initialize starts the initialization of the process.
 func (c *Client) Initialize() {
-	// Without the switch newer CLIs go on with the system prompt that the session was begun with, whatever the flags of a
-	// later process say.
+	// Without this switch, newer CLIs keep the system prompt of the session's first process, whatever the flags of a
+	// later one say.
 	body := map[string]any{"subtype": "initialize", "systemPromptSnapshot": false}
 	if c.tools {
 		body["sdkMcpServers"] = []string{cli.ServerName}
@@ -126,14 +126,14 @@ func (c *Client) Alive() bool {
 	}
 }
 
-// IntrudedBy is the process that has written into the session; nil: none has.
+// IntrudedBy returns the process that has written into the session; nil: none.
 func (c *Client) IntrudedBy() *int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.intruder
 }
 
-// died is the error of a process that ended by itself.
+// died is the failure of a process that ended by itself.
 func (c *Client) died(class agent.Class) *agent.Failure {
 	if intruder := c.IntrudedBy(); intruder != nil {
 		return &agent.Failure{Class: agent.Intruded, Detail: fmt.Sprintf("process %d wrote into the session", *intruder)}
@@ -153,13 +153,13 @@ func Aborted(ctx context.Context) *agent.Failure {
 	return &agent.Failure{Class: agent.Aborted, Err: context.Cause(ctx)}
 }
 
-// refusals is how the CLI says that it does not run with these flags and settings, or as this user: it will not do so later
-// either. What else it says at its end may pass, as while it is upgraded.
+// refusals matches the CLI's messages that it does not run with these flags and settings, or as this user: a permanent
+// error. Other messages at its end may be temporary, such as during an upgrade.
 var refusals = regexp.MustCompile(`(?m)cannot be used with root|^error: (unknown option|unknown command|option |too many arguments)|^Error: Invalid |Settings validation failed`)
 
 const spawnTimeout = 30 * time.Second // from the start to the answer to initialize
 
-// Await waits until the process has answered initialize. One that does not is ended.
+// Await waits until the process has answered initialize, and otherwise ends it.
 func (c *Client) Await(ctx context.Context) *agent.Failure {
 	timer := time.NewTimer(spawnTimeout)
 	defer timer.Stop()

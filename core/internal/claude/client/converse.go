@@ -11,14 +11,14 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/exchange"
 )
 
-// Converse writes a line and follows it to the end of its turn, and of those of the lines that it has written into it.
-// Where its own turn did not run, and without an error, the line was acknowledged and not run. The timers run on the
-// monotonic clock, which stands still while the machine sleeps: a closed laptop is no silence of claude's. They stand still,
-// too, while somebody is being asked something, as people take their time; how much of it is for the Asker to say.
+// Converse writes a line and follows it to the end of its turn, and of the turns of the lines that it has steered into
+// it. If its own turn did not run, and there is no error, the line was acknowledged and not run. The timers use the
+// monotonic clock, which does not advance while the machine sleeps, so a closed laptop is not silence of claude. They
+// also stop while a question to people is open, because people take their time; the Asker decides how much.
 func (c *Client) Converse(ctx context.Context, t agent.Turn, l Line) (*exchange.Exchange, error) {
 	const (
-		look  = 50 * time.Millisecond // for the transcript of a new session, which the CLI writes behind
-		quiet = 2 * time.Second       // after which an echo without a turn is all that will come
+		look  = 50 * time.Millisecond // for the transcript of a new session, which the CLI writes with a delay
+		quiet = 2 * time.Second       // after which an echo without a turn will not be followed by one
 	)
 	limit := c.limits.Timeout
 	if t.Timeout > 0 {
@@ -68,7 +68,7 @@ func (c *Client) Converse(ctx context.Context, t agent.Turn, l Line) (*exchange.
 				nudged = nil
 			} else if c.look().Tool {
 				c.steer(ctx, t)
-			} // else the next tool finds what waits
+			} // otherwise the next tool does
 		case <-looks:
 		case <-c.Process.Exited():
 			if c.look().Finished {
@@ -115,10 +115,10 @@ func (c *Client) Converse(ctx context.Context, t agent.Turn, l Line) (*exchange.
 	}
 }
 
-// stop ends the running turn and whatever it started. The ladder is what brings it under 200 ms: the interrupt, which a
-// sound claude answers in under 60 ms, its tools gone; then SIGINT, which has it leave and take its tools along; then
-// SIGKILL, for it and for the tools, which would outlive it. What it has started is noted before: a process that cleared
-// its environment cannot be found once its parent is gone.
+// stop ends the running turn and everything that it started, in under 200 ms: first an interrupt, which a sound claude
+// answers in under 60 ms after ending its tools; then SIGINT, after which it exits with its tools; then SIGKILL for it
+// and for the tools, which would outlive it. Its descendants are recorded before: one with a cleared environment cannot
+// be found after its parent's end.
 func (c *Client) stop(answer time.Duration) {
 	const leave = 50 * time.Millisecond
 	known, _ := c.Process.Descendants()
@@ -139,7 +139,7 @@ func (c *Client) stop(answer time.Duration) {
 	c.Process.Destroy(known...)
 }
 
-// finishes interrupts the followed turn, and what the CLI begins after it, and waits for the end.
+// finishes interrupts the followed turn and those that the CLI begins after it, and waits for the end.
 func (c *Client) finishes(within time.Duration) bool {
 	timer := time.NewTimer(within)
 	defer timer.Stop()
@@ -149,7 +149,7 @@ func (c *Client) finishes(within time.Duration) bool {
 			return true
 		}
 		if now.Inits != inits {
-			// Newer CLIs also drop what else waits; older ones pass over the field.
+			// Newer CLIs also drop everything that waits; older ones ignore the field.
 			inits = now.Inits
 			c.request(uuid.NewString(), map[string]any{"subtype": "interrupt", "cancel_queued": true})
 		}
@@ -163,30 +163,30 @@ func (c *Client) finishes(within time.Duration) bool {
 	}
 }
 
-// glance is the state of the followed turn at one moment.
+// glance is a snapshot of the followed turn.
 type glance struct {
 	exchange.Stage
-	asking bool // somebody is being asked something
+	asking bool // a question to people is open
 	heard  time.Time
-	moved  <-chan struct{} // closed when the stage is another one
+	moved  <-chan struct{} // closed when the stage changes
 }
 
-// look returns the state of the followed turn.
+// look returns a snapshot of the followed turn.
 func (c *Client) look() glance {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return glance{Stage: c.exchange.Stage(), asking: c.requests != nil && c.requests.asking > 0, heard: c.heard, moved: c.moved}
 }
 
-// consumed says that Claude has read a turn's message.
+// consumed reports that Claude has read a turn's message.
 func consumed(ctx context.Context, t agent.Turn) {
 	if t.Watcher != nil {
 		t.Watcher.Consumed(ctx)
 	}
 }
 
-// follow has the events of the process go to an exchange, and its progress to a watcher; nil: to none. When it returns, the watcher
-// of before is not told anything any more.
+// follow directs the events of the process to an exchange, and its progress to a watcher; nil: to none. After it
+// returns, the previous watcher is no longer called.
 func (c *Client) follow(t *exchange.Exchange, watch agent.Watcher) {
 	c.mu.Lock()
 	c.exchange, c.watch, c.heard = t, watch, time.Now()
@@ -195,18 +195,18 @@ func (c *Client) follow(t *exchange.Exchange, watch agent.Watcher) {
 	defer c.telling.Unlock()
 }
 
-// clock is a timer that can be held.
+// clock is a timer that can be stopped and continued.
 type clock struct {
 	timer *time.Timer
 	left  time.Duration // when it was last started
-	since time.Time     // it was started; zero: it is held
+	since time.Time     // when it was started; zero: it is stopped
 }
 
 func newClock(d time.Duration) *clock {
 	return &clock{timer: time.NewTimer(d), left: d, since: time.Now()}
 }
 
-// hold has the clock stand still, or go on.
+// hold stops or continues the clock.
 func (c *clock) hold(still bool) {
 	switch {
 	case still && !c.since.IsZero():

@@ -6,8 +6,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
-// Line takes one line, and tells the running turn of its progress with no lock held that somebody else could want. Of pieces of a
-// text that have come together it tells once.
+// Line receives one line, and reports progress to the running turn without holding a lock that others need. Pieces of a
+// text that arrive together cause one report.
 func (c *Client) Line(line []byte, more bool) (patience time.Duration, err error) {
 	e, err := protocol.Parse(line)
 	c.mu.Lock()
@@ -40,8 +40,8 @@ func (c *Client) Line(line []byte, more bool) (patience time.Duration, err error
 	return patience, nil
 }
 
-// patience is how long the next piece of a text may wait to be read: so short a part of the time that the text has been streaming
-// that nobody sees it. The client is locked.
+// patience is how long the next piece of a text may wait: a small part of the time for which the text has been
+// streaming, so that nobody notices. The caller holds the lock.
 func (c *Client) patience() time.Duration {
 	const (
 		part  = 50
@@ -58,14 +58,14 @@ func (c *Client) patience() time.Duration {
 	return wait
 }
 
-// End takes that there are no more lines.
+// End is called after the last line.
 func (c *Client) End() { c.Dismiss() }
 
-// observe takes an event. The client is locked. A process is killed at once that something else than the host has written
-// into: with the host's settings the CLI lets nothing in.
+// observe handles an event. The caller holds the lock. If another process has written into the session, claude is
+// killed at once: with the host's settings the CLI accepts no such messages.
 func (c *Client) observe(e *protocol.Event) {
 	if c.intruder != nil {
-		return // what it still writes is an answer to somebody else
+		return // its further output answers somebody else
 	}
 	switch e.Type {
 	case "control_request":
@@ -77,7 +77,7 @@ func (c *Client) observe(e *protocol.Event) {
 		c.retract(e.RequestID)
 		return
 	case "control_response":
-		// Answers to the host's requests come, and so do copies of the host's own answers.
+		// These are answers to the host's requests, and copies of the host's own answers.
 		if !c.isReady && e.Response.RequestID == initID {
 			c.isReady = true
 			close(c.ready)
@@ -85,7 +85,7 @@ func (c *Client) observe(e *protocol.Event) {
 		c.answeredBy(e)
 	case "system":
 		if e.Subtype == "status" && e.Mode != "" {
-			c.profile.PermissionMode = e.Mode // as when a plan was approved
+			c.profile.PermissionMode = e.Mode // such as after a plan was approved
 		}
 	case "result":
 		c.meter.Count(e)
@@ -105,7 +105,7 @@ func (c *Client) observe(e *protocol.Event) {
 	}
 }
 
-// stir has whoever follows the turn look again. The client is locked.
+// stir wakes those who follow the turn. The caller holds the lock.
 func (c *Client) stir() {
 	close(c.moved)
 	c.moved = make(chan struct{})

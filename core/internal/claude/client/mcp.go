@@ -12,14 +12,14 @@ import (
 // maxMessage bounds a message to and from the host's MCP server, in bytes.
 const maxMessage = 1 << 20
 
-// The codes of JSON-RPC.
+// Error codes of JSON-RPC.
 const (
 	invalidRequest = -32600
 	internalError  = -32603
-	notAvailable   = -32000 // the first of those that a server may choose
+	notAvailable   = -32000 // the first that a server may choose
 )
 
-// call is what is read of a JSON-RPC message.
+// call is the part of a JSON-RPC message that the host reads.
 type call struct {
 	ID     json.RawMessage `json:"id"` // none: a notification
 	Method string          `json:"method"`
@@ -28,7 +28,7 @@ type call struct {
 	} `json:"params"`
 }
 
-// sent takes a message for the host's MCP server. The client is locked.
+// sent handles a message to the host's MCP server. The caller holds the lock.
 func (c *Client) sent(e *protocol.Event) {
 	message := e.Request.Message
 	var m call
@@ -38,7 +38,7 @@ func (c *Client) sent(e *protocol.Event) {
 	}
 	notifies := len(m.ID) == 0 || string(m.ID) == "null"
 	if notifies {
-		c.respond(e.RequestID, rpc(json.RawMessage("0"), "result", map[string]any{}), "") // what the CLI takes for none
+		c.respond(e.RequestID, rpc(json.RawMessage("0"), "result", map[string]any{}), "") // to the CLI, no result
 	}
 	fail := func(code int, text string) {
 		if !notifies {
@@ -65,7 +65,7 @@ func (c *Client) sent(e *protocol.Event) {
 	}
 }
 
-// called has a message answered by the turn.
+// called lets the turn answer a message.
 func (c *Client) called(r *request, m call, message json.RawMessage, t agent.Turn, notifies bool) any {
 	answer, err := t.Tools.Handle(r.ctx, message)
 	switch {
@@ -87,7 +87,7 @@ func (c *Client) called(r *request, m call, message json.RawMessage, t agent.Tur
 	}
 }
 
-// callOff ends a call that the CLI does not wait for any more; it is not answered. The client is locked.
+// callOff ends a call that the CLI no longer waits for, without an answer. The caller holds the lock.
 func (c *Client) callOff(id json.RawMessage) {
 	for _, r := range c.requests.open {
 		if r.call != "" && r.call == string(bytes.TrimSpace(id)) {
@@ -97,12 +97,12 @@ func (c *Client) callOff(id json.RawMessage) {
 	}
 }
 
-// rpc is a JSON-RPC answer as the CLI takes it.
+// rpc is a JSON-RPC answer in the form that the CLI accepts.
 func rpc(id json.RawMessage, name string, value any) map[string]any {
 	return map[string]any{"mcp_response": map[string]any{"jsonrpc": "2.0", "id": id, name: value}}
 }
 
-// failed is the answer to a call that failed.
+// failed is the answer to a failed call.
 func failed(id json.RawMessage, code int, text string) map[string]any {
 	return rpc(id, "error", map[string]any{"code": code, "message": text})
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
-// A process can go on with another model and effort, so that a message with one of its own needs no new process, and no
-// second one behind it. The CLI takes both between turns, by the control protocol. It takes an effort as a setting that it
-// may not know, and so it is asked what has come of it.
+// A process can change its model and effort, so a message with its own model needs neither a new process nor another
+// one after it. The CLI accepts both between turns, by the control protocol. It may not support the effort setting, so
+// the resulting value is queried.
 
-// Adopt has an idle process go on with a profile's model and effort. It reports whether it does: one that does not, or does
-// not say so in time, is to be replaced.
+// Adopt gives an idle process a profile's model and effort. It reports whether that succeeded in time; otherwise the
+// process must be replaced.
 func (c *Client) Adopt(ctx context.Context, wanted agent.Profile) bool {
 	const patience = 2 * time.Second // the CLI answers in milliseconds
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -38,7 +38,7 @@ func (c *Client) Adopt(ctx context.Context, wanted agent.Profile) bool {
 	return true
 }
 
-// setEffort has the process think as hard from now on; empty: as it would by itself.
+// setEffort changes the effort; empty: the default.
 func (c *Client) setEffort(ctx context.Context, effort string) bool {
 	var level any
 	if effort != "" {
@@ -54,7 +54,7 @@ func (c *Client) setEffort(ctx context.Context, effort string) bool {
 	return effort == "" || answer.Response.Response.Applied.Effort == effort
 }
 
-// ask sends a request of the control protocol and waits for its answer. It is false for an error, and where none comes.
+// ask sends a request of the control protocol and waits for its answer. False: it failed, or there was no answer.
 func (c *Client) ask(ctx context.Context, body map[string]any) (*protocol.Event, bool) {
 	id := uuid.NewString()
 	answers, forget := c.expectAnswer(id)

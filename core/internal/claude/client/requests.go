@@ -14,20 +14,20 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
-// requests are those of the CLI's that are being answered in the time of a turn: whether a tool may be used, and what is sent to
-// the host's tools. They are taken from the start of the process that is meant for the turn. Each has a goroutine, which Dismiss
-// waits for. The fields are guarded by the client's lock.
+// requests are the CLI's requests that are being answered during a turn: permission questions, and messages to the
+// host's tools. They begin with the start of a process for the turn. Each has a goroutine, which Dismiss waits for. The
+// client's lock guards the fields.
 type requests struct {
 	turn   agent.Turn
 	ctx    context.Context
 	cancel context.CancelFunc
 	work   sync.WaitGroup
-	open   map[string]*request // by their ids
-	asking int                 // questions among them
+	open   map[string]*request // by id
+	asking int                 // open questions
 	closed bool
 }
 
-// request is a request of the CLI's that is being answered.
+// request is a request of the CLI that is being answered.
 type request struct {
 	id       string
 	question bool
@@ -36,9 +36,9 @@ type request struct {
 	cancel   context.CancelCauseFunc
 }
 
-// The limits of what is taken.
+// Bounds of requests.
 const (
-	maxRequests    = 64        // at once
+	maxRequests    = 64        // at the same time
 	maxInput       = 256 << 10 // of a tool that is asked about, in bytes
 	maxDescription = 4 << 10   // bytes; more is cut
 	maxPath        = 4 << 10   // bytes; more is cut
@@ -47,7 +47,7 @@ const (
 	maxReason      = 8 << 10   // of a denial, in bytes; more is cut
 )
 
-// attend begins to take requests for a turn, if none are taken yet.
+// attend begins to accept requests for a turn, unless it already does.
 func (c *Client) attend(ctx context.Context, t agent.Turn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -57,7 +57,7 @@ func (c *Client) attend(ctx context.Context, t agent.Turn) {
 	}
 }
 
-// Dismiss ends what Start or Converse began: requests that are not answered yet are not answered any more.
+// Dismiss ends what Start or Converse began: open requests get no answer.
 func (c *Client) Dismiss() {
 	c.mu.Lock()
 	d := c.requests
@@ -78,7 +78,7 @@ func (c *Client) Dismiss() {
 	}
 }
 
-// receive takes a request of the CLI's. The client is locked.
+// receive handles a request of the CLI. The caller holds the lock.
 func (c *Client) receive(e *protocol.Event) {
 	switch e.Request.Subtype {
 	case "can_use_tool":
@@ -90,7 +90,7 @@ func (c *Client) receive(e *protocol.Event) {
 	}
 }
 
-// begin has a request answered by a goroutine. It reports whether there is a place for it. The client is locked.
+// begin answers a request in a goroutine. It reports whether the limit permits that. The caller holds the lock.
 func (c *Client) begin(r *request, answer func(d *requests)) bool {
 	d := c.requests
 	if d == nil || d.closed || len(d.open) >= maxRequests || d.open[r.id] != nil {
@@ -109,7 +109,8 @@ func (c *Client) begin(r *request, answer func(d *requests)) bool {
 	return true
 }
 
-// conclude closes a request with its answer, unless it was withdrawn or the turn has ended. nil: it is answered already.
+// conclude closes a request with its answer, unless it was withdrawn or the turn has ended. nil: it is already
+// answered.
 func (c *Client) conclude(d *requests, r *request, body any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -119,7 +120,7 @@ func (c *Client) conclude(d *requests, r *request, body any) {
 	c.forget(d, r)
 }
 
-// retract takes that the CLI does not want an answer any more. The client is locked.
+// retract handles a request that the CLI has withdrawn. The caller holds the lock.
 func (c *Client) retract(id string) {
 	if c.requests == nil || c.requests.open[id] == nil {
 		return
@@ -129,7 +130,7 @@ func (c *Client) retract(id string) {
 	c.forget(c.requests, r)
 }
 
-// forget drops a request. The client is locked. The time that a question took was no silence of the CLI's.
+// forget removes a request. The caller holds the lock. The time of a question does not count as silence of the CLI.
 func (c *Client) forget(d *requests, r *request) {
 	if d.open[r.id] != r {
 		return
@@ -142,7 +143,7 @@ func (c *Client) forget(d *requests, r *request) {
 	}
 }
 
-// respond answers a request of the CLI's, with an error if there is no body.
+// respond answers a request of the CLI; without a body, with an error.
 func (c *Client) respond(id string, body any, failure string) {
 	if body == nil {
 		c.Process.Send(protocol.ControlError(id, failure))
@@ -156,7 +157,7 @@ func deny(reason string) map[string]any {
 	return map[string]any{"behavior": "deny", "message": cut(reason, maxReason)}
 }
 
-// askedFor has a question decided. Where nobody can, the answer is no. The client is locked.
+// askedFor starts the decision on a question. If nobody can decide, the answer is no. The caller holds the lock.
 func (c *Client) askedFor(e *protocol.Event) {
 	tool := cut(e.Request.ToolName, maxRule)
 	if c.requests == nil || c.requests.closed || c.requests.turn.Asker == nil {
@@ -177,7 +178,7 @@ func (c *Client) askedFor(e *protocol.Event) {
 	}
 }
 
-// question is what a can_use_tool request asks.
+// question is the question of a can_use_tool request.
 func (c *Client) question(e *protocol.Event) agent.Question {
 	q := agent.Question{
 		Tool: cut(e.Request.ToolName, maxRule), ToolUseID: cut(e.Request.ToolUseID, maxRule), Input: e.Request.Input,
@@ -190,8 +191,8 @@ func (c *Client) question(e *protocol.Event) agent.Question {
 	return q
 }
 
-// outside returns a path that the CLI holds a question for, unless it is in the folder: it names those that it would write, wherever
-// they are. They come without links.
+// outside returns the path that causes a question, if it is outside the folder: the CLI names all paths that it would
+// write. They contain no links.
 func outside(folder, path string) string {
 	if in, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(in) {
 		return ""
@@ -199,8 +200,8 @@ func outside(folder, path string) string {
 	return path
 }
 
-// rules are those that would spare a question. Where they alone would not, as another folder or mode is suggested beside them, or
-// one is over the limits, there are none: whoever has granted some of what it takes has not granted the rest.
+// rules are those that would make a question unnecessary. If they alone would not, because the CLI also suggests
+// another folder or mode, or if one exceeds the bounds, there are none: a partial grant would not help.
 func rules(suggestions []protocol.Suggestion) []string {
 	var list []string
 	for _, s := range suggestions {
@@ -221,7 +222,7 @@ func rules(suggestions []protocol.Suggestion) []string {
 	return list
 }
 
-// decision writes a decision as the CLI takes it. Grants are the host's: the CLI is told of none.
+// decision converts a decision for the CLI. Grants stay in the host: the CLI gets none.
 func (c *Client) decision(q agent.Question, d agent.Decision) map[string]any {
 	if !d.Allow {
 		if strings.TrimSpace(d.Message) == "" {

@@ -12,9 +12,9 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/exchange"
 )
 
-// A line can be withdrawn while it waits. The CLI keeps the ids of withdrawn lines and takes the same id again without
-// running it, so the process is replaced before the message is run on its own. A new process, on the other hand, knows only
-// the ids of messages that had turns of their own: those of steered lines are read from the transcript.
+// A waiting line can be withdrawn. The CLI remembers the ids of withdrawn lines and accepts the same id again without
+// running it, so the process is replaced before the message runs on its own. A new process, in contrast, knows only the
+// ids of messages with turns of their own: those of steered lines are read from the transcript.
 
 // steer writes the lines that wait for the running turn.
 func (c *Client) steer(ctx context.Context, t agent.Turn) {
@@ -29,8 +29,8 @@ func (c *Client) steer(ctx context.Context, t agent.Turn) {
 	}
 }
 
-// join writes a line for the running turn and follows it. It reports whether the line was written. Both are one step, so that no
-// request to take the line back is written before it.
+// join writes a line for the running turn and follows it. It reports whether the line was written. Both are one step,
+// so that a request to withdraw the line cannot precede it.
 func (c *Client) join(l Line) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,7 +45,7 @@ func (c *Client) join(l Line) bool {
 	return true
 }
 
-// withdraw takes back the lines that wait.
+// withdraw withdraws the waiting lines.
 func (c *Client) withdraw() {
 	c.mu.Lock()
 	ids := c.exchange.Unread()
@@ -62,8 +62,8 @@ func (c *Client) takeBack(request, line string) {
 	c.request(request, map[string]any{"subtype": "cancel_async_message", "message_uuid": line})
 }
 
-// WithdrawLine takes back a line that the running turn was told, or is about to be. It reports whether neither that nor a later
-// turn will see the line.
+// WithdrawLine withdraws a line that was, or is about to be, steered into the running turn. It reports whether neither
+// that nor a later turn will see the line.
 func (c *Client) WithdrawLine(ctx context.Context, line string) bool {
 	const patience = 2 * time.Second
 	switch c.giveUp(line) {
@@ -87,7 +87,7 @@ func (c *Client) WithdrawLine(ctx context.Context, line string) bool {
 	return false
 }
 
-// giveUp returns what has become of a line that is not wanted any more. One that was not written yet will not be.
+// giveUp returns the state of a line that is no longer wanted. If it was not written yet, it will not be.
 func (c *Client) giveUp(line string) exchange.LineState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,7 +104,7 @@ func (c *Client) giveUp(line string) exchange.LineState {
 	return state
 }
 
-// Serves reports whether an idle process can run a turn, if it adopts the model and effort.
+// Serves reports whether an idle process can run a turn, after adopting its model and effort.
 func (c *Client) Serves(t agent.Turn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,21 +6,21 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
-// Answer gathers the text that follows a turn's last tool call. The CLI's own result has only the last block of it.
+// Answer collects the text after a turn's last tool call. The CLI's own result has only its last block.
 type Answer struct {
 	text    strings.Builder
-	id      string // of the message that is being added
-	spoke   bool   // that message has brought text since its last tool call
-	stopped string // that message's stop_reason, empty while unknown
+	id      string // of the message being added
+	spoke   bool   // that message has had text since its last tool call
+	stopped string // that message's stop_reason; empty: unknown
 	nudged  bool   // the CLI has asked for more since
 	some    bool   // a message was added
 }
 
-// Add takes a message, or one content block of it. It returns the texts behind which a tool is called: those are not the
+// Add adds a message, or one content block of it. It returns the texts followed by a tool call: those are not the
 // answer.
 func (a *Answer) Add(m *protocol.Message) (followed []string) {
 	if m.ID != a.id {
-		// A message that was cut goes on in the next one; otherwise the next one replaces it.
+		// A message that was cut continues in the next one; otherwise the next one replaces it.
 		if !a.isCut() {
 			a.text.Reset()
 		}
@@ -47,13 +47,13 @@ func (a *Answer) Add(m *protocol.Message) (followed []string) {
 	return followed
 }
 
-// String returns the text without the space around it.
+// String returns the text without surrounding space.
 func (a *Answer) String() string { return strings.TrimSpace(a.text.String()) }
 
-// paragraph stands between the blocks of a text, and between the texts of turns.
+// paragraph separates the blocks of a text, and the texts of turns.
 const paragraph = "\n\n"
 
-// goesOn is the text that a new message adds to: that of a message that was cut, or none.
+// goesOn is the text that a new message continues: that of a message that was cut, or none.
 func (a *Answer) goesOn() string {
 	if a.isCut() {
 		return a.text.String()
@@ -61,8 +61,8 @@ func (a *Answer) goesOn() string {
 	return ""
 }
 
-// isCut reports whether the message ended before its end: at the limit of its length, or, as it has no end, with the
-// connection, after which the CLI asks for the rest.
+// isCut reports whether the message is incomplete: it reached the limit of its length, or the connection ended, after
+// which the CLI asks for the rest.
 func (a *Answer) isCut() bool {
 	switch a.stopped {
 	case "max_tokens", "model_context_window_exceeded":
@@ -74,12 +74,12 @@ func (a *Answer) isCut() bool {
 	}
 }
 
-// User takes a message of the user's side that the CLI wrote.
+// User handles a message of the user's side that the CLI wrote.
 func (a *Answer) User(m *protocol.Message) {
 	a.nudged = a.nudged || hasText(m.Content)
 }
 
-// stop notes why the message ended. What was refused in the midst of it must not be shown.
+// stop records why the message ended. A refused text must not be shown.
 func (a *Answer) stop(reason string) {
 	if reason != "" {
 		a.stopped = reason
@@ -89,7 +89,7 @@ func (a *Answer) stop(reason string) {
 	}
 }
 
-// refusal is the stop_reason of a message that a classifier has stopped.
+// refusal is the stop_reason of a message that a classifier stopped.
 const refusal = "refusal"
 
 func hasText(c protocol.Content) bool {

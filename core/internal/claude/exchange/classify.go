@@ -6,8 +6,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 )
 
-// failed returns why a finished turn has no answer. That it has none is_error says: failures of the API come with
-// subtype "success".
+// failed returns why a finished turn has no answer. is_error marks such turns: failures of the API have the subtype
+// "success".
 func (t *turn) failed() *agent.Failure {
 	r := t.outcome
 	detail := r.Result
@@ -17,7 +17,8 @@ func (t *turn) failed() *agent.Failure {
 	return &agent.Failure{Class: t.classify(), Detail: detail, ResetsAt: t.resetsAt}
 }
 
-// classify maps a failed result to its class. The order matters: the surest sign first, the words of the message last.
+// classify returns the class of a failed result. The order matters: the most reliable sign first, the message's words
+// last.
 func (t *turn) classify() agent.Class {
 	r := t.outcome
 	switch r.TerminalReason {
@@ -70,7 +71,7 @@ func (t *turn) classify() agent.Class {
 	return agent.Unknown
 }
 
-// byWords is the last resort: a message's words.
+// byWords classifies by a message's words, as a last resort.
 func byWords(text string) agent.Class {
 	for _, w := range words {
 		if strings.Contains(text, w.part) {

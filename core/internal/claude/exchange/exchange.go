@@ -1,5 +1,5 @@
-// Package exchange follows what is said over one line that the host writes to claude: its turn, the lines that are steered into
-// that, what they have brought and how they ended. It knows events, not processes.
+// Package exchange follows one line that the host writes to claude: its turn, the lines that are steered into it, their
+// results and how they ended. It knows events, not processes.
 package exchange
 
 import (
@@ -11,19 +11,19 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
-// Exchange follows one line that was written, and the lines that were steered into its turn, through the events of their
-// process to the end of the last turn of theirs. It does no I/O.
+// Exchange follows one written line, and the lines that were steered into its turn, through the events of their process
+// to the end of their last turn. It does no I/O.
 type Exchange struct {
-	uuid string // the line's
+	uuid string // of the line
 
-	queued   bool // the CLI has the line, but did not take it up at once
-	acked    bool // the CLI took the line up
+	queued   bool // the CLI has the line, but has not started it
+	acked    bool // the CLI has started the line
 	echoed   bool // by the replay echo
-	settled  bool // the CLI says that it is done with the line
+	settled  bool // the CLI has completed the line
 	finished bool
 	over     []*turn // the line's own, then those of steered lines; none with finished: the line was acknowledged, but not run
-	now      *turn   // the one that runs, or is next
-	inits    int     // turns that have begun, of other lines, too
+	now      *turn   // the current or next one
+	inits    int     // turns that have begun, including those of other lines
 	opened   int     // how often a tool began while none ran
 	steered  []steered
 	shown    *progress
@@ -35,10 +35,10 @@ func New(uuid string) *Exchange {
 	return &Exchange{uuid: uuid, now: &turn{shown: shown}, shown: shown}
 }
 
-// Ran reports whether the line's own turn is over.
+// Ran reports whether the line's own turn has ended.
 func (x *Exchange) Ran() bool { return len(x.over) > 0 }
 
-// Failure returns why the line was not answered; nil: it was, or its own turn is not over.
+// Failure returns why the line was not answered; nil: it was, or its own turn has not ended.
 func (x *Exchange) Failure() *agent.Failure {
 	if !x.Ran() || x.Succeeded() {
 		return nil
@@ -46,17 +46,17 @@ func (x *Exchange) Failure() *agent.Failure {
 	return x.over[0].failed()
 }
 
-// Stage is how far a turn is: what whoever waits for it acts on. Most events, such as the pieces of an answer, do not
-// change it.
+// Stage is the state of a turn that those who wait for it react to. Most events, such as the pieces of an answer, do
+// not change it.
 type Stage struct {
 	Acked, Echoed, Began, Finished bool
 
 	Inits, Opened int
-	Tool          bool // one runs
-	Busy          bool // silence is to be expected: a tool runs, or the conversation is being compacted
+	Tool          bool // a tool is running
+	Busy          bool // silence is expected: a tool runs, or the conversation is being compacted
 }
 
-// Stage returns how far the turn is.
+// Stage returns the current stage.
 func (x *Exchange) Stage() Stage {
 	tool := x.now.work.running()
 	return Stage{
@@ -65,7 +65,7 @@ func (x *Exchange) Stage() Stage {
 	}
 }
 
-// Observe takes the next event.
+// Observe handles the next event.
 func (x *Exchange) Observe(e *protocol.Event) {
 	if x.finished {
 		return
@@ -111,7 +111,7 @@ func (x *Exchange) Observe(e *protocol.Event) {
 	x.shown.took(x.taken())
 }
 
-// Progress returns how far the exchange is, if that has changed.
+// Progress returns the progress, if it has changed.
 func (x *Exchange) Progress() (agent.Progress, bool) {
 	if x.waits() {
 		return agent.Progress{}, false
@@ -119,12 +119,12 @@ func (x *Exchange) Progress() (agent.Progress, bool) {
 	return x.shown.take()
 }
 
-// waits reports whether the line is known to wait, so that what runs is not its turn. Older CLIs do not say so, and echo the
-// line only behind the first block of its answer.
+// waits reports whether the line is known to wait, so that the running turn is not its own. Older CLIs do not report
+// this, and echo the line only after the first block of its answer.
 func (x *Exchange) waits() bool { return x.queued && !x.acked }
 
-// result ends the turn that runs. What it has brought stays: the answers of the turns that are its own, or, where its
-// line failed, what was said until then. A turn of somebody else's leaves nothing.
+// result ends the running turn. Its text is kept if the turn is the exchange's own: the answer, or, if the line failed,
+// the text so far. Other turns leave nothing.
 func (x *Exchange) result(e *protocol.Event) {
 	text := strings.TrimSuffix(x.shown.text.past, paragraph)
 	if x.owns(e) {
@@ -143,7 +143,7 @@ func (x *Exchange) result(e *protocol.Event) {
 	x.now = &turn{shown: x.shown}
 }
 
-// lifecycle takes what the CLI tells of the line itself.
+// lifecycle handles the CLI's reports about the line itself.
 func (x *Exchange) lifecycle(state string) {
 	switch state {
 	case "queued":
@@ -151,7 +151,7 @@ func (x *Exchange) lifecycle(state string) {
 	case "started":
 		x.acked = true
 	case "completed", "cancelled":
-		// Comes after the result. Without a turn the line had been consumed by an earlier process.
+		// It follows the result. Without a turn, an earlier process had consumed the line.
 		x.acked, x.settled = true, true
 		x.finished = !x.now.began && len(x.over) == 0
 	}
@@ -187,8 +187,8 @@ func (x *Exchange) system(e *protocol.Event) {
 	}
 }
 
-// rest takes that the CLI has nothing to do. A turn begins with an init event: a line that was echoed without one is one
-// that it knew from before, and ran nothing for.
+// rest handles the report that the CLI is idle. A turn begins with an init event: a line that was echoed without one
+// was already known and not run.
 func (x *Exchange) rest() {
 	switch {
 	case len(x.over) == 0:
@@ -198,12 +198,12 @@ func (x *Exchange) rest() {
 	}
 }
 
-// owns reports whether a result is of the line's own turn or, after that, of one of the steered lines'. Turns that nobody
-// asked for have an origin; newer CLIs name the lines that a turn answered.
+// owns reports whether a result belongs to the line's own turn or, after that, to one of the steered lines. Turns that
+// nobody asked for have an origin; newer CLIs name the lines that a turn answered.
 func (x *Exchange) owns(e *protocol.Event) bool {
 	own := len(x.over) == 0
 	if e.Messages == nil {
-		// What was acknowledged within an alien turn was steered into it.
+		// A line that was acknowledged within a foreign turn was steered into it.
 		return e.Origin == nil || own && x.acked || !own && x.runs()
 	}
 	return slices.ContainsFunc(e.Messages, func(id string) bool {
@@ -217,7 +217,7 @@ func (x *Exchange) owns(e *protocol.Event) bool {
 // Succeeded reports whether the line was answered.
 func (x *Exchange) Succeeded() bool { return len(x.over) > 0 && x.over[0].succeeded() }
 
-// Outcome is what the turns brought.
+// Outcome returns the result of the turns.
 func (x *Exchange) Outcome() agent.Result {
 	r := agent.Result{Text: x.text()}
 	for _, step := range x.shown.done {
@@ -231,7 +231,7 @@ func (x *Exchange) Outcome() agent.Result {
 	return r
 }
 
-// text is the answer, with those of the steered lines that ran behind it.
+// text is the answer, with those of the steered lines that ran after it.
 func (x *Exchange) text() string {
 	var texts []string
 	for i, turn := range x.over {

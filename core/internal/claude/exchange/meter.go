@@ -2,12 +2,12 @@ package exchange
 
 import "github.com/clawhost/clawhost/core/internal/claude/protocol"
 
-// Meter keeps what a process has used, by its own count.
+// Meter records a process's usage by its own count.
 type Meter struct {
 	total map[string]protocol.ModelUsage
 }
 
-// Count takes a result, and gives it the figures of its own turn where the CLI did not.
+// Count handles a result, and adds the figures of its own turn if the CLI did not report them.
 func (m *Meter) Count(e *protocol.Event) {
 	if e.SinceLast == nil {
 		e.SinceLast = map[string]protocol.ModelUsage{}

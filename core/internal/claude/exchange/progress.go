@@ -8,18 +8,18 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 )
 
-// progress is what there is to be told of an exchange while it goes on. What it hands out is never changed afterwards: texts
-// are snapshots of buffers that only grow, so that a text of n pieces costs no more than n of them.
+// progress is the progress of an exchange while it runs. Returned values never change: texts are snapshots of buffers
+// that only grow, so that a text of n pieces takes no more memory than its own.
 type progress struct {
 	text    draft
 	thought thought
 	done    []agent.Step
 	running []agent.ToolUse // replaced when it changes
 	steered int
-	changed bool // since it was taken
+	changed bool // since the last take
 }
 
-// take returns the state if it has changed.
+// take returns the progress if it has changed.
 func (p *progress) take() (agent.Progress, bool) {
 	p.changed = p.changed || p.text.changed || p.thought.changed
 	if !p.changed {
@@ -39,7 +39,7 @@ func (p *progress) finish(s agent.Step) {
 	p.changed = true
 }
 
-// runs says which tools are at work.
+// runs sets the running tools.
 func (p *progress) runs(open []openTool) {
 	if len(p.running) == 0 && len(open) == 0 {
 		return
@@ -51,26 +51,26 @@ func (p *progress) runs(open []openTool) {
 	p.changed = true
 }
 
-// took says how many lines were steered into the exchange.
+// took sets how many lines were steered into the exchange.
 func (p *progress) took(lines int) {
 	if p.steered != lines {
 		p.steered, p.changed = lines, true
 	}
 }
 
-// draft is the text of an exchange as it grows: that of the turns that are over, and behind it that of the turn that runs, of
-// which the last block may be unfinished. The turn's answer is what counts in the end: the draft runs ahead of it by what
-// the stream brings, and comes back to it when a block is whole, or when what was streamed is void.
+// draft is the growing text of an exchange: that of the ended turns, then that of the running turn, whose last block
+// may be incomplete. Only the turn's answer counts in the end: the draft is ahead of it by what was streamed, and is
+// set to it when a block is complete, or when what was streamed is void.
 type draft struct {
 	buffer  strings.Builder // empty, or past and the turn's own text
-	past    string          // the turns that are over, and a paragraph's end; or empty
-	spoke   bool            // the message that is being streamed has brought text since its last tool call
-	opening bool            // the next piece is a block's first
-	whole   bool            // nothing is behind the end of a block
+	past    string          // the ended turns and a paragraph break; or empty
+	spoke   bool            // the streamed message has had text since its last tool call
+	opening bool            // the next piece is the first of a block
+	whole   bool            // the text ends with a complete block
 	changed bool
 }
 
-// String returns the text without the space around it.
+// String returns the text without surrounding space.
 func (d *draft) String() string {
 	if d.buffer.Len() == 0 {
 		return strings.TrimSuffix(d.past, paragraph)
@@ -78,7 +78,7 @@ func (d *draft) String() string {
 	return strings.TrimRightFunc(d.buffer.String(), unicode.IsSpace)
 }
 
-// own is the text of the turn that runs, without space before it.
+// own is the text of the running turn, without leading space.
 func (d *draft) own() string {
 	if d.buffer.Len() == 0 {
 		return ""
@@ -86,7 +86,7 @@ func (d *draft) own() string {
 	return d.buffer.String()[len(d.past):]
 }
 
-// begin starts a message whose text goes on from another one's.
+// begin starts a message whose text continues another one.
 func (d *draft) begin(from string) {
 	d.set(from)
 	d.spoke, d.opening = false, false
@@ -120,13 +120,13 @@ func (d *draft) write(text string) {
 	d.changed = true
 }
 
-// settle comes back to what the turn's answer has, the end of a block.
+// settle sets the draft to the turn's answer, at the end of a block.
 func (d *draft) settle(a *Answer) {
 	d.set(a.text.String())
 	d.spoke, d.opening = a.spoke, false
 }
 
-// set makes the turn's own text another one, which is whole.
+// set replaces the turn's own text by a complete one.
 func (d *draft) set(text string) {
 	text = strings.TrimLeftFunc(text, unicode.IsSpace)
 	if d.own() != text {
@@ -138,7 +138,7 @@ func (d *draft) set(text string) {
 	d.whole = true
 }
 
-// over ends the turn that runs: text is what all turns have brought so far.
+// over ends the running turn: text is the text of all turns so far.
 func (d *draft) over(text string) {
 	if before := d.String(); before != text {
 		d.changed = true
@@ -150,20 +150,20 @@ func (d *draft) over(text string) {
 	d.spoke, d.opening = false, false
 }
 
-// thought is the beginning of what is being thought.
+// thought is the beginning of the current reasoning.
 type thought struct {
 	buffer  strings.Builder
-	opening bool // the next piece is a thought's first
+	opening bool // the next piece is the first of a thought
 	changed bool
 }
 
-// String returns the thought without the space around it.
+// String returns the reasoning without surrounding space.
 func (t *thought) String() string { return strings.TrimSpace(t.buffer.String()) }
 
-// open starts a thought; the one before stays until there is something of it.
+// open starts a thought; the previous one stays until the first piece of the new one.
 func (t *thought) open() { t.opening = true }
 
-// stream adds a piece of a thought, as far as there is room.
+// stream adds a piece of a thought, up to the limit.
 func (t *thought) stream(piece string) {
 	if piece == "" {
 		return
@@ -186,7 +186,7 @@ func (t *thought) stream(piece string) {
 	t.changed = true
 }
 
-// set makes the thought another one, if it is.
+// set replaces the thought, if it differs.
 func (t *thought) set(whole string) {
 	if len(whole) >= t.buffer.Len() && whole[:t.buffer.Len()] == t.buffer.String() && !t.opening {
 		t.stream(whole[t.buffer.Len():])

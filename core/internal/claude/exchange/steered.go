@@ -7,28 +7,29 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
-// A line that is written while a tool runs is steered into the turn: the CLI shows it to the model behind the tool's
-// result, and one result covers both. A line that missed the last tool waits until the turn is over, and then the CLI runs
-// it by itself, several together. Such turns are followed, too: a session at rest is one whose lines are all accounted for.
+// A line that is written while a tool runs is steered into the turn: the CLI shows it to the model after the tool's
+// result, and one result covers both. A line after the last tool waits until the turn has ended, and then the CLI runs
+// it by itself, several together. The exchange follows such turns, too: a session is idle only when all its lines are
+// accounted for.
 
-// LineState is what became of a steered line.
+// LineState is the state of a steered line.
 type LineState int
 
 // The states of a steered line.
 const (
-	Waiting   LineState = iota // the CLI has it, or is about to
+	Waiting   LineState = iota // the CLI has it, or is about to get it
 	Consumed                   // the model has seen it, or will
-	Cancelled                  // it was taken back
+	Cancelled                  // it was withdrawn
 )
 
 // steered is a line that was written into a turn.
 type steered struct {
 	uuid  string
 	state LineState
-	turn  int // where its turn is, or will be, in Exchange.over, once it is consumed
+	turn  int // the index of its turn in Exchange.over, once it is consumed
 }
 
-// Expect begins to follow a line that is about to be written. It reports whether it may be.
+// Expect begins to follow a line that is about to be written. It reports whether it may be written.
 func (x *Exchange) Expect(uuid string) bool {
 	if x.finished || uuid == x.uuid || x.find(uuid) != nil {
 		return false
@@ -47,7 +48,7 @@ func (x *Exchange) find(uuid string) *steered {
 	return nil
 }
 
-// Consume notes that the model will see a line, and reports whether it is a steered one.
+// Consume records that the model will see a line, and reports whether it is a steered one.
 func (x *Exchange) Consume(uuid string) bool {
 	l := x.find(uuid)
 	if l == nil {
@@ -59,8 +60,8 @@ func (x *Exchange) Consume(uuid string) bool {
 	return true
 }
 
-// steeredLifecycle takes what the CLI tells of a steered line. One that was consumed is told to be cancelled when its turn
-// is stopped or fails: the model has seen it all the same.
+// steeredLifecycle handles the CLI's reports about a steered line. A consumed line is reported as cancelled when its
+// turn is stopped or fails, although the model has seen it.
 func (x *Exchange) steeredLifecycle(uuid, state string) {
 	switch state {
 	case "started", "completed":
@@ -79,12 +80,13 @@ func (x *Exchange) cancel(uuid string) {
 
 const withdrawal = "withdraw "
 
-// WithdrawalID is the id of a request to withdraw a line. Several for one line differ in what makes them unique.
+// WithdrawalID is the id of a request to withdraw a line. Unique distinguishes several for one line.
 func WithdrawalID(line, unique string) string {
 	return strings.TrimSpace(withdrawal + line + " " + unique)
 }
 
-// withdrawn takes the answer to a request to withdraw a line. Where it is no, the CLI has taken the line up and says so.
+// withdrawn handles the answer to a request to withdraw a line. After a no, the CLI also reports that it has started
+// the line.
 func (x *Exchange) withdrawn(e *protocol.Event) {
 	if ids, ok := strings.CutPrefix(e.Response.RequestID, withdrawal); ok && e.Response.Response.Cancelled {
 		line, _, _ := strings.Cut(ids, " ")
@@ -92,7 +94,7 @@ func (x *Exchange) withdrawn(e *protocol.Event) {
 	}
 }
 
-// Line returns what became of a steered line, if it is one.
+// Line returns the state of a steered line, if it is one.
 func (x *Exchange) Line(uuid string) (LineState, bool) {
 	l := x.find(uuid)
 	if l == nil {
@@ -101,7 +103,7 @@ func (x *Exchange) Line(uuid string) (LineState, bool) {
 	return l.state, true
 }
 
-// Unread returns the steered lines that wait.
+// Unread returns the waiting steered lines.
 func (x *Exchange) Unread() []string {
 	var ids []string
 	for _, l := range x.steered {
@@ -128,13 +130,14 @@ func (x *Exchange) runs() bool {
 	return slices.ContainsFunc(x.steered, func(l steered) bool { return l.state == Consumed && l.turn == len(x.over) })
 }
 
-// settle finishes the exchange once the line's turn is over and no steered one is left to be run.
+// settle finishes the exchange once the line's turn has ended and no steered line will run.
 func (x *Exchange) settle() {
 	waits := slices.ContainsFunc(x.steered, func(l steered) bool { return l.state == Waiting })
 	x.finished = len(x.over) > 0 && !waits && !x.runs()
 }
 
-// forgetEchoes is called when the CLI rests after the line's turn: nothing will run for the lines that were taken up since.
+// forgetEchoes is called when the CLI is idle after the line's turn: nothing will run for the lines that were started
+// since.
 func (x *Exchange) forgetEchoes() {
 	for i := range x.steered {
 		if l := &x.steered[i]; l.state == Consumed && l.turn == len(x.over) {
@@ -144,8 +147,8 @@ func (x *Exchange) forgetEchoes() {
 	x.settle()
 }
 
-// Covered are the steered lines that need no run of their own. Those of the line's own turn are part of its conversation,
-// however it ended. Others need none if their answer is in the result, or if they were stopped.
+// Covered are the steered lines that need no run of their own. Those in the line's own turn are part of its
+// conversation, however it ended. Others need none if their answer is in the result, or if they were stopped.
 func (x *Exchange) Covered(stopped bool) []string {
 	var ids []string
 	for _, l := range x.steered {

@@ -9,26 +9,26 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
-// turn is what is known of a turn.
+// turn is the known state of a turn.
 type turn struct {
-	shown         *progress // the exchange's
+	shown         *progress // of the exchange
 	began         bool
-	outcome       *protocol.Event // its result; nil: it runs
+	outcome       *protocol.Event // its result; nil: it is running
 	answer        Answer
 	work          work
 	compacting    bool
 	compactions   int
-	synthetic     bool   // a message of the CLI's own was seen
-	failure       string // the last one's error
-	retried       string // why the last request was tried again: named better there than at the end
+	synthetic     bool   // a message of the CLI itself was seen
+	failure       string // the error of the last one
+	retried       string // why the last request was repeated: more precise there than at the end
 	resetsAt      time.Time
 	model         string
 	fallback      agent.Fallback
 	contextTokens int64
-	request       protocol.Tokens // of the API request that is being answered
+	request       protocol.Tokens // of the current API request
 }
 
-// fallBack takes that another model is asked from now on. There may be several, one after the other.
+// fallBack records that another model is used from now on. There may be several in turn.
 func (t *turn) fallBack(e *protocol.Event) {
 	if t.fallback.From == "" {
 		t.fallback = agent.Fallback{From: e.OriginalModel, Overloaded: e.Trigger == "overloaded"}
@@ -36,10 +36,10 @@ func (t *turn) fallBack(e *protocol.Event) {
 	t.fallback.To = e.FallbackModel
 }
 
-// restart drops what was streamed of a message that is asked for again.
+// restart drops the streamed part of a message that is requested again.
 func (t *turn) restart() { t.shown.text.settle(&t.answer) }
 
-// user takes a message of the user's side that the CLI wrote.
+// user handles a message of the user's side that the CLI wrote.
 func (t *turn) user(m *protocol.Message) {
 	for i := range m.Content {
 		if use, ok := t.work.ended(&m.Content[i]); ok {
@@ -121,12 +121,12 @@ func (t *turn) text() string {
 	}
 }
 
-// add adds the turn's figures and its work.
+// add adds the turn's figures and its work to a result.
 func (t *turn) add(r *agent.Result) {
 	r.Compactions += t.compactions
 	if t.model != "" {
 		r.Model, r.Fallback = t.model, agent.Fallback{}
-		if from, _, _ := strings.Cut(t.fallback.From, "["); t.model != from { // else it was a subagent's
+		if from, _, _ := strings.Cut(t.fallback.From, "["); t.model != from { // otherwise it was a subagent's
 			r.Fallback = t.fallback
 		}
 	}

@@ -11,24 +11,24 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
-// work is what a turn thinks and does, beside what it says.
+// work is a turn's reasoning and tool uses.
 type work struct {
-	open     []openTool // the tools that run, the oldest first
+	open     []openTool // the running tools, oldest first
 	used     []agent.ToolUse
 	thoughts strings.Builder
 }
 
-// openTool is a tool that runs.
+// openTool is a running tool.
 type openTool struct {
 	id  string
 	use agent.ToolUse
-	at  int // its place in work.used, or -1
+	at  int // its index in work.used, or -1
 }
 
 // running reports whether a tool runs.
 func (w *work) running() bool { return len(w.open) > 0 }
 
-// add takes a block of the model's, and reports whether a tool begins with it.
+// add adds a block of the model, and reports whether it starts a tool.
 func (w *work) add(b *protocol.Block) bool {
 	switch {
 	case b.Type == "tool_use" && b.ID != "":
@@ -48,7 +48,7 @@ func (w *work) add(b *protocol.Block) bool {
 	return false
 }
 
-// ended takes a block of the user's side. If it is a tool's result, it returns the use of the tool.
+// ended handles a block of the user's side. If it is a tool's result, it returns the tool use.
 func (w *work) ended(b *protocol.Block) (agent.ToolUse, bool) {
 	i := slices.IndexFunc(w.open, func(tool openTool) bool { return tool.id == b.ToolUseID })
 	if i < 0 {
@@ -63,7 +63,7 @@ func (w *work) ended(b *protocol.Block) (agent.ToolUse, bool) {
 	return tool.use, true
 }
 
-// report adds the work to a result, up to the limits of that.
+// report adds the work to a result, within its bounds.
 func (w *work) report(r *agent.Result) {
 	if room := agent.MaxTools - len(r.Tools); room > 0 {
 		r.Tools = append(r.Tools, w.used[:min(room, len(w.used))]...)
@@ -80,7 +80,7 @@ func (w *work) report(r *agent.Result) {
 	}
 }
 
-// output is the beginning of what a tool returned.
+// output is the beginning of a tool's result.
 func output(c protocol.Content) string {
 	var texts []string
 	for _, b := range c {
@@ -99,10 +99,10 @@ func output(c protocol.Content) string {
 	return string(runes)
 }
 
-// telling are the fields of a tool's input that tell what it is about, the most telling first.
+// telling are the fields that describe a tool's input best, the best first.
 var telling = []string{"command", "file_path", "notebook_path", "pattern", "query", "url", "path", "description", "prompt", "skill"}
 
-// summary is one line on a tool's input.
+// summary describes a tool's input in one line.
 func summary(input json.RawMessage) string {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(input, &fields) != nil {
@@ -117,7 +117,7 @@ func summary(input json.RawMessage) string {
 	return ""
 }
 
-// oneLine makes a text a line of at most agent.MaxSummary characters: what breaks or hides in a line becomes a space.
+// oneLine makes a line of at most agent.MaxSummary characters: line breaks and invisible characters become spaces.
 func oneLine(text string) string {
 	const looked = 2 << 10 // bytes
 	if len(text) > looked {

@@ -1,5 +1,5 @@
-// Package protocol is stream-json: it reads what the claude CLI writes, a line for each event, and makes what is written to it. Lines
-// are bounded, and what newer CLIs add or change is passed over. Transcripts have lines of the same kind.
+// Package protocol implements stream-json: it parses the claude CLI's output, one event a line, and encodes its input.
+// Lines are bounded, and unknown additions of newer CLIs are ignored. Transcripts have similar lines.
 package protocol
 
 import (
@@ -10,7 +10,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 )
 
-// Event is a line of the CLI's stdout, of whatever type. What a type does not have is zero.
+// Event is a line of the CLI's stdout, of any type. Fields that a type does not have are zero.
 type Event struct {
 	Type     string `json:"type"`
 	Subtype  string `json:"subtype"`
@@ -33,7 +33,7 @@ type Event struct {
 	Origin *struct {
 		Kind string `json:"kind"`
 		PID  int    `json:"verifiedPeerPid"`
-	} `json:"origin"` // user, result; nil: the host's own line
+	} `json:"origin"` // user, result; nil: a line of the host
 
 	Trigger       string `json:"trigger"` // model_fallback
 	OriginalModel string `json:"original_model"`
@@ -43,7 +43,7 @@ type Event struct {
 	ControlFields // control_request, control_response, control_cancel_request
 }
 
-// ResultFields are what a result event has.
+// ResultFields are the fields of a result event.
 type ResultFields struct {
 	IsError        bool                  `json:"is_error"`
 	APIErrorStatus int                   `json:"api_error_status"`
@@ -56,7 +56,7 @@ type ResultFields struct {
 	SinceLast      map[string]ModelUsage `json:"model_usage_since_last_result"` // newer CLIs
 }
 
-// ControlFields are what the events of the control protocol have.
+// ControlFields are the fields of control events.
 type ControlFields struct {
 	RequestID string   `json:"request_id"`
 	Request   *Request `json:"request"` // control_request
@@ -67,15 +67,15 @@ type ControlFields struct {
 		Response  struct {
 			Cancelled bool   `json:"cancelled"` // cancel_async_message; a list for others
 			Text      string `json:"response"`  // side_question
-			Synthetic bool   `json:"synthetic"` // the CLI's own text
+			Synthetic bool   `json:"synthetic"` // a text of the CLI itself
 			Applied   *struct {
-				Effort string `json:"effort"` // null where the model knows none
+				Effort string `json:"effort"` // null if the model has none
 			} `json:"applied"` // get_settings
 		} `json:"response"`
 	} `json:"response"`
 }
 
-// Request is what the CLI asks for.
+// Request is a request of the CLI.
 type Request struct {
 	Subtype     string          `json:"subtype"`
 	ToolName    string          `json:"tool_name"` // can_use_tool
@@ -88,7 +88,7 @@ type Request struct {
 	Message     json.RawMessage `json:"message"`
 }
 
-// Suggestion is a change of the permissions that would spare a question.
+// Suggestion is a permission change that would make a question unnecessary.
 type Suggestion struct {
 	Type     string `json:"type"`
 	Behavior string `json:"behavior"`
@@ -98,13 +98,13 @@ type Suggestion struct {
 	} `json:"rules"`
 }
 
-// LimitInfo is what is known of a limit of use.
+// LimitInfo describes a usage limit.
 type LimitInfo struct {
 	Status   string `json:"status"`
 	ResetsAt int64  `json:"resetsAt"` // unix seconds
 }
 
-// ModelUsage is what one model was used for.
+// ModelUsage is the usage of one model.
 type ModelUsage struct {
 	InputTokens   int64   `json:"inputTokens"`
 	OutputTokens  int64   `json:"outputTokens"`
@@ -115,7 +115,7 @@ type ModelUsage struct {
 	Canonical     string  `json:"canonicalModel"`
 }
 
-// Tokens is a usage of the Messages API.
+// Tokens is the usage in the Messages API.
 type Tokens struct {
 	Input         int64 `json:"input_tokens"`
 	Output        int64 `json:"output_tokens"`
@@ -123,7 +123,7 @@ type Tokens struct {
 	CacheCreation int64 `json:"cache_creation_input_tokens"`
 }
 
-// Context is how much of the window a request and its answer fill.
+// Context is the part of the window that a request and its answer fill.
 func (t Tokens) Context() int64 { return t.Input + t.Output + t.CacheRead + t.CacheCreation }
 
 // StreamEvent is a raw event of the Messages API's stream.
@@ -137,7 +137,7 @@ type StreamEvent struct {
 	Delta Delta `json:"delta"`
 }
 
-// Delta is what a content_block_delta or a message_delta adds.
+// Delta is the content of a content_block_delta or a message_delta.
 type Delta struct {
 	Type       string `json:"type"`
 	Text       string `json:"text"`
@@ -154,7 +154,7 @@ type Message struct {
 	Usage      Tokens  `json:"usage"`
 }
 
-// SyntheticModel is the model of messages that the CLI writes itself. They are never an answer.
+// SyntheticModel is the model of messages written by the CLI itself. They are never an answer.
 const SyntheticModel = "<synthetic>"
 
 // Block is a content block.
@@ -170,7 +170,7 @@ type Block struct {
 	IsError   bool            `json:"is_error"`
 }
 
-// Content is a message's content; a plain string counts as one block of text, and what is neither as none.
+// Content is a message's content; a plain string counts as one text block, anything else as none.
 type Content []Block
 
 // UnmarshalJSON reads a string or a list of blocks.
@@ -193,8 +193,8 @@ func (c *Content) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Unmarshal decodes JSON, and leaves out what has another type than expected: the rest is decoded, as an event that newer CLIs
-// changed must not stop a turn.
+// Unmarshal decodes JSON, and ignores fields of unexpected types: an event that newer CLIs changed must not stop a
+// turn.
 func Unmarshal(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	var mismatch *json.UnmarshalTypeError
@@ -204,11 +204,11 @@ func Unmarshal(data []byte, v any) error {
 	return err
 }
 
-// errNoEvent is returned for a line that is no JSON object with a type.
+// errNoEvent is returned for a line that is not a JSON object with a type.
 var errNoEvent = errors.New("not an event")
 
-// Parse reads a line of stdout. The quick parser takes a third of the time of encoding/json, but stops at the first member of another
-// type than expected: such a line is read again.
+// Parse parses a line of stdout. The quick parser takes a third of the time of encoding/json, but stops at the first
+// field of an unexpected type: such a line is parsed again.
 func Parse(line []byte) (*Event, error) {
 	e := new(Event)
 	if jsonv2.Unmarshal(line, e) != nil {

@@ -6,23 +6,23 @@ import (
 	"errors"
 )
 
-// bounds bound a line of JSON, in bytes. Lines of several megabytes are rare, but come: a file that a tool has read may be in
-// one as base64, and more than once. What matters of it is short, or at the beginning.
+// bounds bound a line of JSON, in bytes. Lines of several megabytes are rare but possible: one may contain a file that
+// a tool has read, as base64, and more than once. Important fields are short, or at the beginning.
 type bounds struct {
-	line  int // as it comes; a longer one is not read to its end
-	whole int // up to here a line is left as it is, and behind it
-	text  int // this much is kept of each string
-	kept  int // in all
+	line  int // maximum length; the rest of a longer one is not read
+	whole int // the part of a line up to here is kept unchanged
+	text  int // after that this much of each string is kept
+	kept  int // maximum of the result
 }
 
-// ofTheCLI are those of the CLI's output and of its transcripts.
+// ofTheCLI are the bounds for the CLI's output and its transcripts.
 var ofTheCLI = bounds{line: 64 << 20, whole: 8 << 20, text: 1 << 10, kept: 16 << 20}
 
-// ErrLineTooLong is returned as soon as a line is longer than its bounds. The rest of it is still to be read.
+// ErrLineTooLong is returned as soon as a line exceeds its bounds. The rest of it is still unread.
 var ErrLineTooLong = errors.New("a line is too long")
 
-// ReadLine reads a line of the CLI's output or of a transcript, without its end. It is valid until the next one is read. Long
-// lines are shortened. It returns io.EOF with the last one.
+// ReadLine reads a line of the CLI's output or of a transcript, without its line break. It is valid until the next
+// call. Long lines are shortened. It returns io.EOF with the last one.
 func ReadLine(r *bufio.Reader) ([]byte, error) { return readLine(r, ofTheCLI) }
 
 func readLine(r *bufio.Reader, b bounds) ([]byte, error) {
@@ -46,7 +46,7 @@ func readLine(r *bufio.Reader, b bounds) ([]byte, error) {
 		}
 		if size > b.line || len(line) > b.kept {
 			if err == nil {
-				_ = r.UnreadByte() // the line's end is for SkipLine
+				_ = r.UnreadByte() // SkipLine reads the line break
 			}
 			return nil, ErrLineTooLong
 		}
@@ -65,17 +65,17 @@ func SkipLine(r *bufio.Reader) error {
 	}
 }
 
-// shortener shortens the strings of a JSON text that comes in parts, so that it stays one.
+// shortener shortens the strings of a JSON text that is read in parts, so that it stays valid.
 type shortener struct {
 	begun  bool
-	inside bool // of a string
-	kept   int  // of that
-	escape int  // how much is left of an escape sequence
-	letter bool // its next byte says which one it is
-	drop   bool // it is left out
+	inside bool // within a string
+	kept   int  // bytes of it that were kept
+	escape int  // remaining bytes of an escape sequence
+	letter bool // its next byte is the kind of the sequence
+	drop   bool // the sequence is dropped
 }
 
-// begin takes what stands before the first part that is shortened.
+// begin scans the part before the first shortened one.
 func (s *shortener) begin(before []byte) {
 	if s.begun {
 		return
@@ -87,7 +87,7 @@ func (s *shortener) begin(before []byte) {
 	s.kept = 0
 }
 
-// add appends a part to a line, without what is over the limit of each string.
+// add appends a part to a line, shortening strings to the limit.
 func (s *shortener) add(line, part []byte, limit int) []byte {
 	for i := 0; i < len(part); i++ {
 		if s.inside && s.escape == 0 && s.kept >= limit {
@@ -104,7 +104,7 @@ func (s *shortener) add(line, part []byte, limit int) []byte {
 	return line
 }
 
-// next takes a byte, and reports whether it is kept.
+// next scans a byte, and reports whether it is kept.
 func (s *shortener) next(c byte, limit int) bool {
 	switch {
 	case !s.inside:

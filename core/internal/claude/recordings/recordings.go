@@ -1,4 +1,4 @@
-// Package recordings has what the real CLI wrote against a scripted Messages API: its output and its transcripts, for tests.
+// Package recordings contains output and transcripts of the real CLI against a scripted Messages API, for tests.
 package recordings
 
 import (
@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// First is the id of the first line that was written, in the recordings that have ids.
+// First is the id of the first written line, in recordings with ids.
 const First = "11111111-0000-4000-8000-000000000001"
 
 //go:embed streams transcripts

@@ -1,13 +1,12 @@
-// Package transcript reads what became of a message from the transcripts that the claude CLI keeps.
+// Package transcript finds out from the claude CLI's transcripts what happened to a message.
 //
-// There is one of each session, as JSONL. It is written behind: a message's line comes some 100 ms after its
-// echo, all of a turn before its result. What is in it survives a kill of the process, so it, not the echo, says what
-// became of a message:
+// Each session has one, as JSONL. It is written with a delay: a message's line some 100 ms after its echo, all of a
+// turn before its result. Its content survives a kill of the process, so it is authoritative, not the echo:
 //
-//   - a finished answer follows the message: that is the answer;
-//   - the message is not there: it is sent again, under the same id, so that it cannot run twice;
-//   - the message is there without a finished answer: claude is asked to go on, under an id derived from the message's
-//     and the attempt's number, so that this cannot happen twice either.
+// - a finished answer follows the message: that is the answer;
+// - the message is missing: it is sent again, with the same id, so that it cannot run twice;
+// - the message is there without a finished answer: claude is asked to continue, with an id derived from the message's
+// id and the attempt's number, so that this cannot happen twice either.
 package transcript
 
 import (
@@ -30,17 +29,17 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
-// Status is what the transcript says of a message.
+// Status is the state of a message in the transcript.
 type Status int
 
-// What may have become of a message.
+// The states of a message.
 const (
 	Absent Status = iota
 	Unfinished
 	Answered
 )
 
-// The beginning and the end of what asks for the rest of an answer. It begins as every prompt does, with a line of the host's.
+// The beginning and end of the request for the rest of an answer. Like every prompt it begins with a line of the host.
 const (
 	cutOff = "[clawhost] The answer to the message before this one was cut off"
 	goOn   = "\nSee what has been done already, do not do it twice, finish the rest, and answer that message."
@@ -60,7 +59,7 @@ func ContinueText(failed agent.Class) string {
 	return cutOff + why + goOn
 }
 
-// ContinueID is the id of the line that asks to go on.
+// ContinueID is the id of the line that asks to continue.
 func ContinueID(message string, attempt int) string {
 	space, err := uuid.Parse(message)
 	if err != nil {
@@ -85,16 +84,16 @@ func (f Folder) Has(session string) bool {
 	return err == nil
 }
 
-// Outcome is what a transcript says of a message.
+// Outcome is the transcript's information about a message.
 type Outcome struct {
 	Status      Status
-	Text        string   // the answer, where there is one
-	Before      []string // the texts before it, behind which a tool was used
+	Text        string   // the answer, if there is one
+	Before      []string // earlier texts followed by a tool
 	Covered     []string // the lines that were steered into its turns
-	Compactions int      // of the conversation in the course of these
+	Compactions int      // of the conversation during these turns
 }
 
-// Recall reads what became of a message, and of the lines that asked to go on with it.
+// Recall reads the outcome of a message, and of the lines that asked to continue it.
 func (f Folder) Recall(t agent.Turn) (Outcome, error) {
 	file, err := os.Open(f.path(t.Session))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -145,7 +144,7 @@ func (f Folder) Steered(session string) (map[string]bool, error) {
 	}
 }
 
-// transcriptLine is what recall needs of a line.
+// transcriptLine is the part of a line that recall reads.
 type transcriptLine struct {
 	Type      string            `json:"type"`
 	Subtype   string            `json:"subtype"`
@@ -153,20 +152,20 @@ type transcriptLine struct {
 	Sidechain bool              `json:"isSidechain"`
 	Source    string            `json:"promptSource"` // set: a line that was written to the CLI
 	Message   *protocol.Message `json:"message"`
-	// Attachment holds a line that was taken up while a tool ran.
+	// Attachment is a line that was read while a tool ran.
 	Attachment struct {
 		UUID string `json:"source_uuid"`
 	} `json:"attachment"`
 }
 
-// recall reads a transcript for the last line with one of the ids and the answer behind it.
+// recall searches a transcript for the last line with one of the ids and the answer after it.
 func recall(r io.Reader, ids map[string]bool) (Outcome, error) {
 	m := memory{ids: ids}
 	buffered := bufio.NewReaderSize(r, 64<<10)
 	for {
 		line, err := protocol.ReadLine(buffered)
 		if errors.Is(err, protocol.ErrLineTooLong) {
-			err = protocol.SkipLine(buffered) // no message of a session that can be resumed is this long
+			err = protocol.SkipLine(buffered) // no message of a resumable session is this long
 		}
 		var l transcriptLine
 		if (m.Status != Absent || mentions(line, ids)) && protocol.Unmarshal(line, &l) == nil && !l.Sidechain {
@@ -193,7 +192,7 @@ type memory struct {
 	answer exchange.Answer
 }
 
-// take takes the next line of the transcript.
+// take handles the next line of the transcript.
 func (m *memory) take(l *transcriptLine) {
 	switch {
 	case m.ids[l.UUID] || m.ids[l.Attachment.UUID]:
@@ -212,21 +211,21 @@ func (m *memory) take(l *transcriptLine) {
 			m.Status = Answered
 		}
 	case l.Type == "user" && l.Source != "" && asksToGoOn(l.Message):
-		m.Status, m.answer = Unfinished, exchange.Answer{} // with the message that this one was steered to
+		m.Status, m.answer = Unfinished, exchange.Answer{} // together with the message that this one was steered to
 	case l.Type == "user" && l.Source != "":
 		m.over = true
 	case l.Type == "user":
-		m.Status = Unfinished // a tool's result, or the CLI asks for more: the turn went on
+		m.Status = Unfinished // a tool's result, or the CLI asks for more: the turn continued
 		m.answer.User(l.Message)
 	}
 }
 
-// asksToGoOn reports whether a message is the host's own that asks for the rest of an answer.
+// asksToGoOn reports whether a message is the host's request for the rest of an answer.
 func asksToGoOn(m *protocol.Message) bool {
 	return len(m.Content) == 1 && strings.HasPrefix(m.Content[0].Text, cutOff) && strings.HasSuffix(m.Content[0].Text, goOn)
 }
 
-// mentions reports whether a line can be about one of the ids. It spares the decoding of a long history.
+// mentions reports whether a line can be about one of the ids. It avoids decoding a long history.
 func mentions(line []byte, ids map[string]bool) bool {
 	for id := range ids {
 		if bytes.Contains(line, []byte(id)) {
@@ -239,8 +238,8 @@ func mentions(line []byte, ids map[string]bool) bool {
 // finishes reports whether a message with this stop reason ends its turn.
 func finishes(reason string) bool { return reason == "end_turn" || reason == "stop_sequence" }
 
-// slug is the name of a working directory's folder among the CLI's projects, as observed: each UTF-16 unit that is no
-// letter or digit becomes "-"; what is longer than 200 is cut and gets a 32-bit hash of the path.
+// slug is the name of a working directory's folder among the CLI's projects, as observed: each UTF-16 unit that is not
+// a letter or digit becomes "-"; a name longer than 200 is cut and gets a 32-bit hash of the path.
 func slug(dir string) string {
 	const limit = 200
 	var b strings.Builder
