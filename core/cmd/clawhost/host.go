@@ -16,16 +16,18 @@ import (
 	"github.com/clawhost/clawhost/core/internal/process"
 )
 
-// exposed is the variable that tells a host in a sealed copy that it was first started from a readable file.
-const exposed = "CLAWHOST_EXPOSED"
+// replaced is the variable that tells a host that it has replaced itself, so that it does so only once. Its value is exposed
+// or strict, the reason.
+const (
+	replaced = "CLAWHOST_REPLACED"
+	exposed  = "exposed" // it was started from a file that its user can read
+	strict   = "strict"  // its timers were too strict
+)
 
 // host runs a host until it is told to end.
 func (a *app) host(ctx context.Context) error {
-	if a.readable && !process.Sealed() && os.Geteuid() != 0 {
-		// A process that has opened this one's memory can keep reading it, but not across an execution.
-		if path, err := process.Executable(); err == nil {
-			_ = process.Exec(path, os.Args, append(os.Environ(), exposed+"=1"))
-		}
+	if _, again := os.LookupEnv(replaced); !again {
+		a.replace()
 	}
 	c, err := a.load()
 	if err != nil {
@@ -54,6 +56,22 @@ func (a *app) host(ctx context.Context) error {
 	return err
 }
 
+// replace executes this program again if that makes a difference.
+func (a *app) replace() {
+	why := ""
+	switch {
+	case a.readable && !process.Sealed() && os.Geteuid() != 0:
+		why = exposed // A process that has opened this one's memory can keep reading it, but not across an execution.
+	case process.StrictTimers():
+		why = strict
+	default:
+		return
+	}
+	if path, err := process.Executable(); err == nil {
+		_ = process.Exec(path, os.Args, append(os.Environ(), replaced+"="+why))
+	}
+}
+
 // again executes this binary, or the one that replaced it, with the same arguments.
 func again() error {
 	self, err := process.Executable()
@@ -65,8 +83,8 @@ func again() error {
 
 // warn logs what other processes of the user can or could read of this one.
 func (a *app) warn(log hclog.Logger) {
-	_, was := os.LookupEnv(exposed)
-	_ = os.Unsetenv(exposed)
+	was := os.Getenv(replaced) == exposed
+	_ = os.Unsetenv(replaced)
 	path, err := process.Executable()
 	switch {
 	case a.concealed != nil:

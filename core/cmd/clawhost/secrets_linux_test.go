@@ -12,10 +12,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/clawhost/clawhost/core/internal/journal"
 )
@@ -136,6 +140,45 @@ func TestNobodyReadsSecrets(t *testing.T) {
 			t.Errorf("the host does not warn:\n%s", h.out)
 		}
 	})
+	t.Run("a readable program starts where nothing is executed from memory", func(t *testing.T) {
+		if _, err := os.Stat("/proc/sys/vm/memfd_noexec"); err != nil {
+			t.Skip("this kernel executes all files in memory:", err)
+		}
+		h := startSecretHost(t, dir, "unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", `echo 2 > /proc/sys/vm/memfd_noexec && exec "$@"`, "sh")
+		h.end(t)
+	})
+}
+
+// slackOf is the timer slack of a process in nanoseconds.
+func slackOf(t *testing.T, pid int) string {
+	t.Helper()
+	slack, err := os.ReadFile(fmt.Sprintf("/proc/%d/timerslack_ns", pid))
+	if err != nil {
+		t.Error(err)
+	}
+	return strings.TrimSpace(string(slack))
+}
+
+// The Go runtime's monitor thread wakes up less often. What an operator has chosen stays.
+func TestTimersAreRelaxed(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can start processes of another user")
+	}
+	dir, _ := secretBinaries(t)
+	h := startSecretHost(t, dir)
+	if host, plugin := slackOf(t, h.cmd.Process.Pid), slackOf(t, h.plugin(t, 0)); host != "500000" || plugin != "500000" {
+		t.Errorf("the timer slack is %s ns in the host and %s ns in the plugin, want 500000", host, plugin)
+	}
+	h.end(t)
+	runtime.LockOSThread() // which then ends with the test
+	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, 70_000, 0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	h = startSecretHost(t, dir)
+	if host := slackOf(t, h.cmd.Process.Pid); host != "70000" {
+		t.Errorf("the timer slack is %s ns, want the 70000 that the host was started with", host)
+	}
+	h.end(t)
 }
 
 // secretBinaries are the programs of clawhost with a config, where each user finds them, the host's execute-only.
@@ -239,10 +282,21 @@ type secretHost struct {
 	ended chan struct{}
 }
 
-func startSecretHost(t *testing.T, dir string) *secretHost {
+// startSecretHost starts a host; root can have another program prepare the system for it and then execute it.
+func startSecretHost(t *testing.T, dir string, prepare ...string) *secretHost {
 	t.Helper()
 	h := &secretHost{out: &journal.Journal{}, ended: make(chan struct{})}
-	h.cmd = asNobody(context.Background(), dir, filepath.Join(dir, "clawhost"), "-config", "config.hcl")
+	args := []string{filepath.Join(dir, "clawhost"), "-config", "config.hcl"}
+	if len(prepare) == 0 {
+		h.cmd = asNobody(context.Background(), dir, args[0], args[1:]...)
+	} else {
+		user := strconv.Itoa(nobody)
+		args = append([]string{"setpriv", "--reuid", user, "--regid", user, "--clear-groups"}, args...)
+		args = append(slices.Clip(prepare), args...)
+		h.cmd = exec.CommandContext(context.Background(), args[0], args[1:]...)
+		h.cmd.WaitDelay = patience
+		h.cmd.Dir, h.cmd.Env = dir, []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}
+	}
 	h.cmd.Env = append(h.cmd.Env, "SECRET="+canary)
 	h.cmd.Stdout, h.cmd.Stderr = h.out, h.out
 	if err := h.cmd.Start(); err != nil {
@@ -284,7 +338,17 @@ func (h *secretHost) plugin(t *testing.T, mark int) int {
 
 func (h *secretHost) end(t *testing.T) {
 	t.Helper()
-	if err := h.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	pid := h.cmd.Process.Pid
+	if filepath.Base(h.cmd.Path) != "clawhost" { // It is the child of what has prepared the system.
+		child, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pid, err = strconv.Atoi(strings.TrimSpace(string(child))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
 		t.Error(err)
 	}
 	<-h.ended

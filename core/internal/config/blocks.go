@@ -272,7 +272,7 @@ func aliases(to *map[string]string) setter {
 			name, model := e.key(), ""
 			same := slices.IndexFunc(elements[:i], func(other value) bool { return strings.EqualFold(other.key(), name) })
 			switch {
-			case !identityName.MatchString(name) || strings.HasPrefix(name, "-"):
+			case !identityName(name) || strings.HasPrefix(name, "-"):
 				e.refuse("holds a name that is not of letters, digits, - and _, up to 64 of them, or begins with -")
 			case same >= 0:
 				e.refuse("holds %s and %s, which differ in case only", elements[same].key(), name)

@@ -54,7 +54,7 @@ func identities(to *map[string][]string) setter {
 		}
 		links, taken := map[string][]string{}, map[string]string{}
 		for _, name := range names {
-			if !identityName.MatchString(name.key()) {
+			if !identityName(name.key()) {
 				name.refuse("holds a name that is not of letters, digits, - and _, up to 64 of them")
 				continue
 			}

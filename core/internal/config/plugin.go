@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
@@ -47,9 +48,14 @@ type Hook struct {
 }
 
 var (
-	labelForm    = regexp.MustCompile(`^[a-z0-9_-]{1,32}$`)
-	identityName = regexp.MustCompile(`^[\pL\pN_-]{1,64}$`)
+	labelForm  = regexp.MustCompile(`^[a-z0-9_-]{1,32}$`)
+	letterForm = regexp.MustCompile(`^[\pL\pN_-]+$`)
 )
+
+// identityName reports whether a person may have the name. A bound within the expression would make it 64 times as large.
+func identityName(name string) bool {
+	return letterForm.MatchString(name) && utf8.RuneCountInString(name) <= 64
+}
 
 // reservedLabels have another meaning in session keys.
 var reservedLabels = []string{"main", "peer", "plugin", "cron"}

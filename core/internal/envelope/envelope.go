@@ -233,7 +233,10 @@ func address(link string) string {
 }
 
 // mimeType matches registered MIME types; a sender's other types are omitted.
-var mimeType = regexp.MustCompile(`^[a-z0-9][a-z0-9!#$&^_.+-]{0,63}/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}$`)
+var mimeType = regexp.MustCompile(`^[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*$`)
+
+// maxMIMEType is the maximum length of a MIME type in bytes, outside the expression to keep it small.
+const maxMIMEType = 127
 
 // note returns the line about a file. Its name is the sender's; the path is the host's.
 func (a Attachment) note() string {
@@ -249,7 +252,7 @@ func (a Attachment) note() string {
 		facts = append(facts, name)
 	}
 	mime, _, _ := strings.Cut(strings.ToLower(a.MIMEType), ";")
-	if mime = strings.TrimSpace(mime); mimeType.MatchString(mime) {
+	if mime = strings.TrimSpace(mime); len(mime) <= maxMIMEType && mimeType.MatchString(mime) {
 		facts = append(facts, mime)
 	}
 	if a.Size > 0 {

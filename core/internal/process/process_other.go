@@ -35,6 +35,11 @@ func BootID() string { return "" }
 // Conceal does nothing here.
 func Conceal() error { return nil }
 
+// StrictTimers is always false here.
+func StrictTimers() bool { return false }
+
+func relaxTimers() {}
+
 // Seal does nothing here.
 func Seal(string, io.Writer) (*Program, error) {
 	return nil, fmt.Errorf("%w: this needs Linux", ErrNotSealed)
