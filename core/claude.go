@@ -9,6 +9,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/crashpoint"
+	"github.com/clawhost/clawhost/core/internal/project"
 	"github.com/clawhost/clawhost/core/internal/tools"
 )
 
@@ -47,16 +48,17 @@ func (h *Host) newPrompter() *agent.Prompter {
 	})
 }
 
-// turns has Claude do turns, with the tools that there are as each begins.
+// turns has Claude do turns, with the tools and the setup that there are as each begins.
 type turns struct {
 	*claude.Pool
-	tools *tools.Server
-	demo  bool
+	tools   *tools.Server
+	project *project.Folder
+	demo    bool
 }
 
 // Run implements [turn.Claude].
 func (c turns) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
-	t.Profile.Tools = c.tools.Fingerprint(ctx)
+	t.Profile.Tools, t.Profile.Setup = c.tools.Fingerprint(ctx), c.project.Setup()
 	result, err := c.Pool.Run(ctx, t)
 	if c.demo { // nothing was used, and the real agent's figures stay its own
 		result.InputTokens, result.CacheTokens, result.OutputTokens, result.CostMicros = 0, 0, 0, 0

@@ -32,6 +32,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/process"
+	"github.com/clawhost/clawhost/core/internal/project"
 	"github.com/clawhost/clawhost/core/internal/prompt"
 	"github.com/clawhost/clawhost/core/internal/reaction"
 	"github.com/clawhost/clawhost/core/internal/session"
@@ -224,7 +225,7 @@ func (h *Host) wire() {
 	}, h.log.Named("view"))
 	h.handler = turn.New(turn.Options{
 		Store: h.store, Conversations: h.conversations, Commands: h.commands, Hooks: hook.New(h.plugins, h.log.Named("hook")), Prompts: h.prompts,
-		Claude: turns{h.claude, h.tools, h.options.Demo != ""}, Views: h.views, Questions: h.questions, Files: h.media.outgoing, Owners: h.owners,
+		Claude: turns{h.claude, h.tools, project.New(h.config.Claude), h.options.Demo != ""}, Views: h.views, Questions: h.questions, Files: h.media.outgoing, Owners: h.owners,
 		MemoryFlush: h.config.MemoryFlush, Retries: h.config.Claude.Retries, Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))
 	h.heartbeat = h.newHeartbeat()

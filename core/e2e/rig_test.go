@@ -36,6 +36,10 @@ const cliVariable = "CLAWHOST_CLAUDE"
 
 // TestMain fails at once where there is no CLI: these tests prove nothing without it.
 func TestMain(m *testing.M) {
+	if os.Getenv(serverVariable) != "" {
+		serveStdio()
+		os.Exit(0)
+	}
 	if os.Getenv(cliVariable) == "" {
 		fmt.Fprintf(os.Stderr, "%s does not name the claude CLI: run \"make e2e\", which installs and names it\n", cliVariable)
 		os.Exit(1)

@@ -32,6 +32,7 @@ type Profile struct {
 	Skills         string // identifies the skills listed in SystemPrompt; other skills need another process
 	Private        bool   // SystemPrompt includes the owner's memory; a turn without it needs another process
 	Tools          string // identifies the host's tools; other tools need another process
+	Setup          *Setup // nil: none; another one needs another process
 }
 
 // SkipsApproval reports whether Claude runs tools without asking.

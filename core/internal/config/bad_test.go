@@ -88,6 +88,69 @@ F:11:1: Unknown block; The file has no block "group".
 `,
 		},
 		{
+			"MCP servers",
+			`
+claude {
+  mcp "clawhost" {
+    command = ["a"]
+  }
+  mcp "a__b" {
+    command = ["a"]
+  }
+  mcp "both" {
+    command = ["a"]
+    url     = "https://example.com"
+  }
+  mcp "neither" {
+  }
+  mcp "odd" {
+    command = []
+    headers = { A = "b" }
+  }
+  mcp "web" {
+    url     = "ftp://example.com"
+    headers = { "A B" = "c", B = "d\ne", C = "$${HOME}" }
+    env     = { A = "b" }
+  }
+  mcp "web" {
+    url = "https://user@example.com"
+  }
+}
+`,
+			`
+F:3:7: Unsuitable label; The name "clawhost" is that of the host's own MCP server.
+    mcp "clawhost" {
+F:6:7: Unsuitable label; The name of an MCP server has 1 to 32 of the characters a to z, A to Z, 0 to 9, and single - and _ between them.
+    mcp "a__b" {
+F:11:5: Unsuitable argument; The block claude.mcp takes only one of "command" or "url".
+F:13:17: Missing argument; The block claude.mcp needs one of "command" or "url".
+    mcp "neither" {
+F:16:15: Unsuitable value; claude.mcp.command must be a program with its arguments, such as ["github-mcp-server", "stdio"].
+F:17:5: Unsuitable argument; The block claude.mcp takes "headers" only with "url".
+F:20:15: Unsuitable value; claude.mcp.url must be an http or https address, without a user.
+F:21:46: Unsuitable value; claude.mcp.headers must not hold "${", which Claude Code would replace: use env("NAME").
+F:22:5: Unsuitable argument; The block claude.mcp takes "env" only with "command".
+F:24:3: Duplicate block; There is a block mcp "web" at F:19:3 already.
+    mcp "web" {
+`,
+		},
+		{
+			"headers of MCP servers",
+			`
+claude {
+  mcp "web" {
+    url     = "https://example.com"
+    headers = { "A B" = "c", B = "d\ne", C = "1", c = "2" }
+  }
+}
+`,
+			`
+F:5:25: Unsuitable value; claude.mcp.headers holds a name that is none of an HTTP header.
+F:5:34: Unsuitable value; claude.mcp.headers must hold no control characters.
+F:5:55: Unsuitable value; claude.mcp.headers holds c twice.
+`,
+		},
+		{
 			"durations, numbers, truth values and lists",
 			`
 claude {

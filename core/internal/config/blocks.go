@@ -70,7 +70,7 @@ func (a *Agent) block() block {
 }
 
 func (c *Claude) block() block {
-	return block{path: "claude", attrs: []attr{
+	return block{path: "claude", blocks: []child{{name: "mcp", labelled: true, holds: c.serverBlock}}, attrs: []attr{
 		{"command", command(&c.Command)},
 		{"model", word(&c.Model)},
 		{"fallback_models", words(&c.FallbackModels)},

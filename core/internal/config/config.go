@@ -73,6 +73,7 @@ type Claude struct {
 	Args            []string          // passed to the CLI; contains no flags of the host
 	APIKeys         []string          // kept by the host and tried in this order; none (default): the CLI's own login
 	Env             map[string]string // added to the CLI's environment; without credentials if APIKeys is set
+	MCP             map[string]MCP    // MCP servers by name
 	Mode            string            // persistent (default): a process serves a session's turns; oneshot: one turn
 	Timeout         time.Duration     // for one turn; default 30 minutes
 	Retries         int               // after errors of the service; 0 to 10; default 3

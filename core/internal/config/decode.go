@@ -10,10 +10,13 @@ import (
 
 // A block describes the content of a block in the file and where it is stored.
 type block struct {
-	path   string // dotted, as in the table of unsupported arguments; empty for the file's top level
-	attrs  []attr // in the order in which they are read
-	blocks []child
-	needs  []string // required attributes
+	path     string // dotted, as in the table of unsupported arguments; empty for the file's top level
+	attrs    []attr // in the order in which they are read
+	blocks   []child
+	needs    []string          // required attributes
+	either   []string          // exactly one of these attributes is required
+	misnamed string            // what is wrong with its label
+	beside   map[string]string // attributes that are valid only together with another one
 }
 
 // An attr is an attribute of a block.
@@ -61,6 +64,7 @@ func (d *decoder) decode(body *hclsyntax.Body, b block) {
 			d.report(body.MissingItemRange(), "Missing argument", fmt.Sprintf("%s needs the argument %q.", b.title(), name))
 		}
 	}
+	d.checkEither(body, b)
 	for name, found := range body.Attributes {
 		if g := gapAt(b.path, name); g != nil && !b.hasAttr(name) {
 			d.attribute(found, b.path, nil)
@@ -68,6 +72,29 @@ func (d *decoder) decode(body *hclsyntax.Body, b block) {
 	}
 	for _, c := range b.blocks {
 		d.children(body, c)
+	}
+}
+
+// checkEither reports that none, or more than one, of the attributes is there of which there must be one, and those that lack
+// the attribute that they belong to.
+func (d *decoder) checkEither(body *hclsyntax.Body, b block) {
+	for name, other := range b.beside {
+		if found := body.Attributes[name]; !d.leftOut(found) && d.leftOut(body.Attributes[other]) {
+			d.report(found.NameRange, "Unsuitable argument", fmt.Sprintf("%s takes %q only with %q.", b.title(), name, other))
+		}
+	}
+	var set []string
+	for _, name := range b.either {
+		if !d.leftOut(body.Attributes[name]) {
+			set = append(set, name)
+		}
+	}
+	switch {
+	case b.either == nil || len(set) == 1:
+	case len(set) == 0:
+		d.report(body.MissingItemRange(), "Missing argument", fmt.Sprintf("%s needs one of %s.", b.title(), alternatives(b.either)))
+	default:
+		d.report(body.Attributes[set[1]].NameRange, "Unsuitable argument", fmt.Sprintf("%s takes only one of %s.", b.title(), alternatives(b.either)))
 	}
 }
 
@@ -130,7 +157,11 @@ func (d *decoder) children(body *hclsyntax.Body, c child) {
 			c.read(b)
 			continue
 		}
-		d.decode(b.Body, c.holds(label))
+		held := c.holds(label)
+		if held.misnamed != "" {
+			d.report(b.LabelRanges[0], "Unsuitable label", held.misnamed)
+		}
+		d.decode(b.Body, held)
 	}
 }
 

@@ -122,11 +122,14 @@ func saying(name, value string) string {
 	if path == "send.rule" && last != "policy" {
 		text += "policy = \"allow\"\n"
 	}
+	if path == "claude.mcp" && last != "url" && last != "command" {
+		text += map[string]string{"env": "command = [\"files\"]\n", "headers": "url = \"https://example.com\"\n"}[last]
+	}
 	if name == "media.tts" {
 		text += "speak = [\"true\", \"{out}\"]\n"
 	}
 	for path != "" {
-		label := map[string]string{"plugin": `"p"`, "session.reset": `"group"`, "access.group": `"-1"`}[path]
+		label := map[string]string{"plugin": `"p"`, "session.reset": `"group"`, "access.group": `"-1"`, "claude.mcp": `"files"`}[path]
 		path, last = undotted(path)
 		text = fmt.Sprintf("%s %s {\n%s}\n", last, label, text)
 	}

@@ -71,11 +71,11 @@ func (p Problems) err() error {
 
 // secretNames are attributes whose values are never shown in any block: secrets, and arguments of programs, which may be
 // secret.
-var secretNames = []string{"api_keys", "dsn", "token", "env", "args", "transcribe", "speak", "command"}
+var secretNames = []string{"api_keys", "dsn", "token", "env", "args", "transcribe", "speak", "command", "headers", "url"}
 
 // secretWords matches, in a file that cannot be parsed, the first line that may contain a secret or opens a plugin block. A
 // command in one string, such as claude's, has no arguments.
-var secretWords = regexp.MustCompile(`(?im)^[^#\n]*(\bplugin\b|\bdsn\b|\benv\s*=|\b(args|transcribe|speak)\s*=|\bcommand\s*=\s*[^"\s]|key|token|secret|password)`)
+var secretWords = regexp.MustCompile(`(?im)^[^#\n]*(\bplugin\b|\bdsn\b|\benv\s*=|\b(args|transcribe|speak|headers|url)\s*=|\bcommand\s*=\s*[^"\s]|key|token|secret|password)`)
 
 // source is the file's text, and which of its lines may be shown.
 type source struct {

@@ -56,6 +56,14 @@ claude {
   max_memory       = "3GB"
   recycle_at       = "0"
   park_after       = "1m"
+  mcp "files" {
+    command = ["./files", "--root", "/x"]
+    env     = { A = env("A") }
+  }
+  mcp "git_hub-2" {
+    url     = "https://example.com/mcp?x=1"
+    headers = { Authorization = "Bearer ${env("A")}" }
+  }
 }
 session {
   scope          = "per-peer"
@@ -223,6 +231,10 @@ plugin "plain" {}
 			ConfigDir: "/home/u/.claude", APIKeys: []string{"a", "sk-b"},
 			Aliases: map[string]string{"fast": "haiku", "Grübel": "claude-opus-4-1"},
 			Timeout: 90 * time.Second, Retries: 1, AskTimeout: 5 * time.Minute, ToolTimeout: 45 * time.Second, Mode: "oneshot", MaxProcesses: 2, MaxMemory: 3 << 30, RecycleAt: 0, ParkAfter: time.Minute,
+			MCP: map[string]config.MCP{
+				"files":     {Command: []string{dir + "/files", "--root", "/x"}, Env: map[string]string{"A": "a"}},
+				"git_hub-2": {URL: "https://example.com/mcp?x=1", Headers: map[string]string{"Authorization": "Bearer a"}},
+			},
 		},
 		Outbox: config.Outbox{Attempts: 3, MaxAge: 2 * time.Hour},
 		Send: config.Send{Default: "deny", Rules: []config.SendRule{

@@ -112,6 +112,9 @@ func (c *Command) tooled(t agent.Turn) []string {
 	if t.Tools != nil {
 		args, allowed = serverFlags(), append(slices.Clone(allowed), hostTools)
 	}
+	if len(t.Profile.Servers()) > 0 {
+		args = append(append(args, "--disallowedTools"), unsearched...)
+	}
 	if len(allowed) > 0 {
 		args = append(append(args, "--allowedTools"), allowed...)
 	}
@@ -138,7 +141,7 @@ func permissionMode(p agent.Profile) string {
 // SameProcess reports whether a process with one profile can run a turn with the other, perhaps after a change of model
 // and effort.
 func SameProcess(a, b agent.Profile) bool {
-	return permissionMode(a) == permissionMode(b) && a.Skills == b.Skills && a.Private == b.Private && a.Tools == b.Tools
+	return permissionMode(a) == permissionMode(b) && a.Skills == b.Skills && a.Private == b.Private && a.Tools == b.Tools && a.Setup == b.Setup
 }
 
 // The host's own tools are offered by an MCP server over the CLI's stdin and stdout: it needs no port, no secret and no

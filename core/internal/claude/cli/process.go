@@ -36,6 +36,8 @@ type Process struct {
 	session string
 	args    []string
 	prompt  string // the text of the system prompt
+	servers []agent.MCPServer
+	file    string // that configures the servers
 	log     hclog.Logger
 	cmd     *exec.Cmd
 	self    ID
@@ -67,7 +69,7 @@ func (c *Command) Process(t agent.Turn, from Origin, log hclog.Logger) *Process 
 	}
 	return &Process{
 		command: c, session: t.Session, args: slices.Concat(args, c.args, c.tooled(t), c.profiled(t.Profile)),
-		prompt: t.Profile.SystemPrompt, log: log,
+		prompt: t.Profile.SystemPrompt, servers: t.Profile.Servers(), log: log,
 		lines: make(chan []byte, 256), gone: make(chan struct{}), exited: make(chan struct{}),
 	}
 }
@@ -78,17 +80,25 @@ func (p *Process) Start(output Output) error {
 	if err != nil {
 		return err
 	}
+	p.file, err = p.command.writeServers(p.servers)
+	if err != nil {
+		remove(p.log, prompt)
+		return err
+	}
 	env, revoke := credentials(p.command.options)
 	release := func() {
 		revoke()
-		p.command.removePrompt(prompt, p.log)
+		remove(p.log, prompt, p.file)
 	}
 	args := p.args
+	if p.file != "" {
+		args = append(slices.Clip(args), "--mcp-config", p.file)
+	}
 	if prompt != "" {
 		args = append(slices.Clip(args), "--append-system-prompt-file", prompt)
 	}
 	p.output, p.cmd = output, exec.Command(p.command.Path, args...)
-	p.cmd.Dir, p.cmd.Env = p.command.workspace, slices.Concat(p.command.env, env) // the last of two values of a variable counts
+	p.cmd.Dir, p.cmd.Env = p.command.workspace, slices.Concat(p.command.env, p.command.serverEnv(p.servers), env) // the last of two values of a variable counts
 	// It gets its own session, which keeps the terminal's signals away. A death signal would leave the tools running;
 	// the end of stdin lets claude finish them and exit.
 	stdin, stdout, stderr, err := p.pipes()
@@ -123,6 +133,9 @@ func (p *Process) Start(output Output) error {
 	}()
 	return nil
 }
+
+// Initialized removes the files that the process has read by now.
+func (p *Process) Initialized() { remove(p.log, p.file) }
 
 // execute starts the process. One that cannot be identified is killed: the next host process could not end it.
 func (p *Process) execute() error {

@@ -23,12 +23,14 @@ func (c *Command) writePrompt(text string) (string, error) {
 	return file, nil
 }
 
-// removePrompt deletes the file.
-func (c *Command) removePrompt(file string, log hclog.Logger) {
-	if file == "" {
-		return
-	}
-	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		log.Warn("remove a system prompt", "error", err)
+// remove removes the files of a process. Those without a name were not written.
+func remove(log hclog.Logger, files ...string) {
+	for _, file := range files {
+		if file == "" {
+			continue
+		}
+		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			log.Warn("remove a file of a claude process", "error", err)
+		}
 	}
 }

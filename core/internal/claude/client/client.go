@@ -59,6 +59,7 @@ type Limits struct {
 // Process is what a client needs of its claude process.
 type Process interface {
 	Start(cli.Output) error
+	Initialized()
 	Send(v any)
 	Kill()
 	Interrupt()

@@ -80,6 +80,7 @@ func (c *Client) observe(e *protocol.Event) {
 		// These are answers to the host's requests, and copies of the host's own answers.
 		if !c.isReady && e.Response.RequestID == initID {
 			c.isReady = true
+			c.Process.Initialized()
 			close(c.ready)
 		}
 		c.answeredBy(e)
