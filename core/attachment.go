@@ -13,7 +13,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/store"
 )
 
-// attachments is what the host does with files.
+// attachments fetches, stores and deletes files.
 type attachments struct {
 	files    *media.Files
 	inbound  *media.Inbound
@@ -47,7 +47,7 @@ func newAttachments(c *config.Config, s *store.Store, network media.Network, med
 	}
 }
 
-// Forget removes files of long ago.
+// Forget deletes expired files.
 func (a attachments) Forget(ctx context.Context) error {
 	return errors.Join(a.files.Discard(), a.inbound.Discard(), a.outgoing.Discard(ctx))
 }

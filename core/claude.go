@@ -13,7 +13,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/tools"
 )
 
-// claudeConfig is how claude is run.
+// claudeConfig is the config of the claude processes.
 func (h *Host) claudeConfig() claude.Config {
 	c := h.config.Claude
 	settings := claude.Config{
@@ -39,7 +39,7 @@ func (h *Host) claudeConfig() claude.Config {
 	return settings
 }
 
-// prompter writes the system prompts.
+// newPrompter returns the builder of the system prompts.
 func (h *Host) newPrompter() *agent.Prompter {
 	a := h.config.Agent
 	return agent.NewPrompter(agent.Identity{
@@ -60,7 +60,7 @@ type turns struct {
 func (c turns) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	t.Profile.Tools, t.Profile.Setup = c.tools.Fingerprint(ctx), c.project.Setup()
 	result, err := c.Pool.Run(ctx, t)
-	if c.demo { // nothing was used, and the real agent's figures stay its own
+	if c.demo { // nothing was used, and the usage of the real agent stays separate
 		result.InputTokens, result.CacheTokens, result.OutputTokens, result.CostMicros = 0, 0, 0, 0
 	}
 	crashpoint.Pass("result") // Claude has answered, the answer is not durable yet

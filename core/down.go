@@ -2,10 +2,10 @@ package core
 
 import "time"
 
-// slowStep is how long a step of going down may take before the log says what the host waits for.
+// slowStep is how long a step of the shutdown may take before the log names it.
 const slowStep = 2 * time.Second
 
-// end takes a step of going down. The log tells of one that takes long while it does.
+// end runs a step of the shutdown. The log names a slow one while it runs.
 func (h *Host) end(what string, stop func()) {
 	slow := time.AfterFunc(slowStep, func() { h.log.Info("going down: waiting for " + what) })
 	defer slow.Stop()

@@ -45,17 +45,17 @@ import (
 )
 
 const (
-	// settleTime is how long the host waits for its plugins before it begins to work. One that takes longer comes later.
+	// settleTime is how long the host waits for its plugins at the start. Slower ones join later.
 	settleTime = 3 * time.Second
-	// turnGrace, deliveryGrace and pluginGrace are how long each layer may take to finish when the host goes down.
+	// turnGrace, deliveryGrace and pluginGrace are how long each layer may take to finish when the host shuts down.
 	turnGrace     = 10 * time.Second
 	deliveryGrace = 5 * time.Second
 	pluginGrace   = 5 * time.Second
-	// commands is how many commands of the host, and how many of plugins, run at the same time.
+	// commands is the number of the host's commands that run at the same time, and of plugins' commands.
 	commands = 16
 )
 
-// ErrRestart is returned by Run when somebody asked for a restart: the host has shut down in order and is to be run again.
+// ErrRestart is returned by Run after a restart was requested: the host has shut down in order and must be run again.
 var ErrRestart = errors.New("the host is to be restarted")
 
 // Options are a host's settings.
@@ -66,25 +66,25 @@ type Options struct {
 	Demo    string
 	Log     hclog.Logger
 	Recheck Recheck // nil: the host cannot be restarted
-	// Children start the host's processes; nil: nothing that leaves their trees is adopted.
+	// Children start the host's processes; nil: processes that leave their trees are not adopted.
 	Children *process.Children
-	// Out is where the host tells its operator what must not be logged: the addresses at which its channels are opened.
+	// Out is where the host prints what must not be logged: the addresses of its channels.
 	Out io.Writer
 }
 
-// Recheck is asked before the host goes down to be restarted.
+// Recheck is asked before the host shuts down for a restart.
 type Recheck interface {
-	// Recheck returns what would keep a host from starting anew.
+	// Recheck returns the reason why a new host could not start.
 	Recheck(ctx context.Context) error
 }
 
-// Host is a clawhost.
+// Host is a running clawhost.
 type Host struct {
 	config  *config.Config
 	options Options
 	log     hclog.Logger
 	started time.Time
-	closing chan struct{} // closed when nothing more is to be taken in
+	closing chan struct{} // closed when no more events are accepted
 	restart *restart
 
 	store         *store.Store
@@ -103,7 +103,7 @@ type Host struct {
 	reactor       *reaction.Reactor
 	observers     *hook.Observers
 	followers     *hook.Followers
-	heartbeat     *heartbeat.Heartbeat // nil: there is none
+	heartbeat     *heartbeat.Heartbeat // nil: none
 	supervisor    *supervisor.Supervisor
 	plugins       *plugins.Set
 	owners        *notice.Owners
@@ -115,7 +115,7 @@ type Host struct {
 	admin         *admin.Server
 }
 
-// New opens the host's state and wires the host. Close gives the state back where Run is not called.
+// New opens the host's state and constructs the host. Without Run, call Close to release the state.
 func New(ctx context.Context, options Options) (_ *Host, err error) {
 	h := &Host{config: options.Config, options: options, log: options.Log, started: time.Now(), closing: make(chan struct{}), restart: &restart{options.Recheck, make(chan struct{}, 1)}}
 	if err := h.folders(); err != nil {
@@ -166,7 +166,7 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 	return h, nil
 }
 
-// folders makes the host's folders, closed to other users.
+// folders creates the host's folders, closed to other users.
 func (h *Host) folders() error {
 	for _, dir := range []string{h.config.StateDir, h.mediaDir()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -182,7 +182,7 @@ func (h *Host) folders() error {
 	return nil
 }
 
-// runFolder makes the folder of what lasts no longer than the host, without what the previous process left in it. The store is
+// runFolder creates the folder for this process's temporary files, without those of the previous process. The store is
 // open, so no other host uses it.
 func (h *Host) runFolder() error {
 	if err := os.RemoveAll(h.runDir()); err != nil {
@@ -196,7 +196,7 @@ func (h *Host) runFolder() error {
 
 func (h *Host) runDir() string { return filepath.Join(h.config.StateDir, "run") }
 
-// wire constructs what New has not yet, each after what it uses.
+// wire constructs what New has not yet, in the order of dependencies.
 func (h *Host) wire() {
 	h.media = newAttachments(h.config, h.store, h.plugins, h.mediaDir(), h.runDir(), h.options.Children, h.log.Named("media"))
 	h.prompter = h.newPrompter()
@@ -242,8 +242,8 @@ func (h *Host) wire() {
 	}, h.log.Named("admin"))
 }
 
-// Run works until ctx ends, then goes down in order: nothing more is taken in, turns finish, answers are delivered, plugins
-// drain. The next process goes on with what cannot finish in time.
+// Run works until ctx ends, then shuts down in order: no more events are accepted, turns finish, answers are delivered,
+// plugins drain. The next process continues what cannot finish in time.
 func (h *Host) Run(ctx context.Context) (err error) {
 	work := context.WithoutCancel(ctx)
 	defer func() {
@@ -303,7 +303,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	}
 }
 
-// Close ends what New began. Run calls it.
+// Close releases what New opened. Run calls it.
 func (h *Host) Close(ctx context.Context) error {
 	return errors.Join(h.claude.Close(ctx), h.closeKeys(), h.store.Close())
 }
@@ -315,7 +315,7 @@ func (h *Host) closeKeys() error {
 	return h.keys.Close()
 }
 
-// running is a job at work.
+// running is a running job.
 type running struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -334,7 +334,7 @@ func (r *running) stop() {
 	r.done.Wait()
 }
 
-// recover ends what the previous process left running and takes up what it left undone.
+// recover ends what the previous process left running and resumes what it left undone.
 func (h *Host) recover(ctx context.Context) error {
 	left, err := h.store.Processes(ctx)
 	if err != nil {
@@ -355,7 +355,7 @@ func (h *Host) recover(ctx context.Context) error {
 	return nil
 }
 
-// settle waits for the plugins, so that a turn that was left undone finds its hooks.
+// settle waits for the plugins, so that recovered turns find their hooks.
 func (h *Host) settle(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
@@ -364,7 +364,7 @@ func (h *Host) settle(ctx context.Context) {
 	}
 }
 
-// ready tells the operator that the host works.
+// ready logs that the host is working.
 func (h *Host) ready() {
 	h.log.Info("ready", "version", h.options.Version, "took", time.Since(h.started).Round(time.Millisecond))
 	if h.options.Demo != "" {
@@ -372,7 +372,7 @@ func (h *Host) ready() {
 	}
 }
 
-// newHeartbeat returns the host's heartbeat, or nil where it has none.
+// newHeartbeat returns the host's heartbeat, or nil if there is none.
 func (h *Host) newHeartbeat() *heartbeat.Heartbeat {
 	c := h.config.Heartbeat
 	if c.Every == 0 {
@@ -387,7 +387,7 @@ func (h *Host) newHeartbeat() *heartbeat.Heartbeat {
 	return heartbeat.New(heartbeat.Options{Every: c.Every, From: int(max(c.From, 0)), To: int(max(c.To, 0)), Zone: h.config.Agent.Timezone}, watch, log)
 }
 
-// forPlugins is what the plugins meet of a host.
+// forPlugins is the host's side of plugins.
 type forPlugins struct {
 	*hostapi.API
 	*plugins.Claims
@@ -395,5 +395,5 @@ type forPlugins struct {
 	out io.Writer
 }
 
-// Opened tells the operator where a channel is opened, which may hold a secret and is not logged.
+// Opened prints a channel's address, which may contain a secret and is not logged.
 func (p forPlugins) Opened(name, url string) { fmt.Fprintf(p.out, "Open %s: %s\n", name, url) }

@@ -30,7 +30,7 @@ func (h *Host) registry() *command.Registry {
 	return command.New(h.store, h.dispatcher, host)
 }
 
-// prompted is the agent as the commands show it.
+// prompted is the agent as the commands use it.
 type prompted struct {
 	*agent.Prompter
 	prompts       *prompt.Builder
@@ -42,10 +42,10 @@ func (p prompted) Sections(caller chat.Caller, s domain.Session) []agent.Section
 	return p.prompts.System(p.conversations.Session(caller, s)).Sections
 }
 
-// restart has the host go down to be run anew.
+// restart shuts the host down for a restart.
 type restart struct {
 	recheck Recheck
-	wanted  chan struct{} // fires once when the host is to be restarted
+	wanted  chan struct{} // fires once a restart is requested
 }
 
 // Request implements [command.Restart].
@@ -55,7 +55,7 @@ func (r *restart) Request(ctx context.Context) error {
 	}
 	select {
 	case r.wanted <- struct{}{}:
-	default: // it is on its way
+	default: // already requested
 	}
 	return nil
 }

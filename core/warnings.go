@@ -2,8 +2,8 @@ package core
 
 import "github.com/clawhost/clawhost/core/internal/config"
 
-// Warnings returns what is wrong with a config that is good otherwise, for a host that is or is not to run as root, or as a
-// demo, in which no claude runs.
+// Warnings returns the problems of a valid config; root reports whether the host runs as root, demo whether no real
+// claude runs.
 func Warnings(c *config.Config, root, demo bool) []string {
 	var list []string
 	for _, w := range c.Warnings(demo) {

@@ -14,14 +14,14 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// accept compares how long a message takes to be accepted with 10 and with 100,000 sessions: by the store alone, and by
-// a host. The two take turns, so that what else the machine does hits both.
+// accept compares how long it takes to accept a message with 10 and with 100,000 sessions: by the store alone, and by a
+// host. Both run alternately, so that other load of the machine affects both.
 func (b *bench) accept(ctx context.Context) error {
 	const messages = 1000
 	counts := []int{10, 100_000}
 	rigs := make([]*rig, len(counts))
 	for i, sessions := range counts {
-		// One claude, which is kept busy: messages are accepted and wait.
+		// The only claude is kept busy: messages are accepted and wait.
 		r, err := newRig(b.bin, setup{plugins: []string{"echo"}, processes: 1})
 		if err != nil {
 			return err
@@ -57,7 +57,7 @@ func compare(name string, few, many sample) {
 
 func (r *rig) database() string { return r.path(filepath.Join("state", "clawhost.db")) }
 
-// seed makes sessions that have had a message each.
+// seed creates sessions with one message each.
 func seed(ctx context.Context, path string, sessions int) (err error) {
 	s, err := store.Open(ctx, path, store.Options{})
 	if err != nil {
@@ -83,7 +83,7 @@ func seed(ctx context.Context, path string, sessions int) (err error) {
 	return errors.Join(errs...)
 }
 
-// inbound is a message of a session, as the echo channel's would be.
+// inbound is a message of a session, as from the echo channel.
 func inbound(session, number int) domain.Inbound {
 	name := fmt.Sprintf("chat%d", session)
 	return domain.Inbound{
@@ -95,7 +95,7 @@ func inbound(session, number int) domain.Inbound {
 	}
 }
 
-// acceptedByStore is how long the store takes, with few and with many sessions.
+// acceptedByStore measures how long the store takes, with few and with many sessions.
 func acceptedByStore(ctx context.Context, rigs []*rig, counts []int, messages int) (few, many sample, err error) {
 	took := make([]sample, len(rigs))
 	stores := make([]*store.Store, len(rigs))
@@ -121,7 +121,7 @@ func acceptedByStore(ctx context.Context, rigs []*rig, counts []int, messages in
 	return took[0], took[1], nil
 }
 
-// acceptedByHost is how long it takes from a message to the plugin until the host has it.
+// acceptedByHost measures the time from a message to the plugin until the host has it.
 func acceptedByHost(ctx context.Context, rigs []*rig, counts []int, messages int) (few, many sample, err error) {
 	took := make([]sample, len(rigs))
 	clients := make([]*client, len(rigs))
@@ -153,7 +153,7 @@ func acceptedByHost(ctx context.Context, rigs []*rig, counts []int, messages int
 	return took[0], took[1], nil
 }
 
-// busy is the chat whose message claude works on while the others wait.
+// busy is the chat whose message keeps claude busy while the others wait.
 const busy = "busy"
 
 // occupy keeps a host's only claude busy until release is called.
@@ -169,7 +169,7 @@ func occupy(h *host) (*client, error) {
 	return c, err
 }
 
-// release stops the turn that keeps claude busy, without which the host would go down with patience.
+// release stops the turn that keeps claude busy; otherwise the host would wait for it.
 func (c *client) release() {
 	c.chat = busy
 	_, _ = c.say(0, "/stop")

@@ -18,8 +18,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// channels measures what the plugins of channels and the way to them add to a message, without the host: its part is taken by
-// this program, which takes each message in at once.
+// channels measures what the plugins of channels and their connection add to a message, without the host: this program
+// plays its part and accepts each message at once.
 func (b *bench) channels(ctx context.Context) error {
 	for _, n := range networks {
 		if err := b.channel(ctx, n.name, n.most, n.open); err != nil {
@@ -42,7 +42,7 @@ func (b *bench) channel(ctx context.Context, name string, most int, open func() 
 	}
 	defer r.remove()
 	if n.login != nil {
-		// What is measured is a later life of the plugin: its first one has pairing's work in memory.
+		// The second process of the plugin is measured: the first has used memory for pairing.
 		if err := pair(ctx, r, name, n); err != nil {
 			return err
 		}
@@ -94,7 +94,7 @@ type plugin struct {
 	stop      func()
 }
 
-// pair has a life of the plugin log in.
+// pair runs the plugin once to log in.
 func pair(ctx context.Context, r *rig, name string, n *network) error {
 	p, err := r.plugin(ctx, name)
 	if err != nil {
@@ -146,7 +146,7 @@ func (r *rig) plugin(ctx context.Context, name string) (_ *plugin, err error) {
 	return p, nil
 }
 
-// Submit takes an event in.
+// Submit accepts an event.
 func (p *plugin) Submit(_ context.Context, _ string, e chat.Event) (inbox.Outcome, error) {
 	if _, ok := e.Body.(chat.Message); ok {
 		p.submitted <- time.Now()
@@ -154,17 +154,17 @@ func (p *plugin) Submit(_ context.Context, _ string, e chat.Event) (inbox.Outcom
 	return inbox.Outcome{Verdict: chat.Accepted, Session: "bench"}, nil
 }
 
-// Turn is for other plugins than those of channels.
+// Turn is not used by channels.
 func (p *plugin) Turn(context.Context, chat.EventID, domain.Message) (inbox.Outcome, error) {
 	return inbox.Outcome{Verdict: chat.Rejected}, nil
 }
 
-// Session is for other plugins than those of channels.
+// Session is not used by channels.
 func (p *plugin) Session(context.Context, string, chat.Chat, chat.ThreadID) (string, error) {
 	return "bench", nil
 }
 
-// exchange has somebody write messages, and answers each.
+// exchange has a person write messages, and answers each.
 func (p *plugin) exchange(ctx context.Context, n *network, number *int, messages int) (in, out sample, err error) {
 	for range messages {
 		*number++
@@ -192,7 +192,7 @@ func (p *plugin) exchange(ctx context.Context, n *network, number *int, messages
 	return in, out, nil
 }
 
-// unattended is a host without an operator for the plugins that are measured.
+// unattended is a host without an operator for the measured plugins.
 type unattended struct{ *hostapi.API }
 
 func (unattended) Accept(string, remote.Description) error { return nil }

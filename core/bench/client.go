@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// numbered is how a message of this program tells its number, in its text and so in the stub's answer.
+// numbered finds the number of a message in its text, and in the stub's answer.
 var numbered = regexp.MustCompile(`bench-(\d+)-`)
 
-// filler makes a message as long as people write them.
+// filler gives messages a typical length.
 var filler = strings.Repeat("How much wood would a woodchuck chuck? ", 3)
 
 func text(number int) string { return fmt.Sprintf("bench-%d- %s", number, filler) }
@@ -28,7 +28,7 @@ func numberIn(line []byte) (int, bool) {
 	return number, err == nil
 }
 
-// event is what a client hears of a message: that the host has it, or its answer.
+// event is the news about a message: it was accepted, or answered.
 type event struct {
 	answer bool
 	number int
@@ -44,7 +44,7 @@ type client struct {
 
 var errHungUp = errors.New("the echo channel hung up")
 
-// dial joins a chat. Where nobody listens yet it tries again, so that it is there before the host wants to answer.
+// dial joins a chat. It tries until the channel listens, so that it is connected before the host answers.
 func dial(address, chat string) (*client, error) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -87,7 +87,7 @@ func (c *client) read() {
 	}
 }
 
-// send writes a message and returns when it did.
+// send writes a message and returns the time.
 func (c *client) send(number int) (time.Time, error) { return c.say(number, text(number)) }
 
 func (c *client) say(number int, text string) (time.Time, error) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// footprint is the memory of an idle host and its plugins: some seconds after the start, and some seconds after a
+// footprint measures the memory of an idle host and its plugins: some seconds after the start, and some seconds after a
 // thousand messages.
 func (b *bench) footprint(ctx context.Context) error {
 	const repeats, messages, rest = 3, 1000, 4 * time.Second
@@ -73,5 +73,5 @@ func medians(of []memory) (rss, pss int) {
 	return median(all), median(share)
 }
 
-// megabytes writes kilobytes of 1024 as megabytes of a million.
+// megabytes converts kilobytes of 1024 to megabytes of a million.
 func megabytes(kilobytes int) string { return fmt.Sprintf("%.1f MB", float64(kilobytes)*1024/1e6) }

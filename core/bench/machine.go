@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// clockTick is the unit of the times in /proc, the same on all of Linux's usual machines.
+// clockTick is the unit of the times in /proc on common Linux machines.
 const clockTick = 10 * time.Millisecond
 
 // cpu is the processor time that a process has used, without its children.
@@ -22,7 +22,7 @@ func cpu(pid int) (time.Duration, error) {
 		return 0, err
 	}
 	fields := strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:]))
-	const user, system = 11, 12 // counted from the field behind the name
+	const user, system = 11, 12 // counted from the field after the name
 	var sum time.Duration
 	for _, i := range []int{user, system} {
 		ticks, err := strconv.Atoi(fields[i])
@@ -34,7 +34,7 @@ func cpu(pid int) (time.Duration, error) {
 	return sum, nil
 }
 
-// memory is what a process holds, in kilobytes: all of its pages, and its share of those that it has in common with others.
+// memory is a process's memory in kilobytes: all resident pages, and its proportional share of them.
 type memory struct{ rss, pss int }
 
 func memoryOf(pid int) (memory, error) {
@@ -58,7 +58,7 @@ func memoryOf(pid int) (memory, error) {
 	return m, nil
 }
 
-// times are the machine's processor times since it runs, in ticks: those at work and all.
+// times returns the machine's processor times since its start, in ticks: busy and all.
 func times() (busy, all int, err error) {
 	raw, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -79,7 +79,7 @@ func times() (busy, all int, err error) {
 	return busy, all, nil
 }
 
-// busyFor is the share of the machine that is used over a time, in percent.
+// busyFor is the use of the machine over a period, in percent.
 func busyFor(d time.Duration) (int, error) {
 	busy, all, err := times()
 	if err != nil {
@@ -93,10 +93,10 @@ func busyFor(d time.Duration) (int, error) {
 	return 100 * (busyAfter - busy) / max(1, allAfter-all), nil
 }
 
-// usage is the machine's and this program's processor time at one moment.
+// usage is the processor time of the machine and of this program at one moment.
 type usage struct {
 	busy, all int           // ticks of the machine
-	own       time.Duration // of this program and of what it started and waited for, and what those did
+	own       time.Duration // of this program and of children that it has waited for
 }
 
 func usageNow() (u usage, err error) {
@@ -113,7 +113,7 @@ func usageNow() (u usage, err error) {
 	return u, nil
 }
 
-// othersSince is the share of the machine that others have used since before, in percent.
+// othersSince is the share of the machine that other processes have used since before, in percent.
 func othersSince(before usage) (int, error) {
 	now, err := usageNow()
 	if err != nil {
@@ -123,7 +123,7 @@ func othersSince(before usage) (int, error) {
 	return max(0, 100*others/max(1, now.all-before.all)), nil
 }
 
-// quiet waits until others leave the machine alone, but not for long, and says how busy it is.
+// quiet waits, for a limited time, until others leave the machine idle, and reports how busy it is.
 func quiet(wait time.Duration) (string, error) {
 	const look, low = 500 * time.Millisecond, 10
 	for began := time.Now(); ; {
@@ -141,7 +141,7 @@ func quiet(wait time.Duration) (string, error) {
 	}
 }
 
-// machine says what this runs on.
+// machine describes the machine.
 func machine() (string, error) {
 	raw, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
@@ -162,7 +162,7 @@ func machine() (string, error) {
 		runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), model, runtime.Version(), os.TempDir(), millis(sync)), nil
 }
 
-// syncTime is how long the disk takes to keep four kilobytes.
+// syncTime is how long the disk takes to sync four kilobytes.
 func syncTime() (time.Duration, error) {
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command bench measures a built clawhost: the real host, plugins and stub, as processes, with a config of its own. It
-// prints each figure as a median over repeats. It needs Linux, for what it reads of processes.
+// Command bench measures a built clawhost: the real host, plugins and stub, as processes, with its own config. It
+// prints each figure as a median of several runs. It needs Linux's /proc.
 package main
 
 import (

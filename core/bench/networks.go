@@ -17,16 +17,16 @@ import (
 type network struct {
 	block string // of the plugin's config
 	chat  chat.ID
-	// say writes a message into the chat and returns when it began to.
+	// say writes a message into the chat and returns when it started.
 	say func(text string) (time.Time, error)
-	// login pairs the account in a life of the plugin before; nil: the block has all that it needs.
+	// login pairs the account in an earlier process of the plugin; nil: the config block is enough.
 	login func(context.Context, *supervisor.Live) error
-	// shown waits until the answer to a message is seen; nil: it is once it has been sent.
+	// shown waits until the answer to a message is visible; nil: it is visible once sent.
 	shown func(number int) error
 	stop  func()
 }
 
-// networks open them, by the names of the plugins.
+// networks returns the networks by the names of their plugins.
 var networks = []struct {
 	name string
 	most int // of the idle plugin's memory, in megabytes
@@ -76,7 +76,7 @@ func openWhatsApp() (*network, error) {
 	return &network{
 		block: fmt.Sprintf("test_endpoint = %q\n    test_noise_root = %q", server.URL(), server.Root()), chat: chat.ID(anna.LID.String()), stop: server.Stop,
 		say: func(text string) (time.Time, error) {
-			return server.SentAt(anna.Say(text)), nil // Her phone's encryption is not the plugin's.
+			return server.SentAt(anna.Say(text)), nil // The encryption on her phone is not the plugin's.
 		},
 		login: func(ctx context.Context, live *supervisor.Live) error {
 			var scanned error
@@ -90,7 +90,7 @@ func openWhatsApp() (*network, error) {
 	}, nil
 }
 
-// webchatToken is what a page of the web chat must know.
+// webchatToken is the token of the web chat's pages.
 const webchatToken = "bench-0123456789abcdef0123456789abcdef0123456789"
 
 func openWebchat() (*network, error) {
@@ -102,7 +102,7 @@ func openWebchat() (*network, error) {
 	return &network{
 		block: fmt.Sprintf("listen = %q\n    token = %q", address, webchatToken), chat: "local",
 		say: func(text string) (time.Time, error) {
-			if p == nil { // The plugin listens by now.
+			if p == nil { // The plugin is listening by now.
 				if p, err = openPage("http://"+address, webchatToken); err != nil {
 					return time.Time{}, err
 				}
@@ -126,7 +126,7 @@ func openEcho() (*network, error) {
 	n := &network{block: fmt.Sprintf("listen = %q", address), chat: "anna"}
 	var c *client
 	n.say = func(text string) (time.Time, error) {
-		if c == nil { // The plugin listens by now.
+		if c == nil { // The plugin is listening by now.
 			if c, err = dial(address, "anna"); err != nil {
 				return time.Time{}, err
 			}

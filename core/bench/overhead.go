@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// passage is one message's way, all by the same clock.
+// passage is the timing of one message, all by the same clock.
 type passage struct {
 	written  time.Time // to the plugin's socket
 	accepted time.Time // the client has read that the host has it
 	asked    time.Time // on claude's stdin
-	result   time.Time // on its way to claude's stdout
+	result   time.Time // written towards claude's stdout
 	answered time.Time // the client has read the answer
 }
 
@@ -19,8 +19,8 @@ func (p passage) in() time.Duration       { return p.asked.Sub(p.written) }
 func (p passage) out() time.Duration      { return p.answered.Sub(p.result) }
 func (p passage) overhead() time.Duration { return p.in() + p.out() }
 
-// overhead sends messages one at a time in one chat, whose claude is warm, and measures all that is not claude's: first
-// with answers that come at once and whole, then with answers that come word by word.
+// overhead sends messages one at a time in one chat, whose claude is warm, and measures everything except claude's
+// time: first with answers that come at once and complete, then with answers that come word by word.
 func (b *bench) overhead(ctx context.Context) error {
 	const repeats = 5
 	var whole, streamed crossing
@@ -53,13 +53,13 @@ func (b *bench) overhead(ctx context.Context) error {
 	return nil
 }
 
-// crossing is what messages took, by repeat, and what each cost of the processor.
+// crossing is the timings of messages, by run, and the processor time of each.
 type crossing struct {
 	runs         []map[int]passage
 	host, plugin time.Duration
 }
 
-// cross sends messages to a host, some of them first to warm it up.
+// cross sends messages to a host, after some to warm it up.
 func cross(ctx context.Context, h *host, repeats, messages int) (crossing, error) {
 	const warmup = 50
 	pids, err := h.plugins(ctx)
@@ -116,7 +116,7 @@ func (c crossing) join(path string) error {
 	return nil
 }
 
-// quantiles are the medians over the repeats of their medians and 99th percentiles.
+// quantiles are the medians over the runs of their medians and 99th percentiles.
 func (c crossing) quantiles(f func(passage) time.Duration) (p50, p99 time.Duration) {
 	var middles, tails []time.Duration
 	for _, passages := range c.runs {

@@ -14,7 +14,7 @@ import (
 	"github.com/clawhost/clawhost/plugins/webchat/webchattest"
 )
 
-// page is a page of the web chat: it posts messages, and follows what is shown.
+// page is a page of the web chat: it posts messages, and reads what is shown.
 type page struct {
 	address string
 	own     *webchattest.Page
@@ -23,7 +23,7 @@ type page struct {
 	end     context.CancelFunc
 }
 
-// openPage follows the web chat from now on.
+// openPage connects to the web chat.
 func openPage(address, token string) (*page, error) {
 	ctx, end := context.WithCancel(context.Background())
 	own := webchattest.New(token)
@@ -37,7 +37,7 @@ func openPage(address, token string) (*page, error) {
 		defer close(p.answers)
 		defer response.Body.Close()
 		for lines := bufio.NewScanner(response.Body); lines.Scan(); {
-			// What the person wrote is shown as well.
+			// The person's own text is shown as well.
 			if number, ok := numberIn(lines.Bytes()); ok && bytes.Contains(lines.Bytes(), []byte("echo: ")) {
 				select {
 				case p.answers <- number:
@@ -66,7 +66,7 @@ func (p *page) request(ctx context.Context, method, path string, body io.Reader)
 	return response, nil
 }
 
-// say posts a message and returns when it began to.
+// say posts a message and returns when it started.
 func (p *page) say(text string) (time.Time, error) {
 	number, _ := numberIn([]byte(text))
 	message, err := json.Marshal(map[string]string{"id": fmt.Sprintf("00000000-0000-4000-8000-%012d", number), "text": text})
@@ -100,7 +100,7 @@ func (p *page) await(number int) error {
 	}
 }
 
-// close leaves the page.
+// close closes the page.
 func (p *page) close() {
 	p.end()
 	for range p.answers {

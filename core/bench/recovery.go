@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// recovery kills hosts while claude is at work, starts them again at once, and measures how long the answer takes from
-// the kill. Claude's own time for a turn is part of it.
+// recovery kills hosts during a turn, restarts them at once, and measures the time from the kill to the answer. It
+// includes claude's own time for a turn.
 func (b *bench) recovery(ctx context.Context) error {
 	const kills, turn, into = 7, 200 * time.Millisecond, 100 * time.Millisecond
 	r, err := newRig(b.bin, setup{
@@ -39,8 +39,8 @@ func (b *bench) recovery(ctx context.Context) error {
 	return h.stop()
 }
 
-// interrupted kills a host in a turn and starts the next. It returns that one, how long it took to be ready, and how long
-// the answer took.
+// interrupted kills a host during a turn and starts the next one. It returns that host, its start time, and the time to
+// the answer.
 func (r *rig) interrupted(ctx context.Context, h *host, number *int, into time.Duration) (next *host, ready, answered time.Duration, err error) {
 	c, err := dial(r.address, "anna")
 	if err != nil {
@@ -74,8 +74,8 @@ func (r *rig) interrupted(ctx context.Context, h *host, number *int, into time.D
 	return next, ready, at.Sub(killed), errors.Join(err, missed)
 }
 
-// comeBack has the person join the chat again, as soon as the channel is there and as often as it hangs up (the plugin of
-// the killed host lives for a moment longer), and waits for the answer.
+// comeBack rejoins the chat as soon as the channel is there, and again whenever it disconnects (the plugin of the
+// killed host survives for a moment), and waits for the answer.
 func comeBack(address, chat string, number int) (time.Time, error) {
 	for began := time.Now(); ; {
 		c, err := dial(address, chat)

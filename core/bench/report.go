@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// sample is what was measured, many times.
+// sample is many measurements.
 type sample []time.Duration
 
 // quantile is the value that a share of the sample does not exceed.
@@ -20,7 +20,7 @@ func (s sample) quantile(share float64) time.Duration {
 
 func (s sample) median() time.Duration { return s.quantile(0.5) }
 
-// median is the middle one of some values.
+// median is the middle of some values.
 func median[T int | float64 | time.Duration](values []T) T {
 	return slices.Sorted(slices.Values(values))[len(values)/2]
 }

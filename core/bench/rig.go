@@ -18,17 +18,17 @@ import (
 	"github.com/clawhost/clawhost/core/internal/admin"
 )
 
-// patience bounds each wait for a host, far above what any of them takes.
+// patience bounds each wait for a host, far above the usual time.
 const patience = 60 * time.Second
 
-// setup says what a host is to be.
+// setup describes a host.
 type setup struct {
-	plugins   []string          // echo, webchat and clock, and those that blocks has
-	blocks    map[string]string // what the config of further plugins says
+	plugins   []string          // echo, webchat and clock, and those in blocks
+	blocks    map[string]string // the config of further plugins
 	reply     string            // the block of the same name
 	processes int               // claude.max_processes
 	stub      map[string]string // variables of the stub
-	traced    bool              // the stub writes down when it reads messages and writes results
+	traced    bool              // the stub records when it reads messages and writes results
 }
 
 // rig is a folder with a config file, in which hosts run one after the other.
@@ -38,7 +38,7 @@ type rig struct {
 	address string // of the echo channel
 }
 
-// newRig makes a folder for hosts. The folder's path is short, as the sockets in it need.
+// newRig creates a folder for hosts. Its path is short, because the paths of sockets are limited.
 func newRig(bin string, s setup) (*rig, error) {
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
@@ -61,7 +61,7 @@ func (r *rig) path(name string) string { return filepath.Join(r.dir, name) }
 
 func (r *rig) remove() { _ = os.RemoveAll(r.dir) }
 
-// config writes a host's config. What it does not say is the default.
+// config writes a host's config. Omitted values are the defaults.
 func (r *rig) config(s setup) (string, error) {
 	command := filepath.Join(r.bin, "claude-stub")
 	env := fmt.Sprintf("HOME = %q, CLAUDE_CONFIG_DIR = %q", r.path("home"), r.path("home/.claude"))
@@ -112,10 +112,10 @@ type host struct {
 	took time.Duration // from exec to "ready" in its log
 	logs chan struct{} // closed at the end of its log
 
-	terminate func() error // asks it, once, to go down: asked again it would drop everything
+	terminate func() error // asks it once to shut down: a second request would drop everything
 }
 
-// start runs a host and waits until it says that it is ready. The end of ctx stops it.
+// start starts a host and waits until it is ready. The end of ctx stops it.
 func (r *rig) start(ctx context.Context) (*host, error) {
 	log, err := os.OpenFile(r.path("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -123,7 +123,7 @@ func (r *rig) start(ctx context.Context) (*host, error) {
 	}
 	h := &host{rig: r, cmd: exec.Command(filepath.Join(r.bin, "clawhost"), "-config", r.path("config.hcl")), logs: make(chan struct{})}
 	h.terminate = sync.OnceValue(func() error { return h.cmd.Process.Signal(syscall.SIGTERM) })
-	h.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt at the terminal is for this program, which stops the host
+	h.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt at the terminal is for this program only, which stops the host
 	stderr, err := h.cmd.StderrPipe()
 	if err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (r *rig) start(ctx context.Context) (*host, error) {
 	return nil, fmt.Errorf("%w; the end of its log:\n%s", err, r.tail())
 }
 
-// watch copies a log and tells when the host is ready.
+// watch copies a log and reports when the host is ready.
 func watch(from io.Reader, to io.Writer, ready chan<- time.Time) {
 	for lines := bufio.NewScanner(from); lines.Scan(); {
 		at := time.Now()
@@ -173,7 +173,7 @@ func (r *rig) tail() string {
 	return string(text[max(0, len(text)-bytes):])
 }
 
-// stop has the host go down in order.
+// stop shuts the host down in order.
 func (h *host) stop() error {
 	if err := h.terminate(); err != nil {
 		return err
@@ -190,14 +190,14 @@ func (h *host) stop() error {
 	return nil
 }
 
-// kill ends the host as kill -9 does, and leaves what it started running.
+// kill kills the host like kill -9, and leaves its children running.
 func (h *host) kill() {
 	_ = h.cmd.Process.Kill()
 	<-h.logs
 	_ = h.cmd.Wait()
 }
 
-// plugins are the processes of the host's plugins by name.
+// plugins returns the processes of the host's plugins by name.
 func (h *host) plugins(ctx context.Context) (map[string]int, error) {
 	list, err := admin.NewClient(filepath.Join(h.rig.path("state"), "clawhost.sock")).Plugins(ctx)
 	if err != nil {

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// three are plugins of all kinds that a host of one's own may have.
+// three are plugins of all kinds that a typical host has.
 var three = []string{"webchat", "echo", "clock"}
 
-// startup starts hosts with three plugins: on a folder that has a database already, as each but the first start does, and
-// on an empty one.
+// startup starts hosts with three plugins: on a folder with a database, as in each start but the first, and on an empty
+// one.
 func (b *bench) startup(ctx context.Context) error {
 	const starts = 10
 	var again, first []time.Duration
@@ -45,7 +45,7 @@ func (b *bench) startup(ctx context.Context) error {
 	return nil
 }
 
-// ready is how long a host takes to be ready.
+// ready measures how long a host takes to be ready.
 func (r *rig) ready(ctx context.Context) (time.Duration, error) {
 	h, err := r.start(ctx)
 	if err != nil {
@@ -54,7 +54,7 @@ func (r *rig) ready(ctx context.Context) (time.Duration, error) {
 	return h.took, h.stop()
 }
 
-// spread is a few durations in words.
+// spread describes a few durations.
 func spread(s sample) string {
 	return fmt.Sprintf("%d ms (%d to %d)", s.median().Milliseconds(), s.quantile(0).Milliseconds(), s.quantile(1).Milliseconds())
 }

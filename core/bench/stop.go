@@ -13,9 +13,9 @@ import (
 	"github.com/clawhost/clawhost/core/internal/process"
 )
 
-// stop has turns run tools of several processes, some of which leave their parents' session or lose their parents, says /stop
-// in the chat, and measures how long the last of them lives from then on. The stub ends a tool as claude does: its process
-// group, and not what has left it.
+// stop has turns run tools of several processes, some of which leave their parents' session or lose their parents,
+// sends /stop in the chat, and measures how long the last of them lives after that. Like claude, the stub ends a tool's
+// process group, and not processes that have left it.
 func (b *bench) stop(ctx context.Context) error {
 	const repeats, kin = 30, 4
 	var gone, told sample
@@ -26,7 +26,7 @@ func (b *bench) stop(ctx context.Context) error {
 		}
 		defer c.leave()
 		for n := range repeats {
-			nap := fmt.Sprintf("sleep %d.%d", 1_000_000+n, os.Getpid()) // that nobody else takes
+			nap := fmt.Sprintf("sleep %d.%d", 1_000_000+n, os.Getpid()) // a unique duration identifies the processes
 			script, err := json.Marshal(map[string]string{"tool": fmt.Sprintf("(%s & %[1]s & wait) & (setsid %[1]s &); setsid %[1]s & wait", nap)})
 			if err != nil {
 				return err
@@ -77,7 +77,7 @@ func family(command string, n int) (pids []int, err error) {
 		}
 		for _, path := range lines {
 			if words, err := os.ReadFile(path); err == nil && string(words) == want {
-				pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path))) // by the pattern it is a number
+				pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path))) // the pattern guarantees a number
 				pids = append(pids, pid)
 			}
 		}
@@ -88,7 +88,7 @@ func family(command string, n int) (pids []int, err error) {
 	return nil, fmt.Errorf("%d processes of %q were seen, not %d", len(pids), command, n)
 }
 
-// outlive waits until all these processes are gone, and returns when they were. Nothing tells: they are not children of this one.
+// outlive waits until all these processes are gone, and returns when. It polls: they are not children of this process.
 func outlive(pids []int) (time.Time, error) {
 	tick := time.NewTicker(500 * time.Microsecond)
 	defer tick.Stop()

@@ -11,8 +11,8 @@ import (
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 )
 
-// stream measures answers that are shown while they are written, in chats of a Telegram on this machine: how long the first
-// piece takes to the chat, and what the pieces cost the host.
+// stream measures answers that are shown while they are written, in chats of a Telegram stand-in on this machine: the
+// delay of the first piece, and the cost of the pieces in the host.
 func (b *bench) stream(ctx context.Context) error {
 	const answers = 60
 	for _, shown := range []struct {
@@ -51,7 +51,7 @@ func (b *bench) stream(ctx context.Context) error {
 	return nil
 }
 
-// telegram runs a host with a Telegram of its own for f.
+// telegram runs a host with its own Telegram stand-in for f.
 func (b *bench) telegram(ctx context.Context, reply string, script map[string]string, traced bool, f func(*host, *telegramtest.Server) error) error {
 	server, err := telegramtest.Start(telegramtest.Options{})
 	if err != nil {
@@ -72,14 +72,14 @@ func telegramBlock(server *telegramtest.Server) string {
 	return fmt.Sprintf("token = %q\n    api_endpoint = %q", server.Token(), server.URL())
 }
 
-// streamed is a chat in which an answer is shown.
+// streamed is a chat that shows an answer.
 type streamed struct {
 	server  *telegramtest.Server
 	id      int64
 	private bool
 }
 
-// draft is a private chat, and preview a group, that nobody has written in yet.
+// draft is a private chat, and preview a group, without messages yet.
 func draft(server *telegramtest.Server, n int) streamed {
 	return streamed{server, server.User(int64(1000 + n)).ID, true}
 }
@@ -92,7 +92,7 @@ func preview(server *telegramtest.Server, n int) streamed {
 
 func (s streamed) say(text string) { s.server.User(max(s.id, 1)).Send(s.id, text) }
 
-// begun waits until something of the answer is to be seen, and returns when.
+// begun waits until a part of the answer is visible, and returns when.
 func (s streamed) begun(ctx context.Context) (time.Time, error) {
 	if s.private {
 		_, err := s.server.AwaitDraft(ctx, s.id, func(d telegramtest.Draft) bool { return d.Text != "" })
@@ -102,7 +102,7 @@ func (s streamed) begun(ctx context.Context) (time.Time, error) {
 	return m.At, err
 }
 
-// done waits until an answer with such an end is there, and nothing can be stopped any more.
+// done waits until an answer with the given end is shown, and the stop button is gone.
 func (s streamed) done(ctx context.Context, end string) error {
 	bot := s.server.Bot().ID
 	_, err := s.server.AwaitMessages(ctx, s.id, func(all []telegramtest.Message) bool {
@@ -113,7 +113,7 @@ func (s streamed) done(ctx context.Context, end string) error {
 	return err
 }
 
-// firsts are the times from the first piece of an answer, on claude's stdout, to the chat.
+// firsts are the delays of the first piece of an answer, from claude's stdout to the chat.
 func firsts(ctx context.Context, h *host, server *telegramtest.Server, answers int, chat func(*telegramtest.Server, int) streamed) (sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -144,7 +144,7 @@ func firsts(ctx context.Context, h *host, server *telegramtest.Server, answers i
 	return took, nil
 }
 
-// streaming is what 10,000 tokens cost the host, by the median of ten answers of a thousand, a millisecond apart.
+// streaming is the host's cost of 10,000 tokens: the median of ten answers of a thousand, a millisecond apart.
 func (b *bench) streaming(ctx context.Context, reply string, chat func(*telegramtest.Server, int) streamed) (time.Duration, error) {
 	const answers, end = 10, "This is the end."
 	words := strings.Repeat("They went on and on along the road.\n\n", 142) + end

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// throughput has people in 1 and in 50 chats write as fast as they are answered, to a claude that answers at once and to
-// one that takes 200 ms. Each has two messages on the way, so that a lane never waits for the client.
+// throughput has people in 1 and in 50 chats write as fast as they are answered, to a claude that answers at once and
+// to one that takes 200 ms. Each has two messages in flight, so that a lane never waits for the client.
 func (b *bench) throughput(ctx context.Context) error {
 	const repeats, window = 3, 4 * time.Second
 	line("measured", fmt.Sprintf("%d × %s", repeats, window))
@@ -30,7 +30,7 @@ func (b *bench) throughput(ctx context.Context) error {
 	return nil
 }
 
-// rates measures how many messages a second are answered.
+// rates measures the messages answered per second.
 func (b *bench) rates(h *host, sessions int, delay time.Duration, repeats int, window time.Duration) (err error) {
 	clients := make([]*client, sessions)
 	numbers := make([]int, sessions)
@@ -40,7 +40,7 @@ func (b *bench) rates(h *host, sessions int, delay time.Duration, repeats int, w
 		}
 		defer clients[i].leave()
 	}
-	if _, err := answeredBy(clients, numbers, 0); err != nil { // each has a claude then
+	if _, err := answeredBy(clients, numbers, 0); err != nil { // each has a claude afterwards
 		return err
 	}
 	var rates []float64
@@ -72,7 +72,8 @@ func (b *bench) rates(h *host, sessions int, delay time.Duration, repeats int, w
 	return nil
 }
 
-// answeredBy has each client write for a time, at least twice, and returns how many answers there were, up to the last.
+// answeredBy has each client write for a period, at least twice, and returns the number of answers, and the time of the
+// last.
 func answeredBy(clients []*client, numbers []int, window time.Duration) (int, error) {
 	errs := make([]error, len(clients))
 	counts := make([]int, len(clients))
@@ -89,7 +90,7 @@ func answeredBy(clients []*client, numbers []int, window time.Duration) (int, er
 	return sum, errors.Join(errs...)
 }
 
-// talk keeps two messages on the way until the deadline, and then waits for their answers, which come in order.
+// talk keeps two messages in flight until the deadline, and then waits for their answers, which come in order.
 func talk(c *client, number *int, deadline time.Time) (answers int, err error) {
 	const onTheWay = 2
 	first := *number

@@ -12,9 +12,9 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/stub"
 )
 
-// traceVariable makes this program the stub of claude, which appends to the variable's file when it reads a message, when it
-// writes the first piece of its answer, and when it writes a result. Its lines are "<in, token or out> <message number> <unix
-// nanoseconds>".
+// traceVariable turns this program into the stub of claude, which appends to the variable's file when it reads a
+// message, when it writes the first piece of its answer, and when it writes a result. Its lines are "<in, token or out>
+// <message number> <unix nanoseconds>".
 const traceVariable = "CLAWHOST_BENCH_TRACE"
 
 // runTraced is the stub with a trace.
@@ -29,15 +29,15 @@ func runTraced(path string) int {
 	return stub.Run(os.Args[1:], os.Getenv, tracedReader{os.Stdin, t}, tracedWriter{os.Stdout, t}, os.Stderr)
 }
 
-// tracer writes the trace. The stub reads and writes at the same time.
+// tracer writes the trace. The stub reads and writes concurrently.
 type tracer struct {
 	mu     sync.Mutex
 	file   io.Writer
 	number int  // of the last message
-	mute   bool // and it has no answer yet
+	mute   bool // its answer has not begun
 }
 
-// tracedReader notes messages as they come. A message's line is short enough to come in one piece.
+// tracedReader records messages as they arrive. A message's line is short enough to arrive in one piece.
 type tracedReader struct {
 	io.Reader
 	trace *tracer
@@ -49,7 +49,7 @@ func (r tracedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// tracedWriter notes results before they are written, all that the stub writes with them included.
+// tracedWriter records results before they are written.
 type tracedWriter struct {
 	io.Writer
 	trace *tracer
@@ -88,8 +88,8 @@ func (t *tracer) note(way string, at time.Time, data []byte, kind string) {
 	}
 }
 
-// traced is when messages were on claude's stdin, and when the beginnings of their answers and their results were on the way, by
-// number.
+// traced is when messages were on claude's stdin, and when the beginnings of their answers and their results were
+// written, by number.
 type traced struct{ in, token, out map[int]time.Time }
 
 func readTrace(path string) (traced, error) {

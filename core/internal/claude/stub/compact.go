@@ -13,7 +13,7 @@ func isCompact(text string) bool {
 	return name == "/compact"
 }
 
-// summary is what a conversation goes on from.
+// summary is the text from which a compacted conversation continues.
 const summary = "This session is being continued from a previous conversation that ran out of context."
 
 // compact compacts the conversation as the CLI does it by itself.
@@ -23,12 +23,12 @@ func (s *session) compact() {
 	s.boundary("auto")
 }
 
-// compacted tells that the summary is there.
+// compacted reports that the summary is there.
 func (s *session) compacted() {
 	s.out.send(map[string]any{"type": "system", "subtype": "status", "status": nil, "compact_result": "success"})
 }
 
-// boundary begins the conversation anew from its summary.
+// boundary restarts the conversation from its summary.
 func (s *session) boundary(trigger string) {
 	const after = 626 // tokens
 	s.out.send(map[string]any{

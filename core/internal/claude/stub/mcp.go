@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// The host's MCP server, which is reached over stdin and stdout, and how its tools are called.
+// The host's MCP server over stdin and stdout, and the names of its tools.
 const (
 	serverName = "clawhost"
 	toolPrefix = "mcp__" + serverName + "__"
 )
 
-// declaresServer reports whether an MCP configuration has the host's server in it.
+// declaresServer reports whether an MCP configuration contains the host's server.
 func declaresServer(config string) bool {
 	var c struct {
 		Servers map[string]struct {
@@ -34,7 +34,7 @@ type rpcAnswer struct {
 	} `json:"mcp_response"`
 }
 
-// tell sends a message to the host's MCP server, and returns the id of the request that carries it.
+// tell sends a message to the host's MCP server, and returns the id of the request that contains it.
 func (s *session) tell(method string, params map[string]any, isCall bool) (id string, call int) {
 	message := map[string]any{"jsonrpc": "2.0", "method": method}
 	if params != nil {
@@ -48,7 +48,7 @@ func (s *session) tell(method string, params map[string]any, isCall bool) (id st
 	return s.request(map[string]any{"subtype": "mcp_message", "server_name": serverName, "message": message}), call
 }
 
-// meet greets the host's MCP server, once initialize is answered, and learns its tools.
+// meet initializes the host's MCP server, after initialize is answered, and lists its tools.
 func (s *session) meet(greeting string) {
 	if _, ok := s.await(greeting); !ok {
 		return
@@ -70,7 +70,7 @@ func (s *session) meet(greeting string) {
 	}
 }
 
-// hostTool is a use of a tool of the host's.
+// hostTool is a use of a tool of the host.
 func (s *session) hostTool(c Call) use {
 	if c.Input == nil {
 		c.Input = map[string]any{}
@@ -91,7 +91,7 @@ func (s *session) hostTool(c Call) use {
 	}}
 }
 
-// outcome is what an answer shows the model.
+// outcome is the part of an answer that the model sees.
 func outcome(data json.RawMessage) (output string, failed bool) {
 	var answer rpcAnswer
 	var result struct {

@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// garbage sends what a reader must survive.
+// garbage sends output that a reader must survive.
 func (s *session) garbage() {
 	s.out.raw("this is no JSON\n\n{\"type\":\"surprise\",\"x\":[1,{\"y\":null}]}\n[1,2]\n\"text\"\n{\"type\":17}\nnull\n")
 	s.out.send(map[string]any{"type": "system", "subtype": "surprise"})
@@ -14,7 +14,7 @@ func (s *session) garbage() {
 	s.out.send(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": 5}})
 }
 
-// unsolicited runs a turn that nobody asked for, as the end of a background task does.
+// unsolicited runs a turn that nobody asked for, like the end of a background task.
 func (s *session) unsolicited() {
 	s.state("running")
 	s.out.send(map[string]any{"type": "system", "subtype": "init", "cwd": s.log.workDir, "model": s.model})
@@ -26,7 +26,7 @@ func (s *session) unsolicited() {
 	s.state("idle")
 }
 
-// peer runs a turn that another process has begun with a text, which the answer repeats.
+// peer runs a turn that another process has started with a text, which the answer repeats.
 func (s *session) peer(text string) {
 	origin := map[string]any{"kind": "peer", "from": "uds:/tmp/cc-socks/17.sock", "verifiedPeerPid": 17}
 	s.state("running")
@@ -42,7 +42,7 @@ func (s *session) peer(text string) {
 	s.state("idle")
 }
 
-// fallBack has another model answer until the turn's end, for which the returned function is called.
+// fallBack lets another model answer until the returned function is called.
 func (s *session) fallBack(to string) (end func()) {
 	chosen := s.model
 	to = resolveModel(to)
@@ -57,7 +57,7 @@ func (s *session) fallBack(to string) (end func()) {
 	return func() { s.model = chosen }
 }
 
-// fail ends the turn with a failure of the table.
+// fail ends the turn with a scripted failure.
 func (s *session) fail(name string, m message, began time.Time) {
 	f, ok := failures[name]
 	if !ok {
@@ -119,7 +119,7 @@ func (s *session) synthetic(text, failure string) []any {
 	return content
 }
 
-// hold grows the process's memory. The system gives only what is written to.
+// hold increases the process's memory. Only memory that is written to counts.
 func (s *session) hold(megabytes int) {
 	if megabytes <= 0 {
 		return

@@ -21,7 +21,7 @@ func newOutput(w io.Writer, opts options) *output {
 	return &output{to: w, w: bufio.NewWriterSize(w, 64<<10), session: opts.session, quiet: opts.output != "stream-json"}
 }
 
-// send buffers an event, with the fields that each has.
+// send buffers an event, with the fields that all events have.
 func (o *output) send(event map[string]any) {
 	event["session_id"] = o.session
 	if event["uuid"] == nil {
@@ -30,7 +30,7 @@ func (o *output) send(event map[string]any) {
 	o.bare(event)
 }
 
-// bare buffers an event as it is. As with the CLI its type stands first: readers go by that.
+// bare buffers an event unchanged. As with the CLI its type comes first: readers depend on that.
 func (o *output) bare(event map[string]any) {
 	kind := event["type"]
 	if o.quiet && kind != "result" {
@@ -44,7 +44,7 @@ func (o *output) bare(event map[string]any) {
 	fmt.Fprintf(o.w, "{\"type\":%q,%s\n", kind, rest[1:])
 }
 
-// raw buffers text that is no event.
+// raw buffers text that is not an event.
 func (o *output) raw(text string) { o.w.WriteString(text) }
 
 // endless writes a line without an end, as long as somebody reads.
@@ -54,7 +54,7 @@ func (o *output) endless() {
 	}
 }
 
-// close closes the output while the process goes on.
+// close closes the output while the process continues.
 func (o *output) close() {
 	o.flush()
 	if c, ok := o.to.(io.Closer); ok {

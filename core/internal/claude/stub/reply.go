@@ -9,13 +9,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// reply is a message of the model as it is streamed, block after block.
+// reply is a message of the model that is streamed block by block.
 type reply struct {
 	s       *session
 	id      string
 	pace    time.Duration // between the pieces of a block
 	index   int           // of the next block
-	content []any         // the whole blocks
+	content []any         // the complete blocks
 }
 
 // reply begins a message.
@@ -34,7 +34,7 @@ func (s *session) reply(script Script) *reply {
 // words are the pieces of a text as they are streamed.
 func words(text string) []string { return strings.SplitAfter(text, " ") }
 
-// block streams the pieces of a block, and calls at, if there is one, before each. It is false if the turn was stopped.
+// block streams the pieces of a block, and calls at, if not nil, before each. False: the turn was stopped.
 func (r *reply) block(empty map[string]any, kind, field string, pieces []string, at func(i int)) bool {
 	r.s.stream(map[string]any{"type": "content_block_start", "index": r.index, "content_block": empty})
 	for i, piece := range pieces {
@@ -111,7 +111,7 @@ func (r *reply) end(stop string, tokens int) {
 	}
 }
 
-// retry tells that the request is tried again.
+// retry reports that the request is repeated.
 func (s *session) retry(attempt int) {
 	s.out.send(map[string]any{
 		"type": "system", "subtype": "api_retry", "attempt": attempt, "max_retries": 10, "retry_delay_ms": 5,
@@ -119,7 +119,7 @@ func (s *session) retry(attempt int) {
 	})
 }
 
-// troubles are what goes wrong before the answer comes.
+// troubles are the scripted problems before the answer.
 func (s *session) troubles(script Script) {
 	for i := range script.Retries {
 		s.retry(i + 1)

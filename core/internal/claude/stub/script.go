@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Script says how the stub treats a message. In a message's text it stands as [[stub {...}]]; CLAUDE_STUB_SCRIPT holds
-// one for all messages without. Of several in a message the first counts.
+// Script controls how the stub treats a message. In a message's text it is written as [[stub {...}]];
+// CLAUDE_STUB_SCRIPT is the script of all other messages. Only the first in a message counts.
 type Script struct {
 	Answer       string   `json:"answer,omitempty"`         // the answer's text; empty: an echo
 	Say          string   `json:"say,omitempty"`            // the answer's text, in which variables are replaced, see session.say

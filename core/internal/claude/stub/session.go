@@ -33,7 +33,7 @@ type session struct {
 	oneshot  bool
 	over     bool   // stdin has ended
 	quit     bool   // SIGINT: leave after this turn
-	fatal    string // a line that the CLI does not take: leave at once
+	fatal    string // a line that the CLI does not accept: exit at once
 	failed   bool   // the last result was an error
 	busy     bool
 	script   Script // of the running turn
@@ -41,7 +41,7 @@ type session struct {
 	steered  []message                  // lines that the running turn has taken
 	outputs  []string                   // of the running turn's tools
 	stop     bool                       // the running turn was interrupted
-	aborted  string                     // how it says so
+	aborted  string                     // how the interruption is reported
 	tools    []string                   // the host's
 	calls    int                        // of its MCP server
 	hanging  []string                   // side questions that are not answered
@@ -92,7 +92,7 @@ func (s *session) merge() message {
 	return m
 }
 
-// receive takes a line. One whose id was seen before is acknowledged, and nothing else.
+// receive handles a line. One whose id was seen before is only acknowledged.
 func (s *session) receive(m message) {
 	if s.seen[m.uuid] {
 		s.echo(m.uuid, m.text)
@@ -116,7 +116,7 @@ func (s *session) receive(m message) {
 	}
 }
 
-// withdraw drops a line that waits, and reports whether there was one.
+// withdraw drops a waiting line, and reports whether there was one.
 func (s *session) withdraw(id string) bool {
 	if s.busy && s.script.Keeps {
 		return false
@@ -131,7 +131,7 @@ func (s *session) withdraw(id string) bool {
 	return false
 }
 
-// wait handles one event of the outside, and reports whether timer or done was it.
+// wait handles one event from outside, and reports whether it was timer or done.
 func (s *session) wait(timer <-chan time.Time, done <-chan struct{}) bool {
 	select {
 	case l, ok := <-s.lines:
@@ -151,7 +151,7 @@ func (s *session) wait(timer <-chan time.Time, done <-chan struct{}) bool {
 	}
 }
 
-// sleep waits while the outside is served. It returns early when the turn is interrupted or the stub must leave.
+// sleep waits while handling events. It returns early when the turn is interrupted or the stub must exit.
 func (s *session) sleep(d time.Duration) {
 	if d <= 0 {
 		return
@@ -194,7 +194,7 @@ type input struct {
 	} `json:"response"`
 }
 
-// line handles a line of stdin. One that the CLI does not understand ends the process.
+// line handles a line of stdin. An invalid one ends the process.
 func (s *session) line(data []byte) {
 	if len(strings.TrimSpace(string(data))) == 0 {
 		return
@@ -308,7 +308,7 @@ func (s *session) control(in input) {
 	s.out.flush()
 }
 
-// aside answers a question that is asked beside the turn; nil: it was answered otherwise, or is not.
+// aside answers a question beside the turn; nil: it was answered otherwise, or is not.
 func (s *session) aside(in input) map[string]any {
 	script := ""
 	if s.busy {
@@ -339,7 +339,7 @@ func (s *session) refuse(id, text string) {
 	s.out.flush()
 }
 
-// interrupt answers a request to stop; sweep has it drop what waits.
+// interrupt answers a request to stop; sweep also drops what waits.
 func (s *session) interrupt(sweep bool) map[string]any {
 	ids := []string{}
 	for _, m := range s.queue {
@@ -354,14 +354,14 @@ func (s *session) interrupt(sweep bool) map[string]any {
 	return map[string]any{"still_queued": []string{}, "cancelled": ids}
 }
 
-// lifecycle tells a line's fate.
+// lifecycle reports the state of a line.
 func (s *session) lifecycle(id, state string) {
 	if !s.opts.legacy {
 		s.out.send(map[string]any{"type": "command_lifecycle", "command_uuid": id, "state": state})
 	}
 }
 
-// state tells what the session does.
+// state reports what the session is doing.
 func (s *session) state(name string) {
 	s.out.send(map[string]any{"type": "system", "subtype": "session_state_changed", "state": name})
 }
@@ -376,7 +376,7 @@ func (s *session) echo(id, text string) {
 	}
 }
 
-// orphaned is where a crash ends a process whose stdin has ended, which it does as often as that happens.
+// orphaned is the point at which a crash ends a process whose stdin has ended, each time that happens.
 const orphaned = "orphaned"
 
 // crash ends the process here if the script says so and it has not been done for this message.

@@ -19,11 +19,11 @@ type use struct {
 	name, thinking, before string
 	input                  map[string]any
 	ask                    bool
-	rule                   string // that would spare the question
+	rule                   string // that would make the question unnecessary
 	run                    func(input json.RawMessage, call string) (output string, failed bool)
 }
 
-// use has the model use a tool: the user is asked if that must be, the tool runs, and what it returned is told.
+// use lets the model use a tool: it asks for permission if needed, runs the tool, and reports the result.
 func (s *session) use(u use, script Script, m message) {
 	r := s.reply(script)
 	r.think(u.thinking)
@@ -126,7 +126,7 @@ func plan(text string) use {
 	}
 }
 
-// steer takes the lines that wait into the turn.
+// steer adds the waiting lines to the turn.
 func (s *session) steer(script Script, m message) {
 	taken := s.queue
 	s.queue = nil
@@ -166,7 +166,7 @@ func (s *session) toolResult(call, output string, failed bool) {
 	}
 }
 
-// maxOutput bounds what is kept of a tool's output, in bytes.
+// maxOutput bounds the recorded output of a tool, in bytes.
 const maxOutput = 1 << 20
 
 // shell runs the command and serves stdin meanwhile.
@@ -175,7 +175,7 @@ func (s *session) shell(command string, script Script, m message) (string, bool)
 	if err != nil {
 		return err.Error(), true
 	}
-	os.Remove(file.Name()) // it stays while it is open, and a kill leaves nothing
+	os.Remove(file.Name()) // it exists while it is open, and a kill leaves nothing
 	defer file.Close()
 	cmd := exec.Command("sh", "-c", command)
 	cmd.Env = append(os.Environ(), "CLAUDE_CODE_SESSION_ID="+s.opts.session, "CLAUDECODE=1")
@@ -207,7 +207,7 @@ func (s *session) shell(command string, script Script, m message) (string, bool)
 	return string(data), err != nil
 }
 
-// decision is the answer to a question.
+// decision is the answer to a permission request.
 type decision struct {
 	Behavior  string          `json:"behavior"`
 	Message   string          `json:"message"`

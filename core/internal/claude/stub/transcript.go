@@ -23,12 +23,12 @@ type transcript struct {
 	file    *os.File
 	parent  string
 	copied  []map[string]any // lines of the conversation that this one is forked from, which come first
-	history []string         // what the user's side has said
+	history []string         // the texts of the user's side
 
 	asked    map[string]bool // uuids of the user lines; true: something of the assistant follows
 	last     string          // the uuid of the last user line
 	open     string          // the text of the last user line while it has no answer
-	crashed  map[string]bool // uuids whose scripted crash has been
+	crashed  map[string]bool // uuids whose scripted crash has happened
 	marksLog string
 }
 
@@ -82,7 +82,7 @@ func openTranscript(opts *options) (*transcript, error) {
 	return t, nil
 }
 
-// entry is what the stub needs of a transcript's line.
+// entry is the part of a transcript's line that the stub reads.
 type entry struct {
 	Type    string `json:"type"`
 	Subtype string `json:"subtype"`
@@ -136,7 +136,7 @@ func (t *transcript) take(e entry) {
 		}
 		t.history = append(t.history, text)
 		t.asked[e.UUID], t.last = false, e.UUID
-		if t.open == "" || !strings.Contains(text, "was cut off") { // else it asks for the answer that is open
+		if t.open == "" || !strings.Contains(text, "was cut off") { // otherwise it asks for the open answer
 			t.open = text
 		}
 	case "assistant":
@@ -219,7 +219,7 @@ func (t *transcript) ask(m message) error {
 	)
 }
 
-// steer records a line that was taken into a turn.
+// steer records a line that was added to a turn.
 func (t *transcript) steer(m message) error {
 	t.history = append(t.history, m.text)
 	return t.write(
@@ -230,7 +230,7 @@ func (t *transcript) steer(m message) error {
 	)
 }
 
-// compact records that the conversation goes on from its summary.
+// compact records that the conversation continues from its summary.
 func (t *transcript) compact() error {
 	t.history = []string{"(compacted)"}
 	return t.write(

@@ -18,7 +18,7 @@ func (s *session) turn(m message) {
 	script, rest := directive(m.text, s.opts.script)
 	s.crash(script, "before", m)
 	if answered, seen := s.log.asked[m.uuid]; seen && (answered || m.uuid != s.log.last || s.opts.legacy) {
-		// It was consumed before: acknowledged, and nothing else. (A message without any reaction runs again.)
+		// It was consumed before: only acknowledged. (A message without any reaction runs again.)
 		s.echo(m.uuid, m.text)
 		if s.opts.resume {
 			s.lifecycle(m.uuid, "completed")
@@ -120,7 +120,7 @@ func (s *session) turn(m message) {
 	}
 }
 
-// work uses the tools of a script, and returns what is still to be thought behind them.
+// work uses the tools of a script, and returns the reasoning that follows them.
 func (s *session) work(script Script, m message) (thinking string) {
 	thinking, before := script.Thinking, script.Before
 	run := func(u use) {
@@ -175,8 +175,8 @@ func (s *session) acknowledge(m message) {
 	}
 }
 
-// resumed is the script of a message that asks to go on, after a kill: it gets the answer of the one that is open, and has
-// that one's tools used again where its script says so.
+// resumed is the script of a message that asks to continue after a kill: it gets the answer of the open one, and
+// repeats its tools if the script says so.
 func (s *session) resumed(script Script, open string) (Script, string) {
 	before, rest := directive(open, s.opts.script)
 	script.Answer, script.Say, script.Huge = before.Answer, before.Say, before.Huge
@@ -191,7 +191,7 @@ func (s *session) resumed(script Script, open string) (Script, string) {
 	return script, rest
 }
 
-// text is what the stub answers.
+// text is the stub's answer.
 func (s *session) text(script Script, rest string) string {
 	switch {
 	case script.Say != "":
@@ -223,8 +223,8 @@ func (s *session) say(text string) string {
 	).Replace(text)
 }
 
-// written is the first line of what somebody wrote, which the host has put behind a mark of who they are, and behind what a
-// group said before.
+// written is the first line of a person's text, which follows the host's line about them, and the earlier messages of a
+// group.
 func written(text string) string {
 	if _, current, ok := strings.Cut(text, "\n[Current message - respond to this]\n"); ok {
 		text = current
@@ -249,14 +249,14 @@ func (s *session) stream(event map[string]any) {
 	}
 }
 
-// usage is what the Messages API would count; a token is four bytes here.
+// usage is the token count of the Messages API; here a token is four bytes.
 func (s *session) usage(out int) map[string]any {
 	return map[string]any{
 		"input_tokens": s.inTokens, "output_tokens": out, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 10,
 	}
 }
 
-// deafen has the stub ignore what ends a turn.
+// deafen makes the stub ignore whatever ends a turn.
 func (s *session) deafen(script Script) {
 	s.deaf = script.Hang == "deaf" || script.Hang == "dead"
 	if script.Hang == "dead" {
@@ -327,7 +327,7 @@ func (s *session) result(fields map[string]any, m message, began time.Time) {
 	}
 }
 
-// finish tells the lines' fates.
+// finish reports the final state of the lines.
 func (s *session) finish(m message, fate string) {
 	for _, id := range m.acks {
 		s.lifecycle(id, fate)
