@@ -99,7 +99,7 @@ func (w *fileWorld) crash(point, text string) {
 
 func (w *fileWorld) messages() []telegramtest.Message { return w.network.Messages(w.anna.ID) }
 
-// await waits until the bot has said a text, be it behind a line that the answer began anew.
+// await waits until the bot has said a text, also after a line that the answer was restarted.
 func (w *fileWorld) await(text string) []telegramtest.Message {
 	w.t.Helper()
 	messages, err := w.network.AwaitMessages(w.ctx, w.anna.ID, func(messages []telegramtest.Message) bool {

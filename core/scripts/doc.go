@@ -52,7 +52,7 @@
 //	blocks WHO, unblocks WHO   have somebody block the bot, and take that back
 //	reacted CHAT PATTERN EMOJI wait until the bot has put an emoji on the newest message that matches, or has taken it back ("-")
 //	served LABEL N             the bot's network was asked for so many files of people's
-//	disk FOLDER SIZE           make a folder a disk of its own with so much room, or give it so much; needs [mounts]
+//	disk FOLDER SIZE           make a folder a disk of this size, or change its size; needs [mounts]
 //	silent [CHAT…]             wait until the host has nothing to do; the bot must have written nothing since
 //	delivered                  wait until the host knows that all it has sent has arrived
 //	prompt [PATTERN…]          wait for the next text that claude reads, as for expect; "! prompt" wants none

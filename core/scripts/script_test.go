@@ -46,7 +46,7 @@ mkfifo -m 600 "$HOME/$1.gate" 2>/dev/null
 exec cat "$HOME/$1.gate"
 `
 
-// root is the folder of the binaries and of the scripts' folders. Its path is short: that of a host's socket has little room.
+// root is the folder of the binaries and of the scripts' folders. Its path is short, because the path of a host's socket is limited.
 var root string
 
 func TestMain(m *testing.M) { os.Exit(inRoot(m)) }

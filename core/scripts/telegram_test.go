@@ -16,8 +16,8 @@ import (
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 )
 
-// rooms are the ids of Telegram's groups. The hall is what the den becomes.
-var rooms = map[string]int64{"kitchen": -1001, "house": -1002, "den": -5, "hall": -1005}
+// groups are the ids of Telegram's groups. The hall is what the den becomes.
+var groups = map[string]int64{"kitchen": -1001, "house": -1002, "den": -5, "hall": -1005}
 
 // telegram is a Bot API.
 type telegram struct {
@@ -37,15 +37,15 @@ func newTelegram(token, username string) (*telegram, error) {
 		user := server.User(id)
 		user.FirstName, user.Username = title(name), name
 	}
-	server.Group(rooms["kitchen"], "Kitchen")
-	server.Forum(rooms["house"], "House")
-	server.SmallGroup(rooms["den"], "Den")
+	server.Group(groups["kitchen"], "Kitchen")
+	server.Forum(groups["house"], "House")
+	server.SmallGroup(groups["den"], "Den")
 	return &telegram{Server: server, topics: map[string]int{}, stalled: map[string]chan struct{}{}}, nil
 }
 
 func (t *telegram) find(name string) (chat, bool) {
 	room, topic, inTopic := strings.Cut(name, "/")
-	id := cmp.Or(people[room], rooms[room])
+	id := cmp.Or(people[room], groups[room])
 	if id == 0 || inTopic && id > 0 {
 		return chat{}, false
 	}
@@ -108,7 +108,7 @@ func (t *telegram) taken(ctx context.Context) error { return t.AwaitConfirmed(ct
 
 func (t *telegram) chats() []chat {
 	found := map[chat]bool{}
-	for _, id := range slices.Concat(slices.Collect(maps.Values(people)), slices.Collect(maps.Values(rooms))) {
+	for _, id := range slices.Concat(slices.Collect(maps.Values(people)), slices.Collect(maps.Values(groups))) {
 		for _, m := range t.Messages(id) {
 			found[chat{id, int64(m.Thread)}] = true
 		}
@@ -147,7 +147,7 @@ func (s *stage) upgrade(_ *testscript.TestScript, args []string) error {
 	if err != nil {
 		return err
 	}
-	t.Migrate(t.User(people[args[0]]), in.id, rooms[args[2]])
+	t.Migrate(t.User(people[args[0]]), in.id, groups[args[2]])
 	return nil
 }
 

@@ -159,7 +159,7 @@ func TestStatusAndPlugins(t *testing.T) {
 	if err := b.store.Claim(b.ctx, domain.TurnLane, domain.Anybodys, func(*domain.Run) {}); err != nil {
 		t.Fatal(err)
 	}
-	b.bury(t)
+	b.giveUp(t)
 	if _, err := b.store.Post(b.ctx, "", domain.OutboxItem{To: chat.Address{Channel: "echo", Chat: "anna"}, Text: "waits"}); err != nil {
 		t.Fatal(err)
 	}
@@ -183,8 +183,8 @@ func TestStatusAndPlugins(t *testing.T) {
 	}
 }
 
-// bury gives up a piece for a chat that is gone.
-func (b *bundle) bury(t *testing.T) {
+// giveUp gives up an item for a chat that is gone.
+func (b *bundle) giveUp(t *testing.T) {
 	t.Helper()
 	if _, err := b.store.Post(b.ctx, "", domain.OutboxItem{To: chat.Address{Channel: "echo", Chat: "gone", Thread: "7"}, Text: "lost"}); err != nil {
 		t.Fatal(err)
@@ -224,7 +224,7 @@ func TestQueue(t *testing.T) {
 
 	b.accept(t, "1")
 	b.accept(t, "2")
-	b.bury(t)
+	b.giveUp(t)
 	if _, err := b.store.Post(b.ctx, "", domain.OutboxItem{To: chat.Address{Channel: "echo", Chat: "anna"}, Text: "waits"}); err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestDeadMessagesAreSentAgainOrForgotten(t *testing.T) {
 		}
 	}
 	for range 3 {
-		b.bury(t)
+		b.giveUp(t)
 	}
 	dead, err := b.Dead(b.ctx)
 	if err != nil || len(dead) != 3 {

@@ -70,7 +70,7 @@ func (b *toolbox) seen() []string {
 	return append([]string(nil), b.methods...)
 }
 
-// The agent calls the host's tools, unasked, and sees what they return.
+// The agent calls the host's tools without a question and sees what they return.
 // Behaviour: tools.
 func TestHostTools(t *testing.T) {
 	t.Parallel()

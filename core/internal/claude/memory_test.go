@@ -66,7 +66,7 @@ func TestMemoryIsFreed(t *testing.T) {
 	}
 }
 
-// What a turn's tools hold counts, so that idle processes make room for them. The turn itself goes on.
+// The memory of a turn's tools counts, so that idle processes are ended for them. The turn itself continues.
 // Behaviour: memory-budget.
 func TestToolsAreWeighed(t *testing.T) {
 	t.Parallel()

@@ -251,7 +251,7 @@ func TestSteerTooLateAndFails(t *testing.T) {
 	})
 }
 
-// A stop in the turn of a late line covers it; a shutdown leaves it to the next life, like the message itself.
+// A stop in the turn of a late line covers it; a shutdown leaves it to the next process, like the message itself.
 func TestStopInTheTurnOfALateLine(t *testing.T) {
 	for _, cause := range []error{agent.ErrStopped, agent.ErrShutdown} {
 		t.Run(cause.Error(), func(t *testing.T) {

@@ -205,7 +205,7 @@ func TestReap(t *testing.T) {
 			domain.Process{Kind: "claude", Name: "reused", PID: stranger.Process.Pid, StartTime: began + 1, BootID: process.BootID()},
 			domain.Process{Kind: "claude", Name: "rebooted", PID: stranger.Process.Pid, StartTime: began, BootID: "another"},
 		)
-		// The next life ends what this one, which is taken for dead, has.
+		// The next process ends the children of this one, which it takes for dead.
 		cli.Reap(r.Context(), left, r.processes, hclog.NewNullLogger())
 		if still := tools(t, r.session); len(still) > 0 {
 			t.Errorf("tools outlived the reaping: %v", still)
@@ -282,7 +282,7 @@ func TestIsTool(t *testing.T) {
 	if cli.IsTool(os.Getpid()) {
 		t.Error("the host is taken for a tool")
 	}
-	// Whoever has connected may hand the connection on and end: then nobody can tell where it came from.
+	// A process may connect, pass the connection on and exit: then nobody knows where it came from.
 	ended := exec.Command("true")
 	if err := ended.Run(); err != nil {
 		t.Fatal(err)

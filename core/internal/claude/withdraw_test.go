@@ -52,7 +52,7 @@ func TestStopWithdraws(t *testing.T) {
 	})
 }
 
-// A line is taken back as long as claude has not read it. The turn goes on without it, and under another id it can be told anew.
+// A line can be withdrawn until claude has read it. The turn continues without it, and it can be sent again with another id.
 // Behaviour: edit-waiting.
 func TestWithdraw(t *testing.T) {
 	everyWay(t, func(t *testing.T, r *rig) {

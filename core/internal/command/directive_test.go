@@ -190,7 +190,7 @@ func TestDirectivesAlone(t *testing.T) {
 	}
 }
 
-// The text is not run, and nothing else in it is heeded.
+// The text is not run, and nothing else in it counts.
 // Behaviour: directive-invalid.
 func TestDirectivesThatAreNotUnderstood(t *testing.T) {
 	t.Parallel()

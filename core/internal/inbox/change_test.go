@@ -170,7 +170,7 @@ func TestChangesThatComeTooLate(t *testing.T) {
 	}
 }
 
-// What the running turn was told and has not read is changed as if it had only waited, and told anew.
+// A message that was steered and not read is changed as if it had only waited, and steered again.
 // Behaviour: edit-waiting.
 func TestChangesOfWhatIsUnread(t *testing.T) {
 	t.Parallel()

@@ -148,7 +148,7 @@ func (in *Inbox) submit(ctx context.Context, channel string, e chat.Event) (Outc
 	case access.Let:
 		return in.take(ctx, a)
 	case access.RecordPassive:
-		return in.overhear(ctx, a)
+		return in.passive(ctx, a)
 	case access.Pair:
 		return in.pair(ctx, channel, message, decision.Reason)
 	default:
@@ -221,9 +221,9 @@ func alone(in domain.Inbound) domain.Inbound {
 	return domain.Inbound{EventID: in.EventID, Session: in.Session, Lane: domain.ControlLane, Message: m, Reset: true, Model: in.Model}
 }
 
-// overhear handles a message of a group that is not addressed to the agent: as the answer to an open question if it is
+// passive handles a message of a group that is not addressed to the agent: as the answer to an open question if it is
 // one, else it is recorded for the agent's next turn.
-func (in *Inbox) overhear(ctx context.Context, a *arrival) (Outcome, error) {
+func (in *Inbox) passive(ctx context.Context, a *arrival) (Outcome, error) {
 	if inbound, awaited, err := in.awaited(ctx, a); err != nil {
 		return Outcome{}, err
 	} else if awaited {
@@ -239,7 +239,7 @@ func (in *Inbox) overhear(ctx context.Context, a *arrival) (Outcome, error) {
 		return rejected("the message does not mention the agent"), nil
 	}
 	return in.keep(ctx, a, domain.Passive{
-		Note:  &domain.Note{Kind: domain.NoteHistory, At: a.message.SentAt, Sender: a.message.Sender.Name(), Text: named(overheard(a.message), a.event.Body)},
+		Note:  &domain.Note{Kind: domain.NoteHistory, At: a.message.SentAt, Sender: a.message.Sender.Name(), Text: named(passiveText(a.message), a.event.Body)},
 		Limit: limit,
 	})
 }

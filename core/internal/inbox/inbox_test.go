@@ -488,7 +488,7 @@ func TestAStoreThatFailsIsNoVerdict(t *testing.T) {
 	}
 }
 
-// However much others have waiting, an owner's message and command find room behind it, and so does a stop of whoever may. That
+// However many messages of others wait, an owner's message and command are accepted, and so is a permitted stop. That
 // goes before other commands.
 // Behaviour: stop-first.
 func TestOthersLeaveRoomForOwnersAndStops(t *testing.T) {

@@ -90,7 +90,7 @@ func (in *Inbox) awaited(ctx context.Context, a *arrival) (inbound domain.Inboun
 	m := &inbound.Message
 	text := commandText(*m)
 	_, command := in.options.Commands.Parse(text)
-	if _, anew := in.anew(text, a.settings.Session.ResetTriggers); anew || command {
+	if _, reset := in.asksReset(text, a.settings.Session.ResetTriggers); reset || command {
 		return inbound, false, nil
 	}
 	if err := in.answer(ctx, m, text, a); err != nil || m.Command == nil {
@@ -109,7 +109,7 @@ func (in *Inbox) understand(ctx context.Context, m *domain.Message, inbound *dom
 	text, native := asked(commandText(*m), a.settings.Access.MentionPatterns, commands), m.Command
 	m.Command = nil
 	// A trigger that is a word, not a command, counts only if it is addressed to the agent.
-	if rest, ok := in.anew(text, a.settings.Session.ResetTriggers); ok && may && (a.addressed || strings.HasPrefix(text, "/")) {
+	if rest, ok := in.asksReset(text, a.settings.Session.ResetTriggers); ok && may && (a.addressed || strings.HasPrefix(text, "/")) {
 		return in.begin(m, inbound, rest), nil
 	}
 	switch command, known := commands.Parse(text); {
@@ -156,9 +156,9 @@ func (in *Inbox) answer(ctx context.Context, m *domain.Message, text string, a *
 	return err
 }
 
-// anew reports whether a text asks for a new conversation, by a trigger or by a command that always does, and returns
+// asksReset reports whether a text asks for a new conversation, by a trigger or by a command that always does, and returns
 // the text after it.
-func (in *Inbox) anew(text string, triggers []string) (rest string, ok bool) {
+func (in *Inbox) asksReset(text string, triggers []string) (rest string, ok bool) {
 	if rest, ok = trigger(text, triggers); ok {
 		return rest, true
 	}
@@ -258,8 +258,8 @@ func expiry(c config.Session, t session.Type, now time.Time, zone *time.Location
 	return e
 }
 
-// overheard is the recorded form of a message that is not for the agent.
-func overheard(m domain.Message) string {
+// passiveText is the recorded form of a message that is not for the agent.
+func passiveText(m domain.Message) string {
 	text := m.Written()
 	for _, media := range m.Media {
 		text = strings.TrimSpace(text + " <media:" + media.Kind.String() + ">")

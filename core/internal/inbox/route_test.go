@@ -430,7 +430,7 @@ func TestRunningTurnsAreTold(t *testing.T) {
 	}
 }
 
-// A session's own activation goes before the config's, and directives are heeded only where the agent is spoken to.
+// A session's own activation goes before the config's, and directives count only in messages to the agent.
 // Behaviour: group-activation, stop-word, directive-authority.
 func TestActivation(t *testing.T) {
 	t.Parallel()

@@ -80,7 +80,7 @@ func (e edits) Editable(_ string, sentAt time.Time) bool {
 	return time.Since(sentAt) < time.Duration(e)
 }
 
-// chats are told of deliveries.
+// chats are notified of deliveries.
 type chats func(to chat.Address)
 
 func (f chats) Delivered(to chat.Address) { f(to) }

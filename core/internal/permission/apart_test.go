@@ -61,7 +61,7 @@ func TestTheSameSideBySideIsSpared(t *testing.T) {
 	}
 }
 
-// Where there are buttons nobody is told that a number gives leave: one that somebody writes is for Claude, which may have asked
+// Where there are buttons a number does not give permission: it is for Claude, which may have asked
 // for it in so many words. A choice is one of several, and several cannot be pressed.
 func TestNumbersAreForClaudeWhereThereAreButtons(t *testing.T) {
 	t.Parallel()

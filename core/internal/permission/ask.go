@@ -48,7 +48,7 @@ func (d *Approvals) decide(ctx context.Context, run *conversation.Turn, q agent.
 	case err != nil, granted:
 		return agent.Decision{Allow: true}, err
 	}
-	if refusal := unasked(run.Message.Message, !choice && !plan); refusal != nil {
+	if refusal := unattended(run.Message.Message, !choice && !plan); refusal != nil {
 		return *refusal, nil
 	}
 	end, tooMany := d.begin(run)

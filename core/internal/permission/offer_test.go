@@ -122,7 +122,7 @@ func TestOfferOfLongAgo(t *testing.T) {
 	})
 }
 
-// An offer that nobody heeds is not asked for ever: no later message is held against it, and it has no buttons any more.
+// An offer without an answer expires: later messages are not compared with it, and it has no buttons any more.
 // Behaviour: given-up.
 func TestOffersThatNobodyTakesUpEnd(t *testing.T) {
 	t.Parallel()

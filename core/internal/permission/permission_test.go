@@ -28,8 +28,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// room is a store in memory, and the chats.
-type room struct {
+// fixture is a store in memory, and the chats.
+type fixture struct {
 	mu         sync.Mutex
 	questions  []domain.Question
 	grants     []domain.Grant
@@ -49,15 +49,15 @@ type room struct {
 	paused     int      // questions that turns wait for
 }
 
-func newRoom() *room {
-	return &room{posted: make(chan string, 10), buttons: chat.ButtonLimits{Rows: 8, Columns: 3, DataBytes: 64}}
+func newRoom() *fixture {
+	return &fixture{posted: make(chan string, 10), buttons: chat.ButtonLimits{Rows: 8, Columns: 3, DataBytes: 64}}
 }
 
 // patience bounds each wait of a test.
 const patience = 10 * time.Second
 
 // next is the id of the question that is asked next.
-func (r *room) next(t *testing.T) string {
+func (r *fixture) next(t *testing.T) string {
 	t.Helper()
 	select {
 	case id := <-r.posted:
@@ -82,7 +82,7 @@ func receive(t *testing.T, decided <-chan agent.Decision) agent.Decision {
 	}
 }
 
-func (r *room) Ask(_ context.Context, _ int64, q domain.Question, items ...domain.OutboxItem) (domain.Question, error) {
+func (r *fixture) Ask(_ context.Context, _ int64, q domain.Question, items ...domain.OutboxItem) (domain.Question, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.refuse != nil {
@@ -104,7 +104,7 @@ func (r *room) Ask(_ context.Context, _ int64, q domain.Question, items ...domai
 	return q, nil
 }
 
-func (r *room) Post(_ context.Context, key string, items ...domain.OutboxItem) (int64, error) {
+func (r *fixture) Post(_ context.Context, key string, items ...domain.OutboxItem) (int64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range items {
@@ -113,7 +113,7 @@ func (r *room) Post(_ context.Context, key string, items ...domain.OutboxItem) (
 	return 0, nil
 }
 
-func (r *room) Pause(int64) bool {
+func (r *fixture) Pause(int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.crowded {
@@ -123,13 +123,13 @@ func (r *room) Pause(int64) bool {
 	return true
 }
 
-func (r *room) Resume(context.Context, int64) {
+func (r *fixture) Resume(context.Context, int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.paused--
 }
 
-func (r *room) Settle(_ context.Context, id string, state domain.QuestionState, answer json.RawMessage, said string, grants ...domain.Grant) (domain.Question, bool, error) {
+func (r *fixture) Settle(_ context.Context, id string, state domain.QuestionState, answer json.RawMessage, said string, grants ...domain.Grant) (domain.Question, bool, error) {
 	if r.meanwhile != nil {
 		r.meanwhile()
 	}
@@ -155,7 +155,7 @@ func (r *room) Settle(_ context.Context, id string, state domain.QuestionState, 
 	return domain.Question{}, false, domain.ErrNotFound
 }
 
-func (r *room) TakeAnswers(_ context.Context, ids ...string) error {
+func (r *fixture) TakeAnswers(_ context.Context, ids ...string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, q := range r.questions {
@@ -166,7 +166,7 @@ func (r *room) TakeAnswers(_ context.Context, ids ...string) error {
 	return nil
 }
 
-func (r *room) Question(_ context.Context, id string) (domain.Question, error) {
+func (r *fixture) Question(_ context.Context, id string) (domain.Question, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, q := range r.questions {
@@ -177,7 +177,7 @@ func (r *room) Question(_ context.Context, id string) (domain.Question, error) {
 	return domain.Question{}, domain.ErrNotFound
 }
 
-func (r *room) Redraft(_ context.Context, id string, body json.RawMessage) error {
+func (r *fixture) Redraft(_ context.Context, id string, body json.RawMessage) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, q := range r.questions {
@@ -188,30 +188,30 @@ func (r *room) Redraft(_ context.Context, id string, body json.RawMessage) error
 	return nil
 }
 
-func (r *room) Questions(context.Context) ([]domain.Question, error) {
+func (r *fixture) Questions(context.Context) ([]domain.Question, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]domain.Question(nil), r.questions...), nil
 }
 
-func (r *room) Grants(context.Context, string) ([]domain.Grant, error) {
+func (r *fixture) Grants(context.Context, string) ([]domain.Grant, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]domain.Grant(nil), r.grants...), nil
 }
 
-func (r *room) SentItem(_ context.Context, item int64) (chat.MessageID, time.Time, error) {
+func (r *fixture) SentItem(_ context.Context, item int64) (chat.MessageID, time.Time, error) {
 	if item == 0 {
 		return "", time.Time{}, domain.ErrNotFound
 	}
 	return chat.MessageID(fmt.Sprint("m", item)), time.Time{}, nil
 }
 
-func (r *room) Unfinished(_ context.Context, _, claude string) (bool, error) {
+func (r *fixture) Unfinished(_ context.Context, _, claude string) (bool, error) {
 	return r.unfinished && claude == "c1", nil
 }
 
-func (r *room) desk(t *testing.T) *permission.Approvals {
+func (r *fixture) desk(t *testing.T) *permission.Approvals {
 	t.Helper()
 	d, err := permission.New(t.Context(), permission.Options{
 		Store: r, Turns: r, Patience: time.Hour,
@@ -223,27 +223,27 @@ func (r *room) desk(t *testing.T) *permission.Approvals {
 	return d
 }
 
-// conversations know what holds in the chats of a room.
+// conversations know what holds in the chats of a fixture.
 type conversations struct {
 	whole
-	room *room
+	fixture *fixture
 }
 
 func (conversations) Decides(c chat.Caller) bool { return c.Authority == chat.Owner }
 
 func (c conversations) Limits(string, chat.Kind) chat.Limits {
-	return chat.Limits{Buttons: c.room.buttons}
+	return chat.Limits{Buttons: c.fixture.buttons}
 }
 
-// owners are those of a room.
-type owners struct{ room *room }
+// owners are those of a fixture.
+type owners struct{ fixture *fixture }
 
 func (o owners) Reachable(context.Context) (chat.Address, bool) {
-	return chat.Address{Channel: "tg", Chat: "owner"}, !o.room.unheard
+	return chat.Address{Channel: "tg", Chat: "owner"}, !o.fixture.unheard
 }
 
-// chats note which turns wait in a room.
-type chats struct{ room *room }
+// chats note which turns wait in a fixture.
+type chats struct{ fixture *fixture }
 
 func (c chats) Asking(at chat.Address, sent bool) func() {
 	c.note(fmt.Sprintf("%s waits, sent %t", at.Chat, sent))
@@ -251,22 +251,22 @@ func (c chats) Asking(at chat.Address, sent bool) func() {
 }
 
 func (c chats) note(line string) {
-	c.room.mu.Lock()
-	defer c.room.mu.Unlock()
-	c.room.waits = append(c.room.waits, line)
+	c.fixture.mu.Lock()
+	defer c.fixture.mu.Unlock()
+	c.fixture.waits = append(c.fixture.waits, line)
 }
 
-// intake notes what is taken for the sessions of a room.
-type intake struct{ room *room }
+// intake notes what is taken for the sessions of a fixture.
+type intake struct{ fixture *fixture }
 
 func (i intake) Tell(_ context.Context, id chat.EventID, session string, caller chat.Caller, text string) error {
-	i.room.told = append(i.room.told, fmt.Sprintf("%s: %s by %s as %s in %s: %s", id, session, caller.Sender.ID, caller.Authority, caller.Address.Chat, text))
+	i.fixture.told = append(i.fixture.told, fmt.Sprintf("%s: %s by %s as %s in %s: %s", id, session, caller.Sender.ID, caller.Authority, caller.Address.Chat, text))
 	return nil
 }
 
 func (i intake) Repeat(_ context.Context, id chat.EventID, session string, messages []domain.Message) error {
 	for _, m := range messages {
-		i.room.told = append(i.room.told, fmt.Sprintf("%s: %s of %s as %s in %s: %s", id, session, m.Sender.ID, m.Authority, m.Chat.ID, m.Text))
+		i.fixture.told = append(i.fixture.told, fmt.Sprintf("%s: %s of %s as %s in %s: %s", id, session, m.Sender.ID, m.Authority, m.Chat.ID, m.Text))
 	}
 	return nil
 }
@@ -316,7 +316,7 @@ var (
 )
 
 // ask asks, has somebody answer, and returns the decision and what who answered was told.
-func ask(t *testing.T, d *permission.Approvals, r *room, run *conversation.Turn, q agent.Question, who chat.Caller, answers ...string) (agent.Decision, []string) {
+func ask(t *testing.T, d *permission.Approvals, r *fixture, run *conversation.Turn, q agent.Question, who chat.Caller, answers ...string) (agent.Decision, []string) {
 	t.Helper()
 	decided := make(chan agent.Decision, 1)
 	go func() { decided <- d.Ask(t.Context(), run, q) }()
@@ -466,7 +466,7 @@ func TestASilentTurnAsksNobody(t *testing.T) {
 	}
 }
 
-// People are asked for leave in turns that nobody has asked for, too, and are told what these are for. A memory flush has nothing
+// People are asked for permission also in turns that nobody started, with their purpose. A memory flush has nothing
 // else to ask them.
 // Behaviour: ask-background.
 func TestTurnsThatNobodyHasAskedFor(t *testing.T) {
@@ -588,7 +588,7 @@ func TestWhoMayAnswer(t *testing.T) {
 
 func TestNobodyToAsk(t *testing.T) {
 	t.Parallel()
-	for _, r := range []*room{{posted: make(chan string, 1), unheard: true}, {posted: make(chan string, 1), refuse: errors.New("the disk is full")}} {
+	for _, r := range []*fixture{{posted: make(chan string, 1), unheard: true}, {posted: make(chan string, 1), refuse: errors.New("the disk is full")}} {
 		got := r.desk(t).Ask(t.Context(), runOf("anna", chat.Authorised), ls)
 		if diff := cmp.Diff(agent.Decision{Message: "Nobody could be asked, because the host failed to. Go on without it."}, got); diff != "" {
 			t.Error(diff)
@@ -790,7 +790,7 @@ func TestQuestionsOfAConversationThatWasLeft(t *testing.T) {
 	}
 }
 
-// Leave that was given to a turn which did not take it is not found by a later one, be it in another life of the host.
+// A permission that a turn did not take is not valid for a later one, even in another process of the host.
 // Behaviour: ask-durable.
 func TestAnAnswerIsForItsTurn(t *testing.T) {
 	t.Parallel()

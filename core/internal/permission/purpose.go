@@ -18,9 +18,9 @@ func purpose(of domain.Origin) string {
 	}
 }
 
-// unasked is the answer for claude in turns that do not ask people, or nil if they do. A memory flush may ask for
+// unattended is the answer for claude in turns that do not ask people, or nil if they do. A memory flush may ask for
 // permission to write, and for nothing else: people want to have something saved, not to be interviewed.
-func unasked(m domain.Message, leave bool) *agent.Decision {
+func unattended(m domain.Message, leave bool) *agent.Decision {
 	switch {
 	case m.Silent:
 		return &agent.Decision{Message: "Nobody can be asked, because nothing of this turn is sent to the chat. Go on without it."}

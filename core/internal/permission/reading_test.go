@@ -29,7 +29,7 @@ func reading(t *testing.T, d *permission.Approvals, who chat.Caller, text string
 
 // asked has a turn of somebody ask in the background, and returns the question's id. The turn waits until the test, which runs
 // in a bubble, ends, or until it is ended.
-func asked(t *testing.T, d *permission.Approvals, r *room, run *conversation.Turn, q agent.Question) (id string, decided <-chan agent.Decision, end context.CancelCauseFunc) {
+func asked(t *testing.T, d *permission.Approvals, r *fixture, run *conversation.Turn, q agent.Question) (id string, decided <-chan agent.Decision, end context.CancelCauseFunc) {
 	t.Helper()
 	ctx, end := context.WithCancelCause(t.Context())
 	decisions := make(chan agent.Decision, 1)
@@ -180,7 +180,7 @@ func TestWordsAreHeardOnce(t *testing.T) {
 	})
 }
 
-// Words that come too late are a message as any other; a number that gives leave is not.
+// Words that come too late become an ordinary message; a number that gives permission does not.
 // Behaviour: ask-late-words.
 func TestWordsThatComeTooLate(t *testing.T) {
 	t.Parallel()

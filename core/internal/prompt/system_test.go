@@ -11,7 +11,7 @@ import (
 )
 
 // The turns of plugins have an owner's authority in whoever's chat they are. That must not open the owner's memory there, nor
-// let tools run unasked that only the owner may run so.
+// lets tools run without a question that only the owner may run so.
 // Behaviour: memory-section, permission-mode-owner.
 func TestWhatOnlyOwnersOpen(t *testing.T) {
 	t.Parallel()

@@ -206,14 +206,14 @@ func (s *Store) Consumed(ctx context.Context, runID int64) error {
 // updated session, or [domain.ErrFenced].
 func (s *Store) ReplaceSession(ctx context.Context, runID int64, notice ...domain.OutboxItem) (domain.Session, error) {
 	if err := checkPieces(notice); err != nil {
-		return domain.Session{}, fmt.Errorf("rebind: %w", err)
+		return domain.Session{}, fmt.Errorf("replaceClaude: %w", err)
 	}
-	return step(ctx, s, "rebind", func(t *tx) (domain.Session, error) {
+	return step(ctx, s, "replaceClaude", func(t *tx) (domain.Session, error) {
 		h, err := fence(t, runID)
 		if err != nil {
 			return domain.Session{}, err
 		}
-		claude, err := t.rebind(h)
+		claude, err := t.replaceClaude(h)
 		if err != nil {
 			return domain.Session{}, err
 		}
@@ -231,9 +231,9 @@ func (s *Store) ReplaceSession(ctx context.Context, runID int64, notice ...domai
 	})
 }
 
-// rebind binds a run's messages, and those that wait for the same claude session, to a new one. That becomes the
+// replaceClaude binds a run's messages, and those that wait for the same claude session, to a new one. That becomes the
 // session's current one if the old one was.
-func (t *tx) rebind(h held) (claude string, err error) {
+func (t *tx) replaceClaude(h held) (claude string, err error) {
 	var old, current string
 	err = t.row(`SELECT i.claude_session, s.claude_session FROM inbox i JOIN sessions s ON s.key = i.session
 		WHERE i.session = ?1 AND i.lane = ?2 AND i.seq = ?3`, []any{h.session, h.lane, h.seq}, &old, &current)

@@ -40,7 +40,7 @@ func (s *Store) ClaimDeliveriesNow(ctx context.Context, channel string, limit in
 // Pokes tell that something may have become claimable, or will at another time than before. One may stand for many.
 type Pokes struct{ Turns, Controls, Deliveries <-chan struct{} }
 
-// Pokes stands for claims, and is told of all that would wake them.
+// Pokes stands for claims, and gets all that would wake them.
 func (s *Store) Pokes(ctx context.Context) Pokes {
 	stand := func(wants func(effects) bool) <-chan struct{} {
 		pokes, stands := make(chan struct{}, 1), make(chan struct{})

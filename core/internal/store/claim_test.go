@@ -232,7 +232,7 @@ func TestRebindGivesARunAFreshClaudeSession(t *testing.T) {
 	}
 	s, err := b.ReplaceSession(b.ctx, run.ID, item("anna", "begun anew"))
 	if err != nil || s.ClaudeSession == run.Session.ClaudeSession || s.ClaudeStarted {
-		t.Fatalf("rebind: %+v, %v", s, err)
+		t.Fatalf("replace the session: %+v, %v", s, err)
 	}
 	if err := b.Release(b.ctx, run.ID, time.Time{}, ""); err != nil {
 		t.Fatal(err)
@@ -320,7 +320,7 @@ func TestStepsOfALostRunAreFenced(t *testing.T) {
 	b.claim(t)
 	steps := map[string]func(id int64) error{
 		"consumed": func(id int64) error { return b.Consumed(b.ctx, id) },
-		"rebind":   func(id int64) error { _, err := b.ReplaceSession(b.ctx, id); return err },
+		"replace":  func(id int64) error { _, err := b.ReplaceSession(b.ctx, id); return err },
 		"release":  func(id int64) error { return b.Release(b.ctx, id, time.Time{}, "") },
 		"complete": func(id int64) error {
 			return b.Complete(b.ctx, id, domain.Completion{State: domain.RunDone, Items: []domain.OutboxItem{{To: chat.Address{Channel: "c"}}}})
@@ -355,7 +355,7 @@ func TestReclaimUndoesAClockThatWasSetBack(t *testing.T) {
 	}
 }
 
-// A network that is not to be asked for a while is not asked by the host's next life either.
+// A network that asked the host to wait is not called by the next process either.
 // Behaviour: clock-set-back.
 func TestReclaimLeavesAPauseAsItIs(t *testing.T) {
 	t.Parallel()

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// crashHost does what a host does, without a network and an agent. It is told of events on stdin, "EVENT SESSION N", and
+// crashHost does what a host does, without a network and an agent. It reads events from stdin, "EVENT SESSION N", and
 // answers on stdout: "accepted EVENT" or "duplicate EVENT". It notes what a run does and what a network would have seen
 // in two files, each note one write, which outlives the process.
 type crashHost struct {

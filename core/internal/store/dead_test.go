@@ -132,7 +132,7 @@ func TestAllDeadPieces(t *testing.T) {
 	}
 	die()
 	if n, err := b.RequeueAll(b.ctx); n != 230 || err != nil {
-		t.Fatalf("revived %d, %v", n, err)
+		t.Fatalf("requeued %d, %v", n, err)
 	}
 	texts := b.texts(t)
 	for n, text := range texts {

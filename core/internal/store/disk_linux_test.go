@@ -29,7 +29,7 @@ func sound(t *testing.T, path string) (waiting int) {
 	return waiting
 }
 
-// TestAFullDisk: what cannot be written is not accepted, what was accepted stays, and once there is room the store goes on.
+// TestAFullDisk: what cannot be written is not accepted, what was accepted stays, and once there is space the store continues.
 func TestAFullDisk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -61,7 +61,7 @@ func TestAFullDisk(t *testing.T) {
 		t.Fatalf("the disk is not full: %v", err)
 	}
 	accepted, n := before, before
-	for ; n < before+50; n++ { // The log has some room of its own yet.
+	for ; n < before+50; n++ { // The log still has some space of its own.
 		switch _, err := s.Accept(t.Context(), inbound("anna", n)); {
 		case err == nil:
 			accepted++

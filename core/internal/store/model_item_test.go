@@ -175,8 +175,8 @@ func (m *model) early(t *rapid.T) {
 	}
 }
 
-// rebind begins the run's conversation anew.
-func (m *model) rebind(t *rapid.T) {
+// replaceSession begins a new conversation for the run.
+func (m *model) replaceSession(t *rapid.T) {
 	id, l := m.aRun(t)
 	if m.runs[id].lane != domain.TurnLane {
 		t.Skip("no turn")
@@ -282,8 +282,8 @@ func (m *model) doubt(d *modelDestination) {
 	}
 }
 
-// revive puts dead letters back, or forgets them.
-func (m *model) revive(t *rapid.T) {
+// requeue puts dead letters back, or deletes them.
+func (m *model) requeue(t *rapid.T) {
 	if len(m.dead) == 0 {
 		t.Skip("nothing is dead")
 	}
@@ -291,12 +291,12 @@ func (m *model) revive(t *rapid.T) {
 	slices.SortFunc(m.dead, func(a, b modelItem) int { return cmp.Compare(a.id, b.id) })
 	i := rapid.IntRange(0, len(m.dead)-1).Draw(t, "dead")
 	p := m.dead[i]
-	switch rapid.SampledFrom([]string{"revive", "revive all", "forget"}).Draw(t, "do") {
-	case "revive":
+	switch rapid.SampledFrom([]string{"requeue", "requeue all", "forget"}).Draw(t, "do") {
+	case "requeue":
 		err = m.store.Requeue(m.ctx, p.id)
 		m.dead = slices.Delete(m.dead, i, i+1)
 		m.enqueue(p)
-	case "revive all":
+	case "requeue all":
 		_, err = m.store.RequeueAll(m.ctx)
 		for _, p := range m.dead {
 			m.enqueue(p)

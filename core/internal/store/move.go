@@ -15,33 +15,33 @@ const maxMoves = 1000
 // moves are the chats that continue under another id. They are in memory because every message needs them.
 type moves struct {
 	mu      sync.RWMutex
-	origin  map[room]chat.ID // by later id
-	current map[room]chat.ID // by earlier id
+	origin  map[movedChat]chat.ID // by later id
+	current map[movedChat]chat.ID // by earlier id
 }
 
-// room is a chat of a channel.
-type room struct {
+// movedChat is a chat of a channel.
+type movedChat struct {
 	channel string
 	id      chat.ID
 }
 
 // move is a row: a chat with an id other than its first.
 type move struct {
-	room
+	movedChat
 	origin chat.ID
 }
 
 // set replaces all moves, ordered by time.
 func (m *moves) set(list []move) {
-	origin, current := map[room]chat.ID{}, map[room]chat.ID{}
+	origin, current := map[movedChat]chat.ID{}, map[movedChat]chat.ID{}
 	for _, to := range list {
-		origin[to.room] = to.origin
+		origin[to.movedChat] = to.origin
 	}
 	for _, to := range list {
-		current[room{to.channel, to.origin}] = to.id
+		current[movedChat{to.channel, to.origin}] = to.id
 	}
 	for at, first := range origin {
-		if now := current[room{at.channel, first}]; now != at.id {
+		if now := current[movedChat{at.channel, first}]; now != at.id {
 			current[at] = now
 		}
 	}
@@ -54,7 +54,7 @@ func (m *moves) set(list []move) {
 func (m *moves) now(to chat.Address) chat.Address {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	if id, ok := m.current[room{to.Channel, to.Chat}]; ok {
+	if id, ok := m.current[movedChat{to.Channel, to.Chat}]; ok {
 		to.Chat = id
 	}
 	return to
@@ -64,7 +64,7 @@ func (m *moves) now(to chat.Address) chat.Address {
 func (s *Store) Origin(channel string, id chat.ID) chat.ID {
 	s.moves.mu.RLock()
 	defer s.moves.mu.RUnlock()
-	if origin, ok := s.moves.origin[room{channel, id}]; ok {
+	if origin, ok := s.moves.origin[movedChat{channel, id}]; ok {
 		return origin
 	}
 	return id

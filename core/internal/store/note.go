@@ -26,9 +26,9 @@ func (s *Store) Note(ctx context.Context, session string, notes ...domain.Note) 
 // RecordPassive records an event that starts no turn, unless it was recorded or accepted before.
 func (s *Store) RecordPassive(ctx context.Context, o domain.Passive) (duplicate bool, err error) {
 	if err := checkEvent(o.EventID, o.Channel, o.Session); err != nil {
-		return false, fmt.Errorf("overhear: %w", err)
+		return false, fmt.Errorf("record passive message: %w", err)
 	}
-	return step(ctx, s, "overhear", func(t *tx) (bool, error) {
+	return step(ctx, s, "record passive", func(t *tx) (bool, error) {
 		fresh, err := t.unseen(o.Channel, o.EventID)
 		if err != nil || !fresh {
 			return !fresh, err

@@ -137,7 +137,7 @@ func TestNotesOfATurnThatClaudeNeverRead(t *testing.T) {
 	}
 }
 
-// The chat is told of each dropped message once, in whichever attempt and turn, also where one note has come to stand for
+// The chat learns of each dropped message once, in whichever attempt and turn, also where one note has come to stand for
 // several.
 // Behaviour: queue-cap-told.
 func TestTheChatIsToldOfEachDroppedMessageOnce(t *testing.T) {
@@ -283,8 +283,8 @@ func TestNotesAreBounded(t *testing.T) {
 	}
 }
 
-// overheard is the nth message of a group that the agent is not spoken to in.
-func overheard(group string, n int) domain.Passive {
+// passive is the nth message of a group that is not addressed to the agent.
+func passive(group string, n int) domain.Passive {
 	text := fmt.Sprintf("%s says %d", group, n)
 	return domain.Passive{
 		EventID: chat.EventID(fmt.Sprintf("%s-%d", group, n)), Channel: "telegram", Session: "telegram:" + group,
@@ -293,7 +293,7 @@ func overheard(group string, n int) domain.Passive {
 	}
 }
 
-func (b *bundle) overhear(t *testing.T, o domain.Passive) (duplicate bool) {
+func (b *bundle) recordPassive(t *testing.T, o domain.Passive) (duplicate bool) {
 	t.Helper()
 	duplicate, err := b.RecordPassive(b.ctx, o)
 	if err != nil {
@@ -307,7 +307,7 @@ func TestOverhear(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for n := 1; n <= 5; n++ {
-		if b.overhear(t, overheard("group", n)) {
+		if b.recordPassive(t, passive("group", n)) {
 			t.Errorf("message %d is a duplicate", n)
 		}
 	}
@@ -315,7 +315,7 @@ func TestOverhear(t *testing.T) {
 		t.Error("followers are not told")
 	}
 	b.reopen(t)
-	if !b.overhear(t, overheard("group", 2)) {
+	if !b.recordPassive(t, passive("group", 2)) {
 		t.Error("kept twice")
 	}
 	if a := b.accept(t, inbound("group", 3)); !a.Duplicate {
@@ -324,14 +324,14 @@ func TestOverhear(t *testing.T) {
 	if _, err := b.Session(b.ctx, "telegram:group"); err == nil {
 		t.Error("there is a session that nobody has spoken to")
 	}
-	silent := overheard("group", 6) // recorded, not told
+	silent := passive("group", 6) // recorded, not told
 	silent.Note = nil
-	b.overhear(t, silent)
-	none := overheard("group", 7)
+	b.recordPassive(t, silent)
+	none := passive("group", 7)
 	none.Limit, none.Transcript = 0, nil
-	b.overhear(t, none)
+	b.recordPassive(t, none)
 	b.accept(t, inbound("group", 8))
-	if !b.overhear(t, overheard("group", 8)) {
+	if !b.recordPassive(t, passive("group", 8)) {
 		t.Error("kept after it was accepted")
 	}
 	run := b.claim(t)
@@ -351,7 +351,7 @@ func TestOverhear(t *testing.T) {
 		"no channel": func(o *domain.Passive) { o.Channel = "" },
 		"no session": func(o *domain.Passive) { o.Session = "" },
 	} {
-		o := overheard("group", 9)
+		o := passive("group", 9)
 		change(&o)
 		if _, err := b.RecordPassive(b.ctx, o); err == nil {
 			t.Errorf("%s: kept", name)
@@ -364,17 +364,17 @@ func TestOverhear(t *testing.T) {
 func TestHistoriesAreBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.overhear(t, overheard("first", 1))
-	b.overhear(t, overheard("second", 1))
+	b.recordPassive(t, passive("first", 1))
+	b.recordPassive(t, passive("second", 1))
 	b.note(t, "telegram:second", newNote(domain.NoteEvent, "pinned"))
 	b.clock.Advance(time.Second)
 	for n := range 998 { // all in one instant
-		b.overhear(t, overheard(fmt.Sprintf("group%d", n), 1))
+		b.recordPassive(t, passive(fmt.Sprintf("group%d", n), 1))
 	}
 	b.clock.Advance(time.Second)
-	b.overhear(t, overheard("first", 2))
-	b.overhear(t, overheard("last", 1))
-	b.overhear(t, overheard("last", 2))
+	b.recordPassive(t, passive("first", 2))
+	b.recordPassive(t, passive("last", 1))
+	b.recordPassive(t, passive("last", 2))
 	for group, want := range map[string][]string{
 		"first":  {"first says 1", "first says 2"},
 		"second": {"pinned"},
@@ -389,7 +389,7 @@ func TestHistoriesAreBounded(t *testing.T) {
 	if err := raw(t, b.path).QueryRow(`SELECT COUNT(*) FROM histories`).Scan(&histories); err != nil || histories != 1000 {
 		t.Errorf("%d histories, %v", histories, err)
 	}
-	if !b.overhear(t, overheard("second", 1)) {
+	if !b.recordPassive(t, passive("second", 1)) {
 		t.Error("a forgotten message is kept once more")
 	}
 }

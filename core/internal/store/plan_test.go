@@ -146,7 +146,7 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 	}
 }
 
-// TestPurgeLooksAtNoMoreThanItRemoves asks SQLite how it finds what is old: while it does, all steps wait.
+// TestPurgeLooksAtNoMoreThanItRemoves asks SQLite how it finds expired rows: meanwhile all steps wait.
 func TestPurgeLooksAtNoMoreThanItRemoves(t *testing.T) {
 	t.Parallel()
 	s := openTest(t)
@@ -241,7 +241,7 @@ func stepsOfConversations(t *testing.T, s *Store, accept func(func(*domain.Inbou
 	must(s.Note(ctx, "s", domain.Note{Kind: domain.NoteEvent}))
 	for n := range 3 {
 		_, err := s.RecordPassive(ctx, domain.Passive{
-			EventID: chat.EventID(fmt.Sprint("overheard", n)), Channel: "telegram", Session: "s", Note: &domain.Note{Kind: domain.NoteHistory}, Limit: 1,
+			EventID: chat.EventID(fmt.Sprint("passive", n)), Channel: "telegram", Session: "s", Note: &domain.Note{Kind: domain.NoteHistory}, Limit: 1,
 			Transcript: []chat.TranscriptEntry{{Role: chat.User}},
 		})
 		must(err)

@@ -220,7 +220,7 @@ func TestQuietIsForWhatWaits(t *testing.T) {
 	}
 }
 
-// TestCap has messages 2 to 6 come to a lane that runs and has room for three.
+// TestCap has messages 2 to 6 come to a lane that runs and may have three waiting.
 // Behaviour: queue-cap, queue-cap-other.
 func TestCap(t *testing.T) {
 	t.Parallel()
@@ -328,7 +328,7 @@ func TestCapSparesTurnsOfNobody(t *testing.T) {
 	}
 }
 
-// A lane that does not run has no head for a moment while its only message makes room for another.
+// A lane that does not run has no head for a moment while another one replaces its only message.
 func TestCapOfALaneThatDoesNotRun(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -21,9 +21,9 @@ func TestStarter(t *testing.T) {
 	for name, tell := range map[string]func(b *bundle){
 		"the turn's own message": func(*bundle) {},
 		"a message before it": func(b *bundle) {
-			o := overheard("anna", 0)
+			o := passive("anna", 0)
 			o.Note, o.Limit, o.Transcript, o.Starter = nil, 0, nil, "bread"
-			b.overhear(t, o)
+			b.recordPassive(t, o)
 		},
 		"a command": func(b *bundle) {
 			command := thread(0, "bread")
@@ -73,9 +73,9 @@ func TestStartersAreBounded(t *testing.T) {
 	b := setup(t)
 	long := strings.Repeat("x", 10_000)
 	for n := range 1001 {
-		o := overheard(fmt.Sprintf("group%d", n), 1)
+		o := passive(fmt.Sprintf("group%d", n), 1)
 		o.Limit, o.Starter = 0, long
-		b.overhear(t, o)
+		b.recordPassive(t, o)
 		if n == 0 {
 			b.clock.Advance(time.Second)
 		}

@@ -124,7 +124,7 @@ func TestProcessesOutliveTheHost(t *testing.T) {
 }
 
 // What an instance keeps is bounded, in bytes and in keys. What it has can be read, made smaller and deleted all the same,
-// and others have their own room.
+// and others have bounds of their own.
 func TestStateIsBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

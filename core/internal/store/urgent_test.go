@@ -334,7 +334,7 @@ func TestAWaitingMessageThatIsEditedOrDeleted(t *testing.T) {
 	}
 }
 
-// What a running turn was told and is known not to have read can be changed like what waits; it is told anew then, by another id.
+// A message that was steered and is known to be unread can be changed like a waiting one; it is then steered again with another id.
 // Behaviour: edit-waiting.
 func TestAMessageThatWasToldUnread(t *testing.T) {
 	t.Parallel()

@@ -22,8 +22,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// room is a chat with an outbox that is empty at once, and the store's note of what was sent.
-type room struct {
+// fixture is a chat with an outbox that is empty at once, and the store's note of what was sent.
+type fixture struct {
 	begun time.Time
 	to    chat.Address
 	err   error // of Early, Show and Draft
@@ -44,7 +44,7 @@ type room struct {
 	byTool  string   // what the agent has sent by a tool
 }
 
-func (r *room) Early(_ context.Context, e domain.Early) (int64, error) {
+func (r *fixture) Early(_ context.Context, e domain.Early) (int64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.err != nil {
@@ -71,7 +71,7 @@ func (r *room) Early(_ context.Context, e domain.Early) (int64, error) {
 }
 
 // post sends a piece, whose id is its place.
-func (r *room) post(p domain.OutboxItem) {
+func (r *fixture) post(p domain.OutboxItem) {
 	r.pieces, r.all = append(r.pieces, p), append(r.all, p.Text)
 	text := p.Text
 	if p.ReplyTo != "" {
@@ -109,7 +109,7 @@ func file(p domain.OutboxItem) (seen string) {
 }
 
 // Files takes files that were not sent yet.
-func (r *room) Files(_ context.Context, paths []string, _ bool) (e domain.Early) {
+func (r *fixture) Files(_ context.Context, paths []string, _ bool) (e domain.Early) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	told := domain.SentByTool{}
@@ -126,20 +126,20 @@ func (r *room) Files(_ context.Context, paths []string, _ bool) (e domain.Early)
 }
 
 // Sent reports what the agent has sent by a tool.
-func (r *room) Sent(text string, complete bool) bool {
+func (r *fixture) Sent(text string, complete bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return text != "" && (text == r.byTool || !complete && strings.HasPrefix(r.byTool, text))
 }
 
 // sendByTool has the agent send a text by a tool.
-func (r *room) sendByTool(text string) {
+func (r *fixture) sendByTool(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.byTool = text
 }
 
-func (r *room) Show(_ context.Context, preview int64, text string) error {
+func (r *fixture) Show(_ context.Context, preview int64, text string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.old {
@@ -150,7 +150,7 @@ func (r *room) Show(_ context.Context, preview int64, text string) error {
 	return r.err
 }
 
-func (r *room) Draft(_ context.Context, text string) error {
+func (r *fixture) Draft(_ context.Context, text string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.noDraft {
@@ -162,7 +162,7 @@ func (r *room) Draft(_ context.Context, text string) error {
 	return r.err
 }
 
-func (r *room) Behind(ctx context.Context) (time.Time, error) {
+func (r *fixture) Behind(ctx context.Context) (time.Time, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	time.Sleep(r.slow)
@@ -172,13 +172,13 @@ func (r *room) Behind(ctx context.Context) (time.Time, error) {
 	return time.Now().Add(-r.late), nil
 }
 
-func (r *room) note(format string, args ...any) {
+func (r *fixture) note(format string, args ...any) {
 	at := time.Since(r.begun).Truncate(100 * time.Millisecond)
 	r.log = append(r.log, fmt.Sprintf("%v ", at)+fmt.Sprintf(format, args...))
 }
 
 // seen is what stands in the chat.
-func (r *room) seen() []string {
+func (r *fixture) seen() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	texts, messages := make([]string, len(r.pieces)), make([]int, len(r.pieces))
@@ -201,7 +201,7 @@ func (r *room) seen() []string {
 // turn is a turn as it goes on.
 type turn struct {
 	t       testing.TB
-	room    *room
+	fixture *fixture
 	options stream.Options
 	stream  *stream.Stream
 	p       agent.Progress
@@ -218,9 +218,9 @@ func start(t testing.TB, o stream.Options) *turn {
 	if o.Block.At == 0 {
 		o.Block.At = chunk.Paragraph
 	}
-	r := &room{begun: time.Now(), to: o.To}
+	r := &fixture{begun: time.Now(), to: o.To}
 	o.Files = true
-	return &turn{t: t, room: r, options: o, stream: stream.Start(t.Context(), o, r)}
+	return &turn{t: t, fixture: r, options: o, stream: stream.Start(t.Context(), o, r)}
 }
 
 func (u *turn) tell() {
@@ -269,7 +269,7 @@ func (u *turn) finish() stream.Outcome {
 	var behind []domain.OutboxItem
 	place := func(a answer.Answer, end int) {
 		for _, m := range a.Media {
-			taken := u.room.Files(u.t.Context(), []string{m.Path}, false)
+			taken := u.fixture.Files(u.t.Context(), []string{m.Path}, false)
 			switch {
 			case taken.Items == nil:
 			case m.At < end:
@@ -284,16 +284,16 @@ func (u *turn) finish() stream.Outcome {
 	}
 	place(a, len(a.Text))
 	for _, p := range append(u.options.Rest(a, out, stream.Beside{Files: within}), behind...) {
-		u.room.post(p)
+		u.fixture.post(p)
 	}
 	return out
 }
 
 func (u *turn) happened(want ...string) {
 	u.t.Helper()
-	u.room.mu.Lock()
-	defer u.room.mu.Unlock()
-	if diff := cmp.Diff(want, u.room.log); diff != "" {
+	u.fixture.mu.Lock()
+	defer u.fixture.mu.Unlock()
+	if diff := cmp.Diff(want, u.fixture.log); diff != "" {
 		u.t.Error(diff)
 	}
 }

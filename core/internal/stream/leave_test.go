@@ -41,7 +41,7 @@ func TestLeave(t *testing.T) {
 			stream.Options{Mode: stream.Preview, Rule: chunk.Rule{Limit: chat.TextLimit{Max: 10, Unit: chat.Runes}}},
 			func(u *turn) {
 				u.write("One")
-				u.room.late = time.Minute
+				u.fixture.late = time.Minute
 				u.write(" two three four") // is not sent
 				u.stream.Leave()
 				pass(time.Second)
@@ -53,7 +53,7 @@ func TestLeave(t *testing.T) {
 			stream.Options{Mode: stream.Preview},
 			func(u *turn) {
 				u.write("One")
-				u.room.slow = time.Second
+				u.fixture.slow = time.Second
 				u.stream.Leave()
 				synctest.Wait()
 			},

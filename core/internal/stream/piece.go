@@ -111,8 +111,8 @@ func (c *cutter) head(text string) string {
 	return answer.WithPrefix(c.prefix, strings.Join(append(slices.Clone(c.heads), text), "\n\n"))
 }
 
-// room returns how much text fits into an item after its head; false: too little.
-func (c *cutter) room(r chunk.Rule) (chunk.Rule, bool) {
+// fitting returns how much text fits into an item after its head; false: too little.
+func (c *cutter) fitting(r chunk.Rule) (chunk.Rule, bool) {
 	if c.prefix == "" && len(c.heads) == 0 {
 		return r, true
 	}
@@ -127,7 +127,7 @@ func (c *cutter) room(r chunk.Rule) (chunk.Rule, bool) {
 // afterwards. There are several if what precedes the text needs an item of its own. It returns the same again until
 // commit is called.
 func (c *cutter) next(a answer.Answer, sent int, r chunk.Rule, cut chunk.Cut) (pieces []domain.OutboxItem, end int) {
-	within, fits := c.room(r)
+	within, fits := c.fitting(r)
 	if !fits {
 		within = r
 	}

@@ -132,34 +132,34 @@ func (d *drawn) text() {
 			d.turn = d.again()
 			d.restarted, d.smooth = true, false
 		case 8: // The turn asks something.
-			d.room.mu.Lock()
-			d.room.post(domain.OutboxItem{To: d.options.To, Text: question})
-			d.asked = len(d.room.pieces)
-			d.room.mu.Unlock()
+			d.fixture.mu.Lock()
+			d.fixture.post(domain.OutboxItem{To: d.options.To, Text: question})
+			d.asked = len(d.fixture.pieces)
+			d.fixture.mu.Unlock()
 			d.stream.Leave()
 		case 9, 10, 11:
-			d.room.mu.Lock()
+			d.fixture.mu.Lock()
 			d.trouble()
 			d.smooth = false
-			d.room.mu.Unlock()
+			d.fixture.mu.Unlock()
 		}
 	}
 	d.story = append(d.story, c)
 }
 
-// trouble has the room fail in another way, or no more.
+// trouble has the fixture fail in another way, or no more.
 func (d *drawn) trouble() {
 	switch rapid.SampledFrom([]string{"err", "err", "blind", "late", "old", "refused"}).Draw(d.T, "trouble") {
 	case "err":
-		d.room.err = rapid.SampledFrom([]error{nil, errRefused}).Draw(d.T, "err")
+		d.fixture.err = rapid.SampledFrom([]error{nil, errRefused}).Draw(d.T, "err")
 	case "blind":
-		d.room.blind = rapid.SampledFrom([]error{nil, errRefused}).Draw(d.T, "blind")
+		d.fixture.blind = rapid.SampledFrom([]error{nil, errRefused}).Draw(d.T, "blind")
 	case "late":
-		d.room.late = rapid.SampledFrom([]time.Duration{0, time.Second, time.Minute}).Draw(d.T, "late")
+		d.fixture.late = rapid.SampledFrom([]time.Duration{0, time.Second, time.Minute}).Draw(d.T, "late")
 	case "old":
-		d.room.old = true
+		d.fixture.old = true
 	case "refused":
-		d.room.noDraft = true
+		d.fixture.noDraft = true
 	}
 }
 
@@ -181,7 +181,7 @@ func (d *drawn) tools() {
 // problem is what is wrong with the chat when all is over; empty: nothing.
 func (d *drawn) problem() string {
 	limit := d.options.Rule.Limit.Max
-	for _, message := range d.room.all {
+	for _, message := range d.fixture.all {
 		if size := chat.Runes.Length(message); size > limit {
 			return fmt.Sprintf("%d characters, over %d: %q", size, limit, message)
 		}
@@ -193,40 +193,40 @@ func (d *drawn) problem() string {
 		}
 	}
 	told := 0
-	seen := slices.DeleteFunc(d.room.seen(), func(m string) bool {
+	seen := slices.DeleteFunc(d.fixture.seen(), func(m string) bool {
 		n := strings.Count(m, "- Bash")
 		told += n
 		return n > 0 || m == question
 	})
 	if d.options.Verbose == "" && told > 0 || told > d.used || d.options.Verbose != "" && told < d.used && !d.restarted {
-		return fmt.Sprintf("%d tools are told of, %d were used:\n%s", told, d.used, strings.Join(d.room.log, "\n"))
+		return fmt.Sprintf("%d tools are told of, %d were used:\n%s", told, d.used, strings.Join(d.fixture.log, "\n"))
 	}
-	for i, p := range d.room.pieces {
+	for i, p := range d.fixture.pieces {
 		if p.Edits != 0 && p.Text != "" && int(p.Edits) <= d.asked && i >= d.asked && d.smooth {
-			return fmt.Sprintf("a text is put before a question:\n%s", strings.Join(d.room.log, "\n"))
+			return fmt.Sprintf("a text is put before a question:\n%s", strings.Join(d.fixture.log, "\n"))
 		}
 	}
 	shown := strings.Join(seen, "\n")
 	for i, c := range d.story {
 		for _, m := range answer.Parse(c.text, true).Media {
 			if n := strings.Count(shown, "<"+m.Path+">"); n != 1 {
-				return fmt.Sprintf("%s was sent %d times:\n%s", m.Path, n, strings.Join(d.room.log, "\n"))
+				return fmt.Sprintf("%s was sent %d times:\n%s", m.Path, n, strings.Join(d.fixture.log, "\n"))
 			}
 		}
 		for _, draft := range c.drafts {
 			for _, m := range answer.Parse(draft, true).Media {
 				if n := strings.Count(shown, "<"+m.Path+">"); n > 1 {
-					return fmt.Sprintf("%s was sent %d times:\n%s", m.Path, n, strings.Join(d.room.log, "\n"))
+					return fmt.Sprintf("%s was sent %d times:\n%s", m.Path, n, strings.Join(d.fixture.log, "\n"))
 				}
 			}
 		}
 		if d.smooth && d.options.Mode == stream.Blocks && d.options.Delay.Max == 0 && len(c.drafts) == 0 && !d.repeats(i) && !strings.Contains(bare(shown), d.placed(i)) {
-			return fmt.Sprintf("a file is not in its place:\n%s\nwant\n%s\n%s", shown, d.placed(i), strings.Join(d.room.log, "\n"))
+			return fmt.Sprintf("a file is not in its place:\n%s\nwant\n%s\n%s", shown, d.placed(i), strings.Join(d.fixture.log, "\n"))
 		}
 	}
 	if !d.tells(bare(sentFile.ReplaceAllString(shown, ""))) {
 		return fmt.Sprintf("the chat has otherwise:\n%s\nwanted are\n%q\nin mode %d, a restart: %t\n%s",
-			shown, d.story, d.options.Mode, d.restarted, strings.Join(d.room.log, "\n"))
+			shown, d.story, d.options.Mode, d.restarted, strings.Join(d.fixture.log, "\n"))
 	}
 	return ""
 }
@@ -297,15 +297,15 @@ func begunAnew(shown string, place int, text string) map[int]bool {
 	return places
 }
 
-// again is the turn in the host's next life: another stream, which knows what the store knows.
+// again is the turn in the host's next process: a new stream with the state of the store.
 func (u *turn) again() *turn {
 	u.stream.End()
-	u.room.mu.Lock()
-	defer u.room.mu.Unlock()
+	u.fixture.mu.Lock()
+	defer u.fixture.mu.Unlock()
 	o := u.options
-	o.Said, o.PreviewID = u.room.said, u.room.preview
+	o.Said, o.PreviewID = u.fixture.said, u.fixture.preview
 	p := agent.Progress{Text: u.p.Text, Complete: u.p.Complete}
-	return &turn{t: u.t, room: u.room, options: o, p: p, before: u.before, stream: stream.Start(u.t.Context(), o, u.room)}
+	return &turn{t: u.t, fixture: u.fixture, options: o, p: p, before: u.before, stream: stream.Start(u.t.Context(), o, u.fixture)}
 }
 
 // markdown makes a text of paragraphs, code and tables.
@@ -361,11 +361,11 @@ func TestEndAtAnyMoment(t *testing.T) {
 			}
 			u.p.Text = text
 			u.finish()
-			if got := bare(strings.Join(u.room.seen(), "\n")); got != bare(text) {
+			if got := bare(strings.Join(u.fixture.seen(), "\n")); got != bare(text) {
 				t.Errorf("after %d pieces: %q", at, got)
 			}
-			if a := answer.Parse(text, true); !strings.HasPrefix(a.Text, u.room.said) {
-				t.Errorf("after %d pieces: said %q", at, u.room.said)
+			if a := answer.Parse(text, true); !strings.HasPrefix(a.Text, u.fixture.said) {
+				t.Errorf("after %d pieces: said %q", at, u.fixture.said)
 			}
 		})
 	}

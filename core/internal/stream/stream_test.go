@@ -260,13 +260,13 @@ func TestBlocks(t *testing.T) {
 		},
 		"a text that a tool has sent": {
 			stream.Options{Block: block},
-			func(u *turn) { u.room.sendByTool(tea); u.write("One boils water.\n\n", "Then waits.") },
-			[]string{"200ms send: One boils water.\n\nThen waits."}, // which is for whoever has the answer
+			func(u *turn) { u.fixture.sendByTool(tea); u.write("One boils water.\n\n", "Then waits.") },
+			[]string{"200ms send: One boils water.\n\nThen waits."}, // which belongs to the answer
 		},
 		"a text that begins like one that a tool has sent": {
 			stream.Options{Block: block},
 			func(u *turn) {
-				u.room.sendByTool(tea)
+				u.fixture.sendByTool(tea)
 				u.write("One boils water.\n\n", "Then ", "drinks it.\n\n", "Enough")
 			},
 			[]string{"200ms send: One boils water.", "300ms send: Then drinks it.", "400ms send: Enough"},
@@ -274,7 +274,7 @@ func TestBlocks(t *testing.T) {
 		"a text before a tool that a tool has sent": {
 			stream.Options{Block: block},
 			func(u *turn) {
-				u.room.sendByTool(tea)
+				u.fixture.sendByTool(tea)
 				u.write("One boils water.\n\n", "Then waits.")
 				u.use(bash("make"))
 				u.used()
@@ -350,11 +350,11 @@ func TestChatFallsBehind(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := start(t, stream.Options{Mode: stream.Blocks, Verbose: "on", Block: stream.Block{Min: 1, Max: 100}})
-		u.room.late = 14 * time.Second
+		u.fixture.late = 14 * time.Second
 		u.write("One.\n\nT")
-		u.room.late = 16 * time.Second
+		u.fixture.late = 16 * time.Second
 		u.write("wo.\n\nT")
-		u.room.late = 0
+		u.fixture.late = 0
 		u.write("hree.\n\nFour.")
 		u.use(bash("make"))
 		u.used()
@@ -369,9 +369,9 @@ func TestEarlySendingFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := start(t, stream.Options{Mode: stream.Blocks, Prefix: "Bot:", Block: stream.Block{Min: 1, Max: 100}})
-		u.room.err = errRefused
+		u.fixture.err = errRefused
 		u.write("One.\n\nT")
-		u.room.err = nil
+		u.fixture.err = nil
 		u.write("wo.")
 		u.finish()
 		u.happened("200ms send: Bot: One.\n\nTwo.")
@@ -555,7 +555,7 @@ func TestPreview(t *testing.T) {
 		"a text that a tool has sent": {
 			stream.Options{},
 			func(u *turn) {
-				u.room.sendByTool(tea)
+				u.fixture.sendByTool(tea)
 				u.write("One boils water.", "\n\nThen waits.")
 				pass(3 * second)
 			},
@@ -563,7 +563,7 @@ func TestPreview(t *testing.T) {
 		},
 		"what an earlier attempt has shown": {
 			stream.Options{Said: "One.", PreviewID: 7},
-			func(u *turn) { u.room.preview = 7; u.write("On", "e.", " Two") },
+			func(u *turn) { u.fixture.preview = 7; u.write("On", "e.", " Two") },
 			[]string{"200ms show 7: Two"},
 		},
 	} {
@@ -614,10 +614,10 @@ func TestDraftIsShownAgain(t *testing.T) {
 		u.stream.Redraw()
 		u.stream.Redraw()
 		pass(5 * time.Second)
-		u.room.err = errRefused
+		u.fixture.err = errRefused
 		u.stream.Redraw()
 		pass(time.Second)
-		u.room.err = nil
+		u.fixture.err = nil
 		u.finish()
 		u.stream.Redraw()
 		u.happened("0s draft: One", "5.1s draft: One", "6.1s draft: One", "10.2s draft: One", "11.2s send: One")
@@ -688,7 +688,7 @@ func TestDraftIsRefused(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				u := start(t, stream.Options{Mode: stream.Draft, Undrafted: tt.instead, Block: stream.Block{Min: 8, Max: 30, Idle: time.Second}})
 				u.write("One")
-				u.room.noDraft = true
+				u.fixture.noDraft = true
 				u.write(" two.\n\nThree")
 				pass(5 * time.Second)
 				u.write(" four.")
@@ -707,10 +707,10 @@ func TestPreviewFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := start(t, stream.Options{Mode: stream.Preview}) // a second from one edit to the next
 		u.write("One")
-		u.room.err = errRefused
+		u.fixture.err = errRefused
 		u.write(" two")
 		pass(2 * time.Second)
-		u.room.err = nil
+		u.fixture.err = nil
 		u.write(" three")
 		u.finish()
 		u.happened("0s preview 1: One", "1s show 1: One two", "2.2s show 1: One two three", "2.3s settle 1: One two three")
@@ -724,7 +724,7 @@ func TestAPreviewThatIsTooOldIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := start(t, stream.Options{Mode: stream.Preview})
 		u.write("One")
-		u.room.old = true
+		u.fixture.old = true
 		u.write(" two")
 		pass(2 * time.Second)
 		u.write(" three")
@@ -741,9 +741,9 @@ func TestFencedRunShowsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := start(t, stream.Options{Mode: stream.Preview, Interval: time.Second, Rule: chunk.Rule{Limit: chat.TextLimit{Max: 10, Unit: chat.Runes}}})
 		u.write("One")
-		u.room.err = domain.ErrFenced
+		u.fixture.err = domain.ErrFenced
 		u.write(" two three four")
-		u.room.err = nil
+		u.fixture.err = nil
 		pass(5 * time.Second)
 		u.write(" five")
 		u.stream.End()
@@ -833,8 +833,8 @@ func TestSaidIsOfTheTextInTheMaking(t *testing.T) {
 		u := start(t, stream.Options{Mode: stream.Blocks, Block: stream.Block{Min: 1, Max: 100, Idle: time.Second}})
 		said := func(want string) {
 			t.Helper()
-			if u.room.said != want {
-				t.Errorf("%q is noted, want %q", u.room.said, want)
+			if u.fixture.said != want {
+				t.Errorf("%q is noted, want %q", u.fixture.said, want)
 			}
 		}
 		u.write("One.\n\nTwo")
@@ -854,7 +854,7 @@ func TestSaidIsOfTheTextInTheMaking(t *testing.T) {
 }
 
 // A line that was steered, but missed the last tool, is answered behind the first answer, which stays. What is said before a
-// tool of that part neither has the first answer sent again nor begins it anew.
+// tool of that part neither sends the first answer again nor restarts it.
 func TestAPartOfATurnWithToolsOfItsOwn(t *testing.T) {
 	t.Parallel()
 	limit := chunk.Rule{Limit: chat.TextLimit{Max: 50, Unit: chat.Runes}}
@@ -910,11 +910,11 @@ func TestAPartOfATurnWithToolsOfItsOwn(t *testing.T) {
 				if tt.seldom {
 					u.tell()
 				}
-				if u.room.said != tt.said {
-					t.Errorf("%q is noted", u.room.said)
+				if u.fixture.said != tt.said {
+					t.Errorf("%q is noted", u.fixture.said)
 				}
 				u.finish()
-				if diff := cmp.Diff(tt.want, u.room.seen()); diff != "" {
+				if diff := cmp.Diff(tt.want, u.fixture.seen()); diff != "" {
 					t.Error(diff)
 				}
 			})
@@ -924,16 +924,16 @@ func TestAPartOfATurnWithToolsOfItsOwn(t *testing.T) {
 
 // slow is a chat in which a change of the preview takes its time.
 type slow struct {
-	*room
+	*fixture
 	takes time.Duration
 }
 
 func (s slow) Show(ctx context.Context, preview int64, text string) error {
 	select {
 	case <-time.After(s.takes):
-		return s.room.Show(ctx, preview, text)
+		return s.fixture.Show(ctx, preview, text)
 	case <-ctx.Done():
-		return s.room.Show(ctx, preview, "cut off")
+		return s.fixture.Show(ctx, preview, "cut off")
 	}
 }
 
@@ -947,7 +947,7 @@ func TestAChangeOnItsWayLandsFirst(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			u := start(t, stream.Options{Mode: stream.Preview})
 			u.stream.End()
-			u.stream = stream.Start(t.Context(), u.options, slow{u.room, takes})
+			u.stream = stream.Start(t.Context(), u.options, slow{u.fixture, takes})
 			u.write("One")
 			pass(900 * time.Millisecond)
 			u.write(", two") // at one second it is shown
@@ -978,7 +978,7 @@ func TestHold(t *testing.T) {
 		},
 		"it could not be sent": {
 			stream.Options{Mode: stream.Blocks},
-			func(u *turn) { u.room.err = errRefused; u.write(tea); u.use(bash("make")) }, false,
+			func(u *turn) { u.fixture.err = errRefused; u.write(tea); u.use(bash("make")) }, false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -986,14 +986,14 @@ func TestHold(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				u := start(t, tt.options)
 				tt.turn(u)
-				before := len(u.room.seen())
+				before := len(u.fixture.seen())
 				err := u.stream.Hold(func(has func(string) bool) error {
 					if got := has("One boils  water.\nThen waits."); got != tt.want {
 						t.Errorf("has %t, want %t", got, tt.want)
 					}
 					u.stream.Progress(agent.Progress{Done: u.p.Done, Text: "More.\n\nAnd more."})
 					pass(time.Minute)
-					if now := u.room.seen(); len(now) != before {
+					if now := u.fixture.seen(); len(now) != before {
 						t.Errorf("meanwhile there came %q", now[before:])
 					}
 					return errRefused
@@ -1029,7 +1029,7 @@ func TestWhenAPreviewBegins(t *testing.T) {
 				u.write(strings.Split(text, "")...)
 				u.stream.End()
 				if len(want) > 0 {
-					u.room.log = u.room.log[:len(want)]
+					u.fixture.log = u.fixture.log[:len(want)]
 				}
 				u.happened(want...)
 			})

@@ -13,10 +13,10 @@ import (
 )
 
 // Tell keeps what the owners are told.
-func (r *room) Tell(_, text string) { r.owners = append(r.owners, text) }
+func (r *fixture) Tell(_, text string) { r.owners = append(r.owners, text) }
 
 // wait has a turn tried that cannot begin, and waits until it may be tried again.
-func (r *room) wait(t *testing.T, h *turn.Handler, run *domain.Run) time.Duration {
+func (r *fixture) wait(t *testing.T, h *turn.Handler, run *domain.Run) time.Duration {
 	t.Helper()
 	var held *agent.HeldError
 	if err := h.Handle(t.Context(), run, nil); !errors.As(err, &held) || held.Wait < time.Second || held.Wait > 2*time.Minute {
@@ -32,7 +32,7 @@ func (r *room) wait(t *testing.T, h *turn.Handler, run *domain.Run) time.Duratio
 func TestATurnThatCannotBeginIsHeld(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := &room{}
+		r := &fixture{}
 		h := r.handler()
 		run := message(1)
 		began := time.Now()
@@ -70,20 +70,20 @@ func TestATurnThatCannotBeginIsHeld(t *testing.T) {
 	})
 }
 
-// Files that cannot be had as a turn begins, or be kept as it ends, for want of room hold it as well. It says what is missing, and
+// Files that cannot be had as a turn begins, or be kept as it ends, because of a lack of space, hold it as well. It says what is missing, and
 // only a turn with files shows that it is over.
 // Behaviour: file-retry.
 func TestATurnWithoutRoomForFilesIsHeld(t *testing.T) {
 	t.Parallel()
 	full := &agent.Failure{Class: agent.NoRoom, Detail: "no space left on device", Err: errors.New("write /media/x7")}
-	for name, lack := range map[string]func(r *room, err error){
-		"as it begins": func(r *room, err error) { r.missing = err },
-		"as it ends":   func(r *room, err error) { r.view.unkept = err },
+	for name, lack := range map[string]func(r *fixture, err error){
+		"as it begins": func(r *fixture, err error) { r.missing = err },
+		"as it ends":   func(r *fixture, err error) { r.view.unkept = err },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r := &room{}
+				r := &fixture{}
 				h := r.handler()
 				handle := func(run *domain.Run) error {
 					r.results, r.turns = []outcome{{result: agent.Result{Text: "hello"}}}, nil
@@ -111,7 +111,7 @@ func TestATurnWithoutRoomForFilesIsHeld(t *testing.T) {
 					t.Errorf("a turn without files: %v, the owners were told %q", err, r.owners)
 				}
 				if err := handle(run); err != nil || len(r.owners) != 2 || !strings.Contains(r.owners[1], "again") {
-					t.Errorf("with room: %v, the owners were told %q", err, r.owners)
+					t.Errorf("with space: %v, the owners were told %q", err, r.owners)
 				}
 			})
 		})
@@ -122,7 +122,7 @@ func TestATurnWithoutRoomForFilesIsHeld(t *testing.T) {
 func TestADroppedTurnEndsNoOutageButIsForgotten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := &room{missing: &agent.Failure{Class: agent.NoRoom, Detail: "no space left on device"}}
+		r := &fixture{missing: &agent.Failure{Class: agent.NoRoom, Detail: "no space left on device"}}
 		h := r.handler()
 		for n, id := range []string{"first", "second"} {
 			run := message(1)
@@ -144,7 +144,7 @@ func TestADroppedTurnEndsNoOutageButIsForgotten(t *testing.T) {
 func TestAChannelThatIsAwayHoldsATurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := &room{missing: &agent.Failure{Class: agent.ChannelAway}}
+		r := &fixture{missing: &agent.Failure{Class: agent.ChannelAway}}
 		h := r.handler()
 		for range 10 {
 			r.wait(t, h, message(1))
@@ -164,7 +164,7 @@ func TestAChannelThatIsAwayHoldsATurn(t *testing.T) {
 func TestAShortOutageIsNotTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := &room{}
+		r := &fixture{}
 		h := r.handler()
 		for range 3 {
 			r.results, r.turns = []outcome{failure(agent.Unavailable)}, nil

@@ -25,7 +25,7 @@ func TestMemoryFlush(t *testing.T) {
 		want      bool
 	}{
 		"the owner":                        {user: "anna", kind: chat.Direct, authority: chat.Owner, result: full, want: true},
-		"there is room left":               {user: "anna", kind: chat.Direct, authority: chat.Owner, result: agent.Result{Text: "hi", ContextTokens: 100_000, ContextWindow: 200_000}},
+		"there is space left":              {user: "anna", kind: chat.Direct, authority: chat.Owner, result: agent.Result{Text: "hi", ContextTokens: 100_000, ContextWindow: 200_000}},
 		"it was written":                   {user: "anna", kind: chat.Direct, authority: chat.Owner, result: full, flushed: 1},
 		"a flush":                          {user: "anna", kind: chat.Direct, authority: chat.Owner, origin: domain.OriginFlush, result: full},
 		"the owner in a group":             {user: "anna", kind: chat.Group, authority: chat.Owner, result: full},
@@ -35,7 +35,7 @@ func TestMemoryFlush(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, run := &room{results: []outcome{{result: test.result}}}, message(1)
+			r, run := &fixture{results: []outcome{{result: test.result}}}, message(1)
 			run.Session.Flushed = test.flushed
 			run.Message.Message = domain.Message{
 				Channel: "telegram", Chat: chat.Chat{ID: "chat", Kind: test.kind}, Sender: chat.Sender{ID: test.user}, Authority: test.authority, Origin: test.origin,
@@ -58,7 +58,7 @@ func TestMemoryFlush(t *testing.T) {
 func TestWhoIsToldOfTheCause(t *testing.T) {
 	t.Parallel()
 	for _, owner := range []bool{true, false} {
-		r, run := &room{results: []outcome{{err: &agent.Failure{Class: agent.Refused, Detail: "no such flag: `--x`"}}}}, message(1)
+		r, run := &fixture{results: []outcome{{err: &agent.Failure{Class: agent.Refused, Detail: "no such flag: `--x`"}}}}, message(1)
 		run.Message.Message.Chat.Kind = chat.Direct
 		if owner {
 			run.Message.Message.Authority = chat.Owner

@@ -42,7 +42,7 @@ func TestRetries(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r := &room{results: test.results(), retries: 3}
+				r := &fixture{results: test.results(), retries: 3}
 				began := time.Now()
 				if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
 					t.Fatal(err)
@@ -79,7 +79,7 @@ func TestRetries(t *testing.T) {
 func TestStopBetweenTries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := &room{results: []outcome{failure(agent.Server)}, retries: 3}
+		r := &fixture{results: []outcome{failure(agent.Server)}, retries: 3}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(2*time.Second, func() { cancel(agent.ErrStopped) })
 		began := time.Now()

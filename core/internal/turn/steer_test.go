@@ -30,7 +30,7 @@ func TestASlowMessageIsNotOvertaken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r := &room{results: []outcome{{result: agent.Result{Text: "hi"}}}, slow: test.slow}
+				r := &fixture{results: []outcome{{result: agent.Result{Text: "hi"}}}, slow: test.slow}
 				if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
 					t.Fatal(err)
 				}

@@ -24,8 +24,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// room is a handler with everything around it in memory.
-type room struct {
+// fixture is a handler with everything around it in memory.
+type fixture struct {
 	mu        sync.Mutex
 	turns     []agent.Turn
 	results   []outcome // one for each turn
@@ -37,7 +37,7 @@ type room struct {
 	cmdErr    error
 	completed []domain.Completion
 	consumed  int
-	marked    int // consumed when it was rebound
+	marked    int // consumed when the session was replaced
 	rebound   int
 	noticed   []domain.OutboxItem
 	retired   []string
@@ -95,21 +95,21 @@ type outcome struct {
 	err    error
 }
 
-func (r *room) Consumed(context.Context, int64) error {
+func (r *fixture) Consumed(context.Context, int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.consumed++
 	return nil
 }
 
-func (r *room) ReplaceSession(_ context.Context, _ int64, notice ...domain.OutboxItem) (domain.Session, error) {
+func (r *fixture) ReplaceSession(_ context.Context, _ int64, notice ...domain.OutboxItem) (domain.Session, error) {
 	r.rebound++
 	r.noticed = append(r.noticed, notice...)
 	r.marked = r.consumed
 	return domain.Session{ClaudeSession: "fresh"}, nil
 }
 
-func (r *room) Post(_ context.Context, key string, items ...domain.OutboxItem) (int64, error) {
+func (r *fixture) Post(_ context.Context, key string, items ...domain.OutboxItem) (int64, error) {
 	if r.postErr != nil {
 		return 0, r.postErr
 	}
@@ -118,14 +118,14 @@ func (r *room) Post(_ context.Context, key string, items ...domain.OutboxItem) (
 	return 1, nil
 }
 
-func (r *room) NotifyDropped(ctx context.Context, run int64, items ...domain.OutboxItem) error {
+func (r *fixture) NotifyDropped(ctx context.Context, run int64, items ...domain.OutboxItem) error {
 	_, err := r.Post(ctx, fmt.Sprint("dropped for run ", run), items...)
 	return err
 }
 
-func (r *room) Join(context.Context, int64) ([]domain.Queued, error) { return r.joined, nil }
+func (r *fixture) Join(context.Context, int64) ([]domain.Queued, error) { return r.joined, nil }
 
-func (r *room) Complete(ctx context.Context, _ int64, c domain.Completion) error {
+func (r *fixture) Complete(ctx context.Context, _ int64, c domain.Completion) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -133,7 +133,7 @@ func (r *room) Complete(ctx context.Context, _ int64, c domain.Completion) error
 	return r.refuse
 }
 
-func (r *room) RecordUsage(ctx context.Context, session, claude string, f domain.TurnFigures) error {
+func (r *fixture) RecordUsage(ctx context.Context, session, claude string, f domain.TurnFigures) error {
 	if ctx.Err() != nil || session != "s" || claude != "old" {
 		return errors.New("nobody's")
 	}
@@ -141,11 +141,11 @@ func (r *room) RecordUsage(ctx context.Context, session, claude string, f domain
 	return nil
 }
 
-// claude has the turns of a room done.
-type claude struct{ room *room }
+// claude has the turns of a fixture done.
+type claude struct{ fixture *fixture }
 
 func (c claude) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
-	r := c.room
+	r := c.fixture
 	r.turns = append(r.turns, t)
 	next := r.results[0]
 	r.results = r.results[1:]
@@ -157,16 +157,16 @@ func (c claude) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	return next.result, next.err
 }
 
-func (c claude) Retire(session string) { c.room.retired = append(c.room.retired, session) }
+func (c claude) Retire(session string) { c.fixture.retired = append(c.fixture.retired, session) }
 
 var errBlocks = errors.New("until it is stopped")
 
 // Answer implements turn.Commands.
-func (r *room) Answer(context.Context, *conversation.Turn) (string, error) {
+func (r *fixture) Answer(context.Context, *conversation.Turn) (string, error) {
 	return r.command, r.cmdErr
 }
 
-func (r *room) handler() *turn.Handler {
+func (r *fixture) handler() *turn.Handler {
 	c := &config.Config{
 		Agent: config.Agent{Timezone: time.UTC}, Claude: config.Claude{PermissionMode: "default"},
 		Settings: config.Settings{Access: config.Access{Owners: []string{"telegram:anna"}}},
@@ -178,11 +178,11 @@ func (r *room) handler() *turn.Handler {
 	}, hclog.NewNullLogger())
 }
 
-func (r *room) BeforeAgentStart(context.Context, hook.Start) ([]string, error) {
+func (r *fixture) BeforeAgentStart(context.Context, hook.Start) ([]string, error) {
 	return r.added, r.addErr
 }
 
-func (r *room) Build(_ context.Context, run *conversation.Turn, added []string) (string, error) {
+func (r *fixture) Build(_ context.Context, run *conversation.Turn, added []string) (string, error) {
 	if r.missing != nil {
 		return "", r.missing
 	}
@@ -192,7 +192,7 @@ func (r *room) Build(_ context.Context, run *conversation.Turn, added []string) 
 	return "[host] " + run.Message.Message.Text + " " + slices.Concat(added, []string{""})[0] + opening(run), nil
 }
 
-func (r *room) Steered(ctx context.Context, m domain.Queued) (string, error) {
+func (r *fixture) Steered(ctx context.Context, m domain.Queued) (string, error) {
 	select {
 	case <-time.After(r.slow[m.UUID]):
 		return "[host] " + m.Message.Text, nil
@@ -201,15 +201,15 @@ func (r *room) Steered(ctx context.Context, m domain.Queued) (string, error) {
 	}
 }
 
-func (r *room) Profile(*conversation.Conversation) agent.Profile {
+func (r *fixture) Profile(*conversation.Conversation) agent.Profile {
 	return agent.Profile{Model: "m", PermissionMode: r.mode}
 }
 
-func (*room) Ask(context.Context, *conversation.Turn, agent.Question) agent.Decision {
+func (*fixture) Ask(context.Context, *conversation.Turn, agent.Question) agent.Decision {
 	return agent.Decision{}
 }
 
-func (r *room) Offer(_ context.Context, run *conversation.Turn, why string) error {
+func (r *fixture) Offer(_ context.Context, run *conversation.Turn, why string) error {
 	if run.Message.ConsumedAt.IsZero() {
 		why += ", unread"
 	}
@@ -217,20 +217,20 @@ func (r *room) Offer(_ context.Context, run *conversation.Turn, why string) erro
 	return r.offerErr
 }
 
-func (r *room) End(_ context.Context, _ string, _ int64, stopped bool) {
+func (r *fixture) End(_ context.Context, _ string, _ int64, stopped bool) {
 	r.stopped = append(r.stopped, stopped)
 }
 
-func (r *room) Clear(_ context.Context, files []domain.OutgoingFile) error {
+func (r *fixture) Clear(_ context.Context, files []domain.OutgoingFile) error {
 	r.cleared = append(r.cleared, files...)
 	return nil
 }
 
-// trouble is what a chat is told of a failure.
+// trouble is the notice of a failure for a chat.
 func trouble(c agent.Class) string { return reply.Trouble(c, time.Time{}, time.UTC) }
 
 // Open implements turn.Views.
-func (r *room) Open(context.Context, *conversation.Turn) turn.View { return &r.view }
+func (r *fixture) Open(context.Context, *conversation.Turn) turn.View { return &r.view }
 
 // opening is what a conversation is told as it begins.
 func opening(run *conversation.Turn) string {
@@ -273,7 +273,7 @@ func TestATurnWithoutQuestionsSaysSo(t *testing.T) {
 		"housekeeping":              {mode: "bypassPermissions", message: domain.Message{Origin: domain.OriginFlush}},
 		"a heartbeat":               {mode: "bypassPermissions", message: domain.Message{Origin: domain.OriginHeartbeat}}, // its answer says it
 	} {
-		r := &room{mode: test.mode, results: []outcome{{result: agent.Result{Text: "hi"}}}}
+		r := &fixture{mode: test.mode, results: []outcome{{result: agent.Result{Text: "hi"}}}}
 		run := message(1)
 		run.Message.Message = test.message
 		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
@@ -290,7 +290,7 @@ func TestATurnWithoutQuestionsSaysSo(t *testing.T) {
 			t.Errorf("%s is posted as %q, so another attempt would say it again", name, r.keys)
 		}
 	}
-	r := &room{mode: "bypassPermissions", postErr: errors.New("disk full")}
+	r := &fixture{mode: "bypassPermissions", postErr: errors.New("disk full")}
 	if err := r.handler().Handle(t.Context(), message(1), nil); !errors.Is(err, r.postErr) || len(r.turns) > 0 {
 		t.Errorf("the chat could not be told: %v, %d turns ran", err, len(r.turns))
 	}
@@ -301,7 +301,7 @@ func TestATurnWithoutQuestionsSaysSo(t *testing.T) {
 func TestWhatDidNotArriveIsTold(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string][]domain.OutboxItem{"hi": item(reply.Undelivered([]string{"news"})), "NO_REPLY": nil} {
-		r := &room{results: []outcome{{result: agent.Result{Text: said}}}}
+		r := &fixture{results: []outcome{{result: agent.Result{Text: said}}}}
 		if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -355,7 +355,7 @@ func TestHandle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := &room{results: test.results, added: test.added, addErr: test.addErr}
+			r := &fixture{results: test.results, added: test.added, addErr: test.addErr}
 			if err := r.handler().Handle(t.Context(), test.run, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -409,7 +409,7 @@ func TestHandle(t *testing.T) {
 func TestWhatIsAnsweredInAReplacedConversation(t *testing.T) {
 	t.Parallel()
 	for replaced, want := range map[bool][]string{false: nil, true: {"old"}} {
-		r := &room{results: []outcome{{result: agent.Result{Text: "hi"}}}}
+		r := &fixture{results: []outcome{{result: agent.Result{Text: "hi"}}}}
 		run := message(1)
 		run.Session.Replaced = replaced
 		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
@@ -423,7 +423,7 @@ func TestWhatIsAnsweredInAReplacedConversation(t *testing.T) {
 
 func TestWhatClaudeIsTold(t *testing.T) {
 	t.Parallel()
-	r := &room{results: []outcome{{}}, added: []string{"(the time)"}}
+	r := &fixture{results: []outcome{{}}, added: []string{"(the time)"}}
 	run := message(3)
 	run.Message.ConsumedAt = time.Unix(1, 0)
 	run.Message.Message.Authority = chat.Owner
@@ -441,7 +441,7 @@ func TestWhatClaudeIsTold(t *testing.T) {
 // Behaviour: steer.
 func TestSteering(t *testing.T) {
 	t.Parallel()
-	r := &room{
+	r := &fixture{
 		results: []outcome{{result: agent.Result{Text: "both", Covered: []string{"v"}}}},
 		joined:  []domain.Queued{{UUID: "v", Message: domain.Message{Text: "and this"}}},
 	}
@@ -472,7 +472,7 @@ func TestMarkersStayWithTheHost(t *testing.T) {
 		"NO_REPLY": "", "hi": "hi", "[[reply_to_current]] The chart.\nMEDIA:charts/may.png": "The chart.",
 	} {
 		for _, silent := range []bool{false, true} {
-			r := &room{results: []outcome{{result: agent.Result{Text: text}}}}
+			r := &fixture{results: []outcome{{result: agent.Result{Text: text}}}}
 			run := message(1)
 			run.Message.Message.Silent = silent
 			if err := r.handler().Handle(t.Context(), run, nil); err != nil {
@@ -495,7 +495,7 @@ func TestSteeredMessagesOfALostSessionWait(t *testing.T) {
 	t.Parallel()
 	overflowed := failure(agent.ContextOverflow)
 	overflowed.result.Covered = []string{"v"}
-	r := &room{results: []outcome{overflowed, {result: agent.Result{Text: "hi", Covered: []string{"w"}}}}}
+	r := &fixture{results: []outcome{overflowed, {result: agent.Result{Text: "hi", Covered: []string{"w"}}}}}
 	if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -512,7 +512,7 @@ func TestSteeredMessagesOfALostSessionWait(t *testing.T) {
 func TestHousekeeping(t *testing.T) {
 	t.Parallel()
 	for _, origin := range []domain.Origin{domain.OriginFlush, domain.OriginCompact} {
-		r := &room{results: []outcome{failure(agent.Server)}, addErr: errors.New("a hook is down")}
+		r := &fixture{results: []outcome{failure(agent.Server)}, addErr: errors.New("a hook is down")}
 		run := message(1)
 		run.Message.Message.Origin = origin
 		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
@@ -544,7 +544,7 @@ func TestCommand(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := &room{command: test.answer, cmdErr: test.err}
+			r := &fixture{command: test.answer, cmdErr: test.err}
 			if err := r.handler().Handle(t.Context(), run, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -569,7 +569,7 @@ func TestTheEndOfAContext(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := &room{results: []outcome{{result: agent.Result{InputTokens: 3}, err: errBlocks}}}
+			r := &fixture{results: []outcome{{result: agent.Result{InputTokens: 3}, err: errBlocks}}}
 			ctx, cancel := context.WithCancelCause(t.Context())
 			cancel(test.cause)
 			if err := r.handler().Handle(ctx, message(1), nil); !errors.Is(err, test.err) {
@@ -593,7 +593,7 @@ func TestTheEndOfAContext(t *testing.T) {
 // Behaviour: failure-told.
 func TestATurnThatClaudeDidNotSurviveGoesBack(t *testing.T) {
 	t.Parallel()
-	r := &room{results: []outcome{failure(agent.Died)}}
+	r := &fixture{results: []outcome{failure(agent.Died)}}
 	var f *agent.Failure
 	if err := r.handler().Handle(t.Context(), message(1), nil); !errors.As(err, &f) || f.Class != agent.Died {
 		t.Error(err)
@@ -609,7 +609,7 @@ func TestATurnThatClaudeDidNotSurviveGoesBack(t *testing.T) {
 func TestAConversationThatCannotBeTakenUp(t *testing.T) {
 	t.Parallel()
 	for attempt := 1; attempt <= 5; attempt++ {
-		r := &room{results: []outcome{failure(agent.Unresumable)}}
+		r := &fixture{results: []outcome{failure(agent.Unresumable)}}
 		err := r.handler().Handle(t.Context(), message(attempt), nil)
 		if attempt < 5 {
 			var f *agent.Failure
@@ -630,7 +630,7 @@ func TestAConversationThatCannotBeTakenUp(t *testing.T) {
 
 func TestABeginningAnewIsToldAlsoWhereTheTurnGoesBack(t *testing.T) {
 	t.Parallel()
-	r := &room{results: []outcome{failure(agent.ContextOverflow), failure(agent.Died)}}
+	r := &fixture{results: []outcome{failure(agent.ContextOverflow), failure(agent.Died)}}
 	if err := r.handler().Handle(t.Context(), message(1), nil); err == nil || len(r.completed) != 0 {
 		t.Fatalf("error %v, completed %+v", err, r.completed)
 	}
@@ -641,7 +641,7 @@ func TestABeginningAnewIsToldAlsoWhereTheTurnGoesBack(t *testing.T) {
 
 func TestALostLaneDropsTheResult(t *testing.T) {
 	t.Parallel()
-	r := &room{results: []outcome{{result: agent.Result{InputTokens: 3}}}, refuse: domain.ErrFenced}
+	r := &fixture{results: []outcome{{result: agent.Result{InputTokens: 3}}}, refuse: domain.ErrFenced}
 	if err := r.handler().Handle(t.Context(), message(1), nil); !errors.Is(err, domain.ErrFenced) {
 		t.Error(err)
 	}
@@ -655,7 +655,7 @@ func TestALostLaneDropsTheResult(t *testing.T) {
 // Behaviour: file-accept.
 func TestNothingToBeRead(t *testing.T) {
 	t.Parallel()
-	r := &room{unusable: &turn.Unusable{Reply: "I could not take it.", Event: "A file was sent."}, view: view{sent: turn.Sent{Preview: 5}}}
+	r := &fixture{unusable: &turn.Unusable{Reply: "I could not take it.", Event: "A file was sent."}, view: view{sent: turn.Sent{Preview: 5}}}
 	if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -683,7 +683,7 @@ func TestDroppedMessagesAreTold(t *testing.T) {
 		"one":  {dropped: 1, want: "1 message was dropped, because too many waited. Claude is told how it began."},
 		"many": {dropped: 5, want: "5 messages were dropped, because too many waited. Claude is told how they began."},
 	} {
-		r := &room{results: []outcome{{result: agent.Result{Text: "hi"}}}}
+		r := &fixture{results: []outcome{{result: agent.Result{Text: "hi"}}}}
 		run := message(1)
 		run.Dropped = test.dropped
 		if err := r.handler().Handle(t.Context(), run, nil); err != nil {

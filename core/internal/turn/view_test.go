@@ -41,7 +41,7 @@ func TestWhatBecomesOfAPreview(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := &room{results: []outcome{test.outcome}, view: view{sent: test.sent, said: test.said}}
+			r := &fixture{results: []outcome{test.outcome}, view: view{sent: test.sent, said: test.said}}
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			if test.cause != nil {
@@ -81,17 +81,17 @@ func TestARunThatIsGivenUp(t *testing.T) {
 	told := []domain.OutboxItem{{Text: trouble(agent.GivenUp), Edits: 9, OrSend: true}}
 	gone := []domain.OutboxItem{{Edits: 9}}
 	for name, test := range map[string]struct {
-		change  func(*room, *domain.Message)
+		change  func(*fixture, *domain.Message)
 		want    []domain.OutboxItem
 		offered int
 	}{
-		"a person's":          {func(*room, *domain.Message) {}, gone, 1},
-		"nobody can be asked": {func(r *room, _ *domain.Message) { r.offerErr = errors.New("the disk is full") }, told, 1},
-		"a plugin's":          {func(_ *room, m *domain.Message) { m.Origin = domain.OriginPlugin }, told, 0},
-		"a heartbeat's":       {func(_ *room, m *domain.Message) { m.Origin = domain.OriginHeartbeat }, nil, 0},
-		"a silent one":        {func(_ *room, m *domain.Message) { m.Silent = true }, gone, 0},
+		"a person's":          {func(*fixture, *domain.Message) {}, gone, 1},
+		"nobody can be asked": {func(r *fixture, _ *domain.Message) { r.offerErr = errors.New("the disk is full") }, told, 1},
+		"a plugin's":          {func(_ *fixture, m *domain.Message) { m.Origin = domain.OriginPlugin }, told, 0},
+		"a heartbeat's":       {func(_ *fixture, m *domain.Message) { m.Origin = domain.OriginHeartbeat }, nil, 0},
+		"a silent one":        {func(_ *fixture, m *domain.Message) { m.Silent = true }, gone, 0},
 	} {
-		r, run := &room{}, message(11)
+		r, run := &fixture{}, message(11)
 		run.Preview = 9
 		test.change(r, &run.Message.Message)
 		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
@@ -109,7 +109,7 @@ func TestTheFilesOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	files := []domain.OutgoingFile{{Folder: "outbound/1", Name: "a.txt", Version: "1", Sent: true}}
 	answered := outcome{result: agent.Result{Text: "here it is"}}
-	r := &room{results: []outcome{answered}, view: view{files: files}, refuse: domain.ErrFenced}
+	r := &fixture{results: []outcome{answered}, view: view{files: files}, refuse: domain.ErrFenced}
 	if err := r.handler().Handle(t.Context(), message(1), nil); !errors.Is(err, domain.ErrFenced) || r.cleared != nil {
 		t.Errorf("%v, told of %+v", err, r.cleared)
 	}

@@ -162,7 +162,7 @@ func (f Footer) String() string {
 	return line + "_"
 }
 
-// What a chat is told of a message that waits, or that changed.
+// Notices about a message that waits, or that changed.
 const (
 	WaitingCancel    = "✖ Cancel"
 	WaitingNext      = "⏫ Next"

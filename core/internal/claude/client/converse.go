@@ -163,8 +163,8 @@ func (c *Client) finishes(within time.Duration) bool {
 	}
 }
 
-// glance is a snapshot of the followed turn.
-type glance struct {
+// snapshot is the state of the followed turn at one moment.
+type snapshot struct {
 	exchange.Stage
 	asking bool // a question to people is open
 	heard  time.Time
@@ -172,10 +172,10 @@ type glance struct {
 }
 
 // look returns a snapshot of the followed turn.
-func (c *Client) look() glance {
+func (c *Client) look() snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return glance{Stage: c.exchange.Stage(), asking: c.requests != nil && c.requests.asking > 0, heard: c.heard, moved: c.moved}
+	return snapshot{Stage: c.exchange.Stage(), asking: c.requests != nil && c.requests.asking > 0, heard: c.heard, moved: c.moved}
 }
 
 // consumed reports that Claude has read a turn's message.

@@ -151,7 +151,7 @@ func (w *wall) lacks(x *Exchange, o stream.Options, drafts []string) string {
 			if may {
 				next[at] = true
 			}
-			for _, whole := range []string{letters(own), letters(past + own)} { // the latter, where all begins anew
+			for _, whole := range []string{letters(own), letters(past + own)} { // the latter if everything starts again
 				if strings.HasPrefix(shown[at:], whole) {
 					next[at+len(whole)] = true
 				}
@@ -261,7 +261,7 @@ func TestTheChatOfRecordedStreams(t *testing.T) {
 				w, x := new(wall), New(id)
 				w.written(t, x, recordings.Stream(t, name), o, func() { pass(time.Second) })
 				if !x.Succeeded() {
-					return // The chat is told of a failure.
+					return // The chat gets a notice of a failure.
 				}
 				if problem := w.lacks(x, o, drafts); problem != "" {
 					t.Errorf("%s: %s", name, problem)

@@ -15,7 +15,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/recordings"
 )
 
-// watched is what somebody who looks on is told of a stream of events, one after each that changed something.
+// watched are the reports of a stream of events, one after each change.
 func watched(tb testing.TB, x *Exchange, lines [][]byte) []agent.Progress {
 	tb.Helper()
 	var told []agent.Progress
@@ -47,7 +47,7 @@ func texts(told []agent.Progress) []string {
 	return all
 }
 
-// What is told of streams that the real CLI wrote: the texts as they grow, and the steps.
+// The reports of streams that the real CLI wrote: the texts as they grow, and the steps.
 func TestRecordedProgress(t *testing.T) {
 	t.Parallel()
 	bash := func(summary, output string) agent.Step {
@@ -313,7 +313,7 @@ func (s *scene) turn(line string) {
 	s.event(map[string]any{"type": "result", "subtype": "success", "user_message_uuids": []string{line}})
 }
 
-// Whatever comes in whatever order: a text grows until something announces that it begins anew, what is told last is the
+// Whatever comes in whatever order: a text grows until something announces that it starts again, the last report is the
 // answer, and steps are only added.
 func TestProgress(t *testing.T) {
 	t.Parallel()

@@ -120,7 +120,7 @@ func TestRecordedStreams(t *testing.T) {
 	}
 }
 
-// Another model that answers is told of, unless the chosen one has answered after all.
+// Another model that answers is reported, unless the chosen one has answered after all.
 // Behaviour: fallback-told.
 func TestFallback(t *testing.T) {
 	t.Parallel()

@@ -34,7 +34,7 @@ func alone(t *testing.T) bool {
 	return false
 }
 
-// Idle processes make room for one that cannot start for want of descriptors, as each holds some.
+// Idle processes are ended when one cannot start because of a lack of descriptors: each holds some.
 // Behaviour: process-resources.
 func TestIdleMakeRoom(t *testing.T) {
 	if !alone(t) {
