@@ -41,7 +41,7 @@ func (p *Pool) running(id string) *worker {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for s := range p.live {
-		if s.Session == id && !s.leaving && s.Alive() {
+		if s.session == id && !s.leaving && s.alive() {
 			return s
 		}
 	}

@@ -47,7 +47,7 @@ func (p *Pool) parkDue() time.Duration {
 	next := p.config.ParkAfter
 	for _, s := range slices.Collect(maps.Values(p.idle)) {
 		if left := p.config.ParkAfter - time.Since(s.since); left <= 0 {
-			p.log.Debug("parking an idle claude", "session", s.Session)
+			p.log.Debug("parking an idle claude", "session", s.session)
 			p.leave(s)
 		} else {
 			next = min(next, left)

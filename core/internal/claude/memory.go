@@ -15,17 +15,17 @@ func (p *Pool) look() {
 	p.mu.Lock()
 	roots := make([]cli.ID, 0, len(p.live))
 	for s := range p.live {
-		roots = append(roots, s.Process.ID())
+		roots = append(roots, s.process.ID())
 	}
 	p.mu.Unlock()
 	if len(roots) == 0 {
 		return
 	}
-	weights := p.weigh(roots)
+	weights := p.scale.Weigh(roots)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for s := range p.live {
-		if w, ok := weights[s.Process.ID()]; ok {
+		if w, ok := weights[s.process.ID()]; ok {
 			s.weight = w
 		}
 	}
@@ -42,7 +42,7 @@ func (p *Pool) grown(s *worker) bool {
 	if p.config.RecycleAt <= 0 || s.weight.Own <= p.config.RecycleAt {
 		return false
 	}
-	s.Log.Debug("claude has grown and is ended", "bytes", s.weight.Own)
+	s.log.Debug("claude has grown and is ended", "bytes", s.weight.Own)
 	return true
 }
 
@@ -71,7 +71,7 @@ func (p *Pool) relieve() {
 		}
 		if freed := s.weight.All(); freed > 0 {
 			stays -= freed
-			s.Log.Debug("claude is ended to free memory", "bytes", freed)
+			s.log.Debug("claude is ended to free memory", "bytes", freed)
 			p.leave(s)
 		}
 	}

@@ -29,7 +29,7 @@ type Pool struct {
 	command   *cli.Command
 	log       hclog.Logger
 	processes Processes
-	weigh     func([]cli.ID) map[cli.ID]cli.Weight
+	scale     scale
 
 	spawns  chan struct{} // one for each concurrent start
 	closing context.Context
@@ -53,12 +53,41 @@ type Pool struct {
 // worker is a process in the pool.
 type worker struct {
 	*client.Client
+	process proc
+	session string // of claude's, by its id
+	key     string // the host's name of the session; may be empty
+	log     hclog.Logger
 
 	since   time.Time  // since when it is idle
 	weight  cli.Weight // at the last measurement
 	holds   bool       // it has a slot, which its end frees
 	leaving bool       // parked
 	over    bool       // ended
+}
+
+// proc is what the pool needs of a claude.
+type proc interface {
+	ID() cli.ID
+	Park(patience time.Duration)
+	Destroy(known ...cli.ID)
+	Exited() <-chan struct{}
+	Ended() string
+	Stderr() string
+}
+
+// scale weighs processes.
+type scale interface {
+	Weigh(roots []cli.ID) map[cli.ID]cli.Weight
+}
+
+// alive reports whether the process runs.
+func (s *worker) alive() bool {
+	select {
+	case <-s.process.Exited():
+		return false
+	default:
+		return true
+	}
 }
 
 // waiter is a run that waits for a slot.
@@ -87,7 +116,7 @@ func New(cfg Config, log hclog.Logger, processes Processes) (*Pool, error) {
 	}
 	closing, stop := context.WithCancel(context.Background())
 	p := &Pool{
-		config: cfg, command: command, log: log, processes: processes, weigh: cli.Weigh,
+		config: cfg, command: command, log: log, processes: processes, scale: cli.Scale{},
 		spawns: make(chan struct{}, spawnsAtOnce), closing: closing, close: stop, kick: make(chan struct{}, 1),
 		busy: map[string]chan struct{}{}, idle: map[string]*worker{}, live: map[*worker]bool{},
 		parked: map[string]*worker{}, retired: map[string]bool{},
@@ -124,7 +153,7 @@ func (p *Pool) Close(ctx context.Context) error {
 	left := slices.Collect(maps.Keys(p.live))
 	p.mu.Unlock()
 	for _, s := range left {
-		s.Process.Destroy()
+		s.process.Destroy()
 	}
 	<-done
 	return ctx.Err()
@@ -148,7 +177,7 @@ func (p *Pool) Stats() Stats {
 	stats := Stats{Idle: len(p.idle), Waiting: len(p.waiting), Memory: p.used(), Limit: p.config.MaxMemory}
 	stats.Running = p.slots - stats.Idle - p.parking
 	for s := range p.live {
-		stats.PIDs = append(stats.PIDs, s.Process.ID().PID)
+		stats.PIDs = append(stats.PIDs, s.process.ID().PID)
 	}
 	slices.Sort(stats.PIDs)
 	return stats
@@ -187,7 +216,7 @@ func (p *Pool) exit(id string, s *worker) {
 	delete(p.busy, id)
 	retired := p.retired[id]
 	delete(p.retired, id)
-	if s == nil || !s.Alive() {
+	if s == nil || !s.alive() {
 		return
 	}
 	s.since = time.Now()
@@ -203,11 +232,11 @@ func (p *Pool) exit(id string, s *worker) {
 
 // leave parks an idle process. The caller holds the lock.
 func (p *Pool) leave(s *worker) {
-	delete(p.idle, s.Session)
+	delete(p.idle, s.session)
 	s.leaving = true
-	p.parked[s.Session] = s
+	p.parked[s.session] = s
 	p.parking++
-	p.work.Go(func() { s.Process.Park(parkPatience) })
+	p.work.Go(func() { s.process.Park(parkPatience) })
 }
 
 // acquire returns the session's process: the idle one (reused) if it can run the turn, or a new one as soon as there is
@@ -217,10 +246,10 @@ func (p *Pool) acquire(ctx context.Context, t agent.Turn) (s *worker, reused boo
 		return s, true, nil
 	}
 	p.mu.Lock()
-	for s := p.parked[t.Session]; s != nil && s.Alive(); s = p.parked[t.Session] {
+	for s := p.parked[t.Session]; s != nil && s.alive(); s = p.parked[t.Session] {
 		p.mu.Unlock()
 		select {
-		case <-s.Process.Exited():
+		case <-s.process.Exited():
 		case <-ctx.Done():
 			return nil, false, client.Aborted(ctx)
 		}
@@ -254,13 +283,13 @@ func (p *Pool) take(ctx context.Context, t agent.Turn) *worker {
 	s := p.idle[t.Session]
 	delete(p.idle, t.Session)
 	p.mu.Unlock()
-	if s == nil || s.Alive() && s.Serves(t) && s.Adopt(ctx, t.Profile) {
+	if s == nil || s.alive() && s.Serves(t) && s.Adopt(ctx, t.Profile) {
 		return s
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !s.over {
-		s.Log.Debug("claude is replaced by one that serves the next turn")
+		s.log.Debug("claude is replaced by one that serves the next turn")
 		p.leave(s)
 	}
 	return nil
@@ -269,8 +298,8 @@ func (p *Pool) take(ctx context.Context, t agent.Turn) *worker {
 // supersede parks idle processes of the conversation's earlier claude sessions. The caller holds the lock.
 func (p *Pool) supersede(t agent.Turn) {
 	for _, s := range p.idle {
-		if t.Key != "" && s.Key == t.Key && s.Session != t.Session {
-			s.Log.Debug("claude is ended: its conversation has begun anew")
+		if t.Key != "" && s.key == t.Key && s.session != t.Session {
+			s.log.Debug("claude is ended: its conversation has begun anew")
 			p.leave(s)
 		}
 	}
@@ -320,18 +349,18 @@ func (p *Pool) ended(s *worker) {
 	const forget = 5 * time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), forget)
 	defer cancel()
-	if err := p.processes.DeleteProcess(ctx, s.Process.ID().PID, s.Process.ID().Started); err != nil {
-		p.log.Warn("forget a process", "pid", s.Process.ID().PID, "error", err)
+	if err := p.processes.DeleteProcess(ctx, s.process.ID().PID, s.process.ID().Started); err != nil {
+		p.log.Warn("forget a process", "pid", s.process.ID().PID, "error", err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.idle[s.Session] == s {
-		delete(p.idle, s.Session)
-		p.log.Warn("an idle claude ended", "session", s.Session, "error", s.Process.Ended())
+	if p.idle[s.session] == s {
+		delete(p.idle, s.session)
+		p.log.Warn("an idle claude ended", "session", s.session, "error", s.process.Ended())
 	}
 	delete(p.live, s)
 	if s.leaving {
-		delete(p.parked, s.Session)
+		delete(p.parked, s.session)
 		p.parking--
 	}
 	s.over = true
@@ -346,9 +375,9 @@ func (p *Pool) expel(s *worker) {
 	if intruder == nil {
 		return
 	}
-	s.Process.Destroy()
-	p.log.Error("another process wrote into a session, whose claude was killed", "session", s.Key, "claude_session", s.Session, "pid", *intruder)
+	s.process.Destroy()
+	p.log.Error("another process wrote into a session, whose claude was killed", "session", s.key, "claude_session", s.session, "pid", *intruder)
 	if p.config.Owners != nil {
-		p.config.Owners.Tell("intruded:"+s.Session, wording.SessionIntruded(*intruder, s.Key))
+		p.config.Owners.Tell("intruded:"+s.session, wording.SessionIntruded(*intruder, s.key))
 	}
 }

@@ -40,25 +40,28 @@ func newModel(cfg Config) *model {
 		kick: make(chan struct{}, 1), busy: map[string]chan struct{}{}, idle: map[string]*worker{}, live: map[*worker]bool{},
 		parked: map[string]*worker{}, retired: map[string]bool{},
 	}
-	m.weigh = func(roots []cli.ID) map[cli.ID]cli.Weight {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		found := map[cli.ID]cli.Weight{}
-		for _, root := range roots {
-			if w, ok := m.weights[root]; ok {
-				found[root] = w
-			}
-		}
-		return found
-	}
+	m.scale = m
 	return m
+}
+
+// Weigh implements scale.
+func (m *model) Weigh(roots []cli.ID) map[cli.ID]cli.Weight {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found := map[cli.ID]cli.Weight{}
+	for _, root := range roots {
+		if w, ok := m.weights[root]; ok {
+			found[root] = w
+		}
+	}
+	return found
 }
 
 // hold says what a session's process holds from now on.
 func (m *model) hold(s *worker, bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.weights[s.Process.ID()] = cli.Weight{Own: bytes}
+	m.weights[s.process.ID()] = cli.Weight{Own: bytes}
 }
 
 // begin has a session wait for a process. It is granted when the channel is closed.
@@ -77,7 +80,7 @@ func (m *model) start(id string, leaves time.Duration) *worker {
 	defer m.Pool.mu.Unlock()
 	m.pids++
 	left := &leaver{id: cli.ID{PID: -m.pids}, told: make(chan struct{}), exited: make(chan struct{})}
-	s := &worker{Client: &client.Client{Session: id, Log: hclog.NewNullLogger(), Process: left}, holds: true}
+	s := &worker{Client: new(client.Client), session: id, log: hclog.NewNullLogger(), process: left, holds: true}
 	m.live[s] = true
 	m.busy[id] = make(chan struct{})
 	m.work.Add(1) // the run
@@ -92,7 +95,7 @@ func (m *model) start(id string, leaves time.Duration) *worker {
 
 // leaver is a process that leaves when it is told to.
 type leaver struct {
-	client.Process
+	proc
 	id           cli.ID
 	told, exited chan struct{}
 }
@@ -130,7 +133,7 @@ func (m *model) abandon() {
 	defer m.Pool.mu.Unlock()
 	for s := range m.live {
 		if !s.leaving {
-			close(s.Process.(*leaver).told)
+			close(s.process.(*leaver).told)
 		}
 	}
 }
@@ -204,7 +207,7 @@ func TestPoolKeepsItsBooks(t *testing.T) {
 				},
 				"weigh": func(rt *rapid.T) {
 					m.Pool.mu.Lock()
-					all := slices.SortedFunc(maps.Keys(m.live), func(a, b *worker) int { return b.Process.ID().PID - a.Process.ID().PID })
+					all := slices.SortedFunc(maps.Keys(m.live), func(a, b *worker) int { return b.process.ID().PID - a.process.ID().PID })
 					idle := m.leastRecent()
 					m.Pool.mu.Unlock()
 					if len(all) == 0 {
@@ -273,7 +276,7 @@ func TestParkingByTime(t *testing.T) {
 		for i := range 3 {
 			<-m.begin().granted
 			s := m.start(fmt.Sprint(i), 0)
-			m.exit(s.Session, s)
+			m.exit(s.session, s)
 			time.Sleep(4 * time.Minute)
 		}
 		for i, want := range []int{2, 2, 1, 1, 1} { // at 12, 13 … minutes; they were idle from 0, 4 and 8 on
@@ -314,7 +317,7 @@ func TestStartsWaitForMemory(t *testing.T) {
 			<-m.begin().granted
 			s := m.start(fmt.Sprint(i), 2*time.Second)
 			m.hold(s, 600<<20)
-			m.exit(s.Session, s)
+			m.exit(s.session, s)
 			time.Sleep(time.Second)
 		}
 		m.look()
@@ -334,8 +337,8 @@ func TestStartsWaitForMemory(t *testing.T) {
 			t.Error("a process waits though nothing can be freed")
 		}
 		last := m.start("3", 0)
-		m.exit(busy.Session, busy)
-		m.exit(last.Session, last)
+		m.exit(busy.session, busy)
+		m.exit(last.session, last)
 		if err := m.Close(t.Context()); err != nil {
 			t.Error(err)
 		}

@@ -103,13 +103,13 @@ func (r *run) carry(ctx context.Context) (agent.Result, error) {
 	}
 	reused := false
 	for !r.past.Recovered {
-		if r.worker == nil || !r.worker.Alive() {
+		if r.worker == nil || !r.worker.alive() {
 			var err error
 			if r.worker, reused, err = p.acquire(ctx, r.turn); err != nil {
 				return r.past, err
 			}
 		}
-		if r.worker.Before[r.turn.UUID] && !r.planned {
+		if r.worker.Steered(r.turn.UUID) && !r.planned {
 			if err := r.plan(false); err != nil {
 				return r.past, err
 			}
@@ -117,7 +117,7 @@ func (r *run) carry(ctx context.Context) (agent.Result, error) {
 		}
 		x, failure := r.worker.Converse(ctx, r.turn, r.next)
 		switch {
-		case failure != nil && reused && !x.Stage().Acked && !r.worker.Alive() && ctx.Err() == nil:
+		case failure != nil && reused && !x.Stage().Acked && !r.worker.alive() && ctx.Err() == nil:
 			// The idle process had died unnoticed. The line's id makes it safe to write it to a new one.
 		case failure != nil:
 			return r.result(ctx, x, true), failure
@@ -166,11 +166,11 @@ func (r *run) plan(known bool) error {
 func (r *run) result(ctx context.Context, x *exchange.Exchange, failed bool) agent.Result {
 	stopped := errors.Is(context.Cause(ctx), agent.ErrStopped)
 	result, covered := x.Outcome(), x.Covered(stopped)
-	if failed && !stopped && len(covered) > 0 && !r.worker.Alive() {
+	if failed && !stopped && len(covered) > 0 && !r.worker.alive() {
 		// What a killed process has read but not written down is lost to the conversation.
 		noted, err := r.pool.command.Transcripts.Steered(r.turn.Session)
 		if err != nil {
-			r.worker.Log.Warn("cannot tell which messages claude has noted", "error", err)
+			r.worker.log.Warn("cannot tell which messages claude has noted", "error", err)
 		}
 		covered = slices.DeleteFunc(covered, func(id string) bool { return !noted[id] })
 	}

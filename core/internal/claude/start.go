@@ -51,7 +51,7 @@ func (p *Pool) start(ctx context.Context, t agent.Turn) (*worker, error) {
 		if failure == nil {
 			return s, nil
 		}
-		said := s.Process.Stderr()
+		said := s.process.Stderr()
 		missing, exists := strings.Contains(said, "No conversation found"), strings.Contains(said, "already in use")
 		switch {
 		case from == cli.Forked && missing:
@@ -81,7 +81,7 @@ func (p *Pool) begins(ctx context.Context, t agent.Turn) bool {
 	}
 	failure := s.Await(ctx)
 	s.Dismiss()
-	s.Process.Park(parkPatience)
+	s.process.Park(parkPatience)
 	return failure == nil
 }
 
@@ -93,11 +93,11 @@ func (p *Pool) makeRoom(ctx context.Context) bool {
 		p.mu.Unlock()
 		return false
 	}
-	p.log.Warn("an idle claude is ended to make room for another one", "session", idle[0].Session)
+	p.log.Warn("an idle claude is ended to make room for another one", "session", idle[0].session)
 	p.leave(idle[0])
 	p.mu.Unlock()
 	select {
-	case <-idle[0].Process.Exited():
+	case <-idle[0].process.Exited():
 		return true
 	case <-ctx.Done():
 		return false
@@ -125,12 +125,16 @@ func (p *Pool) launch(ctx context.Context, t agent.Turn, from cli.Origin) (*work
 		return nil, &agent.Failure{Class: agent.Unavailable, Err: err}
 	}
 	recorded := make(chan struct{}) // otherwise the record could be deleted before it is written, and stay
-	s := &worker{Client: client.New(p.command, p.config.limits(), t, from, before, p.log)}
-	if err := s.Start(ctx, t); err != nil {
+	log := p.log.With("session", t.Session)
+	started := p.command.Process(t, from, log)
+	s := &worker{Client: client.New(p.command, p.config.limits(), t, started, before, log), process: started, session: t.Session, key: t.Key, log: log}
+	s.Attend(ctx, t)
+	if err := started.Start(s); err != nil {
+		s.Dismiss()
 		return nil, &agent.Failure{Class: agent.Unavailable, Detail: "start claude", Err: err}
 	}
 	p.work.Go(func() {
-		<-s.Process.Exited()
+		<-s.process.Exited()
 		<-recorded
 		p.ended(s)
 	})
@@ -139,13 +143,13 @@ func (p *Pool) launch(ctx context.Context, t agent.Turn, from cli.Origin) (*work
 		p.live[s] = true
 	}
 	p.mu.Unlock()
-	err = p.processes.RecordProcess(ctx, s.Process.Record())
+	err = p.processes.RecordProcess(ctx, started.Record())
 	close(recorded)
 	if err != nil {
-		s.Process.Destroy()
+		s.process.Destroy()
 		return nil, &agent.Failure{Class: agent.Unavailable, Detail: "record the process", Err: err}
 	}
-	s.Log.Debug("claude was started", "pid", s.Process.ID().PID, "resumed", from == cli.Resumed, "forked", from == cli.Forked, "took", time.Since(began))
+	s.log.Debug("claude was started", "pid", s.process.ID().PID, "resumed", from == cli.Resumed, "forked", from == cli.Forked, "took", time.Since(began))
 	s.Initialize()
 	return s, nil
 }

@@ -36,16 +36,21 @@ func Version(info fs.FileInfo) string { return version(info) }
 // Neighbours is a web in which this machine is public, too, at any port, and of which a resolver tells.
 type Neighbours func(ctx context.Context, host string) ([]netip.Addr, error)
 
+// LookupNetIP implements resolver.
+func (n Neighbours) LookupNetIP(ctx context.Context, _, host string) ([]netip.Addr, error) {
+	return n(ctx, host)
+}
+
 func (n Neighbours) guard(port string) guard {
 	g := n.strict(port)
-	g.allowed = func(a netip.Addr) bool { return a == netip.MustParseAddr("127.0.0.1") || public(a) }
+	g.besides = []netip.Addr{netip.MustParseAddr("127.0.0.1")}
 	return g
 }
 
 // strict is the guard of a web in which this machine is none of the public.
 func (n Neighbours) strict(port string) guard {
 	g := newGuard()
-	g.ports, g.resolve = append(g.ports, port), n
+	g.ports, g.resolver = append(g.ports, port), n
 	return g
 }
 

@@ -61,20 +61,22 @@ func public(a netip.Addr) bool {
 
 // A guard restricts fetching to the public web.
 type guard struct {
-	resolve func(ctx context.Context, host string) ([]netip.Addr, error)
-	allowed func(netip.Addr) bool
-	ports   []string
+	resolver resolver
+	ports    []string
+	besides  []netip.Addr // addresses that count as public
 }
+
+// resolver finds the addresses of hosts; network is "ip".
+type resolver interface {
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
+// allowed reports whether files may be fetched from an address.
+func (g guard) allowed(a netip.Addr) bool { return public(a) || slices.Contains(g.besides, a) }
 
 // newGuard returns the guard of the public web, with the system's resolver.
 func newGuard() guard {
-	return guard{
-		resolve: func(ctx context.Context, host string) ([]netip.Addr, error) {
-			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-		},
-		allowed: public,
-		ports:   []string{"", "80", "443"},
-	}
+	return guard{resolver: net.DefaultResolver, ports: []string{"", "80", "443"}}
 }
 
 // form checks an address without resolving it.
@@ -112,7 +114,7 @@ func (g guard) check(ctx context.Context, text string) (*url.URL, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookupTime)
 	defer cancel()
-	found, err := g.resolve(ctx, u.Hostname())
+	found, err := g.resolver.LookupNetIP(ctx, "ip", u.Hostname())
 	if err != nil || len(found) == 0 {
 		return nil, errUnresolved
 	}

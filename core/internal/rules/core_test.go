@@ -19,7 +19,7 @@ import (
 const (
 	maxCoreLines   = 700 // of core/*.go without tests
 	maxHostMethods = 16
-	maxFuncFields  = 24 // fields of structs that hold functions, without tests, what only tests use, and the ends of contexts
+	maxFuncFields  = 21 // fields of structs that hold functions, without tests, what only tests use, and the ends of contexts
 )
 
 func TestCoreConstructs(t *testing.T) {

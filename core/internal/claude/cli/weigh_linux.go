@@ -10,13 +10,13 @@ import (
 	"github.com/clawhost/clawhost/core/internal/process"
 )
 
-// CanWeigh reports whether Weigh works on this system.
+// CanWeigh reports whether [Scale.Weigh] works on this system.
 const CanWeigh = true
 
 // Weigh returns the memory of processes and of their descendants. Shared memory of the claude processes counts once;
 // their tools may be many and are measured in a faster way, which counts it for each. Processes that left the tree are
 // ignored.
-func Weigh(roots []ID) map[ID]Weight {
+func (Scale) Weigh(roots []ID) map[ID]Weight {
 	children := map[int][]int{}
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

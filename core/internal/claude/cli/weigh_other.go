@@ -2,11 +2,11 @@
 
 package cli
 
-// CanWeigh reports whether Weigh works on this system.
+// CanWeigh reports whether [Scale.Weigh] works on this system.
 const CanWeigh = false
 
 // Weigh is not supported here.
-func Weigh([]ID) map[ID]Weight { return nil }
+func (Scale) Weigh([]ID) map[ID]Weight { return nil }
 
 // MachineMemory is not supported here.
 func MachineMemory() int64 { return 0 }

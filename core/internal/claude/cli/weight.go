@@ -1,5 +1,8 @@
 package cli
 
+// Scale measures the memory of processes.
+type Scale struct{}
+
 // Weight is the memory of a process, in bytes.
 type Weight struct {
 	Own   int64 // its own, with its share of shared pages

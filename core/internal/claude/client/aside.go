@@ -30,10 +30,10 @@ func (c *Client) Aside(ctx context.Context, question string) (string, error) {
 	select {
 	case e := <-answers:
 		return c.answerOf(e)
-	case <-c.Process.Exited():
+	case <-c.process.Exited():
 		return "", ErrNotRunning
 	case <-ctx.Done():
-		c.Process.Send(protocol.CancelRequest(id))
+		c.process.Send(protocol.CancelRequest(id))
 		return "", context.Cause(ctx)
 	}
 }

@@ -15,21 +15,18 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/claude/exchange"
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
-	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // Client speaks with a running claude.
 type Client struct {
-	Session string // its id
-	Key     string // the host's session key; may be empty
 	profile agent.Profile
 	tools   bool            // the host's tools are offered
 	folder  string          // the workspace, as the CLI names it
-	Before  map[string]bool // ids of lines that were steered by previous processes; this process would run them again
+	before  map[string]bool // see [Client.Steered]
 	command *cli.Command
 	limits  Limits
-	Log     hclog.Logger
-	Process Process
+	log     hclog.Logger
+	process Process
 
 	ready chan struct{} // initialize was answered
 
@@ -58,40 +55,36 @@ type Limits struct {
 
 // Process is what a client needs of its claude process.
 type Process interface {
-	Start(cli.Output) error
+	Tree
 	Initialized()
-	Send(v any)
+	Send(v any) // writes a line without blocking
+	// Exited returns a channel that is closed when the process has ended and its output was read.
+	Exited() <-chan struct{}
+	Ended() string  // says how it ended
+	Stderr() string // returns the end of what it wrote there
+}
+
+// Tree is a process and its descendants.
+type Tree interface {
 	Kill()
 	Interrupt()
-	Park(patience time.Duration)
+	// Destroy kills all of it and the known processes, and waits for their end.
 	Destroy(known ...cli.ID)
 	Descendants() ([]cli.ID, error)
 	KillDescendants(known ...cli.ID)
-	ID() cli.ID
-	Record() domain.Process
-	Exited() <-chan struct{}
-	Ended() string
-	Stderr() string
 }
 
-// New prepares a process for a turn's session, and its client.
-func New(c *cli.Command, l Limits, t agent.Turn, from cli.Origin, before map[string]bool, log hclog.Logger) *Client {
-	log = log.With("session", t.Session)
+// New returns a client for a process that was prepared for a turn's session. Before holds the ids of lines that previous
+// processes steered into the session.
+func New(c *cli.Command, l Limits, t agent.Turn, process Process, before map[string]bool, log hclog.Logger) *Client {
 	return &Client{
-		command: c, limits: l, Before: before, Session: t.Session, Key: t.Key, profile: t.Profile, tools: t.Tools != nil, folder: c.Folder, Log: log, Process: c.Process(t, from, log),
+		command: c, limits: l, before: before, profile: t.Profile, tools: t.Tools != nil, folder: c.Folder, log: log, process: process,
 		ready: make(chan struct{}), moved: make(chan struct{}), heard: time.Now(), spent: map[string]bool{},
 	}
 }
 
-// Start starts the process, and answers its requests until ctx ends or [Client.Dismiss].
-func (c *Client) Start(ctx context.Context, t agent.Turn) error {
-	c.attend(ctx, t)
-	err := c.Process.Start(c)
-	if err != nil {
-		c.Dismiss()
-	}
-	return err
-}
+// Steered reports whether a previous process steered a line into the session. This process would run it again.
+func (c *Client) Steered(line string) bool { return c.before[line] }
 
 // initID is the id of the request whose answer means that the process is ready.
 const initID = "initialize"
@@ -109,22 +102,12 @@ func (c *Client) Initialize() {
 
 // request sends a request of the control protocol.
 func (c *Client) request(id string, body map[string]any) {
-	c.Process.Send(protocol.ControlRequest(id, body))
+	c.process.Send(protocol.ControlRequest(id, body))
 }
 
 // say writes a message.
 func (c *Client) say(l Line) {
-	c.Process.Send(protocol.UserMessage(l.UUID, l.Text))
-}
-
-// Alive reports whether the process runs.
-func (c *Client) Alive() bool {
-	select {
-	case <-c.Process.Exited():
-		return false
-	default:
-		return true
-	}
+	c.process.Send(protocol.UserMessage(l.UUID, l.Text))
 }
 
 // IntrudedBy returns the process that has written into the session; nil: none.
@@ -139,8 +122,8 @@ func (c *Client) died(class agent.Class) *agent.Failure {
 	if intruder := c.IntrudedBy(); intruder != nil {
 		return &agent.Failure{Class: agent.Intruded, Detail: fmt.Sprintf("process %d wrote into the session", *intruder)}
 	}
-	detail := c.Process.Ended()
-	if text := c.Process.Stderr(); text != "" {
+	detail := c.process.Ended()
+	if text := c.process.Stderr(); text != "" {
 		detail += ": " + c.command.Redact(text)
 	}
 	return &agent.Failure{Class: class, Detail: detail}
@@ -167,16 +150,16 @@ func (c *Client) Await(ctx context.Context) *agent.Failure {
 	select {
 	case <-c.ready:
 		return nil
-	case <-c.Process.Exited():
-		if said := c.Process.Stderr(); refusals.MatchString(said) {
+	case <-c.process.Exited():
+		if said := c.process.Stderr(); refusals.MatchString(said) {
 			return &agent.Failure{Class: agent.Refused, Detail: c.command.Redact(said)}
 		}
 		return c.died(agent.Unavailable)
 	case <-ctx.Done():
-		c.Process.Destroy()
+		c.process.Destroy()
 		return Aborted(ctx)
 	case <-timer.C:
-		c.Process.Destroy()
+		c.process.Destroy()
 		return &agent.Failure{Class: agent.Unavailable, Detail: fmt.Sprintf("claude was not ready within %v", spawnTimeout)}
 	}
 }

@@ -35,7 +35,7 @@ func (c *Client) Converse(ctx context.Context, t agent.Turn, l Line) (*exchange.
 	}
 	opened := 0 // the tools that were used for steering
 
-	c.attend(ctx, t)
+	c.Attend(ctx, t)
 	defer c.Dismiss()
 	x := exchange.New(l.UUID)
 	c.follow(x, t.Watcher)
@@ -70,11 +70,11 @@ func (c *Client) Converse(ctx context.Context, t agent.Turn, l Line) (*exchange.
 				c.steer(ctx, t)
 			} // otherwise the next tool does
 		case <-looks:
-		case <-c.Process.Exited():
+		case <-c.process.Exited():
 			if c.look().Finished {
 				continue
 			}
-			c.Process.Destroy() // its tools
+			c.process.Destroy() // its tools
 			switch {
 			case ctx.Err() != nil:
 				return x, Aborted(ctx) // it was ended for that
@@ -121,22 +121,22 @@ func (c *Client) Converse(ctx context.Context, t agent.Turn, l Line) (*exchange.
 // be found after its parent's end.
 func (c *Client) stop(answer time.Duration) {
 	const leave = 50 * time.Millisecond
-	known, _ := c.Process.Descendants()
+	known, _ := c.process.Descendants()
 	c.withdraw()
 	if c.finishes(answer) {
-		c.Process.KillDescendants(known...)
+		c.process.KillDescendants(known...)
 		return
 	}
-	more, _ := c.Process.Descendants()
+	more, _ := c.process.Descendants()
 	known = append(known, more...)
-	c.Process.Interrupt()
+	c.process.Interrupt()
 	timer := time.NewTimer(leave)
 	defer timer.Stop()
 	select {
-	case <-c.Process.Exited():
+	case <-c.process.Exited():
 	case <-timer.C:
 	}
-	c.Process.Destroy(known...)
+	c.process.Destroy(known...)
 }
 
 // finishes interrupts the followed turn and those that the CLI begins after it, and waits for the end.
@@ -155,7 +155,7 @@ func (c *Client) finishes(within time.Duration) bool {
 		}
 		select {
 		case <-now.moved:
-		case <-c.Process.Exited():
+		case <-c.process.Exited():
 			return false
 		case <-timer.C:
 			return false

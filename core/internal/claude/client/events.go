@@ -80,7 +80,7 @@ func (c *Client) observe(e *protocol.Event) {
 		// These are answers to the host's requests, and copies of the host's own answers.
 		if !c.isReady && e.Response.RequestID == initID {
 			c.isReady = true
-			c.Process.Initialized()
+			c.process.Initialized()
 			close(c.ready)
 		}
 		c.answeredBy(e)
@@ -93,7 +93,7 @@ func (c *Client) observe(e *protocol.Event) {
 	}
 	if c.intruder == nil && e.Origin != nil && e.Origin.Kind == "peer" {
 		c.intruder = &e.Origin.PID
-		c.Process.Kill()
+		c.process.Kill()
 		return
 	}
 	if c.exchange == nil {

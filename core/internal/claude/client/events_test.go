@@ -29,7 +29,7 @@ func (progressFunc) Consumed(context.Context) {}
 func TestPatience(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := &Client{Log: hclog.NewNullLogger(), moved: make(chan struct{})}
+		c := &Client{log: hclog.NewNullLogger(), moved: make(chan struct{})}
 		c.follow(exchange.New("m"), progressFunc(func(agent.Progress) {}))
 		step := func(after time.Duration, line string, want time.Duration) {
 			t.Helper()
@@ -53,7 +53,7 @@ func TestPatience(t *testing.T) {
 func TestToldTogether(t *testing.T) {
 	t.Parallel()
 	var told []string
-	c := &Client{Log: hclog.NewNullLogger(), moved: make(chan struct{})}
+	c := &Client{log: hclog.NewNullLogger(), moved: make(chan struct{})}
 	c.follow(exchange.New("m"), progressFunc(func(p agent.Progress) { told = append(told, p.Text) }))
 	take := func(line string, more bool) {
 		t.Helper()

@@ -63,7 +63,7 @@ func (c *Client) ask(ctx context.Context, body map[string]any) (*protocol.Event,
 	select {
 	case e := <-answers:
 		return e, e.Response.Subtype == "success"
-	case <-c.Process.Exited():
+	case <-c.process.Exited():
 	case <-ctx.Done():
 	}
 	return nil, false

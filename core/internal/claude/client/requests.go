@@ -47,8 +47,8 @@ const (
 	maxReason      = 8 << 10   // of a denial, in bytes; more is cut
 )
 
-// attend begins to accept requests for a turn, unless it already does.
-func (c *Client) attend(ctx context.Context, t agent.Turn) {
+// Attend begins to accept requests for a turn, unless it already does. They are answered until ctx ends or [Client.Dismiss].
+func (c *Client) Attend(ctx context.Context, t agent.Turn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.requests == nil {
@@ -57,7 +57,7 @@ func (c *Client) attend(ctx context.Context, t agent.Turn) {
 	}
 }
 
-// Dismiss ends what Start or Converse began: open requests get no answer.
+// Dismiss ends what Attend or Converse began: open requests get no answer.
 func (c *Client) Dismiss() {
 	c.mu.Lock()
 	d := c.requests
@@ -146,9 +146,9 @@ func (c *Client) forget(d *requests, r *request) {
 // respond answers a request of the CLI; without a body, with an error.
 func (c *Client) respond(id string, body any, failure string) {
 	if body == nil {
-		c.Process.Send(protocol.ControlError(id, failure))
+		c.process.Send(protocol.ControlError(id, failure))
 	} else {
-		c.Process.Send(protocol.ControlResponse(id, body))
+		c.process.Send(protocol.ControlResponse(id, body))
 	}
 }
 
@@ -161,12 +161,12 @@ func deny(reason string) map[string]any {
 func (c *Client) askedFor(e *protocol.Event) {
 	tool := cut(e.Request.ToolName, maxRule)
 	if c.requests == nil || c.requests.closed || c.requests.turn.Asker == nil {
-		c.Log.Info("a tool was not allowed", "tool", tool)
+		c.log.Info("a tool was not allowed", "tool", tool)
 		c.respond(e.RequestID, deny(tool+" is not allowed here; the owner can add it to claude.allowed_tools."), "")
 		return
 	}
 	if size := len(e.Request.Input); size > maxInput {
-		c.Log.Info("a tool's input is too large to be asked about", "tool", tool, "bytes", size)
+		c.log.Info("a tool's input is too large to be asked about", "tool", tool, "bytes", size)
 		c.respond(e.RequestID, deny(fmt.Sprintf("Nobody was asked about this use of %s: its input has %d KB, and at most %d KB can be shown. "+
 			"Do it in smaller steps.", tool, size>>10, maxInput>>10)), "")
 		return
@@ -239,7 +239,7 @@ func (c *Client) decision(q agent.Question, d agent.Decision) map[string]any {
 		input = d.Input
 	}
 	if !isObject(input) {
-		c.Log.Error("a decision's input is no object", "tool", q.Tool)
+		c.log.Error("a decision's input is no object", "tool", q.Tool)
 		return deny("The answer to the question of " + q.Tool + " could not be passed on.")
 	}
 	return map[string]any{"behavior": "allow", "updatedInput": input}

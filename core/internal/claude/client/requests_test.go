@@ -48,8 +48,8 @@ type unstarted struct {
 func newUnstarted(t *testing.T, turn agent.Turn) unstarted {
 	t.Helper()
 	in := stdin{lines: make(chan []byte, 256)}
-	s := &Client{Log: hclog.NewNullLogger(), Process: in, moved: make(chan struct{}), ready: make(chan struct{}), exchange: exchange.New("m")}
-	s.attend(t.Context(), turn)
+	s := &Client{log: hclog.NewNullLogger(), process: in, moved: make(chan struct{}), ready: make(chan struct{}), exchange: exchange.New("m")}
+	s.Attend(t.Context(), turn)
 	t.Cleanup(s.Dismiss)
 	return unstarted{s, in}
 }
@@ -235,6 +235,36 @@ func TestQuestionsSideBySide(t *testing.T) {
 	s.line(t, ask(t, "late", nil))
 	if r := s.replied(t); !strings.Contains(string(r.Response.Response), "not allowed here") {
 		t.Errorf("without a turn the answer is %+v", r)
+	}
+}
+
+// When a process has ended, nobody is asked for it any more.
+func TestTheEndOfAProcessEndsItsQuestions(t *testing.T) {
+	t.Parallel()
+	begun, over := make(chan struct{}, 1), make(chan error, 1)
+	s := newUnstarted(t, agent.Turn{Asker: askFunc(func(ctx context.Context, _ agent.Question) agent.Decision {
+		begun <- struct{}{}
+		select {
+		case <-ctx.Done():
+			over <- ctx.Err()
+		case <-time.After(10 * time.Second):
+			over <- nil
+		}
+		return agent.Decision{Allow: true}
+	})})
+	s.line(t, ask(t, "1", nil))
+	receive(t, begun, "a question is asked")
+	s.End()
+	select {
+	case err := <-over:
+		if err == nil {
+			t.Error("the question is still open")
+		}
+	default:
+		t.Error("End has not waited for the question")
+	}
+	if s.look().asking || len(s.lines) > 0 {
+		t.Errorf("somebody is being asked: %t; %d answers were written", s.look().asking, len(s.lines))
 	}
 }
 

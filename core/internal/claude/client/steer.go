@@ -20,11 +20,11 @@ import (
 func (c *Client) steer(ctx context.Context, t agent.Turn) {
 	lines, err := t.Steering.Lines(ctx)
 	if err != nil && ctx.Err() == nil {
-		c.Log.Warn("messages wait for the end of the turn", "error", err)
+		c.log.Warn("messages wait for the end of the turn", "error", err)
 	}
 	for _, l := range lines {
 		if l.UUID == "" || strings.TrimSpace(l.Text) == "" || strings.HasPrefix(l.Text, "/") || !c.join(Line{UUID: l.UUID, Text: l.Text}) {
-			c.Log.Debug("a message waits for the end of the turn", "message", l.UUID)
+			c.log.Debug("a message waits for the end of the turn", "message", l.UUID)
 		}
 	}
 }
@@ -37,7 +37,7 @@ func (c *Client) join(l Line) bool {
 	if c.spent[l.UUID] || !c.exchange.Expect(l.UUID) {
 		return false
 	}
-	if c.Before[l.UUID] {
+	if c.before[l.UUID] {
 		c.exchange.Consume(l.UUID)
 		return false
 	}
@@ -81,7 +81,7 @@ func (c *Client) WithdrawLine(ctx context.Context, line string) bool {
 	select {
 	case e := <-answers:
 		return e.Response.Response.Cancelled || c.giveUp(line) == exchange.Cancelled // by another request
-	case <-c.Process.Exited():
+	case <-c.process.Exited():
 	case <-ctx.Done():
 	}
 	return false
@@ -91,7 +91,7 @@ func (c *Client) WithdrawLine(ctx context.Context, line string) bool {
 func (c *Client) giveUp(line string) exchange.LineState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.exchange == nil || c.Before[line] {
+	if c.exchange == nil || c.before[line] {
 		return exchange.Consumed
 	}
 	state, written := c.exchange.Line(line)

@@ -42,8 +42,8 @@ func (m *meddler) Send(v any) {
 func TestNoLineIsTakenBackBeforeItIsWritten(t *testing.T) {
 	t.Parallel()
 	m := &meddler{stdin: stdin{lines: make(chan []byte, 256)}, early: make(chan bool, 1), done: make(chan bool, 1)}
-	c := &Client{Log: hclog.NewNullLogger(), Process: m, moved: make(chan struct{}), ready: make(chan struct{}), spent: map[string]bool{}, exchange: exchange.New("m")}
-	c.attend(t.Context(), agent.Turn{})
+	c := &Client{log: hclog.NewNullLogger(), process: m, moved: make(chan struct{}), ready: make(chan struct{}), spent: map[string]bool{}, exchange: exchange.New("m")}
+	c.Attend(t.Context(), agent.Turn{})
 	t.Cleanup(c.Dismiss)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -30,7 +30,7 @@ func BenchmarkTokens(b *testing.B) {
 	before := cpu(b)
 	for b.Loop() {
 		told := 0
-		s := &Client{Log: hclog.NewNullLogger(), moved: make(chan struct{})}
+		s := &Client{log: hclog.NewNullLogger(), moved: make(chan struct{})}
 		s.follow(exchange.New("m"), progressFunc(func(agent.Progress) { told++ }))
 		for _, line := range lines {
 			if _, err := s.Line(line, false); err != nil {
