@@ -201,7 +201,7 @@ func (h *Host) wire() {
 	h.media = newAttachments(h.config, h.store, h.plugins, h.mediaDir(), h.runDir(), h.options.Children, h.log.Named("media"))
 	h.prompter = h.newPrompter()
 	h.prompts = prompt.New(prompt.Options{
-		Config: h.config, System: h.prompter, Bringer: h.media.bringer, Reader: h.media.reader, Inbound: h.media.inbound, Outgoing: h.media.outgoing,
+		System: h.prompter, Bringer: h.media.bringer, Reader: h.media.reader, Inbound: h.media.inbound, Outgoing: h.media.outgoing,
 		Channels: h.plugins,
 	}, h.log.Named("prompt"))
 	h.commands = h.registry()

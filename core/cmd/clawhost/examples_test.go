@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/clawhost/clawhost/core"
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/plugins"
 )
 
 // exampleVariables is the environment that the example configs ask for.
@@ -20,7 +20,7 @@ var exampleVariables = map[string]string{
 // Every example config is good, the plugins' own configs by the schemas of the plugins included.
 func TestExampleConfigs(t *testing.T) {
 	t.Parallel()
-	plugins, err := build()
+	folder, err := build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,10 +42,10 @@ func TestExampleConfigs(t *testing.T) {
 				t.Fatalf("it is refused:\n%v", err)
 			}
 			for _, p := range c.Plugins {
-				p.Source = filepath.Join(plugins, filepath.Base(p.Source))
+				p.Source = filepath.Join(folder, filepath.Base(p.Source))
 			}
 			var problems config.Problems
-			if err := core.Validate(t.Context(), c, "test", nil); errors.As(err, &problems) {
+			if err := plugins.Validate(t.Context(), c, "test", nil); errors.As(err, &problems) {
 				t.Errorf("a plugin refuses it:\n%v", problems)
 			} else if err != nil {
 				t.Error(err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/clawhost/clawhost/core"
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/process"
 )
 
@@ -113,7 +114,7 @@ func (a *app) Recheck(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return core.Validate(ctx, c, version, a.children)
+	return plugins.Validate(ctx, c, version, a.children)
 }
 
 // load reads the config file.
@@ -141,7 +142,7 @@ func (a *app) validate(ctx context.Context, args []string) error {
 	}
 	c, err := a.load()
 	if err == nil {
-		err = core.Validate(ctx, c, version, a.children)
+		err = plugins.Validate(ctx, c, version, a.children)
 	}
 	var warnings []string
 	if err == nil {

@@ -100,8 +100,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// plugins are the packages whose binaries the tests run.
-var plugins = []string{
+// packages are those whose binaries the tests run.
+var packages = []string{
 	"plugins/telegram", "plugins/webchat", "plugins/memory", "examples/echo", "examples/dice", "examples/clock", "examples/todo",
 }
 
@@ -113,7 +113,7 @@ var build = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	bin := filepath.Dir(clawhost)
-	return bin, buildInto(bin, plugins)
+	return bin, buildInto(bin, packages)
 })
 
 // buildInto builds binaries, small and plain as the shipped ones are. Those of plugins and examples get their prefix.

@@ -54,6 +54,7 @@ type Conversation struct {
 	Settings config.Settings // of the channel
 	Limits   chat.Limits     // of the channel in this kind of chat; zero until it has reported them
 	Text     chat.TextLimit  // the limit of one message
+	edits    time.Duration   // for how long its messages can be edited; zero: without end
 
 	Agent          string // the agent's name
 	Zone           *time.Location
@@ -122,6 +123,7 @@ func (r *Resolver) resolve(m domain.Message, s domain.Session, chosen domain.Ove
 		Queue: Queueing(settings.Queue, m.Overrides.Queue, s.Overrides.Queue),
 	}
 	c.Limits, c.Text = r.limits(m.Channel, m.Chat.Kind)
+	c.edits = r.editWindow(m.Channel)
 	if len(r.config.Media.Speak) > 0 {
 		c.Speech = held.TTS
 	}
@@ -153,12 +155,23 @@ const editMargin = 30 * time.Second
 // Editable reports whether a channel's network certainly allows editing a message that was sent at a time, in any kind of
 // chat. Some networks ignore a late edit silently.
 func (r *Resolver) Editable(channel string, sentAt time.Time) bool {
-	var window time.Duration // zero: without end
+	return editable(r.editWindow(channel), sentAt)
+}
+
+// Editable is [Resolver.Editable] for a message in the conversation's channel.
+func (c *Conversation) Editable(sentAt time.Time) bool { return editable(c.edits, sentAt) }
+
+// editWindow returns for how long a channel's network allows editing a message in any kind of chat; zero: without end.
+func (r *Resolver) editWindow(channel string) (window time.Duration) {
 	for _, kind := range []chat.Kind{chat.Direct, chat.Group, chat.Broadcast} {
 		if w := r.Limits(channel, kind).Edit.Window; w > 0 && (window == 0 || w < window) {
 			window = w
 		}
 	}
+	return window
+}
+
+func editable(window time.Duration, sentAt time.Time) bool {
 	return window == 0 || time.Since(sentAt) <= window-min(editMargin, window/10)
 }
 

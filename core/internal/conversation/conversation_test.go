@@ -180,8 +180,10 @@ func TestEditable(t *testing.T) {
 		{"endless", 1000 * time.Hour, true},
 		{"unknown", 1000 * time.Hour, true},
 	} {
-		if got := r.Editable(test.channel, time.Now().Add(-test.age)); got != test.want {
-			t.Errorf("%s after %v: editable %t", test.channel, test.age, got)
+		sentAt := time.Now().Add(-test.age)
+		c := r.Message(domain.Message{Channel: test.channel}, domain.Session{})
+		if now, resolved := r.Editable(test.channel, sentAt), c.Editable(sentAt); now != test.want || resolved != test.want {
+			t.Errorf("%s after %v: editable %t, and %t by the conversation", test.channel, test.age, now, resolved)
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/envelope"
@@ -48,7 +47,6 @@ type Channels interface {
 
 // Options are what prompts are built with.
 type Options struct {
-	Config   *config.Config
 	System   *agent.Prompter
 	Bringer  Bringer
 	Reader   Reader
@@ -87,7 +85,7 @@ func (b *Builder) Build(ctx context.Context, run *conversation.Turn, added []str
 		return "", err
 	}
 	t := envelope.Turn{Context: added}
-	t.Messages, t.Collected = b.messages(messages, read)
+	t.Messages, t.Collected = b.messages(run.Conversation, messages, read)
 	t.Messages[0].Previous = run.PreviousAt
 	if !run.Session.ClaudeStarted {
 		t.Starter = run.Session.Starter
@@ -140,16 +138,16 @@ func unusable(messages []domain.Queued) error {
 }
 
 // messages returns what a run answers: one burst, or several that were collected.
-func (b *Builder) messages(queued []domain.Queued, read map[string]media.Read) (list []envelope.Message, collected bool) {
+func (b *Builder) messages(c *conversation.Conversation, queued []domain.Queued, read map[string]media.Read) (list []envelope.Message, collected bool) {
 	for _, q := range queued {
-		list = append(list, b.message(q, read))
+		list = append(list, b.message(c, q, read))
 		collected = collected || q.Burst != queued[0].Burst
 	}
 	return list, collected
 }
 
-// Steered returns the prompt of a message that joins a running turn.
-func (b *Builder) Steered(ctx context.Context, q domain.Queued) (string, error) {
+// Steered returns the prompt of a message that joins a running turn of a conversation.
+func (b *Builder) Steered(ctx context.Context, c *conversation.Conversation, q domain.Queued) (string, error) {
 	messages, err := b.options.Bringer.Bring(ctx, q)
 	if err != nil {
 		return "", err
@@ -158,19 +156,18 @@ func (b *Builder) Steered(ctx context.Context, q domain.Queued) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	return envelope.Compose(envelope.Turn{Messages: []envelope.Message{b.message(messages[0], read)}}, b.options.Config.Agent.Timezone), nil
+	return envelope.Compose(envelope.Turn{Messages: []envelope.Message{b.message(c, messages[0], read)}}, c.Zone), nil
 }
 
 // message returns a message as Claude reads it, with the results of the programs that read it.
-func (b *Builder) message(q domain.Queued, read map[string]media.Read) envelope.Message {
+func (b *Builder) message(c *conversation.Conversation, q domain.Queued, read map[string]media.Read) envelope.Message {
 	m := q.Message
 	e := envelope.Message{
 		Host:    m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat,
 		Channel: m.Channel, Chat: m.Chat, Sender: m.Sender, SentAt: m.SentAt, Text: m.Text,
 		Forwarded: m.Forwarded, ReplyTo: m.ReplyTo, Burst: q.Burst,
 	}
-	limit := b.options.Config.For(m.Channel).Inbound.MaxAge
-	if age := time.Since(m.SentAt); limit > 0 && age > limit {
+	if age, limit := time.Since(m.SentAt), c.Settings.Inbound.MaxAge; limit > 0 && age > limit {
 		e.Late = age
 	}
 	known := read[q.UUID]

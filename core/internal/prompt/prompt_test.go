@@ -30,7 +30,7 @@ func (noChannels) Limits(string, chat.Kind) (chat.Limits, bool) { return chat.Li
 func builder(c *config.Config) (*prompt.Builder, *conversation.Resolver) {
 	log := hclog.NewNullLogger()
 	return prompt.New(prompt.Options{
-		Config: c, System: agent.NewPrompter(agent.Identity{Name: c.Agent.Name, Workspace: c.Agent.Workspace, Timezone: c.Agent.Timezone}),
+		System:  agent.NewPrompter(agent.Identity{Name: c.Agent.Name, Workspace: c.Agent.Workspace, Timezone: c.Agent.Timezone}),
 		Bringer: media.NewBringer(media.NewFiles(media.FilesOptions{}), nil, nil, log), Reader: media.NewReader(media.ReaderOptions{}, log),
 	}, log), conversation.NewResolver(c, noChannels{}, unmoved{})
 }

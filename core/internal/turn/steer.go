@@ -40,7 +40,7 @@ func (s *steering) take(ctx context.Context) (lines []agent.Line, err error) {
 		return nil, err
 	}
 	for _, m := range joined {
-		text, err := s.handler.options.Prompts.Steered(ctx, m)
+		text, err := s.handler.options.Prompts.Steered(ctx, s.run.Conversation, m)
 		if err != nil {
 			return lines, err
 		}

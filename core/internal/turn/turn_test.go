@@ -192,7 +192,7 @@ func (r *fixture) Build(_ context.Context, run *conversation.Turn, added []strin
 	return "[host] " + run.Message.Message.Text + " " + slices.Concat(added, []string{""})[0] + opening(run), nil
 }
 
-func (r *fixture) Steered(ctx context.Context, m domain.Queued) (string, error) {
+func (r *fixture) Steered(ctx context.Context, _ *conversation.Conversation, m domain.Queued) (string, error) {
 	select {
 	case <-time.After(r.slow[m.UUID]):
 		return "[host] " + m.Message.Text, nil

@@ -65,7 +65,7 @@ func (s *surface) Show(ctx context.Context, preview int64, text string) error {
 		}
 	}
 	to := s.view.run.Message.Message.Address()
-	if !s.view.views.options.Conversations.Editable(to.Channel, s.sentAt) {
+	if !s.view.run.Editable(s.sentAt) {
 		return stream.ErrLate
 	}
 	live, ok := s.view.views.options.Networks.Get(to.Channel)
