@@ -60,6 +60,6 @@
 //	held NAME, release NAME    wait until a turn's tool runs "hold NAME", and let that end
 //	menu PATTERN               wait until the bot's menu of commands matches; it is the stdout
 //
-// In a prompt the times are replaced by NOW and the ids of messages and threads by ID; how long ago the previous message was, and
+// In a prompt the times are replaced by NOW and the ids of messages and threads by ID; how long ago the previous message was, the ids of messages in their first lines, and
 // the folder of outgoing files, is left out, the latter also where the stand-in repeats it to a chat. The scripts wait for what happens, never for a time.
 package scripts

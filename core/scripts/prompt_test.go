@@ -25,6 +25,8 @@ var (
 	times    = regexp.MustCompile(`(?:\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?\b\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)? UTC`)
 	outgoing = regexp.MustCompile(`\[Outgoing files: outbound/[0-9a-f]{12}\]\n+`)
 	elapsed  = regexp.MustCompile(` \+\d+[smhd] NOW\]`)
+	headers  = regexp.MustCompile(` NOW id:[^\]\s]+\]`)
+	queued   = regexp.MustCompile(`(?m)^(Queued #\d+(?: \(.*\))?) id:\S+$`)
 	messages = regexp.MustCompile(`( id:|thread id: )\d+\b`)
 )
 
@@ -32,6 +34,8 @@ var (
 func plain(text string) string {
 	text = outgoing.ReplaceAllString(text, "")
 	text = times.ReplaceAllString(text, "NOW")
+	text = headers.ReplaceAllString(text, " NOW]")
+	text = queued.ReplaceAllString(text, "$1")
 	text = elapsed.ReplaceAllString(text, " NOW]")
 	return messages.ReplaceAllString(text, "${1}ID")
 }

@@ -205,7 +205,7 @@ func TestMarksAreTheEnvelopes(t *testing.T) {
 	t.Parallel()
 	prompt := agent.NewPrompter(plain(t.TempDir())).Prompt(direct).Text
 	for _, mark := range []string{
-		"[Telegram John +5m Fri 2024-03-15 14:30 EST]", "[Telegram Family +5m Fri 2024-03-15 14:30 EST]", "[Context]", "[/Context]",
+		"[Telegram John +5m Fri 2024-03-15 14:30 EST id:57]", "[Telegram Family +5m Fri 2024-03-15 14:30 EST id:58]", "[Context]", "[/Context]",
 		"<media:image>", "[Forwarded from Anna]", "[Late: …]", "[Replying to Anna]", "[/Replying]", "[Cut: …]", "[from: Anna]", "System: [time]",
 		"[Chat messages since your last reply - for context]", "[Current message - respond to this]",
 		"[Queued messages while agent was busy]", "Queued #1 (from Anna)", "[Queue overflow]",

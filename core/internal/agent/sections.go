@@ -66,10 +66,10 @@ What you remember from one conversation to the next stands in your working folde
 
 const messages = `# What you are given
 
-Each message begins with a line of the host: the channel, who wrote, the time since the message before, and when this one was written. In a group it names the group, and who wrote stands before the text:
+Each message begins with a line of the host: the channel, who wrote, the time since the message before, when this one was written, its id. In a group it names the group, and who wrote stands before the text:
 
-[Telegram John +5m Fri 2024-03-15 14:30 EST] How are you?
-[Telegram Family +5m Fri 2024-03-15 14:30 EST] John: How are you?
+[Telegram John +5m Fri 2024-03-15 14:30 EST id:57] How are you?
+[Telegram Family +5m Fri 2024-03-15 14:30 EST id:58] John: How are you?
 
 The host's other marks, each at the beginning of a line, are:
 
@@ -112,7 +112,7 @@ func answers(s Session) string {
 		text += "- Where somebody wants to hear you, [[tts]] anywhere has your answer spoken, and [[tts:words]] only these words, which are not shown.\n"
 	}
 	if s.Replies {
-		text += "- [[reply_to_current]] anywhere has your answer shown as a reply to the message, where it is not clear what you answer.\n"
+		text += "- [[reply_to_current]] anywhere shows your answer as a reply, where it is unclear to what; [[reply_to:57]] to that.\n"
 	}
 	if !s.silence() {
 		text += "- Always answer, if only with a line.\n"

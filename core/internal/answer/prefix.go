@@ -46,6 +46,13 @@ type Quoting struct {
 	// piece does. With any other value, including the zero one, there are no replies, as on networks without them.
 	Mode    string
 	Current chat.MessageID
+	Known   Messages // nil: the model names messages by the network's ids
+}
+
+// Messages are those that the model was told.
+type Messages interface {
+	// Message returns the message that the model names; empty: none.
+	Message(name string) chat.MessageID
 }
 
 // Target returns the message that a piece replies to; empty: none. To is the model's choice, from [Answer.ReplyAt].
@@ -58,6 +65,8 @@ func (q Quoting) Target(to string, first bool) chat.MessageID {
 	switch {
 	case to == Current, to == "" && (q.Mode == "all" || q.Mode == "first" && first):
 		return q.Current
+	case to != "" && q.Known != nil:
+		return q.Known.Message(to)
 	default:
 		return chat.MessageID(to)
 	}

@@ -42,7 +42,9 @@ type Note struct {
 	At     time.Time
 	Sender string // the author, if it is a message
 	Text   string
-	Count  int // NoteOverflow: number of dropped messages; otherwise 1
+	// MessageID is the network's id of the message, of NoteHistory.
+	MessageID chat.MessageID
+	Count     int // NoteOverflow: number of dropped messages; otherwise 1
 }
 
 // Run is a claimed lane head.

@@ -58,7 +58,8 @@ type Message struct {
 	Channel   string // the plugin instance's label
 	Chat      chat.Chat
 	Sender    chat.Sender
-	Burst     int64 // identifies its burst if a turn collects several; zero: none
+	Burst     int64          // identifies its burst if a turn collects several; zero: none
+	ID        chat.MessageID // the network's; empty: it has none
 	SentAt    time.Time
 	Previous  time.Time // when the session's previous message came; zero: this is the first
 	Text      string
@@ -93,8 +94,8 @@ type Page struct {
 
 func (m Message) inGroup() bool { return !m.Host && m.Chat.Kind != chat.Direct }
 
-// header returns the host's line, up to the text.
-func (m Message) header(zone *time.Location) string {
+// header returns the host's line, up to the text. Ids are those of all messages that it stands before.
+func (m Message) header(zone *time.Location, ids string) string {
 	if m.Host {
 		return join(hostMark, minute(m.SentAt, zone)) + "]"
 	}
@@ -104,9 +105,9 @@ func (m Message) header(zone *time.Location) string {
 	}
 	name := part(m.Sender.Name())
 	if !m.inGroup() {
-		return "[" + join(label(m.Channel), name, elapsed, stamp(m.SentAt, zone)) + "]"
+		return "[" + join(label(m.Channel), name, elapsed, stamp(m.SentAt, zone), ids) + "]"
 	}
-	header := "[" + join(label(m.Channel), m.group(), elapsed, stamp(m.SentAt, zone)) + "]"
+	header := "[" + join(label(m.Channel), m.group(), elapsed, stamp(m.SentAt, zone), ids) + "]"
 	if name != "" {
 		header += " " + name + ":"
 	}
@@ -163,7 +164,7 @@ func (m Message) content(zone *time.Location, s shares) (said, about []string) {
 		if q.IsSelf {
 			who = "you"
 		}
-		if id := part(string(q.ID)); id != "" {
+		if id := Handle(q.ID); id != "" {
 			who += " id:" + id
 		}
 		quoted := append([]string{cut(Neutralise(q.Text), s.quote)}, notes(m.Quoted, s)...)

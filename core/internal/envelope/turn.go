@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // Turn is the content of a turn's prompt.
@@ -36,6 +38,7 @@ type Event struct {
 
 // Entry is a message of a chat that was not for the agent.
 type Entry struct {
+	ID     chat.MessageID // the network's; empty: it has none
 	At     time.Time
 	Sender string // a name
 	Text   string
@@ -115,7 +118,7 @@ func (t Turn) history(zone *time.Location) string {
 		if text == "" {
 			continue
 		}
-		entry := fmt.Sprintf("[%s] %s: %s", join(label(first.Channel), group, minute(e.At, zone)), orUnknown(part(e.Sender)), text)
+		entry := fmt.Sprintf("[%s] %s: %s", join(label(first.Channel), group, minute(e.At, zone), ids([]Message{{ID: e.ID}})), orUnknown(part(e.Sender)), text)
 		if room -= len(entry); room < 0 {
 			break
 		}
@@ -145,7 +148,7 @@ func (t Turn) current(zone *time.Location) string {
 	}
 	first := t.Messages[0]
 	lines := told(t.Messages, zone, shares)
-	lines[0] = join(first.header(zone), lines[0])
+	lines[0] = join(first.header(zone, ids(t.Messages)), lines[0])
 	return paragraphs([]string{t.overflow(), joined("\n", append(lines, first.sender()))})
 }
 
@@ -156,6 +159,7 @@ func (t Turn) collected(zone *time.Location, shares shares) string {
 		if name := part(burst[0].Sender.Name()); name != "" {
 			heading += " (from " + name + ")"
 		}
+		heading = join(heading, ids(burst))
 		blocks = append(blocks, joined("\n", append([]string{"---", heading}, told(burst, zone, shares)...)))
 	}
 	return paragraphs(blocks)

@@ -239,7 +239,7 @@ func (in *Inbox) passive(ctx context.Context, a *arrival) (Outcome, error) {
 		return rejected("the message does not mention the agent"), nil
 	}
 	return in.keep(ctx, a, domain.Passive{
-		Note:  &domain.Note{Kind: domain.NoteHistory, At: a.message.SentAt, Sender: a.message.Sender.Name(), Text: named(passiveText(a.message), a.event.Body)},
+		Note:  &domain.Note{Kind: domain.NoteHistory, MessageID: a.message.ID, At: a.message.SentAt, Sender: a.message.Sender.Name(), Text: named(passiveText(a.message), a.event.Body)},
 		Limit: limit,
 	})
 }

@@ -273,7 +273,7 @@ func TestWhatStartsNoTurn(t *testing.T) {
 	}
 	want := domain.Passive{
 		EventID: "e", Channel: "tg", Session: "tg:group:g", Limit: 20,
-		Note: &domain.Note{Kind: domain.NoteHistory, At: now.Add(-time.Minute), Sender: "bob", Text: "lunch? <media:image>"},
+		Note: &domain.Note{Kind: domain.NoteHistory, MessageID: "m", At: now.Add(-time.Minute), Sender: "bob", Text: "lunch? <media:image>"},
 	}
 	if diff := cmp.Diff([]domain.Passive{want}, j.overheard); diff != "" || len(j.accepted) != 0 {
 		t.Error(diff, j.accepted)

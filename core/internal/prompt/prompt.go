@@ -99,7 +99,7 @@ func (b *Builder) Build(ctx context.Context, run *conversation.Turn, added []str
 		case domain.NoteHint:
 			t.Hints = append(t.Hints, n.Text)
 		case domain.NoteHistory:
-			t.History = append(t.History, envelope.Entry{At: n.At, Sender: n.Sender, Text: n.Text})
+			t.History = append(t.History, envelope.Entry{ID: n.MessageID, At: n.At, Sender: n.Sender, Text: n.Text})
 		case domain.NoteOverflow:
 			t.Dropped += n.Count
 			t.Overflow = append(t.Overflow, n.Text)
@@ -164,7 +164,7 @@ func (b *Builder) message(c *conversation.Conversation, q domain.Queued, read ma
 	m := q.Message
 	e := envelope.Message{
 		Host:    m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat,
-		Channel: m.Channel, Chat: m.Chat, Sender: m.Sender, SentAt: m.SentAt, Text: m.Text,
+		Channel: m.Channel, Chat: m.Chat, Sender: m.Sender, ID: m.ID, SentAt: m.SentAt, Text: m.Text,
 		Forwarded: m.Forwarded, ReplyTo: m.ReplyTo, Burst: q.Burst,
 	}
 	if age, limit := time.Since(m.SentAt), c.Settings.Inbound.MaxAge; limit > 0 && age > limit {

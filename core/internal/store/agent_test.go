@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
@@ -119,4 +120,39 @@ func TestWhoseMessagesAre(t *testing.T) {
 			t.Errorf("%+v: %t, %v", test, own, err)
 		}
 	}
+}
+
+// A session's messages can be named while they wait, once they were answered, and where they were only told beside others.
+// Behaviour: message-ids.
+func TestIDsOfMessages(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ids := func(session string) []chat.MessageID {
+		t.Helper()
+		list, err := b.MessageIDs(b.ctx, session)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(list)
+		return list
+	}
+	first := inbound("anna", 1)
+	first.Message.ID = "first"
+	second := inbound("anna", 2)
+	second.Message.ID = "second"
+	b.recordPassive(t, domain.Passive{
+		EventID: "beside", Channel: "telegram", Session: first.Session, Limit: 10,
+		Note: &domain.Note{Kind: domain.NoteHistory, At: start, Sender: "Bob", Text: "hm", MessageID: "beside"},
+	})
+	b.accept(t, first)
+	run := b.claim(t)
+	if len(run.Notes) != 1 || run.Notes[0].MessageID != "beside" {
+		t.Errorf("the run is told %+v", run.Notes)
+	}
+	b.accept(t, second)
+	want(t, "that wait", []chat.MessageID{"first", "second"}, ids(first.Session))
+	b.complete(t, run)
+	b.reopen(t)
+	want(t, "that were answered", []chat.MessageID{"beside", "first", "second"}, ids(first.Session))
+	want(t, "of another session", []chat.MessageID(nil), ids("another"))
 }

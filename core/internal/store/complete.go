@@ -49,8 +49,11 @@ func (t *tx) complete(runID int64, c domain.Completion) error {
 	}
 	head := gone[0]
 	claude := head.claude
+	var ids []chat.MessageID
 	if h.lane == domain.TurnLane {
-		c.Transcript = append(said(gone), c.Transcript...)
+		var entries []chat.TranscriptEntry
+		entries, ids = said(gone)
+		c.Transcript = append(entries, c.Transcript...)
 	}
 	first := h.seq + 1
 	if h.urgent {
@@ -85,7 +88,7 @@ func (t *tx) complete(runID int64, c domain.Completion) error {
 	if err := t.deal(c.Files); err != nil {
 		return err
 	}
-	if err := t.appendTranscript(h.session, c.Transcript); err != nil {
+	if err := t.appendTranscript(h.session, c.Transcript, ids...); err != nil {
 		return err
 	}
 	if h.lane == domain.TurnLane && h.noted {
@@ -143,20 +146,21 @@ func (t *tx) leave(h held, runID int64, c domain.Completion) ([]removed, error) 
 	return done, t.part(h, runID)
 }
 
-// said is what people and plugins wrote in the removed messages.
-func said(done []removed) []chat.TranscriptEntry {
-	var entries []chat.TranscriptEntry
+// said is what people and plugins wrote in the removed messages, and the networks' ids of these.
+func said(done []removed) (entries []chat.TranscriptEntry, ids []chat.MessageID) {
 	for _, r := range done {
 		var m struct { // part of a Message, which takes longer to decode as a whole
-			Text string `json:"text"`
-			Raw  string `json:"raw"`
+			ID   chat.MessageID `json:"id"`
+			Text string         `json:"text"`
+			Raw  string         `json:"raw"`
 		}
 		if r.origin != "" && r.origin != domain.OriginPlugin || json.Unmarshal([]byte(r.message), &m) != nil {
 			continue
 		}
 		entries = append(entries, chat.TranscriptEntry{Role: chat.User, Text: cmp.Or(m.Raw, m.Text), At: moment(r.receivedAt)})
+		ids = append(ids, m.ID)
 	}
-	return entries
+	return entries, ids
 }
 
 // covered removes the messages with these uuids from the inbox.

@@ -87,5 +87,6 @@ func (t *tx) endInterrupted(in domain.Inbound, run, head int64, gone []removed) 
 		}
 	}
 	entry := chat.TranscriptEntry{Role: chat.System, Text: interrupted, At: moment(t.now)}
-	return t.appendTranscript(in.Session, append(said(told), entry))
+	entries, ids := said(told)
+	return t.appendTranscript(in.Session, append(entries, entry), ids...)
 }

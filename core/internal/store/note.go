@@ -98,8 +98,8 @@ func (t *tx) note(session string, notes []domain.Note) error {
 // noteAmong adds a note and keeps only the newest of its kind that no turn has yet. For dropped messages the oldest
 // remaining note also counts those that were removed.
 func (t *tx) noteAmong(session string, n domain.Note, limit int) error {
-	_, err := t.exec(`INSERT INTO notes (session, kind, at, sender, text, count) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`,
-		session, n.Kind, millis(n.At), n.Sender, cutText(n.Text), max(n.Count, 1))
+	_, err := t.exec(`INSERT INTO notes (session, kind, at, sender, text, count, message_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
+		session, n.Kind, millis(n.At), n.Sender, cutText(n.Text), max(n.Count, 1), n.MessageID)
 	if err != nil {
 		return err
 	}
@@ -136,13 +136,13 @@ func cutText(text string) string {
 // notes, including those of turns that never ended, are added only if more is true. Dropped is as in [domain.Run].
 func (t *tx) takeNotes(session string, batch int64, more bool) (notes []domain.Note, dropped int, err error) {
 	others := false
-	err = t.each(`SELECT kind, at, sender, text, count, told, batch FROM notes WHERE session = ?1 ORDER BY kind, id`,
+	err = t.each(`SELECT kind, at, sender, text, count, told, batch, message_id FROM notes WHERE session = ?1 ORDER BY kind, id`,
 		[]any{session}, func(rows *sql.Rows) error {
 			var n domain.Note
 			var at int64
 			var told int
 			var of sql.NullInt64
-			if err := rows.Scan(&n.Kind, &at, &n.Sender, &n.Text, &n.Count, &told, &of); err != nil {
+			if err := rows.Scan(&n.Kind, &at, &n.Sender, &n.Text, &n.Count, &told, &of, &n.MessageID); err != nil {
 				return err
 			}
 			own := of.Valid && of.Int64 == batch
@@ -183,12 +183,19 @@ func (s *Store) NotifyDropped(ctx context.Context, runID int64, items ...domain.
 	return err
 }
 
-// settleNotes deletes a turn's notes once claude has read them. Otherwise they wait for the next turn.
+// settleNotes deletes a turn's notes once claude has read them, and keeps the ids of the messages among them. Otherwise they
+// wait for the next turn.
 func (t *tx) settleNotes(session string, batch int64, read bool) error {
-	query := `UPDATE notes SET batch = NULL WHERE session = ?1 AND batch = ?2`
-	if read {
-		query = `DELETE FROM notes WHERE session = ?1 AND batch = ?2`
+	if !read {
+		_, err := t.exec(`UPDATE notes SET batch = NULL WHERE session = ?1 AND batch = ?2`, session, batch)
+		return err
 	}
-	_, err := t.exec(query, session, batch)
+	_, err := t.exec(`INSERT INTO shown_messages (session, message_id, shown_at)
+		SELECT session, message_id, ?3 FROM notes WHERE session = ?1 AND batch = ?2 AND message_id != ''
+		ON CONFLICT (session, message_id) DO UPDATE SET shown_at = excluded.shown_at`, session, batch, t.now)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(`DELETE FROM notes WHERE session = ?1 AND batch = ?2`, session, batch)
 	return err
 }

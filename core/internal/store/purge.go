@@ -54,6 +54,8 @@ func (s *Store) purge(ctx context.Context, dedupeKeys int) error {
 			(SELECT piece FROM kept_pieces WHERE sent_at <= ?1 ORDER BY sent_at LIMIT ?2)`, millis(now.Add(-sentAge))},
 		{`DELETE FROM agent_messages WHERE (session, number) IN
 			(SELECT session, number FROM agent_messages WHERE posted_at <= ?1 ORDER BY posted_at LIMIT ?2)`, millis(now.Add(-sentAge))},
+		{`DELETE FROM shown_messages WHERE (session, message_id) IN
+			(SELECT session, message_id FROM shown_messages WHERE shown_at <= ?1 ORDER BY shown_at LIMIT ?2)`, millis(now.Add(-sentAge))},
 		{`DELETE FROM dead_pieces WHERE id IN
 			(SELECT id FROM dead_pieces WHERE died_at <= ?1 ORDER BY died_at LIMIT ?2)`, millis(now.Add(-deadAge))},
 		{`DELETE FROM questions WHERE id IN

@@ -11,12 +11,19 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// appendTranscript appends entries to a session's history.
-func (t *tx) appendTranscript(session string, entries []chat.TranscriptEntry) error {
+// maxIDs is how many messages of a session can be named, of each kind.
+const maxIDs = 1000
+
+// appendTranscript appends entries to a session's history. The network's ids are those of the first entries.
+func (t *tx) appendTranscript(session string, entries []chat.TranscriptEntry, ids ...chat.MessageID) error {
 	t.after.transcript = t.after.transcript || len(entries) > 0
-	for _, e := range entries {
-		_, err := t.exec(`INSERT INTO transcript (session, role, text, said_at) VALUES (?1, ?2, ?3, ?4)`,
-			session, e.Role, e.Text, millis(e.At))
+	for i, e := range entries {
+		var id chat.MessageID
+		if i < len(ids) {
+			id = ids[i]
+		}
+		_, err := t.exec(`INSERT INTO transcript (session, role, text, said_at, message_id) VALUES (?1, ?2, ?3, ?4, ?5)`,
+			session, e.Role, e.Text, millis(e.At), id)
 		if err != nil {
 			return err
 		}
@@ -47,6 +54,27 @@ func (s *Store) Transcript(ctx context.Context, session string, before int64, li
 	}
 	slices.Reverse(entries)
 	return entries, nil
+}
+
+// MessageIDs returns the networks' ids of the newest messages that a session was told: at most 1000 of those in its history,
+// 1000 that were told with them, and those that wait.
+func (s *Store) MessageIDs(ctx context.Context, session string) (ids []chat.MessageID, err error) {
+	err = s.view(ctx).each(`SELECT message_id FROM (SELECT message_id FROM transcript WHERE session = ?1 ORDER BY id DESC LIMIT ?3 + 0)
+		UNION SELECT message_id FROM (SELECT message_id FROM shown_messages WHERE session = ?1 ORDER BY shown_at DESC LIMIT ?3 + 0)
+		UNION SELECT message_id FROM inbox WHERE session = ?1 AND lane = ?2`, []any{session, domain.TurnLane, maxIDs}, func(rows *sql.Rows) error {
+		var id chat.MessageID
+		if err := rows.Scan(&id); err != nil {
+			return err
+		}
+		if id != "" {
+			ids = append(ids, id)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ids of messages: %w", err)
+	}
+	return ids, nil
 }
 
 // TranscriptAfter returns the entries of all sessions with ids greater than after, oldest first. limit is 1 to 1000;

@@ -39,9 +39,14 @@ const (
 	TooLong   Refusal = "The text is too long for that message. Shorten it, or delete the message and send a new one."
 )
 
+// NotKnown refuses a change of a message that the conversation does not have.
+func NotKnown(id string) Refusal {
+	return Refusal(fmt.Sprintf("There is no message %q in this chat that you know, or there are several. The ids stand in the first lines of messages.", wire.Cut(id, wire.MaxID)))
+}
+
 // NotSent refuses a change of a message that is none of the agent's own of this chat.
 func NotSent(id string) Refusal {
-	return Refusal(fmt.Sprintf("You have sent no message %q with this tool to this chat that could be changed so.", wire.Cut(id, wire.MaxID)))
+	return Refusal(fmt.Sprintf("You have sent no message %q to this chat that could be changed so.", wire.Cut(id, wire.MaxID)))
 }
 
 // Unsupported refuses what a channel cannot do, and says what it can.

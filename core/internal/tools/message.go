@@ -68,7 +68,7 @@ func (s *Server) messageTool() ownTool {
 				`"to":{"type":"string","description":"For send: the chat, as channel:chat or channel:chat:thread, such as telegram:123. Leave it out for the chat that you were asked in."},` +
 				`"text":{"type":"string","description":"For send and edit: Markdown."},` +
 				`"media":{"type":"array","items":{"type":"string"},"description":"For send: paths of files to send along."},` +
-				`"id":{"type":"string","description":"For edit, delete and react: the message. What you sent with this tool has an id such as m3. Left out for react: the message that you answer."},` +
+				`"id":{"type":"string","description":"For edit, delete and react: the message. What you sent with this tool has an id such as m3, any other the one in its first line. Left out for react: the message that you answer."},` +
 				`"emoji":{"type":"string","description":"For react: one emoji; \"\" takes the reaction back."}` +
 				`},"additionalProperties":false}`),
 		},

@@ -8,7 +8,6 @@ import (
 	"github.com/clawhost/clawhost/core/internal/tools"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
-	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // capabilities are what a channel needs for each change.
@@ -48,20 +47,38 @@ func (v *view) Change(ctx context.Context, c tools.Change) error {
 	return unknown(c, store.ChangeByTool(ctx, v.run.ID, change))
 }
 
-// changeByID changes a message by the network's id.
+// changeByID changes a message that the run's conversation has.
 func (v *view) changeByID(ctx context.Context, c tools.Change) error {
-	to, id := v.run.Caller.Address, chat.MessageID(c.ID)
-	if id == "" {
-		id = answered(v.run)
-	}
-	item := domain.OutboxItem{To: to, Target: id}
+	to := v.run.Caller.Address
+	item := domain.OutboxItem{To: to, Target: answered(v.run)}
 	switch {
-	case id == "":
+	case c.ID != "":
+		item.Target = v.known.Message(c.ID)
+		if item.Target == "" {
+			return tools.NotKnown(c.ID)
+		}
+	case item.Target == "":
 		return tools.NoMessage
-	case c.Do == tools.React:
+	}
+	if c.Do == tools.React {
 		return v.react(ctx, c, item)
 	}
-	return unknown(c, domain.ErrNotFound)
+	own, err := v.views.options.Store.SentBySession(ctx, v.run.Session.Key, to.Channel, to.Chat, item.Target)
+	switch {
+	case err != nil:
+		return err
+	case !own:
+		return tools.NotSent(c.ID)
+	}
+	if c.Do == tools.Edit {
+		texts := v.views.options.Conversations.Notice(to, v.run.Caller.Kind, c.Text)
+		if len(texts) > 1 {
+			return tools.TooLong
+		}
+		item.Text = texts[0].Text
+	}
+	_, err = v.views.options.Store.PostByTool(ctx, v.run.ID, domain.ToolPost{Key: c.Key, Items: []domain.OutboxItem{item}})
+	return err
 }
 
 // react posts a reaction.

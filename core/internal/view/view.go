@@ -27,6 +27,8 @@ type Store interface {
 	Session(ctx context.Context, key string) (domain.Session, error)
 	PostByTool(ctx context.Context, run int64, p domain.ToolPost) (number int64, err error)
 	ChangeByTool(ctx context.Context, run int64, c domain.ToolChange) error
+	SentBySession(ctx context.Context, session, channel string, in chat.ID, id chat.MessageID) (bool, error)
+	MessageIDs(ctx context.Context, session string) ([]chat.MessageID, error)
 	AgentMessage(ctx context.Context, session string, number int64) (domain.AgentMessage, error)
 }
 
@@ -86,7 +88,7 @@ func New(options Options, log hclog.Logger) *Views {
 
 // Open begins to show a run's turn in its chat.
 func (vs *Views) Open(ctx context.Context, run *conversation.Turn) turn.View {
-	v := &view{views: vs, run: run, sent: sent{all: run.Sent}, typing: vs.options.Chats.typing(run)}
+	v := &view{views: vs, run: run, known: known{store: vs.options.Store, run: run, log: vs.log}, sent: sent{all: run.Sent}, typing: vs.options.Chats.typing(run)}
 	v.tools = vs.options.Tools.Turn(run.Message.UUID, run.Caller, v)
 	v.Restart(ctx)
 	return v
@@ -97,6 +99,7 @@ type view struct {
 	views   *Views
 	run     *conversation.Turn
 	tools   *tools.Turn
+	known   known   // the messages that the agent may name
 	sent    sent    // by the tools
 	typing  *typing // nil: none
 	options stream.Options
@@ -108,6 +111,7 @@ type view struct {
 // Restart implements [turn.View].
 func (v *view) Restart(ctx context.Context) {
 	v.options = v.views.streaming(v.run)
+	v.options.Quoting.Known = &v.known
 	v.outcome = stream.Outcome{Said: v.run.Said, Begun: v.run.Said != ""}
 	if v.options.Shows() {
 		v.stream = stream.Start(ctx, v.options, &surface{view: v})
