@@ -179,12 +179,12 @@ func fence(q querier, runID int64) (held, error) {
 }
 
 // Consumed records that claude has read a run's message, and so that the claude session has started. The error is
-// [domain.ErrFenced] for a run that has lost its lane.
+// [domain.ErrFenced] for a run that has lost its lane. A power failure may undo it: claude does not sync its transcript either.
 func (s *Store) Consumed(ctx context.Context, runID int64) error {
-	_, err := step(ctx, s, "consumed", func(t *tx) (nothing, error) {
+	return softStep(ctx, s, "consumed", func(t *tx) error {
 		h, err := fence(t, runID)
 		if err != nil {
-			return nothing{}, err
+			return err
 		}
 		var claude string
 		var started bool
@@ -192,12 +192,11 @@ func (s *Store) Consumed(ctx context.Context, runID int64) error {
 			RETURNING claude_session, EXISTS (SELECT 1 FROM claude_sessions c WHERE c.id = claude_session AND c.started_at IS NOT NULL)`,
 			[]any{h.session, h.lane, h.seq, t.now}, &claude, &started)
 		if err != nil || started {
-			return nothing{}, err
+			return err
 		}
 		_, err = t.exec(`UPDATE claude_sessions SET started_at = ?2 WHERE id = ?1`, claude, t.now)
-		return nothing{}, err
+		return err
 	})
-	return err
 }
 
 // ReplaceSession begins a new claude session for a run's session and binds the run's message to it: after a context

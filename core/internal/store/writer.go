@@ -29,6 +29,15 @@ func step[T any](ctx context.Context, s *Store, name string, f func(*tx) (T, err
 	return result, err
 }
 
+// softStep is [step] for what only the end of the process must not undo. Unless other steps share its transaction, it does not
+// wait for the disk: a power failure before the next step may undo it. It must have no effects.
+func softStep(ctx context.Context, s *Store, name string, f func(*tx) error) error {
+	if err := s.writer.submit(ctx, &operation{done: make(chan error, 1), run: f, soft: true}); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
 // nothing is the result of a step without one.
 type nothing struct{}
 
@@ -65,6 +74,7 @@ type writer struct {
 	standing []*operation // used by the loop only
 	seen     int64        // used by the loop only: the last reading of the clock
 	arrivals arrivals     // used by the loop only
+	full     bool         // the loop's: transactions wait for the disk
 	stop     chan struct{}
 	stopped  chan struct{}
 }
@@ -77,6 +87,7 @@ func startWriter(ctx context.Context, conn *sql.Conn, now func() time.Time, noti
 		now:        now,
 		notify:     notify,
 		moves:      moves,
+		full:       true,
 		queue:      make(chan *operation, maxBatch),
 		stop:       make(chan struct{}),
 		stopped:    make(chan struct{}),
@@ -95,6 +106,7 @@ func (w *writer) close() error {
 // operation is a step in the writer.
 type operation struct {
 	run   func(*tx) error
+	soft  bool
 	fate  atomic.Int32 // undecided, begun, left or dropped
 	done  chan error   // receives the result of an operation that has begun
 	after effects
@@ -246,6 +258,10 @@ func (w *writer) transact(batch []*operation, savepoints bool) (ran []*operation
 	if len(batch) == 0 {
 		return nil, nil, nil
 	}
+	soft := !slices.ContainsFunc(batch, func(op *operation) bool { return !op.soft })
+	if err := w.syncs(!soft); err != nil {
+		return batch, nil, err
+	}
 	if err := w.exec("BEGIN IMMEDIATE"); err != nil {
 		return batch, nil, err
 	}
@@ -266,7 +282,10 @@ func (w *writer) transact(batch []*operation, savepoints bool) (ran []*operation
 		}
 	}
 	// A failure fails all of them, which are then run again: no savepoint is needed.
-	woken := w.woken(after)
+	var woken []*operation
+	if !soft {
+		woken = w.woken(after)
+	}
 	ran = append(batch, woken...)
 	outcomes = append(outcomes, make([]error, len(woken))...)
 	for _, op := range woken {
@@ -318,6 +337,22 @@ func (w *writer) run(op *operation) error {
 	err := op.run(t)
 	op.after = t.after
 	return err
+}
+
+// syncs makes the next transactions wait for the disk, or not.
+func (w *writer) syncs(full bool) error {
+	if full == w.full {
+		return nil
+	}
+	mode := "NORMAL" // in WAL mode: a commit is written, and on disk with the next one that waits, or a checkpoint
+	if full {
+		mode = "FULL"
+	}
+	if _, err := w.conn.ExecContext(w.ctx, "PRAGMA synchronous = "+mode); err != nil {
+		return err
+	}
+	w.full = full
+	return nil
 }
 
 func (w *writer) exec(query string) error {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
@@ -309,5 +311,50 @@ func TestPurgeBoundsTheDedupeKeysByCount(t *testing.T) {
 		if got, want := accept(n), n >= 15; got != want {
 			t.Errorf("event %d: duplicate %v, want %v", n, got, want)
 		}
+	}
+}
+
+// What a step that returns has written survives a power failure, also where it shares its transaction with steps that need not.
+func TestOnlySoftStepsDoNotWaitForTheDisk(t *testing.T) {
+	t.Parallel()
+	s := openTest(t)
+	const soft, full = 1, 2 // as SQLite numbers them
+	mode := func(t *tx, got *int) error {
+		return s.writer.conn.QueryRowContext(t.ctx, "PRAGMA synchronous").Scan(got)
+	}
+	run := func(alone *int, step func(*int) error) {
+		t.Helper()
+		if err := step(alone); err != nil {
+			t.Error(err)
+		}
+	}
+	stepMode := func(got *int) error {
+		_, err := step(t.Context(), s, "step", func(t *tx) (nothing, error) { return nothing{}, mode(t, got) })
+		return err
+	}
+	softMode := func(got *int) error {
+		return softStep(t.Context(), s, "soft step", func(t *tx) error { return mode(t, got) })
+	}
+	for range 2 {
+		var one, other int
+		run(&one, softMode)
+		run(&other, stepMode)
+		if one != soft || other != full {
+			t.Errorf("synchronous is %d in a soft step and %d in a step, want %d and %d", one, other, soft, full)
+		}
+	}
+	var together [2]int
+	open := gate(t, s)
+	var steps sync.WaitGroup
+	for i, step := range []func(*int) error{softMode, stepMode} {
+		steps.Go(func() { run(&together[i], step) })
+	}
+	for len(s.writer.queue) < 2 {
+		runtime.Gosched()
+	}
+	open()
+	steps.Wait()
+	if together != [2]int{full, full} {
+		t.Errorf("synchronous is %d in a transaction of both, want %d", together, full)
 	}
 }
