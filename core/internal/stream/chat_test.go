@@ -307,3 +307,5 @@ func pass(d time.Duration) {
 var errRefused = errors.New("refused")
 
 func bash(summary string) agent.ToolUse { return agent.ToolUse{Name: "Bash", Summary: summary} }
+
+const tea = "One boils water.\n\nThen waits."

@@ -5,6 +5,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/stream"
 )
@@ -35,4 +37,43 @@ func TestListOfTools(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Behaviour: verbose.
+func TestToolsAreTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := start(t, stream.Options{Mode: stream.Blocks, Verbose: "on"})
+		u.write("One")
+		u.use(bash("make"))
+		u.use(agent.ToolUse{Name: "Read"})
+		u.used()
+		pass(time.Second)
+		u.used()
+		pass(3 * time.Second)
+		u.use(bash("make"))
+		u.used()
+		u.write("Two")
+		u.use(agent.ToolUse{Name: "Write"})
+		u.used()
+		out := u.finish()
+		u.happened("100ms send: One", "2.1s send: - Bash: `make`\n- Read", "4.1s send: - Bash: `make`", "4.2s send: Two", "4.2s send: - Write")
+		if diff := cmp.Diff([]string{"- Write"}, out.Before); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// Behaviour: verbose.
+func TestToolsAreToldWithoutStreaming(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := start(t, stream.Options{Mode: stream.Off, Verbose: "on"})
+		u.write("One")
+		u.use(bash("make"))
+		u.used()
+		u.write("Two")
+		u.finish()
+		u.happened("100ms send: - Bash: `make`", "200ms send: Two")
+	})
 }

@@ -58,3 +58,46 @@ func TestASlowMessageIsNotOvertaken(t *testing.T) {
 		})
 	}
 }
+
+// Behaviour: steer.
+func TestSteering(t *testing.T) {
+	t.Parallel()
+	r := &fixture{
+		results: []outcome{{result: agent.Result{Text: "both", Covered: []string{"v"}}}},
+		joined:  []domain.Queued{{UUID: "v", Message: domain.Message{Text: "and this"}}},
+	}
+	nudged := make(chan struct{})
+	run := message(1)
+	if err := r.handler().Handle(t.Context(), run, nudged); err != nil {
+		t.Fatal(err)
+	}
+	got := r.turns[0]
+	if got.Steering == nil || got.Steering.Nudged() == nil {
+		t.Fatal("a person's turn cannot be steered")
+	}
+	lines, err := got.Steering.Lines(t.Context())
+	if diff := cmp.Diff([]agent.Line{{UUID: "v", Text: "[host] and this"}}, lines); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	if c := r.completed[0]; len(c.Covered) != 1 || c.Covered[0] != "v" {
+		t.Errorf("completed %+v", c)
+	}
+}
+
+// What was steered into a turn whose claude session is lost is unknown to the fresh one, so it must have a turn of its own.
+// Behaviour: steer-once.
+func TestSteeredMessagesOfALostSessionWait(t *testing.T) {
+	t.Parallel()
+	overflowed := failure(agent.ContextOverflow)
+	overflowed.result.Covered = []string{"v"}
+	r := &fixture{results: []outcome{overflowed, {result: agent.Result{Text: "hi", Covered: []string{"w"}}}}}
+	if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"w"}, r.completed[0].Covered); diff != "" {
+		t.Errorf("covered (-want +got):\n%s", diff)
+	}
+	if r.turns[0].Steering == nil || r.turns[1].Steering != nil {
+		t.Error("the fresh session is told what came after that")
+	}
+}

@@ -6,253 +6,18 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/config"
-	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/envelope"
-	"github.com/clawhost/clawhost/core/internal/hook"
 	"github.com/clawhost/clawhost/core/internal/reply"
 	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
-
-// fixture is a handler with everything around it in memory.
-type fixture struct {
-	mu        sync.Mutex
-	turns     []agent.Turn
-	results   []outcome // one for each turn
-	added     []string
-	addErr    error
-	unusable  *turn.Unusable
-	missing   error // what Prompt says
-	command   string
-	cmdErr    error
-	completed []domain.Completion
-	consumed  int
-	marked    int // consumed when the session was replaced
-	rebound   int
-	noticed   []domain.OutboxItem
-	retired   []string
-	refuse    error // what Complete says
-	spent     int64 // input tokens of turns that were not completed
-	joined    []domain.Queued
-	slow      map[string]time.Duration // how long it takes to bring the files of messages
-	stopped   []bool                   // how its runs have ended
-	cleared   []domain.OutgoingFile    // from their folder
-	view      view
-	posted    []domain.OutboxItem
-	offered   []string
-	retries   int
-	offerErr  error
-	mode      string // the permission mode
-	keys      []string
-	postErr   error
-	owners    []string
-}
-
-// view is a chat that is shown a turn.
-type view struct {
-	progress []agent.Progress
-	sent     turn.Sent
-	said     string
-	files    []domain.OutgoingFile
-	unkept   error // what Reply says
-	ended    int
-	anew     int
-	closed   int
-}
-
-func (v *view) Progress(p agent.Progress) { v.progress = append(v.progress, p) }
-
-func (v *view) Tools() agent.ToolServer { return nil }
-
-func (v *view) Reply(_ context.Context, r agent.Result) (turn.Reply, error) {
-	return turn.Reply{Items: item(strings.TrimPrefix(r.Text, v.said)), Files: v.files}, v.unkept
-}
-
-func (v *view) Close() { v.closed++ }
-
-func (v *view) Restart(context.Context) {
-	v.anew++
-	v.sent = turn.Sent{}
-}
-
-func (v *view) End() turn.Sent {
-	v.ended++
-	return v.sent
-}
-
-type outcome struct {
-	result agent.Result
-	err    error
-}
-
-func (r *fixture) Consumed(context.Context, int64) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.consumed++
-	return nil
-}
-
-func (r *fixture) ReplaceSession(_ context.Context, _ int64, notice ...domain.OutboxItem) (domain.Session, error) {
-	r.rebound++
-	r.noticed = append(r.noticed, notice...)
-	r.marked = r.consumed
-	return domain.Session{ClaudeSession: "fresh"}, nil
-}
-
-func (r *fixture) Post(_ context.Context, key string, items ...domain.OutboxItem) (int64, error) {
-	if r.postErr != nil {
-		return 0, r.postErr
-	}
-	r.keys = append(r.keys, key)
-	r.posted = append(r.posted, items...)
-	return 1, nil
-}
-
-func (r *fixture) NotifyDropped(ctx context.Context, run int64, items ...domain.OutboxItem) error {
-	_, err := r.Post(ctx, fmt.Sprint("dropped for run ", run), items...)
-	return err
-}
-
-func (r *fixture) Join(context.Context, int64) ([]domain.Queued, error) { return r.joined, nil }
-
-func (r *fixture) Complete(ctx context.Context, _ int64, c domain.Completion) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	r.completed = append(r.completed, c)
-	return r.refuse
-}
-
-func (r *fixture) RecordUsage(ctx context.Context, session, claude string, f domain.TurnFigures) error {
-	if ctx.Err() != nil || session != "s" || claude != "old" {
-		return errors.New("nobody's")
-	}
-	r.spent += f.Usage.InputTokens
-	return nil
-}
-
-// claude has the turns of a fixture done.
-type claude struct{ fixture *fixture }
-
-func (c claude) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
-	r := c.fixture
-	r.turns = append(r.turns, t)
-	next := r.results[0]
-	r.results = r.results[1:]
-	if errors.Is(next.err, errBlocks) {
-		<-ctx.Done()
-		return next.result, &agent.Failure{Class: agent.Aborted}
-	}
-	t.Watcher.Consumed(ctx)
-	return next.result, next.err
-}
-
-func (c claude) Retire(session string) { c.fixture.retired = append(c.fixture.retired, session) }
-
-var errBlocks = errors.New("until it is stopped")
-
-// Answer implements turn.Commands.
-func (r *fixture) Answer(context.Context, *conversation.Turn) (string, error) {
-	return r.command, r.cmdErr
-}
-
-func (r *fixture) handler() *turn.Handler {
-	c := &config.Config{
-		Agent: config.Agent{Timezone: time.UTC}, Claude: config.Claude{PermissionMode: "default"},
-		Settings: config.Settings{Access: config.Access{Owners: []string{"telegram:anna"}}},
-	}
-	return turn.New(turn.Options{
-		Store: r, Conversations: conversation.NewResolver(c, noChannels{}, unmoved{}),
-		Commands: r, Hooks: r, Prompts: r, Claude: claude{r}, Views: r, Questions: r, Files: r, Owners: r,
-		MemoryFlush: config.MemoryFlush{Enabled: true, Prompt: "write it down"}, Retries: r.retries, Zone: time.UTC,
-	}, hclog.NewNullLogger())
-}
-
-func (r *fixture) BeforeAgentStart(context.Context, hook.Start) ([]string, error) {
-	return r.added, r.addErr
-}
-
-func (r *fixture) Build(_ context.Context, run *conversation.Turn, added []string) (string, error) {
-	if r.missing != nil {
-		return "", r.missing
-	}
-	if r.unusable != nil {
-		return "", r.unusable
-	}
-	return "[host] " + run.Message.Message.Text + " " + slices.Concat(added, []string{""})[0] + opening(run), nil
-}
-
-func (r *fixture) Steered(ctx context.Context, _ *conversation.Conversation, m domain.Queued) (string, error) {
-	select {
-	case <-time.After(r.slow[m.UUID]):
-		return "[host] " + m.Message.Text, nil
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
-}
-
-func (r *fixture) Profile(*conversation.Conversation) agent.Profile {
-	return agent.Profile{Model: "m", PermissionMode: r.mode}
-}
-
-func (*fixture) Ask(context.Context, *conversation.Turn, agent.Question) agent.Decision {
-	return agent.Decision{}
-}
-
-func (r *fixture) Offer(_ context.Context, run *conversation.Turn, why string) error {
-	if run.Message.ConsumedAt.IsZero() {
-		why += ", unread"
-	}
-	r.offered = append(r.offered, why)
-	return r.offerErr
-}
-
-func (r *fixture) End(_ context.Context, _ string, _ int64, stopped bool) {
-	r.stopped = append(r.stopped, stopped)
-}
-
-func (r *fixture) Clear(_ context.Context, files []domain.OutgoingFile) error {
-	r.cleared = append(r.cleared, files...)
-	return nil
-}
-
-// trouble is the notice of a failure for a chat.
-func trouble(c agent.Class) string { return reply.Trouble(c, time.Time{}, time.UTC) }
-
-// Open implements turn.Views.
-func (r *fixture) Open(context.Context, *conversation.Turn) turn.View { return &r.view }
-
-// opening is what a conversation is told as it begins.
-func opening(run *conversation.Turn) string {
-	if run.Session.ClaudeStarted {
-		return ""
-	}
-	return "(" + run.Session.ClaudeSession + " begins)"
-}
-
-func item(text string) []domain.OutboxItem {
-	if text == "" || text == "NO_REPLY" {
-		return nil
-	}
-	return []domain.OutboxItem{{Text: text}}
-}
-
-func message(attempts int) *domain.Run {
-	return &domain.Run{
-		ID: 7, Lane: domain.TurnLane, Session: domain.Session{Key: "s", ClaudeStarted: true},
-		Message: domain.Queued{UUID: "u", ClaudeSession: "old", Attempts: attempts, Message: domain.Message{Text: "hello"}},
-	}
-}
 
 // A turn that asks nothing says so before it begins, and does not run where it cannot.
 // Behaviour: permission-mode-said.
@@ -314,8 +79,6 @@ func TestWhatDidNotArriveIsTold(t *testing.T) {
 		}
 	}
 }
-
-func failure(c agent.Class) outcome { return outcome{err: &agent.Failure{Class: c}} }
 
 // Behaviour: prompt-ended, recovery-overflow, given-up.
 func TestHandle(t *testing.T) {
@@ -438,31 +201,6 @@ func TestWhatClaudeIsTold(t *testing.T) {
 	}
 }
 
-// Behaviour: steer.
-func TestSteering(t *testing.T) {
-	t.Parallel()
-	r := &fixture{
-		results: []outcome{{result: agent.Result{Text: "both", Covered: []string{"v"}}}},
-		joined:  []domain.Queued{{UUID: "v", Message: domain.Message{Text: "and this"}}},
-	}
-	nudged := make(chan struct{})
-	run := message(1)
-	if err := r.handler().Handle(t.Context(), run, nudged); err != nil {
-		t.Fatal(err)
-	}
-	got := r.turns[0]
-	if got.Steering == nil || got.Steering.Nudged() == nil {
-		t.Fatal("a person's turn cannot be steered")
-	}
-	lines, err := got.Steering.Lines(t.Context())
-	if diff := cmp.Diff([]agent.Line{{UUID: "v", Text: "[host] and this"}}, lines); err != nil || diff != "" {
-		t.Error(err, diff)
-	}
-	if c := r.completed[0]; len(c.Covered) != 1 || c.Covered[0] != "v" {
-		t.Errorf("completed %+v", c)
-	}
-}
-
 // The history and whoever waits for the turn have what the chat sees: nothing of what is meant for the host, and so nothing of
 // what is said in order to say nothing.
 // Behaviour: no-reply, markers.
@@ -486,24 +224,6 @@ func TestMarkersStayWithTheHost(t *testing.T) {
 				t.Errorf("%q, silent %t: the history has %+v", text, silent, entries)
 			}
 		}
-	}
-}
-
-// What was steered into a turn whose claude session is lost is unknown to the fresh one, so it must have a turn of its own.
-// Behaviour: steer-once.
-func TestSteeredMessagesOfALostSessionWait(t *testing.T) {
-	t.Parallel()
-	overflowed := failure(agent.ContextOverflow)
-	overflowed.result.Covered = []string{"v"}
-	r := &fixture{results: []outcome{overflowed, {result: agent.Result{Text: "hi", Covered: []string{"w"}}}}}
-	if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"w"}, r.completed[0].Covered); diff != "" {
-		t.Errorf("covered (-want +got):\n%s", diff)
-	}
-	if r.turns[0].Steering == nil || r.turns[1].Steering != nil {
-		t.Error("the fresh session is told what came after that")
 	}
 }
 
@@ -705,13 +425,3 @@ func TestDroppedMessagesAreTold(t *testing.T) {
 		}
 	}
 }
-
-// noChannels are channels that have told nothing.
-type noChannels struct{}
-
-func (noChannels) Limits(string, chat.Kind) (chat.Limits, bool) { return chat.Limits{}, false }
-
-// unmoved are chats that have kept their ids.
-type unmoved struct{}
-
-func (unmoved) Origin(_ string, id chat.ID) chat.ID { return id }
