@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // The page documents every name that the file may hold, once, and no other.
@@ -47,6 +49,25 @@ func TestEveryNameIsDocumented(t *testing.T) {
 	slices.Sort(want)
 	if diff := cmp.Diff(want, listed); diff != "" {
 		t.Errorf("names not supported yet (-decoded +documented):\n%s", diff)
+	}
+}
+
+// Configuration.md leaves the modes of the queue to the page of behaviours, which describes each.
+func TestEveryModeIsDescribed(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../../docs/behaviour.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(page), "\n## The queue\n")
+	if !found {
+		t.Fatal("the page has no section on the queue")
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
+	for _, mode := range domain.Modes() {
+		if !regexp.MustCompile("[Mm]ode `" + mode + "`").MatchString(section) {
+			t.Errorf("the mode %s is not described", mode)
+		}
 	}
 }
 
