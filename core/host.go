@@ -204,11 +204,11 @@ func (h *Host) wire() {
 		System: h.prompter, Bringer: h.media.bringer, Reader: h.media.reader, Inbound: h.media.inbound, Outgoing: h.media.outgoing,
 		Channels: h.plugins,
 	}, h.log.Named("prompt"))
-	h.commands = h.registry()
 	h.tools = tools.New(tools.Options{
 		Version: h.options.Version, Plugins: h.plugins, Store: h.store, Access: h.conversations, Files: h.media.files,
 		Links: session.Links(h.config.Session.IdentityLinks), Zone: h.config.Agent.Timezone, Timeout: h.config.Claude.ToolTimeout,
 	}, h.log.Named("tools"))
+	h.commands = h.registry()
 	h.observers = hook.NewObservers(h.plugins, h.log.Named("hook"))
 	h.reactor = reaction.New(h.store, h.plugins, plugins.Names(h.config.Plugins), h.log.Named("reaction"))
 	h.inbox = inbox.New(h.intake, inbox.Options{

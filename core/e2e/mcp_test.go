@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,6 +37,53 @@ func offered(r messagesapi.Request) []string {
 		}
 	}
 	return names
+}
+
+// A server that cannot start, and one that takes long, hold up nothing. Owners are told about the first one once, with what to do,
+// and nobody else. The second one's tools are there when it has started.
+// Behaviour: mcp, mcp-fails, tools-list.
+func TestServersThatFailOrAreSlow(t *testing.T) {
+	t.Parallel()
+	gate := filepath.Join(t.TempDir(), "gate")
+	h := newHost(t, setup{
+		access: fmt.Sprintf("owners = [\"telegram:%d\"]\nallow = [\"telegram:2000\"]", ownerID),
+		limits: `
+  mcp "broken" {
+    command = ["/nonexistent/server", "canary-argument"]
+    env     = { SECRET = "canary-of-the-server" }
+  }
+  mcp "slow" {
+    command = ["/bin/sh", "-c", "while [ ! -e $0 ]; do sleep 0.1; done; exec $1", ` + encoded(gate) + `, ` + strings.Trim(program(t), "[]") + `]
+    env     = { ` + serverVariable + ` = "1" }
+  }`,
+	})
+	h.start()
+	owner, anna := h.owner(), h.person(2000)
+	owner.say("/whoami") // Telegram lets a bot write to nobody first
+	owner.next()
+	anna.talks("hello")
+	told := owner.next().Text
+	if !strings.HasPrefix(told, "The MCP server broken does not start, so its tools are missing:") || !strings.Contains(told, "ENOENT") || !strings.Contains(told, "restart the host") {
+		t.Errorf("the owner was told %q", told)
+	}
+	owner.talks("hello")
+	owner.silent()
+	anna.say("/tools")
+	if got := anna.next().Text; !strings.Contains(got, "MCP server broken: does not start") || strings.Contains(got, "ENOENT") || !strings.Contains(got, "MCP server slow: is starting") {
+		t.Errorf("/tools answered %q", got)
+	}
+	anna.silent()
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.poll("the slow server's tools are offered", func() bool {
+		anna.talks("now?")
+		return slices.Contains(offered(h.last()), "mcp__slow__greet")
+	})
+	anna.say("/tools")
+	if got := anna.next().Text; !strings.Contains(got, "MCP server slow: environment, greet") && !strings.Contains(got, "MCP server slow: greet, environment") {
+		t.Errorf("/tools answered %q", got)
+	}
 }
 
 // A program and an HTTP server of the config are called from a chat. People are asked about a tool, unless a rule allows it.

@@ -28,3 +28,6 @@ func (p Profile) Servers() []MCPServer {
 	}
 	return p.Setup.Servers
 }
+
+// Failed reports whether the server's tools are missing until something is done about it.
+func (s ServerStatus) Failed() bool { return s.State != "connected" && s.State != "pending" }

@@ -30,6 +30,7 @@ type Pool struct {
 	log       hclog.Logger
 	processes Processes
 	scale     scale
+	inventory *inventory
 
 	spawns  chan struct{} // one for each concurrent start
 	closing context.Context
@@ -121,6 +122,7 @@ func New(cfg Config, log hclog.Logger, processes Processes) (*Pool, error) {
 		busy: map[string]chan struct{}{}, idle: map[string]*worker{}, live: map[*worker]bool{},
 		parked: map[string]*worker{}, retired: map[string]bool{},
 	}
+	p.inventory = &inventory{owners: cfg.Owners, log: log, work: &p.work, failed: map[string]string{}}
 	if !cli.CanWeigh && cfg.MaxMemory > 0 {
 		log.Warn("claude.max_memory does nothing here: this system does not tell what a process holds")
 	}

@@ -127,7 +127,7 @@ func (p *Pool) launch(ctx context.Context, t agent.Turn, from cli.Origin) (*work
 	recorded := make(chan struct{}) // otherwise the record could be deleted before it is written, and stay
 	log := p.log.With("session", t.Session)
 	started := p.command.Process(t, from, log)
-	s := &worker{Client: client.New(p.command, p.config.limits(), t, started, before, log), process: started, session: t.Session, key: t.Key, log: log}
+	s := &worker{Client: client.New(p.command, p.config.limits(), t, started, before, p.inventory, log), process: started, session: t.Session, key: t.Key, log: log}
 	s.Attend(ctx, t)
 	if err := started.Start(s); err != nil {
 		s.Dismiss()

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/permission"
@@ -179,6 +181,25 @@ func TestContextAndWhoami(t *testing.T) {
 	d := &desk{session: used()}
 	d.talk(t, "context", chat.Authorised, "/context")
 	d.talk(t, "whoami", chat.Other, "/whoami", "/id")
+}
+
+// Behaviour: tools-list.
+func TestTools(t *testing.T) {
+	t.Parallel()
+	d := &desk{}
+	d.talk(t, "tools_unknown", chat.Authorised, "/tools")
+	d.inventory = claude.Inventory{
+		Tools: []string{"Read", "Bash", "mcp__clawhost__message", "mcp__github__get_issue", "mcp__git_hub__list", "mcp__github__odd__name"},
+		Servers: []agent.ServerStatus{
+			{Name: "slow", State: "pending"},
+			{Name: "github", State: "connected"},
+			{Name: "git_hub", State: "connected"},
+			{Name: "broken", State: "failed", Error: "ENOENT: no `program`"},
+			{Name: "none", State: "connected"},
+		},
+	}
+	d.talk(t, "tools", chat.Owner, "/tools")
+	d.talk(t, "tools_authorised", chat.Authorised, "/tools")
 }
 
 // Behaviour: session-label, session.

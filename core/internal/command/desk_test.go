@@ -75,6 +75,7 @@ type desk struct {
 	grants        []domain.Grant
 	beside        string // the answer to a question beside what runs
 	speech        bool
+	inventory     claude.Inventory
 	fail          error
 }
 
@@ -245,7 +246,7 @@ func (d *desk) registry() *command.Registry {
 	return command.New(d, d, command.Host{
 		Version: "v1", Started: now.Add(-3 * time.Hour), ConfigPath: "/etc/clawhost/config.hcl", ExportDir: d.exports, Models: models,
 		Now: func() time.Time { return now }, Zone: time.UTC,
-		Conversations: d.conversations(), Plugins: plugins{d}, Agent: skilled{d}, Claude: asked{d}, Speech: d.speech, Questions: d, Restart: restart{d},
+		Conversations: d.conversations(), Plugins: plugins{d}, Agent: skilled{d}, Claude: asked{d}, Tools: tooled{}, Speech: d.speech, Questions: d, Restart: restart{d},
 	})
 }
 
@@ -273,6 +274,15 @@ func (s skilled) SkillList() []agent.Skill { return s.desk.skills }
 type asked struct{ desk *desk }
 
 func (asked) Stats() claude.Stats { return claude.Stats{Running: 1, Idle: 2} }
+
+func (a asked) Inventory() claude.Inventory { return a.desk.inventory }
+
+// tooled are the tools of the host and of a plugin.
+type tooled struct{}
+
+func (tooled) Offered(context.Context) map[string][]string {
+	return map[string][]string{"": {"message", "sessions"}, "todo": {"todo_add"}}
+}
 
 func (a asked) Aside(_ context.Context, _, question string) (string, error) {
 	if !a.desk.running {

@@ -81,6 +81,7 @@ type Agent interface {
 // Claude are the claude processes.
 type Claude interface {
 	Stats() claude.Stats
+	Inventory() claude.Inventory
 	// Aside answers a question beside a turn, from the conversation so far. The error is [client.ErrNotRunning] if no
 	// turn runs, and [client.ErrNoAside] if the CLI cannot do it.
 	Aside(ctx context.Context, claudeSession, question string) (string, error)
@@ -108,6 +109,7 @@ type Host struct {
 	Plugins       Plugins
 	Agent         Agent
 	Claude        Claude
+	Tools         Tools
 	Speech        bool // a text-to-speech command is configured
 	Questions     Questions
 	Restart       Restart // nil: it cannot restart by itself
@@ -148,6 +150,7 @@ func (d desk) commands() []Command {
 		{Name: "status", Usage: "/status", Group: wording.GroupInformation, MinAuthority: chat.Authorised, Menu: true, Run: d.status},
 		{Name: "usage", Usage: "/usage [off|tokens|full]", Group: wording.GroupInformation, MinAuthority: chat.Authorised, Menu: true, Run: d.usage},
 		{Name: "context", Usage: "/context", Group: wording.GroupInformation, MinAuthority: chat.Authorised, Menu: true, Run: d.context},
+		{Name: "tools", Usage: "/tools", Group: wording.GroupInformation, MinAuthority: chat.Authorised, Run: d.tools},
 		{Name: "whoami", Aliases: []string{"id"}, Usage: "/whoami", Group: wording.GroupInformation, MinAuthority: chat.Other, Menu: true, Run: d.whoami},
 		{Name: "answer", Usage: "/answer ID ANSWER", Group: wording.GroupConversation, MinAuthority: chat.Other, Run: d.answer},
 

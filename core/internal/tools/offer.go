@@ -192,3 +192,12 @@ func (o *offer) find(name string) (offered, bool) {
 	}
 	return o.tools[i], true
 }
+
+// Offered returns the names of the current tools, without prefix, by the plugin that they are from; the host's are under "".
+func (s *Server) Offered(ctx context.Context) map[string][]string {
+	names := map[string][]string{}
+	for _, tool := range s.current(ctx).tools {
+		names[tool.plugin] = append(names[tool.plugin], tool.name)
+	}
+	return names
+}

@@ -159,6 +159,8 @@ func CommandSummary(name string) string {
 		return "what was used, or a line about it below each answer"
 	case "context":
 		return "what fills the context"
+	case "tools":
+		return "the agent's tools and where they are from"
 	case "whoami":
 		return "your id and what you may do"
 	case "answer":

@@ -7,6 +7,12 @@ func PluginFails(name, why, advice string) string {
 	return quoted(fmt.Sprintf("The plugin %s does not run", name), why) + "\n\n" + advice
 }
 
+// ServerFails tells owners why the tools of an MCP server are missing.
+func ServerFails(name, why string) string {
+	return quoted(fmt.Sprintf("The MCP server %s does not start, so its tools are missing", name), OneLine(why, maxCode)) +
+		"\n\nCheck its block in the config, or what it needs, and restart the host. Without a restart, each new conversation tries it again; /tools shows its state."
+}
+
 // PluginRuns tells owners that a plugin runs again.
 func PluginRuns(name string) string { return fmt.Sprintf("The plugin %s runs again.", name) }
 

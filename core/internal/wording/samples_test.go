@@ -185,6 +185,10 @@ var groups = []group{
 			Session:   session, Model: "sonnet", Permission: "default", Queue: queue, Activation: "mention", Muted: true, Authority: chat.Owner,
 			Channels: []string{"telegram: connected", "discord: failed"},
 		}.String()},
+		{"Tools", wording.Tools{
+			Known: true, Claude: []string{"Bash", "Read"}, Offered: map[string][]string{"": {"message", "sessions"}, "todo": {"todo_add"}},
+			Servers: []wording.Server{{Name: "github", State: "connected", Tools: []string{"get_issue"}}, {Name: "tickets", State: "failed", Failed: true}},
+		}.String()},
 		{"Usage", wording.Usage{
 			Session: spent, Everywhere: true, Today: spent, Days: 7, Recent: spent, Models: []wording.ModelUsage{{Model: "claude-opus-4-8", Usage: spent}, {Usage: spent}},
 			Footer: wording.SettingIs("usage", "off", "off", wording.SettingOptions([]string{"off", "tokens", "full", "default"})),
@@ -330,6 +334,7 @@ var groups = []group{
 		{"NoSpaceBecause", wording.NoSpaceBecause("no space left on device")},
 		{"SpaceAgain", wording.SpaceAgain},
 		{"PluginFails", wording.PluginFails("telegram", "Telegram rejected the token (401)", wording.AdviceCredentials)},
+		{"ServerFails", wording.ServerFails("github", "ENOENT: no such file or directory")},
 		{"PluginRuns", wording.PluginRuns("telegram")},
 		{"AdviceCredentials", wording.AdviceCredentials},
 		{"AdviceConfig", wording.AdviceConfig},

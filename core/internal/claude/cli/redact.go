@@ -3,6 +3,8 @@ package cli
 import (
 	"regexp"
 	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
 )
 
 // secrets matches the usual shapes of credentials.
@@ -23,6 +25,24 @@ func (c *Command) Redact(text string) string {
 		text = strings.ToValidUTF8(text[:limit], "") + " …"
 	}
 	return text
+}
+
+// RedactServers removes credentials and the configured values of MCP servers from a foreign text, and limits its length.
+func (c *Command) RedactServers(text string, list []agent.MCPServer) string {
+	const shortest = 4
+	for _, s := range list {
+		for _, values := range []map[string]string{s.Env, s.Headers} {
+			for _, value := range values {
+				if len(value) >= shortest {
+					text = strings.ReplaceAll(text, value, "[redacted]")
+				}
+			}
+		}
+		if s.URL != "" {
+			text = strings.ReplaceAll(text, s.URL, "[address]")
+		}
+	}
+	return c.Redact(text)
 }
 
 // hiddenValues are the configured variables that look like credentials.

@@ -28,6 +28,8 @@ type Client struct {
 	log     hclog.Logger
 	process Process
 
+	inventory Inventory
+
 	ready chan struct{} // initialize was answered
 
 	telling sync.Mutex // held while the running turn gets its progress, so that it gets none after its end
@@ -43,6 +45,7 @@ type Client struct {
 	meter     exchange.Meter
 	expected  map[string]chan<- *protocol.Event // answers to requests of the host, by id
 	spent     map[string]bool                   // ids of withdrawn lines, which the process would not run again
+	pending   bool                              // an MCP server is still starting
 	intruder  *int                              // the process that wrote into the session; nil: none
 }
 
@@ -76,9 +79,9 @@ type Tree interface {
 
 // New returns a client for a process that was prepared for a turn's session. Before holds the ids of lines that previous
 // processes steered into the session.
-func New(c *cli.Command, l Limits, t agent.Turn, process Process, before map[string]bool, log hclog.Logger) *Client {
+func New(c *cli.Command, l Limits, t agent.Turn, process Process, before map[string]bool, inventory Inventory, log hclog.Logger) *Client {
 	return &Client{
-		command: c, limits: l, before: before, profile: t.Profile, tools: t.Tools != nil, folder: c.Folder, log: log, process: process,
+		command: c, limits: l, before: before, inventory: inventory, profile: t.Profile, tools: t.Tools != nil, folder: c.Folder, log: log, process: process,
 		ready: make(chan struct{}), moved: make(chan struct{}), heard: time.Now(), spent: map[string]bool{},
 	}
 }

@@ -83,13 +83,22 @@ func (c *Client) observe(e *protocol.Event) {
 			c.process.Initialized()
 			close(c.ready)
 		}
+		if e.Response.RequestID == statusID {
+			c.takeServers(e.Response.Response.Servers)
+		}
 		c.answeredBy(e)
 	case "system":
 		if e.Subtype == "status" && e.Mode != "" {
 			c.profile.PermissionMode = e.Mode // such as after a plan was approved
 		}
+		if e.Subtype == "init" {
+			c.take(e)
+		}
 	case "result":
 		c.meter.Count(e)
+		if c.pending {
+			c.request(statusID, map[string]any{"subtype": "mcp_status"})
+		}
 	}
 	if c.intruder == nil && e.Origin != nil && e.Origin.Kind == "peer" {
 		c.intruder = &e.Origin.PID

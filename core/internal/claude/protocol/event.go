@@ -30,6 +30,9 @@ type Event struct {
 		PostTokens int64 `json:"post_tokens"`
 	} `json:"compact_metadata"` // compact_boundary
 
+	Tools   []string `json:"tools"`       // init
+	Servers []Server `json:"mcp_servers"` // init
+
 	Origin *struct {
 		Kind string `json:"kind"`
 		PID  int    `json:"verifiedPeerPid"`
@@ -56,6 +59,13 @@ type ResultFields struct {
 	SinceLast      map[string]ModelUsage `json:"model_usage_since_last_result"` // newer CLIs
 }
 
+// Server is the state of an MCP server.
+type Server struct {
+	Name   string `json:"name"`
+	Status string `json:"status"`
+	Error  string `json:"error"` // mcp_status
+}
+
 // ControlFields are the fields of control events.
 type ControlFields struct {
 	RequestID string   `json:"request_id"`
@@ -65,9 +75,10 @@ type ControlFields struct {
 		RequestID string `json:"request_id"`
 		Error     string `json:"error"`
 		Response  struct {
-			Cancelled bool   `json:"cancelled"` // cancel_async_message; a list for others
-			Text      string `json:"response"`  // side_question
-			Synthetic bool   `json:"synthetic"` // a text of the CLI itself
+			Cancelled bool     `json:"cancelled"`  // cancel_async_message; a list for others
+			Text      string   `json:"response"`   // side_question
+			Servers   []Server `json:"mcpServers"` // mcp_status
+			Synthetic bool     `json:"synthetic"`  // a text of the CLI itself
 			Applied   *struct {
 				Effort string `json:"effort"` // null if the model has none
 			} `json:"applied"` // get_settings

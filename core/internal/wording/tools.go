@@ -1,0 +1,71 @@
+package wording
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Tools are the agent's tools by where they are from.
+type Tools struct {
+	Known   bool     // Claude Code has told its tools
+	Claude  []string // Claude Code's own
+	Offered map[string][]string
+	Servers []Server
+}
+
+// Server is an MCP server with its tools.
+type Server struct {
+	Name   string
+	State  string
+	Failed bool
+	Error  string // empty: not to be shown
+	Tools  []string
+}
+
+// String is what /tools answers.
+func (t Tools) String() string {
+	var b strings.Builder
+	b.WriteString("**Tools**\n")
+	if t.Known {
+		fmt.Fprintf(&b, "\n- Claude Code: %s", toolNames(t.Claude))
+	} else {
+		b.WriteString("\n- Claude Code: not known before the first message since the start")
+	}
+	for _, plugin := range slices.Sorted(maps.Keys(t.Offered)) {
+		from := "the host"
+		if plugin != "" {
+			from = "plugin " + Code(plugin)
+		}
+		fmt.Fprintf(&b, "\n- %s: %s", from, toolNames(t.Offered[plugin]))
+	}
+	for _, s := range t.Servers {
+		fmt.Fprintf(&b, "\n- MCP server %s", Code(s.Name))
+		switch {
+		case s.Failed && s.Error != "":
+			fmt.Fprintf(&b, ": does not start: %s", Code(s.Error))
+		case s.Failed:
+			b.WriteString(": does not start")
+		case len(s.Tools) == 0 && s.State == "pending":
+			b.WriteString(": is starting")
+		default:
+			fmt.Fprintf(&b, ": %s", toolNames(s.Tools))
+		}
+	}
+	return b.String()
+}
+
+// toolNames lists tools, of which foreign servers may have any number.
+func toolNames(names []string) string {
+	const most = 100
+	var list []string
+	for i, name := range names {
+		if i == most {
+			list = append(list, fmt.Sprintf("%d more", len(names)-most))
+			break
+		}
+		list = append(list, Code(name))
+	}
+	return or(strings.Join(list, ", "), "none")
+}
