@@ -7,7 +7,7 @@ const slowStep = 2 * time.Second
 
 // end runs a step of the shutdown. The log names a slow one while it runs.
 func (h *Host) end(what string, stop func()) {
-	slow := time.AfterFunc(slowStep, func() { h.log.Info("going down: waiting for " + what) })
+	slow := time.AfterFunc(slowStep, func() { h.log.Info("shutting down: waiting for " + what) })
 	defer slow.Stop()
 	stop()
 }

@@ -248,7 +248,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	work := context.WithoutCancel(ctx)
 	defer func() {
 		h.end("claude", func() { err = errors.Join(err, h.Close(work)) })
-		h.log.Info("down", "ran", time.Since(h.started).Round(time.Second))
+		h.log.Info("stopped", "ran", time.Since(h.started).Round(time.Second))
 	}()
 	if os.Geteuid() == 0 {
 		h.log.Warn(asRoot)
@@ -293,10 +293,10 @@ func (h *Host) Run(ctx context.Context) (err error) {
 
 	select {
 	case <-ctx.Done():
-		h.log.Info("going down")
+		h.log.Info("shutting down")
 		return nil
 	case <-h.restart.wanted:
-		h.log.Info("going down to be restarted")
+		h.log.Info("shutting down for a restart")
 		return ErrRestart
 	case err := <-failed:
 		return err
@@ -347,7 +347,7 @@ func (h *Host) recover(ctx context.Context) error {
 		return fmt.Errorf("take up what was left undone: %w", err)
 	}
 	if runs > 0 || deliveries > 0 {
-		h.log.Info("taking up what the previous process left undone", "turns", runs, "deliveries", deliveries)
+		h.log.Info("resuming the work of the previous process", "turns", runs, "deliveries", deliveries)
 	}
 	if err := h.questions.Recover(ctx); err != nil {
 		return fmt.Errorf("end the questions of the previous process: %w", err)

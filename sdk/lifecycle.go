@@ -204,7 +204,7 @@ func (s *pluginServer) Shutdown(ctx context.Context, r *pluginv1.ShutdownRequest
 	}
 	s.calls.close()
 	if !s.calls.wait(ctx) {
-		s.log.Warn("calls of the host are still under way at shutdown")
+		s.log.Warn("calls of the host are still running at shutdown")
 	}
 	s.runs.close()
 	s.end()

@@ -68,7 +68,7 @@ func serve(name, version string, components []Component) int {
 		p.log.Debug("the process keeps the name of its copy", "error", err)
 	}
 	if p.line, err = handshake.NewLine(os.Stdin); err != nil {
-		p.log.Debug("the host holds no sockets for plugins", "error", err)
+		p.log.Debug("the host does not hold sockets for plugins", "error", err)
 	}
 	// Signals are received and dropped, not ignored: child processes of the plugin would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT)

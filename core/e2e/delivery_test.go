@@ -119,7 +119,7 @@ func TestTelegramAway(t *testing.T) {
 	h.asked(asks("take your time"))
 	h.telegram.Down()
 	close(gate)
-	h.wrote(h.log, 0, "a piece was not sent and is tried again")
+	h.wrote(h.log, 0, "an item was not sent and is tried again")
 	h.stop()
 	if err := h.telegram.Up(); err != nil {
 		t.Fatal(err)

@@ -179,7 +179,7 @@ func (s *Server) routes() http.Handler {
 		channel, code := r.FormValue("channel"), r.FormValue("code")
 		p, err := s.options.Store.ApprovePairing(r.Context(), channel, code, access.Welcome)
 		if err == nil {
-			s.log.Info("a stranger was let in", "user", p.Channel+":"+string(p.User), "by", "the clawhost command")
+			s.log.Info("a pairing request was approved", "user", p.Channel+":"+string(p.User), "by", "the clawhost command")
 		}
 		return p, notPending(err, channel, code)
 	}))
@@ -187,7 +187,7 @@ func (s *Server) routes() http.Handler {
 		channel, code := r.FormValue("channel"), r.FormValue("code")
 		p, err := s.options.Store.RejectPairing(r.Context(), channel, code)
 		if err == nil {
-			s.log.Info("a stranger was refused", "user", p.Channel+":"+string(p.User), "by", "the clawhost command")
+			s.log.Info("a pairing request was rejected", "user", p.Channel+":"+string(p.User), "by", "the clawhost command")
 		}
 		return p, notPending(err, channel, code)
 	}))

@@ -42,7 +42,7 @@ func (p *Pool) grown(s *worker) bool {
 	if p.config.RecycleAt <= 0 || s.weight.Own <= p.config.RecycleAt {
 		return false
 	}
-	s.log.Debug("claude has grown and is ended", "bytes", s.weight.Own)
+	s.log.Debug("claude has grown too large and is ended", "bytes", s.weight.Own)
 	return true
 }
 

@@ -124,7 +124,7 @@ func New(cfg Config, log hclog.Logger, processes Processes) (*Pool, error) {
 	}
 	p.inventory = &inventory{owners: cfg.Owners, log: log, work: &p.work, failed: map[string]string{}}
 	if !cli.CanWeigh && cfg.MaxMemory > 0 {
-		log.Warn("claude.max_memory does nothing here: this system does not tell what a process holds")
+		log.Warn("claude.max_memory has no effect: this system does not report the memory of processes")
 	}
 	log.Debug("the claude CLI was found", "path", command.Path, "demo", cfg.Demo)
 	p.work.Go(p.janitor)
@@ -301,7 +301,7 @@ func (p *Pool) take(ctx context.Context, t agent.Turn) *worker {
 func (p *Pool) supersede(t agent.Turn) {
 	for _, s := range p.idle {
 		if t.Key != "" && s.key == t.Key && s.session != t.Session {
-			s.log.Debug("claude is ended: its conversation has begun anew")
+			s.log.Debug("claude is ended: a new conversation has begun")
 			p.leave(s)
 		}
 	}

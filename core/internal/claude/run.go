@@ -170,7 +170,7 @@ func (r *run) result(ctx context.Context, x *exchange.Exchange, failed bool) age
 		// What a killed process has read but not written down is lost to the conversation.
 		noted, err := r.pool.command.Transcripts.Steered(r.turn.Session)
 		if err != nil {
-			r.worker.log.Warn("cannot tell which messages claude has noted", "error", err)
+			r.worker.log.Warn("cannot read which messages claude has recorded", "error", err)
 		}
 		covered = slices.DeleteFunc(covered, func(id string) bool { return !noted[id] })
 	}

@@ -93,7 +93,7 @@ func (p *Pool) makeRoom(ctx context.Context) bool {
 		p.mu.Unlock()
 		return false
 	}
-	p.log.Warn("an idle claude is ended to make room for another one", "session", idle[0].session)
+	p.log.Warn("an idle claude is ended to free resources for another one", "session", idle[0].session)
 	p.leave(idle[0])
 	p.mu.Unlock()
 	select {

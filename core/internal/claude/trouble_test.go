@@ -121,7 +121,7 @@ func TestNoiseIsBounded(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &entry); err != nil {
 			t.Fatal(err)
 		}
-		if entry.Message == "claude wrote a line that is no event" {
+		if entry.Message == "claude wrote an invalid line" {
 			logged++
 		}
 		missing += entry.Lines

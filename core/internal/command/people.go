@@ -43,14 +43,14 @@ func (d desk) allowlist(ctx context.Context, call Call) (string, error) {
 		if err := d.store.Allow(ctx, channel, user); err != nil {
 			return "", err
 		}
-		d.host.Log.Info("somebody was put on the allowlist", "user", name, "by", who(call.Caller))
+		d.host.Log.Info("a user was added to the allowlist", "user", name, "by", who(call.Caller))
 		return wording.Allowed(name), nil
 	case "remove":
 		was, err := d.store.Disallow(ctx, channel, user)
 		if err != nil {
 			return "", err
 		}
-		d.host.Log.Info("somebody was taken off the allowlist", "user", name, "by", who(call.Caller))
+		d.host.Log.Info("a user was removed from the allowlist", "user", name, "by", who(call.Caller))
 		return wording.Disallowed(name, was, slices.Contains(d.host.Conversations.People(channel), name)), nil
 	default:
 		return wording.UnknownArgument("allowlist", call.Args, wording.AllowlistOptions), nil
@@ -86,7 +86,7 @@ func (d desk) approve(ctx context.Context, call Call) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	d.host.Log.Info("a stranger was let in", "user", p.Channel+":"+string(p.User), "by", who(call.Caller))
+	d.host.Log.Info("a pairing request was approved", "user", p.Channel+":"+string(p.User), "by", who(call.Caller))
 	return wording.PairingApproved(person(p)), nil
 }
 
@@ -106,7 +106,7 @@ func (d desk) deny(ctx context.Context, call Call) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	d.host.Log.Info("a stranger was refused", "user", p.Channel+":"+string(p.User), "by", who(call.Caller))
+	d.host.Log.Info("a pairing request was rejected", "user", p.Channel+":"+string(p.User), "by", who(call.Caller))
 	return wording.PairingDenied(person(p)), nil
 }
 

@@ -152,7 +152,7 @@ func (in *Inbox) submit(ctx context.Context, channel string, e chat.Event) (Outc
 	case access.Pair:
 		return in.pair(ctx, channel, message, decision.Reason)
 	default:
-		in.log.Debug("an event is not let in", "channel", channel, "event", e.ID, "reason", decision.Reason)
+		in.log.Debug("an event was refused", "channel", channel, "event", e.ID, "reason", decision.Reason)
 		in.refusals.advise(in.log, channel, e, decision.Reason, in.now())
 		return rejected(decision.Reason), nil
 	}
@@ -210,7 +210,7 @@ func (in *Inbox) stillOpen(ctx context.Context, caller chat.Caller) {
 		return
 	}
 	if _, err := in.store.Post(ctx, "unread:"+id, in.conversations.Notice(caller.Address, caller.Kind, told)...); err != nil {
-		in.log.Warn("nobody is told that a question is still open", "question", id, "error", err)
+		in.log.Warn("no notice that a question is still open", "question", id, "error", err)
 	}
 }
 
@@ -276,7 +276,7 @@ func (in *Inbox) pair(ctx context.Context, channel string, m domain.Message, rea
 		return Outcome{}, fmt.Errorf("ask for pairing: %w", err)
 	}
 	if created {
-		in.log.Info("a stranger asks to be let in; `clawhost pairing list` shows the code", "channel", channel, "user", m.Sender.ID)
+		in.log.Info("a stranger asks for access; `clawhost pairing list` shows the code", "channel", channel, "user", m.Sender.ID)
 		in.options.Owners.StrangerAsks(channel)
 	}
 	return rejected(reason), nil

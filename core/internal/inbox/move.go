@@ -31,7 +31,7 @@ func (in *Inbox) move(ctx context.Context, channel string, e chat.Event, body ch
 	case duplicate:
 		return Outcome{Verdict: chat.Duplicate}, nil
 	}
-	in.log.Info("a chat goes on under another id; its session stays", "channel", channel, "from", e.Chat.ID, "to", body.To)
+	in.log.Info("a chat continues under another id and keeps its session", "channel", channel, "from", e.Chat.ID, "to", body.To)
 	return Outcome{Verdict: chat.Accepted}, nil
 }
 

@@ -34,11 +34,11 @@ func (r *refusals) advise(log hclog.Logger, channel string, e chat.Event, reason
 	switch reason {
 	case access.GroupNotListed:
 		if r.first(refused{channel, string(e.Chat.ID)}, now) {
-			log.Info(fmt.Sprintf("a message of a group that is not listed was not let in; to let the group in, add group %.80q {} under access", e.Chat.ID), "channel", channel)
+			log.Info(fmt.Sprintf("a message of a group that is not listed was refused; to allow the group, add group %.80q {} under access", e.Chat.ID), "channel", channel)
 		}
 	case access.SenderNotListed:
 		if r.first(refused{channel, string(e.Sender.ID)}, now) {
-			log.Info(fmt.Sprintf("a message of somebody who is not listed was not let in; to let them in, add %.120q to access.allow", channel+":"+string(e.Sender.ID)), "channel", channel)
+			log.Info(fmt.Sprintf("a message of a person who is not listed was refused; to allow them, add %.120q to access.allow", channel+":"+string(e.Sender.ID)), "channel", channel)
 		}
 	}
 }

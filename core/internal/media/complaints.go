@@ -21,7 +21,7 @@ func (c *complaints) warn(text string, args ...any) {
 	}
 	logs, missing := c.budget.Take(bytes)
 	if missing > 0 {
-		c.log.Warn("too many complaints of files and pages: lines are suppressed", "lines", missing)
+		c.log.Warn("too many warnings about files and pages: lines are suppressed", "lines", missing)
 	}
 	if logs {
 		c.log.Warn(text, args...)

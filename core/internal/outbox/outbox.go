@@ -216,7 +216,7 @@ func (c *channel) deliver(work context.Context, sender Sender, d domain.Delivery
 		return
 	}
 	if once, ok := sender.(Idempotent); d.Uncertain && !(ok && once.Idempotent()) {
-		c.log.Warn("sending again a piece whose outcome is unknown", "piece", d.ID, "chat", d.Item.To.Chat, "attempt", d.Attempts+1)
+		c.log.Warn("sending an item again whose outcome is unknown", "item", d.ID, "chat", d.Item.To.Chat, "attempt", d.Attempts+1)
 	}
 	if sender == nil {
 		c.failed(work, d, &chat.Failure{Reason: chat.NotConnected, Err: errDown})
@@ -275,13 +275,13 @@ func (c *channel) failed(work context.Context, d domain.Delivery, err error) {
 		wait = min(max(time.Since(d.CreatedAt)/2, firstBackoff), maxPatience)
 	}
 	wait = max(wait, failure.RetryAfter)
-	c.log.Warn("a piece was not sent and is tried again", "piece", d.ID, "chat", d.Item.To.Chat, "attempt", attempts, "again_in", wait, "error", failure)
+	c.log.Warn("an item was not sent and is tried again", "item", d.ID, "chat", d.Item.To.Chat, "attempt", attempts, "again_in", wait, "error", failure)
 	again := domain.Retry{At: time.Now().Add(wait), Cause: failure.Error(), Uncertain: failure.MaybeDelivered, Excused: patient(failure)}
 	c.note(work, d, "schedule a piece again", func(ctx context.Context) error { return c.outbox.store.Retry(ctx, d.ID, again) })
 }
 
 func (c *channel) bury(work context.Context, d domain.Delivery, cause string) {
-	c.log.Error("a piece is given up; `clawhost queue dead` lists it", "piece", d.ID, "chat", d.Item.To.Chat, "attempts", d.Attempts+1, "error", cause)
+	c.log.Error("an item is given up; `clawhost queue dead` lists it", "item", d.ID, "chat", d.Item.To.Chat, "attempts", d.Attempts+1, "error", cause)
 	c.note(work, d, "give a piece up", func(ctx context.Context) error {
 		err := c.outbox.store.DeadLetter(ctx, d.ID, cause)
 		if err == nil && c.outbox.options.Questions != nil {
@@ -300,7 +300,7 @@ func (c *channel) note(work context.Context, d domain.Delivery, doing string, wr
 		if err == nil {
 			return
 		}
-		c.log.Error(doing, "piece", d.ID, "error", err)
+		c.log.Error(doing, "item", d.ID, "error", err)
 		if errors.Is(err, domain.ErrNotFound) {
 			return // the item is no longer ours
 		}

@@ -48,14 +48,14 @@ func (c *channel) transmit(work context.Context, sender Sender, d domain.Deliver
 	if failure := failureOf(err); !errors.Is(err, errors.ErrUnsupported) && c.again(d, failure) {
 		return nil, err
 	}
-	c.log.Debug("a message was not changed", "piece", d.ID, "chat", d.Item.To.Chat, "sent_instead", d.Item.OrSend, "error", err)
+	c.log.Debug("a message was not changed", "item", d.ID, "chat", d.Item.To.Chat, "sent_instead", d.Item.OrSend, "error", err)
 	if optional(d.Item) {
 		return nil, nil
 	}
 	if deleter, ok := sender.(Deleter); ok && d.Target != "" { // Networks report some messages as gone that merely cannot be edited.
 		err := within(work, nil, func(ctx context.Context) error { return deleter.Delete(ctx, d.Item.To, d.Target) })
 		if err != nil {
-			c.log.Debug("the message that another one takes the place of was not deleted", "piece", d.ID, "chat", d.Item.To.Chat, "error", err)
+			c.log.Debug("the replaced message was not deleted", "item", d.ID, "chat", d.Item.To.Chat, "error", err)
 		}
 	}
 	return c.send(work, sender, d)
@@ -114,12 +114,12 @@ func (c *channel) send(work context.Context, sender Sender, d domain.Delivery) (
 	out := chat.Outgoing{Key: d.Key, To: p.To, Text: p.Text, Media: p.Media, ReplyTo: p.ReplyTo, Buttons: p.Buttons, Silent: p.Silent}
 	receipt, err := sendOne(work, sender, out)
 	if p.ReplyTo != "" && err != nil && refusesReply(failureOf(err)) {
-		c.log.Debug("a reply was refused", "piece", d.ID, "chat", p.To.Chat, "error", err)
+		c.log.Debug("a reply was refused", "item", d.ID, "chat", p.To.Chat, "error", err)
 		out.ReplyTo = ""
 		receipt, err = sendOne(work, sender, out)
 	}
 	if len(p.Media) > 0 && err != nil && failureOf(err).Reason == chat.MediaRejected {
-		c.log.Warn("files were refused", "piece", d.ID, "chat", p.To.Chat, "files", len(p.Media), "error", err)
+		c.log.Warn("files were refused", "item", d.ID, "chat", p.To.Chat, "files", len(p.Media), "error", err)
 		out.Media, out.Text = nil, without(p)
 		receipt, err = sendOne(work, sender, out)
 		if p.Text != "" && err != nil && failureOf(err).Reason == chat.TooLong {

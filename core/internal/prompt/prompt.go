@@ -118,7 +118,7 @@ func (b *Builder) outgoing(run *conversation.Turn) string {
 	}
 	folder, err := b.options.Outgoing.Open(run.Message.ClaudeSession)
 	if err != nil {
-		b.log.Warn("there is no folder of outgoing files", "session", run.Session.Key, "error", err)
+		b.log.Warn("the folder of outgoing files cannot be created", "session", run.Session.Key, "error", err)
 	}
 	return folder
 }

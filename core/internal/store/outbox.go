@@ -53,15 +53,15 @@ func checkPieces(items []domain.OutboxItem) error {
 	for _, p := range items {
 		switch {
 		case p.To.Channel == "":
-			return errors.New("a piece has no channel")
+			return errors.New("an item has no channel")
 		case p.Edits != 0 && len(p.Media) > 0 && !p.OrSend:
 			return errors.New("files can only be sent, and the piece only edits")
 		case p.React != nil && !p.Changes():
-			return errors.New("a piece reacts to no message")
+			return errors.New("an item reacts to no message")
 		case p.Edits != 0 && p.Target != "":
-			return errors.New("a piece changes two messages")
+			return errors.New("an item changes two messages")
 		case p.Edits != 0 && p.OrSend && p.Text == "" && len(p.Media) == 0:
-			return errors.New("a piece deletes, and has nothing to send")
+			return errors.New("an item deletes a message and has content to send")
 		}
 	}
 	return nil

@@ -247,7 +247,7 @@ func (i *instance) health(ctx context.Context, live *Live) error {
 			i.log.Warn("health", "error", err)
 			complaint = err.Error()
 		case err == nil && complaint != "":
-			i.log.Info("health: well again")
+			i.log.Info("health: recovered")
 			complaint = ""
 		}
 		unanswered = 0

@@ -17,7 +17,7 @@ func Reap(ctx context.Context, left []domain.Process, processes Processes, log h
 	for _, p := range left {
 		switch {
 		case p.BootID == boot && p.Host.PID != os.Getpid() && p.Host.PID != 0 && process.Alive(p.Host.PID, p.Host.StartTime):
-			log.Warn("another host lives that has this process; it is left alone", "kind", p.Kind, "pid", p.PID, "host", p.Host.PID)
+			log.Warn("another running host owns this process; it is left unchanged", "kind", p.Kind, "pid", p.PID, "host", p.Host.PID)
 		case p.Kind == "claude":
 			agents = append(agents, p)
 			continue

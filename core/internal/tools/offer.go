@@ -94,7 +94,7 @@ func (s *Server) ask(ctx context.Context, plugins []Plugin) bool {
 			s.known[p.Name] = known{live: p.Live, tools: lists[i]}
 			changed = true
 		case ctx.Err() == nil:
-			s.log.Warn("the tools of a plugin are not known", "plugin", p.Name, "error", errs[i])
+			s.log.Warn("the tools of a plugin cannot be listed", "plugin", p.Name, "error", errs[i])
 			s.known[p.Name] = known{live: p.Live, tools: s.known[p.Name].tools, again: now.Add(askAgain)}
 		}
 	}

@@ -57,7 +57,7 @@ func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []strin
 		return result, err
 	}
 	with.marks.Wait() // a late one would mark the new session
-	h.log.Warn("the claude session cannot go on; the message runs in a fresh one", "session", run.Session.Key, "error", err)
+	h.log.Warn("the claude session cannot continue; the message runs in a new one", "session", run.Session.Key, "error", err)
 	view.End() // it would show more of what is withdrawn
 	session, err := h.options.Store.ReplaceSession(ctx, run.ID, h.notice(run, notice)...)
 	if err != nil {

@@ -295,7 +295,7 @@ func (p *Process) Park(patience time.Duration) {
 	select {
 	case <-p.exited:
 	case <-timer.C:
-		p.log.Warn("claude did not leave and is killed")
+		p.log.Warn("claude did not exit and is killed")
 		p.Destroy()
 	}
 }

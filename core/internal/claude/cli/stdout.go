@@ -46,7 +46,7 @@ func (p *Process) read(stdout *batchReader) {
 // suppressed logs how many complaints were not logged.
 func (p *Process) suppressed(lines int) {
 	if lines > 0 {
-		p.log.Warn("claude wrote more lines that are no events", "lines", lines)
+		p.log.Warn("claude wrote more invalid lines", "lines", lines)
 	}
 }
 
@@ -72,7 +72,7 @@ func (p *Process) line(line []byte, more bool) time.Duration {
 	logs, missing := p.noise.Take(0)
 	p.suppressed(missing)
 	if logs {
-		p.log.Warn("claude wrote a line that is no event", "bytes", len(line))
+		p.log.Warn("claude wrote an invalid line", "bytes", len(line))
 	}
 	return 0
 }

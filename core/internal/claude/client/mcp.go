@@ -77,10 +77,10 @@ func (c *Client) called(r *request, m call, message json.RawMessage, t agent.Tur
 	case err != nil:
 		return failed(m.ID, internalError, cut(cli.RedactShapes(err.Error()), maxReason))
 	case len(answer) > maxMessage:
-		c.log.Error("an answer of the tools is too large", "method", m.Method, "bytes", len(answer))
+		c.log.Error("a response of the host's tools is too large", "method", m.Method, "bytes", len(answer))
 		return failed(m.ID, internalError, "the answer is too large: at most 1 MB is passed on")
 	case !isObject(answer):
-		c.log.Error("an answer of the tools is no object", "method", m.Method)
+		c.log.Error("a response of the host's tools is not an object", "method", m.Method)
 		return failed(m.ID, internalError, "there is no answer")
 	default:
 		return map[string]any{"mcp_response": answer}
