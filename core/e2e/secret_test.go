@@ -144,7 +144,7 @@ func TestAgentCannotOperateTheHost(t *testing.T) {
 		"list":                            h.binary("clawhost") + " -config " + h.config + " pairing list; echo exit $?",
 	} {
 		result := h.tool(owner, messagesapi.Bash("export TELEGRAM_TOKEN=x; "+command))
-		if !strings.Contains(result, "exit 1") || !strings.Contains(result, "it refuses what the agent starts") || strings.Contains(result, "may write now") || name == "list" && strings.Contains(result, asking[0].Code) {
+		if !strings.Contains(result, "exit 1") || !strings.Contains(result, "it refuses processes that the agent has started") || strings.Contains(result, "may write now") || name == "list" && strings.Contains(result, asking[0].Code) {
 			t.Errorf("%s through the shell: %q", name, result)
 		}
 	}

@@ -23,7 +23,7 @@ func (s *session) awaitIdentify(ctx context.Context) error {
 	if last.IsZero() {
 		raw, _, err := s.state.Get(ctx, identifiedKey)
 		if err != nil && !errors.Is(err, sdk.ErrNotFound) {
-			return fmt.Errorf("read when a session was begun: %w", err)
+			return fmt.Errorf("read the start of the last session: %w", err)
 		}
 		at, _ := strconv.ParseInt(string(raw), 10, 64)
 		last = time.UnixMilli(at)
@@ -39,7 +39,7 @@ func (s *session) awaitIdentify(ctx context.Context) error {
 func (s *session) noteIdentify(ctx context.Context) error {
 	s.identified = time.Now()
 	if _, err := s.state.Put(ctx, identifiedKey, strconv.AppendInt(nil, s.identified.UnixMilli(), 10)); err != nil {
-		return fmt.Errorf("note that a session begins: %w", err)
+		return fmt.Errorf("record the start of a session: %w", err)
 	}
 	return nil
 }

@@ -186,7 +186,7 @@ func readFile(root *os.Root, name string) ([]byte, os.FileInfo, error) {
 	case len(text) > maxFileSize:
 		return nil, nil, fmt.Errorf("%w: it has more than %d bytes", errUnfit, maxFileSize)
 	case bytes.IndexByte(text, 0) >= 0 || !utf8.Valid(text):
-		return nil, nil, fmt.Errorf("%w: it is not text in UTF-8", errUnfit)
+		return nil, nil, fmt.Errorf("%w: it is not UTF-8 text", errUnfit)
 	}
 	return text, info, nil
 }

@@ -114,7 +114,7 @@ func (x *index) migrate(ctx context.Context) error {
 		}
 		return nil
 	default:
-		return fmt.Errorf("%w: it is of version %d, not %d", errDamaged, version, schemaVersion)
+		return fmt.Errorf("%w: it has version %d, not %d", errDamaged, version, schemaVersion)
 	}
 }
 

@@ -23,7 +23,7 @@ const (
 var (
 	errNotOpen = errors.New("the memory is not open in this chat: only its owner can ask for it, in a direct chat")
 	errBroken  = errors.New("the memory cannot be read at the moment; go on without it")
-	errNoFile  = errors.New("there is no such file: the paths are MEMORY.md and memory/<name>.md, and a search tells which there are")
+	errNoFile  = errors.New("there is no such file: the paths are MEMORY.md and memory/<name>.md, and a search finds them")
 )
 
 // Tools returns the agent's tools. They work for callers with a view of the memory, and for nobody else.

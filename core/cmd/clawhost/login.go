@@ -48,11 +48,11 @@ func (a *app) pluginLogin(ctx context.Context, args []string) error {
 		case account != "" && a.json:
 			return json.NewEncoder(a.out).Encode(admin.LoginEvent{Account: account})
 		case account != "":
-			_, err := fmt.Fprintf(a.out, "%s is logged in as %s. `clawhost plugin list` shows how it is.\n", args[0], printable(account))
+			_, err := fmt.Fprintf(a.out, "%s is logged in as %s. `clawhost plugin list` shows its state.\n", args[0], printable(account))
 			return err
 		}
 		if answers[asked.ID], err = answerTo(input); err != nil {
-			return fmt.Errorf("%s needs an answer; give it as %s=…", args[0], printable(asked.ID))
+			return fmt.Errorf("%s needs an answer; add %s=…", args[0], printable(asked.ID))
 		}
 	}
 }

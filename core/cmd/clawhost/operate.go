@@ -128,7 +128,7 @@ func (a *app) pluginRestart(ctx context.Context, args []string) error {
 	if a.json {
 		return a.print(map[string]string{"restarting": args[0]})
 	}
-	_, err = fmt.Fprintf(a.out, "%s is being restarted; `clawhost plugin list` shows how it is.\n", args[0])
+	_, err = fmt.Fprintf(a.out, "%s is being restarted; `clawhost plugin list` shows its state.\n", args[0])
 	return err
 }
 
@@ -161,7 +161,7 @@ func (a *app) pairing(ctx context.Context, args []string, verb string, act func(
 	case 2:
 		channel = args[0]
 	default:
-		return usage("pairing %s takes a code, with its channel before it if need be", verb)
+		return usage("pairing %s takes an optional channel and a code", verb)
 	}
 	code, ok := access.ParseCode(args[len(args)-1])
 	if !ok {

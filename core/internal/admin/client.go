@@ -26,7 +26,7 @@ var ErrNotRunning = errors.New("no host is running")
 
 // ErrNoAnswer is returned when the host closes the connection without a response, as it does with the agent's own
 // processes.
-var ErrNoAnswer = errors.New("the host did not answer: it refuses what the agent starts, or is shutting down")
+var ErrNoAnswer = errors.New("the host did not answer: it refuses processes that the agent has started, or is shutting down")
 
 // ErrOtherUser is returned when the host runs as another user.
 var ErrOtherUser = errors.New("the host of this config is another user's")

@@ -45,7 +45,7 @@ func arguments(to *[]string) setter {
 				continue
 			}
 			if flag := hostFlag(s); flag != "" {
-				e.refuse("cannot hold %s: the host sets it", flag)
+				e.refuse("must not contain %s, because the host sets it", flag)
 				continue
 			}
 			args = append(args, s)
@@ -79,7 +79,7 @@ func keys(to *[]string) setter {
 			switch {
 			case !ok:
 			case strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }):
-				e.refuse("must be keys: characters of ASCII, and no white space")
+				e.refuse("must be keys of ASCII characters without spaces")
 			default:
 				list = append(list, s)
 			}
@@ -101,9 +101,9 @@ func environment(to *map[string]string, keys *[]string) setter {
 			set := (*to)[e.key()]
 			switch name := e.key(); {
 			case slices.Contains(credentials, name) && set != "":
-				e.refuse("cannot hold %s beside claude.api_keys", name)
+				e.refuse("must not contain %s together with claude.api_keys", name)
 			case name == "ANTHROPIC_BASE_URL" && set != "" && !webAddress(set):
-				e.refuse("must hold an ANTHROPIC_BASE_URL that is an http or https address, without a user")
+				e.refuse("must contain an ANTHROPIC_BASE_URL that is an http or https address without a user")
 			}
 		}
 	}

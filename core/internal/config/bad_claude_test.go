@@ -45,8 +45,8 @@ F:13:17: Missing argument; The block claude.mcp needs one of "command" or "url".
     mcp "neither" {
 F:16:15: Unsuitable value; claude.mcp.command must be a program with its arguments, such as ["github-mcp-server", "stdio"].
 F:17:5: Unsuitable argument; The block claude.mcp takes "headers" only with "url".
-F:20:15: Unsuitable value; claude.mcp.url must be an http or https address, without a user.
-F:21:46: Unsuitable value; claude.mcp.headers must not hold "${", which Claude Code would replace: use env("NAME").
+F:20:15: Unsuitable value; claude.mcp.url must be an http or https address without a user.
+F:21:46: Unsuitable value; claude.mcp.headers must not contain "${", which Claude Code would replace: use env("NAME").
 F:22:5: Unsuitable argument; The block claude.mcp takes "env" only with "command".
 F:24:3: Duplicate block; There is a block mcp "web" at F:19:3 already.
     mcp "web" {
@@ -63,9 +63,9 @@ claude {
 }
 `,
 			`
-F:5:25: Unsuitable value; claude.mcp.headers holds a name that is none of an HTTP header.
-F:5:34: Unsuitable value; claude.mcp.headers must hold no control characters.
-F:5:55: Unsuitable value; claude.mcp.headers holds c twice.
+F:5:25: Unsuitable value; claude.mcp.headers contains a name that is not valid for an HTTP header.
+F:5:34: Unsuitable value; claude.mcp.headers must not contain control characters.
+F:5:55: Unsuitable value; claude.mcp.headers contains c twice.
 `,
 		},
 		{
@@ -77,13 +77,13 @@ claude {
 }
 `,
 			`
-F:3:11: Unsuitable value; claude.args cannot hold --verbose: the host sets it.
-F:3:24: Unsuitable value; claude.args cannot hold --model: the host sets it.
-F:3:37: Unsuitable value; claude.args cannot hold -p: the host sets it.
-F:3:43: Unsuitable value; claude.args cannot hold -c: the host sets it.
-F:3:50: Unsuitable value; claude.args cannot hold --append-system-prompt-file: the host sets it.
-F:3:81: Unsuitable value; claude.args cannot hold --: the host sets it.
-F:4:46: Unsuitable value; claude.env cannot hold CLAUDE_CODE_DISABLE_ATTACHMENTS: the host sets it.
+F:3:11: Unsuitable value; claude.args must not contain --verbose, because the host sets it.
+F:3:24: Unsuitable value; claude.args must not contain --model, because the host sets it.
+F:3:37: Unsuitable value; claude.args must not contain -p, because the host sets it.
+F:3:43: Unsuitable value; claude.args must not contain -c, because the host sets it.
+F:3:50: Unsuitable value; claude.args must not contain --append-system-prompt-file, because the host sets it.
+F:3:81: Unsuitable value; claude.args must not contain --, because the host sets it.
+F:4:46: Unsuitable value; claude.env must not contain CLAUDE_CODE_DISABLE_ATTACHMENTS, because the host sets it.
 `,
 		},
 		{
@@ -96,7 +96,7 @@ claude {
 }
 `,
 			`
-F:4:5: Unsuitable value; claude.api_keys must be keys: characters of ASCII, and no white space.
+F:4:5: Unsuitable value; claude.api_keys must be keys of ASCII characters without spaces.
 `,
 		},
 		{
@@ -136,9 +136,9 @@ claude {
 }
 `,
 			`
-F:5:31: Unsuitable value; claude.env cannot hold ANTHROPIC_API_KEY beside claude.api_keys.
-F:7:31: Unsuitable value; claude.env must hold an ANTHROPIC_BASE_URL that is an http or https address, without a user.
-F:8:31: Unsuitable value; claude.env cannot hold CLAUDE_CODE_OAUTH_TOKEN beside claude.api_keys.
+F:5:31: Unsuitable value; claude.env must not contain ANTHROPIC_API_KEY together with claude.api_keys.
+F:7:31: Unsuitable value; claude.env must contain an ANTHROPIC_BASE_URL that is an http or https address without a user.
+F:8:31: Unsuitable value; claude.env must not contain CLAUDE_CODE_OAUTH_TOKEN together with claude.api_keys.
 `,
 		},
 	})

@@ -27,7 +27,7 @@ plugin "telegram" { enabled = false }
 			`
 F:5:14: Unsuitable value; session.identity_links names telegram:1 for anna already.
     bert  = ["telegram:1"]
-F:6:13: Unsuitable value; session.identity_links holds a name that is not of letters, digits, - and _, up to 64 of them.
+F:6:13: Unsuitable value; session.identity_links contains a name that is not 1 to 64 letters, digits, - and _.
     "a b" = []
 F:7:13: Unsuitable value; session.identity_links must be a list, such as ["a", "b"].
     carl  = "telegram:4"
@@ -78,13 +78,13 @@ plugin "p" {
 }
 `,
 			`
-F:4:17: Unsuitable value; claude.aliases holds Fast and fast, which differ in case only.
+F:4:17: Unsuitable value; claude.aliases contains Fast and fast, which differ only in case.
     fast      = "haiku"
 F:6:17: Unsuitable value; claude.aliases must be one name.
     flag      = "-p"
-F:7:17: Unsuitable value; claude.aliases holds a name that is not of letters, digits, - and _, up to 64 of them, or begins with -.
+F:7:17: Unsuitable value; claude.aliases contains a name that is not 1 to 64 letters, digits, - and _, or that begins with -.
     "a b"     = "x"
-F:8:17: Unsuitable value; claude.aliases holds a name that is not of letters, digits, - and _, up to 64 of them, or begins with -.
+F:8:17: Unsuitable value; claude.aliases contains a name that is not 1 to 64 letters, digits, - and _, or that begins with -.
     "-x"      = "x"
 F:9:17: Unsuitable value; claude.aliases must not be empty.
     empty     = " "
@@ -194,11 +194,11 @@ links {
 			`
 F:3:16: Unsuitable value; media.max_bytes must be a size, such as "20MB" or "500KB".
     max_bytes  = "20"
-F:4:16: Unsuitable value; media.transcribe must have an argument with {file} in it.
+F:4:16: Unsuitable value; media.transcribe must contain an argument with {file}.
 F:5:17: Unsuitable value; media.speak names a program that cannot be run here: clawhost-no-such-program.
 F:6:16: Unsuitable value; media.timeout must be at least "1s".
     timeout    = "0"
-F:7:16: Unsuitable value; media.tts needs the command that speaks: media.speak.
+F:7:16: Unsuitable value; media.tts needs media.speak, the command that speaks.
     tts        = "always"
 F:10:14: Unsuitable value; links.command must not be empty.
 F:11:3: Unknown argument; The block links has no argument "tts".
@@ -223,7 +223,7 @@ links {
 F:3:16: Unsuitable value; media.max_bytes must be from 1 KB to 1 GB.
     max_bytes  = "2GB"
 F:4:16: Unsuitable value; media.transcribe must be a list, such as ["a", "b"].
-F:5:16: Unsuitable value; media.speak must have an argument with {out} in it.
+F:5:16: Unsuitable value; media.speak must contain an argument with {out}.
 F:6:16: Unsuitable value; media.tts must be "off", "inbound", "always" or "tagged".
     tts        = "sometimes"
 F:7:28: Unsuitable value; media.accept must be a type of file, such as "image/*" or "application/pdf".

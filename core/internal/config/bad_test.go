@@ -160,7 +160,7 @@ F:10:21: Unsuitable value; claude.max_memory must be from 64 MB to 1024 GB.
     max_memory      = "5MB"
 F:11:21: Unsuitable value; claude.recycle_at must be a size, such as "20MB" or "500KB".
     recycle_at      = "much"
-F:14:13: Unsuitable value; inbound.max_age must be a duration, such as "500ms", "30s" or "2h", or one with the word drop behind it, such as "24h drop".
+F:14:13: Unsuitable value; inbound.max_age must be a duration, such as "500ms", "30s" or "2h", optionally followed by the word drop, such as "24h drop".
     max_age = "24h drop it"
 F:17:13: Unsuitable value; outbox.max_age must be at most 366 days.
     max_age = "9000h"
@@ -247,7 +247,7 @@ plugin "p" {
 			`
 F:3:3: Unknown argument; The block plugin has no argument "sorce". Did you mean "source"?
 F:4:12: Unsuitable value; plugin.sha256 must be a SHA-256 checksum of 64 hexadecimal digits.
-F:5:22: Unsuitable value; plugin.env holds a name that is none of an environment variable.
+F:5:22: Unsuitable value; plugin.env contains a name that is not valid for an environment variable.
 F:5:38: Unsuitable value; plugin.env must be text in quotes.
 F:6:13: Unknown channel; plugin.grants names "q", and no plugin block has this label.
 F:7:12: Unsuitable value; plugin.source must not be empty.
@@ -256,7 +256,7 @@ F:10:16: Unsuitable value; plugin.hook.on_error must be "skip" or "fail".
 F:13:13: Error in function call; Call to function "env" failed: the environment variable MISSING is not set.
 F:14:13: Variables not allowed; Quote text, as in "steer"; for yes or no write true or false.
 F:15:13: Error in function call; Call to function "env" failed: that is not the name of an environment variable.
-F:16:5: Unexpected block; A plugin's config holds arguments only: write proxy = { … }.
+F:16:5: Unexpected block; A plugin's config contains only arguments: write proxy = { … }.
 F:20:3: Unknown block; The block plugin has no block "claude".
 `,
 		},

@@ -273,9 +273,9 @@ func aliases(to *map[string]string) setter {
 			same := slices.IndexFunc(elements[:i], func(other value) bool { return strings.EqualFold(other.key(), name) })
 			switch {
 			case !identityName(name) || strings.HasPrefix(name, "-"):
-				e.refuse("holds a name that is not of letters, digits, - and _, up to 64 of them, or begins with -")
+				e.refuse("contains a name that is not 1 to 64 letters, digits, - and _, or that begins with -")
 			case same >= 0:
-				e.refuse("holds %s and %s, which differ in case only", elements[same].key(), name)
+				e.refuse("contains %s and %s, which differ only in case", elements[same].key(), name)
 			default:
 				if _, ok := e.filled(); ok {
 					word(&model)(e)
@@ -299,9 +299,9 @@ func variables(to *map[string]string, taken []string) setter {
 			name := e.key()
 			switch {
 			case !variableName.MatchString(name):
-				e.refuse("holds a name that is none of an environment variable")
+				e.refuse("contains a name that is not valid for an environment variable")
 			case slices.Contains(taken, name):
-				e.refuse("cannot hold %s: the host sets it", name)
+				e.refuse("must not contain %s, because the host sets it", name)
 			default:
 				if s, ok := e.text(); ok {
 					env[name] = s
@@ -322,7 +322,7 @@ func ageLimit(to *time.Duration, drop *bool) setter {
 		span, dropped := strings.CutSuffix(s, " drop")
 		d, complaint := parseDuration(span, 0)
 		if complaint != "" {
-			v.refuse(`%s, or one with the word drop behind it, such as "24h drop"`, complaint)
+			v.refuse(`%s, optionally followed by the word drop, such as "24h drop"`, complaint)
 			return
 		}
 		*to, *drop = d, dropped

@@ -130,7 +130,7 @@ func (f *fit) refuse(s spot, format string, args ...any) {
 func (f *fit) value(v cty.Value, node *jsonschema.Schema, s spot) any {
 	node, secret := f.schema.follow(node)
 	if isFalse(node) {
-		f.refuse(s, "must be left out")
+		f.refuse(s, "must be omitted")
 		return nil
 	}
 	v, ok := toTypes(v, types(node))

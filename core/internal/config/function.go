@@ -39,7 +39,7 @@ func (p place) functions() *hcl.EvalContext {
 			Type:     function.StaticReturnType(cty.String),
 			Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 				if len(args) > 2 {
-					return cty.NilVal, errors.New("it takes a name and, if need be, a default")
+					return cty.NilVal, errors.New("it takes a name and an optional default")
 				}
 				return p.variable(args[0].AsString(), args[1:])
 			},
@@ -90,7 +90,7 @@ func (p place) resolve(base, path string) (string, error) {
 	if path == "~" || strings.HasPrefix(path, "~/") {
 		home, ok := p.env("HOME")
 		if !ok || !filepath.IsAbs(home) {
-			return "", errors.New("~ cannot be expanded, since the environment variable HOME is not set to a path")
+			return "", errors.New("~ cannot be expanded, because the environment variable HOME is not set to a path")
 		}
 		return filepath.Join(home, path[1:]), nil
 	}

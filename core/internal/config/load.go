@@ -180,7 +180,7 @@ func (d *decoder) checkPaths(c *Config, stateDir *hclsyntax.Attribute) {
 		{"state_dir", c.StateDir}, {"agent.workspace", c.Agent.Workspace}, {"plugin_dir", c.PluginDir},
 	} {
 		if p.path == "" {
-			d.report(at, "Missing value", fmt.Sprintf("%s must be given, since its default cannot be told: is HOME set?", p.name))
+			d.report(at, "Missing value", fmt.Sprintf("%s must be set, because its default is unknown: is HOME set?", p.name))
 		}
 	}
 	if stateDir != nil {

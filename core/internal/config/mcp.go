@@ -57,7 +57,7 @@ const expands = "${"
 func (v value) literalText() (string, bool) {
 	s, ok := v.text()
 	if ok && strings.Contains(s, expands) {
-		v.refuse(`must not hold "${", which Claude Code would replace: use env("NAME")`)
+		v.refuse(`must not contain "${", which Claude Code would replace: use env("NAME")`)
 		return "", false
 	}
 	return s, ok
@@ -95,7 +95,7 @@ func endpoint(to *string) setter {
 		switch {
 		case !ok:
 		case !webAddress(s):
-			v.refuse("must be an http or https address, without a user")
+			v.refuse("must be an http or https address without a user")
 		default:
 			*to = s
 		}
@@ -117,11 +117,11 @@ func headers(to *map[string]string) setter {
 			switch {
 			case !ok:
 			case !headerName.MatchString(name):
-				e.refuse("holds a name that is none of an HTTP header")
+				e.refuse("contains a name that is not valid for an HTTP header")
 			case slices.ContainsFunc(slices.Collect(maps.Keys(list)), same):
-				e.refuse("holds %s twice", name)
+				e.refuse("contains %s twice", name)
 			case strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
-				e.refuse("must hold no control characters")
+				e.refuse("must not contain control characters")
 			default:
 				list[name] = s
 			}

@@ -88,7 +88,7 @@ func (m *Media) tts() setter {
 	return func(v value) {
 		oneOf(&m.TTS, "off", "inbound", "always", "tagged")(v)
 		if m.TTS != "off" && len(m.Speak) == 0 {
-			v.refuse("needs the command that speaks: media.speak")
+			v.refuse("needs media.speak, the command that speaks")
 		}
 	}
 }
@@ -112,7 +112,7 @@ func commandLine(to *[]string, placeholder string) setter {
 		case !ok || len(words) > 0 && words[0] == "":
 			return // reported
 		case len(words) > 0 && !slices.ContainsFunc(words[1:], func(word string) bool { return strings.Contains(word, placeholder) }):
-			v.refuse("must have an argument with %s in it", placeholder)
+			v.refuse("must contain an argument with %s", placeholder)
 			return
 		}
 		if len(words) > 0 {

@@ -54,7 +54,7 @@ func (d *decoder) checkWorkspace(c *Config, body *hclsyntax.Body) {
 	}
 	const instead = `Give the agent a folder of its own, such as "~/claw".`
 	if home, ok := d.env("HOME"); ok && filepath.IsAbs(home) && holds(workspace, home) {
-		refuse(nil, "must not be or hold your home folder: the agent can read and send what is in the workspace. %s", instead)
+		refuse(nil, "must not be or contain your home folder: the agent can read and send what is in the workspace. %s", instead)
 		return
 	}
 	for _, other := range []struct {
@@ -70,7 +70,7 @@ func (d *decoder) checkWorkspace(c *Config, body *hclsyntax.Body) {
 		switch {
 		case other.path == "":
 		case holds(workspace, other.path):
-			refuse(other.at, "must not hold %s, %s: the agent can read and send what is in the workspace, and may be allowed to change it. Move one of them. %s",
+			refuse(other.at, "must not contain %s, %s: the agent can read and send what is in the workspace, and may be allowed to change it. Move one of them. %s",
 				other.what, other.path, instead)
 		case other.inside && holds(other.path, workspace):
 			refuse(other.at, "must not be in %s, %s, which the agent must not read. %s", other.what, other.path, instead)
@@ -78,7 +78,7 @@ func (d *decoder) checkWorkspace(c *Config, body *hclsyntax.Body) {
 	}
 	for _, p := range c.Plugins {
 		if p.Enabled && filepath.Dir(p.Source) != c.PluginDir && holds(workspace, p.Source) {
-			refuse(p.block.Body.Attributes["source"], "must not hold the binary of plugin %q, %s: the agent may be allowed to change it. Move one of them. %s",
+			refuse(p.block.Body.Attributes["source"], "must not contain the binary of plugin %q, %s: the agent may be allowed to change it. Move one of them. %s",
 				p.Label, p.Source, instead)
 		}
 	}

@@ -55,7 +55,7 @@ func identities(to *map[string][]string) setter {
 		links, taken := map[string][]string{}, map[string]string{}
 		for _, name := range names {
 			if !identityName(name.key()) {
-				name.refuse("holds a name that is not of letters, digits, - and _, up to 64 of them")
+				name.refuse("contains a name that is not 1 to 64 letters, digits, - and _")
 				continue
 			}
 			users, _ := name.list()

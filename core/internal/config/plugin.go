@@ -123,7 +123,7 @@ func (p *Plugin) readConfig(d *decoder, b *hclsyntax.Block) {
 		p.config[name] = found
 	}
 	for _, inner := range b.Body.Blocks {
-		d.report(inner.TypeRange, "Unexpected block", fmt.Sprintf("A plugin's config holds arguments only: write %s = { … }.", inner.Type))
+		d.report(inner.TypeRange, "Unexpected block", fmt.Sprintf("A plugin's config contains only arguments: write %s = { … }.", inner.Type))
 	}
 }
 

@@ -46,7 +46,7 @@ func parseSchema(text []byte) (*schema, error) {
 	s := &schema{root: root}
 	switch {
 	case root.Schema != "" && strings.TrimSuffix(root.Schema, "#") != draft2020:
-		return nil, errors.New("it is not of JSON Schema 2020-12")
+		return nil, errors.New("it must be JSON Schema 2020-12")
 	case root.Type != "object":
 		return nil, errors.New(`its type is not "object"`)
 	}
@@ -121,7 +121,7 @@ func (s *schema) check(node *jsonschema.Schema) error {
 		"propertyNames":         node.PropertyNames != nil,
 	} {
 		if used {
-			return fmt.Errorf("it uses %s, which the schema of a config cannot", keyword)
+			return fmt.Errorf("it uses %s, which a config schema must not use", keyword)
 		}
 	}
 	for _, t := range types(node) {
@@ -237,7 +237,7 @@ func rules(node *jsonschema.Schema, secret bool) []rule {
 	}
 	values := func(allowed []any) string {
 		if secret {
-			return "one of the values that the plugin takes"
+			return "one of the values that the plugin accepts"
 		}
 		texts := make([]string, len(allowed))
 		for i, v := range allowed {
@@ -264,7 +264,7 @@ func rules(node *jsonschema.Schema, secret bool) []rule {
 	add(node.Pattern != "", jsonschema.Schema{Pattern: node.Pattern}, "must %s", shape)
 	add(node.MinItems != nil, jsonschema.Schema{MinItems: node.MinItems}, "must have at least %d elements", deref(node.MinItems))
 	add(node.MaxItems != nil, jsonschema.Schema{MaxItems: node.MaxItems}, "must have at most %d elements", deref(node.MaxItems))
-	add(node.UniqueItems, jsonschema.Schema{UniqueItems: true}, "must not have an element twice")
+	add(node.UniqueItems, jsonschema.Schema{UniqueItems: true}, "must not contain an element twice")
 	add(node.MinProperties != nil, jsonschema.Schema{MinProperties: node.MinProperties}, "must have at least %d arguments", deref(node.MinProperties))
 	add(node.MaxProperties != nil, jsonschema.Schema{MaxProperties: node.MaxProperties}, "must have at most %d arguments", deref(node.MaxProperties))
 	return found

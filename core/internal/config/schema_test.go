@@ -172,7 +172,7 @@ func TestDecodeFindsEverything(t *testing.T) {
 F:4:5: Unknown argument; The plugin's config has no argument "tokn". Did you mean "token"?
 F:5:15: Unsuitable value; token must have at least 8 characters.
 F:5:15: Unsuitable value; token must match the pattern ^[0-9]+:.
-F:6:15: Unsuitable value; pin must be one of the values that the plugin takes.
+F:6:15: Unsuitable value; pin must be one of the values that the plugin accepts.
 F:7:15: Unsuitable value; port must be at most 65535.
 F:8:15: Unsuitable value; ratio must be below 1.
 F:8:15: Unsuitable value; ratio must be a multiple of 0.25.
@@ -180,7 +180,7 @@ F:9:15: Unsuitable value; chat must have at most 12 characters.
 F:10:15: Unsuitable value; debug must be true or false.
 F:11:15: Unsuitable value; mode must be "poll" or "push".
 F:12:15: Unsuitable value; version must be 2.
-F:13:15: Unsuitable value; allowed must not have an element twice.
+F:13:15: Unsuitable value; allowed must not contain an element twice.
 F:13:26: Unsuitable value; allowed[2] must be text in quotes.
 F:14:15: Unsuitable value; limit must be a whole number or text in quotes.
 F:15:15: Missing argument; proxy needs the argument "url".
@@ -189,7 +189,7 @@ F:18:16: Missing argument; proxy.next.next needs the argument "url".
 F:18:24: Unsuitable value; proxy.next.next.tls must be true or false.
 F:21:15: Unsuitable value; size is too large a number.
 F:22:15: Unsuitable value; headers must have at least 1 arguments.
-F:23:15: Unsuitable value; never must be left out.
+F:23:15: Unsuitable value; never must be omitted.
 F:24:15: Unsuitable value; wait must look like "30s" or "1h30m".
 F:25:68: Unsuitable value; rooms[1].next.tls must be true or false.
 `)
@@ -283,7 +283,7 @@ func TestUnsuitableSchemas(t *testing.T) {
 		`true`:                         `its type is not "object"`,
 		`{"type": "string"}`:           `its type is not "object"`,
 		`{"type": ["object", "null"]}`: `its type is not "object"`,
-		`{"type": "object", "$schema": "http://json-schema.org/draft-07/schema#"}`:                              "it is not of JSON Schema 2020-12",
+		`{"type": "object", "$schema": "http://json-schema.org/draft-07/schema#"}`:                              "it must be JSON Schema 2020-12",
 		`{"type": "object", "anyOf": [{}]}`:                                                                     "it uses anyOf",
 		`{"type": "object", "properties": {"a": {"not": {"type": "string"}}}}`:                                  "it uses not",
 		`{"type": "object", "properties": {"a": {"type": "strin"}}}`:                                            `there is no type "strin"`,

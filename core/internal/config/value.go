@@ -86,7 +86,7 @@ func (v value) text() (string, bool) {
 	}
 	s := v.AsString()
 	if strings.ContainsRune(s, 0) {
-		v.refuse("must not hold the character U+0000")
+		v.refuse("must not contain the character U+0000")
 		return "", false
 	}
 	return s, true

@@ -418,11 +418,11 @@ func TestWithoutHome(t *testing.T) {
 	nothing := func(string) (string, bool) { return "", false }
 	path := write(t, "agent {\n  workspace = \"~/w\"\n}\n")
 	_, err := config.Load(path, nothing)
-	want := path + `:1:1: Missing value; state_dir must be given, since its default cannot be told: is HOME set?
+	want := path + `:1:1: Missing value; state_dir must be set, because its default is unknown: is HOME set?
     agent {
-` + path + `:1:1: Missing value; agent.workspace must be given, since its default cannot be told: is HOME set?
+` + path + `:1:1: Missing value; agent.workspace must be set, because its default is unknown: is HOME set?
     agent {
-` + path + `:2:15: Unsuitable value; agent.workspace is not a path: ~ cannot be expanded, since the environment variable HOME is not set to a path.
+` + path + `:2:15: Unsuitable value; agent.workspace is not a path: ~ cannot be expanded, because the environment variable HOME is not set to a path.
     workspace = "~/w"`
 	if err == nil || cmp.Diff(want, err.Error()) != "" {
 		t.Errorf("problems (-want +got):\n%s", cmp.Diff(want, err.Error()))
@@ -465,7 +465,7 @@ func TestFileFunction(t *testing.T) {
 		"a text of 1 MiB":      {strings.Repeat("x", 1<<20), ""},
 		"one byte more":        {strings.Repeat("x", 1<<20+1), "it is larger than 1024 KiB"},
 		"what is not text":     {"\xff\xfe", "it is not UTF-8 text"},
-		"a character U+0000":   {"a\x00b", "agent.system_prompt must not hold the character U+0000"},
+		"a character U+0000":   {"a\x00b", "agent.system_prompt must not contain the character U+0000"},
 		"what looks like HCL":  {`${env("X")}`, ""},
 		"an empty text":        {"", ""},
 		"text with a line end": {"a\nb\n", ""},

@@ -268,7 +268,7 @@ func (f *Files) open(instance string, ref chat.MediaRef) (*os.File, error) {
 func (f *Files) path(instance string, ref chat.MediaRef) (string, error) {
 	for _, name := range []string{instance, string(ref)} {
 		if !filepath.IsLocal(name) || filepath.Base(name) != name || name == "." || strings.ContainsRune(name, 0) {
-			return "", fmt.Errorf("a file of no name of the host's: %w", domain.ErrNotFound)
+			return "", fmt.Errorf("unexpected file name: %w", domain.ErrNotFound)
 		}
 	}
 	return filepath.Join(f.dir, instance, string(ref)), nil

@@ -43,14 +43,14 @@ func (o own) has(file *os.File, info fs.FileInfo) (bool, error) {
 func (o own) within(place string, file fs.FileInfo) (bool, error) {
 	workspace, err := os.Stat(o.workspace)
 	if err != nil {
-		return false, fmt.Errorf("look for a file of the host's: %w", err)
+		return false, fmt.Errorf("find a file of the host: %w", err)
 	}
 	place, err = filepath.EvalSymlinks(place)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look for a file of the host's: %w", err)
+		return false, fmt.Errorf("find a file of the host: %w", err)
 	}
 	found := false
 	err = filepath.WalkDir(place, func(_ string, e fs.DirEntry, err error) error {
@@ -75,7 +75,7 @@ func (o own) within(place string, file fs.FileInfo) (bool, error) {
 		return nil
 	})
 	if err != nil {
-		return false, fmt.Errorf("look for a file of the host's: %w", err)
+		return false, fmt.Errorf("find a file of the host: %w", err)
 	}
 	return found, nil
 }

@@ -100,7 +100,7 @@ func openFile(root *os.Root, path string) (*os.File, fs.FileInfo, error) {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 			return nil, nil, errMissing
 		case err != nil:
-			return nil, nil, fmt.Errorf("look at a file of the agent's: %w", err)
+			return nil, nil, fmt.Errorf("check a file of the agent: %w", err)
 		case info.Mode()&fs.ModeSymlink != 0:
 			return nil, nil, errLink
 		case end == len(path) && !info.Mode().IsRegular():
@@ -110,7 +110,7 @@ func openFile(root *os.Root, path string) (*os.File, fs.FileInfo, error) {
 	}
 	file, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, nil, fmt.Errorf("open a file of the agent's: %w", err)
+		return nil, nil, fmt.Errorf("open a file of the agent: %w", err)
 	}
 	after, err := file.Stat()
 	if err != nil || !os.SameFile(before, after) || !after.Mode().IsRegular() {

@@ -90,7 +90,7 @@ func (s *Speaker) Speak(ctx context.Context, channel, text string, limits []chat
 	}
 	m, err := s.take(ctx, channel, dir, name, limits)
 	if err != nil {
-		return chat.Media{}, fmt.Errorf("speak an answer: what %s wrote %w", filepath.Base(s.speak.command[0]), err)
+		return chat.Media{}, fmt.Errorf("speak an answer: the output of %s %w", filepath.Base(s.speak.command[0]), err)
 	}
 	return m, nil
 }

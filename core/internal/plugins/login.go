@@ -33,7 +33,7 @@ func (s *Set) Login(ctx context.Context, name string, answers map[string]string,
 	case err != nil:
 		return "", err
 	case !live.Has(pluginv1.Capability_CAPABILITY_CHANNEL_LOGIN):
-		return "", fmt.Errorf("%s has no login; what it needs stands in its block of the config file", name)
+		return "", fmt.Errorf("%s has no login; its block in the config file has all settings", name)
 	}
 	return live.Login(ctx, answers, show)
 }

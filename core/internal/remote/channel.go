@@ -108,7 +108,7 @@ func (p *Plugin) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, err
 	case *pluginv1.SendMessageResponse_Failure:
 		return chat.Receipt{}, failure(outcome.Failure)
 	default:
-		return chat.Receipt{}, errors.New("the plugin answered neither sent nor failed")
+		return chat.Receipt{}, errors.New("the plugin's response says neither sent nor failed")
 	}
 }
 

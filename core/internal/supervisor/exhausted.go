@@ -7,7 +7,7 @@ import (
 )
 
 // errExhausted marks a failure of the host and not of the plugin.
-var errExhausted = errors.New("the host lacks what it needs")
+var errExhausted = errors.New("the host lacks resources")
 
 // exhausted reports whether a plugin failed because the host lacks resources. That is waited out and never counted against
 // the plugin.

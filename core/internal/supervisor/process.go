@@ -137,7 +137,7 @@ func (i *instance) describeLive(ctx context.Context, l *launched, description re
 	for _, kind := range []chat.Kind{chat.Direct, chat.Group, chat.Broadcast} {
 		limits, err := l.plugin.Limits(ctx, kind)
 		if err != nil {
-			return nil, fmt.Errorf("ask the channel for its limits: %w", i.cause(err, l))
+			return nil, fmt.Errorf("get the channel's limits: %w", i.cause(err, l))
 		}
 		live.limits[kind] = limits
 	}

@@ -75,5 +75,5 @@ func compare(spec Spec, got []byte) error {
 	if spec.SHA256 == nil || bytes.Equal(got, spec.SHA256) {
 		return nil
 	}
-	return &Unfit{Attribute: "sha256", err: fmt.Errorf("%s has the sha256 %x, the config pins %x: it is not started", spec.Path, got, spec.SHA256)}
+	return &Unfit{Attribute: "sha256", err: fmt.Errorf("%s has the sha256 %x, the config requires %x: the plugin is not started", spec.Path, got, spec.SHA256)}
 }

@@ -88,17 +88,17 @@ func listen(network, address string) (fd int, err error) {
 func (s *sockets) Admit(local, remote netip.AddrPort) error {
 	user, err := process.ConnectionUser(remote, local)
 	if err != nil {
-		return fmt.Errorf("nobody can tell whose it is: %w", err)
+		return fmt.Errorf("the owner of the connection is unknown: %w", err)
 	}
 	if s.user != 0 && user != s.user && !s.others.Allow() {
 		return fmt.Errorf("other users of this machine, such as %d, connect too often", user)
 	}
 	below, err := process.HoldBelow(remote, local, s.plugins.all())
 	if err != nil {
-		return fmt.Errorf("nobody can tell who is at the other end: %w", err)
+		return fmt.Errorf("the peer of the connection is unknown: %w", err)
 	}
 	if below {
-		return errors.New("it comes from the agent, or from what it has started")
+		return errors.New("the connection comes from the agent or its processes")
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrStranger is returned where whoever answers does not know the token.
-var ErrStranger = errors.New("whoever answers is not the web chat")
+var ErrStranger = errors.New("the server that answers is not the web chat")
 
 // An answer's body is a sequence of parts, the last of which is empty. A line with its MAC and its size precedes each of them.
 const (
