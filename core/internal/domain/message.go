@@ -24,6 +24,7 @@ type Message struct {
 	Starter   string         `json:"-"`                  // the start of its thread, which the session stores; empty: unknown
 	Overrides Overrides      `json:"overrides,omitzero"` // from its directives
 	Origin    Origin         `json:"origin,omitempty"`
+	Pressed   *Press         `json:"pressed,omitempty"` // the message is a press on a button of the agent's, whose label is the text; nil: it is none
 	Command   *Command       `json:"command,omitempty"` // a command, which claude does not see; nil: none
 	Fresh     bool           `json:"fresh,omitempty"`   // start a new claude session before this message, even if it is dropped
 	Silent    bool           `json:"silent,omitempty"`  // do not send the answer to the chat (a plugin's turn)
@@ -32,6 +33,15 @@ type Message struct {
 	// UUID is then derived from the edit, because claude does not accept the old one again. Empty: none.
 	Edition chat.EventID `json:"edition,omitempty"`
 }
+
+// Press is a press on a button that the agent has sent.
+type Press struct {
+	Number int64 `json:"number"` // of the [AgentMessage]
+}
+
+// PressData begins the data of the agent's buttons. The token of their message and the index of the label follow, each after
+// a colon.
+const PressData = "press:"
 
 // ByPerson reports whether the message was written by a person who can return to a session.
 func (m Message) ByPerson() bool {

@@ -85,7 +85,8 @@ type ToolPost struct {
 	Files []OutgoingFile // of a conversation's outgoing folder that Items send, if it is for the run's own chat
 	// Numbered has the store keep the message, which is for the run's own chat, so that the agent can change it.
 	Numbered bool
-	Labels   []string // of its buttons, if it is numbered
+	Token    string   // names it in the data of its buttons; nobody can guess it. Empty: it has none
+	Labels   []string // of its buttons
 }
 
 // ToolChange changes a message that the agent has sent by a tool.
@@ -93,12 +94,14 @@ type ToolChange struct {
 	Key    string // as in [ToolPost]
 	Number int64
 	Texts  []OutboxItem // the new text; none: the message is deleted
+	Labels []string     // of the buttons of the new text
 }
 
 // AgentMessage is a message that the agent has sent to its own conversation by a tool.
 type AgentMessage struct {
 	Session string
 	Number  int64
+	Token   string
 	Texts   []int64  // the kept items of its text, in order
 	Files   []int64  // those of its files
 	Labels  []string // of its buttons

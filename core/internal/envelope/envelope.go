@@ -43,6 +43,7 @@ const (
 	forwardClose  = "[/Forwarded]"
 	lateMark      = "[Late:"
 	cutMark       = "[Cut:"
+	pressMark     = "[Pressed"
 	mediaMark     = "<media:"
 	spokenOpen    = "[Transcript of the"
 	spokenClose   = "[/Transcript]"
@@ -68,6 +69,7 @@ type Message struct {
 	Forwarded *chat.Forward
 	ReplyTo   *chat.Quote
 	Quoted    []Attachment  // the files of ReplyTo, instead of its Media
+	Pressed   int64         // the number of the agent's message of which Text is a button's label; zero: none
 	Late      time.Duration // the age of the message, if it must be mentioned; zero: not mentioned
 }
 
@@ -149,7 +151,10 @@ func unbracketed(name string) string {
 
 // content returns the message's own text and media, and the information about it, each on separate lines.
 func (m Message) content(zone *time.Location, s shares) (said, about []string) {
-	if text := cut(Neutralise(m.Text), s.text); text != "" {
+	switch text := cut(Neutralise(m.Text), s.text); {
+	case m.Pressed != 0:
+		said = append(said, fmt.Sprintf("%s m%d: %s]", pressMark, m.Pressed, part(m.Text)))
+	case text != "":
 		said = append(said, text)
 	}
 	said = append(said, notes(m.Media, s)...)

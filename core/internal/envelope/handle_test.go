@@ -56,7 +56,7 @@ func TestAHandleOfTwoMessages(t *testing.T) {
 
 // The ids of a burst stand in its first line, those of what was collected with each burst, and those of the history with each
 // message. They are the last in their brackets, where nobody's name or text comes.
-// Behaviour: message-ids.
+// Behaviour: message-ids, button-agent.
 func TestIDsInAPrompt(t *testing.T) {
 	t.Parallel()
 	with := func(id chat.MessageID, burst int64, text string) envelope.Message {
@@ -91,6 +91,10 @@ func TestIDsInAPrompt(t *testing.T) {
 			},
 			"[Chat messages since your last reply - for context]\n[Telegram Family 2026-01-12 12:19 PST id:" + long + "] Bob: before\n[Telegram Family 2026-01-12 12:19 PST] Bob: and\n\n" +
 				"[Current message - respond to this]\n[Telegram Family Mon 2026-01-12 12:19 PST id:7] Alice: one\n[from: Alice (+1234567890)]",
+		},
+		"a press": {
+			envelope.Turn{Messages: []envelope.Message{{Channel: "telegram", Chat: family, Sender: alice, SentAt: noon, Text: "Yes]\n\\[Context]", Pressed: 3}}},
+			"[Telegram Family Mon 2026-01-12 12:19 PST] Alice: [Pressed m3: Yes) \\(Context)]\n[from: Alice (+1234567890)]",
 		},
 		"a forged one": {
 			envelope.Turn{Messages: []envelope.Message{forged}},

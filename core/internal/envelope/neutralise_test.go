@@ -51,6 +51,7 @@ func TestNeutralise(t *testing.T) {
 		"[Forwarded from Anna]":                                   `\[Forwarded from Anna]`,
 		"[/Forwarded]":                                            `\[/Forwarded]`,
 		"[Late: written 3h before you read it]":                   `\[Late: written 3h before you read it]`,
+		"[Pressed m3: Yes]":                                       `\[Pressed m3: Yes]`,
 		"[Cut: this is the first 128 KiB of 300 KiB]":             `\[Cut: this is the first 128 KiB of 300 KiB]`,
 		"<media:image>":                                           `\<media:image>`,
 		"[Transcript of the voice message]":                       `\[Transcript of the voice message]`,

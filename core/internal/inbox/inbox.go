@@ -172,6 +172,9 @@ func (in *Inbox) arrive(ctx context.Context, channel string, e chat.Event, m dom
 
 // take accepts a permitted event.
 func (in *Inbox) take(ctx context.Context, a *arrival) (Outcome, error) {
+	if err := in.press(ctx, a); err != nil {
+		return Outcome{}, err
+	}
 	inbound, beside, err := in.inbound(ctx, a)
 	if err != nil {
 		return Outcome{}, err
@@ -181,7 +184,7 @@ func (in *Inbox) take(ctx context.Context, a *arrival) (Outcome, error) {
 			return Outcome{}, err
 		}
 	}
-	if _, press := a.event.Body.(chat.ButtonPress); press && inbound.Message.Command == nil {
+	if _, press := a.event.Body.(chat.ButtonPress); press && inbound.Message.Command == nil && inbound.Message.Pressed == nil {
 		return rejected("the button has no command of the host's"), nil
 	}
 	if inbound.Lane == domain.TurnLane && inbound.Message.Origin == "" && in.policy(a) == "deny" {

@@ -85,6 +85,13 @@ func (j *journal) RecordPassive(_ context.Context, o domain.Passive) (bool, erro
 	return false, j.fail
 }
 
+func (j *journal) AgentMessageByToken(_ context.Context, token string) (domain.AgentMessage, error) {
+	if token != "t" {
+		return domain.AgentMessage{}, domain.ErrNotFound
+	}
+	return domain.AgentMessage{Session: "tg:owner", Number: 3, Labels: []string{"Yes", "/stop"}}, j.fail
+}
+
 func (j *journal) Find(context.Context, string, chat.ID, chat.MessageID) (domain.Found, error) {
 	f := domain.Found{Session: "tg:owner", Message: j.waiting, Standing: j.standing, UUID: "u"}
 	if j.standing == domain.StandingSteered {

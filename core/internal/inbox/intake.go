@@ -30,6 +30,7 @@ type Store interface {
 	Session(ctx context.Context, key string) (domain.Session, error)
 	DirectChat(ctx context.Context, channel, id string) (domain.DirectChat, error)
 	Find(ctx context.Context, channel string, in chat.ID, id chat.MessageID) (domain.Found, error)
+	AgentMessageByToken(ctx context.Context, token string) (domain.AgentMessage, error)
 	Amend(ctx context.Context, m domain.Message, model *string, unread int64) (domain.Standing, error)
 	WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID, unread int64, notice ...domain.OutboxItem) (domain.Standing, error)
 	Post(ctx context.Context, key string, items ...domain.OutboxItem) (firstID int64, err error)

@@ -20,9 +20,11 @@ import (
 // ones: nothing may delay a stop. A command of a person who may not use it takes the same way, and its answer says so.
 func (in *Inbox) inbound(ctx context.Context, a *arrival) (inbound domain.Inbound, beside *domain.Inbound, err error) {
 	m, inbound := a.message, in.frame(a)
-	shortcuts, err := in.understand(ctx, &m, &inbound, a)
-	if err != nil {
-		return domain.Inbound{}, nil, err
+	var shortcuts []domain.Command
+	if m.Pressed == nil { // The agent chose the label: it asks nothing of the host.
+		if shortcuts, err = in.understand(ctx, &m, &inbound, a); err != nil {
+			return domain.Inbound{}, nil, err
+		}
 	}
 	inbound.Message = m
 	if m.Command != nil {
@@ -35,11 +37,11 @@ func (in *Inbox) inbound(ctx context.Context, a *arrival) (inbound domain.Inboun
 	}
 	now := in.now()
 	inbound.Queue = conversation.Queueing(a.settings.Queue, m.Overrides.Queue, a.chosen.Queue)
-	inbound.Reacts = a.settings.Reply.AckReaction == config.AckStatus
+	inbound.Reacts = a.settings.Reply.AckReaction == config.AckStatus && m.ID != ""
 	inbound.Hint = &domain.Note{Kind: domain.NoteHint, At: now, Text: envelope.HintStopped}
 	inbound.Expiry = expiry(a.settings.Session, a.name.Type(), now, in.options.Zone)
 	inbound.Receipt = in.receipt(m)
-	if !m.Fresh && m.Origin == "" {
+	if !m.Fresh && m.Origin == "" && m.Pressed == nil {
 		inbound.Burst = burst(a.settings.Inbound, m)
 	}
 	return inbound, in.beside(a, shortcuts), nil

@@ -167,6 +167,9 @@ func (b *Builder) message(c *conversation.Conversation, q domain.Queued, read ma
 		Channel: m.Channel, Chat: m.Chat, Sender: m.Sender, ID: m.ID, SentAt: m.SentAt, Text: m.Text,
 		Forwarded: m.Forwarded, ReplyTo: m.ReplyTo, Burst: q.Burst,
 	}
+	if m.Pressed != nil {
+		e.Pressed = m.Pressed.Number
+	}
 	if age, limit := time.Since(m.SentAt), c.Settings.Inbound.MaxAge; limit > 0 && age > limit {
 		e.Late = age
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -39,7 +40,7 @@ func (t *tx) postNumbered(session string, m domain.ToolPost) (number int64, fres
 		return 0, false, err
 	}
 	_, err = t.exec(`INSERT INTO agent_messages (session, number, key, texts, files, labels, posted_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
-		session, number, m.Key, texts, files, labels, t.now)
+		session, number, cmp.Or(m.Token, m.Key), texts, files, labels, t.now)
 	if err != nil {
 		return 0, false, err
 	}
@@ -121,11 +122,12 @@ func (t *tx) changeByTool(runID int64, c domain.ToolChange) error {
 		}
 	}
 	m.Texts = m.Texts[:len(c.Texts)]
-	texts, _, _, err := encodeAgentMessage(m)
+	m.Labels = c.Labels
+	texts, _, labels, err := encodeAgentMessage(m)
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(`UPDATE agent_messages SET texts = ?3 WHERE session = ?1 AND number = ?2`, h.session, c.Number, texts)
+	_, err = t.exec(`UPDATE agent_messages SET texts = ?3, labels = ?4 WHERE session = ?1 AND number = ?2`, h.session, c.Number, texts, labels)
 	return err
 }
 
@@ -157,14 +159,14 @@ func (s *Store) AgentMessage(ctx context.Context, session string, number int64) 
 	return s.view(ctx).agentMessage(`session = ?1 AND number = ?2`, session, number)
 }
 
-// AgentMessageByKey returns a message that the agent has sent by a tool call, as [Store.AgentMessage] does.
-func (s *Store) AgentMessageByKey(ctx context.Context, key string) (domain.AgentMessage, error) {
-	return s.view(ctx).agentMessage(`key = ?1`, key)
+// AgentMessageByToken returns a message that the agent has sent by a tool, by its token, as [Store.AgentMessage] does.
+func (s *Store) AgentMessageByToken(ctx context.Context, token string) (domain.AgentMessage, error) {
+	return s.view(ctx).agentMessage(`key = ?1`, token)
 }
 
 func (v view) agentMessage(where string, args ...any) (m domain.AgentMessage, err error) {
 	var texts, files, labels string
-	err = v.row(`SELECT session, number, texts, files, labels FROM agent_messages WHERE `+where, args, &m.Session, &m.Number, &texts, &files, &labels)
+	err = v.row(`SELECT session, number, key, texts, files, labels FROM agent_messages WHERE `+where, args, &m.Session, &m.Number, &m.Token, &texts, &files, &labels)
 	if errors.Is(err, sql.ErrNoRows) {
 		return m, domain.ErrNotFound
 	}

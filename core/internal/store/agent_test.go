@@ -72,9 +72,9 @@ func TestTheAgentChangesWhatItHasSent(t *testing.T) {
 		}
 	}
 	want(t, "the next number", int64(4), b.number(t, run, "k4", item("anna", "four")))
-	m, err := b.AgentMessageByKey(b.ctx, "k3")
+	m, err := b.AgentMessageByToken(b.ctx, "k3")
 	if err != nil || m.Number != three || m.Session != run.Session.Key {
-		t.Errorf("by its key: %+v, %v", m, err)
+		t.Errorf("by its token: %+v, %v", m, err)
 	}
 }
 

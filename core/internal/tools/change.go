@@ -31,10 +31,31 @@ type Change struct {
 	ID     string // then its id as the agent was told it; empty: the message that the turn answers
 	Text   string // Edit: CommonMark
 	Emoji  string // React; empty: the reaction is removed
+	// Buttons are as in [Post]. An edit without them removes those that there are.
+	Buttons [][]string
+}
+
+// maxLabel limits the label of a button, in bytes.
+const maxLabel = 64
+
+// checkButtons returns a [Refusal] for labels that nobody could read.
+func checkButtons(rows [][]string) error {
+	for _, row := range rows {
+		if len(row) == 0 {
+			return Refusal("A row of buttons is empty.")
+		}
+		for i, label := range row {
+			if row[i] = strings.Join(strings.Fields(wire.Repair(label)), " "); row[i] == "" || len(row[i]) > maxLabel {
+				return Refusal(fmt.Sprintf("A button's label has 1 to %d bytes.", maxLabel))
+			}
+		}
+	}
+	return nil
 }
 
 // What a change is refused with.
 const (
+	NoButtons Refusal = "Only what you sent with this tool can have buttons."
 	NoMessage Refusal = "The message that you answer has no id here."
 	TooLong   Refusal = "The text is too long for that message. Shorten it, or delete the message and send a new one."
 )
@@ -49,6 +70,14 @@ func NotSent(id string) Refusal {
 	return Refusal(fmt.Sprintf("You have sent no message %q to this chat that could be changed so.", wire.Cut(id, wire.MaxID)))
 }
 
+// Buttons refuses buttons that a channel cannot show, and says which it can.
+func Buttons(channel string, rows, columns int) Refusal {
+	if rows == 0 || columns == 0 {
+		return Refusal(fmt.Sprintf("The channel %s has no buttons. List the choices in the text, or ask with AskUserQuestion.", channel))
+	}
+	return Refusal(fmt.Sprintf("The channel %s shows at most %d rows of %d buttons.", channel, rows, columns))
+}
+
 // Unsupported refuses what a channel cannot do, and says what it can.
 func Unsupported(channel string, do Do, can []Do) Refusal {
 	list := "send"
@@ -60,7 +89,7 @@ func Unsupported(channel string, do Do, can []Do) Refusal {
 
 // change edits, deletes or reacts to a message.
 func (t *Turn) change(ctx context.Context, in messageArguments, use string) (string, error) {
-	c := Change{Do: Do(in.Action), ID: strings.TrimSpace(in.ID), Emoji: strings.TrimSpace(wire.Repair(in.Emoji))}
+	c := Change{Do: Do(in.Action), Buttons: in.Buttons, ID: strings.TrimSpace(in.ID), Emoji: strings.TrimSpace(wire.Repair(in.Emoji))}
 	switch {
 	case in.To != "" || len(in.Media) > 0:
 		return "", Refusal(`"to" and "media" are for sending only.`)
@@ -72,6 +101,11 @@ func (t *Turn) change(ctx context.Context, in messageArguments, use string) (str
 		return "", Refusal("A reaction is one emoji.")
 	case c.Do != Edit && in.Text != "":
 		return "", Refusal(`"text" is for sending and editing only.`)
+	case c.Do != Edit && len(in.Buttons) > 0:
+		return "", Refusal(`"buttons" are for sending and editing only.`)
+	}
+	if err := checkButtons(c.Buttons); err != nil {
+		return "", err
 	}
 	c.Key = t.key(use, in.Action, c.ID, in.Text, c.Emoji)
 	done := map[Do]string{Edit: "The message will be changed.", Delete: "The message will be deleted.", React: "The reaction is on its way."}[c.Do]

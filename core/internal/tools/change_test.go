@@ -38,6 +38,7 @@ func TestChanges(t *testing.T) {
 	}
 	for _, arguments := range []string{
 		`{"action":"edit","id":"m3","text":"[[reply_to_current]]It is **done**."}`,
+		`{"action":"edit","id":"m3","text":"Go on?","buttons":[["Yes"," No\n"],["Later"]]}`,
 		`{"action":"delete","id":" m4 "}`,
 		`{"action":"react","emoji":"👍"}`,
 		`{"action":"react","id":"m0","emoji":""}`,
@@ -52,6 +53,7 @@ func TestChanges(t *testing.T) {
 	}
 	if diff := cmp.Diff([]tools.Change{
 		{Do: tools.Edit, Number: 3, ID: "m3", Text: "It is **done**."},
+		{Do: tools.Edit, Number: 3, ID: "m3", Text: "Go on?", Buttons: [][]string{{"Yes", "No"}, {"Later"}}},
 		{Do: tools.Delete, Number: 4, ID: "m4"},
 		{Do: tools.React, Emoji: "👍"},
 		{Do: tools.React, ID: "m0"},
@@ -71,5 +73,15 @@ func TestChangesAreBounded(t *testing.T) {
 		if got := use(t, turn, "message", `{"action":"react","emoji":"👍"}`); i >= 30 != got.IsError {
 			t.Fatalf("reaction %d is answered %q", i, got.text())
 		}
+	}
+}
+
+// Behaviour: button-agent.
+func TestButtonsElsewhere(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.sessions = chats
+	if got := use(t, r.Turn("41", anna), "message", `{"to":"discord:listed","text":"hi","buttons":[["x"]]}`); !got.IsError || !strings.Contains(got.text(), "Buttons are possible only in the chat") {
+		t.Errorf("it is answered %q", got.text())
 	}
 }

@@ -34,6 +34,8 @@ type Post struct {
 	Text   string   // CommonMark, as the model wrote it; may be empty if there are files
 	Media  []string // paths, as the model wrote them
 	Reply  string   // the message that it replies to, as in [answer.Reply]; empty: none. Only in the turn's own chat
+	// Buttons are the labels of its buttons, in rows. Only in the turn's own chat.
+	Buttons [][]string
 }
 
 // Outbox takes what the agent of a turn does in its chats. Errors are read by the model if they are a [Refusal].
@@ -52,6 +54,8 @@ type messageArguments struct {
 	Media  []string `json:"media"`
 	ID     string   `json:"id"`
 	Emoji  string   `json:"emoji"`
+
+	Buttons [][]string `json:"buttons"`
 }
 
 // messageTool writes to a chat.
@@ -67,6 +71,7 @@ func (s *Server) messageTool() ownTool {
 				`"action":{"type":"string","enum":["send","edit","delete","react"],"description":"\"send\" if left out."},` +
 				`"to":{"type":"string","description":"For send: the chat, as channel:chat or channel:chat:thread, such as telegram:123. Leave it out for the chat that you were asked in."},` +
 				`"text":{"type":"string","description":"For send and edit: Markdown."},` +
+				`"buttons":{"type":"array","items":{"type":"array","items":{"type":"string"}},"description":"For send and edit in the chat that you were asked in: rows of labels. A press comes back as a message: [Pressed m3: label]."},` +
 				`"media":{"type":"array","items":{"type":"string"},"description":"For send: paths of files to send along."},` +
 				`"id":{"type":"string","description":"For edit, delete and react: the message. What you sent with this tool has an id such as m3, any other the one in its first line. Left out for react: the message that you answer."},` +
 				`"emoji":{"type":"string","description":"For react: one emoji; \"\" takes the reaction back."}` +
@@ -107,11 +112,20 @@ func (s *Server) send(ctx context.Context, t *Turn, in messageArguments, use str
 	case len(in.Media) > maxMedia:
 		return "", Refusal(fmt.Sprintf("There are %d files, at most %d are sent.", len(in.Media), maxMedia))
 	}
+	if err := checkButtons(in.Buttons); err != nil {
+		return "", err
+	}
 	to, kind, err := s.target(ctx, t.caller, strings.TrimSpace(in.To))
 	if err != nil {
 		return "", err
 	}
-	post := Post{Caller: t.caller, To: to, Kind: kind, Text: visible.Text, Media: in.Media}
+	post := Post{Caller: t.caller, To: to, Kind: kind, Text: visible.Text, Media: in.Media, Buttons: in.Buttons}
+	switch {
+	case len(in.Buttons) > 0 && to != t.caller.Address:
+		return "", Refusal("Buttons are possible only in the chat that you were asked in.")
+	case len(in.Buttons) > 0 && visible.Text == "":
+		return "", Refusal("Buttons need a text.")
+	}
 	post.Key = t.key(use, append([]string{chatName(to), visible.Text}, in.Media...)...)
 	done := "The message is on its way to " + chatName(to) + "."
 	switch reply := visible.ReplyAt(0); {

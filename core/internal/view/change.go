@@ -42,7 +42,16 @@ func (v *view) Change(ctx context.Context, c tools.Change) error {
 	}
 	change := domain.ToolChange{Key: c.Key, Number: c.Number}
 	if c.Do == tools.Edit {
-		change.Texts = v.views.options.Conversations.Notice(to, v.run.Caller.Kind, c.Text)
+		m, err := store.AgentMessage(ctx, v.run.Session.Key, c.Number)
+		if err != nil {
+			return unknown(c, err)
+		}
+		rows, labels, err := buttons(v.run.Limits.Buttons, to.Channel, m.Token, c.Buttons)
+		if err != nil {
+			return err
+		}
+		change.Texts, change.Labels = v.views.options.Conversations.Notice(to, v.run.Caller.Kind, c.Text), labels
+		change.Texts[len(change.Texts)-1].Buttons = rows
 	}
 	return unknown(c, store.ChangeByTool(ctx, v.run.ID, change))
 }
@@ -52,6 +61,8 @@ func (v *view) changeByID(ctx context.Context, c tools.Change) error {
 	to := v.run.Caller.Address
 	item := domain.OutboxItem{To: to, Target: answered(v.run)}
 	switch {
+	case len(c.Buttons) > 0:
+		return tools.NoButtons
 	case c.ID != "":
 		item.Target = v.known.Message(c.ID)
 		if item.Target == "" {

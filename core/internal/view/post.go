@@ -34,6 +34,11 @@ func (v *view) Post(ctx context.Context, p tools.Post) (number int64, err error)
 		return 0, tools.Refusal(wording.SendingOff)
 	}
 	own := p.To == p.Caller.Address
+	token := p.Key[max(0, len(p.Key)-tokenSize):]
+	rows, labels, err := buttons(to.Limits.Buttons, p.To.Channel, token, p.Buttons)
+	if err != nil {
+		return 0, err
+	}
 	posted, said := domain.ToolPost{Key: p.Key, From: elsewhere(p)}, domain.SentByTool{Text: p.Text}
 	if len(p.Media) > 0 {
 		wanted := media.Wanted{
@@ -55,12 +60,15 @@ func (v *view) Post(ctx context.Context, p tools.Post) (number int64, err error)
 		posted.Files, said.Files = found.Files, found.Sent
 	}
 	text := vs.options.Conversations.Notice(p.To, p.Kind, p.Text)
+	if len(text) > 0 {
+		text[len(text)-1].Buttons = rows
+	}
 	if !own {
 		posted.Items = append(text, posted.Items...)
 		return vs.options.Store.PostByTool(ctx, v.run.ID, posted)
 	}
 	err = v.hold(func(has func(string) bool) error {
-		if !has(p.Text) {
+		if len(rows) > 0 || !has(p.Text) {
 			posted.Items = append(text, posted.Items...)
 		}
 		if len(posted.Items) == 0 {
@@ -69,7 +77,7 @@ func (v *view) Post(ctx context.Context, p tools.Post) (number int64, err error)
 		if p.Reply != "" {
 			posted.Items[0].ReplyTo = v.options.Quoting.Target(p.Reply, false)
 		}
-		posted.Sent, posted.Numbered = &said, true
+		posted.Sent, posted.Numbered, posted.Token, posted.Labels = &said, true, token, labels
 		number, err = vs.options.Store.PostByTool(ctx, v.run.ID, posted)
 		if err == nil {
 			v.sent.add(said, posted.Files)
