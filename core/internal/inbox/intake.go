@@ -148,6 +148,24 @@ func (in *Intake) Turn(ctx context.Context, id chat.EventID, m domain.Message) (
 	return in.accept(ctx, inbound)
 }
 
+// FromAgent accepts what the agent does to a session from another one: a prompt, or, with an origin, a compaction. A reset begins
+// a new conversation instead. It is done as in [Intake.Turn], once for an id. False: the session has no chat of its own.
+func (in *Intake) FromAgent(ctx context.Context, id chat.EventID, s domain.Session, m domain.Message, reset bool) (ok bool, err error) {
+	m.Channel, m.Chat, m.Thread = s.Route.Channel, chat.Chat{ID: s.Route.Chat, Kind: s.Kind, Title: s.Title}, s.Route.Thread
+	key, err := in.Session(ctx, m.Channel, m.Chat, m.Thread)
+	if err != nil || key != s.Key || m.Chat.ID == "" {
+		return false, err
+	}
+	if !reset {
+		outcome, err := in.Turn(ctx, id, m)
+		return outcome.Verdict != chat.Rejected, err
+	}
+	m.Authority, m.SentAt, m.Origin = chat.Owner, in.now(), domain.OriginPlugin
+	m.Text, m.Command = "/new", &domain.Command{Name: "new"}
+	outcome, err := in.accept(ctx, domain.Inbound{EventID: id, Session: key, Lane: domain.ControlLane, Message: m, Reset: true})
+	return outcome.Verdict != chat.Rejected, err
+}
+
 // Tell accepts a text for a session, as if the caller had written it. The same id is accepted once.
 func (in *Intake) Tell(ctx context.Context, id chat.EventID, session string, caller chat.Caller, text string) error {
 	known, err := in.store.Session(ctx, session)

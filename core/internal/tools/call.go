@@ -47,8 +47,7 @@ func said(text string, failed bool) result {
 
 // ownTool is a tool of the host.
 type ownTool struct {
-	spec     chat.ToolSpec
-	readOnly bool
+	spec chat.ToolSpec
 	// call runs the tool. An error that is not a [Refusal] is logged, and not shown to the model. Use identifies the call;
 	// it may be empty.
 	call func(ctx context.Context, t *Turn, arguments json.RawMessage, use string) (string, error)

@@ -165,21 +165,14 @@ func toolName(plugin, tool string) string {
 
 // listed returns the offer in MCP's format.
 func listed(tools []offered) json.RawMessage {
-	type annotations struct {
-		ReadOnly bool `json:"readOnlyHint"`
-	}
 	type tool struct {
 		Name        string          `json:"name"`
 		Description string          `json:"description"`
 		InputSchema json.RawMessage `json:"inputSchema"`
-		Annotations *annotations    `json:"annotations,omitempty"`
 	}
 	list := make([]tool, len(tools))
 	for i, t := range tools {
 		list[i] = tool{Name: t.name, Description: t.spec.Description, InputSchema: t.spec.InputSchema}
-		if t.own != nil && t.own.readOnly {
-			list[i].Annotations = &annotations{ReadOnly: true}
-		}
 	}
 	return encode(list)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -32,13 +33,14 @@ type rig struct {
 	postErr  error
 	number   int64 // of what is posted
 	changes  []tools.Change
+	acts     []string
 }
 
 func newRig(t testing.TB, change ...func(*tools.Options)) *rig {
 	t.Helper()
 	r := &rig{history: map[string][]chat.TranscriptEntry{}, logs: &strings.Builder{}}
 	r.options = tools.Options{
-		Version: "1.2.3", Store: r, Plugins: r, Access: access{},
+		Version: "1.2.3", Store: r, Plugins: r, Access: access{}, Intake: r,
 		Links:   map[string][]string{"anna": {"telegram:anna", "discord:a"}, "bob": {"telegram:bob", "discord:b"}},
 		Timeout: time.Minute,
 	}
@@ -96,6 +98,13 @@ func (r *rig) Change(_ context.Context, c tools.Change) error {
 		r.changes = append(r.changes, c)
 	}
 	return r.postErr
+}
+
+func (r *rig) FromAgent(_ context.Context, id chat.EventID, s domain.Session, m domain.Message, reset bool) (bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.acts = append(r.acts, fmt.Sprintf("%s %q %q %t %t", s.Key, m.Text, m.Origin, m.Sender.IsBot, reset))
+	return id != "", nil
 }
 
 // run has these plugins run from now on.

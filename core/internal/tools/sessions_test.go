@@ -48,8 +48,8 @@ func TestSessionsOfAnOwner(t *testing.T) {
 		}
 	}
 	for arguments, want := range map[string]string{
-		`{}`:                                         `"list" or "read"`,
-		`{"action":"drop"}`:                          `"list" or "read"`,
+		`{}`:                                         `"list", "read"`,
+		`{"action":"drop"}`:                          `"list", "read"`,
 		`{"action":"list","limit":"many"}`:           "limit cannot be string",
 		`{"action":"read","session":"nowhere"}`:      `no session "nowhere"`,
 		`{"action":"read","session":"telegram:"}`:    `no session "telegram:"`,

@@ -49,6 +49,12 @@ type Store interface {
 	NoteToolUse(ctx context.Context, session string, u domain.ToolUse) error
 }
 
+// Intake takes what the agent does to another session.
+type Intake interface {
+	// FromAgent accepts a prompt for a session, a compaction, or a reset, once for an id. False: the session cannot take it.
+	FromAgent(ctx context.Context, id chat.EventID, s domain.Session, m domain.Message, reset bool) (bool, error)
+}
+
 // Access knows what owners may do.
 type Access interface {
 	// Owners lists a channel's owners as "channel:user".
@@ -69,6 +75,7 @@ type Options struct {
 	Plugins Plugins
 	Store   Store
 	Access  Access
+	Intake  Intake
 	Files   Files
 	Links   session.Links
 	Zone    *time.Location // of the times that the model reads; nil: UTC
