@@ -145,7 +145,7 @@ func TestOptionalMethods(t *testing.T) {
 	if err := h.Draft(to, 0, "so far"); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("Draft without an id: %v", err)
 	}
-	err = h.SetCommands(chat.CommandSpec{Name: "new", Usage: "/new", Summary: "Anew.", Least: chat.Owner}, chat.CommandSpec{Name: "x"})
+	err = h.SetCommands(chat.CommandSpec{Name: "new", Usage: "/new", Summary: "Anew.", MinAuthority: chat.Owner}, chat.CommandSpec{Name: "x"})
 	if f := failure(err); f == nil || f.RetryAfter != time.Minute || c.last != "commands [{new /new Anew. owner} {x   none}]" {
 		t.Errorf("SetCommands: %v, %q", err, c.last)
 	}

@@ -80,14 +80,14 @@ func TestServicesCommandsAndHooks(t *testing.T) {
 	t.Parallel()
 	d := &diary{}
 	h := sdktest.New(t,
-		component(&worker{name: "a", diary: d, run: untilCancelled}, sdk.CommandSpec{Name: "one", Usage: "/one", Summary: "One.", Least: chat.Owner}),
+		component(&worker{name: "a", diary: d, run: untilCancelled}, sdk.CommandSpec{Name: "one", Usage: "/one", Summary: "One.", MinAuthority: chat.Owner}),
 		sdk.Command(sdk.CommandSpec{Name: "two"}, func(context.Context, sdk.CommandCall) (string, error) { panic("oh") }),
 	)
 	description := h.Describe()
 	if !cmp.Equal(description.Capabilities, []string{"CAPABILITY_COMMANDS", "CAPABILITY_HOOK_BEFORE_AGENT_START"}) {
 		t.Errorf("capabilities are %v", description.Capabilities)
 	}
-	want := []sdk.CommandSpec{{Name: "one", Usage: "/one", Summary: "One.", Least: chat.Owner}, {Name: "two"}}
+	want := []sdk.CommandSpec{{Name: "one", Usage: "/one", Summary: "One.", MinAuthority: chat.Owner}, {Name: "two"}}
 	if !cmp.Equal(description.Commands, want) {
 		t.Errorf("commands are %v", description.Commands)
 	}

@@ -164,13 +164,13 @@ func (c *channel) forward(ctx context.Context, in sdk.Inbox) error {
 // event returns an event of the user in a conversation, with the id from the page.
 func event(id string, thread chat.ThreadID, at time.Time, body chat.Body) chat.Event {
 	return chat.Event{
-		ID:     chat.EventID("wc:" + id),
-		Chat:   chat.Chat{ID: chatID, Kind: chat.Direct},
-		Thread: thread,
-		Apart:  thread != "",
-		Sender: chat.Sender{ID: userID, DisplayName: "You"},
-		At:     at,
-		Body:   body,
+		ID:       chat.EventID("wc:" + id),
+		Chat:     chat.Chat{ID: chatID, Kind: chat.Direct},
+		Thread:   thread,
+		Isolated: thread != "",
+		Sender:   chat.Sender{ID: userID, DisplayName: "You"},
+		At:       at,
+		Body:     body,
 	}
 }
 

@@ -55,7 +55,7 @@ func TestConversationsStayApart(t *testing.T) {
 	var threads []chat.ThreadID
 	for _, e := range b.host.events {
 		threads = append(threads, e.Thread)
-		if e.Apart != (e.Thread != "") || e.Chat.ID != "local" || e.Sender.ID != "local" {
+		if e.Isolated != (e.Thread != "") || e.Chat.ID != "local" || e.Sender.ID != "local" {
 			t.Errorf("event %+v", e)
 		}
 	}

@@ -7,12 +7,12 @@ type Event struct {
 	ID     EventID
 	Chat   Chat
 	Thread ThreadID
-	// Apart marks the thread as a conversation of its own. Otherwise the agent knows in the thread what was said in its
+	// Isolated marks the thread as a conversation of its own. Otherwise the agent knows in the thread what was said in its
 	// chat before.
-	Apart  bool
-	Sender Sender
-	At     time.Time // when it happened, according to the network
-	Body   Body
+	Isolated bool
+	Sender   Sender
+	At       time.Time // when it happened, according to the network
+	Body     Body
 }
 
 // Body is what happened: one of [Message], [Edited], [Deleted], [Reaction], [ButtonPress], [NativeCommand],

@@ -80,10 +80,10 @@ type FileError struct {
 	// Problem says why the file is permanently unavailable, as [Media].Problem. If it is empty, a retry may succeed.
 	Problem    string
 	RetryAfter time.Duration // the wait that the network asks for; zero: the host decides
-	// NoRoom says that this machine is out of disk space, file descriptors or memory: the host waits until that is over.
+	// NoSpace says that this machine is out of disk space, file descriptors or memory: the host waits until that is over.
 	// The sdk sets it from Err.
-	NoRoom bool
-	Err    error // for the operator; contains no secret; may be nil
+	NoSpace bool
+	Err     error // for the operator; contains no secret; may be nil
 }
 
 // Error returns what happened.

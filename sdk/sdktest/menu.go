@@ -25,8 +25,8 @@ func showsCommands(t testing.TB, s Setup) {
 	}
 	few := []chat.CommandSpec{
 		{Name: "status", Usage: "/status", Summary: "What is going on."},
-		{Name: "new", Usage: "/new [TEXT]", Summary: "Begin anew.", Least: chat.Authorised},
-		{Name: "x", Least: chat.Owner},
+		{Name: "new", Usage: "/new [TEXT]", Summary: "Begin anew.", MinAuthority: chat.Authorised},
+		{Name: "x", MinAuthority: chat.Owner},
 	}
 	for _, step := range []struct {
 		what     string

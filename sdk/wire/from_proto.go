@@ -98,7 +98,7 @@ func EventFromProto(p *pluginv1.Event) (chat.Event, error) {
 		}
 	}
 	return chat.Event{
-		ID: chat.EventID(p.GetEventId()), Chat: where, Thread: chat.ThreadID(p.GetThreadId()), Apart: p.GetThreadApart(),
+		ID: chat.EventID(p.GetEventId()), Chat: where, Thread: chat.ThreadID(p.GetThreadId()), Isolated: p.GetThreadApart(),
 		Sender: sender, At: at, Body: body,
 	}, nil
 }
@@ -269,7 +269,7 @@ func FetchFileFromProto(p *pluginv1.FetchFileRequest) (of chat.FileToken, most i
 
 // FileErrorFromProto converts the reason why a channel did not provide a file.
 func FileErrorFromProto(p *pluginv1.FetchFailure) error {
-	f := &chat.FileError{Problem: Cut(p.GetProblem(), MaxName), RetryAfter: durationFrom(p.GetRetryAfter()), NoRoom: p.GetNoRoom()}
+	f := &chat.FileError{Problem: Cut(p.GetProblem(), MaxName), RetryAfter: durationFrom(p.GetRetryAfter()), NoSpace: p.GetNoRoom()}
 	if p.GetMessage() != "" {
 		f.Err = errors.New(Cut(p.GetMessage(), MaxDetail))
 	}
@@ -321,9 +321,9 @@ func CommandSpecFromProto(p *pluginv1.CommandSpec) (chat.CommandSpec, error) {
 	}
 	s := chat.CommandSpec{Name: p.GetName(), Usage: Cut(p.GetUsage(), MaxName), Summary: Cut(p.GetSummary(), MaxName)}
 	if p.GetLeastAuthority() != pluginv1.Authority_AUTHORITY_UNSPECIFIED {
-		s.Least = chat.Owner
+		s.MinAuthority = chat.Owner
 		if least, ok := authorities.from(p.GetLeastAuthority()); ok {
-			s.Least = least
+			s.MinAuthority = least
 		}
 	}
 	return s, nil

@@ -154,8 +154,8 @@ func TestUnknownValuesTakeTheLeast(t *testing.T) {
 		t.Errorf("limits are %+v, %v", limits, err)
 	}
 	spec, err := wire.CommandSpecFromProto(&pluginv1.CommandSpec{Name: "roll", LeastAuthority: 99})
-	if err != nil || spec.Least != chat.Owner {
-		t.Errorf("an unknown least authority gives %v, %v, want the owner's", spec.Least, err)
+	if err != nil || spec.MinAuthority != chat.Owner {
+		t.Errorf("an unknown least authority gives %v, %v, want the owner's", spec.MinAuthority, err)
 	}
 	failure, _ := errors.AsType[*chat.Failure](wire.FailureFromProto(&pluginv1.Failure{Reason: 99}))
 	if failure.Reason != chat.Temporary || !failure.MaybeDelivered {
@@ -297,14 +297,14 @@ func TestWhyAFileWasNotFetched(t *testing.T) {
 		want chat.FileError
 	}{
 		{errors.New("cut off"), chat.FileError{}},
-		{fmt.Errorf("download: %w", full), chat.FileError{NoRoom: true}},
-		{&chat.FileError{Err: full}, chat.FileError{NoRoom: true}},
-		{&chat.FileError{NoRoom: true}, chat.FileError{NoRoom: true}},
+		{fmt.Errorf("download: %w", full), chat.FileError{NoSpace: true}},
+		{&chat.FileError{Err: full}, chat.FileError{NoSpace: true}},
+		{&chat.FileError{NoSpace: true}, chat.FileError{NoSpace: true}},
 		{&chat.FileError{Problem: "is gone", RetryAfter: time.Minute}, chat.FileError{Problem: "is gone", RetryAfter: time.Minute}},
 		{&chat.Failure{Reason: chat.RateLimited, RetryAfter: time.Minute}, chat.FileError{RetryAfter: time.Minute}},
 	} {
 		got, ok := errors.AsType[*chat.FileError](wire.FileErrorFromProto(wire.FileErrorToProto(tt.err)))
-		if !ok || got.Err == nil || got.Problem != tt.want.Problem || got.RetryAfter != tt.want.RetryAfter || got.NoRoom != tt.want.NoRoom {
+		if !ok || got.Err == nil || got.Problem != tt.want.Problem || got.RetryAfter != tt.want.RetryAfter || got.NoSpace != tt.want.NoSpace {
 			t.Errorf("%v came back as %+v", tt.err, got)
 		}
 	}

@@ -39,7 +39,7 @@ func TestRoundTripOfHooks(t *testing.T) {
 			session, entries, err := wire.TranscriptAppendedFromProto(p)
 			return appended{session, entries}, err
 		})
-	commands := []chat.CommandSpec{filled[chat.CommandSpec](t), {Name: "other", Usage: "/other", Summary: "Another.", Least: chat.Other}}
+	commands := []chat.CommandSpec{filled[chat.CommandSpec](t), {Name: "other", Usage: "/other", Summary: "Another.", MinAuthority: chat.Other}}
 	there(t, commands, wire.SetCommandsToProto, wire.SetCommandsFromProto)
 }
 

@@ -53,7 +53,7 @@ func EventToProto(e chat.Event) *pluginv1.Event {
 		EventId:     string(e.ID),
 		Chat:        ChatToProto(e.Chat),
 		ThreadId:    string(e.Thread),
-		ThreadApart: e.Apart,
+		ThreadApart: e.Isolated,
 		Sender:      SenderToProto(e.Sender),
 		HappenedAt:  timestamp(e.At),
 	}
@@ -132,17 +132,17 @@ func MediaToProto(m chat.Media) *pluginv1.Media {
 // FileErrorToProto converts the reason why a channel did not provide a file. An error that is neither a [*chat.FileError]
 // nor a [*chat.Failure] is temporary.
 func FileErrorToProto(err error) *pluginv1.FetchFailure {
-	p := &pluginv1.FetchFailure{Message: Cut(err.Error(), MaxDetail), NoRoom: noRoom(err)}
+	p := &pluginv1.FetchFailure{Message: Cut(err.Error(), MaxDetail), NoRoom: noSpace(err)}
 	if f, ok := errors.AsType[*chat.FileError](err); ok {
-		p.Problem, p.RetryAfter, p.NoRoom = Cut(f.Problem, MaxName), duration(f.RetryAfter), p.GetNoRoom() || f.NoRoom
+		p.Problem, p.RetryAfter, p.NoRoom = Cut(f.Problem, MaxName), duration(f.RetryAfter), p.GetNoRoom() || f.NoSpace
 	} else if f, ok := errors.AsType[*chat.Failure](err); ok {
 		p.RetryAfter = duration(f.RetryAfter)
 	}
 	return p
 }
 
-// noRoom reports whether an error is a temporary lack of this machine's resources.
-func noRoom(err error) bool {
+// noSpace reports whether an error is a temporary lack of this machine's resources.
+func noSpace(err error) bool {
 	return slices.ContainsFunc([]error{syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM}, func(want error) bool {
 		return errors.Is(err, want)
 	})
@@ -233,7 +233,7 @@ func StateToProto(s chat.State) pluginv1.ChannelState { return states[s] }
 // CommandSpecToProto converts the description of a command.
 func CommandSpecToProto(s chat.CommandSpec) *pluginv1.CommandSpec {
 	return &pluginv1.CommandSpec{
-		Name: s.Name, Usage: Repair(s.Usage), Summary: Repair(s.Summary), LeastAuthority: authorities[s.Least],
+		Name: s.Name, Usage: Repair(s.Usage), Summary: Repair(s.Summary), LeastAuthority: authorities[s.MinAuthority],
 	}
 }
 

@@ -206,7 +206,7 @@ const (
 	GivenUp                 // every attempt ended with the host
 	Hook                    // a hook that the config requires failed
 	Intruded                // another process wrote into Claude's session
-	NoRoom                  // this machine has no space for the turn's files, for now; Detail names the resource
+	NoSpace                 // this machine has no space for the turn's files, for now; Detail names the resource
 	ChannelAway             // the channel with the turn's files does not run, for now
 	Unresumable             // claude ends, or hangs, whenever it resumes the session, though it starts for others
 )
@@ -250,8 +250,8 @@ func (c Class) String() string {
 		return "hook"
 	case Intruded:
 		return "intruded"
-	case NoRoom:
-		return "no_room"
+	case NoSpace:
+		return "no_space"
 	case ChannelAway:
 		return "channel_away"
 	case Unresumable:

@@ -224,7 +224,7 @@ func TestMenu(t *testing.T) {
 		if n := len([]rune(c.Summary)); n == 0 || n > 100 || strings.Contains(c.Summary, "\n") {
 			t.Errorf("/%s has a summary of %d characters: %q", c.Name, n, c.Summary)
 		}
-		if c.Least > chat.Authorised || !strings.HasPrefix(c.Usage, "/") {
+		if c.MinAuthority > chat.Authorised || !strings.HasPrefix(c.Usage, "/") {
 			t.Errorf("%+v", c)
 		}
 		if _, ok := d.registry().Parse("/" + c.Name); !ok {

@@ -69,7 +69,7 @@ func (in *Inbox) beside(a *arrival, commands []domain.Command) *domain.Inbound {
 func (in *Inbox) frame(a *arrival) domain.Inbound {
 	m := a.message
 	inbound := domain.Inbound{EventID: a.event.ID, Session: a.key, Lane: domain.TurnLane, Message: m}
-	if m.Thread != "" && !a.event.Apart {
+	if m.Thread != "" && !a.event.Isolated {
 		inbound.Parent = in.name(a.settings.Session, m.Channel, m.Chat, "", m.Sender).Key()
 	}
 	return inbound

@@ -49,8 +49,8 @@ func TestHowAMessageWaits(t *testing.T) {
 	thread.Thread = "7"
 	command := thread
 	command.Body = chat.Message{ID: "m", Text: "/status", MentionsSelf: true}
-	apart := thread
-	apart.Apart = true
+	isolated := thread
+	isolated.Isolated = true
 	burst := domain.Burst{Window: 300 * time.Millisecond, By: "owner", Messages: 12, Bytes: 50_000, Wait: 1500 * time.Millisecond}
 	ended := burst
 	ended.Now = true
@@ -62,16 +62,16 @@ func TestHowAMessageWaits(t *testing.T) {
 		chosen domain.Overrides
 		want   domain.Inbound
 	}{
-		"a message":  {event: says("owner", "hi"), want: domain.Inbound{Queue: queue, Burst: burst, Expiry: domain.Expiry{Idle: time.Hour, Since: today}}},
-		"a file":     {event: picture, want: domain.Inbound{Queue: queue, Burst: ended, Expiry: domain.Expiry{Idle: time.Hour, Since: today}}},
-		"a reset":    {event: says("owner", "/new opus hi"), want: domain.Inbound{Queue: queue, Model: new("opus"), Expiry: domain.Expiry{Idle: time.Hour, Since: today}}},
-		"a session":  {event: says("owner", "hi"), chosen: own, want: domain.Inbound{Queue: domain.Queueing{Mode: domain.Steer, Cap: 3, Drop: domain.DropNew}, Burst: burst, Expiry: domain.Expiry{Idle: time.Hour, Since: today}}},
-		"a group":    {event: inGroup("g", event("owner", chat.Message{Text: "hi", MentionsSelf: true})), want: domain.Inbound{Queue: queue, Burst: burst, Expiry: domain.Expiry{Idle: 30 * time.Minute}}},
-		"a thread":   {event: thread, want: domain.Inbound{Queue: queue, Burst: burst, Expiry: domain.Expiry{Idle: time.Hour, Since: today}, Parent: "tg:group:g"}},
-		"one apart":  {event: apart, want: domain.Inbound{Queue: queue, Burst: burst, Expiry: domain.Expiry{Idle: time.Hour, Since: today}}},
-		"a command":  {event: says("owner", "/status"), want: domain.Inbound{}},
-		"commanded":  {event: command, want: domain.Inbound{Parent: "tg:group:g"}},
-		"compaction": {event: event("owner", chat.NativeCommand{Name: "compact", Args: "the plan"}), want: domain.Inbound{Queue: queue, Expiry: domain.Expiry{Idle: time.Hour, Since: today}}},
+		"a message":    {event: says("owner", "hi"), want: domain.Inbound{Queue: queue, Burst: burst, Expiry: domain.Expiry{Idle: time.Hour, Since: today}}},
+		"a file":       {event: picture, want: domain.Inbound{Queue: queue, Burst: ended, Expiry: domain.Expiry{Idle: time.Hour, Since: today}}},
+		"a reset":      {event: says("owner", "/new opus hi"), want: domain.Inbound{Queue: queue, Model: new("opus"), Expiry: domain.Expiry{Idle: time.Hour, Since: today}}},
+		"a session":    {event: says("owner", "hi"), chosen: own, want: domain.Inbound{Queue: domain.Queueing{Mode: domain.Steer, Cap: 3, Drop: domain.DropNew}, Burst: burst, Expiry: domain.Expiry{Idle: time.Hour, Since: today}}},
+		"a group":      {event: inGroup("g", event("owner", chat.Message{Text: "hi", MentionsSelf: true})), want: domain.Inbound{Queue: queue, Burst: burst, Expiry: domain.Expiry{Idle: 30 * time.Minute}}},
+		"a thread":     {event: thread, want: domain.Inbound{Queue: queue, Burst: burst, Expiry: domain.Expiry{Idle: time.Hour, Since: today}, Parent: "tg:group:g"}},
+		"one isolated": {event: isolated, want: domain.Inbound{Queue: queue, Burst: burst, Expiry: domain.Expiry{Idle: time.Hour, Since: today}}},
+		"a command":    {event: says("owner", "/status"), want: domain.Inbound{}},
+		"commanded":    {event: command, want: domain.Inbound{Parent: "tg:group:g"}},
+		"compaction":   {event: event("owner", chat.NativeCommand{Name: "compact", Args: "the plan"}), want: domain.Inbound{Queue: queue, Expiry: domain.Expiry{Idle: time.Hour, Since: today}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -238,7 +238,7 @@ func (a *arriving) Read(p []byte) (int, error) {
 // missing returns the failure of a turn that lacks resources temporarily, without its files being at fault; nil for other
 // errors.
 func missing(err error) *agent.Failure {
-	failure := &agent.Failure{Class: agent.NoRoom, Err: err}
+	failure := &agent.Failure{Class: agent.NoSpace, Err: err}
 	if errors.Is(err, ErrAway) {
 		failure.Class = agent.ChannelAway
 		return failure
@@ -247,7 +247,7 @@ func missing(err error) *agent.Failure {
 		failure.Detail = why.Error()
 		return failure
 	}
-	if failed, ok := errors.AsType[*chat.FileError](err); ok && failed.NoRoom {
+	if failed, ok := errors.AsType[*chat.FileError](err); ok && failed.NoSpace {
 		failure.Detail = "a plugin has no space for a file"
 		return failure
 	}

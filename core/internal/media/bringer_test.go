@@ -248,9 +248,9 @@ func TestWhatIsNoFaultOfAFileIsWaitedOut(t *testing.T) {
 		err  error
 		want agent.Failure
 	}{
-		"a full disk":         {fmt.Errorf("write x: %w", syscall.ENOSPC), agent.Failure{Class: agent.NoRoom, Detail: "no space left on device"}},
-		"no descriptor":       {&os.PathError{Err: syscall.EMFILE}, agent.Failure{Class: agent.NoRoom, Detail: "too many open files"}},
-		"a plugin's own want": {&chat.FileError{NoRoom: true}, agent.Failure{Class: agent.NoRoom, Detail: "a plugin has no space for a file"}},
+		"a full disk":         {fmt.Errorf("write x: %w", syscall.ENOSPC), agent.Failure{Class: agent.NoSpace, Detail: "no space left on device"}},
+		"no descriptor":       {&os.PathError{Err: syscall.EMFILE}, agent.Failure{Class: agent.NoSpace, Detail: "too many open files"}},
+		"a plugin's own want": {&chat.FileError{NoSpace: true}, agent.Failure{Class: agent.NoSpace, Detail: "a plugin has no space for a file"}},
 		"no plugin":           {media.ErrAway, agent.Failure{Class: agent.ChannelAway}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -304,7 +304,7 @@ func TestOutgoingFilesWaitForRoom(t *testing.T) {
 		b.rows.room = &room
 		found, err := b.outgoing().Collect(t.Context(), w)
 		var failure *agent.Failure
-		if !errors.As(err, &failure) || failure.Class != agent.NoRoom || failure.Detail != "no space left on device" {
+		if !errors.As(err, &failure) || failure.Class != agent.NoSpace || failure.Detail != "no space left on device" {
 			t.Errorf("with room for %d files: %v", most, err)
 		}
 		if diff := cmp.Diff(media.Collected{}, found); diff != "" || len(b.kept(t)) != 0 {

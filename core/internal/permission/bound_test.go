@@ -35,7 +35,7 @@ func TestOpenQuestionsAreBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r := newRoom()
+				r := newFixture()
 				r.crowded, r.posted = tt.crowded, make(chan string, 100)
 				d := r.desk(t)
 				ctx, cancel := context.WithCancel(t.Context())

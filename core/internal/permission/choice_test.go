@@ -18,7 +18,7 @@ func TestAChoiceCountsByItsVeryNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := agent.Question{Tool: "AskUserQuestion", Input: json.RawMessage(`{"questions":[{"question":"Delete it?","Question":"Keep it?","multiSelect":false,
 			"MULTISELECT":true,"options":[{"label":"Yes","Label":"No"},{"label":"Never"}],"Options":[]}]}`)}
-		r := newRoom()
+		r := newFixture()
 		got, _ := ask(t, r.desk(t), r, runOf("owner", chat.Owner), q, caller("owner", chat.Owner), "1")
 		if shown := r.asked[0].Text; !strings.Contains(shown, "Delete it?") || strings.Contains(shown, "Keep it?") {
 			t.Errorf("the question is:\n%s", shown)
@@ -48,7 +48,7 @@ func TestAChoiceThatCannotBeRead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRoom()
+			r := newFixture()
 			got := r.desk(t).Ask(t.Context(), runOf("owner", chat.Owner), agent.Question{Tool: "AskUserQuestion", Input: json.RawMessage(input)})
 			if got.Allow || got.Message != "The questions could not be read." || len(r.asked) != 0 {
 				t.Errorf("%+v; asked %+v", got, r.asked)

@@ -43,7 +43,7 @@ type fixture struct {
 	paused     int      // questions that turns wait for
 }
 
-func newRoom() *fixture {
+func newFixture() *fixture {
 	return &fixture{posted: make(chan string, 10), buttons: chat.ButtonLimits{Rows: 8, Columns: 3, DataBytes: 64}}
 }
 

@@ -19,7 +19,7 @@ func TestAFieldThatIsNoTextIsShown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRoom()
+			r := newFixture()
 			ask(t, r.desk(t), r, runOf("owner", chat.Owner), q, caller("owner", chat.Owner), "no")
 			if shown := r.asked[0].Text; !strings.Contains(shown, "evil") {
 				t.Errorf("the question is:\n%s", shown)

@@ -34,7 +34,7 @@ func TestOffer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRoom()
+			r := newFixture()
 			d := r.desk(t)
 			run := runOf("anna", chat.Other)
 			run.Message.ConsumedAt = time.Unix(1, 0)
@@ -77,7 +77,7 @@ func TestOffer(t *testing.T) {
 // Behaviour: given-up.
 func TestOfferOfWhatNobodyHasRead(t *testing.T) {
 	t.Parallel()
-	r := newRoom()
+	r := newFixture()
 	d := r.desk(t)
 	run := runOf("owner", chat.Owner)
 	run.Message.Message.Text = "make tea"
@@ -106,7 +106,7 @@ func TestOfferOfWhatNobodyHasRead(t *testing.T) {
 func TestOfferOfLongAgo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom()
+		r := newFixture()
 		d := r.desk(t)
 		if err := d.Offer(t.Context(), runOf("anna", chat.Other), "I gave it up."); err != nil {
 			t.Fatal(err)
@@ -127,7 +127,7 @@ func TestOfferOfLongAgo(t *testing.T) {
 func TestOffersThatNobodyTakesUpEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom()
+		r := newFixture()
 		d := r.desk(t)
 		if err := d.Offer(t.Context(), runOf("anna", chat.Other), "I gave it up."); err != nil {
 			t.Fatal(err)
@@ -150,7 +150,7 @@ func TestOffersThatNobodyTakesUpEnd(t *testing.T) {
 
 func TestOfferFails(t *testing.T) {
 	t.Parallel()
-	r := newRoom()
+	r := newFixture()
 	d := r.desk(t)
 	r.refuse = errors.New("the disk is full")
 	if err := d.Offer(t.Context(), runOf("anna", chat.Other), "I gave it up."); err == nil {

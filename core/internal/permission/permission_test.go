@@ -44,7 +44,7 @@ func TestVerdicts(t *testing.T) {
 	} {
 		t.Run(answer, func(t *testing.T) {
 			t.Parallel()
-			r := newRoom()
+			r := newFixture()
 			d := r.desk(t)
 			got, told := ask(t, d, r, runOf("owner", chat.Owner), test.q, caller("owner", chat.Owner), answer)
 			if diff := cmp.Diff(test.want, got); diff != "" {
@@ -70,7 +70,7 @@ func TestVerdicts(t *testing.T) {
 // Behaviour: ask-grant.
 func TestGrantsSpareTheQuestion(t *testing.T) {
 	t.Parallel()
-	r := newRoom()
+	r := newFixture()
 	d := r.desk(t)
 	owner := caller("owner", chat.Owner)
 	ask(t, d, r, runOf("owner", chat.Owner), ls, owner, "session")
@@ -109,7 +109,7 @@ func TestGrantsSpareTheQuestion(t *testing.T) {
 // Behaviour: ask-grant.
 func TestAnAnswerThatLosesGrantsNothing(t *testing.T) {
 	t.Parallel()
-	r := newRoom()
+	r := newFixture()
 	d := r.desk(t)
 	ctx, end := context.WithCancel(t.Context())
 	done := make(chan agent.Decision, 1)
@@ -134,7 +134,7 @@ func TestAnAnswerThatLosesGrantsNothing(t *testing.T) {
 // Behaviour: ask-silent.
 func TestASilentTurnAsksNobody(t *testing.T) {
 	t.Parallel()
-	r := newRoom()
+	r := newFixture()
 	d := r.desk(t)
 	silent := runOf("owner", chat.Owner)
 	silent.Message.Message.Silent = true
@@ -164,7 +164,7 @@ func TestTurnsThatNobodyHasAskedFor(t *testing.T) {
 		domain.OriginHeartbeat: {purpose: "it is part of the heartbeat", asks: []agent.Question{ls, plan, colour}},
 		domain.OriginFlush:     {purpose: "before this conversation is compacted", asks: []agent.Question{ls}, refused: []agent.Question{plan, colour}},
 	} {
-		r := newRoom()
+		r := newFixture()
 		d := r.desk(t)
 		run := runOf("owner", chat.Owner)
 		run.Message.Message.Origin = origin
@@ -193,7 +193,7 @@ func TestTurnsThatNobodyHasAskedFor(t *testing.T) {
 func TestAnEndIsOfItsRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom()
+		r := newFixture()
 		d := r.desk(t)
 		before, next := runOf("owner", chat.Owner), runOf("owner", chat.Owner)
 		next.ID = 8
@@ -226,7 +226,7 @@ func TestAnEndIsOfItsRun(t *testing.T) {
 func TestWhoMayAnswer(t *testing.T) {
 	t.Parallel()
 	const refused = "Only an owner, or somebody named in the config for it, can answer this."
-	r := newRoom()
+	r := newFixture()
 	d := r.desk(t)
 	decided := make(chan agent.Decision, 1)
 	go func() { decided <- d.Ask(t.Context(), runOf("anna", chat.Authorised), ls) }()
@@ -284,7 +284,7 @@ func TestNobodyToAsk(t *testing.T) {
 func TestReading(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom()
+		r := newFixture()
 		r.buttons = chat.ButtonLimits{}
 		d := r.desk(t)
 		owner := caller("owner", chat.Owner)
@@ -342,7 +342,7 @@ func TestReading(t *testing.T) {
 func TestExpiry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom()
+		r := newFixture()
 		d := r.desk(t)
 		began := time.Now()
 		got := d.Ask(t.Context(), runOf("owner", chat.Owner), ls)
@@ -360,7 +360,7 @@ func TestExpiry(t *testing.T) {
 func TestWithdrawn(t *testing.T) {
 	t.Parallel()
 	for _, cause := range []error{agent.ErrWithdrawn, domain.ErrFenced} {
-		r := newRoom()
+		r := newFixture()
 		d := r.desk(t)
 		ctx, end := context.WithCancelCause(t.Context())
 		done := make(chan agent.Decision, 1)
@@ -385,7 +385,7 @@ func TestTexts(t *testing.T) {
 	var all strings.Builder
 	for _, q := range []agent.Question{ls, rm, odd, plan, colour, hostile, long} {
 		for _, limits := range []chat.ButtonLimits{{Rows: 8, Columns: 2, DataBytes: 64}, {}} {
-			r := newRoom()
+			r := newFixture()
 			r.buttons = limits
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan agent.Decision, 1)
@@ -429,7 +429,7 @@ func FuzzQuestion(f *testing.F) {
 		if !json.Valid([]byte(input)) {
 			return
 		}
-		r := newRoom()
+		r := newFixture()
 		d := r.desk(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan agent.Decision, 1)

@@ -116,7 +116,7 @@ func TestWhatAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r := newRoom()
+				r := newFixture()
 				r.buttons = test.buttons
 				d := r.desk(t)
 				run := runOf("bob", chat.Other)
@@ -156,7 +156,7 @@ func wrote(who chat.Caller, text string) permission.Written {
 func TestWordsAreHeardOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom()
+		r := newFixture()
 		d := r.desk(t)
 		bob := caller("bob", chat.Other)
 		one := agent.Question{Tool: "AskUserQuestion", Input: json.RawMessage(`{"questions":[{"question":"Which colour?","options":[{"label":"Red"},{"label":"Blue"}]}]}`)}
@@ -197,7 +197,7 @@ func TestWordsThatComeTooLate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r := newRoom()
+				r := newFixture()
 				d := r.desk(t)
 				id, _, end := asked(t, d, r, runOf("owner", chat.Owner), test.q)
 				end(agent.ErrShutdown)
@@ -223,7 +223,7 @@ func TestWordsThatNoTurnTakes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r := newRoom()
+				r := newFixture()
 				d := r.desk(t)
 				id, decided, end := asked(t, d, r, runOf("bob", chat.Other), colour)
 				end(agent.ErrShutdown)
@@ -264,7 +264,7 @@ func TestWordsThatATurnTakesAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		one := agent.Question{Tool: "AskUserQuestion", Input: json.RawMessage(`{"questions":[{"question":"Which colour?","options":[{"label":"Red"},{"label":"Blue"}]}]}`)}
-		r := newRoom()
+		r := newFixture()
 		d := r.desk(t)
 		id, decided, end := asked(t, d, r, runOf("bob", chat.Other), one)
 		end(agent.ErrShutdown)
@@ -294,7 +294,7 @@ func TestWordsThatATurnTakesAtOnce(t *testing.T) {
 func TestUnread(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom()
+		r := newFixture()
 		d := r.desk(t)
 		bob, owner := caller("bob", chat.Other), caller("owner", chat.Owner)
 		if _, _, ok := d.Unread(bob); ok {
@@ -336,7 +336,7 @@ func TestUndeliverable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r := newRoom()
+				r := newFixture()
 				d := r.desk(t)
 				_, decided, _ := asked(t, d, r, test.run, test.q)
 				if got := r.questions[0].Unseen; got != test.told {
@@ -360,7 +360,7 @@ func TestUndeliverable(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom()
+		r := newFixture()
 		r.lost = true
 		began := time.Now()
 		if got := r.desk(t).Ask(t.Context(), runOf("owner", chat.Owner), ls); got.Allow || time.Since(began) != 0 {

@@ -17,7 +17,7 @@ import (
 // Behaviour: ask-durable.
 func TestRestart(t *testing.T) {
 	t.Parallel()
-	r := newRoom()
+	r := newFixture()
 	life, end := context.WithCancelCause(t.Context())
 	first := r.desk(t)
 	done := make(chan agent.Decision, 1)
@@ -53,7 +53,7 @@ func TestRestart(t *testing.T) {
 // Behaviour: preview-behind.
 func TestTurnsWaitForTheirQuestions(t *testing.T) {
 	t.Parallel()
-	r := newRoom()
+	r := newFixture()
 	d, owner := r.desk(t), caller("owner", chat.Owner)
 	ask(t, d, r, runOf("owner", chat.Owner), ls, owner, "always")
 	d.Ask(t.Context(), runOf("owner", chat.Owner), ls) // It was granted.
@@ -78,7 +78,7 @@ func TestTurnsWaitForTheirQuestions(t *testing.T) {
 // Behaviour: ask-durable.
 func TestRestartBetweenChoices(t *testing.T) {
 	t.Parallel()
-	r := newRoom()
+	r := newFixture()
 	life, end := context.WithCancelCause(t.Context())
 	first := r.desk(t)
 	done := make(chan agent.Decision, 1)
@@ -108,7 +108,7 @@ func TestRestartBetweenChoices(t *testing.T) {
 // Behaviour: ask-durable.
 func TestQuestionsOfAConversationThatWasLeft(t *testing.T) {
 	t.Parallel()
-	r := newRoom()
+	r := newFixture()
 	life, end := context.WithCancelCause(t.Context())
 	first, done := r.desk(t), make(chan agent.Decision)
 	left := runOf("owner", chat.Owner)
@@ -139,7 +139,7 @@ func TestAnAnswerIsForItsTurn(t *testing.T) {
 	for name, restarted := range map[string]bool{"the same life": false, "another life": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRoom()
+			r := newFixture()
 			life, end := context.WithCancelCause(t.Context())
 			d := r.desk(t)
 			done := make(chan agent.Decision, 1)

@@ -20,7 +20,7 @@ func TestNothingIsHidden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := newRoom()
+		r := newFixture()
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan agent.Decision, 1)
 		go func() {
@@ -100,7 +100,7 @@ func TestAQuestionHidesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRoom()
+			r := newFixture()
 			d := r.desk(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan agent.Decision, 1)
@@ -143,7 +143,7 @@ func many(n int) (fields string) {
 // Behaviour: ask-grant.
 func TestAGrantOfOneInputSaysWhich(t *testing.T) {
 	t.Parallel()
-	r := newRoom()
+	r := newFixture()
 	d := r.desk(t)
 	q := agent.Question{Tool: "Bash", Input: json.RawMessage(`{"command":"ls /etc;\ncat > yy","timeout":5}`)}
 	ask(t, d, r, runOf("owner", chat.Owner), q, caller("owner", chat.Owner), "always")
@@ -162,7 +162,7 @@ func TestAGrantOfOneInputSaysWhich(t *testing.T) {
 // What is said once a question is over fits into a message of any network, or its buttons would stay.
 func TestTheEndFitsIntoAMessage(t *testing.T) {
 	t.Parallel()
-	r := newRoom()
+	r := newFixture()
 	d := r.desk(t)
 	who := caller("owner", chat.Owner)
 	long := strings.Repeat("_", 5000)

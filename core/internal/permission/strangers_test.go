@@ -19,7 +19,7 @@ func TestNobodyElseDecides(t *testing.T) {
 	for name, q := range map[string]agent.Question{"a tool": ls, "a plan": plan, "a choice": colour} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRoom()
+			r := newFixture()
 			d := r.desk(t)
 			owner := caller("owner", chat.Owner)
 			ask(t, d, r, runOf("owner", chat.Owner), rm, owner, "no")

@@ -88,7 +88,7 @@ func (s *Set) Commands() []command.Command {
 	for _, live := range s.supervisor.Running() {
 		for _, c := range live.Commands {
 			list = append(list, command.Command{
-				Name: c.Name, Usage: c.Usage, Summary: c.Summary, MinAuthority: max(c.Least, chat.Authorised),
+				Name: c.Name, Usage: c.Usage, Summary: c.Summary, MinAuthority: max(c.MinAuthority, chat.Authorised),
 				Run: func(ctx context.Context, call command.Call) (string, error) {
 					return live.RunCommand(ctx, call.Name, call.Args, call.Caller)
 				},

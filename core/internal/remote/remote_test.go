@@ -280,7 +280,7 @@ func TestDescribe(t *testing.T) {
 	want := remote.Description{
 		Name: strings.Repeat("n", wire.MaxName), Version: strings.Repeat("ü", wire.MaxName/2), Schema: []byte(`{}`),
 		Capabilities: []pluginv1.Capability{pluginv1.Capability_CAPABILITY_CHANNEL}, Unknown: []int32{0, 9999, -1},
-		Commands: []chat.CommandSpec{{Name: "roll", Summary: strings.Repeat("s", wire.MaxName), Least: chat.Owner}},
+		Commands: []chat.CommandSpec{{Name: "roll", Summary: strings.Repeat("s", wire.MaxName), MinAuthority: chat.Owner}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("description (-want +got):\n%s", diff)

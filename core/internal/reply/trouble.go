@@ -40,7 +40,7 @@ func Trouble(class agent.Class, resetsAt time.Time, zone *time.Location) string 
 		return wording.ConversationLost
 	case agent.Unavailable:
 		return wording.ClaudeUnavailable
-	case agent.NoRoom:
+	case agent.NoSpace:
 		return wording.NoSpace
 	case agent.ChannelAway:
 		return wording.ChannelAway

@@ -28,7 +28,7 @@ func TestTrouble(t *testing.T) {
 		agent.Aborted:           "The work on this message was stopped. Send it again if it still matters.",
 		agent.TranscriptMissing: "Claude has lost our conversation and could not begin a new one. Send /new, then your message again.",
 		agent.Unavailable:       "Claude cannot be started at the moment. Your message is kept: I keep trying, and answer as soon as I can. /stop drops it.",
-		agent.NoRoom:            "This machine has no space for files at the moment. Your message is kept: I keep trying, and answer as soon as I can. /stop drops it.",
+		agent.NoSpace:           "This machine has no space for files at the moment. Your message is kept: I keep trying, and answer as soon as I can. /stop drops it.",
 		agent.ChannelAway:       "Your files cannot be fetched while their channel is not running. Your message is kept: I keep trying, and answer as soon as I can. /stop drops it.",
 		agent.Refused:           "Claude does not run as it is set up here. Ask the operator to look into it, then send your message again.",
 		agent.Died:              "Claude crashed on this message several times. Put it in other words and send it again. If that does not help, ask the operator to look into it.",

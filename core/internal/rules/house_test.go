@@ -81,7 +81,7 @@ func broken(path string, source []byte) []string {
 	}
 	for _, declaration := range file.Decls {
 		if function, ok := declaration.(*ast.FuncDecl); ok && function.Recv == nil && function.Name.Name == "init" {
-			report(function.Pos(), "func init runs unasked: construct in the open")
+			report(function.Pos(), "func init is not permitted: construct explicitly")
 		}
 	}
 	if file.Name.Name != "main" && !strings.HasSuffix(path, "_test.go") {

@@ -112,7 +112,7 @@ func (i *instance) run(ctx context.Context, host Host) {
 			deaths = deaths[1:]
 		}
 		switch {
-		case remedyOf(err) != unknown, len(deaths) >= quickDeaths:
+		case actionFor(err) != unknown, len(deaths) >= quickDeaths:
 			i.park(ctx, err)
 			deaths, wait = nil, i.options.Backoff
 		case lacks:
@@ -168,8 +168,8 @@ func (i *instance) park(ctx context.Context, why error) {
 	if unfit, ok := errors.AsType[*Unfit](why); ok {
 		why = placed{i.spec.Block.PlaceAttribute(unfit.Attribute, "Plugin does not start", why.Error()).String(), why}
 	}
-	remedy := remedyOf(why)
-	advice := remedy.advice(i.spec.Name)
+	action := actionFor(why)
+	advice := action.advice(i.spec.Name)
 	i.log.Error("the plugin has failed", "plugin", i.spec.Name, "error", why, "advice", advice)
 	i.set(func(s *Status) { s.State, s.Detail = Failed, why.Error() })
 	i.fails(why, advice)
@@ -177,7 +177,7 @@ func (i *instance) park(ctx context.Context, why error) {
 	tick := time.NewTicker(binaryEvery)
 	defer tick.Stop()
 	var again <-chan time.Time
-	if !remedy.rereads() {
+	if !action.rereads() {
 		timer := time.NewTimer(i.options.Retry)
 		defer timer.Stop()
 		again = timer.C

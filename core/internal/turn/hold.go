@@ -48,7 +48,7 @@ func newOutages() map[agent.Class]*outage {
 	return map[agent.Class]*outage{
 		// During an upgrade, or while the machine is short of memory or processes.
 		agent.Unavailable: {over: wording.ClaudeAvailable},
-		agent.NoRoom:      {over: wording.SpaceAgain},
+		agent.NoSpace:     {over: wording.SpaceAgain},
 		agent.ChannelAway: {}, // The supervisor notifies the owners, and the chat cannot be reached.
 	}
 }
@@ -59,7 +59,7 @@ func (h *Handler) hold(ctx context.Context, run *conversation.Turn, f *agent.Fai
 	o := h.outages[f.Class]
 	why := strings.TrimPrefix(f.Error(), f.Class.String()+": ")
 	cause := why
-	if f.Class == agent.NoRoom {
+	if f.Class == agent.NoSpace {
 		cause = f.Detail // The rest names the file, which differs each time.
 	}
 	wait, old, begins := o.add(run.Message.UUID, cause)
@@ -78,7 +78,7 @@ func (h *Handler) hold(ctx context.Context, run *conversation.Turn, f *agent.Fai
 
 // heldBecause is the notice for owners why turns are held.
 func heldBecause(class agent.Class, cause string) string {
-	if class == agent.NoRoom {
+	if class == agent.NoSpace {
 		return wording.NoSpaceBecause(cause)
 	}
 	return wording.ClaudeUnavailableBecause(cause)
@@ -111,7 +111,7 @@ func (h *Handler) begun(run *conversation.Turn, err error) {
 // handled notes that all files of a run could be fetched and stored.
 func (h *Handler) handled(run *conversation.Turn) {
 	files := slices.ContainsFunc(append([]domain.Queued{run.Message}, run.More...), func(q domain.Queued) bool { return len(q.Message.Media) > 0 })
-	h.endOutage(agent.NoRoom, run, files)
+	h.endOutage(agent.NoSpace, run, files)
 	h.endOutage(agent.ChannelAway, run, files)
 }
 

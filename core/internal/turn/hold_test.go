@@ -75,7 +75,7 @@ func TestATurnThatCannotBeginIsHeld(t *testing.T) {
 // Behaviour: file-retry.
 func TestATurnWithoutRoomForFilesIsHeld(t *testing.T) {
 	t.Parallel()
-	full := &agent.Failure{Class: agent.NoRoom, Detail: "no space left on device", Err: errors.New("write /media/x7")}
+	full := &agent.Failure{Class: agent.NoSpace, Detail: "no space left on device", Err: errors.New("write /media/x7")}
 	for name, lack := range map[string]func(r *fixture, err error){
 		"as it begins": func(r *fixture, err error) { r.missing = err },
 		"as it ends":   func(r *fixture, err error) { r.view.unkept = err },
@@ -98,7 +98,7 @@ func TestATurnWithoutRoomForFilesIsHeld(t *testing.T) {
 					}
 					time.Sleep(held.Wait)
 				}
-				if len(r.completed) != 0 || len(r.posted) == 0 || r.posted[0].Text != trouble(agent.NoRoom) || r.keys[0] != r.keys[len(r.keys)-1] {
+				if len(r.completed) != 0 || len(r.posted) == 0 || r.posted[0].Text != trouble(agent.NoSpace) || r.keys[0] != r.keys[len(r.keys)-1] {
 					t.Errorf("completed %+v, the chat was told %+v under %q", r.completed, r.posted, r.keys)
 				}
 				if len(r.owners) != 1 || !strings.Contains(r.owners[0], "no space for files:\n\n```\nno space left on device\n```") {
@@ -122,7 +122,7 @@ func TestATurnWithoutRoomForFilesIsHeld(t *testing.T) {
 func TestADroppedTurnEndsNoOutageButIsForgotten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := &fixture{missing: &agent.Failure{Class: agent.NoRoom, Detail: "no space left on device"}}
+		r := &fixture{missing: &agent.Failure{Class: agent.NoSpace, Detail: "no space left on device"}}
 		h := r.handler()
 		for n, id := range []string{"first", "second"} {
 			run := message(1)

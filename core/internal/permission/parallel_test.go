@@ -16,7 +16,7 @@ import (
 func TestTheSameSideBySide(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom()
+		r := newFixture()
 		d := r.desk(t)
 		decided := make(chan agent.Decision, 2)
 		for range 2 {
@@ -45,7 +45,7 @@ func TestTheSameSideBySide(t *testing.T) {
 // Of the same side by side the rest is spared where the first is allowed for longer.
 func TestTheSameSideBySideIsSpared(t *testing.T) {
 	t.Parallel()
-	r := newRoom()
+	r := newFixture()
 	d := r.desk(t)
 	decided := make(chan agent.Decision, 3)
 	for range 3 {
@@ -67,7 +67,7 @@ func TestNumbersAreForClaudeWhereThereAreButtons(t *testing.T) {
 	t.Parallel()
 	for _, q := range []agent.Question{ls, plan, colour, odd} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRoom()
+			r := newFixture()
 			d := r.desk(t)
 			asked(t, d, r, runOf("owner", chat.Owner), q)
 			if _, answer, ok := reading(t, d, caller("owner", chat.Owner), "1"); ok != (q.Tool == colour.Tool) {
@@ -81,7 +81,7 @@ func TestNumbersAreForClaudeWhereThereAreButtons(t *testing.T) {
 // Behaviour: ask-reason.
 func TestTheReasonIsOfItsChat(t *testing.T) {
 	t.Parallel()
-	r := newRoom()
+	r := newFixture()
 	d := r.desk(t)
 	decided := make(chan agent.Decision, 1)
 	go func() { decided <- d.Ask(t.Context(), runOf("bob", chat.Other), ls) }()
@@ -104,7 +104,7 @@ func TestTheReasonIsOfItsChat(t *testing.T) {
 // A question that another version has written and this one cannot read is over.
 func TestAQuestionThatCannotBeRead(t *testing.T) {
 	t.Parallel()
-	r := newRoom()
+	r := newFixture()
 	r.questions = []domain.Question{{ID: "ABCDE", Session: "s", State: domain.QuestionOpen, Body: json.RawMessage(`{"about":5}`)}}
 	said, known, err := r.desk(t).Answer(t.Context(), caller("owner", chat.Owner), "ABCDE", "once")
 	if said != "This question cannot be read any more." || !known || err != nil {

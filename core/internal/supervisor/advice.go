@@ -39,18 +39,18 @@ type (
 	refusal struct{ error }
 )
 
-// remedy is what the operator can do about a failed plugin.
-type remedy int
+// action is what the operator can do about a failed plugin.
+type action int
 
 const (
-	unknown remedy = iota
+	unknown action = iota
 	otherCredentials
 	otherConfig
 	otherBinary
 	otherConfigOrSurroundings
 )
 
-func remedyOf(err error) remedy {
+func actionFor(err error) action {
 	var (
 		fits    misfit
 		refuses refusal
@@ -71,10 +71,10 @@ func remedyOf(err error) remedy {
 }
 
 // rereads reports whether the host must be restarted to read its config file again.
-func (r remedy) rereads() bool { return r == otherCredentials || r == otherConfig }
+func (r action) rereads() bool { return r == otherCredentials || r == otherConfig }
 
 // advice returns advice for the operator about the named plugin.
-func (r remedy) advice(name string) string {
+func (r action) advice(name string) string {
 	switch r {
 	case otherCredentials:
 		return wording.AdviceCredentials
