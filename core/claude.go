@@ -21,7 +21,8 @@ func (h *Host) claudeConfig() claude.Config {
 			Command: c.Command, Args: c.Args, Env: c.Env, FallbackModels: c.FallbackModels,
 			AllowedTools: c.AllowedTools, DisallowedTools: c.DisallowedTools,
 			Workspace: h.config.Agent.Workspace, RunDir: filepath.Join(h.runDir(), "claude"),
-			DenyPaths: []string{h.config.StateDir, h.config.Path}, Children: h.options.Children,
+			TrustProject: h.config.Agent.TrustProject,
+			DenyPaths:    []string{h.config.StateDir, h.config.Path}, Children: h.options.Children,
 		},
 		OneShot: c.Mode == "oneshot", MaxProcesses: c.MaxProcesses, Owners: h.owners, MaxMemory: c.MaxMemory, RecycleAt: c.RecycleAt, ParkAfter: c.ParkAfter, Timeout: c.Timeout,
 	}
@@ -58,7 +59,9 @@ type turns struct {
 
 // Run implements [turn.Claude].
 func (c turns) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
-	t.Profile.Tools, t.Profile.Setup = c.tools.Fingerprint(ctx), c.project.Setup()
+	setup := c.project.Setup(ctx)
+	t.Profile.Tools, t.Profile.Setup = c.tools.Fingerprint(ctx), setup
+	t.Profile.SystemPrompt += setup.Text()
 	result, err := c.Pool.Run(ctx, t)
 	if c.demo { // nothing was used, and the usage of the real agent stays separate
 		result.InputTokens, result.CacheTokens, result.OutputTokens, result.CostMicros = 0, 0, 0, 0

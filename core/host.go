@@ -93,6 +93,7 @@ type Host struct {
 	claude        *claude.Pool
 	prompter      *agent.Prompter
 	prompts       *prompt.Builder
+	project       *project.Folder
 	commands      *command.Registry
 	questions     *permission.Approvals
 	intake        *inbox.Intake
@@ -208,6 +209,9 @@ func (h *Host) wire() {
 		Version: h.options.Version, Plugins: h.plugins, Store: h.store, Access: h.conversations, Intake: h.intake, Files: h.media.files,
 		Links: session.Links(h.config.Session.IdentityLinks), Zone: h.config.Agent.Timezone, Timeout: h.config.Claude.ToolTimeout,
 	}, h.log.Named("tools"))
+	h.project = project.New(project.Options{
+		Agent: h.config.Agent, Claude: h.config.Claude, Dir: filepath.Join(h.runDir(), "project"), Store: h.store, Owners: h.owners,
+	}, h.log.Named("project"))
 	h.commands = h.registry()
 	h.observers = hook.NewObservers(h.plugins, h.log.Named("hook"))
 	h.reactor = reaction.New(h.store, h.plugins, plugins.Names(h.config.Plugins), h.log.Named("reaction"))
@@ -225,7 +229,7 @@ func (h *Host) wire() {
 	}, h.log.Named("view"))
 	h.handler = turn.New(turn.Options{
 		Store: h.store, Conversations: h.conversations, Commands: h.commands, Hooks: hook.New(h.plugins, h.log.Named("hook")), Prompts: h.prompts,
-		Claude: turns{h.claude, h.tools, project.New(h.config.Claude), h.options.Demo != ""}, Views: h.views, Questions: h.questions, Files: h.media.outgoing, Owners: h.owners,
+		Claude: turns{h.claude, h.tools, h.project, h.options.Demo != ""}, Views: h.views, Questions: h.questions, Files: h.media.outgoing, Owners: h.owners,
 		MemoryFlush: h.config.MemoryFlush, Retries: h.config.Claude.Retries, Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))
 	h.heartbeat = h.newHeartbeat()

@@ -50,6 +50,7 @@ type setup struct {
 	tools   []string          // allowed tools
 	claude  map[string]string // more of claude's environment
 	env     []string          // more of the host's own environment
+	agent   string            // more of the agent block
 	limits  string            // more of the claude block
 	access  string            // the access block's content, instead of the one owner
 	stream  string            // how answers are shown while they are written, instead of not at all
@@ -116,6 +117,7 @@ log {
 agent {
   workspace = %s
   timezone  = "utc"
+  %s
 }
 claude {
   command       = %s
@@ -143,7 +145,7 @@ plugin "telegram" {
   }
 }
 %s
-`, encoded(h.state), encoded(h.workspace), encoded(os.Getenv(cliVariable)), encoded(s.tools), encoded(env), s.limits, s.access,
+`, encoded(h.state), encoded(h.workspace), s.agent, encoded(os.Getenv(cliVariable)), encoded(s.tools), encoded(env), s.limits, s.access,
 		encoded(s.stream), encoded(h.telegram.URL()), s.plugins)
 }
 

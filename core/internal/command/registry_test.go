@@ -33,7 +33,7 @@ func TestAuthority(t *testing.T) {
 			t.Errorf("%v: %q, %v", authority, got, err)
 		}
 	}
-	for _, owners := range []string{"elevated", "exec", "send", "activation", "allowlist", "approve", "deny", "restart", "config", "debug", "export_session"} {
+	for _, owners := range []string{"elevated", "exec", "send", "activation", "allowlist", "approve", "deny", "restart", "mcp", "config", "debug", "export_session"} {
 		if got, err := r.Run(t.Context(), d.call("/"+owners, chat.Authorised)); err != nil || !strings.HasPrefix(got, "You may not use /"+owners) {
 			t.Errorf("/%s answers whoever is authorised: %q, %v", owners, got, err)
 		}

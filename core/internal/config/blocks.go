@@ -66,6 +66,8 @@ func (a *Agent) block() block {
 		{"system_prompt", text(&a.SystemPrompt)},
 		{"context_files", pathsFrom(&a.ContextFiles, &a.Workspace)}, // after workspace
 		{"timezone", timezone(&a.Timezone)},
+		{"project", parts(&a.Project)},
+		{"trust_project", boolean(&a.TrustProject)},
 	}}
 }
 

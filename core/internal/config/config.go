@@ -57,6 +57,9 @@ type Agent struct {
 	ContextFiles []string // files shown to the agent if they exist; default AGENTS.md of the workspace
 	// Timezone is the time zone of times shown to the agent. Default: the machine's.
 	Timezone *time.Location
+	// Project lists the parts of the workspace's own setup for Claude Code that are used: instructions, skills, agents, mcp.
+	Project      []string
+	TrustProject bool // Claude Code uses the setup as it is, with its hooks, settings and environment
 }
 
 // Claude configures the claude CLI. Model names are resolved, not aliases.

@@ -48,6 +48,7 @@ func TestWarnings(t *testing.T) {
 		{"claude {\n  command = \"sh\"\n}\nplugin \"telegram\" {\n  enabled = false\n}", "1:1: No plugin is enabled; Nobody can talk"},
 		{"plugin \"telegram\" {}\nclaude {\n  command = \"clawhost-no-such-program\"\n}", `3:13: Missing program; claude.command: there is no program "clawhost-no-such-program" here`},
 		{"plugin \"telegram\" {}\nclaude {\n  command = \"sh\"\n}\naccess {\n  owners = [\"telegram:1\", \"telegram:@ann\"]\n}", "6:27: Name instead of an id; access.owners: telegram:@ann is a name"},
+		{"plugin \"telegram\" {}\nclaude {\n  command = \"sh\"\n}\nagent {\n  trust_project = true\n}", "6:19: Trusted workspace; agent.trust_project: whoever can write into the workspace can run programs"},
 		{"plugin \"matrix\" {}\nclaude {\n  command = \"sh\"\n}\naccess {\n  owners = [\"matrix:@ann:example.org\"]\n}", ""},
 	}
 	for _, test := range tests {

@@ -102,6 +102,23 @@ func endpoint(to *string) setter {
 	}
 }
 
+// ServerAddress reports whether a text is an address at which an MCP server can be reached.
+func ServerAddress(s string) bool { return webAddress(s) }
+
+// parts stores parts of a folder's setup.
+func parts(to *[]string) setter {
+	return func(v value) {
+		elements, _ := v.list()
+		list := []string{}
+		for _, e := range elements {
+			part := ""
+			oneOf(&part, "instructions", "skills", "agents", "mcp")(e)
+			list = append(list, part)
+		}
+		*to = list
+	}
+}
+
 // headers stores the headers of a request.
 func headers(to *map[string]string) setter {
 	return func(v value) {

@@ -34,6 +34,8 @@ agent {
   system_prompt = trimspace(file("persona.md"))
   context_files = ["AGENTS.md", "/etc/motd", "~/notes.md"]
   timezone      = "Europe/Berlin"
+  project       = ["skills", "mcp"]
+  trust_project = true
 }
 claude {
   command          = "./claude"
@@ -222,6 +224,7 @@ plugin "plain" {}
 		Log:       config.Log{Level: "debug", Format: "json"},
 		Agent: config.Agent{
 			Name: "Ada", Workspace: dir + "/work", SystemPrompt: "Be kind.", Timezone: berlin,
+			Project: []string{"skills", "mcp"}, TrustProject: true,
 			ContextFiles: []string{dir + "/work/AGENTS.md", "/etc/motd", "/home/u/notes.md"},
 		},
 		Claude: config.Claude{

@@ -37,6 +37,11 @@ func (d *decoder) warn(c *Config, body *hclsyntax.Body) Problems {
 	if !slices.ContainsFunc(c.Plugins, func(p *Plugin) bool { return p.Enabled }) {
 		found = append(found, Problem{File: d.name, Line: 1, Column: 1, Summary: "No plugin is enabled", Detail: "Nobody can talk to the agent."})
 	}
+	if c.Agent.TrustProject {
+		found = append(found, d.problem(at(attribute(body, "agent", "trust_project")), "Trusted workspace",
+			"agent.trust_project: whoever can write into the workspace can run programs as the host's user, redirect what is sent to Claude, and "+
+				"silence questions, by Claude Code's hooks, settings and environment."))
+	}
 	for i, owner := range c.Access.Owners {
 		if _, user, _ := strings.Cut(owner, ":"); strings.HasPrefix(user, "@") && !strings.Contains(user, ":") {
 			place := locate(attribute(body, "access", "owners").Expr, []string{fmt.Sprint(i)})

@@ -173,6 +173,8 @@ func CommandSummary(name string) string {
 		return "refuse what Claude asks, or a pairing code"
 	case "grants":
 		return "what Claude may do here without asking"
+	case "mcp":
+		return "MCP servers of the workspace, and whether they may run"
 	case "restart":
 		return "restart the host"
 	case "config":

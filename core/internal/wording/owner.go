@@ -7,6 +7,12 @@ func PluginFails(name, why, advice string) string {
 	return quoted(fmt.Sprintf("The plugin %s does not run", name), why) + "\n\n" + advice
 }
 
+// ServerAsks asks owners about an MCP server of the workspace's .mcp.json. The content is all that it is run with.
+func ServerAsks(name, content, code string) string {
+	return quoted(fmt.Sprintf("The workspace's .mcp.json has the MCP server %s, which does not run before an owner has allowed it", name), content) +
+		fmt.Sprintf("\n\nRead it, and what it runs. /mcp allow %s lets it run, /mcp deny %s does not. If its content changes, you are asked again.", code, code)
+}
+
 // ServerFails tells owners why the tools of an MCP server are missing.
 func ServerFails(name, why string) string {
 	return quoted(fmt.Sprintf("The MCP server %s does not start, so its tools are missing", name), OneLine(why, maxCode)) +

@@ -185,6 +185,14 @@ var groups = []group{
 			Session:   session, Model: "sonnet", Permission: "default", Queue: queue, Activation: "mention", Muted: true, Authority: chat.Owner,
 			Channels: []string{"telegram: connected", "discord: failed"},
 		}.String()},
+		{"ServerOptions", wording.ServerOptions},
+		{"NoServerWithCode", wording.NoServerWithCode},
+		{"AskedServers", wording.AskedServers([]wording.AskedServer{
+			{Name: "own", Content: `{"command":"make"}`, Code: "0123"}, {Name: "other", Content: `{"url":"https://example.com"}`, Code: "4567", Decided: true, Allowed: true, By: "telegram:1"},
+		})},
+		{"AskedServers", wording.AskedServers(nil)},
+		{"ServerDecided", wording.ServerDecided("own", true)},
+		{"ServerDecided", wording.ServerDecided("own", false)},
 		{"Tools", wording.Tools{
 			Known: true, Claude: []string{"Bash", "Read"}, Offered: map[string][]string{"": {"message", "sessions"}, "todo": {"todo_add"}},
 			Servers: []wording.Server{{Name: "github", State: "connected", Tools: []string{"get_issue"}}, {Name: "tickets", State: "failed", Failed: true}},
@@ -334,6 +342,7 @@ var groups = []group{
 		{"NoSpaceBecause", wording.NoSpaceBecause("no space left on device")},
 		{"SpaceAgain", wording.SpaceAgain},
 		{"PluginFails", wording.PluginFails("telegram", "Telegram rejected the token (401)", wording.AdviceCredentials)},
+		{"ServerAsks", wording.ServerAsks("own", `{"command":"make","args":["serve"]}`, "0123456789abcdef")},
 		{"ServerFails", wording.ServerFails("github", "ENOENT: no such file or directory")},
 		{"PluginRuns", wording.PluginRuns("telegram")},
 		{"AdviceCredentials", wording.AdviceCredentials},

@@ -69,3 +69,44 @@ func toolNames(names []string) string {
 	}
 	return or(strings.Join(list, ", "), "none")
 }
+
+// ServerOptions and NoServerWithCode answer a /mcp that cannot be carried out.
+const (
+	ServerOptions    = "Options: allow CODE, deny CODE."
+	NoServerWithCode = "The workspace has no MCP server with this code now. /mcp lists them."
+)
+
+// AskedServer is an MCP server of the workspace's .mcp.json.
+type AskedServer struct {
+	Name, Content, Code string
+	Decided, Allowed    bool
+	By                  string // who decided
+}
+
+// AskedServers is what /mcp answers.
+func AskedServers(list []AskedServer) string {
+	if len(list) == 0 {
+		return "The workspace has no MCP servers of its own, or the config does not use them."
+	}
+	var b strings.Builder
+	b.WriteString("**MCP servers of the workspace**\n")
+	for _, s := range list {
+		state := "waits for an owner"
+		switch {
+		case s.Allowed:
+			state = "allowed by " + Code(s.By)
+		case s.Decided:
+			state = "denied by " + Code(s.By)
+		}
+		fmt.Fprintf(&b, "\n- %s, %s: %s\n  code: %s", Code(s.Name), state, Verbatim(s.Content), Code(s.Code))
+	}
+	return b.String()
+}
+
+// ServerDecided confirms a decision about an MCP server.
+func ServerDecided(name string, allowed bool) string {
+	if allowed {
+		return fmt.Sprintf("The MCP server %s may run. The next message uses it.", Code(name))
+	}
+	return fmt.Sprintf("The MCP server %s does not run.", Code(name))
+}

@@ -74,7 +74,7 @@ func NewCommand(cfg Options, life string) (*Command, error) {
 	c.args = append(c.args,
 		"--print", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
 		"--include-partial-messages", "--replay-user-messages",
-		"--setting-sources", "", "--settings", settings, "--strict-mcp-config",
+		"--setting-sources", sources(cfg), "--settings", settings, "--strict-mcp-config",
 		"--permission-prompt-tool", "stdio",
 	)
 	if len(cfg.FallbackModels) > 0 {
@@ -111,6 +111,9 @@ func (c *Command) tooled(t agent.Turn) []string {
 	var args []string
 	if t.Tools != nil {
 		args, allowed = serverFlags(), append(slices.Clone(allowed), hostTools)
+	}
+	if s := t.Profile.Setup; s != nil && s.Plugin != "" {
+		args = append(args, "--plugin-dir", s.Plugin)
 	}
 	if len(t.Profile.Servers()) > 0 {
 		args = append(append(args, "--disallowedTools"), unsearched...)

@@ -18,6 +18,7 @@ type Options struct {
 	Workspace       string            // the working directory; it must exist
 	Children        *process.Children // starts the processes; nil: processes that leave their trees are not adopted
 	RunDir          string            // a 0700 folder of the host for the files that flags name
+	TrustProject    bool              // use the workspace's own settings, hooks and all
 	DenyPaths       []string          // files and folders that the agent's file tools may not touch
 }
 

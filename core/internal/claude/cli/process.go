@@ -35,9 +35,9 @@ type Process struct {
 	command *Command
 	session string
 	args    []string
-	prompt  string // the text of the system prompt
-	servers []agent.MCPServer
-	file    string // that configures the servers
+	prompt  string       // the text of the system prompt
+	setup   *agent.Setup // may be nil
+	file    string       // that configures the servers
 	log     hclog.Logger
 	cmd     *exec.Cmd
 	self    ID
@@ -69,7 +69,7 @@ func (c *Command) Process(t agent.Turn, from Origin, log hclog.Logger) *Process 
 	}
 	return &Process{
 		command: c, session: t.Session, args: slices.Concat(args, c.args, c.tooled(t), c.profiled(t.Profile)),
-		prompt: t.Profile.SystemPrompt, servers: t.Profile.Servers(), log: log,
+		prompt: t.Profile.SystemPrompt, setup: t.Profile.Setup, log: log,
 		lines: make(chan []byte, 256), gone: make(chan struct{}), exited: make(chan struct{}),
 	}
 }
@@ -80,7 +80,7 @@ func (p *Process) Start(output Output) error {
 	if err != nil {
 		return err
 	}
-	p.file, err = p.command.writeServers(p.servers)
+	p.file, err = p.command.writeServers(agent.Profile{Setup: p.setup}.Servers())
 	if err != nil {
 		remove(p.log, prompt)
 		return err
@@ -98,7 +98,7 @@ func (p *Process) Start(output Output) error {
 		args = append(slices.Clip(args), "--append-system-prompt-file", prompt)
 	}
 	p.output, p.cmd = output, exec.Command(p.command.Path, args...)
-	p.cmd.Dir, p.cmd.Env = p.command.workspace, slices.Concat(p.command.env, p.command.serverEnv(p.servers), env) // the last of two values of a variable counts
+	p.cmd.Dir, p.cmd.Env = p.command.workspace, slices.Concat(p.command.env, p.command.setupEnv(p.setup), env) // the last of two values of a variable counts
 	// It gets its own session, which keeps the terminal's signals away. A death signal would leave the tools running;
 	// the end of stdin lets claude finish them and exit.
 	stdin, stdout, stderr, err := p.pipes()

@@ -73,11 +73,14 @@ func (c *Command) writeServers(list []agent.MCPServer) (string, error) {
 	return file, nil
 }
 
-// serverEnv are the variables of a process with MCP servers. What the configuration sets takes precedence.
-func (c *Command) serverEnv(list []agent.MCPServer) []string {
+// setupEnv are the variables of a process with a setup. What the configuration sets takes precedence.
+func (c *Command) setupEnv(s *agent.Setup) []string {
 	var env []string
+	if s == nil {
+		return nil
+	}
 	for name, value := range serverSwitches {
-		if _, set := c.options.Env[name]; !set && len(list) > 0 {
+		if _, set := c.options.Env[name]; !set && len(s.Servers) > 0 {
 			env = append(env, name+"="+value)
 		}
 	}

@@ -30,11 +30,17 @@ func writeSettings(cfg Options) (string, error) {
 			}
 		}
 	}
-	data, err := json.MarshalIndent(map[string]any{
+	settings := map[string]any{
 		"cleanupPeriodDays":   days,
 		"crossSessionInbound": "refuse",
 		"permissions":         map[string]any{"deny": deny},
-	}, "", "  ")
+	}
+	if !cfg.TrustProject { // no settings of the workspace are read; should they ever be, they cannot do this
+		settings["disableAllHooks"] = true
+		settings["disableSkillShellExecution"] = true
+		settings["sandbox"] = map[string]any{"enabled": false}
+	}
+	data, err := json.MarshalIndent(settings, "", "  ")
 	if err != nil {
 		return "", err
 	}
@@ -43,6 +49,14 @@ func writeSettings(cfg Options) (string, error) {
 		return "", fmt.Errorf("write claude's settings: %w", err)
 	}
 	return file, nil
+}
+
+// sources are the settings that the CLI reads beside the host's.
+func sources(cfg Options) string {
+	if cfg.TrustProject {
+		return "project"
+	}
+	return ""
 }
 
 // denyPattern returns an absolute path in the form of the CLI's rules: with a slash before it, and escaped brackets.
