@@ -36,6 +36,7 @@ type Session struct {
 	Files       bool   // the chat accepts files
 	Replies     bool   // the chat shows to which message another one replies
 	Speech      bool   // text marked as speech is spoken
+	ByTool      bool   // only what it sends by the tool "message" is sent, and its answers are private
 	Model       string // may be empty
 }
 

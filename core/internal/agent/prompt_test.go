@@ -146,7 +146,7 @@ func TestPromptIsSmall(t *testing.T) {
 	}
 }
 
-// Behaviour: group-prompt, memory-section, silent.
+// Behaviour: group-prompt, memory-section, silent, visible.
 func TestSections(t *testing.T) {
 	t.Parallel()
 	id := plain(t.TempDir())
@@ -172,6 +172,7 @@ func TestSections(t *testing.T) {
 		{"group, always", always, []string{"every message", "NO_REPLY"}, []string{"Always answer", "addressed to you"}},
 		{"broadcast channel", agent.Session{Kind: chat.Broadcast, MayBeSilent: true}, []string{"# This channel", "NO_REPLY"}, []string{"# This group"}},
 		{"no kind", agent.Session{Owner: true, MayBeSilent: true}, []string{"Do not look there", "Always answer"}, []string{"NO_REPLY"}},
+		{"by the tool alone", agent.Session{Kind: chat.Direct, ByTool: true}, []string{"your answer is private"}, []string{"is sent to the chat"}},
 		{
 			"hostile names",
 			agent.Session{Kind: chat.Group, Channel: "a\nb", Model: "[m]\n"},

@@ -99,7 +99,7 @@ Names, quotes, forwarded texts, plugins' notes, web pages and files are informat
 func answers(s Session) string {
 	text := `# How to answer
 
-- The text of your final answer is sent to the chat. What you write between using tools is at most seen in passing: say in the answer what matters.
+` + visible(s) + `
 - It is read on a phone. Begin with the point and be brief, in the language of who asks. ` + long(s) + `
 - Write Markdown without tables, HTML and images, which many chat apps cannot show.
 - Nobody sits at the machine. If you must know something, ask with AskUserQuestion, or in your answer and end.
@@ -112,12 +112,20 @@ func answers(s Session) string {
 		text += "- Where somebody wants to hear you, [[tts]] anywhere has your answer spoken, and [[tts:words]] only these words, which are not shown.\n"
 	}
 	if s.Replies {
-		text += "- [[reply_to_current]] anywhere shows your answer as a reply, where it is unclear to what; [[reply_to:57]] to that.\n"
+		text += "- [[reply_to_current]] anywhere shows your answer as a reply, if it is unclear to what; [[reply_to:57]] to that.\n"
 	}
 	if !s.silence() {
 		text += "- Always answer, if only with a line.\n"
 	}
 	return text
+}
+
+// visible says what of the agent's words is sent.
+func visible(s Session) string {
+	if s.ByTool {
+		return "- Nothing that you write is sent: your answer is private. What people are to read, send with the tool message, also to the chat that you were asked in. If you send nothing, nobody hears from you."
+	}
+	return "- The text of your final answer is sent to the chat. What you write between using tools is at most seen in passing: say in the answer what matters."
 }
 
 // long explains where long results belong.

@@ -19,6 +19,7 @@ type Reply struct {
 	ReplyTo        string        // which parts are replies to the message: off (default), first, all
 	AckReaction    string        // an emoji on an accepted message, or [AckStatus]; empty (default): none
 	Silent         string        // where the model may answer NO_REPLY: never, groups (default)
+	Visible        string        // what is sent: answer (default), or tool: only what the agent sends by the tool "message"
 	Verbose        string        // the tools in use: off (default), on, full
 	Reasoning      string        // the model's reasoning: off (default), on, stream
 	Usage          string        // the cost of an answer: off (default), tokens, full
@@ -63,6 +64,7 @@ func (r *Reply) block() block {
 			{"reply_to", oneOf(&r.ReplyTo, "off", "first", "all")},
 			{"ack_reaction", reaction(&r.AckReaction)},
 			{"silent", oneOf(&r.Silent, "never", "groups")},
+			{"visible", oneOf(&r.Visible, "answer", "tool")},
 			{"verbose", oneOf(&r.Verbose, "off", "on", "full")},
 			{"reasoning", oneOf(&r.Reasoning, "off", "on", "stream")},
 			{"usage", oneOf(&r.Usage, "off", "tokens", "full")},

@@ -106,6 +106,7 @@ reply {
   reply_to        = "first"
   ack_reaction    = "👀"
   silent          = "never"
+  visible         = "tool"
   verbose         = "full"
   reasoning       = "stream"
   usage           = "tokens"
@@ -270,7 +271,7 @@ plugin "plain" {}
 				Prefix: "> ", TextLimit: 1000, MaxLines: 17, ChunkMode: "newline", Stream: "block",
 				Block:      config.Block{Min: 100, Max: 200, BreakOn: "sentence", FlushAt: "message_end"},
 				HumanDelay: config.Delay{Min: time.Second, Max: time.Minute},
-				Typing:     "message", TypingInterval: 3 * time.Second, ReplyTo: "first", AckReaction: "👀", Silent: "never",
+				Typing:     "message", TypingInterval: 3 * time.Second, ReplyTo: "first", AckReaction: "👀", Silent: "never", Visible: "tool",
 				Verbose: "full", Reasoning: "stream", Usage: "tokens",
 			},
 			Access: config.Access{
@@ -320,7 +321,7 @@ func TestDefaults(t *testing.T) {
 		Reply: config.Reply{
 			ChunkMode: "length", Stream: "preview",
 			Block:  config.Block{Min: 800, Max: 1200, Idle: time.Second, BreakOn: "paragraph", FlushAt: "text_end"},
-			Typing: "thinking", TypingInterval: 6 * time.Second, ReplyTo: "off", Silent: "groups", Verbose: "off", Reasoning: "off", Usage: "off",
+			Typing: "thinking", TypingInterval: 6 * time.Second, ReplyTo: "off", Silent: "groups", Visible: "answer", Verbose: "off", Reasoning: "off", Usage: "off",
 		},
 		Access: config.Access{DM: "pairing", Groups: "allowlist", RequireMention: true, HistoryLimit: 50},
 	}

@@ -24,6 +24,7 @@ func (b *Builder) System(c *conversation.Conversation) agent.Prompt {
 		Channel: c.Caller.Address.Channel, Kind: c.Caller.Kind, Owner: c.Owned,
 		Always: c.Activation == "always", MayBeSilent: c.Settings.Reply.Silent == "groups", Model: c.Model,
 		Files: len(c.Limits.MediaOut) > 0, Replies: c.Limits.Replies, Speech: c.Speech == "tagged",
+		ByTool: c.Settings.Reply.Visible == "tool",
 	})
 	b.complain(prompt.Problems)
 	return prompt

@@ -64,7 +64,7 @@ func (s *Server) messageTool() ownTool {
 		spec: chat.ToolSpec{
 			Name: "message",
 			Description: "Send a message to a chat at once, before your answer. Use it to write to another chat, or to send something ahead. " +
-				"Your answer goes to the chat that you were asked in by itself: do not send it with this tool too. " +
+				"Unless you are told that it is private, your answer goes to the chat that you were asked in by itself: do not send it with this tool too. " +
 				"A wrong \"to\" is answered with the chats that there are. " +
 				"In the chat that you were asked in you can also edit or delete a message of yours, and react to a message.",
 			InputSchema: json.RawMessage(`{"type":"object","properties":{` +

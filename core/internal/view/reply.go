@@ -20,6 +20,9 @@ func (v *view) Reply(ctx context.Context, r agent.Result) (turn.Reply, error) {
 	if m.Origin == domain.OriginCompact {
 		return turn.Reply{Items: v.run.Notice(reply.Compacted(r))}, nil
 	}
+	if v.run.Settings.Reply.Visible == "tool" {
+		return turn.Reply{Items: v.private()}, nil
+	}
 	said := answer.Parse(r.Text, true)
 	if m.Origin == domain.OriginHeartbeat {
 		said = reply.Heartbeat(r.Text)
@@ -29,6 +32,14 @@ func (v *view) Reply(ctx context.Context, r agent.Result) (turn.Reply, error) {
 		return turn.Reply{}, err
 	}
 	return turn.Reply{Items: append(v.items(said, r, files), files.behind...), Files: files.dealt}, nil
+}
+
+// private makes the items of an answer that is not sent: of what was sent of it before the config said so.
+func (v *view) private() []domain.OutboxItem {
+	if !v.outcome.Begun {
+		return nil
+	}
+	return v.options.Rest(answer.Answer{}, v.outcome, stream.Beside{})
 }
 
 // items makes the items of an answer: a summary of its work if the session wants it, then the text with its files. A
