@@ -19,14 +19,14 @@ import (
 
 // Client speaks with a running claude.
 type Client struct {
-	profile agent.Profile
-	tools   bool            // the host's tools are offered
-	folder  string          // the workspace, as the CLI names it
-	before  map[string]bool // see [Client.Steered]
-	command *cli.Command
-	limits  Limits
-	log     hclog.Logger
-	process Process
+	profile  agent.Profile
+	tools    bool            // the host's tools are offered
+	before   map[string]bool // see [Client.Steered]
+	command  *cli.Command
+	limits   Limits
+	log      hclog.Logger
+	process  Process
+	requests *requests
 
 	inventory Inventory
 
@@ -37,7 +37,6 @@ type Client struct {
 	mu        sync.Mutex
 	exchange  *exchange.Exchange // of the running turn
 	watch     agent.Watcher      // of the running turn; nil: none
-	requests  *requests          // of the running turn, or of the turn that the process was started for; nil: no turn
 	moved     chan struct{}      // closed and replaced when the running turn reaches another stage
 	heard     time.Time          // the last line; monotonic, so it does not advance while the machine sleeps
 	streaming time.Time          // the first piece of the text being streamed; zero: none
@@ -81,7 +80,7 @@ type Tree interface {
 // processes steered into the session.
 func New(c *cli.Command, l Limits, t agent.Turn, process Process, before map[string]bool, inventory Inventory, log hclog.Logger) *Client {
 	return &Client{
-		command: c, limits: l, before: before, inventory: inventory, profile: t.Profile, tools: t.Tools != nil, folder: c.Folder, log: log, process: process,
+		command: c, limits: l, before: before, inventory: inventory, profile: t.Profile, tools: t.Tools != nil, log: log, process: process, requests: newRequests(process, c.Folder, log),
 		ready: make(chan struct{}), moved: make(chan struct{}), heard: time.Now(), spent: map[string]bool{},
 	}
 }

@@ -63,6 +63,7 @@ func (c *Client) Converse(ctx context.Context, t agent.Turn, l Line) (*exchange.
 		}
 		select {
 		case <-now.moved:
+		case <-now.asked:
 		case _, ok := <-nudged:
 			if !ok {
 				nudged = nil
@@ -169,13 +170,19 @@ type snapshot struct {
 	asking bool // a question to people is open
 	heard  time.Time
 	moved  <-chan struct{} // closed when the stage changes
+	asked  <-chan struct{} // closed when a question is opened or closed
 }
 
 // look returns a snapshot of the followed turn.
 func (c *Client) look() snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return snapshot{Stage: c.exchange.Stage(), asking: c.requests != nil && c.requests.asking > 0, heard: c.heard, moved: c.moved}
+	now := snapshot{Stage: c.exchange.Stage(), heard: c.heard, moved: c.moved}
+	var settled time.Time
+	if now.asking, settled, now.asked = c.requests.questions(); settled.After(now.heard) {
+		now.heard = settled // the time of a question is no silence of the CLI
+	}
+	return now
 }
 
 // consumed reports that Claude has read a turn's message.

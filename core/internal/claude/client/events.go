@@ -70,11 +70,11 @@ func (c *Client) observe(e *protocol.Event) {
 	switch e.Type {
 	case "control_request":
 		if e.Request != nil {
-			c.receive(e)
+			c.requests.receive(e)
 		}
 		return
 	case "control_cancel_request":
-		c.retract(e.RequestID)
+		c.requests.withdraw(e.RequestID)
 		return
 	case "control_response":
 		// These are answers to the host's requests, and copies of the host's own answers.

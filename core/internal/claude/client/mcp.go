@@ -29,20 +29,20 @@ type call struct {
 }
 
 // sent handles a message to the host's MCP server. The caller holds the lock.
-func (c *Client) sent(e *protocol.Event) {
+func (rs *requests) sent(e *protocol.Event) {
 	message := e.Request.Message
 	var m call
 	if err := protocol.Unmarshal(message, &m); err != nil || m.Method == "" {
-		c.respond(e.RequestID, nil, "the message is no call")
+		rs.respond(e.RequestID, nil, "the message is no call")
 		return
 	}
 	notifies := len(m.ID) == 0 || string(m.ID) == "null"
 	if notifies {
-		c.respond(e.RequestID, rpc(json.RawMessage("0"), "result", map[string]any{}), "") // to the CLI, no result
+		rs.respond(e.RequestID, rpc(json.RawMessage("0"), "result", map[string]any{}), "") // to the CLI, no result
 	}
 	fail := func(code int, text string) {
 		if !notifies {
-			c.respond(e.RequestID, failed(m.ID, code, text), "")
+			rs.respond(e.RequestID, failed(m.ID, code, text), "")
 		}
 	}
 	switch {
@@ -52,35 +52,35 @@ func (c *Client) sent(e *protocol.Event) {
 	case len(message) > maxMessage:
 		fail(invalidRequest, "the message is too large: at most 1 MB is taken")
 		return
-	case c.requests == nil || c.requests.closed || c.requests.turn.Tools == nil:
+	case rs.serving == nil || rs.serving.closed || rs.serving.turn.Tools == nil:
 		fail(notAvailable, "no turn is running")
 		return
 	case m.Method == "notifications/cancelled":
-		c.callOff(m.Params.RequestID)
+		rs.callOff(m.Params.RequestID)
 		return
 	}
 	r := &request{id: e.RequestID, call: string(bytes.TrimSpace(m.ID))}
-	if !c.begin(r, func(d *requests) { c.conclude(d, r, c.called(r, m, message, d.turn, notifies)) }) {
+	if !rs.begin(r, func(s *service) { rs.conclude(s, r, rs.called(r, m, message, s.turn, notifies)) }) {
 		fail(notAvailable, "too many calls are open at once")
 	}
 }
 
 // called lets the turn answer a message.
-func (c *Client) called(r *request, m call, message json.RawMessage, t agent.Turn, notifies bool) any {
+func (rs *requests) called(r *request, m call, message json.RawMessage, t agent.Turn, notifies bool) any {
 	answer, err := t.Tools.Handle(r.ctx, message)
 	switch {
 	case notifies:
 		if err != nil {
-			c.log.Debug("a notification for the tools failed", "method", m.Method, "error", err)
+			rs.log.Debug("a notification for the tools failed", "method", m.Method, "error", err)
 		}
 		return nil
 	case err != nil:
 		return failed(m.ID, internalError, cut(cli.RedactShapes(err.Error()), maxReason))
 	case len(answer) > maxMessage:
-		c.log.Error("a response of the host's tools is too large", "method", m.Method, "bytes", len(answer))
+		rs.log.Error("a response of the host's tools is too large", "method", m.Method, "bytes", len(answer))
 		return failed(m.ID, internalError, "the answer is too large: at most 1 MB is passed on")
 	case !isObject(answer):
-		c.log.Error("a response of the host's tools is not an object", "method", m.Method)
+		rs.log.Error("a response of the host's tools is not an object", "method", m.Method)
 		return failed(m.ID, internalError, "there is no answer")
 	default:
 		return map[string]any{"mcp_response": answer}
@@ -88,10 +88,10 @@ func (c *Client) called(r *request, m call, message json.RawMessage, t agent.Tur
 }
 
 // callOff ends a call that the CLI no longer waits for, without an answer. The caller holds the lock.
-func (c *Client) callOff(id json.RawMessage) {
-	for _, r := range c.requests.open {
+func (rs *requests) callOff(id json.RawMessage) {
+	for _, r := range rs.serving.open {
 		if r.call != "" && r.call == string(bytes.TrimSpace(id)) {
-			c.retract(r.id)
+			rs.retract(r.id)
 			return
 		}
 	}

@@ -10,14 +10,32 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
-// requests are the CLI's requests that are being answered during a turn: permission questions, and messages to the
-// host's tools. They begin with the start of a process for the turn. Each has a goroutine, which Dismiss waits for. The
-// client's lock guards the fields.
+// requests are the CLI's requests: permission questions, and messages to the host's tools. Safe for concurrent use.
 type requests struct {
+	process sender
+	folder  string // the workspace, as the CLI names it
+	log     hclog.Logger
+
+	mu      sync.Mutex
+	serving *service      // nil: no turn
+	settled time.Time     // when the last question was closed
+	moved   chan struct{} // closed and replaced when a question is opened or closed
+}
+
+// sender writes lines to a claude without blocking.
+type sender interface {
+	Send(v any)
+}
+
+// service answers the requests during a turn, from the start of a process for it. Each has a goroutine, for which dismiss
+// waits. The lock of the requests guards the fields.
+type service struct {
 	turn   agent.Turn
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -25,6 +43,10 @@ type requests struct {
 	open   map[string]*request // by id
 	asking int                 // open questions
 	closed bool
+}
+
+func newRequests(process sender, folder string, log hclog.Logger) *requests {
+	return &requests{process: process, folder: folder, log: log, moved: make(chan struct{})}
 }
 
 // request is a request of the CLI that is being answered.
@@ -48,107 +70,133 @@ const (
 )
 
 // Attend begins to accept requests for a turn, unless it already does. They are answered until ctx ends or [Client.Dismiss].
-func (c *Client) Attend(ctx context.Context, t agent.Turn) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.requests == nil {
-		c.requests = &requests{turn: t, open: map[string]*request{}}
-		c.requests.ctx, c.requests.cancel = context.WithCancel(ctx)
-	}
-}
+func (c *Client) Attend(ctx context.Context, t agent.Turn) { c.requests.attend(ctx, t) }
 
 // Dismiss ends what Attend or Converse began: open requests get no answer.
-func (c *Client) Dismiss() {
-	c.mu.Lock()
-	d := c.requests
-	if d != nil {
-		d.closed = true
-		clear(d.open)
-	}
-	c.mu.Unlock()
-	if d == nil {
-		return
-	}
-	d.cancel()
-	d.work.Wait()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.requests == d {
-		c.requests = nil
+func (c *Client) Dismiss() { c.requests.dismiss() }
+
+func (rs *requests) attend(ctx context.Context, t agent.Turn) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if rs.serving == nil {
+		rs.serving = &service{turn: t, open: map[string]*request{}}
+		rs.serving.ctx, rs.serving.cancel = context.WithCancel(ctx)
 	}
 }
 
-// receive handles a request of the CLI. The caller holds the lock.
-func (c *Client) receive(e *protocol.Event) {
+func (rs *requests) dismiss() {
+	rs.mu.Lock()
+	s := rs.serving
+	if s != nil {
+		s.closed = true
+		clear(s.open)
+	}
+	rs.mu.Unlock()
+	if s == nil {
+		return
+	}
+	s.cancel()
+	s.work.Wait()
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if rs.serving == s {
+		rs.serving = nil
+	}
+}
+
+// questions reports whether questions are open, when the last one was closed, and what is closed when that changes.
+func (rs *requests) questions() (open bool, settled time.Time, moved <-chan struct{}) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	return rs.serving != nil && rs.serving.asking > 0, rs.settled, rs.moved
+}
+
+// withdraw handles the id of a request that the CLI has withdrawn.
+func (rs *requests) withdraw(id string) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	rs.retract(id)
+}
+
+// receive handles a request of the CLI.
+func (rs *requests) receive(e *protocol.Event) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
 	switch e.Request.Subtype {
 	case "can_use_tool":
-		c.askedFor(e)
+		rs.askedFor(e)
 	case "mcp_message":
-		c.sent(e)
+		rs.sent(e)
 	default:
-		c.respond(e.RequestID, nil, "the host does not support this request")
+		rs.respond(e.RequestID, nil, "the host does not support this request")
 	}
 }
 
 // begin answers a request in a goroutine. It reports whether the limit permits that. The caller holds the lock.
-func (c *Client) begin(r *request, answer func(d *requests)) bool {
-	d := c.requests
-	if d == nil || d.closed || len(d.open) >= maxRequests || d.open[r.id] != nil {
+func (rs *requests) begin(r *request, answer func(s *service)) bool {
+	s := rs.serving
+	if s == nil || s.closed || len(s.open) >= maxRequests || s.open[r.id] != nil {
 		return false
 	}
-	r.ctx, r.cancel = context.WithCancelCause(d.ctx)
-	d.open[r.id] = r
+	r.ctx, r.cancel = context.WithCancelCause(s.ctx)
+	s.open[r.id] = r
 	if r.question {
-		d.asking++
-		c.stir()
+		s.asking++
+		rs.stir()
 	}
-	d.work.Go(func() {
+	s.work.Go(func() {
 		defer r.cancel(nil)
-		answer(d)
+		answer(s)
 	})
 	return true
 }
 
 // conclude closes a request with its answer, unless it was withdrawn or the turn has ended. nil: it is already
 // answered.
-func (c *Client) conclude(d *requests, r *request, body any) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if body != nil && r.ctx.Err() == nil && d.open[r.id] == r {
-		c.respond(r.id, body, "")
+func (rs *requests) conclude(s *service, r *request, body any) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if body != nil && r.ctx.Err() == nil && s.open[r.id] == r {
+		rs.respond(r.id, body, "")
 	}
-	c.forget(d, r)
+	rs.forget(s, r)
 }
 
-// retract handles a request that the CLI has withdrawn. The caller holds the lock.
-func (c *Client) retract(id string) {
-	if c.requests == nil || c.requests.open[id] == nil {
+// retract closes a request without an answer. The caller holds the lock.
+func (rs *requests) retract(id string) {
+	if rs.serving == nil || rs.serving.open[id] == nil {
 		return
 	}
-	r := c.requests.open[id]
+	r := rs.serving.open[id]
 	r.cancel(agent.ErrWithdrawn)
-	c.forget(c.requests, r)
+	rs.forget(rs.serving, r)
 }
 
 // forget removes a request. The caller holds the lock. The time of a question does not count as silence of the CLI.
-func (c *Client) forget(d *requests, r *request) {
-	if d.open[r.id] != r {
+func (rs *requests) forget(s *service, r *request) {
+	if s.open[r.id] != r {
 		return
 	}
-	delete(d.open, r.id)
+	delete(s.open, r.id)
 	if r.question {
-		d.asking--
-		c.heard = time.Now()
-		c.stir()
+		s.asking--
+		rs.settled = time.Now()
+		rs.stir()
 	}
 }
 
+// stir wakes the turn that waits for the questions. The caller holds the lock.
+func (rs *requests) stir() {
+	close(rs.moved)
+	rs.moved = make(chan struct{})
+}
+
 // respond answers a request of the CLI; without a body, with an error.
-func (c *Client) respond(id string, body any, failure string) {
+func (rs *requests) respond(id string, body any, failure string) {
 	if body == nil {
-		c.process.Send(protocol.ControlError(id, failure))
+		rs.process.Send(protocol.ControlError(id, failure))
 	} else {
-		c.process.Send(protocol.ControlResponse(id, body))
+		rs.process.Send(protocol.ControlResponse(id, body))
 	}
 }
 
@@ -158,31 +206,31 @@ func deny(reason string) map[string]any {
 }
 
 // askedFor starts the decision on a question. If nobody can decide, the answer is no. The caller holds the lock.
-func (c *Client) askedFor(e *protocol.Event) {
+func (rs *requests) askedFor(e *protocol.Event) {
 	tool := cut(e.Request.ToolName, maxRule)
-	if c.requests == nil || c.requests.closed || c.requests.turn.Asker == nil {
-		c.log.Info("a tool was not allowed", "tool", tool)
-		c.respond(e.RequestID, deny(tool+" is not allowed here; the owner can add it to claude.allowed_tools."), "")
+	if rs.serving == nil || rs.serving.closed || rs.serving.turn.Asker == nil {
+		rs.log.Info("a tool was not allowed", "tool", tool)
+		rs.respond(e.RequestID, deny(tool+" is not allowed here; the owner can add it to claude.allowed_tools."), "")
 		return
 	}
 	if size := len(e.Request.Input); size > maxInput {
-		c.log.Info("a tool's input is too large to be asked about", "tool", tool, "bytes", size)
-		c.respond(e.RequestID, deny(fmt.Sprintf("Nobody was asked about this use of %s: its input has %d KB, and at most %d KB can be shown. "+
+		rs.log.Info("a tool's input is too large to be asked about", "tool", tool, "bytes", size)
+		rs.respond(e.RequestID, deny(fmt.Sprintf("Nobody was asked about this use of %s: its input has %d KB, and at most %d KB can be shown. "+
 			"Do it in smaller steps.", tool, size>>10, maxInput>>10)), "")
 		return
 	}
-	q := c.question(e)
+	q := rs.question(e)
 	r := &request{id: e.RequestID, question: true}
-	if !c.begin(r, func(d *requests) { c.conclude(d, r, c.decision(q, d.turn.Asker.Ask(r.ctx, q))) }) {
-		c.respond(e.RequestID, deny("Too many questions are open at once; ask again when one of them is answered."), "")
+	if !rs.begin(r, func(s *service) { rs.conclude(s, r, rs.decision(q, s.turn.Asker.Ask(r.ctx, q))) }) {
+		rs.respond(e.RequestID, deny("Too many questions are open at once; ask again when one of them is answered."), "")
 	}
 }
 
 // question is the question of a can_use_tool request.
-func (c *Client) question(e *protocol.Event) agent.Question {
+func (rs *requests) question(e *protocol.Event) agent.Question {
 	q := agent.Question{
 		Tool: cut(e.Request.ToolName, maxRule), ToolUseID: cut(e.Request.ToolUseID, maxRule), Input: e.Request.Input,
-		Description: cut(e.Request.Description, maxDescription), Outside: cut(outside(c.folder, e.Request.BlockedPath), maxPath),
+		Description: cut(e.Request.Description, maxDescription), Outside: cut(outside(rs.folder, e.Request.BlockedPath), maxPath),
 	}
 	if !isObject(q.Input) {
 		q.Input = json.RawMessage("{}")
@@ -223,7 +271,7 @@ func rules(suggestions []protocol.Suggestion) []string {
 }
 
 // decision converts a decision for the CLI. Grants stay in the host: the CLI gets none.
-func (c *Client) decision(q agent.Question, d agent.Decision) map[string]any {
+func (rs *requests) decision(q agent.Question, d agent.Decision) map[string]any {
 	if !d.Allow {
 		if strings.TrimSpace(d.Message) == "" {
 			d.Message = q.Tool + " was not allowed."
@@ -239,7 +287,7 @@ func (c *Client) decision(q agent.Question, d agent.Decision) map[string]any {
 		input = d.Input
 	}
 	if !isObject(input) {
-		c.log.Error("a decision's input is no object", "tool", q.Tool)
+		rs.log.Error("a decision's input is no object", "tool", q.Tool)
 		return deny("The answer to the question of " + q.Tool + " could not be passed on.")
 	}
 	return map[string]any{"behavior": "allow", "updatedInput": input}

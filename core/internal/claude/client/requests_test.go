@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/claude/exchange"
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 	"github.com/clawhost/clawhost/core/internal/claude/recordings"
@@ -39,6 +40,13 @@ type askFunc func(context.Context, agent.Question) agent.Decision
 
 func (f askFunc) Ask(ctx context.Context, q agent.Question) agent.Decision { return f(ctx, q) }
 
+// noInventory ignores what a process tells about its tools.
+type noInventory struct{}
+
+func (noInventory) HasTools([]string) {}
+
+func (noInventory) HasServers([]agent.ServerStatus) {}
+
 // unstarted is a client without a process.
 type unstarted struct {
 	*Client
@@ -48,7 +56,11 @@ type unstarted struct {
 func newUnstarted(t *testing.T, turn agent.Turn) unstarted {
 	t.Helper()
 	in := stdin{lines: make(chan []byte, 256)}
-	s := &Client{log: hclog.NewNullLogger(), process: in, moved: make(chan struct{}), ready: make(chan struct{}), exchange: exchange.New("m")}
+	log := hclog.NewNullLogger()
+	s := &Client{
+		command: new(cli.Command), inventory: noInventory{}, log: log, process: in, requests: newRequests(in, "", log),
+		moved: make(chan struct{}), ready: make(chan struct{}), exchange: exchange.New("m"),
+	}
 	s.Attend(t.Context(), turn)
 	t.Cleanup(s.Dismiss)
 	return unstarted{s, in}
@@ -169,7 +181,7 @@ func TestOutside(t *testing.T) {
 			asked <- q
 			return agent.Decision{}
 		})})
-		s.folder = "/srv/work"
+		s.requests.folder = "/srv/work"
 		s.line(t, ask(t, "1", map[string]any{"blocked_path": path}))
 		s.replied(t)
 		if q := <-asked; (q.Outside != "") != want || want && q.Outside != path {
@@ -329,7 +341,7 @@ func TestSuggestedRules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(tc.want, new(Client).question(e).Suggested); diff != "" {
+		if diff := cmp.Diff(tc.want, new(requests).question(e).Suggested); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
