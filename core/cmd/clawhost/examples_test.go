@@ -15,6 +15,7 @@ var exampleVariables = map[string]string{
 	"TELEGRAM_TOKEN": "1:AAF-not-a-real-token-of-a-bot-000000",
 	"TEAM_TOKEN":     "2:AAF-not-a-real-token-of-a-bot-000000",
 	"PRIVATE_TOKEN":  "3:AAF-not-a-real-token-of-a-bot-000000",
+	"GITHUB_TOKEN":   "not-a-real-token",
 }
 
 // Every example config is good, the plugins' own configs by the schemas of the plugins included.
