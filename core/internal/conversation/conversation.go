@@ -1,6 +1,6 @@
 // Package conversation resolves the settings of one conversation: its people, how Claude is run for it, how its chat is
-// answered and what its channel supports. They are resolved once for a run, or for another action in a conversation, and
-// passed on: no later step reads the config or asks a channel for its limits.
+// answered and what its channel supports. They are resolved once for a run and passed on. What handles an event or asks a
+// question outside of a run's steps gets them from the [Resolver]: only the plugins' supervisor uses their limits directly.
 package conversation
 
 import (
