@@ -11,7 +11,7 @@ import (
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 )
 
-// A file is there when its turn begins, whatever ends in the midst of it: the plugin that fetches it, the host, or nothing but the
+// A file is there when its turn begins, whatever ends during it: the plugin that fetches it, the host, or nothing but the
 // stream.
 // Behaviour: file-fetch.
 func TestCrashWhileAFileIsFetched(t *testing.T) {

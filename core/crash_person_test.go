@@ -139,7 +139,7 @@ func (p *person) lost(conn net.Conn) {
 	p.changed.Broadcast()
 }
 
-// next waits for something to write, be it a reply or the next message, but for messages not so far ahead of the answers as the
+// next waits for something to write, a reply or the next message, but for messages not so far ahead of the answers as the
 // person writes. It is false when the connection has ended, or the person hangs up.
 func (p *person) next(ctx context.Context, conn net.Conn) (next line, reply, ok bool) {
 	p.mu.Lock()
@@ -225,7 +225,7 @@ func (p *person) hangUp() {
 	}
 }
 
-// problems says what became of the messages that should not have.
+// problems lists the unexpected results of messages.
 func (p *person) problems() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

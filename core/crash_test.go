@@ -20,7 +20,7 @@ import (
 )
 
 // The crash test: people write numbered messages in several chats while the host, its plugin and its claude are killed at
-// random moments and at named points. Afterwards every message must have been answered once, in order, be it in one message or in
+// random moments and at named points. Afterwards every message must have been answered once, in order, in one message or in
 // many, and nothing must have been done without leave. An item whose send had an unknown outcome may be seen again under its own
 // key: such repeats are counted.
 
@@ -145,7 +145,7 @@ type crashWorld struct {
 	log         *os.File
 	killed      map[string]int
 	starts      int
-	pluginKills int // in this life of the host
+	pluginKills int // in this process of the host
 }
 
 func newCrashWorld(t *testing.T, random *rand.Rand, of crashHost) *crashWorld {
@@ -364,7 +364,7 @@ func (w *crashWorld) close(t *testing.T) {
 	}
 }
 
-// report tells what was killed, and what became of the messages all the same.
+// report prints what was killed, and the results of the messages.
 func (w *crashWorld) report(t *testing.T, outcome string, repeats int) {
 	t.Helper()
 	kinds := slices.Sorted(maps.Keys(w.killed))

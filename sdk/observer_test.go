@@ -116,7 +116,7 @@ func TestObserversWithoutConfig(t *testing.T) {
 	}
 }
 
-// TestEntriesOfANewerProtocol checks that they are left out: otherwise they would be sent for ever.
+// TestEntriesOfANewerProtocol checks that they are left out: otherwise they would be sent forever.
 func TestEntriesOfANewerProtocol(t *testing.T) {
 	t.Parallel()
 	var texts []string

@@ -214,7 +214,7 @@ func TestApprovedPlanEndsThePlanMode(t *testing.T) {
 	}
 }
 
-// A decision can end the turn, and the end of the turn withdraws a question: be it that a tool is asked for, or that text is
+// A decision can end the turn, and the end of the turn withdraws a question, whether a tool is asked for or text is
 // written beside it.
 // Behaviour: ask-time.
 func TestStopWithAQuestionOpen(t *testing.T) {
@@ -250,7 +250,7 @@ func TestStopWithAQuestionOpen(t *testing.T) {
 	}
 }
 
-// What was written until a stop in the midst of the text was told.
+// The text before a stop is known.
 func TestStopInTheText(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, messagesapi.Options{}, nil)

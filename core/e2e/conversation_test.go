@@ -34,7 +34,7 @@ func (h *host) person(id int64) *conversation {
 // say writes a message.
 func (c *conversation) say(text string) { c.user.Send(c.chat, text) }
 
-// awaits waits until a message of the bot's matches, be it one that was edited.
+// awaits waits until a message of the bot matches, also an edited one.
 func (c *conversation) awaits(what string, match func(telegramtest.Message) bool) telegramtest.Message {
 	c.Helper()
 	m, err := c.telegram.AwaitMessage(c.ctx, c.chat, match)

@@ -19,7 +19,7 @@ import (
 
 // In these tests claude is killed and the host restarts: the message is run a second time with the stored state.
 
-// restart runs a turn again in a new life of the host.
+// restart runs a turn again in a new process of the host.
 func (r *rig) restart(old *claude.Pool, turn agent.Turn, consumed bool) agent.Result {
 	r.Helper()
 	r.close(old)

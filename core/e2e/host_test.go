@@ -155,7 +155,7 @@ func encoded(value any) string {
 	return string(text)
 }
 
-// start begins a life of the host and waits until it works.
+// start starts a process of the host and waits until it works.
 func (h *host) start() {
 	h.Helper()
 	before := h.log.Mark()

@@ -10,7 +10,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/messagesapi"
 )
 
-// The API's keys stay in the host: claude works with a token in their place. A key that is refused is passed over, and a
+// The API's keys stay in the host: claude works with a token in their place. A key that is refused is skipped, and a
 // failure that no key helps with is told as it is without the host in between.
 // Behaviour: api-keys.
 func TestKeysStayInTheHost(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/messagesapi"
 )
 
-// A message whose turn is cut off is taken up where it was, with no tool of before still at work.
+// A message whose turn is interrupted continues where it was, without tools of the first attempt still running.
 func TestCutOffWithinATool(t *testing.T) {
 	t.Parallel()
 	for name, cut := range map[string]func(*host){

@@ -96,7 +96,7 @@ func newRig(t *testing.T, options messagesapi.Options, edit func(*claude.Config)
 	return r
 }
 
-// pool starts a runner: what a new life of the host has.
+// pool starts a runner: what a new process of the host has.
 func (r *rig) pool() *claude.Pool {
 	r.Helper()
 	pool, err := claude.New(r.config, hclog.NewNullLogger(), r.processes)
@@ -107,7 +107,7 @@ func (r *rig) pool() *claude.Pool {
 	return pool
 }
 
-// close ends a life of the host.
+// close ends a process of the host.
 func (r *rig) close(pool *claude.Pool) {
 	r.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), patience)

@@ -90,7 +90,7 @@ func (s *stage) runHost(ts *testscript.TestScript, neg bool, args []string) erro
 	return fmt.Errorf("host cannot %q", args[0])
 }
 
-// start begins a life of the host.
+// start starts a process of the host.
 func (s *stage) start(ts *testscript.TestScript, refused bool) error {
 	command := exec.Command(filepath.Join(s.bin, "clawhost"), "-config", filepath.Join(s.dir, "config.hcl"))
 	command.Dir = s.dir

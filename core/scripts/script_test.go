@@ -156,7 +156,7 @@ type stage struct {
 	bin  string
 	bots map[string]*bot // by the labels of their plugins
 	host *host
-	log  *journal.Journal // of all lives of the host
+	log  *journal.Journal // of all processes of the host
 
 	gates map[string]*os.File
 	disks map[string]bool // folders that are disks of their own

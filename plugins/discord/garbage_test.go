@@ -64,7 +64,7 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// TestUnreadableEvents are passed over: they would be no better the next time.
+// TestUnreadableEvents are skipped: they would be no better the next time.
 func TestUnreadableEvents(t *testing.T) {
 	t.Parallel()
 	f := start(t, nil)

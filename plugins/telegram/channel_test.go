@@ -382,7 +382,7 @@ func TestStopEndsALongPoll(t *testing.T) {
 	}
 }
 
-// TestUnreadableUpdates are acknowledged, or they would come for ever.
+// TestUnreadableUpdates are acknowledged, or they would come forever.
 func TestUnreadableUpdates(t *testing.T) {
 	t.Parallel()
 	s, in := telegramtest.New(t), newInbox()

@@ -36,7 +36,7 @@ type stopped struct {
 	ThreadID int            `json:"message_thread_id"`
 }
 
-// received is a raw update. One that cannot be decoded is confirmed all the same; otherwise it would be delivered for ever.
+// received is a raw update. One that cannot be decoded is confirmed all the same; otherwise it would be delivered forever.
 type received struct {
 	update
 	unreadable error

@@ -150,7 +150,7 @@ func TestJournalBoundsItsBytes(t *testing.T) {
 	}
 }
 
-// Repeated changes do not make the file grow for ever, and rewriting it loses nothing.
+// Repeated changes do not make the file grow forever, and rewriting it loses nothing.
 func TestJournalCompacts(t *testing.T) {
 	t.Parallel()
 	j := newJournal(t)

@@ -27,7 +27,7 @@ import (
 // which the library requests the message from the sender's phone; the host recognises a duplicate.
 //
 // Decrypting a malformed message may panic. The library recovers but leaves the transaction open, and so blocks the only
-// connection to the store for ever. Here the panic becomes an error, as for any message that cannot be decrypted.
+// connection to the store forever. Here the panic becomes an error, as for any message that cannot be decrypted.
 type once struct {
 	store.EventBuffer
 

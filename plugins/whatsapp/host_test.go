@@ -179,7 +179,7 @@ func told(t *testing.T, p *whatsapptest.Person, text string) []string {
 	}
 }
 
-// TestThroughTheHost goes from nothing to answers: of an account for the agent, and of one's own.
+// TestThroughTheHost goes from nothing to answers: of an account for the agent, and of its own.
 // Behaviour: networks-names, whatsapp-self, whatsapp-login.
 func TestThroughTheHost(t *testing.T) {
 	t.Parallel()

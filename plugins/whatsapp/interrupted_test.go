@@ -172,7 +172,7 @@ func TestWhatThePhoneSendsAgainIsKept(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeReadAtTheEndComesAgain: the key of a reaction's second encryption is read from the store, in vain once the
+// TestWhatCannotBeReadAtTheEndComesAgain: the key of a reaction's second encryption is read from the store, which fails once the
 // channel ends.
 // Behaviour: whatsapp-ack.
 func TestWhatCannotBeReadAtTheEndComesAgain(t *testing.T) {

@@ -50,7 +50,7 @@ func (l *line) tell(n news) (loggedIn bool, err error) {
 	case *events.LoggedOut:
 		return false, fmt.Errorf("%w: the phone has unlinked the device, or the account is gone (%s); run `clawhost plugin login %s`", sdk.ErrLoggedOut, e.Reason, l.instance)
 	case *events.StreamReplaced:
-		// Connecting again would disconnect the other one, and so on for ever.
+		// Connecting again would disconnect the other one, and so on forever.
 		return false, fmt.Errorf("%w: another program uses this device's keys; stop it, then run `clawhost plugin restart %s`", sdk.ErrBadCredentials, l.instance)
 	case *events.TemporaryBan:
 		return false, fmt.Errorf("%w: WhatsApp has banned the account until %s (%s); after that run `clawhost plugin restart %s`",

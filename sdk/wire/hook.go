@@ -33,7 +33,7 @@ func TranscriptAppendedToProto(session string, entries []chat.TranscriptEntry) *
 }
 
 // TranscriptAppendedFromProto converts new entries of a session's history. Invalid entries, such as those with a role of a
-// newer protocol, are left out: if they were refused, the host would resend all of them for ever.
+// newer protocol, are left out: if they were refused, the host would resend all of them forever.
 func TranscriptAppendedFromProto(p *pluginv1.TranscriptAppendedRequest) (session string, entries []chat.TranscriptEntry, err error) {
 	if n := len(p.GetSessionKey()); n == 0 || n > MaxSession {
 		return "", nil, field("session_key", "%d bytes, 1 to %d are allowed", n, MaxSession)

@@ -114,7 +114,7 @@ func TestMediaIsBounded(t *testing.T) {
 	}
 }
 
-// What is shown of a text in the making.
+// What is shown of a text being written.
 // Behaviour: markers.
 func TestParseInTheMaking(t *testing.T) {
 	t.Parallel()
@@ -157,7 +157,7 @@ func TestParseInTheMaking(t *testing.T) {
 	}
 }
 
-// What a chat has been shown of a text in the making stays true: it is the beginning of what it is shown in the end. The
+// What a chat has been shown of a text being written stays true: it is the beginning of what it is shown in the end. The
 // same holds for what the text answers and sends.
 // Behaviour: markers.
 func TestVisibleTextOnlyGrows(t *testing.T) {

@@ -107,7 +107,7 @@ func (r *rig) wantSpawned(pool *claude.Pool, n int) {
 	}
 }
 
-// pool starts a life of the host. The test ends with no process left.
+// pool starts a process of the host. The test ends with no process left.
 func (r *rig) pool() *claude.Pool {
 	r.Helper()
 	pool, err := claude.New(r.config, hclog.NewNullLogger(), r.processes)

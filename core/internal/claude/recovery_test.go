@@ -123,7 +123,7 @@ func TestTextsBeforeTheAnswer(t *testing.T) {
 	}
 }
 
-// closeNow ends a life of the host in good order.
+// closeNow ends a process of the host in good order.
 func (r *rig) closeNow(pool *claude.Pool) {
 	r.Helper()
 	if err := pool.Close(r.Context()); err != nil {

@@ -272,7 +272,7 @@ func TestStopInTheTurnOfALateLine(t *testing.T) {
 				if covered := len(a.result.Covered) > 0; covered != (cause == agent.ErrStopped) {
 					t.Errorf("covered = %v", a.result.Covered)
 				}
-				// The next attempt finds the message's answer, and the line is gone on with.
+				// The next attempt finds the message's answer, and continues with the line.
 				if again := r.ask(pool, r.again(turn)); again.Text != "a b c d e f g h i j" || !again.Recovered {
 					t.Errorf("the next attempt brings %+v", again)
 				}

@@ -237,7 +237,7 @@ func TestReap(t *testing.T) {
 	})
 }
 
-// orphan starts a process as a tool of the session that a life of a host left behind.
+// orphan starts a process as a tool of the session that a process of a host left behind.
 func (r *rig) orphan(mark string) *exec.Cmd {
 	r.Helper()
 	cmd := exec.CommandContext(r.Context(), "sh", "-c", "echo; exec sleep 100")

@@ -50,7 +50,7 @@ func TestExportsAreBounded(t *testing.T) {
 	d.entries = []chat.TranscriptEntry{{ID: 1, Role: chat.User, Text: "hello", At: now}}
 	earlier := filepath.Join(d.exports, "earlier.jsonl")
 	for room, want := range map[int64]string{
-		100:     "There is no room for this export: all exports together may have 1 GB. Remove some from `" + d.exports + "` on the host.",
+		100:     "This export does not fit: all exports together may have 1 GB. Remove some from `" + d.exports + "` on the host.",
 		1 << 20: "Exported 1 message to `" + filepath.Join(d.exports, "telegram_7-20260315T143000.000Z.jsonl") + "` on the host.",
 	} {
 		if err := os.WriteFile(earlier, nil, 0o600); err != nil {

@@ -141,7 +141,7 @@ func TestQueueLists(t *testing.T) {
 		"\n- `5` a message from another chat, 2m ago" +
 		"\n- `6` a file from `Anna`, 3m ago" +
 		"\n- `7` a turn that I or a plugin began, 4m ago" +
-		"\n\n`/next NUMBER` has one answered next, `/withdraw NUMBER` withdraws it.\n\nCurrent queue settings: "
+		"\n\n`/next NUMBER` answers one next, `/withdraw NUMBER` withdraws it.\n\nCurrent queue settings: "
 	if !strings.HasPrefix(said, want) {
 		t.Error(cmp.Diff(want, said))
 	}
@@ -200,7 +200,7 @@ func TestGrants(t *testing.T) {
 			t.Errorf("%s: %q", typed, got)
 		}
 	}
-	if got, want := (&desk{}).say(t, "/grants", chat.Owner), "Nothing is allowed here for longer than once."; got != want {
+	if got, want := (&desk{}).say(t, "/grants", chat.Owner), "There are no lasting permissions here."; got != want {
 		t.Error(got)
 	}
 	broken := &desk{fail: errors.New("the disk is full")}

@@ -45,7 +45,7 @@ func ask(ctx context.Context, t *testing.T, conn *grpc.ClientConn, request *plug
 	return asked{stream, response.GetQueued().GetPosition()}
 }
 
-// result returns what became of the turn.
+// result returns the result of the turn.
 func (a asked) result(t *testing.T) *pluginv1.TurnResult {
 	t.Helper()
 	response, err := a.Recv()

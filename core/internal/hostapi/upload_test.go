@@ -118,7 +118,7 @@ func TestAnUploadThatDripsEnds(t *testing.T) {
 	})
 }
 
-// A plugin that holds all of its uploads keeps others waiting, but not for ever.
+// A plugin that holds all of its uploads keeps others waiting, but not forever.
 func TestSoManyUploadsAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -350,7 +350,7 @@ func TestSubmit(t *testing.T) {
 	}
 }
 
-// Who sends nothing but what cannot be had is told why. Claude hears of it later: alone it is nothing to answer.
+// A person who sends only unavailable files learns why. Claude learns of it later, because there is nothing to answer.
 // Behaviour: file-accept.
 func TestFilesThatCouldNotBeHad(t *testing.T) {
 	t.Parallel()

@@ -175,7 +175,7 @@ func TestBring(t *testing.T) {
 	}
 }
 
-// What may pass is tried again, with growing pauses and as long as the network asks for; what never can be had is told.
+// Temporary failures are tried again, with growing pauses or as long as the network asks for; permanent ones are reported.
 // Behaviour: file-retry.
 func TestFilesThatAreHardToFetch(t *testing.T) {
 	t.Parallel()
@@ -309,7 +309,7 @@ func TestAFileThatFailsBetweenOutages(t *testing.T) {
 	})
 }
 
-// However many files cannot be had, the log has a bounded part of it, and says how much is missing.
+// However many files are unavailable, the log has a bounded number of lines, and says how many are missing.
 func TestComplaintsAreBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -79,7 +79,7 @@ func TestAFileThatSeveralTurnsNeed(t *testing.T) {
 	}
 }
 
-// What people sent is not kept in the workspace for ever.
+// What people sent is not kept in the workspace forever.
 // Behaviour: file-inbound.
 func TestForgetInbound(t *testing.T) {
 	t.Parallel()

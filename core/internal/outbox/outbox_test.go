@@ -345,7 +345,7 @@ func TestGoingDownEndsWithTheGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPieces(map[chat.ID][]string{"a": {"one", "two"}})
 		deliver(t, p, &network{wait: 50 * time.Second}, time.Second)
-		// The second send is cut by the end of the grace: what became of it is not known.
+		// The second send is cut by the end of the grace: the result of it is not known.
 		if diff := cmp.Diff([]string{"delivered one", "retry (uncertain true) two"}, p.entries()); diff != "" {
 			t.Error(diff)
 		}

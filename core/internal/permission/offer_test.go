@@ -25,10 +25,10 @@ func TestOffer(t *testing.T) {
 		resumed []string
 		state   domain.QuestionState
 	}{
-		"they go on":     {anna, "go", "", "I gave it up.\n\n▶ Going on, said Anna\\_anna.", []string{"resume:ID: s by anna as other in anna: Go on from where you left off."}, domain.QuestionTaken},
-		"by number":      {anna, "1", "", "I gave it up.\n\n▶ Going on, said Anna\\_anna.", []string{"resume:ID: s by anna as other in anna: Go on from where you left off."}, domain.QuestionTaken},
-		"an owner":       {owner, "yes", "", "I gave it up.\n\n▶ Going on, said Anna\\_owner.", []string{"resume:ID: s by owner as other in anna: Go on from where you left off."}, domain.QuestionTaken},
-		"they leave it":  {anna, "leave", "", "I gave it up.\n\n✖ Left, said Anna\\_anna.", nil, domain.QuestionTaken},
+		"they go on":     {anna, "go", "", "I gave it up.\n\n▶ Continued by Anna\\_anna.", []string{"resume:ID: s by anna as other in anna: Go on from where you left off."}, domain.QuestionTaken},
+		"by number":      {anna, "1", "", "I gave it up.\n\n▶ Continued by Anna\\_anna.", []string{"resume:ID: s by anna as other in anna: Go on from where you left off."}, domain.QuestionTaken},
+		"an owner":       {owner, "yes", "", "I gave it up.\n\n▶ Continued by Anna\\_owner.", []string{"resume:ID: s by owner as other in anna: Go on from where you left off."}, domain.QuestionTaken},
+		"they leave it":  {anna, "leave", "", "I gave it up.\n\n✖ Left as it is by Anna\\_anna.", nil, domain.QuestionTaken},
 		"somebody else":  {bob, "go", "Only an owner, or somebody named in the config for it, can answer this.", "", nil, domain.QuestionOpen},
 		"something else": {anna, "perhaps", "`perhaps` is not an answer to this. Say one of `/answer ID go`, `/answer ID leave`.", "", nil, domain.QuestionOpen},
 	} {
@@ -72,7 +72,7 @@ func TestOffer(t *testing.T) {
 	}
 }
 
-// What claude has never read cannot be gone on with: it is told as it was written, by whom it was, with no more authority than
+// What claude has never read cannot be continued: it is told as it was written, by whom it was, with no more authority than
 // whoever wants it has.
 // Behaviour: given-up.
 func TestOfferOfWhatNobodyHasRead(t *testing.T) {

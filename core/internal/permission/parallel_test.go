@@ -94,7 +94,7 @@ func TestTheReasonIsOfItsChat(t *testing.T) {
 	if _, _, ok := reading(t, d, caller("owner", chat.Owner), "what time is it?"); ok {
 		t.Error("a message in another chat is taken for the reason")
 	}
-	d = r.desk(t) // another life of the host keeps the promise
+	d = r.desk(t) // another process of the host keeps the promise
 	if got, answer, ok := reading(t, d, elsewhere, "not now"); !ok || got != id || answer != "no not now" {
 		t.Error(got, answer, ok)
 	}

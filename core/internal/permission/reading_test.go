@@ -190,8 +190,8 @@ func TestWordsThatComeTooLate(t *testing.T) {
 		said   string
 		want   []string
 	}{
-		"words for a choice": {colour, "neither", "This question is closed. I tell Claude what you wrote as a message.", []string{"words:u1: s by owner as owner in owner: as written"}},
-		"a reason":           {ls, "no use less", "This question is closed. I tell Claude what you wrote as a message.", []string{"words:u1: s by owner as owner in owner: as written"}},
+		"words for a choice": {colour, "neither", "This question is closed. Claude gets your text as a message.", []string{"words:u1: s by owner as owner in owner: as written"}},
+		"a reason":           {ls, "no use less", "This question is closed. Claude gets your text as a message.", []string{"words:u1: s by owner as owner in owner: as written"}},
 		"leave":              {ls, "1", "This question is closed.", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -214,7 +214,7 @@ func TestWordsThatComeTooLate(t *testing.T) {
 	}
 }
 
-// An answer that no turn takes is not lost where it is words: whether the turn has ended in this life of the host or in the one
+// An answer that no turn takes is not lost where it is words: whether the turn has ended in this process of the host or in the one
 // before. Who has stopped the turn wants nothing of it any more.
 // Behaviour: ask-late-words.
 func TestWordsThatNoTurnTakes(t *testing.T) {
@@ -244,7 +244,7 @@ func TestWordsThatNoTurnTakes(t *testing.T) {
 				} else {
 					d.End(t.Context(), "s", 7, name == "a stopped turn")
 				}
-				told, edit := []string{"words:u1: s by bob as other in bob: neither"}, "This answer came too late, so Claude is told it as a message: Which colour?"
+				told, edit := []string{"words:u1: s by bob as other in bob: neither"}, "This answer came too late, so Claude gets it as a message: Which colour?"
 				if name == "a stopped turn" {
 					told, edit = nil, "This answer came too late, Claude had gone on without it: Which colour?"
 				}

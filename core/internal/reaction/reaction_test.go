@@ -140,7 +140,7 @@ func (r *reacting) runs(t *testing.T) *Reactor {
 	return worker
 }
 
-// A reaction that a network never takes is not tried for ever, and what comes later is put.
+// A reaction that a network never takes is not tried forever, and what comes later is put.
 // Behaviour: reaction.
 func TestReactorGivesUp(t *testing.T) {
 	t.Parallel()

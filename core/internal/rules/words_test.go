@@ -42,6 +42,19 @@ var archaic = []struct{ phrase, instead string }{
 	{`dead pieces?`, "dead letter"},
 	{`(?:outbox|early|kept) pieces?`, "item"},
 	{`what is old`, "expired rows"},
+	{`in the midst`, "during"},
+	{`for ever`, "forever"},
+	{`what became of`, "the result of"},
+	{`(be|is|are|was|were) gone on with`, "continue"},
+	{`in vain`, "without success"},
+	{`gives? way`, "is removed, yields"},
+	{`(life|lives) of (the|a) host`, "process of the host"},
+	{`in the making`, "being written"},
+	{`(can|cannot|could|to) be had`, "available, unavailable"},
+	{`(pass|passes|passed) over`, "skip, ignore"},
+	{`be it`, "whether, even if"},
+	{`taken up`, "started, resumed"},
+	{`of one's own`, "own, free"},
 }
 
 // words is the table as one regular expression for each row.

@@ -39,9 +39,9 @@ func TestPairingIsRequestedOnceAtATime(t *testing.T) {
 		{"telegram", "bob", "C", time.Minute, true},       //
 		{"telegram", "carl", "D", 0, false},               // two are enough, while they are new
 		{"telegram", "carl", "D", 9 * time.Minute, false}, // anna's stands for ten minutes
-		{"telegram", "carl", "D", time.Second, true},      // it gives way
+		{"telegram", "carl", "D", time.Second, true},      // it is removed
 		{"telegram", "anna", "A", 0, false},               // bob's stands, too
-		{"telegram", "anna", "A", time.Minute, true},      // his gives way
+		{"telegram", "anna", "A", time.Minute, true},      // his request is removed
 		{"telegram", "bob", "E", time.Hour, true},         // the others have expired
 	} {
 		b.clock.Advance(step.wait)

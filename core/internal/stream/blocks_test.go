@@ -290,7 +290,7 @@ func TestEarlySendingFails(t *testing.T) {
 	})
 }
 
-// What is noted as said is of the text in the making, never of one that is over: after a crash it is taken for the
+// What is noted as said is of the text being written, never of one that is over: after a crash it is taken for the
 // beginning of the answer.
 func TestSaidIsOfTheTextInTheMaking(t *testing.T) {
 	t.Parallel()

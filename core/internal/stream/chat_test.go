@@ -228,7 +228,7 @@ func (u *turn) tell() {
 	synctest.Wait()
 }
 
-// write adds to the text in the making, a moment after another.
+// write adds to the text being written, a moment after another.
 func (u *turn) write(texts ...string) {
 	for _, text := range texts {
 		u.p.Text += text

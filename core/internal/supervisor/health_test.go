@@ -65,7 +65,7 @@ func watchHealth(t *testing.T, answers ...string) (string, error) {
 	return log.String(), err
 }
 
-// TestAPluginThatAnswersNothingIsEnded: a process that stands still is no reason to wait for ever, and one that is slow now and
+// TestAPluginThatAnswersNothingIsEnded: a process that stands still is no reason to wait forever, and one that is slow now and
 // then is no reason to end it.
 func TestAPluginThatAnswersNothingIsEnded(t *testing.T) {
 	t.Parallel()

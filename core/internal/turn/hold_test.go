@@ -70,7 +70,7 @@ func TestATurnThatCannotBeginIsHeld(t *testing.T) {
 	})
 }
 
-// Files that cannot be had as a turn begins, or be kept as it ends, because of a lack of space, hold it as well. It says what is missing, and
+// A turn is also held if its files cannot be fetched at its start, or stored at its end, because of a lack of space. The notice names the resource, and
 // only a turn with files shows that it is over.
 // Behaviour: file-retry.
 func TestATurnWithoutRoomForFilesIsHeld(t *testing.T) {

@@ -73,7 +73,7 @@ func TestWhatBecomesOfAPreview(t *testing.T) {
 	}
 }
 
-// A run that is given up is offered to be gone on with, where somebody wrote its message and can be asked; what its attempts have
+// A run that is given up is offered to be continued, where somebody wrote its message and can be asked; what its attempts have
 // shown goes.
 // Behaviour: given-up, preview-left.
 func TestARunThatIsGivenUp(t *testing.T) {

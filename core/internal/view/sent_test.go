@@ -7,7 +7,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// A text counts as sent if this very text was, and one in the making if it may become one.
+// A text counts as sent if this very text was, and one being written if it may become one.
 // Behaviour: message-tool-once.
 func TestWhatAToolHasTold(t *testing.T) {
 	t.Parallel()

@@ -108,7 +108,7 @@ func TestTypingOfATurnWithoutASignOfLife(t *testing.T) {
 	})
 }
 
-// The signal stands until the answer has arrived, but not for ever.
+// The signal stands until the answer has arrived, but not forever.
 // Behaviour: typing.
 func TestTypingUntilTheAnswerIsDelivered(t *testing.T) {
 	t.Parallel()

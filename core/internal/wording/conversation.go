@@ -82,7 +82,7 @@ func LabelSet(label string) string {
 
 // ExportsFull says that the folder of exports is full.
 func ExportsFull(dir string) string {
-	return fmt.Sprintf("There is no room for this export: all exports together may have 1 GB. Remove some from %s on the host.", Code(dir))
+	return fmt.Sprintf("This export does not fit: all exports together may have 1 GB. Remove some from %s on the host.", Code(dir))
 }
 
 // Exported answers /export-session.

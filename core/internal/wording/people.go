@@ -51,7 +51,7 @@ func Disallowed(id string, was, configured bool) string {
 
 // Allowlist shows who may write on a channel by the config, and who was approved on any channel.
 func Allowlist(channel string, configured, allowed []string) string {
-	return fmt.Sprintf("**Who may write to me**\n\nBy the config file, on %s:\n%s\n\nLet in by an owner:\n%s", Code(channel), people(configured), people(allowed))
+	return fmt.Sprintf("**Who may write to me**\n\nBy the config file, on %s:\n%s\n\nApproved by an owner:\n%s", Code(channel), people(configured), people(allowed))
 }
 
 func people(ids []string) string {
@@ -187,7 +187,7 @@ func GrantsRevoked(n int64) string { return fmt.Sprintf("Revoked: %d. Claude ask
 // Grants lists the lasting permissions of a conversation.
 func Grants(list []Grant) string {
 	if len(list) == 0 {
-		return "Nothing is allowed here for longer than once."
+		return "There are no lasting permissions here."
 	}
 	var b strings.Builder
 	b.WriteString("**What Claude may do here without asking**\n")

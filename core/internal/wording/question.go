@@ -64,12 +64,12 @@ const (
 	SessionLabel = "✅ This session"
 	AlwaysLabel  = "✅ Always"
 	NoLabel      = "❌ No"
-	NoHelp       = "no; what you write behind it is told to Claude"
+	NoHelp       = "no; what you add is passed to Claude"
 	WhyLabel     = "✍️ No, because …"
 	GoAheadLabel = "✅ Go ahead"
 	GoAheadHelp  = "go ahead"
 	NotThisLabel = "❌ Not like this"
-	NotThisHelp  = "not like this; what you write behind it is told to Claude"
+	NotThisHelp  = "not like this; what you add is passed to Claude"
 	GoOnLabel    = "▶ Go on"
 	GoOnHelp     = "go on from where it stopped"
 	LeaveLabel   = "✖ Leave it"
@@ -220,7 +220,7 @@ func (q Question) Undelivered() string {
 	}
 	switch q.About {
 	case AboutResume:
-		return q.Line + " Nobody could be asked whether to go on."
+		return q.Line + " Nobody could be asked whether to continue."
 	case AboutChoice:
 		return "I asked: " + q.Asked() + " Nobody could answer, so I went on without it."
 	case AboutPlan:
@@ -234,9 +234,9 @@ func (q Question) Undelivered() string {
 const (
 	QuestionUnreadable = "This question cannot be read any more."
 	QuestionClosed     = "This question is closed."
-	QuestionClosedTold = "This question is closed. I tell Claude what you wrote as a message."
+	QuestionClosedTold = "This question is closed. Claude gets your text as a message."
 	QuestionForOwners  = "Only an owner, or somebody named in the config for it, can answer this."
-	QuestionWhyNot     = "Why not? Your next message here is told to Claude as the reason."
+	QuestionWhyNot     = "Why not? Your next message here is passed to Claude as the reason."
 	QuestionStillOpen  = "My question above is still open. Claude reads what you write only after it is answered."
 	QuestionFailed     = "Your answer could not be taken. " + seeLog
 )
@@ -293,10 +293,10 @@ func Chosen(by, asked, picked string) string {
 }
 
 // GoingOn replaces an accepted offer to continue.
-func GoingOn(by, line string) string { return line + "\n\n▶ Going on, said " + by + "." }
+func GoingOn(by, line string) string { return line + "\n\n▶ Continued by " + by + "." }
 
 // LeftAlone replaces a declined offer to continue.
-func LeftAlone(by, line string) string { return line + "\n\n✖ Left, said " + by + "." }
+func LeftAlone(by, line string) string { return line + "\n\n✖ Left as it is by " + by + "." }
 
 // QuestionExpired replaces a question that nobody has answered in time.
 func QuestionExpired(patience time.Duration, asked string) string {
@@ -313,7 +313,7 @@ func AnswerTooLate(asked string) string {
 
 // AnswerTooLateTold replaces a question whose answer came too late and became a message.
 func AnswerTooLateTold(asked string) string {
-	return "This answer came too late, so Claude is told it as a message: " + asked
+	return "This answer came too late, so Claude gets it as a message: " + asked
 }
 
 // Crowd is whose open questions are too many.

@@ -37,7 +37,7 @@ func Queue(waiting []Waiting, q domain.Queueing) string {
 		if len(waiting) > MaxWaiting {
 			b.WriteString("\n- and more")
 		}
-		b.WriteString("\n\n`/next NUMBER` has one answered next, `/withdraw NUMBER` withdraws it.\n\n")
+		b.WriteString("\n\n`/next NUMBER` answers one next, `/withdraw NUMBER` withdraws it.\n\n")
 	}
 	fmt.Fprintf(&b, "Current queue settings: %s.\n\n%s", queueing(q), QueueOptions())
 	return b.String()

@@ -81,7 +81,7 @@ func (s *Server) show(chat, author types.JID, id types.MessageID, content *waE2E
 			m.Deleted = true
 		}
 	case change.GetEditedMessage() != nil:
-		// Phones pass over a late edit, and nobody is told.
+		// Phones ignore a late edit without a notice.
 		if m := s.find(chat, change.GetKey().GetID()); m != nil && m.Author == author && !m.Deleted && time.Since(m.at) < editWindow {
 			m.Text, m.Edits = textOf(change.GetEditedMessage()), m.Edits+1
 		}

@@ -170,7 +170,7 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// What became of steered lines, by what the CLI says.
+// The results of steered lines, from recordings of the CLI.
 func TestFortunes(t *testing.T) {
 	t.Parallel()
 	const (

@@ -3,7 +3,7 @@
 // answers is an echo, a labelled demo answer, or what a directive in the message's text scripts: [Script] has its keys.
 //
 // As with the CLI, a line that comes during a turn is steered into it behind the next tool's result, or else waits for its
-// end and runs then, merged with others that wait. An id that the process has seen is echoed and not run, be it that the
+// end and runs then, merged with others that wait. An id that the process has seen is echoed and not run, even if the
 // line was withdrawn; a later process knows only the ids of turns, not those of steered lines. "/compact" compacts. Texts and
 // thoughts are streamed by words. The host's MCP server is greeted on initialize, asked for its tools, and called; side
 // questions are answered beside the turn.
@@ -121,7 +121,7 @@ func Run(args []string, getenv func(string) string, stdin io.Reader, stdout, std
 	return code
 }
 
-// parse reads the command line as the CLI does. Flags that the stub has no use for are passed over, with their value.
+// parse reads the command line as the CLI does. Flags that the stub has no use for are skipped, with their value.
 func parse(args []string, getenv func(string) string) (options, error) {
 	opts := options{input: "text", output: "text", mode: "default", effort: defaultEffort}
 	fork, given := false, ""

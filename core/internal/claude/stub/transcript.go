@@ -96,7 +96,7 @@ type entry struct {
 	} `json:"attachment"`
 }
 
-// read takes the state from the lines on disk, and keeps the lines themselves for a fork. A torn last line is passed over,
+// read takes the state from the lines on disk, and keeps the lines themselves for a fork. A torn last line is skipped,
 // as the CLI does.
 func (t *transcript) read(r io.Reader, keep bool) error {
 	buffered := bufio.NewReader(r)
