@@ -115,7 +115,7 @@ func New(cfg Config, log hclog.Logger, processes Processes) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	closing, stop := context.WithCancel(context.Background())
+	closing, stop := context.WithCancel(context.Background()) // of the pool, which Close ends
 	p := &Pool{
 		config: cfg, command: command, log: log, processes: processes, scale: cli.Scale{},
 		spawns: make(chan struct{}, spawnsAtOnce), closing: closing, close: stop, kick: make(chan struct{}, 1),
@@ -349,7 +349,7 @@ func (p *Pool) release() {
 func (p *Pool) ended(s *worker) {
 	p.expel(s)
 	const forget = 5 * time.Second
-	ctx, cancel := context.WithTimeout(context.Background(), forget)
+	ctx, cancel := context.WithTimeout(context.Background(), forget) // the process may outlive its turn and the pool's context
 	defer cancel()
 	if err := p.processes.DeleteProcess(ctx, s.process.ID().PID, s.process.ID().Started); err != nil {
 		p.log.Warn("forget a process", "pid", s.process.ID().PID, "error", err)

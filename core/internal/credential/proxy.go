@@ -142,7 +142,7 @@ func (p *Proxy) URL() string { return p.url }
 func (p *Proxy) Issue() (token string, revoke func()) {
 	// The prefix makes secret scanners recognise it as a key.
 	g := &grant{token: "sk-clawhost-" + rand.Text(), places: make(chan struct{}, maxRequests)}
-	g.ended, g.end = context.WithCancel(context.Background())
+	g.ended, g.end = context.WithCancel(context.Background()) // until the token is revoked or the proxy closes
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.closed {

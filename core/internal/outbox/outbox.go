@@ -169,7 +169,7 @@ func (c *channel) drain(work context.Context) {
 
 // live returns the channel's sender, or nil if the channel is down.
 func (c *channel) live() Sender {
-	now, cancel := context.WithCancel(context.Background())
+	now, cancel := context.WithCancel(context.Background()) // it has ended already: Await must not wait
 	cancel()
 	sender, err := c.outbox.options.Networks.Await(now, c.name)
 	if err != nil {

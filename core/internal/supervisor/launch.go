@@ -113,7 +113,7 @@ func (l *launched) serve(broker uint32, services *grpc.Server, log hclog.Logger)
 
 // end ends the process, in any state, and waits for it.
 func (l *launched) end() error {
-	err := l.process.Kill(context.Background())
+	err := l.process.Kill(context.Background()) // Kill does not wait, so it uses none
 	l.client.Kill()
 	if l.services != nil {
 		l.services.Stop()
