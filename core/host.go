@@ -281,7 +281,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 		func(ctx context.Context) { h.owners.Crowding(ctx, h.media.crowded) },
 		notice.NewHeld(h.store, h.dispatcher, h.conversations, h.log).Run,
 	} {
-		defer h.end("what plugins are told", start(work, job).stop)
+		defer h.end("background jobs", start(work, job).stop)
 	}
 	h.settle(ctx)
 	deliveries := start(work, h.outbox.Run)

@@ -15,8 +15,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// How Submit tries again. The host answers within the time of a disk write; it is late when it is stopping or its disk
-// is, and both last.
+// How Submit tries again. The host answers within the time of a disk write. It takes longer while it shuts down or its
+// disk is slow, which may last.
 const (
 	submitTimeout   = 30 * time.Second
 	submitFirstWait = 100 * time.Millisecond

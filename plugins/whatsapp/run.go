@@ -55,7 +55,7 @@ func (c *channel) run(ctx context.Context, in sdk.Inbox) error {
 	}
 	defer func() {
 		if err := devices.close(); err != nil {
-			c.log.Error("close the device store", "error", err)
+			c.log.Error("cannot close the device store", "error", err)
 		}
 	}()
 	defer c.note(nil, errNotConnected)
@@ -75,7 +75,7 @@ func (c *channel) run(ctx context.Context, in sdk.Inbox) error {
 	if errors.Is(err, sdk.ErrLoggedOut) {
 		// The library does so too, but perhaps too late: the next login needs a new device.
 		if gone := devices.DeleteDevice(context.WithoutCancel(ctx), &store.Device{ID: &paired}); gone != nil {
-			c.log.Error("delete the unlinked device", "error", gone)
+			c.log.Error("cannot delete the unlinked device", "error", gone)
 		}
 	}
 	return err

@@ -352,7 +352,7 @@ func (p *Pool) ended(s *worker) {
 	ctx, cancel := context.WithTimeout(context.Background(), forget) // the process may outlive its turn and the pool's context
 	defer cancel()
 	if err := p.processes.DeleteProcess(ctx, s.process.ID().PID, s.process.ID().Started); err != nil {
-		p.log.Warn("forget a process", "pid", s.process.ID().PID, "error", err)
+		p.log.Warn("cannot delete the record of a process", "pid", s.process.ID().PID, "error", err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

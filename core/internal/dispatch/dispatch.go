@@ -119,7 +119,7 @@ func (d *Dispatcher) claim(ctx, work context.Context, lane domain.Lane, places *
 		case anew:
 			continue
 		}
-		d.log.Error("claim a run", "lane", lane, "error", err)
+		d.log.Error("cannot claim a run", "lane", lane, "error", err)
 		select {
 		case <-time.After(claimAgain):
 		case <-ctx.Done():
@@ -187,7 +187,7 @@ func (d *Dispatcher) giveBack(work context.Context, run *domain.Run, again time.
 		if err == nil || errors.Is(err, domain.ErrFenced) {
 			return
 		}
-		d.log.Error("give a run back", "run", run.ID, "error", err)
+		d.log.Error("cannot give a run back", "run", run.ID, "error", err)
 		select {
 		case <-time.After(wait):
 		case <-work.Done():

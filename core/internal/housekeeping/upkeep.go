@@ -45,11 +45,11 @@ func (u *Upkeep) Run(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if err := u.store.Purge(ctx); err != nil && ctx.Err() == nil {
-			u.log.Error("delete expired rows", "error", err)
+			u.log.Error("cannot delete expired rows", "error", err)
 		}
 		u.questions.Expire(ctx)
 		if err := u.files.Forget(ctx); err != nil && ctx.Err() == nil {
-			u.log.Error("delete expired files", "error", err)
+			u.log.Error("cannot delete expired files", "error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -116,7 +116,7 @@ func (c *collection) folder(ctx context.Context) {
 		dealt, err = c.ledger.OutgoingFiles(ctx, c.own)
 	}
 	if err != nil {
-		c.log.Warn("look for outgoing files", "error", err) // they stay for the next answer
+		c.log.Warn("cannot look for outgoing files", "error", err) // they stay for the next answer
 		return
 	}
 	for _, name := range names {

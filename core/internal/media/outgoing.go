@@ -108,7 +108,7 @@ func (o *Outgoing) Collect(ctx context.Context, w Wanted) (Collected, error) {
 		if failure := missing(err); failure != nil {
 			return Collected{}, failure
 		}
-		o.log.Error("look for outgoing files", "error", err)
+		o.log.Error("cannot look for outgoing files", "error", err)
 		return Collected{Problems: []string{wording.FilesFailed}}, nil
 	}
 	defer root.Close()

@@ -152,7 +152,7 @@ func (r *Reader) once(ctx context.Context, source string, extract func(context.C
 		return kept, nil
 	}
 	if !errors.Is(err, domain.ErrNotFound) && ctx.Err() == nil {
-		r.complaints.warn("look for what was made of a file or a page", "error", err)
+		r.complaints.warn("cannot look for what was made of a file or a page", "error", err)
 	}
 	select {
 	case r.slots <- struct{}{}:
@@ -168,7 +168,7 @@ func (r *Reader) once(ctx context.Context, source string, extract func(context.C
 		r.complaints.warn("a file or a page could not be read", "error", err)
 	}
 	if err := r.options.Extracts.PutExtract(ctx, source, made); err != nil && ctx.Err() == nil {
-		r.complaints.warn("keep what was made of a file or a page", "error", err)
+		r.complaints.warn("cannot keep what was made of a file or a page", "error", err)
 	}
 	return made, nil
 }

@@ -116,7 +116,7 @@ func (s *Speaker) take(ctx context.Context, channel, dir, name string, limits []
 		m.Kind, m.MIMEType = chat.Audio, soundOnly[m.MIMEType]
 	case m.Kind != chat.Voice && m.Kind != chat.Audio:
 		s.files.drop(channel, m.Ref)
-		return chat.Media{}, fmt.Errorf("is no sound but %s", m.MIMEType)
+		return chat.Media{}, fmt.Errorf("is %s, not audio", m.MIMEType)
 	}
 	kind, _ := fit(m, limits)
 	if kind == 0 {

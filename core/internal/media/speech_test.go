@@ -104,7 +104,7 @@ func TestSpeak(t *testing.T) {
 		"opus b":  {sound: "mp3", want: chat.Media{Kind: chat.Audio, MIMEType: "audio/mpeg", FileName: "speech.mp3", Size: int64(len(mp3))}},
 		"opus c":  {sound: "mp4", want: chat.Media{Kind: chat.Audio, MIMEType: "audio/mp4", FileName: "speech.m4a", Size: int64(len(mp4))}},
 		"nothing": {broken: "the output of sh is not there"},
-		"text":    {broken: "the output of sh is no sound but text/plain"},
+		"text":    {broken: "the output of sh is text/plain, not audio"},
 		"link":    {broken: "the output of sh is a link, or behind one"},
 		"pipe":    {broken: "the output of sh is not a file"},
 		"large":   {broken: media.ErrTooLarge.Error()},

@@ -64,7 +64,7 @@ func (h *Held) Run(ctx context.Context) {
 			}
 			list, err := h.store.Held(ctx, owner, told[owner], time.Now().Add(-heldAfter), heldMost)
 			if err != nil {
-				h.log.Warn("look for messages that wait for a place", "error", err)
+				h.log.Warn("cannot look for messages that wait for a place", "error", err)
 				continue
 			}
 			for _, held := range list {
@@ -81,6 +81,6 @@ func (h *Held) tell(ctx context.Context, held domain.Held) {
 		return
 	}
 	if _, err := h.store.Post(ctx, fmt.Sprintf("held:%s:%s", held.Message.Channel, held.EventID), run.Notice(wording.WaitingForOthers)...); err != nil {
-		h.log.Warn("tell a chat that its message waits for a place", "session", held.Session.Key, "error", err)
+		h.log.Warn("cannot tell a chat that its message waits for a place", "session", held.Session.Key, "error", err)
 	}
 }

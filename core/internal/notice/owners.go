@@ -110,7 +110,7 @@ func (o *Owners) tell(key, plugin, text string) {
 		}
 		to := o.chat(ctx, channel, user)
 		if _, err := o.store.Post(ctx, once, o.texts.Notice(to, chat.Direct, text)...); err != nil {
-			o.log.Error("tell an owner", "channel", channel, "error", err)
+			o.log.Error("cannot tell an owner", "channel", channel, "error", err)
 		}
 	}
 }

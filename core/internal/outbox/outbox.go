@@ -182,7 +182,7 @@ func (c *channel) live() Sender {
 func (c *channel) claim(ctx, work context.Context) {
 	deliveries, err := c.outbox.store.ClaimDeliveries(ctx, c.name, cap(c.slots)-len(c.slots))
 	if err != nil && ctx.Err() == nil {
-		c.log.Error("claim deliveries", "error", err)
+		c.log.Error("cannot claim deliveries", "error", err)
 		select {
 		case <-time.After(claimAgain):
 		case <-ctx.Done():
@@ -231,7 +231,7 @@ func (c *channel) deliver(work context.Context, sender Sender, d domain.Delivery
 }
 
 func (c *channel) delivered(work context.Context, d domain.Delivery, ids []chat.MessageID) {
-	c.note(work, d, "mark a piece delivered", func(ctx context.Context) error {
+	c.note(work, d, "cannot mark an item as delivered", func(ctx context.Context) error {
 		return c.settled(d, c.outbox.store.Delivered(ctx, d.ID, ids))
 	})
 }
@@ -277,12 +277,12 @@ func (c *channel) failed(work context.Context, d domain.Delivery, err error) {
 	wait = max(wait, failure.RetryAfter)
 	c.log.Warn("an item was not sent and is tried again", "item", d.ID, "chat", d.Item.To.Chat, "attempt", attempts, "again_in", wait, "error", failure)
 	again := domain.Retry{At: time.Now().Add(wait), Cause: failure.Error(), Uncertain: failure.MaybeDelivered, Excused: patient(failure)}
-	c.note(work, d, "schedule a piece again", func(ctx context.Context) error { return c.outbox.store.Retry(ctx, d.ID, again) })
+	c.note(work, d, "cannot schedule an item again", func(ctx context.Context) error { return c.outbox.store.Retry(ctx, d.ID, again) })
 }
 
 func (c *channel) bury(work context.Context, d domain.Delivery, cause string) {
 	c.log.Error("an item is given up; `clawhost queue dead` lists it", "item", d.ID, "chat", d.Item.To.Chat, "attempts", d.Attempts+1, "error", cause)
-	c.note(work, d, "give a piece up", func(ctx context.Context) error {
+	c.note(work, d, "cannot give an item up", func(ctx context.Context) error {
 		err := c.outbox.store.DeadLetter(ctx, d.ID, cause)
 		if err == nil && c.outbox.options.Questions != nil {
 			c.outbox.options.Questions.Undelivered(d.ID)

@@ -57,7 +57,7 @@ func (d *Approvals) end(ctx context.Context, stopped bool, which func(question) 
 		if v, err := readVerdict(q.row.Answer); err == nil && v.Plain.speaks() && !stopped {
 			// First, so that a crash afterwards loses nothing: the same id is taken once.
 			if err := d.tell(ctx, q.row.Session, v.Plain); err != nil {
-				d.log.Error("what somebody answered is not told", "question", q.row.ID, "error", err)
+				d.log.Error("cannot pass a late answer on to Claude", "question", q.row.ID, "error", err)
 				continue
 			}
 			said = wording.AnswerTooLateTold(q.body.what())

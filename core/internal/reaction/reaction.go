@@ -142,7 +142,7 @@ func (r *Reactor) show(ctx context.Context, channel string) (more bool, pause ti
 	list, err := r.store.Reactions(ctx, channel, atOnce)
 	if err != nil {
 		if ctx.Err() == nil {
-			r.log.Error("look for reactions", "channel", channel, "error", err)
+			r.log.Error("cannot look for reactions", "channel", channel, "error", err)
 		}
 		return false, pause
 	}
@@ -156,7 +156,7 @@ func (r *Reactor) show(ctx context.Context, channel string) (more bool, pause ti
 			return false, wait
 		}
 		if err := r.store.Reacted(ctx, stage); err != nil {
-			r.log.Error("note a reaction", "channel", channel, "error", err)
+			r.log.Error("cannot record a reaction", "channel", channel, "error", err)
 			return false, pause
 		}
 	}

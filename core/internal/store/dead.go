@@ -67,7 +67,7 @@ func (s *Store) DeadLetters(ctx context.Context, limit int) ([]domain.DeadLetter
 			return err
 		})
 	if err != nil {
-		return nil, fmt.Errorf("dead pieces: %w", err)
+		return nil, fmt.Errorf("dead letters: %w", err)
 	}
 	return items, nil
 }

@@ -50,7 +50,7 @@ func (t *tx) settle(p domain.OutboxItem) (gone bool, err error) {
 	case err != nil:
 		return false, err
 	case t.moves.now(to) != p.To:
-		return false, fmt.Errorf("a piece for %s/%s/%s edits one of %s/%s/%s",
+		return false, fmt.Errorf("an item for %s/%s/%s edits one of %s/%s/%s",
 			p.To.Channel, p.To.Chat, p.To.Thread, to.Channel, to.Chat, to.Thread)
 	case !waits:
 		return false, nil
@@ -123,7 +123,7 @@ func (s *Store) SentItem(ctx context.Context, item int64) (id chat.MessageID, at
 		err = domain.ErrNotFound
 	}
 	if err != nil {
-		return "", time.Time{}, fmt.Errorf("sent piece: %w", err)
+		return "", time.Time{}, fmt.Errorf("sent item: %w", err)
 	}
 	return id, moment(sentAt), nil
 }

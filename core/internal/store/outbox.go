@@ -20,7 +20,7 @@ func (s *Store) Post(ctx context.Context, key string, items ...domain.OutboxItem
 // that chat, it gets the text in its history, and a note for its next turn.
 func (s *Store) PostFrom(ctx context.Context, key string, from domain.Elsewhere, items ...domain.OutboxItem) (firstID int64, err error) {
 	if len(items) == 0 {
-		return 0, errors.New("post: there is no piece")
+		return 0, errors.New("post: there is no item")
 	}
 	if err := checkPieces(items); err != nil {
 		return 0, fmt.Errorf("post: %w", err)
@@ -55,7 +55,7 @@ func checkPieces(items []domain.OutboxItem) error {
 		case p.To.Channel == "":
 			return errors.New("an item has no channel")
 		case p.Edits != 0 && len(p.Media) > 0 && !p.OrSend:
-			return errors.New("files can only be sent, and the piece only edits")
+			return errors.New("files can only be sent, and the item only edits")
 		case p.React != nil && !p.Changes():
 			return errors.New("an item reacts to no message")
 		case p.Edits != 0 && p.Target != "":

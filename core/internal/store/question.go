@@ -15,7 +15,7 @@ import (
 // is returned, with its answer if there is one. The error is [domain.ErrFenced] for a run that has lost its lane.
 func (s *Store) Ask(ctx context.Context, run int64, q domain.Question, items ...domain.OutboxItem) (domain.Question, error) {
 	if q.ID == "" || q.Digest == "" || len(items) == 0 {
-		return domain.Question{}, errors.New("ask: a question has an id, a digest and a piece")
+		return domain.Question{}, errors.New("ask: a question has an id, a digest and an item")
 	}
 	if err := checkPieces(items); err != nil {
 		return domain.Question{}, fmt.Errorf("ask: %w", err)

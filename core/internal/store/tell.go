@@ -15,7 +15,7 @@ import (
 // that has lost its lane. It returns the message's number if it has one.
 func (s *Store) PostByTool(ctx context.Context, runID int64, m domain.ToolPost) (number int64, err error) {
 	if len(m.Items) == 0 || m.Key == "" {
-		return 0, errors.New("tell: there is no piece, or no key")
+		return 0, errors.New("tell: there is no item, or no key")
 	}
 	if err := checkPieces(m.Items); err != nil {
 		return 0, fmt.Errorf("tell: %w", err)

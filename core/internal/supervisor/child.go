@@ -86,7 +86,7 @@ func (c *child) Start(context.Context) (err error) {
 	c.reading.Go(func() { c.guard.read(c.stderr) })
 	c.reading.Go(func() {
 		if err := c.line.Serve(c.sockets); err != nil {
-			c.guard.log.Warn("the plugin's line", "error", err)
+			c.guard.log.Warn("the plugin's control connection failed", "error", err)
 		}
 	})
 	go c.wait()

@@ -121,7 +121,7 @@ func (i *instance) run(ctx context.Context, host Host) {
 			i.pause(ctx, err, wait)
 			wait = min(2*wait, maxBackoff)
 		default:
-			i.log.Warn("the plugin ended and is started again", "error", err, "in", wait)
+			i.log.Warn("the plugin ended and is started again", "error", err, "again_in", wait)
 			i.pause(ctx, err, wait)
 			wait = min(2*wait, maxBackoff)
 		}

@@ -106,7 +106,7 @@ func (l *launched) serve(broker uint32, services *grpc.Server, log hclog.Logger)
 			return
 		}
 		if err := services.Serve(listener); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
-			log.Warn("serve the plugin", "error", err)
+			log.Warn("cannot serve the plugin", "error", err)
 		}
 	})
 }

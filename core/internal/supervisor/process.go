@@ -42,7 +42,7 @@ func (i *instance) runProcess(ctx context.Context) error {
 	defer forget() // after the process is gone: until then the host's next process must find it
 	defer func() {
 		if err := l.end(); err != nil {
-			i.log.Error("kill the plugin", "error", err)
+			i.log.Error("cannot kill the plugin", "error", err)
 		}
 	}()
 	if err != nil {
@@ -74,7 +74,7 @@ func (i *instance) record(ctx context.Context, pid int) (forget func(), err erro
 	}
 	forget = func() {
 		if err := i.options.Processes.DeleteProcess(context.WithoutCancel(ctx), pid, started); err != nil {
-			i.log.Warn("delete the plugin's process record", "pid", pid, "error", err)
+			i.log.Warn("cannot delete the plugin's process record", "pid", pid, "error", err)
 		}
 	}
 	err = i.options.Processes.RecordProcess(ctx, domain.Process{

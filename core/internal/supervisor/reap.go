@@ -24,12 +24,12 @@ func Reap(ctx context.Context, left []domain.Process, processes Processes, log h
 		case p.BootID == boot && process.Alive(p.PID, p.StartTime):
 			log.Warn("ending a plugin of the previous process", "plugin", p.Name, "pid", p.PID)
 			if err := process.End(ctx, p.PID, p.StartTime); err != nil {
-				log.Error("end a plugin of the previous process", "plugin", p.Name, "pid", p.PID, "error", err)
+				log.Error("cannot end a plugin of the previous process", "plugin", p.Name, "pid", p.PID, "error", err)
 				continue
 			}
 		}
 		if err := processes.DeleteProcess(ctx, p.PID, p.StartTime); err != nil {
-			log.Warn("delete the record of a process", "pid", p.PID, "error", err)
+			log.Warn("cannot delete the record of a process", "pid", p.PID, "error", err)
 		}
 	}
 	return agents

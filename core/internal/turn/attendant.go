@@ -27,7 +27,7 @@ func (a *attendant) Consumed(ctx context.Context) {
 	a.marks.Go(func() {
 		err := a.handler.options.Store.Consumed(context.WithoutCancel(ctx), a.run.ID)
 		if err != nil && !errors.Is(err, domain.ErrFenced) {
-			a.handler.log.Warn("mark a message as consumed", "run", a.run.ID, "error", err)
+			a.handler.log.Warn("cannot mark a message as consumed", "run", a.run.ID, "error", err)
 		}
 	})
 }

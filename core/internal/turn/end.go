@@ -86,7 +86,7 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Resu
 	case errors.Is(cause, domain.ErrFenced):
 		if items := h.left(run, sent); len(items) > 0 {
 			if _, err := h.options.Store.Post(context.WithoutCancel(ctx), "", items...); err != nil {
-				h.log.Warn("keep the shown part of an interrupted turn", "run", run.ID, "error", err)
+				h.log.Warn("cannot keep the shown part of an interrupted turn", "run", run.ID, "error", err)
 			}
 		}
 		figures := h.figures(run, r)
@@ -201,7 +201,7 @@ func (h *Handler) close(ctx context.Context, run *conversation.Turn, c domain.Co
 // spent counts the cost of an interrupted turn.
 func (h *Handler) spent(ctx context.Context, run *conversation.Turn, f *domain.TurnFigures) {
 	if err := h.options.Store.RecordUsage(context.WithoutCancel(ctx), run.Session.Key, run.Message.ClaudeSession, *f); err != nil {
-		h.log.Warn("record the cost of an interrupted turn", "run", run.ID, "error", err)
+		h.log.Warn("cannot record the cost of an interrupted turn", "run", run.ID, "error", err)
 	}
 }
 

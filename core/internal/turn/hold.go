@@ -63,7 +63,7 @@ func (h *Handler) hold(ctx context.Context, run *conversation.Turn, f *agent.Fai
 		cause = f.Detail // The rest names the file, which differs each time.
 	}
 	wait, old, begins := o.add(run.Message.UUID, cause)
-	h.log.Warn("a turn is held and tried again", "session", run.Session.Key, "run", run.ID, "in", wait, "class", f.Class, "error", why)
+	h.log.Warn("a turn is held and tried again", "session", run.Session.Key, "run", run.ID, "again_in", wait, "class", f.Class, "error", why)
 	if old && o.over != "" {
 		h.tellHeld(ctx, run, f)
 	}
@@ -95,7 +95,7 @@ func (h *Handler) tellHeld(ctx context.Context, run *conversation.Turn, f *agent
 		return
 	}
 	if _, err := h.options.Store.Post(context.WithoutCancel(ctx), fmt.Sprintf("held:%s:%s", f.Class, run.Message.UUID), items...); err != nil {
-		h.log.Warn("tell a chat that its message is kept", "run", run.ID, "error", err)
+		h.log.Warn("cannot tell a chat that its message is kept", "run", run.ID, "error", err)
 	}
 }
 

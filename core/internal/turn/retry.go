@@ -32,7 +32,7 @@ func (h *Handler) try(ctx context.Context, run *conversation.Turn, t agent.Turn)
 		if n >= h.options.Retries || !may || ctx.Err() != nil {
 			return result, err
 		}
-		h.log.Warn("a turn is tried again", "session", run.Session.Key, "run", run.ID, "try", n+2, "in", wait, "error", err)
+		h.log.Warn("a turn is tried again", "session", run.Session.Key, "run", run.ID, "try", n+2, "again_in", wait, "error", err)
 		spent = result
 		timer := time.NewTimer(wait)
 		select {

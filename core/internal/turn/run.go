@@ -45,7 +45,7 @@ func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []strin
 		t.Steering = &steering{handler: h, run: run, nudged: nudged}
 	}
 	if t.Profile.SkipsApproval() {
-		h.log.Info("a turn asks nothing", "session", t.Key, "run", run.ID, "by", asked(run))
+		h.log.Info("a turn runs tools without asking", "session", t.Key, "run", run.ID, "by", asked(run))
 	}
 	if err := h.announce(ctx, run, t.Profile); err != nil {
 		return agent.Result{}, err

@@ -19,7 +19,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// A turn that asks nothing says so before it begins, and does not run where it cannot.
+// A turn that runs tools without asking says so before it begins, and does not run where it cannot.
 // Behaviour: permission-mode-said.
 func TestATurnWithoutQuestionsSaysSo(t *testing.T) {
 	t.Parallel()

@@ -21,7 +21,7 @@ type group struct {
 var (
 	now     = time.Date(2026, 3, 15, 14, 30, 0, 0, time.UTC)
 	session = domain.Session{
-		Key: "agent:main:telegram:direct:1001", Label: "holidays", Title: "Ann", CreatedAt: now.Add(-50 * time.Hour), ResetAt: now.Add(-3 * time.Hour),
+		Key: "telegram:1001", Label: "holidays", Title: "Ann", CreatedAt: now.Add(-50 * time.Hour), ResetAt: now.Add(-3 * time.Hour),
 		ClaudeSession: "6f1c", ContextTokens: 42_000, ContextWindow: 200_000, Compactions: 1, Model: "opus",
 		Usage: spent, FlushedAt: now.Add(-time.Hour), InteractedAt: now.Add(-time.Minute),
 		Overrides: domain.Overrides{Model: "opus", Verbose: "on"},
@@ -164,7 +164,7 @@ var groups = []group{
 		{"Welcome", wording.Welcome("Ann")},
 		{"StrangerAsks", wording.StrangerAsks("telegram")},
 		{"WhoAmI", wording.WhoAmI(wording.You{
-			Name: "Ann", ID: "telegram:1001", Username: "ann", Authority: chat.Owner, Chat: "-100", Kind: chat.Group, Thread: "7", Session: "agent:main:telegram:group:-100",
+			Name: "Ann", ID: "telegram:1001", Username: "ann", Authority: chat.Owner, Chat: "-100", Kind: chat.Group, Thread: "7", Session: "telegram:-100",
 		})},
 		{"Grants", wording.Grants(nil)},
 		{"Grants", wording.Grants([]wording.Grant{
@@ -181,7 +181,7 @@ var groups = []group{
 	{"the host", []message{
 		{"Status", wording.Status{
 			Version: "1.2.0", Now: now, Up: 50 * time.Hour, Demo: true, Running: true, RunningFor: 30 * time.Second, Waiting: 2,
-			Questions: []wording.OpenQuestion{{ID: "ABCDE", About: "Bash", For: time.Minute, Session: "agent:main:telegram:direct:1002"}},
+			Questions: []wording.OpenQuestion{{ID: "ABCDE", About: "Bash", For: time.Minute, Session: "telegram:1002"}},
 			Session:   session, Model: "sonnet", Permission: "default", Queue: queue, Activation: "mention", Muted: true, Authority: chat.Owner,
 			Channels: []string{"telegram: connected", "discord: failed"},
 		}.String()},

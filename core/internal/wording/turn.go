@@ -104,7 +104,7 @@ func Fallback(from, to string, overloaded bool) string {
 	return fmt.Sprintf("_The model %s could not be used; %s answered._", from, to)
 }
 
-// NotAsking says that a turn asks nothing before it runs a tool, and, where that was chosen for the conversation, how to end it.
+// NotAsking says that a turn runs tools without asking, and, where that was chosen for the conversation, how to end it.
 func NotAsking(chosen bool) string {
 	const said = "⚡ Claude runs tools without asking in this turn."
 	if chosen {

@@ -85,7 +85,7 @@ func Reap(ctx context.Context, left []domain.Process, records forgetter, log hcl
 			reap(old, log)
 		}
 		if err := records.DeleteProcess(ctx, old.PID, old.StartTime); err != nil {
-			log.Warn("forget a process", "pid", old.PID, "error", err)
+			log.Warn("cannot delete the record of a process", "pid", old.PID, "error", err)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func remove(log hclog.Logger, files ...string) {
 			continue
 		}
 		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			log.Warn("remove a file of a claude process", "error", err)
+			log.Warn("cannot remove a file of a claude process", "error", err)
 		}
 	}
 }

@@ -15,7 +15,7 @@ var (
 	// ErrNotRunning: no process of the session's runs.
 	ErrNotRunning = errors.New("claude does not run for this session")
 	// ErrNoAside: the CLI does not support side questions.
-	ErrNoAside = errors.New("this claude takes no side questions")
+	ErrNoAside = errors.New("this version of claude does not support side questions")
 )
 
 const maxAside = 256 << 10 // bytes of the answer to a side question; more is cut

@@ -20,7 +20,7 @@ import (
 func (c *Client) steer(ctx context.Context, t agent.Turn) {
 	lines, err := t.Steering.Lines(ctx)
 	if err != nil && ctx.Err() == nil {
-		c.log.Warn("messages wait for the end of the turn", "error", err)
+		c.log.Warn("cannot steer messages, so they wait for the end of the turn", "error", err)
 	}
 	for _, l := range lines {
 		if l.UUID == "" || strings.TrimSpace(l.Text) == "" || strings.HasPrefix(l.Text, "/") || !c.join(Line{UUID: l.UUID, Text: l.Text}) {
