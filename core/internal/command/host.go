@@ -96,8 +96,9 @@ type Restart interface {
 
 // Host is what the commands use of the host. A registry that only parses may lack all of it.
 type Host struct {
-	Log           hclog.Logger // gets a line for each change of who may do what; nil: none
-	Version       string
+	Log     hclog.Logger // gets a line for each change of who may do what; nil: none
+	Version string
+	// Started is when this Host was constructed: `/restart` constructs another one.
 	Started       time.Time
 	Demo          bool
 	ConfigPath    string

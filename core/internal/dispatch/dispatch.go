@@ -25,7 +25,7 @@ type Store interface {
 	Hold(ctx context.Context, run int64, again time.Time, cause string) error
 }
 
-// Handler answers claimed messages.
+// Handler answers claimed messages: turn.Handler.
 type Handler interface {
 	// Handle does a run and completes it in the store. After an error the run returns to its lane, except after
 	// [domain.ErrFenced], and after [agent.ErrStopped], which means that the run was completed as stopped. An
@@ -84,7 +84,7 @@ func (d *Dispatcher) Run(ctx context.Context, handler Handler) {
 	defer cancel(nil)
 
 	var runs, loops sync.WaitGroup
-	handle := func(r *running) { runs.Go(func() { d.do(work, r, handler) }) }
+	handle := func(r *running) { runs.Go(func() { d.handle(work, r, handler) }) }
 	for lane, places := range map[domain.Lane]*places{
 		domain.TurnLane:    d.turns,
 		domain.ControlLane: newPlaces(d.options.Commands, d.options.Owners),
@@ -139,7 +139,7 @@ func (d *Dispatcher) begin(work context.Context, run *domain.Run, places *places
 }
 
 // do handles one run and ensures that its lane continues.
-func (d *Dispatcher) do(work context.Context, r *running, handler Handler) {
+func (d *Dispatcher) handle(work context.Context, r *running, handler Handler) {
 	run := r.run
 	defer r.places.end(r)
 	defer func() {

@@ -22,7 +22,7 @@ const (
 	stopsWaiting, ownersWaiting = 50, 100
 )
 
-// Store is what the inbox needs of the store.
+// Store is what the inbox needs of package store.
 type Store interface {
 	Accept(ctx context.Context, in domain.Inbound) (domain.Acceptance, error)
 	RecordPassive(ctx context.Context, o domain.Passive) (duplicate bool, err error)

@@ -41,7 +41,7 @@ type Store interface {
 	DeadLetter(ctx context.Context, id int64, cause string) error
 }
 
-// Sender sends messages: a live channel. An error other than a [*chat.Failure] means that the outcome is unknown.
+// Sender sends messages: a live channel, supervisor.Live. An error other than a [*chat.Failure] means that the outcome is unknown.
 type Sender interface {
 	Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, error)
 }

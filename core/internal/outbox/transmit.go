@@ -13,7 +13,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/upload"
 )
 
-// Editor is a [Sender] that can edit what it has sent. [errors.ErrUnsupported] means that it cannot after all.
+// Editor is a [Sender] that may be able to edit what it has sent: a live plugin has the method whatever its channel can do, and
+// returns [errors.ErrUnsupported] if the channel cannot.
 type Editor interface {
 	Edit(ctx context.Context, to chat.Address, id chat.MessageID, text string, buttons [][]chat.Button) error
 }

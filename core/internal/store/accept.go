@@ -45,7 +45,7 @@ func (s *Store) Accept(ctx context.Context, in domain.Inbound) (domain.Acceptanc
 	return step(ctx, s, "accept", func(t *tx) (domain.Acceptance, error) { return t.accept(in, e) })
 }
 
-// check refuses a message that could not be found again.
+// checkInbound rejects a message that could not be found again.
 func checkInbound(in domain.Inbound) error {
 	if in.Lane != domain.TurnLane && in.Lane != domain.ControlLane && in.Lane != domain.CommandLane {
 		return fmt.Errorf("there is no lane %q", in.Lane)

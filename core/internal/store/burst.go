@@ -44,7 +44,7 @@ func (t *tx) extendBurst(in domain.Inbound, p place) error {
 	return err
 }
 
-// by is who may join the message's burst; "": nobody.
+// joinedBy returns who may join the message's burst; "": nobody.
 func joinedBy(b domain.Burst) string {
 	if b.Window <= 0 || b.Now {
 		return ""

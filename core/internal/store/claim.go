@@ -205,9 +205,9 @@ func (s *Store) Consumed(ctx context.Context, runID int64) error {
 // updated session, or [domain.ErrFenced].
 func (s *Store) ReplaceSession(ctx context.Context, runID int64, notice ...domain.OutboxItem) (domain.Session, error) {
 	if err := checkPieces(notice); err != nil {
-		return domain.Session{}, fmt.Errorf("replaceClaude: %w", err)
+		return domain.Session{}, fmt.Errorf("replace session: %w", err)
 	}
-	return step(ctx, s, "replaceClaude", func(t *tx) (domain.Session, error) {
+	return step(ctx, s, "replace session", func(t *tx) (domain.Session, error) {
 		h, err := fence(t, runID)
 		if err != nil {
 			return domain.Session{}, err

@@ -14,7 +14,8 @@ type event struct {
 	id      chat.EventID
 }
 
-// effects is what a step announces in this process once it is committed.
+// effects is what a step announces in this process once it is committed. It wakes the steps that wait, such as Claim and
+// ClaimDeliveries, through writer.woken.
 type effects struct {
 	turns, controls, commands, deliveries bool    // lanes may have become claimable, or have a new time
 	reactions                             bool    // messages have a new stage

@@ -283,7 +283,7 @@ func (u *turn) finish() stream.Outcome {
 		place(answer.Parse(text, true), 0)
 	}
 	place(a, len(a.Text))
-	for _, p := range append(u.options.Rest(a, out, stream.Beside{Files: within}), behind...) {
+	for _, p := range append(u.options.Items(a, out, stream.Beside{Files: within}), behind...) {
 		u.fixture.post(p)
 	}
 	return out

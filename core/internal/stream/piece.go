@@ -40,7 +40,7 @@ type Placed struct {
 // [wording.AnswerRestarted] where needed. Each file is at its place, or first if the text before it was already sent.
 // The tail follows even if nothing else is left. The first item replaces the preview; without an item the preview is
 // deleted. An answer that repeats a text of the same turn is not sent again.
-func (o Options) Rest(a answer.Answer, out Outcome, beside Beside) []domain.OutboxItem {
+func (o Options) Items(a answer.Answer, out Outcome, beside Beside) []domain.OutboxItem {
 	head, tail, files := beside.Head, beside.Tail, beside.Files
 	c := o.cutter(out.Begun)
 	if head != "" {

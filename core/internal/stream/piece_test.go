@@ -41,7 +41,7 @@ func TestRest(t *testing.T) {
 		"a file at the end":          {"One\nMEDIA:/a", stream.Outcome{Begun: true}, "", "_tail_", []string{"One\n\n_tail_"}},
 		"a file":                     {"One\nMEDIA:/a\nTwo", stream.Outcome{Begun: true}, "", "", []string{"One", "Two"}},
 	} {
-		got := o.Rest(answer.Parse(tt.text, true), tt.out, stream.Beside{Head: tt.head, Tail: tt.tail})
+		got := o.Items(answer.Parse(tt.text, true), tt.out, stream.Beside{Head: tt.head, Tail: tt.tail})
 		if diff := cmp.Diff(tt.want, texts(got)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -72,7 +72,7 @@ func TestRestPlacesFiles(t *testing.T) {
 		"all, by an earlier text": {stream.Outcome{Whole: []string{a.Text}, Begun: true}, []string{"/zero", "/one", "/two", "/three", "_head_\n\n_tail_"}},
 	} {
 		var got []string
-		for _, p := range o.Rest(a, tt.out, stream.Beside{Head: "_head_", Tail: "_tail_", Files: files}) {
+		for _, p := range o.Items(a, tt.out, stream.Beside{Head: "_head_", Tail: "_tail_", Files: files}) {
 			if p.Text != "" {
 				got = append(got, p.Text)
 			}

@@ -18,17 +18,17 @@ import (
 )
 
 // reply sends the answer and completes the run, in one transaction.
-func (h *Handler) reply(ctx context.Context, run *conversation.Turn, r agent.Result, sent Sent, reply func(context.Context, agent.Result) (Reply, error)) error {
+func (h *Handler) reply(ctx context.Context, run *conversation.Turn, r agent.Result, sent Sent, view View) error {
 	visible := answer.Parse(r.Text, true).Text
 	done := domain.Completion{
 		State:   domain.RunDone,
 		Covered: r.Covered,
 		Turn:    h.figures(run, r),
 		Answer:  visible,
-		Then:    h.next(run, r),
+		Then:    h.flushMemory(run, r),
 	}
 	if !run.Message.Message.Silent {
-		said, err := reply(ctx, r)
+		said, err := view.Reply(ctx, r)
 		if err != nil {
 			return h.fail(ctx, run, r, sent, err) // The answer is in claude's transcript for the next attempt.
 		}

@@ -101,7 +101,7 @@ type Prompts interface {
 	Profile(c *conversation.Conversation) agent.Profile
 }
 
-// Claude is Claude Code.
+// Claude is Claude Code. In the host, the pool of package claude implements it, wrapped by package core.
 type Claude interface {
 	// Run runs a turn. Its error is an [*agent.Failure].
 	Run(ctx context.Context, t agent.Turn) (agent.Result, error)
@@ -189,7 +189,7 @@ func (h *Handler) answer(ctx context.Context, run *conversation.Turn, nudged <-c
 	}
 	view := h.options.Views.Open(ctx, run)
 	defer view.Close()
-	added, err := h.context(ctx, run)
+	added, err := h.askHooks(ctx, run)
 	if err != nil {
 		return h.fail(ctx, run, agent.Result{}, view.End(), err)
 	}
@@ -201,7 +201,7 @@ func (h *Handler) answer(ctx context.Context, run *conversation.Turn, nudged <-c
 	if err != nil {
 		return h.fail(ctx, run, result, sent, err)
 	}
-	return h.reply(ctx, run, result, sent, view.Reply)
+	return h.reply(ctx, run, result, sent, view)
 }
 
 // asked is the person whom a run is for, as channel:user, or what started it.
@@ -218,9 +218,9 @@ func took(run *conversation.Turn) time.Duration {
 	return time.Since(run.StartedAt).Round(time.Millisecond)
 }
 
-// context asks the hooks. They are asked for turns of people, plugins and the heartbeat, not for the host's own
+// askHooks returns what the hooks add to the prompt. They are asked for turns of people, plugins and the heartbeat, not for the host's own
 // housekeeping.
-func (h *Handler) context(ctx context.Context, run *conversation.Turn) ([]string, error) {
+func (h *Handler) askHooks(ctx context.Context, run *conversation.Turn) ([]string, error) {
 	if housekeeping(run) {
 		return nil, nil
 	}

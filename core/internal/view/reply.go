@@ -48,16 +48,16 @@ func (v *view) items(said answer.Answer, r agent.Result, files files) []domain.O
 	m := v.run.Message.Message
 	switch sent := v.sent.has(said.Text, true); {
 	case (said.Silent || sent) && v.outcome.Begun:
-		return v.options.Rest(answer.Answer{}, v.outcome, stream.Beside{}) // what was said before
+		return v.options.Items(answer.Answer{}, v.outcome, stream.Beside{}) // what was said before
 	case said.Silent, sent:
 		return nil
 	case said.Text == "" && (len(files.behind) > 0 || files.before):
-		return v.options.Rest(said, v.outcome, stream.Beside{})
+		return v.options.Items(said, v.outcome, stream.Beside{})
 	case said.Text == "" && (m.Chat.Kind != chat.Direct || m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat):
 		if !v.outcome.Begun {
 			return nil // nobody waits for it
 		}
-		return v.options.Rest(said, v.outcome, stream.Beside{})
+		return v.options.Items(said, v.outcome, stream.Beside{})
 	case said.Text == "" && len(v.outcome.Whole) == 0:
 		said.Text = wording.EmptyAnswer
 	}
@@ -75,5 +75,5 @@ func (v *view) items(said answer.Answer, r agent.Result, files files) []domain.O
 	if line := reply.Fallback(r.Fallback); line != "" && r.Model != v.run.Session.Model {
 		heads = append(heads, line)
 	}
-	return v.options.Rest(said, v.outcome, stream.Beside{Head: strings.Join(heads, "\n\n"), Tail: reply.Usage(r, v.run.Usage), Files: files.within})
+	return v.options.Items(said, v.outcome, stream.Beside{Head: strings.Join(heads, "\n\n"), Tail: reply.Usage(r, v.run.Usage), Files: files.within})
 }

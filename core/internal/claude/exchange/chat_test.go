@@ -108,7 +108,7 @@ func (w *wall) written(t *testing.T, x *Exchange, lines [][]byte, o stream.Optio
 		after()
 	}
 	out := s.End()
-	w.post(o.Rest(replies.Parse(cmp.Or(x.Outcome().Text, none), true), out, stream.Beside{})...)
+	w.post(o.Items(replies.Parse(cmp.Or(x.Outcome().Text, none), true), out, stream.Beside{})...)
 }
 
 // pass lets time pass in a bubble.

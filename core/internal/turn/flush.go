@@ -13,9 +13,9 @@ import (
 // window size, measured with 2.1.197.
 const compactionReserve = 33_000
 
-// next is a run that must follow before all waiting ones: a memory flush, once per compaction cycle, when the next turn
+// flushMemory returns a run that must follow before all waiting ones: a memory flush, once per compaction cycle, when the next turn
 // may cause the compaction. Only an owner's direct chat may write to the memory.
-func (h *Handler) next(run *conversation.Turn, r agent.Result) *domain.Inbound {
+func (h *Handler) flushMemory(run *conversation.Turn, r agent.Result) *domain.Inbound {
 	f, m := h.options.MemoryFlush, run.Message.Message
 	compactions := run.Session.Compactions + int64(r.Compactions)
 	switch {

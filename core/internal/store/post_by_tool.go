@@ -15,12 +15,12 @@ import (
 // that has lost its lane. It returns the message's number if it has one.
 func (s *Store) PostByTool(ctx context.Context, runID int64, m domain.ToolPost) (number int64, err error) {
 	if len(m.Items) == 0 || m.Key == "" {
-		return 0, errors.New("tell: there is no item, or no key")
+		return 0, errors.New("post by tool: there is no item, or no key")
 	}
 	if err := checkPieces(m.Items); err != nil {
-		return 0, fmt.Errorf("tell: %w", err)
+		return 0, fmt.Errorf("post by tool: %w", err)
 	}
-	return step(ctx, s, "tell", func(t *tx) (int64, error) { return t.tell(runID, m) })
+	return step(ctx, s, "post by tool", func(t *tx) (int64, error) { return t.tell(runID, m) })
 }
 
 func (t *tx) tell(runID int64, m domain.ToolPost) (number int64, err error) {
