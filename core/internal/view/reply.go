@@ -39,7 +39,7 @@ func (v *view) private() []domain.OutboxItem {
 	if !v.outcome.Begun {
 		return nil
 	}
-	return v.options.Rest(answer.Answer{}, v.outcome, stream.Beside{})
+	return v.options.Items(answer.Answer{}, v.outcome, stream.Beside{})
 }
 
 // items makes the items of an answer: a summary of its work if the session wants it, then the text with its files. A
