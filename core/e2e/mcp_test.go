@@ -94,7 +94,8 @@ func TestServersOfTheConfig(t *testing.T) {
 	const secret, header = "canary-of-the-server", "Bearer canary-of-the-header"
 	remote := newHTTPServer(t)
 	h := newHost(t, setup{
-		claude: map[string]string{"ANTHROPIC_API_KEY": ""},
+		// A busy machine may take longer than two seconds to start the servers.
+		claude: map[string]string{"ANTHROPIC_API_KEY": "", "CLAUDE_CODE_MCP_STARTUP_WAIT_MS": "60000"},
 		tools:  []string{"Bash", "mcp__remote__*", "mcp__local__environment"},
 		env:    []string{"SERVER_SECRET=" + secret, "SERVER_HEADER=" + header},
 		limits: `
