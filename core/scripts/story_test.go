@@ -32,7 +32,7 @@ func tell(t *testing.T, dir, name string) {
 		"discord": {"1001", `token = env("DISCORD_TOKEN")
     test_endpoint = env("DISCORD_URL")`, buttons, once},
 		"whatsapp": {"+15550000002", `test_endpoint = env("WHATSAPP_URL")
-    test_noise_root = env("WHATSAPP_ROOT")`, "'allow it this once' 'in this conversation' 'always in this chat' 'no; what you write'", "'this once'"},
+    test_noise_root = env("WHATSAPP_ROOT")`, "'allow it this once' 'in this conversation' 'always in this chat' 'no; what you add'", "'this once'"},
 	} {
 		script := strings.NewReplacer(
 			"NETWORK", network, "OWNER", names.owner, "CONFIG", names.config, "BUTTONS", names.buttons, "BUTTON", names.once,
