@@ -59,7 +59,7 @@ func (a *app) host(ctx context.Context) error {
 
 // replace executes this program again if that makes a difference.
 func (a *app) replace() {
-	why := ""
+	var why string
 	switch {
 	case a.readable && !process.Sealed() && os.Geteuid() != 0:
 		why = exposed // A process that has opened this one's memory can keep reading it, but not across an execution.

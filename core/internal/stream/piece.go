@@ -36,7 +36,7 @@ type Placed struct {
 	Media []chat.Media
 }
 
-// Rest returns the items for what is left of an answer: its unsent text, after the head, the prefix and the line
+// Items returns the items for what is left of an answer: its unsent text, after the head, the prefix and the line
 // [wording.AnswerRestarted] where needed. Each file is at its place, or first if the text before it was already sent.
 // The tail follows even if nothing else is left. The first item replaces the preview; without an item the preview is
 // deleted. An answer that repeats a text of the same turn is not sent again.
