@@ -44,7 +44,7 @@ func (c *Client) Line(line []byte, more bool) (patience time.Duration, err error
 // streaming, so that nobody notices. The caller holds the lock.
 func (c *Client) patience() time.Duration {
 	const (
-		part  = 50
+		part  = 100
 		least = time.Millisecond // a shorter wait saves nothing
 		most  = 10 * time.Millisecond
 	)

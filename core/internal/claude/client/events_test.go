@@ -42,7 +42,7 @@ func TestPatience(t *testing.T) {
 		step(0, messageLine, 0)
 		step(time.Minute, piece, 0)
 		step(40*time.Millisecond, piece, 0)
-		step(60*time.Millisecond, piece, 2*time.Millisecond)
+		step(60*time.Millisecond, piece, time.Millisecond)
 		step(time.Minute, piece, 10*time.Millisecond)
 		step(0, `{"type":"stream_event","event":{"type":"content_block_stop","index":0}}`, 0)
 		step(0, piece, 0)
