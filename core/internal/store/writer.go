@@ -29,8 +29,8 @@ func step[T any](ctx context.Context, s *Store, name string, f func(*tx) (T, err
 	return result, err
 }
 
-// softStep is [step] for what only the end of the process must not undo. Unless other steps share its transaction, it does not
-// wait for the disk: a power failure before the next step may undo it. It must have no effects.
+// softStep is [step] for writes that must survive the end of the process, but not a power failure: unless other steps share its
+// transaction, it does not wait for the disk. f must not set t.after.
 func softStep(ctx context.Context, s *Store, name string, f func(*tx) error) error {
 	if err := s.writer.submit(ctx, &operation{done: make(chan error, 1), run: f, soft: true}); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -74,7 +74,7 @@ type writer struct {
 	standing []*operation // used by the loop only
 	seen     int64        // used by the loop only: the last reading of the clock
 	arrivals arrivals     // used by the loop only
-	full     bool         // the loop's: transactions wait for the disk
+	full     bool         // used by the loop only: transactions wait for the disk
 	stop     chan struct{}
 	stopped  chan struct{}
 }

@@ -163,9 +163,9 @@ func (r *fixture) Draft(_ context.Context, text string) error {
 }
 
 func (r *fixture) Behind(ctx context.Context) (time.Time, error) {
+	time.Sleep(r.slow)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	time.Sleep(r.slow)
 	if err := stdcmp.Or(r.blind, ctx.Err()); err != nil || r.late == 0 {
 		return time.Time{}, err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude/transcript"
+	"github.com/clawhost/clawhost/core/internal/config"
 )
 
 // Command is the part of the command line that every claude has in common.
@@ -150,7 +151,7 @@ func SameProcess(a, b agent.Profile) bool {
 // The host's own tools are offered by an MCP server over the CLI's stdin and stdout: it needs no port, no secret and no
 // other process. The host decides about their use itself, so they are permitted without a question.
 const (
-	ServerName = "clawhost"
+	ServerName = config.ReservedServer
 	hostTools  = "mcp__" + ServerName + "__*"
 )
 
