@@ -172,8 +172,8 @@ func configured[C, T any](name string, open func(context.Context, Env, C) (T, er
 
 // validate finds mistakes of the author in combining components.
 func validate(name string, components []Component) error {
-	if !pluginName.MatchString(name) {
-		return fmt.Errorf("the plugin's name %q is not made of lower-case letters, digits and hyphens", name)
+	if len(name) > 64 || !pluginName.MatchString(name) {
+		return fmt.Errorf("the plugin's name %q must be at most 64 lower-case letters, digits and hyphens, and begin with a letter", name)
 	}
 	if len(components) == 0 {
 		return errors.New("the plugin has no component")

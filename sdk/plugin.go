@@ -19,7 +19,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-var pluginName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,63}$`)
+var pluginName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 
 // plugin is the serving side of a plugin.
 type plugin struct {

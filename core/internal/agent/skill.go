@@ -9,11 +9,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 )
 
 const (
@@ -26,7 +27,7 @@ const (
 	maxDescription = 300      // runes
 )
 
-var skillName = regexp.MustCompile(`^[a-z0-9_-]{1,32}$`)
+var skillName = lazyregexp.New(`^[a-z0-9_-]{1,32}$`)
 
 var (
 	errTooManyEntries  = fmt.Errorf("it has more than %d entries: no skill is listed", maxEntries)
@@ -133,7 +134,7 @@ func readSkills(workspace string, stamps []stamp) shownSkills {
 // readSkill reads a skill's file, relative to the workspace. With [errDescriptionLong] it still returns a skill.
 func readSkill(workspace, path string) (Skill, error) {
 	name := filepath.Base(filepath.Dir(path))
-	if !skillName.MatchString(name) {
+	if !skillName().MatchString(name) {
 		return Skill{}, errSkillName
 	}
 	text, err := read(workspace, filepath.Join(workspace, path), maxSkillFile)

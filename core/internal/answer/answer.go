@@ -165,7 +165,7 @@ func (p *parser) line(line string, complete bool) {
 			p.answer.Media = append(p.answer.Media, Media{At: p.text.Len(), Path: path})
 		}
 		p.dropped = true
-	case hostLine.MatchString(line), len(marks) > 0 && strings.TrimSpace(line) == "":
+	case hostLine().MatchString(line), len(marks) > 0 && strings.TrimSpace(line) == "":
 		p.dropped = true
 	default:
 		p.emit(line)

@@ -1,9 +1,10 @@
 package answer
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 )
 
 // Limits of markers. Longer text is not a marker.
@@ -54,7 +55,7 @@ var hostMarks = []string{
 	"[from: ", "[Current message - respond to this]", "[Chat messages since your last reply - for context]",
 }
 
-var hostLine = regexp.MustCompile(`^(\[from: [^\]]*\]|\[Current message - respond to this\]|\[Chat messages since your last reply - for context\])\s*$`)
+var hostLine = lazyregexp.New(`^(\[from: [^\]]*\]|\[Current message - respond to this\]|\[Chat messages since your last reply - for context\])\s*$`)
 
 // mayBecome reports whether an incomplete line may turn out to be a marker.
 func mayBecome(line string) bool {

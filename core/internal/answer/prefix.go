@@ -1,18 +1,18 @@
 package answer
 
 import (
-	"regexp"
 	"strings"
 
+	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-var variable = regexp.MustCompile(`\{([A-Za-z.]+)\}`)
+var variable = lazyregexp.New(`\{([A-Za-z.]+)\}`)
 
 // Expand replaces the variables of a prefix, such as {model}. Case is ignored; unknown names and empty values stay
 // unchanged.
 func Expand(prefix string, values map[string]string) string {
-	return variable.ReplaceAllStringFunc(prefix, func(name string) string {
+	return variable().ReplaceAllStringFunc(prefix, func(name string) string {
 		if value := values[strings.ToLower(strings.Trim(name, "{}"))]; value != "" {
 			return value
 		}
@@ -21,7 +21,7 @@ func Expand(prefix string, values map[string]string) string {
 }
 
 // block matches text that has its meaning only at the beginning of a line.
-var block = regexp.MustCompile("^(#|>|\\||```|~~~|    |\t|[-*+] |[0-9]+[.)] )")
+var block = lazyregexp.New("^(#|>|\\||```|~~~|    |\t|[-*+] |[0-9]+[.)] )")
 
 // WithPrefix puts the prefix on the text's first line, or on a separate line if the text begins with a heading, a list, a
 // quote, a table or code. It adds at most two bytes.
@@ -31,7 +31,7 @@ func WithPrefix(prefix, text string) string {
 		return text
 	case strings.HasSuffix(prefix, "\n"):
 		return prefix + text
-	case block.MatchString(text):
+	case block().MatchString(text):
 		return strings.TrimRight(prefix, " ") + "\n\n" + text
 	case strings.HasSuffix(prefix, " "):
 		return prefix + text

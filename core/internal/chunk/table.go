@@ -1,12 +1,13 @@
 package chunk
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 )
 
 // delimiter matches the line below a table's header, possibly within a quote.
-var delimiter = regexp.MustCompile(`^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t\r\n]*$`)
+var delimiter = lazyregexp.New(`^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t\r\n]*$`)
 
 // header reports whether a table begins at a line, and where its rows do. In an incomplete text the delimiter may be
 // incomplete.
@@ -19,7 +20,7 @@ func (d *document) header(start int, line string) (body int, ok bool) {
 	if body == len(d.text) && strings.Trim(next, " \t>|:-") == "" {
 		return body, true
 	}
-	return body, strings.Contains(next, "|") && delimiter.MatchString(next) && cells(line) == cells(next)
+	return body, strings.Contains(next, "|") && delimiter().MatchString(next) && cells(line) == cells(next)
 }
 
 // cells returns how many cells a line of a table has.

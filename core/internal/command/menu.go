@@ -2,8 +2,8 @@ package command
 
 import (
 	"cmp"
-	"regexp"
 
+	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -12,7 +12,7 @@ import (
 const maxSummary = 100
 
 // menuName matches the names that every network's menu accepts.
-var menuName = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
+var menuName = lazyregexp.New(`^[a-z0-9_]{1,32}$`)
 
 // Menu returns the commands for the networks' own menus: those that everybody with the right to use commands may use,
 // with the skills.
@@ -20,7 +20,7 @@ func (r *Registry) Menu() []chat.CommandSpec {
 	var menu []chat.CommandSpec
 	for _, c := range r.List(chat.Authorised) {
 		name := canonical(c.Name)
-		if c.Menu && menuName.MatchString(name) {
+		if c.Menu && menuName().MatchString(name) {
 			menu = append(menu, chat.CommandSpec{
 				Name: name, Usage: cmp.Or(wording.OneLine(c.Usage, maxSummary), "/"+name), Summary: cmp.Or(wording.OneLine(c.Summary, maxSummary), wording.NoSummary), MinAuthority: c.MinAuthority,
 			})

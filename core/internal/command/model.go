@@ -3,12 +3,12 @@ package command
 import (
 	"context"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
@@ -16,7 +16,7 @@ import (
 var cliModels = []string{"opus", "sonnet", "haiku", "fable"}
 
 // fullModel matches the full name of an Anthropic model, which the CLI accepts unchanged.
-var fullModel = regexp.MustCompile(`^claude-[a-z0-9][a-z0-9._@:-]{0,99}(\[1m\])?$`)
+var fullModel = lazyregexp.New(`^claude-[a-z0-9][a-z0-9._@:-]{0,99}(\[1m\])?$`)
 
 // Models are the models that people may choose in addition to the CLI's own.
 type Models struct {
@@ -40,7 +40,7 @@ func (m Models) Find(word string) (string, bool) {
 	}
 	word = strings.ToLower(word)
 	switch {
-	case word == conversation.DefaultModel, slices.Contains(cliModels, strings.TrimSuffix(word, "[1m]")), fullModel.MatchString(word):
+	case word == conversation.DefaultModel, slices.Contains(cliModels, strings.TrimSuffix(word, "[1m]")), fullModel().MatchString(word):
 		return word, true
 	default:
 		return "", false

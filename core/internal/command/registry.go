@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -102,12 +102,12 @@ func (r *Registry) List(authority chat.Authority) []Command {
 	return list
 }
 
-var shape = regexp.MustCompile(`^/([A-Za-z][A-Za-z0-9_-]{0,31})(?:\s+([\s\S]*))?$`)
+var shape = lazyregexp.New(`^/([A-Za-z][A-Za-z0-9_-]{0,31})(?:\s+([\s\S]*))?$`)
 
 // Parse reports whether text is a known command, and returns it by its name. Anything else, such as an unknown name or
 // a path, is plain text. So is a text that begins with a directive: [Registry.Directives] reads it.
 func (r *Registry) Parse(text string) (domain.Command, bool) {
-	match := shape.FindStringSubmatch(strings.TrimSpace(text))
+	match := shape().FindStringSubmatch(strings.TrimSpace(text))
 	if match == nil {
 		return domain.Command{}, false
 	}

@@ -43,7 +43,7 @@ func (r *Registry) reachable() []agent.Skill {
 
 // Skill makes a prompt of a text that begins with a skill's name in the form of a command: "/deploy the docs".
 func (r *Registry) Skill(text string) (prompt string, ok bool) {
-	match := shape.FindStringSubmatch(strings.TrimSpace(text))
+	match := shape().FindStringSubmatch(strings.TrimSpace(text))
 	if match == nil {
 		return "", false
 	}

@@ -2,9 +2,10 @@ package config
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 )
 
 // hostFlags are CLI flags that the host sets itself, or that would break its control of the process.
@@ -32,7 +33,7 @@ var hostVariables = []string{
 // credentials are the CLI's environment variables with credentials.
 var credentials = []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}
 
-var shortFlags = regexp.MustCompile(`^-[A-Za-z]+`)
+var shortFlags = lazyregexp.New(`^-[A-Za-z]+`)
 
 // arguments stores arguments for the CLI and refuses the host's own.
 func arguments(to *[]string) setter {
@@ -62,7 +63,7 @@ func hostFlag(arg string) string {
 	if flag, _, _ := strings.Cut(arg, "="); slices.Contains(hostFlags, flag) {
 		return flag
 	}
-	letters := shortFlags.FindString(arg)
+	letters := shortFlags().FindString(arg)
 	if at := strings.IndexAny(letters, hostLetters); at >= 0 {
 		return "-" + letters[at:at+1] // without the others, which may be a value
 	}

@@ -300,7 +300,7 @@ func variables(to *map[string]string, taken []string) setter {
 		for _, e := range elements {
 			name := e.key()
 			switch {
-			case !variableName.MatchString(name):
+			case !variableName(name):
 				e.refuse("contains a name that is not valid for an environment variable")
 			case slices.Contains(taken, name):
 				e.refuse("must not contain %s, because the host sets it", name)

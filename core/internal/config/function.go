@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -15,12 +14,17 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
+
+	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 )
 
 // maxFile is the maximum size of the config file and of files for file(), in bytes.
 const maxFile = 1 << 20
 
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
+var variableForm = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// variableName reports whether name can be the name of an environment variable.
+func variableName(name string) bool { return len(name) <= 128 && variableForm().MatchString(name) }
 
 // place is the position of the file, to which its paths and functions refer.
 type place struct {
@@ -58,7 +62,7 @@ func (p place) functions() *hcl.EvalContext {
 
 func (p place) variable(name string, fallback []cty.Value) (cty.Value, error) {
 	// An invalid name is not quoted: it may be the secret itself.
-	if !variableName.MatchString(name) {
+	if !variableName(name) {
 		return cty.NilVal, errors.New("that is not the name of an environment variable")
 	}
 	if text, ok := p.env(name); ok {

@@ -3,9 +3,10 @@ package config
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 )
 
 // MCP configures an MCP server whose tools the agent gets. Exactly one of Command and URL is set. No text contains "${".
@@ -20,7 +21,7 @@ type MCP struct {
 const ReservedServer = "clawhost"
 
 // serverForm keeps mcp__server__tool unambiguous, and is what the CLI accepts.
-var serverForm = regexp.MustCompile(`^[A-Za-z0-9]+([_-][A-Za-z0-9]+)*$`)
+var serverForm = lazyregexp.New(`^[A-Za-z0-9]+([_-][A-Za-z0-9]+)*$`)
 
 const maxServerName = 32
 
@@ -29,14 +30,14 @@ func ServerName(name string) string {
 	switch {
 	case name == ReservedServer:
 		return fmt.Sprintf("The name %q is that of the host's own MCP server.", name)
-	case len(name) > maxServerName || !serverForm.MatchString(name):
+	case len(name) > maxServerName || !serverForm().MatchString(name):
 		return "The name of an MCP server has 1 to 32 of the characters a to z, A to Z, 0 to 9, and single - and _ between them."
 	default:
 		return ""
 	}
 }
 
-var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")
+var headerName = lazyregexp.New("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")
 
 // serverBlock adds an MCP server and returns its block.
 func (c *Claude) serverBlock(name string) block {
@@ -133,7 +134,7 @@ func headers(to *map[string]string) setter {
 			s, ok := e.text()
 			switch {
 			case !ok:
-			case !headerName.MatchString(name):
+			case !headerName().MatchString(name):
 				e.refuse("contains a name that is not valid for an HTTP header")
 			case slices.ContainsFunc(slices.Collect(maps.Keys(list)), same):
 				e.refuse("contains %s twice", name)

@@ -3,11 +3,12 @@ package config
 import (
 	"fmt"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 )
 
 // Media configures files.
@@ -126,7 +127,7 @@ func commandLine(to *[]string, placeholder string) setter {
 }
 
 // typeForm matches a MIME type, or a wildcard for its subtypes.
-var typeForm = regexp.MustCompile(`^[a-z]+/(\*|[a-z0-9][a-z0-9.+-]*)$`)
+var typeForm = lazyregexp.New(`^[a-z]+/(\*|[a-z0-9][a-z0-9.+-]*)$`)
 
 // fileTypes stores types of files.
 func fileTypes(to *[]string) setter {
@@ -135,7 +136,7 @@ func fileTypes(to *[]string) setter {
 		var types []string
 		for _, e := range elements {
 			t := ""
-			if text(&t)(e); t == "" || !typeForm.MatchString(t) {
+			if text(&t)(e); t == "" || !typeForm().MatchString(t) {
 				e.refuse(`must be a type of file, such as "image/*" or "application/pdf"`)
 				ok = false
 			}
@@ -148,7 +149,7 @@ func fileTypes(to *[]string) setter {
 }
 
 // sizeForm matches a number of bytes with its unit.
-var sizeForm = regexp.MustCompile(`^([0-9]{1,6}) ?(KB|MB|GB)$`)
+var sizeForm = lazyregexp.New(`^([0-9]{1,6}) ?(KB|MB|GB)$`)
 
 // size stores a number of bytes such as "20MB", in units of 1024.
 func size(to *int64, least, most int64) setter {
@@ -172,7 +173,7 @@ func sizeOrNone(to *int64, least, most int64) setter {
 
 // size parses a number of bytes.
 func (v value) size(text string, to *int64, least, most int64) {
-	found := sizeForm.FindStringSubmatch(strings.ToUpper(text))
+	found := sizeForm().FindStringSubmatch(strings.ToUpper(text))
 	if found == nil {
 		v.refuse(`must be a size, such as "20MB" or "500KB"`)
 		return

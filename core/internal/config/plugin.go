@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +15,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 )
 
 // Plugin is a plugin block. For a disabled one only Label and Enabled are set.
@@ -48,13 +49,13 @@ type Hook struct {
 }
 
 var (
-	labelForm  = regexp.MustCompile(`^[a-z0-9_-]{1,32}$`)
-	letterForm = regexp.MustCompile(`^[\pL\pN_-]+$`)
+	labelForm  = lazyregexp.New(`^[a-z0-9_-]{1,32}$`)
+	letterForm = lazyregexp.New(`^[\pL\pN_-]+$`)
 )
 
 // identityName reports whether a person may have the name. A bound within the expression would make it 64 times as large.
 func identityName(name string) bool {
-	return letterForm.MatchString(name) && utf8.RuneCountInString(name) <= 64
+	return letterForm().MatchString(name) && utf8.RuneCountInString(name) <= 64
 }
 
 // reservedLabels have another meaning in session keys.
@@ -93,7 +94,7 @@ func (h *Hook) block() block {
 func (d *decoder) plugin(b *hclsyntax.Block, c *Config) *Plugin {
 	p := &Plugin{Label: b.Labels[0], Enabled: true, source: d.source, block: b, settings: c.Settings.clone()}
 	switch {
-	case !labelForm.MatchString(p.Label):
+	case !labelForm().MatchString(p.Label):
 		d.report(b.LabelRanges[0], "Unsuitable label", "A plugin's label has 1 to 32 of the characters a to z, 0 to 9, _ and -.")
 	case slices.Contains(reservedLabels, p.Label):
 		d.report(b.LabelRanges[0], "Unsuitable label", fmt.Sprintf("The label %q is reserved.", p.Label))

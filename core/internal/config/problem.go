@@ -3,13 +3,14 @@ package config
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 )
 
 // Limits of a problem's parts, in bytes.
@@ -75,7 +76,7 @@ var secretNames = []string{"api_keys", "dsn", "token", "env", "args", "transcrib
 
 // secretWords matches, in a file that cannot be parsed, the first line that may contain a secret or opens a plugin block. A
 // command in one string, such as claude's, has no arguments.
-var secretWords = regexp.MustCompile(`(?im)^[^#\n]*(\bplugin\b|\bdsn\b|\benv\s*=|\b(args|transcribe|speak|headers|url)\s*=|\bcommand\s*=\s*[^"\s]|key|token|secret|password)`)
+var secretWords = lazyregexp.New(`(?im)^[^#\n]*(\bplugin\b|\bdsn\b|\benv\s*=|\b(args|transcribe|speak|headers|url)\s*=|\bcommand\s*=\s*[^"\s]|key|token|secret|password)`)
 
 // source is the file's text, and which of its lines may be shown.
 type source struct {
@@ -93,7 +94,7 @@ func newSource(name string, text []byte) *source {
 // hideUnparsed hides everything from the first possible secret on: if braces do not match, the end of a block is unknown.
 func (s *source) hideUnparsed() {
 	for i, line := range s.lines {
-		if secretWords.MatchString(line) {
+		if secretWords().MatchString(line) {
 			s.hide(i+1, len(s.lines))
 			return
 		}

@@ -14,10 +14,10 @@ package envelope
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -239,7 +239,7 @@ func address(link string) string {
 }
 
 // mimeType matches registered MIME types; a sender's other types are omitted.
-var mimeType = regexp.MustCompile(`^[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*$`)
+var mimeType = lazyregexp.New(`^[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*$`)
 
 // maxMIMEType is the maximum length of a MIME type in bytes, outside the expression to keep it small.
 const maxMIMEType = 127
@@ -258,7 +258,7 @@ func (a Attachment) note() string {
 		facts = append(facts, name)
 	}
 	mime, _, _ := strings.Cut(strings.ToLower(a.MIMEType), ";")
-	if mime = strings.TrimSpace(mime); len(mime) <= maxMIMEType && mimeType.MatchString(mime) {
+	if mime = strings.TrimSpace(mime); len(mime) <= maxMIMEType && mimeType().MatchString(mime) {
 		facts = append(facts, mime)
 	}
 	if a.Size > 0 {

@@ -1,9 +1,10 @@
 package envelope
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 )
 
 // Neutralise makes a text safe among lines of the host: a line that begins like one of them gets a backslash before it, and
@@ -57,7 +58,7 @@ var (
 		squeezed("Untrusted context ("),
 		squeezed("[Telegram"), squeezed("[WhatsApp"), squeezed("[Discord"), squeezed("[Web chat"),
 	}
-	stamped = regexp.MustCompile(`^\[[^\]]*\d{4}-\d\d-\d\d\d\d:\d\d`)
+	stamped = lazyregexp.New(`^\[[^\]]*\d{4}-\d\d-\d\d\d\d:\d\d`)
 )
 
 // mark returns the position of the line's first visible character if the line begins like one of the host's, otherwise -1.
@@ -68,7 +69,7 @@ func mark(line string) int {
 			return at
 		}
 	}
-	if stamped.MatchString(s) {
+	if stamped().MatchString(s) {
 		return at
 	}
 	return -1

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
@@ -118,7 +119,7 @@ func readable(written string, mentions []chat.Mention) string {
 
 // structural matches what clients put before lines copied from a chat, and what the host puts before lines for the
 // agent: brackets with a time of day or a network's name.
-var structural = regexp.MustCompile(`^(?:\[(?:[^\[\]\n]{0,200}\b\d{1,2}:\d{2}\b[^\[\]\n]{0,100}|(?i:telegram|whatsapp|discord|web chat) [^\[\]\n]{1,300})\]\s*)+`)
+var structural = lazyregexp.New(`^(?:\[(?:[^\[\]\n]{0,200}\b\d{1,2}:\d{2}\b[^\[\]\n]{0,100}|(?i:telegram|whatsapp|discord|web chat) [^\[\]\n]{1,300})\]\s*)+`)
 
 // commandText returns the part of a message that may contain commands and directives: without the prefix of a copied
 // line. A forwarded text has none, because somebody else wrote it.
@@ -126,11 +127,11 @@ func commandText(m domain.Message) string {
 	if m.Forwarded != nil {
 		return ""
 	}
-	return strings.TrimSpace(structural.ReplaceAllString(m.Text, ""))
+	return strings.TrimSpace(structural().ReplaceAllString(m.Text, ""))
 }
 
 // copied reports whether a text begins like a line copied from a chat: somebody else may have written it.
-func copied(text string) bool { return structural.MatchString(text) }
+func copied(text string) bool { return structural().MatchString(text) }
 
 // asked returns the text to search for commands: without the agent's name before it, as the patterns find it, and
 // without the name after it if a stop word or a single command remains.

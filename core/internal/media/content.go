@@ -10,9 +10,9 @@ import (
 	_ "image/png"
 	"io"
 	"net/http"
-	"regexp"
 	"strings"
 
+	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -91,7 +91,7 @@ var narrower = map[string][]string{
 var soundOnly = map[string]string{"video/mp4": "audio/mp4", "video/webm": "audio/webm"}
 
 // claimForm matches registered types, with a limited length.
-var claimForm = regexp.MustCompile(`^[a-z]+/[a-z0-9][a-z0-9.+-]{0,80}$`)
+var claimForm = lazyregexp.New(`^[a-z]+/[a-z0-9][a-z0-9.+-]{0,80}$`)
 
 // narrowed returns the detected type, or the claimed one if it is more specific.
 func narrowed(found string, claim chat.Media) string {
@@ -100,7 +100,7 @@ func narrowed(found string, claim chat.Media) string {
 		claimed = typeByEnding(claim.FileName)
 	}
 	for _, beginning := range narrower[found] {
-		if strings.HasPrefix(claimed, beginning) && claimForm.MatchString(claimed) {
+		if strings.HasPrefix(claimed, beginning) && claimForm().MatchString(claimed) {
 			return claimed
 		}
 	}

@@ -8,12 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
@@ -34,11 +34,11 @@ type Ledger interface {
 }
 
 // sessionForm matches a conversation's name: the uuid of its claude session.
-var sessionForm = regexp.MustCompile(`^[0-9a-f-]{8,36}$`)
+var sessionForm = lazyregexp.New(`^[0-9a-f-]{8,36}$`)
 
 // Folder returns a conversation's folder, relative to the workspace, or "" for an invalid name.
 func Folder(session string) string {
-	if !sessionForm.MatchString(session) {
+	if !sessionForm().MatchString(session) {
 		return ""
 	}
 	name := strings.ReplaceAll(session, "-", "")

@@ -2,21 +2,22 @@ package media
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 )
 
 // maxLinks limits the links of a message that are read.
 const maxLinks = 3
 
 // linkForm matches web addresses, including punctuation of the sentence after them.
-var linkForm = regexp.MustCompile("(?i)\\bhttps?://[^\\s<>\"`\\x00-\\x1f\\\\]+")
+var linkForm = lazyregexp.New("(?i)\\bhttps?://[^\\s<>\"`\\x00-\\x1f\\\\]+")
 
 // links returns the first links of a text, each once.
 func links(text string) []string {
 	var list []string
-	for _, found := range linkForm.FindAllString(text, 10*maxLinks) {
+	for _, found := range linkForm().FindAllString(text, 10*maxLinks) {
 		if len(found) > 2*maxURL {
 			continue // too long even without the punctuation
 		}

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -192,12 +192,12 @@ func (c *collection) problem(text string) disposition {
 }
 
 // scheme matches the scheme of an address.
-var scheme = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*:`)
+var scheme = lazyregexp.New(`^[a-zA-Z][a-zA-Z0-9+.-]*:`)
 
 // named takes a file that the agent named. Web is the context for web files.
 func (c *collection) named(ctx, web context.Context, path string) {
 	path = strings.TrimSpace(path)
-	kind := strings.ToLower(strings.TrimSuffix(scheme.FindString(path), ":"))
+	kind := strings.ToLower(strings.TrimSuffix(scheme().FindString(path), ":"))
 	switch kind {
 	case "http", "https":
 		if !c.fetches || len(c.Limits) == 0 {

@@ -8,12 +8,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 )
 
 const (
@@ -31,8 +31,8 @@ const plugin = "plugin"
 const pluginName = "project"
 
 var (
-	entryName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
-	importName = regexp.MustCompile(`(?m)(?:^|\s)@([A-Za-z0-9._/-]+)`)
+	entryName  = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+	importName = lazyregexp.New(`(?m)(?:^|\s)@([A-Za-z0-9._/-]+)`)
 )
 
 var (
@@ -179,7 +179,7 @@ func (r *reader) instructions(name string, depth int) {
 	if depth == maxDepth {
 		return
 	}
-	for _, found := range importName.FindAllSubmatch(data, -1) {
+	for _, found := range importName().FindAllSubmatch(data, -1) {
 		imported := path.Join(path.Dir(name), string(found[1]))
 		if !path.IsAbs(string(found[1])) && filepath.IsLocal(imported) {
 			r.instructions(imported, depth+1)
@@ -192,7 +192,7 @@ func (r *reader) skills(workspace string) []agent.Skill {
 	var list []agent.Skill
 	for _, folder := range r.list(".claude/skills") {
 		name := ".claude/skills/" + folder + "/SKILL.md"
-		if !entryName.MatchString(folder) {
+		if !entryName().MatchString(folder) {
 			r.refuse(name, errBadName)
 			continue
 		}
@@ -214,7 +214,7 @@ func (r *reader) flat(from, to string, keys []string) {
 		name, markdown := strings.CutSuffix(file, ".md")
 		switch {
 		case !markdown:
-		case !entryName.MatchString(name):
+		case !entryName().MatchString(name):
 			r.refuse(from+"/"+file, errBadName)
 		default:
 			r.take(from+"/"+file, to+file, name, keys, "")

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
@@ -23,7 +23,7 @@ import (
 const listToolsTimeout = 5 * time.Second
 
 // argumentName matches names of tool arguments that the Messages API accepts.
-var argumentName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+var argumentName = lazyregexp.New(`^[a-zA-Z0-9_.-]{1,64}$`)
 
 // ListTools returns the plugin's tools, within 5 seconds. A plugin without the service has none. If the Messages API would
 // refuse one tool, which makes it refuse every request, ListTools returns an error.
@@ -59,7 +59,7 @@ func checkSchema(raw []byte) error {
 		return errors.New("anyOf, oneOf and allOf are not allowed at the top level")
 	}
 	for name := range schema.Properties {
-		if !argumentName.MatchString(name) {
+		if !argumentName().MatchString(name) {
 			return fmt.Errorf("an argument may not be called %q", wire.Cut(name, wire.MaxName))
 		}
 	}

@@ -1,11 +1,11 @@
 package reply
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/answer"
+	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
@@ -18,11 +18,11 @@ func Fallback(f agent.Fallback) string {
 }
 
 // modelDate is the end of some models' full names: a date, or the size of a window in brackets.
-var modelDate = regexp.MustCompile(`(-\d{8})?(\[\w+\])?$`)
+var modelDate = lazyregexp.New(`(-\d{8})?(\[\w+\])?$`)
 
 // modelName is the short name by which people know a model.
 func modelName(full string) string {
-	return strings.TrimPrefix(modelDate.ReplaceAllString(full, ""), "claude-")
+	return strings.TrimPrefix(modelDate().ReplaceAllString(full, ""), "claude-")
 }
 
 // shortAcknowledgement is the longest text, in bytes, that counts as a mere acknowledgement beside the token.

@@ -6,11 +6,13 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -207,5 +209,54 @@ func TestHouseRulesFindWhatTheyForbid(t *testing.T) {
 				t.Errorf("broken rules = %q, want %d", got, tc.broken)
 			}
 		})
+	}
+}
+
+// TestRegularExpressions compiles what is otherwise compiled when it is first used, and shows that no expression of core is compiled
+// at start.
+func TestRegularExpressions(t *testing.T) {
+	lazy := 0
+	goFiles(t, func(path string, source []byte) {
+		if !strings.HasPrefix(path, "core/") || strings.HasPrefix(path, "core/bench/") || strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, source, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, declaration := range file.Decls {
+			variables, ok := declaration.(*ast.GenDecl)
+			if !ok || variables.Tok != token.VAR {
+				continue
+			}
+			ast.Inspect(variables, func(n ast.Node) bool {
+				call, ok := n.(*ast.CallExpr)
+				if !ok {
+					return true
+				}
+				switch name := types.ExprString(call.Fun); name {
+				case "regexp.MustCompile":
+					t.Errorf("%s compiles an expression at start; use lazyregexp.New", path)
+				case "lazyregexp.New":
+					lazy++
+					literal, ok := call.Args[0].(*ast.BasicLit)
+					if !ok {
+						t.Errorf("%s gives lazyregexp.New something other than a literal", path)
+						return false
+					}
+					expression, err := strconv.Unquote(literal.Value)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if _, err := regexp.Compile(expression); err != nil {
+						t.Errorf("%s: %v", path, err)
+					}
+				}
+				return true
+			})
+		}
+	})
+	if lazy == 0 {
+		t.Error("no expression was found")
 	}
 }

@@ -1,17 +1,17 @@
 package cli
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 )
 
 // secrets matches the usual shapes of credentials.
-var secrets = regexp.MustCompile(`sk-[A-Za-z0-9_-]{6,}|(?i:bearer)\s+[A-Za-z0-9._~+/=-]{6,}`)
+var secrets = lazyregexp.New(`sk-[A-Za-z0-9_-]{6,}|(?i:bearer)\s+[A-Za-z0-9._~+/=-]{6,}`)
 
 // RedactShapes removes everything in the shape of a credential from a foreign text.
-func RedactShapes(text string) string { return secrets.ReplaceAllString(text, "[redacted]") }
+func RedactShapes(text string) string { return secrets().ReplaceAllString(text, "[redacted]") }
 
 // Redact removes credentials, including the configured ones, from a foreign text, and bounds it.
 func (c *Command) Redact(text string) string {

@@ -5,7 +5,6 @@ package client
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"sync"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/claude/exchange"
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
+	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 )
 
 // Client speaks with a running claude.
@@ -141,7 +141,7 @@ func Aborted(ctx context.Context) *agent.Failure {
 
 // refusals matches the CLI's messages that it does not run with these flags and settings, or as this user: a permanent
 // error. Other messages at its end may be temporary, such as during an upgrade.
-var refusals = regexp.MustCompile(`(?m)cannot be used with root|^error: (unknown option|unknown command|option |too many arguments)|^Error: Invalid |Settings validation failed`)
+var refusals = lazyregexp.New(`(?m)cannot be used with root|^error: (unknown option|unknown command|option |too many arguments)|^Error: Invalid |Settings validation failed`)
 
 const spawnTimeout = 30 * time.Second // from the start to the answer to initialize
 
@@ -153,7 +153,7 @@ func (c *Client) Await(ctx context.Context) *agent.Failure {
 	case <-c.ready:
 		return nil
 	case <-c.process.Exited():
-		if said := c.process.Stderr(); refusals.MatchString(said) {
+		if said := c.process.Stderr(); refusals().MatchString(said) {
 			return &agent.Failure{Class: agent.Refused, Detail: c.command.Redact(said)}
 		}
 		return c.died(agent.Unavailable)
