@@ -48,14 +48,18 @@ func launch(ctx context.Context, spec Spec, socketDir string, children *process.
 	defer program.close()
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
+	identity, certificate, err := newIdentity()
+	if err != nil {
+		return nil, err
+	}
 	var started *child
 	var ownDir string
 	lines := &guard{log: log}
-	config := &plugin.ClientConfig{
+	client := plugin.NewClient(&plugin.ClientConfig{
 		HandshakeConfig:  handshake.Config(),
 		Plugins:          plugin.PluginSet{handshake.PluginName: &handshake.Client{}},
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
-		AutoMTLS:         true,
+		TLSConfig:        identity,
 		SkipHostEnv:      true,
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: socketDir},
 		// An idle connection must stay open: its end would be mistaken for the plugin's.
@@ -67,11 +71,11 @@ func launch(ctx context.Context, spec Spec, socketDir string, children *process.
 		SyncStderr: lines.stream(),
 		RunnerFunc: func(_ hclog.Logger, command *exec.Cmd, dir string) (runner.Runner, error) {
 			ownDir = dir
+			command.Env = append(command.Env, clientCertificate+"="+certificate)
 			started = newChild(ctx, command, program, spec.Env, children, lines, sockets)
 			return started, nil
 		},
-	}
-	client := plugin.NewClient(config)
+	})
 	connection, err := dispense(client)
 	if started != nil && !started.keep() && err == nil {
 		err = ctx.Err()
@@ -81,7 +85,7 @@ func launch(ctx context.Context, spec Spec, socketDir string, children *process.
 		_ = os.RemoveAll(ownDir) // Kill does not remove it if nothing was started
 		return nil, explain(ctx, err, started)
 	}
-	return &launched{process: started, client: client, Connection: connection, plugin: remote.New(connection.Conn), tls: config.TLSConfig}, nil
+	return &launched{process: started, client: client, Connection: connection, plugin: remote.New(connection.Conn), tls: identity}, nil
 }
 
 func dispense(client *plugin.Client) (*handshake.Connection, error) {
