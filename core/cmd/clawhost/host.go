@@ -17,17 +17,13 @@ import (
 	"github.com/clawhost/clawhost/core/internal/process"
 )
 
-// replaced is the variable that tells a host that it has replaced itself, so that it does so only once. Its value is exposed
-// or strict, the reason.
-const (
-	replaced = "CLAWHOST_REPLACED"
-	exposed  = "exposed" // it was started from a file that its user can read
-	strict   = "strict"  // its timers were too strict
-)
+// replaced is the variable that tells a host that it has replaced itself, so that it does so only once.
+const replaced = "CLAWHOST_REPLACED"
 
 // host runs a host until it is told to end.
 func (a *app) host(ctx context.Context) error {
-	if _, again := os.LookupEnv(replaced); !again {
+	_, again := os.LookupEnv(replaced)
+	if !again {
 		a.replace()
 	}
 	c, err := a.load()
@@ -43,7 +39,7 @@ func (a *app) host(ctx context.Context) error {
 	log := hclog.New(&hclog.LoggerOptions{
 		Name: "clawhost", Level: hclog.LevelFromString(c.Log.Level), JSONFormat: c.Log.Format == "json", Output: a.err,
 	})
-	a.warn(log)
+	a.warn(log, again)
 	h, err := core.New(ctx, core.Options{
 		Config: c, Version: version, Demo: demo, Log: log, Out: a.out, Recheck: a, Children: a.children,
 	})
@@ -52,29 +48,24 @@ func (a *app) host(ctx context.Context) error {
 	}
 	err = a.adopting(ctx, log, h.Run)
 	if errors.Is(err, core.ErrRestart) {
-		return again()
+		return restart()
 	}
 	return err
 }
 
-// replace executes this program again if that makes a difference.
+// replace executes this program again if its user can read it: a process that has opened this one's memory can keep reading it,
+// but not across an execution.
 func (a *app) replace() {
-	var why string
-	switch {
-	case a.readable && !process.Sealed() && os.Geteuid() != 0:
-		why = exposed // A process that has opened this one's memory can keep reading it, but not across an execution.
-	case process.StrictTimers():
-		why = strict
-	default:
+	if !a.readable || process.Sealed() || os.Geteuid() == 0 {
 		return
 	}
 	if path, err := process.Executable(); err == nil {
-		_ = process.Exec(path, os.Args, append(os.Environ(), replaced+"="+why))
+		_ = process.Exec(path, os.Args, append(os.Environ(), replaced+"=1"))
 	}
 }
 
-// again executes this binary, or the one that replaced it, with the same arguments.
-func again() error {
+// restart executes this binary, or the one that replaced it, with the same arguments.
+func restart() error {
 	self, err := process.Executable()
 	if err != nil {
 		return fmt.Errorf("restart: %w", err)
@@ -82,15 +73,14 @@ func again() error {
 	return fmt.Errorf("restart: %w", process.Exec(self, os.Args, os.Environ()))
 }
 
-// warn logs what other processes of the user can or could read of this one.
-func (a *app) warn(log hclog.Logger) {
-	was := os.Getenv(replaced) == exposed
+// warn logs what other processes of the user can or could read of this one, or of the one that it has replaced.
+func (a *app) warn(log hclog.Logger, again bool) {
 	_ = os.Unsetenv(replaced)
 	path, err := process.Executable()
 	switch {
 	case a.concealed != nil:
 		log.Warn("other processes of this user can read this one's memory and environment", "error", a.concealed)
-	case err == nil && (was || a.readable) && os.Geteuid() != 0:
+	case err == nil && (again || a.readable) && os.Geteuid() != 0:
 		log.Warn("other processes of this user could read this one's environment while it started; " +
 			"let the program be executed only, not read: `chmod a=x " + path + "`, better with root as its owner")
 	}

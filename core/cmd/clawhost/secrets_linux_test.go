@@ -170,8 +170,8 @@ func TestTimersAreRelaxed(t *testing.T) {
 	}
 	dir, _ := secretBinaries(t)
 	h := startSecretHost(t, dir)
-	if host, plugin := slackOf(t, h.cmd.Process.Pid), slackOf(t, h.plugin(t, 0)); host != "500000" || plugin != "500000" {
-		t.Errorf("the timer slack is %s ns in the host and %s ns in the plugin, want 500000", host, plugin)
+	if plugin := slackOf(t, h.plugin(t, 0)); plugin != "500000" {
+		t.Errorf("the timer slack of the plugin is %s ns, want 500000", plugin)
 	}
 	h.end(t)
 	runtime.LockOSThread() // which then ends with the test
@@ -179,8 +179,8 @@ func TestTimersAreRelaxed(t *testing.T) {
 		t.Fatal(err)
 	}
 	h = startSecretHost(t, dir)
-	if host := slackOf(t, h.cmd.Process.Pid); host != "70000" {
-		t.Errorf("the timer slack is %s ns, want the 70000 that the host was started with", host)
+	if plugin := slackOf(t, h.plugin(t, 0)); plugin != "70000" {
+		t.Errorf("the timer slack of the plugin is %s ns, want the 70000 that the host was started with", plugin)
 	}
 	h.end(t)
 }

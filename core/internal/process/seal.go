@@ -24,9 +24,9 @@ func (p *Program) Close() error { return p.sealed.Close() }
 
 // Exec replaces this process by the program at path. If other processes of the user cannot read this one, they cannot read
 // the program either, from its first instruction on, if the system supports sealed copies; otherwise the program is
-// executed directly. The program's timers are not strict, see [StrictTimers].
+// executed directly. Its timers may be late by up to half a millisecond.
 func Exec(path string, args, env []string) error {
-	relaxTimers()
+	defer relaxTimers()()
 	if os.Geteuid() != 0 { // root could read a copy as well
 		if sealed, err := Seal(path, nil); err == nil {
 			defer sealed.Close()
