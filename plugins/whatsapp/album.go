@@ -142,7 +142,7 @@ func (a *albums) load(ctx context.Context, log *slog.Logger) error {
 		g.bytes = len(value)
 		a.open[key] = g
 	}
-	a.wind()
+	a.resetTimer()
 	return nil
 }
 
@@ -181,8 +181,8 @@ func (a *albums) due(g *gathered) time.Time {
 	return whole
 }
 
-// wind sets the timer for the next due album.
-func (a *albums) wind() {
+// resetTimer sets the timer for the next due album.
+func (a *albums) resetTimer() {
 	a.expiry.Stop()
 	if next := a.next(); next != nil {
 		a.expiry.Reset(max(0, time.Until(a.due(next))))

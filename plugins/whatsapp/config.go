@@ -17,7 +17,7 @@ type config struct {
 	ShowOnline    bool       `json:"show_online"     default:"false" jsonschema:"be online all the time, not only while typing; the phone of the account does not ring then"`
 	SelfChat      bool       `json:"self_chat"       default:"false" jsonschema:"take what the account's owner writes in the chat with themselves"`
 	Prefix        string     `json:"prefix"          default:""      jsonschema:"take only messages that begin with this word, such as claw; in groups they count as mentions"`
-	Proxy         sdk.Secret `json:"proxy,omitempty"                 jsonschema:"a proxy for all connections, such as socks5://127.0.0.1:1080; else HTTPS_PROXY of the plugin's env is heeded"`
+	Proxy         sdk.Secret `json:"proxy,omitempty"                 jsonschema:"a proxy for all connections, such as socks5://127.0.0.1:1080; else HTTPS_PROXY of the plugin's env is used"`
 	TestEndpoint  string     `json:"test_endpoint"   default:""      jsonschema:"for tests: a server on a loopback address instead of WhatsApp's"`
 	TestNoiseRoot string     `json:"test_noise_root" default:""      jsonschema:"for tests: the root key of that server's certificates, in hex"`
 }

@@ -58,7 +58,7 @@ func (l *line) gather(client *whatsmeow.Client, key string, by writer, c child) 
 	if g.Closed {
 		return l.deliver(client, g)
 	}
-	l.albums.wind()
+	l.albums.resetTimer()
 	return nil
 }
 
@@ -83,7 +83,7 @@ func (l *line) deliver(client *whatsmeow.Client, g *gathered) error {
 		l.handed = append(l.handed, filed{g.key, c.ID})
 	}
 	l.handed = l.handed[max(0, len(l.handed)-maxHanded):]
-	defer l.albums.wind()
+	defer l.albums.resetTimer()
 	return l.albums.forget(l.ctx, g)
 }
 
@@ -113,6 +113,6 @@ func (l *line) deliverDue(client *whatsmeow.Client) error {
 			return fmt.Errorf("%w: %w", errHost, err)
 		}
 	}
-	l.albums.wind()
+	l.albums.resetTimer()
 	return nil
 }

@@ -112,9 +112,9 @@ func (c *channel) pair(ctx context.Context, device *store.Device, request *login
 	if err != nil {
 		return fmt.Errorf("pair: %w", err)
 	}
-	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	connCtx, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	hangUp, err := connect(ctx, life, end, client)
+	hangUp, err := connect(ctx, connCtx, end, client)
 	if err != nil {
 		return network.Refuse(chat.NotConnected, "%w", err)
 	}

@@ -146,13 +146,13 @@ func (l *line) connection() (was bool, err error) {
 	}
 	l.forget()
 	client := l.newClient(l.ctx, l.device)
-	life, end := context.WithCancel(context.WithoutCancel(l.ctx))
+	connCtx, end := context.WithCancel(context.WithoutCancel(l.ctx))
 	client.AddEventHandlerWithSuccessStatus(func(event any) bool { return l.handle(client, end, event) })
 	l.forget = func() {
 		end()
 		client.RemoveEventHandlers() // waits for running handlers
 	}
-	hangUp, err := connect(l.ctx, life, end, client)
+	hangUp, err := connect(l.ctx, connCtx, end, client)
 	if err != nil {
 		return false, err
 	}
@@ -221,15 +221,15 @@ func (n news) final() bool {
 const farewell = 2 * time.Second
 
 // connect establishes one connection. HangUp ends it; messages that arrived on it may still be handled then, so that there
-// is progress even if connections are short. The end of life stops that, too: life must end before the next connection is
-// made. Otherwise the library would acknowledge on it a message that it had requested again on the previous one, without
-// success.
+// is progress even if connections are short. The end of connCtx stops that, too: it must end before the next connection
+// is made. Otherwise the library would acknowledge on it a message that it had requested again on the previous one,
+// without success.
 //
-// The end of ctx, which is not that of life, cancels connecting but not the connection: the library's ways to end one
+// The end of ctx, which is not that of connCtx, cancels connecting but not the connection: the library's ways to end one
 // interfere with each other.
-func connect(ctx, life context.Context, end context.CancelFunc, client *whatsmeow.Client) (hangUp func(), err error) {
+func connect(ctx, connCtx context.Context, end context.CancelFunc, client *whatsmeow.Client) (hangUp func(), err error) {
 	stop := context.AfterFunc(ctx, end)
-	err = client.ConnectContext(life)
+	err = client.ConnectContext(connCtx)
 	stop()
 	hangUp = func() {
 		timer := time.AfterFunc(farewell, end)

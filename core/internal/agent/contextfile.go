@@ -38,15 +38,15 @@ type contextFile struct {
 // contextFiles reads the files in order. The problems name those that are missing or cut.
 func contextFiles(workspace string, paths []string) shownFiles {
 	var shown shownFiles
-	room := maxFiles
+	space := maxFiles
 	for _, path := range paths {
-		f, err := readContext(workspace, path, min(room, maxFile))
+		f, err := readContext(workspace, path, min(space, maxFile))
 		if err != nil {
 			shown.problems = append(shown.problems, fmt.Errorf("context file %s: %w", path, reason(err)))
 		}
 		if f.text != "" {
 			shown.files = append(shown.files, f)
-			room -= len(f.text)
+			space -= len(f.text)
 		}
 	}
 	return shown

@@ -33,11 +33,11 @@ func (b *Budget) Take(bytes int) (ok bool, suppressed int) {
 	b.at = now
 	b.lines = max(b.lines-passed*linesASecond, 0)
 	b.bytes = max(b.bytes-passed*bytesASecond, 0)
-	room := float64(burst)
+	space := float64(burst)
 	if b.over {
-		room--
+		space--
 	}
-	if b.lines+1 > room*linesASecond || b.bytes+float64(bytes) > room*bytesASecond {
+	if b.lines+1 > space*linesASecond || b.bytes+float64(bytes) > space*bytesASecond {
 		if !b.over {
 			b.over = true
 			return false, 1

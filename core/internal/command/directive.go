@@ -34,12 +34,12 @@ var directiveAliases = map[string]string{
 	"thinking": "think", "t": "think", "v": "verbose", "reason": "reasoning", "elev": "elevated",
 }
 
-// shy directives are common in other meanings: within a text they count only with a known value.
-var shy = map[string]bool{"t": true, "v": true, "usage": true}
+// ambiguous directives are common in other meanings: within a text they count only with a known value.
+var ambiguous = map[string]bool{"t": true, "v": true, "usage": true}
 
-// lending are the directives that may give the agent more power. They count only at the beginning of a message, so that
+// escalating directives may give the agent more power. They count only at the beginning of a message, so that
 // text by somebody else, quoted or pasted within a message, cannot do that.
-var lending = map[string]bool{"elevated": true, "exec": true}
+var escalating = map[string]bool{"elevated": true, "exec": true}
 
 // maxWords is how many words after a directive are read.
 const maxWords = 8
@@ -79,30 +79,30 @@ func (r *Registry) Directives(text string, begins bool, authority chat.Authority
 	if cut(text, found) == "" {
 		return "", domain.Overrides{}, commandsOf(found)
 	}
-	var heeded, beside, refused []directive
+	var applied, beside, refused []directive
 	for i, d := range found {
 		// If another directive follows directly, removing it would give this one a value that was not meant.
 		leads := i+1 < len(found) && skipBlank(text, d.end, len(text)) == found[i+1].start
 		switch {
 		case d.beside:
-			heeded, beside = append(heeded, d), append(beside, d)
-		case d.bare() && !leads, d.set == nil && !d.bare() && shy[d.written]:
+			applied, beside = append(applied, d), append(beside, d)
+		case d.bare() && !leads, d.set == nil && !d.bare() && ambiguous[d.written]:
 			// It is text.
 		case d.set == nil, d.lasting, authority < r.byName[d.command.Name].MinAuthority:
 			refused = append(refused, d)
 		default:
-			heeded = append(heeded, d)
+			applied = append(applied, d)
 		}
 	}
 	if len(refused) > 0 {
 		return "", domain.Overrides{}, commandsOf(refused)
 	}
-	for _, d := range heeded {
+	for _, d := range applied {
 		if !d.beside {
 			d.set(&overrides)
 		}
 	}
-	return cut(text, heeded), overrides, commandsOf(beside)
+	return cut(text, applied), overrides, commandsOf(beside)
 }
 
 // commandsOf returns the commands of directives, only the last one of each.
@@ -142,7 +142,7 @@ func scan(text string, begins bool, models Models) []directive {
 			until = skipped[0].start
 		}
 		d, ok := readDirective(text, slash, until, models)
-		if ok && (slash == first && begins || !lending[d.command.Name]) {
+		if ok && (slash == first && begins || !escalating[d.command.Name]) {
 			found = append(found, d)
 			at = d.end
 		}

@@ -15,7 +15,7 @@ const mistypedName = "?"
 // shortestMistyped is the minimum length of a mistyped name. Shorter words are similar to too many others.
 const shortestMistyped = 4
 
-// Mistyped makes a command of a text that begins with a slash and an unknown name that differs from a known one by one
+// Mistyped turns into a command a text that begins with a slash and an unknown name that differs from a known one by one
 // slip: a letter too many, too few, wrong, or swapped with its neighbour. Its answer suggests the known one.
 func (r *Registry) Mistyped(text string) (domain.Command, bool) {
 	match := shape().FindStringSubmatch(strings.TrimSpace(text))

@@ -41,7 +41,7 @@ func (r *Registry) reachable() []agent.Skill {
 	return list
 }
 
-// Skill makes a prompt of a text that begins with a skill's name in the form of a command: "/deploy the docs".
+// Skill turns a text that begins with a skill's name in the form of a command into a prompt: "/deploy the docs".
 func (r *Registry) Skill(text string) (prompt string, ok bool) {
 	match := shape().FindStringSubmatch(strings.TrimSpace(text))
 	if match == nil {

@@ -68,7 +68,7 @@ type running struct {
 	places    *places
 	questions int           // open questions to people
 	paused    bool          // it has given up its place
-	goesOn    chan struct{} // closed once it has a place again; nil: it does not want one
+	resumed   chan struct{} // closed once it has a place again; nil: it does not want one
 }
 
 func (r *running) owner() bool { return r.run.Message.Message.Authority == chat.Owner }
@@ -108,7 +108,7 @@ func (d *Dispatcher) claim(ctx, work context.Context, lane domain.Lane, places *
 		}
 		var r *running
 		err := d.store.Claim(looking, lane, whose, func(run *domain.Run) { r = d.begin(work, run, places) })
-		anew := looking.Err() != nil
+		restarted := looking.Err() != nil
 		places.claimed(r)
 		switch {
 		case r != nil:
@@ -116,7 +116,7 @@ func (d *Dispatcher) claim(ctx, work context.Context, lane domain.Lane, places *
 			continue
 		case ctx.Err() != nil:
 			return
-		case anew:
+		case restarted:
 			continue
 		}
 		d.log.Error("cannot claim a run", "lane", lane, "error", err)
@@ -251,12 +251,12 @@ func (d *Dispatcher) Resume(ctx context.Context, run int64) {
 	if r == nil {
 		return
 	}
-	goesOn := r.places.resume(r)
-	if goesOn == nil {
+	resumed := r.places.resume(r)
+	if resumed == nil {
 		return
 	}
 	select {
-	case <-goesOn:
+	case <-resumed:
 	case <-r.ctx.Done():
 	case <-ctx.Done():
 	}

@@ -109,16 +109,16 @@ func (p *places) leave(r *running) {
 func (p *places) admit() {
 	inTheWay := false
 	p.returning = slices.DeleteFunc(p.returning, func(r *running) bool {
-		room := p.working < p.total && (r.owner() || p.othersWorking < p.forOthers())
+		free := p.working < p.total && (r.owner() || p.othersWorking < p.forOthers())
 		kept := p.claiming && (p.working+1 >= p.total || !r.owner() && !p.claimingOwners && p.othersWorking+1 >= p.forOthers())
-		if !room || kept {
-			inTheWay = inTheWay || room
+		if !free || kept {
+			inTheWay = inTheWay || free
 			return false
 		}
 		p.unpause(r)
 		p.enter(r)
-		close(r.goesOn)
-		r.goesOn = nil
+		close(r.resumed)
+		r.resumed = nil
 		return true
 	})
 	if p.claiming && (inTheWay || p.claimingOwners && p.othersWorking < p.forOthers()) {
@@ -165,12 +165,12 @@ func (p *places) pause(r *running) bool {
 // hold keeps a run paused that was about to continue but has asked again. The rest of its work goes on. The caller
 // holds the lock.
 func (p *places) hold(r *running) {
-	if r.goesOn == nil {
+	if r.resumed == nil {
 		return
 	}
 	p.returning = slices.DeleteFunc(p.returning, func(o *running) bool { return o == r })
-	close(r.goesOn)
-	r.goesOn = nil
+	close(r.resumed)
+	r.resumed = nil
 }
 
 // resume notes that a run waits for one answer less. After the last one it needs a place: the channel is closed once it
@@ -181,11 +181,11 @@ func (p *places) resume(r *running) <-chan struct{} {
 	if r.questions--; r.questions > 0 || !r.paused {
 		return nil
 	}
-	goesOn := make(chan struct{})
-	r.goesOn = goesOn
+	resumed := make(chan struct{})
+	r.resumed = resumed
 	p.returning = append(p.returning, r)
 	p.admit()
-	return goesOn
+	return resumed
 }
 
 // end removes a completed run.

@@ -112,14 +112,14 @@ func (t Turn) history(zone *time.Location) string {
 		group = first.group()
 	}
 	var lines []string
-	room := maxHistory
+	space := maxHistory
 	for _, e := range slices.Backward(t.History) {
 		text := cut(Neutralise(e.Text), maxEntry)
 		if text == "" {
 			continue
 		}
 		entry := fmt.Sprintf("[%s] %s: %s", join(label(first.Channel), group, minute(e.At, zone), ids([]Message{{ID: e.ID}})), orUnknown(part(e.Sender)), text)
-		if room -= len(entry); room < 0 {
+		if space -= len(entry); space < 0 {
 			break
 		}
 		lines = append(lines, entry)

@@ -98,11 +98,11 @@ type silent struct{}
 
 func (silent) Limits(string, chat.Kind) (chat.Limits, bool) { return chat.Limits{}, false }
 
-func (silent) Reading(context.Context, chat.Caller, domain.Message, bool) (id, answer string, ok bool, err error) {
+func (silent) ParseAnswer(context.Context, chat.Caller, domain.Message, bool) (id, answer string, ok bool, err error) {
 	return "", "", false, nil
 }
 
-func (silent) Unread(chat.Caller) (id, told string, ok bool) { return "", "", false }
+func (silent) OpenNotice(chat.Caller) (id, told string, ok bool) { return "", "", false }
 
 func (silent) Received(chat.Caller, chat.Message) {}
 

@@ -21,8 +21,8 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 	}
 	found, err := in.store.Find(ctx, channel, e.Chat.ID, body.ID)
 	old := found.Message
-	told := found.Standing == domain.StandingSteered && body.Text != old.Written() // otherwise only its formatting has changed
-	if err != nil || found.Standing != domain.StandingWaiting && !told {
+	steered := found.Standing == domain.StandingSteered && body.Text != old.Written() // otherwise only its formatting has changed
+	if err != nil || found.Standing != domain.StandingWaiting && !steered {
 		return changed(found.Standing, err)
 	}
 	said := chat.Message{
@@ -57,7 +57,7 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 		return Outcome{}, err
 	}
 	late := domain.OutboxItem{To: old.Address(), ReplyTo: old.ID, Text: wording.EditedLate}
-	unread, ok := in.untold(ctx, found)
+	unread, ok := in.withdrawSteered(ctx, found)
 	if !ok {
 		return in.late(ctx, channel, e, late)
 	}
@@ -69,22 +69,22 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 		standing, err = in.takeBack(ctx, old, unread, wording.EditedToCommand)
 	default:
 		old.Text, old.Raw, old.Overrides, old.Origin, old.Fresh = now.Message.Text, now.Message.Raw, now.Message.Overrides, now.Message.Origin, now.Message.Fresh
-		if told {
+		if steered {
 			old.Edition = e.ID
 		}
-		if standing, err = in.store.Amend(ctx, old, now.Model, unread); told && standing == domain.StandingWaiting {
+		if standing, err = in.store.Amend(ctx, old, now.Model, unread); steered && standing == domain.StandingWaiting {
 			in.turns.Nudge(found.Session)
 		}
 	}
-	if told && err == nil && standing != domain.StandingWaiting { // such as when another turn has it by now
+	if steered && err == nil && standing != domain.StandingWaiting { // such as when another turn has it by now
 		return in.late(ctx, channel, e, late)
 	}
 	return changed(standing, err)
 }
 
-// untold withdraws a message that was steered into the running turn, and returns the run that has not read it; zero: it
-// was not steered. False: it was read.
-func (in *Inbox) untold(ctx context.Context, f domain.Found) (unread int64, ok bool) {
+// withdrawSteered withdraws a message that was steered into the running turn, and returns the run that has not read it;
+// zero: it was not steered. False: it was read.
+func (in *Inbox) withdrawSteered(ctx context.Context, f domain.Found) (unread int64, ok bool) {
 	if f.Standing != domain.StandingSteered {
 		return 0, true
 	}
@@ -107,7 +107,7 @@ func (in *Inbox) delete(ctx context.Context, channel string, e chat.Event, body 
 		return changed(found.Standing, err)
 	}
 	late := domain.OutboxItem{To: found.Message.Address(), Text: wording.DeletedLate}
-	unread, ok := in.untold(ctx, found)
+	unread, ok := in.withdrawSteered(ctx, found)
 	if !ok {
 		return in.late(ctx, channel, e, late)
 	}

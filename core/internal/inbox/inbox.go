@@ -26,11 +26,11 @@ const (
 // Commands finds commands and directives in texts.
 type Commands interface {
 	Parse(text string) (domain.Command, bool)
-	// Mistyped makes a command of a text that looks like a mistyped one. Its answer suggests the right one.
+	// Mistyped turns a text that looks like a mistyped command into one. Its answer suggests the right one.
 	Mistyped(text string) (domain.Command, bool)
 	// Quick reports whether a command of the host answers at once.
 	Quick(name string) bool
-	// Skill makes a prompt of a text that begins with the name of a skill.
+	// Skill turns a text that begins with the name of a skill into a prompt.
 	Skill(text string) (prompt string, ok bool)
 	// Directives removes the directives from a text by a person of this authority, and returns what they set for this
 	// message and the commands that answer some of them. An empty rest means that there is nothing else to answer.
@@ -44,12 +44,12 @@ type Commands interface {
 
 // Questions are claude's questions to people.
 type Questions interface {
-	// Reading makes an answer of a message that answers an open question of the chat; false: it does not. Addressed
-	// reports whether it is meant for the agent.
-	Reading(ctx context.Context, caller chat.Caller, m domain.Message, addressed bool) (id, answer string, ok bool, err error)
-	// Unread returns the notice for a person whose message reached a turn that waits for an answer in the same chat;
+	// ParseAnswer returns the answer that a message gives to an open question of the chat; false: it gives none.
+	// Addressed reports whether it is meant for the agent.
+	ParseAnswer(ctx context.Context, caller chat.Caller, m domain.Message, addressed bool) (id, answer string, ok bool, err error)
+	// OpenNotice returns the notice for a person whose message reached a turn that waits for an answer in the same chat;
 	// false: no question is open there.
-	Unread(caller chat.Caller) (id, told string, ok bool)
+	OpenNotice(caller chat.Caller) (id, told string, ok bool)
 }
 
 // Owners are those who run the host.
@@ -208,7 +208,7 @@ func (in *Inbox) take(ctx context.Context, a *arrival) (Outcome, error) {
 // stillOpen tells a person whose message reached a turn that waits for an answer, once for each question: otherwise
 // they may think that they have answered it.
 func (in *Inbox) stillOpen(ctx context.Context, caller chat.Caller) {
-	id, told, ok := in.options.Questions.Unread(caller)
+	id, told, ok := in.options.Questions.OpenNotice(caller)
 	if !ok {
 		return
 	}

@@ -419,13 +419,13 @@ func (conversations) Notice(to chat.Address, _ chat.Kind, text string) []domain.
 // questions are asked in some chats.
 type questions struct{}
 
-func (questions) Reading(_ context.Context, caller chat.Caller, m domain.Message, addressed bool) (id, answer string, ok bool, err error) {
+func (questions) ParseAnswer(_ context.Context, caller chat.Caller, m domain.Message, addressed bool) (id, answer string, ok bool, err error) {
 	ok = caller.Session == "tg:owner" && addressed && slices.Contains([]string{"2", "stop!", "/think high about it", "/deploy it"}, m.Text) ||
 		caller.Session == "tg:group:g" && caller.Authority == chat.Owner && !addressed && m.Text != "lunch?"
 	return "ABCDE", m.Text, ok, nil
 }
 
-func (questions) Unread(caller chat.Caller) (id, told string, ok bool) {
+func (questions) OpenNotice(caller chat.Caller) (id, told string, ok bool) {
 	return "ABCDE", "A question is open.", caller.Session == "tg:owner"
 }
 

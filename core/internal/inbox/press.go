@@ -11,8 +11,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// press makes a message of a press on a button of the agent's. The data of a press can be forged: it counts only if it names a
-// message that the agent has sent to the conversation in which it is pressed.
+// press turns a press on a button of the agent's into a message. The data of a press can be forged: it counts only if
+// it names a message that the agent has sent to the conversation in which it is pressed.
 func (in *Inbox) press(ctx context.Context, a *arrival) error {
 	body, ok := a.event.Body.(chat.ButtonPress)
 	if !ok {

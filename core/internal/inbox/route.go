@@ -85,7 +85,7 @@ func (in *Inbox) command(inbound *domain.Inbound) {
 	inbound.Urgent = c.Name == "stop" && inbound.Message.Authority >= chat.Authorised
 }
 
-// awaited makes a command of a message that answers claude's question without being addressed to the agent. A text that
+// awaited turns a message that answers claude's question, without being addressed to the agent, into a command. A text that
 // looks like a command is excluded: it may be for another bot.
 func (in *Inbox) awaited(ctx context.Context, a *arrival) (inbound domain.Inbound, ok bool, err error) {
 	inbound = in.frame(a)
@@ -144,14 +144,14 @@ func (in *Inbox) understand(ctx context.Context, m *domain.Message, inbound *dom
 	return beside, nil
 }
 
-// answer makes a command of a message that answers claude's question.
+// answer turns a message that answers claude's question into a command.
 func (in *Inbox) answer(ctx context.Context, m *domain.Message, text string, a *arrival) error {
 	if _, said := a.event.Body.(chat.Message); !said || m.Forwarded != nil || len(m.Media) > 0 {
 		return nil
 	}
 	written := *m
 	written.Text = text
-	id, answer, reads, err := in.options.Questions.Reading(ctx, a.caller(), written, a.addressed)
+	id, answer, reads, err := in.options.Questions.ParseAnswer(ctx, a.caller(), written, a.addressed)
 	if reads {
 		m.Command = &domain.Command{Name: "answer", Args: id + " " + answer, Plain: true}
 	}

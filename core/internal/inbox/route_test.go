@@ -326,7 +326,7 @@ func TestWhatStartsNoTurn(t *testing.T) {
 	broadcast.Body = chat.Message{Text: "hi", MentionsSelf: true}
 	j = &journal{}
 	if submit(t, j, talkative, broadcast); len(j.accepted) != 0 || len(j.overheard) != 1 {
-		t.Error("the config's rule is not heeded")
+		t.Error("the config's rule is not applied")
 	}
 }
 

@@ -212,7 +212,7 @@ func (c *channel) deliver(work context.Context, sender Sender, d domain.Delivery
 			c.delivered(work, d, nil)
 			return
 		}
-		c.bury(work, d, "too old to send: "+age.Round(time.Second).String())
+		c.giveUp(work, d, "too old to send: "+age.Round(time.Second).String())
 		return
 	}
 	if once, ok := sender.(Idempotent); d.Uncertain && !(ok && once.Idempotent()) {
@@ -266,7 +266,7 @@ func (c *channel) again(d domain.Delivery, failure *chat.Failure) bool {
 func (c *channel) failed(work context.Context, d domain.Delivery, err error) {
 	failure, attempts := failureOf(err), d.Attempts+1
 	if !c.again(d, failure) {
-		c.bury(work, d, failure.Error())
+		c.giveUp(work, d, failure.Error())
 		return
 	}
 	wait := backoff(attempts)
@@ -280,7 +280,7 @@ func (c *channel) failed(work context.Context, d domain.Delivery, err error) {
 	c.note(work, d, "cannot schedule an item again", func(ctx context.Context) error { return c.outbox.store.Retry(ctx, d.ID, again) })
 }
 
-func (c *channel) bury(work context.Context, d domain.Delivery, cause string) {
+func (c *channel) giveUp(work context.Context, d domain.Delivery, cause string) {
 	c.log.Error("an item is given up; `clawhost queue dead` lists it", "item", d.ID, "chat", d.Item.To.Chat, "attempts", d.Attempts+1, "error", cause)
 	c.note(work, d, "cannot give an item up", func(ctx context.Context) error {
 		err := c.outbox.store.DeadLetter(ctx, d.ID, cause)

@@ -15,7 +15,7 @@ import (
 // [domain.Completion]. If the item was the message of an open question, the question ends, and its notice to the
 // session replaces the item's. The error is [domain.ErrNotFound] for an item that is not claimed.
 func (s *Store) DeadLetter(ctx context.Context, id int64, cause string) error {
-	_, err := step(ctx, s, "bury", func(t *tx) (nothing, error) {
+	_, err := step(ctx, s, "dead letter", func(t *tx) (nothing, error) {
 		to, err := t.sending(id)
 		if err != nil {
 			return nothing{}, err
@@ -78,21 +78,21 @@ const deadTogether = 100
 // Requeue puts a dead letter at the end of its destination's queue, as a new item with its old idempotency key. The
 // error is [domain.ErrNotFound] for an unknown one.
 func (s *Store) Requeue(ctx context.Context, id int64) error {
-	_, err := step(ctx, s, "revive", func(t *tx) (nothing, error) { return nothing{}, t.revive(id) })
+	_, err := step(ctx, s, "requeue", func(t *tx) (nothing, error) { return nothing{}, t.requeue(id) })
 	return err
 }
 
 // RequeueAll requeues the dead letters in the order in which they were posted, and returns their number.
 func (s *Store) RequeueAll(ctx context.Context) (int, error) {
-	return s.eachDead(ctx, "revive", (*tx).revive)
+	return s.eachDead(ctx, "requeue", (*tx).requeue)
 }
 
-func (t *tx) revive(id int64) error {
-	var revived int64
+func (t *tx) requeue(id int64) error {
+	var requeued int64
 	var p domain.OutboxItem
 	err := t.row(`INSERT INTO outbox (channel, chat, thread, text, created_at, reply_to, run_id, uncertain, rest, kept, edits, key_id)
 		SELECT channel, chat, thread, text, ?2, reply_to, run_id, uncertain, rest, kept, edits, key_id FROM dead_pieces WHERE id = ?1
-		RETURNING id, channel, chat, thread`, []any{id, t.now}, &revived, &p.To.Channel, &p.To.Chat, &p.To.Thread)
+		RETURNING id, channel, chat, thread`, []any{id, t.now}, &requeued, &p.To.Channel, &p.To.Chat, &p.To.Thread)
 	if errors.Is(err, sql.ErrNoRows) {
 		return domain.ErrNotFound
 	}

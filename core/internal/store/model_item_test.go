@@ -241,7 +241,7 @@ func (m *model) endDelivery(t *rapid.T) {
 	p := d.queue[0]
 	var err error
 	d.nextAt = m.clock.Now()
-	switch rapid.SampledFrom([]string{"delivered", "delivered", "bury", "retry"}).Draw(t, "end") {
+	switch rapid.SampledFrom([]string{"delivered", "delivered", "dead letter", "retry"}).Draw(t, "end") {
 	case "delivered":
 		var ids []chat.MessageID
 		switch target := m.became[p.Edits]; {
@@ -255,7 +255,7 @@ func (m *model) endDelivery(t *rapid.T) {
 			m.became[p.key], m.keptIn[p.key] = ids[0], p.To.Chat
 		}
 		d.queue = d.queue[1:]
-	case "bury":
+	case "dead letter":
 		err = m.store.DeadLetter(m.ctx, id, "refused")
 		p.told = p.session == "" || p.Kept
 		m.dead = append(m.dead, p)

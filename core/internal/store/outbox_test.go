@@ -235,7 +235,7 @@ func TestOnlyAClaimedPieceCanBeEnded(t *testing.T) {
 		for name, err := range map[string]error{
 			"delivered": b.Delivered(b.ctx, id, nil),
 			"retry":     b.Retry(b.ctx, id, domain.Retry{At: start, Uncertain: true}),
-			"bury":      b.DeadLetter(b.ctx, id, ""),
+			"dead":      b.DeadLetter(b.ctx, id, ""),
 		} {
 			if !errors.Is(err, domain.ErrNotFound) {
 				t.Errorf("%s of piece %d: %v, want ErrNotFound", name, id, err)

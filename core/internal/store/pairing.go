@@ -30,8 +30,8 @@ func (s *Store) RequestPairing(ctx context.Context, p domain.Pairing, limit int,
 		if err != nil || known {
 			return false, err
 		}
-		room, err := t.makeRoom(p.Channel, limit, olderThan)
-		if err != nil || !room {
+		fits, err := t.makeRoom(p.Channel, limit, olderThan)
+		if err != nil || !fits {
 			return false, err
 		}
 		var taken bool

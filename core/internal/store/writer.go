@@ -105,11 +105,11 @@ func (w *writer) close() error {
 
 // operation is a step in the writer.
 type operation struct {
-	run   func(*tx) error
-	soft  bool
-	fate  atomic.Int32 // undecided, begun, left or dropped
-	done  chan error   // receives the result of an operation that has begun
-	after effects
+	run    func(*tx) error
+	soft   bool
+	status atomic.Int32 // undecided, begun, left or dropped
+	done   chan error   // receives the result of an operation that has begun
+	after  effects
 
 	// For an operation that waits while it finds nothing to do.
 	wants     func(effects) bool // reports whether steps may have left something for it; nil: it does not wait
@@ -125,11 +125,11 @@ const (
 	dropped
 )
 
-func (o *operation) decide(fate int32) bool { return o.fate.CompareAndSwap(undecided, fate) }
+func (o *operation) decide(status int32) bool { return o.status.CompareAndSwap(undecided, status) }
 
 // drop reports whether the operation will never run; otherwise its result follows.
 func (o *operation) drop() bool {
-	for !o.fate.CompareAndSwap(begun, left) {
+	for !o.status.CompareAndSwap(begun, left) {
 		if o.decide(dropped) {
 			return true
 		}
@@ -241,7 +241,7 @@ func (w *writer) commit(batch []*operation) {
 			op.done <- outcomes[i]
 		case !op.idle:
 			op.done <- nil
-		case op.fate.CompareAndSwap(begun, undecided):
+		case op.status.CompareAndSwap(begun, undecided):
 			w.standing = append(w.standing, op)
 		default:
 			op.done <- context.Canceled // its caller has stopped waiting
@@ -305,7 +305,7 @@ func (w *writer) transact(batch []*operation, savepoints bool) (ran []*operation
 func (w *writer) woken(after effects) (woken []*operation) {
 	now := millis(w.now())
 	w.standing = slices.DeleteFunc(w.standing, func(op *operation) bool {
-		if op.fate.Load() == dropped {
+		if op.status.Load() == dropped {
 			return true
 		}
 		if !op.wants(after) && (op.due == 0 || op.due > now) || !op.decide(begun) {

@@ -60,16 +60,16 @@ type Status struct {
 
 // instance is one plugin across all its processes.
 type instance struct {
-	spec    Spec
-	options *Options
-	log     hclog.Logger
-	restart chan struct{} // a restart was requested
-	settled chan struct{} // closed when the first start has succeeded or failed
-	once    sync.Once     // closes settled
-	ailing  bool          // the host was notified of a failure and not yet of its end; owned by run
-	host    Host          // owned by run
-	changes *changes      // shared by all plugins
-	sockets *sockets      // shared by all processes
+	spec            Spec
+	options         *Options
+	log             hclog.Logger
+	restart         chan struct{} // a restart was requested
+	settled         chan struct{} // closed when the first start has succeeded or failed
+	once            sync.Once     // closes settled
+	failureReported bool          // the host was notified of a failure and not yet of its end; owned by run
+	host            Host          // owned by run
+	changes         *changes      // shared by all plugins
+	sockets         *sockets      // shared by all processes
 
 	mu      sync.Mutex
 	status  Status
@@ -148,16 +148,16 @@ func (i *instance) pause(ctx context.Context, why error, wait time.Duration) {
 
 // fails notifies the host that the plugin does not run, once until it runs again.
 func (i *instance) fails(why error, advice string) {
-	if !i.ailing {
-		i.ailing = true
+	if !i.failureReported {
+		i.failureReported = true
 		i.host.PluginFails(i.spec.Name, why.Error(), advice)
 	}
 }
 
 // recovered notifies the host that the reported failure is over.
 func (i *instance) recovered() {
-	if i.ailing {
-		i.ailing = false
+	if i.failureReported {
+		i.failureReported = false
 		i.host.PluginRuns(i.spec.Name)
 	}
 }

@@ -36,7 +36,7 @@ func (n *notified) first(conversation string) bool {
 	return true
 }
 
-// spoken makes an item of the spoken part of an answer, or of a sentence that it could not be spoken. A chat without
+// spoken returns an item with the spoken part of an answer, or with a sentence that it could not be spoken. A chat without
 // sound gets nothing.
 func (vs *Views) spoken(ctx context.Context, run *conversation.Turn, said answer.Answer, limits []chat.MediaLimit) []domain.OutboxItem {
 	m := run.Message.Message

@@ -53,8 +53,8 @@ func (a *Answer) String() string { return strings.TrimSpace(a.text.String()) }
 // paragraph separates the blocks of a text, and the texts of turns.
 const paragraph = "\n\n"
 
-// goesOn is the text that a new message continues: that of a message that was cut, or none.
-func (a *Answer) goesOn() string {
+// continued is the text that a new message continues: that of a message that was cut, or none.
+func (a *Answer) continued() string {
 	if a.isCut() {
 		return a.text.String()
 	}

@@ -172,15 +172,15 @@ func (t *thought) stream(piece string) {
 		t.buffer.Reset()
 		t.opening = false
 	}
-	room := agent.MaxReasoning - t.buffer.Len()
-	if room <= 0 {
+	space := agent.MaxReasoning - t.buffer.Len()
+	if space <= 0 {
 		return
 	}
-	if len(piece) > room {
-		for room > 0 && !utf8.RuneStart(piece[room]) {
-			room--
+	if len(piece) > space {
+		for space > 0 && !utf8.RuneStart(piece[space]) {
+			space--
 		}
-		piece = piece[:room]
+		piece = piece[:space]
 	}
 	t.buffer.WriteString(piece)
 	t.changed = true

@@ -84,7 +84,7 @@ func (t *turn) stream(e *protocol.StreamEvent) {
 			t.request = e.Message.Usage
 			t.contextTokens = t.request.Context()
 		}
-		t.shown.text.begin(t.answer.goesOn())
+		t.shown.text.begin(t.answer.continued())
 	case "content_block_start":
 		switch e.Block.Type {
 		case "text":

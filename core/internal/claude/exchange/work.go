@@ -65,8 +65,8 @@ func (w *work) ended(b *protocol.Block) (agent.ToolUse, bool) {
 
 // report adds the work to a result, within its bounds.
 func (w *work) report(r *agent.Result) {
-	if room := agent.MaxTools - len(r.Tools); room > 0 {
-		r.Tools = append(r.Tools, w.used[:min(room, len(w.used))]...)
+	if space := agent.MaxTools - len(r.Tools); space > 0 {
+		r.Tools = append(r.Tools, w.used[:min(space, len(w.used))]...)
 	}
 	if w.thoughts.Len() == 0 || len(r.Reasoning) >= agent.MaxReasoning {
 		return

@@ -328,9 +328,9 @@ func (s *session) result(fields map[string]any, m message, began time.Time) {
 }
 
 // finish reports the final state of the lines.
-func (s *session) finish(m message, fate string) {
+func (s *session) finish(m message, status string) {
 	for _, id := range m.acks {
-		s.lifecycle(id, fate)
+		s.lifecycle(id, status)
 	}
 	s.state("idle")
 	s.out.flush()

@@ -20,7 +20,7 @@ import (
 // reading is what a plain message that is addressed to the agent and replies to nothing is read as.
 func reading(t *testing.T, d *permission.Approvals, who chat.Caller, text string) (id, answer string, ok bool) {
 	t.Helper()
-	id, answer, ok, err := d.Reading(t.Context(), who, domain.Message{Text: text}, true)
+	id, answer, ok, err := d.ParseAnswer(t.Context(), who, domain.Message{Text: text}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func reads(t *testing.T, d *permission.Approvals, q domain.Question) bool {
 	t.Helper()
 	who := caller("owner", chat.Owner)
 	who.Address = q.To
-	_, _, ok, err := d.Reading(t.Context(), who, domain.Message{Text: "1", ReplyTo: &chat.Quote{ID: "m1"}}, true)
+	_, _, ok, err := d.ParseAnswer(t.Context(), who, domain.Message{Text: "1", ReplyTo: &chat.Quote{ID: "m1"}}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestWhatAnswers(t *testing.T) {
 				if test.reply != "" {
 					message.ReplyTo = &chat.Quote{ID: test.reply}
 				}
-				_, answer, ok, err := d.Reading(t.Context(), test.who, message, !test.unheard)
+				_, answer, ok, err := d.ParseAnswer(t.Context(), test.who, message, !test.unheard)
 				if answer != test.want || ok != (test.want != unread) {
 					if ok || test.want != unread {
 						t.Errorf("%q is read as %q (%v), want %q", test.says, answer, ok, test.want)
@@ -297,23 +297,23 @@ func TestUnread(t *testing.T) {
 		r := newFixture()
 		d := r.desk(t)
 		bob, owner := caller("bob", chat.Other), caller("owner", chat.Owner)
-		if _, _, ok := d.Unread(bob); ok {
+		if _, _, ok := d.OpenNotice(bob); ok {
 			t.Error("nothing is asked")
 		}
 		if err := d.Offer(t.Context(), runOf("bob", chat.Other), "I gave it up."); err != nil {
 			t.Fatal(err)
 		}
 		r.next(t)
-		if _, _, ok := d.Unread(bob); ok {
+		if _, _, ok := d.OpenNotice(bob); ok {
 			t.Error("an offer keeps nothing waiting")
 		}
 		asked(t, d, r, runOf("bob", chat.Other), ls) // of the owner
 		owner.Session = "another"
-		if _, _, ok := d.Unread(owner); ok {
+		if _, _, ok := d.OpenNotice(owner); ok {
 			t.Error("the owner's own session waits for nothing")
 		}
 		id, _, _ := asked(t, d, r, runOf("bob", chat.Other), colour)
-		if got, told, ok := d.Unread(bob); got != id || told == "" || !ok {
+		if got, told, ok := d.OpenNotice(bob); got != id || told == "" || !ok {
 			t.Error(got, told, ok)
 		}
 	})

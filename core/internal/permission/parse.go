@@ -27,12 +27,12 @@ type Written struct {
 
 func (w *Written) speaks() bool { return w != nil && w.Words }
 
-// Reading makes an answer of a message that is not a command, if it answers a question that is open where it was
+// ParseAnswer returns the answer that a message gives, if it is not a command and a question is open where it was
 // written. That is a message after its writer announced a reason; a reply to the question's message; or, in a direct
 // chat or addressed to the agent, the number or label of an answer if one question there accepts it, or free text if
 // only a choice is open there. A number gives permission only in a reply, or if the question was asked with numbers:
 // where there are buttons, Claude may have asked for a number in its text. Other words never give permission.
-func (d *Approvals) Reading(ctx context.Context, caller chat.Caller, m domain.Message, addressed bool) (id, answer string, ok bool, err error) {
+func (d *Approvals) ParseAnswer(ctx context.Context, caller chat.Caller, m domain.Message, addressed bool) (id, answer string, ok bool, err error) {
 	text := strings.TrimSpace(m.Text)
 	open, reason := d.openAt(caller)
 	switch {
@@ -158,7 +158,7 @@ func (d *Approvals) bare(open []question, caller chat.Caller, text string) (id, 
 	return q.row.ID, text, err == nil && n >= 1 && n <= len(q.body.options())
 }
 
-// Hear takes a message as the answer that [Approvals.Reading] found in it. It returns the reply to its writer, if not
+// Hear takes a message as the answer that [Approvals.ParseAnswer] found in it. It returns the reply to its writer, if not
 // empty. Words that come too late become an ordinary message. The same message is taken once.
 func (d *Approvals) Hear(ctx context.Context, id, answer string, w Written) (string, error) {
 	d.mu.Lock()
@@ -204,9 +204,9 @@ func (d *Approvals) tell(ctx context.Context, session string, w *Written) error 
 	return d.options.Intake.Tell(ctx, chat.EventID("words:"+w.ID), session, w.Caller, w.Text)
 }
 
-// Unread returns the notice for a person whose message reached a turn that waits for an answer in the same chat: Claude
+// OpenNotice returns the notice for a person whose message reached a turn that waits for an answer in the same chat: Claude
 // reads it only afterwards. The id is the question's; false: no question is open there.
-func (d *Approvals) Unread(caller chat.Caller) (id, told string, ok bool) {
+func (d *Approvals) OpenNotice(caller chat.Caller) (id, told string, ok bool) {
 	open, _ := d.openAt(caller)
 	for _, q := range open {
 		if q.row.Session == caller.Session && q.body.About != wording.AboutResume {
