@@ -114,6 +114,19 @@ func late(text string) bool {
 	return strings.HasPrefix(text, wording.QuestionClosed) || strings.HasPrefix(text, wording.NoQuestion)
 }
 
+// offered returns the reply to an offer to continue a message that was given up, of somebody who still wants the answer.
+func offered(text string) (reply line, ok bool) {
+	id := questionID.FindStringSubmatch(text)
+	if id == nil || !strings.HasPrefix(text, wording.GivenUp) && !strings.HasPrefix(text, wording.ClaudeDied) {
+		return line{}, false
+	}
+	return line{"answer-" + id[1], "/answer " + id[1] + " go"}, true
+}
+
+// continued reports whether a text answers the acceptance of an offer alone, because a later message had the work continued
+// before.
+func continued(text string) bool { return strings.Contains(text, "Go on from where you left off.") }
+
 func newAsker(home string) *asker {
 	return &asker{home: home, leaves: map[int]int{}, asked: map[string]bool{}}
 }

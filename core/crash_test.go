@@ -98,9 +98,10 @@ plugin "echo" {
 		p.hangUp()
 	}
 	people.Wait()
-	written, repeats := 0, 0
+	written, repeats, offers := 0, 0, 0
 	for _, p := range persons {
 		written += p.sent
+		offers += p.offers
 		repeats += p.repeats
 		for _, problem := range p.problems() {
 			t.Errorf("%s: %s", p.chat, problem)
@@ -109,7 +110,7 @@ plugin "echo" {
 	if written == 0 {
 		t.Error("nothing was written")
 	}
-	w.report(t, fmt.Sprintf("%d messages: 0 lost, 0 answered twice, order kept, nothing done without leave", written), repeats)
+	w.report(t, fmt.Sprintf("%d messages: 0 lost, 0 answered twice, order kept, nothing done without leave, %d given up and continued", written, offers), repeats)
 }
 
 // long reports whether the tests take their time, as in "make test-long".
