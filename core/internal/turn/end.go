@@ -106,7 +106,7 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Resu
 	}
 	var failure *agent.Failure
 	switch {
-	case !errors.As(err, &failure), run.Message.Attempts < tries(failure):
+	case !errors.As(err, &failure), run.Message.Attempts < attempts(failure):
 		return err
 	case h.outages[failure.Class] != nil:
 		return h.hold(ctx, run, failure)
@@ -148,16 +148,12 @@ func (h *Handler) left(run *conversation.Turn, sent Sent) []domain.OutboxItem {
 	return onto(run, sent.Preview, h.notice(run, sent.Shown))
 }
 
-// tries is how often a message is tried after such a failure. The next attempt continues from claude's transcript.
-func tries(f *agent.Failure) int {
-	switch f.Class {
-	case agent.Died:
+// attempts is how many runs a message gets when they end with such a failure. Each continues from claude's transcript.
+func attempts(f *agent.Failure) int {
+	if f.Class == agent.Died {
 		return maxAttempts
-	case agent.Unresumable:
-		return maxOpenings
-	default:
-		return 1
 	}
+	return 1
 }
 
 // notice makes a notice of the host for the chat; none for a silent turn.

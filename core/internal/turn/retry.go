@@ -14,6 +14,10 @@ const (
 	firstPause = 5 * time.Second
 	// longestPause bounds the wait for the end of a rate limit.
 	longestPause = time.Minute
+	// maxOpenings bounds the tries to resume a conversation on which claude fails. The messages after it wait as long.
+	maxOpenings = 5
+	// openingPause is the pause before the second of them. Each further pause is twice as long.
+	openingPause = 50 * time.Millisecond
 )
 
 // try runs a turn, and repeats it after a pause if that may help. Each try continues the conversation of the one
@@ -28,8 +32,8 @@ func (h *Handler) try(ctx context.Context, run *conversation.Turn, t agent.Turn)
 		}
 		result.Continued = continued
 		charge(&result, spent)
-		class, wait, may := pause(err, n)
-		if n >= h.options.Retries || !may || ctx.Err() != nil {
+		class, wait, may := pause(err, n, h.options.Retries)
+		if !may || ctx.Err() != nil {
 			return result, err
 		}
 		h.log.Warn("a turn is tried again", "session", run.Session.Key, "run", run.ID, "try", n+2, "again_in", wait, "error", err)
@@ -41,13 +45,16 @@ func (h *Handler) try(ctx context.Context, run *conversation.Turn, t agent.Turn)
 			timer.Stop()
 			return result, err
 		}
-		t.Attempt++
-		t.Failed = class
+		if class != agent.Unresumable { // otherwise claude has not got the message
+			t.Attempt++
+			t.Failed = class
+		}
 	}
 }
 
-// pause is how long to wait before the next try of a turn after this failure; false: another try would not help.
-func pause(err error, n int) (class agent.Class, wait time.Duration, may bool) {
+// pause is how long to wait after the failure of a turn that was repeated n times. It reports false if the turn is not to
+// be tried again. Failures of the service allow the given number of retries.
+func pause(err error, n, retries int) (class agent.Class, wait time.Duration, may bool) {
 	var failure *agent.Failure
 	if !errors.As(err, &failure) {
 		return 0, 0, false
@@ -55,13 +62,16 @@ func pause(err error, n int) (class agent.Class, wait time.Duration, may bool) {
 	class = failure.Class
 	switch class {
 	case agent.Overloaded, agent.Server:
-		for wait = firstPause; n > 0; n-- {
+		wait = firstPause
+		for range n {
 			wait *= 3
 		}
-		return class, wait, true
+		return class, wait, n < retries
 	case agent.RateLimit:
 		wait = time.Until(failure.ResetsAt)
-		return class, wait, wait > 0 && wait <= longestPause
+		return class, wait, n < retries && wait > 0 && wait <= longestPause
+	case agent.Unresumable:
+		return class, openingPause << n, n+1 < maxOpenings
 	default:
 		return class, 0, false
 	}

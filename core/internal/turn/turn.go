@@ -21,9 +21,6 @@ import (
 // usually not the message's fault, and only a message that always causes one must be stopped.
 const maxAttempts = 10
 
-// maxOpenings bounds the tries to resume a conversation on which claude fails. The messages after it wait as long.
-const maxOpenings = 5
-
 // Store is what a turn needs of the store.
 type Store interface {
 	Consumed(ctx context.Context, run int64) error

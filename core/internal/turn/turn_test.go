@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -323,29 +324,41 @@ func TestATurnThatClaudeDidNotSurviveGoesBack(t *testing.T) {
 	}
 }
 
-// A message whose conversation claude cannot take up is tried five times, and then the chat is told: to go on would fail
-// again, so nobody is asked whether to.
+// A conversation that claude cannot resume is tried five times, and then the chat is told: another run would fail as well,
+// so nobody is asked whether to continue.
 // Behaviour: conversation-broken.
-func TestAConversationThatCannotBeTakenUp(t *testing.T) {
+func TestAConversationThatCannotBeResumed(t *testing.T) {
 	t.Parallel()
-	for attempt := 1; attempt <= 5; attempt++ {
-		r := &fixture{results: []outcome{failure(agent.Unresumable)}}
-		err := r.handler().Handle(t.Context(), message(attempt), nil)
-		if attempt < 5 {
-			var f *agent.Failure
-			if !errors.As(err, &f) || f.Class != agent.Unresumable || len(r.completed) != 0 {
-				t.Errorf("attempt %d: error %v, completed %+v", attempt, err, r.completed)
-			}
-			continue
-		}
-		if err != nil || len(r.completed) != 1 {
-			t.Fatalf("error %v, completed %+v", err, r.completed)
+	synctest.Test(t, func(t *testing.T) {
+		r := &fixture{results: slices.Repeat([]outcome{failure(agent.Unresumable)}, 5)}
+		if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
+			t.Fatal(err)
 		}
 		c := r.completed[0]
 		if diff := cmp.Diff(item(trouble(agent.Unresumable)), c.Items); diff != "" || c.State != domain.RunFailed || len(c.Notes)+len(r.offered) != 0 {
 			t.Errorf("%+v, offered %q: %s", c, r.offered, diff)
 		}
-	}
+		for _, tried := range r.turns {
+			if tried.Attempt != 1 || tried.Failed != 0 {
+				t.Errorf("attempt %d after %v, though claude never got the message", tried.Attempt, tried.Failed)
+			}
+		}
+	})
+}
+
+// A conversation that resumes at the last try is answered, however many runs of its message ended with the host before.
+// Behaviour: conversation-broken.
+func TestAConversationThatIsResumedAtLast(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &fixture{results: append(slices.Repeat([]outcome{failure(agent.Unresumable)}, 4), outcome{result: agent.Result{Text: "hi"}})}
+		if err := r.handler().Handle(t.Context(), message(9), nil); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(item("hi"), r.completed[0].Items); diff != "" {
+			t.Error(diff)
+		}
+	})
 }
 
 func TestABeginningAnewIsToldAlsoWhereTheTurnGoesBack(t *testing.T) {
