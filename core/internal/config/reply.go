@@ -18,6 +18,7 @@ type Reply struct {
 	TypingInterval time.Duration // default 6 seconds
 	ReplyTo        string        // which parts are replies to the message: off (default), first, all
 	AckReaction    string        // an emoji on an accepted message, or [AckStatus]; empty (default): none
+	NotifyAfter    time.Duration // an answer that took longer is a new message, which notifies; default 30 seconds; zero: never
 	Silent         string        // where the model may answer NO_REPLY: never, groups (default)
 	Visible        string        // what is sent: answer (default), or tool: only what the agent sends by the tool "message"
 	Verbose        string        // the tools in use: off (default), on, full
@@ -63,6 +64,7 @@ func (r *Reply) block() block {
 			{"typing_interval", duration(&r.TypingInterval, time.Second)},
 			{"reply_to", oneOf(&r.ReplyTo, "off", "first", "all")},
 			{"ack_reaction", reaction(&r.AckReaction)},
+			{"notify_after", duration(&r.NotifyAfter, 0)},
 			{"silent", oneOf(&r.Silent, "never", "groups")},
 			{"visible", oneOf(&r.Visible, "answer", "tool")},
 			{"verbose", oneOf(&r.Verbose, "off", "on", "full")},

@@ -32,7 +32,7 @@ func (h *Handler) reply(ctx context.Context, run *conversation.Turn, r agent.Res
 		if err != nil {
 			return h.fail(ctx, run, r, sent, err) // The answer is in claude's transcript for the next attempt.
 		}
-		done.Items, done.Files = onto(run, sent.Preview, said.Items), said.Files
+		done.Items, done.Files = instead(run, sent, said.Items), said.Files
 	}
 	h.handled(run)
 	if visible != "" && (run.Message.Message.Silent || sent.Begun || speaks(done.Items)) { // not the text with which the agent declines to answer
@@ -51,6 +51,15 @@ func onto(run *conversation.Turn, preview int64, items []domain.OutboxItem) []do
 		items[0].Edits, items[0].OrSend = preview, true
 	}
 	return items
+}
+
+// instead shows the items in place of the preview. After a long turn they are new messages, because nobody is notified of an edit.
+func instead(run *conversation.Turn, sent Sent, items []domain.OutboxItem) []domain.OutboxItem {
+	after := run.Settings.Reply.NotifyAfter
+	if sent.Preview == 0 || len(items) == 0 || !sent.Deletable || after == 0 || time.Since(run.StartedAt) < after {
+		return onto(run, sent.Preview, items)
+	}
+	return append(items, onto(run, sent.Preview, nil)...)
 }
 
 // speaks reports whether the items contain anything.
@@ -100,7 +109,7 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Resu
 		// A failed run leaves the notes that Claude has not read to the next one.
 		return h.complete(ctx, run, domain.Completion{
 			State: domain.RunFailed, Error: unusable.Error(), Answer: unusable.Reply,
-			Items: onto(run, sent.Preview, h.notice(run, unusable.Reply)),
+			Items: instead(run, sent, h.notice(run, unusable.Reply)),
 			Notes: []domain.Note{{Kind: domain.NoteEvent, At: now, Text: unusable.Event}},
 		})
 	}
@@ -126,7 +135,7 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Resu
 	case cutOff && m.Origin == "" && !m.Silent && h.offer(ctx, run, said):
 		done.Items = onto(run, sent.Preview, nil)
 	default:
-		done.Items = onto(run, sent.Preview, h.notice(run, said))
+		done.Items = instead(run, sent, h.notice(run, said))
 	}
 	return h.complete(ctx, run, done)
 }

@@ -23,6 +23,7 @@ import (
 
 // fixture is a handler with everything around it in memory.
 type fixture struct {
+	reply     config.Reply
 	mu        sync.Mutex
 	turns     []agent.Turn
 	results   []outcome // one for each turn
@@ -166,7 +167,7 @@ func (r *fixture) Answer(context.Context, *conversation.Turn) (string, error) {
 func (r *fixture) handler() *turn.Handler {
 	c := &config.Config{
 		Agent: config.Agent{Timezone: time.UTC}, Claude: config.Claude{PermissionMode: "default"},
-		Settings: config.Settings{Access: config.Access{Owners: []string{"telegram:anna"}}},
+		Settings: config.Settings{Reply: r.reply, Access: config.Access{Owners: []string{"telegram:anna"}}},
 	}
 	return turn.New(turn.Options{
 		Store: r, Conversations: conversation.NewResolver(c, noChannels{}, unmoved{}),

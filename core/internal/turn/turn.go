@@ -72,6 +72,8 @@ type Sent struct {
 	Begun   bool   // something was sent permanently
 	Shown   string // what was shown after that
 	Preview int64  // the item that shows it; zero: none
+	// Deletable says that the chat's network can delete the preview.
+	Deletable bool
 }
 
 // Commands are the slash commands.

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/turn"
 )
@@ -67,6 +70,48 @@ func TestWhatBecomesOfAPreview(t *testing.T) {
 				t.Error(diff, c.State, c.Transcript)
 			}
 			if diff := cmp.Diff([]bool{test.state == domain.RunCancelled}, r.stopped); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// The answer of a long turn is a new message, if the preview can be deleted.
+// Behaviour: preview-notify.
+func TestTheAnswerOfALongTurn(t *testing.T) {
+	t.Parallel()
+	const text = "hello there"
+	edited := []domain.OutboxItem{{Text: text, Edits: 5, OrSend: true}}
+	for name, test := range map[string]struct {
+		after, took time.Duration
+		sent        turn.Sent
+		outcome     outcome
+		want        []domain.OutboxItem
+	}{
+		"a long turn":             {after: time.Minute, took: time.Minute, want: []domain.OutboxItem{{Text: text}, {Edits: 5}}},
+		"a short turn":            {after: time.Minute, took: 59 * time.Second, want: edited},
+		"never":                   {took: time.Hour, want: edited},
+		"it cannot be deleted":    {after: time.Minute, took: time.Minute, sent: turn.Sent{Preview: 5}, want: edited},
+		"nothing is shown":        {after: time.Minute, took: time.Minute, sent: turn.Sent{Deletable: true}, want: []domain.OutboxItem{{Text: text}}},
+		"there is nothing to say": {after: time.Minute, took: time.Minute, outcome: outcome{result: agent.Result{Text: "NO_REPLY"}}, want: []domain.OutboxItem{{Edits: 5}}},
+		"a failure":               {after: time.Minute, took: time.Minute, outcome: failure(agent.Server), want: []domain.OutboxItem{{Text: trouble(agent.Server)}, {Edits: 5}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if test.sent == (turn.Sent{}) {
+				test.sent = turn.Sent{Preview: 5, Deletable: true}
+			}
+			if test.outcome.result.Text == "" && test.outcome.err == nil {
+				test.outcome.result.Text = text
+			}
+			r, run := &fixture{results: []outcome{test.outcome}, reply: config.Reply{NotifyAfter: test.after}, view: view{sent: test.sent}}, message(1)
+			synctest.Test(t, func(t *testing.T) {
+				run.StartedAt = time.Now().Add(-test.took)
+				if err := r.handler().Handle(t.Context(), run, nil); err != nil {
+					t.Fatal(err)
+				}
+			})
+			if diff := cmp.Diff(test.want, r.completed[0].Items); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -16,6 +16,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 	"github.com/clawhost/clawhost/core/internal/tools"
 	"github.com/clawhost/clawhost/core/internal/turn"
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -147,6 +148,10 @@ func (v *view) End() turn.Sent {
 		v.views.options.Chats.end(v.stream)
 		v.outcome = v.stream.End()
 		sent = turn.Sent{Begun: v.outcome.Begun, Preview: v.outcome.Preview, Shown: v.outcome.Shown}
+		if sent.Preview != 0 {
+			live, running := v.views.options.Networks.Get(v.run.Message.Message.Channel)
+			sent.Deletable = running && live.Has(pluginv1.Capability_CAPABILITY_CHANNEL_DELETE)
+		}
 		v.outcome.Preview = 0 // The turn gives it to an item.
 	}
 	return sent
