@@ -16,6 +16,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/process"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -190,7 +191,7 @@ func (b *Bringer) fetch(ctx context.Context, instance string, m *chat.Media, bud
 		return ErrTooLarge
 	case budget.Add(-size) < 0:
 		budget.Add(size)
-		return reason("is one of several files with more than the " + megabytes(b.together()) + " that are fetched together")
+		return reason(wording.FilesTooLarge(megabytes(b.together())))
 	}
 	defer func() {
 		if err != nil {

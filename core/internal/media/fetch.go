@@ -3,7 +3,6 @@ package media
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net"
@@ -13,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -73,7 +73,7 @@ func (f fetcher) get(ctx context.Context, address string) (fetched, error) {
 		return fetched{}, plainly(err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return fetched{}, errors.Join(reason(fmt.Sprintf("is not to be had (the server says %d)", response.StatusCode)), response.Body.Close())
+		return fetched{}, errors.Join(reason(wording.AddressStatus(response.StatusCode)), response.Body.Close())
 	}
 	return fetched{response.Body, chat.Media{MIMEType: response.Header.Get("Content-Type"), FileName: fileNameOf(response)}, response.ContentLength}, nil
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
 const (
@@ -20,13 +22,13 @@ const (
 
 // Reasons for not fetching an address.
 const (
-	errNotWeb     reason = "is no address of the web"
-	errNotPublic  reason = "is not on the public internet"
-	errLogin      reason = "holds a login in its address"
-	errPort       reason = "is behind a port that is none of the web's"
-	errUnresolved reason = "is on a host that cannot be found"
-	errTooLate    reason = "took too long"
-	errEndless    reason = "leads on and on"
+	errNotWeb     reason = wording.AddressNotWeb
+	errNotPublic  reason = wording.AddressNotPublic
+	errLogin      reason = wording.AddressLogin
+	errPort       reason = wording.AddressPort
+	errUnresolved reason = wording.AddressUnresolved
+	errTooLate    reason = wording.AddressTooLate
+	errEndless    reason = wording.AddressEndless
 )
 
 // special are networks within the public ranges that are not reachable in public, or lead elsewhere: carrier networks, test

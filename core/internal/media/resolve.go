@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
 // A reason says why something is not sent or read, in words for the chat that follow its name.
@@ -18,14 +20,14 @@ func (r reason) Error() string { return string(r) }
 
 // Reasons for not opening a path of the agent.
 const (
-	errOutside reason = "is outside of my working folder"
-	errLink    reason = "is a link, or behind one"
-	errNoFile  reason = "is not a file"
-	errMissing reason = "is not there"
-	errMoved   reason = "changed while I looked at it"
-	errPrivate reason = "is not for this chat"
-	errNames   reason = "has a second name (a hard link)"
-	errOwn     reason = "belongs to the host"
+	errOutside reason = wording.PathOutside
+	errLink    reason = wording.PathLink
+	errNoFile  reason = wording.PathNoFile
+	errMissing reason = wording.PathMissing
+	errMoved   reason = wording.PathMoved
+	errPrivate reason = wording.PathPrivate
+	errNames   reason = wording.PathNames
+	errOwn     reason = wording.PathOwn
 )
 
 // maxPath limits a path from the agent, in bytes.

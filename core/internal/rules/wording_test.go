@@ -67,6 +67,9 @@ var (
 // forModel are the types whose texts the model reads.
 var forModel = []string{"agent.Decision", "verdict"}
 
+// forPeople is the type, in any package, whose texts people read, as a part of a sentence that may begin anywhere.
+const forPeople = "reason"
+
 var (
 	wordPattern = regexp.MustCompile(`[\p{L}]{2,}|\bI\b`)
 	sqlPattern  = regexp.MustCompile(`^\s*(SELECT|INSERT|UPDATE|DELETE|WITH|CREATE|PRAGMA|BEGIN|ATTACH|VACUUM|EXISTS|NOT EXISTS|ORDER|FROM|WHERE|AND|JOIN|LEFT)\b`)
@@ -96,16 +99,40 @@ func sentences(file string, source []byte, other func(string) bool) []string {
 	ast.Inspect(parsed, func(node ast.Node) bool {
 		switch n := node.(type) {
 		case *ast.CallExpr:
+			if typeName(n.Fun) == forPeople {
+				found = append(found, literals(set, n)...)
+				return false
+			}
 			return !callsForOthers(n)
 		case *ast.CompositeLit:
 			return n.Type == nil || !slices.Contains(forModel, typeName(n.Type))
 		case *ast.StructType, *ast.ImportSpec:
 			return false
+		case *ast.ValueSpec:
+			if name, ok := n.Type.(*ast.Ident); ok && name.Name == forPeople {
+				found = append(found, literals(set, n)...)
+				return false
+			}
 		case *ast.BasicLit:
 			text, err := strconv.Unquote(n.Value)
 			if n.Kind == token.STRING && err == nil && isSentence(text) && !other(text) {
 				found = append(found, fmt.Sprintf("%d: %q", set.Position(n.Pos()).Line, text))
 			}
+		}
+		return true
+	})
+	return found
+}
+
+// literals lists the texts of several words within a node.
+func literals(set *token.FileSet, node ast.Node) (found []string) {
+	ast.Inspect(node, func(n ast.Node) bool {
+		lit, ok := n.(*ast.BasicLit)
+		if !ok || lit.Kind != token.STRING {
+			return true
+		}
+		if text, err := strconv.Unquote(lit.Value); err == nil && len(wordPattern.FindAllString(text, -1)) > 1 {
+			found = append(found, fmt.Sprintf("%d: %q", set.Position(lit.Pos()).Line, text))
 		}
 		return true
 	})
@@ -175,6 +202,9 @@ func TestSentences(t *testing.T) {
 		`var x = "SELECT id FROM messages WHERE id = ?"`:               0,
 		`var x = "the group is not listed"`:                            0,
 		`var x = "POST /v1/plugins/restart"`:                           0,
+		`const x reason = "is not a file"`:                             1,
+		`const x reason = wording.PathNoFile`:                          0,
+		`var x = reason(fmt.Sprintf("took %d tries", 3))`:              1,
 	} {
 		if got := sentences("x.go", []byte("package x\n"+code), func(string) bool { return false }); len(got) != want {
 			t.Errorf("%s: found %q, want %d", code, got, want)
