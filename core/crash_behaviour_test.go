@@ -114,19 +114,6 @@ func late(text string) bool {
 	return strings.HasPrefix(text, wording.QuestionClosed) || strings.HasPrefix(text, wording.NoQuestion)
 }
 
-// offered returns the reply to an offer to continue a message that was given up, of somebody who still wants the answer.
-func offered(text string) (reply line, ok bool) {
-	id := questionID.FindStringSubmatch(text)
-	if id == nil || !strings.HasPrefix(text, wording.GivenUp) && !strings.HasPrefix(text, wording.ClaudeDied) {
-		return line{}, false
-	}
-	return line{"answer-" + id[1], "/answer " + id[1] + " go"}, true
-}
-
-// continued reports whether a text answers the acceptance of an offer alone, because a later message had the work continued
-// before.
-func continued(text string) bool { return strings.Contains(text, "Go on from where you left off.") }
-
 func newAsker(home string) *asker {
 	return &asker{home: home, leaves: map[int]int{}, asked: map[string]bool{}}
 }
@@ -178,12 +165,15 @@ func (a *asker) problems(int) (found []string) {
 }
 
 // chooser is asked what they would have, and says it in words of their own, each time in others.
-type chooser struct{ asked, told map[string]bool }
+type chooser struct {
+	asked, told map[string]bool
+	again       *line // what answers the last question once more, should it still be open
+}
 
 var (
 	choosing = regexp.MustCompile(`Which (\d+)\?`)
 	chosen   = regexp.MustCompile(`chosen-(\d+)-`)
-	wish     = regexp.MustCompile(`wish-(\d+)-[A-Z2-9]{5}`)
+	wish     = regexp.MustCompile(`(?:wish|again)-(\d+)-[A-Z2-9]{5}`)
 )
 
 func newChooser() *chooser { return &chooser{asked: map[string]bool{}, told: map[string]bool{}} }
@@ -201,11 +191,18 @@ func (c *chooser) hears(text string) (answered []int, replies []line, err error)
 			return nil, nil, fmt.Errorf("asked again, or for nothing: %q", text)
 		}
 		c.asked[id[1]] = true
+		c.again = &line{"again-" + id[1], fmt.Sprintf("/answer %s the one of again-%d-%s, please", id[1], n, id[1])}
 		return nil, []line{{"wish-" + id[1], fmt.Sprintf("the one of wish-%d-%s, please", n, id[1])}}, nil
 	}
-	// A wish for a question that is over is a message, which waits while the next try's question is open.
-	if late(text) || strings.HasPrefix(text, wording.QuestionStillOpen) {
+	if late(text) {
 		return nil, nil, nil
+	}
+	// A wish that arrives between two tries is a message, and the question is still open when the next try asks it.
+	if strings.HasPrefix(text, wording.QuestionStillOpen) {
+		if c.again != nil {
+			replies, c.again = []line{*c.again}, nil
+		}
+		return nil, replies, nil
 	}
 	said := wish.FindStringSubmatch(text)
 	if said == nil || c.told[said[0]] {

@@ -50,17 +50,14 @@ plugin "board" {
 `, b.address),
 	})
 	defer w.close(t)
-	for n := range previewAhead {
-		for chat := range previewChats {
-			b.write(chat, n+1)
+	for range kills / killsInARow {
+		b.begin()
+		for range killsInARow {
+			w.kill(t)
 		}
+		b.rest()
+		w.keepUp(t, func() { b.await(t) })
 	}
-	b.goesOn(true)
-	for range kills {
-		w.kill(t)
-	}
-	b.goesOn(false)
-	w.keepUp(t, func() { b.await(t) })
 	stood := b.texts()
 	w.end(t)
 	for chat, problem := range b.problems() {
@@ -138,11 +135,21 @@ func newBoard(t *testing.T) *board {
 	return b
 }
 
-// write writes message n of a chat, which asks for a story.
-func (b *board) write(chat, n int) {
+// begin writes the first messages of each chat, or its next ones, and has people go on writing once they are answered.
+func (b *board) begin() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.ask(fmt.Sprint("chat", chat), n)
+	b.on = true
+	last := map[string]int{}
+	for _, o := range b.written {
+		last[o.Chat] = max(last[o.Chat], o.number)
+	}
+	for n := range previewAhead {
+		for i := range previewChats {
+			chat := fmt.Sprint("chat", i)
+			b.ask(chat, last[chat]+n+1)
+		}
+	}
 }
 
 func (b *board) ask(chat string, n int) {
@@ -152,10 +159,11 @@ func (b *board) ask(chat string, n int) {
 	b.changed.Broadcast()
 }
 
-func (b *board) goesOn(on bool) {
+// rest has people write no more.
+func (b *board) rest() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.on = on
+	b.on = false
 }
 
 // Board is what the channel asks of the board.
