@@ -170,10 +170,12 @@ func TestGarbageEndsTheLine(t *testing.T) {
 // late answers when it is released.
 type late struct {
 	switchboard
-	may chan struct{}
+	asked chan struct{} // has a value for each request that has arrived
+	may   chan struct{}
 }
 
 func (l late) Listen(network, address string) (int, error) {
+	l.asked <- struct{}{}
 	<-l.may
 	return l.switchboard.Listen(network, address)
 }
@@ -182,7 +184,7 @@ func (l late) Listen(network, address string) (int, error) {
 func TestLineWhoseHostIsLate(t *testing.T) {
 	t.Parallel()
 	sockets, address := held(t)
-	host := late{sockets, make(chan struct{})}
+	host := late{sockets, make(chan struct{}, 2), make(chan struct{})}
 	plugin := lines(t, host)
 	ctx, cancel := context.WithCancel(t.Context())
 	asked := make(chan error, 1)
@@ -190,6 +192,7 @@ func TestLineWhoseHostIsLate(t *testing.T) {
 		_, err := plugin.Listen(ctx, "tcp", "here")
 		asked <- err
 	}()
+	<-host.asked // a request that was abandoned before it was made disturbs nothing
 	cancel()
 	if err := <-asked; !errors.Is(err, context.Canceled) {
 		t.Errorf("a host that says nothing: %v", err)
