@@ -173,15 +173,24 @@ func (d *Approvals) post(ctx context.Context, run *conversation.Turn, q agent.Qu
 	if b.For != "" {
 		items = append(d.options.Conversations.Notice(m.Address(), m.Chat.Kind, b.question("").Elsewhere()), items...)
 	}
-	row, err = d.options.Store.Ask(ctx, run.ID, row, items...)
-	if err != nil {
+	if row, err = d.store(ctx, run.ID, row, items); err != nil {
 		return row, false, err
 	}
-	d.askedBy(row, run.ID)
 	if row.ID == id {
 		d.log.Info("a question was asked", "question", id, "session", row.Session, "about", cmp.Or(q.Tool, string(b.About)), "in", to.Channel+":"+string(to.Chat))
 	}
 	return row, row.ID == id, nil
+}
+
+// store stores and registers a run's question, or returns the equal one that is already open.
+func (d *Approvals) store(ctx context.Context, run int64, row domain.Question, items []domain.OutboxItem) (domain.Question, error) {
+	d.storing.RLock()
+	defer d.storing.RUnlock()
+	row, err := d.options.Store.Ask(ctx, run, row, items...)
+	if err == nil {
+		d.askedBy(row, run)
+	}
+	return row, err
 }
 
 // message makes the question's message, with buttons if the chat has enough of them, else with numbers.

@@ -37,6 +37,7 @@ type fixture struct {
 	unfinished bool     // a turn was begun and not completed
 	lost       bool     // no message arrives
 	unheard    bool     // nobody who may decide can be reached
+	shown      func()   // what happens once a question can be seen, before its turn knows
 	meanwhile  func()   // what happens before a question is settled
 	afterwards func()   // what happens once it is, before anybody is told
 	crowded    bool     // too many turns wait for people
@@ -95,6 +96,11 @@ func (r *fixture) Ask(_ context.Context, _ int64, q domain.Question, items ...do
 		r.questions[len(r.questions)-1].State = domain.QuestionUnseen
 	}
 	r.posted <- q.ID
+	if r.shown != nil {
+		r.mu.Unlock()
+		r.shown()
+		r.mu.Lock()
+	}
 	return q, nil
 }
 

@@ -34,10 +34,7 @@ func (d *Approvals) Offer(ctx context.Context, run *conversation.Turn, text stri
 		ID: newID(), ClaudeSession: run.Message.ClaudeSession, Digest: fmt.Sprint("resume ", run.ID), Authority: run.Caller.Authority,
 		Asker: m.Channel + ":" + string(m.Sender.ID), To: m.Address(), Body: encoded, ExpiresAt: time.Now().Add(offerLife), Unseen: b.question("").Undelivered(),
 	}
-	row, err = d.options.Store.Ask(ctx, run.ID, row, d.message(row.ID, row.To, &b)...)
-	if err == nil {
-		d.opened(row, run.ID)
-	}
+	_, err = d.store(ctx, run.ID, row, d.message(row.ID, row.To, &b))
 	return err
 }
 

@@ -59,6 +59,8 @@ func (d *Approvals) ParseAnswer(ctx context.Context, caller chat.Caller, m domai
 // openAt returns claude's open questions in a chat, and the one for which the caller is about to give a reason; empty:
 // none.
 func (d *Approvals) openAt(caller chat.Caller) (open []question, reason string) {
+	d.storing.Lock()
+	defer d.storing.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var since time.Time // the latest promise comes first

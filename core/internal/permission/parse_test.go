@@ -368,3 +368,42 @@ func TestUndeliverable(t *testing.T) {
 		}
 	})
 }
+
+// Words that arrive at the moment when the question appears are its answer, although the turn that asks does not know yet
+// that it is stored.
+// Behaviour: ask-words.
+func TestWordsAsSoonAsTheQuestionIsSeen(t *testing.T) {
+	t.Parallel()
+	r := newFixture()
+	d, owner := r.desk(t), caller("owner", chat.Owner)
+	type read struct {
+		id, answer string
+		err        error
+	}
+	reads := make(chan read, 1)
+	r.shown = func() {
+		early := make(chan struct{})
+		go func() {
+			defer close(early)
+			id, answer, _, err := d.ParseAnswer(t.Context(), owner, domain.Message{Text: "Blue"}, true)
+			reads <- read{id, answer, err}
+		}()
+		select {
+		case <-early: // it was not found
+		case <-time.After(50 * time.Millisecond): // it is waited for
+		}
+	}
+	decided := make(chan agent.Decision, 1)
+	one := agent.Question{Tool: "AskUserQuestion", Input: json.RawMessage(`{"questions":[{"question":"Which colour?","options":[{"label":"Red"},{"label":"Blue"}]}]}`)}
+	go func() { decided <- d.Ask(t.Context(), runOf("owner", chat.Owner), one) }()
+	id := r.next(t)
+	if got, want := <-reads, (read{id: id, answer: "2"}); got != want {
+		t.Fatalf("read as %+v, want %+v", got, want)
+	}
+	if told, _, err := d.Answer(t.Context(), owner, id, "2"); told != "" || err != nil {
+		t.Fatal(told, err)
+	}
+	if got := receive(t, decided); !got.Allow {
+		t.Errorf("%+v", got)
+	}
+}

@@ -85,6 +85,10 @@ type Approvals struct {
 	// settling is held, before mu, while the result of a question changes. It is a channel of one.
 	settling chan struct{}
 
+	// storing is held, before mu, for reading while a question is stored and registered, and for writing while one is
+	// looked up: people may see a question and answer it before the turn that asks has registered it.
+	storing sync.RWMutex
+
 	mu      sync.Mutex
 	open    map[string]question      // by id
 	given   map[string]question      // the questions whose answers no turn has taken yet
