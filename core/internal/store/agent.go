@@ -64,7 +64,7 @@ func (t *tx) notePosted(key string, ref int64) error {
 // [domain.ErrNotFound] if the session has no such message, or one without a text to replace, and [domain.ErrTooLong] if the
 // new text needs more items than the old one had.
 func (s *Store) ChangeByTool(ctx context.Context, runID int64, c domain.ToolChange) error {
-	if err := checkPieces(c.Texts); err != nil {
+	if err := checkItems(c.Texts); err != nil {
 		return fmt.Errorf("change by tool: %w", err)
 	}
 	_, err := step(ctx, s, "change by tool", func(t *tx) (nothing, error) { return nothing{}, t.changeByTool(runID, c) })

@@ -204,7 +204,7 @@ func (s *Store) Consumed(ctx context.Context, runID int64) error {
 // preview is deleted. The notice, which tells the chat, enters the outbox in the same transaction. It returns the
 // updated session, or [domain.ErrFenced].
 func (s *Store) ReplaceSession(ctx context.Context, runID int64, notice ...domain.OutboxItem) (domain.Session, error) {
-	if err := checkPieces(notice); err != nil {
+	if err := checkItems(notice); err != nil {
 		return domain.Session{}, fmt.Errorf("replace session: %w", err)
 	}
 	return step(ctx, s, "replace session", func(t *tx) (domain.Session, error) {

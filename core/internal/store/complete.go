@@ -35,7 +35,7 @@ func checkCompletion(c domain.Completion) error {
 			return err
 		}
 	}
-	return checkPieces(c.Items)
+	return checkItems(c.Items)
 }
 
 func (t *tx) complete(runID int64, c domain.Completion) error {

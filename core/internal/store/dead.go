@@ -179,7 +179,7 @@ func (t *tx) undelivered(session string, tell func([]domain.DeadLetter) []domain
 	if len(items) == 0 {
 		return nil, nil
 	}
-	if err := checkPieces(items); err != nil {
+	if err := checkItems(items); err != nil {
 		return nil, err
 	}
 	_, err = t.exec(`UPDATE dead_pieces SET told = 1 WHERE session = ?1 AND told = 0`, session)

@@ -19,11 +19,11 @@ func (s *Store) Early(ctx context.Context, runID int64, e domain.Early) (preview
 
 func checkEarly(e domain.Early) error {
 	if e.Preview != nil {
-		if err := checkPieces([]domain.OutboxItem{*e.Preview}); err != nil {
+		if err := checkItems([]domain.OutboxItem{*e.Preview}); err != nil {
 			return err
 		}
 	}
-	return checkPieces(e.Items)
+	return checkItems(e.Items)
 }
 
 func (t *tx) early(runID int64, e domain.Early) (preview int64, err error) {

@@ -343,8 +343,8 @@ func (m *model) undelivered(t *rapid.T, session string) (tell func([]domain.Dead
 	}
 }
 
-// checkPieces compares what is dead, what kept items have become, and how far destinations are behind.
-func (m *model) checkPieces(t *rapid.T) {
+// checkItems compares what is dead, what kept items have become, and how far destinations are behind.
+func (m *model) checkItems(t *rapid.T) {
 	dead, err := m.store.DeadLetters(m.ctx, 0)
 	if err != nil || len(dead) != len(m.dead) {
 		t.Fatalf("%d pieces are dead, %v; want %d", len(dead), err, len(m.dead))

@@ -226,7 +226,7 @@ func (m *model) check(t *rapid.T) {
 			t.Fatalf("not so: %s (%d)", name, n)
 		}
 	}
-	m.checkPieces(t)
+	m.checkItems(t)
 	for session, want := range m.begun {
 		var n int
 		if err := m.rows.QueryRow(`SELECT COUNT(*) FROM claude_sessions WHERE session = ?1`, session).Scan(&n); n != want || err != nil {

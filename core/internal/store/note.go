@@ -166,7 +166,7 @@ func (t *tx) takeNotes(session string, batch int64, more bool) (notes []domain.N
 // NotifyDropped posts the notice about dropped messages to the chat of a run, and records that it was given: see
 // [domain.Run]. The error is [domain.ErrFenced] for a run that has lost its lane.
 func (s *Store) NotifyDropped(ctx context.Context, runID int64, items ...domain.OutboxItem) error {
-	if err := checkPieces(items); err != nil {
+	if err := checkItems(items); err != nil {
 		return fmt.Errorf("tell of dropped messages: %w", err)
 	}
 	_, err := step(ctx, s, "tell of dropped messages", func(t *tx) (nothing, error) {

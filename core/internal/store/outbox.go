@@ -22,7 +22,7 @@ func (s *Store) PostFrom(ctx context.Context, key string, from domain.Elsewhere,
 	if len(items) == 0 {
 		return 0, errors.New("post: there is no item")
 	}
-	if err := checkPieces(items); err != nil {
+	if err := checkItems(items); err != nil {
 		return 0, fmt.Errorf("post: %w", err)
 	}
 	return step(ctx, s, "post", func(t *tx) (int64, error) {
@@ -48,8 +48,8 @@ func (t *tx) mirror(from domain.Elsewhere, to chat.Address) error {
 	return t.appendTranscript(session, []chat.TranscriptEntry{from.Said})
 }
 
-// checkPieces refuses items that the outbox would never deliver, or that contradict themselves.
-func checkPieces(items []domain.OutboxItem) error {
+// checkItems refuses items that the outbox would never deliver, or that contradict themselves.
+func checkItems(items []domain.OutboxItem) error {
 	for _, p := range items {
 		switch {
 		case p.To.Channel == "":

@@ -18,7 +18,7 @@ func (s *Store) RequestPairing(ctx context.Context, p domain.Pairing, limit int,
 	if p.Channel == "" || p.User == "" || p.Code == "" {
 		return false, errors.New("request pairing: channel, user and code must be set")
 	}
-	if err := checkPieces([]domain.OutboxItem{prompt}); err != nil {
+	if err := checkItems([]domain.OutboxItem{prompt}); err != nil {
 		return false, fmt.Errorf("request pairing: %w", err)
 	}
 	return step(ctx, s, "request pairing", func(t *tx) (bool, error) {
@@ -87,7 +87,7 @@ func (s *Store) ApprovePairing(ctx context.Context, channel, code string, notice
 			return domain.Pairing{}, err
 		}
 		item := notice(p)
-		if err := checkPieces([]domain.OutboxItem{item}); err != nil {
+		if err := checkItems([]domain.OutboxItem{item}); err != nil {
 			return domain.Pairing{}, err
 		}
 		_, err = t.post(0, []domain.OutboxItem{item})

@@ -17,7 +17,7 @@ func (s *Store) PostByTool(ctx context.Context, runID int64, m domain.ToolPost) 
 	if len(m.Items) == 0 || m.Key == "" {
 		return 0, errors.New("post by tool: there is no item, or no key")
 	}
-	if err := checkPieces(m.Items); err != nil {
+	if err := checkItems(m.Items); err != nil {
 		return 0, fmt.Errorf("post by tool: %w", err)
 	}
 	return step(ctx, s, "post by tool", func(t *tx) (int64, error) { return t.tell(runID, m) })

@@ -17,7 +17,7 @@ func (s *Store) Ask(ctx context.Context, run int64, q domain.Question, items ...
 	if q.ID == "" || q.Digest == "" || len(items) == 0 {
 		return domain.Question{}, errors.New("ask: a question has an id, a digest and an item")
 	}
-	if err := checkPieces(items); err != nil {
+	if err := checkItems(items); err != nil {
 		return domain.Question{}, fmt.Errorf("ask: %w", err)
 	}
 	return step(ctx, s, "ask", func(t *tx) (domain.Question, error) {

@@ -25,7 +25,7 @@ func (t *tx) receipt(in domain.Inbound, e encoded, p place, accepted domain.Acce
 	}
 	item := in.Receipt(accepted)
 	item.Kept = true
-	if err := checkPieces([]domain.OutboxItem{item}); err != nil {
+	if err := checkItems([]domain.OutboxItem{item}); err != nil {
 		return 0, err
 	}
 	return t.post(0, []domain.OutboxItem{item})
@@ -198,7 +198,7 @@ func (t *tx) untell(f found) error {
 // standing; for one that a turn has, see [Store.Amend]. The notice to the chat enters the outbox in the same
 // transaction.
 func (s *Store) WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID, unread int64, notice ...domain.OutboxItem) (domain.Standing, error) {
-	if err := checkPieces(notice); err != nil {
+	if err := checkItems(notice); err != nil {
 		return "", fmt.Errorf("withdraw message: %w", err)
 	}
 	return step(ctx, s, "withdraw message", func(t *tx) (domain.Standing, error) {
