@@ -1,16 +1,18 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
@@ -31,7 +33,7 @@ func TestEveryNameIsDocumented(t *testing.T) {
 		documented = append(documented, row[1])
 	}
 	slices.Sort(documented)
-	if diff := cmp.Diff(slices.Sorted(maps.Keys(knownNames())), documented); diff != "" {
+	if diff := gocmp.Diff(slices.Sorted(maps.Keys(knownNames())), documented); diff != "" {
 		t.Errorf("documented names (-decoded +documented):\n%s", diff)
 	}
 
@@ -47,7 +49,7 @@ func TestEveryNameIsDocumented(t *testing.T) {
 	}
 	slices.Sort(listed)
 	slices.Sort(want)
-	if diff := cmp.Diff(want, listed); diff != "" {
+	if diff := gocmp.Diff(want, listed); diff != "" {
 		t.Errorf("names not supported yet (-decoded +documented):\n%s", diff)
 	}
 }
@@ -113,15 +115,7 @@ func TestDocumentedValuesAreTrue(t *testing.T) {
 		}
 		if at := written.FindStringSubmatchIndex(cells[2]); at != nil && at[0] == 0 {
 			defaults++
-			unsaid, err := loadText(t, saying(name[1], "null"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if said, err := loadText(t, saying(name[1], cells[2][at[2]:at[3]])); err != nil {
-				t.Errorf("line %d: the default of %s: %v", i+1, name[1], err)
-			} else if diff := cmp.Diff(plain(t, unsaid), plain(t, said)); diff != "" {
-				t.Errorf("line %d: the default of %s is another (-is +documented):\n%s", i+1, name[1], diff)
-			}
+			checkDefault(t, fmt.Sprint("line ", i+1), name[1], cells[2][at[2]:at[3]])
 		}
 		for _, found := range written.FindAllStringSubmatch(cells[3], -1) {
 			value := variable.ReplaceAllString(found[1], `"secret"`)
@@ -133,6 +127,43 @@ func TestDocumentedValuesAreTrue(t *testing.T) {
 	}
 	if defaults < 50 {
 		t.Errorf("only %d defaults were seen", defaults)
+	}
+}
+
+// behaved is a default in behaviour.md: its value, and the first of the names that change it.
+var behaved = regexp.MustCompile("\\*Default:\\s+(?:`([^`]+)`|([0-9]+)(?:\\s+(ms|s|MB))?\\b)[^;*]*;\\s+`([a-z_]+\\.[a-z_.]+)`")
+
+// The page of behaviours names the same defaults.
+func TestBehavioursHaveTheirDefaults(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../../docs/behaviour.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := behaved.FindAllStringSubmatch(string(page), -1)
+	for _, point := range found {
+		value, name := cmp.Or(point[1], point[2]), point[4]
+		if point[3] != "" {
+			value = strconv.Quote(value + point[3])
+		}
+		checkDefault(t, strings.Join(strings.Fields(point[0]), " "), name, value)
+	}
+	if len(found) < 25 {
+		t.Errorf("only %d defaults were seen", len(found))
+	}
+}
+
+// checkDefault fails the test if a file that gives a name this value means something else than one that does not give it.
+func checkDefault(t *testing.T, where, name, value string) {
+	t.Helper()
+	unsaid, err := loadText(t, saying(name, "null"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said, err := loadText(t, saying(name, value)); err != nil {
+		t.Errorf("%s: the default of %s: %v", where, name, err)
+	} else if diff := gocmp.Diff(plain(t, unsaid), plain(t, said)); diff != "" {
+		t.Errorf("%s: the default of %s is another (-is +documented):\n%s", where, name, diff)
 	}
 }
 
