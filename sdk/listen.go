@@ -16,7 +16,7 @@ const admitWithin = 10 * time.Second
 
 // Listen listens on a TCP address, such as ("tcp", "127.0.0.1:7080"). The host holds the socket: when the plugin's process
 // ends, connections wait for the next process, and no other program can take the address. Until the host ends, the same
-// network and address give the same socket, also with port 0. The host holds at most eight sockets for a plugin.
+// network and address give the same socket, even with port 0. The host holds at most eight sockets for a plugin.
 //
 // Connections from this machine are refused if they come from the agent or from a process that it started. So a plugin that
 // identifies people by a secret in a file, or trusts the whole machine, is safe from the agent's tools. This requires

@@ -43,7 +43,7 @@ func OnMessage(f MessageFunc) Component {
 // TranscriptAppended contains the entries that were added to a session's history.
 type TranscriptAppended struct {
 	Session string // the session key
-	// Entries has at least one entry, in order. Ids increase within a session, also across calls, except for entries that
+	// Entries has at least one entry, in order. Ids increase within a session, even across calls, except for entries that
 	// are sent again.
 	Entries []chat.TranscriptEntry
 }

@@ -18,7 +18,7 @@ type redactor struct {
 // minSecret is the length of the shortest secret that is redacted, in bytes. A shorter one would match ordinary text.
 const minSecret = 6
 
-// learn adds secrets to redact, also in their URL and JSON encodings.
+// learn adds secrets to redact, plain and in their URL and JSON encodings.
 func (r *redactor) learn(secrets []string) {
 	var forms []string
 	for _, s := range secrets {

@@ -17,7 +17,7 @@ const everyone = "all"
 // access decides what may be recalled for whom:
 //
 //   - An owner is reminded in his direct chat, of the files and of what was said in the same session; where nobody else has
-//     used the session, also of what was said in the other direct chats that only the same person has used.
+//     used the session, and of what was said in the other direct chats that only the same person has used.
 //   - Where others than owners share the session of an owner's direct chat, it counts as theirs.
 //   - Any other session is reminded of nothing, unless it is opened: then of the files and of what was said in itself.
 type access struct {

@@ -267,7 +267,7 @@ func (c child) bytes() int {
 }
 
 // event returns one event for an album. Its id is that of the file that arrived last, which is the one that may be
-// redelivered after the host has the album, also to a later process. Others may be if files were reordered; the process
+// redelivered after the host has the album, even to a later process. Others may be if files were reordered; the process
 // remembers those.
 func (g *gathered) event() chat.Event {
 	parts := slices.Clone(g.Parts)

@@ -97,7 +97,7 @@ func (c *channel) newClient(ctx context.Context, device *store.Device) *whatsmeo
 	// lost, because the session's keys have advanced.
 	client.SynchronousAck = true
 	client.EnableDecryptedEventBuffer = true
-	// A phone that could not decrypt a message requests it again, also from the plugin's next process.
+	// A phone that could not decrypt a message requests it again, even from the plugin's next process.
 	client.UseRetryMessageStore = true
 	// The second tick means that the host has a message.
 	client.SetForceActiveDeliveryReceipts(true)

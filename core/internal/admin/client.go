@@ -57,7 +57,7 @@ func (c *Client) Plugins(ctx context.Context) ([]Plugin, error) {
 	return call[[]Plugin](ctx, c, http.MethodGet, "/v1/plugins", nil)
 }
 
-// RestartPlugin restarts a plugin, also a failed one.
+// RestartPlugin restarts a plugin, even a failed one.
 func (c *Client) RestartPlugin(ctx context.Context, name string) error {
 	_, err := call[struct{}](ctx, c, http.MethodPost, "/v1/plugins/restart", url.Values{"name": {name}})
 	return err

@@ -123,7 +123,7 @@ func answers(s Session) string {
 // visible says what of the agent's words is sent.
 func visible(s Session) string {
 	if s.ByTool {
-		return "- Nothing that you write is sent: your answer is private. What people are to read, send with the tool message, also to the chat that you were asked in. If you send nothing, nobody hears from you."
+		return "- Nothing that you write is sent: your answer is private. What people are to read, send with the tool message, even to the chat that you were asked in. If you send nothing, nobody hears from you."
 	}
 	return "- The text of your final answer is sent to the chat. What you write between using tools is at most seen in passing: say in the answer what matters."
 }
@@ -191,7 +191,7 @@ func group(s Session) string {
 	}
 	b.WriteString(". Many people may write in it, and all of them read your answers.\n\n")
 	if s.Always {
-		b.WriteString("- You are given every message, also those that are meant for others.\n")
+		b.WriteString("- You are given every message, even those that are meant for others.\n")
 	} else {
 		b.WriteString("- You are given the messages that are addressed to you, and with them what was written since your last answer.\n")
 	}

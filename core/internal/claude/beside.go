@@ -30,7 +30,7 @@ func (p *Pool) Aside(ctx context.Context, session, question string) (string, err
 
 // Withdraw withdraws a line that was, or is about to be, steered into a session's running turn. True: neither this turn
 // nor a later one will see it under the same id; false: claude has read it, or may have. The CLI answers within
-// milliseconds, also while a tool runs.
+// milliseconds, even while a tool runs.
 func (p *Pool) Withdraw(ctx context.Context, session, line string) bool {
 	s := p.running(session)
 	return s != nil && s.WithdrawLine(ctx, line)

@@ -25,7 +25,7 @@ type Heartbeat struct {
 const (
 	flushPrompt = "This conversation will soon be compacted, and its details will be lost. Write what is worth remembering for good into " +
 		"memory/YYYY-MM-DD.md, with today's date in the name; make the folder if it is not there, and add to a file that is. " +
-		"Then answer NO_REPLY, also if there was nothing to write."
+		"Then answer NO_REPLY, even if there was nothing to write."
 	heartbeatPrompt = "This is a regular check, which nobody asked for. If there is a file HEARTBEAT.md in your workspace, read it and do " +
 		"what it says. Do not take up anything of earlier conversations again. If nothing needs attention, answer NO_REPLY."
 )

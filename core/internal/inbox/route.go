@@ -117,7 +117,7 @@ func (in *Inbox) understand(ctx context.Context, m *domain.Message, inbound *dom
 	switch command, known := commands.Parse(text); {
 	case known:
 		m.Command = &command
-	case may && a.addressed && commands.IsAbort(text): // also while a reason is awaited: stop means stop
+	case may && a.addressed && commands.IsAbort(text): // even while a reason is awaited: stop means stop
 		m.Command = &domain.Command{Name: "stop"}
 	default:
 		directed := false

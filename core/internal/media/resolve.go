@@ -33,8 +33,8 @@ const (
 // maxPath limits a path from the agent, in bytes.
 const maxPath = 4096
 
-// local converts a path from the agent to one relative to the workspace. It accepts absolute and relative paths, also as
-// file: URLs and with ~.
+// local converts a path from the agent to one relative to the workspace. It accepts absolute and relative paths, file: URLs,
+// and paths that begin with ~.
 func local(workspace, path string) (string, error) {
 	if rest, ok := strings.CutPrefix(path, "file://"); ok {
 		unescaped, err := url.PathUnescape(rest)

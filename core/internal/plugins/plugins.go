@@ -50,7 +50,7 @@ func (s *Set) Running(name string) bool {
 	return running
 }
 
-// Restart restarts a plugin, also a failed one.
+// Restart restarts a plugin, even a failed one.
 func (s *Set) Restart(name string) error { return s.supervisor.Restart(name) }
 
 // Changed returns a channel that is closed when a plugin starts or stops running.

@@ -249,7 +249,7 @@ func (w *writer) commit(batch []*operation) {
 	}
 }
 
-// transact returns the operations that ran, and the error that rolled back the transaction; with savepoints, also each
+// transact returns the operations that ran, the error that rolled back the transaction and, with savepoints, each
 // operation's own error.
 func (w *writer) transact(batch []*operation, savepoints bool) (ran []*operation, outcomes []error, err error) {
 	if len(batch) == 0 {

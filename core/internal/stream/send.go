@@ -301,7 +301,7 @@ func (s *Stream) commit(ctx context.Context, e early) bool {
 	return s.post(ctx, e)
 }
 
-// post sends something, also if the stream's context is done.
+// post sends something, even if the stream's context is done.
 func (s *Stream) post(ctx context.Context, e early) bool {
 	preview, err := s.surface.Early(context.WithoutCancel(ctx), e.Early)
 	if err != nil {

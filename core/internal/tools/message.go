@@ -26,7 +26,7 @@ var tooMany = Refusal(fmt.Sprintf("You have sent %d messages in this turn, which
 
 // Post is a message that the agent sends.
 type Post struct {
-	// Key is the same for the same tool call, also in a later attempt of the turn.
+	// Key is the same for the same tool call, even in a later attempt of the turn.
 	Key    string
 	Caller chat.Caller // of the turn
 	To     chat.Address
