@@ -41,7 +41,9 @@ type Rules struct {
 	Owners       []string
 	DM           DMPolicy
 	Allow        []string
-	CommandsFrom []string // may use commands, besides owners; empty: see [Rules.Decide]
+	// CommandsFrom lists who may use commands, besides owners. It may also contain [Everybody], and groups as [InGroup]
+	// writes them. Empty: see [Rules.Decide].
+	CommandsFrom []string
 	Groups       GroupPolicy
 	Group        map[chat.ID]Group // the listed groups
 	// RequireMention is set if a message in a group must address the agent.
@@ -52,6 +54,15 @@ type Rules struct {
 	// below override nothing.
 	Activation string
 }
+
+// Everybody stands for all who may write, in Rules.CommandsFrom.
+const Everybody = "*"
+
+// InGroup stands for all who may write in a group of a channel, in Rules.CommandsFrom.
+func InGroup(channel string, group chat.ID) string { return channel + ":" + GroupPrefix + string(group) }
+
+// GroupPrefix follows the channel in what [InGroup] returns.
+const GroupPrefix = "group:"
 
 // The activations.
 const (
@@ -92,7 +103,7 @@ type Approved func(chat.Sender) (bool, error)
 // Decide applies the rules to a channel's event. Its error is that of approved.
 //
 // An owner has the authority of an owner wherever the event comes from. Anybody else who is admitted is authorised if
-// listed in CommandsFrom or, if that list is empty, if the chat is direct or the sender is listed in Allow. So neither an
+// CommandsFrom lists them or, if that list is empty, if the chat is direct or the sender is listed in Allow. So neither an
 // approval nor an open policy gives authority in a group.
 func (r Rules) Decide(channel string, e chat.Event, approved Approved) (Decision, error) {
 	switch {
@@ -120,7 +131,7 @@ func (r Rules) direct(who person, e chat.Event, approved Approved) (Decision, er
 		return let(chat.Owner), nil
 	}
 	authority := chat.Authorised
-	if len(r.CommandsFrom) > 0 && !who.in(r.CommandsFrom) {
+	if len(r.CommandsFrom) > 0 && !who.in(r.CommandsFrom, Everybody) {
 		authority = chat.Other
 	}
 	switch r.DM {
@@ -159,10 +170,6 @@ func (r Rules) group(who person, e chat.Event) Decision {
 	case r.Groups != GroupsAllowlist && r.Groups != GroupsOpen:
 		return ignore("groups are disabled")
 	}
-	commands := r.CommandsFrom
-	if len(commands) == 0 {
-		commands = r.Allow
-	}
 	decision := Decision{Action: Let, Authority: chat.Other, Addressed: r.addressed(e.Body)}
 	if _, ok := e.Body.(chat.Message); ok && !decision.Addressed && r.mustAddress(settings) {
 		decision.Action, decision.Reason = RecordPassive, "the message does not mention the agent"
@@ -170,7 +177,7 @@ func (r Rules) group(who person, e chat.Event) Decision {
 	switch {
 	case who.in(r.Owners):
 		decision.Authority = chat.Owner
-	case who.in(commands):
+	case len(r.CommandsFrom) == 0 && who.in(r.Allow), who.in(r.CommandsFrom, Everybody, InGroup(who.channel, e.Chat.ID)):
 		decision.Authority = chat.Authorised
 	}
 	return decision
@@ -229,8 +236,11 @@ type person struct {
 	sender  chat.Sender
 }
 
-// in reports whether the person is listed. An empty id matches nobody.
-func (p person) in(list []string) bool {
+// in reports whether the person, or one of the sets that they belong to, is listed. Without an id they are nobody.
+func (p person) in(list []string, sets ...string) bool {
+	if p.sender.ID != "" && slices.ContainsFunc(sets, func(set string) bool { return slices.Contains(list, set) }) {
+		return true
+	}
 	listed := func(id chat.UserID) bool { return id != "" && slices.Contains(list, p.channel+":"+string(id)) }
 	return listed(p.sender.ID) || slices.ContainsFunc(p.sender.Aliases, listed)
 }

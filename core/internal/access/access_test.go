@@ -3,6 +3,7 @@ package access_test
 import (
 	"errors"
 	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,6 +57,10 @@ func TestDecide(t *testing.T) {
 		dm           = func(p access.DMPolicy) access.Rules { return rules(func(r *access.Rules) { r.DM = p }) }
 		groups       = func(p access.GroupPolicy) access.Rules { return rules(func(r *access.Rules) { r.Groups = p }) }
 		commandsFrom = rules(func(r *access.Rules) { r.CommandsFrom = []string{"tg:3"}; r.Allow = []string{"tg:2", "tg:3"} })
+		everybody    = rules(func(r *access.Rules) { r.DM, r.Groups, r.CommandsFrom = access.DMOpen, access.GroupsOpen, []string{"*"} })
+		inFamily     = rules(func(r *access.Rules) {
+			r.DM, r.Groups, r.CommandsFrom = access.DMOpen, access.GroupsOpen, []string{"tg:group:" + string(family.ID)}
+		})
 		always       = rules(func(r *access.Rules) { r.Group[family.ID] = access.Group{RequireMention: &no} })
 		open         = rules(func(r *access.Rules) { r.Groups, r.RequireMention = access.GroupsOpen, false })
 		patterns     = rules(func(r *access.Rules) {
@@ -122,6 +127,14 @@ func TestDecide(t *testing.T) {
 		{"commands_from: listed", commandsFrom, direct, admin, hi, let(chat.Authorised)},
 		{"commands_from: may chat only", commandsFrom, direct, friend, hi, let(chat.Other)},
 		{"commands_from: approved may chat only", commandsFrom, direct, paired, hi, let(chat.Other)},
+		{"commands_from: everybody", everybody, direct, stranger, hi, let(chat.Authorised)},
+		{"commands_from: everybody in groups", everybody, family, stranger, mention, let(chat.Authorised)},
+		{"commands_from: nobody", everybody, family, chat.Sender{}, mention, let(chat.Other)},
+		{"commands_from: the group", inFamily, family, stranger, mention, let(chat.Authorised)},
+		{"commands_from: the group, owner", inFamily, family, owner, mention, let(chat.Owner)},
+		{"commands_from: another group", inFamily, club, stranger, mention, let(chat.Other)},
+		{"commands_from: the group, in a direct chat", inFamily, direct, stranger, hi, let(chat.Other)},
+		{"commands_from: the group, in a direct chat of the same id", inFamily, chat.Chat{ID: family.ID, Kind: chat.Direct}, stranger, hi, let(chat.Other)},
 		{"commands_from: owner", commandsFrom, direct, owner, hi, let(chat.Owner)},
 		{"commands_from: lets nobody in", rules(func(r *access.Rules) { r.CommandsFrom = []string{"tg:9"} }), direct, stranger, hi, pair},
 		{"commands_from: in a group", commandsFrom, family, admin, mention, let(chat.Authorised)},
@@ -214,7 +227,7 @@ func TestFailedLookupLetsNobodyIn(t *testing.T) {
 func TestStrangersStayOutside(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		list := rapid.SliceOf(rapid.SampledFrom([]string{"tg:1", "tg:2", "wa:9", "tg:", "9", "*", ":9", "tg:99", ""}))
+		list := rapid.SliceOf(rapid.SampledFrom([]string{"tg:1", "tg:2", "wa:9", "tg:", "9", "*", ":9", "tg:group:-1", "tg:group:", "tg:99", ""}))
 		r := access.Rules{
 			Owners:         list.Draw(t, "owners"),
 			DM:             rapid.SampledFrom([]access.DMPolicy{access.DMPairing, access.DMAllowlist, access.DMOpen, access.DMDisabled, ""}).Draw(t, "dm"),
@@ -249,7 +262,8 @@ func TestStrangersStayOutside(t *testing.T) {
 		if !wasOpen {
 			t.Fatalf("%+v although nothing is open", got)
 		}
-		if got.Authority > chat.Other && (c.Kind != chat.Direct || len(r.CommandsFrom) > 0) || got.Authority == chat.Owner {
+		listed := slices.Contains(r.CommandsFrom, "*") || c.Kind != chat.Direct && slices.Contains(r.CommandsFrom, "tg:group:"+string(c.ID))
+		if got.Authority > chat.Other && !listed && (c.Kind != chat.Direct || len(r.CommandsFrom) > 0) || got.Authority == chat.Owner {
 			t.Fatalf("authority %v", got.Authority)
 		}
 	})

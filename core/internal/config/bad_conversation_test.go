@@ -48,6 +48,30 @@ F:13:19: Unsuitable value; access.commands_from must be a list, such as ["a", "b
 `,
 		},
 		{
+			"who may use commands",
+			`
+access {
+  allow         = ["telegram:group:-100", "*"]
+  commands_from = ["*", "telegram:*", "telegram:group:", "telegrm:group:1", "group:1"]
+}
+plugin "telegram" { enabled = false }
+`,
+			`
+F:3:20: Unsuitable value; access.allow names people one by one, not groups.
+    allow         = ["telegram:group:-100", "*"]
+F:3:43: Unsuitable value; access.allow names people one by one; dm and groups have "open" for everybody.
+    allow         = ["telegram:group:-100", "*"]
+F:4:25: Unsuitable value; access.commands_from has "*" for everybody who may write, on any channel.
+    commands_from = ["*", "telegram:*", "telegram:group:", "telegrm:group:1", "group:1"]
+F:4:39: Unsuitable value; access.commands_from must name groups as "channel:group:id", such as "telegram:group:-100123".
+    commands_from = ["*", "telegram:*", "telegram:group:", "telegrm:group:1", "group:1"]
+F:4:58: Unknown channel; access.commands_from names "telegrm", and no plugin block has this label. Did you mean "telegram"?
+    commands_from = ["*", "telegram:*", "telegram:group:", "telegrm:group:1", "group:1"]
+F:4:77: Unknown channel; access.commands_from names "group", and no plugin block has this label.
+    commands_from = ["*", "telegram:*", "telegram:group:", "telegrm:group:1", "group:1"]
+`,
+		},
+		{
 			"aliases and the queue",
 			`
 claude {

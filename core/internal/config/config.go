@@ -162,7 +162,7 @@ type Access struct {
 	Owners         []string
 	DM             string   // pairing (default), allowlist, open, disabled
 	Allow          []string // may write in direct chats and groups
-	CommandsFrom   []string // may use commands, besides owners; empty: everybody who may chat
+	CommandsFrom   []string // may use commands, besides owners: people, "*", or groups as channel:group:id; empty: everybody who may chat
 	Approvers      []string // may approve tool use, besides owners
 	Groups         string   // allowlist (default), open, disabled
 	Group          map[string]Group

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/access"
 )
 
 // refuseChannel reports a channel that does not exist.
@@ -20,10 +22,12 @@ func (v value) person() (string, bool) {
 	}
 	channel, user, found := strings.Cut(s, ":")
 	switch {
+	case user == "*", s == "*":
+		v.refuse(`names people one by one; dm and groups have "open" for everybody`)
 	case !found || channel == "" || strings.TrimSpace(user) == "":
 		v.refuse(`must name people as "channel:user", such as "telegram:123"`)
-	case user == "*":
-		v.refuse(`names people one by one; dm and groups have "open" for everybody`)
+	case strings.HasPrefix(user, access.GroupPrefix):
+		v.refuse("names people one by one, not groups")
 	case !slices.Contains(v.d.channels, channel):
 		v.refuseChannel(channel)
 	default:
@@ -32,12 +36,40 @@ func (v value) person() (string, bool) {
 	return "", false
 }
 
-func people(to *[]string) setter {
+// commander parses who may use commands: a user, a group as channel:group:id, or everybody.
+func (v value) commander() (string, bool) {
+	s, ok := v.text()
+	if !ok || s == access.Everybody {
+		return s, ok
+	}
+	channel, group, _ := strings.Cut(s, ":")
+	id, isGroup := strings.CutPrefix(group, access.GroupPrefix)
+	switch {
+	case group == "*":
+		v.refuse(`has "*" for everybody who may write, on any channel`)
+	case !isGroup:
+		return v.person()
+	case strings.TrimSpace(id) == "":
+		v.refuse(`must name groups as "channel:group:id", such as "telegram:group:-100123"`)
+	case !slices.Contains(v.d.channels, channel):
+		v.refuseChannel(channel)
+	default:
+		return s, true
+	}
+	return "", false
+}
+
+func people(to *[]string) setter { return everyOne(to, value.person) }
+
+func commanders(to *[]string) setter { return everyOne(to, value.commander) }
+
+// everyOne stores the elements of a list, as parse returns them.
+func everyOne(to *[]string, parse func(value) (string, bool)) setter {
 	return func(v value) {
 		elements, _ := v.list()
 		list := []string{}
 		for _, e := range elements {
-			if s, ok := e.person(); ok {
+			if s, ok := parse(e); ok {
 				list = append(list, s)
 			}
 		}

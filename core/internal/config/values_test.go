@@ -127,7 +127,7 @@ access {
   owners        = ["webchat:local"]
   dm            = "open"
   allow         = ["telegram:5"]
-  commands_from = ["telegram:6"]
+  commands_from = ["telegram:6", "*", "telegram:group:-100"]
   approvers = ["telegram:9"]
   groups        = "disabled"
   group "-100" {
@@ -276,7 +276,7 @@ plugin "plain" {}
 				Verbose: "full", Reasoning: "stream", Usage: "tokens",
 			},
 			Access: config.Access{
-				Owners: []string{"webchat:local"}, DM: "open", Allow: []string{"telegram:5"}, CommandsFrom: []string{"telegram:6"}, Approvers: []string{"telegram:9"},
+				Owners: []string{"webchat:local"}, DM: "open", Allow: []string{"telegram:5"}, CommandsFrom: []string{"telegram:6", "*", "telegram:group:-100"}, Approvers: []string{"telegram:9"},
 				Groups: "disabled", RequireMention: true, HistoryLimit: 10,
 				Group:           map[string]config.Group{"-100": {RequireMention: &mention, HistoryLimit: &no}, "-200": {HistoryLimit: &most}},
 				MentionPatterns: []*regexp.Regexp{regexp.MustCompile("(?i)@?claw(bot)?"), regexp.MustCompile("(?i)^hey")},
