@@ -94,7 +94,7 @@ plugin "echo" {
 		}
 		waiting.Wait()
 	}
-	for n := range kills {
+	for n := 0; n < kills && !t.Failed(); n++ {
 		if n%killsInARow == 0 {
 			w.keepUp(t, answered)
 		}
@@ -341,7 +341,8 @@ func (w *crashWorld) keepUp(t *testing.T, wait func()) {
 	}
 	wait()
 	if !w.running() {
-		t.Error("the host ended by itself")
+		t.Errorf("the host ended by itself: %s", w.host.ProcessState)
+		w.showLog(t)
 	}
 }
 
@@ -364,12 +365,22 @@ func (w *crashWorld) close(t *testing.T) {
 	t.Helper()
 	w.end(t)
 	w.log.Close()
-	if log, _ := os.ReadFile(w.log.Name()); t.Failed() {
-		t.Logf("the end of the host's log:\n%s", log[max(0, len(log)-20000):])
+	if t.Failed() {
+		w.showLog(t)
 	}
 	if err := os.RemoveAll(w.dir); err != nil {
 		t.Error(err)
 	}
+}
+
+// showLog prints the end of the host's log.
+func (w *crashWorld) showLog(t *testing.T) {
+	t.Helper()
+	log, err := os.ReadFile(w.log.Name())
+	if err != nil {
+		t.Error(err)
+	}
+	t.Logf("the end of the host's log:\n%s", log[max(0, len(log)-20000):])
 }
 
 // report prints what was killed, and the results of the messages.

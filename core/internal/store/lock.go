@@ -1,10 +1,12 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -12,9 +14,16 @@ import (
 // lock gives this process exclusive use of a database. The kernel releases it when the process ends, in any way.
 type lock []*os.File
 
+// A process that was killed while it started another one leaves its locks to that one until it executes its program, which
+// takes some milliseconds, more on a busy machine.
+const (
+	lockPatience = 2 * time.Second
+	lockPause    = 5 * time.Millisecond
+)
+
 // takeLock locks the database at path by a file beside it, which names the lock's owner, and by its folder, which
-// nobody deletes by mistake.
-func takeLock(path string) (_ lock, err error) {
+// nobody deletes by mistake. It waits a moment for a process that is about to end.
+func takeLock(ctx context.Context, path string) (_ lock, err error) {
 	var l lock
 	defer func() {
 		if err != nil {
@@ -30,13 +39,29 @@ func takeLock(path string) (_ lock, err error) {
 			return nil, err
 		}
 		l = append(l, f)
-		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
+		if err := waitForLock(ctx, f); errors.Is(err, unix.EWOULDBLOCK) {
 			return nil, fmt.Errorf("another clawhost uses %s: stop it first, or give this one a state_dir of its own", path)
 		} else if err != nil {
 			return nil, fmt.Errorf("lock %s: %w", name.path, err)
 		}
 	}
 	return l, nil
+}
+
+func waitForLock(ctx context.Context, f *os.File) error {
+	ctx, cancel := context.WithTimeout(ctx, lockPatience)
+	defer cancel()
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+			return err
+		}
+		select {
+		case <-time.After(lockPause):
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 // Close releases the lock.

@@ -74,7 +74,7 @@ func open(ctx context.Context, path string, opts Options) (_ *Store, err error) 
 	if s.host, err = self(); err != nil {
 		return nil, err
 	}
-	if s.lock, err = takeLock(path); err != nil {
+	if s.lock, err = takeLock(ctx, path); err != nil {
 		return nil, err
 	}
 	if err := makePrivate(path); err != nil {
