@@ -3,7 +3,8 @@
 // Markers are instructions to the host. They are removed everywhere except in fenced blocks and inline code, where they are
 // ordinary text:
 //
-//   - NO_REPLY (or HEARTBEAT_OK) alone on a first or last line: say nothing, or nothing but what stands beside it;
+//   - NO_REPLY (or HEARTBEAT_OK) alone on a first or last line, or as a sentence of its own at the end: say nothing, or nothing
+//     but what stands beside it. A remark behind it, as in "NO_REPLY - not for me", is not sent if there is nothing else;
 //   - MEDIA:path on a line of its own: send the file;
 //   - [[reply_to_current]] and [[reply_to:id]]: answer the current message, or that one;
 //   - [[tts]] and [[tts:text]]: say the answer, or the text, aloud; [[audio_as_voice]]: send sound as a voice message;
@@ -125,9 +126,10 @@ type parser struct {
 	// pending is inserted before further text: blanks, and last lines that are tokens, without the break before the next
 	// line.
 	pending []byte
-	dropped bool // the previous line was removed
-	silent  bool // a first line was a token
-	held    bool // the rest is held back
+	remark  string // a first line of a token and a remark: text only if more follows
+	dropped bool   // the previous line was removed
+	silent  bool   // a first line was a token
+	held    bool   // the rest is held back
 	fence   fence
 }
 
@@ -160,6 +162,8 @@ func (p *parser) line(line string, complete bool) {
 		p.emit(line)
 	case isToken(line):
 		p.token(line)
+	case p.text.Len() == 0 && p.remark == "" && isRemark(line):
+		p.silent, p.dropped, p.remark = true, false, strings.TrimSpace(line)
 	case isMedia:
 		if len(p.answer.Media) < MaxMedia {
 			p.answer.Media = append(p.answer.Media, Media{At: p.text.Len(), Path: path})
@@ -168,7 +172,10 @@ func (p *parser) line(line string, complete bool) {
 	case hostLine().MatchString(line), len(marks) > 0 && strings.TrimSpace(line) == "":
 		p.dropped = true
 	default:
-		p.emit(line)
+		visible, held := cutToken(line, complete)
+		p.held = p.held || held
+		p.emit(visible)
+		p.pending = append(p.pending, line[len(visible):]...)
 	}
 }
 
@@ -184,6 +191,8 @@ func (p *parser) emit(line string) {
 	case visible == "":
 		p.pend(line)
 	default:
+		p.text.WriteString(p.remark)
+		p.remark = ""
 		if p.text.Len() > 0 {
 			p.pending = append(p.pending, '\n')
 		}

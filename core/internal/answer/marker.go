@@ -3,6 +3,7 @@ package answer
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 )
@@ -24,6 +25,40 @@ const adornment = " \t\r`*_\"'.!"
 // isToken reports whether the line consists of a token.
 func isToken(line string) bool {
 	return slices.Contains(tokens, strings.ToUpper(strings.Trim(line, adornment)))
+}
+
+var remark = lazyregexp.New(`^[*_\s]*(?:NO_REPLY|HEARTBEAT_OK)[*_.!\s]*[-–—:;,(]`)
+
+// isRemark reports whether the line begins with a token, and then says why.
+func isRemark(line string) bool { return remark().MatchString(line) }
+
+// sentenceEnds end what precedes a token in its line.
+const sentenceEnds = ".!?…:;,)-–—"
+
+// cutToken removes a token that is a sentence of its own from the end of a line. If the line may continue, a possible
+// beginning of one is removed, and held is true.
+func cutToken(line string, complete bool) (visible string, held bool) {
+	trimmed := strings.TrimRight(line, "*_.! \t\r")
+	at := strings.LastIndexAny(trimmed, " \t") + 1
+	before := strings.TrimRight(line[:at], " \t")
+	word := strings.TrimLeft(trimmed[at:], "*_")
+	if before == "" || word == "" || !strings.ContainsRune(sentenceEnds, lastRune(before)) {
+		return line, false
+	}
+	for _, token := range tokens {
+		if word == token {
+			return before, !complete
+		}
+		if !complete && strings.HasPrefix(token, word) && len(trimmed) == len(line) {
+			return before, true
+		}
+	}
+	return line, false
+}
+
+func lastRune(s string) rune {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return r
 }
 
 const mediaMark = "MEDIA:"
@@ -64,6 +99,9 @@ func mayBecome(line string) bool {
 		if strings.HasPrefix(token, bare) || strings.HasPrefix(bare, token) && strings.Trim(bare[len(token):], adornment) == "" {
 			return true
 		}
+	}
+	if isRemark(line) {
+		return true
 	}
 	start := unindented(line)
 	for _, mark := range append([]string{mediaMark}, hostMarks...) {

@@ -22,13 +22,13 @@ type Heartbeat struct {
 	Prompt   string // never empty
 }
 
-const (
-	flushPrompt = "This conversation will soon be compacted, and its details will be lost. Write what is worth remembering for good into " +
-		"memory/YYYY-MM-DD.md, with today's date in the name; make the folder if it is not there, and add to a file that is. " +
-		"Then answer NO_REPLY, even if there was nothing to write."
-	heartbeatPrompt = "This is a regular check, which nobody asked for. If there is a file HEARTBEAT.md in your workspace, read it and do " +
-		"what it says. Do not take up anything of earlier conversations again. If nothing needs attention, answer NO_REPLY."
-)
+// HeartbeatPrompt is the prompt of a heartbeat unless the file has one.
+const HeartbeatPrompt = "This is a regular check, which nobody asked for. If there is a file HEARTBEAT.md in your workspace, read it and do " +
+	"what it says. Do not take up anything of earlier conversations again. If nothing needs attention, answer NO_REPLY."
+
+const flushPrompt = "This conversation will soon be compacted, and its details will be lost. Write what is worth remembering for good into " +
+	"memory/YYYY-MM-DD.md, with today's date in the name; make the folder if it is not there, and add to a file that is. " +
+	"Then answer NO_REPLY, even if there was nothing to write."
 
 func (m *MemoryFlush) block() block {
 	return block{path: "memory_flush", attrs: []attr{

@@ -253,7 +253,7 @@ func defaults() *Config {
 		Links:       Links{Timeout: 20 * time.Second},
 		Send:        Send{Default: "allow"},
 		MemoryFlush: MemoryFlush{Enabled: true, Margin: 4000, Prompt: flushPrompt},
-		Heartbeat:   Heartbeat{From: 8 * 60, To: 22 * 60, Target: "owner", Prompt: heartbeatPrompt},
+		Heartbeat:   Heartbeat{From: 8 * 60, To: 22 * 60, Target: "owner", Prompt: HeartbeatPrompt},
 	}
 }
 

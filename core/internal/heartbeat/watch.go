@@ -95,13 +95,16 @@ func (w *Watch) nothingToDo(ctx context.Context, session string) (string, error)
 		return "messages wait", err
 	}
 	text, err := agent.ReadFile(w.workspace, file)
-	if errors.Is(err, os.ErrNotExist) {
+	switch {
+	case errors.Is(err, os.ErrNotExist) && w.prompt != config.HeartbeatPrompt:
+		return "", nil // the operator's prompt says what to look after
+	case errors.Is(err, os.ErrNotExist):
 		return "there is no " + filepath.Join(w.workspace, file), nil
-	}
-	if err != nil || !agent.HeartbeatEmpty(text) {
+	case err != nil || !agent.HeartbeatEmpty(text):
 		return "", err
+	default:
+		return file + " has nothing to do in it", nil
 	}
-	return file + " has nothing to do in it", nil
 }
 
 // Beat implements [Task].

@@ -117,7 +117,7 @@ func TestNothingToDo(t *testing.T) {
 	s := open(t)
 	begun := make(chan struct{})
 	dispatcher := dispatch.New(s, dispatch.Options{Turns: 1, Commands: 1}, hclog.NewNullLogger())
-	w := &Watch{workspace: t.TempDir(), store: s, turns: dispatcher}
+	w := &Watch{prompt: config.HeartbeatPrompt, workspace: t.TempDir(), store: s, turns: dispatcher}
 
 	expect := func(why string) {
 		t.Helper()
@@ -133,6 +133,9 @@ func TestNothingToDo(t *testing.T) {
 		}
 	}
 	expect("there is no ")
+	w.prompt = "Look whether the oven is off."
+	expect("")
+	w.prompt = config.HeartbeatPrompt
 	pipe := filepath.Join(w.workspace, file)
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)

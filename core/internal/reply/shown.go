@@ -2,6 +2,7 @@ package reply
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/answer"
@@ -25,7 +26,7 @@ func modelName(full string) string {
 	return strings.TrimPrefix(modelDate().ReplaceAllString(full, ""), "claude-")
 }
 
-// shortAcknowledgement is the longest text, in bytes, that counts as a mere acknowledgement beside the token.
+// shortAcknowledgement is the longest text, in characters, that counts as a mere acknowledgement beside the token.
 const shortAcknowledgement = 300
 
 // Heartbeat returns the answer of a heartbeat: nothing if it acknowledges it, with at most a few words beside the
@@ -41,7 +42,7 @@ func Heartbeat(written string) answer.Answer {
 			if !found {
 				continue
 			}
-			if rest = strings.TrimSpace(rest); len(rest) <= shortAcknowledgement {
+			if rest = strings.TrimSpace(rest); utf8.RuneCountInString(rest) <= shortAcknowledgement {
 				return answer.Answer{Silent: true}
 			}
 			text = rest

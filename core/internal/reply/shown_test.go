@@ -17,16 +17,18 @@ func TestHeartbeat(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("The backup of the photos has failed. ", 10)
 	for written, want := range map[string]answer.Answer{
-		"NO_REPLY":                      {Silent: true},
-		"HEARTBEAT_OK":                  {Silent: true},
-		"HEARTBEAT_OK. All is well.":    {Silent: true},
-		"All quiet.\n\nHEARTBEAT_OK":    {Silent: true},
-		"All quiet.\nNO_REPLY":          {Silent: true},
-		"The backup has failed.":        {Text: "The backup has failed."},
-		"HEARTBEAT_OK\n" + long:         {Text: strings.TrimSpace(long)},
-		long + "\nHEARTBEAT_OK":         {Text: strings.TrimSpace(long)},
-		"I looked: HEARTBEAT_OK is odd": {Text: "I looked: HEARTBEAT_OK is odd"},
-		"":                              {},
+		"NO_REPLY":                                 {Silent: true},
+		"HEARTBEAT_OK":                             {Silent: true},
+		"HEARTBEAT_OK. All is well.":               {Silent: true},
+		"All quiet.\n\nHEARTBEAT_OK":               {Silent: true},
+		"All quiet.\nNO_REPLY":                     {Silent: true},
+		"The backup has failed.":                   {Text: "The backup has failed."},
+		"HEARTBEAT_OK\n" + long:                    {Text: strings.TrimSpace(long)},
+		long + "\nHEARTBEAT_OK":                    {Text: strings.TrimSpace(long)},
+		"I looked: HEARTBEAT_OK is odd":            {Text: "I looked: HEARTBEAT_OK is odd"},
+		"HEARTBEAT_OK " + strings.Repeat("静", 300): {Silent: true},
+		"HEARTBEAT_OK " + strings.Repeat("静", 301): {Text: strings.Repeat("静", 301)},
+		"": {},
 	} {
 		if diff := cmp.Diff(want, reply.Heartbeat(written)); diff != "" {
 			t.Errorf("%q: %s", written, diff)
