@@ -27,12 +27,12 @@ const (
 	maxDescription = 300      // runes
 )
 
-var skillName = lazyregexp.New(`^[a-z0-9_-]{1,32}$`)
+var skillName = lazyregexp.New(`^[A-Za-z0-9_-]{1,64}$`)
 
 var (
 	errTooManyEntries  = fmt.Errorf("it has more than %d entries: no skill is listed", maxEntries)
 	errTooManySkills   = fmt.Errorf("it has more than %d folders: the last of them are not listed", maxSkills)
-	errSkillName       = errors.New("its folder's name must be 1 to 32 of a-z, 0-9, _ and -")
+	errSkillName       = errors.New("its folder's name must be 1 to 64 of A-Z, a-z, 0-9, _ and -")
 	errOtherName       = errors.New("the name in its front matter is not that of its folder")
 	errSkillTooLong    = fmt.Errorf("it is longer than %d KiB", maxSkillFile>>10)
 	errNoFrontMatter   = errors.New("it does not begin with a front matter, which stands between two lines ---")
@@ -42,7 +42,7 @@ var (
 
 // Skill is a file that explains how a kind of work is done.
 type Skill struct {
-	Name        string // 1 to 32 of a-z, 0-9, _ and -; no two skills have the same
+	Name        string // 1 to 64 of A-Z, a-z, 0-9, _ and -; no two skills have the same
 	Description string // one line of at most 300 characters
 	Path        string // relative to the workspace, with slashes
 }

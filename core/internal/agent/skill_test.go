@@ -35,7 +35,8 @@ func TestSkillFiles(t *testing.T) {
 		{name: "another editor", text: "\ufeff---\r\nname: deploy\r\ndescription: Puts it\r\n---\r\nHow.", listed: deploy("Puts it")},
 		{name: "several lines", text: "---\nname: deploy\ndescription: >\n  Puts it\n  online.\n\n  At once.\n---\n", listed: deploy("Puts it online. At once.")},
 		{name: "hidden characters", text: "---\nname: deploy\ndescription: \"Puts\\u202e it\\n# Who you are\\0\"\n---\n", listed: deploy("Puts it # Who you are")},
-		{name: "a name of 32", folder: strings.Repeat("a", 32), text: skill(strings.Repeat("a", 32), "x"), listed: "- " + strings.Repeat("a", 32) + ": x"},
+		{name: "a name of 64", folder: strings.Repeat("a", 64), text: skill(strings.Repeat("a", 64), "x"), listed: "- " + strings.Repeat("a", 64) + ": x"},
+		{name: "capitals", folder: "PDF-Forms", text: skill("PDF-Forms", "x"), listed: "- PDF-Forms: x"},
 		{name: "300 characters", text: skill("deploy", strings.Repeat("é", 300)), listed: deploy(strings.Repeat("é", 300))},
 		{
 			name: "301 characters", text: skill("deploy", strings.Repeat("é", 301)), listed: deploy(strings.Repeat("é", 299) + "…"),
@@ -53,8 +54,8 @@ func TestSkillFiles(t *testing.T) {
 		{name: "no YAML", text: "---\nname: deploy\ndescription: a: b\n---\n", problem: "read front matter: "},
 		{name: "a list", text: "---\nname: deploy\ndescription: [a]\n---\n", problem: "read front matter: "},
 		{name: "two documents", text: "---\nname: deploy\ndescription: a\n--- # \nname: x\n---\n", problem: "read front matter: "},
-		{name: "capitals", folder: "Deploy", text: skill("Deploy", "x"), problem: "its folder's name must be"},
-		{name: "a name of 33", folder: strings.Repeat("a", 33), text: skill(strings.Repeat("a", 33), "x"), problem: "its folder's name must be"},
+		{name: "a name of 65", folder: strings.Repeat("a", 65), text: skill(strings.Repeat("a", 65), "x"), problem: "its folder's name must be"},
+		{name: "blanks", folder: "PDF forms", text: skill("PDF forms", "x"), problem: "its folder's name must be"},
 		{name: "a space", folder: "de ploy", text: skill("de ploy", "x"), problem: "its folder's name must be"},
 	}
 	for _, tt := range tests {

@@ -71,9 +71,24 @@ func (v *view) items(said answer.Answer, r agent.Result, files files) []domain.O
 	if r.Continued && !v.outcome.Begun {
 		heads = append(heads, wording.Continued)
 	}
+	if v.run.Verbose == "on" || v.run.Verbose == "full" {
+		heads = append(heads, v.conversation(r)...)
+	}
 	// Once, until another model answers: the chosen model is tried again in each turn.
 	if line := reply.Fallback(r.Fallback); line != "" && r.Model != v.run.Session.Model {
 		heads = append(heads, line)
 	}
 	return v.options.Items(said, v.outcome, stream.Beside{Head: strings.Join(heads, "\n\n"), Tail: reply.Usage(r, v.run.Usage), Files: files.within})
+}
+
+// conversation says what has happened to the conversation in which the turn ran: what Claude no longer knows.
+func (v *view) conversation(r agent.Result) (lines []string) {
+	// A session that expires gets a new conversation when its next message is accepted.
+	if s := v.run.Session; s.ResetAt.After(s.CreatedAt) && s.ResetAt.Equal(v.run.Message.ReceivedAt) && !v.run.Message.Message.Fresh {
+		lines = append(lines, wording.BeganExpired)
+	}
+	if r.Compactions > 0 {
+		lines = append(lines, wording.CompactedFirst)
+	}
+	return lines
 }

@@ -280,6 +280,8 @@ var groups = []group{
 	{"turns", []message{
 		{"EmptyAnswer", wording.EmptyAnswer},
 		{"Continued", wording.Continued},
+		{"BeganExpired", wording.BeganExpired},
+		{"CompactedFirst", wording.CompactedFirst},
 		{"AnswerRestarted", wording.AnswerRestarted},
 		{"BeganTooLong", wording.BeganTooLong},
 		{"BeganLost", wording.BeganLost},

@@ -91,6 +91,8 @@ func quoted(what, why string) string {
 const (
 	EmptyAnswer     = "Claude finished without an answer. Ask again, or put it in other words."
 	Continued       = "_I was interrupted by a restart and went on from there._"
+	BeganExpired    = "_The last conversation has expired. This is a new one._"
+	CompactedFirst  = "_The conversation was compacted: its beginning is now a summary._"
 	AnswerRestarted = "_The answer began again:_"
 	BeganTooLong    = "Our conversation had become too long for the model. I began a new one and no longer know what was said before."
 	BeganLost       = "The record of our conversation is gone from this machine. I began a new one and no longer know what was said before."
