@@ -38,6 +38,7 @@ var binaries = map[string]string{
 	"clawhost-moody":    "core/scripts/testdata/plugins/moody",
 	"clawhost-witness":  "core/scripts/testdata/plugins/witness",
 	"clawhost-artist":   "core/scripts/testdata/plugins/artist",
+	"clawhost-desk":     "core/scripts/testdata/plugins/desk",
 }
 
 // hold is the shell script with which a turn's tool waits for its script: "hold NAME" ends when "release NAME" is done.

@@ -38,9 +38,9 @@ const (
 
 // Rules are the rules of one channel. People are listed as "channel:user" and recognised by their id and their aliases.
 type Rules struct {
-	Owners       []string
-	DM           DMPolicy
-	Allow        []string
+	Owners []string
+	DM     DMPolicy
+	Allow  []string
 	// CommandsFrom lists who may use commands, besides owners. It may also contain [Everybody], and groups as [InGroup]
 	// writes them. Empty: see [Rules.Decide].
 	CommandsFrom []string
@@ -59,7 +59,9 @@ type Rules struct {
 const Everybody = "*"
 
 // InGroup stands for all who may write in a group of a channel, in Rules.CommandsFrom.
-func InGroup(channel string, group chat.ID) string { return channel + ":" + GroupPrefix + string(group) }
+func InGroup(channel string, group chat.ID) string {
+	return channel + ":" + GroupPrefix + string(group)
+}
 
 // GroupPrefix follows the channel in what [InGroup] returns.
 const GroupPrefix = "group:"

@@ -57,13 +57,15 @@ func TestDecide(t *testing.T) {
 		dm           = func(p access.DMPolicy) access.Rules { return rules(func(r *access.Rules) { r.DM = p }) }
 		groups       = func(p access.GroupPolicy) access.Rules { return rules(func(r *access.Rules) { r.Groups = p }) }
 		commandsFrom = rules(func(r *access.Rules) { r.CommandsFrom = []string{"tg:3"}; r.Allow = []string{"tg:2", "tg:3"} })
-		everybody    = rules(func(r *access.Rules) { r.DM, r.Groups, r.CommandsFrom = access.DMOpen, access.GroupsOpen, []string{"*"} })
-		inFamily     = rules(func(r *access.Rules) {
+		everybody    = rules(func(r *access.Rules) {
+			r.DM, r.Groups, r.CommandsFrom = access.DMOpen, access.GroupsOpen, []string{"*"}
+		})
+		inFamily = rules(func(r *access.Rules) {
 			r.DM, r.Groups, r.CommandsFrom = access.DMOpen, access.GroupsOpen, []string{"tg:group:" + string(family.ID)}
 		})
-		always       = rules(func(r *access.Rules) { r.Group[family.ID] = access.Group{RequireMention: &no} })
-		open         = rules(func(r *access.Rules) { r.Groups, r.RequireMention = access.GroupsOpen, false })
-		patterns     = rules(func(r *access.Rules) {
+		always   = rules(func(r *access.Rules) { r.Group[family.ID] = access.Group{RequireMention: &no} })
+		open     = rules(func(r *access.Rules) { r.Groups, r.RequireMention = access.GroupsOpen, false })
+		patterns = rules(func(r *access.Rules) {
 			r.MentionPatterns = []*regexp.Regexp{regexp.MustCompile(`^$`), regexp.MustCompile(`(?i)\bclaw\b`)}
 		})
 		activation = func(a string) access.Rules { return rules(func(r *access.Rules) { r.Activation = a }) }

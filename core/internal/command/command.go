@@ -36,6 +36,8 @@ type Command struct {
 	Turn bool
 	// Slow marks a command that may take long: the host's other commands do not wait for it.
 	Slow bool
+	// Overrides is set if a plugin's command takes the place of the host's of the same name, where that one allows it.
+	Overrides bool
 	// Run answers in Markdown; an empty answer sends nothing. Its error is logged, and the user learns that the command
 	// failed.
 	Run func(ctx context.Context, call Call) (string, error)

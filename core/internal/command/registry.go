@@ -29,7 +29,7 @@ type Registry struct {
 }
 
 // New returns a registry of the host's own commands and those that plugins offer when it is asked. The host's command
-// hides a plugin's of the same name.
+// hides a plugin's of the same name, unless the plugin's overrides it.
 func New(s Store, t Turns, h Host) *Registry {
 	if h.Log == nil {
 		h.Log = hclog.NewNullLogger()
@@ -50,15 +50,16 @@ func New(s Store, t Turns, h Host) *Registry {
 // Lookup finds a command by its name or an alias, in any case, with hyphens or underscores.
 func (r *Registry) Lookup(name string) (Command, bool) {
 	name = canonical(name)
-	if c, ok := r.byName[name]; ok {
-		return c, true
+	own, ok := r.byName[name]
+	if ok {
+		name = own.Name
 	}
 	for _, c := range r.plugins() {
 		if c.Name == name {
 			return c, true
 		}
 	}
-	return Command{}, false
+	return own, ok
 }
 
 // canonical is the normal form of a typed command name.
@@ -66,20 +67,24 @@ func canonical(name string) string {
 	return strings.ReplaceAll(strings.ToLower(name), "-", "_")
 }
 
-// plugins are the commands that only a plugin has.
+// plugins are the commands of plugins: those that the host does not have, and those that override the host's. The latter are
+// for the same people and places.
 func (r *Registry) plugins() []Command {
 	if r.host.Plugins == nil {
 		return nil
 	}
 	var list []Command
 	for _, c := range r.host.Plugins.Commands() {
-		if _, taken := r.byName[c.Name]; taken {
-			continue
+		if own, taken := r.byName[c.Name]; taken {
+			if !c.Overrides || !r.replaceable(c.Name) {
+				continue
+			}
+			c.Aliases, c.MinAuthority, c.Private = own.Aliases, max(c.MinAuthority, own.MinAuthority), own.Private
 		}
 		if c.Group == "" {
 			c.Group = wording.GroupPlugins
 		}
-		c.Menu = true
+		c.Menu, c.Slow = true, true
 		list = append(list, c)
 	}
 	return list
@@ -87,22 +92,36 @@ func (r *Registry) plugins() []Command {
 
 // Quick reports whether a command is one of the host's own that answer at once.
 func (r *Registry) Quick(name string) bool {
-	c, ok := r.byName[canonical(name)]
+	c, ok := r.Lookup(name)
 	return ok && !c.Slow
+}
+
+// irreplaceable are the host's commands that mean more than their answers.
+var irreplaceable = map[string]bool{"new": true, "reset": true, "stop": true, "answer": true}
+
+// replaceable reports whether a plugin may override a command of the host's. The name is not an alias.
+func (r *Registry) replaceable(name string) bool {
+	own, ok := r.byName[name]
+	_, directs := directives[name]
+	return ok && own.Name == name && own.Run != nil && !irreplaceable[name] && !directs
 }
 
 // List returns the commands that a person with this authority may use, by group: the host's in a didactic order, then
 // those of plugins and the skills by name.
 func (r *Registry) List(authority chat.Authority) []Command {
-	rest := append(r.plugins(), r.skills()...)
+	plugins := r.plugins()
+	builtin := slices.DeleteFunc(slices.Clone(r.builtin), func(own Command) bool {
+		return slices.ContainsFunc(plugins, func(c Command) bool { return c.Name == own.Name })
+	})
+	rest := append(plugins, r.skills()...)
 	slices.SortStableFunc(rest, func(a, b Command) int { return strings.Compare(a.Name, b.Name) })
-	list := slices.Concat(r.builtin, rest)
+	list := append(builtin, rest...)
 	list = slices.DeleteFunc(list, func(c Command) bool { return authority < c.MinAuthority })
 	slices.SortStableFunc(list, func(a, b Command) int { return slices.Index(groups, a.Group) - slices.Index(groups, b.Group) })
 	return list
 }
 
-var shape = lazyregexp.New(`^/([A-Za-z][A-Za-z0-9_-]{0,31})(?:\s+([\s\S]*))?$`)
+var shape = lazyregexp.New(`^/([A-Za-z][A-Za-z0-9_-]{0,63})(?:\s+([\s\S]*))?$`)
 
 // Parse reports whether text is a known command, and returns it by its name. Anything else, such as an unknown name or
 // a path, is plain text. So is a text that begins with a directive: [Registry.Directives] reads it.

@@ -254,12 +254,16 @@ var skills = []agent.Skill{
 // Behaviour: skill-command.
 func TestSkill(t *testing.T) {
 	t.Parallel()
-	r := (&desk{skills: skills, plugins: []command.Command{{Name: "roll"}}}).registry()
+	long := strings.Repeat("Long-", 12)
+	more := append(slices.Clone(skills), agent.Skill{Name: "PDF-Forms", Path: "skills/PDF-Forms/SKILL.md"}, agent.Skill{Name: long, Path: "p"})
+	r := (&desk{skills: more, plugins: []command.Command{{Name: "roll"}}}).registry()
 	for text, want := range map[string]string{
 		"/deploy":                   `Use the skill "deploy" (skills/deploy/SKILL.md).`,
 		" /Deploy the docs\nnow ":   "Use the skill \"deploy\" (skills/deploy/SKILL.md): the docs\nnow",
 		"/release-notes 1.2":        `Use the skill "release-notes" (skills/release-notes/SKILL.md): 1.2`,
 		"/release_notes 1.2":        `Use the skill "release-notes" (skills/release-notes/SKILL.md): 1.2`,
+		"/pdf_forms a.pdf":          `Use the skill "PDF-Forms" (skills/PDF-Forms/SKILL.md): a.pdf`,
+		"/" + long:                  `Use the skill "` + long + `" (p).`,
 		"/status":                   "",
 		"/id":                       "",
 		"/deploys":                  "",
@@ -288,10 +292,10 @@ func TestClashes(t *testing.T) {
 		said = append(said, c.String())
 	}
 	want := []string{
-		`the command /status of the plugin "dice" is one of the host's own`,
+		"the command /status of the plugin \"dice\" is one of the host's own; `overrides = [\"status\"]` in the plugin's block replaces the host's",
 		`the plugins "dice" and "casino" both have the command /roll`,
 		`the command /id of the plugin "casino" is one of the host's own`,
-		`the command /export-session of the plugin "casino" is one of the host's own`,
+		"the command /export-session of the plugin \"casino\" is one of the host's own; `overrides = [\"export_session\"]` in the plugin's block replaces the host's",
 		`the command /t of the plugin "casino" is one of the host's own`,
 	}
 	if diff := cmp.Diff(want, said, cmpopts.EquateEmpty()); diff != "" {
@@ -299,6 +303,64 @@ func TestClashes(t *testing.T) {
 	}
 	if clashes := r.Clashes([]command.PluginCommands{{Plugin: "a", Names: []string{"roll"}}, {Plugin: "b", Names: []string{"bet"}}}); len(clashes) > 0 {
 		t.Error(clashes)
+	}
+}
+
+// A plugin's command replaces the host's where it may, with the host's authority and place.
+// Behaviour: command-override.
+func TestOverride(t *testing.T) {
+	t.Parallel()
+	ran := func(_ context.Context, c command.Call) (string, error) { return "the plugin's " + c.Name, nil }
+	d := &desk{plugins: []command.Command{
+		{Name: "status", MinAuthority: chat.Authorised, Overrides: true, Run: ran},
+		{Name: "debug", MinAuthority: chat.Authorised, Overrides: true, Run: ran},
+		{Name: "usage", MinAuthority: chat.Authorised, Overrides: true, Run: ran}, // a directive
+		{Name: "stop", MinAuthority: chat.Authorised, Overrides: true, Run: ran},
+		{Name: "context", MinAuthority: chat.Authorised, Run: ran}, // which was not allowed
+	}}
+	r := d.registry()
+	for text, own := range map[string]bool{"/status": false, "/debug": false, "/usage": true, "/stop": true, "/context": true} {
+		got, err := r.Run(t.Context(), d.call(text, chat.Owner))
+		if err != nil || strings.HasPrefix(got, "the plugin's") == own {
+			t.Errorf("%s answers %q, %v", text, got, err)
+		}
+		if name := strings.TrimPrefix(text, "/"); r.Quick(name) && !own {
+			t.Errorf("%s is taken for one that answers at once", text)
+		}
+	}
+	if got, err := r.Run(t.Context(), d.call("/debug", chat.Authorised)); err != nil || !strings.HasPrefix(got, "You may not use /debug") {
+		t.Errorf("an owner's command answers others: %q, %v", got, err)
+	}
+	inGroup := d.call("/debug", chat.Owner)
+	inGroup.Caller.Kind = chat.Group
+	if got, err := r.Run(t.Context(), inGroup); err != nil || !strings.Contains(got, "in a direct chat only") {
+		t.Errorf("a private command answers in a group: %q, %v", got, err)
+	}
+	listed := 0
+	for _, c := range r.List(chat.Owner) {
+		if c.Name == "status" {
+			listed++
+		}
+	}
+	if listed != 1 {
+		t.Errorf("/status is listed %d times", listed)
+	}
+	clashes := r.Clashes([]command.PluginCommands{
+		{Plugin: "p", Names: []string{"status", "debug"}, Overrides: []string{"status", "debug"}},
+		{Plugin: "q", Names: []string{"status"}, Overrides: []string{"status", "stop", "id", "whoami"}},
+	})
+	var said []string
+	for _, c := range clashes {
+		said = append(said, c.String())
+	}
+	want := []string{
+		`the plugins "p" and "q" both have the command /status`,
+		`the host has no command /stop that a plugin can replace`,
+		`the host has no command /id that a plugin can replace`,
+		`the plugin "q" has no command /whoami`,
+	}
+	if diff := cmp.Diff(want, said); diff != "" {
+		t.Error(diff)
 	}
 }
 

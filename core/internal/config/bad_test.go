@@ -229,6 +229,7 @@ plugin "p" {
   env    = { "A-B" = "secret-1", C = 5 }
   grants = ["q"]
   source = ""
+  overrides = ["a b", "/status", 5]
   hook {
     timeout  = "secret-2"
     on_error = "secret-3"
@@ -251,13 +252,15 @@ F:5:22: Unsuitable value; plugin.env contains a name that is not valid for an en
 F:5:38: Unsuitable value; plugin.env must be text in quotes.
 F:6:13: Unknown channel; plugin.grants names "q", and no plugin block has this label.
 F:7:12: Unsuitable value; plugin.source must not be empty.
-F:9:16: Unsuitable value; plugin.hook.timeout must be a duration, such as "500ms", "30s" or "2h".
-F:10:16: Unsuitable value; plugin.hook.on_error must be "skip" or "fail".
-F:13:13: Error in function call; Call to function "env" failed: the environment variable MISSING is not set.
-F:14:13: Variables not allowed; Quote text, as in "steer"; for yes or no write true or false.
-F:15:13: Error in function call; Call to function "env" failed: that is not the name of an environment variable.
-F:16:5: Unexpected block; A plugin's config contains only arguments: write proxy = { … }.
-F:20:3: Unknown block; The block plugin has no block "claude".
+F:8:16: Unsuitable value; plugin.overrides must name commands, such as "status".
+F:8:34: Unsuitable value; plugin.overrides must be text in quotes.
+F:10:16: Unsuitable value; plugin.hook.timeout must be a duration, such as "500ms", "30s" or "2h".
+F:11:16: Unsuitable value; plugin.hook.on_error must be "skip" or "fail".
+F:14:13: Error in function call; Call to function "env" failed: the environment variable MISSING is not set.
+F:15:13: Variables not allowed; Quote text, as in "steer"; for yes or no write true or false.
+F:16:13: Error in function call; Call to function "env" failed: that is not the name of an environment variable.
+F:17:5: Unexpected block; A plugin's config contains only arguments: write proxy = { … }.
+F:21:3: Unknown block; The block plugin has no block "claude".
 `,
 		},
 		{

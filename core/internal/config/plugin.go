@@ -32,7 +32,9 @@ type Plugin struct {
 	Env map[string]string
 	// Grants are the other channels that the plugin may post to or read.
 	Grants []string
-	Hook   Hook
+	// Overrides are the host's commands that the plugin's of the same name replace, in lower case with underscores.
+	Overrides []string
+	Hook      Hook
 
 	settings Settings
 	source   *source
@@ -49,8 +51,9 @@ type Hook struct {
 }
 
 var (
-	labelForm  = lazyregexp.New(`^[a-z0-9_-]{1,32}$`)
-	letterForm = lazyregexp.New(`^[\pL\pN_-]+$`)
+	labelForm   = lazyregexp.New(`^[a-z0-9_-]{1,32}$`)
+	commandForm = lazyregexp.New(`^[a-z][a-z0-9_]{0,31}$`)
+	letterForm  = lazyregexp.New(`^[\pL\pN_-]+$`)
 )
 
 // identityName reports whether a person may have the name. A bound within the expression would make it 64 times as large.
@@ -71,6 +74,7 @@ func (p *Plugin) blockOf(d *decoder, c *Config) block {
 			{"sha256", checksum(&p.SHA256)},
 			{"env", variables(&p.Env, nil)},
 			{"grants", channels(&p.Grants)},
+			{"overrides", commands(&p.Overrides)},
 		},
 		blocks: append([]child{
 			one(p.Hook.block()),
@@ -194,5 +198,26 @@ func channels(to *[]string) setter {
 			labels = append(labels, s)
 		}
 		*to = labels
+	}
+}
+
+// commands stores names of commands.
+func commands(to *[]string) setter {
+	return func(v value) {
+		elements, _ := v.list()
+		names := []string{}
+		for _, e := range elements {
+			s, ok := e.text()
+			if !ok {
+				continue
+			}
+			name := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(s, "/")), "-", "_")
+			if !commandForm().MatchString(name) {
+				e.refuse(`must name commands, such as "status"`)
+				continue
+			}
+			names = append(names, name)
+		}
+		*to = names
 	}
 }

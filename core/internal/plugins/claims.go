@@ -55,10 +55,10 @@ func (c *Claims) clashes(label string, names []string) config.Problems {
 	var list []command.PluginCommands
 	for _, p := range c.plugins.list {
 		if p.Label == label {
-			list = append(list, command.PluginCommands{Plugin: label, Names: names})
+			list = append(list, command.PluginCommands{Plugin: label, Names: names, Overrides: p.Overrides})
 			break
 		}
-		list = append(list, command.PluginCommands{Plugin: p.Label, Names: c.names[p.Label]})
+		list = append(list, command.PluginCommands{Plugin: p.Label, Names: c.names[p.Label], Overrides: p.Overrides})
 	}
 	return problems(c.plugins.list, c.registry.Clashes(list), label)
 }
@@ -78,7 +78,11 @@ func problems(plugins []*config.Plugin, clashes []command.Clash, label string) c
 			at := place(clash.Other).Place(nil, "", "")
 			detail += fmt.Sprintf("; the other one is at %s:%d:%d", at.File, at.Line, at.Column)
 		}
-		list = append(list, place(clash.Plugin).Place(nil, "Command clash", detail))
+		attribute := ""
+		if clash.Override {
+			attribute = "overrides"
+		}
+		list = append(list, place(clash.Plugin).PlaceAttribute(attribute, "Command clash", detail))
 	}
 	return list
 }

@@ -86,9 +86,11 @@ func (s *Set) Channels() []string {
 func (s *Set) Commands() []command.Command {
 	var list []command.Command
 	for _, live := range s.supervisor.Running() {
+		overrides := s.list[slices.IndexFunc(s.list, func(p *config.Plugin) bool { return p.Label == live.Name })].Overrides
 		for _, c := range live.Commands {
 			list = append(list, command.Command{
 				Name: c.Name, Usage: c.Usage, Summary: c.Summary, MinAuthority: max(c.MinAuthority, chat.Authorised),
+				Overrides: slices.Contains(overrides, c.Name),
 				Run: func(ctx context.Context, call command.Call) (string, error) {
 					return live.RunCommand(ctx, call.Name, call.Args, call.Caller)
 				},

@@ -51,7 +51,7 @@ func validate(ctx context.Context, p *config.Plugin, version string, children *p
 		}
 		return config.Problems{p.PlaceAttribute(attribute, "Plugin does not start", err.Error())}, command.PluginCommands{}
 	}
-	commands := command.PluginCommands{Plugin: p.Label}
+	commands := command.PluginCommands{Plugin: p.Label, Overrides: p.Overrides}
 	for _, c := range checked.Commands {
 		commands.Names = append(commands.Names, c.Name)
 	}
