@@ -35,6 +35,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/project"
 	"github.com/clawhost/clawhost/core/internal/prompt"
 	"github.com/clawhost/clawhost/core/internal/reaction"
+	"github.com/clawhost/clawhost/core/internal/recentlog"
 	"github.com/clawhost/clawhost/core/internal/session"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
@@ -65,7 +66,8 @@ type Options struct {
 	// Demo is the path of the claude stand-in that answers; empty: the configured claude does.
 	Demo    string
 	Log     hclog.Logger
-	Recheck Recheck // nil: the host cannot be restarted
+	Recent  *recentlog.Log // what Log writes to
+	Recheck Recheck        // nil: the host cannot be restarted
 	// Children start the host's processes; nil: processes that leave their trees are not adopted.
 	Children *process.Children
 	// Out is where the host prints what must not be logged: the addresses of its channels.
@@ -239,7 +241,7 @@ func (h *Host) wire() {
 		Chats: h.chats, Questions: h.questions,
 	}, h.log.Named("outbox"))
 	h.admin = admin.New(admin.Options{
-		Socket: h.config.Socket(), Store: h.store, Plugins: h.plugins, Peers: admin.Descendants{}, Host: admin.Report{
+		Socket: h.config.Socket(), Store: h.store, Plugins: h.plugins, Peers: admin.Descendants{}, Log: h.options.Recent, Host: admin.Report{
 			Version: h.options.Version, Started: h.started, Demo: h.options.Demo != "",
 			Config: h.config, Turns: h.dispatcher, Claude: h.claude, Plugins: h.supervisor, Questions: h.questions,
 		},

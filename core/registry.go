@@ -17,7 +17,7 @@ import (
 func (h *Host) registry() *command.Registry {
 	c := h.config.Claude
 	host := command.Host{
-		Log:     h.log.Named("command"),
+		Log: h.log.Named("command"), Recent: h.options.Recent,
 		Version: h.options.Version, Started: h.started, Demo: h.options.Demo != "",
 		ConfigPath: h.config.Path, ExportDir: filepath.Join(h.config.StateDir, "exports"),
 		Models: command.Models{Aliases: c.Aliases, Names: append([]string{c.Model}, c.FallbackModels...)},

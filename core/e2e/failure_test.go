@@ -31,6 +31,7 @@ func TestFailureClasses(t *testing.T) {
 		"529 within the text": {messagesapi.Reply{Text: "a b", StreamFailure: &messagesapi.Failure{Status: 529, Message: "Overloaded"}}, agent.Server},
 		"cut within the text": {messagesapi.Reply{Text: "a b", Cut: new(1)}, agent.Server},
 		"prompt too long":     {messagesapi.PromptTooLong(), agent.ContextOverflow},
+		"400":                 {messagesapi.Rejected(), agent.Rejected},
 		"refusal":             {messagesapi.Refusal("I will"), agent.ContentFilter},
 		"silence":             {messagesapi.Reply{Text: "one two three", Hang: new(1)}, agent.Timeout},
 	} {

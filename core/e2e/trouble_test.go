@@ -34,7 +34,9 @@ func TestTrouble(t *testing.T) {
 				t.Fatal(err)
 			}
 			owner.say("now [[reply " + string(script) + "]]")
-			owner.hears(tc.want)
+			if got := owner.next().Text; !strings.HasPrefix(got, tc.want) { // the cause follows, as it is an owner's chat
+				t.Errorf("the chat was told %q, want %q", got, tc.want)
+			}
 			owner.talks("and now?")
 			h.remembers("my number is 4711")
 			owner.silent()
@@ -113,5 +115,33 @@ func TestOverflow(t *testing.T) {
 	owner.hears("This message is too long for Claude, even in a new conversation. Shorten it, or send it in parts.")
 	owner.talks("then only this")
 	h.forgot("my number is 4711", "which number?")
+	owner.silent()
+}
+
+// A conversation that the API does not accept any more goes on in a fresh one, and the chat is told. What the API rejects in any
+// conversation does not end one.
+// Behaviour: recovery-rejected, failure-cause.
+func TestRejectedConversation(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, setup{api: messagesapi.Options{Answer: func(p messagesapi.Prompt) (messagesapi.Reply, bool) {
+		all := strings.Join(p.Texts(), "")
+		return messagesapi.Rejected(), strings.Contains(all, "a large picture") && strings.Contains(all, "and now?") || strings.Contains(all, "never")
+	}}})
+	h.start()
+	owner := h.owner()
+	owner.talks("my number is 4711")
+	owner.talks("here is a large picture")
+	owner.say("and now?")
+	owner.hears("Claude's servers did not accept our conversation any more. I began a new one and no longer know what was said before.")
+	owner.echoes("and now?")
+	h.forgot("my number is 4711")
+
+	owner.say("/new never")
+	if got := owner.next().Text; !strings.HasPrefix(got, "Claude's servers do not accept this message, even in a new conversation.") || !strings.Contains(got, "many-image requests") {
+		t.Errorf("the chat was told %q", got)
+	}
+	owner.say("/new")
+	owner.next()
+	owner.talks("then this")
 	owner.silent()
 }

@@ -100,14 +100,17 @@ func terminate(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// signalProcess is the command "signal KILL PID".
+// signals are those that scripts send.
+var signals = map[string]syscall.Signal{"KILL": syscall.SIGKILL, "TERM": syscall.SIGTERM}
+
+// signalProcess is the command "signal KILL|TERM PID".
 func signalProcess(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 || args[0] != "KILL" {
-		ts.Fatalf("usage: signal KILL PID")
+	if neg || len(args) != 2 || signals[args[0]] == 0 {
+		ts.Fatalf("usage: signal KILL|TERM PID")
 	}
 	pid, err := strconv.Atoi(args[1])
 	ts.Check(err)
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(pid, signals[args[0]]); err != nil {
 		ts.Check(fmt.Errorf("signal %d: %w", pid, err))
 	}
 }

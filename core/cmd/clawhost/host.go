@@ -15,6 +15,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/process"
+	"github.com/clawhost/clawhost/core/internal/recentlog"
 )
 
 // replaced is the variable that tells a host that it has replaced itself, so that it does so only once.
@@ -36,12 +37,13 @@ func (a *app) host(ctx context.Context) error {
 			return err
 		}
 	}
+	recent := recentlog.New(a.err)
 	log := hclog.New(&hclog.LoggerOptions{
-		Name: "clawhost", Level: hclog.LevelFromString(c.Log.Level), JSONFormat: c.Log.Format == "json", Output: a.err,
+		Name: "clawhost", Level: hclog.LevelFromString(c.Log.Level), JSONFormat: c.Log.Format == "json", Output: recent,
 	})
 	a.warn(log, again)
 	h, err := core.New(ctx, core.Options{
-		Config: c, Version: version, Demo: demo, Log: log, Out: a.out, Recheck: a, Children: a.children,
+		Config: c, Version: version, Demo: demo, Log: log, Recent: recent, Out: a.out, Recheck: a, Children: a.children,
 	})
 	if err != nil {
 		return err

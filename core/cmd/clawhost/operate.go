@@ -12,6 +12,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/peterbourgon/ff/v3/ffcli"
+
 	"github.com/clawhost/clawhost/core/internal/access"
 	"github.com/clawhost/clawhost/core/internal/admin"
 	"github.com/clawhost/clawhost/core/internal/config"
@@ -49,6 +51,25 @@ func show[T any](ctx context.Context, a *app, ask func(context.Context, *admin.C
 		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
 	return w.Flush()
+}
+
+// logs is the command that shows the running host's log.
+func (a *app) logs() *ffcli.Command {
+	var follow bool
+	lines := 100
+	c := a.command("logs", "[-n LINES] [-f]", "the newest lines of the running host's log", func(ctx context.Context, args []string) error {
+		if len(args) > 0 || lines < 0 {
+			return usage("logs takes no arguments, and -n a number from 0 on")
+		}
+		client, err := a.client()
+		if err != nil {
+			return err
+		}
+		return client.Logs(ctx, lines, follow, func(line string) { fmt.Fprintln(a.out, printable(line)) })
+	})
+	c.FlagSet.IntVar(&lines, "n", lines, "how many lines, of those that the host keeps")
+	c.FlagSet.BoolVar(&follow, "f", false, "go on with further lines, until the host ends")
+	return c
 }
 
 // printable replaces characters from chats and plugins that could control the terminal or change the display order.

@@ -18,6 +18,9 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
+// shutdownGrace is how long responses may take when the server ends.
+const shutdownGrace = time.Second
+
 // listed bounds the list in one response.
 const listed = 1000
 
@@ -60,6 +63,12 @@ type Peers interface {
 	Refused(pid int) bool
 }
 
+// Log has the newest lines of the host's log.
+type Log interface {
+	// After returns the entries behind a number, which counts from 1, and the newest one's. More is closed at the next one.
+	After(number int64) (entries []string, last int64, more <-chan struct{})
+}
+
 // Options are a server's settings.
 type Options struct {
 	Socket  string // the control socket's path
@@ -67,6 +76,7 @@ type Options struct {
 	Host    Host
 	Plugins Plugins
 	Peers   Peers
+	Log     Log
 }
 
 // Server serves the clawhost command.
@@ -101,8 +111,21 @@ func (s *Server) Run(ctx context.Context) error {
 		ReadHeaderTimeout: 5 * time.Second,
 		ErrorLog:          s.log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
 	}
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
-	defer stop()
+	server.BaseContext = func(net.Listener) context.Context { return ctx } // which ends what follows or waits
+	closed := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(closed)
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
+		defer cancel()
+		if server.Shutdown(grace) != nil {
+			_ = server.Close()
+		}
+	})
+	defer func() {
+		if !stop() {
+			<-closed
+		}
+	}()
 	if err := server.Serve(&guarded{Listener: l, peers: s.options.Peers, log: s.log}); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve the control socket: %w", err)
 	}
@@ -157,6 +180,7 @@ func (s *Server) routes() http.Handler {
 		return struct{}{}, s.options.Plugins.Restart(r.FormValue("name"))
 	}))
 	mux.HandleFunc("POST /v1/plugins/login", s.login)
+	mux.HandleFunc("GET /v1/logs", s.logs)
 	mux.HandleFunc("GET /v1/queue", answer(s.queue))
 	mux.HandleFunc("GET /v1/queue/dead", answer(func(r *http.Request) (any, error) {
 		return list(s.options.Store.DeadLetters(r.Context(), listed))

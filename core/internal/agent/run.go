@@ -208,6 +208,7 @@ const (
 	Intruded                // another process wrote into Claude's session
 	NoSpace                 // this machine has no space for the turn's files, for now; Detail names the resource
 	ChannelAway             // the channel with the turn's files does not run, for now
+	Rejected                // the API does not accept the conversation as it is
 	Unresumable             // claude ends, or hangs, whenever it resumes the session, though it starts for others
 )
 
@@ -254,6 +255,8 @@ func (c Class) String() string {
 		return "no_space"
 	case ChannelAway:
 		return "channel_away"
+	case Rejected:
+		return "rejected"
 	case Unresumable:
 		return "unresumable"
 	default:

@@ -29,7 +29,7 @@ func TestFailures(t *testing.T) {
 			"timeout": agent.Timeout, "timeout2": agent.Timeout,
 			"overflow": agent.ContextOverflow, "blocking": agent.ContextOverflow, "window": agent.ContextOverflow, "413": agent.ContextOverflow,
 			"refusal": agent.ContentFilter, "filter": agent.ContentFilter,
-			"404": agent.Model, "maxturns": agent.Limit, "budget": agent.Limit, "other": agent.Unknown,
+			"404": agent.Model, "maxturns": agent.Limit, "budget": agent.Limit, "other": agent.Rejected,
 		} {
 			_, err := pool.Run(r.Context(), r.turn(directive(map[string]any{"error": name})))
 			failure := r.wantClass(err, want)
@@ -54,7 +54,7 @@ func TestFailureIsRedacted(t *testing.T) {
 	r := newRig(t)
 	r.config.Env["SOME_TOKEN"] = "something else"
 	_, err := r.pool().Run(r.Context(), r.turn(directive(map[string]any{"error": "other"})))
-	if got, want := r.wantClass(err, agent.Unknown).Detail, "API Error: 400 [redacted]"; got != want {
+	if got, want := r.wantClass(err, agent.Rejected).Detail, "API Error: 400 [redacted]"; got != want {
 		t.Errorf("failed by %q, want %q", got, want)
 	}
 }

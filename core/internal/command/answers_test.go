@@ -292,7 +292,7 @@ func TestConfigAndDebug(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"goroutines: ", "MiB in use", "claude: 1 running, 2 idle", "lanes with work: 12", "`telegram:0` turn: running, 0 waiting, attempt 1", "`telegram:9` turn: waiting, 9 waiting"} {
+	for _, want := range []string{"goroutines: ", "MiB in use", "claude: 1 running, 2 idle", "lanes with work: 12", "`telegram:0` turn: running, 0 waiting, attempt 1", "`telegram:9` turn: waiting, 9 waiting", "last errors: 1", "a turn failed: session=s"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("/debug says %q, want %q in it", got, want)
 		}

@@ -246,8 +246,15 @@ func (d *desk) registry() *command.Registry {
 	return command.New(d, d, command.Host{
 		Version: "v1", Started: now.Add(-3 * time.Hour), ConfigPath: "/etc/clawhost/config.hcl", ExportDir: d.exports, Models: models,
 		Now: func() time.Time { return now }, Zone: time.UTC,
-		Conversations: d.conversations(), Plugins: plugins{d}, Agent: skilled{d}, Claude: asked{d}, Tools: tooled{}, Speech: d.speech, Questions: d, Restart: restart{d},
+		Conversations: d.conversations(), Plugins: plugins{d}, Agent: skilled{d}, Claude: asked{d}, Tools: tooled{}, Speech: d.speech, Questions: d, Restart: restart{d}, Recent: recent{},
 	})
+}
+
+// recent is a log with an error.
+type recent struct{}
+
+func (recent) Errors() []string {
+	return []string{"2000-01-01T00:00:00.000Z [ERROR] clawhost.turn: a turn failed: session=s"}
 }
 
 // plugins are those of a desk.

@@ -87,6 +87,12 @@ type Claude interface {
 	Aside(ctx context.Context, claudeSession, question string) (string, error)
 }
 
+// Recent is the newest part of the host's log.
+type Recent interface {
+	// Errors returns its newest errors, oldest first.
+	Errors() []string
+}
+
 // Restart restarts the host.
 type Restart interface {
 	// Request makes the host shut down and start again, and returns at once. The error says why that would fail: the
@@ -96,6 +102,7 @@ type Restart interface {
 
 // Host is what the commands use of the host. A registry that only parses may lack all of it.
 type Host struct {
+	Recent  Recent
 	Log     hclog.Logger // gets a line for each change of who may do what; nil: none
 	Version string
 	// Started is when this Host was constructed: `/restart` constructs another one.

@@ -47,7 +47,7 @@ func (d desk) debug(ctx context.Context, _ Call) (string, error) {
 	runtime.ReadMemStats(&memory)
 	return wording.Debug{
 		Version: d.host.Version, Go: runtime.Version(), Up: d.host.Now().Sub(d.host.Started), Goroutines: runtime.NumGoroutine(),
-		InUse: memory.HeapAlloc, Taken: memory.Sys, Collections: memory.NumGC, Claude: pool(d.host.Claude.Stats()), Lanes: lanes,
+		InUse: memory.HeapAlloc, Taken: memory.Sys, Collections: memory.NumGC, Claude: pool(d.host.Claude.Stats()), Lanes: lanes, Errors: d.host.Recent.Errors(),
 	}.String(), nil
 }
 

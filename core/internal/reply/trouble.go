@@ -52,6 +52,8 @@ func Trouble(class agent.Class, resetsAt time.Time, zone *time.Location) string 
 		return wording.HookFailed
 	case agent.Intruded:
 		return wording.Intruded
+	case agent.Rejected:
+		return wording.Rejected
 	case agent.Unresumable:
 		return wording.CannotContinue
 	case agent.GivenUp:

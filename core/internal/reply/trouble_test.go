@@ -33,6 +33,7 @@ func TestTrouble(t *testing.T) {
 		agent.Refused:           "Claude does not run as it is set up here. Ask the operator to look into it, then send your message again.",
 		agent.Died:              "Claude crashed on this message several times. Put it in other words and send it again. If that does not help, ask the operator to look into it.",
 		agent.Hook:              "A plugin that must prepare each answer is not working. Ask the operator to look into it, then send your message again.",
+		agent.Rejected:          "Claude's servers do not accept this message, even in a new conversation. Put it in other words, or send it without its files. If that does not help, ask the operator to look into it.",
 		agent.Unresumable:       "Claude crashes each time it opens our conversation. Send /new to begin a new one, then your message again.",
 		agent.Intruded:          "Another program wrote into this conversation with Claude, so I ended the work. Ask the operator to look into it, then send your message again.",
 		agent.GivenUp:           "I tried this message several times and was interrupted each time, so I gave it up. Send it again if it still matters.",

@@ -54,6 +54,40 @@ func TestMemoryFlush(t *testing.T) {
 	}
 }
 
+// Owners see the cause of a failure in their direct chats, nobody else does. If nobody gets an answer, they learn why.
+// Behaviour: failure-cause.
+func TestWhoSeesTheCause(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		class      agent.Class
+		owner      bool
+		kind       chat.Kind
+		seen, told bool
+	}{
+		{class: agent.Rejected, owner: true, kind: chat.Direct, seen: true},
+		{class: agent.Rejected, owner: true, kind: chat.Group},
+		{class: agent.Rejected, kind: chat.Direct},
+		{class: agent.Auth, owner: true, kind: chat.Direct, seen: true},
+		{class: agent.Auth, owner: true, kind: chat.Group, told: true},
+		{class: agent.Auth, kind: chat.Direct, told: true},
+		{class: agent.ContentFilter, owner: true, kind: chat.Direct},
+	} {
+		failed := outcome{err: &agent.Failure{Class: test.class, Detail: "boom"}}
+		r, run := &fixture{results: []outcome{failed, failed}}, message(1)
+		run.Message.Message.Chat.Kind = test.kind
+		if test.owner {
+			run.Message.Message.Authority = chat.Owner
+		}
+		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
+			t.Fatal(err)
+		}
+		seen, told := strings.Contains(r.completed[0].Items[0].Text, "boom"), strings.Contains(strings.Join(r.owners, ""), "boom")
+		if seen != test.seen || told != test.told {
+			t.Errorf("%v, owner %t, kind %v: seen %t, told %t", test.class, test.owner, test.kind, seen, told)
+		}
+	}
+}
+
 // Why Claude refuses to run is told to an owner who asks, and to the owners where somebody else does.
 func TestWhoIsToldOfTheCause(t *testing.T) {
 	t.Parallel()

@@ -45,6 +45,9 @@ func (h *Handler) try(ctx context.Context, run *conversation.Turn, t agent.Turn)
 			timer.Stop()
 			return result, err
 		}
+		if class == agent.Rejected {
+			h.options.Claude.Retire(t.Session) // as claude resumes a conversation, it repairs what is recorded of it
+		}
 		if class != agent.Unresumable { // otherwise claude has not got the message
 			t.Attempt++
 			t.Failed = class
@@ -72,6 +75,8 @@ func pause(err error, n, retries int) (class agent.Class, wait time.Duration, ma
 		return class, wait, n < retries && wait > 0 && wait <= longestPause
 	case agent.Unresumable:
 		return class, openingPause << n, n+1 < maxOpenings
+	case agent.Rejected:
+		return class, 0, n == 0
 	default:
 		return class, 0, false
 	}

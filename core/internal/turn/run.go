@@ -52,7 +52,7 @@ func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []strin
 	}
 	result, err := h.try(ctx, run, t)
 	h.begun(run, err)
-	notice := fresh(t, err)
+	notice := fresh(t, run.Session.ContextTokens > 0, err)
 	if notice == "" {
 		return result, err
 	}
@@ -93,8 +93,9 @@ func move(run *conversation.Turn, s domain.Session) {
 }
 
 // fresh is the notice for a turn that is repeated in a new session, or "" if that would not help: in a session that is
-// already new, and not a copy of another one, the message itself is too long.
-func fresh(t agent.Turn, err error) string {
+// already new, and not a copy of another one, the message itself is too long. In one that never had an answer, the
+// conversation is not what the API rejects.
+func fresh(t agent.Turn, answered bool, err error) string {
 	var failure *agent.Failure
 	if !errors.As(err, &failure) {
 		return ""
@@ -105,6 +106,11 @@ func fresh(t agent.Turn, err error) string {
 			return ""
 		}
 		return wording.BeganTooLong
+	case agent.Rejected:
+		if !answered && t.ForkOf == "" {
+			return ""
+		}
+		return wording.BeganRejected
 	case agent.TranscriptMissing:
 		return wording.BeganLost
 	default:

@@ -13,8 +13,14 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// trouble is the notice about a failure for a run's chat. Why Claude refuses to run, or cannot continue a conversation,
-// is reported only to the owners, in their own chat, once a day for each cause.
+// explained are the failures whose notice does not say enough for an owner, who must know the cause.
+var explained = map[agent.Class]bool{
+	agent.Unknown: true, agent.Auth: true, agent.Billing: true, agent.Server: true, agent.Model: true, agent.Died: true, agent.Hook: true,
+	agent.Rejected: true,
+}
+
+// trouble is the notice about a failure for a run's chat. Only owners learn the cause, in their own direct chat. They are
+// also told, once a day for each cause, why Claude refuses to run, answers nobody, or cannot continue a conversation.
 func (h *Handler) trouble(run *conversation.Turn, f *agent.Failure) string {
 	said := reply.Trouble(f.Class, f.ResetsAt, run.Zone)
 	alone := run.Caller.Kind == chat.Direct && run.Owned
@@ -24,7 +30,13 @@ func (h *Handler) trouble(run *conversation.Turn, f *agent.Failure) string {
 		why, cause = wording.WhyRefused(notice.Quote(f.Detail), alone), f.Detail
 	case agent.Unresumable:
 		why, cause = wording.WhyCannotContinue(run.Session.Key, notice.Quote(f.Detail), alone), run.Message.ClaudeSession
-	default:
+	case agent.Auth, agent.Billing:
+		why, cause = wording.WhyNoAnswers(notice.Quote(f.Detail)), f.Class.String()
+	}
+	if alone && explained[f.Class] {
+		return wording.WithCause(said, notice.Quote(f.Error()))
+	}
+	if why == "" {
 		return said
 	}
 	if alone {

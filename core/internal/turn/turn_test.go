@@ -17,6 +17,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/core/internal/reply"
 	"github.com/clawhost/clawhost/core/internal/turn"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -163,6 +164,50 @@ func TestHandle(t *testing.T) {
 			}
 			if len(c.Notes) != test.notes {
 				t.Errorf("hints for the next turn: %+v", c.Notes)
+			}
+		})
+	}
+}
+
+// A conversation that the API rejects is resumed by another process, which repairs it, and else replaced, once, if it had an answer
+// before.
+// Behaviour: recovery-rejected.
+func TestRejected(t *testing.T) {
+	t.Parallel()
+	answered, rejected := outcome{result: agent.Result{Text: "hi"}}, failure(agent.Rejected)
+	for name, test := range map[string]struct {
+		context  int64
+		results  []outcome
+		sessions []string // of the turns
+		said     []string
+	}{
+		"it is repaired":       {5000, []outcome{rejected, answered}, []string{"old", "old"}, []string{"hi"}},
+		"it is not":            {5000, []outcome{rejected, rejected, answered}, []string{"old", "old", "fresh"}, []string{wording.BeganRejected, "hi"}},
+		"the message is bad":   {5000, []outcome{rejected, rejected, rejected, rejected}, []string{"old", "old", "fresh", "fresh"}, []string{wording.BeganRejected, trouble(agent.Rejected)}},
+		"it had no answer yet": {0, []outcome{rejected, rejected}, []string{"old", "old"}, []string{trouble(agent.Rejected)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, run := &fixture{results: test.results}, message(1)
+			run.Session.ContextTokens = test.context
+			if err := r.handler().Handle(t.Context(), run, nil); err != nil {
+				t.Fatal(err)
+			}
+			var said, sessions []string
+			for _, p := range append(r.noticed, r.completed[0].Items...) {
+				said = append(said, p.Text)
+			}
+			for _, turn := range r.turns {
+				sessions = append(sessions, turn.Session)
+			}
+			if diff := cmp.Diff(test.said, said); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(test.sessions, sessions); diff != "" {
+				t.Errorf("conversations of the turns: %s", diff)
+			}
+			if len(r.retired) == 0 || r.retired[0] != "old" || r.turns[1].Attempt != 2 || r.turns[1].Failed != agent.Rejected {
+				t.Errorf("no other process resumes it: %q, %+v", r.retired, r.turns[1])
 			}
 		})
 	}

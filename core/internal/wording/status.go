@@ -168,7 +168,11 @@ type Debug struct {
 	Collections  uint32
 	Claude       string // the claude processes, in a line
 	Lanes        []domain.LaneStatus
+	Errors       []string // lines of the log, oldest first
 }
+
+// maxLogLine bounds a line of the log in /debug, in characters.
+const maxLogLine = 300
 
 // String implements fmt.Stringer.
 func (d Debug) String() string {
@@ -184,6 +188,14 @@ func (d Debug) String() string {
 			state = "running"
 		}
 		fmt.Fprintf(&b, "\n  - %s %s: %s, %d waiting, attempt %d", Code(lane.Session), lane.Lane, state, lane.Waiting, lane.Attempts)
+	}
+	fmt.Fprintf(&b, "\n- last errors: %d", len(d.Errors))
+	if len(d.Errors) > 0 {
+		lines := make([]string, len(d.Errors))
+		for i, line := range d.Errors {
+			lines[i] = OneLine(line, maxLogLine)
+		}
+		b.WriteString("\n\n" + block(strings.Join(lines, "\n")) + "\n\n`clawhost logs` shows more.")
 	}
 	return b.String()
 }

@@ -26,6 +26,7 @@ const (
 	ClaudeDied        = "Claude crashed on this message several times. Put it in other words and send it again. " + elseOperator
 	HookFailed        = "A plugin that must prepare each answer is not working. Ask the operator to look into it, then send your message again."
 	Intruded          = "Another program wrote into this conversation with Claude, so I ended the work. Ask the operator to look into it, then send your message again."
+	Rejected          = "Claude's servers do not accept this message, even in a new conversation. Put it in other words, or send it without its files. " + elseOperator
 	CannotContinue    = "Claude crashes each time it opens our conversation. Send /new to begin a new one, then your message again."
 	GivenUp           = "I tried this message several times and was interrupted each time, so I gave it up. Send it again if it still matters."
 	Failed            = "Something went wrong, and there is no answer. Send your message again. " + elseOperator
@@ -52,6 +53,14 @@ func WhyRefused(why string, alone bool) string {
 		return quoted("Claude refuses to run", why) + "\n\nCorrect the config, then send your message again."
 	}
 	return quoted("Claude refuses to run", why)
+}
+
+// WhyNoAnswers tells an owner why nobody gets an answer.
+func WhyNoAnswers(why string) string { return quoted("Claude answers nobody", why) }
+
+// WithCause adds the literal cause of a failure to its notice.
+func WithCause(said, why string) string {
+	return said + "\n\n```\n" + strings.ReplaceAll(why, "`", "'") + "\n```"
 }
 
 // WhyCannotContinue tells an owner why Claude cannot continue a conversation; see [WhyRefused].
@@ -95,6 +104,7 @@ const (
 	CompactedFirst  = "_The conversation was compacted: its beginning is now a summary._"
 	AnswerRestarted = "_The answer began again:_"
 	BeganTooLong    = "Our conversation had become too long for the model. I began a new one and no longer know what was said before."
+	BeganRejected   = "Claude's servers did not accept our conversation any more. I began a new one and no longer know what was said before."
 	BeganLost       = "The record of our conversation is gone from this machine. I began a new one and no longer know what was said before."
 )
 

@@ -27,6 +27,7 @@ type Script struct {
 	Aside        string   `json:"aside,omitempty"`          // what side questions get meanwhile: "unsupported", "failed", "hang", or a text
 	Error        string   `json:"error,omitempty"`          // a name of the failures table: the turn fails so
 	Outgrown     bool     `json:"outgrown,omitempty"`       // the turn fails with "overflow" where the conversation had begun before it
+	Rejected     string   `json:"rejected,omitempty"`       // this turn fails with "other", in a "process" that did not resume the conversation; or this and all later ones, if the "conversation" began before it, or "always"
 	Fallback     string   `json:"fallback,omitempty"`       // this model answers, as the chosen one is overloaded
 	Context      int      `json:"context,omitempty"`        // what the conversation takes of the window after the answer, in tokens
 	Window       int      `json:"window,omitempty"`         // the window from now on, in tokens
