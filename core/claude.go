@@ -45,7 +45,7 @@ func (h *Host) newPrompter() *agent.Prompter {
 	a := h.config.Agent
 	return agent.NewPrompter(agent.Identity{
 		Name: a.Name, Persona: a.SystemPrompt, Owners: h.config.Access.Owners, Workspace: a.Workspace, ContextFiles: a.ContextFiles,
-		Timezone: a.Timezone,
+		Timezone: a.Timezone, Aliases: h.config.Claude.Aliases,
 	})
 }
 

@@ -22,6 +22,8 @@ type Identity struct {
 	// link only to another place in it, because the agent can write there.
 	ContextFiles []string
 	Timezone     *time.Location // of the times in messages
+	// Aliases are the config's names for models, with the models.
+	Aliases map[string]string
 }
 
 // Session is what differs between the prompts of sessions.
@@ -105,6 +107,7 @@ func (p *Prompter) build(s Session) Prompt {
 		{"messages", messages},
 		{"answers", answers(s)},
 		{"workspace", workspace(p.id)},
+		{"commands", commands(p.id)},
 		{"skills", skillList(skills.list)},
 		{"runtime", whereItRuns(s)},
 		{"date", date(p.id)},

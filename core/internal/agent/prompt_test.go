@@ -74,6 +74,7 @@ func TestPrompt(t *testing.T) {
 			write(t, dir, "empty.md", " \n"),
 		},
 		Timezone: time.FixedZone("Europe/Berlin", 3600),
+		Aliases:  map[string]string{"smart": "opus", "fast": "haiku"},
 	}
 	write(t, dir, "skills/deploy/SKILL.md", skill("deploy", "Puts the site on the server."))
 	write(t, dir, "skills/bake/SKILL.md", skill("bake", "Bakes bread."))
@@ -140,8 +141,8 @@ func TestPromptIsSmall(t *testing.T) {
 			}
 		}
 		t.Logf("%s: %d bytes", name, ours)
-		if ours > 6000 {
-			t.Errorf("%s: %d bytes without the operator's words, want at most 6000", name, ours)
+		if ours > 6500 {
+			t.Errorf("%s: %d bytes without the operator's words, want at most 6500", name, ours)
 		}
 	}
 }

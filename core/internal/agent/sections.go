@@ -2,7 +2,9 @@ package agent
 
 import (
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -141,6 +143,22 @@ func workspace(id Identity) string {
 
 You work in %s. What you make goes there, in a folder for each piece of work. Do not delete or overwrite what you did not make, unless you are asked to.
 `, id.Workspace)
+}
+
+// commands names what people can ask of the host, so that the agent can point to it.
+func commands(id Identity) string {
+	text := `# What the host does itself
+
+People's commands go to the host, and you cannot run one. Where one helps, name it: /help and /commands list them, /new begins a new conversation, /stop ends your work, /model and /think choose the model and its effort, /status and /usage show how things stand, and /config shows owners where the config file is.
+`
+	if len(id.Aliases) == 0 {
+		return text
+	}
+	names := slices.Sorted(maps.Keys(id.Aliases))
+	for i, name := range names {
+		names[i] = label(name) + " is " + label(id.Aliases[name])
+	}
+	return text + "Short names of models here: " + strings.Join(names, ", ") + ".\n"
 }
 
 func skillList(skills []Skill) string {
