@@ -41,7 +41,9 @@ func TestKeysStayInTheHost(t *testing.T) {
 	owner.hears("Claude's servers are overloaded. Send your message again in a few minutes.")
 	locked.Store(true)
 	owner.say("locked out")
-	owner.hears("Claude is not logged in, or its key is not accepted. Ask the operator to log in to Claude again, then send your message again.")
+	if got, want := owner.next().Text, "Claude is not logged in, or its key is not accepted. Ask the operator to log in to Claude again, then send your message again."; !strings.HasPrefix(got, want) {
+		t.Errorf("the bot wrote %q, want %q", got, want)
+	}
 	locked.Store(false)
 	owner.talks("and now?")
 	h.remembers("hello")

@@ -24,7 +24,7 @@ func (t *turn) classify() agent.Class {
 	switch r.TerminalReason {
 	case "aborted_streaming", "aborted_tools":
 		return agent.Aborted
-	case "prompt_too_long", "blocking_limit", "image_error":
+	case "prompt_too_long", "blocking_limit":
 		return agent.ContextOverflow
 	}
 	if r.StopReason == "refusal" {
@@ -65,7 +65,7 @@ func (t *turn) classify() agent.Class {
 	if t.retried == "overloaded" {
 		return agent.Overloaded
 	}
-	if r.APIErrorStatus == 400 {
+	if r.APIErrorStatus == 400 || r.TerminalReason == "image_error" {
 		return agent.Rejected
 	}
 	if t.failure == "server_error" || r.APIErrorStatus >= 500 {
