@@ -59,10 +59,11 @@ run: build ## build everything and run the host with config.hcl
 		exec bin/clawhost -config config.hcl -demo; \
 	fi
 
+# Most tests wait for processes, so more of them run at the same time than there are cores.
 .PHONY: test
 test: ## run all tests that need Go alone, with short crash and fault tests
 	@echo '$(RACE_NOTE)'
-	$(RACE) $(OURS) -timeout 20m ./...
+	$(RACE) $(OURS) -parallel 4 -timeout 20m ./...
 	@echo 'left to "make test-long": long crash and fault tests, all texts for the parsers'
 
 .PHONY: test-long
