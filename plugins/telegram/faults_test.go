@@ -178,8 +178,8 @@ func TestNothingIsLostInTrouble(t *testing.T) {
 	if lost > 0 {
 		t.Errorf("%d answers are lost", lost)
 	}
-	// About one send in a hundred meets a limit: with one process it may be none.
-	if tally.tries() == 0 || again == 0 || lives() > 1 && tally.waited == 0 {
+	// About one send in a hundred meets a limit: with two processes it may be none.
+	if tally.tries() == 0 || again == 0 || lives() > 2 && tally.waited == 0 {
 		t.Error("there was no trouble: the test shows nothing")
 	}
 	for _, text := range tally.wrong {
