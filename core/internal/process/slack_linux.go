@@ -11,7 +11,7 @@ const (
 	// strictSlack is the kernel's default for how much later than asked it may wake a thread.
 	strictSlack = 50 * time.Microsecond
 	// relaxedSlack is that of the processes that this one starts. While anything runs, the monitor thread of the Go runtime sleeps
-	// for 20 µs again and again. With the kernel's default that costs a tenth of the CPU time of a message.
+	// for 20 µs again and again. With the kernel's default that costs up to a tenth of the CPU time of a message.
 	relaxedSlack = 500 * time.Microsecond
 )
 
