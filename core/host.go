@@ -159,7 +159,7 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 	}
 	h.intake = inbox.NewIntake(h.store, h.dispatcher, h.claude, h.conversations, time.Now, h.log.Named("inbox"))
 	h.questions, err = permission.New(ctx, permission.Options{
-		Store: h.store, Turns: h.dispatcher, Patience: h.config.Claude.AskTimeout,
+		Store: h.store, Turns: h.dispatcher, Patience: h.config.Claude.AskTimeout, Workspace: h.config.Agent.Workspace,
 		Conversations: h.conversations, Owners: h.owners, Chats: h.chats, Intake: h.intake,
 	}, h.log.Named("permission"))
 	if err != nil {

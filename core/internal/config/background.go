@@ -27,7 +27,7 @@ const HeartbeatPrompt = "This is a regular check, which nobody asked for. If the
 	"what it says. Do not take up anything of earlier conversations again. If nothing needs attention, answer NO_REPLY."
 
 const flushPrompt = "This conversation will soon be compacted, and its details will be lost. Write what is worth remembering for good into " +
-	"memory/YYYY-MM-DD.md, with today's date in the name; make the folder if it is not there, and add to a file that is. " +
+	"memory/YYYY-MM-DD.md, with today's date in the name, by the tools Write and Edit alone, and add to a file that is there. " +
 	"Then answer NO_REPLY, even if there was nothing to write."
 
 func (m *MemoryFlush) block() block {

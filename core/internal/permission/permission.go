@@ -38,7 +38,9 @@ type Options struct {
 	Store Store
 	Turns Turns
 	// Patience is how long a question waits for its answer. After that the answer is no.
-	Patience      time.Duration
+	Patience time.Duration
+	// Workspace is the agent's working folder, with its memory.
+	Workspace     string
 	Conversations Conversations
 	Owners        Owners
 	Chats         Chats
