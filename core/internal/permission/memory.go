@@ -20,11 +20,9 @@ func remembers(workspace string, of domain.Origin, q agent.Question) bool {
 		return false
 	}
 	path := in.text("file_path")
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(workspace, path)
-	}
 	name, err := filepath.Rel(workspace, path)
-	if err != nil {
+	// A relative path is relative to where Claude's shell is, and a path through ".." may lead through a link.
+	if err != nil || !filepath.IsAbs(path) || path != filepath.Clean(path) {
 		return false
 	}
 	folder, file := filepath.Split(name)

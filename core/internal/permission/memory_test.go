@@ -39,7 +39,8 @@ func TestRemembers(t *testing.T) {
 		want                        bool
 	}{
 		{"a day", workspace, "Write", workspace + "/memory/2024-03-15.md", domain.OriginFlush, true},
-		{"a change of it", workspace, "Edit", "memory/2024-03-15.md", domain.OriginFlush, true},
+		{"a change of it", workspace, "Edit", workspace + "/memory/2024-03-15.md", domain.OriginFlush, true},
+		{"a relative path", workspace, "Edit", "memory/2024-03-15.md", domain.OriginFlush, false},
 		{"what stays", workspace, "Edit", workspace + "/MEMORY.md", domain.OriginFlush, true},
 		{"where no folder is", filepath.Join(workspace, "none"), "Write", workspace + "/none/memory/a.md", domain.OriginFlush, true},
 		{"another tool", workspace, "Bash", workspace + "/MEMORY.md", domain.OriginFlush, false},
@@ -50,6 +51,7 @@ func TestRemembers(t *testing.T) {
 		{"a hidden file", workspace, "Write", workspace + "/memory/.md", domain.OriginFlush, false},
 		{"a folder below", workspace, "Write", workspace + "/memory/a/b.md", domain.OriginFlush, false},
 		{"a way out", workspace, "Write", workspace + "/memory/../other.md", domain.OriginFlush, false},
+		{"a way through a link", workspace, "Write", workspace + "/link/../MEMORY.md", domain.OriginFlush, false},
 		{"outside", workspace, "Write", outside, domain.OriginFlush, false},
 		{"a link", workspace, "Write", workspace + "/memory/soft.md", domain.OriginFlush, false},
 		{"a hard link", workspace, "Edit", workspace + "/memory/hard.md", domain.OriginFlush, false},
@@ -66,8 +68,8 @@ func TestRemembers(t *testing.T) {
 			t.Errorf("%s: %t", test.name, got)
 		}
 	}
-	twice := agent.Question{Tool: "Write", Input: json.RawMessage(`{"file_path":"MEMORY.md","file_path":"` + outside + `"}`)}
-	reaches := agent.Question{Tool: "Write", Input: json.RawMessage(`{"file_path":"MEMORY.md"}`), Outside: outside}
+	twice := agent.Question{Tool: "Write", Input: json.RawMessage(`{"file_path":"` + workspace + `/MEMORY.md","file_path":"` + outside + `"}`)}
+	reaches := agent.Question{Tool: "Write", Input: json.RawMessage(`{"file_path":"` + workspace + `/MEMORY.md"}`), Outside: outside}
 	if remembers(workspace, domain.OriginFlush, twice) || remembers(workspace, domain.OriginFlush, reaches) {
 		t.Error("a path that cannot be trusted is written without asking")
 	}
