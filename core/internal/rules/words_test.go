@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/scanner"
 	"go/token"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -66,9 +67,22 @@ func words() []*regexp.Regexp {
 	return found
 }
 
-// spoken is the part of a file that is checked, line by line where it was: a page without code, the comments of Go code.
+// spoken is the part of a file that is checked, line by line where it was: a page without code, the comments of Go code and of
+// scripts.
 func spoken(path string, text []byte) string {
-	if filepath.Ext(path) != ".go" {
+	switch filepath.Ext(path) {
+	case ".go":
+	case ".txtar":
+		script, _, _ := strings.Cut(string(text), "\n-- ")
+		var comments strings.Builder
+		for line := range strings.Lines(script) {
+			if !strings.HasPrefix(line, "#") {
+				line = "\n"
+			}
+			comments.WriteString(strings.TrimPrefix(line, "#"))
+		}
+		return comments.String()
+	default:
 		blank := func(code string) string { return strings.Repeat("\n", strings.Count(code, "\n")) }
 		return span.ReplaceAllStringFunc(fence.ReplaceAllStringFunc(string(text), blank), blank)
 	}
@@ -103,16 +117,30 @@ func said(path string, text []byte, phrases []*regexp.Regexp) (found []string) {
 	return found
 }
 
-// All pages, and the comments of all Go code, are in plain modern English.
+// All pages, and the comments of all Go code and scripts, are in plain modern English.
 func TestPlainEnglish(t *testing.T) {
 	t.Parallel()
 	phrases, seen := words(), 0
-	files(t, []string{".md", ".go"}, func(path string, text []byte) {
+	check := func(path string, text []byte) {
 		seen++
 		for _, what := range said(path, text, phrases) {
 			t.Errorf("%s:%s", path, what)
 		}
-	})
+	}
+	files(t, []string{".md", ".go"}, check)
+	for _, folder := range []string{"core/scripts", "core/cmd/clawhost"} {
+		scripts, err := filepath.Glob(filepath.Join(root, folder, "testdata/script/*.txtar"))
+		if err != nil || len(scripts) == 0 {
+			t.Fatal(scripts, err)
+		}
+		for _, path := range scripts {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(path, text)
+		}
+	}
 	if seen < 10 {
 		t.Errorf("only %d files were seen", seen)
 	}
@@ -132,6 +160,7 @@ func TestArchaicWordsAreFound(t *testing.T) {
 		"part of a word":   {"a.md", "The bathroom, a mushroom\n", nil},
 		"in code":          {"a.md", "The `floor`\n```\nheed\n```\n", nil},
 		"behind code":      {"a.md", "```\nheed\n```\nheed\n", []int{4}},
+		"a script":         {"a.txtar", "# heed\nexec heed\n# One,\n# heed\n-- heed --\n# heed\n", []int{1, 4}},
 		"a comment":        {"a.go", "package a\n\n// heed it.\nvar a = 1 // heed\n", []int{3, 4}},
 		"a block":          {"a.go", "package a\n\n/*\nheed */\n\n// heed\n", []int{4, 6}},
 		"a name, a string": {"a.go", "package a\n\nvar heed = \"heed\"\n", nil},
