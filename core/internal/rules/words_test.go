@@ -67,22 +67,28 @@ func words() []*regexp.Regexp {
 	return found
 }
 
-// spoken is the part of a file that is checked, line by line where it was: a page without code, the comments of Go code and of
-// scripts.
+// commentMarks begin the comment lines of files that are neither pages nor Go code, by their extensions.
+var commentMarks = map[string]string{".txtar": "#", ".hcl": "#", ".js": "//", ".proto": "//"}
+
+// spoken is the part of a file that is checked, line by line where it was: a page without code, and the comments of others.
 func spoken(path string, text []byte) string {
-	switch filepath.Ext(path) {
-	case ".go":
-	case ".txtar":
-		script, _, _ := strings.Cut(string(text), "\n-- ")
+	extension := filepath.Ext(path)
+	if mark, ok := commentMarks[extension]; ok {
+		script := string(text)
+		if extension == ".txtar" {
+			script, _, _ = strings.Cut(script, "\n-- ")
+		}
 		var comments strings.Builder
 		for line := range strings.Lines(script) {
-			if !strings.HasPrefix(line, "#") {
-				line = "\n"
+			comment, ok := strings.CutPrefix(strings.TrimLeft(line, " \t"), mark)
+			if !ok {
+				comment = "\n"
 			}
-			comments.WriteString(strings.TrimPrefix(line, "#"))
+			comments.WriteString(comment)
 		}
 		return comments.String()
-	default:
+	}
+	if extension != ".go" {
 		blank := func(code string) string { return strings.Repeat("\n", strings.Count(code, "\n")) }
 		return span.ReplaceAllStringFunc(fence.ReplaceAllStringFunc(string(text), blank), blank)
 	}
@@ -117,7 +123,7 @@ func said(path string, text []byte, phrases []*regexp.Regexp) (found []string) {
 	return found
 }
 
-// All pages, and the comments of all Go code and scripts, are in plain modern English.
+// All pages, and the comments of all code, scripts and configs, are in plain modern English.
 func TestPlainEnglish(t *testing.T) {
 	t.Parallel()
 	phrases, seen := words(), 0
@@ -127,7 +133,7 @@ func TestPlainEnglish(t *testing.T) {
 			t.Errorf("%s:%s", path, what)
 		}
 	}
-	files(t, []string{".md", ".go"}, check)
+	files(t, []string{".md", ".go", ".js", ".proto", ".hcl"}, check)
 	for _, folder := range []string{"core/scripts", "core/cmd/clawhost"} {
 		scripts, err := filepath.Glob(filepath.Join(root, folder, "testdata/script/*.txtar"))
 		if err != nil || len(scripts) == 0 {
@@ -161,6 +167,7 @@ func TestArchaicWordsAreFound(t *testing.T) {
 		"in code":          {"a.md", "The `floor`\n```\nheed\n```\n", nil},
 		"behind code":      {"a.md", "```\nheed\n```\nheed\n", []int{4}},
 		"a script":         {"a.txtar", "# heed\nexec heed\n# One,\n# heed\n-- heed --\n# heed\n", []int{1, 4}},
+		"another language": {"a.js", "// heed\nlet heed\n  // heed\n", []int{1, 3}},
 		"a comment":        {"a.go", "package a\n\n// heed it.\nvar a = 1 // heed\n", []int{3, 4}},
 		"a block":          {"a.go", "package a\n\n/*\nheed */\n\n// heed\n", []int{4, 6}},
 		"a name, a string": {"a.go", "package a\n\nvar heed = \"heed\"\n", nil},

@@ -1,29 +1,29 @@
-// The way to the server: requests and the stream of events.
+// Access to the server: requests and the stream of events.
 
 import { begin, Stranger } from './session.js';
 
-// A stream that has been quiet for longer than this is dead: the server says that it lives every 15 seconds.
+// A stream that has been silent for longer than this is dead: the server sends a sign of life every 15 seconds.
 const quietLimit = 40_000;
 
-// Refused is an answer of the server that is not the one asked for.
+// Refused is a response of the server other than the expected one.
 export class Refused extends Error {
   constructor(status, reason) {
     super(reason);
     this.status = status;
   }
 
-  // Tells whether the same request may succeed later by itself.
+  // Reports whether the same request may succeed later.
   get passes() {
     return this.status === 401 || this.status === 429 || (this.status >= 500 && this.status !== 502);
   }
 }
 
-// The stream that is open: its session, and what ends it. As long as it lives, so does the process that has proved itself, and the
-// address is its own. Without a stream each request has the server prove itself first.
+// The open stream: its session, and what ends it. While it is open, the process that has proved itself runs and owns the
+// address. Without a stream the server proves itself before each request.
 let streaming;
 
-// request returns the body of an answer, all of it proven. Where the answer is another program's the stream ends as well, so that the
-// server has to prove itself anew.
+// request returns the body of a response, all of it proven. If another program has answered, the stream ends as well, so that
+// the server has to prove itself again.
 async function request(path, options) {
   const open = streaming;
   try {
@@ -76,8 +76,8 @@ export async function upload(blob, name) {
 // download returns a file as a blob of the type that the server gives it.
 export const download = (ref) => request(`api/files/${encodeURIComponent(ref)}`);
 
-// stream yields the server's events {name, id, data} until the connection ends or signal aborts. EventSource would do,
-// could it send a header.
+// stream yields the server's events {name, id, data} until the connection ends or signal aborts. EventSource cannot send a
+// header.
 export async function* stream(path, signal) {
   const quiet = new AbortController();
   let timer;

@@ -1,4 +1,4 @@
-// The chat page: history and events from the server, what the user writes to it, and a connection that comes back.
+// The chat page: history and events from the server, what the user writes, and a connection that is restored.
 
 import { get, post, Refused, send, stream } from './api.js';
 import { Composer } from './composer.js';
@@ -60,7 +60,7 @@ const outbox = new Outbox((entry, outcome) => {
   else messages.unsent({ ...entry, from: 'user', state: outcome === 'sent' ? 'accepted' : 'pending' });
 });
 
-// attempt tells above the message what did not work.
+// attempt shows above the message box what failed.
 async function attempt(promise) {
   try {
     await promise;
@@ -76,7 +76,7 @@ async function stop() {
   if (!(await attempt(post('api/stop', { id: crypto.randomUUID(), conversation: conversations.current })))) $('stop').disabled = false;
 }
 
-// open shows a conversation, which may be one that begins with its first message.
+// open shows a conversation, which may be new and begin with its first message.
 function open(id) {
   opened++;
   oldest = 0;
@@ -117,7 +117,7 @@ async function begin() {
   open(location.hash.match(/^#c=([0-9a-f-]{36})$/)?.[1] ?? conversations.current);
 }
 
-const heed = {
+const handlers = {
   message: (message) => {
     conversations.said(message);
     if (message.conversation === conversations.current) messages.show(message);
@@ -145,19 +145,19 @@ async function follow(signal) {
   await begin();
   for await (const { name, id, data } of stream(`api/events?after=${last}`, signal)) {
     connection('online');
-    heed[name]?.(data);
+    handlers[name]?.(data);
     if (id) last = id;
   }
 }
 
-// quiet shows nothing as going on: a page without a connection does not know.
+// quiet shows nothing as running: a page without a connection does not know.
 function quiet() {
   for (const id of lives.keys()) conversations.busy(id, false);
   lives.clear();
   messages.live({ typing: 0, draft: 0 });
 }
 
-// run keeps the page connected: with growing pauses, and at once when the network or the reader comes back.
+// run keeps the page connected: with growing pauses, and at once when the network or the reader returns.
 async function run() {
   for (let wait = 500; ; wait = Math.min(2 * wait, longestWait)) {
     linked = new AbortController();
@@ -178,7 +178,7 @@ async function run() {
   }
 }
 
-// A browser opens six connections to one server at most. Of several tabs, only those in view and the one seen last keep
+// A browser opens at most six connections to one server. Of several tabs, only the visible ones and the one seen last keep
 // theirs.
 const tabs = new BroadcastChannel('clawhost');
 tabs.addEventListener('message', () => {

@@ -1,4 +1,4 @@
-// The list of slash commands that opens over the message while one is being written.
+// The list of slash commands that opens above the message box while one is being typed.
 
 import { $, el } from './element.js';
 
@@ -8,7 +8,7 @@ export class Commands {
   #at = 0;
   #pick;
 
-  // pick is called with the command that was chosen.
+  // pick is called with the chosen command.
   constructor(pick) {
     this.#pick = pick;
     $('commands').addEventListener('mousedown', (event) => {
@@ -40,7 +40,7 @@ export class Commands {
     this.#show();
   }
 
-  // key heeds a key of the list's and tells whether it was one.
+  // key handles a key of the list and reports whether it was one.
   key(event) {
     if (!this.open || event.isComposing) return false;
     const count = this.#found.length;

@@ -1,4 +1,4 @@
-// Where messages are written: the text, the files beside it, the keys.
+// The message box: the text, the files beside it, the keys.
 
 import { Commands } from './commands.js';
 import { $, sizeOf } from './element.js';
@@ -35,7 +35,7 @@ export class Composer {
     $('attach').title = `Attach files: ${limits.files} at most, ${sizeOf(limits.file_bytes)} each`;
   }
 
-  // open turns to a conversation, with what was being written in it.
+  // open switches to a conversation, with its unfinished message.
   open(conversation) {
     this.#edit(undefined);
     this.#kept.set(this.#conversation, this.#files);
@@ -51,13 +51,13 @@ export class Composer {
     if (!busy) $('stop').disabled = false;
   }
 
-  // notice tells something above the message; an empty text takes it back.
+  // notice shows a text above the message box; an empty one removes it.
   notice(words) {
     $('notice').textContent = words;
     $('notice').hidden = !words;
   }
 
-  // escape does what Escape means here, and tells whether it meant something.
+  // escape does what Escape means here, and reports whether it meant anything.
   escape() {
     if (this.#editing) this.#edit(undefined);
     else if (!$('stop').hidden && !$('stop').disabled) this.#actions.stop();

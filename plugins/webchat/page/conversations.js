@@ -45,7 +45,7 @@ export class Conversations {
     this.read();
   }
 
-  // said notes a message of a conversation.
+  // said records a message of a conversation.
   said({ conversation, from, seq, at, silent }) {
     const item = this.#list.find(({ id }) => id === conversation);
     if (!item) return;
@@ -54,7 +54,7 @@ export class Conversations {
     this.read();
   }
 
-  // busy notes whether somebody writes in a conversation.
+  // busy records whether somebody writes in a conversation.
   busy(id, busy) {
     if (busy === this.#busy.has(id)) return;
     if (busy) this.#busy.add(id);
@@ -62,7 +62,7 @@ export class Conversations {
     this.#render();
   }
 
-  // read notes that what is open has been read, if the page is in view.
+  // read records that the open conversation has been read, if the page is visible.
   read() {
     const item = this.#list.find(({ id }) => id === this.#open);
     if (item && !document.hidden && this.#seen) {
@@ -72,7 +72,7 @@ export class Conversations {
     this.#render();
   }
 
-  // beside returns the conversation that stands beside the open one.
+  // beside returns the conversation next to the open one.
   beside(step) {
     const all = this.#sorted();
     const at = all.findIndex(({ id }) => id === this.#open);

@@ -58,10 +58,10 @@ export function icon(name) {
   return svg;
 }
 
-// What the host begins its lines and buttons with, drawn in the page's own hand: not each system has a picture of it.
+// The emoji with which the host begins lines and buttons, drawn by the page: not every system has a picture of them.
 const marks = [['🔧', 'tool'], ['✅', 'check'], ['❌', 'close'], ['✍️', 'pencil']];
 
-// marked draws the mark that a text begins with, if it does, and returns the rest of the text.
+// marked draws the emoji at the beginning of a text, if there is one, and returns the rest of the text.
 export function marked(text) {
   const [mark, name] = marks.find(([mark]) => text.trimStart().startsWith(mark)) ?? [];
   if (!mark) return {};
@@ -70,7 +70,7 @@ export function marked(text) {
   return { name, drawn, rest: text.trimStart().slice(mark.length).trimStart() };
 }
 
-// sizeOf writes a number of bytes for people, as the host and its docs do: 20 MB are 20 times 1024 KB.
+// sizeOf formats a number of bytes as the host and its docs do: 20 MB are 20 times 1024 KB.
 export function sizeOf(bytes) {
   if (bytes < 1 << 10) return `${bytes} bytes`;
   if (bytes < 1 << 20) return `${Math.round(bytes / (1 << 10))} KB`;

@@ -1,11 +1,11 @@
-// Files beside messages. Their bytes come by a request with the token and are shown as blobs: nothing of them is ever a
-// document of this page's.
+// Files beside messages. Their bytes are fetched by a request with the token and shown as blobs, never as documents of this
+// page.
 
 import { download } from './api.js';
 import { $, button, el, icon, sizeOf } from './element.js';
 
 const pictures = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
-// A picture that is larger is fetched only when somebody asks for it.
+// A larger picture is fetched only when somebody asks for it.
 const largestPicture = 8_000_000;
 
 const urls = new Map(); // ref → a promise of the URL of a blob
@@ -18,7 +18,7 @@ const near = new IntersectionObserver((entries) => {
   }
 }, { rootMargin: '400px' });
 
-// seed says that the bytes of a file are here already.
+// seed adds the bytes of a file that the page already has.
 export function seed(ref, blob) {
   if (!urls.has(ref)) urls.set(ref, Promise.resolve(URL.createObjectURL(blob)));
 }
@@ -75,7 +75,7 @@ function picture(file) {
   return open;
 }
 
-// player fetches what is to be heard or seen when it is asked for.
+// player fetches audio and video when somebody plays it.
 function player(file) {
   const isVideo = file.type.startsWith('video/');
   const label = file.kind === 'voice' ? 'Voice note' : file.name;
@@ -96,7 +96,7 @@ function player(file) {
   return frame;
 }
 
-// card is a file to be kept.
+// card shows a file for download.
 function card(file, trouble) {
   const name = el('span', { className: 'label' }, file.name);
   const note = el('span', { className: 'faint' }, trouble ?? sizeOf(file.size ?? 0));
@@ -115,7 +115,7 @@ function card(file, trouble) {
   return save;
 }
 
-// preview shows a file that is to be sent.
+// preview shows a file that will be sent.
 export function preview(file, remove) {
   const isPicture = pictures.includes(file.type);
   const item = el('li', { className: isPicture ? 'thumb' : 'chip' });

@@ -1,10 +1,10 @@
-// What stands around the messages: the drawer of a narrow page, the colours, the state of the connection.
+// The frame around the messages: the drawer of a narrow page, the colours, the state of the connection.
 
 import { $, icon } from './element.js';
 
 const themeKey = 'clawhost.theme';
 
-// frame sets up what needs no server.
+// frame sets up the parts that need no server.
 export function frame() {
   for (const place of document.querySelectorAll('[data-icon]')) place.prepend(icon(place.dataset.icon));
   $('menu').addEventListener('click', () => drawer(true));
@@ -31,7 +31,7 @@ function paint(theme) {
 
 const narrow = matchMedia('(max-width: 52rem)');
 
-// drawer opens or closes the list of conversations on a narrow page, and tells whether that changed anything.
+// drawer opens or closes the list of conversations on a narrow page, and reports whether that changed anything.
 export function drawer(open) {
   const was = $('sidebar').classList.contains('open');
   $('sidebar').classList.toggle('open', open);
@@ -46,7 +46,7 @@ export function drawer(open) {
 
 const words = { connecting: 'Connecting…', online: 'Connected', offline: 'Disconnected, trying again…', stranger: 'Not your host' };
 
-// connection shows how the connection is.
+// connection shows the state of the connection.
 export function connection(state) {
   if ($('status').dataset.state === state) return;
   $('status').dataset.state = state;

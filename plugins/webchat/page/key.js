@@ -1,5 +1,5 @@
-// What the page has in common with its host: a key made of the link's token. Scripts can make proofs with it, but not read it, and
-// the token itself is kept nowhere.
+// What the page shares with its host: a key made from the link's token. Scripts can make proofs with it, but not read it, and
+// the token itself is not stored.
 
 const protocol = 'clawhost web chat 1';
 const rounds = 600_000; // for a token that a person may have thought of, as the server does
@@ -27,7 +27,7 @@ const database = new Promise((resolve) => {
   opening.onerror = () => resolve(null);
 });
 
-// run asks the browser's store, and returns undefined where it keeps nothing, as in some private windows.
+// run uses the browser's store, and returns undefined if it keeps nothing, as in some private windows.
 async function run(mode, ask) {
   const db = await database;
   if (!db) return undefined;
@@ -43,7 +43,7 @@ async function run(mode, ask) {
   });
 }
 
-// takeKey makes the key of the token that a link brought, and takes the token out of the address bar. It reports whether there was one.
+// takeKey makes the key from the link's token, and removes the token from the address bar. It reports whether there was one.
 export async function takeKey() {
   const token = new URLSearchParams(location.hash.slice(1)).get('token') ?? localStorage.getItem(oldPlace);
   if (!token) return false;
@@ -62,12 +62,12 @@ export async function hasKey() {
 
 const message = (fields) => encoder.encode([protocol, ...fields].join('\n'));
 
-// prove returns a MAC over fields, none of which has a line break.
+// prove returns a MAC over fields, none of which contains a line break.
 export async function prove(...fields) {
   return encode(await crypto.subtle.sign('HMAC', key, message(fields)));
 }
 
-// proves reports whether a MAC over fields was made by somebody who knows the token.
+// proves reports whether a MAC over fields was made with knowledge of the token.
 export async function proves(mac, ...fields) {
   return crypto.subtle.verify('HMAC', key, decode(mac), message(fields));
 }

@@ -4,8 +4,8 @@ import { $, button, el, marked } from './element.js';
 import { filesView } from './files.js';
 import { write } from './prose.js';
 
-// fill shows a message in its element. What has not changed stays as it is. Body, if given, is the one to use: that of the
-// draft which the message comes out of.
+// fill shows a message in its element. Unchanged parts stay as they are. Body, if given, is the one to use: that of the draft
+// that becomes the message.
 export function fill(item, message, actions, body) {
   const parts = (item.parts ??= { body: body ?? el('div', { className: 'body' }), files: '', rest: [] });
   item.className = message.from;
@@ -44,7 +44,7 @@ function text(body, message) {
   }
 }
 
-// A press keeps its id until it has arrived, so that one that is tried again is the same.
+// A press keeps its id until it has arrived, so that a repeated one is the same.
 const presses = new Map();
 
 function buttons(message, actions) {

@@ -1,5 +1,5 @@
-// The messages of the conversation that is open, in the order of their seq; those that the server does not know yet come
-// last, and what is written of an answer below them.
+// The messages of the open conversation, ordered by seq; those that the server does not know yet come last, and the unfinished
+// answer below them.
 
 import { $, el } from './element.js';
 import { seed } from './files.js';
@@ -37,7 +37,7 @@ export class Messages {
     $('earlier').hidden = !more;
   }
 
-  // page shows messages of the past: those at the top without moving what is in view.
+  // page shows earlier messages: above the others, without moving what is visible.
   page(messages) {
     const scroll = $('scroll');
     const below = scroll.scrollHeight - scroll.scrollTop;
@@ -48,7 +48,7 @@ export class Messages {
     if (!this.#stick) scroll.scrollTop = scroll.scrollHeight - below;
   }
 
-  // show puts a message in its place, or changes it. A new one of the agent's is what the draft has become.
+  // show inserts or changes a message. A new one of the agent replaces the draft.
   show(message) {
     if (message.from === 'agent' && !this.#items.has(message.id) && !$('draft').hidden) {
       const body = $('draft').firstElementChild;
@@ -61,7 +61,7 @@ export class Messages {
     this.#settle();
   }
 
-  // unsent shows a message that the server has not told of, unless it has by now.
+  // unsent shows a message that the server has not confirmed, unless it has by now.
   unsent(message) {
     for (const file of message.files) if (file.ref) seed(file.ref, file.blob);
     if (!this.#items.get(message.id)?.dataset.seq) this.show(message);
@@ -75,7 +75,7 @@ export class Messages {
     this.#settle();
   }
 
-  // live shows what goes on: for how many milliseconds the agent is writing, and what, as HTML.
+  // live shows the agent at work: for how many milliseconds it has been writing, and what, as HTML.
   live({ typing, draft, html }) {
     clearTimeout(this.#timers.typing);
     clearTimeout(this.#timers.draft);
@@ -88,7 +88,7 @@ export class Messages {
     this.#settle();
   }
 
-  // last returns the id of the newest message of the user's that can still be changed: nothing was said after it.
+  // last returns the id of the user's newest message that can still be changed: nothing was written after it.
   last() {
     const item = $('messages').lastElementChild;
     const message = item && this.#shown.get(item.dataset.id);
@@ -119,7 +119,7 @@ export class Messages {
     else $('messages').prepend(item);
   }
 
-  // #quote shows the beginning of the message that another one answers, unless that is the one above.
+  // #quote shows the beginning of the message that another one replies to, unless that is the one above.
   #quote(item, message) {
     item.querySelector('.quote')?.remove();
     const answered = this.#items.get(message.reply_to);
@@ -129,7 +129,7 @@ export class Messages {
     item.prepend(quote);
   }
 
-  // #settle puts things right after a change: the days, the empty page, the end in view.
+  // #settle updates what depends on all messages: the days, the empty page, the scroll position.
   #settle() {
     let day = '';
     for (const item of $('messages').children) {

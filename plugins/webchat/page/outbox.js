@@ -1,5 +1,5 @@
-// What the user wrote and the host does not have yet. It is kept over reloads, sent in order, and sent again under the
-// same id until the server has answered, so that each message arrives once.
+// Messages that the host does not have yet. They are kept over reloads, sent in order, and sent again under the same id until
+// the server has answered, so that each arrives once.
 
 import { post, Refused, upload } from './api.js';
 import { drop, keep, kept } from './unsent.js';
@@ -12,13 +12,13 @@ export class Outbox {
   #wake = () => {};
   #changed;
 
-  // changed is called with an entry {id, conversation, text, files, at, error} and what became of it: "waiting", "failed",
-  // "sent", "discarded". Files are {name, type, size, kind, blob} and get a ref when they are with the host.
+  // changed is called with an entry {id, conversation, text, files, at, error} and its state: "waiting", "failed", "sent",
+  // "discarded". Files are {name, type, size, kind, blob} and get a ref once they are uploaded.
   constructor(changed) {
     this.#changed = changed;
   }
 
-  // start takes up what is left from before.
+  // start continues with what was left before.
   async start() {
     const before = await kept();
     this.#entries = [...before, ...this.#entries]; // something may have been written meanwhile
@@ -26,7 +26,7 @@ export class Outbox {
     this.#send();
   }
 
-  // waiting returns what a conversation has of it.
+  // waiting returns the entries of a conversation.
   waiting(conversation) {
     return this.#entries.filter((entry) => entry.conversation === conversation);
   }
@@ -53,12 +53,12 @@ export class Outbox {
     if (entry) this.#done(entry, 'discarded');
   }
 
-  // forget discards what belongs to a conversation that is deleted.
+  // forget discards the entries of a deleted conversation.
   forget(conversation) {
     for (const entry of this.waiting(conversation)) this.#done(entry, 'discarded');
   }
 
-  // wake tries at once, when the connection is back.
+  // wake tries again at once, when the connection is back.
   wake() {
     this.#wake();
   }

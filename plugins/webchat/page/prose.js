@@ -1,9 +1,9 @@
-// What the agent writes, as the server has rendered it: changed in place, so that what stays the same stays where it is while
-// an answer grows.
+// The agent's text, as rendered by the server: changed in place, so that unchanged parts do not move while an answer
+// grows.
 
 import { button, el, marked } from './element.js';
 
-// write has a body show HTML of the server's, which is safe to insert.
+// write shows the server's HTML in a body; it is safe to insert.
 export function write(body, html) {
   const template = document.createElement('template');
   template.innerHTML = html;
@@ -11,7 +11,7 @@ export function write(body, html) {
   morph(body, template.content);
 }
 
-// adorn frames code and tables, and draws marks.
+// adorn frames code and tables, and draws emoji.
 function adorn(content) {
   for (const pre of content.querySelectorAll('pre:has(> code)')) {
     const language = pre.firstElementChild.className.replace(/^language-/, '');
@@ -31,7 +31,7 @@ function adorn(content) {
   for (const p of content.querySelectorAll('p')) mark(p);
 }
 
-// mark draws the marks that lines of a paragraph begin with.
+// mark draws the emoji at the beginning of a paragraph's lines.
 function mark(p) {
   for (const node of [...p.childNodes]) {
     const begins = !node.previousSibling || node.previousSibling.nodeName === 'BR';
@@ -44,7 +44,7 @@ function mark(p) {
   }
 }
 
-// morph makes the children of one node those of another, and keeps each that need not change.
+// morph makes the children of one node equal to those of another, and keeps each that need not change.
 function morph(old, next) {
   let at = old.firstChild;
   for (const wanted of [...next.childNodes]) {
@@ -67,12 +67,12 @@ function morph(old, next) {
   }
 }
 
-// alike tells whether two elements differ in their children only.
+// alike reports whether two elements differ only in their children.
 function alike(a, b) {
   return a.nodeType === Node.ELEMENT_NODE && b.nodeType === Node.ELEMENT_NODE && a.cloneNode().isEqualNode(b.cloneNode());
 }
 
-// copyable has the copy buttons within an element work, those to come too.
+// copyable makes the copy buttons within an element work, including later ones.
 export function copyable(element) {
   element.addEventListener('click', async ({ target }) => {
     const pressed = target.closest('.copy');

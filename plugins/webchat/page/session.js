@@ -1,21 +1,21 @@
-// Who is at the other end. Another program may hold the address while the host is down: nothing is told to a server that has not
-// proved that it knows the token, nothing is taken from it, and the token is told to nobody.
+// The identity of the server. Another program may own the address while the host is down: nothing is sent to a server that has
+// not proved that it knows the token, nothing is accepted from it, and the token is sent to nobody.
 
 import { newNonce, prove, proves, sumOf } from './key.js';
 
 const patience = 10_000;
-// An answer's body is a sequence of parts, the last of which is empty. A line with its proof and its size precedes each of them.
+// A response's body is a sequence of parts, the last of which is empty. A line with its proof and size precedes each.
 const headSize = 51;
 const longestPart = 64 << 10;
 
-// Stranger is thrown where whoever answers has proved nothing.
+// Stranger is thrown if the server has proved nothing.
 export class Stranger extends Error {
   constructor() {
     super('Another program answers at this address.');
   }
 }
 
-// Session makes requests of a server that has proved itself.
+// Session makes requests to a server that has proved itself.
 export class Session {
   #id;
   #count = 0;
@@ -24,9 +24,9 @@ export class Session {
     this.#id = id;
   }
 
-  // fetch makes a request that nobody can change, make again, or make elsewhere. Body is a string or a blob. The answer is
-  // {status, type, parts}: status and type are proven once a part has come, and the answer is complete when the parts end. A 401, which
-  // says that the session is over, has no proof.
+  // fetch makes a request that nobody can change, repeat or redirect. Body is a string or a blob. The result is
+  // {status, type, parts}: status and type are proven once a part has arrived, and the response is complete when the parts end. A
+  // 401, which says that the session is over, has no proof.
   async fetch(path, { method = 'GET', headers, body = '', signal } = {}) {
     const { pathname, search } = new URL(path, location);
     const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : await body.arrayBuffer();
@@ -46,7 +46,7 @@ export class Session {
   }
 }
 
-// proven yields the parts of an answer, each once it has proved that it is the server's, and that it is the next of this answer.
+// proven yields the parts of a response, each once it has proved that it is the server's, and the next of this response.
 async function* proven(body, fields) {
   if (!body) throw new Stranger();
   const reader = body.getReader();
@@ -79,7 +79,7 @@ async function* proven(body, fields) {
   }
 }
 
-// begin has the server prove itself.
+// begin makes the server prove itself.
 export async function begin() {
   const nonce = newNonce();
   const response = await fetch('api/session', {

@@ -1,2 +1,2 @@
-// The colours that were chosen, before anything is painted.
+// Applies the chosen colours before the first paint.
 document.documentElement.dataset.theme = localStorage.getItem('clawhost.theme') ?? 'system';

@@ -1,5 +1,5 @@
-// What was written and is not sent yet, kept by the browser with its files over reloads. Where the browser keeps nothing, as
-// in some private windows, it is kept as long as the page.
+// Unsent messages, kept by the browser with their files over reloads. If the browser keeps nothing, as in some private windows,
+// they are kept as long as the page.
 
 const name = 'clawhost';
 
