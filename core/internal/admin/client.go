@@ -144,6 +144,23 @@ func call[T any](ctx context.Context, c *Client, method, path string, query url.
 	return value, nil
 }
 
+// stream returns the body of a response that comes bit by bit, for longer than the client's timeout. Ctx ends it.
+func (c *Client) stream(ctx context.Context, method, path string, body io.Reader) (io.ReadCloser, error) {
+	request, err := http.NewRequestWithContext(ctx, method, "http://clawhost"+path, body)
+	if err != nil {
+		return nil, fmt.Errorf("ask the host: %w", err)
+	}
+	response, err := (&http.Client{Transport: c.http.Transport}).Do(request)
+	if err != nil {
+		return nil, c.unanswered(err)
+	}
+	if response.StatusCode != http.StatusOK {
+		defer response.Body.Close()
+		return nil, refusal(response)
+	}
+	return response.Body, nil
+}
+
 // closedAtOnce is net/http's unexported error for a connection that was closed before the request was written.
 const closedAtOnce = "server closed idle connection"
 

@@ -48,20 +48,12 @@ func (c *Client) Login(ctx context.Context, plugin string, answers map[string]st
 	if err != nil {
 		return "", fmt.Errorf("ask the host: %w", err)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://clawhost/v1/plugins/login", bytes.NewReader(body))
+	answered, err := c.stream(ctx, http.MethodPost, "/v1/plugins/login", bytes.NewReader(body))
 	if err != nil {
-		return "", fmt.Errorf("ask the host: %w", err)
+		return "", err
 	}
-	// People need longer than the client's timeout.
-	response, err := (&http.Client{Transport: c.http.Transport}).Do(request)
-	if err != nil {
-		return "", c.unanswered(err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return "", refusal(response)
-	}
-	lines := bufio.NewScanner(response.Body)
+	defer answered.Close()
+	lines := bufio.NewScanner(answered)
 	lines.Buffer(nil, maxLogin)
 	asked := false
 	for lines.Scan() {

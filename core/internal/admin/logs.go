@@ -3,41 +3,40 @@ package admin
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
 )
 
-// maxEntry bounds an entry of the log that a client reads, in bytes.
-const maxEntry = 1 << 20
-
 // logs responds with the newest entries of the log, at most as many as the request says, and then with each further one if
 // it follows.
 func (s *Server) logs(w http.ResponseWriter, r *http.Request) {
-	entries, last, more := s.options.Log.After(0)
-	if most, err := strconv.Atoi(r.FormValue("lines")); err == nil {
-		entries = entries[max(0, len(entries)-max(most, 0)):]
+	most, err := strconv.ParseUint(r.FormValue("lines"), 10, 31)
+	if err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		_ = json.NewEncoder(w).Encode(problem{fmt.Sprintf("lines: %v", err)})
+		return
 	}
+	follow := r.FormValue("follow") != ""
+	entries, last, more := s.options.Log.After(0)
+	entries = entries[max(0, len(entries)-int(most)):]
 	flush := http.NewResponseController(w).Flush
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	for {
 		for _, entry := range entries {
 			fmt.Fprintln(w, entry)
 		}
-		if r.FormValue("follow") == "" || flush() != nil {
+		if flush() != nil || !follow {
 			return
 		}
 		select {
 		case <-more:
-			entries, last, more = s.options.Log.After(last)
-		case <-r.Context().Done(): // of the client, or of the server: the end of the log is worth most
-			entries, _, _ = s.options.Log.After(last)
-			for _, entry := range entries {
-				fmt.Fprintln(w, entry)
-			}
-			return
+		case <-r.Context().Done(): // the client is gone, or the server ends: then the last lines matter most
+			follow = false
 		}
+		entries, last, more = s.options.Log.After(last)
 	}
 }
 
@@ -47,24 +46,16 @@ func (c *Client) Logs(ctx context.Context, lines int, follow bool, show func(lin
 	if follow {
 		query.Set("follow", "true")
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://clawhost/v1/logs?"+query.Encode(), nil)
+	body, err := c.stream(ctx, http.MethodGet, "/v1/logs?"+query.Encode(), nil)
 	if err != nil {
-		return fmt.Errorf("ask the host: %w", err)
+		return err
 	}
-	response, err := (&http.Client{Transport: c.http.Transport}).Do(request) // without the client's timeout
-	if err != nil {
-		return c.unanswered(err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return refusal(response)
-	}
-	read := bufio.NewScanner(response.Body)
-	read.Buffer(nil, maxEntry)
+	defer body.Close()
+	read := bufio.NewScanner(body)
 	for read.Scan() {
 		show(read.Text())
 	}
-	if err := read.Err(); err != nil && ctx.Err() == nil && !follow {
+	if err := read.Err(); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("read the host's answer: %w", err)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -110,24 +111,21 @@ func (s *Server) Run(ctx context.Context) error {
 		Handler:           s.routes(),
 		ReadHeaderTimeout: 5 * time.Second,
 		ErrorLog:          s.log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
+		BaseContext:       func(net.Listener) context.Context { return ctx }, // ends logins and followed logs
 	}
-	server.BaseContext = func(net.Listener) context.Context { return ctx } // which ends what follows or waits
-	closed := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(closed)
-		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
-		defer cancel()
-		if server.Shutdown(grace) != nil {
-			_ = server.Close()
-		}
-	})
-	defer func() {
-		if !stop() {
-			<-closed
-		}
-	}()
-	if err := server.Serve(&guarded{Listener: l, peers: s.options.Peers, log: s.log}); !errors.Is(err, http.ErrServerClosed) {
+	failed := make(chan error, 1)
+	var serving sync.WaitGroup
+	serving.Go(func() { failed <- server.Serve(&guarded{Listener: l, peers: s.options.Peers, log: s.log}) })
+	defer serving.Wait()
+	select {
+	case err := <-failed:
 		return fmt.Errorf("serve the control socket: %w", err)
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
+	defer cancel()
+	if server.Shutdown(grace) != nil {
+		_ = server.Close() // a client that does not read
 	}
 	return nil
 }
