@@ -14,10 +14,10 @@ type PluginCommands struct {
 
 // Clash is a command that two plugins, or a plugin and the host, have, or one that a plugin overrides without effect.
 type Clash struct {
-	Plugin   string // the plugin that has it; of two, the later one
-	Other    string // the other plugin that has it; empty: the host
-	Override bool   // the fault is in what the plugin overrides
-	what     string
+	Plugin    string // the plugin that has it; of two, the later one
+	Other     string // the other plugin that has it; empty: the host
+	Attribute string // the argument of the plugin's block that must change; empty: none in particular
+	what      string
 }
 
 // String names the command and who has it.
@@ -48,9 +48,9 @@ func (r *Registry) Clashes(plugins []PluginCommands) []Clash {
 		for _, name := range p.Overrides {
 			switch {
 			case !r.replaceable(name):
-				clashes = append(clashes, Clash{Plugin: p.Plugin, Override: true, what: fmt.Sprintf("the host has no command /%s that a plugin can replace", name)})
+				clashes = append(clashes, Clash{Plugin: p.Plugin, Attribute: "overrides", what: fmt.Sprintf("the host has no command /%s that a plugin can replace", name)})
 			case !slices.Contains(names, name):
-				clashes = append(clashes, Clash{Plugin: p.Plugin, Override: true, what: fmt.Sprintf("the plugin %q has no command /%s", p.Plugin, name)})
+				clashes = append(clashes, Clash{Plugin: p.Plugin, Attribute: "overrides", what: fmt.Sprintf("the plugin %q has no command /%s", p.Plugin, name)})
 			}
 		}
 	}

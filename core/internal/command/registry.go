@@ -96,7 +96,7 @@ func (r *Registry) Quick(name string) bool {
 	return ok && !c.Slow
 }
 
-// irreplaceable are the host's commands that mean more than their answers.
+// irreplaceable are the host's commands that other parts of it also act on, or send.
 var irreplaceable = map[string]bool{"new": true, "reset": true, "stop": true, "answer": true}
 
 // replaceable reports whether a plugin may override a command of the host's. The name is not an alias.

@@ -78,11 +78,7 @@ func problems(plugins []*config.Plugin, clashes []command.Clash, label string) c
 			at := place(clash.Other).Place(nil, "", "")
 			detail += fmt.Sprintf("; the other one is at %s:%d:%d", at.File, at.Line, at.Column)
 		}
-		attribute := ""
-		if clash.Override {
-			attribute = "overrides"
-		}
-		list = append(list, place(clash.Plugin).PlaceAttribute(attribute, "Command clash", detail))
+		list = append(list, place(clash.Plugin).PlaceAttribute(clash.Attribute, "Command clash", detail))
 	}
 	return list
 }
