@@ -24,6 +24,7 @@ type transcript struct {
 	parent  string
 	copied  []map[string]any // lines of the conversation that this one is forked from, which come first
 	history []string         // the texts of the user's side
+	refused bool             // one of them has the conversation rejected
 
 	asked    map[string]bool // uuids of the user lines; true: something of the assistant follows
 	last     string          // the uuid of the last user line
@@ -134,7 +135,7 @@ func (t *transcript) take(e entry) {
 			t.asked[e.UUID], t.last, t.open = true, e.UUID, ""
 			return
 		}
-		t.history = append(t.history, text)
+		t.add(text)
 		t.asked[e.UUID], t.last = false, e.UUID
 		if t.open == "" || !strings.Contains(text, "was cut off") { // otherwise it asks for the open answer
 			t.open = text
@@ -146,7 +147,7 @@ func (t *transcript) take(e entry) {
 			t.open = ""
 		}
 	case "attachment":
-		t.history = append(t.history, e.Attachment.Prompt)
+		t.add(e.Attachment.Prompt)
 	case "system":
 		if e.Subtype == "compact_boundary" {
 			t.history = []string{"(compacted)"}
@@ -200,6 +201,13 @@ func (t *transcript) write(lines ...map[string]any) error {
 	return err
 }
 
+// add notes a text of the user's side.
+func (t *transcript) add(text string) {
+	script, _ := directive(text, Script{})
+	t.refused = t.refused || script.Rejected == "always" || script.Rejected == "conversation" && len(t.history) > 0
+	t.history = append(t.history, text)
+}
+
 // wait records that a line waits for the running turn.
 func (t *transcript) wait(m message) error {
 	return t.write(map[string]any{"type": "queue-operation", "operation": "enqueue", "content": m.text})
@@ -208,7 +216,7 @@ func (t *transcript) wait(m message) error {
 // ask records a user line.
 func (t *transcript) ask(m message) error {
 	t.asked[m.uuid], t.last, t.open = false, m.uuid, m.text
-	t.history = append(t.history, m.text)
+	t.add(m.text)
 	return t.write(
 		map[string]any{"type": "queue-operation", "operation": "enqueue", "content": m.text},
 		map[string]any{"type": "queue-operation", "operation": "dequeue"},
@@ -221,7 +229,7 @@ func (t *transcript) ask(m message) error {
 
 // steer records a line that was added to a turn.
 func (t *transcript) steer(m message) error {
-	t.history = append(t.history, m.text)
+	t.add(m.text)
 	return t.write(
 		map[string]any{"type": "queue-operation", "operation": "remove", "content": m.text, "reason": "absorbed_mid_turn", "commandUuid": m.uuid},
 		map[string]any{"type": "attachment", "attachment": map[string]any{

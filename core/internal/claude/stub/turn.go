@@ -92,7 +92,7 @@ func (s *session) turn(m message) {
 	if script.Outgrown && len(s.log.history) > 1 {
 		script.Error = "overflow"
 	}
-	if script.Rejected == "process" && !s.opts.resume || s.rejected() {
+	if script.Rejected == "process" && !s.opts.resume || s.log.refused {
 		script.Error = "other"
 	}
 	thinking := s.work(script, m)
@@ -121,17 +121,6 @@ func (s *session) turn(m message) {
 	if script.PeerLater != "" {
 		s.peer(script.PeerLater)
 	}
-}
-
-// rejected reports whether a message of the conversation has it rejected.
-func (s *session) rejected() bool {
-	for i, text := range s.log.history {
-		script, _ := directive(text, Script{})
-		if script.Rejected == "always" || script.Rejected == "conversation" && i > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // work uses the tools of a script, and returns the reasoning that follows them.
