@@ -29,7 +29,7 @@ func isToken(line string) bool {
 
 var remark = lazyregexp.New(`^[*_\s]*(?:NO_REPLY|HEARTBEAT_OK)[*_.!\s]*[-–—:;,(]`)
 
-// isRemark reports whether the line begins with a token, and then says why.
+// isRemark reports whether the line is a token with a remark behind it.
 func isRemark(line string) bool { return remark().MatchString(line) }
 
 // sentenceEnds end what precedes a token in its line.

@@ -151,7 +151,7 @@ func (a *Access) block() block {
 			{"owners", people(&a.Owners)},
 			{"dm", oneOf(&a.DM, "pairing", "allowlist", "open", "disabled")},
 			{"allow", people(&a.Allow)},
-			{"commands_from", commanders(&a.CommandsFrom)},
+			{"commands_from", commandUsers(&a.CommandsFrom)},
 			{"approvers", people(&a.Approvers)},
 			{"groups", oneOf(&a.Groups, "allowlist", "open", "disabled")},
 			{"require_mention", boolean(&a.RequireMention)},

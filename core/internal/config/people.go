@@ -36,8 +36,8 @@ func (v value) person() (string, bool) {
 	return "", false
 }
 
-// commander parses who may use commands: a user, a group as channel:group:id, or everybody.
-func (v value) commander() (string, bool) {
+// commandUser parses who may use commands: a user, a group as channel:group:id, or everybody.
+func (v value) commandUser() (string, bool) {
 	s, ok := v.text()
 	if !ok || s == access.Everybody {
 		return s, ok
@@ -61,7 +61,7 @@ func (v value) commander() (string, bool) {
 
 func people(to *[]string) setter { return everyOne(to, value.person) }
 
-func commanders(to *[]string) setter { return everyOne(to, value.commander) }
+func commandUsers(to *[]string) setter { return everyOne(to, value.commandUser) }
 
 // everyOne stores the elements of a list, as parse returns them.
 func everyOne(to *[]string, parse func(value) (string, bool)) setter {

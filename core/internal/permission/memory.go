@@ -36,14 +36,16 @@ func remembers(workspace string, of domain.Origin, q agent.Question) bool {
 	}
 }
 
-// own reports whether there is nothing at a path, or a folder, or a file with this name alone.
+// own reports whether a path is free, or a folder, or else a file that has no other name.
 func own(path string, folder bool) bool {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return true
-	case err != nil || folder:
-		return err == nil && info.IsDir()
+	case err != nil:
+		return false
+	case folder:
+		return info.IsDir()
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return info.Mode().IsRegular() && ok && stat.Nlink == 1

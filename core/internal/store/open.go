@@ -44,8 +44,8 @@ type Store struct {
 }
 
 // Open opens the database at path and migrates its schema. It creates a missing file and its folder, the folder with
-// mode 0700, the files with 0600. Open fails while another Store, of any process, has the database open, and for a
-// database of a newer clawhost. The context applies only to the opening.
+// mode 0700, the files with 0600. Open fails after two seconds if another Store, of any process, has the database open, and
+// at once for a database of a newer clawhost. The context applies only to the opening.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	s, err := open(ctx, path, opts)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// explained are the failures whose notice does not say enough for an owner, who must know the cause.
+// explained are the failures whose cause an owner sees, because the notice alone does not say what to do about it.
 var explained = map[agent.Class]bool{
 	agent.Unknown: true, agent.Auth: true, agent.Billing: true, agent.Server: true, agent.Model: true, agent.Died: true, agent.Hook: true,
 	agent.Rejected: true,

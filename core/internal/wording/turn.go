@@ -60,7 +60,7 @@ func WhyNoAnswers(why string) string { return quoted("Claude answers nobody", wh
 
 // WithCause adds the literal cause of a failure to its notice.
 func WithCause(said, why string) string {
-	return said + "\n\n```\n" + strings.ReplaceAll(why, "`", "'") + "\n```"
+	return said + "\n\n" + block(why)
 }
 
 // WhyCannotContinue tells an owner why Claude cannot continue a conversation; see [WhyRefused].
