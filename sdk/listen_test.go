@@ -24,6 +24,8 @@ func (s blockedHost) Admit(netip.AddrPort, netip.AddrPort) error {
 	return nil
 }
 
+func (blockedHost) Identify([]byte) error { return errors.New("no identity is needed") }
+
 // A blocked host delays only the connections that arrive meanwhile.
 func TestAcceptOutlastsAHostThatStandsStill(t *testing.T) {
 	t.Parallel()

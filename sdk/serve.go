@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	stdlog "log"
@@ -49,6 +50,19 @@ func (*entry) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientConn
 	return nil, errors.New("the plugin's side has no client")
 }
 
+// introduceWithin limits the time that the host may take to note the plugin's certificate.
+const introduceWithin = 5 * time.Second
+
+// introduce returns the plugin's side of its connections; nil leaves it to go-plugin.
+func (p *plugin) introduce() (*tls.Config, error) {
+	if p.line == nil {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), introduceWithin) // go-plugin gives none
+	defer cancel()
+	return p.line.Introduce(ctx)
+}
+
 // serve returns the exit code.
 func serve(name, version string, components []Component) int {
 	p, err := newPlugin(name, version, os.Stderr, components)
@@ -82,6 +96,7 @@ func serve(name, version string, components []Component) int {
 			HandshakeConfig: cookie,
 			Plugins:         goplugin.PluginSet{handshake.PluginName: &entry{plugin: p}},
 			GRPCServer:      p.NewServer,
+			TLSProvider:     p.introduce,
 			Logger:          p.lines.Named("go-plugin"),
 		})
 	}()

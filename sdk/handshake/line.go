@@ -17,7 +17,7 @@ import (
 const maxLine = 4 << 10
 
 // Line is the socket that a plugin has as its standard input. When it is closed, the plugin knows that the host is gone.
-// The plugin uses it to request what gRPC cannot transfer: sockets. A request is a line of JSON, and so is its response,
+// The plugin uses it to request what gRPC cannot transfer, such as sockets. A request is a line of JSON, and so is its response,
 // which may carry a file descriptor.
 type Line struct {
 	conn   *net.UnixConn
@@ -46,19 +46,23 @@ func (l *Line) Close() error {
 	return err
 }
 
-// Sockets is the host's side of a line: what it does for the plugin.
-type Sockets interface {
+// Services is the host's side of a line: what it does for the plugin.
+type Services interface {
 	// Listen returns the descriptor of a socket that listens on a TCP address. The host owns it and returns the same one
 	// for the same address until the host ends.
 	Listen(network, address string) (fd int, err error)
 	// Admit returns an error if the agent, or what it has started, may be at the remote end of a connection on this machine.
 	Admit(local, remote netip.AddrPort) error
+	// Identify makes a certificate, in DER, the only one that the host accepts from the plugin. The plugin calls it once, before
+	// it serves.
+	Identify(certificate []byte) error
 }
 
-// request is a request for a socket or for a check; one of the two is set.
+// request is one request; one of the fields is set.
 type request struct {
-	Listen *struct{ Network, Address string } `json:",omitempty"`
-	Admit  *struct{ Local, Remote netip.AddrPort }
+	Listen   *struct{ Network, Address string }      `json:",omitempty"`
+	Admit    *struct{ Local, Remote netip.AddrPort } `json:",omitempty"`
+	Identify []byte                                  `json:",omitempty"`
 }
 
 // answer is the response to a request.
@@ -68,7 +72,7 @@ type answer struct {
 }
 
 // Serve answers the plugin's requests until the line is closed.
-func (l *Line) Serve(sockets Sockets) error {
+func (l *Line) Serve(host Services) error {
 	for {
 		var asked request
 		if _, err := l.receive(&asked, false); err != nil {
@@ -80,9 +84,11 @@ func (l *Line) Serve(sockets Sockets) error {
 		fd, err := -1, errors.New("this host does not support the request")
 		switch {
 		case asked.Listen != nil:
-			fd, err = sockets.Listen(asked.Listen.Network, asked.Listen.Address)
+			fd, err = host.Listen(asked.Listen.Network, asked.Listen.Address)
 		case asked.Admit != nil:
-			err = sockets.Admit(asked.Admit.Local, asked.Admit.Remote)
+			err = host.Admit(asked.Admit.Local, asked.Admit.Remote)
+		case asked.Identify != nil:
+			err = host.Identify(asked.Identify)
 		}
 		var said answer
 		if err != nil {

@@ -38,8 +38,10 @@ func (switchboard) Admit(local, remote netip.AddrPort) error {
 	return errors.New(remote.String() + " is the agent's")
 }
 
+func (switchboard) Identify([]byte) error { return errors.New("no identity is needed") }
+
 // lines returns both ends of a line that is served until the test ends.
-func lines(t *testing.T, sockets handshake.Sockets) *handshake.Line {
+func lines(t *testing.T, sockets handshake.Services) *handshake.Line {
 	t.Helper()
 	host, file, err := handshake.NewPair()
 	if err != nil {

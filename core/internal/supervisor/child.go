@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -41,6 +42,9 @@ type child struct {
 	sockets        *sockets        // what the plugin requests over the line
 	said           []byte          // the beginning of its stdout; owned by go-plugin's reader until client.Kill has returned
 
+	introducing sync.Mutex
+	identity    *tls.Config // of the host's side of the connection; nil: the plugin has said how to connect
+
 	launching context.Context // its end kills a process without a handshake
 	keep      func() bool     // keeps a process after its handshake; false: too late
 
@@ -50,10 +54,11 @@ type child struct {
 }
 
 // newChild prepares a program. Env is its environment, without what go-plugin adds.
-func newChild(launching context.Context, spec *exec.Cmd, program *program, env []string, children *process.Children, guard *guard, sockets *sockets) *child {
+func newChild(launching context.Context, spec *exec.Cmd, program *program, env []string, children *process.Children, guard *guard, sockets *sockets, identity *tls.Config) *child {
 	cmd := &exec.Cmd{Path: program.path, Args: []string{program.name}, Env: slices.Concat(env, spec.Env), Dir: os.TempDir()}
 	return &child{
-		cmd: cmd, children: children, guard: guard, sockets: sockets, launching: launching, keep: func() bool { return true }, done: make(chan struct{}),
+		cmd: cmd, children: children, guard: guard, sockets: sockets, identity: identity,
+		launching: launching, keep: func() bool { return true }, done: make(chan struct{}),
 	}
 }
 
@@ -85,7 +90,7 @@ func (c *child) Start(context.Context) (err error) {
 	c.sockets.plugins.add(c.cmd.Process.Pid)
 	c.reading.Go(func() { c.guard.read(c.stderr) })
 	c.reading.Go(func() {
-		if err := c.line.Serve(c.sockets); err != nil {
+		if err := c.line.Serve(desk{c.sockets, c}); err != nil {
 			c.guard.log.Warn("the plugin's control connection failed", "error", err)
 		}
 	})
@@ -169,10 +174,31 @@ func (c *child) Stdout() io.ReadCloser {
 // saying stores the beginning of a child's stdout.
 type saying child
 
-// Write handles the next bytes. It never fails.
+// Write handles the next bytes. It never fails. With the first of them the host connects, so its identity must not change
+// any more.
 func (s *saying) Write(p []byte) (int, error) {
+	s.introducing.Lock()
+	s.identity = nil
+	s.introducing.Unlock()
 	s.said = append(s.said, p[:min(len(p), maxSaid-len(s.said))]...)
 	return len(p), nil
+}
+
+// desk is what the host does for the plugin over its line.
+type desk struct {
+	*sockets
+	child *child
+}
+
+// Identify implements [handshake.Services].
+func (d desk) Identify(certificate []byte) error {
+	c := d.child
+	c.introducing.Lock()
+	defer c.introducing.Unlock()
+	if c.identity == nil {
+		return errors.New("it is too late to identify: the plugin has said where it serves")
+	}
+	return handshake.Trust(c.identity, certificate)
 }
 
 // Stderr is empty for go-plugin: the host reads it itself, with limits.

@@ -48,7 +48,7 @@ func launch(ctx context.Context, spec Spec, socketDir string, children *process.
 	defer program.close()
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	identity, certificate, err := newIdentity()
+	identity, err := handshake.NewIdentity()
 	if err != nil {
 		return nil, err
 	}
@@ -71,8 +71,8 @@ func launch(ctx context.Context, spec Spec, socketDir string, children *process.
 		SyncStderr: lines.stream(),
 		RunnerFunc: func(_ hclog.Logger, command *exec.Cmd, dir string) (runner.Runner, error) {
 			ownDir = dir
-			command.Env = append(command.Env, clientCertificate+"="+certificate)
-			started = newChild(ctx, command, program, spec.Env, children, lines, sockets)
+			command.Env = append(command.Env, handshake.HostCertificate+"="+handshake.Certificate(identity))
+			started = newChild(ctx, command, program, spec.Env, children, lines, sockets, identity)
 			return started, nil
 		},
 	})

@@ -1,0 +1,126 @@
+package handshake_test
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/netip"
+	"testing"
+
+	"github.com/clawhost/clawhost/sdk/handshake"
+)
+
+// host is the host's side of a connection.
+type host struct {
+	side    *tls.Config
+	refuses bool
+}
+
+func (host) Listen(string, string) (int, error) { return -1, errors.New("not held") }
+
+func (host) Admit(_, _ netip.AddrPort) error { return nil }
+
+func (h host) Identify(certificate []byte) error {
+	if h.refuses {
+		return errors.New("this host does not support the request")
+	}
+	return handshake.Trust(h.side, certificate)
+}
+
+// identity is a new side of a connection.
+func identity(t *testing.T) *tls.Config {
+	t.Helper()
+	side, err := handshake.NewIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return side
+}
+
+// connect makes a TLS connection between two sides, and returns the errors of both.
+func connect(t *testing.T, client, server *tls.Config) (clients, servers error) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	served := make(chan error, 1)
+	go func() {
+		accepted, err := listener.Accept()
+		if err == nil {
+			defer accepted.Close()
+			_, err = tls.Server(accepted, server).Write([]byte("hello"))
+		}
+		served <- err
+	}()
+	one, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := tls.Client(one, client)
+	clients = conn.Handshake()
+	if clients == nil {
+		_, clients = conn.Read(make([]byte, 5)) // in TLS 1.3 a client learns by this that it was refused
+	}
+	one.Close()
+	return clients, <-served
+}
+
+func TestIntroduce(t *testing.T) {
+	own := identity(t)
+	t.Setenv(handshake.HostCertificate, handshake.Certificate(own))
+	plugin, err := lines(t, host{side: own}).Introduce(t.Context())
+	if err != nil || plugin == nil {
+		t.Fatalf("introduce: %v, %v", plugin, err)
+	}
+	if clients, servers := connect(t, own, plugin); clients != nil || servers != nil {
+		t.Errorf("the host connects to the plugin: %v, %v", clients, servers)
+	}
+	if clients, servers := connect(t, plugin, own); clients != nil || servers != nil {
+		t.Errorf("the plugin connects to the host: %v, %v", clients, servers)
+	}
+	stranger := identity(t)
+	if err := handshake.Trust(stranger, plugin.Certificates[0].Certificate[0]); err != nil {
+		t.Fatal(err)
+	}
+	if _, servers := connect(t, stranger, plugin); servers == nil {
+		t.Error("the plugin accepts another client than its host")
+	}
+	if err := handshake.Trust(stranger, own.Certificates[0].Certificate[0]); err != nil {
+		t.Fatal(err)
+	}
+	if _, servers := connect(t, stranger, own); servers == nil {
+		t.Error("the host accepts another client than its plugin")
+	}
+	if clients, _ := connect(t, own, stranger); clients == nil {
+		t.Error("the host accepts another server than its plugin")
+	}
+}
+
+// A side trusts nobody until it is told whom.
+func TestIdentityTrustsNobody(t *testing.T) {
+	t.Parallel()
+	one, two := identity(t), identity(t)
+	if err := handshake.Trust(one, two.Certificates[0].Certificate[0]); err != nil {
+		t.Fatal(err)
+	}
+	if clients, _ := connect(t, two, one); clients == nil {
+		t.Error("it accepts a server")
+	}
+	if _, servers := connect(t, one, two); servers == nil {
+		t.Error("it accepts a client")
+	}
+}
+
+// A plugin of this sdk also runs under a host that does not take its certificate: then go-plugin makes one.
+func TestIntroduceToAnEarlierHost(t *testing.T) {
+	t.Setenv(handshake.HostCertificate, handshake.Certificate(identity(t)))
+	if side, err := lines(t, host{refuses: true}).Introduce(t.Context()); side != nil || err != nil {
+		t.Errorf("got %v, %v", side, err)
+	}
+	t.Setenv(handshake.HostCertificate, "")
+	if side, err := lines(t, host{side: identity(t)}).Introduce(t.Context()); side != nil || err != nil {
+		t.Errorf("without a certificate of the host: %v, %v", side, err)
+	}
+}
