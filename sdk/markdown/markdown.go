@@ -62,9 +62,9 @@ func rendered(source string, limit chat.TextLimit) (string, []Entity) {
 // unmarked reports whether a text is a single line that certainly has no markup, as most short messages are: parsing one costs
 // more than all else that is done with it.
 func unmarked(source string) bool {
-	const marks = "\n\t\\`*_~[]<>&#|!:@=+-"
-	return source != "" && source == strings.TrimSpace(source) && !strings.ContainsAny(source, marks) &&
-		!strings.Contains(source, "www.") && (source[0] < '0' || source[0] > '9')
+	const anywhere, first = "\n\t\\`*_~[]<>&|@", "#+-=:0123456789"
+	return source != "" && source == strings.TrimSpace(source) && !strings.ContainsRune(first, rune(source[0])) &&
+		!strings.ContainsAny(source, anywhere) && !strings.Contains(source, "://") && !strings.Contains(source, "www.")
 }
 
 func renderedMarkup(source string, limit chat.TextLimit) (string, []Entity) {

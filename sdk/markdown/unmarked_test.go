@@ -15,8 +15,8 @@ func TestUnmarked(t *testing.T) {
 	unparsed := 0
 	rapid.Check(t, func(t *rapid.T) {
 		part := rapid.OneOf(
-			rapid.StringMatching(`[a-zA-Z0-9 .,;?!()"'/]{0,12}`), rapid.String(),
-			rapid.SampledFrom([]string{"1. ", "2) ", "www.a.example", "a@b.example", "a.example", "  ", " ", "\u00a0", "\u2028", "x", "😀", "--", "...", "\"q\"", "\x00", "\u0085"}),
+			rapid.StringMatching(`[a-zA-Z0-9 .,;:?!()"'/#+=-]{0,12}`), rapid.String(),
+			rapid.SampledFrom([]string{"1. ", "2) ", "www.a.example", "a@b.example", "https://a.example", "http:a", "mailto:a", "- ", "+ ", "# ", " #", "===", "---", "![a", ": ", "a.example", "  ", " ", "\u00a0", "\u2028", "x", "😀", "--", "...", "\"q\"", "\x00", "\u0085"}),
 		)
 		source := normalise(strings.Join(rapid.SliceOfN(part, 0, 6).Draw(t, "parts"), ""))
 		if !unmarked(source) {
