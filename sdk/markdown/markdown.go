@@ -53,8 +53,8 @@ func ToEntities(source string, limit chat.TextLimit) (string, []Entity) {
 // rendered is ToEntities without the limit on entities.
 func rendered(source string, limit chat.TextLimit) (string, []Entity) {
 	source = normalise(source)
-	if unmarked(source) {
-		return source, nil
+	if line := strings.TrimRight(source, " "); unmarked(line) {
+		return line, nil
 	}
 	return renderedMarkup(source, limit)
 }
@@ -86,6 +86,9 @@ func renderedMarkup(source string, limit chat.TextLimit) (string, []Entity) {
 // normalise returns valid UTF-8 with "\n" line ends and without NUL.
 func normalise(source string) string {
 	source = strings.ToValidUTF8(source, "\uFFFD")
+	if !strings.ContainsAny(source, "\r\x00") {
+		return source
+	}
 	return strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x00", "\uFFFD").Replace(source)
 }
 

@@ -17,6 +17,9 @@ func ToText(source string, limit chat.TextLimit) string {
 
 // marked writes entities as marks; types without marks are omitted.
 func marked(text string, entities []Entity, marks map[string]string) string {
+	if len(entities) == 0 {
+		return text
+	}
 	// At the same position the outer entity begins first and ends last.
 	slices.SortStableFunc(entities, func(a, b Entity) int {
 		if a.Offset != b.Offset {

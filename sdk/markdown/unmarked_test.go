@@ -19,11 +19,12 @@ func TestUnmarked(t *testing.T) {
 			rapid.SampledFrom([]string{"1. ", "2) ", "www.a.example", "a@b.example", "https://a.example", "http:a", "mailto:a", "- ", "+ ", "# ", " #", "===", "---", "![a", ": ", "a.example", "  ", " ", "\u00a0", "\u2028", "x", "😀", "--", "...", "\"q\"", "\x00", "\u0085"}),
 		)
 		source := normalise(strings.Join(rapid.SliceOfN(part, 0, 6).Draw(t, "parts"), ""))
-		if !unmarked(source) {
+		line := strings.TrimRight(source, " ")
+		if !unmarked(line) {
 			return
 		}
 		unparsed++
-		if text, entities := renderedMarkup(source, chat.TextLimit{}); text != source || len(entities) > 0 {
+		if text, entities := renderedMarkup(source, chat.TextLimit{}); text != line || len(entities) > 0 {
 			t.Fatalf("%q is rendered as %q, with %d entities", source, text, len(entities))
 		}
 	})
