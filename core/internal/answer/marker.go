@@ -76,6 +76,9 @@ func media(line string) (path string, ok bool) {
 	return path, ok && path != "" && len(path) <= maxPath
 }
 
+// MayNameFiles reports whether a text may have lines that name files.
+func MayNameFiles(text string) bool { return strings.Contains(text, mediaMark) }
+
 // unindented returns the line without leading spaces, if they are too few for code.
 func unindented(line string) string {
 	rest := strings.TrimLeft(line, " ")

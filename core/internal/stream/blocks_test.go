@@ -58,6 +58,37 @@ func TestBlocks(t *testing.T) {
 			func(u *turn) { u.write("One"); u.complete(); pass(2 * time.Second) },
 			[]string{"1s send: One"},
 		},
+		"a short text that begins later and is complete": {
+			stream.Options{Block: block},
+			func(u *turn) { pass(time.Second); u.write("O", "ne"); u.complete(); pass(2 * time.Second) },
+			[]string{"2.2s send: One"},
+		},
+		"a short text that begins later and is not complete": {
+			stream.Options{Block: block},
+			func(u *turn) { pass(time.Second); u.write("O", "ne"); pass(2 * time.Second) },
+			[]string{"3.2s send: One"},
+		},
+		"a short file that begins later": {
+			stream.Options{Block: stream.Block{Min: 30, Max: 100}},
+			func(u *turn) { pass(time.Second); u.write("MEDIA:", "/a\n", "Nice") },
+			[]string{"1.1s file: </a>", "1.3s send: Nice"},
+		},
+		"a short paragraph that begins later": {
+			stream.Options{Block: stream.Block{Min: 30, Max: 100}, Rule: chunk.Rule{Paragraphs: true}},
+			func(u *turn) { pass(time.Second); u.write("One.\n", "\nT", "wo.") },
+			[]string{"1.1s send: One.", "1.3s send: Two."},
+		},
+		"a short text after a tool": {
+			stream.Options{Block: block, Verbose: "on"},
+			func(u *turn) {
+				u.use(bash("make"))
+				u.used()
+				pass(100 * time.Millisecond)
+				u.write("One")
+				pass(2 * time.Second)
+			},
+			[]string{"100ms send: - Bash: `make`", "2.2s send: One"},
+		},
 		"a text before a tool": {
 			stream.Options{Block: block},
 			func(u *turn) {

@@ -9,8 +9,10 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/chunk"
 	"github.com/clawhost/clawhost/core/internal/domain"
@@ -73,6 +75,13 @@ type Options struct {
 
 // Shows reports whether anything is shown of a turn while it goes on.
 func (o Options) Shows() bool { return o.Mode != Off || o.listsTools() }
+
+// tooShort reports whether only the text has changed, and is too short for a block. It spares a short answer the cost of
+// looking at each of its pieces.
+func (o Options) tooShort(was, now agent.Progress) bool {
+	return o.Mode == Blocks && !o.Rule.Paragraphs && len(now.Text) < o.Block.Min && !now.Complete && !answer.MayNameFiles(now.Text) &&
+		len(now.Done) == 0 && now.Thinking == was.Thinking && slices.Equal(now.Running, was.Running)
+}
 
 // interval is the minimum time between two updates.
 func (o Options) interval() time.Duration {

@@ -77,9 +77,10 @@ func Start(ctx context.Context, o Options, surface Surface) *Stream {
 // Progress takes the turn's progress. It does not block; only the latest counts.
 func (s *Stream) Progress(p agent.Progress) {
 	s.mu.Lock()
+	idle := s.nothing || s.options.tooShort(s.latest, p)
 	s.latest = p
 	s.mu.Unlock()
-	if !s.nothing {
+	if !idle {
 		s.poke()
 	}
 }
