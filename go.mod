@@ -30,6 +30,7 @@ require (
 	modernc.org/sqlite v1.60.0
 	pgregory.net/rapid v1.2.0
 	rsc.io/qr v0.2.0
+	zombiezen.com/go/sqlite v1.4.2
 )
 
 require (

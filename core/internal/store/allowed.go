@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
@@ -13,7 +12,7 @@ import (
 func (s *Store) AllowedUsers(ctx context.Context) ([]domain.AllowedUser, error) {
 	var list []domain.AllowedUser
 	err := s.view(ctx).each(`SELECT channel, user_id, allowed_at FROM allowed ORDER BY channel, user_id LIMIT ?1 + 0`,
-		[]any{overviewRows}, func(rows *sql.Rows) error {
+		[]any{overviewRows}, func(rows rows) error {
 			var u domain.AllowedUser
 			var at int64
 			if err := rows.Scan(&u.Channel, &u.User, &at); err != nil {

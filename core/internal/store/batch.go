@@ -32,7 +32,7 @@ type inboxRow struct {
 	reacts           bool
 }
 
-func (r *inboxRow) scan(rows *sql.Rows) error {
+func (r *inboxRow) scan(rows rows) error {
 	var receivedAt, consumedAt int64
 	err := rows.Scan(&r.Seq, &r.Burst, &r.id.channel, &r.id.id, &r.message, &receivedAt, &r.previousAt, &r.Attempts, &r.bound,
 		&consumedAt, &r.batch, &r.mode, &r.share, &r.overrides, &r.size, &r.said, &r.told, &r.preview, &r.receipt, &r.reacts)
@@ -72,7 +72,7 @@ type gathering struct {
 }
 
 // add returns errEnough when no further message can join the batch.
-func (g *gathering) add(rows *sql.Rows) error {
+func (g *gathering) add(rows rows) error {
 	var m inboxRow
 	if err := m.scan(rows); err != nil {
 		return err

@@ -166,7 +166,7 @@ func said(done []removed) (entries []chat.TranscriptEntry, ids []chat.MessageID)
 // covered removes the messages with these uuids from the inbox.
 func (t *tx) covered(h held, uuids []string) ([]removed, error) {
 	var seqs []int64
-	err := t.each(`SELECT channel, event_id, seq, edition FROM inbox WHERE session = ?1 AND lane = ?2`, []any{h.session, h.lane}, func(rows *sql.Rows) error {
+	err := t.each(`SELECT channel, event_id, seq, edition FROM inbox WHERE session = ?1 AND lane = ?2`, []any{h.session, h.lane}, func(rows rows) error {
 		var e event
 		var seq int64
 		var edition chat.EventID

@@ -44,7 +44,7 @@ func (s *Store) DeadLetter(ctx context.Context, id int64, cause string) error {
 // deadColumns are what scanDead scans.
 const deadColumns = `id, channel, chat, thread, text, created_at, died_at, attempts, error, run_id, session, rest`
 
-func scanDead(rows *sql.Rows) (domain.DeadLetter, error) {
+func scanDead(rows rows) (domain.DeadLetter, error) {
 	var d domain.DeadLetter
 	var createdAt, diedAt int64
 	var rest string
@@ -61,7 +61,7 @@ func scanDead(rows *sql.Rows) (domain.DeadLetter, error) {
 func (s *Store) DeadLetters(ctx context.Context, limit int) ([]domain.DeadLetter, error) {
 	var items []domain.DeadLetter
 	err := s.view(ctx).each(`SELECT `+deadColumns+` FROM dead_pieces ORDER BY died_at DESC, id DESC LIMIT ?1 + 0`,
-		[]any{bounded(limit)}, func(rows *sql.Rows) error {
+		[]any{bounded(limit)}, func(rows rows) error {
 			d, err := scanDead(rows)
 			items = append(items, d)
 			return err
@@ -140,7 +140,7 @@ func (s *Store) eachDead(ctx context.Context, name string, do func(*tx, int64) e
 	for all := 0; ; {
 		n, err := step(ctx, s, name, func(t *tx) (int, error) {
 			var ids []int64
-			err := t.each(`SELECT id FROM dead_pieces WHERE id <= ?1 ORDER BY id LIMIT ?2 + 0`, []any{last, deadTogether}, func(rows *sql.Rows) error {
+			err := t.each(`SELECT id FROM dead_pieces WHERE id <= ?1 ORDER BY id LIMIT ?2 + 0`, []any{last, deadTogether}, func(rows rows) error {
 				var id int64
 				defer func() { ids = append(ids, id) }()
 				return rows.Scan(&id)
@@ -166,7 +166,7 @@ const maxTold = 100
 func (t *tx) undelivered(session string, tell func([]domain.DeadLetter) []domain.OutboxItem) ([]domain.OutboxItem, error) {
 	var dead []domain.DeadLetter
 	err := t.each(`SELECT `+deadColumns+` FROM dead_pieces WHERE session = ?1 AND told = 0 ORDER BY id DESC LIMIT ?2 + 0`,
-		[]any{session, maxTold}, func(rows *sql.Rows) error {
+		[]any{session, maxTold}, func(rows rows) error {
 			d, err := scanDead(rows)
 			dead = append(dead, d)
 			return err

@@ -37,7 +37,7 @@ func (s *Store) DeliveriesDue(ctx context.Context, channel string) (due bool, er
 func (t *tx) claimDeliveries(channel string, limit int) (ds []domain.Delivery, next int64, err error) {
 	var due []chat.Address
 	err = t.each(`SELECT chat, thread, next_at FROM out_lanes WHERE channel = ?1 AND next_at IS NOT NULL ORDER BY next_at LIMIT ?2 + 0`,
-		[]any{channel, limit + 1}, func(rows *sql.Rows) error {
+		[]any{channel, limit + 1}, func(rows rows) error {
 			if next != 0 {
 				return nil
 			}
@@ -194,7 +194,7 @@ func (t *tx) advance(to chat.Address) error {
 // reclaimDeliveries makes the items due that were being sent when the host ended.
 func (t *tx) reclaimDeliveries() (int64, error) {
 	var ids []int64
-	err := t.each(`SELECT sending FROM out_lanes WHERE sending IS NOT NULL`, nil, func(rows *sql.Rows) error {
+	err := t.each(`SELECT sending FROM out_lanes WHERE sending IS NOT NULL`, nil, func(rows rows) error {
 		var id int64
 		defer func() { ids = append(ids, id) }()
 		return rows.Scan(&id)

@@ -2,7 +2,6 @@ package store
 
 import (
 	"cmp"
-	"database/sql"
 	"encoding/json"
 	"slices"
 
@@ -37,7 +36,7 @@ func (r removed) decode() (m domain.Message, ok bool) {
 // remove runs a DELETE that returns the removed messages, in order. It also removes their receipts.
 func (t *tx) remove(query string, args ...any) ([]removed, error) {
 	var list []removed
-	err := t.each(query, args, func(rows *sql.Rows) error {
+	err := t.each(query, args, func(rows rows) error {
 		var r removed
 		defer func() { list = append(list, r) }()
 		return rows.Scan(&r.channel, &r.id, &r.seq, &r.joined, &r.batch, &r.claude, &r.consumed, &r.fresh, &r.origin, &r.message, &r.receivedAt, &r.preview, &r.receipt, &r.reacts)

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -28,7 +27,7 @@ func (t *tx) grant(grants []domain.Grant) error {
 func (s *Store) Grants(ctx context.Context, session string) ([]domain.Grant, error) {
 	var list []domain.Grant
 	err := s.view(ctx).each(`SELECT session, claude_session, authority, rule, granted_by, granted_at FROM grants WHERE session = ?1
-		ORDER BY authority, rule, claude_session LIMIT ?2 + 0`, []any{session, overviewRows}, func(rows *sql.Rows) error {
+		ORDER BY authority, rule, claude_session LIMIT ?2 + 0`, []any{session, overviewRows}, func(rows rows) error {
 		var g domain.Grant
 		var at int64
 		if err := rows.Scan(&g.Session, &g.ClaudeSession, &g.Authority, &g.Rule, &g.By, &at); err != nil {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -18,7 +17,7 @@ func (s *Store) Held(ctx context.Context, owner bool, after, until time.Time, mo
 	err := v.each(`SELECT l.session, i.message, i.event_id, l.ready_at FROM lanes l JOIN inbox i ON i.session = l.session AND i.lane = l.lane
 			AND i.seq = (SELECT MIN(seq) FROM inbox h WHERE h.session = l.session AND h.lane = l.lane)
 		WHERE l.lane = 'turn' AND l.owner = ?1 AND l.ready_at > ?2 AND l.ready_at <= ?3 ORDER BY l.ready_at LIMIT ?4 + 0`,
-		[]any{owner, millis(after), millis(until), most}, func(rows *sql.Rows) error {
+		[]any{owner, millis(after), millis(until), most}, func(rows rows) error {
 			var h domain.Held
 			var message string
 			var readyAt int64

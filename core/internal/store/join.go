@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
@@ -33,7 +32,7 @@ func (t *tx) join(runID int64) ([]domain.Queued, error) {
 	err = t.each(`SELECT seq, burst, channel, event_id, message, received_at, share, overrides, receipt, reacts, COALESCE(claude_session, ?4), steers != 0 AND fresh = 0 AND origin = ''
 		FROM inbox
 		WHERE session = ?1 AND lane = ?2 AND batch IS NULL AND joined_run IS NULL ORDER BY seq LIMIT ?3 + 0`,
-		[]any{h.session, h.lane, most, current}, func(rows *sql.Rows) error {
+		[]any{h.session, h.lane, most, current}, func(rows rows) error {
 			var m inboxRow
 			var receivedAt int64
 			var of string
@@ -81,7 +80,7 @@ func (t *tx) part(h held, runID int64) error {
 		}
 	}
 	var waiting []event
-	err = t.each(`UPDATE inbox SET joined_run = NULL WHERE joined_run = ?1 RETURNING channel, event_id, reacts`, []any{runID}, func(rows *sql.Rows) error {
+	err = t.each(`UPDATE inbox SET joined_run = NULL WHERE joined_run = ?1 RETURNING channel, event_id, reacts`, []any{runID}, func(rows rows) error {
 		var e event
 		var reacts bool
 		err := rows.Scan(&e.channel, &e.id, &reacts)
@@ -108,7 +107,7 @@ func (t *tx) partAll() error {
 		run int64
 	}
 	var list []joined
-	err := t.each(`SELECT session, lane, run_id FROM lanes WHERE run_id IS NOT NULL`, nil, func(rows *sql.Rows) error {
+	err := t.each(`SELECT session, lane, run_id FROM lanes WHERE run_id IS NOT NULL`, nil, func(rows rows) error {
 		var j joined
 		defer func() { list = append(list, j) }()
 		return rows.Scan(&j.session, &j.lane, &j.run)

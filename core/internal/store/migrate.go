@@ -2,12 +2,13 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"embed"
 	"fmt"
 	"io/fs"
 	"strconv"
 	"strings"
+
+	"zombiezen.com/go/sqlite/sqlitex"
 )
 
 // migrations are the steps from an empty database to the current schema. A released file never changes.
@@ -17,17 +18,18 @@ var migrations embed.FS
 
 // migrate runs the migration files that the database has not run, in the order of the numbers at the beginning of their
 // names: 1, 2, 3 and so on. Each file is one transaction. A schema that is newer than the files is refused.
-func migrate(ctx context.Context, conn *sql.Conn, migrations fs.FS) error {
+func migrate(conn *connection, migrations fs.FS) error {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
 		return err
 	}
 	const versionTable = `CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)`
-	if _, err := conn.ExecContext(ctx, versionTable); err != nil {
+	if err := conn.run(versionTable); err != nil {
 		return fmt.Errorf("read the schema's version: %w", err)
 	}
 	var version int
-	if err := conn.QueryRowContext(ctx, "SELECT COALESCE(MAX(version), 0) FROM schema_version").Scan(&version); err != nil {
+	read := view{ctx: context.Background(), from: only{conn}}
+	if err := read.row("SELECT COALESCE(MAX(version), 0) FROM schema_version", nil, &version); err != nil {
 		return fmt.Errorf("read the schema's version: %w", err)
 	}
 	if version > len(names) {
@@ -46,31 +48,19 @@ func migrate(ctx context.Context, conn *sql.Conn, migrations fs.FS) error {
 		if err != nil {
 			return err
 		}
-		if err := migrateOne(ctx, conn, string(text), i+1); err != nil {
+		if err := migrateOne(conn, string(text), i+1); err != nil {
 			return fmt.Errorf("migrate the database with %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-func migrateOne(ctx context.Context, conn *sql.Conn, text string, version int) (err error) {
-	tx, err := conn.BeginTx(ctx, nil)
+func migrateOne(conn *connection, text string, version int) (err error) {
+	end, err := sqlitex.ImmediateTransaction(conn.Conn)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			_ = tx.Rollback()
-		}
-	}()
-	if _, err := tx.ExecContext(ctx, text); err != nil {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, "DELETE FROM schema_version"); err != nil {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, "INSERT INTO schema_version (version) VALUES (?1)", version); err != nil {
-		return err
-	}
-	return tx.Commit()
+	defer end(&err)
+	return sqlitex.ExecuteScript(conn.Conn, text+fmt.Sprintf(`;
+		DELETE FROM schema_version; INSERT INTO schema_version (version) VALUES (%d);`, version), nil)
 }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -17,13 +16,7 @@ import (
 // writeOld makes a database as a build wrote it that knew only the first migrations, with some rows.
 func writeOld(t *testing.T, path string, schema int, inserts ...string) {
 	t.Helper()
-	ctx := t.Context()
-	db, err := sql.Open("sqlite", dataSource(path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	conn, err := db.Conn(ctx)
+	conn, err := connect(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,11 +33,11 @@ func writeOld(t *testing.T, path string, schema int, inserts ...string) {
 		}
 		known[name] = &fstest.MapFile{Data: text}
 	}
-	if err := migrate(ctx, conn, known); err != nil {
+	if err := migrate(conn, known); err != nil {
 		t.Fatal(err)
 	}
 	for _, insert := range inserts {
-		if _, err := conn.ExecContext(ctx, insert); err != nil {
+		if err := conn.run(insert); err != nil {
 			t.Fatal(err)
 		}
 	}

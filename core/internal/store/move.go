@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"sync"
 
@@ -135,7 +134,7 @@ func (t *tx) move(channel string, from, to chat.ID) error {
 }
 
 func (v view) moved() (all []move, err error) {
-	err = v.each(`SELECT channel, chat, origin FROM moved_chats ORDER BY id`, nil, func(rows *sql.Rows) error {
+	err = v.each(`SELECT channel, chat, origin FROM moved_chats ORDER BY id`, nil, func(rows rows) error {
 		var m move
 		defer func() { all = append(all, m) }()
 		return rows.Scan(&m.channel, &m.id, &m.origin)

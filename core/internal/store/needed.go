@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 
@@ -14,7 +13,7 @@ import (
 // sent. It reads all of them, which is only meant for the rare times at which files are deleted.
 func (s *Store) NeededMedia(ctx context.Context) (map[string][]chat.Media, error) {
 	needed := map[string][]chat.Media{}
-	err := s.view(ctx).each(`SELECT message FROM inbox WHERE files = 1`, nil, func(rows *sql.Rows) error {
+	err := s.view(ctx).each(`SELECT message FROM inbox WHERE files = 1`, nil, func(rows rows) error {
 		var text string
 		if err := rows.Scan(&text); err != nil {
 			return err
@@ -32,7 +31,7 @@ func (s *Store) NeededMedia(ctx context.Context) (map[string][]chat.Media, error
 	if err != nil {
 		return nil, fmt.Errorf("needed media: %w", err)
 	}
-	err = s.view(ctx).each(`SELECT channel, rest FROM outbox WHERE rest != ''`, nil, func(rows *sql.Rows) error {
+	err = s.view(ctx).each(`SELECT channel, rest FROM outbox WHERE rest != ''`, nil, func(rows rows) error {
 		var channel, rest string
 		if err := rows.Scan(&channel, &rest); err != nil {
 			return err

@@ -67,7 +67,7 @@ func (t *tx) remember(session string, note domain.Note, limit int) error {
 func (t *tx) forgetHistories(newest string) error {
 	var oldest []string
 	err := t.each(`SELECT session FROM histories WHERE session != ?1 ORDER BY touched_at DESC LIMIT 100 OFFSET ?2`,
-		[]any{newest, maxHistories - 1}, func(rows *sql.Rows) error {
+		[]any{newest, maxHistories - 1}, func(rows rows) error {
 			var session string
 			defer func() { oldest = append(oldest, session) }()
 			return rows.Scan(&session)
@@ -110,7 +110,7 @@ func (t *tx) noteAmong(session string, n domain.Note, limit int) error {
 		return noRows(err)
 	}
 	err = t.each(`DELETE FROM notes WHERE session = ?1 AND kind = ?2 AND batch IS NULL AND id <= ?3 RETURNING count, told`,
-		[]any{session, n.Kind, over}, func(rows *sql.Rows) error {
+		[]any{session, n.Kind, over}, func(rows rows) error {
 			var count, of int64
 			defer func() { gone, told = gone+count, told+of }()
 			return rows.Scan(&count, &of)
@@ -137,7 +137,7 @@ func cutText(text string) string {
 func (t *tx) takeNotes(session string, batch int64, more bool) (notes []domain.Note, dropped int, err error) {
 	others := false
 	err = t.each(`SELECT kind, at, sender, text, count, told, batch, message_id FROM notes WHERE session = ?1 ORDER BY kind, id`,
-		[]any{session}, func(rows *sql.Rows) error {
+		[]any{session}, func(rows rows) error {
 			var n domain.Note
 			var at int64
 			var told int

@@ -2,17 +2,13 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
-
-	_ "modernc.org/sqlite" // the driver named "sqlite"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
@@ -28,16 +24,15 @@ type Options struct {
 // not done and the context's error is returned; a step that has begun is completed and reported. After an error that is
 // neither of this package nor of a context, it is unknown whether the step was done.
 type Store struct {
-	id     string      // the prefix of idempotency keys
-	host   domain.Host // this process
-	now    func() time.Time
-	lock   lock
-	write  *sql.DB
-	read   *sql.DB
-	reader *statements
-	writer *writer
-	notify *notifier
-	moves  *moves
+	id      string      // the prefix of idempotency keys
+	host    domain.Host // this process
+	now     func() time.Time
+	lock    lock
+	conn    *connection // the writer's, once it runs
+	readers *readers
+	writer  *writer
+	notify  *notifier
+	moves   *moves
 
 	close    sync.Once
 	closeErr error
@@ -80,35 +75,27 @@ func open(ctx context.Context, path string, opts Options) (_ *Store, err error) 
 	if err := makePrivate(path); err != nil {
 		return nil, err
 	}
-	if s.write, err = sql.Open("sqlite", dataSource(path, "synchronous(FULL)", "cache_size(-2000)")); err != nil {
-		return nil, err
-	}
-	conn, err := s.write.Conn(ctx)
-	if err != nil {
+	if s.conn, err = connect(path, "synchronous = FULL", "cache_size = -2000"); err != nil {
 		return nil, err
 	}
 	// The file keeps the mode, so readers need not set it.
-	if _, err := conn.ExecContext(ctx, "PRAGMA journal_mode = WAL"); err != nil {
+	if err := s.conn.run("PRAGMA journal_mode = WAL"); err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, conn, migrations); err != nil {
+	if err := migrate(s.conn, migrations); err != nil {
 		return nil, err
 	}
-	if err := conn.QueryRowContext(ctx, "SELECT id FROM store").Scan(&s.id); err != nil {
+	first := view{ctx: ctx, from: only{s.conn}}
+	if err := first.row("SELECT id FROM store", nil, &s.id); err != nil {
 		return nil, fmt.Errorf("read the database's id: %w", err)
 	}
-	if s.read, err = sql.Open("sqlite", dataSource(path, "query_only(1)", "cache_size(-256)")); err != nil {
-		return nil, err
-	}
-	s.read.SetMaxOpenConns(3)
-	s.read.SetMaxIdleConns(1)
-	s.reader = newStatements(s.read)
-	moved, err := s.view(ctx).moved()
+	moved, err := first.moved()
 	if err != nil {
 		return nil, fmt.Errorf("read which chats have moved: %w", err)
 	}
 	s.moves.set(moved)
-	s.writer = startWriter(context.WithoutCancel(ctx), conn, s.now, s.notify, s.moves)
+	s.readers = newReaders(path)
+	s.writer = startWriter(context.WithoutCancel(ctx), s.conn, s.now, s.notify, s.moves)
 	return s, nil
 }
 
@@ -116,15 +103,11 @@ func open(ctx context.Context, path string, opts Options) (_ *Store, err error) 
 func (s *Store) Close() error {
 	s.close.Do(func() {
 		if s.writer != nil {
-			s.closeErr = s.writer.close()
+			s.writer.close()
+			s.closeErr = s.readers.close()
 		}
-		if s.reader != nil {
-			s.closeErr = errors.Join(s.closeErr, s.reader.close())
-		}
-		for _, db := range []*sql.DB{s.read, s.write} {
-			if db != nil {
-				s.closeErr = errors.Join(s.closeErr, db.Close())
-			}
+		if s.conn != nil {
+			s.closeErr = errors.Join(s.closeErr, s.conn.Close())
 		}
 		if s.lock != nil {
 			s.closeErr = errors.Join(s.closeErr, s.lock.Close())
@@ -148,10 +131,4 @@ func makePrivate(path string) error {
 		}
 	}
 	return nil
-}
-
-// dataSource is the database's name for the driver, which runs the pragmas on each new connection.
-func dataSource(path string, pragmas ...string) string {
-	query := url.Values{"_pragma": append([]string{"busy_timeout(10000)", "mmap_size(0)"}, pragmas...)}
-	return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query.Encode()}).String()
 }

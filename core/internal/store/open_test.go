@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	_ "modernc.org/sqlite" // the driver named "sqlite", with which tests look at databases beside the store
+
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/store"
 )

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
@@ -27,7 +26,7 @@ func (s *Store) OutgoingFiles(ctx context.Context, folder string) (files []domai
 	if folder == "" {
 		query, args = `SELECT folder, name, version, sent FROM outgoing_files ORDER BY folder, name`, nil
 	}
-	err = s.view(ctx).each(query, args, func(rows *sql.Rows) error {
+	err = s.view(ctx).each(query, args, func(rows rows) error {
 		var f domain.OutgoingFile
 		defer func() { files = append(files, f) }()
 		return rows.Scan(&f.Folder, &f.Name, &f.Version, &f.Sent)

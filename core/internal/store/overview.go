@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
@@ -19,7 +18,7 @@ func (s *Store) Lanes(ctx context.Context) ([]domain.LaneStatus, error) {
 			UNION ALL SELECT session, lane, queued, held, 0, ready_at FROM lanes WHERE ready_at IS NOT NULL) AS l
 		LEFT JOIN inbox i ON i.session = l.session AND i.lane = l.lane
 			AND i.seq = (SELECT MIN(seq) FROM inbox h WHERE h.session = l.session AND h.lane = l.lane)
-		ORDER BY l.running DESC, l.rank, l.session LIMIT ?1 + 0`, []any{overviewRows}, func(rows *sql.Rows) error {
+		ORDER BY l.running DESC, l.rank, l.session LIMIT ?1 + 0`, []any{overviewRows}, func(rows rows) error {
 		var l domain.LaneStatus
 		var since int64
 		if err := rows.Scan(&l.Session, &l.Lane, &l.Waiting, &l.Running, &since, &l.Attempts); err != nil {
@@ -51,7 +50,7 @@ func (s *Store) Destinations(ctx context.Context) ([]domain.DestinationStatus, e
 	err := s.view(ctx).each(`SELECT l.channel, l.chat, l.thread, l.pending, COALESCE(l.next_at, 0), COALESCE(o.attempts, 0), l.last_error
 		FROM out_lanes l LEFT JOIN outbox o
 			ON o.id = (SELECT MIN(id) FROM outbox h WHERE h.channel = l.channel AND h.chat = l.chat AND h.thread = l.thread)
-		ORDER BY l.channel, l.chat, l.thread LIMIT ?1 + 0`, []any{overviewRows}, func(rows *sql.Rows) error {
+		ORDER BY l.channel, l.chat, l.thread LIMIT ?1 + 0`, []any{overviewRows}, func(rows rows) error {
 		var d domain.DestinationStatus
 		var nextAt int64
 		if err := rows.Scan(&d.To.Channel, &d.To.Chat, &d.To.Thread, &d.Pending, &nextAt, &d.Attempts, &d.LastError); err != nil {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -119,7 +118,7 @@ func (t *tx) takePairing(channel, code string) (domain.Pairing, error) {
 func findPairings(q querier, where string, args ...any) ([]domain.Pairing, error) {
 	var pairings []domain.Pairing
 	err := q.each(`SELECT channel, user_id, code, name, chat, created_at, expires_at FROM pairings WHERE `+where+`
-		ORDER BY created_at, channel, user_id`, args, func(rows *sql.Rows) error {
+		ORDER BY created_at, channel, user_id`, args, func(rows rows) error {
 		var p domain.Pairing
 		var createdAt, expiresAt int64
 		if err := rows.Scan(&p.Channel, &p.User, &p.Code, &p.Name, &p.Chat, &createdAt, &expiresAt); err != nil {

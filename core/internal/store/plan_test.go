@@ -2,10 +2,13 @@ package store
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"zombiezen.com/go/sqlite"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -17,7 +20,7 @@ func TestCommitsWaitForTheDisk(t *testing.T) {
 	s := openTest(t)
 	for pragma, want := range map[string]string{"synchronous": "2", "journal_mode": "wal", "mmap_size": "0"} {
 		var got string
-		if err := s.writer.conn.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil || got != want {
+		if err := (view{ctx: t.Context(), from: only{s.conn}}).row("PRAGMA "+pragma, nil, &got); err != nil || got != want {
 			t.Errorf("%s is %s, %v; want %s", pragma, got, err, want)
 		}
 	}
@@ -74,7 +77,7 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 		State: domain.RunDone, Items: []domain.OutboxItem{{To: to}, {To: to}, {To: to}},
 		Transcript: []chat.TranscriptEntry{{Role: chat.Assistant}}, Turn: &domain.TurnFigures{},
 	}))
-	for query := range s.writer.statements.prepared {
+	for query := range s.conn.prepared {
 		if strings.Contains(query, "outgoing_files") {
 			t.Errorf("a turn without files pays for those of others: %s", query)
 		}
@@ -125,8 +128,8 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 		"SCAN starters USING COVERING INDEX starters_kept":      true, // has maxStarters rows
 	}
 	checked := 0
-	for _, statements := range []*statements{s.writer.statements, s.reader} {
-		for query := range statements.prepared {
+	for _, prepared := range []map[string]*sqlite.Stmt{s.conn.prepared, maps.Clone(s.readers.idle.prepared)} { // plan adds to the second
+		for query := range prepared {
 			if !strings.HasPrefix(query, "SELECT") && !strings.HasPrefix(query, "INSERT") && !strings.HasPrefix(query, "UPDATE") && !strings.HasPrefix(query, "DELETE") {
 				continue // BEGIN and the like
 			}
@@ -160,7 +163,7 @@ func TestPurgeLooksAtNoMoreThanItRemoves(t *testing.T) {
 		"SCAN runs":      true, // the first of them
 	}
 	checked := 0
-	for query := range s.writer.statements.prepared {
+	for query := range s.conn.prepared {
 		if !strings.HasPrefix(query, "DELETE") {
 			continue
 		}
@@ -344,22 +347,15 @@ func plan(t *testing.T, s *Store, query string) []string {
 	for n := 1; strings.Contains(query, fmt.Sprintf("?%d", n)); n++ {
 		args = append(args, nil)
 	}
-	rows, err := s.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
-	if err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	defer func() { _ = rows.Close() }()
 	var lines []string
-	for rows.Next() {
+	err := s.view(t.Context()).each("EXPLAIN QUERY PLAN "+query, args, func(rows rows) error {
 		var id, parent, unused int
 		var detail string
-		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
-			t.Fatal(err)
-		}
-		lines = append(lines, detail)
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
+		defer func() { lines = append(lines, detail) }()
+		return rows.Scan(&id, &parent, &unused, &detail)
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
 	}
 	return lines
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"os"
 
@@ -42,7 +41,7 @@ func (s *Store) DeleteProcess(ctx context.Context, pid int, startTime uint64) er
 func (s *Store) Processes(ctx context.Context) ([]domain.Process, error) {
 	var processes []domain.Process
 	err := s.view(ctx).each(`SELECT pid, start_time, kind, name, boot_id, mark, host_pid, host_start FROM processes ORDER BY pid, start_time`, nil,
-		func(rows *sql.Rows) error {
+		func(rows rows) error {
 			var p domain.Process
 			var startTime, hostStart int64
 			if err := rows.Scan(&p.PID, &startTime, &p.Kind, &p.Name, &p.BootID, &p.Mark, &p.Host.PID, &hostStart); err != nil {

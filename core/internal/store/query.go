@@ -4,62 +4,17 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"sync"
 	"time"
+
+	"zombiezen.com/go/sqlite"
 )
-
-// preparer is a connection or a pool of them.
-type preparer interface {
-	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
-}
-
-// statements caches prepared statements. Its size is bounded: every query is a constant of this package. SQLite plans a
-// statement again each time that a bare parameter of a LIMIT is bound, which takes longer than most statements; LIMIT
-// ?1 + 0 avoids that.
-type statements struct {
-	on preparer
-
-	mu       sync.Mutex
-	prepared map[string]*sql.Stmt
-}
-
-func newStatements(on preparer) *statements {
-	return &statements{on: on, prepared: make(map[string]*sql.Stmt)}
-}
-
-func (s *statements) get(ctx context.Context, query string) (*sql.Stmt, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if stmt, ok := s.prepared[query]; ok {
-		return stmt, nil
-	}
-	stmt, err := s.on.PrepareContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	s.prepared[query] = stmt
-	return stmt, nil
-}
-
-// close closes the statements. If a connection is closed before its statements, it stays open and prevents the
-// checkpoint of the write-ahead log.
-func (s *statements) close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var errs []error
-	for _, stmt := range s.prepared {
-		errs = append(errs, stmt.Close())
-	}
-	clear(s.prepared)
-	return errors.Join(errs...)
-}
 
 // querier reads, either in a step's transaction or from committed data.
 type querier interface {
 	// row scans the first row into dest; without one it returns sql.ErrNoRows.
 	row(query string, args []any, dest ...any) error
 	// each calls scan for each row, until it returns errEnough.
-	each(query string, args []any, scan func(*sql.Rows) error) error
+	each(query string, args []any, scan func(rows) error) error
 }
 
 // errEnough ends the reading of rows.
@@ -67,38 +22,72 @@ var errEnough = errors.New("enough")
 
 // view reads committed data, at the time of each query.
 type view struct {
-	ctx        context.Context
-	statements *statements
+	ctx  context.Context
+	from connections
 }
 
-func (s *Store) view(ctx context.Context) view { return view{ctx: ctx, statements: s.reader} }
+// connections are where a view gets its connection from.
+type connections interface {
+	take(ctx context.Context) (*connection, error)
+	give(c *connection)
+}
+
+// only is a connection that nobody else uses.
+type only struct{ *connection }
+
+func (o only) take(context.Context) (*connection, error) { return o.connection, nil }
+
+func (only) give(*connection) {}
+
+func (s *Store) view(ctx context.Context) view { return view{ctx: ctx, from: s.readers} }
 
 func (v view) row(query string, args []any, dest ...any) error {
-	stmt, err := v.statements.get(v.ctx, query)
-	if err != nil {
-		return err
+	found := false
+	err := v.each(query, args, func(r rows) error {
+		found = true
+		if err := r.Scan(dest...); err != nil {
+			return err
+		}
+		return errEnough
+	})
+	if err == nil && !found {
+		return sql.ErrNoRows
 	}
-	return stmt.QueryRowContext(v.ctx, args...).Scan(dest...)
+	return err
 }
 
-func (v view) each(query string, args []any, scan func(*sql.Rows) error) error {
-	stmt, err := v.statements.get(v.ctx, query)
+func (v view) each(query string, args []any, scan func(rows) error) error {
+	c, err := v.from.take(v.ctx)
 	if err != nil {
 		return err
 	}
-	rows, err := stmt.QueryContext(v.ctx, args...)
+	defer v.from.give(c)
+	r, err := c.query(query, args)
 	if err != nil {
-		return err
+		return v.failed(err)
 	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		if err := scan(rows); errors.Is(err, errEnough) {
+	defer r.close()
+	for {
+		switch more, err := r.next(); {
+		case err != nil:
+			return v.failed(err)
+		case !more:
+			return nil
+		}
+		if err := scan(r); errors.Is(err, errEnough) {
 			return nil
 		} else if err != nil {
 			return err
 		}
 	}
-	return rows.Err()
+}
+
+// failed returns the error of the context in place of that of a statement that it has interrupted.
+func (v view) failed(err error) error {
+	if sqlite.ErrCode(err).ToPrimary() == sqlite.ResultInterrupt && v.ctx.Err() != nil {
+		return v.ctx.Err()
+	}
+	return err
 }
 
 // millis converts a time for a column.

@@ -152,7 +152,7 @@ func (s *Store) Unfinished(ctx context.Context, session, claudeSession string) (
 func findQuestions(q querier, where string, args ...any) ([]domain.Question, error) {
 	var list []domain.Question
 	err := q.each(`SELECT id, session, claude_session, digest, authority, asker, channel, chat, thread, piece, body, state, answer, created_at, expires_at, unseen
-		FROM questions WHERE `+where+` ORDER BY created_at, id`, args, func(rows *sql.Rows) error {
+		FROM questions WHERE `+where+` ORDER BY created_at, id`, args, func(rows rows) error {
 		var q domain.Question
 		var body, answer string
 		var createdAt, expiresAt int64

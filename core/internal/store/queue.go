@@ -1,8 +1,6 @@
 package store
 
 import (
-	"database/sql"
-
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
@@ -93,7 +91,7 @@ func (t *tx) overCap(in domain.Inbound, p place, joins burst) (over int, droppab
 	}
 	err = t.each(`SELECT burst, `+mayDrop+` FROM inbox
 		WHERE session = ?1 AND lane = ?2 AND joined_run IS NULL AND (batch IS NULL OR NOT ?3) ORDER BY seq`,
-		[]any{in.Session, in.Lane, p.running}, func(rows *sql.Rows) error {
+		[]any{in.Session, in.Lane, p.running}, func(rows rows) error {
 			var burst int64
 			var may bool
 			if err := rows.Scan(&burst, &may); err != nil {

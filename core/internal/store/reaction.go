@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
@@ -13,7 +12,7 @@ import (
 // whose stage changed first.
 func (s *Store) Reactions(ctx context.Context, channel string, limit int) (list []domain.Reaction, err error) {
 	err = s.view(ctx).each(`SELECT event_id, chat, thread, message_id, stage, changed_at FROM reactions
-		WHERE channel = ?1 AND stage != shown ORDER BY changed_at LIMIT ?2 + 0`, []any{channel, limit}, func(rows *sql.Rows) error {
+		WHERE channel = ?1 AND stage != shown ORDER BY changed_at LIMIT ?2 + 0`, []any{channel, limit}, func(rows rows) error {
 		r := domain.Reaction{To: chat.Address{Channel: channel}}
 		var changedAt int64
 		if err := rows.Scan(&r.EventID, &r.To.Chat, &r.To.Thread, &r.Message, &r.Stage, &changedAt); err != nil {

@@ -81,7 +81,7 @@ func (s *Store) Sessions(ctx context.Context, after string, limit int) ([]domain
 	var sessions []domain.Session
 	err := s.view(ctx).each(`SELECT `+sessionColumns+` FROM sessions s JOIN claude_sessions c ON c.id = s.claude_session
 		WHERE s.key > ?1 ORDER BY s.key LIMIT ?2 + 0`,
-		[]any{after, bounded(limit)}, func(rows *sql.Rows) error {
+		[]any{after, bounded(limit)}, func(rows rows) error {
 			var r sessionRow
 			if err := rows.Scan(r.dest()...); err != nil {
 				return err

@@ -99,7 +99,7 @@ func (s *Store) ListState(ctx context.Context, instance, prefix, after string, l
 	var keys []string
 	past := false // keys with the prefix are adjacent
 	err := s.view(ctx).each(`SELECT key FROM state WHERE instance = ?1 AND key >= ?2 AND key > ?3 ORDER BY key LIMIT ?4 + 0`,
-		[]any{instance, prefix, after, bounded(limit)}, func(rows *sql.Rows) error {
+		[]any{instance, prefix, after, bounded(limit)}, func(rows rows) error {
 			var key string
 			if err := rows.Scan(&key); err != nil {
 				return err

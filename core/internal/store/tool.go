@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -33,7 +32,7 @@ func (s *Store) NoteToolUse(ctx context.Context, session string, u domain.ToolUs
 func (s *Store) ToolUses(ctx context.Context, session string) ([]domain.ToolUse, error) {
 	var list []domain.ToolUse
 	err := s.view(ctx).each(`SELECT turn, plugin, tool, used_at, took, failed, details FROM tool_uses WHERE session = ?1 ORDER BY id DESC LIMIT ?2 + 0`,
-		[]any{session, toolUses}, func(rows *sql.Rows) error {
+		[]any{session, toolUses}, func(rows rows) error {
 			var u domain.ToolUse
 			var at, took int64
 			var details string

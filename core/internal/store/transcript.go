@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"math"
 	"slices"
@@ -39,7 +38,7 @@ func (s *Store) Transcript(ctx context.Context, session string, before int64, li
 	}
 	var entries []chat.TranscriptEntry
 	err := s.view(ctx).each(`SELECT id, role, text, said_at FROM transcript WHERE session = ?1 AND id < ?2
-		ORDER BY id DESC LIMIT ?3 + 0`, []any{session, before, bounded(limit)}, func(rows *sql.Rows) error {
+		ORDER BY id DESC LIMIT ?3 + 0`, []any{session, before, bounded(limit)}, func(rows rows) error {
 		var e chat.TranscriptEntry
 		var saidAt int64
 		if err := rows.Scan(&e.ID, &e.Role, &e.Text, &saidAt); err != nil {
@@ -61,7 +60,7 @@ func (s *Store) Transcript(ctx context.Context, session string, before int64, li
 func (s *Store) MessageIDs(ctx context.Context, session string) (ids []chat.MessageID, err error) {
 	err = s.view(ctx).each(`SELECT message_id FROM (SELECT message_id FROM transcript WHERE session = ?1 ORDER BY id DESC LIMIT ?3 + 0)
 		UNION SELECT message_id FROM (SELECT message_id FROM shown_messages WHERE session = ?1 ORDER BY shown_at DESC LIMIT ?3 + 0)
-		UNION SELECT message_id FROM inbox WHERE session = ?1 AND lane = ?2`, []any{session, domain.TurnLane, maxIDs}, func(rows *sql.Rows) error {
+		UNION SELECT message_id FROM inbox WHERE session = ?1 AND lane = ?2`, []any{session, domain.TurnLane, maxIDs}, func(rows rows) error {
 		var id chat.MessageID
 		if err := rows.Scan(&id); err != nil {
 			return err
@@ -82,7 +81,7 @@ func (s *Store) MessageIDs(ctx context.Context, session string) (ids []chat.Mess
 func (s *Store) TranscriptAfter(ctx context.Context, after int64, limit int) ([]domain.Followed, error) {
 	var list []domain.Followed
 	err := s.view(ctx).each(`SELECT session, id, role, text, said_at FROM transcript WHERE id > ?1 ORDER BY id LIMIT ?2 + 0`,
-		[]any{after, bounded(limit)}, func(rows *sql.Rows) error {
+		[]any{after, bounded(limit)}, func(rows rows) error {
 			var f domain.Followed
 			var saidAt int64
 			if err := rows.Scan(&f.Session, &f.Entry.ID, &f.Entry.Role, &f.Entry.Text, &saidAt); err != nil {

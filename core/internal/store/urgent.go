@@ -60,7 +60,7 @@ func (t *tx) advanceUrgent(session string, lane domain.Lane, first int64) (int64
 	type waiting struct{ seq, burst, urgent int64 }
 	var list []waiting
 	err := t.each(`SELECT seq, burst, urgent FROM inbox WHERE session = ?1 AND lane = ?2 AND urgent > 0 ORDER BY seq`,
-		[]any{session, lane}, func(rows *sql.Rows) error {
+		[]any{session, lane}, func(rows rows) error {
 			var w waiting
 			defer func() { list = append(list, w) }()
 			return rows.Scan(&w.seq, &w.burst, &w.urgent)

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 
@@ -60,7 +59,7 @@ func (t *tx) addFigures(session, claude string, f domain.TurnFigures) error {
 func (s *Store) UsageByDay(ctx context.Context, from string) ([]domain.DayUsage, error) {
 	var days []domain.DayUsage
 	err := s.view(ctx).each(`SELECT day, model, turns, input_tokens, cache_tokens, output_tokens, cost_micros FROM usage_days
-		WHERE day >= ?1 ORDER BY day DESC, model DESC LIMIT ?2 + 0`, []any{from, overviewRows}, func(rows *sql.Rows) error {
+		WHERE day >= ?1 ORDER BY day DESC, model DESC LIMIT ?2 + 0`, []any{from, overviewRows}, func(rows rows) error {
 		var d domain.DayUsage
 		u := &d.Usage
 		if err := rows.Scan(&d.Day, &d.Model, &u.Turns, &u.InputTokens, &u.CacheTokens, &u.OutputTokens, &u.CostMicros); err != nil {

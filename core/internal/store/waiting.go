@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 
@@ -52,7 +51,7 @@ func (s *Store) WaitingMessages(ctx context.Context, session string, limit int) 
 	var list []domain.WaitingMessage
 	err := s.view(ctx).each(`SELECT COALESCE(ticket, seq), message, received_at FROM inbox
 		WHERE session = ?1 AND lane = 'turn' AND batch IS NULL AND joined_run IS NULL ORDER BY urgent DESC, seq LIMIT ?2 + 0`,
-		[]any{session, limit}, func(rows *sql.Rows) error {
+		[]any{session, limit}, func(rows rows) error {
 			var w domain.WaitingMessage
 			var message string
 			var receivedAt int64
@@ -125,7 +124,7 @@ func find(q querier, channel string, in chat.ID, id chat.MessageID) (f found, er
 				WHERE r.id = inbox.joined_run), ''),
 			CASE WHEN joined_run IS NOT NULL THEN ?3 WHEN batch IS NOT NULL THEN ?4 ELSE ?5 END
 		FROM inbox WHERE message_id = ?1 AND message_id != '' AND channel = ?2 AND withdrawn = 0`,
-		[]any{id, channel, domain.StandingSteered, domain.StandingRunning, domain.StandingWaiting}, func(rows *sql.Rows) error {
+		[]any{id, channel, domain.StandingSteered, domain.StandingRunning, domain.StandingWaiting}, func(rows rows) error {
 			got := found{event: event{channel: channel}}
 			var message string
 			if err := rows.Scan(&got.Session, &got.seq, &got.event.id, &got.reacts, &message, &got.Run, &got.ClaudeSession, &got.Standing); err != nil {

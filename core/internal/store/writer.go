@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -63,12 +62,11 @@ func await[T any](ctx context.Context, s *Store, name string, wants func(effects
 // writer runs all steps on one connection, one after the other. Several connections would starve each other: SQLite has
 // one write lock and its waiters poll. Steps that arrive during a transaction share the next.
 type writer struct {
-	ctx        context.Context // never ends: the result of a begun step is always reported
-	conn       *sql.Conn
-	statements *statements
-	now        func() time.Time
-	notify     *notifier
-	moves      *moves
+	ctx    context.Context // never ends: the result of a begun step is always reported
+	conn   *connection
+	now    func() time.Time
+	notify *notifier
+	moves  *moves
 
 	queue    chan *operation
 	standing []*operation // used by the loop only
@@ -79,28 +77,26 @@ type writer struct {
 	stopped  chan struct{}
 }
 
-func startWriter(ctx context.Context, conn *sql.Conn, now func() time.Time, notify *notifier, moves *moves) *writer {
+func startWriter(ctx context.Context, conn *connection, now func() time.Time, notify *notifier, moves *moves) *writer {
 	w := &writer{
-		ctx:        ctx,
-		conn:       conn,
-		statements: newStatements(conn),
-		now:        now,
-		notify:     notify,
-		moves:      moves,
-		full:       true,
-		queue:      make(chan *operation, maxBatch),
-		stop:       make(chan struct{}),
-		stopped:    make(chan struct{}),
+		ctx:     ctx,
+		conn:    conn,
+		now:     now,
+		notify:  notify,
+		moves:   moves,
+		full:    true,
+		queue:   make(chan *operation, maxBatch),
+		stop:    make(chan struct{}),
+		stopped: make(chan struct{}),
 	}
 	go w.loop()
 	return w
 }
 
 // close waits for the steps that have begun. It is called once.
-func (w *writer) close() error {
+func (w *writer) close() {
 	close(w.stop)
 	<-w.stopped
-	return errors.Join(w.statements.close(), w.conn.Close())
 }
 
 // operation is a step in the writer.
@@ -333,7 +329,7 @@ func (w *writer) apply(op *operation) (own, failed error) {
 
 // run runs an operation.
 func (w *writer) run(op *operation) error {
-	t := &tx{view: view{ctx: w.ctx, statements: w.statements}, now: millis(w.now()), arrivals: &w.arrivals, moves: w.moves}
+	t := &tx{view: view{ctx: w.ctx, from: only{w.conn}}, conn: w.conn, now: millis(w.now()), arrivals: &w.arrivals, moves: w.moves}
 	err := op.run(t)
 	op.after = t.after
 	return err
@@ -348,25 +344,22 @@ func (w *writer) syncs(full bool) error {
 	if full {
 		mode = "FULL"
 	}
-	if _, err := w.conn.ExecContext(w.ctx, "PRAGMA synchronous = "+mode); err != nil {
+	if err := w.conn.run("PRAGMA synchronous = " + mode); err != nil {
 		return err
 	}
 	w.full = full
 	return nil
 }
 
+// exec runs a statement without parameters.
 func (w *writer) exec(query string) error {
-	stmt, err := w.statements.get(w.ctx, query)
-	if err != nil {
-		return err
-	}
-	_, err = stmt.ExecContext(w.ctx)
-	return err
+	return view{ctx: w.ctx, from: only{w.conn}}.each(query, nil, func(rows) error { return nil })
 }
 
 // tx is the transaction of one step.
 type tx struct {
 	view
+	conn     *connection
 	now      int64
 	arrivals *arrivals
 	moves    *moves
@@ -375,13 +368,8 @@ type tx struct {
 
 // exec returns the number of changed rows.
 func (t *tx) exec(query string, args ...any) (int64, error) {
-	stmt, err := t.statements.get(t.ctx, query)
-	if err != nil {
+	if err := t.each(query, args, func(rows) error { return nil }); err != nil {
 		return 0, err
 	}
-	result, err := stmt.ExecContext(t.ctx, args...)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
+	return int64(t.conn.Changes()), nil
 }

@@ -240,11 +240,6 @@ func TestCloseAnswersEveryStep(t *testing.T) {
 func TestMigrationsRunOnceEach(t *testing.T) {
 	t.Parallel()
 	s := openTest(t)
-	conn, err := s.write.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
 	files := fstest.MapFS{}
 	names, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
@@ -260,22 +255,22 @@ func TestMigrationsRunOnceEach(t *testing.T) {
 	next := func(n int, name string) string { return fmt.Sprintf("migrations/%04d_%s.sql", len(names)+n, name) }
 	files[next(1, "two")] = &fstest.MapFile{Data: []byte("CREATE TABLE two (n BIGINT); INSERT INTO two VALUES (1);")}
 	for range 2 {
-		if err := migrate(t.Context(), conn, files); err != nil {
+		if err := migrate(s.conn, files); err != nil {
 			t.Fatal(err)
 		}
 	}
 	files[next(2, "bad")] = &fstest.MapFile{Data: []byte("INSERT INTO two VALUES (2); INSERT INTO three VALUES (1);")}
-	if err := migrate(t.Context(), conn, files); err == nil {
+	if err := migrate(s.conn, files); err == nil {
 		t.Error("a broken migration went well")
 	}
 	var version, rows int
-	err = conn.QueryRowContext(t.Context(), "SELECT (SELECT MAX(version) FROM schema_version), (SELECT COUNT(*) FROM two)").Scan(&version, &rows)
+	err = s.view(t.Context()).row("SELECT (SELECT MAX(version) FROM schema_version), (SELECT COUNT(*) FROM two)", nil, &version, &rows)
 	if err != nil || version != len(names)+1 || rows != 1 {
 		t.Errorf("version %d, %d rows, error %v; want the state before the broken one", version, rows, err)
 	}
 	delete(files, next(2, "bad"))
 	files[next(3, "gap")] = &fstest.MapFile{}
-	if err := migrate(t.Context(), conn, files); err == nil {
+	if err := migrate(s.conn, files); err == nil {
 		t.Error("a gap in the numbers went unseen")
 	}
 }
@@ -320,7 +315,7 @@ func TestOnlySoftStepsDoNotWaitForTheDisk(t *testing.T) {
 	s := openTest(t)
 	const soft, full = 1, 2 // as SQLite numbers them
 	mode := func(t *tx, got *int) error {
-		return s.writer.conn.QueryRowContext(t.ctx, "PRAGMA synchronous").Scan(got)
+		return t.row("PRAGMA synchronous", nil, got)
 	}
 	run := func(alone *int, step func(*int) error) {
 		t.Helper()
