@@ -26,8 +26,8 @@ type channel struct {
 	peers    sync.Map // chat.ID → the net.Conn that last spoke for it
 }
 
-func open(_ context.Context, _ sdk.Env, c config) (*channel, error) {
-	listener, err := net.Listen("tcp", c.Listen)
+func open(ctx context.Context, env sdk.Env, c config) (*channel, error) {
+	listener, err := env.Listen(ctx, "tcp", c.Listen)
 	return &channel{listener: listener}, sdk.ConfigError("listen", err)
 }
 

@@ -159,7 +159,7 @@ func (a *albums) keep(ctx context.Context, g *gathered) error {
 	return nil
 }
 
-// remove deletes an album that the host has received as a message.
+// forget deletes an album that the host has received as a message.
 func (a *albums) forget(ctx context.Context, g *gathered) error {
 	if err := a.state.Delete(ctx, g.key); err != nil {
 		return fmt.Errorf("delete album: %w", err)
@@ -246,8 +246,8 @@ func (c child) event() chat.Event {
 	return event
 }
 
-// mayWait reports whether a file may wait for the rest of its album.
-func (a *albums) room(key string, c child) bool {
+// admits reports whether a file may wait for the rest of its album.
+func (a *albums) admits(key string, c child) bool {
 	_, begun := a.open[key]
 	return (begun || len(a.open) < maxAlbums) && c.bytes() <= maxKept
 }

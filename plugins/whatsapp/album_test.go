@@ -184,11 +184,11 @@ func TestAlbumsAreBounded(t *testing.T) {
 	a := newAlbums(nil, quick())
 	for i := range 3 * maxAlbums {
 		a.announce(fmt.Sprint(i), 2)
-		if a.room(fmt.Sprint(i), child{}) {
+		if a.admits(fmt.Sprint(i), child{}) {
 			a.open[fmt.Sprint(i)] = &gathered{}
 		}
 	}
-	if len(a.sizes) > maxAlbums || len(a.open) != maxAlbums || !a.room("0", child{}) || a.room("0", saying(maxKept)) {
+	if len(a.sizes) > maxAlbums || len(a.open) != maxAlbums || !a.admits("0", child{}) || a.admits("0", saying(maxKept)) {
 		t.Errorf("%d albums are known, %d begun", len(a.sizes), len(a.open))
 	}
 }

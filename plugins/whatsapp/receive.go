@@ -85,7 +85,7 @@ func (l *line) take(client *whatsmeow.Client, m *events.Message) error {
 	}
 	message, isMessage := event.Body.(chat.Message)
 	if _, of, index := associated(m.Message); of != "" && isMessage && len(message.Media) > 0 {
-		if key, c := albumKey(by, of), newChild(m.Info.ID, index, event, message); l.albums.room(key, c) {
+		if key, c := albumKey(by, of), newChild(m.Info.ID, index, event, message); l.albums.admits(key, c) {
 			return l.gather(client, key, by, c)
 		}
 	}

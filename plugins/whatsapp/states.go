@@ -23,7 +23,7 @@ var (
 // maxMissedPings is how many consecutive pings WhatsApp may leave unanswered. One is sent every 30 seconds.
 const maxMissedPings = 2
 
-// update reports what an event means for the connection. An error ends it: permanently, if it wraps [sdk.ErrLoggedOut] or
+// tell reports what an event means for the connection. An error ends it: permanently, if it wraps [sdk.ErrLoggedOut] or
 // [sdk.ErrBadCredentials].
 func (l *line) tell(n news) (loggedIn bool, err error) {
 	switch e := n.what.(type) {

@@ -48,7 +48,7 @@ type Plugin struct {
 	State      string    `json:"state"` // disabled, starting, running, waiting, failed, stopped
 	Detail     string    `json:"detail,omitempty"`
 	Version    string    `json:"version,omitempty"`
-	Kinds      []string  `json:"kinds,omitempty"` // channel, commands, hook, service
+	Kinds      []string  `json:"kinds,omitempty"` // channel, commands, hook, tools, service
 	PID        int       `json:"pid,omitempty"`
 	Since      time.Time `json:"since,omitzero"`
 	Restarts   int       `json:"restarts,omitempty"`

@@ -45,7 +45,7 @@ func (r *keyring) order() []*key {
 	return slices.SortedStableFunc(slices.Values(r.keys), func(a, b *key) int { return a.last.compare(b.last) })
 }
 
-// update records what a response says about a key. A change is logged.
+// tell records what a response says about a key. A change is logged.
 func (r *keyring) tell(k *key, v verdict, status int) {
 	if v.why == accepted && status >= http.StatusBadRequest {
 		return // it failed for another reason

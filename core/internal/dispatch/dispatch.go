@@ -138,7 +138,7 @@ func (d *Dispatcher) begin(work context.Context, run *domain.Run, places *places
 	return r
 }
 
-// do handles one run and ensures that its lane continues.
+// handle has one run handled and ensures that its lane continues.
 func (d *Dispatcher) handle(work context.Context, r *running, handler Handler) {
 	run := r.run
 	defer r.places.end(r)

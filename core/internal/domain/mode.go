@@ -15,7 +15,7 @@ const (
 // Mode says how a message is queued that arrives while its session's turn runs.
 type Mode string
 
-// The modes. Any other value, including the zero one, counts as Followup.
+// The modes. Any other value, including the zero one, counts as Followup; the config's default is Steer.
 const (
 	Followup     Mode = "followup"      // waits for a separate turn, which starts when the lane has been quiet
 	Queue        Mode = "queue"         // the same, without the wait for quiet

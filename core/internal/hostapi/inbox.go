@@ -14,7 +14,8 @@ type inboxServer struct {
 	caller
 }
 
-// Submit accepts an event. A malformed one would be malformed again: it is rejected, not refused.
+// Submit accepts an event. A malformed one gets the verdict Rejected and not an error, after which the plugin would send it
+// again.
 func (s inboxServer) Submit(ctx context.Context, r *pluginv1.SubmitRequest) (*pluginv1.SubmitResponse, error) {
 	if err := s.open(); err != nil {
 		return nil, err

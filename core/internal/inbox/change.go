@@ -12,7 +12,7 @@ import (
 )
 
 // edit replaces the text of a message that waits, or that was steered into the running turn and not read. A message
-// that was read or answered is left unchanged. The network vouches that only permitted people edit. If the new text
+// that was read or answered is left unchanged. The host trusts the network that only permitted people edit. If the new text
 // cannot wait in the same place, because it is a command or its writer's authority has changed, the message is
 // withdrawn.
 func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body chat.Edited) (Outcome, error) {
@@ -91,7 +91,7 @@ func (in *Inbox) withdrawSteered(ctx context.Context, f domain.Found) (unread in
 	return f.Run, in.claude.Withdraw(ctx, f.ClaudeSession, f.UUID)
 }
 
-// takeBack drops a message that waits, or that the run unread was given, and tells its writer why.
+// takeBack drops a message that waits, or that was steered into the run unread, which has not read it, and tells its writer why.
 func (in *Inbox) takeBack(ctx context.Context, m domain.Message, unread int64, why string) (domain.Standing, error) {
 	return in.store.WithdrawMessage(ctx, m.Channel, m.Chat.ID, m.ID, unread, domain.OutboxItem{To: m.Address(), ReplyTo: m.ID, Text: why})
 }
@@ -121,7 +121,7 @@ func (in *Inbox) delete(ctx context.Context, channel string, e chat.Event, body 
 // late tells a chat, once, that a change came too late because the running turn has read the message.
 func (in *Inbox) late(ctx context.Context, channel string, e chat.Event, notice domain.OutboxItem) (Outcome, error) {
 	if _, err := in.store.Post(ctx, "late:"+channel+":"+string(e.ID), notice); err != nil {
-		return Outcome{}, fmt.Errorf("tell that a change came too late: %w", err)
+		return Outcome{}, fmt.Errorf("post a notice of a late change: %w", err)
 	}
 	return changed(domain.StandingSteered, nil)
 }

@@ -25,7 +25,7 @@ func (in *Inbox) miss(ctx context.Context, a *arrival, reply, event string) (Out
 		To: m.Address(), ReplyTo: m.ID, Text: reply,
 	})
 	if err != nil {
-		return Outcome{}, fmt.Errorf("tell of a file that could not be had: %w", err)
+		return Outcome{}, fmt.Errorf("post a notice of a missing file: %w", err)
 	}
 	return outcome, nil
 }

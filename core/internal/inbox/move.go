@@ -10,8 +10,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// move records that a chat continues under another id, with its session, settings and history. The network vouches for
-// it, in groups that are permitted.
+// move records that a chat continues under another id, with its session, settings and history. The host trusts the
+// network on that, in groups that are permitted.
 func (in *Inbox) move(ctx context.Context, channel string, e chat.Event, body chat.Migrated) (Outcome, error) {
 	if body.To == "" || len(body.To) > wire.MaxID || len(e.Chat.ID) > wire.MaxID || body.To == in.store.Origin(channel, e.Chat.ID) {
 		return rejected("the chat cannot go on under that id"), nil

@@ -15,7 +15,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// inbound decides what a message asks for and where it waits, and which commands are answered besides it; nil: none.
+// inbound decides what a message asks for and where it waits, and returns the commands in it that are answered besides; nil: none.
 // Commands have their own lanes. The host's quick ones do not wait for those of plugins, which may hang, or for slow
 // ones: nothing may delay a stop. A command of a person who may not use it takes the same way, and its answer says so.
 func (in *Inbox) inbound(ctx context.Context, a *arrival) (inbound domain.Inbound, beside *domain.Inbound, err error) {

@@ -129,7 +129,7 @@ func (d *Approvals) answer(ctx context.Context, caller chat.Caller, id, answer s
 	}
 }
 
-// awaitReason makes the person's next message the reason of a no. It has been promised to them, so it is durable.
+// awaitReason makes the person's next message the reason for their refusal. The chat says so, so it is durable.
 func (d *Approvals) awaitReason(ctx context.Context, id string, of place) error {
 	d.settling <- struct{}{}
 	defer func() { <-d.settling }()
@@ -139,8 +139,8 @@ func (d *Approvals) awaitReason(ctx context.Context, id string, of place) error 
 	if !open {
 		return nil
 	}
-	others := slices.DeleteFunc(slices.Clone(q.body.Reasons), func(p promise) bool { return p.place == of })
-	q.body.Reasons = append(others, promise{of, time.Now()})
+	others := slices.DeleteFunc(slices.Clone(q.body.Reasons), func(p pendingReason) bool { return p.place == of })
+	q.body.Reasons = append(others, pendingReason{of, time.Now()})
 	var err error
 	if q.row.Body, err = json.Marshal(q.body); err != nil {
 		return err

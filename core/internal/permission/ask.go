@@ -35,7 +35,7 @@ func (d *Approvals) Ask(ctx context.Context, run *conversation.Turn, q agent.Que
 }
 
 func (d *Approvals) decide(ctx context.Context, run *conversation.Turn, q agent.Question) (agent.Decision, error) {
-	done, err := d.alone(ctx, run.Session.Key+" "+digest(q, 0))
+	done, err := d.claimQuestion(ctx, run.Session.Key+" "+digest(q, 0))
 	if err != nil {
 		return agent.Decision{}, err
 	}
@@ -69,9 +69,9 @@ func (d *Approvals) decide(ctx context.Context, run *conversation.Turn, q agent.
 	}
 }
 
-// alone waits until nobody else asks the same question, and claims it until done is called. Parallel tools may ask the
+// claimQuestion waits until nobody else asks the same question, and claims it until done is called. Parallel tools may ask the
 // same, and an answer is valid for one of them.
-func (d *Approvals) alone(ctx context.Context, what string) (done func(), err error) {
+func (d *Approvals) claimQuestion(ctx context.Context, what string) (done func(), err error) {
 	over := make(chan struct{})
 	for {
 		d.mu.Lock()
@@ -106,7 +106,7 @@ func (d *Approvals) choices(ctx context.Context, run *conversation.Turn, q agent
 	answers, asked := map[string]string{}, []string{}
 	for i, c := range questions {
 		b := choiceBody(c)
-		id, v, err := d.hear(ctx, run, q, b, i)
+		id, v, err := d.askAndWait(ctx, run, q, b, i)
 		if err != nil {
 			return agent.Decision{}, err
 		}
@@ -133,15 +133,15 @@ func (d *Approvals) choices(ctx context.Context, run *conversation.Turn, q agent
 
 // one asks a single question and takes its answer.
 func (d *Approvals) one(ctx context.Context, run *conversation.Turn, q agent.Question, b body) (agent.Decision, error) {
-	id, v, err := d.hear(ctx, run, q, b, 0)
+	id, v, err := d.askAndWait(ctx, run, q, b, 0)
 	if err != nil {
 		return agent.Decision{}, err
 	}
 	return v.decision(b), d.taken(ctx, id)
 }
 
-// hear asks one question and waits for its answer, which is still to be taken.
-func (d *Approvals) hear(ctx context.Context, run *conversation.Turn, q agent.Question, b body, part int) (id string, v verdict, err error) {
+// askAndWait asks one question and waits for its answer, which is still to be taken.
+func (d *Approvals) askAndWait(ctx context.Context, run *conversation.Turn, q agent.Question, b body, part int) (id string, v verdict, err error) {
 	row, sent, err := d.post(ctx, run, q, b, part)
 	if err != nil {
 		return "", v, err

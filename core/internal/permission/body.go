@@ -47,7 +47,7 @@ type body struct {
 	Several  bool            `json:"several,omitempty"`  // several labels may be chosen
 	Numbered bool            `json:"numbered,omitempty"` // it was asked with numbers, because the chat has no buttons
 
-	Reasons []promise `json:"reasons,omitempty"` // of those who are about to give a reason for no
+	Reasons []pendingReason `json:"reasons,omitempty"` // of those who are about to give a reason for their refusal
 
 	Unread []domain.Message `json:"unread,omitempty"` // messages that claude has never read, with which a continued turn begins
 }
@@ -75,14 +75,14 @@ func planBody(q agent.Question) body {
 	return b
 }
 
-// telling are the fields that describe a tool's input best, the best first.
-var telling = []string{"command", "file_path", "notebook_path", "path", "url", "pattern", "query", "prompt"}
+// summaryFields are the fields that describe a tool's input best, the best first.
+var summaryFields = []string{"command", "file_path", "notebook_path", "path", "url", "pattern", "query", "prompt"}
 
 func toolBody(q agent.Question) body {
 	b := body{About: wording.AboutTool, Rules: rules(q)}
 	b.Tool, b.Why = b.cut(oneLine(q.Tool), maxLabel), b.cut(oneLine(q.Description), maxWhy)
 	in := readInput(q.Input)
-	for _, name := range telling {
+	for _, name := range summaryFields {
 		if text := oneLine(in.text(name)); text != "" {
 			b.Line = cut(text, maxLine)
 			break
@@ -125,7 +125,7 @@ func rules(q agent.Question) []string {
 	return q.Suggested
 }
 
-// exactly begins the rule for one input of a tool. None of claude's rules begins so.
+// exactly begins the rule for one input of a tool. No rule of Claude Code begins with it.
 const exactly = "="
 
 // option is one of the answers to a question.

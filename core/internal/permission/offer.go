@@ -38,8 +38,8 @@ func (d *Approvals) Offer(ctx context.Context, run *conversation.Turn, text stri
 	return err
 }
 
-// goOn continues the work where it was given up, with the same authority: who wants that does not vouch for the
-// requests of others. Messages that Claude has not read are repeated as they were written.
+// goOn continues the work where it was given up, with the same authority: the person who wants that gives the
+// requests of others no more. Messages that Claude has not read are repeated as they were written.
 func (d *Approvals) goOn(ctx context.Context, q question, caller chat.Caller) error {
 	id, authority := chat.EventID("resume:"+q.row.ID), min(caller.Authority, q.row.Authority)
 	if unread := slices.Clone(q.body.Unread); len(unread) > 0 {

@@ -63,7 +63,7 @@ func (d *Approvals) openAt(caller chat.Caller) (open []question, reason string) 
 	defer d.storing.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var since time.Time // the latest promise comes first
+	var since time.Time // the latest comes first
 	for id, q := range d.open {
 		if asksIn(q.row.To, caller) {
 			open = append(open, q)

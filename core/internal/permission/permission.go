@@ -105,8 +105,8 @@ type place struct {
 	At  chat.Address `json:"at"`
 }
 
-// promise makes a person's next message at a place the reason of a no.
-type promise struct {
+// pendingReason makes a person's next message at a place the reason for their refusal.
+type pendingReason struct {
 	place
 	Since time.Time `json:"since"`
 }

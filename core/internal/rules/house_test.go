@@ -23,6 +23,9 @@ var vague = []string{"base", "common", "constants", "core", "helper", "helpers",
 // unfinished are the marks of work left for later.
 var unfinished = regexp.MustCompile(`\b(TODO|FIXME|HACK)\b`)
 
+// firstWord is the first word of a comment.
+var firstWord = regexp.MustCompile(`^\w*`)
+
 // files calls visit for all files of the repository with one of some extensions.
 func files(t *testing.T, extensions []string, visit func(path string, text []byte)) {
 	t.Helper()
@@ -84,6 +87,17 @@ func broken(path string, source []byte) []string {
 	for _, declaration := range file.Decls {
 		if function, ok := declaration.(*ast.FuncDecl); ok && function.Recv == nil && function.Name.Name == "init" {
 			report(function.Pos(), "func init is not permitted: construct explicitly")
+		}
+	}
+	if !strings.HasSuffix(path, "_test.go") {
+		for _, declaration := range file.Decls {
+			function, ok := declaration.(*ast.FuncDecl)
+			if !ok || function.Doc.Text() == "" {
+				continue
+			}
+			if first := firstWord.FindString(function.Doc.Text()); first != function.Name.Name {
+				report(function.Pos(), "the comment of %s begins with %q and not with its name", function.Name.Name, first)
+			}
 		}
 	}
 	if file.Name.Name != "main" && !strings.HasSuffix(path, "_test.go") {
@@ -201,6 +215,9 @@ func TestHouseRulesFindWhatTheyForbid(t *testing.T) {
 		"documented":      {"x.go", "package x\n\n// F.\nfunc F() {}\n\n// T.\ntype T[A any] struct{}\n\n// M.\nfunc (*T[A]) M() {}\n\nvar V int // V.\n", 0},
 		"unexported type": {"x.go", "package x\n\ntype t struct{}\n\nfunc (t) M() {}\n", 0},
 		"a main package":  {"x.go", "package main\n\nfunc F() {}\n", 0},
+		"another's name":  {"x.go", "package x\n\n// g does it.\nfunc f() {}\n", 1},
+		"its own name":    {"x.go", "package x\n\n// f does it.\nfunc f() {}\n", 0},
+		"a test's words":  {"x_test.go", "package x\n\n// What is, is.\nfunc f() {}\n", 0},
 		"no Go":           {"x.go", "pakage x\n", 1},
 	} {
 		t.Run(name, func(t *testing.T) {

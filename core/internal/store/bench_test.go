@@ -16,22 +16,22 @@ import (
 )
 
 // benchStore is a store that has this many idle sessions, of the users "user-1" and so on.
-func benchStore(b *testing.B, sessions int) *store.Store {
-	b.Helper()
-	path := filepath.Join(b.TempDir(), "clawhost.db")
+func benchStore(tb testing.TB, sessions int) *store.Store {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "clawhost.db")
 	open := func() *store.Store {
-		s, err := store.Open(b.Context(), path, store.Options{})
+		s, err := store.Open(tb.Context(), path, store.Options{})
 		if err != nil {
-			b.Fatal(err)
+			tb.Fatal(err)
 		}
 		return s
 	}
 	if err := open().Close(); err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=synchronous(OFF)")
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	const users = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) `
 	for _, insert := range []string{
@@ -43,14 +43,14 @@ func benchStore(b *testing.B, sessions int) *store.Store {
 		`INSERT INTO dedupe (kind, channel, id, seen_at) SELECT 'event', 'telegram', 'user-' || i || '-0', 1 FROM n`,
 	} {
 		if _, err := db.Exec(users+insert, sessions); err != nil {
-			b.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	if err := db.Close(); err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	s := open()
-	b.Cleanup(func() { _ = s.Close() })
+	tb.Cleanup(func() { _ = s.Close() })
 	return s
 }
 
@@ -106,43 +106,62 @@ func BenchmarkAccept16Writers(b *testing.B) {
 	})
 }
 
-// BenchmarkMessage takes a message all its way, one at a time: accept, claim, consumed, complete with two items, and
-// the delivery of both.
+// BenchmarkMessage takes a message all its way, one at a time.
 func BenchmarkMessage(b *testing.B) {
 	perSession(b, func(b *testing.B, sessions int) {
 		s := benchStore(b, sessions)
 		var accepted, claimed []time.Duration
-		fail := func(err error) {
-			if err != nil {
-				b.Fatal(err)
-			}
-		}
 		for n := 1; b.Loop(); n++ {
-			began := time.Now()
-			_, err := s.Accept(b.Context(), benchInbound(sessions, n))
-			fail(err)
-			accepted = append(accepted, time.Since(began))
-			began = time.Now()
-			run, _, err := s.ClaimNow(b.Context(), domain.TurnLane)
-			fail(err)
-			claimed = append(claimed, time.Since(began))
-			fail(s.Consumed(b.Context(), run.ID))
-			to := run.Message.Message.Address()
-			fail(s.Complete(b.Context(), run.ID, domain.Completion{
-				State: domain.RunDone,
-				Items: []domain.OutboxItem{{To: to, Text: "one"}, {To: to, Text: "two"}},
-				Transcript: []chat.TranscriptEntry{
-					{Role: chat.Assistant, Text: "one two", At: began},
-				},
-				Turn: &domain.TurnFigures{Usage: domain.Usage{Turns: 1}, Model: "sonnet"},
-			}))
-			for range 2 {
-				ds, _, err := s.ClaimDeliveriesNow(b.Context(), "telegram", 10)
-				fail(err)
-				fail(s.Delivered(b.Context(), ds[0].ID, []chat.MessageID{chat.MessageID(ds[0].Key)}))
-			}
+			accept, claim := wholeWay(b, s, benchInbound(sessions, n))
+			accepted, claimed = append(accepted, accept), append(claimed, claim)
 		}
 		reportLatency(b, "accept", accepted)
 		reportLatency(b, "claim", claimed)
 	})
+}
+
+// wholeWay takes a message all its way: accept, claim, consumed, complete with two items, and the delivery of both.
+func wholeWay(tb testing.TB, s *store.Store, in domain.Inbound) (accepted, claimed time.Duration) {
+	tb.Helper()
+	fail := func(err error) {
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+	began := time.Now()
+	_, err := s.Accept(tb.Context(), in)
+	fail(err)
+	accepted = time.Since(began)
+	began = time.Now()
+	run, _, err := s.ClaimNow(tb.Context(), domain.TurnLane)
+	fail(err)
+	claimed = time.Since(began)
+	fail(s.Consumed(tb.Context(), run.ID))
+	to := run.Message.Message.Address()
+	fail(s.Complete(tb.Context(), run.ID, domain.Completion{
+		State:      domain.RunDone,
+		Items:      []domain.OutboxItem{{To: to, Text: "one"}, {To: to, Text: "two"}},
+		Transcript: []chat.TranscriptEntry{{Role: chat.Assistant, Text: "one two", At: began}},
+		Turn:       &domain.TurnFigures{Usage: domain.Usage{Turns: 1}, Model: "sonnet"},
+	}))
+	for range 2 {
+		ds, _, err := s.ClaimDeliveriesNow(tb.Context(), "telegram", 10)
+		fail(err)
+		fail(s.Delivered(tb.Context(), ds[0].ID, []chat.MessageID{chat.MessageID(ds[0].Key)}))
+	}
+	return accepted, claimed
+}
+
+// The allocations of a message in the store neither grow unnoticed nor stay written down as more than they are. The test
+// runs alone, because all allocations of the process count.
+func TestAllocationsOfAMessage(t *testing.T) {
+	const want = 342
+	s, n := benchStore(t, 10), 0
+	got := testing.AllocsPerRun(300, func() {
+		n++
+		wholeWay(t, s, benchInbound(10, n))
+	})
+	if got < 0.9*want || got > 1.1*want {
+		t.Errorf("a message needs %.0f allocations in the store, want %d, ±10 %%", got, want)
+	}
 }

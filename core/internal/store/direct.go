@@ -43,7 +43,7 @@ func (t *tx) setDirectChat(m domain.Message, peer string) error {
 	return nil
 }
 
-// peer is the person of the message's direct chat: a JSON array of their ids. It is empty for a group.
+// peerOf returns the person of the message's direct chat: a JSON array of their ids. It is empty for a group.
 func peerOf(m domain.Message) string {
 	if m.Chat.Kind != chat.Direct || m.Sender.ID == "" {
 		return ""

@@ -6,9 +6,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// Join gives a running run the messages that can be steered into it, in order, and returns them: those of the modes
-// [domain.Steer] and [domain.SteerBacklog] with its authority, address and settings, up to the first that may not be
-// steered. An open burst does not delay them: claude itself combines what it gets while it works. A run in a replaced
+// Join gives a running run the messages that can be steered into it, in order, and returns them: those whose mode
+// steers ([domain.Queueing.Steers]), with its authority, address and settings, up to the first that may not be steered. An open burst does not delay them: claude itself combines what it gets while it works. A run in a replaced
 // claude session gets none that were written since: they belong to the new one. The messages are the run's until it
 // ends; those that it does not name as covered wait again, unless they were cleared. The error is [domain.ErrFenced]
 // for a run that has lost its lane.

@@ -14,8 +14,8 @@ type event struct {
 	id      chat.EventID
 }
 
-// effects is what a step announces in this process once it is committed. It wakes the steps that wait, such as Claim and
-// ClaimDeliveries, through writer.woken.
+// effects is what a step announces in this process once it is committed. It wakes the steps that wait, through writer.woken:
+// Accept the Claim of package dispatch, Complete the ClaimDeliveries of package outbox.
 type effects struct {
 	turns, controls, commands, deliveries bool    // lanes may have become claimable, or have a new time
 	reactions                             bool    // messages have a new stage

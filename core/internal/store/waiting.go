@@ -151,8 +151,8 @@ func (s *Store) Find(ctx context.Context, channel string, in chat.ID, id chat.Me
 
 // Amend replaces a waiting message of a chat by its edited version with the same id. The authority and address are
 // unchanged; how it waits was decided when it was accepted. A model other than nil becomes the session's. It returns
-// the message's standing; a message that a turn has is unchanged, except if it was steered into the run unread, whose
-// claude will not read it any more: then it waits again, for its new Edition. Zero is no run.
+// the message's standing. A message that a turn has is unchanged, with one exception: if it was steered into the run
+// unread, whose claude will not read it any more, it waits again, for its new Edition. Zero is no run.
 func (s *Store) Amend(ctx context.Context, m domain.Message, model *string, unread int64) (domain.Standing, error) {
 	e, err := encode(domain.Inbound{Message: m})
 	if err != nil {

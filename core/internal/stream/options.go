@@ -155,9 +155,9 @@ const (
 	draftLife = 20 * time.Second
 	// tick is when, and how often, the running time of a tool is shown.
 	tick = 10 * time.Second
-	// landing is how long an update in flight may continue when the turn ends. A cancelled one could still arrive after
+	// lastUpdateTimeout is how long a running update may continue when the turn ends. A cancelled one could still arrive after
 	// the answer and replace it.
-	landing = time.Second
+	lastUpdateTimeout = time.Second
 	// pace is the minimum time between two looks at a long text, whose cost grows with its length.
 	pace     = 50 * time.Millisecond
 	longText = 2 << 10 // bytes

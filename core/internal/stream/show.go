@@ -22,8 +22,8 @@ const maxRunning = 5
 const maxThought = 600
 
 // show updates the preview or the draft, and returns when to look again without news. Flight is the context of an
-// update in flight.
-func (s *Stream) show(ctx, flight context.Context, p agent.Progress) time.Time {
+// running update.
+func (s *Stream) show(ctx, updating context.Context, p agent.Progress) time.Time {
 	if s.options.Mode != Preview && s.options.Mode != Draft || ctx.Err() != nil {
 		return time.Time{}
 	}
@@ -43,7 +43,7 @@ func (s *Stream) show(ctx, flight context.Context, p agent.Progress) time.Time {
 		return again
 	}
 	s.gone.Store(false)
-	if s.put(ctx, flight, text) {
+	if s.put(ctx, updating, text) {
 		s.shown = text
 	}
 	s.shownAt = time.Now()
@@ -54,9 +54,9 @@ func (s *Stream) show(ctx, flight context.Context, p agent.Progress) time.Time {
 }
 
 // put shows a text.
-func (s *Stream) put(ctx, flight context.Context, text string) bool {
+func (s *Stream) put(ctx, updating context.Context, text string) bool {
 	if s.options.Mode == Draft {
-		err := s.surface.Draft(flight, text)
+		err := s.surface.Draft(updating, text)
 		if !errors.Is(err, ErrRefused) {
 			return err == nil
 		}
@@ -65,7 +65,7 @@ func (s *Stream) put(ctx, flight context.Context, text string) bool {
 		}
 	}
 	if s.preview != 0 {
-		if err := s.surface.Show(flight, s.preview, text); !errors.Is(err, ErrLate) {
+		if err := s.surface.Show(updating, s.preview, text); !errors.Is(err, ErrLate) {
 			return err == nil
 		}
 	}

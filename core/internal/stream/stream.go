@@ -135,9 +135,9 @@ func (s *Stream) progress() agent.Progress {
 func (s *Stream) run(ctx context.Context) {
 	defer close(s.ended)
 	defer s.leave(ctx) // An answer to the question does not keep the preview before it.
-	flight, land := context.WithCancel(context.WithoutCancel(ctx))
-	defer land()
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(landing, land) })
+	updating, cancelUpdates := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancelUpdates()
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(lastUpdateTimeout, cancelUpdates) })
 	defer stop()
 	for ctx.Err() == nil {
 		p := s.progress()
@@ -152,7 +152,7 @@ func (s *Stream) run(ctx context.Context) {
 		s.leave(ctx) // Here, because what held the stream may have sent something.
 		next := s.send(ctx, p)
 		<-s.sending
-		next = soonest(next, s.show(ctx, flight, p))
+		next = soonest(next, s.show(ctx, updating, p))
 		if len(p.Text) > longText {
 			// Whatever arrived meanwhile is processed together.
 			if !wait(ctx, nil, now.Add(pace)) {

@@ -90,7 +90,7 @@ func TestAComplaintIsLoggedOnce(t *testing.T) {
 			said = append(said, strings.TrimSpace(text))
 		}
 		want := []string{
-			`health: error="unhealthy: no network"`, `health: error="unhealthy: no DNS"`, "health: recovered", `health: error="unhealthy: no network"`,
+			`the plugin reports a problem: error="unhealthy: no network"`, `the plugin reports a problem: error="unhealthy: no DNS"`, "the plugin reports no problem any more", `the plugin reports a problem: error="unhealthy: no network"`,
 		}
 		if got := strings.Join(said, "\n"); got != strings.Join(want, "\n") {
 			t.Errorf("logged\n%s\nwant\n%s", got, strings.Join(want, "\n"))

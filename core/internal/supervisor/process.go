@@ -244,10 +244,10 @@ func (i *instance) health(ctx context.Context, live *Live) error {
 			}
 			continue
 		case err != nil && err.Error() != complaint:
-			i.log.Warn("health", "error", err)
+			i.log.Warn("the plugin reports a problem", "error", err)
 			complaint = err.Error()
 		case err == nil && complaint != "":
-			i.log.Info("health: recovered")
+			i.log.Info("the plugin reports no problem any more")
 			complaint = ""
 		}
 		unanswered = 0

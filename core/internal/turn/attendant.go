@@ -20,8 +20,8 @@ type attendant struct {
 	marks    sync.WaitGroup // the consumption marks being written
 }
 
-// Consumed implements [agent.Watcher]. The mark in the store only speeds a recovery up, so a failure is no reason to end the turn,
-// and the end of the turn none not to write it.
+// Consumed implements [agent.Watcher]. The mark in the store only speeds up a recovery: its failure does not
+// end the turn, and the end of the turn does not cancel it.
 func (a *attendant) Consumed(ctx context.Context) {
 	a.consumed.Store(true)
 	a.marks.Go(func() {

@@ -15,7 +15,7 @@ import (
 // was not told, and the turn must not run.
 func (h *Handler) announce(ctx context.Context, run *conversation.Turn, p agent.Profile) error {
 	m := run.Message.Message
-	if !p.SkipsApproval() || m.Origin == domain.OriginHeartbeat || housekeeping(run) {
+	if !p.SkipsApproval() || m.Origin == domain.OriginHeartbeat || maintenance(run) {
 		return nil // A heartbeat's answer contains it, if there is one.
 	}
 	items := h.notice(run, BypassNotice(m))

@@ -32,17 +32,17 @@ func (h *Handler) reply(ctx context.Context, run *conversation.Turn, r agent.Res
 		if err != nil {
 			return h.fail(ctx, run, r, sent, err) // The answer is in claude's transcript for the next attempt.
 		}
-		done.Items, done.Files = instead(run, sent, said.Items), said.Files
+		done.Items, done.Files = insteadOfPreview(run, sent, said.Items), said.Files
 	}
 	h.handled(run)
-	if visible != "" && (run.Message.Message.Silent || sent.Begun || speaks(done.Items)) { // not the text with which the agent declines to answer
+	if visible != "" && (run.Message.Message.Silent || sent.Begun || hasContent(done.Items)) { // not the text with which the agent declines to answer
 		done.Transcript = []chat.TranscriptEntry{{Role: chat.Assistant, Text: visible, At: time.Now()}}
 	}
 	return h.complete(ctx, run, done)
 }
 
-// onto lets the first item replace the preview. Without an item the preview is deleted.
-func onto(run *conversation.Turn, preview int64, items []domain.OutboxItem) []domain.OutboxItem {
+// replacePreview makes the first item an edit of the preview. Without an item the preview is deleted.
+func replacePreview(run *conversation.Turn, preview int64, items []domain.OutboxItem) []domain.OutboxItem {
 	switch {
 	case preview == 0:
 	case len(items) == 0:
@@ -53,17 +53,17 @@ func onto(run *conversation.Turn, preview int64, items []domain.OutboxItem) []do
 	return items
 }
 
-// instead shows the items in place of the preview. After a long turn they are new messages, because nobody is notified of an edit.
-func instead(run *conversation.Turn, sent Sent, items []domain.OutboxItem) []domain.OutboxItem {
+// insteadOfPreview shows the items in place of the preview. After a long turn they are new messages, because nobody is notified of an edit.
+func insteadOfPreview(run *conversation.Turn, sent Sent, items []domain.OutboxItem) []domain.OutboxItem {
 	after := run.Settings.Reply.NotifyAfter
 	if sent.Preview == 0 || len(items) == 0 || !sent.Deletable || after == 0 || time.Since(run.StartedAt) < after {
-		return onto(run, sent.Preview, items)
+		return replacePreview(run, sent.Preview, items)
 	}
-	return append(items, onto(run, sent.Preview, nil)...)
+	return append(items, replacePreview(run, sent.Preview, nil)...)
 }
 
-// speaks reports whether the items contain anything.
-func speaks(items []domain.OutboxItem) bool {
+// hasContent reports whether the items contain anything.
+func hasContent(items []domain.OutboxItem) bool {
 	return slices.ContainsFunc(items, func(p domain.OutboxItem) bool { return p.Text != "" || len(p.Media) > 0 })
 }
 
@@ -109,7 +109,7 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Resu
 		// A failed run leaves the notes that Claude has not read to the next one.
 		return h.complete(ctx, run, domain.Completion{
 			State: domain.RunFailed, Error: unusable.Error(), Answer: unusable.Reply,
-			Items: instead(run, sent, h.notice(run, unusable.Reply)),
+			Items: insteadOfPreview(run, sent, h.notice(run, unusable.Reply)),
 			Notes: []domain.Note{{Kind: domain.NoteEvent, At: now, Text: unusable.Event}},
 		})
 	}
@@ -133,9 +133,9 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Resu
 	switch m := run.Message.Message; {
 	case m.Origin == domain.OriginFlush, m.Origin == domain.OriginHeartbeat: // nobody asked for these; the log has the failure
 	case cutOff && m.Origin == "" && !m.Silent && h.offer(ctx, run, said):
-		done.Items = onto(run, sent.Preview, nil)
+		done.Items = replacePreview(run, sent.Preview, nil)
 	default:
-		done.Items = instead(run, sent, h.notice(run, said))
+		done.Items = insteadOfPreview(run, sent, h.notice(run, said))
 	}
 	return h.complete(ctx, run, done)
 }
@@ -152,9 +152,9 @@ func (h *Handler) offer(ctx context.Context, run *conversation.Turn, why string)
 // left is the part of an interrupted answer that stays in the chat.
 func (h *Handler) left(run *conversation.Turn, sent Sent) []domain.OutboxItem {
 	if sent.Shown == "" {
-		return onto(run, sent.Preview, nil)
+		return replacePreview(run, sent.Preview, nil)
 	}
-	return onto(run, sent.Preview, h.notice(run, sent.Shown))
+	return replacePreview(run, sent.Preview, h.notice(run, sent.Shown))
 }
 
 // attempts is how many runs a message gets when they end with such a failure. Each continues from claude's transcript.
@@ -175,7 +175,7 @@ func (h *Handler) notice(run *conversation.Turn, text string) []domain.OutboxIte
 
 // complete ends the run. The message has been answered, so the end of its context no longer counts.
 func (h *Handler) complete(ctx context.Context, run *conversation.Turn, c domain.Completion) error {
-	if speaks(c.Items) {
+	if hasContent(c.Items) {
 		c.Undelivered = func(dead []domain.DeadLetter) []domain.OutboxItem { return undelivered(run, dead) }
 	}
 	if err := h.options.Store.Complete(context.WithoutCancel(ctx), run.ID, c); err != nil {

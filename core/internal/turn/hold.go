@@ -34,7 +34,7 @@ type outage struct {
 
 	mu    sync.Mutex
 	held  map[string]heldTurn // by message id
-	since time.Time           // no turn that needs the resource has had it since then; zero: the last one had it
+	since time.Time           // no turn that needs the resource could use it since then; zero: the last one could
 	told  string              // the cause that the owners know of; empty: none
 	last  string              // the cause of the last notice
 	at    time.Time           // when that was sent
@@ -67,21 +67,25 @@ func (h *Handler) hold(ctx context.Context, run *conversation.Turn, f *agent.Fai
 	if old && o.over != "" {
 		h.tellHeld(ctx, run, f)
 	}
-	if begins && o.over != "" && h.options.Owners != nil {
+	if told := heldBecause(f.Class, cause); begins && told != "" && h.options.Owners != nil {
 		// A host that was killed meanwhile does not repeat the notice.
 		of := sha256.Sum256([]byte(cause))
 		h.options.Owners.Tell(fmt.Sprintf("held:%s:%x:%s", f.Class, of[:8], time.Now().UTC().Format("2006-01-02T15")),
-			heldBecause(f.Class, cause))
+			told)
 	}
 	return &agent.HeldError{Wait: wait, Err: f}
 }
 
-// heldBecause is the notice for owners why turns are held.
+// heldBecause is the notice for owners why turns are held; empty for a class of which others tell them.
 func heldBecause(class agent.Class, cause string) string {
-	if class == agent.NoSpace {
+	switch class {
+	case agent.NoSpace:
 		return wording.NoSpaceBecause(cause)
+	case agent.Unavailable:
+		return wording.ClaudeUnavailableBecause(cause)
+	default:
+		return ""
 	}
-	return wording.ClaudeUnavailableBecause(cause)
 }
 
 // tellHeld tells a run's chat that its message is kept, once for each class.
@@ -99,8 +103,8 @@ func (h *Handler) tellHeld(ctx context.Context, run *conversation.Turn, f *agent
 	}
 }
 
-// begun handles the end of a turn that was tried. A turn that could begin ends the outage.
-func (h *Handler) begun(run *conversation.Turn, err error) {
+// noteStarted handles the end of a turn that was tried. A turn that could begin ends the outage.
+func (h *Handler) noteStarted(run *conversation.Turn, err error) {
 	var f *agent.Failure
 	if errors.As(err, &f) && (f.Class == agent.Unavailable || f.Class == agent.Aborted) {
 		return
@@ -115,7 +119,7 @@ func (h *Handler) handled(run *conversation.Turn) {
 	h.endOutage(agent.ChannelAway, run, files)
 }
 
-// endOutage notes that a run has had the resource that runs are held for. That ends the outage if the run was held for
+// endOutage notes that a run could use the resource that runs are held for. That ends the outage if the run was held for
 // it, or needs it.
 func (h *Handler) endOutage(class agent.Class, run *conversation.Turn, needs bool) {
 	o := h.outages[class]

@@ -51,7 +51,7 @@ func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []strin
 		return agent.Result{}, err
 	}
 	result, err := h.try(ctx, run, t)
-	h.begun(run, err)
+	h.noteStarted(run, err)
 	notice := fresh(t, run.Session.ContextTokens > 0, err)
 	if notice == "" {
 		return result, err

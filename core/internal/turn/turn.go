@@ -1,4 +1,4 @@
-// Package turn answers a claimed message.
+// Package turn answers a claimed message, from [Handler.Handle] to the step Complete.
 package turn
 
 import (
@@ -38,7 +38,7 @@ type Owners interface {
 	Tell(key, text string)
 }
 
-// Views opens views.
+// Views opens views. The type of the same name in package view implements it.
 type Views interface {
 	// Open begins to show a run's turn in its chat.
 	Open(ctx context.Context, run *conversation.Turn) View
@@ -76,19 +76,19 @@ type Sent struct {
 	Deletable bool
 }
 
-// Commands are the slash commands.
+// Commands are the slash commands. command.Registry implements it.
 type Commands interface {
 	// Answer answers a run's command. The answer is for the chat even with an error; the error is for the log.
 	Answer(ctx context.Context, run *conversation.Turn) (answer string, err error)
 }
 
-// Hooks are the plugins' hooks.
+// Hooks are the plugins' hooks. hook.Chain implements it.
 type Hooks interface {
 	// BeforeAgentStart returns what they add to a turn's prompt.
 	BeforeAgentStart(ctx context.Context, start hook.Start) ([]string, error)
 }
 
-// Prompts writes what Claude reads.
+// Prompts writes what Claude reads. prompt.Builder implements it.
 type Prompts interface {
 	// Build returns a run's prompt once the files that it needs are there. Its error is that of an ended context, an
 	// [*Unusable], or an [*agent.Failure] if files are unavailable for now.
@@ -108,7 +108,7 @@ type Claude interface {
 	Retire(claudeSession string)
 }
 
-// Questions asks people.
+// Questions asks people. permission.Approvals implements it.
 type Questions interface {
 	// Ask lets people decide what Claude asks for.
 	Ask(ctx context.Context, run *conversation.Turn, q agent.Question) agent.Decision
@@ -148,7 +148,7 @@ type Unusable struct {
 }
 
 // Error implements error.
-func (*Unusable) Error() string { return "none of the files could be had" }
+func (*Unusable) Error() string { return "no file could be fetched" }
 
 // Handler answers claimed messages.
 type Handler struct {
@@ -220,7 +220,7 @@ func took(run *conversation.Turn) time.Duration {
 // askHooks returns what the hooks add to the prompt. They are asked for turns of people, plugins and the heartbeat, not for the host's own
 // housekeeping.
 func (h *Handler) askHooks(ctx context.Context, run *conversation.Turn) ([]string, error) {
-	if housekeeping(run) {
+	if maintenance(run) {
 		return nil, nil
 	}
 	texts := []string{run.Message.Message.Text}
@@ -234,8 +234,8 @@ func (h *Handler) askHooks(ctx context.Context, run *conversation.Turn) ([]strin
 	return added, nil
 }
 
-// housekeeping reports whether a run maintains the conversation itself and answers nobody.
-func housekeeping(run *conversation.Turn) bool {
+// maintenance reports whether a run maintains the conversation itself and answers nobody.
+func maintenance(run *conversation.Turn) bool {
 	origin := run.Message.Message.Origin
 	return origin == domain.OriginFlush || origin == domain.OriginCompact
 }

@@ -34,15 +34,15 @@ func (p ID) alive() bool { return p.PID > 0 && process.Alive(p.PID, p.Started) }
 const patience = 2 * time.Second
 
 // killAll kills the known processes in order, and all that find returns, until none is left and find is sure. The end
-// of a process that is not a child can only be polled.
-func killAll(known []ID, find func() ([]ID, error)) {
+// of a process that is not a child can only be polled. It returns those that are left when its patience ends.
+func killAll(known []ID, find func() ([]ID, error)) (left []ID) {
 	const step = 2 * time.Millisecond
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
 	ticker := time.NewTicker(step)
 	defer ticker.Stop()
 	for {
-		var left []ID
+		left = nil
 		for _, p := range known {
 			if p.alive() {
 				left = append(left, p)
@@ -51,14 +51,14 @@ func killAll(known []ID, find func() ([]ID, error)) {
 		found, err := find()
 		left = append(left, found...)
 		if len(left) == 0 && err == nil {
-			return
+			return nil
 		}
 		for _, p := range left {
 			p.kill()
 		}
 		select {
 		case <-deadline.C:
-			return
+			return left
 		case <-ticker.C:
 		}
 	}

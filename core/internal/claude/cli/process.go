@@ -276,14 +276,19 @@ func (p *Process) Descendants() ([]ID, error) {
 	return descendants(p.self.PID, p.command.family, p.variables()...)
 }
 
-// KillDescendants kills the known processes and all descendants, and waits for their end.
-func (p *Process) KillDescendants(known ...ID) { killAll(known, p.Descendants) }
+// KillDescendants kills the known processes and all descendants, and waits for their end. It logs those that the kernel
+// does not end within two seconds, and does not wait longer.
+func (p *Process) KillDescendants(known ...ID) {
+	for _, left := range killAll(known, p.Descendants) {
+		p.log.Warn("a process of claude was killed and has not ended", "pid", left.PID)
+	}
+}
 
-// Destroy kills the process, the known processes and all descendants, and waits for their end.
+// Destroy kills the process, the known processes and all descendants, and waits for their end, as KillDescendants does.
 func (p *Process) Destroy(known ...ID) {
 	p.Kill()
 	more, _ := p.Descendants()
-	killAll(append(known, more...), p.Descendants)
+	p.KillDescendants(append(known, more...)...)
 	<-p.exited
 }
 

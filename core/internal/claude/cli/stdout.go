@@ -16,7 +16,7 @@ func (p *Process) read(stdout *batchReader) {
 		line, err := protocol.ReadLine(buffered)
 		if errors.Is(err, protocol.ErrLineTooLong) {
 			// It may have been the result: the turn cannot be followed any further.
-			p.condemn("it wrote a line over the limit")
+			p.killForFault("it wrote a line over the limit")
 			return
 		}
 		more := followed(buffered)
@@ -39,7 +39,7 @@ func (p *Process) read(stdout *batchReader) {
 	select {
 	case <-p.gone:
 	case <-timer.C:
-		p.condemn("it closed its output")
+		p.killForFault("it closed its output")
 	}
 }
 
@@ -50,8 +50,8 @@ func (p *Process) suppressed(lines int) {
 	}
 }
 
-// condemn kills the process because of its own fault.
-func (p *Process) condemn(fault string) {
+// killForFault kills the process because of its own fault.
+func (p *Process) killForFault(fault string) {
 	p.log.Error("claude is killed", "because", fault)
 	p.fault = fault
 	p.Kill()

@@ -13,7 +13,7 @@ import (
 
 // Converse writes a line and follows it to the end of its turn, and of the turns of the lines that it has steered into
 // it. If its own turn did not run, and there is no error, the line was acknowledged and not run. The timers use the
-// monotonic clock, which does not advance while the machine sleeps, so a closed laptop is not silence of claude. They
+// monotonic clock, which does not advance while the machine sleeps, so that time does not count as silence of claude. They
 // also stop while a question to people is open, because people take their time; the Asker decides how much.
 func (c *Client) Converse(ctx context.Context, t agent.Turn, l Line) (*exchange.Exchange, error) {
 	const (
@@ -116,8 +116,8 @@ func (c *Client) Converse(ctx context.Context, t agent.Turn, l Line) (*exchange.
 	}
 }
 
-// stop ends the running turn and everything that it started, in under 200 ms: first an interrupt, which a sound claude
-// answers in under 60 ms after ending its tools; then SIGINT, after which it exits with its tools; then SIGKILL for it
+// stop ends the running turn and everything that it started, usually in under 200 ms: first an interrupt, which a claude
+// process that works answers in under 60 ms after ending its tools; then SIGINT, after which it exits with its tools; then SIGKILL for it
 // and for the tools, which would outlive it. Its descendants are recorded before: one with a cleared environment cannot
 // be found after its parent's end.
 func (c *Client) stop(answer time.Duration) {

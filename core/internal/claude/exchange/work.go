@@ -99,8 +99,8 @@ func output(c protocol.Content) string {
 	return string(runes)
 }
 
-// telling are the fields that describe a tool's input best, the best first.
-var telling = []string{"command", "file_path", "notebook_path", "pattern", "query", "url", "path", "description", "prompt", "skill"}
+// summaryFields are the fields that describe a tool's input best, the best first.
+var summaryFields = []string{"command", "file_path", "notebook_path", "pattern", "query", "url", "path", "description", "prompt", "skill"}
 
 // summary describes a tool's input in one line.
 func summary(input json.RawMessage) string {
@@ -108,7 +108,7 @@ func summary(input json.RawMessage) string {
 	if json.Unmarshal(input, &fields) != nil {
 		return ""
 	}
-	for _, name := range telling {
+	for _, name := range summaryFields {
 		var text string
 		if json.Unmarshal(fields[name], &text) == nil && strings.TrimSpace(text) != "" {
 			return oneLine(text)
