@@ -107,7 +107,7 @@ type LoginFlow interface {
 //
 // For an older host, which does not ask for files, the sdk fetches and uploads them before it submits their message.
 type FileFetcher interface {
-	FetchFile(ctx context.Context, token chat.FileToken, most int64) (io.ReadCloser, error)
+	FetchFile(ctx context.Context, token chat.FileToken, maxBytes int64) (io.ReadCloser, error)
 }
 
 // Limiter is a channel whose limits depend on the kind of chat. It overrides the limits given to [NewChannel]. It is called

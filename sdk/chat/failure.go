@@ -7,15 +7,15 @@ type Reason int
 
 // The reasons.
 const (
-	Temporary Reason = iota + 1 // try again
-	RateLimited
-	NotConnected
-	ChatNotFound
-	Forbidden
-	TooLong
-	MediaRejected
-	TargetGone // the message to edit, delete, react or reply to
-	Invalid
+	Temporary     Reason = iota + 1 // the network failed; try again
+	RateLimited                     // too many calls; try again later
+	NotConnected                    // the channel has no connection at the moment
+	ChatNotFound                    // there is no such chat, or the account is not in it
+	Forbidden                       // the account may not write there
+	TooLong                         // the text is longer than the network takes
+	MediaRejected                   // the network does not take a file; the host sends the text without files
+	TargetGone                      // the message to edit, delete, react or reply to is gone
+	Invalid                         // anything else that would fail again
 )
 
 // String returns the reason for the operator to read.

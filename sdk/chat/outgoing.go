@@ -53,8 +53,8 @@ type Limits struct {
 
 	Edit      EditLimits
 	TypingTTL time.Duration // how long a typing signal is shown; zero: not supported
-	Draft     Draft
-	Buttons   ButtonLimits // zero: no buttons
+	Draft     Draft         // zero: NoDraft
+	Buttons   ButtonLimits  // zero: no buttons
 	Replies   bool
 	// MediaIn lists the files from people that the channel accepts; none if empty. The channel enforces it itself: an
 	// upload has no kind of chat, so the host applies only its config's limits to it. Package sdktest uses it as well.

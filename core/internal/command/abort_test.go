@@ -57,7 +57,7 @@ func FuzzIsAbort(f *testing.F) {
 // Behaviour: new-model.
 func TestResetHint(t *testing.T) {
 	t.Parallel()
-	r := (&desk{}).registry()
+	r := (&hostCommands{}).registry()
 	none := ""
 	for rest, want := range map[string]struct {
 		model *string

@@ -21,27 +21,27 @@ import (
 func TestStopSaysOnlyWhatIsTrue(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		desk desk
-		want string
+		hostCommands hostCommands
+		want         string
 	}{
-		"a turn":                {desk{running: true}, "Stopped."},
-		"nothing":               {desk{}, "Nothing is running."},
-		"a turn and one behind": {desk{running: true, waiting: 1}, "Stopped. One waiting message was dropped."},
-		"a turn and many":       {desk{running: true, waiting: 3}, "Stopped. 3 waiting messages were dropped."},
-		"only waiting ones":     {desk{waiting: 2}, "Nothing was running. 2 waiting messages were dropped."},
-		"a deaf turn":           {desk{running: true, slow: true}, "The running turn did not stop yet. It is being killed; send /status to see."},
+		"a turn":                {hostCommands{running: true}, "Stopped."},
+		"nothing":               {hostCommands{}, "Nothing is running."},
+		"a turn and one behind": {hostCommands{running: true, waiting: 1}, "Stopped. One waiting message was dropped."},
+		"a turn and many":       {hostCommands{running: true, waiting: 3}, "Stopped. 3 waiting messages were dropped."},
+		"only waiting ones":     {hostCommands{waiting: 2}, "Nothing was running. 2 waiting messages were dropped."},
+		"a deaf turn":           {hostCommands{running: true, slow: true}, "The running turn did not stop yet. It is being killed; send /status to see."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := test.desk.registry().Run(t.Context(), test.desk.call("/stop", chat.Authorised))
+			got, err := test.hostCommands.registry().Run(t.Context(), test.hostCommands.call("/stop", chat.Authorised))
 			if err != nil || got != test.want {
 				t.Errorf("%q, %v, want %q", got, err, test.want)
 			}
 			// What waits must be gone before the running turn is, or the next one begins in between.
-			if diff := cmp.Diff([]string{"clear", "stop"}, test.desk.order); diff != "" {
+			if diff := cmp.Diff([]string{"clear", "stop"}, test.hostCommands.order); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff([]time.Time{received, received}, test.desk.before); diff != "" {
+			if diff := cmp.Diff([]time.Time{received, received}, test.hostCommands.before); diff != "" {
 				t.Error("what came after the command is not meant by it:", diff)
 			}
 		})
@@ -61,7 +61,7 @@ func TestNew(t *testing.T) {
 		{false, "opus", "New conversation, with the model opus."},
 	} {
 		for _, name := range []string{"/new", "/reset"} {
-			d := &desk{running: test.running, session: domain.Session{Overrides: domain.Overrides{Model: test.model}}}
+			d := &hostCommands{running: test.running, session: domain.Session{Overrides: domain.Overrides{Model: test.model}}}
 			if got, err := d.registry().Run(t.Context(), d.call(name, chat.Authorised)); err != nil || got != test.want {
 				t.Errorf("%s, %+v: %q, %v", name, test, got, err)
 			}
@@ -72,7 +72,7 @@ func TestNew(t *testing.T) {
 // Behaviour: directive-alone, prompt-events, command-transcript.
 func TestSettings(t *testing.T) {
 	t.Parallel()
-	d := &desk{}
+	d := &hostCommands{}
 	d.talk(t, "settings", chat.Owner,
 		"/think", "/think high", "/think", "/thinking off", "/t hihg", "/think high please", "/think default",
 		"/verbose", "/v full", "/verbose loud", "/verbose reset",
@@ -93,7 +93,7 @@ func TestSettings(t *testing.T) {
 }
 
 // checkNotes tells what the agent is to be told.
-func checkNotes(t *testing.T, d *desk, want ...string) {
+func checkNotes(t *testing.T, d *hostCommands, want ...string) {
 	t.Helper()
 	var texts []string
 	for _, n := range d.notes {
@@ -110,7 +110,7 @@ func checkNotes(t *testing.T, d *desk, want ...string) {
 // Behaviour: group-activation.
 func TestActivationInAGroup(t *testing.T) {
 	t.Parallel()
-	d := &desk{}
+	d := &hostCommands{}
 	var said []string
 	for _, text := range []string{"/activation", "/activation always", "/activation sometimes", "/activation default"} {
 		c := d.call(text, chat.Owner)
@@ -127,7 +127,7 @@ func TestActivationInAGroup(t *testing.T) {
 // Behaviour: prompt-events, model.
 func TestModel(t *testing.T) {
 	t.Parallel()
-	d := &desk{}
+	d := &hostCommands{}
 	d.talk(t, "model", chat.Authorised, "/model", "/models", "/model opus", "/model FAST", "/models", "/model gpt-5", "/model opus please", "/model --help", "/model default")
 	if d.session.Overrides != (domain.Overrides{}) {
 		t.Errorf("%+v", d.session.Overrides)
@@ -138,7 +138,7 @@ func TestModel(t *testing.T) {
 // Behaviour: queue-command.
 func TestQueue(t *testing.T) {
 	t.Parallel()
-	d := &desk{}
+	d := &hostCommands{}
 	d.talk(t, "queue", chat.Authorised,
 		"/queue", "/queue collect", "/queue followup debounce:2s cap:5 drop:old", "/queue cap:7", "/queue", "/queue collect cap:0", "/queue sometimes", "/queue collect please",
 		"/queue default", "/queue reset")
@@ -150,9 +150,9 @@ func TestQueue(t *testing.T) {
 // Behaviour: status.
 func TestStatus(t *testing.T) {
 	t.Parallel()
-	d := &desk{running: true, waiting: 2, session: used()}
+	d := &hostCommands{running: true, waiting: 2, session: used()}
 	d.talk(t, "status_running", chat.Owner, "/status")
-	fresh := &desk{session: domain.Session{Key: "telegram:7", CreatedAt: now}}
+	fresh := &hostCommands{session: domain.Session{Key: "telegram:7", CreatedAt: now}}
 	fresh.talk(t, "status_fresh", chat.Authorised, "/status")
 	d.session.Label = "holidays"
 	d.session.Overrides = domain.Overrides{Model: "opus", Effort: "high", Send: "deny", Queue: domain.QueueOverrides{Mode: domain.Collect}}
@@ -165,7 +165,7 @@ func TestUsage(t *testing.T) {
 	day := func(day, model string, turns int64) domain.DayUsage {
 		return domain.DayUsage{Day: day, Model: model, Usage: domain.Usage{Turns: turns, InputTokens: 10 * turns, CacheTokens: 1000 * turns, OutputTokens: 5 * turns, CostMicros: 2000 * turns}}
 	}
-	d := &desk{session: used(), days: []domain.DayUsage{
+	d := &hostCommands{session: used(), days: []domain.DayUsage{
 		day("2026-03-09", "claude-haiku-4-5", 1), day("2026-03-14", "claude-sonnet-5", 20), day("2026-03-15", "claude-sonnet-5", 3), day("2026-03-15", "", 1),
 	}}
 	d.talk(t, "usage_owner", chat.Owner, "/usage")
@@ -178,7 +178,7 @@ func TestUsage(t *testing.T) {
 // Behaviour: system-prompt, whoami.
 func TestContextAndWhoami(t *testing.T) {
 	t.Parallel()
-	d := &desk{session: used()}
+	d := &hostCommands{session: used()}
 	d.talk(t, "context", chat.Authorised, "/context")
 	d.talk(t, "whoami", chat.Other, "/whoami", "/id")
 }
@@ -186,7 +186,7 @@ func TestContextAndWhoami(t *testing.T) {
 // Behaviour: tools-list.
 func TestTools(t *testing.T) {
 	t.Parallel()
-	d := &desk{}
+	d := &hostCommands{}
 	d.talk(t, "tools_unknown", chat.Authorised, "/tools")
 	d.inventory = claude.Inventory{
 		Tools: []string{"Read", "Bash", "mcp__clawhost__message", "mcp__github__get_issue", "mcp__git_hub__list", "mcp__github__odd__name"},
@@ -205,7 +205,7 @@ func TestTools(t *testing.T) {
 // Behaviour: session-label, session.
 func TestSession(t *testing.T) {
 	t.Parallel()
-	d := &desk{session: used()}
+	d := &hostCommands{session: used()}
 	d.session.Title = "a `title` of\nsomebody"
 	d.talk(t, "session", chat.Authorised, "/session", "/session label Summer\tholidays", "/session", "/session label -", "/session label",
 		"/session label "+strings.Repeat("ü", 65), "/session label "+strings.Repeat("ü", 64), "/session rename it")
@@ -218,7 +218,7 @@ func TestSession(t *testing.T) {
 // Behaviour: people.
 func TestPeople(t *testing.T) {
 	t.Parallel()
-	d := &desk{config: []string{"telegram:1", "telegram:7"}, pairings: []domain.Pairing{
+	d := &hostCommands{config: []string{"telegram:1", "telegram:7"}, pairings: []domain.Pairing{
 		{Code: "ABCDEFGH", Channel: "telegram", User: "55", Name: "Eve `*hi*`"},
 		{Code: "HGFEDCBA", Channel: "telegram", User: "56", Name: "Mallory"},
 		{Code: "SAMESAME", Channel: "telegram", User: "57", Name: "One"},
@@ -245,10 +245,10 @@ func TestPeople(t *testing.T) {
 // Behaviour: speech, speech-command.
 func TestSpeech(t *testing.T) {
 	t.Parallel()
-	d := &desk{speech: true}
+	d := &hostCommands{speech: true}
 	d.talk(t, "speech", chat.Authorised,
 		"/tts", "/tts inbound", "/tts status", "/tts STATUS", "/tts on", "/tts tagged", "/session", "/tts sometimes", "/tts off", "/tts off please", "/tts default", "/tts status")
-	d = &desk{}
+	d = &hostCommands{}
 	want := "I answer in writing only: the config names no command that speaks (`media.speak`)."
 	if got, err := d.registry().Run(t.Context(), d.call("/tts always", chat.Authorised)); err != nil || got != want || d.session.Overrides.TTS != "" {
 		t.Errorf("%q, %v; want %q", got, err, want)
@@ -258,7 +258,7 @@ func TestSpeech(t *testing.T) {
 // Behaviour: restart.
 func TestRestartHappensOnce(t *testing.T) {
 	t.Parallel()
-	d := &desk{}
+	d := &hostCommands{}
 	r := d.registry()
 	if got, err := r.Run(t.Context(), d.call("/restart", chat.Owner)); err != nil || d.restarted != 1 || got != "Restarting. What runs is finished first, or resumed afterwards." {
 		t.Errorf("%q, %v, restarted %d times", got, err, d.restarted)
@@ -282,7 +282,7 @@ func TestRestartHappensOnce(t *testing.T) {
 // Behaviour: config-command.
 func TestConfigAndDebug(t *testing.T) {
 	t.Parallel()
-	d := &desk{session: used()}
+	d := &hostCommands{session: used()}
 	d.session.Overrides = domain.Overrides{Effort: "max"}
 	d.talk(t, "config", chat.Owner, "/config")
 	for i := range 12 {
@@ -305,7 +305,7 @@ func TestConfigAndDebug(t *testing.T) {
 // No command hides that the store failed, and none tells the chat why.
 func TestFailuresAreForTheLog(t *testing.T) {
 	t.Parallel()
-	d := &desk{fail: errors.New("secret path"), session: used()}
+	d := &hostCommands{fail: errors.New("secret path"), session: used()}
 	for _, text := range []string{
 		"/think high", "/model opus", "/queue collect", "/send off", "/session label x", "/export", "/usage", "/status", "/stop",
 		"/allowlist", "/allowlist add 9", "/approve ABCDEFGH", "/deny ABCDEFGH", "/debug",
@@ -321,7 +321,7 @@ func TestFailuresAreForTheLog(t *testing.T) {
 // Behaviour: log.
 func TestStatusShowsOpenQuestions(t *testing.T) {
 	t.Parallel()
-	d := &desk{open: []permission.Open{
+	d := &hostCommands{open: []permission.Open{
 		{ID: "AAAAA", About: "Bash", Session: "telegram:7", Since: now.Add(-time.Minute)},
 		{ID: "BBBBB", About: "Write", Session: "telegram:group:-1", Since: now.Add(-time.Hour)},
 	}}

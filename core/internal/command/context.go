@@ -7,7 +7,7 @@ import (
 )
 
 // context shows what fills the conversation's context.
-func (d desk) context(_ context.Context, call Call) (string, error) {
+func (d hostCommands) context(_ context.Context, call Call) (string, error) {
 	var parts []wording.Part
 	for _, section := range d.host.Agent.Sections(call.Caller, call.Session) {
 		parts = append(parts, wording.Part{Name: section.Name, Bytes: section.Bytes})
@@ -16,7 +16,7 @@ func (d desk) context(_ context.Context, call Call) (string, error) {
 }
 
 // whoami shows callers how the host identifies them.
-func (d desk) whoami(_ context.Context, call Call) (string, error) {
+func (d hostCommands) whoami(_ context.Context, call Call) (string, error) {
 	c := call.Caller
 	return wording.WhoAmI(wording.You{
 		Name: c.Sender.Name(), ID: who(c), Username: c.Sender.Username, Authority: c.Authority,

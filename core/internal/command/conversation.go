@@ -18,7 +18,7 @@ import (
 
 // fresh reports the new claude session, which began when the command was accepted. A running turn ends in the old one,
 // and its answer is still sent.
-func (d desk) fresh(_ context.Context, call Call) (string, error) {
+func (d hostCommands) fresh(_ context.Context, call Call) (string, error) {
 	model := ""
 	if call.Session.Overrides.Model != "" {
 		model = wording.ModelName(d.effective(call).Model)
@@ -29,7 +29,7 @@ func (d desk) fresh(_ context.Context, call Call) (string, error) {
 
 // stop says "stopped" only when it is true: Stop returns after the turn and its tools have ended. It does not affect
 // messages that came after the command, which may have waited in its lane.
-func (d desk) stop(ctx context.Context, call Call) (string, error) {
+func (d hostCommands) stop(ctx context.Context, call Call) (string, error) {
 	dropped := 0
 	switch strings.ToLower(call.Args) {
 	case "keep":
@@ -52,7 +52,7 @@ func (d desk) stop(ctx context.Context, call Call) (string, error) {
 }
 
 // aside answers a question beside the running turn.
-func (d desk) aside(ctx context.Context, call Call) (string, error) {
+func (d hostCommands) aside(ctx context.Context, call Call) (string, error) {
 	if call.Args == "" {
 		return wording.AsideUsage, nil
 	}
@@ -74,12 +74,12 @@ func (d desk) aside(ctx context.Context, call Call) (string, error) {
 }
 
 // next moves a waiting message to the front.
-func (d desk) next(ctx context.Context, call Call) (string, error) {
+func (d hostCommands) next(ctx context.Context, call Call) (string, error) {
 	return d.waiting(ctx, call, d.store.Next, wording.MessageIsNext)
 }
 
 // withdraw removes a waiting message. People who may not use commands may withdraw their own.
-func (d desk) withdraw(ctx context.Context, call Call) (string, error) {
+func (d hostCommands) withdraw(ctx context.Context, call Call) (string, error) {
 	said, err := d.waiting(ctx, call, func(ctx context.Context, session string, seq int64) error {
 		return d.store.Withdraw(ctx, session, seq, func(m domain.Message) bool {
 			return call.Caller.Authority >= chat.Authorised || wrote(call.Caller, m)
@@ -97,7 +97,7 @@ func wrote(c chat.Caller, m domain.Message) bool {
 }
 
 // waiting acts on a waiting message, given by its number in the session.
-func (d desk) waiting(ctx context.Context, call Call, do func(ctx context.Context, session string, seq int64) error, done string) (string, error) {
+func (d hostCommands) waiting(ctx context.Context, call Call, do func(ctx context.Context, session string, seq int64) error, done string) (string, error) {
 	seq, err := strconv.ParseInt(call.Args, 10, 64)
 	if err != nil || seq < 1 {
 		return wording.WhichMessage(call.Name), nil
@@ -110,7 +110,7 @@ func (d desk) waiting(ctx context.Context, call Call, do func(ctx context.Contex
 }
 
 // session shows the conversation, or sets its label.
-func (d desk) session(ctx context.Context, call Call) (string, error) {
+func (d hostCommands) session(ctx context.Context, call Call) (string, error) {
 	switch word := firstWord(call.Args); strings.ToLower(word) {
 	case "":
 		return wording.Session(call.Session, d.host.Now().In(d.host.Zone)), nil
@@ -121,7 +121,7 @@ func (d desk) session(ctx context.Context, call Call) (string, error) {
 	}
 }
 
-func (d desk) label(ctx context.Context, call Call, label string) (string, error) {
+func (d hostCommands) label(ctx context.Context, call Call, label string) (string, error) {
 	switch label {
 	case "":
 		return wording.LabelUsage, nil

@@ -29,7 +29,7 @@ var errExportsFull = errors.New("the exports have as many bytes as they may")
 
 // export writes the session's history to a file on the host, one JSON value a line: a header, then each entry, oldest
 // first.
-func (d desk) export(ctx context.Context, call Call) (string, error) {
+func (d hostCommands) export(ctx context.Context, call Call) (string, error) {
 	var entries []chat.TranscriptEntry // newest first
 	for before := int64(0); len(entries) < maxExport; before = entries[len(entries)-1].ID {
 		page, err := d.store.Transcript(ctx, call.Caller.Session, before, exportPage)

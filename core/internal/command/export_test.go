@@ -14,7 +14,7 @@ import (
 // Behaviour: export.
 func TestExport(t *testing.T) {
 	t.Parallel()
-	d := &desk{exports: filepath.Join(t.TempDir(), "exports"), session: domain.Session{Key: "telegram:7"}}
+	d := &hostCommands{exports: filepath.Join(t.TempDir(), "exports"), session: domain.Session{Key: "telegram:7"}}
 	if got, err := d.registry().Run(t.Context(), d.call("/export", chat.Owner)); err != nil || got != "There is nothing to export yet." {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -46,7 +46,7 @@ func TestExport(t *testing.T) {
 // Exports are never removed, so they are bounded: what does not fit is refused and not left in part.
 func TestExportsAreBounded(t *testing.T) {
 	t.Parallel()
-	d := &desk{exports: t.TempDir(), session: domain.Session{Key: "telegram:7"}}
+	d := &hostCommands{exports: t.TempDir(), session: domain.Session{Key: "telegram:7"}}
 	d.entries = []chat.TranscriptEntry{{ID: 1, Role: chat.User, Text: "hello", At: now}}
 	earlier := filepath.Join(d.exports, "earlier.jsonl")
 	for room, want := range map[int64]string{

@@ -124,15 +124,15 @@ type Host struct {
 	Restart       Restart // nil: it cannot restart by itself
 }
 
-// desk is what the host's own commands use.
-type desk struct {
+// hostCommands is what the host's own commands use.
+type hostCommands struct {
 	store Store
 	turns Turns
 	host  Host
 }
 
 // commands are the host's own commands, except those that list commands.
-func (d desk) commands() []Command {
+func (d hostCommands) commands() []Command {
 	return []Command{
 		{Name: "new", Usage: "/new [model] [text]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Run: d.fresh},
 		{Name: "reset", Usage: "/reset [model] [text]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Run: d.fresh},
@@ -175,6 +175,6 @@ func (d desk) commands() []Command {
 }
 
 // effective returns the settings that apply in the caller's session.
-func (d desk) effective(call Call) *conversation.Conversation {
+func (d hostCommands) effective(call Call) *conversation.Conversation {
 	return d.host.Conversations.Session(call.Caller, call.Session)
 }

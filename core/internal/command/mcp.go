@@ -17,7 +17,7 @@ type Project interface {
 }
 
 // mcp lists the MCP servers of the workspace, or records an owner's decision about one.
-func (d desk) mcp(ctx context.Context, call Call) (string, error) {
+func (d hostCommands) mcp(ctx context.Context, call Call) (string, error) {
 	words := strings.Fields(call.Args)
 	if len(words) == 0 {
 		var list []wording.AskedServer

@@ -105,7 +105,7 @@ func readModel(m Models, words []string) reading {
 }
 
 // model shows the session's model, or changes it.
-func (d desk) model(ctx context.Context, call Call) (string, error) {
+func (d hostCommands) model(ctx context.Context, call Call) (string, error) {
 	models := d.host.Models
 	if call.Args == "" {
 		return wording.ModelIs(d.effective(call).Model, models.options()), nil
@@ -128,7 +128,7 @@ func (d desk) model(ctx context.Context, call Call) (string, error) {
 }
 
 // models lists the models.
-func (d desk) models(_ context.Context, call Call) (string, error) {
+func (d hostCommands) models(_ context.Context, call Call) (string, error) {
 	var list []wording.Model
 	for _, name := range d.host.Models.list() {
 		list = append(list, wording.Model{Name: name, Alias: d.host.Models.Aliases[name]})

@@ -13,7 +13,7 @@ import (
 
 // restart restarts the host. If the host went down before it could answer, the command runs again after the restart: it
 // must not restart the host once more.
-func (d desk) restart(ctx context.Context, call Call) (string, error) {
+func (d hostCommands) restart(ctx context.Context, call Call) (string, error) {
 	switch {
 	case d.host.Started.After(call.At):
 		return wording.Restarted, nil
@@ -28,7 +28,7 @@ func (d desk) restart(ctx context.Context, call Call) (string, error) {
 }
 
 // config shows where the config file is and the settings of the chat. It knows no secrets.
-func (d desk) config(_ context.Context, call Call) (string, error) {
+func (d hostCommands) config(_ context.Context, call Call) (string, error) {
 	e := d.effective(call)
 	return wording.Settings{
 		Path: d.host.ConfigPath, Model: e.Model, Effort: e.Effort, Permission: e.PermissionMode, Queue: e.Queue,
@@ -38,7 +38,7 @@ func (d desk) config(_ context.Context, call Call) (string, error) {
 }
 
 // debug shows details for somebody who looks for a fault.
-func (d desk) debug(ctx context.Context, _ Call) (string, error) {
+func (d hostCommands) debug(ctx context.Context, _ Call) (string, error) {
 	lanes, err := d.store.Lanes(ctx)
 	if err != nil {
 		return "", err

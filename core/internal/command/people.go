@@ -16,7 +16,7 @@ import (
 const maxUserID = 200
 
 // allowlist shows or changes who may write in direct chats.
-func (d desk) allowlist(ctx context.Context, call Call) (string, error) {
+func (d hostCommands) allowlist(ctx context.Context, call Call) (string, error) {
 	words := strings.Fields(call.Args)
 	if len(words) == 0 || len(words) == 1 && strings.EqualFold(words[0], "list") {
 		return d.listPeople(ctx, call)
@@ -57,7 +57,7 @@ func (d desk) allowlist(ctx context.Context, call Call) (string, error) {
 	}
 }
 
-func (d desk) listPeople(ctx context.Context, call Call) (string, error) {
+func (d hostCommands) listPeople(ctx context.Context, call Call) (string, error) {
 	allowed, err := d.store.AllowedUsers(ctx)
 	if err != nil {
 		return "", err
@@ -71,7 +71,7 @@ func (d desk) listPeople(ctx context.Context, call Call) (string, error) {
 }
 
 // approve allows what claude asks for, or approves a pairing request.
-func (d desk) approve(ctx context.Context, call Call) (string, error) {
+func (d hostCommands) approve(ctx context.Context, call Call) (string, error) {
 	if told, known, err := d.verdict(ctx, call, "once"); known || err != nil {
 		return told, err
 	}
@@ -91,7 +91,7 @@ func (d desk) approve(ctx context.Context, call Call) (string, error) {
 }
 
 // deny refuses what claude asks for, or rejects a pairing request.
-func (d desk) deny(ctx context.Context, call Call) (string, error) {
+func (d hostCommands) deny(ctx context.Context, call Call) (string, error) {
 	if told, known, err := d.verdict(ctx, call, "no"); known || err != nil {
 		return told, err
 	}
@@ -112,7 +112,7 @@ func (d desk) deny(ctx context.Context, call Call) (string, error) {
 
 // pending finds the pairing request with the code of a command, or explains why it cannot. Without a code it lists the
 // requests.
-func (d desk) pending(ctx context.Context, call Call) (p domain.Pairing, said string, err error) {
+func (d hostCommands) pending(ctx context.Context, call Call) (p domain.Pairing, said string, err error) {
 	words := strings.Fields(call.Args)
 	requests, err := d.store.Pairings(ctx)
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 )
 
 // send sets whether the session's messages are answered.
-func (d desk) send(ctx context.Context, call Call) (string, error) {
+func (d hostCommands) send(ctx context.Context, call Call) (string, error) {
 	return d.choose(ctx, call, sending)
 }
 
 // activation sets which of a group's messages are for the agent.
-func (d desk) activation(ctx context.Context, call Call) (string, error) {
+func (d hostCommands) activation(ctx context.Context, call Call) (string, error) {
 	if call.Caller.Kind == chat.Direct {
 		return wording.ActivationInDirect, nil
 	}

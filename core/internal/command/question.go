@@ -30,7 +30,7 @@ type Grants interface {
 }
 
 // answer answers a question of claude's. The question decides who may.
-func (d desk) answer(ctx context.Context, call Call) (string, error) {
+func (d hostCommands) answer(ctx context.Context, call Call) (string, error) {
 	word := firstWord(call.Args)
 	id, ok := permission.ID(word)
 	if !ok {
@@ -44,7 +44,7 @@ func (d desk) answer(ctx context.Context, call Call) (string, error) {
 }
 
 // verdict answers a question with yes or no if the command names one; otherwise the command is about a pairing request.
-func (d desk) verdict(ctx context.Context, call Call, standing string) (told string, known bool, err error) {
+func (d hostCommands) verdict(ctx context.Context, call Call, standing string) (told string, known bool, err error) {
 	word := firstWord(call.Args)
 	id, ok := permission.ID(word)
 	if !ok || d.host.Plugins.Enabled(word) {
@@ -64,7 +64,7 @@ func (d desk) verdict(ctx context.Context, call Call, standing string) (told str
 }
 
 // grants lists the lasting permissions of the conversation, or revokes them.
-func (d desk) grants(ctx context.Context, call Call) (string, error) {
+func (d hostCommands) grants(ctx context.Context, call Call) (string, error) {
 	held, err := d.store.Grants(ctx, call.Caller.Session)
 	if err != nil {
 		return "", err

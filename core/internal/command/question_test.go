@@ -33,7 +33,7 @@ func TestQuestions(t *testing.T) {
 		{"/deny ABCDE", chat.Owner, []string{"ABCDE: no by owner"}, ""},
 		{"/approve slack ABCD2345", chat.Owner, nil, "No pairing request has this code. Codes are valid for one hour."},
 	} {
-		d := &desk{}
+		d := &hostCommands{}
 		said := d.say(t, test.typed, test.who)
 		if diff := cmp.Diff(test.asked, d.order); diff != "" || said != test.said {
 			t.Errorf("%s by %s: %q %s", test.typed, test.who, said, diff)
@@ -45,18 +45,18 @@ func TestQuestions(t *testing.T) {
 func TestAside(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		desk  *desk
-		typed string
-		said  string
+		hostCommands *hostCommands
+		typed        string
+		said         string
 	}{
-		{&desk{running: true, beside: "42"}, "/btw what is six times seven?", "42"},
-		{&desk{running: true, beside: " "}, "/side why?", "Claude had no answer to this."},
-		{&desk{running: true}, "/btw", "What do you want to know? `/btw QUESTION` is answered beside what is running."},
-		{&desk{}, "/btw why?", "Nothing is running here. Ask it as a message of its own."},
-		{&desk{running: true, fail: context.DeadlineExceeded}, "/btw why?", "Claude had no answer to this in time. It goes on with what is running."},
-		{&desk{running: true, fail: errors.New("pipe")}, "/btw why?", "/btw failed. The host's log says why."},
+		{&hostCommands{running: true, beside: "42"}, "/btw what is six times seven?", "42"},
+		{&hostCommands{running: true, beside: " "}, "/side why?", "Claude had no answer to this."},
+		{&hostCommands{running: true}, "/btw", "What do you want to know? `/btw QUESTION` is answered beside what is running."},
+		{&hostCommands{}, "/btw why?", "Nothing is running here. Ask it as a message of its own."},
+		{&hostCommands{running: true, fail: context.DeadlineExceeded}, "/btw why?", "Claude had no answer to this in time. It goes on with what is running."},
+		{&hostCommands{running: true, fail: errors.New("pipe")}, "/btw why?", "/btw failed. The host's log says why."},
 	} {
-		if said := test.desk.say(t, test.typed, chat.Authorised); said != test.said {
+		if said := test.hostCommands.say(t, test.typed, chat.Authorised); said != test.said {
 			t.Errorf("%s: %q, want %q", test.typed, said, test.said)
 		}
 	}
@@ -73,7 +73,7 @@ func TestWaitingMessages(t *testing.T) {
 		"/next it":    "Which message? `/queue` lists those that wait, with their numbers: `/next NUMBER`.",
 		"/withdraw":   "Which message? `/queue` lists those that wait, with their numbers: `/withdraw NUMBER`.",
 	} {
-		d := &desk{}
+		d := &hostCommands{}
 		if said := d.say(t, typed, chat.Authorised); said != want {
 			t.Errorf("%s: %q", typed, said)
 		}
@@ -103,7 +103,7 @@ func TestWhoMayTakeBack(t *testing.T) {
 		"nobody's":                {domain.Message{Channel: "telegram"}, chat.Other, not},
 		"another's, with a right": {another, chat.Authorised, "This message is withdrawn."},
 	} {
-		d := &desk{messages: []domain.WaitingMessage{{Seq: 3, Message: test.of}}}
+		d := &hostCommands{messages: []domain.WaitingMessage{{Seq: 3, Message: test.of}}}
 		if said := d.say(t, "/withdraw 3", test.authority); said != test.want || (len(d.order) == 1) != (said != not) {
 			t.Errorf("%s: %q, done %v", name, said, d.order)
 		}
@@ -111,7 +111,7 @@ func TestWhoMayTakeBack(t *testing.T) {
 			t.Errorf("%s is next: %q", name, said)
 		}
 	}
-	d := &desk{}
+	d := &hostCommands{}
 	call := d.call("/withdraw 3", chat.Other)
 	call.Caller.Sender.ID, d.messages = "", []domain.WaitingMessage{{Seq: 3, Message: domain.Message{Channel: "telegram"}}}
 	if said, _ := d.registry().Run(t.Context(), call); said != not {
@@ -130,7 +130,7 @@ func TestQueueLists(t *testing.T) {
 	elsewhere.Chat.ID = "8"
 	file.Media = []chat.Media{{Kind: chat.Image}}
 	beat.Origin = domain.OriginHeartbeat
-	d := &desk{}
+	d := &hostCommands{}
 	for i, m := range []domain.Message{here("then coffee"), long, elsewhere, file, beat} {
 		d.messages = append(d.messages, domain.WaitingMessage{Seq: int64(3 + i), Message: m, ReceivedAt: now.Add(-time.Duration(i) * time.Minute)})
 	}
@@ -156,7 +156,7 @@ func TestQueueLists(t *testing.T) {
 	if said := d.say(t, "/queue", chat.Authorised); strings.Count(said, "\n- `") != 20 || !strings.Contains(said, "\n- and more\n") {
 		t.Errorf("of many: %s", said)
 	}
-	broken := &desk{fail: errors.New("the disk is full")}
+	broken := &hostCommands{fail: errors.New("the disk is full")}
 	if said := broken.say(t, "/queue", chat.Authorised); said != "/queue failed. The host's log says why." {
 		t.Error(said)
 	}
@@ -166,7 +166,7 @@ func TestQueueLists(t *testing.T) {
 // Behaviour: stop-keep.
 func TestStopThatKeeps(t *testing.T) {
 	t.Parallel()
-	d := &desk{running: true, waiting: 2}
+	d := &hostCommands{running: true, waiting: 2}
 	if said := d.say(t, "/stop keep", chat.Authorised); said != "Stopped." || d.waiting != 2 {
 		t.Errorf("%q, %d wait", said, d.waiting)
 	}
@@ -183,7 +183,7 @@ func TestGrants(t *testing.T) {
 		{Session: "s", ClaudeSession: "gone", Authority: chat.Other, Rule: "=0011", By: "telegram:1"},
 		{Session: "s", Authority: chat.Authorised, Rule: "=0012 Bash ls /etc; cat > yy", By: "telegram:1"},
 	}
-	d := &desk{grants: held, session: domain.Session{ClaudeSession: "now"}}
+	d := &hostCommands{grants: held, session: domain.Session{ClaudeSession: "now"}}
 	want := "**What Claude may do here without asking**\n\n1. `` Bash(git `status`) ``, always, for owners (allowed by `telegram:1`)" +
 		"\n2. one input of a tool, of which an earlier version kept no details, in a conversation that is over, for people who may not use commands (allowed by `telegram:1`)" +
 		"\n3. exactly Bash `ls /etc; cat > yy`, always, for people who may use commands (allowed by `telegram:1`)" +
@@ -200,17 +200,17 @@ func TestGrants(t *testing.T) {
 			t.Errorf("%s: %q", typed, got)
 		}
 	}
-	if got, want := (&desk{}).say(t, "/grants", chat.Owner), "There are no lasting permissions here."; got != want {
+	if got, want := (&hostCommands{}).say(t, "/grants", chat.Owner), "There are no lasting permissions here."; got != want {
 		t.Error(got)
 	}
-	broken := &desk{fail: errors.New("the disk is full")}
+	broken := &hostCommands{fail: errors.New("the disk is full")}
 	if got := broken.say(t, "/grants", chat.Owner); got != "/grants failed. The host's log says why." {
 		t.Error(got)
 	}
 }
 
 // say is what somebody of an authority is answered.
-func (d *desk) say(t *testing.T, text string, authority chat.Authority) string {
+func (d *hostCommands) say(t *testing.T, text string, authority chat.Authority) string {
 	t.Helper()
 	said, _ := d.registry().Run(t.Context(), d.call(text, authority))
 	return said

@@ -78,7 +78,7 @@ func readOption(o *domain.QueueOverrides, name, value string) bool {
 }
 
 // queue shows what waits in the session, and the queue's settings, or changes these.
-func (d desk) queue(ctx context.Context, call Call) (string, error) {
+func (d hostCommands) queue(ctx context.Context, call Call) (string, error) {
 	if call.Args == "" {
 		waiting, err := d.store.WaitingMessages(ctx, call.Caller.Session, wording.MaxWaiting+1)
 		if err != nil {
@@ -100,7 +100,7 @@ func (d desk) queue(ctx context.Context, call Call) (string, error) {
 
 // listed returns waiting messages with their numbers. The text of a message from another chat of the session is not
 // shown.
-func (d desk) listed(call Call, waiting []domain.WaitingMessage) []wording.Waiting {
+func (d hostCommands) listed(call Call, waiting []domain.WaitingMessage) []wording.Waiting {
 	list := make([]wording.Waiting, len(waiting))
 	for i, w := range waiting {
 		m := w.Message

@@ -35,7 +35,7 @@ func New(s Store, t Turns, h Host) *Registry {
 		h.Log = hclog.NewNullLogger()
 	}
 	r := &Registry{host: h, byName: map[string]Command{}}
-	r.builtin = append(desk{s, t, h}.commands(), r.help(), r.commands())
+	r.builtin = append(hostCommands{s, t, h}.commands(), r.help(), r.commands())
 	for i, c := range r.builtin {
 		c.Summary = wording.CommandSummary(c.Name)
 		r.builtin[i] = c

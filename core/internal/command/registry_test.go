@@ -26,7 +26,7 @@ func answer(context.Context, command.Call) (string, error) { return "ran", nil }
 // Behaviour: command-refused.
 func TestAuthority(t *testing.T) {
 	t.Parallel()
-	d := &desk{plugins: []command.Command{{Name: "secret", Usage: "/secret", Summary: "for owners", MinAuthority: chat.Owner, Run: answer}}}
+	d := &hostCommands{plugins: []command.Command{{Name: "secret", Usage: "/secret", Summary: "for owners", MinAuthority: chat.Owner, Run: answer}}}
 	r := d.registry()
 	for authority, want := range map[chat.Authority]string{chat.Other: "You may not use /secret here. Ask the owner of this bot.", chat.Authorised: "You may not use /secret here. Ask the owner of this bot.", chat.Owner: "ran"} {
 		if got, err := r.Run(t.Context(), d.call("/secret", authority)); err != nil || got != want {
@@ -46,7 +46,7 @@ func TestAuthority(t *testing.T) {
 // Behaviour: config-command.
 func TestCommandsThatTellOfTheHostAnswerInDirectChatsOnly(t *testing.T) {
 	t.Parallel()
-	d := &desk{}
+	d := &hostCommands{}
 	for _, name := range []string{"config", "debug", "allowlist"} {
 		c := d.call("/"+name, chat.Owner)
 		c.Caller.Kind = chat.Group
@@ -59,7 +59,7 @@ func TestCommandsThatTellOfTheHostAnswerInDirectChatsOnly(t *testing.T) {
 // A command that cannot be done says why, and what to do.
 func TestCommandsThatCannotBeDone(t *testing.T) {
 	t.Parallel()
-	d := &desk{}
+	d := &hostCommands{}
 	for name, want := range map[string]string{
 		"roll":    "/roll is not available at the moment: its plugin is not running. Try again in a minute.",
 		"compact": "/compact works only as a message of its own. Send it again by itself.",
@@ -73,7 +73,7 @@ func TestCommandsThatCannotBeDone(t *testing.T) {
 // Behaviour: command-plugins.
 func TestPluginCommands(t *testing.T) {
 	t.Parallel()
-	d := &desk{plugins: []command.Command{
+	d := &hostCommands{plugins: []command.Command{
 		{Name: "roll", Run: func(context.Context, command.Call) (string, error) { return "", errors.New("token=hunter2") }},
 		{Name: "stop", Run: answer},
 		{Name: "id", Run: answer},
@@ -96,7 +96,7 @@ func TestPluginCommands(t *testing.T) {
 			t.Errorf("others wait for /%s", name)
 		}
 	}
-	if got, err := (&desk{}).registry().Run(t.Context(), d.call("/roll", chat.Owner)); err != nil || got != wording.CommandUnavailable("roll") {
+	if got, err := (&hostCommands{}).registry().Run(t.Context(), d.call("/roll", chat.Owner)); err != nil || got != wording.CommandUnavailable("roll") {
 		t.Errorf("with the plugin down: %q, %v", got, err)
 	}
 }
@@ -104,7 +104,7 @@ func TestPluginCommands(t *testing.T) {
 // Behaviour: command-names.
 func TestParse(t *testing.T) {
 	t.Parallel()
-	r := (&desk{plugins: []command.Command{{Name: "roll"}}, skills: skills}).registry()
+	r := (&hostCommands{plugins: []command.Command{{Name: "roll"}}, skills: skills}).registry()
 	for text, want := range map[string]*domain.Command{
 		"/status":             {Name: "status"},
 		" /Status \n":         {Name: "status"},
@@ -147,7 +147,7 @@ func TestParse(t *testing.T) {
 
 func TestSeveralCommandsOfAMessageAreAnsweredTogether(t *testing.T) {
 	t.Parallel()
-	d := &desk{}
+	d := &hostCommands{}
 	c := d.call("/think high", chat.Authorised)
 	c.And = []domain.Command{{Name: "verbose", Args: "loud"}, {Name: "elevated", Args: "full"}, {Name: "queue", Args: "collect cap:5"}}
 	got, err := d.registry().Run(t.Context(), c)
@@ -163,7 +163,7 @@ func TestSeveralCommandsOfAMessageAreAnsweredTogether(t *testing.T) {
 
 func TestAFailureLeavesTheOtherAnswers(t *testing.T) {
 	t.Parallel()
-	d := &desk{fail: errors.New("disk full")}
+	d := &hostCommands{fail: errors.New("disk full")}
 	c := d.call("/think high", chat.Authorised)
 	c.And = []domain.Command{{Name: "verbose"}}
 	got, err := d.registry().Run(t.Context(), c)
@@ -175,7 +175,7 @@ func TestAFailureLeavesTheOtherAnswers(t *testing.T) {
 // Behaviour: help.
 func TestHelpAndCommands(t *testing.T) {
 	t.Parallel()
-	d := &desk{skills: skills, plugins: []command.Command{{Name: "roll", Usage: "/roll 2d6", Summary: "Throw\ndice `now`", MinAuthority: chat.Authorised}}}
+	d := &hostCommands{skills: skills, plugins: []command.Command{{Name: "roll", Usage: "/roll 2d6", Summary: "Throw\ndice `now`", MinAuthority: chat.Authorised}}}
 	for name, authority := range map[string]chat.Authority{"other": chat.Other, "authorised": chat.Authorised, "owner": chat.Owner} {
 		d.talk(t, "help_"+name, authority, "/help", "/commands", "/commands 2", "/commands 3", "/commands 99", "/commands x")
 	}
@@ -185,7 +185,7 @@ func TestHelpAndCommands(t *testing.T) {
 // Behaviour: help.
 func TestCommandsListsAllOnce(t *testing.T) {
 	t.Parallel()
-	d := &desk{skills: skills}
+	d := &hostCommands{skills: skills}
 	r := d.registry()
 	for _, authority := range []chat.Authority{chat.Other, chat.Authorised, chat.Owner} {
 		var pages strings.Builder
@@ -210,7 +210,7 @@ func TestCommandsListsAllOnce(t *testing.T) {
 // Behaviour: command-menus.
 func TestMenu(t *testing.T) {
 	t.Parallel()
-	d := &desk{skills: append(skills, agent.Skill{Name: strings.Repeat("x", 32), Description: strings.Repeat("long ", 60)}), plugins: []command.Command{
+	d := &hostCommands{skills: append(skills, agent.Skill{Name: strings.Repeat("x", 32), Description: strings.Repeat("long ", 60)}), plugins: []command.Command{
 		{Name: "roll", Usage: "/roll 2d6", Summary: "Throw\ndice", MinAuthority: chat.Authorised},
 		{Name: "secret", MinAuthority: chat.Owner},
 	}}
@@ -256,7 +256,7 @@ func TestSkill(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("Long-", 12)
 	more := append(slices.Clone(skills), agent.Skill{Name: "PDF-Forms", Path: "skills/PDF-Forms/SKILL.md"}, agent.Skill{Name: long, Path: "p"})
-	r := (&desk{skills: more, plugins: []command.Command{{Name: "roll"}}}).registry()
+	r := (&hostCommands{skills: more, plugins: []command.Command{{Name: "roll"}}}).registry()
 	for text, want := range map[string]string{
 		"/deploy":                   `Use the skill "deploy" (skills/deploy/SKILL.md).`,
 		" /Deploy the docs\nnow ":   "Use the skill \"deploy\" (skills/deploy/SKILL.md): the docs\nnow",
@@ -282,7 +282,7 @@ func TestSkill(t *testing.T) {
 // Behaviour: command-plugins.
 func TestClashes(t *testing.T) {
 	t.Parallel()
-	r := (&desk{}).registry()
+	r := (&hostCommands{}).registry()
 	clashes := r.Clashes([]command.PluginCommands{
 		{Plugin: "dice", Names: []string{"roll", "status", "d6"}},
 		{Plugin: "casino", Names: []string{"bet", "roll", "id", "export-session", "t"}},
@@ -311,7 +311,7 @@ func TestClashes(t *testing.T) {
 func TestOverride(t *testing.T) {
 	t.Parallel()
 	ran := func(_ context.Context, c command.Call) (string, error) { return "the plugin's " + c.Name, nil }
-	d := &desk{plugins: []command.Command{
+	d := &hostCommands{plugins: []command.Command{
 		{Name: "status", MinAuthority: chat.Authorised, Overrides: true, Run: ran},
 		{Name: "debug", MinAuthority: chat.Authorised, Overrides: true, Run: ran},
 		{Name: "usage", MinAuthority: chat.Authorised, Overrides: true, Run: ran}, // a directive
@@ -368,7 +368,7 @@ func TestOverride(t *testing.T) {
 func TestBuiltinCommandsAreInOrder(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
-	for _, c := range (&desk{}).registry().List(chat.Owner) {
+	for _, c := range (&hostCommands{}).registry().List(chat.Owner) {
 		for _, name := range append(slices.Clone(c.Aliases), c.Name) {
 			if other, taken := seen[name]; taken {
 				t.Errorf("/%s is of %s and of %s", name, other, c.Name)
@@ -385,7 +385,7 @@ func TestBuiltinCommandsAreInOrder(t *testing.T) {
 // Behaviour: command-mistyped.
 func TestMistyped(t *testing.T) {
 	t.Parallel()
-	r := (&desk{}).registry()
+	r := (&hostCommands{}).registry()
 	for text, want := range map[string]string{
 		"/stauts":         "stauts status",
 		"/statu":          "statu status",

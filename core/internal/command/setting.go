@@ -171,7 +171,7 @@ func (s setting) is(value string) string {
 }
 
 // setting is the command of a setting.
-func (d desk) setting(s setting, usage string, least chat.Authority, menu bool) Command {
+func (d hostCommands) setting(s setting, usage string, least chat.Authority, menu bool) Command {
 	c := Command{Name: s.name, Usage: usage, Group: wording.GroupSettings, MinAuthority: least, Menu: menu}
 	for alias, name := range directiveAliases {
 		if name == s.name {
@@ -184,7 +184,7 @@ func (d desk) setting(s setting, usage string, least chat.Authority, menu bool) 
 }
 
 // choose shows a setting, or changes it for the session.
-func (d desk) choose(ctx context.Context, call Call, s setting) (string, error) {
+func (d hostCommands) choose(ctx context.Context, call Call, s setting) (string, error) {
 	if call.Args == "" {
 		return s.is(s.now(d.effective(call))), nil
 	}
@@ -209,6 +209,6 @@ func (d desk) choose(ctx context.Context, call Call, s setting) (string, error) 
 }
 
 // tell adds a note for the agent to its next turn.
-func (d desk) tell(ctx context.Context, call Call, text string) error {
+func (d hostCommands) tell(ctx context.Context, call Call, text string) error {
 	return d.store.Note(ctx, call.Caller.Session, domain.Note{Kind: domain.NoteEvent, At: call.At, Text: text, Count: 1})
 }

@@ -21,7 +21,7 @@ var speaking = setting{
 }
 
 // speech shows or sets which answers are spoken, if a text-to-speech command is configured.
-func (d desk) speech(ctx context.Context, call Call) (string, error) {
+func (d hostCommands) speech(ctx context.Context, call Call) (string, error) {
 	if !d.host.Speech {
 		return wording.NoSpeech, nil
 	}

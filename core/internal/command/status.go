@@ -11,7 +11,7 @@ import (
 )
 
 // status summarises the conversation and the host.
-func (d desk) status(ctx context.Context, call Call) (string, error) {
+func (d hostCommands) status(ctx context.Context, call Call) (string, error) {
 	waiting, err := d.store.Waiting(ctx, call.Caller.Session, domain.TurnLane)
 	if err != nil {
 		return "", fmt.Errorf("count what waits: %w", err)
@@ -30,7 +30,7 @@ func (d desk) status(ctx context.Context, call Call) (string, error) {
 const maxOpen = 10
 
 // openQuestions are the open questions of the conversation, or, for an owner in a direct chat, of all conversations.
-func (d desk) openQuestions(call Call) []wording.OpenQuestion {
+func (d hostCommands) openQuestions(call Call) []wording.OpenQuestion {
 	if d.host.Questions == nil {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (d desk) openQuestions(call Call) []wording.OpenQuestion {
 }
 
 // today is the current day in the agent's zone.
-func (d desk) today() time.Time {
+func (d hostCommands) today() time.Time {
 	now := d.host.Now().In(d.host.Zone)
 	return time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
 }

@@ -17,7 +17,7 @@ type Tools interface {
 }
 
 // tools lists the agent's tools and where they are from. Only owners see why an MCP server failed.
-func (d desk) tools(ctx context.Context, call Call) (string, error) {
+func (d hostCommands) tools(ctx context.Context, call Call) (string, error) {
 	inventory := d.host.Claude.Inventory()
 	shown := wording.Tools{Known: len(inventory.Tools) > 0, Offered: d.host.Tools.Offered(ctx)}
 	byServer := map[string][]string{}

@@ -16,7 +16,7 @@ import (
 const week = 7
 
 // usage shows what was used, or sets the footer of answers. Only owners see the usage of all sessions.
-func (d desk) usage(ctx context.Context, call Call) (string, error) {
+func (d hostCommands) usage(ctx context.Context, call Call) (string, error) {
 	if call.Args != "" {
 		return d.choose(ctx, call, usage)
 	}
@@ -29,7 +29,7 @@ func (d desk) usage(ctx context.Context, call Call) (string, error) {
 	return shown.String(), nil
 }
 
-func (d desk) allUsage(ctx context.Context, shown *wording.Usage) error {
+func (d hostCommands) allUsage(ctx context.Context, shown *wording.Usage) error {
 	today := d.today().Format(time.DateOnly)
 	days, err := d.store.UsageByDay(ctx, d.today().AddDate(0, 0, 1-week).Format(time.DateOnly))
 	if err != nil {

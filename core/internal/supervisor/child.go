@@ -90,7 +90,7 @@ func (c *child) Start(context.Context) (err error) {
 	c.sockets.plugins.add(c.cmd.Process.Pid)
 	c.reading.Go(func() { c.guard.read(c.stderr) })
 	c.reading.Go(func() {
-		if err := c.line.Serve(desk{c.sockets, c}); err != nil {
+		if err := c.line.Serve(lineServices{c.sockets, c}); err != nil {
 			c.guard.log.Warn("the plugin's control connection failed", "error", err)
 		}
 	})
@@ -184,15 +184,15 @@ func (s *saying) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// desk is what the host does for the plugin over its line.
-type desk struct {
+// lineServices is what the host does for the plugin over its line.
+type lineServices struct {
 	*sockets
 	child *child
 }
 
 // Identify implements [handshake.Services].
-func (d desk) Identify(certificate []byte) error {
-	c := d.child
+func (s lineServices) Identify(certificate []byte) error {
+	c := s.child
 	c.introducing.Lock()
 	defer c.introducing.Unlock()
 	if c.identity == nil {

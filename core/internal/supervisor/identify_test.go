@@ -18,7 +18,7 @@ func TestIdentifyTooLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &child{identity: own}
-	d := desk{child: c}
+	d := lineServices{child: c}
 	if err := d.Identify([]byte("no certificate")); err == nil {
 		t.Error("anything is a certificate")
 	}

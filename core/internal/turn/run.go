@@ -19,7 +19,7 @@ func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []strin
 	if err != nil {
 		return agent.Result{}, err
 	}
-	with := &attendant{handler: h, run: run, view: view}
+	with := &watcher{handler: h, run: run, view: view}
 	defer func() {
 		if with.marks.Wait(); with.consumed.Load() {
 			run.Message.ConsumedAt = time.Now()

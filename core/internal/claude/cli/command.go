@@ -101,7 +101,7 @@ var ownFlags = []string{
 	"--permission-prompts", "--inherit-permission-mode", "--channels", "--dangerously-load-development-channels", "--remote-control",
 }
 
-// KillStrays kills adopted processes of claudes that have ended, and waits for their end.
+// KillStrays kills adopted processes of claude processes that have ended, and waits for their end.
 func (c *Command) KillStrays() {
 	killAll(nil, func() ([]ID, error) { return descendants(0, c.family) })
 }

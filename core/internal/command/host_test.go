@@ -48,8 +48,8 @@ var (
 	received = now.Add(-time.Second)
 )
 
-// desk is a store and a dispatcher in memory.
-type desk struct {
+// hostCommands is a store and a dispatcher in memory.
+type hostCommands struct {
 	open    []permission.Open
 	running bool
 	waiting int
@@ -79,7 +79,7 @@ type desk struct {
 	fail          error
 }
 
-func (d *desk) Clear(_ context.Context, _ string, _ domain.Lane, before time.Time) (int, error) {
+func (d *hostCommands) Clear(_ context.Context, _ string, _ domain.Lane, before time.Time) (int, error) {
 	d.before = append(d.before, before)
 	d.order = append(d.order, "clear")
 	dropped := d.waiting
@@ -87,7 +87,7 @@ func (d *desk) Clear(_ context.Context, _ string, _ domain.Lane, before time.Tim
 	return dropped, d.fail
 }
 
-func (d *desk) Stop(_ context.Context, _ string, before time.Time) (bool, error) {
+func (d *hostCommands) Stop(_ context.Context, _ string, before time.Time) (bool, error) {
 	d.before = append(d.before, before)
 	d.order = append(d.order, "stop")
 	if d.slow {
@@ -98,11 +98,15 @@ func (d *desk) Stop(_ context.Context, _ string, before time.Time) (bool, error)
 	return was, nil
 }
 
-func (d *desk) Waiting(context.Context, string, domain.Lane) (int, error) { return d.waiting, d.fail }
+func (d *hostCommands) Waiting(context.Context, string, domain.Lane) (int, error) {
+	return d.waiting, d.fail
+}
 
-func (d *desk) Running(string) (time.Time, bool) { return now.Add(-90 * time.Second), d.running }
+func (d *hostCommands) Running(string) (time.Time, bool) {
+	return now.Add(-90 * time.Second), d.running
+}
 
-func (d *desk) Configure(_ context.Context, _ string, change func(*domain.Overrides)) (domain.Session, error) {
+func (d *hostCommands) Configure(_ context.Context, _ string, change func(*domain.Overrides)) (domain.Session, error) {
 	if d.fail != nil {
 		return domain.Session{}, d.fail
 	}
@@ -110,17 +114,17 @@ func (d *desk) Configure(_ context.Context, _ string, change func(*domain.Overri
 	return d.session, nil
 }
 
-func (d *desk) SetLabel(_ context.Context, _, label string) error {
+func (d *hostCommands) SetLabel(_ context.Context, _, label string) error {
 	d.session.Label = label
 	return d.fail
 }
 
-func (d *desk) Note(_ context.Context, _ string, notes ...domain.Note) error {
+func (d *hostCommands) Note(_ context.Context, _ string, notes ...domain.Note) error {
 	d.notes = append(d.notes, notes...)
 	return d.fail
 }
 
-func (d *desk) Transcript(_ context.Context, _ string, before int64, limit int) ([]chat.TranscriptEntry, error) {
+func (d *hostCommands) Transcript(_ context.Context, _ string, before int64, limit int) ([]chat.TranscriptEntry, error) {
 	var page []chat.TranscriptEntry
 	for _, e := range d.entries {
 		if before == 0 || e.ID < before {
@@ -130,13 +134,15 @@ func (d *desk) Transcript(_ context.Context, _ string, before int64, limit int) 
 	return page[max(0, len(page)-min(limit, 3)):], d.fail
 }
 
-func (d *desk) Next(_ context.Context, _ string, seq int64) error { return d.queued("next", seq) }
+func (d *hostCommands) Next(_ context.Context, _ string, seq int64) error {
+	return d.queued("next", seq)
+}
 
-func (d *desk) WaitingMessages(_ context.Context, _ string, limit int) ([]domain.WaitingMessage, error) {
+func (d *hostCommands) WaitingMessages(_ context.Context, _ string, limit int) ([]domain.WaitingMessage, error) {
 	return d.messages[:min(len(d.messages), limit)], d.fail
 }
 
-func (d *desk) Withdraw(_ context.Context, _ string, seq int64, may func(domain.Message) bool) error {
+func (d *hostCommands) Withdraw(_ context.Context, _ string, seq int64, may func(domain.Message) bool) error {
 	var m domain.Message
 	for _, w := range d.messages {
 		if w.Seq == seq {
@@ -149,7 +155,7 @@ func (d *desk) Withdraw(_ context.Context, _ string, seq int64, may func(domain.
 	return d.queued("withdraw", seq)
 }
 
-func (d *desk) queued(what string, seq int64) error {
+func (d *hostCommands) queued(what string, seq int64) error {
 	if seq > 9 {
 		return domain.ErrNotFound
 	}
@@ -157,27 +163,29 @@ func (d *desk) queued(what string, seq int64) error {
 	return d.fail
 }
 
-func (d *desk) Grants(context.Context, string) ([]domain.Grant, error) { return d.grants, d.fail }
+func (d *hostCommands) Grants(context.Context, string) ([]domain.Grant, error) {
+	return d.grants, d.fail
+}
 
-func (d *desk) Revoke(_ context.Context, g domain.Grant) (int64, error) {
+func (d *hostCommands) Revoke(_ context.Context, g domain.Grant) (int64, error) {
 	d.order = append(d.order, "revoke "+g.Rule)
 	return int64(len(d.grants)), d.fail
 }
 
-func (d *desk) Answer(_ context.Context, caller chat.Caller, id, answer string) (string, bool, error) {
+func (d *hostCommands) Answer(_ context.Context, caller chat.Caller, id, answer string) (string, bool, error) {
 	d.order = append(d.order, fmt.Sprintf("%s: %s by %s", id, answer, caller.Authority))
 	return "", id != "ZZZZZ", d.fail
 }
 
-func (d *desk) Hear(_ context.Context, id, answer string, w permission.Written) (string, error) {
+func (d *hostCommands) Hear(_ context.Context, id, answer string, w permission.Written) (string, error) {
 	return id + " is answered with " + answer + " by " + w.Text, d.fail
 }
 
-func (d *desk) Pairings(context.Context) ([]domain.Pairing, error) {
+func (d *hostCommands) Pairings(context.Context) ([]domain.Pairing, error) {
 	return append([]domain.Pairing(nil), d.pairings...), d.fail
 }
 
-func (d *desk) ApprovePairing(ctx context.Context, channel, code string, notice func(domain.Pairing) domain.OutboxItem) (domain.Pairing, error) {
+func (d *hostCommands) ApprovePairing(ctx context.Context, channel, code string, notice func(domain.Pairing) domain.OutboxItem) (domain.Pairing, error) {
 	p, err := d.RejectPairing(ctx, channel, code)
 	if err == nil {
 		d.order = append(d.order, notice(p).Text)
@@ -186,7 +194,7 @@ func (d *desk) ApprovePairing(ctx context.Context, channel, code string, notice 
 	return p, err
 }
 
-func (d *desk) RejectPairing(_ context.Context, channel, code string) (domain.Pairing, error) {
+func (d *hostCommands) RejectPairing(_ context.Context, channel, code string) (domain.Pairing, error) {
 	for i, p := range d.pairings {
 		if p.Channel == channel && p.Code == code {
 			d.pairings = append(d.pairings[:i], d.pairings[i+1:]...)
@@ -196,14 +204,16 @@ func (d *desk) RejectPairing(_ context.Context, channel, code string) (domain.Pa
 	return domain.Pairing{}, domain.ErrNotFound
 }
 
-func (d *desk) AllowedUsers(context.Context) ([]domain.AllowedUser, error) { return d.allowed, d.fail }
+func (d *hostCommands) AllowedUsers(context.Context) ([]domain.AllowedUser, error) {
+	return d.allowed, d.fail
+}
 
-func (d *desk) Allow(_ context.Context, channel string, user chat.UserID) error {
+func (d *hostCommands) Allow(_ context.Context, channel string, user chat.UserID) error {
 	d.allowed = append(d.allowed, domain.AllowedUser{Channel: channel, User: user})
 	return d.fail
 }
 
-func (d *desk) Disallow(_ context.Context, channel string, user chat.UserID) (bool, error) {
+func (d *hostCommands) Disallow(_ context.Context, channel string, user chat.UserID) (bool, error) {
 	for i, a := range d.allowed {
 		if a.Channel == channel && a.User == user {
 			d.allowed = append(d.allowed[:i], d.allowed[i+1:]...)
@@ -213,17 +223,17 @@ func (d *desk) Disallow(_ context.Context, channel string, user chat.UserID) (bo
 	return false, nil
 }
 
-func (d *desk) UsageByDay(_ context.Context, from string) ([]domain.DayUsage, error) {
+func (d *hostCommands) UsageByDay(_ context.Context, from string) ([]domain.DayUsage, error) {
 	d.from = from
 	return d.days, d.fail
 }
 
-func (d *desk) Lanes(context.Context) ([]domain.LaneStatus, error) { return d.lanes, d.fail }
+func (d *hostCommands) Lanes(context.Context) ([]domain.LaneStatus, error) { return d.lanes, d.fail }
 
 var models = command.Models{Aliases: map[string]string{"fast": "haiku", "Big": "claude-opus-4-8"}, Names: []string{"sonnet", "acme.claude-7"}}
 
-// conversations resolve the desk's session over a config.
-func (d *desk) conversations() *conversation.Resolver {
+// conversations resolve the hostCommands's session over a config.
+func (d *hostCommands) conversations() *conversation.Resolver {
 	c := &config.Config{
 		Claude: config.Claude{Model: "sonnet", PermissionMode: "default"}, Send: config.Send{Default: "allow"}, Media: config.Media{TTS: "off"},
 		Settings: config.Settings{
@@ -238,11 +248,11 @@ func (d *desk) conversations() *conversation.Resolver {
 	return conversation.NewResolver(c, d, d)
 }
 
-func (d *desk) Limits(string, chat.Kind) (chat.Limits, bool) { return chat.Limits{}, false }
+func (d *hostCommands) Limits(string, chat.Kind) (chat.Limits, bool) { return chat.Limits{}, false }
 
-func (d *desk) Origin(_ string, id chat.ID) chat.ID { return id }
+func (d *hostCommands) Origin(_ string, id chat.ID) chat.ID { return id }
 
-func (d *desk) registry() *command.Registry {
+func (d *hostCommands) registry() *command.Registry {
 	return command.New(d, d, command.Host{
 		Version: "v1", Started: now.Add(-3 * time.Hour), ConfigPath: "/etc/clawhost/config.hcl", ExportDir: d.exports, Models: models,
 		Now: func() time.Time { return now }, Zone: time.UTC,
@@ -257,8 +267,8 @@ func (recent) Errors() []string {
 	return []string{"2000-01-01T00:00:00.000Z [ERROR] clawhost.turn: a turn failed: session=s"}
 }
 
-// plugins are those of a desk.
-type plugins struct{ desk *desk }
+// plugins are those of a hostCommands.
+type plugins struct{ hostCommands *hostCommands }
 
 func (plugins) Channels() []string { return []string{"telegram: connected", "discord: connecting"} }
 
@@ -266,23 +276,23 @@ func (plugins) Enabled(name string) bool {
 	return name == "telegram" || name == "discord" || name == "slack"
 }
 
-func (p plugins) Commands() []command.Command { return p.desk.plugins }
+func (p plugins) Commands() []command.Command { return p.hostCommands.plugins }
 
-// skilled is the agent of a desk.
-type skilled struct{ desk *desk }
+// skilled is the agent of a hostCommands.
+type skilled struct{ hostCommands *hostCommands }
 
 func (skilled) Sections(chat.Caller, domain.Session) []agent.Section {
 	return []agent.Section{{Name: "identity", Bytes: 250}, {Name: "messages", Bytes: 1250}}
 }
 
-func (s skilled) SkillList() []agent.Skill { return s.desk.skills }
+func (s skilled) SkillList() []agent.Skill { return s.hostCommands.skills }
 
-// asked are the claude processes of a desk.
-type asked struct{ desk *desk }
+// asked are the claude processes of a hostCommands.
+type asked struct{ hostCommands *hostCommands }
 
 func (asked) Stats() claude.Stats { return claude.Stats{Running: 1, Idle: 2} }
 
-func (a asked) Inventory() claude.Inventory { return a.desk.inventory }
+func (a asked) Inventory() claude.Inventory { return a.hostCommands.inventory }
 
 // tooled are the tools of the host and of a plugin.
 type tooled struct{}
@@ -292,23 +302,23 @@ func (tooled) Offered(context.Context) map[string][]string {
 }
 
 func (a asked) Aside(_ context.Context, _, question string) (string, error) {
-	if !a.desk.running {
+	if !a.hostCommands.running {
 		return "", client.ErrNotRunning
 	}
-	a.desk.order = append(a.desk.order, question)
-	return a.desk.beside, a.desk.fail
+	a.hostCommands.order = append(a.hostCommands.order, question)
+	return a.hostCommands.beside, a.hostCommands.fail
 }
 
-// restart notes that the host of a desk is to be restarted.
-type restart struct{ desk *desk }
+// restart notes that the host of a hostCommands is to be restarted.
+type restart struct{ hostCommands *hostCommands }
 
 func (r restart) Request(context.Context) error {
-	r.desk.restarted++
-	return r.desk.cannotRestart
+	r.hostCommands.restarted++
+	return r.hostCommands.cannotRestart
 }
 
-// call is a command of somebody in the direct chat of the desk's session.
-func (d *desk) call(text string, authority chat.Authority) command.Call {
+// call is a command of somebody in the direct chat of the hostCommands's session.
+func (d *hostCommands) call(text string, authority chat.Authority) command.Call {
 	name, args, _ := splitCommand(text)
 	return command.Call{Name: name, Args: args, At: received, Session: d.session, Caller: chat.Caller{
 		Session: "telegram:7", Address: chat.Address{Channel: "telegram", Chat: "7"}, Kind: chat.Direct,
@@ -316,8 +326,8 @@ func (d *desk) call(text string, authority chat.Authority) command.Call {
 	}}
 }
 
-// talk uses commands one after the other in the desk's session, and compares all that is said with a file.
-func (d *desk) talk(t *testing.T, name string, authority chat.Authority, texts ...string) {
+// talk uses commands one after the other in the hostCommands's session, and compares all that is said with a file.
+func (d *hostCommands) talk(t *testing.T, name string, authority chat.Authority, texts ...string) {
 	t.Helper()
 	var said strings.Builder
 	for _, text := range texts {
@@ -340,4 +350,4 @@ func used() domain.Session {
 	}
 }
 
-func (d *desk) Open() []permission.Open { return d.open }
+func (d *hostCommands) Open() []permission.Open { return d.open }

@@ -11,8 +11,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// attendant follows the turn of a run and has its questions answered.
-type attendant struct {
+// watcher follows the turn of a run and has its questions answered.
+type watcher struct {
 	handler  *Handler
 	run      *conversation.Turn
 	view     View
@@ -22,20 +22,20 @@ type attendant struct {
 
 // Consumed implements [agent.Watcher]. The mark in the store only speeds up a recovery: its failure does not
 // end the turn, and the end of the turn does not cancel it.
-func (a *attendant) Consumed(ctx context.Context) {
-	a.consumed.Store(true)
-	a.marks.Go(func() {
-		err := a.handler.options.Store.Consumed(context.WithoutCancel(ctx), a.run.ID)
+func (w *watcher) Consumed(ctx context.Context) {
+	w.consumed.Store(true)
+	w.marks.Go(func() {
+		err := w.handler.options.Store.Consumed(context.WithoutCancel(ctx), w.run.ID)
 		if err != nil && !errors.Is(err, domain.ErrFenced) {
-			a.handler.log.Warn("cannot mark a message as consumed", "run", a.run.ID, "error", err)
+			w.handler.log.Warn("cannot mark a message as consumed", "run", w.run.ID, "error", err)
 		}
 	})
 }
 
 // Progress implements [agent.Watcher].
-func (a *attendant) Progress(p agent.Progress) { a.view.Progress(p) }
+func (w *watcher) Progress(p agent.Progress) { w.view.Progress(p) }
 
 // Ask implements [agent.Asker].
-func (a *attendant) Ask(ctx context.Context, q agent.Question) agent.Decision {
-	return a.handler.options.Questions.Ask(ctx, a.run, q)
+func (w *watcher) Ask(ctx context.Context, q agent.Question) agent.Decision {
+	return w.handler.options.Questions.Ask(ctx, w.run, q)
 }
