@@ -98,7 +98,7 @@ func TestIntroduce(t *testing.T) {
 	}
 }
 
-// A side trusts nobody until it is told whom.
+// A side trusts nobody before Trust is called.
 func TestIdentityTrustsNobody(t *testing.T) {
 	t.Parallel()
 	one, two := identity(t), identity(t)

@@ -27,7 +27,8 @@ func (d hostCommands) fresh(_ context.Context, call Call) (string, error) {
 	return wording.NewConversation(model, running), nil
 }
 
-// stop says "stopped" only when it is true: Stop returns after the turn and its tools have ended. It does not affect
+// stop says "stopped" only when it is true: Stop returns after the turn and its tools have ended,
+// except for processes that the kernel does not end within two seconds of being killed. It does not affect
 // messages that came after the command, which may have waited in its lane.
 func (d hostCommands) stop(ctx context.Context, call Call) (string, error) {
 	dropped := 0

@@ -51,7 +51,7 @@ func TestValuesOfColumns(t *testing.T) {
 	var u uint64
 	same("an unsigned number", uint64(math.MaxInt64), &u, uint64(math.MaxInt64), func() any { return u })
 	var yes bool
-	same("a truth", true, &yes, true, func() any { return yes })
+	same("a boolean", true, &yes, true, func() any { return yes })
 	var perhaps sql.NullInt64
 	same("a number that may be missing", sql.NullInt64{Int64: 7, Valid: true}, &perhaps, sql.NullInt64{Int64: 7, Valid: true}, func() any { return perhaps })
 	same("a missing number", sql.NullInt64{}, &perhaps, sql.NullInt64{}, func() any { return perhaps })
@@ -75,7 +75,7 @@ func TestValuesThatDoNotFit(t *testing.T) {
 		}
 		yes := false
 		if err := v.row(query, nil, &yes); err == nil {
-			t.Errorf("%s as a truth is %v", name, yes)
+			t.Errorf("%s as a boolean is %v", name, yes)
 		}
 	}
 	var text string
@@ -109,7 +109,7 @@ func TestStatementsAreUsedAgain(t *testing.T) {
 		t.Error(err)
 	}
 	if err := first(math.MinInt64); err == nil { // ABS overflows, or the value is no number any more
-		t.Error("a failing statement fails not")
+		t.Error("a statement that should fail does not")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	rowsRead := 0
