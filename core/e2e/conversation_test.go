@@ -100,7 +100,7 @@ func (c *conversation) hears(want string) {
 }
 
 // stopped is what the model reads before the message that follows a stop.
-const stopped = envelope.HintStopped + "\n\n"
+const stopped = domain.HintStopped + "\n\n"
 
 // continued is what an answer begins with whose turn was cut off.
 const continued = "I was interrupted by a restart and went on from there.\n\n"

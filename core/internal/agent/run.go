@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -53,7 +54,6 @@ type Turn struct {
 	Profile   Profile
 	UUID      string // the message's id, by which Claude recognises duplicates
 	Attempt   int    // 1 the first time; a later one looks for the results of the earlier ones
-	Failed    Class  // why the previous attempt failed; zero: it was interrupted by a restart
 	Consumed  bool   // Claude is known to have read the message in an earlier attempt
 	Prompt    string // begins with a line of the host
 	Authority chat.Authority
@@ -155,15 +155,15 @@ type Result struct {
 	ContextTokens int64 // of the last request
 	ContextWindow int64
 	Recovered     bool // the answer is from an earlier attempt
-	Continued     bool // an earlier attempt was interrupted, and this one continued its work
+	Continued     bool // an earlier attempt was interrupted, not by a failure of the service, and this one continued its work
 	Tools         []ToolUse
 	Reasoning     string // the model's reasoning, in paragraphs; at most [MaxReasoning] bytes
 }
 
 // Fallback reports that another model than the chosen one has answered. The zero Fallback: none.
 type Fallback struct {
-	From, To   string // models
-	Overloaded bool   // From was overloaded; otherwise it failed or is not permitted
+	From, To string // models
+	Why      Class  // why From did not answer
 }
 
 // Bounds of a [Result].
@@ -193,7 +193,8 @@ const (
 	RateLimit               // the account's limit is used up until Failure.ResetsAt
 	Overloaded              // the model has no capacity at the moment
 	Server                  // the service failed or cannot be reached
-	Timeout                 // no answer in time, or no sign of life
+	Timeout                 // no sign of life, or the service timed out
+	TimeUp                  // the turn's time limit has passed
 	ContextOverflow         // the conversation is longer than the model's window
 	ContentFilter           // the model refused
 	Model                   // there is no such model
@@ -227,6 +228,8 @@ func (c Class) String() string {
 		return "server"
 	case Timeout:
 		return "timeout"
+	case TimeUp:
+		return "time_up"
 	case ContextOverflow:
 		return "context_overflow"
 	case ContentFilter:
@@ -267,8 +270,10 @@ func (c Class) String() string {
 // HeldError reports that a turn could not begin or end for a reason that is not its message's fault. Its run returns to
 // its lane and is tried again after Wait; this does not count as an attempt.
 type HeldError struct {
-	Wait time.Duration
-	Err  error
+	Wait   time.Duration
+	Firm   bool               // a restart of the host does not end the wait
+	Notice *domain.OutboxItem // tells the chat, until the next try; nil: nothing
+	Err    error
 }
 
 // Error returns the cause.

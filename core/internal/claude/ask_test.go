@@ -118,7 +118,7 @@ func TestAskTakesItsTime(t *testing.T) {
 		turn = r.turn(`[[stub {"tool":"sleep 20","answer":"done"}]]`)
 		turn.Timeout = 700 * time.Millisecond
 		_, err := pool.Run(t.Context(), turn)
-		r.wantClass(err, agent.Timeout)
+		r.wantClass(err, agent.TimeUp)
 	})
 }
 

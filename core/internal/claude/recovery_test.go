@@ -1,10 +1,13 @@
 package claude_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -155,28 +158,58 @@ func TestRetryAfterFailure(t *testing.T) {
 	const then = "\nSee what has been done already, do not do it twice, finish the rest, and answer that message."
 	modes(t, func(t *testing.T, r *rig) {
 		pool := r.pool()
-		for failed, want := range map[agent.Class]string{
-			0:                "[clawhost] The answer to the message before this one was cut off by a restart.",
-			agent.Server:     "[clawhost] The answer to the message before this one was cut off, as the service behind the model failed.",
-			agent.Overloaded: "[clawhost] The answer to the message before this one was cut off, as the model had no capacity.",
-			agent.RateLimit:  "[clawhost] The answer to the message before this one was cut off, as the limit of use was reached for a moment.",
+		for failed, want := range map[string]string{
+			"500":   "[clawhost] The answer to the message before this one was cut off, as the service behind the model failed.",
+			"529":   "[clawhost] The answer to the message before this one was cut off, as the model had no capacity.",
+			"limit": "[clawhost] The answer to the message before this one was cut off, as the usage limit was reached.",
 		} {
-			turn := r.turn(directive(map[string]any{"error": "529"}))
-			_, err := pool.Run(r.Context(), turn)
-			r.wantClass(err, agent.Overloaded)
-			again := r.again(turn)
-			again.Failed = failed
-			result := r.ask(pool, again)
-			if diff := cmp.Diff("echo: "+want+then, result.Text); diff != "" || result.Recovered {
-				t.Errorf("the second attempt after %s, recovered %v: %s", failed, result.Recovered, diff)
+			turn := r.turn(directive(map[string]any{"error": failed}))
+			if _, err := pool.Run(r.Context(), turn); err == nil {
+				t.Fatalf("%s is no failure", failed)
+			}
+			result := r.ask(pool, r.again(turn))
+			if asked := recorded(want + then); !strings.Contains(r.transcript(), asked) || result.Recovered {
+				t.Errorf("the second attempt after %s, recovered %v, asks otherwise than by %s", failed, result.Recovered, asked)
 			}
 			// One that does not know it any more finds the answer that is there.
-			again.Attempt, again.Failed = again.Attempt+1, 0
-			if third := r.ask(pool, again); !third.Recovered || third.Text != result.Text {
+			if third := r.ask(pool, r.again(r.again(turn))); !third.Recovered || third.Text != result.Text {
 				t.Errorf("the third attempt brought %+v", third)
 			}
 		}
 	})
+}
+
+// A message whose tries all fail is continued however many there were, also where an earlier host did not count them.
+// Behaviour: turn-retry.
+func TestContinueManyTimes(t *testing.T) {
+	modes(t, func(t *testing.T, r *rig) {
+		limit := filepath.Join(t.TempDir(), "limit")
+		r.config.Env["CLAUDE_STUB_LIMIT"] = limit
+		if err := os.WriteFile(limit, []byte(fmt.Sprint(time.Now().Add(time.Hour).Unix())), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		pool, turn := r.pool(), r.turn("hello")
+		for try := range 5 {
+			_, err := pool.Run(r.Context(), turn)
+			r.wantClass(err, agent.RateLimit)
+			turn.Consumed, turn.Started = true, true
+			if try == 2 {
+				turn.Attempt = 7
+			}
+		}
+		if err := os.Remove(limit); err != nil {
+			t.Fatal(err)
+		}
+		if result := r.ask(pool, turn); !strings.HasSuffix(result.Text, "hello") || result.Continued {
+			t.Errorf("it is answered by %+v", result)
+		}
+	})
+}
+
+// recorded returns a text as a transcript has it.
+func recorded(text string) string {
+	quoted, _ := json.Marshal(text) // a string can always be encoded
+	return string(quoted[1 : len(quoted)-1])
 }
 
 // A new session's message is not counted as taken before it is on claude's disk.

@@ -146,18 +146,19 @@ func (r *run) carry(ctx context.Context) (agent.Result, error) {
 func (r *run) plan(known bool) error {
 	r.planned = true
 	t := r.turn
-	found, err := r.pool.command.Transcripts.Recall(t)
+	found, err := r.pool.command.Transcripts.Recall(t.Session, t.UUID)
 	if err != nil {
 		return &agent.Failure{Class: agent.Unavailable, Err: err}
 	}
 	r.past = agent.Result{Before: found.Before, Covered: found.Covered, Compactions: found.Compactions}
+	goOn := transcript.ContinueID(t.UUID, found.Continued+1)
 	switch {
 	case found.Status == transcript.Answered:
 		r.past.Text, r.past.Recovered = found.Text, true
 	case compacts(t.Prompt) && (known || found.Status == transcript.Unfinished):
-		r.next.UUID = transcript.ContinueID(t.UUID, t.Attempt) // it is unknown whether it ran; running twice does no harm
+		r.next.UUID = goOn // it is unknown whether it ran; running twice does no harm
 	case known || found.Status == transcript.Unfinished:
-		r.next, r.past.Continued = client.Line{UUID: transcript.ContinueID(t.UUID, t.Attempt), Text: transcript.ContinueText(t.Failed)}, true
+		r.next, r.past.Continued = client.Line{UUID: goOn, Text: transcript.ContinueText(found.Failed)}, found.Failed == 0
 	}
 	return nil
 }

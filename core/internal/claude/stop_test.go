@@ -147,7 +147,11 @@ func TestTimeouts(t *testing.T) {
 				}
 				return
 			}
-			if failure := r.wantClass(err, agent.Timeout); !strings.Contains(failure.Detail, tc.want) {
+			class := agent.Timeout
+			if strings.HasPrefix(tc.want, "no answer") {
+				class = agent.TimeUp
+			}
+			if failure := r.wantClass(err, class); !strings.Contains(failure.Detail, tc.want) {
 				t.Errorf("failure %q does not say %q", failure.Detail, tc.want)
 			}
 			if left := tools(t, r.session); len(left) > 0 {

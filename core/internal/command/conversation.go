@@ -104,8 +104,11 @@ func (d hostCommands) waiting(ctx context.Context, call Call, do func(ctx contex
 		return wording.WhichMessage(call.Name), nil
 	}
 	err = do(ctx, call.Caller.Session, seq)
-	if errors.Is(err, domain.ErrNotFound) {
+	switch {
+	case errors.Is(err, domain.ErrNotFound):
 		return wording.MessageNotWaiting, nil
+	case errors.Is(err, domain.ErrHeld):
+		return wording.MessageHeld, nil
 	}
 	return done, err
 }

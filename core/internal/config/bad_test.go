@@ -67,6 +67,9 @@ outbox {
   attempts = 0
   max_age  = "-1s"
 }
+limits {
+  on_usage_limit = "hope"
+}
 `,
 			`
 F:2:1: Unknown argument; The file has no argument "state_dri". Did you mean "state_dir"?

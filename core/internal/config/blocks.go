@@ -23,6 +23,7 @@ func (c *Config) fileBlock(plugin func(*hclsyntax.Block)) block {
 			one(c.Agent.block()),
 			one(c.Claude.block()),
 			one(c.Outbox.block()),
+			one(c.Limits.block()),
 			one(c.Send.block()),
 			one(c.MemoryFlush.block()),
 			one(c.Heartbeat.block()),
@@ -94,6 +95,10 @@ func (c *Claude) block() block {
 		{"recycle_at", sizeOrNone(&c.RecycleAt, 64<<20, 1<<40)},
 		{"park_after", duration(&c.ParkAfter, time.Millisecond)},
 	}}
+}
+
+func (l *Limits) block() block {
+	return block{path: "limits", attrs: []attr{{"on_usage_limit", oneOf(&l.OnUsageLimit, "ask", "wait", "fail")}}}
 }
 
 func (o *Outbox) block() block {

@@ -25,6 +25,7 @@ type Config struct {
 	Agent  Agent
 	Claude Claude
 	Outbox Outbox
+	Limits Limits
 
 	Send        Send
 	MemoryFlush MemoryFlush
@@ -66,7 +67,7 @@ type Agent struct {
 type Claude struct {
 	Command         string            // a name found on PATH, or an absolute path; default "claude"
 	Model           string            // empty (default): the CLI's own
-	FallbackModels  []string          // tried in this order while the model is overloaded
+	FallbackModels  []string          // tried in this order while the model cannot answer
 	Aliases         map[string]string // models by alias; no two aliases differ in case only
 	Effort          string            // empty (default: the CLI's own), low, medium, high, xhigh, max
 	PermissionMode  string            // default (default), acceptEdits, plan, dontAsk, bypassPermissions, auto
@@ -107,6 +108,11 @@ func (c *Claude) resolveModels() {
 	for i, name := range c.FallbackModels {
 		c.FallbackModels[i] = c.Resolve(name)
 	}
+}
+
+// Limits says what happens at the limits of the account.
+type Limits struct {
+	OnUsageLimit string // of a turn at a usage limit: ask (default), wait, fail
 }
 
 // Outbox limits the delivery attempts of a message.
@@ -237,6 +243,7 @@ func defaults() *Config {
 			ParkAfter:      10 * time.Minute,
 		},
 		Outbox: Outbox{Attempts: 8, MaxAge: 24 * time.Hour},
+		Limits: Limits{OnUsageLimit: "ask"},
 		Settings: Settings{
 			Session: Session{Scope: "per-channel-peer", ResetTriggers: []string{"/new", "/reset"}, DailyReset: Off},
 			Inbound: Inbound{Debounce: 500 * time.Millisecond, MaxAge: 24 * time.Hour},

@@ -123,6 +123,9 @@ outbox {
   attempts = 3
   max_age  = "2h"
 }
+limits {
+  on_usage_limit = "wait"
+}
 access {
   owners        = ["webchat:local"]
   dm            = "open"
@@ -243,6 +246,7 @@ plugin "plain" {}
 			},
 		},
 		Outbox: config.Outbox{Attempts: 3, MaxAge: 2 * time.Hour},
+		Limits: config.Limits{OnUsageLimit: "wait"},
 		Send: config.Send{Default: "deny", Rules: []config.SendRule{
 			{Channel: "telegram", Chat: "group", KeyPrefix: "telegram:group:-100", Policy: "allow"},
 			{Policy: "deny"},

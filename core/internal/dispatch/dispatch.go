@@ -22,7 +22,7 @@ const claimAgain = time.Second
 type Store interface {
 	Claim(ctx context.Context, lane domain.Lane, whose domain.Whose, take func(*domain.Run)) error
 	Release(ctx context.Context, run int64, again time.Time, cause string) error
-	Hold(ctx context.Context, run int64, again time.Time, cause string) error
+	Hold(ctx context.Context, run int64, h domain.Hold) error
 }
 
 // Handler answers claimed messages: turn.Handler.
@@ -157,7 +157,8 @@ func (d *Dispatcher) handle(work context.Context, r *running, handler Handler) {
 	}
 	var held *agent.HeldError
 	if errors.As(err, &held) {
-		d.giveBack(work, run, time.Now().Add(held.Wait), err.Error(), d.store.Hold)
+		hold := domain.Hold{Until: time.Now().Add(held.Wait), Firm: held.Firm, Cause: err.Error(), Notice: held.Notice}
+		d.giveBack(work, run, func(ctx context.Context) error { return d.store.Hold(ctx, run.ID, hold) })
 		return
 	}
 	var again time.Time
@@ -166,7 +167,7 @@ func (d *Dispatcher) handle(work context.Context, r *running, handler Handler) {
 		again = time.Now().Add(wait)
 		d.log.Error("a run failed and goes back to its lane", "run", run.ID, "session", run.Session.Key, "attempt", run.Message.Attempts, "again_in", wait, "error", err)
 	}
-	d.giveBack(work, run, again, err.Error(), d.store.Release)
+	d.giveBack(work, run, func(ctx context.Context) error { return d.store.Release(ctx, run.ID, again, err.Error()) })
 }
 
 // backoff doubles from 50 ms to 30 s.
@@ -180,10 +181,10 @@ func backoff(attempts int) time.Duration {
 
 // giveBack returns a run to its lane by the store step give. If the store fails, such as with a full disk, it is asked
 // again until it succeeds; the lane is blocked meanwhile. Once work has ended, the run is reclaimed at the next start.
-func (d *Dispatcher) giveBack(work context.Context, run *domain.Run, again time.Time, cause string, give func(ctx context.Context, run int64, again time.Time, cause string) error) {
+func (d *Dispatcher) giveBack(work context.Context, run *domain.Run, give func(ctx context.Context) error) {
 	const first, most = 100 * time.Millisecond, 10 * time.Second
 	for wait := first; ; wait = min(2*wait, most) {
-		err := give(context.WithoutCancel(work), run.ID, again, cause)
+		err := give(context.WithoutCancel(work))
 		if err == nil || errors.Is(err, domain.ErrFenced) {
 			return
 		}

@@ -95,8 +95,8 @@ func (l *lanes) Release(_ context.Context, id int64, again time.Time, _ string) 
 	return nil
 }
 
-func (l *lanes) Hold(ctx context.Context, id int64, again time.Time, cause string) error {
-	err := l.Release(ctx, id, again, cause)
+func (l *lanes) Hold(ctx context.Context, id int64, h domain.Hold) error {
+	err := l.Release(ctx, id, h.Until, h.Cause)
 	if err == nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()

@@ -14,6 +14,9 @@ var ErrNotFound = errors.New("not found")
 // ErrTooLong is returned for a text that has more parts than the message that it is to replace.
 var ErrTooLong = errors.New("the text is longer than what it replaces")
 
+// ErrHeld is returned by Next for a message that waits for another try and comes first already.
+var ErrHeld = errors.New("the message is held")
+
 // ErrNotYours is returned by Withdraw for a message that the caller may not drop.
 var ErrNotYours = errors.New("not yours")
 

@@ -33,6 +33,13 @@ const (
 	NoteHint     NoteKind = "hint"     // information about the previous run
 )
 
+// The texts of notes of the kind [NoteHint].
+const (
+	HintStopped   = "Note: The previous agent run was aborted by the user. Resume carefully or ask for clarification."
+	HintCutOff    = "Note: The previous agent run was cut off by a crash. What it did last may be done in part; look before you repeat it."
+	HintWithdrawn = "Note: The last message that you have read and not answered was withdrawn by the user. Do not act on it."
+)
+
 // Note is information for a session's next turn besides its message. The turn that is claimed next gets it, in each of its
 // attempts. The note is deleted when the turn is completed, or ends after claude has consumed its message; otherwise it
 // waits for the next turn. A turn whose message claude has consumed gets no more notes, and the host's own turns
@@ -128,6 +135,14 @@ func (s RunState) Stage() Stage {
 	default:
 		return StageDropped
 	}
+}
+
+// Hold returns a run to its lane for a reason that is not its message's fault.
+type Hold struct {
+	Until  time.Time   // the next try is not before
+	Firm   bool        // a restart of the host does not end the wait
+	Cause  string      // for the operator
+	Notice *OutboxItem // tells the chat, until the message is claimed again or dropped; nil: nothing
 }
 
 // Completion ends a run.

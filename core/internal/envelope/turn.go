@@ -44,12 +44,6 @@ type Entry struct {
 	Text   string
 }
 
-// Hints about the previous turn.
-const (
-	HintStopped = "Note: The previous agent run was aborted by the user. Resume carefully or ask for clarification."
-	HintCutOff  = "Note: The previous agent run was cut off by a crash. What it did last may be done in part; look before you repeat it."
-)
-
 // Compose returns the prompt, with times in the zone. It begins with a line of the host, is valid UTF-8, uses only "\n" as
 // line break and is at most about a megabyte.
 func Compose(t Turn, zone *time.Location) string {

@@ -10,7 +10,6 @@ import (
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
-	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/core/internal/session"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -38,7 +37,7 @@ func (in *Inbox) inbound(ctx context.Context, a *arrival) (inbound domain.Inboun
 	now := in.now()
 	inbound.Queue = conversation.Queueing(a.settings.Queue, m.Overrides.Queue, a.chosen.Queue)
 	inbound.Reacts = a.settings.Reply.AckReaction == config.AckStatus && m.ID != ""
-	inbound.Hint = &domain.Note{Kind: domain.NoteHint, At: now, Text: envelope.HintStopped}
+	inbound.Hint = &domain.Note{Kind: domain.NoteHint, At: now, Text: domain.HintStopped}
 	inbound.Expiry = expiry(a.settings.Session, a.name.Type(), now, in.options.Zone)
 	inbound.Receipt = in.receipt(m)
 	if !m.Fresh && m.Origin == "" && m.Pressed == nil {

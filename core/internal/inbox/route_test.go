@@ -13,7 +13,6 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/domain"
-	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -80,7 +79,7 @@ func TestHowAMessageWaits(t *testing.T) {
 				t.Fatal(verdict)
 			}
 			got := j.accepted[0]
-			if got.Lane == domain.TurnLane && (got.Hint == nil || got.Hint.Text != envelope.HintStopped) {
+			if got.Lane == domain.TurnLane && (got.Hint == nil || got.Hint.Text != domain.HintStopped) {
 				t.Errorf("the hint is %+v", got.Hint)
 			}
 			ignored := cmpopts.IgnoreFields(domain.Inbound{}, "EventID", "Session", "Lane", "Message", "MaxWaiting", "Hint", "Receipt")

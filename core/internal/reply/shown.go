@@ -15,7 +15,15 @@ func Fallback(f agent.Fallback) string {
 	if f.From == "" {
 		return ""
 	}
-	return wording.Fallback(modelName(f.From), modelName(f.To), f.Overloaded)
+	from, to := modelName(f.From), modelName(f.To)
+	switch f.Why {
+	case agent.Overloaded:
+		return wording.FallbackOverloaded(from, to)
+	case agent.RateLimit:
+		return wording.FallbackLimited(from, to)
+	default:
+		return wording.Fallback(from, to)
+	}
 }
 
 // modelDate is the end of some models' full names: a date, or the size of a window in brackets.

@@ -41,7 +41,7 @@ func TestFallback(t *testing.T) {
 	t.Parallel()
 	for want, f := range map[string]agent.Fallback{
 		"": {},
-		"_The model sonnet-5 is overloaded; haiku-4-5 answered._": {From: "claude-sonnet-5", To: "claude-haiku-4-5-20251001", Overloaded: true},
+		"_The model sonnet-5 is overloaded; haiku-4-5 answered._": {From: "claude-sonnet-5", To: "claude-haiku-4-5-20251001", Why: agent.Overloaded},
 		"_The model opus-4-8 could not be used; mine answered._":  {From: "claude-opus-4-8[1m]", To: "mine"},
 	} {
 		if got := reply.Fallback(f); got != want {

@@ -24,7 +24,7 @@ func Trouble(class agent.Class, resetsAt time.Time, zone *time.Location) string 
 		return wording.ServersOverloaded
 	case agent.Server:
 		return wording.ServersFailed
-	case agent.Timeout:
+	case agent.Timeout, agent.TimeUp:
 		return wording.TookTooLong
 	case agent.ContextOverflow:
 		return wording.MessageTooLong

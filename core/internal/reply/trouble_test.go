@@ -20,6 +20,7 @@ func TestTrouble(t *testing.T) {
 		agent.RateLimit:         "Claude's usage limit is reached for now. Send your message again later.",
 		agent.Overloaded:        "Claude's servers are overloaded. Send your message again in a few minutes.",
 		agent.Server:            "Claude's servers failed or could not be reached. Send your message again in a few minutes.",
+		agent.TimeUp:            "Claude took too long, so I ended its work. Send your message again, or ask for less at once.",
 		agent.Timeout:           "Claude took too long, so I ended its work. Send your message again, or ask for less at once.",
 		agent.ContextOverflow:   "This message is too long for Claude, even in a new conversation. Shorten it, or send it in parts.",
 		agent.ContentFilter:     "Claude declined to answer this. Put it in other words, or ask for something else; /new begins a new conversation.",

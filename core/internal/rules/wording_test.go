@@ -27,6 +27,7 @@ var notChat = map[string]string{
 	"core/internal/claude/exchange":   "words of the CLI that are looked for",
 	"core/internal/claude/stub":       "the stand-in for Claude, which plays what a model writes",
 	"core/internal/claude/transcript": "the model",
+	"core/internal/domain":            "the model: hints about the previous turn",
 	"core/internal/config":            "the author of the config file: errors that name file, line and column",
 	"core/internal/envelope":          "the model",
 	"core/internal/messagesapi":       "tests",

@@ -34,7 +34,7 @@ type inboxRow struct {
 
 func (r *inboxRow) scan(rows rows) error {
 	var receivedAt, consumedAt int64
-	err := rows.Scan(&r.Seq, &r.Burst, &r.id.channel, &r.id.id, &r.message, &receivedAt, &r.previousAt, &r.Attempts, &r.bound,
+	err := rows.Scan(&r.Seq, &r.Number, &r.Burst, &r.id.channel, &r.id.id, &r.message, &receivedAt, &r.previousAt, &r.Attempts, &r.bound,
 		&consumedAt, &r.batch, &r.mode, &r.share, &r.overrides, &r.size, &r.said, &r.told, &r.preview, &r.receipt, &r.reacts)
 	r.ReceivedAt, r.ConsumedAt = moment(receivedAt), moment(consumedAt)
 	return err
@@ -50,7 +50,7 @@ func (r *inboxRow) decode() error {
 // burst and, in collect mode, the following messages that are also to be collected and may share its turn.
 func (t *tx) batch(session string, lane domain.Lane) ([]inboxRow, error) {
 	g := gathering{session: session}
-	err := t.each(`SELECT seq, burst, channel, event_id, message, received_at, COALESCE(previous_at, 0), attempts, claude_session,
+	err := t.each(`SELECT seq, COALESCE(ticket, seq), burst, channel, event_id, message, received_at, COALESCE(previous_at, 0), attempts, claude_session,
 			COALESCE(consumed_at, 0), batch, mode, share, overrides, size, said, told, preview, receipt, reacts
 		FROM inbox WHERE session = ?1 AND lane = ?2 ORDER BY seq LIMIT ?3 + 0`,
 		[]any{session, lane, maxTogether}, g.add)

@@ -104,7 +104,7 @@ func (t *tx) claim(lane domain.Lane, whose domain.Whose) (run *domain.Run, next 
 		if err := t.retract(m.receipt); err != nil {
 			return nil, 0, err
 		}
-		if _, err := t.exec(`UPDATE inbox SET attempts = ?4, claude_session = ?5, batch = ?6, receipt = 0 WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
+		if _, err := t.exec(`UPDATE inbox SET attempts = ?4, claude_session = ?5, batch = ?6, receipt = 0, held_until = NULL WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
 			session, lane, m.Seq, m.Attempts, m.ClaudeSession, head.Seq); err != nil {
 			return nil, 0, err
 		}
@@ -258,25 +258,51 @@ func (t *tx) replaceClaude(h held) (claude string, err error) {
 // unless they were cleared. Cause is for the operator. The error is [domain.ErrFenced] for a run that has lost its
 // lane.
 func (s *Store) Release(ctx context.Context, runID int64, again time.Time, cause string) error {
-	return s.giveBack(ctx, runID, again, cause, true)
+	return s.giveBack(ctx, runID, again, cause, func(*tx, held) error { return nil })
 }
 
-// Hold is Release for a run that could not begin: the attempt does not count.
-func (s *Store) Hold(ctx context.Context, runID int64, again time.Time, cause string) error {
-	return s.giveBack(ctx, runID, again, cause, false)
+// Hold is Release for a run that could not begin or end for a reason that is not its message's fault: the attempt does not
+// count. The hold's notice enters the outbox in the same transaction; it is removed from the chat when the message is
+// claimed again, or dropped.
+func (s *Store) Hold(ctx context.Context, runID int64, h domain.Hold) error {
+	if h.Notice != nil {
+		if err := checkItems([]domain.OutboxItem{*h.Notice}); err != nil {
+			return fmt.Errorf("hold: %w", err)
+		}
+	}
+	return s.giveBack(ctx, runID, h.Until, h.Cause, func(t *tx, of held) error {
+		if _, err := t.exec(`UPDATE inbox SET attempts = attempts - 1 WHERE session = ?1 AND lane = ?2 AND batch = ?3 AND attempts > 0`,
+			of.session, of.lane, of.seq); err != nil {
+			return err
+		}
+		if h.Firm {
+			if _, err := t.exec(`UPDATE inbox SET held_until = ?4 WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
+				of.session, of.lane, of.seq, millis(h.Until)); err != nil {
+				return err
+			}
+		}
+		if h.Notice == nil {
+			return nil
+		}
+		notice := *h.Notice
+		notice.Kept = true
+		item, err := t.post(0, []domain.OutboxItem{notice})
+		if err != nil {
+			return err
+		}
+		_, err = t.exec(`UPDATE inbox SET receipt = ?4 WHERE session = ?1 AND lane = ?2 AND seq = ?3`, of.session, of.lane, of.seq, item)
+		return err
+	})
 }
 
-func (s *Store) giveBack(ctx context.Context, runID int64, again time.Time, cause string, counts bool) error {
+func (s *Store) giveBack(ctx context.Context, runID int64, again time.Time, cause string, also func(t *tx, of held) error) error {
 	_, err := step(ctx, s, "release", func(t *tx) (nothing, error) {
 		h, err := fence(t, runID)
 		if err != nil {
 			return nothing{}, err
 		}
-		if !counts {
-			if _, err := t.exec(`UPDATE inbox SET attempts = attempts - 1 WHERE session = ?1 AND lane = ?2 AND batch = ?3 AND attempts > 0`,
-				h.session, h.lane, h.seq); err != nil {
-				return nothing{}, err
-			}
+		if err := also(t, h); err != nil {
+			return nothing{}, err
 		}
 		if err := t.part(h, runID); err != nil {
 			return nothing{}, err
@@ -325,10 +351,11 @@ func (s *Store) Reclaim(ctx context.Context) (runs, deliveries int, err error) {
 			return r, err
 		}
 		// If the clock was set back while no host ran, ready lanes would wait for it.
-		if _, err = t.exec(`UPDATE lanes SET ready_at = ?1 WHERE ready_at > ?1`, t.now); err != nil {
+		if _, err = t.exec(`UPDATE lanes SET ready_at = ?1 WHERE ready_at > ?1 AND NOT EXISTS
+				(SELECT 1 FROM inbox i WHERE i.session = lanes.session AND i.lane = lanes.lane AND i.held_until > ?1)`, t.now); err != nil {
 			return r, err
 		}
-		if _, err = t.exec(`UPDATE inbox SET ready_at = ?1 WHERE ready_at > ?1`, t.now); err != nil {
+		if _, err = t.exec(`UPDATE inbox SET ready_at = ?1 WHERE ready_at > ?1 AND (held_until IS NULL OR held_until <= ?1)`, t.now); err != nil {
 			return r, err
 		}
 		if err = t.setBackBefore(); err != nil {

@@ -296,16 +296,86 @@ func TestHoldCountsNoAttempt(t *testing.T) {
 			t.Fatalf("attempts %d", run.Message.Attempts)
 		}
 		later := b.clock.Now().Add(time.Minute)
-		if err := b.Hold(b.ctx, run.ID, later, "no claude"); err != nil {
+		if err := b.Hold(b.ctx, run.ID, domain.Hold{Until: later, Cause: "no claude"}); err != nil {
 			t.Fatal(err)
 		}
 		if run, next, err := b.ClaimNow(b.ctx, domain.TurnLane); run != nil || !next.Equal(later) || err != nil {
 			t.Errorf("claimed %+v, next %v, %v, want it at %v", run, next, err, later)
 		}
 		b.clock.Advance(time.Minute)
-		if err := b.Hold(b.ctx, run.ID, later, ""); !errors.Is(err, domain.ErrFenced) {
+		if err := b.Hold(b.ctx, run.ID, domain.Hold{Until: later}); !errors.Is(err, domain.ErrFenced) {
 			t.Errorf("a lost run: %v", err)
 		}
+	}
+}
+
+// A firm hold outlasts a restart, its notice is shown until the message is claimed again or dropped, and claude learns
+// that a message was dropped that it has read.
+// Behaviour: usage-limit.
+func TestFirmHold(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	notice := &domain.OutboxItem{To: chat.Address{Channel: "telegram", Chat: "1"}, Text: "later"}
+	hold := func() time.Time {
+		t.Helper()
+		run := b.claim(t)
+		if err := b.Consumed(b.ctx, run.ID); err != nil {
+			t.Fatal(err)
+		}
+		until := b.clock.Now().Add(5 * time.Hour)
+		if err := b.Hold(b.ctx, run.ID, domain.Hold{Until: until, Firm: true, Cause: "limit", Notice: notice}); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := b.Reclaim(b.ctx); err != nil {
+			t.Fatal(err)
+		}
+		if run, next, err := b.ClaimNow(b.ctx, domain.TurnLane); run != nil || !next.Equal(until) || err != nil {
+			t.Errorf("after a restart it is claimed as %+v, or at %v, %v; want it at %v", run, next, err, until)
+		}
+		return until
+	}
+	shown := func(want ...string) {
+		t.Helper()
+		var got []string
+		for {
+			ds, _, err := b.ClaimDeliveriesNow(b.ctx, "telegram", 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(ds) == 0 {
+				break
+			}
+			got = append(got, ds[0].Item.Text)
+			if err := b.Delivered(b.ctx, ds[0].ID, []chat.MessageID{"m"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("the chat gets: %s", diff)
+		}
+	}
+	b.accept(t, inbound("anna", 1))
+	hold()
+	shown("later")
+	if list, err := b.WaitingMessages(b.ctx, "telegram:anna", 5); len(list) != 1 || err != nil {
+		t.Errorf("it waits as %+v, %v", list, err)
+	}
+	if err := b.Next(b.ctx, "telegram:anna", 1); !errors.Is(err, domain.ErrHeld) {
+		t.Errorf("it can be moved: %v", err)
+	}
+	b.clock.Advance(5 * time.Hour)
+	hold()
+	shown("", "later") // the first notice is deleted
+	if err := b.Withdraw(b.ctx, "telegram:anna", 1, func(domain.Message) bool { return false }); !errors.Is(err, domain.ErrNotYours) {
+		t.Errorf("anybody may drop it: %v", err)
+	}
+	if err := b.Withdraw(b.ctx, "telegram:anna", 1, func(domain.Message) bool { return true }); err != nil {
+		t.Error(err)
+	}
+	shown("")
+	b.accept(t, inbound("anna", 2))
+	if run := b.claim(t); len(run.Notes) != 1 || run.Notes[0].Text != domain.HintWithdrawn {
+		t.Errorf("the next turn is told %+v", run.Notes)
 	}
 }
 

@@ -71,6 +71,11 @@ func (t *tx) cancel(session string, lane domain.Lane, list []removed, why string
 		}
 	}
 	for _, r := range list {
+		if r.consumed && lane == domain.TurnLane {
+			if err := t.note(session, []domain.Note{{Kind: domain.NoteHint, At: moment(t.now), Text: domain.HintWithdrawn}}); err != nil {
+				return err
+			}
+		}
 		_, err := t.exec(`INSERT INTO runs (session, lane, seq, channel, event_id, state, started_at, ended_at, error)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8)`,
 			session, lane, r.seq, r.channel, r.id, domain.RunCancelled, t.now, why)

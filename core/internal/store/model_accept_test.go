@@ -149,6 +149,7 @@ func (m *model) wantAcceptance(in domain.Inbound, l *modelLane) domain.Acceptanc
 	if in.Queue.Mode == domain.Interrupt && !outranked {
 		if superseded = l.run; superseded != 0 {
 			m.settleNotes(in.Session, l.queue[0].seq, l.queue[0].consumed)
+			l.queue[0].consumed = false // claude learns of the end of a run by the hint of what interrupts it
 		}
 		m.cancel(in.Session, m.remove(l, func(o modelMessage) bool { return !inBurst(o) || !o.waits() }))
 		if superseded != 0 {

@@ -115,6 +115,9 @@ func (m *model) cancel(session string, messages []modelMessage) {
 		}
 	}
 	for _, gone := range messages {
+		if gone.consumed && gone.Lane == domain.TurnLane {
+			m.addNote(session, modelNote{kind: domain.NoteHint, text: domain.HintWithdrawn, count: 1}, 100)
+		}
 		m.retract(gone.preview)
 		m.events[gone.EventID] = domain.RunCancelled
 	}

@@ -62,9 +62,20 @@ func (m *model) drawWaiting(t *rapid.T) (session string, l *modelLane, ticket in
 	return session, l, l.queue[i].ticket
 }
 
+// holds reports whether a message waits for another try.
+func (l *modelLane) holds(o modelMessage) bool {
+	return o.batch != 0 && !o.joined && (l.run == 0 || o.batch != l.queue[0].seq)
+}
+
 func (m *model) next(t *rapid.T) {
 	session, l, ticket := m.drawWaiting(t)
 	err := m.store.Next(m.ctx, session, ticket)
+	if slices.ContainsFunc(l.queue, func(o modelMessage) bool { return o.ticket == ticket && l.holds(o) }) {
+		if !errors.Is(err, domain.ErrHeld) {
+			t.Fatalf("message %d of %s, which waits for another try, is next: %v", ticket, session, err)
+		}
+		return
+	}
 	i := slices.IndexFunc(l.queue, func(o modelMessage) bool { return o.ticket == ticket && o.waits() })
 	if i < 0 {
 		if !errors.Is(err, domain.ErrNotFound) {
@@ -94,7 +105,8 @@ func (m *model) next(t *rapid.T) {
 func (m *model) withdraw(t *rapid.T) {
 	session, l, ticket := m.drawWaiting(t)
 	var standing domain.Standing
-	i := slices.IndexFunc(l.queue, func(o modelMessage) bool { return o.ticket == ticket })
+	goes := func(o modelMessage) bool { return o.ticket == ticket }
+	i := slices.IndexFunc(l.queue, goes)
 	if i >= 0 {
 		standing = l.queue[i].standing()
 	}
@@ -107,13 +119,19 @@ func (m *model) withdraw(t *rapid.T) {
 		if err != nil || got != standing {
 			t.Fatalf("message %d of %s stands %q, %v; want %q", ticket, session, got, err, standing)
 		}
+	} else if i >= 0 && l.holds(l.queue[i]) {
+		if err := m.store.Withdraw(m.ctx, session, ticket, whatever); err != nil {
+			t.Fatalf("message %d of %s, which waits for another try, is withdrawn: %v", ticket, session, err)
+		}
+		batch := l.queue[i].batch
+		standing, goes = domain.StandingWaiting, func(o modelMessage) bool { return o.batch == batch && !o.joined }
 	} else if err := m.store.Withdraw(m.ctx, session, ticket, whatever); errors.Is(err, domain.ErrNotFound) != (standing != domain.StandingWaiting) || err != nil && !errors.Is(err, domain.ErrNotFound) {
 		t.Fatalf("message %d of %s, which stands %q, is withdrawn: %v", ticket, session, standing, err)
 	}
 	if standing != domain.StandingWaiting {
 		return
 	}
-	m.cancel(session, m.remove(l, func(o modelMessage) bool { return o.ticket == ticket }))
+	m.cancel(session, m.remove(l, goes))
 	l.rearm(m.clock.Now())
 }
 

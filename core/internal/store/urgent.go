@@ -14,7 +14,7 @@ import (
 // messages, including those moved earlier; it no longer waits for quiet. What runs, or waits for another try, comes
 // first. The message is named by the Seq of its acceptance, and keeps that name. If another conversation has begun
 // since it was written, it is still answered in its own; otherwise in the one that is current by then. The error is
-// [domain.ErrNotFound] for a message that does not wait.
+// [domain.ErrNotFound] for a message that does not wait, and [domain.ErrHeld] for one that waits for another try.
 func (s *Store) Next(ctx context.Context, session string, seq int64) error {
 	_, err := step(ctx, s, "next", func(t *tx) (nothing, error) { return nothing{}, t.next(session, seq) })
 	return err
@@ -22,13 +22,16 @@ func (s *Store) Next(ctx context.Context, session string, seq int64) error {
 
 func (t *tx) next(session string, ticket int64) error {
 	var burst int64
-	err := t.row(`SELECT burst FROM inbox WHERE session = ?1 AND lane = 'turn' AND COALESCE(ticket, seq) = ?2
-			AND batch IS NULL AND joined_run IS NULL`, []any{session, ticket}, &burst)
-	if errors.Is(err, sql.ErrNoRows) {
+	var held bool
+	err := t.row(`SELECT burst, batch IS NOT NULL FROM inbox WHERE session = ?1 AND lane = 'turn' AND COALESCE(ticket, seq) = ?2
+			AND `+unclaimed, []any{session, ticket}, &burst, &held)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
 		return domain.ErrNotFound
-	}
-	if err != nil {
+	case err != nil:
 		return err
+	case held:
+		return domain.ErrHeld
 	}
 	var urgent int64
 	var running bool

@@ -45,12 +45,16 @@ func (t *tx) outlasts(in domain.Inbound, e encoded) (waits bool, err error) {
 	return waits, noRows(err)
 }
 
+// unclaimed is the condition of messages of a turn lane that no run has: those that wait for their first try, or for another.
+const unclaimed = `joined_run IS NULL AND (batch IS NULL OR batch != COALESCE(
+	(SELECT r.seq FROM lanes l JOIN runs r ON r.id = l.run_id WHERE l.session = inbox.session AND l.lane = inbox.lane), 0))`
+
 // WaitingMessages returns at most limit messages that wait in a session's turn lane, in the order in which they will be
 // answered.
 func (s *Store) WaitingMessages(ctx context.Context, session string, limit int) ([]domain.WaitingMessage, error) {
 	var list []domain.WaitingMessage
 	err := s.view(ctx).each(`SELECT COALESCE(ticket, seq), message, received_at FROM inbox
-		WHERE session = ?1 AND lane = 'turn' AND batch IS NULL AND joined_run IS NULL ORDER BY urgent DESC, seq LIMIT ?2 + 0`,
+		WHERE session = ?1 AND lane = 'turn' AND `+unclaimed+` ORDER BY batch IS NULL, urgent DESC, seq LIMIT ?2 + 0`,
 		[]any{session, limit}, func(rows rows) error {
 			var w domain.WaitingMessage
 			var message string
@@ -70,12 +74,12 @@ func (s *Store) WaitingMessages(ctx context.Context, session string, limit int) 
 }
 
 // Withdraw drops a message that waits in a session's turn lane, as if its run was cancelled, if may permits it. It is
-// named by the Seq of its acceptance. The error is [domain.ErrNotFound] for a message that is answered or that a turn
+// named by the Seq of its acceptance. With one that waits for another try, the others of its run are dropped, too. The error is [domain.ErrNotFound] for a message that is answered or that a turn
 // has, and [domain.ErrNotYours] for one that may not be dropped.
 func (s *Store) Withdraw(ctx context.Context, session string, seq int64, may func(domain.Message) bool) error {
 	_, err := step(ctx, s, "withdraw", func(t *tx) (nothing, error) {
-		gone, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = 'turn' AND COALESCE(ticket, seq) = ?2
-				AND batch IS NULL AND joined_run IS NULL
+		gone, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = 'turn' AND `+unclaimed+` AND (COALESCE(ticket, seq) = ?2
+				OR batch = (SELECT batch FROM inbox WHERE session = ?1 AND lane = 'turn' AND COALESCE(ticket, seq) = ?2))
 			RETURNING `+removedColumns, session, seq)
 		if err == nil && len(gone) == 0 {
 			err = domain.ErrNotFound
@@ -83,8 +87,10 @@ func (s *Store) Withdraw(ctx context.Context, session string, seq int64, may fun
 		if err != nil {
 			return nothing{}, err
 		}
-		if m, _ := gone[0].decode(); !may(m) { // an unreadable one belongs to nobody
-			return nothing{}, domain.ErrNotYours
+		for _, r := range gone {
+			if m, _ := r.decode(); !may(m) { // an unreadable one belongs to nobody
+				return nothing{}, domain.ErrNotYours
+			}
 		}
 		return nothing{}, t.withdraw(session, gone)
 	})

@@ -12,7 +12,6 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/domain"
-	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/core/internal/reply"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -87,7 +86,7 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Resu
 		if err := h.complete(ctx, run, domain.Completion{
 			State: domain.RunCancelled, Covered: r.Covered, Turn: h.figures(run, r), Items: h.left(run, sent),
 			Transcript: []chat.TranscriptEntry{{Role: chat.System, Text: "stopped", At: now}},
-			Notes:      []domain.Note{{Kind: domain.NoteHint, At: now, Text: envelope.HintStopped}},
+			Notes:      []domain.Note{{Kind: domain.NoteHint, At: now, Text: domain.HintStopped}},
 		}); err != nil {
 			return err
 		}
@@ -117,6 +116,10 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Resu
 	switch {
 	case !errors.As(err, &failure), run.Message.Attempts < attempts(failure):
 		return err
+	case failure.Class == agent.RateLimit:
+		if held, ok := h.awaitLimit(ctx, run, r, failure); ok {
+			return held
+		}
 	case h.outages[failure.Class] != nil:
 		return h.hold(ctx, run, failure)
 	}
@@ -128,7 +131,7 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Resu
 	}
 	cutOff := failure.Class == agent.Died || failure.Class == agent.GivenUp
 	if cutOff {
-		done.Notes = []domain.Note{{Kind: domain.NoteHint, At: now, Text: envelope.HintCutOff}}
+		done.Notes = []domain.Note{{Kind: domain.NoteHint, At: now, Text: domain.HintCutOff}}
 	}
 	switch m := run.Message.Message; {
 	case m.Origin == domain.OriginFlush, m.Origin == domain.OriginHeartbeat: // nobody asked for these; the log has the failure

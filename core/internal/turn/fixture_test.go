@@ -1,6 +1,7 @@
 package turn_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,6 +55,10 @@ type fixture struct {
 	keys      []string
 	postErr   error
 	owners    []string
+	limits    config.Limits
+	model     string // empty: m
+	fallbacks []string
+	channel   chat.Limits // of every channel; zero: it has told nothing
 }
 
 // view is a chat that is shown a turn.
@@ -61,6 +66,7 @@ type view struct {
 	progress []agent.Progress
 	sent     turn.Sent
 	said     string
+	result   agent.Result // of which Reply makes the answer
 	files    []domain.OutgoingFile
 	unkept   error // what Reply says
 	ended    int
@@ -73,6 +79,7 @@ func (v *view) Progress(p agent.Progress) { v.progress = append(v.progress, p) }
 func (v *view) Tools() agent.ToolServer { return nil }
 
 func (v *view) Reply(_ context.Context, r agent.Result) (turn.Reply, error) {
+	v.result = r
 	return turn.Reply{Items: item(strings.TrimPrefix(r.Text, v.said)), Files: v.files}, v.unkept
 }
 
@@ -170,9 +177,10 @@ func (r *fixture) handler() *turn.Handler {
 		Settings: config.Settings{Reply: r.reply, Access: config.Access{Owners: []string{"telegram:anna"}}},
 	}
 	return turn.New(turn.Options{
-		Store: r, Conversations: conversation.NewResolver(c, noChannels{}, unmoved{}),
+		Store: r, Conversations: conversation.NewResolver(c, channels(r.channel), unmoved{}),
 		Commands: r, Hooks: r, Prompts: r, Claude: claude{r}, Views: r, Questions: r, Files: r, Owners: r,
 		MemoryFlush: config.MemoryFlush{Enabled: true, Prompt: "write it down"}, Retries: r.retries, Zone: time.UTC,
+		Limits: r.limits, Fallbacks: r.fallbacks,
 	}, hclog.NewNullLogger())
 }
 
@@ -200,7 +208,7 @@ func (r *fixture) Steered(ctx context.Context, _ *conversation.Conversation, m d
 }
 
 func (r *fixture) Profile(*conversation.Conversation) agent.Profile {
-	return agent.Profile{Model: "m", PermissionMode: r.mode}
+	return agent.Profile{Model: cmp.Or(r.model, "m"), PermissionMode: r.mode}
 }
 
 func (*fixture) Ask(context.Context, *conversation.Turn, agent.Question) agent.Decision {
@@ -254,10 +262,12 @@ func message(attempts int) *domain.Run {
 
 func failure(c agent.Class) outcome { return outcome{err: &agent.Failure{Class: c}} }
 
-// noChannels are channels that have told nothing.
-type noChannels struct{}
+// channels are channels that all have told the same; the zero value: nothing.
+type channels chat.Limits
 
-func (noChannels) Limits(string, chat.Kind) (chat.Limits, bool) { return chat.Limits{}, false }
+func (c channels) Limits(string, chat.Kind) (chat.Limits, bool) {
+	return chat.Limits(c), c.Buttons.Rows > 0
+}
 
 // unmoved are chats that have kept their ids.
 type unmoved struct{}

@@ -12,8 +12,6 @@ import (
 const (
 	// firstPause is the pause before the second try of a turn. Each further pause is three times as long.
 	firstPause = 5 * time.Second
-	// longestPause bounds the wait for the end of a rate limit.
-	longestPause = time.Minute
 	// maxOpenings bounds the tries to resume a conversation on which claude fails. The messages after it wait as long.
 	maxOpenings = 5
 	// openingPause is the pause before the second of them. Each further pause is twice as long.
@@ -26,7 +24,7 @@ func (h *Handler) try(ctx context.Context, run *conversation.Turn, t agent.Turn)
 	var spent agent.Result
 	continued := false // by the tries of earlier attempts, not by those of this one
 	for n := 0; ; n++ {
-		result, err := h.options.Claude.Run(ctx, t)
+		result, err := h.askModels(ctx, run, &t)
 		if n == 0 {
 			continued = result.Continued
 		}
@@ -50,7 +48,6 @@ func (h *Handler) try(ctx context.Context, run *conversation.Turn, t agent.Turn)
 		}
 		if class != agent.Unresumable { // otherwise claude has not got the message
 			t.Attempt++
-			t.Failed = class
 		}
 	}
 }
@@ -70,9 +67,6 @@ func pause(err error, n, retries int) (class agent.Class, wait time.Duration, ma
 			wait *= 3
 		}
 		return class, wait, n < retries
-	case agent.RateLimit:
-		wait = time.Until(failure.ResetsAt)
-		return class, wait, n < retries && wait > 0 && wait <= longestPause
 	case agent.Unresumable:
 		return class, openingPause << n, n+1 < maxOpenings
 	case agent.Rejected:

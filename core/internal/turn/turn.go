@@ -137,6 +137,8 @@ type Options struct {
 	Files         Files
 	Owners        Owners // get notices of what prevents turns from beginning; nil: none
 	MemoryFlush   config.MemoryFlush
+	Limits        config.Limits
+	Fallbacks     []string       // models that are tried when the chosen one fails, in order
 	Retries       int            // how often a turn is tried again after a failure or overload of the service
 	Zone          *time.Location // whose days the usage of turns is counted by
 }
@@ -155,11 +157,12 @@ type Handler struct {
 	options Options
 	log     hclog.Logger
 	outages map[agent.Class]*outage
+	models  *models
 }
 
 // New returns a handler.
 func New(options Options, log hclog.Logger) *Handler {
-	return &Handler{options: options, log: log, outages: newOutages()}
+	return &Handler{options: options, log: log, outages: newOutages(), models: newModels(options.Fallbacks)}
 }
 
 // Handle answers the message of a run and completes the run. After an error the run is not completed and returns to its

@@ -57,6 +57,7 @@ const (
 	MessageWithdrawn  = "This message is withdrawn."
 	MessageNotYours   = "You may only withdraw what you wrote yourself. Ask the owner of this bot."
 	MessageNotWaiting = "This message is no longer waiting."
+	MessageHeld       = "This message comes first already. It is answered as soon as Claude can."
 
 	SessionOptions = "Options: label TEXT, label - (removes the label)."
 	LabelUsage     = "A label needs a text: /session label TEXT. `/session label -` removes the label."

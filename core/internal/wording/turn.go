@@ -40,11 +40,31 @@ func UsageLimit(until, now time.Time) string {
 	if until.IsZero() {
 		return "Claude's usage limit is reached for now. Send your message again later."
 	}
-	at := until.Format("15:04 MST")
-	if now.In(until.Location()).Format(time.DateOnly) != until.Format(time.DateOnly) {
-		at = until.Format("15:04 MST on Monday, 2 January")
+	return fmt.Sprintf("Claude's usage limit is reached until %s. Send your message again then.", moment(until, now))
+}
+
+// The buttons of a message that waits for the end of a usage limit.
+const (
+	LimitContinue = "Continue then"
+	LimitDrop     = "Drop"
+)
+
+// WaitsForLimit tells a chat that its message waits for the end of Claude's usage limit.
+func WaitsForLimit(until, now time.Time) string {
+	return fmt.Sprintf("Claude's usage limit is reached until %s. I answer this then.", moment(until, now))
+}
+
+// LimitReachedUntil tells owners that messages wait for the end of Claude's usage limit.
+func LimitReachedUntil(until, now time.Time) string {
+	return fmt.Sprintf("Claude's usage limit is reached until %s. Messages are kept and answered then.", moment(until, now))
+}
+
+// moment is a time of today, or of another day, in its zone.
+func moment(at, now time.Time) string {
+	if now.In(at.Location()).Format(time.DateOnly) != at.Format(time.DateOnly) {
+		return at.Format("15:04 MST on Monday, 2 January")
 	}
-	return fmt.Sprintf("Claude's usage limit is reached until %s. Send your message again then.", at)
+	return at.Format("15:04 MST")
 }
 
 // WhyRefused tells an owner why Claude refuses to run; alone means that this is the chat of the failed message.
@@ -108,12 +128,19 @@ const (
 	BeganLost       = "The record of our conversation is gone from this machine. I began a new one and no longer know what was said before."
 )
 
-// Fallback says that another model answered than the chosen one, and why.
-func Fallback(from, to string, overloaded bool) string {
-	if overloaded {
-		return fmt.Sprintf("_The model %s is overloaded; %s answered._", from, to)
-	}
+// Fallback says that another model answered than the chosen one, which failed.
+func Fallback(from, to string) string {
 	return fmt.Sprintf("_The model %s could not be used; %s answered._", from, to)
+}
+
+// FallbackOverloaded is [Fallback] for a model that was overloaded.
+func FallbackOverloaded(from, to string) string {
+	return fmt.Sprintf("_The model %s is overloaded; %s answered._", from, to)
+}
+
+// FallbackLimited is [Fallback] for a model whose usage limit is reached.
+func FallbackLimited(from, to string) string {
+	return fmt.Sprintf("_The usage limit of the model %s is reached; %s answered._", from, to)
 }
 
 // NotAsking says that a turn runs tools without asking, and, where that was chosen for the conversation, how to end it.

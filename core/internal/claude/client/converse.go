@@ -97,7 +97,7 @@ func (c *Client) Converse(ctx context.Context, t agent.Turn, l Line) (*exchange.
 			if c.stop(c.limits.Interrupt); x.Succeeded() {
 				return x, nil
 			}
-			return x, &agent.Failure{Class: agent.Timeout, Detail: fmt.Sprintf("no answer within %v", limit)}
+			return x, &agent.Failure{Class: agent.TimeUp, Detail: fmt.Sprintf("no answer within %v", limit)}
 		case <-stall.C:
 			now := c.look()
 			left := c.limits.Stall - time.Since(now.heard)

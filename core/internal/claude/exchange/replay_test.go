@@ -38,7 +38,7 @@ type replayed struct {
 
 // fallback is what the recordings say of the only one of them in which another model answered.
 var fallback = map[string]agent.Fallback{
-	"2.1.197_err_529fallback": {From: "claude-sonnet-5", To: "claude-haiku-4-5-20251001", Overloaded: true},
+	"2.1.197_err_529fallback": {From: "claude-sonnet-5", To: "claude-haiku-4-5-20251001", Why: agent.Overloaded},
 }
 
 // follow sends the recorded lines of a turn through an exchange.
@@ -143,10 +143,10 @@ func TestFallback(t *testing.T) {
 		want   agent.Fallback
 	}{
 		"none":                      {[]string{init, byA, own}, "a", agent.Fallback{}},
-		"overloaded":                {[]string{init, overload, byB, own}, "b", agent.Fallback{From: "a", To: "b", Overloaded: true}},
-		"failed":                    {[]string{init, failed, byB, own}, "b", agent.Fallback{From: "a", To: "b"}},
-		"two, one after the other":  {[]string{init, overload, further, byC, own}, "c", agent.Fallback{From: "a", To: "c", Overloaded: true}},
-		"in the midst of a turn":    {[]string{init, byA, overload, byB, own}, "b", agent.Fallback{From: "a", To: "b", Overloaded: true}},
+		"overloaded":                {[]string{init, overload, byB, own}, "b", agent.Fallback{From: "a", To: "b", Why: agent.Overloaded}},
+		"failed":                    {[]string{init, failed, byB, own}, "b", agent.Fallback{From: "a", To: "b", Why: agent.Model}},
+		"two, one after the other":  {[]string{init, overload, further, byC, own}, "c", agent.Fallback{From: "a", To: "c", Why: agent.Overloaded}},
+		"in the midst of a turn":    {[]string{init, byA, overload, byB, own}, "b", agent.Fallback{From: "a", To: "b", Why: agent.Overloaded}},
 		"a subagent's":              {[]string{init, overload, byA, own}, "a", agent.Fallback{}},
 		"a subagent's, large":       {[]string{init, big, byA, own}, "a", agent.Fallback{}},
 		"nobody has answered":       {[]string{init, overload, own}, "", agent.Fallback{}},

@@ -31,7 +31,10 @@ type turn struct {
 // fallBack records that another model is used from now on. There may be several in turn.
 func (t *turn) fallBack(e *protocol.Event) {
 	if t.fallback.From == "" {
-		t.fallback = agent.Fallback{From: e.OriginalModel, Overloaded: e.Trigger == "overloaded"}
+		t.fallback = agent.Fallback{From: e.OriginalModel, Why: agent.Model}
+		if e.Trigger == "overloaded" {
+			t.fallback.Why = agent.Overloaded
+		}
 	}
 	t.fallback.To = e.FallbackModel
 }

@@ -1,6 +1,10 @@
 package stub
 
 import (
+	"os"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -57,13 +61,44 @@ func (s *session) fallBack(to string) (end func()) {
 	return func() { s.model = chosen }
 }
 
-// fail ends the turn with a scripted failure.
+// limited returns the failure of a turn beyond the account's limit; nil: it is not reached.
+func (s *session) limited() *failure {
+	if s.opts.limit == "" {
+		return nil
+	}
+	data, err := os.ReadFile(s.opts.limit)
+	if err != nil {
+		return nil
+	}
+	var until int64
+	var models []string
+	for i, word := range strings.Fields(string(data)) {
+		if i == 0 {
+			until, _ = strconv.ParseInt(word, 10, 64)
+		} else {
+			models = append(models, resolveModel(word))
+		}
+	}
+	if time.Now().Unix() >= until || len(models) > 0 && !slices.Contains(models, s.model) {
+		return nil
+	}
+	f := failures["limit"]
+	f.resetsAt = until
+	return &f
+}
+
+// fail ends the turn with a failure of the table.
 func (s *session) fail(name string, m message, began time.Time) {
 	f, ok := failures[name]
 	if !ok {
 		s.fatal = "Error: no such failure: " + name
 		return
 	}
+	s.failWith(f, m, began)
+}
+
+// failWith ends the turn with a failure.
+func (s *session) failWith(f failure, m message, began time.Time) {
 	var status any
 	if f.status != 0 {
 		status = f.status
@@ -94,7 +129,7 @@ func (s *session) fail(name string, m message, began time.Time) {
 	} else {
 		result["result"] = f.text
 		content := s.synthetic(f.text, f.error)
-		if err := s.log.answer(content, uuid.NewString(), "<synthetic>", "stop_sequence", true); err != nil {
+		if err := s.log.answer(content, uuid.NewString(), "<synthetic>", "stop_sequence", &f); err != nil {
 			s.fatal = "Error: " + err.Error()
 		}
 	}

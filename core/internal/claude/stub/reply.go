@@ -106,7 +106,7 @@ func (r *reply) end(stop string, tokens int) {
 	if stop == "refusal" {
 		return
 	}
-	if err := r.s.log.answer(r.content, r.id, r.s.model, stop, false); err != nil {
+	if err := r.s.log.answer(r.content, r.id, r.s.model, stop, nil); err != nil {
 		r.s.fatal = "Error: " + err.Error()
 	}
 }

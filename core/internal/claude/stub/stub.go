@@ -10,7 +10,8 @@
 //
 // The environment: CLAUDE_STUB_SCRIPT is a script for all messages, CLAUDE_STUB_DELAY_MS delays each answer,
 // CLAUDE_STUB_START_ERROR fails the start with its text, CLAUDE_STUB_RESUME_ERROR that of a session that is resumed, CLAUDE_STUB_DEMO=1 labels the answers, CLAUDE_STUB_LEGACY=1 leaves
-// out what the CLI 2.1.197 did not have.
+// out what the CLI 2.1.197 did not have. CLAUDE_STUB_LIMIT names a file with the time, in seconds since 1970, until which the
+// account's limit is used up, and with the models for which it is; none: for all.
 package stub
 
 import (
@@ -53,6 +54,7 @@ type options struct {
 	server   bool   // the host's MCP server is declared
 	startErr string // fail at start with this line
 	legacy   bool   // no command_lifecycle events, as the CLI 2.1.197
+	limit    string // the file of the account's limit
 	hasMode  bool   // -p was given
 	prompt   string
 }
@@ -219,6 +221,7 @@ func parse(args []string, getenv func(string) string) (options, error) {
 		opts.startErr = getenv("CLAUDE_STUB_RESUME_ERROR")
 	}
 	opts.legacy = getenv("CLAUDE_STUB_LEGACY") == "1"
+	opts.limit = getenv("CLAUDE_STUB_LIMIT")
 	if ms := getenv("CLAUDE_STUB_DELAY_MS"); ms != "" {
 		n, err := strconv.Atoi(ms)
 		if err != nil {

@@ -88,6 +88,7 @@ type entry struct {
 	Type    string `json:"type"`
 	Subtype string `json:"subtype"`
 	UUID    string `json:"uuid"`
+	Failed  bool   `json:"isApiErrorMessage"`
 	Message struct {
 		Content    json.RawMessage `json:"content"`
 		StopReason string          `json:"stop_reason"`
@@ -143,7 +144,7 @@ func (t *transcript) take(e entry) {
 	case "assistant":
 		t.parent = e.UUID
 		t.asked[t.last] = true
-		if e.Message.StopReason != "tool_use" {
+		if e.Message.StopReason != "tool_use" && !e.Failed {
 			t.open = ""
 		}
 	case "attachment":
@@ -215,7 +216,10 @@ func (t *transcript) wait(m message) error {
 
 // ask records a user line.
 func (t *transcript) ask(m message) error {
-	t.asked[m.uuid], t.last, t.open = false, m.uuid, m.text
+	t.asked[m.uuid], t.last = false, m.uuid
+	if t.open == "" || !strings.Contains(m.text, "was cut off") {
+		t.open = m.text
+	}
 	t.add(m.text)
 	return t.write(
 		map[string]any{"type": "queue-operation", "operation": "enqueue", "content": m.text},
@@ -263,17 +267,20 @@ func (t *transcript) note(content []any) error {
 	return t.write(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": content}})
 }
 
-// answer records a message of the assistant.
-func (t *transcript) answer(content []any, id, model, stop string, failed bool) error {
+// answer records a message of the assistant; failed is nil, or the failure that the CLI itself reports by it.
+func (t *transcript) answer(content []any, id, model, stop string, failed *failure) error {
 	t.asked[t.last] = true
-	if stop != "tool_use" {
+	if stop != "tool_use" && failed == nil {
 		t.open = ""
 	}
 	l := map[string]any{"type": "assistant", "message": map[string]any{
 		"id": id, "role": "assistant", "type": "message", "model": model, "content": content, "stop_reason": stop,
 	}}
-	if failed {
-		l["isApiErrorMessage"] = true
+	if failed != nil {
+		l["isApiErrorMessage"], l["error"] = true, failed.error
+		if failed.status == 529 {
+			l["apiErrorType"] = "overloaded_error"
+		}
 	}
 	return t.write(l)
 }

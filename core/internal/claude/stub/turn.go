@@ -95,6 +95,10 @@ func (s *session) turn(m message) {
 	if script.Rejected == "process" && !s.opts.resume || s.log.refused {
 		script.Error = "other"
 	}
+	if f := s.limited(); f != nil {
+		s.failWith(*f, m, began)
+		return
+	}
 	thinking := s.work(script, m)
 	if script.Error != "" && !s.stop {
 		s.troubles(script)

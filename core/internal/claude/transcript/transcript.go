@@ -6,7 +6,7 @@
 // - a finished answer follows the message: that is the answer;
 // - the message is missing: it is sent again, with the same id, so that it cannot run twice;
 // - the message is there without a finished answer: claude is asked to continue, with an id derived from the message's
-// id and the attempt's number, so that this cannot happen twice either.
+// id and the number of such requests in the transcript, so that this cannot happen twice either.
 package transcript
 
 import (
@@ -45,7 +45,7 @@ const (
 	goOn   = "\nSee what has been done already, do not do it twice, finish the rest, and answer that message."
 )
 
-// ContinueText asks for the rest of an answer, and says why it is missing.
+// ContinueText asks for the rest of an answer, and says why it is missing: a failure, or, with zero, a restart.
 func ContinueText(failed agent.Class) string {
 	why := ", as the service behind the model failed."
 	switch failed {
@@ -54,18 +54,18 @@ func ContinueText(failed agent.Class) string {
 	case agent.Overloaded:
 		why = ", as the model had no capacity."
 	case agent.RateLimit:
-		why = ", as the limit of use was reached for a moment."
+		why = ", as the usage limit was reached."
 	}
 	return cutOff + why + goOn
 }
 
-// ContinueID is the id of the line that asks to continue.
-func ContinueID(message string, attempt int) string {
+// ContinueID is the id of the nth line that asks to continue a message, counted from 1.
+func ContinueID(message string, n int) string {
 	space, err := uuid.Parse(message)
 	if err != nil {
 		space = uuid.NewSHA1(uuid.NameSpaceOID, []byte(message))
 	}
-	return uuid.NewSHA1(space, []byte("continue "+strconv.Itoa(attempt))).String()
+	return uuid.NewSHA1(space, []byte("go on "+strconv.Itoa(n))).String()
 }
 
 // Folder is where the CLI keeps the transcripts of a working directory.
@@ -87,15 +87,17 @@ func (f Folder) Has(session string) bool {
 // Outcome is the transcript's information about a message.
 type Outcome struct {
 	Status      Status
-	Text        string   // the answer, if there is one
-	Before      []string // earlier texts followed by a tool
-	Covered     []string // the lines that were steered into its turns
-	Compactions int      // of the conversation during these turns
+	Text        string      // the answer, if there is one
+	Before      []string    // earlier texts followed by a tool
+	Covered     []string    // the lines that were steered into its turns
+	Compactions int         // of the conversation during these turns
+	Continued   int         // how many lines asked to continue it
+	Failed      agent.Class // the failure after which nothing follows; zero: none
 }
 
 // Recall reads the outcome of a message, and of the lines that asked to continue it.
-func (f Folder) Recall(t agent.Turn) (Outcome, error) {
-	file, err := os.Open(f.path(t.Session))
+func (f Folder) Recall(session, message string) (Outcome, error) {
+	file, err := os.Open(f.path(session))
 	if errors.Is(err, fs.ErrNotExist) {
 		return Outcome{}, nil
 	}
@@ -103,11 +105,7 @@ func (f Folder) Recall(t agent.Turn) (Outcome, error) {
 		return Outcome{}, fmt.Errorf("read transcript: %w", err)
 	}
 	defer file.Close()
-	ids := map[string]bool{t.UUID: true}
-	for attempt := 1; attempt <= t.Attempt; attempt++ {
-		ids[ContinueID(t.UUID, attempt)] = true
-	}
-	found, err := recall(file, ids)
+	found, err := recall(file, message)
 	if err != nil {
 		return found, fmt.Errorf("read transcript: %w", err)
 	}
@@ -151,6 +149,8 @@ type transcriptLine struct {
 	UUID      string            `json:"uuid"`
 	Sidechain bool              `json:"isSidechain"`
 	Source    string            `json:"promptSource"` // set: a line that was written to the CLI
+	Error     string            `json:"error"`        // of the CLI's own message about a failure
+	APIError  string            `json:"apiErrorType"` // the same, as the API calls it
 	Message   *protocol.Message `json:"message"`
 	// Attachment is a line that was read while a tool ran.
 	Attachment struct {
@@ -158,9 +158,9 @@ type transcriptLine struct {
 	} `json:"attachment"`
 }
 
-// recall searches a transcript for the last line with one of the ids and the answer after it.
-func recall(r io.Reader, ids map[string]bool) (Outcome, error) {
-	m := memory{ids: ids}
+// recall searches a transcript for a message, for the lines that asked to continue it, and for the answer after them.
+func recall(r io.Reader, message string) (Outcome, error) {
+	m := memory{message: message, ids: map[string]bool{message: true, ContinueID(message, 1): true}}
 	buffered := bufio.NewReaderSize(r, 64<<10)
 	for {
 		line, err := protocol.ReadLine(buffered)
@@ -168,7 +168,7 @@ func recall(r io.Reader, ids map[string]bool) (Outcome, error) {
 			err = protocol.SkipLine(buffered) // no message of a resumable session is this long
 		}
 		var l transcriptLine
-		if (m.Status != Absent || mentions(line, ids)) && protocol.Unmarshal(line, &l) == nil && !l.Sidechain {
+		if (m.Status != Absent || mentions(line, m.ids)) && protocol.Unmarshal(line, &l) == nil && !l.Sidechain {
 			m.take(&l)
 		}
 		if errors.Is(err, io.EOF) {
@@ -187,16 +187,21 @@ func recall(r io.Reader, ids map[string]bool) (Outcome, error) {
 type memory struct {
 	Outcome
 
-	ids    map[string]bool
-	over   bool // a later message follows
-	answer exchange.Answer
+	message string
+	ids     map[string]bool // of the message, and of the lines that asked or may ask to continue it
+	over    bool            // a later message follows
+	answer  exchange.Answer
 }
 
 // take handles the next line of the transcript.
 func (m *memory) take(l *transcriptLine) {
 	switch {
 	case m.ids[l.UUID] || m.ids[l.Attachment.UUID]:
-		m.Status, m.over, m.answer = Unfinished, false, exchange.Answer{}
+		m.Status, m.Failed, m.over, m.answer = Unfinished, 0, false, exchange.Answer{}
+		if l.UUID == ContinueID(m.message, m.Continued+1) {
+			m.Continued++
+			m.ids[ContinueID(m.message, m.Continued+1)] = true
+		}
 	case m.Status == Absent || m.over:
 	case l.Attachment.UUID != "":
 		m.Covered = append(m.Covered, l.Attachment.UUID)
@@ -205,7 +210,10 @@ func (m *memory) take(l *transcriptLine) {
 	case l.Subtype == "compact_boundary":
 		m.Compactions++
 	case l.Message == nil:
-	case l.Type == "assistant" && l.Message.Model != protocol.SyntheticModel:
+	case l.Type == "assistant" && l.Message.Model == protocol.SyntheticModel:
+		m.Failed = l.failure()
+	case l.Type == "assistant":
+		m.Failed = 0
 		m.Before = append(m.Before, m.answer.Add(l.Message)...)
 		if m.Status = Unfinished; finishes(l.Message.StopReason) {
 			m.Status = Answered
@@ -217,6 +225,21 @@ func (m *memory) take(l *transcriptLine) {
 	case l.Type == "user":
 		m.Status = Unfinished // a tool's result, or the CLI asks for more: the turn continued
 		m.answer.User(l.Message)
+	}
+}
+
+// failure returns the class of failure that a line of the CLI reports, as far as [ContinueText] tells classes apart; zero: it
+// reports none.
+func (l *transcriptLine) failure() agent.Class {
+	switch {
+	case l.Error == "":
+		return 0
+	case l.Error == "rate_limit":
+		return agent.RateLimit
+	case l.Error == "overloaded", l.APIError == "overloaded_error":
+		return agent.Overloaded
+	default:
+		return agent.Server
 	}
 }
 

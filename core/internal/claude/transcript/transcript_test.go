@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude/recordings"
 )
 
@@ -18,35 +19,38 @@ func TestRecordedTranscripts(t *testing.T) {
 		"mid-thought if that is where the cut happened. Break remaining work into smaller pieces."
 	second := "11111111-0000-4000-8000-000000000002"
 	for name, tc := range map[string]struct {
-		ids    []string
+		id     string
 		want   Status
 		text   string
 		before []string
 	}{
-		"tool":             {[]string{recordings.First}, Answered, "it said hi", []string{"using"}},
-		"max_tokens":       {[]string{recordings.First}, Answered, "the first half " + more, nil},
-		"interrupt":        {[]string{recordings.First}, Unfinished, "", nil},
-		"529":              {[]string{recordings.First}, Unfinished, "", nil},
-		"killed_in_answer": {[]string{recordings.First}, Unfinished, "", nil},
-		"killed_in_tool":   {[]string{recordings.First}, Unfinished, "", []string{"using"}},
-		"continued":        {[]string{recordings.First, second}, Answered, "echo: [host] go on", []string{"using"}},
-		"steered":          {[]string{second}, Answered, "both done", nil},
+		"tool":             {recordings.First, Answered, "it said hi", []string{"using"}},
+		"max_tokens":       {recordings.First, Answered, "the first half " + more, nil},
+		"interrupt":        {recordings.First, Unfinished, "", nil},
+		"529":              {recordings.First, Unfinished, "", nil},
+		"killed_in_answer": {recordings.First, Unfinished, "", nil},
+		"killed_in_tool":   {recordings.First, Unfinished, "", []string{"using"}},
+		"continued":        {recordings.First, Answered, "echo: [host] go on", []string{"using"}},
+		"steered":          {second, Answered, "both done", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			data := recordings.Transcript(t, name)
-			ids := map[string]bool{}
-			for _, id := range tc.ids {
-				ids[id] = true
+			continued, failed := 0, agent.Class(0)
+			switch name {
+			case "continued":
+				data, continued = bytes.ReplaceAll(data, []byte(second), []byte(ContinueID(recordings.First, 1))), 1
+			case "529":
+				failed = agent.Overloaded
 			}
-			got, err := recall(bytes.NewReader(data), ids)
-			if err != nil || got.Status != tc.want || got.Text != tc.text {
+			got, err := recall(bytes.NewReader(data), tc.id)
+			if err != nil || got.Status != tc.want || got.Text != tc.text || got.Continued != continued || got.Failed != failed {
 				t.Errorf("recall = %+v, %v; want %v, %q", got, err, tc.want, tc.text)
 			}
 			if !slices.Equal(got.Before, tc.before) {
 				t.Errorf("before it stands %q, want %q", got.Before, tc.before)
 			}
-			if got, err := recall(bytes.NewReader(data), map[string]bool{"other": true}); got.Status != Absent || err != nil {
+			if got, err := recall(bytes.NewReader(data), "other"); got.Status != Absent || err != nil {
 				t.Errorf("another message is %+v, %v", got, err)
 			}
 			// A kill can tear the file anywhere: then an answer may be missing, but none is made up.
@@ -54,19 +58,19 @@ func TestRecordedTranscripts(t *testing.T) {
 				if cut%97 != 0 {
 					continue
 				}
-				if torn, err := recall(bytes.NewReader(data[:cut]), ids); err != nil || !strings.HasPrefix(got.Text, torn.Text) {
+				if torn, err := recall(bytes.NewReader(data[:cut]), tc.id); err != nil || !strings.HasPrefix(got.Text, torn.Text) {
 					t.Fatalf("cut at %d: %+v, %v", cut, torn, err)
 				}
 			}
 		})
 	}
 	steered := recordings.Transcript(t, "steered")
-	if got, err := recall(bytes.NewReader(steered), map[string]bool{recordings.First: true}); err != nil || len(got.Covered) != 1 || got.Covered[0] != second {
+	if got, err := recall(bytes.NewReader(steered), recordings.First); err != nil || len(got.Covered) != 1 || got.Covered[0] != second {
 		t.Errorf("recall = %+v, %v; want %s covered", got, err, second)
 	}
 	// The next message's answer is not this one's.
 	data := recordings.Transcript(t, "continued")
-	if got, err := recall(bytes.NewReader(data), map[string]bool{recordings.First: true}); got.Status != Unfinished || err != nil {
+	if got, err := recall(bytes.NewReader(data), recordings.First); got.Status != Unfinished || err != nil {
 		t.Errorf("an unfinished message with a later one is %+v, %v", got, err)
 	}
 }
@@ -109,7 +113,7 @@ func FuzzRecall(f *testing.F) {
 		f.Add(bytes.Join(recordings.Stream(f, name), []byte("\n")))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if _, err := recall(bytes.NewReader(data), map[string]bool{recordings.First: true}); err != nil {
+		if _, err := recall(bytes.NewReader(data), recordings.First); err != nil {
 			t.Fatal(err)
 		}
 	})
