@@ -38,10 +38,10 @@ func TestStopSaysOnlyWhatIsTrue(t *testing.T) {
 				t.Errorf("%q, %v, want %q", got, err, test.want)
 			}
 			// What waits must be gone before the running turn is, or the next one begins in between.
-			if diff := cmp.Diff([]string{"clear", "stop"}, test.hostCommands.order); diff != "" {
+			if diff := cmp.Diff([]string{"clear", "clear", "stop"}, test.hostCommands.order); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff([]time.Time{received, received}, test.hostCommands.before); diff != "" {
+			if diff := cmp.Diff([]time.Time{received, received, received}, test.hostCommands.before); diff != "" {
 				t.Error("what came after the command is not meant by it:", diff)
 			}
 		})

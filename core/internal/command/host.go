@@ -122,6 +122,8 @@ type Host struct {
 	Speech        bool // a text-to-speech command is configured
 	Questions     Questions
 	Restart       Restart // nil: it cannot restart by itself
+	Shell         Shell   // nil: switched off
+	Files         Files   // of the output of the shell
 }
 
 // hostCommands is what the host's own commands use.
@@ -168,10 +170,20 @@ func (d hostCommands) commands() []Command {
 		{Name: "deny", Usage: "/deny ID [reason], /deny [CHANNEL] CODE", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.deny},
 		{Name: "grants", Usage: "/grants [revoke NUMBER|all]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.grants},
 		{Name: "mcp", Usage: "/mcp [allow|deny CODE]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: d.mcp},
+		d.shell(),
 		{Name: "restart", Usage: "/restart", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: d.restart},
 		{Name: "config", Usage: "/config", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: d.config},
 		{Name: "debug", Usage: "/debug", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: d.debug},
 	}
+}
+
+// shell is the command for lines of the shell, which says how it is switched on while it is off.
+func (d hostCommands) shell() Command {
+	c := Command{Name: "bash", Usage: "/bash COMMAND", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.bashOff}
+	if d.host.Shell != nil {
+		c.Run, c.Shell = nil, true
+	}
+	return c
 }
 
 // effective returns the settings that apply in the caller's session.

@@ -75,6 +75,7 @@ type hostCommands struct {
 	grants        []domain.Grant
 	beside        string // the answer to a question beside what runs
 	speech        bool
+	shell         *shell
 	inventory     claude.Inventory
 	fail          error
 }
@@ -253,11 +254,15 @@ func (d *hostCommands) Limits(string, chat.Kind) (chat.Limits, bool) { return ch
 func (d *hostCommands) Origin(_ string, id chat.ID) chat.ID { return id }
 
 func (d *hostCommands) registry() *command.Registry {
-	return command.New(d, d, command.Host{
+	host := command.Host{
 		Version: "v1", Started: now.Add(-3 * time.Hour), ConfigPath: "/etc/clawhost/config.hcl", ExportDir: d.exports, Models: models,
 		Now: func() time.Time { return now }, Zone: time.UTC,
 		Conversations: d.conversations(), Plugins: plugins{d}, Agent: skilled{d}, Claude: asked{d}, Tools: tooled{}, Speech: d.speech, Questions: d, Restart: restart{d}, Recent: recent{},
-	})
+	}
+	if d.shell != nil {
+		host.Shell, host.Files = d.shell, d.shell
+	}
+	return command.New(d, d, host)
 }
 
 // recent is a log with an error.

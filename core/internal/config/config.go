@@ -30,8 +30,9 @@ type Config struct {
 	MemoryFlush MemoryFlush
 	Heartbeat   Heartbeat
 
-	Media Media
-	Links Links
+	Media    Media
+	Links    Links
+	Commands Commands
 
 	// Settings are the top-level blocks; [Config.For] returns those of a channel.
 	Settings

@@ -184,6 +184,9 @@ links {
   command = ["./page", "{url}"]
   timeout = "5s"
 }
+commands {
+  bash = true
+}
 plugin "telegram" {
   enabled = true
   source  = "my-telegram"
@@ -256,7 +259,8 @@ plugin "plain" {}
 			MaxBytes: 1 << 30, MaxStored: 9 << 30, MaxPerChannel: 8 << 30, MaxInbound: 20 << 30, MaxOutbound: 10 << 30, Transcribe: []string{"sh", "./write-down", "--in={file}", ""}, Speak: []string{dir + "/speak", "{out}"},
 			Timeout: 2 * time.Minute, TTS: "inbound",
 		},
-		Links: config.Links{Command: []string{dir + "/page", "{url}"}, Timeout: 5 * time.Second},
+		Links:    config.Links{Command: []string{dir + "/page", "{url}"}, Timeout: 5 * time.Second},
+		Commands: config.Commands{Bash: true},
 		Settings: config.Settings{
 			Session: config.Session{
 				Scope: "per-peer", IdentityLinks: map[string][]string{"anna": {"telegram:1", "webchat:local"}}, ResetTriggers: []string{},

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
@@ -160,8 +161,8 @@ func (c claude) Retire(session string) { c.fixture.retired = append(c.fixture.re
 var errBlocks = errors.New("until it is stopped")
 
 // Answer implements turn.Commands.
-func (r *fixture) Answer(context.Context, *conversation.Turn) (string, error) {
-	return r.command, r.cmdErr
+func (r *fixture) Answer(context.Context, *conversation.Turn) (command.Answer, error) {
+	return command.Answer{Text: r.command}, r.cmdErr
 }
 
 func (r *fixture) handler() *turn.Handler {

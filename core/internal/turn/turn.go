@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
@@ -79,7 +80,7 @@ type Sent struct {
 // Commands are the slash commands. command.Registry implements it.
 type Commands interface {
 	// Answer answers a run's command. The answer is for the chat even with an error; the error is for the log.
-	Answer(ctx context.Context, run *conversation.Turn) (answer string, err error)
+	Answer(ctx context.Context, run *conversation.Turn) (answer command.Answer, err error)
 }
 
 // Hooks are the plugins' hooks. hook.Chain implements it.

@@ -175,6 +175,8 @@ func CommandSummary(name string) string {
 		return "what Claude may do here without asking"
 	case "mcp":
 		return "MCP servers of the workspace, and whether they may run"
+	case "bash":
+		return "run a command of the shell in the workspace"
 	case "restart":
 		return "restart the host"
 	case "config":
