@@ -332,3 +332,10 @@ func TestStatusShowsOpenQuestions(t *testing.T) {
 		}
 	}
 }
+
+// Behaviour: subagents.
+func TestSubagents(t *testing.T) {
+	t.Parallel()
+	d := &hostCommands{running: true}
+	d.talk(t, "subagents", chat.Authorised, "/subagents", "/subagents stop 4", "/subagents stop 5", "/subagents stop 6", "/subagents stop", "/subagents stop all", "/subagents halt")
+}

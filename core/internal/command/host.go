@@ -8,6 +8,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/claude/client"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/wording"
@@ -85,6 +86,11 @@ type Claude interface {
 	// Aside answers a question beside a turn, from the conversation so far. The error is [client.ErrNotRunning] if no
 	// turn runs, and [client.ErrNoAside] if the CLI cannot do it.
 	Aside(ctx context.Context, claudeSession, question string) (string, error)
+	// Tasks returns the running subagents of a session.
+	Tasks(claudeSession string) []client.Task
+	// StopTask stops a subagent. The error is [client.ErrNoTask] or [client.ErrNotRunning] if it does not run, and
+	// [client.ErrNoTaskStop] if the CLI cannot do it.
+	StopTask(ctx context.Context, claudeSession string, number int) (client.Task, error)
 }
 
 // Recent is the newest part of the host's log.
@@ -141,6 +147,7 @@ func (d hostCommands) commands() []Command {
 		{Name: "stop", Aliases: []string{"abort"}, Usage: "/stop [keep]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Run: d.stop},
 		{Name: "compact", Usage: "/compact [what to keep]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Turn: true},
 		{Name: "btw", Aliases: []string{"side"}, Usage: "/btw QUESTION", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Slow: true, Run: d.aside},
+		{Name: "subagents", Usage: "/subagents [stop NUMBER]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Slow: true, Run: d.subagents},
 		{Name: "next", Usage: "/next NUMBER", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Run: d.next},
 		{Name: "withdraw", Usage: "/withdraw NUMBER", Group: wording.GroupConversation, MinAuthority: chat.Other, Run: d.withdraw},
 		{Name: "session", Usage: "/session [label TEXT]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Run: d.session},

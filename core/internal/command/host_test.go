@@ -314,6 +314,21 @@ func (a asked) Aside(_ context.Context, _, question string) (string, error) {
 	return a.hostCommands.beside, a.hostCommands.fail
 }
 
+func (asked) Tasks(string) []client.Task {
+	return []client.Task{{Number: 4, What: "Look for tests", Agent: "Explore", Doing: "Running grep", Since: now.Add(-70 * time.Second)}}
+}
+
+func (a asked) StopTask(_ context.Context, _ string, number int) (client.Task, error) {
+	switch number {
+	case 4:
+		return a.Tasks("")[0], nil
+	case 5:
+		return client.Task{}, client.ErrNoTaskStop
+	default:
+		return client.Task{}, client.ErrNoTask
+	}
+}
+
 // restart notes that the host of a hostCommands is to be restarted.
 type restart struct{ hostCommands *hostCommands }
 

@@ -119,6 +119,8 @@ func CommandSummary(name string) string {
 		return "shorten the conversation, keeping what matters"
 	case "btw":
 		return "ask something beside what is running"
+	case "subagents":
+		return "the subagents that run, or stop one"
 	case "next":
 		return "answer a waiting message next; `/queue` shows its number"
 	case "withdraw":

@@ -45,7 +45,8 @@ type Client struct {
 	expected  map[string]chan<- *protocol.Event // answers to requests of the host, by id
 	spent     map[string]bool                   // ids of withdrawn lines, which the process would not run again
 	pending   bool                              // an MCP server is still starting
-	intruder  *int                              // the process that wrote into the session; nil: none
+	tasks     tasks
+	intruder  *int // the process that wrote into the session; nil: none
 }
 
 // Limits are the time limits of a turn.
