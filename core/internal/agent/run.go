@@ -147,6 +147,7 @@ type Result struct {
 	Covered       []string // the uuids of the steered lines that Claude has read in this turn, or in its earlier attempts
 	Compactions   int      // of the conversation, during the turn
 	Model         string
+	StopReason    string // of the model's last message, such as end_turn; empty: unknown
 	Fallback      Fallback
 	InputTokens   int64 // without cached ones
 	CacheTokens   int64 // read and created

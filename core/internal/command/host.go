@@ -34,7 +34,7 @@ type Sessions interface {
 	WaitingMessages(ctx context.Context, session string, limit int) ([]domain.WaitingMessage, error)
 	SetLabel(ctx context.Context, key, label string) error
 	Note(ctx context.Context, session string, notes ...domain.Note) error
-	Transcript(ctx context.Context, session string, before int64, limit int) ([]chat.TranscriptEntry, error)
+	Entries(ctx context.Context, session string, before int64, limit int) ([]domain.Entry, error)
 }
 
 // People is what the commands need of the store for people with access.

@@ -61,7 +61,7 @@ type hostCommands struct {
 	notes         []domain.Note
 	days          []domain.DayUsage
 	from          string // what UsageByDay was asked for
-	entries       []chat.TranscriptEntry
+	entries       []domain.Entry
 	pairings      []domain.Pairing
 	allowed       []domain.AllowedUser
 	lanes         []domain.LaneStatus
@@ -125,8 +125,8 @@ func (d *hostCommands) Note(_ context.Context, _ string, notes ...domain.Note) e
 	return d.fail
 }
 
-func (d *hostCommands) Transcript(_ context.Context, _ string, before int64, limit int) ([]chat.TranscriptEntry, error) {
-	var page []chat.TranscriptEntry
+func (d *hostCommands) Entries(_ context.Context, _ string, before int64, limit int) ([]domain.Entry, error) {
+	var page []domain.Entry
 	for _, e := range d.entries {
 		if before == 0 || e.ID < before {
 			page = append(page, e)
