@@ -56,6 +56,7 @@ type Turn struct {
 	Failed    Class  // why the previous attempt failed; zero: it was interrupted by a restart
 	Consumed  bool   // Claude is known to have read the message in an earlier attempt
 	Prompt    string // begins with a line of the host
+	Pictures  []Picture
 	Authority chat.Authority
 	Timeout   time.Duration // zero: the configured one
 	Watcher   Watcher       // nil: nobody

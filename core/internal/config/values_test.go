@@ -179,6 +179,7 @@ media {
   speak      = ["./speak", "{out}"]
   timeout    = "2m"
   tts        = "inbound"
+  inline_images = false
 }
 links {
   command = ["./page", "{url}"]

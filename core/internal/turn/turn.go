@@ -89,11 +89,17 @@ type Hooks interface {
 	BeforeAgentStart(ctx context.Context, start hook.Start) ([]string, error)
 }
 
+// Prompt is what Claude reads of a run.
+type Prompt struct {
+	Text     string
+	Pictures []agent.Picture // that Claude is shown with the text, which names their paths
+}
+
 // Prompts writes what Claude reads. prompt.Builder implements it.
 type Prompts interface {
 	// Build returns a run's prompt once the files that it needs are there. Its error is that of an ended context, an
 	// [*Unusable], or an [*agent.Failure] if files are unavailable for now.
-	Build(ctx context.Context, run *conversation.Turn, added []string) (string, error)
+	Build(ctx context.Context, run *conversation.Turn, added []string) (Prompt, error)
 	// Steered returns the prompt of a message that joins a running turn. After an error the message and all later ones
 	// wait for their own turn.
 	Steered(ctx context.Context, c *conversation.Conversation, m domain.Queued) (string, error)

@@ -108,11 +108,6 @@ func (c *Client) request(id string, body map[string]any) {
 	c.process.Send(protocol.ControlRequest(id, body))
 }
 
-// say writes a message.
-func (c *Client) say(l Line) {
-	c.process.Send(protocol.UserMessage(l.UUID, l.Text))
-}
-
 // IntrudedBy returns the process that has written into the session; nil: none.
 func (c *Client) IntrudedBy() *int {
 	c.mu.Lock()
@@ -133,7 +128,10 @@ func (c *Client) died(class agent.Class) *agent.Failure {
 }
 
 // Line is a message to write.
-type Line struct{ UUID, Text string }
+type Line struct {
+	UUID, Text string
+	Pictures   []agent.Picture // that claude is shown with it
+}
 
 // Aborted is the failure of a turn whose context ended.
 func Aborted(ctx context.Context) *agent.Failure {
