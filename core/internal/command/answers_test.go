@@ -339,3 +339,24 @@ func TestSubagents(t *testing.T) {
 	d := &hostCommands{running: true}
 	d.talk(t, "subagents", chat.Authorised, "/subagents", "/subagents stop 4", "/subagents stop 5", "/subagents stop 6", "/subagents stop", "/subagents stop all", "/subagents halt")
 }
+
+// Behaviour: directive-permission.
+func TestPermissionModesByTheirWords(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"/elevated off": "default", "/elevated ask": "default", "/elevated on": "acceptEdits", "/elevated full": "bypassPermissions",
+		"/exec deny": "dontAsk", "/exec ask": "default", "/exec full": "bypassPermissions",
+	} {
+		d := &hostCommands{session: domain.Session{Key: "telegram:7"}}
+		if _, err := d.registry().Run(t.Context(), d.call(text, chat.Owner)); err != nil || d.session.Overrides.Permission != want {
+			t.Errorf("%s: %q, want %q, %v", text, d.session.Overrides.Permission, want, err)
+		}
+	}
+	for _, text := range []string{"/exec host=gateway", "/exec host=gateway security=full", "/elevated host"} {
+		d := &hostCommands{session: domain.Session{Key: "telegram:7"}}
+		got, err := d.registry().Run(t.Context(), d.call(text, chat.Owner))
+		if err != nil || !strings.Contains(got, "Options: ") || d.session.Overrides.Permission != "" {
+			t.Errorf("%s: %q, chose %q, %v", text, got, d.session.Overrides.Permission, err)
+		}
+	}
+}

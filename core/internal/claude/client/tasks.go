@@ -26,10 +26,10 @@ type Task struct {
 	Since  time.Time // when it began
 }
 
-// ErrNoTask: the process runs no task of this number.
+// ErrNoTask says that the process runs no task of this number.
 var ErrNoTask = errors.New("no task has this number")
 
-// ErrNoTaskStop: the CLI cannot stop a task by itself.
+// ErrNoTaskStop says that the CLI cannot stop a task by itself.
 var ErrNoTaskStop = errors.New("this version of claude does not stop tasks")
 
 // tasks are the running tasks of a process, oldest first.

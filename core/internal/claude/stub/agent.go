@@ -2,6 +2,7 @@ package stub
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 
 	"github.com/google/uuid"
@@ -57,9 +58,7 @@ func (s *session) taskEvent(subtype string, fields map[string]any) {
 	if subtype != "task_updated" {
 		event["tool_use_id"] = s.task.call
 	}
-	for name, value := range fields {
-		event[name] = value
-	}
+	maps.Copy(event, fields)
 	s.out.send(event)
 }
 
