@@ -50,7 +50,15 @@ func (c *Command) Shell(ctx context.Context, name, line string, output io.Writer
 	command := exec.CommandContext(ctx, "/bin/sh", "-c", guarded, shell, line)
 	command.Dir, command.Env = c.workspace, c.shellEnvironment(name)
 	command.Stdout, command.Stderr, command.ExtraFiles = output, output, []*os.File{wait}
-	command.Cancel = func() error { return process.KillGroup(command.Process.Pid) }
+	kill := func() error {
+		pid := command.Process.Pid
+		err := process.KillGroup(pid) // the guard among them
+		killAll(nil, func() ([]ID, error) {
+			return descendants(pid, c.family, sessionMarker+"="+name, marker+"="+c.family.life)
+		})
+		return err
+	}
+	command.Cancel = kill
 	command.WaitDelay = lingering
 
 	c.family.join(name)
@@ -72,10 +80,7 @@ func (c *Command) Shell(ctx context.Context, name, line string, output io.Writer
 		_ = process.KillGroup(pid)
 	}
 	ended := c.family.children.Wait(command)
-	_ = process.KillGroup(pid) // the guard, and what it has left running
-	killAll(nil, func() ([]ID, error) {
-		return descendants(pid, c.family, sessionMarker+"="+name, marker+"="+c.family.life)
-	})
+	_ = kill() // the guard, and what it has left running
 	gone := records.DeleteProcess(context.WithoutCancel(ctx), pid, self.Started)
 	switch exit, failed := errors.AsType[*exec.ExitError](ended); {
 	case ctx.Err() != nil:
