@@ -203,8 +203,12 @@ func (h *Host) runDir() string { return filepath.Join(h.config.StateDir, "run") 
 func (h *Host) wire() {
 	h.media = newAttachments(h.config, h.store, h.plugins, h.mediaDir(), h.runDir(), h.options.Children, h.log.Named("media"))
 	h.prompter = h.newPrompter()
+	var pictures prompt.Pictures
+	if h.config.Media.InlineImages {
+		pictures = h.media.files
+	}
 	h.prompts = prompt.New(prompt.Options{
-		System: h.prompter, Bringer: h.media.bringer, Reader: h.media.reader, Inbound: h.media.inbound, Outgoing: h.media.outgoing,
+		System: h.prompter, Bringer: h.media.bringer, Reader: h.media.reader, Inbound: h.media.inbound, Pictures: pictures, Outgoing: h.media.outgoing,
 		Channels: h.plugins,
 	}, h.log.Named("prompt"))
 	h.tools = tools.New(tools.Options{

@@ -27,6 +27,9 @@ func (h *Host) registry() *command.Registry {
 	if h.options.Recheck != nil {
 		host.Restart = h.restart
 	}
+	if h.config.Commands.Bash {
+		host.Shell, host.Files = h.claude, h.media.files
+	}
 	return command.New(h.store, h.dispatcher, host)
 }
 

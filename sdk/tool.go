@@ -29,8 +29,8 @@ type ToolResult struct {
 	// Media are files for the model, by their refs in [Env].Media; at most 8. The model sees images, and the names of other
 	// files.
 	Media []chat.Media
-	// Details is for the host and is never shown to the model: anything that marshals to at most 64 KiB of JSON. Larger
-	// values are dropped.
+	// Details is for the host and is never shown to the model: anything that marshals to at most 64 KiB of JSON. A larger
+	// value is replaced by its beginning as a text, and says so.
 	Details any
 }
 

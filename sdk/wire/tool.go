@@ -16,7 +16,7 @@ const (
 	MaxArguments       = 256 << 10
 	MaxToolText        = 64 << 10 // bytes of a result; longer ones are cut, and say so
 	MaxToolMedia       = 8        // files per result
-	MaxToolDetails     = 64 << 10 // bytes; longer ones are dropped
+	MaxToolDetails     = 64 << 10 // bytes; longer ones are replaced by their beginning, which says so
 )
 
 // toolCut marks a text that was cut.
@@ -144,8 +144,26 @@ func bounded(r chat.ToolResult) chat.ToolResult {
 	}
 	r.Text = Repair(r.Text)
 	r.Media = r.Media[:min(len(r.Media), MaxToolMedia)]
-	if len(r.Details) > MaxToolDetails || !json.Valid(r.Details) {
+	switch {
+	case !json.Valid(r.Details):
 		r.Details = nil
+	case len(r.Details) > MaxToolDetails:
+		r.Details = cutDetails(r.Details)
 	}
 	return r
+}
+
+// cutDetails returns the beginning of details as a text, with the mark that they were cut and their size. The beginning is
+// short enough that it fits however many of its characters are escaped.
+func cutDetails(details json.RawMessage) json.RawMessage {
+	cut := struct {
+		Cut       bool   `json:"cut"`
+		Bytes     int    `json:"bytes"`
+		Beginning string `json:"beginning"`
+	}{true, len(details), Cut(Repair(string(details[:MaxToolDetails/4])), MaxToolDetails/8)}
+	data, err := json.Marshal(cut)
+	if err != nil {
+		return nil // it is made of texts and numbers
+	}
+	return data
 }

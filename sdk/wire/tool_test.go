@@ -118,3 +118,26 @@ func TestToolResultsAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// Details that are too long keep their beginning, whatever stands in it, and do not change on the way.
+// Behaviour: tools-private.
+func TestLongDetailsAreCut(t *testing.T) {
+	t.Parallel()
+	for _, filling := range []string{"x", "é", "<", "\\\"", "\\n"} {
+		details := `"` + strings.Repeat(filling, wire.MaxToolDetails) + `"`
+		p := wire.ToolResultToProto(chat.ToolResult{Text: "found", Details: json.RawMessage(details)})
+		got, err := wire.ToolResultFromProto(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var cut struct {
+			Cut       bool
+			Bytes     int
+			Beginning string
+		}
+		if err := json.Unmarshal(got.Details, &cut); err != nil || !cut.Cut || cut.Bytes != len(details) || len(cut.Beginning) < 1000 ||
+			!strings.HasPrefix(details, cut.Beginning) || len(got.Details) > wire.MaxToolDetails {
+			t.Errorf("%s: %d bytes, %.60s, %v", filling, len(got.Details), got.Details, err)
+		}
+	}
+}

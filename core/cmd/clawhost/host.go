@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core"
+	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/process"
@@ -139,6 +140,9 @@ func (a *app) validate(ctx context.Context, args []string) error {
 	var warnings []string
 	if err == nil {
 		warnings = core.Warnings(c, os.Geteuid() == 0, a.demo)
+		for _, problem := range agent.SkillProblems(c.Agent.Workspace) {
+			warnings = append(warnings, problem.Error())
+		}
 	}
 	if !a.json {
 		if err == nil {

@@ -311,7 +311,7 @@ func (a *app) sessionsExport(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	var pages [][]chat.TranscriptEntry
+	var pages [][]domain.Entry
 	for before := int64(0); ; before = pages[len(pages)-1][0].ID {
 		page, err := client.Transcript(ctx, args[0], before)
 		if err != nil {
@@ -337,7 +337,7 @@ func (a *app) sessionsExport(ctx context.Context, args []string) error {
 				return err
 			}
 		}
-		if err := lines.Encode(line(e)); err != nil {
+		if err := lines.Encode(e.Exported()); err != nil {
 			return err
 		}
 	}
@@ -353,13 +353,6 @@ func toolLine(u domain.ToolUse) map[string]any {
 	return map[string]any{
 		"type": "tool", "at": u.At.UTC(), "turn": u.Turn, "plugin": u.Plugin, "tool": u.Tool, "took_ms": u.Took.Milliseconds(),
 		"failed": u.Failed, "details": u.Details,
-	}
-}
-
-func line(e chat.TranscriptEntry) map[string]any {
-	return map[string]any{
-		"type": "message", "id": e.ID, "at": e.At.UTC(),
-		"message": map[string]any{"role": e.Role.String(), "content": []map[string]string{{"type": "text", "text": e.Text}}},
 	}
 }
 

@@ -346,9 +346,10 @@ func TestSessionsAndTranscript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := append(older, newest...)
-	for i := range got {
-		got[i].ID = 0
+	var got []chat.TranscriptEntry
+	for _, e := range append(older, newest...) {
+		e.ID = 0
+		got = append(got, e.TranscriptEntry)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("transcript (-want +got):\n%s", diff)

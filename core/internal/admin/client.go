@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
-	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // ErrNotRunning is returned when no host listens on the socket.
@@ -96,12 +95,12 @@ func (c *Client) Sessions(ctx context.Context, after string) ([]Session, error) 
 }
 
 // Transcript returns up to 1,000 entries of a session with ids below before (zero: the newest), oldest first.
-func (c *Client) Transcript(ctx context.Context, session string, before int64) ([]chat.TranscriptEntry, error) {
+func (c *Client) Transcript(ctx context.Context, session string, before int64) ([]domain.Entry, error) {
 	query := url.Values{"session": {session}}
 	if before > 0 {
 		query.Set("before", strconv.FormatInt(before, 10))
 	}
-	return call[[]chat.TranscriptEntry](ctx, c, http.MethodGet, "/v1/transcript", query)
+	return call[[]domain.Entry](ctx, c, http.MethodGet, "/v1/transcript", query)
 }
 
 // ToolUses returns the recorded uses of plugins' tools in a session, oldest first.

@@ -37,7 +37,7 @@ type Store interface {
 	Uncertain(ctx context.Context) (int64, error)
 	Sessions(ctx context.Context, after string, limit int) ([]domain.Session, error)
 	Session(ctx context.Context, key string) (domain.Session, error)
-	Transcript(ctx context.Context, session string, before int64, limit int) ([]chat.TranscriptEntry, error)
+	Entries(ctx context.Context, session string, before int64, limit int) ([]domain.Entry, error)
 	ToolUses(ctx context.Context, session string) ([]domain.ToolUse, error)
 	Pairings(ctx context.Context) ([]domain.Pairing, error)
 	ApprovePairing(ctx context.Context, channel, code string, notice func(domain.Pairing) domain.OutboxItem) (domain.Pairing, error)
@@ -353,5 +353,5 @@ func (s *Server) transcript(r *http.Request) (any, error) {
 			return nil, fmt.Errorf("before: %w", err)
 		}
 	}
-	return list(s.options.Store.Transcript(r.Context(), key, before, listed))
+	return list(s.options.Store.Entries(r.Context(), key, before, listed))
 }

@@ -56,6 +56,7 @@ type Turn struct {
 	Attempt   int    // 1 the first time; a later one looks for the results of the earlier ones
 	Consumed  bool   // Claude is known to have read the message in an earlier attempt
 	Prompt    string // begins with a line of the host
+	Pictures  []Picture
 	Authority chat.Authority
 	Timeout   time.Duration // zero: the configured one
 	Watcher   Watcher       // nil: nobody
@@ -147,6 +148,7 @@ type Result struct {
 	Covered       []string // the uuids of the steered lines that Claude has read in this turn, or in its earlier attempts
 	Compactions   int      // of the conversation, during the turn
 	Model         string
+	StopReason    string // of the model's last message, such as end_turn; empty: unknown
 	Fallback      Fallback
 	InputTokens   int64 // without cached ones
 	CacheTokens   int64 // read and created

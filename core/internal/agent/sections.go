@@ -83,7 +83,7 @@ The host's other marks, each at the beginning of a line, are:
 - [Queued messages while agent was busy]: several messages, each under a line such as Queued #1 (from Anna). Answer them all in one.
 - [Queue overflow] …: what messages were about that were too many.
 - [from: Anna]: who wrote the text above it.
-- <media:image>, or another kind: a file came along. If a path stands with it, read it there; if not, you cannot open it.
+- <media:image>, or another kind: a file came along. If it is "shown below", you see it already; else, if a path stands with it, read it there; if not, you cannot open it.
 - [Transcript of the voice message] … [/Transcript]: what a program has heard in it. It may have misheard.
 - [Linked page …] … [/Linked page]: what a link leads to. Anybody may have written it.
 - [Outgoing files: folder]: in this conversation, what you put there is sent with your next answer.

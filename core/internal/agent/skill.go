@@ -105,6 +105,11 @@ func listSkills(workspace string) skillFolders {
 	return found
 }
 
+// SkillProblems returns why skills of a workspace are not listed, or not in full.
+func SkillProblems(workspace string) []error {
+	return readSkills(workspace, listSkills(workspace).stamps(workspace)).problems
+}
+
 // readSkills reads the files of the stamps. The problems name those that are missing or cut.
 func readSkills(workspace string, stamps []stamp) shownSkills {
 	var shown shownSkills

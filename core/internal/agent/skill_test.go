@@ -290,3 +290,20 @@ func BenchmarkPrompt(b *testing.B) {
 		})
 	}
 }
+
+// Behaviour: skills.
+func TestSkillProblems(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if problems := agent.SkillProblems(filepath.Join(dir, "missing")); len(problems) > 0 {
+		t.Errorf("a missing workspace: %v", problems)
+	}
+	long := strings.Repeat("Long-", 12) + "name" // 64 characters
+	for _, name := range []string{"Deploy", long, long + "r", "with space"} {
+		write(t, dir, "skills/"+name+"/SKILL.md", skill(name, "what it does"))
+	}
+	problems := agent.SkillProblems(dir)
+	if len(problems) != 2 || !strings.Contains(problems[0].Error(), long+"r/SKILL.md: its folder's name must be") || !strings.Contains(problems[1].Error(), "with space") {
+		t.Errorf("problems: %v", problems)
+	}
+}

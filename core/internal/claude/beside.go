@@ -47,3 +47,21 @@ func (p *Pool) running(id string) *worker {
 	}
 	return nil
 }
+
+// Tasks returns what a session's claude runs beside the steps of its turn, oldest first.
+func (p *Pool) Tasks(session string) []client.Task {
+	if s := p.running(session); s != nil {
+		return s.Tasks()
+	}
+	return nil
+}
+
+// StopTask stops what a session's claude runs under a number, and returns it. Its errors are [client.ErrNoTask],
+// [client.ErrNoTaskStop], [client.ErrNotRunning], ctx's, or the CLI's message.
+func (p *Pool) StopTask(ctx context.Context, session string, number int) (client.Task, error) {
+	s := p.running(session)
+	if s == nil {
+		return client.Task{}, client.ErrNoTask
+	}
+	return s.StopTask(ctx, number)
+}

@@ -22,7 +22,7 @@ func (p *Pool) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	if err := p.enter(ctx, t.Session); err != nil {
 		return agent.Result{}, err
 	}
-	r := &run{pool: p, turn: t, next: client.Line{UUID: t.UUID, Text: t.Prompt}}
+	r := &run{pool: p, turn: t, next: client.Line{UUID: t.UUID, Text: t.Prompt, Pictures: t.Pictures}}
 	defer func() {
 		if r.worker != nil {
 			r.worker.Dismiss() // if no line was written

@@ -38,10 +38,10 @@ func TestStopSaysOnlyWhatIsTrue(t *testing.T) {
 				t.Errorf("%q, %v, want %q", got, err, test.want)
 			}
 			// What waits must be gone before the running turn is, or the next one begins in between.
-			if diff := cmp.Diff([]string{"clear", "stop"}, test.hostCommands.order); diff != "" {
+			if diff := cmp.Diff([]string{"clear", "clear", "stop"}, test.hostCommands.order); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff([]time.Time{received, received}, test.hostCommands.before); diff != "" {
+			if diff := cmp.Diff([]time.Time{received, received, received}, test.hostCommands.before); diff != "" {
 				t.Error("what came after the command is not meant by it:", diff)
 			}
 		})
@@ -329,6 +329,34 @@ func TestStatusShowsOpenQuestions(t *testing.T) {
 		answer, err := d.registry().Run(t.Context(), d.call("/status", authority))
 		if err != nil || strings.Count(answer, "waits for an answer to") != want || !strings.Contains(answer, "`AAAAA`: `Bash`, asked 1m") {
 			t.Errorf("%v is told %q, %v; want %d questions", authority, answer, err, want)
+		}
+	}
+}
+
+// Behaviour: subagents.
+func TestSubagents(t *testing.T) {
+	t.Parallel()
+	d := &hostCommands{running: true}
+	d.talk(t, "subagents", chat.Authorised, "/subagents", "/subagents stop 4", "/subagents stop 5", "/subagents stop 6", "/subagents stop", "/subagents stop all", "/subagents halt")
+}
+
+// Behaviour: directive-permission.
+func TestPermissionModesByTheirWords(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"/elevated off": "default", "/elevated ask": "default", "/elevated on": "acceptEdits", "/elevated full": "bypassPermissions",
+		"/exec deny": "dontAsk", "/exec ask": "default", "/exec full": "bypassPermissions",
+	} {
+		d := &hostCommands{session: domain.Session{Key: "telegram:7"}}
+		if _, err := d.registry().Run(t.Context(), d.call(text, chat.Owner)); err != nil || d.session.Overrides.Permission != want {
+			t.Errorf("%s: %q, want %q, %v", text, d.session.Overrides.Permission, want, err)
+		}
+	}
+	for _, text := range []string{"/exec host=gateway", "/exec host=gateway security=full", "/elevated host"} {
+		d := &hostCommands{session: domain.Session{Key: "telegram:7"}}
+		got, err := d.registry().Run(t.Context(), d.call(text, chat.Owner))
+		if err != nil || !strings.Contains(got, "Options: ") || d.session.Overrides.Permission != "" {
+			t.Errorf("%s: %q, chose %q, %v", text, got, d.session.Overrides.Permission, err)
 		}
 	}
 }

@@ -20,6 +20,14 @@ type Call struct {
 	Caller  chat.Caller
 	Session domain.Session
 	At      time.Time // when it was received
+	ID      string    // of the message, the same in each attempt
+	Attempt int       // how often it was begun, with this time
+}
+
+// Answer is what the chat gets of a command.
+type Answer struct {
+	Text  string // Markdown; empty: nothing
+	Media []chat.Media
 }
 
 // Command is a slash command.
@@ -36,6 +44,9 @@ type Command struct {
 	Turn bool
 	// Slow marks a command that may take long: the host's other commands do not wait for it.
 	Slow bool
+	// Shell marks the command that runs a line of the shell: it takes as long as the line, in a lane of its own, and /stop ends
+	// it. It has no Run.
+	Shell bool
 	// Overrides is set if a plugin's command takes the place of the host's of the same name, where that one allows it.
 	Overrides bool
 	// Run answers in Markdown; an empty answer sends nothing. Its error is logged, and the user learns that the command

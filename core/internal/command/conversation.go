@@ -35,9 +35,12 @@ func (d hostCommands) stop(ctx context.Context, call Call) (string, error) {
 	switch strings.ToLower(call.Args) {
 	case "keep":
 	case "":
-		var err error
-		if dropped, err = d.store.Clear(ctx, call.Caller.Session, domain.TurnLane, call.At); err != nil {
-			return "", fmt.Errorf("drop what waits: %w", err)
+		for _, lane := range []domain.Lane{domain.TurnLane, domain.ShellLane} {
+			waited, err := d.store.Clear(ctx, call.Caller.Session, lane, call.At)
+			if err != nil {
+				return "", fmt.Errorf("drop what waits: %w", err)
+			}
+			dropped += waited
 		}
 	default:
 		return wording.UnknownArgument("stop", call.Args, wording.StopOptions), nil

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/wording"
-	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 const (
@@ -30,9 +30,9 @@ var errExportsFull = errors.New("the exports have as many bytes as they may")
 // export writes the session's history to a file on the host, one JSON value a line: a header, then each entry, oldest
 // first.
 func (d hostCommands) export(ctx context.Context, call Call) (string, error) {
-	var entries []chat.TranscriptEntry // newest first
+	var entries []domain.Entry // newest first
 	for before := int64(0); len(entries) < maxExport; before = entries[len(entries)-1].ID {
-		page, err := d.store.Transcript(ctx, call.Caller.Session, before, exportPage)
+		page, err := d.store.Entries(ctx, call.Caller.Session, before, exportPage)
 		if err != nil {
 			return "", err
 		}
@@ -56,7 +56,7 @@ func (d hostCommands) export(ctx context.Context, call Call) (string, error) {
 	return wording.Exported(len(entries), path), nil
 }
 
-func writeExport(dir, session string, now time.Time, entries []chat.TranscriptEntry) (path string, err error) {
+func writeExport(dir, session string, now time.Time, entries []domain.Entry) (path string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
@@ -78,10 +78,7 @@ func writeExport(dir, session string, now time.Time, entries []chat.TranscriptEn
 	lines := json.NewEncoder(buffer)
 	err = lines.Encode(map[string]any{"type": "session", "session": session, "exported_at": now.UTC()})
 	for _, e := range entries {
-		err = errors.Join(err, lines.Encode(map[string]any{
-			"type": "message", "id": e.ID, "at": e.At.UTC(),
-			"message": map[string]any{"role": e.Role.String(), "content": []map[string]string{{"type": "text", "text": e.Text}}},
-		}))
+		err = errors.Join(err, lines.Encode(e.Exported()))
 	}
 	return path, errors.Join(err, buffer.Flush(), file.Close())
 }

@@ -19,7 +19,7 @@ func TestExport(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	for i := range 7 {
-		d.entries = append(d.entries, chat.TranscriptEntry{ID: int64(i + 1), Role: chat.User, Text: fmt.Sprintf("message %d", i), At: now.Add(time.Duration(i) * time.Minute)})
+		d.entries = append(d.entries, domain.Entry{TranscriptEntry: chat.TranscriptEntry{ID: int64(i + 1), Role: chat.User, Text: fmt.Sprintf("message %d", i), At: now.Add(time.Duration(i) * time.Minute)}})
 	}
 	path := filepath.Join(d.exports, "telegram_7-20260315T143000.000Z.jsonl")
 	if got, err := d.registry().Run(t.Context(), d.call("/export-session", chat.Owner)); err != nil || got != "Exported 7 messages to `"+path+"` on the host." {
@@ -47,7 +47,7 @@ func TestExport(t *testing.T) {
 func TestExportsAreBounded(t *testing.T) {
 	t.Parallel()
 	d := &hostCommands{exports: t.TempDir(), session: domain.Session{Key: "telegram:7"}}
-	d.entries = []chat.TranscriptEntry{{ID: 1, Role: chat.User, Text: "hello", At: now}}
+	d.entries = []domain.Entry{{TranscriptEntry: chat.TranscriptEntry{ID: 1, Role: chat.User, Text: "hello", At: now}}}
 	earlier := filepath.Join(d.exports, "earlier.jsonl")
 	for room, want := range map[int64]string{
 		100:     "This export does not fit: all exports together may have 1 GB. Remove some from `" + d.exports + "` on the host.",

@@ -8,6 +8,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/claude/client"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/wording"
@@ -33,7 +34,7 @@ type Sessions interface {
 	WaitingMessages(ctx context.Context, session string, limit int) ([]domain.WaitingMessage, error)
 	SetLabel(ctx context.Context, key, label string) error
 	Note(ctx context.Context, session string, notes ...domain.Note) error
-	Transcript(ctx context.Context, session string, before int64, limit int) ([]chat.TranscriptEntry, error)
+	Entries(ctx context.Context, session string, before int64, limit int) ([]domain.Entry, error)
 }
 
 // People is what the commands need of the store for people with access.
@@ -85,6 +86,11 @@ type Claude interface {
 	// Aside answers a question beside a turn, from the conversation so far. The error is [client.ErrNotRunning] if no
 	// turn runs, and [client.ErrNoAside] if the CLI cannot do it.
 	Aside(ctx context.Context, claudeSession, question string) (string, error)
+	// Tasks returns the running subagents of a session.
+	Tasks(claudeSession string) []client.Task
+	// StopTask stops a subagent. The error is [client.ErrNoTask] or [client.ErrNotRunning] if it does not run, and
+	// [client.ErrNoTaskStop] if the CLI cannot do it.
+	StopTask(ctx context.Context, claudeSession string, number int) (client.Task, error)
 }
 
 // Recent is the newest part of the host's log.
@@ -122,6 +128,8 @@ type Host struct {
 	Speech        bool // a text-to-speech command is configured
 	Questions     Questions
 	Restart       Restart // nil: it cannot restart by itself
+	Shell         Shell   // nil: switched off
+	Files         Files   // of the output of the shell
 }
 
 // hostCommands is what the host's own commands use.
@@ -139,6 +147,7 @@ func (d hostCommands) commands() []Command {
 		{Name: "stop", Aliases: []string{"abort"}, Usage: "/stop [keep]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Run: d.stop},
 		{Name: "compact", Usage: "/compact [what to keep]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Turn: true},
 		{Name: "btw", Aliases: []string{"side"}, Usage: "/btw QUESTION", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Slow: true, Run: d.aside},
+		{Name: "subagents", Usage: "/subagents [stop NUMBER]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Slow: true, Run: d.subagents},
 		{Name: "next", Usage: "/next NUMBER", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Run: d.next},
 		{Name: "withdraw", Usage: "/withdraw NUMBER", Group: wording.GroupConversation, MinAuthority: chat.Other, Run: d.withdraw},
 		{Name: "session", Usage: "/session [label TEXT]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Run: d.session},
@@ -168,10 +177,20 @@ func (d hostCommands) commands() []Command {
 		{Name: "deny", Usage: "/deny ID [reason], /deny [CHANNEL] CODE", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.deny},
 		{Name: "grants", Usage: "/grants [revoke NUMBER|all]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.grants},
 		{Name: "mcp", Usage: "/mcp [allow|deny CODE]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: d.mcp},
+		d.shell(),
 		{Name: "restart", Usage: "/restart", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: d.restart},
 		{Name: "config", Usage: "/config", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: d.config},
 		{Name: "debug", Usage: "/debug", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: d.debug},
 	}
+}
+
+// shell is the command for lines of the shell, which says how it is switched on while it is off.
+func (d hostCommands) shell() Command {
+	c := Command{Name: "bash", Usage: "/bash COMMAND", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.bashOff}
+	if d.host.Shell != nil {
+		c.Run, c.Shell = nil, true
+	}
+	return c
 }
 
 // effective returns the settings that apply in the caller's session.

@@ -61,7 +61,7 @@ type hostCommands struct {
 	notes         []domain.Note
 	days          []domain.DayUsage
 	from          string // what UsageByDay was asked for
-	entries       []chat.TranscriptEntry
+	entries       []domain.Entry
 	pairings      []domain.Pairing
 	allowed       []domain.AllowedUser
 	lanes         []domain.LaneStatus
@@ -75,6 +75,7 @@ type hostCommands struct {
 	grants        []domain.Grant
 	beside        string // the answer to a question beside what runs
 	speech        bool
+	shell         *shell
 	inventory     claude.Inventory
 	fail          error
 }
@@ -124,8 +125,8 @@ func (d *hostCommands) Note(_ context.Context, _ string, notes ...domain.Note) e
 	return d.fail
 }
 
-func (d *hostCommands) Transcript(_ context.Context, _ string, before int64, limit int) ([]chat.TranscriptEntry, error) {
-	var page []chat.TranscriptEntry
+func (d *hostCommands) Entries(_ context.Context, _ string, before int64, limit int) ([]domain.Entry, error) {
+	var page []domain.Entry
 	for _, e := range d.entries {
 		if before == 0 || e.ID < before {
 			page = append(page, e)
@@ -253,11 +254,15 @@ func (d *hostCommands) Limits(string, chat.Kind) (chat.Limits, bool) { return ch
 func (d *hostCommands) Origin(_ string, id chat.ID) chat.ID { return id }
 
 func (d *hostCommands) registry() *command.Registry {
-	return command.New(d, d, command.Host{
+	host := command.Host{
 		Version: "v1", Started: now.Add(-3 * time.Hour), ConfigPath: "/etc/clawhost/config.hcl", ExportDir: d.exports, Models: models,
 		Now: func() time.Time { return now }, Zone: time.UTC,
 		Conversations: d.conversations(), Plugins: plugins{d}, Agent: skilled{d}, Claude: asked{d}, Tools: tooled{}, Speech: d.speech, Questions: d, Restart: restart{d}, Recent: recent{},
-	})
+	}
+	if d.shell != nil {
+		host.Shell, host.Files = d.shell, d.shell
+	}
+	return command.New(d, d, host)
 }
 
 // recent is a log with an error.
@@ -307,6 +312,21 @@ func (a asked) Aside(_ context.Context, _, question string) (string, error) {
 	}
 	a.hostCommands.order = append(a.hostCommands.order, question)
 	return a.hostCommands.beside, a.hostCommands.fail
+}
+
+func (asked) Tasks(string) []client.Task {
+	return []client.Task{{Number: 4, What: "Look for tests", Agent: "Explore", Doing: "Running grep", Since: now.Add(-70 * time.Second)}}
+}
+
+func (a asked) StopTask(_ context.Context, _ string, number int) (client.Task, error) {
+	switch number {
+	case 4:
+		return a.Tasks("")[0], nil
+	case 5:
+		return client.Task{}, client.ErrNoTaskStop
+	default:
+		return client.Task{}, client.ErrNoTask
+	}
 }
 
 // restart notes that the host of a hostCommands is to be restarted.

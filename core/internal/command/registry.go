@@ -24,6 +24,7 @@ const timeout = 30 * time.Second
 // Registry knows the commands.
 type Registry struct {
 	host    Host
+	own     hostCommands
 	builtin []Command
 	byName  map[string]Command // the host's own by names and aliases
 }
@@ -34,8 +35,8 @@ func New(s Store, t Turns, h Host) *Registry {
 	if h.Log == nil {
 		h.Log = hclog.NewNullLogger()
 	}
-	r := &Registry{host: h, byName: map[string]Command{}}
-	r.builtin = append(hostCommands{s, t, h}.commands(), r.help(), r.commands())
+	r := &Registry{host: h, own: hostCommands{s, t, h}, byName: map[string]Command{}}
+	r.builtin = append(r.own.commands(), r.help(), r.commands())
 	for i, c := range r.builtin {
 		c.Summary = wording.CommandSummary(c.Name)
 		r.builtin[i] = c
@@ -90,14 +91,22 @@ func (r *Registry) plugins() []Command {
 	return list
 }
 
-// Quick reports whether a command is one of the host's own that answer at once.
-func (r *Registry) Quick(name string) bool {
+// Lane returns the lane in which a command of a person with this authority waits. The host's quick commands do not wait for
+// those of plugins, which may hang, or for slow ones; and nothing waits for a line of the shell.
+func (r *Registry) Lane(name string, by chat.Authority) domain.Lane {
 	c, ok := r.Lookup(name)
-	return ok && !c.Slow
+	switch {
+	case !ok || c.Slow:
+		return domain.CommandLane
+	case c.Shell && by >= c.MinAuthority:
+		return domain.ShellLane
+	default:
+		return domain.ControlLane
+	}
 }
 
 // irreplaceable are the host's commands that other parts of it also act on, or send.
-var irreplaceable = map[string]bool{"new": true, "reset": true, "stop": true, "answer": true}
+var irreplaceable = map[string]bool{"new": true, "reset": true, "stop": true, "answer": true, "bash": true}
 
 // replaceable reports whether a plugin may override a command of the host's. The name is not an alias.
 func (r *Registry) replaceable(name string) bool {
@@ -142,18 +151,27 @@ func (r *Registry) Parse(text string) (domain.Command, bool) {
 }
 
 // Answer answers the commands of a run's message, or takes the message as the answer to a question that it was
-// recognised as. It returns the result of [Registry.Run].
-func (r *Registry) Answer(ctx context.Context, run *conversation.Turn) (string, error) {
+// recognised as. It returns the result of [Registry.Run]; or of a line of the shell, with [agent.ErrShutdown] if that is to
+// be answered by the next host process.
+func (r *Registry) Answer(ctx context.Context, run *conversation.Turn) (Answer, error) {
 	c := run.Message.Message.Command
 	if !c.Plain {
-		return r.Run(ctx, Call{Name: c.Name, Args: c.Args, And: c.And, Caller: run.Caller, Session: run.Session, At: run.Message.ReceivedAt})
+		call := Call{
+			Name: c.Name, Args: c.Args, And: c.And, Caller: run.Caller, Session: run.Session, At: run.Message.ReceivedAt,
+			ID: run.Message.UUID, Attempt: run.Message.Attempts,
+		}
+		if own, ok := r.Lookup(c.Name); ok && own.Shell && run.Caller.Authority >= own.MinAuthority {
+			return r.own.bash(ctx, call)
+		}
+		text, err := r.Run(ctx, call)
+		return Answer{Text: text}, err
 	}
 	id, answer, _ := strings.Cut(c.Args, " ")
 	told, err := r.host.Questions.Hear(ctx, id, answer, permission.Written{ID: run.Message.UUID, Text: run.Message.Message.Text, Caller: run.Caller})
 	if err != nil {
-		return wording.QuestionFailed, err
+		return Answer{Text: wording.QuestionFailed}, err
 	}
-	return told, nil
+	return Answer{Text: told}, nil
 }
 
 // Run answers a message's commands, each in its own paragraphs. The answer is for the chat even with an error; the

@@ -87,12 +87,12 @@ func TestPluginCommands(t *testing.T) {
 		if got, err := r.Run(t.Context(), d.call("/"+name, chat.Owner)); err != nil || got == "ran" {
 			t.Errorf("a plugin took /%s of the host's: %q, %v", name, got, err)
 		}
-		if !r.Quick(name) {
+		if r.Lane(name, chat.Owner) != domain.ControlLane {
 			t.Errorf("/%s is the plugin's", name)
 		}
 	}
 	for _, name := range []string{"roll", "btw", "side"} { // a stop must not wait for what Claude, or a plugin, takes its time for
-		if r.Quick(name) {
+		if r.Lane(name, chat.Owner) == domain.ControlLane {
 			t.Errorf("others wait for /%s", name)
 		}
 	}
@@ -324,7 +324,7 @@ func TestOverride(t *testing.T) {
 		if err != nil || strings.HasPrefix(got, "the plugin's") == own {
 			t.Errorf("%s answers %q, %v", text, got, err)
 		}
-		if name := strings.TrimPrefix(text, "/"); r.Quick(name) && !own {
+		if name := strings.TrimPrefix(text, "/"); r.Lane(name, chat.Owner) == domain.ControlLane && !own {
 			t.Errorf("%s is taken for one that answers at once", text)
 		}
 	}

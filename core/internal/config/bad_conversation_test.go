@@ -242,6 +242,9 @@ media {
 links {
   command = [1, "{url}"]
 }
+commands {
+  bash = "perhaps"
+}
 `,
 			`
 F:3:16: Unsuitable value; media.max_bytes must be from 1 KB to 1 GB.
@@ -255,6 +258,8 @@ F:7:28: Unsuitable value; media.accept must be a type of file, such as "image/*"
 F:7:40: Unsuitable value; media.accept must be a type of file, such as "image/*" or "application/pdf".
     accept     = ["image/*", "pictures", "*/*"]
 F:10:14: Unsuitable value; links.command must be text in quotes.
+F:13:10: Unsuitable value; commands.bash must be true or false.
+    bash = "perhaps"
 `,
 		},
 		{

@@ -29,6 +29,7 @@ func (c *Config) fileBlock(plugin func(*hclsyntax.Block)) block {
 			one(c.Heartbeat.block()),
 			one(c.Media.block()),
 			one(c.Links.block()),
+			one(c.Commands.block()),
 			{name: "plugin", labelled: true, read: plugin, holds: func(label string) block {
 				return (&Plugin{Label: label}).blockOf(nil, c)
 			}},

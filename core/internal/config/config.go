@@ -31,8 +31,9 @@ type Config struct {
 	MemoryFlush MemoryFlush
 	Heartbeat   Heartbeat
 
-	Media Media
-	Links Links
+	Media    Media
+	Links    Links
+	Commands Commands
 
 	// Settings are the top-level blocks; [Config.For] returns those of a channel.
 	Settings
@@ -256,7 +257,7 @@ func defaults() *Config {
 			},
 			Access: Access{DM: "pairing", Groups: "allowlist", RequireMention: true, HistoryLimit: 50},
 		},
-		Media:       Media{MaxBytes: 20 << 20, Timeout: time.Minute, TTS: "off"},
+		Media:       Media{MaxBytes: 20 << 20, Timeout: time.Minute, InlineImages: true, TTS: "off"},
 		Links:       Links{Timeout: 20 * time.Second},
 		Send:        Send{Default: "allow"},
 		MemoryFlush: MemoryFlush{Enabled: true, Margin: 4000, Prompt: flushPrompt},

@@ -27,8 +27,10 @@ type Media struct {
 	// Speak is the command that reads a text from stdin and writes it as speech to the file {out}; empty (default): none.
 	Speak   []string
 	Timeout time.Duration // of either; default 1 minute
-	Fetch   bool          // send files from the web that the agent refers to by address; default false
-	TTS     string        // which answers are spoken: off (default), inbound, always, tagged
+	// InlineImages shows small pictures to Claude with their message; default true.
+	InlineImages bool
+	Fetch        bool   // send files from the web that the agent refers to by address; default false
+	TTS          string // which answers are spoken: off (default), inbound, always, tagged
 }
 
 // Links configures how linked pages are read.
@@ -49,6 +51,7 @@ func (m *Media) block() block {
 		{"transcribe", commandLine(&m.Transcribe, "{file}")},
 		{"speak", commandLine(&m.Speak, "{out}")},
 		{"timeout", duration(&m.Timeout, time.Second)},
+		{"inline_images", boolean(&m.InlineImages)},
 		{"fetch", boolean(&m.Fetch)},
 		{"tts", m.tts()},
 	}}

@@ -182,10 +182,14 @@ media {
   speak      = ["./speak", "{out}"]
   timeout    = "2m"
   tts        = "inbound"
+  inline_images = false
 }
 links {
   command = ["./page", "{url}"]
   timeout = "5s"
+}
+commands {
+  bash = true
 }
 plugin "telegram" {
   enabled = true
@@ -260,7 +264,8 @@ plugin "plain" {}
 			MaxBytes: 1 << 30, MaxStored: 9 << 30, MaxPerChannel: 8 << 30, MaxInbound: 20 << 30, MaxOutbound: 10 << 30, Transcribe: []string{"sh", "./write-down", "--in={file}", ""}, Speak: []string{dir + "/speak", "{out}"},
 			Timeout: 2 * time.Minute, TTS: "inbound",
 		},
-		Links: config.Links{Command: []string{dir + "/page", "{url}"}, Timeout: 5 * time.Second},
+		Links:    config.Links{Command: []string{dir + "/page", "{url}"}, Timeout: 5 * time.Second},
+		Commands: config.Commands{Bash: true},
 		Settings: config.Settings{
 			Session: config.Session{
 				Scope: "per-peer", IdentityLinks: map[string][]string{"anna": {"telegram:1", "webchat:local"}}, ResetTriggers: []string{},

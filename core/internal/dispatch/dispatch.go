@@ -5,6 +5,7 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -89,6 +90,7 @@ func (d *Dispatcher) Run(ctx context.Context, handler Handler) {
 		domain.TurnLane:    d.turns,
 		domain.ControlLane: newPlaces(d.options.Commands, d.options.Owners),
 		domain.CommandLane: newPlaces(d.options.Commands, d.options.Owners),
+		domain.ShellLane:   newPlaces(d.options.Commands, d.options.Owners),
 	} {
 		loops.Go(func() { d.claim(ctx, work, lane, places, handle) })
 	}
@@ -218,16 +220,18 @@ func (d *Dispatcher) end(id int64, cause error) {
 	}
 }
 
-// Stop ends the session's running turn, if its message came before the given time, and returns once the turn and its
-// tools have ended. It reports whether it stopped one: false if none was running or if the turn completed first. The
-// error is ctx's, if that ends first.
+// Stop ends the session's running turn and its line for the shell, as far as their messages came before the given time,
+// and returns once they and what they have started have ended. It reports whether it stopped one: false if none was
+// running or if it completed first. The error is ctx's, if that ends first.
 func (d *Dispatcher) Stop(ctx context.Context, session string, before time.Time) (bool, error) {
 	stopped := false
-	for _, r := range d.turnsOf(session) {
-		if !r.run.Message.CameBefore(before) {
-			continue
-		}
+	ending := slices.DeleteFunc(append(d.turnsOf(session), d.inLane(session, domain.ShellLane)...), func(r *running) bool {
+		return !r.run.Message.CameBefore(before)
+	})
+	for _, r := range ending {
 		r.cancel(agent.ErrStopped)
+	}
+	for _, r := range ending {
 		select {
 		case <-r.done:
 			stopped = stopped || r.stopped
@@ -297,14 +301,17 @@ func (d *Dispatcher) Count() int {
 
 // turnsOf returns the session's turns: usually none or one. There are two if the next one has begun while the handler
 // of the completed one has not returned.
-func (d *Dispatcher) turnsOf(session string) []*running {
+func (d *Dispatcher) turnsOf(session string) []*running { return d.inLane(session, domain.TurnLane) }
+
+// inLane returns what runs in a session's lane.
+func (d *Dispatcher) inLane(session string, lane domain.Lane) []*running {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var turns []*running
+	var found []*running
 	for _, r := range d.running {
-		if r.run.Lane == domain.TurnLane && r.run.Session.Key == session {
-			turns = append(turns, r)
+		if r.run.Lane == lane && r.run.Session.Key == session {
+			found = append(found, r)
 		}
 	}
-	return turns
+	return found
 }

@@ -35,6 +35,7 @@ type lanes struct {
 func newLanes(runs ...*domain.Run) *lanes {
 	l := &lanes{taken: map[string]bool{}, ready: map[domain.Lane]chan struct{}{
 		domain.TurnLane: make(chan struct{}, 1), domain.ControlLane: make(chan struct{}, 1), domain.CommandLane: make(chan struct{}, 1),
+		domain.ShellLane: make(chan struct{}, 1),
 	}}
 	l.waiting = runs
 	return l
@@ -217,6 +218,28 @@ func TestStopReturnsWhenTheTurnHasEnded(t *testing.T) {
 		if stopped, err := d.Stop(t.Context(), "a", time.Now()); stopped || err != nil {
 			t.Errorf("stopping nothing: %v, %v", stopped, err)
 		}
+	})
+}
+
+// Behaviour: bash.
+func TestStopEndsTheTurnAndTheLineOfTheShell(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan int64, 4)
+		l := newLanes(run(1, "a", domain.TurnLane), run(2, "a", domain.ShellLane), run(3, "b", domain.ShellLane), run(4, "a", domain.CommandLane))
+		d, stop := begin(t, l, options(), func(ctx context.Context, r *domain.Run, _ <-chan struct{}) error {
+			<-ctx.Done()
+			ended <- r.ID
+			return agent.ErrStopped
+		})
+		synctest.Wait()
+		if stopped, err := d.Stop(t.Context(), "a", time.Now()); !stopped || err != nil {
+			t.Errorf("%v, %v", stopped, err)
+		}
+		if one, other := <-ended, <-ended; one+other != 3 || len(ended) > 0 {
+			t.Errorf("runs %d and %d were stopped", one, other)
+		}
+		stop()
 	})
 }
 

@@ -2,8 +2,8 @@ package domain
 
 // Process is a child process of the host, recorded so that the next host process can end it.
 type Process struct {
-	Kind      string // "plugin" or "claude"
-	Name      string // the plugin's instance or the claude session
+	Kind      string // "plugin", "claude" or "shell"
+	Name      string // the plugin's instance, the claude session, or the name of the line for the shell
 	PID       int
 	StartTime uint64 // starttime of /proc/PID/stat in ticks, to recognise a reused pid
 	BootID    string

@@ -60,7 +60,8 @@ type Lane string
 const (
 	TurnLane    Lane = "turn"    // messages for the agent
 	ControlLane Lane = "control" // the host's own commands, which must always work
-	CommandLane Lane = "command" // the commands of plugins, which may take long
+	CommandLane Lane = "command" // the commands of plugins, and the host's own that may take long
+	ShellLane   Lane = "shell"   // the owners' lines for the shell, which may take minutes
 )
 
 // WaitingMessage is a waiting message in a session's turn lane.

@@ -182,6 +182,7 @@ type TurnFigures struct {
 	Usage         Usage
 	Day           string // the day it counts for, such as "2026-03-15"
 	Model         string
+	StopReason    string // of the model's last message; empty: unknown
 	ContextTokens int64
 	ContextWindow int64
 	Compactions   int64 // in the turn

@@ -77,6 +77,8 @@ type Message struct {
 type Attachment struct {
 	chat.Media
 	Path string // absolute; empty: the agent cannot read it, and only learns its kind
+	// Shown is set if the agent sees the picture with the prompt.
+	Shown bool
 	// Transcript is the transcript of its speech; nil: none was requested.
 	Transcript *Transcript
 }
@@ -263,6 +265,9 @@ func (a Attachment) note() string {
 	}
 	if a.Size > 0 {
 		facts = append(facts, size(a.Size))
+	}
+	if a.Shown {
+		facts = append(facts, "shown below")
 	}
 	note += " " + a.Path
 	if len(facts) > 0 {

@@ -28,8 +28,8 @@ type Commands interface {
 	Parse(text string) (domain.Command, bool)
 	// Mistyped turns a text that looks like a mistyped command into one. Its answer suggests the right one.
 	Mistyped(text string) (domain.Command, bool)
-	// Quick reports whether a command of the host answers at once.
-	Quick(name string) bool
+	// Lane returns the lane in which a command of a person with this authority waits.
+	Lane(name string, by chat.Authority) domain.Lane
 	// Skill turns a text that begins with the name of a skill into a prompt.
 	Skill(text string) (prompt string, ok bool)
 	// Directives removes the directives from a text by a person of this authority, and returns what they set for this

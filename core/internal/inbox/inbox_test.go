@@ -204,7 +204,12 @@ func (known) Parse(text string) (domain.Command, bool) {
 	return domain.Command{Name: name, Args: args}, true
 }
 
-func (known) Quick(name string) bool { return name != "roll" }
+func (known) Lane(name string, _ chat.Authority) domain.Lane {
+	if name == "roll" {
+		return domain.CommandLane
+	}
+	return domain.ControlLane
+}
 
 // Skill knows the skill deploy.
 func (known) Skill(text string) (string, bool) {

@@ -15,8 +15,7 @@ import (
 )
 
 // inbound decides what a message asks for and where it waits, and returns the commands in it that are answered besides; nil: none.
-// Commands have their own lanes. The host's quick ones do not wait for those of plugins, which may hang, or for slow
-// ones: nothing may delay a stop. A command of a person who may not use it takes the same way, and its answer says so.
+// Commands have their own lanes: nothing may delay a stop. A command of a person who may not use it takes the same way, and its answer says so.
 func (in *Inbox) inbound(ctx context.Context, a *arrival) (inbound domain.Inbound, beside *domain.Inbound, err error) {
 	m, inbound := a.message, in.frame(a)
 	var shortcuts []domain.Command
@@ -77,10 +76,7 @@ func (in *Inbox) frame(a *arrival) domain.Inbound {
 // command chooses the lane of a command. A permitted stop waits only for other stops.
 func (in *Inbox) command(inbound *domain.Inbound) {
 	c := inbound.Message.Command
-	inbound.Lane = domain.CommandLane
-	if in.options.Commands.Quick(c.Name) {
-		inbound.Lane = domain.ControlLane
-	}
+	inbound.Lane = in.options.Commands.Lane(c.Name, inbound.Message.Authority)
 	inbound.Urgent = c.Name == "stop" && inbound.Message.Authority >= chat.Authorised
 }
 

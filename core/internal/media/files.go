@@ -99,6 +99,29 @@ func (f *Files) take(instance string, claim chat.Media, content io.Reader) (chat
 	return m, nil
 }
 
+// Keep stores a file of the host's own for a channel to send, as the kind that a chat with these limits takes; false: it
+// takes none of this size.
+func (f *Files) Keep(ctx context.Context, instance string, limits []chat.MediaLimit, file chat.Media, content io.Reader) (kept chat.Media, ok bool, err error) {
+	most := largest(limits)
+	if most == 0 {
+		return chat.Media{}, false, nil
+	}
+	kept, err = f.receive(instance, file, content, most)
+	if errors.Is(err, ErrTooLarge) {
+		return chat.Media{}, false, nil
+	}
+	if err != nil {
+		return chat.Media{}, false, fmt.Errorf("keep a file: %w", err)
+	}
+	kind, _ := fit(kept, limits)
+	if kind == 0 {
+		f.drop(instance, kept.Ref)
+		return chat.Media{}, false, nil
+	}
+	kept.Kind = kind
+	return kept, true, f.note(ctx, instance, kept)
+}
+
 // accepts reports whether files of a type are accepted.
 func (f *Files) accepts(mimeType string) bool {
 	mimeType, _, _ = strings.Cut(mimeType, ";")

@@ -146,6 +146,19 @@ func (p Prompt) ToolPictures() []string {
 	return out
 }
 
+// ShownPictures returns the types of the images in the messages of the conversation themselves, oldest first.
+func (p Prompt) ShownPictures() []string {
+	var out []string
+	for _, m := range p.Messages {
+		for _, b := range m.Content {
+			if b.Type == "image" && len(b.Source.Data) > 0 {
+				out = append(out, b.Source.MediaType)
+			}
+		}
+	}
+	return out
+}
+
 // LastUserText returns the newest text of a user message, without the CLI's reminders and interruption notes.
 func (p Prompt) LastUserText() string {
 	text, _ := p.lastUserText()

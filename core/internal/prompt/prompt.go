@@ -34,6 +34,12 @@ type Inbound interface {
 	Show(channel string, m chat.Media) (shown chat.Media, path string, err error)
 }
 
+// Pictures finds the pictures that Claude is shown with a message.
+type Pictures interface {
+	// Picture returns a file that Inbound has shown, if it is a picture and not too large.
+	Picture(channel string, shown chat.Media) (agent.Picture, bool)
+}
+
 // Outgoing makes the folders whose files are sent with answers.
 type Outgoing interface {
 	Open(session string) (folder string, err error)
@@ -51,6 +57,7 @@ type Options struct {
 	Bringer  Bringer
 	Reader   Reader
 	Inbound  Inbound
+	Pictures Pictures // nil: Claude gets only their paths
 	Outgoing Outgoing
 	Channels Channels
 }
@@ -68,24 +75,25 @@ func New(options Options, log hclog.Logger) *Builder {
 }
 
 // Build returns the prompt of a run. It waits for the programs that read its messages; see [turn.Prompts].
-func (b *Builder) Build(ctx context.Context, run *conversation.Turn, added []string) (string, error) {
+func (b *Builder) Build(ctx context.Context, run *conversation.Turn, added []string) (turn.Prompt, error) {
 	head := run.Message.Message
 	if head.Origin == domain.OriginCompact {
-		return strings.TrimSpace("/compact " + strings.Join(strings.Fields(head.Text), " ")), nil
+		return turn.Prompt{Text: strings.TrimSpace("/compact " + strings.Join(strings.Fields(head.Text), " "))}, nil
 	}
 	messages, err := b.options.Bringer.Bring(ctx, append([]domain.Queued{run.Message}, run.More...)...)
 	if err != nil {
-		return "", err
+		return turn.Prompt{}, err
 	}
 	if err := unusable(messages); err != nil {
-		return "", err
+		return turn.Prompt{}, err
 	}
 	read, err := b.options.Reader.Read(ctx, messages...)
 	if err != nil {
-		return "", err
+		return turn.Prompt{}, err
 	}
 	t := envelope.Turn{Context: added}
-	t.Messages, t.Collected = b.messages(run.Conversation, messages, read)
+	shown := &pictures{from: b.options.Pictures}
+	t.Messages, t.Collected = b.messages(run.Conversation, messages, read, shown)
 	t.Messages[0].Previous = run.PreviousAt
 	if !run.Session.ClaudeStarted {
 		t.Starter = run.Session.Starter
@@ -108,7 +116,7 @@ func (b *Builder) Build(ctx context.Context, run *conversation.Turn, added []str
 	if summary := b.channelSummary(run); summary != "" {
 		t.Events = append(t.Events, envelope.Event{At: run.Message.ReceivedAt, Text: summary})
 	}
-	return envelope.Compose(t, run.Zone), nil
+	return turn.Prompt{Text: envelope.Compose(t, run.Zone), Pictures: shown.list}, nil
 }
 
 // outgoing makes the folder whose files are sent with a conversation's answers; "": its chat accepts none.
@@ -138,9 +146,9 @@ func unusable(messages []domain.Queued) error {
 }
 
 // messages returns what a run answers: one burst, or several that were collected.
-func (b *Builder) messages(c *conversation.Conversation, queued []domain.Queued, read map[string]media.Read) (list []envelope.Message, collected bool) {
+func (b *Builder) messages(c *conversation.Conversation, queued []domain.Queued, read map[string]media.Read, shown *pictures) (list []envelope.Message, collected bool) {
 	for _, q := range queued {
-		list = append(list, b.message(c, q, read))
+		list = append(list, b.message(c, q, read, shown))
 		collected = collected || q.Burst != queued[0].Burst
 	}
 	return list, collected
@@ -156,11 +164,11 @@ func (b *Builder) Steered(ctx context.Context, c *conversation.Conversation, q d
 	if err != nil {
 		return "", err
 	}
-	return envelope.Compose(envelope.Turn{Messages: []envelope.Message{b.message(c, messages[0], read)}}, c.Zone), nil
+	return envelope.Compose(envelope.Turn{Messages: []envelope.Message{b.message(c, messages[0], read, &pictures{})}}, c.Zone), nil
 }
 
 // message returns a message as Claude reads it, with the results of the programs that read it.
-func (b *Builder) message(c *conversation.Conversation, q domain.Queued, read map[string]media.Read) envelope.Message {
+func (b *Builder) message(c *conversation.Conversation, q domain.Queued, read map[string]media.Read, shown *pictures) envelope.Message {
 	m := q.Message
 	e := envelope.Message{
 		Host:    m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat,
@@ -174,18 +182,19 @@ func (b *Builder) message(c *conversation.Conversation, q domain.Queued, read ma
 		e.Late = age
 	}
 	known := read[q.UUID]
-	e.Media = b.attachments(m.Channel, m.Media, known)
+	e.Media = b.attachments(m.Channel, m.Media, known, shown)
 	if m.ReplyTo != nil {
-		e.Quoted = b.attachments(m.Channel, m.ReplyTo.Media, known)
+		e.Quoted = b.attachments(m.Channel, m.ReplyTo.Media, known, shown)
 	}
 	e.Pages = known.Pages
 	return e
 }
 
 // attachments describe files as the prompt shows them to Claude.
-func (b *Builder) attachments(channel string, files []chat.Media, known media.Read) (list []envelope.Attachment) {
+func (b *Builder) attachments(channel string, files []chat.Media, known media.Read, shown *pictures) (list []envelope.Attachment) {
 	for _, file := range files {
 		a := b.attachment(channel, file)
+		a.Shown = a.Path != "" && shown.add(channel, a.Media)
 		a.Transcript = known.Transcripts[file.Ref]
 		list = append(list, a)
 	}
@@ -202,6 +211,24 @@ func (b *Builder) attachment(channel string, m chat.Media) envelope.Attachment {
 		b.log.Warn("a file cannot be shown to the agent", "channel", channel, "error", err)
 	}
 	return envelope.Attachment{Media: shown, Path: path}
+}
+
+// pictures are those that Claude is shown with one prompt.
+type pictures struct {
+	from Pictures // nil: there are none
+	list []agent.Picture
+}
+
+// add adds a file, and reports whether Claude is shown it.
+func (p *pictures) add(channel string, file chat.Media) bool {
+	if p.from == nil || len(p.list) == agent.MaxPictures {
+		return false
+	}
+	picture, ok := p.from.Picture(channel, file)
+	if ok {
+		p.list = append(p.list, picture)
+	}
+	return ok
 }
 
 // about returns what the network says of a chat in which a conversation begins.

@@ -50,7 +50,8 @@ func TestWhatWaitedForLongIsToldSo(t *testing.T) {
 		}}
 	}
 	run := conversations.Turn(&domain.Run{Session: domain.Session{Key: "telegram:1"}, Message: queued("old news", 3*time.Hour), More: []domain.Queued{queued("and this", time.Minute)}})
-	text, err := b.Build(t.Context(), run, nil)
+	built, err := b.Build(t.Context(), run, nil)
+	text := built.Text
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,8 +67,8 @@ func TestCompactionIsOneLine(t *testing.T) {
 	b, conversations := builder(&config.Config{Agent: config.Agent{Timezone: time.UTC}})
 	for text, want := range map[string]string{"": "/compact", " the plan\n\n/clear  and @/etc/passwd": "/compact the plan /clear and @/etc/passwd"} {
 		run := conversations.Turn(&domain.Run{Message: domain.Queued{Message: domain.Message{Origin: domain.OriginCompact, Text: text}}})
-		if got, err := b.Build(t.Context(), run, []string{"a hook's word"}); got != want || err != nil {
-			t.Errorf("%q, want %q, error %v", got, want, err)
+		if got, err := b.Build(t.Context(), run, []string{"a hook's word"}); got.Text != want || err != nil {
+			t.Errorf("%q, want %q, error %v", got.Text, want, err)
 		}
 	}
 }

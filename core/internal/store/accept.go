@@ -47,7 +47,7 @@ func (s *Store) Accept(ctx context.Context, in domain.Inbound) (domain.Acceptanc
 
 // checkInbound rejects a message that could not be found again.
 func checkInbound(in domain.Inbound) error {
-	if in.Lane != domain.TurnLane && in.Lane != domain.ControlLane && in.Lane != domain.CommandLane {
+	if in.Lane != domain.TurnLane && in.Lane != domain.ControlLane && in.Lane != domain.CommandLane && in.Lane != domain.ShellLane {
 		return fmt.Errorf("there is no lane %q", in.Lane)
 	}
 	return checkEvent(in.EventID, in.Message.Channel, in.Session)

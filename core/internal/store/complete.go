@@ -88,7 +88,7 @@ func (t *tx) complete(runID int64, c domain.Completion) error {
 	if err := t.deal(c.Files); err != nil {
 		return err
 	}
-	if err := t.appendTranscript(h.session, c.Transcript, ids...); err != nil {
+	if err := t.appendTranscript(h.session, c.Turn.Made(), c.Transcript, ids...); err != nil {
 		return err
 	}
 	if h.lane == domain.TurnLane && h.noted {

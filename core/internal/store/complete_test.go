@@ -12,7 +12,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Behaviour: session-usage.
+// Behaviour: session-usage, export.
 func TestCompleteWritesEverythingOfATurn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -26,7 +26,7 @@ func TestCompleteWritesEverythingOfATurn(t *testing.T) {
 		Transcript: []chat.TranscriptEntry{{Role: chat.Assistant, Text: "one two", At: start.Add(time.Second)}},
 		Turn: &domain.TurnFigures{
 			Usage: domain.Usage{Turns: 1, InputTokens: 2, CacheTokens: 3, OutputTokens: 4, CostMicros: 5},
-			Model: "sonnet", ContextTokens: 6, ContextWindow: 7,
+			Model: "sonnet", StopReason: "end_turn", ContextTokens: 6, ContextWindow: 7,
 		},
 		Answer: "one two",
 	})
@@ -35,6 +35,14 @@ func TestCompleteWritesEverythingOfATurn(t *testing.T) {
 	}
 	if !poked(b.pokes.Deliveries) {
 		t.Error("the outbox is not told")
+	}
+	entries, err := b.Entries(b.ctx, "telegram:anna", 0, 0)
+	if err != nil || len(entries) != 2 || entries[0].Made != nil {
+		t.Fatalf("%+v, %v", entries, err)
+	}
+	made := &domain.Made{Model: "sonnet", StopReason: "end_turn", Usage: &domain.Spent{InputTokens: 2, CacheTokens: 3, OutputTokens: 4, CostUSD: 0.000005}}
+	if diff := cmp.Diff(made, entries[1].Made); diff != "" {
+		t.Errorf("how the answer was made: %s", diff)
 	}
 
 	ds := b.deliveries(t, "telegram")

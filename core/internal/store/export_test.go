@@ -28,7 +28,7 @@ var MessageUUID = messageUUID
 
 // AppendTranscript adds entries to a session's history, as the steps do that have something said in it.
 func (s *Store) AppendTranscript(ctx context.Context, session string, entries []chat.TranscriptEntry) error {
-	_, err := step(ctx, s, "append transcript", func(t *tx) (nothing, error) { return nothing{}, t.appendTranscript(session, entries) })
+	_, err := step(ctx, s, "append transcript", func(t *tx) (nothing, error) { return nothing{}, t.appendTranscript(session, nil, entries) })
 	return err
 }
 

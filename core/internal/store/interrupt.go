@@ -88,5 +88,5 @@ func (t *tx) endInterrupted(in domain.Inbound, run, head int64, gone []removed) 
 	}
 	entry := chat.TranscriptEntry{Role: chat.System, Text: interrupted, At: moment(t.now)}
 	entries, ids := said(told)
-	return t.appendTranscript(in.Session, append(entries, entry), ids...)
+	return t.appendTranscript(in.Session, nil, append(entries, entry), ids...)
 }

@@ -198,3 +198,18 @@ func TestColumnsOfMessagesOutliveAnUpgrade(t *testing.T) {
 		}
 	}
 }
+
+// An entry that a build wrote which did not note how answers were made is still exported.
+func TestTranscriptsOutliveAnUpgrade(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "clawhost.db")
+	writeOld(t, path, 24, `INSERT INTO transcript (session, role, text, said_at) VALUES ('a', 2, 'hello', 1)`)
+	s, err := Open(t.Context(), path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	if got, err := s.Entries(t.Context(), "a", 0, 10); err != nil || len(got) != 1 || got[0].Text != "hello" || got[0].Made != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

@@ -41,7 +41,7 @@ func (s *Store) RecordPassive(ctx context.Context, o domain.Passive) (duplicate 
 				return false, err
 			}
 		}
-		return false, t.appendTranscript(o.Session, o.Transcript)
+		return false, t.appendTranscript(o.Session, nil, o.Transcript)
 	})
 }
 

@@ -17,11 +17,11 @@ type event struct {
 // effects is what a step announces in this process once it is committed. It wakes the steps that wait, through writer.woken:
 // Accept the Claim of package dispatch, Complete the ClaimDeliveries of package outbox.
 type effects struct {
-	turns, controls, commands, deliveries bool    // lanes may have become claimable, or have a new time
-	reactions                             bool    // messages have a new stage
-	transcript                            bool    // there are new entries
-	ended                                 []event // their runs have ended
-	chosen                                *choice // a session's new settings
+	turns, controls, commands, shells, deliveries bool    // lanes may have become claimable, or have a new time
+	reactions                                     bool    // messages have a new stage
+	transcript                                    bool    // there are new entries
+	ended                                         []event // their runs have ended
+	chosen                                        *choice // a session's new settings
 }
 
 func (e *effects) ready(lane domain.Lane) {
@@ -32,12 +32,14 @@ func (e *effects) ready(lane domain.Lane) {
 		e.controls = true
 	case domain.CommandLane:
 		e.commands = true
+	case domain.ShellLane:
+		e.shells = true
 	}
 }
 
 // all announces that anything may have become claimable, or have a new time.
 func (e *effects) all() {
-	e.turns, e.controls, e.commands, e.deliveries = true, true, true, true
+	e.turns, e.controls, e.commands, e.shells, e.deliveries = true, true, true, true, true
 }
 
 // lane reports whether a lane of the kind may be claimable.
@@ -47,6 +49,8 @@ func (e *effects) lane(lane domain.Lane) bool {
 		return e.controls
 	case domain.CommandLane:
 		return e.commands
+	case domain.ShellLane:
+		return e.shells
 	default:
 		return e.turns
 	}
@@ -55,7 +59,7 @@ func (e *effects) lane(lane domain.Lane) bool {
 // add adds the effects of another step.
 func (e *effects) add(other effects) {
 	e.turns, e.controls = e.turns || other.turns, e.controls || other.controls
-	e.commands, e.deliveries = e.commands || other.commands, e.deliveries || other.deliveries
+	e.commands, e.shells, e.deliveries = e.commands || other.commands, e.shells || other.shells, e.deliveries || other.deliveries
 }
 
 // notifier wakes those who wait for new entries or for a run's end, and updates the cached settings.

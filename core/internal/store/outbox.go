@@ -45,7 +45,7 @@ func (t *tx) mirror(from domain.Elsewhere, to chat.Address) error {
 	if err := t.note(session, []domain.Note{{Kind: domain.NoteEvent, At: from.Said.At, Text: from.Note}}); err != nil {
 		return err
 	}
-	return t.appendTranscript(session, []chat.TranscriptEntry{from.Said})
+	return t.appendTranscript(session, nil, []chat.TranscriptEntry{from.Said})
 }
 
 // checkItems refuses items that the outbox would never deliver, or that contradict themselves.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -13,16 +14,25 @@ import (
 // maxIDs is how many messages of a session can be named, of each kind.
 const maxIDs = 1000
 
-// appendTranscript appends entries to a session's history. The network's ids are those of the first entries.
-func (t *tx) appendTranscript(session string, entries []chat.TranscriptEntry, ids ...chat.MessageID) error {
+// appendTranscript appends entries to a session's history. The network's ids are those of the first entries; made is how
+// the answers among them were made, or nil.
+func (t *tx) appendTranscript(session string, made *domain.Made, entries []chat.TranscriptEntry, ids ...chat.MessageID) error {
+	how, err := encodeMade(made)
+	if err != nil {
+		return err
+	}
 	t.after.transcript = t.after.transcript || len(entries) > 0
 	for i, e := range entries {
 		var id chat.MessageID
 		if i < len(ids) {
 			id = ids[i]
 		}
-		_, err := t.exec(`INSERT INTO transcript (session, role, text, said_at, message_id) VALUES (?1, ?2, ?3, ?4, ?5)`,
-			session, e.Role, e.Text, millis(e.At), id)
+		by := ""
+		if e.Role == chat.Assistant {
+			by = how
+		}
+		_, err := t.exec(`INSERT INTO transcript (session, role, text, said_at, message_id, made) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`,
+			session, e.Role, e.Text, millis(e.At), id, by)
 		if err != nil {
 			return err
 		}
@@ -30,21 +40,44 @@ func (t *tx) appendTranscript(session string, entries []chat.TranscriptEntry, id
 	return nil
 }
 
+// encodeMade returns how an answer was made as it is stored; nil is empty.
+func encodeMade(made *domain.Made) (string, error) {
+	if made == nil {
+		return "", nil
+	}
+	data, err := json.Marshal(made)
+	return string(data), err
+}
+
 // Transcript returns the newest entries of a session's history with ids smaller than before, oldest first. before is 0
 // for the newest of all. limit is 1 to 1000; another value means 1000.
 func (s *Store) Transcript(ctx context.Context, session string, before int64, limit int) ([]chat.TranscriptEntry, error) {
+	list, err := s.Entries(ctx, session, before, limit)
+	var entries []chat.TranscriptEntry
+	for _, e := range list {
+		entries = append(entries, e.TranscriptEntry)
+	}
+	return entries, err
+}
+
+// Entries returns what [Store.Transcript] returns, with how the answers were made.
+func (s *Store) Entries(ctx context.Context, session string, before int64, limit int) ([]domain.Entry, error) {
 	if before == 0 {
 		before = math.MaxInt64
 	}
-	var entries []chat.TranscriptEntry
-	err := s.view(ctx).each(`SELECT id, role, text, said_at FROM transcript WHERE session = ?1 AND id < ?2
+	var entries []domain.Entry
+	err := s.view(ctx).each(`SELECT id, role, text, said_at, made FROM transcript WHERE session = ?1 AND id < ?2
 		ORDER BY id DESC LIMIT ?3 + 0`, []any{session, before, bounded(limit)}, func(rows rows) error {
-		var e chat.TranscriptEntry
+		var e domain.Entry
 		var saidAt int64
-		if err := rows.Scan(&e.ID, &e.Role, &e.Text, &saidAt); err != nil {
+		var made string
+		if err := rows.Scan(&e.ID, &e.Role, &e.Text, &saidAt, &made); err != nil {
 			return err
 		}
 		e.At = moment(saidAt)
+		if made != "" && json.Unmarshal([]byte(made), &e.Made) != nil {
+			e.Made = nil // of a newer version
+		}
 		entries = append(entries, e)
 		return nil
 	})

@@ -11,14 +11,14 @@ import (
 )
 
 // Reap ends the plugins among the processes that previous processes of the host have left, so that no two of a plugin work at once,
-// and returns those of claude. Those of another host that is alive are left alone: the state folder is a copy of its.
+// and returns the others: those of claude and of the shell. Those of another host that is alive are left alone: the state folder is a copy of its.
 func Reap(ctx context.Context, left []domain.Process, processes Processes, log hclog.Logger) (agents []domain.Process) {
 	boot := process.BootID()
 	for _, p := range left {
 		switch {
 		case p.BootID == boot && p.Host.PID != os.Getpid() && p.Host.PID != 0 && process.Alive(p.Host.PID, p.Host.StartTime):
 			log.Warn("another running host owns this process; it is left unchanged", "kind", p.Kind, "pid", p.PID, "host", p.Host.PID)
-		case p.Kind == "claude":
+		case p.Kind != "plugin":
 			agents = append(agents, p)
 			continue
 		case p.BootID == boot && process.Alive(p.PID, p.StartTime):

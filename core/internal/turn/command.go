@@ -2,8 +2,10 @@ package turn
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -11,7 +13,11 @@ import (
 
 // command answers a slash command.
 func (h *Handler) command(ctx context.Context, run *conversation.Turn) error {
-	answer, err := h.options.Commands.Answer(ctx, run)
+	said, err := h.options.Commands.Answer(ctx, run)
+	if run.Lane == domain.ShellLane && errors.Is(err, agent.ErrShutdown) {
+		return err
+	}
+	answer, stopped := said.Text, run.Lane == domain.ShellLane && errors.Is(context.Cause(ctx), agent.ErrStopped)
 	done := domain.Completion{State: domain.RunDone, Answer: answer}
 	if err != nil {
 		h.log.Error("a command failed", "session", run.Session.Key, "error", err)
@@ -25,5 +31,14 @@ func (h *Handler) command(ctx context.Context, run *conversation.Turn) error {
 		// The transcript records the choice; the command itself notes for the next turn what matters to the agent.
 		done.Transcript = []chat.TranscriptEntry{{Role: chat.System, Text: run.Message.Message.Written() + " → " + answer, At: time.Now()}}
 	}
-	return h.complete(ctx, run, done)
+	if len(said.Media) > 0 {
+		done.Items = append(done.Items, domain.OutboxItem{To: run.Message.Message.Address(), Media: said.Media})
+	}
+	if stopped {
+		done.State = domain.RunCancelled
+	}
+	if err := h.complete(ctx, run, done); err != nil || !stopped {
+		return err
+	}
+	return agent.ErrStopped
 }

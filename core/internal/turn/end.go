@@ -72,7 +72,7 @@ func (h *Handler) figures(run *conversation.Turn, r agent.Result) *domain.TurnFi
 			Turns: 1, InputTokens: r.InputTokens, CacheTokens: r.CacheTokens, OutputTokens: r.OutputTokens, CostMicros: r.CostMicros,
 		},
 		Day:   time.Now().In(h.options.Zone).Format(time.DateOnly),
-		Model: r.Model, ContextTokens: r.ContextTokens, ContextWindow: r.ContextWindow,
+		Model: r.Model, StopReason: r.StopReason, ContextTokens: r.ContextTokens, ContextWindow: r.ContextWindow,
 		Compactions: int64(r.Compactions), Flush: run.Message.Message.Origin == domain.OriginFlush,
 	}
 }

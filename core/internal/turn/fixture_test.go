@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
@@ -43,6 +44,7 @@ type fixture struct {
 	refuse    error // what Complete says
 	spent     int64 // input tokens of turns that were not completed
 	joined    []domain.Queued
+	pictures  []agent.Picture          // of each prompt
 	slow      map[string]time.Duration // how long it takes to bring the files of messages
 	stopped   []bool                   // how its runs have ended
 	cleared   []domain.OutgoingFile    // from their folder
@@ -167,8 +169,8 @@ func (c claude) Retire(session string) { c.fixture.retired = append(c.fixture.re
 var errBlocks = errors.New("until it is stopped")
 
 // Answer implements turn.Commands.
-func (r *fixture) Answer(context.Context, *conversation.Turn) (string, error) {
-	return r.command, r.cmdErr
+func (r *fixture) Answer(context.Context, *conversation.Turn) (command.Answer, error) {
+	return command.Answer{Text: r.command}, r.cmdErr
 }
 
 func (r *fixture) handler() *turn.Handler {
@@ -188,14 +190,14 @@ func (r *fixture) BeforeAgentStart(context.Context, hook.Start) ([]string, error
 	return r.added, r.addErr
 }
 
-func (r *fixture) Build(_ context.Context, run *conversation.Turn, added []string) (string, error) {
+func (r *fixture) Build(_ context.Context, run *conversation.Turn, added []string) (turn.Prompt, error) {
 	if r.missing != nil {
-		return "", r.missing
+		return turn.Prompt{}, r.missing
 	}
 	if r.unusable != nil {
-		return "", r.unusable
+		return turn.Prompt{}, r.unusable
 	}
-	return "[host] " + run.Message.Message.Text + " " + slices.Concat(added, []string{""})[0] + opening(run), nil
+	return turn.Prompt{Text: "[host] " + run.Message.Message.Text + " " + slices.Concat(added, []string{""})[0] + opening(run), Pictures: r.pictures}, nil
 }
 
 func (r *fixture) Steered(ctx context.Context, _ *conversation.Conversation, m domain.Queued) (string, error) {

@@ -34,7 +34,8 @@ func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []strin
 		UUID:      run.Message.UUID,
 		Attempt:   run.Message.Attempts,
 		Consumed:  !run.Message.ConsumedAt.IsZero(),
-		Prompt:    prompt,
+		Prompt:    prompt.Text,
+		Pictures:  prompt.Pictures,
 		Authority: run.Message.Message.Authority,
 		Timeout:   run.Message.Message.Timeout,
 		Watcher:   with,
@@ -68,8 +69,12 @@ func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []strin
 	move(run, session)
 	view.Restart(ctx)
 	// A new conversation needs the prompt that an old one already has.
-	if t.Prompt, err = h.options.Prompts.Build(ctx, run, added); err != nil {
+	if prompt, err = h.options.Prompts.Build(ctx, run, added); err != nil {
 		return agent.Result{}, err
+	}
+	t.Prompt, t.Pictures = prompt.Text, prompt.Pictures
+	if notice == wording.BeganRejected {
+		t.Pictures = nil // one of them may be what the API rejects; the text names their paths
 	}
 	t.Session, t.Started, t.ForkOf, t.Attempt, t.Consumed = session.ClaudeSession, false, "", 1, false
 	// The new session does not know what was steered into the lost one: those messages are not covered, and wait. Later
@@ -94,7 +99,7 @@ func move(run *conversation.Turn, s domain.Session) {
 
 // fresh is the notice for a turn that is repeated in a new session, or "" if that would not help: in a session that is
 // already new, and not a copy of another one, the message itself is too long. In one that never had an answer, the
-// conversation is not what the API rejects.
+// conversation is not what the API rejects, unless a picture is.
 func fresh(t agent.Turn, answered bool, err error) string {
 	var failure *agent.Failure
 	if !errors.As(err, &failure) {
@@ -107,7 +112,7 @@ func fresh(t agent.Turn, answered bool, err error) string {
 		}
 		return wording.BeganTooLong
 	case agent.Rejected:
-		if !answered && t.ForkOf == "" {
+		if !answered && t.ForkOf == "" && len(t.Pictures) == 0 {
 			return ""
 		}
 		return wording.BeganRejected

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
@@ -79,7 +80,7 @@ type Sent struct {
 // Commands are the slash commands. command.Registry implements it.
 type Commands interface {
 	// Answer answers a run's command. The answer is for the chat even with an error; the error is for the log.
-	Answer(ctx context.Context, run *conversation.Turn) (answer string, err error)
+	Answer(ctx context.Context, run *conversation.Turn) (answer command.Answer, err error)
 }
 
 // Hooks are the plugins' hooks. hook.Chain implements it.
@@ -88,11 +89,17 @@ type Hooks interface {
 	BeforeAgentStart(ctx context.Context, start hook.Start) ([]string, error)
 }
 
+// Prompt is what Claude reads of a run.
+type Prompt struct {
+	Text     string
+	Pictures []agent.Picture // that Claude is shown with the text, which names their paths
+}
+
 // Prompts writes what Claude reads. prompt.Builder implements it.
 type Prompts interface {
 	// Build returns a run's prompt once the files that it needs are there. Its error is that of an ended context, an
 	// [*Unusable], or an [*agent.Failure] if files are unavailable for now.
-	Build(ctx context.Context, run *conversation.Turn, added []string) (string, error)
+	Build(ctx context.Context, run *conversation.Turn, added []string) (Prompt, error)
 	// Steered returns the prompt of a message that joins a running turn. After an error the message and all later ones
 	// wait for their own turn.
 	Steered(ctx context.Context, c *conversation.Conversation, m domain.Queued) (string, error)

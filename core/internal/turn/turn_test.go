@@ -212,6 +212,33 @@ func TestRejected(t *testing.T) {
 	}
 }
 
+// What the API rejects may be a picture: the new conversation has none, even if the old one had no answer yet. Each try in the
+// old one shows the same.
+// Behaviour: file-inline.
+func TestARejectedPictureIsLeftOut(t *testing.T) {
+	t.Parallel()
+	rejected := failure(agent.Rejected)
+	r := &fixture{results: []outcome{rejected, rejected, {result: agent.Result{Text: "hi"}}}, pictures: []agent.Picture{{Path: "/media/p", Type: "image/png"}}}
+	if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
+		t.Fatal(err)
+	}
+	var shown []int
+	for _, turn := range r.turns {
+		shown = append(shown, len(turn.Pictures))
+	}
+	if diff := cmp.Diff([]int{1, 1, 0}, shown); diff != "" || r.turns[2].Session != "fresh" || r.completed[0].Items[0].Text != "hi" {
+		t.Errorf("pictures of the turns: %s; %+v", diff, r.completed)
+	}
+
+	r = &fixture{results: []outcome{failure(agent.TranscriptMissing), {result: agent.Result{Text: "hi"}}}, pictures: r.pictures}
+	if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.turns) != 2 || len(r.turns[1].Pictures) != 1 {
+		t.Errorf("a conversation whose record is gone: %+v", r.turns)
+	}
+}
+
 // A conversation that another one has taken the place of keeps no process behind what was left to answer in it.
 // Behaviour: process-new-conversation.
 func TestWhatIsAnsweredInAReplacedConversation(t *testing.T) {

@@ -119,6 +119,8 @@ func CommandSummary(name string) string {
 		return "shorten the conversation, keeping what matters"
 	case "btw":
 		return "ask something beside what is running"
+	case "subagents":
+		return "the subagents that run, or stop one"
 	case "next":
 		return "answer a waiting message next; `/queue` shows its number"
 	case "withdraw":
@@ -175,6 +177,8 @@ func CommandSummary(name string) string {
 		return "what Claude may do here without asking"
 	case "mcp":
 		return "MCP servers of the workspace, and whether they may run"
+	case "bash":
+		return "run a command of the shell in the workspace"
 	case "restart":
 		return "restart the host"
 	case "config":

@@ -104,7 +104,7 @@ func reap(old domain.Process, log hclog.Logger) {
 		known = append([]ID{root}, below...)
 	}
 	if found, err := find(); len(known) > 0 || len(found) > 0 || err != nil {
-		log.Warn("ending a claude of the previous process", "session", old.Name, "pid", old.PID)
+		log.Warn("ending a process of the previous host process", "kind", old.Kind, "session", old.Name, "pid", old.PID)
 		killAll(known, find)
 	}
 }

@@ -45,7 +45,8 @@ type Client struct {
 	expected  map[string]chan<- *protocol.Event // answers to requests of the host, by id
 	spent     map[string]bool                   // ids of withdrawn lines, which the process would not run again
 	pending   bool                              // an MCP server is still starting
-	intruder  *int                              // the process that wrote into the session; nil: none
+	tasks     tasks
+	intruder  *int // the process that wrote into the session; nil: none
 }
 
 // Limits are the time limits of a turn.
@@ -107,11 +108,6 @@ func (c *Client) request(id string, body map[string]any) {
 	c.process.Send(protocol.ControlRequest(id, body))
 }
 
-// say writes a message.
-func (c *Client) say(l Line) {
-	c.process.Send(protocol.UserMessage(l.UUID, l.Text))
-}
-
 // IntrudedBy returns the process that has written into the session; nil: none.
 func (c *Client) IntrudedBy() *int {
 	c.mu.Lock()
@@ -132,7 +128,10 @@ func (c *Client) died(class agent.Class) *agent.Failure {
 }
 
 // Line is a message to write.
-type Line struct{ UUID, Text string }
+type Line struct {
+	UUID, Text string
+	Pictures   []agent.Picture // that claude is shown with it
+}
 
 // Aborted is the failure of a turn whose context ended.
 func Aborted(ctx context.Context) *agent.Failure {

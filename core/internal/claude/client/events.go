@@ -94,6 +94,7 @@ func (c *Client) observe(e *protocol.Event) {
 		if e.Subtype == "init" {
 			c.take(e)
 		}
+		c.tasks.observe(e, c.heard)
 	case "result":
 		c.meter.Count(e)
 		if c.pending {

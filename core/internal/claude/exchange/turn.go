@@ -140,6 +140,7 @@ func (t *turn) add(r *agent.Result) {
 	if t.outcome == nil {
 		return
 	}
+	r.StopReason = t.outcome.StopReason
 	for name, used := range t.outcome.SinceLast {
 		r.InputTokens += used.InputTokens
 		r.OutputTokens += used.OutputTokens

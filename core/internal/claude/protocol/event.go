@@ -30,6 +30,8 @@ type Event struct {
 		PostTokens int64 `json:"post_tokens"`
 	} `json:"compact_metadata"` // compact_boundary
 
+	TaskFields // task_started, task_progress, task_updated, task_notification
+
 	Tools   []string `json:"tools"`       // init
 	Servers []Server `json:"mcp_servers"` // init
 
@@ -44,6 +46,16 @@ type Event struct {
 
 	ResultFields  // result
 	ControlFields // control_request, control_response, control_cancel_request
+}
+
+// TaskFields are the fields of events about what claude runs beside its turn, such as a subagent.
+type TaskFields struct {
+	TaskID      string `json:"task_id"`
+	Description string `json:"description"` // in task_progress: what it is doing
+	Agent       string `json:"subagent_type"`
+	Patch       struct {
+		Status string `json:"status"`
+	} `json:"patch"` // task_updated
 }
 
 // ResultFields are the fields of a result event.

@@ -19,6 +19,7 @@ type Script struct {
 	Before       string   `json:"before,omitempty"`         // the text before the first use of a tool
 	Ask          bool     `json:"ask,omitempty"`            // ask for permission before each of these tools
 	Calls        []Call   `json:"calls,omitempty"`          // uses of the host's tools, after those
+	Agents       []Agent  `json:"agents,omitempty"`         // subagents, one after the other, after the tools
 	Plan         string   `json:"plan,omitempty"`           // a plan that is shown before the answer, by ExitPlanMode
 	Again        bool     `json:"again,omitempty"`          // the tools are used again when the turn goes on after a kill
 	Lost         string   `json:"lost,omitempty"`           // text that is streamed before the connection is cut, and the request tried again
@@ -63,6 +64,12 @@ type Script struct {
 type Call struct {
 	Tool  string         `json:"tool"` // as the host names it, without "mcp__clawhost__"
 	Input map[string]any `json:"input"`
+}
+
+// Agent is a subagent.
+type Agent struct {
+	What string `json:"what"` // describes it
+	Tool string `json:"tool"` // a shell command that it runs before it is done
 }
 
 // directive finds a script in text and returns it with the text around it.

@@ -45,6 +45,7 @@ type session struct {
 	tools    []string                   // the host's
 	calls    int                        // of its MCP server
 	hanging  []string                   // side questions that are not answered
+	task     task                       // the running subagent
 	deaf     bool                       // interrupts are not taken, nor answered
 	seen     map[string]bool            // ids of lines
 	queued   map[string]bool            // ids of lines whose waiting was told already
@@ -180,6 +181,7 @@ type input struct {
 		Model   string `json:"model"`
 		Mode    string `json:"mode"`
 		UUID    string `json:"message_uuid"`
+		Task    string `json:"task_id"`
 		Sweep   bool   `json:"cancel_queued"`
 
 		Settings struct {
@@ -292,6 +294,10 @@ func (s *session) control(in input) {
 		response = map[string]any{"mcpServers": []any{}}
 	case "cancel_async_message":
 		response = map[string]any{"cancelled": s.withdraw(in.Request.UUID)}
+	case "stop_task":
+		if response = s.stopTask(in); response == nil {
+			return
+		}
 	case "side_question":
 		if response = s.aside(in); response == nil {
 			return

@@ -192,7 +192,7 @@ func (s *session) shell(command string, script Script, m message) (string, bool)
 	s.out.flush()
 	s.crash(script, "tool", m)
 	s.deafen(script)
-	for !s.stop && s.fatal == "" {
+	for !s.stop && !s.task.stopped && s.fatal == "" {
 		if s.wait(nil, done) {
 			break
 		}

@@ -141,6 +141,9 @@ func (s *session) work(script Script, m message) (thinking string) {
 	for _, command := range slices.Concat(nonEmpty(script.Tool), script.Tools) {
 		run(s.bash(command, script, m))
 	}
+	for _, a := range script.Agents {
+		run(s.agent(a, script, m))
+	}
 	for _, c := range script.Calls {
 		run(s.hostTool(c))
 	}

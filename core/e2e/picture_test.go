@@ -1,0 +1,78 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/png"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/messagesapi"
+)
+
+// drawing is a file with a PNG of about so many bytes, without a pattern.
+func drawing(t *testing.T, side int) string {
+	t.Helper()
+	picture := image.NewRGBA(image.Rect(0, 0, side, side))
+	for i := range picture.Pix {
+		picture.Pix[i] = uint8(rand.UintN(256))
+	}
+	for x := range side {
+		picture.Set(x, 0, color.Black)
+	}
+	var data bytes.Buffer
+	if err := png.Encode(&data, picture); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "drawing.png")
+	if err := os.WriteFile(path, data.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Claude sees a picture with the message: no tool is needed. The same message is known after a crash, and one that cannot be
+// read changes nothing.
+func TestPicturesAreShown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, messagesapi.Options{}, nil)
+	pool := r.pool()
+	small, large := drawing(t, 20), drawing(t, 600)
+	r.run(pool, r.turn("hello"))
+	turn := r.turn("what is this?")
+	turn.Pictures = []agent.Picture{{Path: small, Type: "image/png"}, {Path: large, Type: "image/png"}, {Path: small + ".gone", Type: "image/png"}}
+	began := time.Now()
+	first := r.run(pool, turn)
+	t.Logf("shown with the message: %d tools, %s", len(first.Tools), time.Since(began).Round(time.Millisecond))
+	requests := r.api.Messages()
+	if shown := requests[len(requests)-1].Prompt.ShownPictures(); len(shown) != 2 || !slices.Contains(shown, "image/png") {
+		t.Errorf("the model is shown %v", shown)
+	}
+	if len(first.Tools) > 0 {
+		t.Errorf("tools were used: %v", first.Tools)
+	}
+
+	// What it saves: the same picture by its path.
+	if err := os.Rename(small, filepath.Join(r.config.Workspace, "small.png")); err != nil {
+		t.Fatal(err)
+	}
+	r.api.Enqueue(messagesapi.Reply{Tools: []messagesapi.ToolUse{{Name: "Read", Input: map[string]any{"file_path": filepath.Join(r.config.Workspace, "small.png")}}}})
+	began = time.Now()
+	second := r.run(pool, r.turn("and by its path?"))
+	t.Logf("by its path: %d tools, %s", len(second.Tools), time.Since(began).Round(time.Millisecond))
+
+	r.close(pool)
+	pool = r.pool()
+	turn.Attempt, turn.Consumed = 2, true
+	if again := r.run(pool, turn); !again.Recovered || again.Text != first.Text {
+		t.Errorf("after a restart: %q, recovered %v; before: %q", again.Text, again.Recovered, first.Text)
+	}
+}

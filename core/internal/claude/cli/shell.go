@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/process"
+)
+
+// guarded runs the line that is its argument in the shell that is its name, once the host has recorded the process. Beside
+// the line waits a guard for the end of the pipe, which is the end of the host: the line must not outlive it. The guard is
+// no child of the line's, which might wait for its children.
+const guarded = `read -r _ <&3 || exit 1
+( { read -r _ <&3; kill -KILL 0; } >/dev/null 2>&1 & )
+exec 3<&-
+exec "$0" -c "$1"`
+
+// lingering limits waiting for the output of what a line has left running.
+const lingering = 500 * time.Millisecond
+
+// Records keep the processes that the next host process has to end.
+type Records interface {
+	forgetter
+	RecordProcess(ctx context.Context, p domain.Process) error
+}
+
+// Shell runs a line in the workspace, by bash or else by sh, and returns its exit code. It has a session of its own and
+// neither the host's environment nor claude's, and nothing that it starts outlives it. When ctx ends, it is killed and the
+// error is ctx's cause. The name distinguishes it from all other lines and sessions.
+func (c *Command) Shell(ctx context.Context, name, line string, output io.Writer, records Records) (code int, err error) {
+	shell, err := exec.LookPath("bash")
+	if err != nil {
+		shell = "/bin/sh"
+	}
+	wait, release, err := os.Pipe()
+	if err != nil {
+		return 0, fmt.Errorf("start a shell: %w", err)
+	}
+	defer release.Close()
+	defer wait.Close()
+	command := exec.CommandContext(ctx, "/bin/sh", "-c", guarded, shell, line)
+	command.Dir, command.Env = c.workspace, c.shellEnvironment(name)
+	command.Stdout, command.Stderr, command.ExtraFiles = output, output, []*os.File{wait}
+	kill := func() error {
+		pid := command.Process.Pid
+		err := process.KillGroup(pid) // the guard among them
+		killAll(nil, func() ([]ID, error) {
+			return descendants(pid, c.family, sessionMarker+"="+name, marker+"="+c.family.life)
+		})
+		return err
+	}
+	command.Cancel = kill
+	command.WaitDelay = lingering
+
+	c.family.join(name)
+	defer c.family.leave(name)
+	if err := c.family.children.Start(command); err != nil {
+		return 0, fmt.Errorf("start a shell: %w", err)
+	}
+	pid := command.Process.Pid
+	self, err := newProc(pid)
+	if err == nil {
+		err = records.RecordProcess(ctx, domain.Process{
+			Kind: "shell", Name: name, PID: self.PID, StartTime: self.Started, BootID: process.BootID(), Mark: c.family.life,
+		})
+	}
+	if err == nil {
+		_, err = release.WriteString("\n")
+	}
+	if err != nil {
+		_ = process.KillGroup(pid)
+	}
+	ended := c.family.children.Wait(command)
+	_ = kill() // the guard, and what it has left running
+	gone := records.DeleteProcess(context.WithoutCancel(ctx), pid, self.Started)
+	switch exit, failed := errors.AsType[*exec.ExitError](ended); {
+	case ctx.Err() != nil:
+		return 0, context.Cause(ctx)
+	case err != nil:
+		return 0, fmt.Errorf("start a shell: %w", err)
+	case failed:
+		return exitCode(exit), gone
+	case ended != nil && !errors.Is(ended, exec.ErrWaitDelay):
+		return 0, fmt.Errorf("run a line of the shell: %w", ended)
+	}
+	return 0, gone
+}
+
+// exitCode returns the code as a shell shows it: that of a signal is above 128.
+func exitCode(exit *exec.ExitError) int {
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return exit.ExitCode()
+}
+
+// shellEnvironment is the environment of a line: the harmless part of the host's, and the marks by which what it has
+// started is found.
+func (c *Command) shellEnvironment(name string) []string {
+	env := slices.DeleteFunc(os.Environ(), func(pair string) bool {
+		variable, _, _ := strings.Cut(pair, "=")
+		return !strings.HasPrefix(variable, "LC_") && (variable == "CLAUDE_CONFIG_DIR" || !slices.Contains(inherited, variable))
+	})
+	return append(env, sessionMarker+"="+name, marker+"="+c.family.life)
+}
