@@ -37,6 +37,13 @@ plugin "webchat" {
   # A page on this machine; the host prints its address.
 }
 
+plugin "memory" {
+  # The agent is reminded of MEMORY.md, memory/*.md and earlier conversations, in its owner's direct chats only.
+  hook {
+    timeout = "2s"
+  }
+}
+
 plugin "telegram" {
   enabled = false
   config {

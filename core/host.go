@@ -146,7 +146,7 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 		Turns: h.config.Claude.MaxProcesses, Commands: commands, Owners: len(h.config.Access.Owners) > 0, Grace: turnGrace,
 	}, h.log.Named("dispatch"))
 	h.supervisor = supervisor.New(supervisor.Options{
-		Plugins: plugins.Specs(h.config.Plugins), HostVersion: h.options.Version, StateDir: h.config.StateDir, SocketDir: plugins.SocketDir(h.runDir()),
+		Plugins: plugins.Specs(h.config.Plugins), HostVersion: h.options.Version, StateDir: h.config.StateDir, Workspace: h.config.Agent.Workspace, SocketDir: plugins.SocketDir(h.runDir()),
 		Processes: h.store, Children: h.options.Children, Grace: pluginGrace,
 	}, h.log)
 	h.plugins = plugins.New(h.config.Plugins, h.supervisor)

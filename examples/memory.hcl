@@ -25,7 +25,6 @@ plugin "memory" {
     on_error = "skip"                        # without its memories a turn starts anyway
   }
   config {
-    workspace    = "~/clawhost-memory"       # the agent's, as above
     max_passages = 5
     max_bytes    = 6000
     sessions     = true                      # conversations too, not only files

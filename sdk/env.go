@@ -19,6 +19,8 @@ type Env struct {
 	Instance string
 	// StateDir is a folder (0700) private to the instance, for data that does not fit State.
 	StateDir string
+	// Workspace is the agent's working folder, an absolute path; it is empty if the host is too old to tell.
+	Workspace string
 
 	State   State
 	Media   Media

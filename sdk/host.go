@@ -26,15 +26,16 @@ const hostTimeout = 30 * time.Second
 // newEnv returns the environment of a configured plugin.
 func newEnv(log *slog.Logger, conn *grpc.ClientConn, line *handshake.Line, r *pluginv1.ConfigureRequest) Env {
 	return Env{
-		Log:      log,
-		Instance: r.GetInstance(),
-		StateDir: r.GetStateDir(),
-		State:    hostState{pluginv1.NewStateClient(conn)},
-		Media:    hostMedia{pluginv1.NewMediaStoreClient(conn)},
-		Outbox:   hostOutbox{pluginv1.NewOutboxClient(conn)},
-		Turns:    hostTurns{pluginv1.NewTurnsClient(conn)},
-		History:  hostHistory{pluginv1.NewSessionsClient(conn)},
-		line:     line,
+		Log:       log,
+		Instance:  r.GetInstance(),
+		StateDir:  r.GetStateDir(),
+		Workspace: r.GetWorkspace(),
+		State:     hostState{pluginv1.NewStateClient(conn)},
+		Media:     hostMedia{pluginv1.NewMediaStoreClient(conn)},
+		Outbox:    hostOutbox{pluginv1.NewOutboxClient(conn)},
+		Turns:     hostTurns{pluginv1.NewTurnsClient(conn)},
+		History:   hostHistory{pluginv1.NewSessionsClient(conn)},
+		line:      line,
 	}
 }
 

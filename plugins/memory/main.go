@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os/user"
@@ -24,7 +25,7 @@ func main() {
 
 // config is the plugin's block in the host's config file.
 type config struct {
-	Workspace   string   `json:"workspace" jsonschema:"The agent's workspace, with MEMORY.md and memory/*.md: an absolute path, or one that begins with ~/."`
+	Workspace   string   `json:"workspace" default:"" jsonschema:"The folder with MEMORY.md and memory/*.md: an absolute path, or one that begins with ~/. Empty: the agent's workspace."`
 	MaxPassages int      `json:"max_passages" default:"5" jsonschema:"How many passages a turn is given at most, from 1 to 20."`
 	MaxBytes    int      `json:"max_bytes" default:"6000" jsonschema:"How long they are together at most, in bytes, from 200 to 32000."`
 	Sessions    bool     `json:"sessions" default:"true" jsonschema:"Whether conversations are recalled too. If not, what was kept of them is removed."`
@@ -34,7 +35,7 @@ type config struct {
 
 // open opens the index.
 func open(ctx context.Context, env sdk.Env, c config, now func() time.Time) (*memory, error) {
-	workspace, err := expand(c.Workspace)
+	workspace, err := expand(cmp.Or(c.Workspace, env.Workspace))
 	if err := errors.Join(sdk.ConfigError("workspace", err), c.check()); err != nil {
 		return nil, err
 	}
@@ -84,6 +85,9 @@ func (c config) check() error {
 
 // expand replaces ~/ by the user's home folder; a plugin has no variable HOME.
 func expand(path string) (string, error) {
+	if path == "" {
+		return "", errors.New("is needed, because this host does not tell the agent's workspace")
+	}
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
 		self, err := user.Current()
 		if err != nil {

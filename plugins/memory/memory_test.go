@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,9 +38,11 @@ func (p *plugin) restart(config map[string]any) {
 		p.Shutdown()
 	}
 	p.Harness = sdktest.New(p.t, component(p.state))
-	all := map[string]any{"workspace": p.workspace}
-	maps.Copy(all, config)
-	p.Configure(all)
+	p.Workspace = p.workspace
+	if config == nil {
+		config = map[string]any{}
+	}
+	p.Configure(config)
 }
 
 // component is that of main, but with a state folder that outlives the plugin, and a clock of its own.
@@ -177,8 +178,21 @@ func TestTurnsAtOnce(t *testing.T) {
 	turns.Wait()
 }
 
+func TestAnotherWorkspaceThanTheAgents(t *testing.T) {
+	t.Parallel()
+	p := start(t, map[string]any{"workspace": t.TempDir()})
+	p.write("MEMORY.md", "The zebra is called Zora.\n")
+	if got := p.ask(anna, "what is the zebra called?"); got != "" {
+		t.Errorf("the agent's workspace is read: %q", got)
+	}
+}
+
 func TestConfigsThatAreRefused(t *testing.T) {
 	t.Parallel()
+	older := sdktest.New(t, component(t.TempDir()))
+	if diagnostics, err := older.TryConfigure(map[string]any{}); err != nil || len(diagnostics) != 1 || diagnostics[0].Path != "workspace" {
+		t.Errorf("without any workspace: %v, %v", diagnostics, err)
+	}
 	for want, config := range map[string]map[string]any{
 		"workspace":    {"workspace": "relative"},
 		"max_passages": {"workspace": "/w", "max_passages": 0},

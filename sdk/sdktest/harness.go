@@ -47,6 +47,9 @@ type Harness struct {
 	// StateDir is the state folder that Configure gives to the plugin; empty: a new one each time. It may be set before
 	// Configure, to the folder of a previous process.
 	StateDir string
+	// Workspace is the agent's working folder that Configure tells the plugin; empty: none, as an older host does. It may be
+	// set before Configure.
+	Workspace string
 	// Before simulates an older host, which does not fetch files by their tokens. It may be set before Configure.
 	Before bool
 
@@ -204,6 +207,7 @@ func (h *Harness) TryConfigure(config any) ([]Diagnostic, error) {
 		HostBrokerId: brokerID,
 		Instance:     Instance,
 		StateDir:     stateDir,
+		Workspace:    h.Workspace,
 		FetchesFiles: !h.Before,
 	})
 	if err != nil {
