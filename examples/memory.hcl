@@ -27,6 +27,7 @@ plugin "memory" {
   config {
     max_passages = 5
     max_bytes    = 6000
+    memory_file  = 8000                      # of MEMORY.md itself, once in a conversation
     sessions     = true                      # conversations too, not only files
     open_to      = []                        # e.g. ["telegram:group:-100123"]: everybody in it may see your notes
     same_person  = ["webchat:local", "telegram:123456789"]

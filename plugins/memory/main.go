@@ -28,6 +28,7 @@ type config struct {
 	Workspace   string   `json:"workspace" default:"" jsonschema:"The folder with MEMORY.md and memory/*.md: an absolute path, or one that begins with ~/. Empty: the agent's workspace."`
 	MaxPassages int      `json:"max_passages" default:"5" jsonschema:"How many passages a turn is given at most, from 1 to 20."`
 	MaxBytes    int      `json:"max_bytes" default:"6000" jsonschema:"How long they are together at most, in bytes, from 200 to 32000."`
+	MemoryFile  int      `json:"memory_file" default:"8000" jsonschema:"How much of MEMORY.md a conversation is given when it begins, in bytes, from 200 to 32000; 0: nothing, only passages that match."`
 	Sessions    bool     `json:"sessions" default:"true" jsonschema:"Whether conversations are recalled too. If not, what was kept of them is removed."`
 	OpenTo      []string `json:"open_to" default:"[]" jsonschema:"Session keys, or what they begin with, where others than owners in direct chats are reminded too; \"all\" is everywhere."`
 	SamePerson  []string `json:"same_person" default:"[]" jsonschema:"Owners, as channel:user, who are one person: what was said in one of their direct chats is recalled in the others."`
@@ -69,6 +70,9 @@ func (c config) check() error {
 	}
 	if c.MaxBytes < 200 || c.MaxBytes > 32_000 {
 		errs = append(errs, sdk.ConfigError("max_bytes", errors.New("must be from 200 to 32000")))
+	}
+	if c.MemoryFile != 0 && (c.MemoryFile < 200 || c.MemoryFile > 32_000) {
+		errs = append(errs, sdk.ConfigError("memory_file", errors.New("must be 0, or from 200 to 32000")))
 	}
 	for _, prefix := range c.OpenTo {
 		if prefix == "" {

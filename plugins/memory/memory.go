@@ -49,22 +49,26 @@ func (m *memory) Run(ctx context.Context) error {
 	}
 }
 
-// BeforeAgentStart adds what is known about the prompt.
+// BeforeAgentStart adds what is known about the prompt, and MEMORY.md to the conversation.
 func (m *memory) BeforeAgentStart(ctx context.Context, start sdk.AgentStart) (sdk.AgentContext, error) {
-	text, err := m.remind(ctx, start)
-	return sdk.AgentContext{Prepend: text}, m.report(err)
+	added, err := m.remind(ctx, start)
+	return added, m.report(err)
 }
 
-func (m *memory) remind(ctx context.Context, start sdk.AgentStart) (string, error) {
+func (m *memory) remind(ctx context.Context, start sdk.AgentStart) (added sdk.AgentContext, err error) {
 	v, allowed, err := m.access.look(ctx, start.Caller)
 	if err != nil || !allowed {
-		return "", err
+		return sdk.AgentContext{}, err
+	}
+	if start.TakesConversation {
+		added.Conversation, v.shown = m.memoryFile(v)
 	}
 	best, err := m.find(ctx, v, start.Prompt, m.config.MaxPassages)
 	if err != nil {
-		return "", err
+		return sdk.AgentContext{}, err
 	}
-	return block(best, m.config.MaxBytes), nil
+	added.Prepend = block(best, m.config.MaxBytes)
+	return added, nil
 }
 
 // find returns the passages of a view that match a text best, at most limit.

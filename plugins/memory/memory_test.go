@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,10 +40,9 @@ func (p *plugin) restart(config map[string]any) {
 	}
 	p.Harness = sdktest.New(p.t, component(p.state))
 	p.Workspace = p.workspace
-	if config == nil {
-		config = map[string]any{}
-	}
-	p.Configure(config)
+	all := map[string]any{"memory_file": 0} // most tests are about what a prompt recalls
+	maps.Copy(all, config)
+	p.Configure(all)
 }
 
 // component is that of main, but with a state folder that outlives the plugin, and a clock of its own.
@@ -195,6 +195,7 @@ func TestConfigsThatAreRefused(t *testing.T) {
 	}
 	for want, config := range map[string]map[string]any{
 		"workspace":    {"workspace": "relative"},
+		"memory_file":  {"workspace": "/w", "memory_file": 100},
 		"max_passages": {"workspace": "/w", "max_passages": 0},
 		"max_bytes":    {"workspace": "/w", "max_bytes": 100},
 		"open_to":      {"workspace": "/w", "open_to": []string{""}},

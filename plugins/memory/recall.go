@@ -66,11 +66,15 @@ func (x *index) recall(ctx context.Context, v view, prompt string, now time.Time
 		return nil, fmt.Errorf("search the index: %w", damage(err))
 	}
 	rank(found, terms, now)
-	var best []candidate
+	var best, known []candidate
 	for _, c := range found {
-		if c.score > 0 && len(best) < limit && !slices.ContainsFunc(best, c.resembles) {
+		switch {
+		case c.score <= 0, len(best) == limit, slices.ContainsFunc(known, c.resembles):
+			continue
+		case c.origin.path != memoryFile || !v.shown[passage{c.heading, c.body}]:
 			best = append(best, c)
 		}
+		known = append(known, c)
 	}
 	return best, nil
 }
@@ -225,7 +229,7 @@ func (c *candidate) rate(terms []term, total, length float64, now time.Time) {
 		return
 	}
 	age := max(0, now.Sub(c.at))
-	if c.origin.path == "MEMORY.md" {
+	if c.origin.path == memoryFile {
 		age = 0 // it is kept up to date
 	}
 	c.score = score * (0.4 + 0.6*c.coverage) * (1 + recencyBoost*math.Exp(-float64(age)/float64(recencyScale)))

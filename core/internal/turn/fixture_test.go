@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -27,7 +26,7 @@ type fixture struct {
 	mu        sync.Mutex
 	turns     []agent.Turn
 	results   []outcome // one for each turn
-	added     []string
+	added     []hook.Added
 	addErr    error
 	unusable  *turn.Unusable
 	missing   error // what Prompt says
@@ -176,7 +175,7 @@ func (r *fixture) handler() *turn.Handler {
 	}, hclog.NewNullLogger())
 }
 
-func (r *fixture) BeforeAgentStart(context.Context, hook.Start) ([]string, error) {
+func (r *fixture) BeforeAgentStart(context.Context, hook.Start) ([]hook.Added, error) {
 	return r.added, r.addErr
 }
 
@@ -187,7 +186,7 @@ func (r *fixture) Build(_ context.Context, run *conversation.Turn, added []strin
 	if r.unusable != nil {
 		return "", r.unusable
 	}
-	return "[host] " + run.Message.Message.Text + " " + slices.Concat(added, []string{""})[0] + opening(run), nil
+	return "[host] " + run.Message.Message.Text + " " + strings.Join(added, "+") + opening(run), nil
 }
 
 func (r *fixture) Steered(ctx context.Context, _ *conversation.Conversation, m domain.Queued) (string, error) {

@@ -85,7 +85,7 @@ type Commands interface {
 // Hooks are the plugins' hooks. hook.Chain implements it.
 type Hooks interface {
 	// BeforeAgentStart returns what they add to a turn's prompt.
-	BeforeAgentStart(ctx context.Context, start hook.Start) ([]string, error)
+	BeforeAgentStart(ctx context.Context, start hook.Start) ([]hook.Added, error)
 }
 
 // Prompts writes what Claude reads. prompt.Builder implements it.
@@ -219,7 +219,7 @@ func took(run *conversation.Turn) time.Duration {
 
 // askHooks returns what the hooks add to the prompt. They are asked for turns of people, plugins and the heartbeat, not for the host's own
 // housekeeping.
-func (h *Handler) askHooks(ctx context.Context, run *conversation.Turn) ([]string, error) {
+func (h *Handler) askHooks(ctx context.Context, run *conversation.Turn) ([]hook.Added, error) {
 	if maintenance(run) {
 		return nil, nil
 	}
