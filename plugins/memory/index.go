@@ -22,7 +22,7 @@ var schema string
 
 // schemaVersion is the version of the schema and of the stored data. An index of another version is rebuilt, so it also
 // increases when words, passages or redaction change.
-const schemaVersion = 1
+const schemaVersion = 2
 
 // errDamaged is the error of an index that must be rebuilt.
 var errDamaged = errors.New("the index is damaged")
