@@ -39,6 +39,7 @@ plugin "webchat" {
 
 plugin "memory" {
   # The agent is reminded of MEMORY.md, memory/*.md and earlier conversations, in its owner's direct chats only.
+  read_transcripts = true # also those from before it was switched on
   hook {
     timeout = "2s"
   }

@@ -20,6 +20,7 @@ plugin "telegram" {
 }
 
 plugin "memory" {
+  read_transcripts = true                    # also conversations from before it was switched on
   hook {
     timeout  = "2s"
     on_error = "skip"                        # without its memories a turn starts anyway

@@ -44,13 +44,15 @@ func open(ctx context.Context, env sdk.Env, c config, now func() time.Time) (*me
 	if err != nil {
 		return nil, err
 	}
+	t := &transcripts{index: x, limit: maxEntries}
 	m := &memory{
 		config:      c,
 		log:         env.Log,
 		now:         now,
 		index:       x,
 		files:       newFiles(workspace, x, env.Log, now),
-		transcripts: &transcripts{index: x, limit: maxEntries},
+		transcripts: t,
+		older:       &older{source: env.Transcripts, transcripts: t, log: env.Log},
 		access:      &access{index: x, openTo: c.OpenTo, samePerson: c.SamePerson},
 		broken:      make(chan error, 1),
 	}

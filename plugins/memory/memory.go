@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/clawhost/clawhost/sdk"
@@ -29,10 +30,11 @@ type memory struct {
 	files       *files
 	transcripts *transcripts
 	access      *access
+	older       *older
 	broken      chan error // receives the error that ends the plugin
 }
 
-// Run indexes the files. It returns early if the index is damaged: the host then restarts the plugin, which rebuilds the
+// Run indexes the files, and conversations from before. It returns early if the index is damaged: the host then restarts the plugin, which rebuilds the
 // index.
 func (m *memory) Run(ctx context.Context) error {
 	if err := m.files.sync(ctx); err != nil && ctx.Err() == nil {
@@ -40,6 +42,13 @@ func (m *memory) Run(ctx context.Context) error {
 			return err
 		}
 		m.log.Warn("the memory files cannot be read now", "error", err)
+	}
+	if m.config.Sessions {
+		var reading sync.WaitGroup
+		defer reading.Wait()
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		reading.Go(func() { _ = m.report(m.older.read(ctx)) }) // the error ends this function
 	}
 	select {
 	case <-ctx.Done():

@@ -106,7 +106,9 @@ func (x *index) search(ctx context.Context, v view, query string) ([]candidate, 
 					SELECT min(exchange) FROM (
 						SELECT DISTINCT exchange FROM entries WHERE session = ?2 ORDER BY exchange DESC LIMIT ?4)), 0)
 				OR p.session <> ?2 AND p.session IN (
-					SELECT key FROM sessions WHERE used = ?6 AND person IN (SELECT value FROM json_each(?3))))
+					SELECT key FROM sessions WHERE used = ?6 AND person IN (SELECT value FROM json_each(?3)))
+				-- A direct chat with a key of its own, not used since the plugin was switched on.
+				OR p.session <> ?2 AND p.session IN (SELECT value FROM json_each(?3)) AND p.session NOT IN (SELECT key FROM sessions))
 			ORDER BY rank LIMIT ?5)
 		SELECT p.id, p.path, p.session, p.exchange, p.heading, p.body, p.at
 		FROM best JOIN passages p USING (id)

@@ -190,6 +190,7 @@ plugin "telegram" {
   sha256  = "`+strings.Repeat("Ab", 32)+`"
   env     = { HTTPS_PROXY = env("HTTPS_PROXY", "") }
   grants  = ["webchat"]
+  read_transcripts = true
   overrides = ["/Status", "export-session"]
   hook {
     timeout  = "1s"
@@ -286,7 +287,7 @@ plugin "plain" {}
 		Plugins: []*config.Plugin{
 			{
 				Label: "telegram", Enabled: true, Source: dir + "/plugins/my-telegram", SHA256: []byte(strings.Repeat("\xab", 32)),
-				Env: map[string]string{"HTTPS_PROXY": ""}, Grants: []string{"webchat"}, Overrides: []string{"status", "export_session"},
+				Env: map[string]string{"HTTPS_PROXY": ""}, Grants: []string{"webchat"}, ReadTranscripts: true, Overrides: []string{"status", "export_session"},
 				Hook: config.Hook{Timeout: time.Second, OnError: "fail"},
 			},
 			{Label: "other", Enabled: true, Source: "/home/u/bin/other", Hook: config.Hook{Timeout: 5 * time.Second, OnError: "skip"}},
