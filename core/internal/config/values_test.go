@@ -58,6 +58,7 @@ claude {
   max_memory       = "3GB"
   recycle_at       = "0"
   park_after       = "1m"
+  context_budget   = 200000
   mcp "files" {
     command = ["./files", "--root", "/x"]
     env     = { A = env("A") }
@@ -237,7 +238,7 @@ plugin "plain" {}
 			Args: []string{"--add-dir", "/x"}, Env: map[string]string{"A": "a", "B": "b", "C": "[1]"},
 			ConfigDir: "/home/u/.claude", APIKeys: []string{"a", "sk-b"},
 			Aliases: map[string]string{"fast": "haiku", "Grübel": "claude-opus-4-1"},
-			Timeout: 90 * time.Second, Retries: 1, AskTimeout: 5 * time.Minute, ToolTimeout: 45 * time.Second, Mode: "oneshot", MaxProcesses: 2, MaxMemory: 3 << 30, RecycleAt: 0, ParkAfter: time.Minute,
+			Timeout: 90 * time.Second, Retries: 1, AskTimeout: 5 * time.Minute, ToolTimeout: 45 * time.Second, Mode: "oneshot", MaxProcesses: 2, MaxMemory: 3 << 30, RecycleAt: 0, ContextBudget: 200_000, ParkAfter: time.Minute,
 			MCP: map[string]config.MCP{
 				"files":     {Command: []string{dir + "/files", "--root", "/x"}, Env: map[string]string{"A": "a"}},
 				"git_hub-2": {URL: "https://example.com/mcp?x=1", Headers: map[string]string{"Authorization": "Bearer a"}},

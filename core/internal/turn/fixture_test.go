@@ -26,6 +26,7 @@ type fixture struct {
 	mu        sync.Mutex
 	turns     []agent.Turn
 	results   []outcome // one for each turn
+	budget    int
 	added     []hook.Added
 	addErr    error
 	unusable  *turn.Unusable
@@ -171,7 +172,7 @@ func (r *fixture) handler() *turn.Handler {
 	return turn.New(turn.Options{
 		Store: r, Conversations: conversation.NewResolver(c, noChannels{}, unmoved{}),
 		Commands: r, Hooks: r, Prompts: r, Claude: claude{r}, Views: r, Questions: r, Files: r, Owners: r,
-		MemoryFlush: config.MemoryFlush{Enabled: true, Prompt: "write it down"}, Retries: r.retries, Zone: time.UTC,
+		MemoryFlush: config.MemoryFlush{Enabled: true, Prompt: "write it down"}, Retries: r.retries, ContextBudget: r.budget, Zone: time.UTC,
 	}, hclog.NewNullLogger())
 }
 

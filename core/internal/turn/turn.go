@@ -137,6 +137,7 @@ type Options struct {
 	Files         Files
 	Owners        Owners // get notices of what prevents turns from beginning; nil: none
 	MemoryFlush   config.MemoryFlush
+	ContextBudget int            // tokens that count as a larger window; zero: the model's own
 	Retries       int            // how often a turn is tried again after a failure or overload of the service
 	Zone          *time.Location // whose days the usage of turns is counted by
 }
