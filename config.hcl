@@ -37,6 +37,14 @@ plugin "webchat" {
   # A page on this machine; the host prints its address.
 }
 
+plugin "memory" {
+  # The agent is reminded of MEMORY.md, memory/*.md and earlier conversations, in its owner's direct chats only.
+  read_transcripts = true # also those from before it was switched on
+  hook {
+    timeout = "2s"
+  }
+}
+
 plugin "telegram" {
   enabled = false
   config {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"maps"
 	"path/filepath"
+	"strconv"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
+	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/project"
 	"github.com/clawhost/clawhost/core/internal/tools"
@@ -18,7 +20,7 @@ func (h *Host) claudeConfig() claude.Config {
 	c := h.config.Claude
 	settings := claude.Config{
 		Options: cli.Options{
-			Command: c.Command, Args: c.Args, Env: c.Env, FallbackModels: c.FallbackModels,
+			Command: c.Command, Args: c.Args, Env: environment(c), FallbackModels: c.FallbackModels,
 			AllowedTools: c.AllowedTools, DisallowedTools: c.DisallowedTools,
 			Workspace: h.config.Agent.Workspace, RunDir: filepath.Join(h.runDir(), "claude"),
 			TrustProject: h.config.Agent.TrustProject,
@@ -31,10 +33,7 @@ func (h *Host) claudeConfig() claude.Config {
 	}
 	if h.options.Demo != "" {
 		settings.Command, settings.Demo = h.options.Demo, true
-		settings.Env = maps.Clone(c.Env)
-		if settings.Env == nil {
-			settings.Env = map[string]string{}
-		}
+		settings.Env = environment(c)
 		settings.Env["CLAUDE_STUB_DEMO"] = "1"
 	}
 	return settings
@@ -68,4 +67,14 @@ func (c turns) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	}
 	crashpoint.Pass("result") // Claude has answered, the answer is not durable yet
 	return result, err
+}
+
+// environment returns what the config adds to claude's environment.
+func environment(c config.Claude) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, c.Env)
+	if c.ContextBudget > 0 {
+		all["CLAUDE_CODE_AUTO_COMPACT_WINDOW"] = strconv.Itoa(c.ContextBudget)
+	}
+	return all
 }

@@ -146,7 +146,7 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 		Turns: h.config.Claude.MaxProcesses, Commands: commands, Owners: len(h.config.Access.Owners) > 0, Grace: turnGrace,
 	}, h.log.Named("dispatch"))
 	h.supervisor = supervisor.New(supervisor.Options{
-		Plugins: plugins.Specs(h.config.Plugins), HostVersion: h.options.Version, StateDir: h.config.StateDir, SocketDir: plugins.SocketDir(h.runDir()),
+		Plugins: plugins.Specs(h.config.Plugins), HostVersion: h.options.Version, StateDir: h.config.StateDir, Workspace: h.config.Agent.Workspace, SocketDir: plugins.SocketDir(h.runDir()),
 		Processes: h.store, Children: h.options.Children, Grace: pluginGrace,
 	}, h.log)
 	h.plugins = plugins.New(h.config.Plugins, h.supervisor)
@@ -236,7 +236,7 @@ func (h *Host) wire() {
 	h.handler = turn.New(turn.Options{
 		Store: h.store, Conversations: h.conversations, Commands: h.commands, Hooks: hook.New(h.plugins, h.log.Named("hook")), Prompts: h.prompts,
 		Claude: turns{h.claude, h.tools, h.project, h.options.Demo != ""}, Views: h.views, Questions: h.questions, Files: h.media.outgoing, Owners: h.owners,
-		MemoryFlush: h.config.MemoryFlush, Limits: h.config.Limits, Fallbacks: h.config.Claude.FallbackModels, Retries: h.config.Claude.Retries, Zone: h.config.Agent.Timezone,
+		MemoryFlush: h.config.MemoryFlush, ContextBudget: h.config.Claude.ContextBudget, Limits: h.config.Limits, Fallbacks: h.config.Claude.FallbackModels, Retries: h.config.Claude.Retries, Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))
 	h.heartbeat = h.newHeartbeat()
 	h.outbox = outbox.New(h.store, outbox.Options{

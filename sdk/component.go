@@ -56,11 +56,17 @@ type AgentStart struct {
 	TurnID string
 	Caller chat.Caller
 	Prompt string // what people wrote, untrusted
+	// TakesConversation says that the host takes the Conversation of the answer; an older one ignores it.
+	TakesConversation bool
 }
 
 // AgentContext is what a before_agent_start hook adds to a turn.
 type AgentContext struct {
 	Prepend string // put before the prompt; at most 64 KiB
+	// Conversation is what the agent's conversation should contain once; at most 64 KiB. The host puts it before the prompt
+	// if the conversation does not have this text yet: it is new, was compacted, or has another text of this hook. So return
+	// it at each turn.
+	Conversation string
 }
 
 // BeforeAgentStartFunc adds context to a turn before the agent runs.

@@ -19,12 +19,16 @@ type Env struct {
 	Instance string
 	// StateDir is a folder (0700) private to the instance, for data that does not fit State.
 	StateDir string
+	// Workspace is the agent's working folder, an absolute path; it is empty if the host is too old to tell.
+	Workspace string
 
 	State   State
 	Media   Media
 	Outbox  Outbox
 	Turns   Turns
 	History History
+	// Transcripts reads all conversations, for plugins that follow them.
+	Transcripts Transcripts
 
 	line *handshake.Line // to the host; nil if the host has none
 }
@@ -89,4 +93,19 @@ type History interface {
 	// Read returns up to limit (at most 200; zero means 50) of the newest entries whose id is less than before (zero: no
 	// bound), oldest first.
 	Read(ctx context.Context, to chat.Address, kind chat.Kind, limit int, before int64) ([]chat.TranscriptEntry, error)
+}
+
+// Transcripts reads the conversations of all channels, for a plugin that is a [TranscriptObserver]: what was said before it
+// began to follow them. It needs read_transcripts in the plugin's block.
+type Transcripts interface {
+	// After returns up to limit (at most 200; zero means 200) entries whose id is greater than after, oldest first; none:
+	// there are no more. The error is [ErrNotGranted] without the block's permission, and [errors.ErrUnsupported] if the host
+	// is too old.
+	After(ctx context.Context, after int64, limit int) ([]SessionEntry, error)
+}
+
+// SessionEntry is an entry of a session's history.
+type SessionEntry struct {
+	Session string
+	Entry   chat.TranscriptEntry
 }

@@ -26,15 +26,17 @@ const hostTimeout = 30 * time.Second
 // newEnv returns the environment of a configured plugin.
 func newEnv(log *slog.Logger, conn *grpc.ClientConn, line *handshake.Line, r *pluginv1.ConfigureRequest) Env {
 	return Env{
-		Log:      log,
-		Instance: r.GetInstance(),
-		StateDir: r.GetStateDir(),
-		State:    hostState{pluginv1.NewStateClient(conn)},
-		Media:    hostMedia{pluginv1.NewMediaStoreClient(conn)},
-		Outbox:   hostOutbox{pluginv1.NewOutboxClient(conn)},
-		Turns:    hostTurns{pluginv1.NewTurnsClient(conn)},
-		History:  hostHistory{pluginv1.NewSessionsClient(conn)},
-		line:     line,
+		Log:         log,
+		Instance:    r.GetInstance(),
+		StateDir:    r.GetStateDir(),
+		Workspace:   r.GetWorkspace(),
+		State:       hostState{pluginv1.NewStateClient(conn)},
+		Media:       hostMedia{pluginv1.NewMediaStoreClient(conn)},
+		Outbox:      hostOutbox{pluginv1.NewOutboxClient(conn)},
+		Turns:       hostTurns{pluginv1.NewTurnsClient(conn)},
+		History:     hostHistory{pluginv1.NewSessionsClient(conn)},
+		Transcripts: hostTranscripts{pluginv1.NewSessionsClient(conn)},
+		line:        line,
 	}
 }
 
@@ -181,6 +183,29 @@ func (h hostHistory) Read(
 			return nil, fmt.Errorf("read history: %w", err)
 		}
 		entries = append(entries, entry)
+	}
+	return entries, nil
+}
+
+type hostTranscripts struct{ client pluginv1.SessionsClient }
+
+func (h hostTranscripts) After(ctx context.Context, after int64, limit int) ([]SessionEntry, error) {
+	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
+	defer cancel()
+	r, err := h.client.ReadTranscripts(ctx, &pluginv1.ReadTranscriptsRequest{AfterId: after, Limit: uint32(max(0, min(limit, 200)))})
+	if status.Code(err) == codes.Unimplemented {
+		return nil, fmt.Errorf("read transcripts: %w", errors.ErrUnsupported)
+	}
+	if err != nil {
+		return nil, hostError(ctx, "read transcripts", err)
+	}
+	var entries []SessionEntry
+	for _, e := range r.GetEntries() {
+		entry, err := wire.TranscriptEntryFromProto(e.GetEntry())
+		if err != nil {
+			return nil, fmt.Errorf("read transcripts: %w", err)
+		}
+		entries = append(entries, SessionEntry{Session: e.GetSessionKey(), Entry: entry})
 	}
 	return entries, nil
 }

@@ -75,11 +75,14 @@ func (s *hooksServer) BeforeAgentStart(
 	}
 	added, err := starter.BeforeAgentStart(ctx, AgentStart{
 		TurnID: r.GetTurnId(), Caller: caller, Prompt: wire.Repair(r.GetPrompt()),
+		TakesConversation: r.GetTakesConversationContext(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &pluginv1.BeforeAgentStartResponse{PrependContext: wire.Cut(added.Prepend, maxContext)}, nil
+	return &pluginv1.BeforeAgentStartResponse{
+		PrependContext: wire.Cut(added.Prepend, maxContext), ConversationContext: wire.Cut(added.Conversation, maxContext),
+	}, nil
 }
 
 // MessageReceived calls the component that observes messages.

@@ -45,8 +45,9 @@ type record struct {
 // view is what may be recalled for a turn.
 type view struct {
 	session string
-	persons []string // ids of one person, whose direct chats are included
-	private bool     // whether only owners read the chat
+	persons []string         // ids of one person, whose direct chats are included
+	private bool             // whether only owners read the chat
+	shown   map[passage]bool // those of MEMORY.md that the agent has in its context
 }
 
 // look returns what may be recalled for a caller, and records the use of the session. It returns false if nothing may be

@@ -131,7 +131,7 @@ func cutPlace(text string) int {
 		return len(text)
 	}
 	window := text[:runeStart(text, maxPassage)]
-	for _, mark := range []string{"\n", ". ", "! ", "? ", "; ", ", ", " "} {
+	for _, mark := range []string{"\n", ". ", "! ", "? ", "。", "！", "？", "; ", "；", ", ", "，", "、", " "} {
 		if at := strings.LastIndex(window, mark); at >= maxPassage/2 {
 			return at + len(mark)
 		}

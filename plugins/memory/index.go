@@ -22,7 +22,7 @@ var schema string
 
 // schemaVersion is the version of the schema and of the stored data. An index of another version is rebuilt, so it also
 // increases when words, passages or redaction change.
-const schemaVersion = 1
+const schemaVersion = 2
 
 // errDamaged is the error of an index that must be rebuilt.
 var errDamaged = errors.New("the index is damaged")
@@ -35,14 +35,14 @@ type index struct {
 }
 
 // openIndex opens or creates the index in the folder. One that is damaged or of another version is rebuilt, with a warning:
-// files are read again, conversations are lost.
+// files are read again, and conversations where the host lets the plugin.
 func openIndex(ctx context.Context, folder string, log *slog.Logger) (*index, error) {
 	path := filepath.Join(folder, "index.db")
 	x, err := tryIndex(ctx, path)
 	if !errors.Is(err, errDamaged) {
 		return x, err
 	}
-	log.Warn("rebuilding the index; indexed conversations are lost", "reason", err)
+	log.Warn("rebuilding the index; indexed conversations are read again, or lost without read_transcripts", "reason", err)
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("remove index: %w", err)

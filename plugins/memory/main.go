@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os/user"
@@ -24,9 +25,10 @@ func main() {
 
 // config is the plugin's block in the host's config file.
 type config struct {
-	Workspace   string   `json:"workspace" jsonschema:"The agent's workspace, with MEMORY.md and memory/*.md: an absolute path, or one that begins with ~/."`
+	Workspace   string   `json:"workspace" default:"" jsonschema:"The folder with MEMORY.md and memory/*.md: an absolute path, or one that begins with ~/. Empty: the agent's workspace."`
 	MaxPassages int      `json:"max_passages" default:"5" jsonschema:"How many passages a turn is given at most, from 1 to 20."`
 	MaxBytes    int      `json:"max_bytes" default:"6000" jsonschema:"How long they are together at most, in bytes, from 200 to 32000."`
+	MemoryFile  int      `json:"memory_file" default:"8000" jsonschema:"How much of MEMORY.md a conversation is given when it begins, in bytes, from 200 to 32000; 0: nothing, only passages that match."`
 	Sessions    bool     `json:"sessions" default:"true" jsonschema:"Whether conversations are recalled too. If not, what was kept of them is removed."`
 	OpenTo      []string `json:"open_to" default:"[]" jsonschema:"Session keys, or what they begin with, where others than owners in direct chats are reminded too; \"all\" is everywhere."`
 	SamePerson  []string `json:"same_person" default:"[]" jsonschema:"Owners, as channel:user, who are one person: what was said in one of their direct chats is recalled in the others."`
@@ -34,7 +36,7 @@ type config struct {
 
 // open opens the index.
 func open(ctx context.Context, env sdk.Env, c config, now func() time.Time) (*memory, error) {
-	workspace, err := expand(c.Workspace)
+	workspace, err := expand(cmp.Or(c.Workspace, env.Workspace))
 	if err := errors.Join(sdk.ConfigError("workspace", err), c.check()); err != nil {
 		return nil, err
 	}
@@ -42,13 +44,15 @@ func open(ctx context.Context, env sdk.Env, c config, now func() time.Time) (*me
 	if err != nil {
 		return nil, err
 	}
+	t := &transcripts{index: x, limit: maxEntries}
 	m := &memory{
 		config:      c,
 		log:         env.Log,
 		now:         now,
 		index:       x,
 		files:       newFiles(workspace, x, env.Log, now),
-		transcripts: &transcripts{index: x, limit: maxEntries},
+		transcripts: t,
+		older:       &older{source: env.Transcripts, transcripts: t, log: env.Log},
 		access:      &access{index: x, openTo: c.OpenTo, samePerson: c.SamePerson},
 		broken:      make(chan error, 1),
 	}
@@ -69,6 +73,9 @@ func (c config) check() error {
 	if c.MaxBytes < 200 || c.MaxBytes > 32_000 {
 		errs = append(errs, sdk.ConfigError("max_bytes", errors.New("must be from 200 to 32000")))
 	}
+	if c.MemoryFile != 0 && (c.MemoryFile < 200 || c.MemoryFile > 32_000) {
+		errs = append(errs, sdk.ConfigError("memory_file", errors.New("must be 0, or from 200 to 32000")))
+	}
 	for _, prefix := range c.OpenTo {
 		if prefix == "" {
 			errs = append(errs, sdk.ConfigError("open_to", errors.New(`an empty name opens nothing; "all" opens every session`)))
@@ -84,6 +91,9 @@ func (c config) check() error {
 
 // expand replaces ~/ by the user's home folder; a plugin has no variable HOME.
 func expand(path string) (string, error) {
+	if path == "" {
+		return "", errors.New("is needed, because this host does not tell the agent's workspace")
+	}
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
 		self, err := user.Current()
 		if err != nil {

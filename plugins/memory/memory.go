@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/clawhost/clawhost/sdk"
@@ -29,10 +30,11 @@ type memory struct {
 	files       *files
 	transcripts *transcripts
 	access      *access
+	older       *older
 	broken      chan error // receives the error that ends the plugin
 }
 
-// Run indexes the files. It returns early if the index is damaged: the host then restarts the plugin, which rebuilds the
+// Run indexes the files, and conversations from before. It returns early if the index is damaged: the host then restarts the plugin, which rebuilds the
 // index.
 func (m *memory) Run(ctx context.Context) error {
 	if err := m.files.sync(ctx); err != nil && ctx.Err() == nil {
@@ -40,6 +42,13 @@ func (m *memory) Run(ctx context.Context) error {
 			return err
 		}
 		m.log.Warn("the memory files cannot be read now", "error", err)
+	}
+	if m.config.Sessions {
+		var reading sync.WaitGroup
+		defer reading.Wait()
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		reading.Go(func() { _ = m.report(m.older.read(ctx)) }) // the error ends this function
 	}
 	select {
 	case <-ctx.Done():
@@ -49,22 +58,26 @@ func (m *memory) Run(ctx context.Context) error {
 	}
 }
 
-// BeforeAgentStart adds what is known about the prompt.
+// BeforeAgentStart adds what is known about the prompt, and MEMORY.md to the conversation.
 func (m *memory) BeforeAgentStart(ctx context.Context, start sdk.AgentStart) (sdk.AgentContext, error) {
-	text, err := m.remind(ctx, start)
-	return sdk.AgentContext{Prepend: text}, m.report(err)
+	added, err := m.remind(ctx, start)
+	return added, m.report(err)
 }
 
-func (m *memory) remind(ctx context.Context, start sdk.AgentStart) (string, error) {
+func (m *memory) remind(ctx context.Context, start sdk.AgentStart) (added sdk.AgentContext, err error) {
 	v, allowed, err := m.access.look(ctx, start.Caller)
 	if err != nil || !allowed {
-		return "", err
+		return sdk.AgentContext{}, err
+	}
+	if start.TakesConversation {
+		added.Conversation, v.shown = m.memoryFile(v)
 	}
 	best, err := m.find(ctx, v, start.Prompt, m.config.MaxPassages)
 	if err != nil {
-		return "", err
+		return sdk.AgentContext{}, err
 	}
-	return block(best, m.config.MaxBytes), nil
+	added.Prepend = block(best, m.config.MaxBytes)
+	return added, nil
 }
 
 // find returns the passages of a view that match a text best, at most limit.

@@ -39,7 +39,8 @@ func (p *plugin) restart(config map[string]any) {
 		p.Shutdown()
 	}
 	p.Harness = sdktest.New(p.t, component(p.state))
-	all := map[string]any{"workspace": p.workspace}
+	p.Workspace = p.workspace
+	all := map[string]any{"memory_file": 0} // most tests are about what a prompt recalls
 	maps.Copy(all, config)
 	p.Configure(all)
 }
@@ -177,10 +178,24 @@ func TestTurnsAtOnce(t *testing.T) {
 	turns.Wait()
 }
 
+func TestAnotherWorkspaceThanTheAgents(t *testing.T) {
+	t.Parallel()
+	p := start(t, map[string]any{"workspace": t.TempDir()})
+	p.write("MEMORY.md", "The zebra is called Zora.\n")
+	if got := p.ask(anna, "what is the zebra called?"); got != "" {
+		t.Errorf("the agent's workspace is read: %q", got)
+	}
+}
+
 func TestConfigsThatAreRefused(t *testing.T) {
 	t.Parallel()
+	older := sdktest.New(t, component(t.TempDir()))
+	if diagnostics, err := older.TryConfigure(map[string]any{}); err != nil || len(diagnostics) != 1 || diagnostics[0].Path != "workspace" {
+		t.Errorf("without any workspace: %v, %v", diagnostics, err)
+	}
 	for want, config := range map[string]map[string]any{
 		"workspace":    {"workspace": "relative"},
+		"memory_file":  {"workspace": "/w", "memory_file": 100},
 		"max_passages": {"workspace": "/w", "max_passages": 0},
 		"max_bytes":    {"workspace": "/w", "max_bytes": 100},
 		"open_to":      {"workspace": "/w", "open_to": []string{""}},

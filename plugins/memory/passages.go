@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"iter"
 	"strings"
 	"time"
 )
@@ -84,16 +85,34 @@ func remove(ctx context.Context, tx *sql.Tx, from origin) ([]map[string]struct{}
 	return removed, nil
 }
 
+// headingWeight is what a word of a heading counts.
+const headingWeight = 1.5
+
+// words yields the words of a passage and what each counts, first those of the heading.
+func (p passage) words() iter.Seq2[string, float64] {
+	return func(yield func(string, float64) bool) {
+		l := languageOf(p.heading + " " + p.body)
+		for word := range wordsIn(l, p.heading) {
+			if !yield(word, headingWeight) {
+				return
+			}
+		}
+		for word := range wordsIn(l, p.body) {
+			if !yield(word, 1) {
+				return
+			}
+		}
+	}
+}
+
 // indexed returns the words of a passage as they are stored, and as a set.
 func indexed(heading, body string) (string, map[string]struct{}) {
 	var b strings.Builder
 	set := map[string]struct{}{}
-	for _, text := range []string{heading, body} {
-		for word := range words(text) {
-			b.WriteString(word)
-			b.WriteByte(' ')
-			set[word] = struct{}{}
-		}
+	for word := range (passage{heading, body}).words() {
+		b.WriteString(word)
+		b.WriteByte(' ')
+		set[word] = struct{}{}
 	}
 	return b.String(), set
 }

@@ -15,7 +15,6 @@ import (
 // Parameters of search and ranking, chosen with the labelled data of the tests.
 const (
 	maxQuery      = 8 << 10 // bytes of a prompt that are used
-	maxAsked      = 12      // words of it that are searched: the rarest
 	maxCandidates = 60      // passages that are ranked
 	maxMatches    = 1500    // passages that a query may read, except for the rarest word
 
@@ -48,13 +47,6 @@ type candidate struct {
 	score    float64
 }
 
-// term is a searched word.
-type term struct {
-	forms    []form
-	weight   float64 // by how rare it is
-	passages int     // approximate number that have it
-}
-
 // recall returns the passages that match the prompt best, at most limit, best first.
 func (x *index) recall(ctx context.Context, v view, prompt string, now time.Time, limit int) ([]candidate, error) {
 	terms := x.terms(prompt)
@@ -66,42 +58,17 @@ func (x *index) recall(ctx context.Context, v view, prompt string, now time.Time
 		return nil, fmt.Errorf("search the index: %w", damage(err))
 	}
 	rank(found, terms, now)
-	var best []candidate
+	var best, known []candidate
 	for _, c := range found {
-		if c.score > 0 && len(best) < limit && !slices.ContainsFunc(best, c.resembles) {
+		switch {
+		case c.score <= 0, len(best) == limit, slices.ContainsFunc(known, c.resembles):
+			continue
+		case c.origin.path != memoryFile || !v.shown[passage{c.heading, c.body}]:
 			best = append(best, c)
 		}
+		known = append(known, c)
 	}
 	return best, nil
-}
-
-// terms chooses the words of a prompt to search, in descending order of weight.
-func (x *index) terms(prompt string) []term {
-	var asked []string
-	seen := map[string]bool{}
-	for word := range words(prompt[:runeStart(prompt, maxQuery)]) {
-		if !seen[word] && !isStopWord(word) && (len(word) > 1 || !isLetters(word)) {
-			seen[word] = true
-			asked = append(asked, word)
-		}
-	}
-	// The rarest are the most significant. Unknown words come last: they may be misspelt, or mean that nothing is known.
-	counts, total := x.words.seen(asked)
-	order := make([]int, len(asked))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(min(1, counts[b]), min(1, counts[a])), cmp.Compare(counts[a], counts[b]))
-	})
-	var terms []term
-	for _, i := range order[:min(maxAsked, len(order))] {
-		forms, passages := x.words.forms(asked[i])
-		n, all := float64(max(1, passages)), float64(max(1, total, passages))
-		terms = append(terms, term{forms: forms, passages: passages, weight: math.Log(1 + (all-n+0.5)/(n+0.5))})
-	}
-	slices.SortStableFunc(terms, func(a, b term) int { return cmp.Compare(b.weight, a.weight) })
-	return terms
 }
 
 // match returns the full-text query for the terms. It contains people's words only as quoted letters and digits. Very
@@ -139,7 +106,9 @@ func (x *index) search(ctx context.Context, v view, query string) ([]candidate, 
 					SELECT min(exchange) FROM (
 						SELECT DISTINCT exchange FROM entries WHERE session = ?2 ORDER BY exchange DESC LIMIT ?4)), 0)
 				OR p.session <> ?2 AND p.session IN (
-					SELECT key FROM sessions WHERE used = ?6 AND person IN (SELECT value FROM json_each(?3))))
+					SELECT key FROM sessions WHERE used = ?6 AND person IN (SELECT value FROM json_each(?3)))
+				-- A direct chat with a key of its own, not used since the plugin was switched on.
+				OR p.session <> ?2 AND p.session IN (SELECT value FROM json_each(?3)) AND p.session NOT IN (SELECT key FROM sessions))
 			ORDER BY rank LIMIT ?5)
 		SELECT p.id, p.path, p.session, p.exchange, p.heading, p.body, p.at
 		FROM best JOIN passages p USING (id)
@@ -185,18 +154,15 @@ func rank(found []candidate, terms []term, now time.Time) {
 // recent ones.
 func (c *candidate) rate(terms []term, total, length float64, now time.Time) {
 	times := map[string]float64{}
-	for word := range words(c.heading) {
-		times[word] += 1.5
-	}
-	for word := range words(c.body) {
-		times[word]++
+	for word, weight := range (passage{c.heading, c.body}).words() {
+		times[word] += weight
 	}
 	c.words = map[string]struct{}{}
 	for word := range times {
 		c.words[word] = struct{}{}
 	}
 	var score, covered float64
-	matched := 0
+	matched := map[int]bool{} // the runs of matching words
 	for _, t := range terms {
 		var count, worth float64
 		for _, f := range t.forms {
@@ -208,7 +174,7 @@ func (c *candidate) rate(terms []term, total, length float64, now time.Time) {
 		if count == 0 {
 			continue
 		}
-		matched++
+		matched[t.run] = true
 		covered += t.weight * worth
 		norm := saturation * (1 - lengthPart + lengthPart*float64(len(c.body))/max(length, 1))
 		score += t.weight * count * (saturation + 1) / (count + norm)
@@ -216,16 +182,16 @@ func (c *candidate) rate(terms []term, total, length float64, now time.Time) {
 	c.coverage = covered / max(total, math.SmallestNonzeroFloat64)
 	least := minCoverage
 	switch {
-	case matched >= 3:
+	case len(matched) >= 3:
 		least = minCoverageOfAny
-	case matched == 2:
+	case len(matched) == 2:
 		least = minCoverageOfTwo
 	}
 	if c.coverage < least {
 		return
 	}
 	age := max(0, now.Sub(c.at))
-	if c.origin.path == "MEMORY.md" {
+	if c.origin.path == memoryFile {
 		age = 0 // it is kept up to date
 	}
 	c.score = score * (0.4 + 0.6*c.coverage) * (1 + recencyBoost*math.Exp(-float64(age)/float64(recencyScale)))

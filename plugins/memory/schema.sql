@@ -30,6 +30,13 @@ CREATE TABLE entries (
 CREATE INDEX entries_exchange ON entries (session, exchange);
 CREATE INDEX entries_at ON entries (at);
 
+-- How far older conversations were read: the last entry, and whether that was all.
+CREATE TABLE older (
+  one  INTEGER PRIMARY KEY CHECK (one = 1),
+  last INTEGER NOT NULL,
+  done INTEGER NOT NULL
+);
+
 -- What is recalled: a piece of a file, or of an exchange of a session.
 CREATE TABLE passages (
   id       INTEGER PRIMARY KEY,

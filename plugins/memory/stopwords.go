@@ -2,7 +2,7 @@ package main
 
 import "strings"
 
-// isStopWord reports whether a word, as [words] yields it, is insignificant.
+// isStopWord reports whether a folded word with its [lightStem] is insignificant in English or German.
 func isStopWord(word string) bool {
 	_, ok := stopWords[word]
 	return ok
@@ -12,9 +12,7 @@ func isStopWord(word string) bool {
 var stopWords = func() map[string]struct{} {
 	set := map[string]struct{}{}
 	for field := range strings.FieldsSeq(stopWordList) {
-		for word := range words(field) {
-			set[word] = struct{}{}
-		}
+		set[lightStem(fold(field))] = struct{}{}
 	}
 	return set
 }()

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -27,20 +28,29 @@ type transcripts struct {
 
 // append indexes entries of a session. Existing entries are left unchanged.
 func (t *transcripts) append(ctx context.Context, session string, entries []chat.TranscriptEntry) error {
+	all := make([]sdk.SessionEntry, 0, len(entries))
+	for _, e := range entries {
+		all = append(all, sdk.SessionEntry{Session: session, Entry: e})
+	}
+	return t.add(ctx, all, func(*sql.Tx) error { return nil })
+}
+
+// add indexes entries of sessions, and does something else in the same transaction.
+func (t *transcripts) add(ctx context.Context, entries []sdk.SessionEntry, also func(*sql.Tx) error) error {
 	var changes []swap
 	err := t.index.change(ctx, func(tx *sql.Tx) error {
-		changed := map[int64]bool{}
+		changed := map[origin]bool{}
 		for _, e := range entries {
-			exchange, added, err := addEntry(ctx, tx, session, e)
+			exchange, added, err := addEntry(ctx, tx, e.Session, e.Entry)
 			if err != nil {
 				return err
 			}
 			if added {
-				changed[exchange] = true
+				changed[origin{session: e.Session, exchange: exchange}] = true
 			}
 		}
-		for exchange := range changed {
-			change, err := renew(ctx, tx, session, exchange)
+		for o := range changed {
+			change, err := renew(ctx, tx, o.session, o.exchange)
 			if err != nil {
 				return err
 			}
@@ -48,7 +58,7 @@ func (t *transcripts) append(ctx context.Context, session string, entries []chat
 		}
 		forgotten, err := t.trim(ctx, tx)
 		changes = append(changes, forgotten...)
-		return err
+		return errors.Join(err, also(tx))
 	})
 	if err != nil {
 		return fmt.Errorf("index a conversation: %w", err)
@@ -181,7 +191,11 @@ func (t *transcripts) trim(ctx context.Context, tx *sql.Tx) ([]swap, error) {
 
 // deleteAll deletes all indexed conversations.
 func (t *transcripts) deleteAll(ctx context.Context) error {
-	if err := (&transcripts{index: t.index, limit: 0}).append(ctx, "", nil); err != nil {
+	forget := func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM older") // read again if conversations are recalled again
+		return err
+	}
+	if err := (&transcripts{index: t.index, limit: 0}).add(ctx, nil, forget); err != nil {
 		return err
 	}
 	// Deleted words stay in the file until the full-text index is merged.

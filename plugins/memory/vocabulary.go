@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -116,6 +117,38 @@ func (v *vocabulary) forms(word string) (found []form, passages int) {
 	found = found[:min(maxForms, len(found))]
 	for _, f := range found {
 		passages = max(passages, v.counts[f.word])
+	}
+	return found, passages
+}
+
+// formsOf returns the forms of a word of a prompt, like [vocabulary.forms].
+func (v *vocabulary) formsOf(a asked) (found []form, passages int) {
+	if a.gram {
+		return v.gramForms(a.text)
+	}
+	for _, s := range a.stems {
+		forms, n := v.forms(s)
+		for _, f := range forms {
+			if !slices.ContainsFunc(found, func(have form) bool { return have.word == f.word }) {
+				found = append(found, f)
+			}
+		}
+		passages = max(passages, n)
+	}
+	return found, passages
+}
+
+// gramForms returns a gram if it is known, and otherwise those of its characters that are.
+func (v *vocabulary) gramForms(gram string) (found []form, passages int) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	if n := v.counts[gram]; n > 0 {
+		return []form{{gram, 1}}, n
+	}
+	for _, r := range gram {
+		if n := v.counts[string(r)]; n > 0 && unicode.Is(unicode.Han, r) {
+			found, passages = append(found, form{string(r), gramPart}), max(passages, n)
+		}
 	}
 	return found, passages
 }

@@ -15,19 +15,57 @@ var plainLetters = strings.NewReplacer(
 	"à", "a", "á", "a", "â", "a", "ã", "a", "ä", "a", "å", "a", "æ", "a", "ç", "c", "è", "e", "é", "e", "ê", "e", "ë", "e",
 	"ì", "i", "í", "i", "î", "i", "ï", "i", "ñ", "n", "ò", "o", "ó", "o", "ô", "o", "õ", "o", "ö", "o", "ø", "o", "œ", "o",
 	"ù", "u", "ú", "u", "û", "u", "ü", "u", "ý", "y", "ÿ", "y", "ß", "ss", "ą", "a", "ć", "c", "č", "c", "ę", "e", "ě", "e",
-	"ğ", "g", "ł", "l", "ń", "n", "ő", "o", "ř", "r", "ś", "s", "š", "s", "ş", "s", "ű", "u", "ů", "u", "ź", "z", "ż", "z", "ž", "z",
+	"ğ", "g", "ł", "l", "ń", "n", "ő", "o", "ř", "r", "ś", "s", "š", "s", "ş", "s", "ű", "u", "ů", "u", "ź", "z", "ż", "z", "ž", "z", "ё", "е",
 )
 
 // endings are inflections in English and German, besides an s; longest first.
 var endings = []string{"ing", "ern", "ed", "en", "er", "em", "es", "e", "n"}
 
-// words yields the words of a text in order, as they are indexed and searched: in lower case, without diacritics, stemmed,
-// so that "Fahrräder", "Fahrraeder" and "Fahrrad" are equal. Both sides use this function, so its changes matter only if
-// they make different words equal.
-func words(text string) iter.Seq[string] {
-	return func(yield func(string) bool) {
+// token is a word of a text before it is stemmed, or a short run of letters of a script without spaces.
+type token struct {
+	text string // in lower case
+	gram bool   // it is such a run
+	part bool   // it is one character of a longer run
+	run  int    // the number of the unbroken run of a script that it is from, from 1
+}
+
+// tokens yields the tokens of a text in order. Of a run of a script without spaces it yields all grams.
+func tokens(text string) iter.Seq[token] {
+	return func(yield func(token) bool) {
+		run := 0
 		for field := range strings.FieldsFuncSeq(text, separates) {
-			if word := stem(fold(field)); word != "" && !yield(word) {
+			for part, s := range runs(field) {
+				run++
+				if s == spaced {
+					if utf8.RuneCountInString(part) <= maxWord && !yield(token{text: narrow(strings.ToLower(part)), run: run}) {
+						return
+					}
+					continue
+				}
+				for gram := range s.grams(part) {
+					if !yield(token{text: gram, gram: true, part: len(gram) < len(part) && utf8.RuneCountInString(gram) == 1, run: run}) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// words yields the words of a text in order, as they are indexed: in lower case, without diacritics, stemmed by the rules of
+// its language, so that "Fahrräder", "Fahrraeder" and "Fahrrad" are equal. Searched words are made equal in the same way, by
+// [forms], so changes matter only if they make different words equal.
+func words(text string) iter.Seq[string] { return wordsIn(languageOf(text), text) }
+
+// wordsIn yields the words of a text of a known language.
+func wordsIn(l language, text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for t := range tokens(text) {
+			word := t.text
+			if !t.gram {
+				word = l.stem(t.text)
+			}
+			if word != "" && !yield(word) {
 				return
 			}
 		}
@@ -39,12 +77,8 @@ func separates(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.Mn, r)
 }
 
-// fold returns a word in lower case and without diacritics, or "" if it is too long.
+// fold returns a word in lower case without diacritics.
 func fold(word string) string {
-	if utf8.RuneCountInString(word) > maxWord {
-		return ""
-	}
-	word = strings.ToLower(word)
 	ascii := true
 	for i := range len(word) {
 		ascii = ascii && word[i] < utf8.RuneSelf
@@ -60,8 +94,8 @@ func fold(word string) string {
 	}, plainLetters.Replace(word))
 }
 
-// stem removes the ending of a folded word: an s of a plural, and one more.
-func stem(word string) string {
+// lightStem removes the ending of a folded word of English or German: an s of a plural, and one more.
+func lightStem(word string) string {
 	if len(word) < 4 || !isLetters(word) {
 		return word
 	}

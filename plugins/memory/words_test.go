@@ -47,6 +47,70 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// Behaviour: memory-words.
+func TestWordsByLanguage(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"Котёл котла котлы":   "котел котл котл",
+		"проверяет проверяли": "проверя проверя",
+		"Les chaudières sont réparées dans la maison, et la réparation de la chaudière est chère": "le chaudi sont repar dan la maison et la repar de la chaudi est cher",
+		"Las habitaciones de la casa son muy bonitas, y la habitación es grande":                  "las habit de la cas son muy bonit y la habit es grand",
+		"猫团团": "猫 猫团 团 团团 团", "ストーブの点検は": "スト トー ーブ の 点 点検 検 は",
+		"고양이는": "고양 양이 이는", "แมวดำ": "แมว มวด วดำ", "ｗｉ－ｆｉ２": "wi fi2",
+	} {
+		if got := strings.Join(slices.Collect(words(text)), " "); got != want {
+			t.Errorf("%q has the words %q, want %q", text, got, want)
+		}
+	}
+	for text, want := range map[string]language{
+		"Where is the key of the cellar?": englishOrGerman, "Wo ist der Schlüssel?": englishOrGerman,
+		"Où est la clé de la cave ?": inFrench, "¿Dónde está la llave del sótano?": inSpanish,
+		"Novak Lissabon": unknownLanguage, "где ключ": unknownLanguage, "": unknownLanguage,
+	} {
+		if got := languageOf(text); got != want {
+			t.Errorf("%q is of language %d, want %d", text, got, want)
+		}
+	}
+}
+
+// A question finds a note in its language, in other forms of the words, and one in another language by its names.
+// Behaviour: memory-words.
+func TestRecallByLanguage(t *testing.T) {
+	t.Parallel()
+	file := func(name, body string) candidate {
+		return candidate{origin: origin{path: name}, body: body, at: today}
+	}
+	x := filled(t, []candidate{
+		file("french", "La chaudière de la cave a été réparée par monsieur Lenoir, qui avait les pièces."),
+		file("spanish", "Las reparaciones de la caldera las hizo el señor Ortega, que tenía las piezas en el taller."),
+		file("thai", "แมวของเราชื่อมะลิ อายุสามปี กินยาทุกเดือน"),
+		file("korean", "고양이의 이름은 나비이고 세 살이다."),
+		file("wide", "Ｗｉ－Ｆｉ のパスワードは冷蔵庫の横。"),
+		file("english", "The bicycle is in the shed behind the house."),
+	})
+	for prompt, want := range map[string]string{
+		"Qui a fait les réparations des chaudières ?": "french",
+		"chaudières":                        "french",
+		"¿Quién ha reparado las calderas?":  "spanish",
+		"What did Lenoir do?":               "french",
+		"แมวกินยาเมื่อไหร่":                 "thai",
+		"고양이는 이름이 뭐야?":                      "korean",
+		"冷蔵庫の横に何がある？":                       "wide",
+		"Quelle est la capitale du Pérou ?": "",
+		"¿Cuál es la capital de Perú?":      "",
+		"帮我写一首诗":                            "",
+	} {
+		best, err := x.recall(t.Context(), view{session: "s"}, prompt, today, 1)
+		got := ""
+		if len(best) > 0 {
+			got = best[0].origin.path
+		}
+		if err != nil || got != want {
+			t.Errorf("%q recalls %q, %v, want %q", prompt, got, err, want)
+		}
+	}
+}
+
 func TestStopWords(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

@@ -47,7 +47,11 @@ type Harness struct {
 	// StateDir is the state folder that Configure gives to the plugin; empty: a new one each time. It may be set before
 	// Configure, to the folder of a previous process.
 	StateDir string
-	// Before simulates an older host, which does not fetch files by their tokens. It may be set before Configure.
+	// Workspace is the agent's working folder that Configure tells the plugin; empty: none, as an older host does. It may be
+	// set before Configure.
+	Workspace string
+	// Before simulates an older host, which neither fetches files by their tokens nor takes conversation contexts of hooks.
+	// It may be set before Configure.
 	Before bool
 
 	t        testing.TB
@@ -204,6 +208,7 @@ func (h *Harness) TryConfigure(config any) ([]Diagnostic, error) {
 		HostBrokerId: brokerID,
 		Instance:     Instance,
 		StateDir:     stateDir,
+		Workspace:    h.Workspace,
 		FetchesFiles: !h.Before,
 	})
 	if err != nil {
@@ -265,8 +270,9 @@ func (h *Harness) BeforeAgentStart(start sdk.AgentStart) (sdk.AgentContext, erro
 	h.t.Helper()
 	r, err := h.hooks.BeforeAgentStart(h.t.Context(), &pluginv1.BeforeAgentStartRequest{
 		TurnId: start.TurnID, Caller: wire.CallerToProto(callerOr(start.Caller)), Prompt: start.Prompt,
+		TakesConversationContext: !h.Before,
 	})
-	return sdk.AgentContext{Prepend: r.GetPrependContext()}, h.note(err)
+	return sdk.AgentContext{Prepend: r.GetPrependContext(), Conversation: r.GetConversationContext()}, h.note(err)
 }
 
 // MessageReceived calls the plugin's message observer. A message without a chat is an owner's in a direct chat.

@@ -19,15 +19,16 @@ import (
 // Host is the host of a [Harness]. It accepts each event once, keeps state and files in memory and records what the plugin
 // posts.
 type Host struct {
-	mu        sync.Mutex
-	submit    SubmitFunc
-	turn      TurnFunc
-	submitted []chat.Event
-	accepted  []chat.Event
-	taken     int           // events returned by next
-	changed   chan struct{} // closed and replaced at each change
-	posts     []Post
-	history   []chat.TranscriptEntry
+	mu          sync.Mutex
+	submit      SubmitFunc
+	turn        TurnFunc
+	submitted   []chat.Event
+	accepted    []chat.Event
+	taken       int           // events returned by next
+	changed     chan struct{} // closed and replaced at each change
+	posts       []Post
+	history     []chat.TranscriptEntry
+	transcripts []sdk.SessionEntry
 
 	state stateServer
 	media mediaServer
@@ -91,6 +92,16 @@ func (h *Host) AddHistory(entries ...chat.TranscriptEntry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.history = append(h.history, entries...)
+}
+
+// AddTranscripts adds entries to what the plugin may read of all conversations. Their ids must increase. Without any the
+// plugin may read none.
+func (h *Host) AddTranscripts(session string, entries ...chat.TranscriptEntry) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, e := range entries {
+		h.transcripts = append(h.transcripts, sdk.SessionEntry{Session: session, Entry: e})
+	}
 }
 
 // Submissions returns every submitted event, accepted or not, once for each submission.
@@ -268,5 +279,24 @@ func (s sessionsServer) ReadHistory(_ context.Context, r *pluginv1.ReadHistoryRe
 		}
 	}
 	response.Entries = response.Entries[max(0, len(response.Entries)-limit):]
+	return response, nil
+}
+
+func (s sessionsServer) ReadTranscripts(_ context.Context, r *pluginv1.ReadTranscriptsRequest) (*pluginv1.ReadTranscriptsResponse, error) {
+	s.host.mu.Lock()
+	defer s.host.mu.Unlock()
+	if len(s.host.transcripts) == 0 {
+		return nil, status.Error(codes.PermissionDenied, "the block has no read_transcripts")
+	}
+	limit := int(r.GetLimit())
+	if limit == 0 {
+		limit = 200
+	}
+	response := &pluginv1.ReadTranscriptsResponse{}
+	for _, e := range s.host.transcripts {
+		if e.Entry.ID > r.GetAfterId() && len(response.Entries) < limit {
+			response.Entries = append(response.Entries, &pluginv1.SessionEntry{SessionKey: e.Session, Entry: wire.TranscriptEntryToProto(e.Entry)})
+		}
+	}
 	return response, nil
 }

@@ -246,6 +246,7 @@ plugin "p" {
     }
   }
   claude {}
+  read_transcripts = "perhaps"
 }
 `,
 			`
@@ -264,6 +265,7 @@ F:15:13: Variables not allowed; Quote text, as in "steer"; for yes or no write t
 F:16:13: Error in function call; Call to function "env" failed: that is not the name of an environment variable.
 F:17:5: Unexpected block; A plugin's config contains only arguments: write proxy = { … }.
 F:21:3: Unknown block; The block plugin has no block "claude".
+F:22:22: Unsuitable value; plugin.read_transcripts must be true or false.
 `,
 		},
 		{

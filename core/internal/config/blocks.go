@@ -94,6 +94,7 @@ func (c *Claude) block() block {
 		{"max_processes", whole(&c.MaxProcesses, 1, 256)},
 		{"max_memory", sizeOrNone(&c.MaxMemory, 64<<20, 1<<40)},
 		{"recycle_at", sizeOrNone(&c.RecycleAt, 64<<20, 1<<40)},
+		{"context_budget", whole(&c.ContextBudget, 0, 10_000_000)},
 		{"park_after", duration(&c.ParkAfter, time.Millisecond)},
 	}}
 }

@@ -87,6 +87,7 @@ type Claude struct {
 	MaxProcesses    int               // default 4
 	MaxMemory       int64             // total bytes above which idle processes are ended; default [HalfOfMemory]; zero: no limit
 	RecycleAt       int64             // bytes above which a process is ended once it is idle; default 512 MB; zero: never
+	ContextBudget   int               // tokens that count as the model's window when Claude Code compacts; default 0: the model's own
 	ParkAfter       time.Duration     // idle time after which a process is ended; default 10 minutes
 }
 

@@ -32,6 +32,8 @@ type Plugin struct {
 	Env map[string]string
 	// Grants are the other channels that the plugin may post to or read.
 	Grants []string
+	// ReadTranscripts lets a plugin that follows the transcripts of all channels also read what was said before.
+	ReadTranscripts bool
 	// Overrides are the host's commands that the plugin's of the same name replace, in lower case with underscores.
 	Overrides []string
 	Hook      Hook
@@ -74,6 +76,7 @@ func (p *Plugin) blockOf(d *decoder, c *Config) block {
 			{"sha256", checksum(&p.SHA256)},
 			{"env", variables(&p.Env, nil)},
 			{"grants", channels(&p.Grants)},
+			{"read_transcripts", boolean(&p.ReadTranscripts)},
 			{"overrides", commands(&p.Overrides)},
 		},
 		blocks: append([]child{

@@ -58,6 +58,7 @@ claude {
   max_memory       = "3GB"
   recycle_at       = "0"
   park_after       = "1m"
+  context_budget   = 200000
   mcp "files" {
     command = ["./files", "--root", "/x"]
     env     = { A = env("A") }
@@ -197,6 +198,7 @@ plugin "telegram" {
   sha256  = "`+strings.Repeat("Ab", 32)+`"
   env     = { HTTPS_PROXY = env("HTTPS_PROXY", "") }
   grants  = ["webchat"]
+  read_transcripts = true
   overrides = ["/Status", "export-session"]
   hook {
     timeout  = "1s"
@@ -243,7 +245,7 @@ plugin "plain" {}
 			Args: []string{"--add-dir", "/x"}, Env: map[string]string{"A": "a", "B": "b", "C": "[1]"},
 			ConfigDir: "/home/u/.claude", APIKeys: []string{"a", "sk-b"},
 			Aliases: map[string]string{"fast": "haiku", "Grübel": "claude-opus-4-1"},
-			Timeout: 90 * time.Second, Retries: 1, AskTimeout: 5 * time.Minute, ToolTimeout: 45 * time.Second, Mode: "oneshot", MaxProcesses: 2, MaxMemory: 3 << 30, RecycleAt: 0, ParkAfter: time.Minute,
+			Timeout: 90 * time.Second, Retries: 1, AskTimeout: 5 * time.Minute, ToolTimeout: 45 * time.Second, Mode: "oneshot", MaxProcesses: 2, MaxMemory: 3 << 30, RecycleAt: 0, ContextBudget: 200_000, ParkAfter: time.Minute,
 			MCP: map[string]config.MCP{
 				"files":     {Command: []string{dir + "/files", "--root", "/x"}, Env: map[string]string{"A": "a"}},
 				"git_hub-2": {URL: "https://example.com/mcp?x=1", Headers: map[string]string{"Authorization": "Bearer a"}},
@@ -295,7 +297,7 @@ plugin "plain" {}
 		Plugins: []*config.Plugin{
 			{
 				Label: "telegram", Enabled: true, Source: dir + "/plugins/my-telegram", SHA256: []byte(strings.Repeat("\xab", 32)),
-				Env: map[string]string{"HTTPS_PROXY": ""}, Grants: []string{"webchat"}, Overrides: []string{"status", "export_session"},
+				Env: map[string]string{"HTTPS_PROXY": ""}, Grants: []string{"webchat"}, ReadTranscripts: true, Overrides: []string{"status", "export_session"},
 				Hook: config.Hook{Timeout: time.Second, OnError: "fail"},
 			},
 			{Label: "other", Enabled: true, Source: "/home/u/bin/other", Hook: config.Hook{Timeout: 5 * time.Second, OnError: "skip"}},

@@ -75,11 +75,12 @@ type Conversation struct {
 type Turn struct {
 	*domain.Run
 	*Conversation
+	Given map[string]string // what Claude has of hooks with this run's prompt; nil: as before
 }
 
 // Turn resolves the conversation of a run.
 func (r *Resolver) Turn(run *domain.Run) *Turn {
-	return &Turn{run, r.Message(run.Message.Message, run.Session)}
+	return &Turn{Run: run, Conversation: r.Message(run.Message.Message, run.Session)}
 }
 
 // Message resolves the conversation of a message in a session.

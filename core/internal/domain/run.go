@@ -187,6 +187,8 @@ type TurnFigures struct {
 	ContextWindow int64
 	Compactions   int64 // in the turn
 	Flush         bool  // it was a memory flush
+	// Given replaces what the claude session has of hooks, by name; nil: unchanged. A compaction removes all of it.
+	Given map[string]string
 }
 
 // Followed is an entry of any session's history.

@@ -76,7 +76,9 @@ type Session struct {
 	Label         string // at most [MaxLabel] characters
 	Compactions   int64  // of the claude session
 	FlushedAt     time.Time
-	Flushed       int64 // Compactions at the last memory flush plus one; zero: no flush in this claude session
+	// Given is what the claude session has of hooks, by the hook's name: the marks of their texts.
+	Given   map[string]string
+	Flushed int64 // Compactions at the last memory flush plus one; zero: no flush in this claude session
 }
 
 // Usage is the cost of turns. In a Session it is the total.

@@ -36,8 +36,15 @@ type Hook struct {
 
 // Plugin answers a hook.
 type Plugin interface {
-	// BeforeAgentStart returns what the hook adds to a turn.
-	BeforeAgentStart(ctx context.Context, turnID string, caller chat.Caller, prompt string) (prepend string, err error)
+	// BeforeAgentStart returns what the hook adds to a turn, and what the turn's conversation should contain once.
+	BeforeAgentStart(ctx context.Context, turnID string, caller chat.Caller, prompt string) (prepend, conversation string, err error)
+}
+
+// Added is what a hook adds.
+type Added struct {
+	Name         string // the plugin's instance
+	Prepend      string // to the turn's prompt
+	Conversation string // to its conversation, unless that has this text already
 }
 
 // Hooks knows the hooks as they are now.
@@ -59,9 +66,9 @@ func New(hooks Hooks, log hclog.Logger) *Chain {
 
 // BeforeAgentStart returns what the hooks add, in order, without empty answers. Its error names the required hook that
 // failed.
-func (c *Chain) BeforeAgentStart(ctx context.Context, start Start) ([]string, error) {
+func (c *Chain) BeforeAgentStart(ctx context.Context, start Start) ([]Added, error) {
 	hooks := c.hooks.Hooks()
-	added := make([]string, len(hooks))
+	added := make([]Added, len(hooks))
 	failed := make([]error, len(hooks))
 	var calls sync.WaitGroup
 	for i, h := range hooks {
@@ -69,11 +76,11 @@ func (c *Chain) BeforeAgentStart(ctx context.Context, start Start) ([]string, er
 	}
 	calls.Wait()
 
-	var contexts []string
+	var contexts []Added
 	var errs []error
 	for i, h := range hooks {
 		switch err := failed[i]; {
-		case err == nil && added[i] != "":
+		case err == nil && (added[i].Prepend != "" || added[i].Conversation != ""):
 			contexts = append(contexts, added[i])
 		case err == nil:
 		case h.Required:
@@ -85,15 +92,17 @@ func (c *Chain) BeforeAgentStart(ctx context.Context, start Start) ([]string, er
 	return contexts, errors.Join(errs...)
 }
 
-func call(ctx context.Context, h Hook, start Start) (string, error) {
+func call(ctx context.Context, h Hook, start Start) (Added, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
 	defer cancel()
 	if h.Plugin == nil {
-		return "", remote.ErrGone
+		return Added{}, remote.ErrGone
 	}
-	text, err := h.Plugin.BeforeAgentStart(ctx, start.TurnID, start.Caller, start.Prompt)
-	if len(text) > MaxContext {
-		text = text[:MaxContext]
-	}
-	return strings.ToValidUTF8(strings.TrimSpace(text), ""), err
+	prepend, conversation, err := h.Plugin.BeforeAgentStart(ctx, start.TurnID, start.Caller, start.Prompt)
+	return Added{Name: h.Name, Prepend: clean(prepend), Conversation: clean(conversation)}, err
+}
+
+// clean bounds a hook's text.
+func clean(text string) string {
+	return strings.ToValidUTF8(strings.TrimSpace(text[:min(len(text), MaxContext)]), "")
 }

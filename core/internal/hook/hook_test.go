@@ -23,16 +23,17 @@ func (h hooks) Hooks() []hook.Hook { return h }
 // plugin answers a hook.
 type plugin struct {
 	text  string
+	once  string // for the conversation
 	after time.Duration
 	err   error
 }
 
-func (p plugin) BeforeAgentStart(ctx context.Context, _ string, _ chat.Caller, _ string) (string, error) {
+func (p plugin) BeforeAgentStart(ctx context.Context, _ string, _ chat.Caller, _ string) (string, string, error) {
 	select {
 	case <-ctx.Done():
-		return "", ctx.Err()
+		return "", "", ctx.Err()
 	case <-time.After(p.after):
-		return p.text, p.err
+		return p.text, p.once, p.err
 	}
 }
 
@@ -63,6 +64,8 @@ func TestBeforeAgentStart(t *testing.T) {
 		"a required one fails":      {hooks: []hook.Hook{fails("a", true), says("b", "b", 0)}, want: []string{"b"}, err: "hook a: out of order"},
 		"a required one is slow":    {hooks: []hook.Hook{required}, err: "hook slow: context deadline exceeded"},
 		"one that is down":          {hooks: []hook.Hook{{Name: "gone", Timeout: time.Second}, says("b", "b", 0)}, want: []string{"b"}},
+		"for the conversation":      {hooks: []hook.Hook{{Name: "a", Timeout: time.Second, Plugin: plugin{once: " once\n"}}}, want: []string{"once"}},
+		"too much for it is cut":    {hooks: []hook.Hook{{Name: "a", Timeout: time.Second, Plugin: plugin{once: strings.Repeat("x", hook.MaxContext+1)}}}, want: []string{strings.Repeat("x", hook.MaxContext)}},
 		"too much is cut":           {hooks: []hook.Hook{says("a", strings.Repeat("x", hook.MaxContext+1), 0)}, want: []string{strings.Repeat("x", hook.MaxContext)}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -70,7 +73,11 @@ func TestBeforeAgentStart(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				chain := hook.New(hooks(test.hooks), hclog.NewNullLogger())
 				got, err := chain.BeforeAgentStart(t.Context(), hook.Start{})
-				if diff := cmp.Diff(test.want, got); diff != "" {
+				var texts []string
+				for _, added := range got {
+					texts = append(texts, added.Prepend+added.Conversation)
+				}
+				if diff := cmp.Diff(test.want, texts); diff != "" {
 					t.Error(diff)
 				}
 				if text := errorText(err); text != test.err {

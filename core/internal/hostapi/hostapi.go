@@ -41,6 +41,7 @@ type Store interface {
 	PostFrom(ctx context.Context, key string, from domain.Elsewhere, items ...domain.OutboxItem) (int64, error)
 	Outcome(ctx context.Context, channel string, id chat.EventID) (state domain.RunState, answer, errText string, done bool, err error)
 	Watch(channel string, id chat.EventID) (<-chan struct{}, func())
+	TranscriptAfter(ctx context.Context, after int64, limit int) ([]domain.Followed, error)
 	Transcript(ctx context.Context, session string, before int64, limit int) ([]chat.TranscriptEntry, error)
 	GetState(ctx context.Context, instance, key string) ([]byte, uint64, error)
 	PutState(ctx context.Context, instance, key string, value []byte, ifRevision *uint64) (uint64, error)
@@ -57,6 +58,8 @@ type Notices interface {
 type Grants interface {
 	// Grants lists the other channels that an instance may reach.
 	Grants(instance string) []string
+	// ReadsTranscripts reports whether an instance follows transcripts and may also read what was said before.
+	ReadsTranscripts(ctx context.Context, instance string) bool
 }
 
 // Options are what the services work with.

@@ -113,6 +113,10 @@ type grants map[string][]string
 
 func (g grants) Grants(instance string) []string { return g[instance] }
 
+func (g grants) ReadsTranscripts(_ context.Context, instance string) bool {
+	return instance == "reader"
+}
+
 // connect returns an instance's connection.
 func (b *bundle) connect(t *testing.T, instance string) *grpc.ClientConn {
 	t.Helper()

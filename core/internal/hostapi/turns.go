@@ -2,7 +2,6 @@ package hostapi
 
 import (
 	"context"
-	"errors"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -13,9 +12,6 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
-
-// historyBytes limits a page of history, far below the maximum size of a gRPC message.
-const historyBytes = 8 << 20
 
 // maxTurns limits the turns that a plugin waits for at a time. Each of them has an open call.
 const maxTurns = 100
@@ -113,40 +109,4 @@ func (c caller) conversation(a *pluginv1.Address, k pluginv1.ChatKind) (chat.Add
 		return chat.Address{}, chat.Chat{}, status.Errorf(codes.InvalidArgument, "chat_kind: %v", err)
 	}
 	return to, chat.Chat{ID: to.Chat, Kind: kind}, nil
-}
-
-type sessionsServer struct {
-	pluginv1.UnimplementedSessionsServer
-	caller
-}
-
-// ReadHistory returns a page of a transcript.
-func (s sessionsServer) ReadHistory(ctx context.Context, r *pluginv1.ReadHistoryRequest) (*pluginv1.ReadHistoryResponse, error) {
-	to, c, err := s.conversation(r.GetAddress(), r.GetChatKind())
-	if err != nil {
-		return nil, err
-	}
-	limit := 50
-	if r.GetLimit() > 0 {
-		limit = int(min(r.GetLimit(), 200))
-	}
-	session, err := s.options.Inbox.Session(ctx, to.Channel, c, to.Thread)
-	if err != nil {
-		return nil, s.refuse("read history", err)
-	}
-	entries, err := s.options.Store.Transcript(ctx, session, r.GetBeforeId(), limit)
-	if err != nil && !errors.Is(err, domain.ErrNotFound) {
-		return nil, s.refuse("read history", err)
-	}
-	response, size := &pluginv1.ReadHistoryResponse{}, 0
-	for _, e := range entries {
-		size += len(e.Text)
-	}
-	for _, e := range entries {
-		if size -= len(e.Text); size+len(e.Text) > historyBytes {
-			continue // keep the newest entries
-		}
-		response.Entries = append(response.Entries, wire.TranscriptEntryToProto(e))
-	}
-	return response, nil
 }

@@ -2,6 +2,7 @@ package hostapi_test
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -268,5 +269,50 @@ func TestSoManyTurnsAtATime(t *testing.T) {
 		if want := map[bool]codes.Code{true: codes.OK, false: codes.ResourceExhausted}[n < 100]; status.Code(err) != want {
 			t.Fatalf("turn %d: %v, want %v", n+1, err, want)
 		}
+	}
+}
+
+// What was said before is for plugins whose block says so, in pages that a message can hold.
+// Behaviour: transcripts-older.
+func TestReadTranscripts(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for n, session := range []string{"echo:anna", "granted:ben", "echo:anna"} {
+		entries := slices.Repeat([]chat.TranscriptEntry{{Role: chat.User, Text: strings.Repeat("x", 256<<10), At: start}}, 100)
+		if _, err := b.store.RecordPassive(t.Context(), domain.Passive{EventID: chat.EventID(strconv.Itoa(n)), Channel: "echo", Session: session, Transcript: entries}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, instance := range []string{"echo", "granted"} {
+		_, err := pluginv1.NewSessionsClient(b.connect(t, instance)).ReadTranscripts(t.Context(), &pluginv1.ReadTranscriptsRequest{})
+		wantCode(t, err, codes.PermissionDenied)
+	}
+	reader := pluginv1.NewSessionsClient(b.connect(t, "reader"))
+	var after int64
+	found := map[string]int{}
+	for {
+		page, err := reader.ReadTranscripts(t.Context(), &pluginv1.ReadTranscriptsRequest{AfterId: after, Limit: 4_000_000_000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page.GetEntries()) == 0 {
+			break
+		}
+		if len(page.GetEntries()) > 32 {
+			t.Errorf("a page of %d entries", len(page.GetEntries()))
+		}
+		for _, e := range page.GetEntries() {
+			if e.GetEntry().GetId() <= after {
+				t.Fatalf("entry %d follows %d", e.GetEntry().GetId(), after)
+			}
+			after = e.GetEntry().GetId()
+			found[e.GetSessionKey()]++
+		}
+	}
+	if found["echo:anna"] != 200 || found["granted:ben"] != 100 {
+		t.Errorf("found are %v", found)
+	}
+	if page, err := reader.ReadTranscripts(t.Context(), &pluginv1.ReadTranscriptsRequest{Limit: 3}); err != nil || len(page.GetEntries()) != 3 {
+		t.Errorf("a limited page: %v, %v", len(page.GetEntries()), err)
 	}
 }

@@ -66,6 +66,16 @@ func (s *Set) Grants(instance string) []string {
 	return nil
 }
 
+// ReadsTranscripts reports whether a plugin follows transcripts, and its block also lets it read what was said before. A
+// plugin may ask while it starts: then it waits until the plugin runs.
+func (s *Set) ReadsTranscripts(ctx context.Context, instance string) bool {
+	if !slices.ContainsFunc(s.list, func(p *config.Plugin) bool { return p.Label == instance && p.ReadTranscripts }) {
+		return false
+	}
+	live, err := s.supervisor.Await(ctx, instance)
+	return err == nil && live.Has(pluginv1.Capability_CAPABILITY_HOOK_TRANSCRIPT_APPENDED)
+}
+
 // Channels describes the state of each channel.
 func (s *Set) Channels() []string {
 	var lines []string

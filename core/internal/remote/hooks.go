@@ -15,15 +15,17 @@ const (
 	followTimeout  = 30 * time.Second
 )
 
-// BeforeAgentStart calls the plugin's hook and returns what it adds to a turn.
-func (p *Plugin) BeforeAgentStart(ctx context.Context, turnID string, caller chat.Caller, prompt string) (string, error) {
+// BeforeAgentStart calls the plugin's hook and returns what it adds to a turn, and what its conversation should contain.
+func (p *Plugin) BeforeAgentStart(
+	ctx context.Context, turnID string, caller chat.Caller, prompt string,
+) (prepend, conversation string, err error) {
 	response, err := p.hooks.BeforeAgentStart(ctx, &pluginv1.BeforeAgentStartRequest{
-		TurnId: turnID, Caller: wire.CallerToProto(caller), Prompt: wire.Repair(prompt),
+		TurnId: turnID, Caller: wire.CallerToProto(caller), Prompt: wire.Repair(prompt), TakesConversationContext: true,
 	})
 	if err != nil {
-		return "", translate(err)
+		return "", "", translate(err)
 	}
-	return wire.Cut(response.GetPrependContext(), wire.MaxText), nil
+	return wire.Cut(response.GetPrependContext(), wire.MaxText), wire.Cut(response.GetConversationContext(), wire.MaxText), nil
 }
 
 // MessageReceived passes a message to the plugin's hook, within 10 seconds.

@@ -111,16 +111,17 @@ type Diagnostic struct {
 
 // Configuration is the configuration of a plugin instance.
 type Configuration struct {
-	Config   []byte // JSON that matches the schema
-	BrokerID uint32
-	Instance string
-	StateDir string
+	Config    []byte // JSON that matches the schema
+	BrokerID  uint32
+	Instance  string
+	StateDir  string
+	Workspace string // the agent's
 }
 
 // Configure passes the config to the plugin.
 func (p *Plugin) Configure(ctx context.Context, c Configuration) ([]Diagnostic, error) {
 	response, err := p.plugin.Configure(ctx, &pluginv1.ConfigureRequest{
-		ConfigJson: c.Config, HostBrokerId: c.BrokerID, Instance: c.Instance, StateDir: c.StateDir, FetchesFiles: true,
+		ConfigJson: c.Config, HostBrokerId: c.BrokerID, Instance: c.Instance, StateDir: c.StateDir, Workspace: c.Workspace, FetchesFiles: true,
 	})
 	if err != nil {
 		return nil, translate(err)

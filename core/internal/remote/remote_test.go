@@ -152,7 +152,7 @@ func (n *nasty) RunCommand(context.Context, *pluginv1.RunCommandRequest) (*plugi
 }
 
 func (n *nasty) BeforeAgentStart(context.Context, *pluginv1.BeforeAgentStartRequest) (*pluginv1.BeforeAgentStartResponse, error) {
-	return &pluginv1.BeforeAgentStartResponse{PrependContext: n.prepend}, n.err
+	return &pluginv1.BeforeAgentStartResponse{PrependContext: n.prepend, ConversationContext: n.prepend}, n.err
 }
 
 // connect serves the plugin and returns the host's side of it. Stop ends the plugin.
@@ -212,7 +212,7 @@ func calls(ctx context.Context, p *remote.Plugin) map[string]func() error {
 		"CallTool":           func() error { _, err := p.CallTool(ctx, chat.ToolCall{Name: "x"}); return err },
 		"Login":              func() error { _, err := p.Login(ctx, nil, func(chat.LoginStep) {}); return err },
 		"SetCommands":        func() error { return p.SetCommands(ctx, nil) },
-		"BeforeAgentStart":   func() error { _, err := p.BeforeAgentStart(ctx, "1", chat.Caller{}, "hello"); return err },
+		"BeforeAgentStart":   func() error { _, _, err := p.BeforeAgentStart(ctx, "1", chat.Caller{}, "hello"); return err },
 	}
 }
 
@@ -351,7 +351,7 @@ func TestTextsAreCut(t *testing.T) {
 	if reply, err := p.RunCommand(t.Context(), "\xff", "\xff", chat.Caller{}); err != nil || len(reply) != wire.MaxText {
 		t.Errorf("a reply of %d bytes, %v", len(reply), err)
 	}
-	if added, err := p.BeforeAgentStart(t.Context(), "1", chat.Caller{}, "\xff"); err != nil || len(added) != wire.MaxText {
+	if added, once, err := p.BeforeAgentStart(t.Context(), "1", chat.Caller{}, "\xff"); err != nil || len(added) != wire.MaxText || len(once) != wire.MaxText {
 		t.Errorf("a context of %d bytes, %v", len(added), err)
 	}
 }

@@ -152,8 +152,11 @@ func (t *tx) readyLane(lane domain.Lane, whose domain.Whose) (session string, no
 func (t *tx) describe(session *domain.Session, claude string) error {
 	session.ClaudeSession, session.Replaced, session.ClaudeStarted, session.ContextTokens = claude, true, false, 0
 	session.ForkOf, session.Compactions, session.Flushed = "", 0, 0
-	return noRows(t.row(`SELECT c.started_at IS NOT NULL, c.compactions, c.flushed, `+beginning+` FROM claude_sessions c WHERE c.id = ?1`,
-		[]any{claude}, &session.ClaudeStarted, &session.Compactions, &session.Flushed, &session.ForkOf, &session.Starter))
+	var given string
+	err := noRows(t.row(`SELECT c.started_at IS NOT NULL, c.compactions, c.flushed, c.given, `+beginning+` FROM claude_sessions c WHERE c.id = ?1`,
+		[]any{claude}, &session.ClaudeStarted, &session.Compactions, &session.Flushed, &given, &session.ForkOf, &session.Starter))
+	session.Given = decodeGiven(given)
+	return err
 }
 
 // held is a run's place in its lane.

@@ -17,7 +17,7 @@ import (
 const sessionColumns = `s.key, s.claude_session, c.started_at IS NOT NULL, s.kind, s.title, s.channel, s.chat, s.thread, s.peer,
 	s.created_at, s.reset_at, COALESCE(s.interacted_at, 0), s.model,
 	s.turns, s.input_tokens, s.cache_tokens, s.output_tokens, s.cost_micros, s.context_tokens, s.context_window,
-	s.overrides, s.label, COALESCE(s.flushed_at, 0), c.compactions, c.flushed, ` + beginning
+	s.overrides, s.label, COALESCE(s.flushed_at, 0), c.compactions, c.flushed, c.given, ` + beginning
 
 // beginning is what the claude session c starts with, while it has not begun: a copy of its parent, if that has begun,
 // and the first message of its thread.
@@ -30,7 +30,7 @@ type sessionRow struct {
 	domain.Session
 	createdAt, resetAt, interactedAt, flushedAt int64
 
-	overrides, peer string
+	overrides, peer, given string
 }
 
 func (r *sessionRow) dest() []any {
@@ -39,13 +39,13 @@ func (r *sessionRow) dest() []any {
 		&r.createdAt, &r.resetAt, &r.interactedAt, &r.Model,
 		&r.Usage.Turns, &r.Usage.InputTokens, &r.Usage.CacheTokens, &r.Usage.OutputTokens, &r.Usage.CostMicros,
 		&r.ContextTokens, &r.ContextWindow,
-		&r.overrides, &r.Label, &r.flushedAt, &r.Compactions, &r.Flushed, &r.ForkOf, &r.Starter,
+		&r.overrides, &r.Label, &r.flushedAt, &r.Compactions, &r.Flushed, &r.given, &r.ForkOf, &r.Starter,
 	}
 }
 
 func (r *sessionRow) session() domain.Session {
 	r.CreatedAt, r.ResetAt, r.InteractedAt, r.FlushedAt = moment(r.createdAt), moment(r.resetAt), moment(r.interactedAt), moment(r.flushedAt)
-	r.Overrides, r.Peer = decodeOverrides(r.overrides), decodePeer(r.peer)
+	r.Overrides, r.Peer, r.Given = decodeOverrides(r.overrides), decodePeer(r.peer), decodeGiven(r.given)
 	return r.Session
 }
 
@@ -55,6 +55,14 @@ func decodeOverrides(encoded string) (o domain.Overrides) {
 		return domain.Overrides{}
 	}
 	return o
+}
+
+// decodeGiven reads what a claude session has of hooks. What this version cannot read is given again.
+func decodeGiven(encoded string) (given map[string]string) {
+	if encoded == "" || json.Unmarshal([]byte(encoded), &given) != nil {
+		return nil
+	}
+	return given
 }
 
 func findSession(q querier, key string) (domain.Session, error) {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -41,6 +42,17 @@ func (t *tx) addFigures(session, claude string, f domain.TurnFigures) error {
 				output_tokens = usage_days.output_tokens + excluded.output_tokens, cost_micros = usage_days.cost_micros + excluded.cost_micros`,
 			f.Day, f.Model, u.Turns, u.InputTokens, u.CacheTokens, u.OutputTokens, u.CostMicros)
 		if err != nil {
+			return err
+		}
+	}
+	if f.Compactions > 0 || f.Given != nil {
+		var given []byte
+		if f.Compactions == 0 {
+			if given, err = json.Marshal(f.Given); err != nil {
+				return err
+			}
+		}
+		if _, err := t.exec(`UPDATE claude_sessions SET given = ?2 WHERE id = ?1`, claude, string(given)); err != nil {
 			return err
 		}
 	}

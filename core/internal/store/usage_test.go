@@ -127,6 +127,35 @@ func TestCompactionsAndFlushes(t *testing.T) {
 	}
 }
 
+// Behaviour: hooks-conversation.
+func TestWhatAConversationHasOfHooks(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	has := map[string]string{"memory": "1a"}
+	more := map[string]string{"memory": "1a", "clock": "2b"}
+	for n, step := range []struct {
+		f    domain.TurnFigures
+		want map[string]string
+	}{
+		{domain.TurnFigures{Given: has}, has},
+		{domain.TurnFigures{}, has},
+		{domain.TurnFigures{Given: more}, more},
+		{domain.TurnFigures{Compactions: 1, Given: has}, nil},
+		{domain.TurnFigures{Given: has}, has},
+	} {
+		if s := b.turn(t, n, step.f); !cmp.Equal(step.want, s.Given) {
+			t.Errorf("after turn %d it has %v, want %v", n, s.Given, step.want)
+		}
+	}
+	b.accept(t, inbound("anna", 9))
+	if run := b.claim(t); !cmp.Equal(has, run.Session.Given) {
+		t.Errorf("the next run is told %v", run.Session.Given)
+	}
+	if s, _, err := b.ResetSession(b.ctx, "telegram:anna"); err != nil || s.Given != nil {
+		t.Errorf("a new conversation has %v, %v", s.Given, err)
+	}
+}
+
 // What happens in a claude session that was replaced meanwhile is that one's.
 func TestCompactionOfAReplacedClaudeSession(t *testing.T) {
 	t.Parallel()

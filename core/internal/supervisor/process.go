@@ -117,7 +117,7 @@ func (i *instance) configure(ctx context.Context, l *launched) (*Live, error) {
 	configuring, cancel := context.WithTimeout(ctx, configureTimeout)
 	defer cancel()
 	found, err := l.plugin.Configure(configuring, remote.Configuration{
-		Config: config, BrokerID: broker, Instance: i.spec.Name, StateDir: dir,
+		Config: config, BrokerID: broker, Instance: i.spec.Name, StateDir: dir, Workspace: i.options.Workspace,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("configure the plugin: %w", i.cause(err, l))

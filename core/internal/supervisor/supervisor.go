@@ -64,6 +64,7 @@ type Options struct {
 	Plugins     []Spec
 	HostVersion string
 	StateDir    string // contains the instances' own folders
+	Workspace   string // the agent's, which plugins are told
 	SocketDir   string // contains the sockets; has a short path
 	Processes   Processes
 	Children    *process.Children // starts the plugins; nil: without adopting processes

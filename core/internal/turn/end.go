@@ -26,6 +26,7 @@ func (h *Handler) reply(ctx context.Context, run *conversation.Turn, r agent.Res
 		Answer:  visible,
 		Then:    h.flushMemory(run, r),
 	}
+	done.Turn.Given = run.Given // a turn that failed may not have reached Claude
 	if !run.Message.Message.Silent {
 		said, err := view.Reply(ctx, r)
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,7 +28,8 @@ type fixture struct {
 	mu        sync.Mutex
 	turns     []agent.Turn
 	results   []outcome // one for each turn
-	added     []string
+	budget    int
+	added     []hook.Added
 	addErr    error
 	unusable  *turn.Unusable
 	missing   error // what Prompt says
@@ -181,12 +181,12 @@ func (r *fixture) handler() *turn.Handler {
 	return turn.New(turn.Options{
 		Store: r, Conversations: conversation.NewResolver(c, channels(r.channel), unmoved{}),
 		Commands: r, Hooks: r, Prompts: r, Claude: claude{r}, Views: r, Questions: r, Files: r, Owners: r,
-		MemoryFlush: config.MemoryFlush{Enabled: true, Prompt: "write it down"}, Retries: r.retries, Zone: time.UTC,
+		MemoryFlush: config.MemoryFlush{Enabled: true, Prompt: "write it down"}, Retries: r.retries, ContextBudget: r.budget, Zone: time.UTC,
 		Limits: r.limits, Fallbacks: r.fallbacks,
 	}, hclog.NewNullLogger())
 }
 
-func (r *fixture) BeforeAgentStart(context.Context, hook.Start) ([]string, error) {
+func (r *fixture) BeforeAgentStart(context.Context, hook.Start) ([]hook.Added, error) {
 	return r.added, r.addErr
 }
 
@@ -197,7 +197,7 @@ func (r *fixture) Build(_ context.Context, run *conversation.Turn, added []strin
 	if r.unusable != nil {
 		return turn.Prompt{}, r.unusable
 	}
-	return turn.Prompt{Text: "[host] " + run.Message.Message.Text + " " + slices.Concat(added, []string{""})[0] + opening(run), Pictures: r.pictures}, nil
+	return turn.Prompt{Text: "[host] " + run.Message.Message.Text + " " + strings.Join(added, "+") + opening(run), Pictures: r.pictures}, nil
 }
 
 func (r *fixture) Steered(ctx context.Context, _ *conversation.Conversation, m domain.Queued) (string, error) {

@@ -22,10 +22,12 @@ func TestMemoryFlush(t *testing.T) {
 		origin    domain.Origin
 		result    agent.Result
 		flushed   int64
+		budget    int
 		want      bool
 	}{
 		"the owner":                        {user: "anna", kind: chat.Direct, authority: chat.Owner, result: full, want: true},
 		"there is space left":              {user: "anna", kind: chat.Direct, authority: chat.Owner, result: agent.Result{Text: "hi", ContextTokens: 100_000, ContextWindow: 200_000}},
+		"a smaller budget is full":         {user: "anna", kind: chat.Direct, authority: chat.Owner, result: agent.Result{Text: "hi", ContextTokens: 70_000, ContextWindow: 200_000}, budget: 100_000, want: true},
 		"it was written":                   {user: "anna", kind: chat.Direct, authority: chat.Owner, result: full, flushed: 1},
 		"a flush":                          {user: "anna", kind: chat.Direct, authority: chat.Owner, origin: domain.OriginFlush, result: full},
 		"the owner in a group":             {user: "anna", kind: chat.Group, authority: chat.Owner, result: full},
@@ -35,7 +37,7 @@ func TestMemoryFlush(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, run := &fixture{results: []outcome{{result: test.result}}}, message(1)
+			r, run := &fixture{results: []outcome{{result: test.result}}, budget: test.budget}, message(1)
 			run.Session.Flushed = test.flushed
 			run.Message.Message = domain.Message{
 				Channel: "telegram", Chat: chat.Chat{ID: "chat", Kind: test.kind}, Sender: chat.Sender{ID: test.user}, Authority: test.authority, Origin: test.origin,

@@ -9,13 +9,14 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/hook"
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
 // run runs the turn. If the claude session cannot continue, the message runs once more in a new one. The step that
 // begins the new session also posts the notice about it, so the chat always gets it.
-func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []string, nudged <-chan struct{}, view View) (agent.Result, error) {
-	prompt, err := h.options.Prompts.Build(ctx, run, added)
+func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []hook.Added, nudged <-chan struct{}, view View) (agent.Result, error) {
+	prompt, err := h.options.Prompts.Build(ctx, run, give(run, added))
 	if err != nil {
 		return agent.Result{}, err
 	}
@@ -69,7 +70,7 @@ func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []strin
 	move(run, session)
 	view.Restart(ctx)
 	// A new conversation needs the prompt that an old one already has.
-	if prompt, err = h.options.Prompts.Build(ctx, run, added); err != nil {
+	if prompt, err = h.options.Prompts.Build(ctx, run, give(run, added)); err != nil {
 		return agent.Result{}, err
 	}
 	t.Prompt, t.Pictures = prompt.Text, prompt.Pictures
@@ -94,7 +95,7 @@ func move(run *conversation.Turn, s domain.Session) {
 	of := &run.Session
 	of.ClaudeSession, of.Replaced, of.ClaudeStarted, of.ResetAt = s.ClaudeSession, s.Replaced, s.ClaudeStarted, s.ResetAt
 	of.ForkOf, of.Starter = s.ForkOf, s.Starter
-	of.ContextTokens, of.Compactions, of.Flushed = s.ContextTokens, s.Compactions, s.Flushed
+	of.ContextTokens, of.Compactions, of.Flushed, of.Given = s.ContextTokens, s.Compactions, s.Flushed, s.Given
 }
 
 // fresh is the notice for a turn that is repeated in a new session, or "" if that would not help: in a session that is

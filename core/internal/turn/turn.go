@@ -86,7 +86,7 @@ type Commands interface {
 // Hooks are the plugins' hooks. hook.Chain implements it.
 type Hooks interface {
 	// BeforeAgentStart returns what they add to a turn's prompt.
-	BeforeAgentStart(ctx context.Context, start hook.Start) ([]string, error)
+	BeforeAgentStart(ctx context.Context, start hook.Start) ([]hook.Added, error)
 }
 
 // Prompt is what Claude reads of a run.
@@ -146,6 +146,7 @@ type Options struct {
 	MemoryFlush   config.MemoryFlush
 	Limits        config.Limits
 	Fallbacks     []string       // models that are tried when the chosen one fails, in order
+	ContextBudget int            // tokens that count as a larger window; zero: the model's own
 	Retries       int            // how often a turn is tried again after a failure or overload of the service
 	Zone          *time.Location // whose days the usage of turns is counted by
 }
@@ -229,7 +230,7 @@ func took(run *conversation.Turn) time.Duration {
 
 // askHooks returns what the hooks add to the prompt. They are asked for turns of people, plugins and the heartbeat, not for the host's own
 // housekeeping.
-func (h *Handler) askHooks(ctx context.Context, run *conversation.Turn) ([]string, error) {
+func (h *Handler) askHooks(ctx context.Context, run *conversation.Turn) ([]hook.Added, error) {
 	if maintenance(run) {
 		return nil, nil
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/hook"
 	"github.com/clawhost/clawhost/core/internal/reply"
 	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/core/internal/wording"
@@ -96,7 +97,6 @@ func TestHandle(t *testing.T) {
 	for name, test := range map[string]struct {
 		run     *domain.Run
 		results []outcome
-		added   []string
 		addErr  error
 		state   domain.RunState
 		said    []string
@@ -119,7 +119,7 @@ func TestHandle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := &fixture{results: test.results, added: test.added, addErr: test.addErr}
+			r := &fixture{results: test.results, addErr: test.addErr}
 			if err := r.handler().Handle(t.Context(), test.run, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -258,7 +258,7 @@ func TestWhatIsAnsweredInAReplacedConversation(t *testing.T) {
 
 func TestWhatClaudeIsTold(t *testing.T) {
 	t.Parallel()
-	r := &fixture{results: []outcome{{}}, added: []string{"(the time)"}}
+	r := &fixture{results: []outcome{{}}, added: []hook.Added{{Prepend: "(the time)"}}}
 	run := message(3)
 	run.Message.ConsumedAt = time.Unix(1, 0)
 	run.Message.Message.Authority = chat.Owner

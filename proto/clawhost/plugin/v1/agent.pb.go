@@ -263,9 +263,11 @@ type BeforeAgentStartRequest struct {
 	TurnId string                 `protobuf:"bytes,1,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
 	Caller *Caller                `protobuf:"bytes,2,opt,name=caller,proto3" json:"caller,omitempty"`
 	// What people wrote, without the envelope.
-	Prompt        string `protobuf:"bytes,3,opt,name=prompt,proto3" json:"prompt,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Prompt string `protobuf:"bytes,3,opt,name=prompt,proto3" json:"prompt,omitempty"`
+	// The host takes conversation_context; an older one would ignore it.
+	TakesConversationContext bool `protobuf:"varint,4,opt,name=takes_conversation_context,json=takesConversationContext,proto3" json:"takes_conversation_context,omitempty"`
+	unknownFields            protoimpl.UnknownFields
+	sizeCache                protoimpl.SizeCache
 }
 
 func (x *BeforeAgentStartRequest) Reset() {
@@ -319,12 +321,22 @@ func (x *BeforeAgentStartRequest) GetPrompt() string {
 	return ""
 }
 
+func (x *BeforeAgentStartRequest) GetTakesConversationContext() bool {
+	if x != nil {
+		return x.TakesConversationContext
+	}
+	return false
+}
+
 type BeforeAgentStartResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Put before the prompt, as context. At most 64 KiB; the rest is cut.
 	PrependContext string `protobuf:"bytes,1,opt,name=prepend_context,json=prependContext,proto3" json:"prepend_context,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// What should stand in the conversation once. The host puts it before the prompt if the agent's conversation does not
+	// have this text yet: it is new, was compacted, or has another text of this hook. At most 64 KiB; the rest is cut.
+	ConversationContext string `protobuf:"bytes,2,opt,name=conversation_context,json=conversationContext,proto3" json:"conversation_context,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *BeforeAgentStartResponse) Reset() {
@@ -360,6 +372,13 @@ func (*BeforeAgentStartResponse) Descriptor() ([]byte, []int) {
 func (x *BeforeAgentStartResponse) GetPrependContext() string {
 	if x != nil {
 		return x.PrependContext
+	}
+	return ""
+}
+
+func (x *BeforeAgentStartResponse) GetConversationContext() string {
+	if x != nil {
+		return x.ConversationContext
 	}
 	return ""
 }
@@ -979,13 +998,15 @@ const file_clawhost_plugin_v1_agent_proto_rawDesc = "" +
 	"\x06sender\x18\x04 \x01(\v2\x1a.clawhost.plugin.v1.SenderR\x06sender\x12;\n" +
 	"\tauthority\x18\x05 \x01(\x0e2\x1d.clawhost.plugin.v1.AuthorityR\tauthority\"*\n" +
 	"\x12RunCommandResponse\x12\x14\n" +
-	"\x05reply\x18\x01 \x01(\tR\x05reply\"~\n" +
+	"\x05reply\x18\x01 \x01(\tR\x05reply\"\xbc\x01\n" +
 	"\x17BeforeAgentStartRequest\x12\x17\n" +
 	"\aturn_id\x18\x01 \x01(\tR\x06turnId\x122\n" +
 	"\x06caller\x18\x02 \x01(\v2\x1a.clawhost.plugin.v1.CallerR\x06caller\x12\x16\n" +
-	"\x06prompt\x18\x03 \x01(\tR\x06prompt\"C\n" +
+	"\x06prompt\x18\x03 \x01(\tR\x06prompt\x12<\n" +
+	"\x1atakes_conversation_context\x18\x04 \x01(\bR\x18takesConversationContext\"v\n" +
 	"\x18BeforeAgentStartResponse\x12'\n" +
-	"\x0fprepend_context\x18\x01 \x01(\tR\x0eprependContext\"\x83\x01\n" +
+	"\x0fprepend_context\x18\x01 \x01(\tR\x0eprependContext\x121\n" +
+	"\x14conversation_context\x18\x02 \x01(\tR\x13conversationContext\"\x83\x01\n" +
 	"\x16MessageReceivedRequest\x122\n" +
 	"\x06caller\x18\x01 \x01(\v2\x1a.clawhost.plugin.v1.CallerR\x06caller\x125\n" +
 	"\amessage\x18\x02 \x01(\v2\x1b.clawhost.plugin.v1.MessageR\amessage\"\x19\n" +

@@ -546,6 +546,158 @@ func (x *TurnResult) GetError() string {
 	return ""
 }
 
+type ReadTranscriptsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Only entries with a greater id; zero: from the oldest.
+	AfterId int64 `protobuf:"varint,1,opt,name=after_id,json=afterId,proto3" json:"after_id,omitempty"`
+	// 1 to 200; zero means 200.
+	Limit         uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadTranscriptsRequest) Reset() {
+	*x = ReadTranscriptsRequest{}
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadTranscriptsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadTranscriptsRequest) ProtoMessage() {}
+
+func (x *ReadTranscriptsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadTranscriptsRequest.ProtoReflect.Descriptor instead.
+func (*ReadTranscriptsRequest) Descriptor() ([]byte, []int) {
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ReadTranscriptsRequest) GetAfterId() int64 {
+	if x != nil {
+		return x.AfterId
+	}
+	return 0
+}
+
+func (x *ReadTranscriptsRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+type ReadTranscriptsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Empty: there are no more. There may be fewer than the limit.
+	Entries       []*SessionEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadTranscriptsResponse) Reset() {
+	*x = ReadTranscriptsResponse{}
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadTranscriptsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadTranscriptsResponse) ProtoMessage() {}
+
+func (x *ReadTranscriptsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadTranscriptsResponse.ProtoReflect.Descriptor instead.
+func (*ReadTranscriptsResponse) Descriptor() ([]byte, []int) {
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ReadTranscriptsResponse) GetEntries() []*SessionEntry {
+	if x != nil {
+		return x.Entries
+	}
+	return nil
+}
+
+// SessionEntry is an entry with its session.
+type SessionEntry struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	SessionKey    string                 `protobuf:"bytes,1,opt,name=session_key,json=sessionKey,proto3" json:"session_key,omitempty"`
+	Entry         *TranscriptEntry       `protobuf:"bytes,2,opt,name=entry,proto3" json:"entry,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionEntry) Reset() {
+	*x = SessionEntry{}
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionEntry) ProtoMessage() {}
+
+func (x *SessionEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionEntry.ProtoReflect.Descriptor instead.
+func (*SessionEntry) Descriptor() ([]byte, []int) {
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *SessionEntry) GetSessionKey() string {
+	if x != nil {
+		return x.SessionKey
+	}
+	return ""
+}
+
+func (x *SessionEntry) GetEntry() *TranscriptEntry {
+	if x != nil {
+		return x.Entry
+	}
+	return nil
+}
+
 type ReadHistoryRequest struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Address  *Address               `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
@@ -560,7 +712,7 @@ type ReadHistoryRequest struct {
 
 func (x *ReadHistoryRequest) Reset() {
 	*x = ReadHistoryRequest{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[8]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -572,7 +724,7 @@ func (x *ReadHistoryRequest) String() string {
 func (*ReadHistoryRequest) ProtoMessage() {}
 
 func (x *ReadHistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[8]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -585,7 +737,7 @@ func (x *ReadHistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadHistoryRequest.ProtoReflect.Descriptor instead.
 func (*ReadHistoryRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{8}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ReadHistoryRequest) GetAddress() *Address {
@@ -625,7 +777,7 @@ type ReadHistoryResponse struct {
 
 func (x *ReadHistoryResponse) Reset() {
 	*x = ReadHistoryResponse{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[9]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -637,7 +789,7 @@ func (x *ReadHistoryResponse) String() string {
 func (*ReadHistoryResponse) ProtoMessage() {}
 
 func (x *ReadHistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[9]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -650,7 +802,7 @@ func (x *ReadHistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadHistoryResponse.ProtoReflect.Descriptor instead.
 func (*ReadHistoryResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{9}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ReadHistoryResponse) GetEntries() []*TranscriptEntry {
@@ -669,7 +821,7 @@ type GetValueRequest struct {
 
 func (x *GetValueRequest) Reset() {
 	*x = GetValueRequest{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[10]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -681,7 +833,7 @@ func (x *GetValueRequest) String() string {
 func (*GetValueRequest) ProtoMessage() {}
 
 func (x *GetValueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[10]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -694,7 +846,7 @@ func (x *GetValueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetValueRequest.ProtoReflect.Descriptor instead.
 func (*GetValueRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{10}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetValueRequest) GetKey() string {
@@ -715,7 +867,7 @@ type GetValueResponse struct {
 
 func (x *GetValueResponse) Reset() {
 	*x = GetValueResponse{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[11]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -727,7 +879,7 @@ func (x *GetValueResponse) String() string {
 func (*GetValueResponse) ProtoMessage() {}
 
 func (x *GetValueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[11]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -740,7 +892,7 @@ func (x *GetValueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetValueResponse.ProtoReflect.Descriptor instead.
 func (*GetValueResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{11}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetValueResponse) GetFound() bool {
@@ -776,7 +928,7 @@ type PutValueRequest struct {
 
 func (x *PutValueRequest) Reset() {
 	*x = PutValueRequest{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[12]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -788,7 +940,7 @@ func (x *PutValueRequest) String() string {
 func (*PutValueRequest) ProtoMessage() {}
 
 func (x *PutValueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[12]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -801,7 +953,7 @@ func (x *PutValueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutValueRequest.ProtoReflect.Descriptor instead.
 func (*PutValueRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{12}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *PutValueRequest) GetKey() string {
@@ -837,7 +989,7 @@ type PutValueResponse struct {
 
 func (x *PutValueResponse) Reset() {
 	*x = PutValueResponse{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[13]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -849,7 +1001,7 @@ func (x *PutValueResponse) String() string {
 func (*PutValueResponse) ProtoMessage() {}
 
 func (x *PutValueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[13]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -862,7 +1014,7 @@ func (x *PutValueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutValueResponse.ProtoReflect.Descriptor instead.
 func (*PutValueResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{13}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *PutValueResponse) GetWritten() bool {
@@ -888,7 +1040,7 @@ type DeleteValueRequest struct {
 
 func (x *DeleteValueRequest) Reset() {
 	*x = DeleteValueRequest{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[14]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -900,7 +1052,7 @@ func (x *DeleteValueRequest) String() string {
 func (*DeleteValueRequest) ProtoMessage() {}
 
 func (x *DeleteValueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[14]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -913,7 +1065,7 @@ func (x *DeleteValueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteValueRequest.ProtoReflect.Descriptor instead.
 func (*DeleteValueRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{14}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *DeleteValueRequest) GetKey() string {
@@ -931,7 +1083,7 @@ type DeleteValueResponse struct {
 
 func (x *DeleteValueResponse) Reset() {
 	*x = DeleteValueResponse{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[15]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -943,7 +1095,7 @@ func (x *DeleteValueResponse) String() string {
 func (*DeleteValueResponse) ProtoMessage() {}
 
 func (x *DeleteValueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[15]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -956,7 +1108,7 @@ func (x *DeleteValueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteValueResponse.ProtoReflect.Descriptor instead.
 func (*DeleteValueResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{15}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{18}
 }
 
 type ListKeysRequest struct {
@@ -972,7 +1124,7 @@ type ListKeysRequest struct {
 
 func (x *ListKeysRequest) Reset() {
 	*x = ListKeysRequest{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[16]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -984,7 +1136,7 @@ func (x *ListKeysRequest) String() string {
 func (*ListKeysRequest) ProtoMessage() {}
 
 func (x *ListKeysRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[16]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -997,7 +1149,7 @@ func (x *ListKeysRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListKeysRequest.ProtoReflect.Descriptor instead.
 func (*ListKeysRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{16}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListKeysRequest) GetPrefix() string {
@@ -1030,7 +1182,7 @@ type ListKeysResponse struct {
 
 func (x *ListKeysResponse) Reset() {
 	*x = ListKeysResponse{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[17]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1042,7 +1194,7 @@ func (x *ListKeysResponse) String() string {
 func (*ListKeysResponse) ProtoMessage() {}
 
 func (x *ListKeysResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[17]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1055,7 +1207,7 @@ func (x *ListKeysResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListKeysResponse.ProtoReflect.Descriptor instead.
 func (*ListKeysResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{17}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListKeysResponse) GetKeys() []string {
@@ -1078,7 +1230,7 @@ type UploadRequest struct {
 
 func (x *UploadRequest) Reset() {
 	*x = UploadRequest{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[18]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1090,7 +1242,7 @@ func (x *UploadRequest) String() string {
 func (*UploadRequest) ProtoMessage() {}
 
 func (x *UploadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[18]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1103,7 +1255,7 @@ func (x *UploadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadRequest.ProtoReflect.Descriptor instead.
 func (*UploadRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{18}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *UploadRequest) GetPart() isUploadRequest_Part {
@@ -1157,7 +1309,7 @@ type UploadResponse struct {
 
 func (x *UploadResponse) Reset() {
 	*x = UploadResponse{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[19]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1169,7 +1321,7 @@ func (x *UploadResponse) String() string {
 func (*UploadResponse) ProtoMessage() {}
 
 func (x *UploadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[19]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1182,7 +1334,7 @@ func (x *UploadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadResponse.ProtoReflect.Descriptor instead.
 func (*UploadResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{19}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *UploadResponse) GetMedia() *Media {
@@ -1201,7 +1353,7 @@ type DownloadRequest struct {
 
 func (x *DownloadRequest) Reset() {
 	*x = DownloadRequest{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[20]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1213,7 +1365,7 @@ func (x *DownloadRequest) String() string {
 func (*DownloadRequest) ProtoMessage() {}
 
 func (x *DownloadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[20]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1226,7 +1378,7 @@ func (x *DownloadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DownloadRequest.ProtoReflect.Descriptor instead.
 func (*DownloadRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{20}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *DownloadRequest) GetRef() string {
@@ -1249,7 +1401,7 @@ type DownloadResponse struct {
 
 func (x *DownloadResponse) Reset() {
 	*x = DownloadResponse{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[21]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1261,7 +1413,7 @@ func (x *DownloadResponse) String() string {
 func (*DownloadResponse) ProtoMessage() {}
 
 func (x *DownloadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[21]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1274,7 +1426,7 @@ func (x *DownloadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DownloadResponse.ProtoReflect.Descriptor instead.
 func (*DownloadResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{21}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *DownloadResponse) GetPart() isDownloadResponse_Part {
@@ -1352,7 +1504,16 @@ const file_clawhost_plugin_v1_host_proto_rawDesc = "" +
 	"\n" +
 	"TurnResult\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x14\n" +
-	"\x05error\x18\x02 \x01(\tR\x05error\"\xb9\x01\n" +
+	"\x05error\x18\x02 \x01(\tR\x05error\"I\n" +
+	"\x16ReadTranscriptsRequest\x12\x19\n" +
+	"\bafter_id\x18\x01 \x01(\x03R\aafterId\x12\x14\n" +
+	"\x05limit\x18\x02 \x01(\rR\x05limit\"U\n" +
+	"\x17ReadTranscriptsResponse\x12:\n" +
+	"\aentries\x18\x01 \x03(\v2 .clawhost.plugin.v1.SessionEntryR\aentries\"j\n" +
+	"\fSessionEntry\x12\x1f\n" +
+	"\vsession_key\x18\x01 \x01(\tR\n" +
+	"sessionKey\x129\n" +
+	"\x05entry\x18\x02 \x01(\v2#.clawhost.plugin.v1.TranscriptEntryR\x05entry\"\xb9\x01\n" +
 	"\x12ReadHistoryRequest\x125\n" +
 	"\aaddress\x18\x01 \x01(\v2\x1b.clawhost.plugin.v1.AddressR\aaddress\x129\n" +
 	"\tchat_kind\x18\x02 \x01(\x0e2\x1c.clawhost.plugin.v1.ChatKindR\bchatKind\x12\x14\n" +
@@ -1406,9 +1567,10 @@ const file_clawhost_plugin_v1_host_proto_rawDesc = "" +
 	"\x06Outbox\x12I\n" +
 	"\x04Post\x12\x1f.clawhost.plugin.v1.PostRequest\x1a .clawhost.plugin.v1.PostResponse2]\n" +
 	"\x05Turns\x12T\n" +
-	"\aRunTurn\x12\".clawhost.plugin.v1.RunTurnRequest\x1a#.clawhost.plugin.v1.RunTurnResponse0\x012j\n" +
+	"\aRunTurn\x12\".clawhost.plugin.v1.RunTurnRequest\x1a#.clawhost.plugin.v1.RunTurnResponse0\x012\xd6\x01\n" +
 	"\bSessions\x12^\n" +
-	"\vReadHistory\x12&.clawhost.plugin.v1.ReadHistoryRequest\x1a'.clawhost.plugin.v1.ReadHistoryResponse2\xec\x02\n" +
+	"\vReadHistory\x12&.clawhost.plugin.v1.ReadHistoryRequest\x1a'.clawhost.plugin.v1.ReadHistoryResponse\x12j\n" +
+	"\x0fReadTranscripts\x12*.clawhost.plugin.v1.ReadTranscriptsRequest\x1a+.clawhost.plugin.v1.ReadTranscriptsResponse2\xec\x02\n" +
 	"\x05State\x12U\n" +
 	"\bGetValue\x12#.clawhost.plugin.v1.GetValueRequest\x1a$.clawhost.plugin.v1.GetValueResponse\x12U\n" +
 	"\bPutValue\x12#.clawhost.plugin.v1.PutValueRequest\x1a$.clawhost.plugin.v1.PutValueResponse\x12^\n" +
@@ -1432,78 +1594,85 @@ func file_clawhost_plugin_v1_host_proto_rawDescGZIP() []byte {
 }
 
 var file_clawhost_plugin_v1_host_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_clawhost_plugin_v1_host_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_clawhost_plugin_v1_host_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_clawhost_plugin_v1_host_proto_goTypes = []any{
-	(Verdict)(0),                // 0: clawhost.plugin.v1.Verdict
-	(*SubmitRequest)(nil),       // 1: clawhost.plugin.v1.SubmitRequest
-	(*SubmitResponse)(nil),      // 2: clawhost.plugin.v1.SubmitResponse
-	(*PostRequest)(nil),         // 3: clawhost.plugin.v1.PostRequest
-	(*PostResponse)(nil),        // 4: clawhost.plugin.v1.PostResponse
-	(*RunTurnRequest)(nil),      // 5: clawhost.plugin.v1.RunTurnRequest
-	(*RunTurnResponse)(nil),     // 6: clawhost.plugin.v1.RunTurnResponse
-	(*TurnQueued)(nil),          // 7: clawhost.plugin.v1.TurnQueued
-	(*TurnResult)(nil),          // 8: clawhost.plugin.v1.TurnResult
-	(*ReadHistoryRequest)(nil),  // 9: clawhost.plugin.v1.ReadHistoryRequest
-	(*ReadHistoryResponse)(nil), // 10: clawhost.plugin.v1.ReadHistoryResponse
-	(*GetValueRequest)(nil),     // 11: clawhost.plugin.v1.GetValueRequest
-	(*GetValueResponse)(nil),    // 12: clawhost.plugin.v1.GetValueResponse
-	(*PutValueRequest)(nil),     // 13: clawhost.plugin.v1.PutValueRequest
-	(*PutValueResponse)(nil),    // 14: clawhost.plugin.v1.PutValueResponse
-	(*DeleteValueRequest)(nil),  // 15: clawhost.plugin.v1.DeleteValueRequest
-	(*DeleteValueResponse)(nil), // 16: clawhost.plugin.v1.DeleteValueResponse
-	(*ListKeysRequest)(nil),     // 17: clawhost.plugin.v1.ListKeysRequest
-	(*ListKeysResponse)(nil),    // 18: clawhost.plugin.v1.ListKeysResponse
-	(*UploadRequest)(nil),       // 19: clawhost.plugin.v1.UploadRequest
-	(*UploadResponse)(nil),      // 20: clawhost.plugin.v1.UploadResponse
-	(*DownloadRequest)(nil),     // 21: clawhost.plugin.v1.DownloadRequest
-	(*DownloadResponse)(nil),    // 22: clawhost.plugin.v1.DownloadResponse
-	(*Event)(nil),               // 23: clawhost.plugin.v1.Event
-	(*Address)(nil),             // 24: clawhost.plugin.v1.Address
-	(ChatKind)(0),               // 25: clawhost.plugin.v1.ChatKind
-	(*durationpb.Duration)(nil), // 26: google.protobuf.Duration
-	(*TranscriptEntry)(nil),     // 27: clawhost.plugin.v1.TranscriptEntry
-	(*Media)(nil),               // 28: clawhost.plugin.v1.Media
+	(Verdict)(0),                    // 0: clawhost.plugin.v1.Verdict
+	(*SubmitRequest)(nil),           // 1: clawhost.plugin.v1.SubmitRequest
+	(*SubmitResponse)(nil),          // 2: clawhost.plugin.v1.SubmitResponse
+	(*PostRequest)(nil),             // 3: clawhost.plugin.v1.PostRequest
+	(*PostResponse)(nil),            // 4: clawhost.plugin.v1.PostResponse
+	(*RunTurnRequest)(nil),          // 5: clawhost.plugin.v1.RunTurnRequest
+	(*RunTurnResponse)(nil),         // 6: clawhost.plugin.v1.RunTurnResponse
+	(*TurnQueued)(nil),              // 7: clawhost.plugin.v1.TurnQueued
+	(*TurnResult)(nil),              // 8: clawhost.plugin.v1.TurnResult
+	(*ReadTranscriptsRequest)(nil),  // 9: clawhost.plugin.v1.ReadTranscriptsRequest
+	(*ReadTranscriptsResponse)(nil), // 10: clawhost.plugin.v1.ReadTranscriptsResponse
+	(*SessionEntry)(nil),            // 11: clawhost.plugin.v1.SessionEntry
+	(*ReadHistoryRequest)(nil),      // 12: clawhost.plugin.v1.ReadHistoryRequest
+	(*ReadHistoryResponse)(nil),     // 13: clawhost.plugin.v1.ReadHistoryResponse
+	(*GetValueRequest)(nil),         // 14: clawhost.plugin.v1.GetValueRequest
+	(*GetValueResponse)(nil),        // 15: clawhost.plugin.v1.GetValueResponse
+	(*PutValueRequest)(nil),         // 16: clawhost.plugin.v1.PutValueRequest
+	(*PutValueResponse)(nil),        // 17: clawhost.plugin.v1.PutValueResponse
+	(*DeleteValueRequest)(nil),      // 18: clawhost.plugin.v1.DeleteValueRequest
+	(*DeleteValueResponse)(nil),     // 19: clawhost.plugin.v1.DeleteValueResponse
+	(*ListKeysRequest)(nil),         // 20: clawhost.plugin.v1.ListKeysRequest
+	(*ListKeysResponse)(nil),        // 21: clawhost.plugin.v1.ListKeysResponse
+	(*UploadRequest)(nil),           // 22: clawhost.plugin.v1.UploadRequest
+	(*UploadResponse)(nil),          // 23: clawhost.plugin.v1.UploadResponse
+	(*DownloadRequest)(nil),         // 24: clawhost.plugin.v1.DownloadRequest
+	(*DownloadResponse)(nil),        // 25: clawhost.plugin.v1.DownloadResponse
+	(*Event)(nil),                   // 26: clawhost.plugin.v1.Event
+	(*Address)(nil),                 // 27: clawhost.plugin.v1.Address
+	(ChatKind)(0),                   // 28: clawhost.plugin.v1.ChatKind
+	(*durationpb.Duration)(nil),     // 29: google.protobuf.Duration
+	(*TranscriptEntry)(nil),         // 30: clawhost.plugin.v1.TranscriptEntry
+	(*Media)(nil),                   // 31: clawhost.plugin.v1.Media
 }
 var file_clawhost_plugin_v1_host_proto_depIdxs = []int32{
-	23, // 0: clawhost.plugin.v1.SubmitRequest.event:type_name -> clawhost.plugin.v1.Event
+	26, // 0: clawhost.plugin.v1.SubmitRequest.event:type_name -> clawhost.plugin.v1.Event
 	0,  // 1: clawhost.plugin.v1.SubmitResponse.verdict:type_name -> clawhost.plugin.v1.Verdict
-	24, // 2: clawhost.plugin.v1.PostRequest.address:type_name -> clawhost.plugin.v1.Address
-	24, // 3: clawhost.plugin.v1.RunTurnRequest.address:type_name -> clawhost.plugin.v1.Address
-	25, // 4: clawhost.plugin.v1.RunTurnRequest.chat_kind:type_name -> clawhost.plugin.v1.ChatKind
-	26, // 5: clawhost.plugin.v1.RunTurnRequest.timeout:type_name -> google.protobuf.Duration
+	27, // 2: clawhost.plugin.v1.PostRequest.address:type_name -> clawhost.plugin.v1.Address
+	27, // 3: clawhost.plugin.v1.RunTurnRequest.address:type_name -> clawhost.plugin.v1.Address
+	28, // 4: clawhost.plugin.v1.RunTurnRequest.chat_kind:type_name -> clawhost.plugin.v1.ChatKind
+	29, // 5: clawhost.plugin.v1.RunTurnRequest.timeout:type_name -> google.protobuf.Duration
 	7,  // 6: clawhost.plugin.v1.RunTurnResponse.queued:type_name -> clawhost.plugin.v1.TurnQueued
 	8,  // 7: clawhost.plugin.v1.RunTurnResponse.result:type_name -> clawhost.plugin.v1.TurnResult
-	24, // 8: clawhost.plugin.v1.ReadHistoryRequest.address:type_name -> clawhost.plugin.v1.Address
-	25, // 9: clawhost.plugin.v1.ReadHistoryRequest.chat_kind:type_name -> clawhost.plugin.v1.ChatKind
-	27, // 10: clawhost.plugin.v1.ReadHistoryResponse.entries:type_name -> clawhost.plugin.v1.TranscriptEntry
-	28, // 11: clawhost.plugin.v1.UploadRequest.header:type_name -> clawhost.plugin.v1.Media
-	28, // 12: clawhost.plugin.v1.UploadResponse.media:type_name -> clawhost.plugin.v1.Media
-	28, // 13: clawhost.plugin.v1.DownloadResponse.header:type_name -> clawhost.plugin.v1.Media
-	1,  // 14: clawhost.plugin.v1.Inbox.Submit:input_type -> clawhost.plugin.v1.SubmitRequest
-	3,  // 15: clawhost.plugin.v1.Outbox.Post:input_type -> clawhost.plugin.v1.PostRequest
-	5,  // 16: clawhost.plugin.v1.Turns.RunTurn:input_type -> clawhost.plugin.v1.RunTurnRequest
-	9,  // 17: clawhost.plugin.v1.Sessions.ReadHistory:input_type -> clawhost.plugin.v1.ReadHistoryRequest
-	11, // 18: clawhost.plugin.v1.State.GetValue:input_type -> clawhost.plugin.v1.GetValueRequest
-	13, // 19: clawhost.plugin.v1.State.PutValue:input_type -> clawhost.plugin.v1.PutValueRequest
-	15, // 20: clawhost.plugin.v1.State.DeleteValue:input_type -> clawhost.plugin.v1.DeleteValueRequest
-	17, // 21: clawhost.plugin.v1.State.ListKeys:input_type -> clawhost.plugin.v1.ListKeysRequest
-	19, // 22: clawhost.plugin.v1.MediaStore.Upload:input_type -> clawhost.plugin.v1.UploadRequest
-	21, // 23: clawhost.plugin.v1.MediaStore.Download:input_type -> clawhost.plugin.v1.DownloadRequest
-	2,  // 24: clawhost.plugin.v1.Inbox.Submit:output_type -> clawhost.plugin.v1.SubmitResponse
-	4,  // 25: clawhost.plugin.v1.Outbox.Post:output_type -> clawhost.plugin.v1.PostResponse
-	6,  // 26: clawhost.plugin.v1.Turns.RunTurn:output_type -> clawhost.plugin.v1.RunTurnResponse
-	10, // 27: clawhost.plugin.v1.Sessions.ReadHistory:output_type -> clawhost.plugin.v1.ReadHistoryResponse
-	12, // 28: clawhost.plugin.v1.State.GetValue:output_type -> clawhost.plugin.v1.GetValueResponse
-	14, // 29: clawhost.plugin.v1.State.PutValue:output_type -> clawhost.plugin.v1.PutValueResponse
-	16, // 30: clawhost.plugin.v1.State.DeleteValue:output_type -> clawhost.plugin.v1.DeleteValueResponse
-	18, // 31: clawhost.plugin.v1.State.ListKeys:output_type -> clawhost.plugin.v1.ListKeysResponse
-	20, // 32: clawhost.plugin.v1.MediaStore.Upload:output_type -> clawhost.plugin.v1.UploadResponse
-	22, // 33: clawhost.plugin.v1.MediaStore.Download:output_type -> clawhost.plugin.v1.DownloadResponse
-	24, // [24:34] is the sub-list for method output_type
-	14, // [14:24] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	11, // 8: clawhost.plugin.v1.ReadTranscriptsResponse.entries:type_name -> clawhost.plugin.v1.SessionEntry
+	30, // 9: clawhost.plugin.v1.SessionEntry.entry:type_name -> clawhost.plugin.v1.TranscriptEntry
+	27, // 10: clawhost.plugin.v1.ReadHistoryRequest.address:type_name -> clawhost.plugin.v1.Address
+	28, // 11: clawhost.plugin.v1.ReadHistoryRequest.chat_kind:type_name -> clawhost.plugin.v1.ChatKind
+	30, // 12: clawhost.plugin.v1.ReadHistoryResponse.entries:type_name -> clawhost.plugin.v1.TranscriptEntry
+	31, // 13: clawhost.plugin.v1.UploadRequest.header:type_name -> clawhost.plugin.v1.Media
+	31, // 14: clawhost.plugin.v1.UploadResponse.media:type_name -> clawhost.plugin.v1.Media
+	31, // 15: clawhost.plugin.v1.DownloadResponse.header:type_name -> clawhost.plugin.v1.Media
+	1,  // 16: clawhost.plugin.v1.Inbox.Submit:input_type -> clawhost.plugin.v1.SubmitRequest
+	3,  // 17: clawhost.plugin.v1.Outbox.Post:input_type -> clawhost.plugin.v1.PostRequest
+	5,  // 18: clawhost.plugin.v1.Turns.RunTurn:input_type -> clawhost.plugin.v1.RunTurnRequest
+	12, // 19: clawhost.plugin.v1.Sessions.ReadHistory:input_type -> clawhost.plugin.v1.ReadHistoryRequest
+	9,  // 20: clawhost.plugin.v1.Sessions.ReadTranscripts:input_type -> clawhost.plugin.v1.ReadTranscriptsRequest
+	14, // 21: clawhost.plugin.v1.State.GetValue:input_type -> clawhost.plugin.v1.GetValueRequest
+	16, // 22: clawhost.plugin.v1.State.PutValue:input_type -> clawhost.plugin.v1.PutValueRequest
+	18, // 23: clawhost.plugin.v1.State.DeleteValue:input_type -> clawhost.plugin.v1.DeleteValueRequest
+	20, // 24: clawhost.plugin.v1.State.ListKeys:input_type -> clawhost.plugin.v1.ListKeysRequest
+	22, // 25: clawhost.plugin.v1.MediaStore.Upload:input_type -> clawhost.plugin.v1.UploadRequest
+	24, // 26: clawhost.plugin.v1.MediaStore.Download:input_type -> clawhost.plugin.v1.DownloadRequest
+	2,  // 27: clawhost.plugin.v1.Inbox.Submit:output_type -> clawhost.plugin.v1.SubmitResponse
+	4,  // 28: clawhost.plugin.v1.Outbox.Post:output_type -> clawhost.plugin.v1.PostResponse
+	6,  // 29: clawhost.plugin.v1.Turns.RunTurn:output_type -> clawhost.plugin.v1.RunTurnResponse
+	13, // 30: clawhost.plugin.v1.Sessions.ReadHistory:output_type -> clawhost.plugin.v1.ReadHistoryResponse
+	10, // 31: clawhost.plugin.v1.Sessions.ReadTranscripts:output_type -> clawhost.plugin.v1.ReadTranscriptsResponse
+	15, // 32: clawhost.plugin.v1.State.GetValue:output_type -> clawhost.plugin.v1.GetValueResponse
+	17, // 33: clawhost.plugin.v1.State.PutValue:output_type -> clawhost.plugin.v1.PutValueResponse
+	19, // 34: clawhost.plugin.v1.State.DeleteValue:output_type -> clawhost.plugin.v1.DeleteValueResponse
+	21, // 35: clawhost.plugin.v1.State.ListKeys:output_type -> clawhost.plugin.v1.ListKeysResponse
+	23, // 36: clawhost.plugin.v1.MediaStore.Upload:output_type -> clawhost.plugin.v1.UploadResponse
+	25, // 37: clawhost.plugin.v1.MediaStore.Download:output_type -> clawhost.plugin.v1.DownloadResponse
+	27, // [27:38] is the sub-list for method output_type
+	16, // [16:27] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_clawhost_plugin_v1_host_proto_init() }
@@ -1517,12 +1686,12 @@ func file_clawhost_plugin_v1_host_proto_init() {
 		(*RunTurnResponse_Queued)(nil),
 		(*RunTurnResponse_Result)(nil),
 	}
-	file_clawhost_plugin_v1_host_proto_msgTypes[12].OneofWrappers = []any{}
-	file_clawhost_plugin_v1_host_proto_msgTypes[18].OneofWrappers = []any{
+	file_clawhost_plugin_v1_host_proto_msgTypes[15].OneofWrappers = []any{}
+	file_clawhost_plugin_v1_host_proto_msgTypes[21].OneofWrappers = []any{
 		(*UploadRequest_Header)(nil),
 		(*UploadRequest_Chunk)(nil),
 	}
-	file_clawhost_plugin_v1_host_proto_msgTypes[21].OneofWrappers = []any{
+	file_clawhost_plugin_v1_host_proto_msgTypes[24].OneofWrappers = []any{
 		(*DownloadResponse_Header)(nil),
 		(*DownloadResponse_Chunk)(nil),
 	}
@@ -1532,7 +1701,7 @@ func file_clawhost_plugin_v1_host_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_clawhost_plugin_v1_host_proto_rawDesc), len(file_clawhost_plugin_v1_host_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   22,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

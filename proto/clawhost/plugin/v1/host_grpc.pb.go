@@ -350,7 +350,8 @@ var Turns_ServiceDesc = grpc.ServiceDesc{
 }
 
 const (
-	Sessions_ReadHistory_FullMethodName = "/clawhost.plugin.v1.Sessions/ReadHistory"
+	Sessions_ReadHistory_FullMethodName     = "/clawhost.plugin.v1.Sessions/ReadHistory"
+	Sessions_ReadTranscripts_FullMethodName = "/clawhost.plugin.v1.Sessions/ReadTranscripts"
 )
 
 // SessionsClient is the client API for Sessions service.
@@ -361,6 +362,9 @@ const (
 type SessionsClient interface {
 	// ReadHistory returns the newest entries of the address's session, oldest first. Other channels' chats need a grant.
 	ReadHistory(ctx context.Context, in *ReadHistoryRequest, opts ...grpc.CallOption) (*ReadHistoryResponse, error)
+	// ReadTranscripts returns entries of all sessions, of all channels, oldest first. It needs
+	// CAPABILITY_HOOK_TRANSCRIPT_APPENDED, which brings new entries, and read_transcripts in the plugin's block.
+	ReadTranscripts(ctx context.Context, in *ReadTranscriptsRequest, opts ...grpc.CallOption) (*ReadTranscriptsResponse, error)
 }
 
 type sessionsClient struct {
@@ -381,6 +385,16 @@ func (c *sessionsClient) ReadHistory(ctx context.Context, in *ReadHistoryRequest
 	return out, nil
 }
 
+func (c *sessionsClient) ReadTranscripts(ctx context.Context, in *ReadTranscriptsRequest, opts ...grpc.CallOption) (*ReadTranscriptsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReadTranscriptsResponse)
+	err := c.cc.Invoke(ctx, Sessions_ReadTranscripts_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // SessionsServer is the server API for Sessions service.
 // All implementations must embed UnimplementedSessionsServer
 // for forward compatibility.
@@ -389,6 +403,9 @@ func (c *sessionsClient) ReadHistory(ctx context.Context, in *ReadHistoryRequest
 type SessionsServer interface {
 	// ReadHistory returns the newest entries of the address's session, oldest first. Other channels' chats need a grant.
 	ReadHistory(context.Context, *ReadHistoryRequest) (*ReadHistoryResponse, error)
+	// ReadTranscripts returns entries of all sessions, of all channels, oldest first. It needs
+	// CAPABILITY_HOOK_TRANSCRIPT_APPENDED, which brings new entries, and read_transcripts in the plugin's block.
+	ReadTranscripts(context.Context, *ReadTranscriptsRequest) (*ReadTranscriptsResponse, error)
 	mustEmbedUnimplementedSessionsServer()
 }
 
@@ -401,6 +418,9 @@ type UnimplementedSessionsServer struct{}
 
 func (UnimplementedSessionsServer) ReadHistory(context.Context, *ReadHistoryRequest) (*ReadHistoryResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReadHistory not implemented")
+}
+func (UnimplementedSessionsServer) ReadTranscripts(context.Context, *ReadTranscriptsRequest) (*ReadTranscriptsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ReadTranscripts not implemented")
 }
 func (UnimplementedSessionsServer) mustEmbedUnimplementedSessionsServer() {}
 func (UnimplementedSessionsServer) testEmbeddedByValue()                  {}
@@ -441,6 +461,24 @@ func _Sessions_ReadHistory_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Sessions_ReadTranscripts_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReadTranscriptsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SessionsServer).ReadTranscripts(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Sessions_ReadTranscripts_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SessionsServer).ReadTranscripts(ctx, req.(*ReadTranscriptsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Sessions_ServiceDesc is the grpc.ServiceDesc for Sessions service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -451,6 +489,10 @@ var Sessions_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ReadHistory",
 			Handler:    _Sessions_ReadHistory_Handler,
+		},
+		{
+			MethodName: "ReadTranscripts",
+			Handler:    _Sessions_ReadTranscripts_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -507,7 +507,9 @@ type ConfigureRequest struct {
 	// A folder private to the plugin (0700), which exists when Configure is called.
 	StateDir string `protobuf:"bytes,4,opt,name=state_dir,json=stateDir,proto3" json:"state_dir,omitempty"`
 	// The host fetches files by their tokens. Otherwise the plugin uploads them before it submits their message.
-	FetchesFiles  bool `protobuf:"varint,5,opt,name=fetches_files,json=fetchesFiles,proto3" json:"fetches_files,omitempty"`
+	FetchesFiles bool `protobuf:"varint,5,opt,name=fetches_files,json=fetchesFiles,proto3" json:"fetches_files,omitempty"`
+	// The agent's working folder; empty: an older host does not tell.
+	Workspace     string `protobuf:"bytes,6,opt,name=workspace,proto3" json:"workspace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -575,6 +577,13 @@ func (x *ConfigureRequest) GetFetchesFiles() bool {
 		return x.FetchesFiles
 	}
 	return false
+}
+
+func (x *ConfigureRequest) GetWorkspace() string {
+	if x != nil {
+		return x.Workspace
+	}
+	return ""
 }
 
 type ConfigureResponse struct {
@@ -964,14 +973,15 @@ const file_clawhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\vconfig_json\x18\x01 \x01(\fR\n" +
 	"configJson\"W\n" +
 	"\x13CheckConfigResponse\x12@\n" +
-	"\vdiagnostics\x18\x01 \x03(\v2\x1e.clawhost.plugin.v1.DiagnosticR\vdiagnostics\"\xb7\x01\n" +
+	"\vdiagnostics\x18\x01 \x03(\v2\x1e.clawhost.plugin.v1.DiagnosticR\vdiagnostics\"\xd5\x01\n" +
 	"\x10ConfigureRequest\x12\x1f\n" +
 	"\vconfig_json\x18\x01 \x01(\fR\n" +
 	"configJson\x12$\n" +
 	"\x0ehost_broker_id\x18\x02 \x01(\rR\fhostBrokerId\x12\x1a\n" +
 	"\binstance\x18\x03 \x01(\tR\binstance\x12\x1b\n" +
 	"\tstate_dir\x18\x04 \x01(\tR\bstateDir\x12#\n" +
-	"\rfetches_files\x18\x05 \x01(\bR\ffetchesFiles\"U\n" +
+	"\rfetches_files\x18\x05 \x01(\bR\ffetchesFiles\x12\x1c\n" +
+	"\tworkspace\x18\x06 \x01(\tR\tworkspace\"U\n" +
 	"\x11ConfigureResponse\x12@\n" +
 	"\vdiagnostics\x18\x01 \x03(\v2\x1e.clawhost.plugin.v1.DiagnosticR\vdiagnostics\"\x85\x02\n" +
 	"\n" +
