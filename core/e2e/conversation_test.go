@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/clawhost/clawhost/core/internal/envelope"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/journal"
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 )

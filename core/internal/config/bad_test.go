@@ -86,6 +86,8 @@ F:12:14: Unsuitable value; outbox.attempts must be a whole number from 1 to 1000
     attempts = 0
 F:13:14: Unsuitable value; outbox.max_age must be at least "0s".
     max_age  = "-1s"
+F:16:20: Unsuitable value; limits.on_usage_limit must be "ask", "wait" or "fail".
+    on_usage_limit = "hope"
 `,
 		},
 		{
