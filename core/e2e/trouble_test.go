@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/messagesapi"
+	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 )
 
 // What goes wrong with the service is told in the chat in a few honest words, and the next message is answered.
@@ -87,7 +89,13 @@ func TestLimitOfASubscription(t *testing.T) {
 	if got, want := owner.next().Text, "Claude's usage limit is reached until "+resets.Format("15:04 MST"); !strings.HasPrefix(got, want) {
 		t.Errorf("the chat was told %q, want %q", got, want)
 	}
-	owner.talks("and now?")
+	owner.say("/stop")
+	owner.shows("Nothing was running. One waiting message was dropped.")
+	owner.say("and now?")
+	owner.awaits("an echo", func(m telegramtest.Message) bool { return strings.HasSuffix(m.Text, "and now?") })
+	if got := occurrences(h.last(), domain.HintWithdrawn); got != 1 {
+		t.Errorf("the model learns %d times that a message was withdrawn", got)
+	}
 }
 
 // A conversation that does not fit any more, not even for being compacted, goes on in a fresh one, and the chat is told.
