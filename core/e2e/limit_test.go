@@ -60,6 +60,7 @@ func TestUsageLimit(t *testing.T) {
 			t.Fatalf("the bot wrote %q", got)
 		}
 	}
+	h.delivered() // Telegram does not recognise what is sent twice
 	limited := len(h.api.Messages())
 	h.kill()
 	h.start()

@@ -495,7 +495,11 @@ await attempt(async () => {
       const db = await new Promise((resolve) => (indexedDB.open('clawhost.key').onsuccess = ({ target }) => resolve(target.result)));
       const key = await new Promise((resolve) => (db.transaction('keys').objectStore('keys').get('key').onsuccess = ({ target }) => resolve(target.result)));
       const readable = await crypto.subtle.exportKey('raw', key).then(() => true, () => false);
-      db.transaction('keys', 'readwrite').objectStore('keys').clear();
+      await new Promise((resolve) => {
+        const clearing = db.transaction('keys', 'readwrite');
+        clearing.objectStore('keys').clear();
+        clearing.oncomplete = resolve; // a reload would abort it
+      });
       return { kept: JSON.stringify([{ ...localStorage }, { ...sessionStorage }]), readable };
     });
     assert.equal(readable, false);
