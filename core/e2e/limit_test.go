@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -51,14 +52,15 @@ func TestUsageLimit(t *testing.T) {
 		people[i] = h.person(ownerID + 1 + int64(i))
 	}
 	// Time for all to reach the limit, at three a second.
-	until.Store(time.Now().Add(20*time.Second + time.Duration(count)*time.Second/3).Unix())
+	until.Store(time.Now().Add(20*time.Second + time.Duration(count)*time.Second).Unix())
 	for i, person := range people {
 		person.say(fmt.Sprintf("question %d", i))
 	}
+	waits := func(m telegramtest.Message) bool {
+		return strings.HasPrefix(m.Text, "Claude's usage limit is reached until ") && strings.HasSuffix(m.Text, " I answer this then.")
+	}
 	for _, person := range people {
-		if got := person.next().Text; !strings.HasPrefix(got, "Claude's usage limit is reached until ") || !strings.HasSuffix(got, " I answer this then.") {
-			t.Fatalf("the bot wrote %q", got)
-		}
+		person.awaits("a notice of the limit", waits)
 	}
 	h.delivered() // Telegram does not recognise what is sent twice
 	limited := len(h.api.Messages())
@@ -73,7 +75,9 @@ func TestUsageLimit(t *testing.T) {
 	}
 	h.delivered()
 	for i, person := range people {
-		if got := person.telegram.Replies(person.chat); len(got) != 1 || !answers(got[0]) {
+		got := person.telegram.Replies(person.chat)
+		// There may also be a notice that the host was busy.
+		if answered := len(slices.DeleteFunc(slices.Clone(got), func(m telegramtest.Message) bool { return !answers(m) })); answered != 1 || slices.ContainsFunc(got, waits) {
 			t.Errorf("conversation %d ends as %+v", i, got)
 		}
 	}
