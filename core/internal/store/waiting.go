@@ -74,8 +74,9 @@ func (s *Store) WaitingMessages(ctx context.Context, session string, limit int) 
 }
 
 // Withdraw drops a message that waits in a session's turn lane, as if its run was cancelled, if may permits it. It is
-// named by the Seq of its acceptance. With one that waits for another try, the others of its run are dropped, too. The error is [domain.ErrNotFound] for a message that is answered or that a turn
-// has, and [domain.ErrNotYours] for one that may not be dropped.
+// named by the Seq of its acceptance. With one that waits for another try, the others of its run are dropped, too. The
+// error is [domain.ErrNotFound] for a message that is answered or that a turn has, and [domain.ErrNotYours] if one of them
+// may not be dropped.
 func (s *Store) Withdraw(ctx context.Context, session string, seq int64, may func(domain.Message) bool) error {
 	_, err := step(ctx, s, "withdraw", func(t *tx) (nothing, error) {
 		gone, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = 'turn' AND `+unclaimed+` AND (COALESCE(ticket, seq) = ?2

@@ -59,6 +59,7 @@ type fixture struct {
 	owners    []string
 	limits    config.Limits
 	model     string // empty: m
+	usual     bool   // nobody has chosen a model
 	fallbacks []string
 	channel   chat.Limits // of every channel; zero: it has told nothing
 }
@@ -210,6 +211,9 @@ func (r *fixture) Steered(ctx context.Context, _ *conversation.Conversation, m d
 }
 
 func (r *fixture) Profile(*conversation.Conversation) agent.Profile {
+	if r.usual {
+		return agent.Profile{PermissionMode: r.mode}
+	}
 	return agent.Profile{Model: cmp.Or(r.model, "m"), PermissionMode: r.mode}
 }
 

@@ -23,8 +23,8 @@ const (
 	lateLimit = 10 * time.Minute
 )
 
-// awaitLimit holds a run until the end of a usage limit. It reports false if the run fails instead: the config says so, it is not
-// known when the limit ends, or nobody waits for the answer.
+// awaitLimit holds a run until the end of a usage limit, and counts what it has cost. It reports false if the run fails
+// instead: the config says so, it is not known when the limit ends, or nobody waits for the answer.
 func (h *Handler) awaitLimit(ctx context.Context, run *conversation.Turn, r agent.Result, f *agent.Failure) (*agent.HeldError, bool) {
 	m, now := run.Message.Message, time.Now()
 	left := f.ResetsAt.Sub(now)
@@ -54,8 +54,8 @@ func (h *Handler) awaitLimit(ctx context.Context, run *conversation.Turn, r agen
 	return held, true
 }
 
-// limitNotice tells a run's chat that its message waits, with buttons if the config asks for an answer and the channel has them;
-// nil for a silent turn. Without an answer the message is answered.
+// limitNotice makes the notice that a run's message waits, with buttons if the config wants them and the channel has them; nil
+// for a silent turn. If no button is pressed, the message is answered.
 func (h *Handler) limitNotice(run *conversation.Turn, text string) *domain.OutboxItem {
 	items := h.notice(run, text)
 	if len(items) == 0 {

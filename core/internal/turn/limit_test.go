@@ -182,3 +182,22 @@ func TestModelAtItsLimitIsTriedLast(t *testing.T) {
 		_ = asks("opus", answered)
 	})
 }
+
+// A model that nobody has chosen is named by the last one that answered.
+// Behaviour: fallback-model.
+func TestFallbackOfTheUsualModel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for last, want := range map[string]string{"opus-4-8": "opus-4-8", "": "default"} {
+			r := &fixture{usual: true, fallbacks: []string{"haiku"}, results: []outcome{failure(agent.Auth), {result: agent.Result{Text: "hi", Model: "haiku-4-5"}}}}
+			run := message(1)
+			run.Session.Model = last
+			if err := r.handler().Handle(t.Context(), run, nil); err != nil {
+				t.Fatal(err)
+			}
+			if got := r.view.result.Fallback; got.From != want || got.To != "haiku-4-5" {
+				t.Errorf("after %q the chat learns of %+v", last, got)
+			}
+		}
+	})
+}

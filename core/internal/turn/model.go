@@ -97,7 +97,7 @@ func (h *Handler) askModels(ctx context.Context, run *conversation.Turn, t *agen
 		charge(&result, spent)
 		var failure *agent.Failure
 		if err == nil && model != chosen && result.Fallback.From == "" {
-			result.Fallback = agent.Fallback{From: cmp.Or(chosen, "default"), To: cmp.Or(result.Model, model), Why: agent.RateLimit}
+			result.Fallback = agent.Fallback{From: cmp.Or(chosen, run.Session.Model, "default"), To: cmp.Or(result.Model, model), Why: agent.RateLimit}
 			if first != nil {
 				result.Fallback.Why = first.Class
 			}
