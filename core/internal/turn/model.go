@@ -108,13 +108,11 @@ func (h *Handler) askModels(ctx context.Context, run *conversation.Turn, t *agen
 		if failure.Class == agent.RateLimit && failure.ResetsAt.After(time.Now()) {
 			h.models.limit(model, failure.ResetsAt)
 		}
-		switch {
-		case first == nil || model == chosen:
-			failure.ResetsAt = earliest(failure, first)
-			first = failure
-		default:
-			first.ResetsAt = earliest(first, failure)
+		resets := earliest(failure, first)
+		if first == nil || model == chosen {
+			first = new(*failure) // the failure itself belongs to who returned it
 		}
+		first.ResetsAt = resets
 		if i+1 == len(list) {
 			return result, first
 		}
