@@ -157,7 +157,7 @@ type Elsewhere struct {
 type Queued struct {
 	Seq           int64
 	Number        int64 // the Seq of its acceptance, by which people name it while it waits
-	Burst         int64 // the Seq of the first message of its burst; its own if it is alone
+	Burst         int64 // the Number of the first message of its burst; its own if it is alone
 	Message       Message
 	UUID          string    // the message's id for claude, derived from channel and event id, or Edition
 	ClaudeSession string    // the claude session of its first claim

@@ -99,7 +99,7 @@ func encode(in domain.Inbound) (encoded, error) {
 // place is the position of a new message in its lane.
 type place struct {
 	seq     int64
-	burst   int64 // the seq of its burst's first message
+	burst   int64 // the number of its burst's first message
 	readyAt int64
 	queued  int64 // messages in the lane, including this one
 	held    int64 // of them those of the running turn

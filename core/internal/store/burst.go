@@ -4,7 +4,7 @@ import "github.com/clawhost/clawhost/core/internal/domain"
 
 // burst is what a message joins: waiting messages that its sender wrote just before it. The zero burst is none.
 type burst struct {
-	id       int64 // the seq of its first message
+	id       int64 // the number of its first message, which stays when that is withdrawn or moved
 	messages int64
 	firstAt  int64
 }

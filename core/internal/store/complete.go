@@ -207,15 +207,17 @@ func (t *tx) putFirst(h held, seq int64, claude string, in domain.Inbound) error
 	if err != nil || !fresh {
 		return err
 	}
-	if _, err := t.exec(`INSERT INTO inbox (session, lane, seq, channel, event_id, message, received_at, ready_at, previous_at, share, size, burst,
-			authority, origin, fresh, edition, files)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?10, (SELECT message_at FROM sessions WHERE key = ?1), ?8, ?9, ?3, ?11, ?12, ?13, ?14, ?15)`,
-		h.session, h.lane, seq, in.Message.Channel, in.EventID, e.message, t.arrivals.next(h.lane, t.now), e.share,
-		len(in.Message.Text), t.now,
-		in.Message.Authority, in.Message.Origin, in.Message.Fresh, in.Message.Edition, hasFiles(in.Message)); err != nil {
+	var ticket int64 // It has a number of its own: an earlier message may have had its place.
+	if err := t.row(`UPDATE lanes SET next_seq = next_seq + 1, queued = queued + 1 WHERE session = ?1 AND lane = ?2 RETURNING next_seq`,
+		[]any{h.session, h.lane}, &ticket); err != nil {
 		return err
 	}
-	_, err = t.exec(`UPDATE lanes SET queued = queued + 1 WHERE session = ?1 AND lane = ?2`, h.session, h.lane)
+	_, err = t.exec(`INSERT INTO inbox (session, lane, seq, channel, event_id, message, received_at, ready_at, previous_at, share, size, burst,
+			ticket, authority, origin, fresh, edition, files)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?10, (SELECT message_at FROM sessions WHERE key = ?1), ?8, ?9, ?16, ?16, ?11, ?12, ?13, ?14, ?15)`,
+		h.session, h.lane, seq, in.Message.Channel, in.EventID, e.message, t.arrivals.next(h.lane, t.now), e.share,
+		len(in.Message.Text), t.now,
+		in.Message.Authority, in.Message.Origin, in.Message.Fresh, in.Message.Edition, hasFiles(in.Message), ticket)
 	return err
 }
 

@@ -53,7 +53,11 @@ var invariants = map[string]string{
 	"only what was claimed has a batch": `
 		SELECT COUNT(*) FROM inbox WHERE (batch IS NULL) != (attempts = 0)`,
 	"a burst has begun": `
-		SELECT COUNT(*) FROM inbox WHERE burst > seq OR burst = 0`,
+		SELECT COUNT(*) FROM inbox WHERE burst > COALESCE(ticket, seq) OR burst = 0`,
+	"a number names one message": `
+		SELECT COUNT(*) FROM (SELECT 1 FROM inbox GROUP BY session, lane, COALESCE(ticket, seq) HAVING COUNT(*) > 1)`,
+	"a burst has one writer": `
+		SELECT COUNT(*) FROM (SELECT 1 FROM inbox GROUP BY session, lane, burst HAVING COUNT(DISTINCT share) > 1)`,
 	"an event ends once": `
 		SELECT COUNT(*) FROM (SELECT 1 FROM runs WHERE state IN ('done', 'failed', 'cancelled')
 			GROUP BY channel, event_id HAVING COUNT(*) > 1)`,

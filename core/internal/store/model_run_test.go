@@ -220,8 +220,8 @@ func (m *model) complete(t *rapid.T) {
 		if _, seen := m.events[event]; !seen && ended[0].claude == m.current[k.session] {
 			m.events[event] = ""
 			first = append(first, modelMessage{Inbound: *c.Then, receivedAt: m.arrives(k.lane), readyAt: m.clock.Now()})
-			first[0].seq = below(before, 1)
-			first[0].burst, first[0].ticket = first[0].seq, first[0].seq
+			l.lastSeq++
+			first[0].seq, first[0].burst, first[0].ticket = below(before, 1), l.lastSeq, l.lastSeq
 		}
 	}
 	if err := m.store.Complete(m.ctx, id, c); err != nil {

@@ -36,14 +36,8 @@ func (l *modelLane) advance(first int64) int64 {
 	}
 	slices.SortStableFunc(urgent, func(a, b modelMessage) int { return cmp.Compare(b.urgent, a.urgent) })
 	first = below(first, int64(len(urgent)))
-	renamed := map[int64]int64{} // bursts
 	for i := range urgent {
-		o := &urgent[i]
-		o.seq = first + int64(i)
-		if _, known := renamed[o.burst]; !known {
-			renamed[o.burst] = o.seq
-		}
-		o.burst = renamed[o.burst]
+		urgent[i].seq = first + int64(i)
 	}
 	l.queue = append(urgent, slices.DeleteFunc(l.queue, isUrgent)...)
 	return first

@@ -60,13 +60,13 @@ func (t *tx) next(session string, ticket int64) error {
 // advanceUrgent moves the urgent messages of a lane in which nothing is claimed to seqs before first, which precedes
 // all of its messages. It returns the new first seq.
 func (t *tx) advanceUrgent(session string, lane domain.Lane, first int64) (int64, error) {
-	type waiting struct{ seq, burst, urgent int64 }
+	type waiting struct{ seq, urgent int64 }
 	var list []waiting
-	err := t.each(`SELECT seq, burst, urgent FROM inbox WHERE session = ?1 AND lane = ?2 AND urgent > 0 ORDER BY seq`,
+	err := t.each(`SELECT seq, urgent FROM inbox WHERE session = ?1 AND lane = ?2 AND urgent > 0 ORDER BY seq`,
 		[]any{session, lane}, func(rows rows) error {
 			var w waiting
 			defer func() { list = append(list, w) }()
-			return rows.Scan(&w.seq, &w.burst, &w.urgent)
+			return rows.Scan(&w.seq, &w.urgent)
 		})
 	if err != nil {
 		return 0, err
@@ -77,16 +77,11 @@ func (t *tx) advanceUrgent(session string, lane domain.Lane, first int64) (int64
 	}
 	slices.SortStableFunc(list, func(a, b waiting) int { return cmp.Compare(b.urgent, a.urgent) })
 	first = placesBefore(first, int64(len(list)))
-	seq, burst := first, first
 	for i, w := range list {
-		if i > 0 && w.burst != list[i-1].burst {
-			burst = seq
-		}
-		if _, err := t.exec(`UPDATE inbox SET seq = ?4, burst = ?5, ticket = COALESCE(ticket, seq) WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
-			session, lane, w.seq, seq, burst); err != nil {
+		if _, err := t.exec(`UPDATE inbox SET seq = ?4, ticket = COALESCE(ticket, seq) WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
+			session, lane, w.seq, first+int64(i)); err != nil {
 			return 0, err
 		}
-		seq++
 	}
 	return first, nil
 }

@@ -162,6 +162,35 @@ func TestWhatTheHostDoesFirstComesBeforeTheNext(t *testing.T) {
 	want(t, "then", []string{"9", "3", "2"}, b.turns(t))
 }
 
+// What is next takes the place of a burst's first message, which was withdrawn. It is not answered with the rest of it.
+// Behaviour: queue-next, burst.
+func TestTheNextJoinsNoBurst(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, bursting(1))
+	b.accept(t, bursting(2))
+	if err := b.Withdraw(b.ctx, "telegram:anna", 1, whatever); err != nil {
+		t.Fatal(err)
+	}
+	bobs := bursting(3)
+	bobs.Burst.By, bobs.Message.Sender.ID = "bob", "bob"
+	b.accept(t, bobs)
+	b.next(t, 3)
+	want(t, "the run", []string{"3"}, b.turns(t))
+}
+
+// A message that a turn leaves behind has a number that no other message has had.
+func TestTheNumberOfWhatATurnLeaves(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	b.accept(t, inbound("anna", 2))
+	then := inbound("anna", 3)
+	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Then: &then}); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "the list", []string{"3", "2"}, b.listed(t))
+}
+
 // Behaviour: queue-next.
 func TestTheNextIsNotDroppedForTheCap(t *testing.T) {
 	t.Parallel()
