@@ -12,6 +12,7 @@ type Reply struct {
 	MaxLines       int           // of a message, if it can be split; zero (default): no limit
 	ChunkMode      string        // length (default), newline
 	Stream         string        // how an answer is shown while it is written: off, block, preview (default)
+	BetweenTools   string        // the texts before a tool, where they are not sent in blocks: drop (default), keep
 	Block          Block         // of an answer that is sent in blocks
 	HumanDelay     Delay         // between blocks
 	Typing         string        // never, instant, thinking (default), message
@@ -59,6 +60,7 @@ func (r *Reply) block() block {
 			{"max_lines", whole(&r.MaxLines, 0, 10_000)},
 			{"chunk_mode", oneOf(&r.ChunkMode, "length", "newline")},
 			{"stream", oneOf(&r.Stream, "off", "block", "preview")},
+			{"between_tools", oneOf(&r.BetweenTools, "drop", "keep")},
 			{"human_delay", delay(&r.HumanDelay)},
 			{"typing", oneOf(&r.Typing, "never", "instant", "thinking", "message")},
 			{"typing_interval", duration(&r.TypingInterval, time.Second)},

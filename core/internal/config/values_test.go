@@ -107,6 +107,7 @@ reply {
   reply_to        = "first"
   ack_reaction    = "👀"
   notify_after    = "45s"
+  between_tools   = "keep"
   silent          = "never"
   visible         = "tool"
   verbose         = "full"
@@ -284,7 +285,7 @@ plugin "plain" {}
 				Prefix: "> ", TextLimit: 1000, MaxLines: 17, ChunkMode: "newline", Stream: "block",
 				Block:      config.Block{Min: 100, Max: 200, BreakOn: "sentence", FlushAt: "message_end"},
 				HumanDelay: config.Delay{Min: time.Second, Max: time.Minute},
-				Typing:     "message", TypingInterval: 3 * time.Second, ReplyTo: "first", AckReaction: "👀", NotifyAfter: 45 * time.Second, Silent: "never", Visible: "tool",
+				Typing:     "message", TypingInterval: 3 * time.Second, ReplyTo: "first", AckReaction: "👀", NotifyAfter: 45 * time.Second, BetweenTools: "keep", Silent: "never", Visible: "tool",
 				Verbose: "full", Reasoning: "stream", Usage: "tokens",
 			},
 			Access: config.Access{
@@ -334,7 +335,7 @@ func TestDefaults(t *testing.T) {
 		Reply: config.Reply{
 			ChunkMode: "length", Stream: "preview",
 			Block:  config.Block{Min: 800, Max: 1200, Idle: time.Second, BreakOn: "paragraph", FlushAt: "text_end"},
-			Typing: "thinking", TypingInterval: 6 * time.Second, ReplyTo: "off", NotifyAfter: 30 * time.Second, Silent: "groups", Visible: "answer", Verbose: "off", Reasoning: "off", Usage: "off",
+			Typing: "thinking", TypingInterval: 6 * time.Second, ReplyTo: "off", NotifyAfter: 30 * time.Second, BetweenTools: "drop", Silent: "groups", Visible: "answer", Verbose: "off", Reasoning: "off", Usage: "off",
 		},
 		Access: config.Access{DM: "pairing", Groups: "allowlist", RequireMention: true, HistoryLimit: 50},
 	}

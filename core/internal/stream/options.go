@@ -56,6 +56,7 @@ type Options struct {
 	To        chat.Address
 	Rule      chunk.Rule // of the chat's messages
 	Block     Block      // Blocks: when one is sent
+	Steps     bool       // a text before a tool stays in the chat, as it does in Blocks
 	// Interval is the minimum time between two updates of the preview or draft; zero: one second, and 300 ms for a
 	// draft.
 	Interval time.Duration
@@ -74,7 +75,7 @@ type Options struct {
 }
 
 // Shows reports whether anything is shown of a turn while it goes on.
-func (o Options) Shows() bool { return o.Mode != Off || o.listsTools() }
+func (o Options) Shows() bool { return o.Mode != Off || o.Steps || o.listsTools() }
 
 // tooShort reports whether only the text has changed, and is too short for a block. It spares a short answer the cost of
 // looking at each of its pieces.

@@ -57,6 +57,7 @@ func chatHasTheWholeAnswerOnce(t *testing.T, rt *rapid.T) (problem string) {
 		},
 		Interval: 300 * time.Millisecond,
 	}
+	o.Steps = rapid.Bool().Draw(rt, "steps")
 	if rapid.Bool().Draw(rt, "told") {
 		o.Verbose = "on"
 	}
@@ -273,7 +274,7 @@ func (d *drawn) tells(shown string) bool {
 			maps.Copy(places, past)
 		}
 		whole := map[int]bool{}
-		if d.repeats(i) || !last && (d.options.Mode != stream.Blocks || d.restarted) {
+		if d.repeats(i) || !last && (d.options.Mode != stream.Blocks && !d.options.Steps || d.restarted) {
 			maps.Copy(whole, places)
 		}
 		for place := range places {

@@ -79,9 +79,9 @@ func (s *sent) finish(t text) {
 	}
 }
 
-// sendsSteps reports whether a text before a tool stays in the chat: in blocks mode, or if its sending has begun.
+// sendsSteps reports whether a text before a tool stays in the chat: if such texts do, or if its sending has begun.
 func (s *Stream) sendsSteps(was sent, t text) bool {
-	return !s.surface.Sent(t.Text, true) && (s.options.Mode == Blocks || t.begun(was.said))
+	return !s.surface.Sent(t.Text, true) && (s.options.Mode == Blocks || s.options.Steps || t.begun(was.said))
 }
 
 // send sends all that is due, and returns when to look again without news.

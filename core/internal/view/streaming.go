@@ -36,6 +36,7 @@ func (vs *Views) streaming(run *conversation.Turn) stream.Options {
 		o.Mode = stream.Choose(settings.Stream, limits, edits, drafts)
 		o.Undrafted = stream.Choose(settings.Stream, limits, edits, false)
 	}
+	o.Steps = settings.BetweenTools == "keep"
 	o.Verbose, o.Files = run.Verbose, len(limits.MediaOut) > 0
 	o.Delay = stream.Delay{Min: settings.HumanDelay.Min, Max: settings.HumanDelay.Max}
 	o.Reasoning, o.Listens = run.Reasoning == "stream", run.Listening
