@@ -76,3 +76,25 @@ func TestPicturesAreShown(t *testing.T) {
 		t.Errorf("after a restart: %q, recovered %v; before: %q", again.Text, again.Recovered, first.Text)
 	}
 }
+
+// A picture that is steered into a turn is shown to Claude with its message, too.
+func TestSteeredPictureIsShown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, messagesapi.Options{}, nil)
+	pool, box := r.pool(), new(mailbox)
+	r.api.Enqueue(gated("begun", "go"), messagesapi.Reply{Text: "done"})
+	line := box.put("it looks like this")
+	box.lines[0].Pictures = []agent.Picture{{Path: drawing(t, 20), Type: "image/png"}}
+	turn := r.turn("water the plants")
+	turn.Steering = box
+	a := r.begin(r.ctx, pool, turn)
+	r.awaitFile("begun")
+	r.poll("the line is taken", func() bool { return box.given() == 1 })
+	r.open("go")
+	<-a.done
+	r.wantCovered(a.result, line)
+	requests := r.api.Messages()
+	if shown := requests[len(requests)-1].Prompt.ShownPictures(); len(shown) != 1 {
+		t.Errorf("the model is shown %v", shown)
+	}
+}

@@ -39,10 +39,11 @@ type Profile struct {
 // SkipsApproval reports whether Claude runs tools without asking.
 func (p Profile) SkipsApproval() bool { return p.PermissionMode == "bypassPermissions" }
 
-// Line is a message that is steered into a running turn.
+// Line is a message as it is written to Claude.
 type Line struct {
-	UUID string
-	Text string // begins with a line of the host
+	UUID     string
+	Text     string    // begins with a line of the host
+	Pictures []Picture // that Claude is shown with it
 }
 
 // Turn is one message for Claude Code.

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/claude/client"
 	"github.com/clawhost/clawhost/core/internal/claude/exchange"
 	"github.com/clawhost/clawhost/core/internal/claude/transcript"
 )
@@ -22,7 +21,7 @@ func (p *Pool) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	if err := p.enter(ctx, t.Session); err != nil {
 		return agent.Result{}, err
 	}
-	r := &run{pool: p, turn: t, next: client.Line{UUID: t.UUID, Text: t.Prompt, Pictures: t.Pictures}}
+	r := &run{pool: p, turn: t, next: agent.Line{UUID: t.UUID, Text: t.Prompt, Pictures: t.Pictures}}
 	defer func() {
 		if r.worker != nil {
 			r.worker.Dismiss() // if no line was written
@@ -87,9 +86,9 @@ func (w *watcher) Consumed(ctx context.Context) { w.once.Do(func() { w.Watcher.C
 type run struct {
 	pool    *Pool
 	turn    agent.Turn
-	worker  *worker     // nil: none was acquired
-	next    client.Line // to write
-	planned bool        // next is based on the transcript
+	worker  *worker    // nil: none was acquired
+	next    agent.Line // to write
+	planned bool       // next is based on the transcript
 	past    agent.Result
 }
 
@@ -158,7 +157,7 @@ func (r *run) plan(known bool) error {
 	case compacts(t.Prompt) && (known || found.Status == transcript.Unfinished):
 		r.next.UUID = goOn // it is unknown whether it ran; running twice does no harm
 	case known || found.Status == transcript.Unfinished:
-		r.next, r.past.Continued = client.Line{UUID: goOn, Text: transcript.ContinueText(found.Failed)}, found.Failed == 0
+		r.next, r.past.Continued = agent.Line{UUID: goOn, Text: transcript.ContinueText(found.Failed)}, found.Failed == 0
 	}
 	return nil
 }

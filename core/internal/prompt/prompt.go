@@ -155,16 +155,18 @@ func (b *Builder) messages(c *conversation.Conversation, queued []domain.Queued,
 }
 
 // Steered returns the prompt of a message that joins a running turn of a conversation.
-func (b *Builder) Steered(ctx context.Context, c *conversation.Conversation, q domain.Queued) (string, error) {
+func (b *Builder) Steered(ctx context.Context, c *conversation.Conversation, q domain.Queued) (turn.Prompt, error) {
 	messages, err := b.options.Bringer.Bring(ctx, q)
 	if err != nil {
-		return "", err
+		return turn.Prompt{}, err
 	}
 	read, err := b.options.Reader.Read(ctx, messages...)
 	if err != nil {
-		return "", err
+		return turn.Prompt{}, err
 	}
-	return envelope.Compose(envelope.Turn{Messages: []envelope.Message{b.message(c, messages[0], read, &pictures{})}}, c.Zone), nil
+	shown := &pictures{from: b.options.Pictures}
+	said := envelope.Turn{Messages: []envelope.Message{b.message(c, messages[0], read, shown)}}
+	return turn.Prompt{Text: envelope.Compose(said, c.Zone), Pictures: shown.list}, nil
 }
 
 // message returns a message as Claude reads it, with the results of the programs that read it.

@@ -1,6 +1,8 @@
 package prompt_test
 
 import (
+	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/prompt"
+	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -69,6 +72,50 @@ func TestCompactionIsOneLine(t *testing.T) {
 		run := conversations.Turn(&domain.Run{Message: domain.Queued{Message: domain.Message{Origin: domain.OriginCompact, Text: text}}})
 		if got, err := b.Build(t.Context(), run, []string{"a hook's word"}); got.Text != want || err != nil {
 			t.Errorf("%q, want %q, error %v", got.Text, want, err)
+		}
+	}
+}
+
+// album has the files of messages, and shows each of them.
+type album struct{}
+
+func (album) Bring(_ context.Context, messages ...domain.Queued) ([]domain.Queued, error) {
+	return messages, nil
+}
+
+func (album) Read(context.Context, ...domain.Queued) (map[string]media.Read, error) { return nil, nil }
+
+func (album) Show(_ string, m chat.Media) (chat.Media, string, error) {
+	return m, "/in/" + string(m.Ref), nil
+}
+
+func (album) Picture(_ string, m chat.Media) (agent.Picture, bool) {
+	return agent.Picture{Path: "/media/" + string(m.Ref), Type: m.MIMEType}, true
+}
+
+// Claude is shown the pictures of a message that is steered, as it is those of a message with a turn of its own.
+// Behaviour: file-inline.
+func TestPicturesAreShown(t *testing.T) {
+	t.Parallel()
+	_, conversations := builder(&config.Config{Agent: config.Agent{Timezone: time.UTC}})
+	b := prompt.New(prompt.Options{Bringer: album{}, Reader: album{}, Inbound: album{}, Pictures: album{}}, hclog.NewNullLogger())
+	queued := domain.Queued{Message: domain.Message{
+		Channel: "telegram", Chat: chat.Chat{ID: "1", Kind: chat.Direct}, Sender: chat.Sender{ID: "1"}, Text: "this one",
+		Media: []chat.Media{{Kind: chat.Image, Ref: "a", MIMEType: "image/png"}},
+	}}
+	run := conversations.Turn(&domain.Run{Session: domain.Session{Key: "telegram:1", ClaudeStarted: true}, Message: queued})
+	own, err := b.Build(t.Context(), run, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steered, err := b.Steered(t.Context(), run.Conversation, queued)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []agent.Picture{{Path: "/media/a", Type: "image/png"}}
+	for name, got := range map[string]turn.Prompt{"of its own": own, "steered": steered} {
+		if !slices.Equal(got.Pictures, want) || !strings.Contains(got.Text, "/in/a") {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

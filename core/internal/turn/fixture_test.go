@@ -201,12 +201,12 @@ func (r *fixture) Build(_ context.Context, run *conversation.Turn, added []strin
 	return turn.Prompt{Text: "[host] " + run.Message.Message.Text + " " + strings.Join(added, "+") + opening(run), Pictures: r.pictures}, nil
 }
 
-func (r *fixture) Steered(ctx context.Context, _ *conversation.Conversation, m domain.Queued) (string, error) {
+func (r *fixture) Steered(ctx context.Context, _ *conversation.Conversation, m domain.Queued) (turn.Prompt, error) {
 	select {
 	case <-time.After(r.slow[m.UUID]):
-		return "[host] " + m.Message.Text, nil
+		return turn.Prompt{Text: "[host] " + m.Message.Text, Pictures: r.pictures}, nil
 	case <-ctx.Done():
-		return "", ctx.Err()
+		return turn.Prompt{}, ctx.Err()
 	}
 }
 

@@ -40,11 +40,11 @@ func (s *steering) take(ctx context.Context) (lines []agent.Line, err error) {
 		return nil, err
 	}
 	for _, m := range joined {
-		text, err := s.handler.options.Prompts.Steered(ctx, s.run.Conversation, m)
+		prompt, err := s.handler.options.Prompts.Steered(ctx, s.run.Conversation, m)
 		if err != nil {
 			return lines, err
 		}
-		lines = append(lines, agent.Line{UUID: m.UUID, Text: text})
+		lines = append(lines, agent.Line{UUID: m.UUID, Text: prompt.Text, Pictures: prompt.Pictures})
 	}
 	return lines, nil
 }

@@ -59,12 +59,13 @@ func TestASlowMessageIsNotOvertaken(t *testing.T) {
 	}
 }
 
-// Behaviour: steer.
+// Behaviour: steer, file-inline.
 func TestSteering(t *testing.T) {
 	t.Parallel()
 	r := &fixture{
-		results: []outcome{{result: agent.Result{Text: "both", Covered: []string{"v"}}}},
-		joined:  []domain.Queued{{UUID: "v", Message: domain.Message{Text: "and this"}}},
+		results:  []outcome{{result: agent.Result{Text: "both", Covered: []string{"v"}}}},
+		joined:   []domain.Queued{{UUID: "v", Message: domain.Message{Text: "and this"}}},
+		pictures: []agent.Picture{{Path: "/media/p", Type: "image/png"}},
 	}
 	nudged := make(chan struct{})
 	run := message(1)
@@ -76,7 +77,7 @@ func TestSteering(t *testing.T) {
 		t.Fatal("a person's turn cannot be steered")
 	}
 	lines, err := got.Steering.Lines(t.Context())
-	if diff := cmp.Diff([]agent.Line{{UUID: "v", Text: "[host] and this"}}, lines); err != nil || diff != "" {
+	if diff := cmp.Diff([]agent.Line{{UUID: "v", Text: "[host] and this", Pictures: r.pictures}}, lines); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
 	if c := r.completed[0]; len(c.Covered) != 1 || c.Covered[0] != "v" {

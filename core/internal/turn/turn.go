@@ -102,7 +102,7 @@ type Prompts interface {
 	Build(ctx context.Context, run *conversation.Turn, added []string) (Prompt, error)
 	// Steered returns the prompt of a message that joins a running turn. After an error the message and all later ones
 	// wait for their own turn.
-	Steered(ctx context.Context, c *conversation.Conversation, m domain.Queued) (string, error)
+	Steered(ctx context.Context, c *conversation.Conversation, m domain.Queued) (Prompt, error)
 	// Profile returns how Claude Code is run for a conversation.
 	Profile(c *conversation.Conversation) agent.Profile
 }

@@ -127,12 +127,6 @@ func (c *Client) died(class agent.Class) *agent.Failure {
 	return &agent.Failure{Class: class, Detail: detail}
 }
 
-// Line is a message to write.
-type Line struct {
-	UUID, Text string
-	Pictures   []agent.Picture // that claude is shown with it
-}
-
 // Aborted is the failure of a turn whose context ended.
 func Aborted(ctx context.Context) *agent.Failure {
 	return &agent.Failure{Class: agent.Aborted, Err: context.Cause(ctx)}

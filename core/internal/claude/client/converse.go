@@ -15,7 +15,7 @@ import (
 // it. If its own turn did not run, and there is no error, the line was acknowledged and not run. The timers use the
 // monotonic clock, which does not advance while the machine sleeps, so that time does not count as silence of claude. They
 // also stop while a question to people is open, because people take their time; the Asker decides how much.
-func (c *Client) Converse(ctx context.Context, t agent.Turn, l Line) (*exchange.Exchange, error) {
+func (c *Client) Converse(ctx context.Context, t agent.Turn, l agent.Line) (*exchange.Exchange, error) {
 	const (
 		look  = 50 * time.Millisecond // for the transcript of a new session, which the CLI writes with a delay
 		quiet = 2 * time.Second       // after which an echo without a turn will not be followed by one

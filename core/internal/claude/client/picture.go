@@ -11,7 +11,7 @@ import (
 )
 
 // say writes a message with its pictures. One that cannot be read is left out: the text has its path.
-func (c *Client) say(l Line) {
+func (c *Client) say(l agent.Line) {
 	var images []protocol.Image
 	for _, p := range l.Pictures[:min(len(l.Pictures), agent.MaxPictures)] {
 		data, err := read(p.Path)

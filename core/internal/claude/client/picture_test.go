@@ -57,7 +57,7 @@ func TestPicturesAreWrittenWithTheText(t *testing.T) {
 	} {
 		w := &written{}
 		c := &Client{process: w, log: hclog.NewNullLogger()}
-		c.say(Line{UUID: "u", Text: "[host] look", Pictures: test.pictures})
+		c.say(agent.Line{UUID: "u", Text: "[host] look", Pictures: test.pictures})
 		if len(w.lines) != 1 || !strings.Contains(w.lines[0], test.content) || len(w.lines[0]) > test.size+1000 || len(w.lines[0]) < test.size {
 			t.Errorf("%s: %d bytes, %.200s", name, len(w.lines[0]), w.lines[0])
 		}

@@ -23,7 +23,7 @@ func (c *Client) steer(ctx context.Context, t agent.Turn) {
 		c.log.Warn("cannot steer messages, so they wait for the end of the turn", "error", err)
 	}
 	for _, l := range lines {
-		if l.UUID == "" || strings.TrimSpace(l.Text) == "" || strings.HasPrefix(l.Text, "/") || !c.join(Line{UUID: l.UUID, Text: l.Text}) {
+		if l.UUID == "" || strings.TrimSpace(l.Text) == "" || strings.HasPrefix(l.Text, "/") || !c.join(l) {
 			c.log.Debug("a message waits for the end of the turn", "message", l.UUID)
 		}
 	}
@@ -31,7 +31,7 @@ func (c *Client) steer(ctx context.Context, t agent.Turn) {
 
 // join writes a line for the running turn and follows it. It reports whether the line was written. Both are one step,
 // so that a request to withdraw the line cannot precede it.
-func (c *Client) join(l Line) bool {
+func (c *Client) join(l agent.Line) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.spent[l.UUID] || !c.exchange.Expect(l.UUID) {

@@ -48,7 +48,7 @@ func TestNoLineIsTakenBackBeforeItIsWritten(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	m.client, m.ctx = c, ctx
-	if !c.join(Line{UUID: "u", Text: "by the way"}) {
+	if !c.join(agent.Line{UUID: "u", Text: "by the way"}) {
 		t.Fatal("the line was not written")
 	}
 	if receive(t, m.early, "the line is written") {
