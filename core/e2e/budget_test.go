@@ -1,0 +1,45 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/clawhost/clawhost/core/internal/messagesapi"
+)
+
+// A conversation is compacted 33,000 tokens before the configured budget is spent, although the model has space left.
+// Behaviour: context-budget.
+func TestContextBudget(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		limits    string
+		compacted bool
+	}{
+		"of its own":  {"  context_budget = 120000\n", true},
+		"the model's": {"", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHost(t, setup{limits: test.limits, plugins: "memory_flush {\n  enabled = false\n}\n"})
+			h.start()
+			owner := h.owner()
+			steps, err := json.Marshal([]messagesapi.Reply{{Text: "read", InputTokens: 95_000}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				owner.say("a long story [[reply " + string(steps) + "]]")
+				owner.hears("read")
+			}
+			owner.talks("and on")
+			owner.say("/status")
+			if got := owner.next().Text; strings.Contains(got, "never compacted") == test.compacted {
+				t.Errorf("/status: %q", got)
+			}
+			h.stop()
+		})
+	}
+}
