@@ -22,6 +22,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/credential"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
+	"github.com/clawhost/clawhost/core/internal/gateway"
 	"github.com/clawhost/clawhost/core/internal/heartbeat"
 	"github.com/clawhost/clawhost/core/internal/hook"
 	"github.com/clawhost/clawhost/core/internal/hostapi"
@@ -245,7 +246,8 @@ func (h *Host) wire() {
 		Chats: h.chats, Questions: h.questions,
 	}, h.log.Named("outbox"))
 	h.admin = admin.New(admin.Options{
-		Socket: h.config.Socket(), Store: h.store, Plugins: h.plugins, Peers: admin.Descendants{}, Log: h.options.Recent, Host: admin.Report{
+		Socket: h.config.Socket(), Store: h.store, Plugins: h.plugins,
+		Gateway: gateway.New(h.store, h.conversations, h.media.files, plugins.Names(h.config.Plugins)), Peers: admin.Descendants{}, Log: h.options.Recent, Host: admin.Report{
 			Version: h.options.Version, Started: h.started, Demo: h.options.Demo != "",
 			Config: h.config, Turns: h.dispatcher, Claude: h.claude, Plugins: h.supervisor, Questions: h.questions,
 		},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -144,11 +145,12 @@ func call[T any](ctx context.Context, c *Client, method, path string, query url.
 }
 
 // stream returns the body of a response that comes bit by bit, for longer than the client's timeout. Ctx ends it.
-func (c *Client) stream(ctx context.Context, method, path string, body io.Reader) (io.ReadCloser, error) {
+func (c *Client) stream(ctx context.Context, method, path string, header http.Header, body io.Reader) (io.ReadCloser, error) {
 	request, err := http.NewRequestWithContext(ctx, method, "http://clawhost"+path, body)
 	if err != nil {
 		return nil, fmt.Errorf("ask the host: %w", err)
 	}
+	maps.Copy(request.Header, header)
 	response, err := (&http.Client{Transport: c.http.Transport}).Do(request)
 	if err != nil {
 		return nil, c.unanswered(err)

@@ -48,7 +48,7 @@ func (c *Client) Login(ctx context.Context, plugin string, answers map[string]st
 	if err != nil {
 		return "", fmt.Errorf("ask the host: %w", err)
 	}
-	answered, err := c.stream(ctx, http.MethodPost, "/v1/plugins/login", bytes.NewReader(body))
+	answered, err := c.stream(ctx, http.MethodPost, "/v1/plugins/login", nil, bytes.NewReader(body))
 	if err != nil {
 		return "", err
 	}

@@ -46,7 +46,7 @@ func (c *Client) Logs(ctx context.Context, lines int, follow bool, show func(lin
 	if follow {
 		query.Set("follow", "true")
 	}
-	body, err := c.stream(ctx, http.MethodGet, "/v1/logs?"+query.Encode(), nil)
+	body, err := c.stream(ctx, http.MethodGet, "/v1/logs?"+query.Encode(), nil, nil)
 	if err != nil {
 		return err
 	}

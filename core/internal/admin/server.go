@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/access"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/gateway"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -70,12 +72,19 @@ type Log interface {
 	After(number int64) (entries []string, last int64, more <-chan struct{})
 }
 
+// Gateway does what programs ask for. The text of a [gateway.Refusal] is shown to them.
+type Gateway interface {
+	Keep(ctx context.Context, to chat.Address, name string, content io.Reader) (chat.Media, error)
+	Send(ctx context.Context, key string, m gateway.Message) (int64, error)
+}
+
 // Options are a server's settings.
 type Options struct {
 	Socket  string // the control socket's path
 	Store   Store
 	Host    Host
 	Plugins Plugins
+	Gateway Gateway
 	Peers   Peers
 	Log     Log
 }
@@ -178,6 +187,7 @@ func (s *Server) routes() http.Handler {
 		return struct{}{}, s.options.Plugins.Restart(r.FormValue("name"))
 	}))
 	mux.HandleFunc("POST /v1/plugins/login", s.login)
+	mux.HandleFunc("POST /v1/messages", answer(s.send))
 	mux.HandleFunc("GET /v1/logs", s.logs)
 	mux.HandleFunc("GET /v1/queue", answer(s.queue))
 	mux.HandleFunc("GET /v1/queue/dead", answer(func(r *http.Request) (any, error) {
@@ -241,6 +251,9 @@ func answer(f func(*http.Request) (any, error)) http.HandlerFunc {
 		switch {
 		case errors.As(err, new(missing)):
 			w.WriteHeader(http.StatusNotFound)
+			value = problem{err.Error()}
+		case errors.As(err, new(gateway.Refusal)):
+			w.WriteHeader(http.StatusUnprocessableEntity)
 			value = problem{err.Error()}
 		case err != nil:
 			w.WriteHeader(http.StatusInternalServerError)

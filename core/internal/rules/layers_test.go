@@ -23,7 +23,7 @@ var layers = []string{
 	"conversation", "reaction",
 	"remote", "supervisor",
 	"media", "notice", "hook", "dispatch", "claude/protocol", "claude/exchange", "claude/transcript", "claude/cli", "claude/client", "claude", "permission", "command", "inbox", "tools", "stream", "reply", "turn", "prompt", "view", "heartbeat", "housekeeping",
-	"outbox", "hostapi", "plugins", "admin",
+	"outbox", "hostapi", "plugins", "gateway", "admin",
 }
 
 // testSupport are the packages that only tests import.

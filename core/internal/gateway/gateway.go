@@ -1,0 +1,136 @@
+// Package gateway does what programs outside of the host ask of it. They are the operator's: whoever reaches the control
+// socket may do all that an owner may.
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/wire"
+)
+
+// MaxFiles bounds the files of a message.
+const MaxFiles = 10
+
+// Store is what the gateway needs of the store.
+type Store interface {
+	PostFrom(ctx context.Context, key string, from domain.Elsewhere, items ...domain.OutboxItem) (firstID int64, err error)
+}
+
+// Chats know what chats take. conversation.Resolver implements it.
+type Chats interface {
+	// Notice makes messages of a text, of which none exceeds the limit of the chat.
+	Notice(to chat.Address, kind chat.Kind, text string) []domain.OutboxItem
+	// Limits returns what a channel can do; zero until it has told.
+	Limits(channel string, kind chat.Kind) chat.Limits
+}
+
+// Files keep what is sent. media.Files implements it.
+type Files interface {
+	// Keep stores a file for a channel, as the kind that a chat with these limits takes; false: it takes none like this.
+	Keep(ctx context.Context, channel string, limits []chat.MediaLimit, file chat.Media, content io.Reader) (kept chat.Media, ok bool, err error)
+}
+
+// Gateway sends messages for programs. It is safe for concurrent use.
+type Gateway struct {
+	store    Store
+	chats    Chats
+	files    Files
+	channels []string
+}
+
+// New returns a gateway to these channels, which are the labels of enabled plugins.
+func New(s Store, chats Chats, files Files, channels []string) *Gateway {
+	return &Gateway{store: s, chats: chats, files: files, channels: channels}
+}
+
+// Refusal is an error in a request. Its text is for the person who made it, and says what to do.
+type Refusal string
+
+// Error returns the text.
+func (r Refusal) Error() string { return string(r) }
+
+// ParseAddress reads the address of a chat that is written as channel:chat, such as telegram:-100123, and of a thread in it,
+// which may be empty. The chat may contain colons.
+func ParseAddress(s, thread string) (chat.Address, error) {
+	channel, id, ok := strings.Cut(s, ":")
+	if !ok || channel == "" || id == "" {
+		return chat.Address{}, Refusal(fmt.Sprintf("%q is not an address; one looks like telegram:1001", s))
+	}
+	return chat.Address{Channel: channel, Chat: chat.ID(id), Thread: chat.ThreadID(thread)}, nil
+}
+
+// Message is a message to a chat.
+type Message struct {
+	To    chat.Address
+	Text  string       // Markdown, at most [wire.MaxText] bytes; may be empty beside files
+	Files []chat.Media // that [Gateway.Keep] has kept for the channel; at most [MaxFiles]
+}
+
+// Keep stores a file that a message to a chat will carry. The error is a [Refusal] for one that the channel does not take.
+func (g *Gateway) Keep(ctx context.Context, to chat.Address, name string, content io.Reader) (chat.Media, error) {
+	if err := g.check(to); err != nil {
+		return chat.Media{}, err
+	}
+	limits := g.chats.Limits(to.Channel, chat.Direct)
+	if limits.Text.Max == 0 {
+		return chat.Media{}, Refusal(fmt.Sprintf("%s is not connected yet, so that nobody knows which files it takes; try again later", to.Channel))
+	}
+	kept, ok, err := g.files.Keep(ctx, to.Channel, limits.MediaOut, chat.Media{FileName: name}, content)
+	switch {
+	case err != nil:
+		return chat.Media{}, err
+	case !ok:
+		return chat.Media{}, Refusal(fmt.Sprintf("%s takes no file of this type and size: %s", to.Channel, name))
+	}
+	return kept, nil
+}
+
+// Send puts a message into the outbox and returns the id of its first item. Once it has returned, the message is delivered
+// whatever dies meanwhile. The same key again sends nothing and returns the id of the first time; the empty key never
+// repeats. The conversation of the chat knows of the message. The error is a [Refusal] for a message that cannot be sent.
+func (g *Gateway) Send(ctx context.Context, key string, m Message) (int64, error) {
+	switch {
+	case strings.TrimSpace(m.Text) == "" && len(m.Files) == 0:
+		return 0, Refusal("the message is empty")
+	case len(m.Text) > wire.MaxText:
+		return 0, Refusal(fmt.Sprintf("the text has %d bytes, and at most %d can be sent", len(m.Text), wire.MaxText))
+	case len(m.Files) > MaxFiles:
+		return 0, Refusal(fmt.Sprintf("a message has at most %d files", MaxFiles))
+	}
+	if err := g.check(m.To); err != nil {
+		return 0, err
+	}
+	said := m.Text
+	items := g.chats.Notice(m.To, chat.Direct, m.Text)
+	for _, file := range m.Files {
+		items = append(items, domain.OutboxItem{To: m.To, Media: []chat.Media{file}})
+		said = strings.TrimSpace(said + "\n<file:" + file.FileName + ">")
+	}
+	if len(items) == 0 { // a text of markup only
+		return 0, Refusal("the message is empty")
+	}
+	if key != "" {
+		sum := sha256.Sum256([]byte(key))
+		key = "gateway:" + hex.EncodeToString(sum[:]) // plugins choose keys, too
+	}
+	return g.store.PostFrom(ctx, key, domain.Elsewhere{
+		Said: chat.TranscriptEntry{Role: chat.System, Text: "sent by a program: " + said},
+		Note: "A program of the operator has sent to this chat: " + said,
+	}, items...)
+}
+
+// check refuses an address of no channel.
+func (g *Gateway) check(to chat.Address) error {
+	if !slices.Contains(g.channels, to.Channel) {
+		return Refusal(fmt.Sprintf("there is no channel %q; there are %s", to.Channel, strings.Join(g.channels, ", ")))
+	}
+	return nil
+}
