@@ -103,7 +103,10 @@ func Session(s domain.Session, now time.Time) string {
 		fmt.Fprintf(&b, " %s", Code(s.Title))
 	}
 	if s.Route.Channel != "" {
-		fmt.Fprintf(&b, ", last message by %s", Code(s.Route.Channel))
+		fmt.Fprintf(&b, ", last message from %s", Code(s.Route.Channel+":"+string(s.Route.Chat)))
+		if s.Route.Thread != "" {
+			fmt.Fprintf(&b, ", thread %s", Code(string(s.Route.Thread)))
+		}
 	}
 	state := "goes on"
 	switch {
