@@ -41,7 +41,7 @@ func newAttachments(c *config.Config, s *store.Store, network media.Network, med
 		}, log),
 		reader: media.NewReader(media.ReaderOptions{
 			Files: files, Extracts: s, Dir: runDir,
-			Transcribe: c.Media.Transcribe, TranscribeTimeout: c.Media.Timeout, Links: c.Links.Command, LinksTimeout: c.Links.Timeout, Children: children,
+			Transcribe: c.Media.Transcribe, TranscribeTimeout: c.Media.Timeout, Links: c.Links.Command, Fetch: c.Links.Fetch, LinksTimeout: c.Links.Timeout, Children: children,
 		}, log),
 		speaker: media.NewSpeaker(files, c.Media.Speak, c.Media.Timeout, runDir, children),
 	}

@@ -37,6 +37,8 @@ type Media struct {
 type Links struct {
 	// Command is the command that prints the text of the page {url}; empty (default): none.
 	Command []string
+	// Fetch has the host read pages itself where there is no command, for people who may use commands; default true.
+	Fetch   bool
 	Timeout time.Duration // default 20 seconds
 }
 
@@ -60,6 +62,7 @@ func (m *Media) block() block {
 func (l *Links) block() block {
 	return block{path: "links", attrs: []attr{
 		{"command", commandLine(&l.Command, "{url}")},
+		{"fetch", boolean(&l.Fetch)},
 		{"timeout", duration(&l.Timeout, time.Second)},
 	}}
 }

@@ -188,6 +188,7 @@ media {
 }
 links {
   command = ["./page", "{url}"]
+  fetch   = false
   timeout = "5s"
 }
 commands {
@@ -267,7 +268,7 @@ plugin "plain" {}
 			MaxBytes: 1 << 30, MaxStored: 9 << 30, MaxPerChannel: 8 << 30, MaxInbound: 20 << 30, MaxOutbound: 10 << 30, Transcribe: []string{"sh", "./write-down", "--in={file}", ""}, Speak: []string{dir + "/speak", "{out}"},
 			Timeout: 2 * time.Minute, TTS: "inbound",
 		},
-		Links:    config.Links{Command: []string{dir + "/page", "{url}"}, Timeout: 5 * time.Second},
+		Links:    config.Links{Command: []string{dir + "/page", "{url}"}, Fetch: false, Timeout: 5 * time.Second},
 		Commands: config.Commands{Bash: true},
 		Settings: config.Settings{
 			Session: config.Session{

@@ -77,3 +77,8 @@ func Links(text string) []string { return links(text) }
 func NewReaderAmong(n Neighbours, options ReaderOptions) *Reader {
 	return newReader(options, n.strict("8443"), hclog.NewNullLogger())
 }
+
+// NewPagesAmong returns a reader of pages that may come from this machine at a port.
+func NewPagesAmong(n Neighbours, port string, options ReaderOptions) *Reader {
+	return newReader(options, n.guard(port), hclog.NewNullLogger())
+}

@@ -55,6 +55,7 @@ type fetched struct {
 	io.ReadCloser
 	claim chat.Media // according to its server
 	size  int64      // -1: unknown
+	from  *url.URL   // after redirects
 }
 
 // get starts to fetch a file.
@@ -75,7 +76,7 @@ func (f fetcher) get(ctx context.Context, address string) (fetched, error) {
 	if response.StatusCode != http.StatusOK {
 		return fetched{}, errors.Join(reason(wording.AddressStatus(response.StatusCode)), response.Body.Close())
 	}
-	return fetched{response.Body, chat.Media{MIMEType: response.Header.Get("Content-Type"), FileName: fileNameOf(response)}, response.ContentLength}, nil
+	return fetched{response.Body, chat.Media{MIMEType: response.Header.Get("Content-Type"), FileName: fileNameOf(response)}, response.ContentLength, response.Request.URL}, nil
 }
 
 // plainly returns a web error without the address, which may contain a secret.

@@ -16,6 +16,9 @@ var linkForm = lazyregexp.New("(?i)\\bhttps?://[^\\s<>\"`\\x00-\\x1f\\\\]+")
 
 // links returns the first links of a text, each once.
 func links(text string) []string {
+	if !strings.Contains(text, "://") {
+		return nil
+	}
 	var list []string
 	for _, found := range linkForm().FindAllString(text, 10*maxLinks) {
 		if len(found) > 2*maxURL {

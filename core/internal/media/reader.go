@@ -44,7 +44,9 @@ type ReaderOptions struct {
 	Transcribe        []string
 	TranscribeTimeout time.Duration
 	// Links is the command that prints a page's text, with {url} for its address; empty: none.
-	Links        []string
+	Links []string
+	// Fetch has the reader fetch pages itself where there is no command, for people who may use commands.
+	Fetch        bool
 	LinksTimeout time.Duration
 	// Dir contains the programs' working folders.
 	Dir string
@@ -58,6 +60,7 @@ type Reader struct {
 	transcribe program
 	links      program
 	guard      guard
+	web        fetcher
 	slots      chan struct{}
 	complaints complaints
 }
@@ -69,7 +72,7 @@ func NewReader(options ReaderOptions, log hclog.Logger) *Reader {
 
 func newReader(options ReaderOptions, g guard, log hclog.Logger) *Reader {
 	return &Reader{
-		options: options, guard: g, complaints: complaints{log: log}, slots: make(chan struct{}, atOnce),
+		options: options, guard: g, web: newFetcher(g), complaints: complaints{log: log}, slots: make(chan struct{}, atOnce),
 		transcribe: program{options.Transcribe, options.TranscribeTimeout, options.Dir, options.Children},
 		links:      program{options.Links, options.LinksTimeout, options.Dir, options.Children},
 	}
@@ -103,8 +106,7 @@ func (r *Reader) Read(ctx context.Context, messages ...domain.Queued) (map[strin
 				})
 			}
 		}
-		if len(r.options.Links) > 0 && m.Origin == "" {
-			addresses := links(m.Text)
+		if addresses := r.addresses(m); len(addresses) > 0 {
 			all[i].Pages = make([]envelope.Page, len(addresses))
 			for n, address := range addresses {
 				group.Go(func() error {
@@ -127,7 +129,15 @@ func (r *Reader) Read(ctx context.Context, messages ...domain.Queued) (map[strin
 
 // reads reports whether a message may contain something to extract.
 func (r *Reader) reads(q domain.Queued) bool {
-	return len(r.options.Transcribe) > 0 && len(voices(q.Message)) > 0 || len(r.options.Links) > 0 && q.Message.Origin == ""
+	return len(r.options.Transcribe) > 0 && len(voices(q.Message)) > 0 || len(r.addresses(q.Message)) > 0
+}
+
+// addresses returns the links of a message that are read.
+func (r *Reader) addresses(m domain.Message) []string {
+	if m.Origin != "" || len(r.options.Links) == 0 && (!r.options.Fetch || m.Authority < chat.Authorised) {
+		return nil
+	}
+	return links(m.Text)
 }
 
 // voices returns the files of a message, and of its quote, that are transcribed.
@@ -211,6 +221,9 @@ func copyTo(path string, content io.Reader) error {
 
 // page reads a linked page. Message authors choose the address, so non-public ones are refused.
 func (r *Reader) page(ctx context.Context, address string) (domain.Extract, error) {
+	if len(r.options.Links) == 0 {
+		return r.fetchPage(ctx, address)
+	}
 	u, err := r.guard.check(ctx, address)
 	if err != nil {
 		return domain.Extract{Failure: fmt.Sprintf("%s, so it was not read", err)}, nil

@@ -365,7 +365,7 @@ func TestPages(t *testing.T) {
 			{URL: "https://u:p@a.example/", Problem: "holds a login in its address, so it was not read"},
 			{URL: "https://a.example:22/", Problem: "is behind a port that is none of the web's, so it was not read"},
 		},
-		"nothing": {},
+		"nothing": nil,
 	} {
 		q := domain.Queued{UUID: text, Message: domain.Message{Channel: "telegram", Text: text}}
 		before := len(r.runs(t))

@@ -25,6 +25,12 @@ const (
 	AddressEndless    = "leads on and on"
 )
 
+// AddressMalformed is the reason for not reading a page.
+const AddressMalformed = "is no page that could be read"
+
+// AddressType says that an address leads to something else than a page.
+func AddressType(kind string) string { return "is a file of the type " + Code(kind) }
+
 // AddressStatus says that a server answers with a status other than 200.
 func AddressStatus(status int) string {
 	return fmt.Sprintf("is not to be had (the server says %d)", status)

@@ -406,6 +406,8 @@ var groups = []group{
 		{"AddressUnresolved", wording.AddressUnresolved},
 		{"AddressTooLate", wording.AddressTooLate},
 		{"AddressEndless", wording.AddressEndless},
+		{"AddressMalformed", wording.AddressMalformed},
+		{"AddressType", wording.AddressType("video/mp4")},
 		{"AddressStatus", wording.AddressStatus(404)},
 		{"FilesTooLarge", wording.FilesTooLarge("128 MB")},
 		{"NoFilesOfWeb", wording.NoFilesOfWeb},
