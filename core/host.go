@@ -22,6 +22,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/credential"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
+	"github.com/clawhost/clawhost/core/internal/follow"
 	"github.com/clawhost/clawhost/core/internal/gateway"
 	"github.com/clawhost/clawhost/core/internal/heartbeat"
 	"github.com/clawhost/clawhost/core/internal/hook"
@@ -230,9 +231,10 @@ func (h *Host) wire() {
 		Files: h.media.files, Closing: h.closing,
 	}, h.log.Named("hostapi"))
 	h.followers = hook.NewFollowers(h.store, h.plugins, h.log.Named("hook"))
+	followed := &follow.Turns{}
 	h.views = view.New(view.Options{
 		Store: h.store, Networks: h.supervisor, Chats: h.chats, Conversations: h.conversations, Channels: plugins.Names(h.config.Plugins),
-		Sessions: h.inbox, Tools: h.tools, Files: h.media.outgoing, Speaker: h.media.speaker,
+		Sessions: h.inbox, Tools: h.tools, Files: h.media.outgoing, Speaker: h.media.speaker, Followed: followed,
 	}, h.log.Named("view"))
 	h.handler = turn.New(turn.Options{
 		Store: h.store, Conversations: h.conversations, Commands: h.commands, Hooks: hook.New(h.plugins, h.log.Named("hook")), Prompts: h.prompts,
@@ -247,7 +249,10 @@ func (h *Host) wire() {
 	}, h.log.Named("outbox"))
 	h.admin = admin.New(admin.Options{
 		Socket: h.config.Socket(), Store: h.store, Plugins: h.plugins,
-		Gateway: gateway.New(h.store, h.conversations, h.media.files, plugins.Names(h.config.Plugins)), Peers: admin.Descendants{}, Log: h.options.Recent, Host: admin.Report{
+		Gateway: gateway.New(gateway.Options{
+			Store: h.store, Chats: h.conversations, Files: h.media.files, Channels: plugins.Names(h.config.Plugins),
+			Intake: h.intake, Turns: h.dispatcher, Followed: followed, Closing: h.closing,
+		}, h.log.Named("gateway")), Peers: admin.Descendants{}, Log: h.options.Recent, Host: admin.Report{
 			Version: h.options.Version, Started: h.started, Demo: h.options.Demo != "",
 			Config: h.config, Turns: h.dispatcher, Claude: h.claude, Plugins: h.supervisor, Questions: h.questions,
 		},

@@ -100,6 +100,7 @@ func (a *app) commands() *ffcli.Command {
 			a.command("validate", "", "check the config file and the plugins' own configs", a.validate),
 			a.command("status", "", "the running host in short", a.status),
 			a.logs(),
+			a.ask(),
 			a.send(),
 			a.group("plugin", "plugins of the running host",
 				a.command("plugin list", "", "list them and how they are", a.pluginList),

@@ -102,10 +102,8 @@ func (c *Client) Send(ctx context.Context, key string, m Message, files ...strin
 	defer writing.Wait()
 	defer body.Close() // ends the writer if the host answers before it has read everything
 	writing.Go(func() { _ = form.CloseWithError(write(parts, m, open)) })
-	header := http.Header{"Content-Type": {parts.FormDataContentType()}}
-	if key != "" {
-		header.Set(idempotencyKey, key)
-	}
+	header := keyed(key)
+	header.Set("Content-Type", parts.FormDataContentType())
 	answered, err := c.stream(ctx, http.MethodPost, "/v1/messages", header, body)
 	if err != nil {
 		return Sent{}, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/session"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -252,9 +253,12 @@ func (r *Resolver) activation(access config.Access, channel string, id chat.ID, 
 	return "always"
 }
 
-// owned reports whether an owner is behind a message. Turns of plugins and the heartbeat have an owner's authority in any
+// owned reports whether an owner is behind a message, as on the command line. Turns of plugins and the heartbeat have an owner's authority in any
 // chat: they count as the person's whose direct chat it is.
 func (r *Resolver) owned(m domain.Message, owners []string) bool {
+	if m.Channel == session.CLI {
+		return true
+	}
 	if m.Authority != chat.Owner || m.Origin != domain.OriginPlugin && m.Origin != domain.OriginHeartbeat {
 		return m.Authority == chat.Owner
 	}

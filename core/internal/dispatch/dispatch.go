@@ -224,10 +224,18 @@ func (d *Dispatcher) end(id int64, cause error) {
 // and returns once they and what they have started have ended. It reports whether it stopped one: false if none was
 // running or if it completed first. The error is ctx's, if that ends first.
 func (d *Dispatcher) Stop(ctx context.Context, session string, before time.Time) (bool, error) {
-	stopped := false
-	ending := slices.DeleteFunc(append(d.turnsOf(session), d.inLane(session, domain.ShellLane)...), func(r *running) bool {
+	return stop(ctx, slices.DeleteFunc(append(d.turnsOf(session), d.inLane(session, domain.ShellLane)...), func(r *running) bool {
 		return !r.run.Message.CameBefore(before)
-	})
+	}))
+}
+
+// StopMessage ends the session's running turn as Stop does, if it is that of a message, by its id for Claude.
+func (d *Dispatcher) StopMessage(ctx context.Context, session, message string) (bool, error) {
+	return stop(ctx, slices.DeleteFunc(d.turnsOf(session), func(r *running) bool { return r.run.Message.UUID != message }))
+}
+
+// stop ends runs, and returns once they have ended. It reports whether it stopped one.
+func stop(ctx context.Context, ending []*running) (stopped bool, err error) {
 	for _, r := range ending {
 		r.cancel(agent.ErrStopped)
 	}

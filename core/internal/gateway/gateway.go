@@ -11,7 +11,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/follow"
+	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
@@ -21,6 +25,10 @@ const MaxFiles = 10
 
 // Store is what the gateway needs of the store.
 type Store interface {
+	Session(ctx context.Context, key string) (domain.Session, error)
+	Outcome(ctx context.Context, channel string, id chat.EventID) (state domain.RunState, answer, errText string, done bool, err error)
+	Watch(channel string, id chat.EventID) (completed <-chan struct{}, stop func())
+	Withdraw(ctx context.Context, session string, number int64, may func(domain.Message) bool) error
 	PostFrom(ctx context.Context, key string, from domain.Elsewhere, items ...domain.OutboxItem) (firstID int64, err error)
 }
 
@@ -38,18 +46,40 @@ type Files interface {
 	Keep(ctx context.Context, channel string, limits []chat.MediaLimit, file chat.Media, content io.Reader) (kept chat.Media, ok bool, err error)
 }
 
-// Gateway sends messages for programs. It is safe for concurrent use.
-type Gateway struct {
-	store    Store
-	chats    Chats
-	files    Files
-	channels []string
+// Intake accepts turns. inbox.Intake implements it.
+type Intake interface {
+	// Turn accepts a prompt with an owner's authority, once for an id.
+	Turn(ctx context.Context, id chat.EventID, m domain.Message) (inbox.Outcome, error)
+	// Session returns the key of the session of a chat.
+	Session(ctx context.Context, channel string, c chat.Chat, thread chat.ThreadID) (string, error)
 }
 
-// New returns a gateway to these channels, which are the labels of enabled plugins.
-func New(s Store, chats Chats, files Files, channels []string) *Gateway {
-	return &Gateway{store: s, chats: chats, files: files, channels: channels}
+// Turns stop turns. dispatch.Dispatcher implements it.
+type Turns interface {
+	// StopMessage ends the session's running turn, if it is that of a message, by its id for Claude.
+	StopMessage(ctx context.Context, session, message string) (bool, error)
 }
+
+// Options are a gateway's collaborators.
+type Options struct {
+	Store    Store
+	Chats    Chats
+	Files    Files
+	Channels []string // the labels of the enabled plugins
+	Intake   Intake
+	Turns    Turns
+	Followed *follow.Turns
+	Closing  <-chan struct{} // closed when the host shuts down
+}
+
+// Gateway sends messages and runs turns for programs. It is safe for concurrent use.
+type Gateway struct {
+	options Options
+	log     hclog.Logger
+}
+
+// New returns a gateway.
+func New(options Options, log hclog.Logger) *Gateway { return &Gateway{options: options, log: log} }
 
 // Refusal is an error in a request. Its text is for the person who made it, and says what to do.
 type Refusal string
@@ -79,11 +109,11 @@ func (g *Gateway) Keep(ctx context.Context, to chat.Address, name string, conten
 	if err := g.check(to); err != nil {
 		return chat.Media{}, err
 	}
-	limits := g.chats.Limits(to.Channel, chat.Direct)
+	limits := g.options.Chats.Limits(to.Channel, chat.Direct)
 	if limits.Text.Max == 0 {
 		return chat.Media{}, Refusal(fmt.Sprintf("%s is not connected yet, so that nobody knows which files it takes; try again later", to.Channel))
 	}
-	kept, ok, err := g.files.Keep(ctx, to.Channel, limits.MediaOut, chat.Media{FileName: name}, content)
+	kept, ok, err := g.options.Files.Keep(ctx, to.Channel, limits.MediaOut, chat.Media{FileName: name}, content)
 	switch {
 	case err != nil:
 		return chat.Media{}, err
@@ -109,7 +139,7 @@ func (g *Gateway) Send(ctx context.Context, key string, m Message) (int64, error
 		return 0, err
 	}
 	said := m.Text
-	items := g.chats.Notice(m.To, chat.Direct, m.Text)
+	items := g.options.Chats.Notice(m.To, chat.Direct, m.Text)
 	for _, file := range m.Files {
 		items = append(items, domain.OutboxItem{To: m.To, Media: []chat.Media{file}})
 		said = strings.TrimSpace(said + "\n<file:" + file.FileName + ">")
@@ -118,19 +148,24 @@ func (g *Gateway) Send(ctx context.Context, key string, m Message) (int64, error
 		return 0, Refusal("the message is empty")
 	}
 	if key != "" {
-		sum := sha256.Sum256([]byte(key))
-		key = "gateway:" + hex.EncodeToString(sum[:]) // plugins choose keys, too
+		key = hashed("send", key)
 	}
-	return g.store.PostFrom(ctx, key, domain.Elsewhere{
+	return g.options.Store.PostFrom(ctx, key, domain.Elsewhere{
 		Said: chat.TranscriptEntry{Role: chat.System, Text: "sent by a program: " + said},
 		Note: "A program of the operator has sent to this chat: " + said,
 	}, items...)
 }
 
+// hashed makes a program's key one of the host's: plugins choose keys, too.
+func hashed(kind, key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return kind + ":gateway:" + hex.EncodeToString(sum[:])
+}
+
 // check refuses an address of no channel.
 func (g *Gateway) check(to chat.Address) error {
-	if !slices.Contains(g.channels, to.Channel) {
-		return Refusal(fmt.Sprintf("there is no channel %q; there are %s", to.Channel, strings.Join(g.channels, ", ")))
+	if !slices.Contains(g.options.Channels, to.Channel) {
+		return Refusal(fmt.Sprintf("there is no channel %q; there are %s", to.Channel, strings.Join(g.options.Channels, ", ")))
 	}
 	return nil
 }

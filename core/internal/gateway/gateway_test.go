@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/gateway"
@@ -15,8 +16,10 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// box keeps what is posted. Its channel takes texts of any size, and small files once it is connected.
+// box keeps what is posted. Its channel takes texts of any size, and small files once it is connected. Its other methods are
+// not called.
 type box struct {
+	gateway.Store
 	limits chat.Limits
 	keys   []string
 	items  []domain.OutboxItem
@@ -43,11 +46,15 @@ func (b *box) Keep(_ context.Context, _ string, limits []chat.MediaLimit, file c
 	return file, len(limits) > 0 && file.Size <= limits[0].MaxBytes, err
 }
 
+func open(b *box) *gateway.Gateway {
+	return gateway.New(gateway.Options{Store: b, Chats: b, Files: b, Channels: []string{"tg"}}, hclog.NewNullLogger())
+}
+
 // Behaviour: program-send.
 func TestSend(t *testing.T) {
 	t.Parallel()
 	b := &box{limits: chat.Limits{Text: chat.TextLimit{Max: 10}, MediaOut: []chat.MediaLimit{{Kind: chat.File, MaxBytes: 4}}}}
-	g := gateway.New(b, b, b, []string{"tg"})
+	g := open(b)
 	to, err := gateway.ParseAddress("tg:a:b", "7")
 	if err != nil || to != (chat.Address{Channel: "tg", Chat: "a:b", Thread: "7"}) {
 		t.Fatalf("the address is %+v, %v", to, err)
@@ -86,7 +93,7 @@ func TestWhatCannotBeSentIsRefused(t *testing.T) {
 		"a file nowhere": {To: chat.Address{Channel: "mail", Chat: "a"}, Files: []chat.Media{{}}},
 	} {
 		b := &box{}
-		if _, err := gateway.New(b, b, b, []string{"tg"}).Send(t.Context(), "", m); !errors.As(err, new(gateway.Refusal)) || len(b.items) > 0 {
+		if _, err := open(b).Send(t.Context(), "", m); !errors.As(err, new(gateway.Refusal)) || len(b.items) > 0 {
 			t.Errorf("%s: %v, sent %v", name, err, b.items)
 		}
 	}
@@ -105,7 +112,7 @@ func TestWhatCannotBeSentIsRefused(t *testing.T) {
 		"no such channel":     {chat.Limits{Text: chat.TextLimit{Max: 10}, MediaOut: small}, chat.Address{Channel: "mail", Chat: "a"}},
 	} {
 		b := &box{limits: test.limits}
-		if _, err := gateway.New(b, b, b, []string{"tg"}).Keep(t.Context(), test.to, "tea.txt", strings.NewReader("tea")); !errors.As(err, new(gateway.Refusal)) {
+		if _, err := open(b).Keep(t.Context(), test.to, "tea.txt", strings.NewReader("tea")); !errors.As(err, new(gateway.Refusal)) {
 			t.Errorf("a file, %s: %v", name, err)
 		}
 	}

@@ -87,6 +87,7 @@ type Outcome struct {
 	Reason  string // why it was rejected, for the plugin's log
 	Session string // accepted or a duplicate: the session key
 	Waiting int    // accepted: messages before it in its lane
+	Number  int64  // accepted: by which it is named while it waits
 	behind  bool   // accepted: a turn runs before it
 }
 

@@ -117,7 +117,7 @@ func (in *Intake) accept(ctx context.Context, inbound domain.Inbound) (Outcome, 
 	if accepted.Running && inbound.Queue.Steers() {
 		in.turns.Nudge(inbound.Session)
 	}
-	return Outcome{Verdict: chat.Accepted, Session: inbound.Session, Waiting: accepted.Waiting, behind: accepted.Running}, nil
+	return Outcome{Verdict: chat.Accepted, Session: inbound.Session, Waiting: accepted.Waiting, Number: accepted.Seq, behind: accepted.Running}, nil
 }
 
 // Turn accepts a prompt that nobody in the chat wrote: a plugin's, or the host's own. It runs as the person whose

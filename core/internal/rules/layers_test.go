@@ -22,7 +22,7 @@ var layers = []string{
 	"crashpoint", "lazyregexp", "recentlog", "process", "domain", "wording", "session", "access", "config", "store", "agent", "project", "answer", "chunk", "envelope", "credential", "budget",
 	"conversation", "reaction",
 	"remote", "supervisor",
-	"media", "notice", "hook", "dispatch", "claude/protocol", "claude/exchange", "claude/transcript", "claude/cli", "claude/client", "claude", "permission", "command", "inbox", "tools", "stream", "reply", "turn", "prompt", "view", "heartbeat", "housekeeping",
+	"media", "notice", "hook", "dispatch", "claude/protocol", "claude/exchange", "claude/transcript", "claude/cli", "claude/client", "claude", "permission", "command", "inbox", "tools", "follow", "stream", "reply", "turn", "prompt", "view", "heartbeat", "housekeeping",
 	"outbox", "hostapi", "plugins", "gateway", "admin",
 }
 

@@ -6,6 +6,7 @@
 //	peer:<identity>                     the direct chats of a linked person, under [PerPeer]
 //	peer:<channel>:<user>               those of a person that no link names, under [PerPeer]
 //	<channel>:<user>                    a direct chat, under [PerChannelPeer]
+//	cli:<conversation>                  what the operator asks from a command line
 //	<channel>:<user>:thread:<id>        a thread of a direct chat
 //	<channel>:group:<chat>              a group or broadcast channel
 //	<channel>:group:<chat>:thread:<id>  a thread of one
@@ -32,6 +33,9 @@ const (
 	PerPeer        Scope = "per-peer"         // those of one person, over all channels
 	PerChannelPeer Scope = "per-channel-peer" // none: a session for each person and channel
 )
+
+// CLI is the channel of what the operator asks from a command line. No plugin has it.
+const CLI = "cli"
 
 // Links maps a person's name to their users, as "channel:user". No user belongs to two names.
 type Links map[string][]string
@@ -99,6 +103,9 @@ func Of(scope Scope, channel string, c chat.Chat, thread chat.ThreadID, sender c
 	}
 	if thread != "" {
 		return Name{Channel: channel, User: sender.ID, Thread: thread}
+	}
+	if channel == CLI {
+		scope = PerChannelPeer
 	}
 	switch scope {
 	case Main:

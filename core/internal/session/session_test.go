@@ -41,6 +41,8 @@ func TestKey(t *testing.T) {
 		{"per peer, linked by an alias", session.PerPeer, "whatsapp", direct, "", john, "peer:mo%3Are%25", session.Direct},
 		{"per peer, not linked", session.PerPeer, "webchat", direct, "", john, "peer:webchat:123", session.Direct},
 		{"per peer, linked on another channel only", session.PerPeer, "discord", direct, "", john, "peer:discord:123", session.Direct},
+		{"command line under main", session.Main, "cli", direct, "", john, "cli:123", session.Direct},
+		{"command line under per-peer", session.PerPeer, "cli", direct, "", john, "cli:123", session.Direct},
 		{"encoded user", session.PerChannelPeer, "whatsapp", direct, "", chat.Sender{ID: "49:2%@s"}, "whatsapp:49%3A2%25@s", session.Direct},
 		{"group", session.PerChannelPeer, "telegram", group, "", john, "telegram:group:-100%3A5", session.Group},
 		{"group under main", session.Main, "telegram", group, "", john, "telegram:group:-100%3A5", session.Group},

@@ -21,11 +21,11 @@ var messageNamespace = uuid.MustParse("5d2c7c5e-8b0f-4a57-9a3c-6f0f6b1f2e11")
 
 // uuidOf is the id of an event's message for claude.
 func uuidOf(edition chat.EventID, e event) string {
-	return messageUUID(e.channel, cmp.Or(edition, e.id))
+	return MessageUUID(e.channel, cmp.Or(edition, e.id))
 }
 
-// messageUUID is the id of an event's message for claude, the same in every process.
-func messageUUID(channel string, id chat.EventID) string {
+// MessageUUID is the id of an event's message for claude, the same in every process.
+func MessageUUID(channel string, id chat.EventID) string {
 	return uuid.NewSHA1(messageNamespace, []byte(channel+"\x00"+string(id))).String()
 }
 

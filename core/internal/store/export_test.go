@@ -23,9 +23,6 @@ func (s *Store) ResetSession(ctx context.Context, key string) (domain.Session, b
 	return session, err == nil, err
 }
 
-// MessageUUID is the id of an event's message for claude.
-var MessageUUID = messageUUID
-
 // AppendTranscript adds entries to a session's history, as the steps do that have something said in it.
 func (s *Store) AppendTranscript(ctx context.Context, session string, entries []chat.TranscriptEntry) error {
 	_, err := step(ctx, s, "append transcript", func(t *tx) (nothing, error) { return nothing{}, t.appendTranscript(session, nil, entries) })

@@ -12,6 +12,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/follow"
 	"github.com/clawhost/clawhost/core/internal/stream"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -38,7 +39,7 @@ func TestRedraw(t *testing.T) {
 		here, elsewhere := chat.Address{Channel: "c", Chat: "1"}, chat.Address{Channel: "c", Chat: "1", Thread: "2"}
 		surface := &drawn{}
 		v := &view{
-			views: New(Options{Chats: chats}, hclog.NewNullLogger()), run: &conversation.Turn{Run: &domain.Run{}},
+			views: New(Options{Chats: chats, Followed: &follow.Turns{}}, hclog.NewNullLogger()), run: &conversation.Turn{Run: &domain.Run{}},
 			stream: stream.Start(t.Context(), stream.Options{Mode: stream.Draft, To: here}, surface),
 		}
 		chats.begin(v.stream, here)

@@ -55,6 +55,12 @@ type Speaker interface {
 	Speak(ctx context.Context, channel, text string, limits []chat.MediaLimit) (chat.Media, error)
 }
 
+// Followed passes the progress of turns on to programs. follow.Turns implements it.
+type Followed interface {
+	// Progress takes the progress of the turn of a message, by its id for Claude. It does not block.
+	Progress(message string, p agent.Progress)
+}
+
 // Tools are the host's tools.
 type Tools interface {
 	// Turn returns the server of tools for a turn.
@@ -72,6 +78,7 @@ type Options struct {
 	Tools         Tools
 	Files         Files
 	Speaker       Speaker
+	Followed      Followed
 }
 
 // Views opens views. It is safe for concurrent use.
@@ -129,6 +136,7 @@ func (v *view) Progress(p agent.Progress) {
 	if v.stream != nil {
 		v.stream.Progress(p)
 	}
+	v.views.options.Followed.Progress(v.run.Message.UUID, p)
 }
 
 // Tools implements [turn.View].

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/peterbourgon/ff/v3/ffcli"
+
+	"github.com/clawhost/clawhost/core/internal/admin"
+)
+
+// ask is the command that asks Claude something and prints the answer: in a terminal as it grows, else when it is whole.
+func (a *app) ask() *ffcli.Command {
+	var q admin.Prompt
+	var key string
+	c := a.command("ask", "[-session KEY] [-key KEY] TEXT|-", "ask Claude something; - reads the text from the input", func(ctx context.Context, args []string) (err error) {
+		if q.Text, err = a.text(args); err != nil {
+			return err
+		}
+		if strings.TrimSpace(q.Text) == "" {
+			return usage("ask needs a question")
+		}
+		client, err := a.client()
+		if err != nil {
+			return err
+		}
+		show := func(admin.TurnEvent) {}
+		page := page{out: a.out}
+		if isTerminal(a.out) && !a.json {
+			show = page.show
+		}
+		answer, err := client.Ask(ctx, key, q, show)
+		switch {
+		case err != nil:
+			page.leave()
+			return err
+		case a.json && answer.Error == "":
+			return a.print(answer)
+		case a.json:
+			return errors.Join(a.print(answer), errSaid)
+		default:
+			return page.end(answer)
+		}
+	})
+	c.FlagSet.StringVar(&q.Session, "session", "", "the `key` of a session whose conversation continues; `clawhost sessions` lists them")
+	c.FlagSet.StringVar(&key, "key", "", "a `key` of your choice: the same again waits for the same answer")
+	return c
+}
+
+// page prints an answer.
+type page struct {
+	out   io.Writer
+	shown string // of the answer
+}
+
+// show prints more of the answer.
+func (p *page) show(e admin.TurnEvent) {
+	if e.Anew {
+		p.leave()
+		return
+	}
+	p.shown += e.More
+	fmt.Fprint(p.out, visible(e.More))
+}
+
+// leave ends what was shown of an answer that does not go on like that.
+func (p *page) leave() {
+	if p.shown != "" {
+		fmt.Fprint(p.out, "\n\n")
+	}
+	p.shown = ""
+}
+
+// end prints the rest of the answer, or returns why there is none.
+func (p *page) end(answer admin.Answer) error {
+	if !strings.HasPrefix(answer.Text, p.shown) || answer.Error != "" {
+		p.leave()
+	}
+	if answer.Error != "" {
+		return errors.New(printable(answer.Error))
+	}
+	_, err := fmt.Fprintln(p.out, visible(answer.Text[len(p.shown):]))
+	return err
+}
+
+// visible makes a text of Claude safe to print: it keeps lines and tabs.
+func visible(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		cells := strings.Split(line, "\t")
+		for n := range cells {
+			cells[n] = printable(cells[n])
+		}
+		lines[i] = strings.Join(cells, "\t")
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/clawhost/clawhost/core/internal/admin"
+)
+
+func TestAnAnswerThatGrows(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		events []admin.TurnEvent
+		answer admin.Answer
+		want   string
+		failed bool
+	}{
+		"at once":       {nil, admin.Answer{Text: "tea"}, "tea\n", false},
+		"bit by bit":    {[]admin.TurnEvent{{More: "te"}, {More: "a\n"}}, admin.Answer{Text: "tea\nor cake"}, "tea\nor cake\n", false},
+		"anew":          {[]admin.TurnEvent{{More: "cof"}, {Anew: true}, {More: "te"}}, admin.Answer{Text: "tea"}, "cof\n\ntea\n", false},
+		"another":       {[]admin.TurnEvent{{More: "I look."}}, admin.Answer{Text: "tea"}, "I look.\n\ntea\n", false},
+		"failed":        {[]admin.TurnEvent{{More: "te"}}, admin.Answer{Error: "over"}, "te\n\n", true},
+		"failed early":  {nil, admin.Answer{Error: "over"}, "", true},
+		"with controls": {[]admin.TurnEvent{{More: "a\x1b[2J\tb"}}, admin.Answer{Text: "a\x1b[2J\tb\r\nc"}, "a [2J\tb \nc\n", false},
+	} {
+		var out bytes.Buffer
+		p := page{out: &out}
+		for _, e := range test.events {
+			p.show(e)
+		}
+		if err := p.end(test.answer); out.String() != test.want || (err != nil) != test.failed {
+			t.Errorf("%s: %q, %v; want %q", name, out.String(), err, test.want)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package admin
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/gateway"
+)
+
+// Prompt is a text for Claude.
+type Prompt struct {
+	Session string `json:"session,omitempty"` // whose conversation continues; empty: that of all questions that name none
+	Text    string `json:"text"`
+}
+
+// Answer is the end of a turn.
+type Answer struct {
+	Session string `json:"session"`
+	Text    string `json:"text"`            // of the answer
+	Error   string `json:"error,omitempty"` // why there is none
+}
+
+// TurnEvent is one line of the response to a question. One of its fields is set.
+type TurnEvent struct {
+	More   string  `json:"more,omitempty"`   // more of the answer's text
+	Anew   bool    `json:"anew,omitempty"`   // the answer starts again: what came before does not count
+	Answer *Answer `json:"answer,omitempty"` // the last line
+	Error  string  `json:"error,omitempty"`  // the last line: the question was not asked
+}
+
+// ask responds with a line for each change of the answer. The turn is stopped when the client disconnects.
+func (s *Server) ask(w http.ResponseWriter, r *http.Request) {
+	var q Prompt
+	lines, flush := json.NewEncoder(w), http.NewResponseController(w).Flush
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	if err := json.NewDecoder(io.LimitReader(r.Body, maxMessage)).Decode(&q); err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		_ = lines.Encode(problem{fmt.Sprintf("read the question: %v", err)})
+		return
+	}
+	shown := ""
+	// Write errors are ignored: the request's context ends when the client is gone.
+	answer, err := s.options.Gateway.Ask(r.Context(), r.Header.Get(idempotencyKey), gateway.Prompt(q), func(text string) {
+		var event TurnEvent
+		if rest, grows := strings.CutPrefix(text, shown); grows {
+			event.More = rest
+		} else {
+			_ = lines.Encode(TurnEvent{Anew: true})
+			event.More = text
+		}
+		if shown = text; event.More != "" {
+			_ = lines.Encode(event)
+			_ = flush()
+		}
+	})
+	switch {
+	case err != nil:
+		if !errors.As(err, new(gateway.Refusal)) && r.Context().Err() == nil {
+			s.log.Error("a question could not be asked", "error", err)
+		}
+		_ = lines.Encode(TurnEvent{Error: err.Error()})
+	case answer.Failed:
+		_ = lines.Encode(TurnEvent{Answer: &Answer{Session: answer.Session, Error: answer.Text}})
+	default:
+		_ = lines.Encode(TurnEvent{Answer: &Answer{Session: answer.Session, Text: answer.Text}})
+	}
+}
+
+// Ask asks Claude something, and shows each change of its answer. The same key again waits for the same answer; an empty
+// one never repeats. When ctx ends, the turn is stopped.
+func (c *Client) Ask(ctx context.Context, key string, q Prompt, show func(TurnEvent)) (Answer, error) {
+	body, err := json.Marshal(q)
+	if err != nil {
+		return Answer{}, fmt.Errorf("ask the host: %w", err)
+	}
+	answered, err := c.stream(ctx, http.MethodPost, "/v1/turns", keyed(key), bytes.NewReader(body))
+	if err != nil {
+		return Answer{}, err
+	}
+	defer answered.Close()
+	lines := bufio.NewScanner(answered)
+	lines.Buffer(nil, maxAnswer)
+	for lines.Scan() {
+		var event TurnEvent
+		switch err := json.Unmarshal(lines.Bytes(), &event); {
+		case err != nil:
+			return Answer{}, fmt.Errorf("read the host's answer: %w", err)
+		case event.Error != "":
+			return Answer{}, errors.New(event.Error)
+		case event.Answer != nil:
+			return *event.Answer, nil
+		}
+		show(event)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return Answer{}, ctx.Err()
+	case lines.Err() != nil:
+		return Answer{}, fmt.Errorf("read the host's answer: %w", lines.Err())
+	}
+	return Answer{}, fmt.Errorf("read the host's answer: %w", io.ErrUnexpectedEOF)
+}
+
+// maxAnswer bounds a line of a response, in bytes.
+const maxAnswer = 64 << 20
+
+// keyed is the header of a request with a key.
+func keyed(key string) http.Header {
+	header := http.Header{}
+	if key != "" {
+		header.Set(idempotencyKey, key)
+	}
+	return header
+}
