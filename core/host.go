@@ -248,7 +248,7 @@ func (h *Host) wire() {
 		Chats: h.chats, Questions: h.questions,
 	}, h.log.Named("outbox"))
 	h.admin = admin.New(admin.Options{
-		Socket: h.config.Socket(), Store: h.store, Plugins: h.plugins,
+		Socket: h.config.Socket(), Remote: admin.Remote(h.config.Admin), Store: h.store, Plugins: h.plugins,
 		Gateway: gateway.New(gateway.Options{
 			Store: h.store, Chats: h.conversations, Files: h.media.files, Channels: plugins.Names(h.config.Plugins),
 			Intake: h.intake, Turns: h.dispatcher, Followed: followed, Closing: h.closing,

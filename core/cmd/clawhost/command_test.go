@@ -1,13 +1,17 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"os/exec"
 	"regexp"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -113,4 +117,28 @@ func signalProcess(ts *testscript.TestScript, neg bool, args []string) {
 	if err := syscall.Kill(pid, signals[args[0]]); err != nil {
 		ts.Check(fmt.Errorf("signal %d: %w", pid, err))
 	}
+}
+
+// request makes an HTTP request and prints the status and the body of the response.
+func request(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 || len(args) > 4 {
+		ts.Fatalf("usage: request METHOD URL TOKEN [BODY]")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var body io.Reader = http.NoBody
+	if len(args) == 4 {
+		body = strings.NewReader(args[3])
+	}
+	r, err := http.NewRequestWithContext(ctx, args[0], args[1], body)
+	ts.Check(err)
+	if args[2] != "" {
+		r.Header.Set("Authorization", "Bearer "+args[2])
+	}
+	response, err := http.DefaultClient.Do(r)
+	ts.Check(err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	ts.Check(err)
+	fmt.Fprintf(ts.Stdout(), "%d\n%s", response.StatusCode, text)
 }

@@ -74,7 +74,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "until": until, "capture": capture, "mode": mode, "terminate": terminate, "signal": signalProcess,
-			"join": join, "say": say, "await": await,
+			"join": join, "say": say, "await": await, "request": request,
 		},
 		Setup: func(env *testscript.Env) error {
 			p := &people{addresses: map[string]string{}, clients: map[string]*client{}}

@@ -10,10 +10,10 @@ import (
 	"net/http"
 	"os"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/clawhost/clawhost/core/internal/access"
 	"github.com/clawhost/clawhost/core/internal/domain"
@@ -86,6 +86,7 @@ type Options struct {
 	Host    Host
 	Plugins Plugins
 	Gateway Gateway
+	Remote  Remote
 	Peers   Peers
 	Log     Log
 }
@@ -117,27 +118,17 @@ func (s *Server) Run(ctx context.Context) error {
 		_ = l.Close()
 		return fmt.Errorf("close the control socket to others: %w", err)
 	}
-	server := &http.Server{
-		Handler:           s.routes(),
-		ReadHeaderTimeout: 5 * time.Second,
-		ErrorLog:          s.log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
-		BaseContext:       func(net.Listener) context.Context { return ctx }, // ends logins and followed logs
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		if err := s.serve(ctx, &guarded{Listener: l, peers: s.options.Peers, log: s.log}, s.routes()); err != nil {
+			return fmt.Errorf("serve the control socket: %w", err)
+		}
+		return nil
+	})
+	if s.options.Remote.Listen != "" {
+		group.Go(func() error { return s.serveRemote(ctx) })
 	}
-	failed := make(chan error, 1)
-	var serving sync.WaitGroup
-	serving.Go(func() { failed <- server.Serve(&guarded{Listener: l, peers: s.options.Peers, log: s.log}) })
-	defer serving.Wait()
-	select {
-	case err := <-failed:
-		return fmt.Errorf("serve the control socket: %w", err)
-	case <-ctx.Done():
-	}
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
-	defer cancel()
-	if server.Shutdown(grace) != nil {
-		_ = server.Close() // a client that does not read
-	}
-	return nil
+	return group.Wait()
 }
 
 // guarded refuses peers before it reads a byte of theirs.

@@ -39,7 +39,12 @@ type TurnEvent struct {
 func (s *Server) ask(w http.ResponseWriter, r *http.Request) {
 	var q Prompt
 	lines, flush := json.NewEncoder(w), http.NewResponseController(w).Flush
-	w.Header().Set("Content-Type", "application/x-ndjson")
+	if strings.Contains(r.Header.Get("Accept"), eventStream) {
+		w.Header().Set("Content-Type", eventStream)
+		lines = json.NewEncoder(events{w})
+	} else {
+		w.Header().Set("Content-Type", "application/x-ndjson")
+	}
 	if err := json.NewDecoder(io.LimitReader(r.Body, maxMessage)).Decode(&q); err != nil {
 		w.WriteHeader(http.StatusBadRequest)
 		_ = lines.Encode(problem{fmt.Sprintf("read the question: %v", err)})
@@ -71,6 +76,18 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request) {
 	default:
 		_ = lines.Encode(TurnEvent{Answer: &Answer{Session: answer.Session, Text: answer.Text}})
 	}
+}
+
+// eventStream is the type of server-sent events.
+const eventStream = "text/event-stream"
+
+// events writes each line as a server-sent event.
+type events struct{ io.Writer }
+
+// Write writes a line.
+func (e events) Write(line []byte) (int, error) {
+	_, err := fmt.Fprintf(e.Writer, "data: %s\n", line)
+	return len(line), err
 }
 
 // Ask asks Claude something, and shows each change of its answer. The same key again waits for the same answer; an empty

@@ -52,6 +52,32 @@ func TestBadFiles(t *testing.T) {
 	t.Parallel()
 	refuse(t, []bad{
 		{
+			"the HTTP interface",
+			`
+admin {
+  listen = "8765"
+  token  = "secret-"
+}
+`,
+			`
+F:3:12: Unsuitable value; admin.listen must be an address with a port, such as "127.0.0.1:8765".
+    listen = "8765"
+F:4:12: Unsuitable value; admin.token must have at least 16 ASCII characters without spaces, such as what ` + "`openssl rand -hex 32`" + ` prints.
+`,
+		},
+		{
+			"an HTTP interface without a token",
+			`
+admin {
+  listen = "127.0.0.1:8765"
+}
+`,
+			`
+F:2:7: Missing argument; The block admin needs the argument "token".
+    admin {
+`,
+		},
+		{
 			"all errors at once, in the file's order",
 			`
 state_dri = "x"

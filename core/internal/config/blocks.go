@@ -30,6 +30,7 @@ func (c *Config) fileBlock(plugin func(*hclsyntax.Block)) block {
 			one(c.Media.block()),
 			one(c.Links.block()),
 			one(c.Commands.block()),
+			one(c.Admin.block()),
 			{name: "plugin", labelled: true, read: plugin, holds: func(label string) block {
 				return (&Plugin{Label: label}).blockOf(nil, c)
 			}},

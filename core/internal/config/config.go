@@ -34,6 +34,7 @@ type Config struct {
 	Media    Media
 	Links    Links
 	Commands Commands
+	Admin    Admin
 
 	// Settings are the top-level blocks; [Config.For] returns those of a channel.
 	Settings

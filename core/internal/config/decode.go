@@ -182,7 +182,7 @@ func (d *decoder) label(b *hclsyntax.Block, c child) (string, bool) {
 	return "", false
 }
 
-// refuseUnknown reports unknown names, and unsupported blocks.
+// refuseUnknown reports unknown names.
 func (d *decoder) refuseUnknown(body *hclsyntax.Body, b block) {
 	attrs, blocks := b.attrNames(), b.blockNames()
 	for name, found := range body.Attributes {
@@ -198,8 +198,6 @@ func (d *decoder) refuseUnknown(body *hclsyntax.Body, b block) {
 	}
 	for _, found := range body.Blocks {
 		switch {
-		case slices.Contains(unsupportedBlocks, dotted(b.path, found.Type)):
-			d.refuseUnsupported(found.DefRange(), dotted(b.path, found.Type), "")
 		case !slices.Contains(blocks, found.Type):
 			hint := suggestion(found.Type, blocks)
 			if slices.Contains(attrs, found.Type) {
@@ -237,16 +235,11 @@ func (b block) attrNames() []string {
 	return names
 }
 
-// blockNames returns the block's child blocks, including unsupported ones.
+// blockNames returns the block's child blocks.
 func (b block) blockNames() []string {
 	var names []string
 	for _, c := range b.blocks {
 		names = append(names, c.name)
-	}
-	for _, dotted := range unsupportedBlocks {
-		if path, name := undotted(dotted); path == b.path {
-			names = append(names, name)
-		}
 	}
 	return names
 }

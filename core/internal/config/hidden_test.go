@@ -49,6 +49,8 @@ func TestWarnings(t *testing.T) {
 		{"plugin \"telegram\" {}\nclaude {\n  command = \"clawhost-no-such-program\"\n}", `3:13: Missing program; claude.command: there is no program "clawhost-no-such-program" here`},
 		{"plugin \"telegram\" {}\nclaude {\n  command = \"sh\"\n}\naccess {\n  owners = [\"telegram:1\", \"telegram:@ann\"]\n}", "6:27: Name instead of an id; access.owners: telegram:@ann is a name"},
 		{"plugin \"telegram\" {}\nclaude {\n  command = \"sh\"\n}\nagent {\n  trust_project = true\n}", "6:19: Trusted workspace; agent.trust_project: whoever can write into the workspace can run programs"},
+		{"plugin \"telegram\" {}\nclaude {\n  command = \"sh\"\n}\nadmin {\n  listen = \":8765\"\n  token = \"0123456789abcdef\"\n}", "6:12: Open to the network; admin.listen: other machines can reach"},
+		{"plugin \"telegram\" {}\nclaude {\n  command = \"sh\"\n}\nadmin {\n  listen = \"[::1]:8765\"\n  token = \"0123456789abcdef\"\n}", ""},
 		{"plugin \"matrix\" {}\nclaude {\n  command = \"sh\"\n}\naccess {\n  owners = [\"matrix:@ann:example.org\"]\n}", ""},
 	}
 	for _, test := range tests {

@@ -26,9 +26,6 @@ var unsupported = []gap{
 	{name: "store.dsn"},
 }
 
-// unsupportedBlocks are refused as a whole.
-var unsupportedBlocks = []string{"admin"}
-
 // gapAt returns the gap of an argument, if it has one.
 func gapAt(path, name string) *gap {
 	for i := range unsupported {

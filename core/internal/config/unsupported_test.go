@@ -48,12 +48,6 @@ func TestUnbuiltIsRefused(t *testing.T) {
 			}
 		}
 	}
-	for _, dotted := range unsupportedBlocks {
-		path, name := undotted(dotted)
-		for _, f := range in(path, name+" {\nanything = env(\"MISSING\")\n}") {
-			refusedAt(t, f.text, f.place, dotted)
-		}
-	}
 }
 
 // A value that nobody plans is no value, not one that comes later.

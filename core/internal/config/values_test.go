@@ -194,6 +194,10 @@ links {
 commands {
   bash = true
 }
+admin {
+  listen = "127.0.0.1:8765"
+  token  = "0123456789abcdef"
+}
 plugin "telegram" {
   enabled = true
   source  = "my-telegram"
@@ -270,6 +274,7 @@ plugin "plain" {}
 		},
 		Links:    config.Links{Command: []string{dir + "/page", "{url}"}, Fetch: false, Timeout: 5 * time.Second},
 		Commands: config.Commands{Bash: true},
+		Admin:    config.Admin{Listen: "127.0.0.1:8765", Token: "0123456789abcdef"},
 		Settings: config.Settings{
 			Session: config.Session{
 				Scope: "per-peer", IdentityLinks: map[string][]string{"anna": {"telegram:1", "webchat:local"}}, ResetTriggers: []string{},

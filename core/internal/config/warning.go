@@ -42,6 +42,10 @@ func (d *decoder) warn(c *Config, body *hclsyntax.Body) Problems {
 			"agent.trust_project: whoever can write into the workspace can run programs as the host's user, redirect what is sent to Claude, and "+
 				"silence questions, by Claude Code's hooks, settings and environment."))
 	}
+	if exposed(c.Admin.Listen) {
+		found = append(found, d.problem(at(attribute(body, "admin", "listen")), "Open to the network",
+			"admin.listen: other machines can reach this address, and the token crosses the network in the clear. Listen on 127.0.0.1 behind a proxy with TLS."))
+	}
 	for i, owner := range c.Access.Owners {
 		if _, user, _ := strings.Cut(owner, ":"); strings.HasPrefix(user, "@") && !strings.Contains(user, ":") {
 			place := locate(attribute(body, "access", "owners").Expr, []string{fmt.Sprint(i)})

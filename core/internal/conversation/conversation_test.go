@@ -42,7 +42,7 @@ func TestOwned(t *testing.T) {
 		want    bool
 	}{
 		"their own message":                 {domain.Message{Authority: chat.Owner}, true},
-		"of the command line":              {domain.Message{Channel: "cli", Authority: chat.Owner, Origin: domain.OriginPlugin, Chat: chat.Chat{Kind: chat.Direct}}, true},
+		"of the command line":               {domain.Message{Channel: "cli", Authority: chat.Owner, Origin: domain.OriginPlugin, Chat: chat.Chat{Kind: chat.Direct}}, true},
 		"somebody else's":                   {domain.Message{Authority: chat.Authorised, Sender: anna}, false},
 		"a plugin's in their chat":          {domain.Message{Authority: chat.Owner, Origin: domain.OriginPlugin, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, true},
 		"a heartbeat in their chat":         {domain.Message{Authority: chat.Owner, Origin: domain.OriginHeartbeat, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, true},
