@@ -197,15 +197,15 @@ func (d *decoder) refuseUnknown(body *hclsyntax.Body, b block) {
 			fmt.Sprintf("%s has no argument %q.%s", b.title(), name, hint)))
 	}
 	for _, found := range body.Blocks {
-		switch {
-		case !slices.Contains(blocks, found.Type):
-			hint := suggestion(found.Type, blocks)
-			if slices.Contains(attrs, found.Type) {
-				hint = fmt.Sprintf(" It is an argument: write %s = ….", found.Type)
-			}
-			d.problems = append(d.problems, d.nameProblem(found.TypeRange, "Unknown block",
-				fmt.Sprintf("%s has no block %q.%s", b.title(), found.Type, hint)))
+		if slices.Contains(blocks, found.Type) {
+			continue
 		}
+		hint := suggestion(found.Type, blocks)
+		if slices.Contains(attrs, found.Type) {
+			hint = fmt.Sprintf(" It is an argument: write %s = ….", found.Type)
+		}
+		d.problems = append(d.problems, d.nameProblem(found.TypeRange, "Unknown block",
+			fmt.Sprintf("%s has no block %q.%s", b.title(), found.Type, hint)))
 	}
 }
 
