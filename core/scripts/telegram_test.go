@@ -98,6 +98,9 @@ func (t *telegram) message(m telegramtest.Message) message {
 	if m.From == t.Bot().ID {
 		shown.from = 0
 	}
+	if p := m.Poll; p != nil {
+		shown.text = fmt.Sprintf("%s %q anonymous=%t multiple=%t", p.Question, p.Options, p.Anonymous, p.Multiple)
+	}
 	for _, b := range slices.Concat(m.Buttons...) {
 		shown.buttons = append(shown.buttons, button{b.Text, b.Data})
 	}

@@ -71,6 +71,7 @@ func (*channel) Limits(kind chat.Kind) chat.Limits {
 		TypingTTL:      10 * time.Second,
 		Draft:          chat.DraftByEdit,
 		Buttons:        chat.ButtonLimits{Rows: maxRows, Columns: maxColumns, DataBytes: maxData},
+		Polls:          pollLimits,
 		Replies:        true,
 		IdempotentSend: true,
 	}

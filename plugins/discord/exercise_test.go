@@ -157,6 +157,16 @@ func (n *fakeNetwork) Sent(to chat.ID) []string {
 	return texts
 }
 
+func (n *fakeNetwork) Polls(to chat.ID) []chat.Poll {
+	var polls []chat.Poll
+	for _, m := range n.server.Replies(string(to)) {
+		if p := m.Poll; p != nil {
+			polls = append(polls, chat.Poll{Question: p.Question, Options: p.Answers, Multiple: p.Multiple})
+		}
+	}
+	return polls
+}
+
 func (n *fakeNetwork) Menu() []string {
 	var names []string
 	for _, c := range n.server.Commands() {

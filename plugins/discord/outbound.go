@@ -25,6 +25,8 @@ type post struct {
 	Reference  *reference  `json:"message_reference,omitempty"`
 	Components []row       `json:"components,omitzero"`
 	Enclosures []enclosure `json:"attachments,omitempty"` // for files with further properties
+
+	Poll *discordgo.Poll `json:"poll,omitempty"`
 }
 
 // mentions says whom a text may ping. The zero value marshals as null, which lets Discord ping everybody.
@@ -87,6 +89,9 @@ func (c *channel) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, er
 	first, err := newPost(out.Text, out.Buttons, len(out.Media) > 0)
 	if err != nil {
 		return chat.Receipt{}, err
+	}
+	if out.Poll != nil {
+		first.Content, first.Poll = "", ballot(*out.Poll)
 	}
 	files, err := bundles(out.Media)
 	if err != nil {

@@ -76,6 +76,9 @@ func (*channel) Limits(kind chat.Kind) chat.Limits {
 		limits.MediaIn = append(limits.MediaIn, chat.MediaLimit{Kind: kind, MaxBytes: maxFile})
 		limits.MediaOut = append(limits.MediaOut, chat.MediaLimit{Kind: kind, MaxBytes: maxUpload})
 	}
+	if kind != chat.Broadcast { // where only anonymous ones are possible
+		limits.Polls = pollLimits
+	}
 	if kind != chat.Direct {
 		limits.Draft = chat.DraftByEdit
 		limits.Edit.MinInterval = 3 * time.Second // a group accepts 20 messages and edits a minute

@@ -114,6 +114,16 @@ func (n *fakeNetwork) Answer(to chat.ID, answered, text string, asked bool) {
 	n.post(to, telegramtest.Post{Text: text, ReplyTo: of.ID})
 }
 
+func (n *fakeNetwork) Polls(to chat.ID) []chat.Poll {
+	var polls []chat.Poll
+	for _, m := range n.server.Replies(number(to)) {
+		if p := m.Poll; p != nil {
+			polls = append(polls, chat.Poll{Question: p.Question, Options: p.Options, Multiple: p.Multiple, Anonymous: p.Anonymous})
+		}
+	}
+	return polls
+}
+
 func (n *fakeNetwork) Files(to chat.ID) []string {
 	var files []string
 	for _, m := range n.server.Replies(number(to)) {

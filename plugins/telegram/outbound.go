@@ -30,7 +30,7 @@ func (c *channel) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, er
 		return chat.Receipt{}, err
 	}
 	done := c.resume(out.Key)
-	if done.steps == 0 {
+	if done.steps == 0 && out.Poll == nil {
 		if receipt, sent, err := c.sendRich(ctx, out); sent {
 			return receipt, err
 		}

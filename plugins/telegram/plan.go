@@ -62,11 +62,15 @@ type step struct {
 	files  []shaped
 	text   markdown.Part // the message's, or the first file's caption
 	params tgbotapi.Params
+	poll   *chat.Poll // nil: none
 }
 
 // plan splits a message into requests. If all files fit into one request, a text that is short enough is their caption;
 // otherwise the text is sent first.
 func plan(out chat.Outgoing) ([]step, error) {
+	if out.Poll != nil {
+		return []step{pollStep(out)}, nil
+	}
 	text, entities := markdown.ToEntities(out.Text, textLimit)
 	parts := markdown.Split(text, entities, textLimit)
 	steps, err := enclosures(out.Media)
@@ -132,6 +136,9 @@ func enclosures(media []chat.Media) ([]step, error) {
 func (s *step) request() (method string, params tgbotapi.Params, fields []string) {
 	params = tgbotapi.Params{}
 	maps.Copy(params, s.params)
+	if s.poll != nil {
+		return "sendPoll", params, nil
+	}
 	switch len(s.files) {
 	case 0:
 		adorn(params, "text", "entities", s.text)

@@ -112,6 +112,7 @@ func (*channel) Limits(chat.Kind) chat.Limits {
 		Edit:           chat.EditLimits{Window: editWindow, MinInterval: 3 * time.Second},
 		TypingTTL:      typingShown,
 		Draft:          chat.DraftByEdit,
+		Polls:          pollLimits,
 		Replies:        true,
 		IdempotentSend: true,
 	}

@@ -18,10 +18,14 @@ import (
 type part struct {
 	text string      // in WhatsApp's marks
 	file *chat.Media // nil: a text
+	poll *chat.Poll  // nil: none
 }
 
 // plan splits an outgoing message: each file is a message, and the text is the caption of the first, if it can have one.
 func plan(out chat.Outgoing) ([]part, error) {
+	if out.Poll != nil {
+		return []part{{text: out.Text, poll: out.Poll}}, nil
+	}
 	var parts []part
 	text := markdown.ToWhatsApp(out.Text)
 	if strings.TrimSpace(text) == "" {
@@ -57,6 +61,9 @@ type message struct {
 
 // compose builds a message, and uploads its file if it has one.
 func (c *channel) compose(ctx context.Context, client *whatsmeow.Client, p part) (message, error) {
+	if p.poll != nil {
+		return message{text: p.text, content: ballot(client, *p.poll)}, nil
+	}
 	text, mentioned := c.mention(ctx, client.Store.LIDs, p.text)
 	content := &waE2E.Message{Conversation: proto.String(text)}
 	if p.file != nil {
@@ -159,6 +166,8 @@ func contextOf(m *waE2E.Message) *waE2E.ContextInfo {
 		at = &m.StickerMessage.ContextInfo
 	case m.DocumentMessage != nil:
 		at = &m.DocumentMessage.ContextInfo
+	case m.PollCreationMessage != nil:
+		at = &m.PollCreationMessage.ContextInfo
 	default:
 		return &waE2E.ContextInfo{}
 	}

@@ -167,6 +167,20 @@ func (n *fakeNetwork) heard(to chat.ID) []whatsapptest.Heard {
 	})
 }
 
+func (n *fakeNetwork) Polls(to chat.ID) []chat.Poll {
+	var polls []chat.Poll
+	for _, h := range n.heard(to) {
+		if p := h.Message.GetPollCreationMessage(); p != nil && !h.Again {
+			poll := chat.Poll{Question: p.GetName(), Multiple: p.GetSelectableOptionsCount() != 1}
+			for _, o := range p.GetOptions() {
+				poll.Options = append(poll.Options, o.GetOptionName())
+			}
+			polls = append(polls, poll)
+		}
+	}
+	return polls
+}
+
 func (n *fakeNetwork) Attach(to chat.ID, caption string, f sdktest.File) {
 	m := n.server.Document(f.Content, f.MIMEType, f.Name)
 	m.DocumentMessage.Caption = &caption

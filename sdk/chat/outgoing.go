@@ -17,6 +17,16 @@ type Outgoing struct {
 	ReplyTo MessageID // empty: no reply
 	Buttons [][]Button
 	Silent  bool // without a notification, if the network supports that
+	// Poll, if not nil, is sent in place of the text, which says the same in words. It comes alone, and fits the limits.
+	Poll *Poll
+}
+
+// Poll is a question with answers to vote for.
+type Poll struct {
+	Question  string
+	Options   []string
+	Multiple  bool // voters may choose several options
+	Anonymous bool // nobody sees who voted for what
 }
 
 // Button is a button that readers may press. Data is returned in a [ButtonPress].
@@ -55,6 +65,7 @@ type Limits struct {
 	TypingTTL time.Duration // how long a typing signal is shown; zero: not supported
 	Draft     Draft         // zero: NoDraft
 	Buttons   ButtonLimits  // zero: no buttons
+	Polls     PollLimits    // zero: no polls
 	Replies   bool
 	// MediaIn lists the files from people that the channel accepts; none if empty. The channel enforces it itself: an
 	// upload has no kind of chat, so the host applies only its config's limits to it. Package sdktest uses it as well.
@@ -100,6 +111,39 @@ func (l ButtonLimits) Check(buttons [][]Button) error {
 			}
 			data[b.Data] = true
 		}
+	}
+	return nil
+}
+
+// PollLimits limits polls. The host never exceeds them.
+type PollLimits struct {
+	Options   int // at most
+	Question  TextLimit
+	Option    TextLimit
+	Anonymous bool // a poll can hide who voted for what
+}
+
+// Check returns an error if a poll exceeds the limits.
+func (l PollLimits) Check(p Poll) error {
+	switch {
+	case l.Options == 0:
+		return errors.New("there are no polls")
+	case len(p.Options) < 2 || len(p.Options) > l.Options:
+		return fmt.Errorf("a poll has 2 to %d options, this one has %d", l.Options, len(p.Options))
+	case p.Question == "" || !l.Question.Fits(p.Question):
+		return fmt.Errorf("a poll's question has 1 to %d characters", l.Question.Max)
+	case p.Anonymous && !l.Anonymous:
+		return errors.New("a poll cannot be anonymous")
+	}
+	seen := map[string]bool{}
+	for _, option := range p.Options {
+		switch {
+		case option == "" || !l.Option.Fits(option):
+			return fmt.Errorf("an option of a poll has 1 to %d characters", l.Option.Max)
+		case seen[option]:
+			return errors.New("two options of the poll are the same")
+		}
+		seen[option] = true
 	}
 	return nil
 }

@@ -80,6 +80,7 @@ func (s Setup) requirements() []requirement {
 		{"sends files", sendsFiles},
 		{"sends a reply to a missing message", sendsAnswersToNothing},
 		{"tells a refusal by its reason", tellsRefusals},
+		{"sends polls", sendsPolls},
 		{"changes and deletes what it has sent", changes},
 		{"shows the commands that it is given", showsCommands},
 		{"shows typing", showsTyping},

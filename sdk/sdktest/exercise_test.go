@@ -115,6 +115,8 @@ var defects = []struct{ requirement, defect, said string }{
 	{"sends the same key once", "keeps repeats to itself", "must name IdempotentSend"},
 	{"sends the same key once", "sends the same key again", "shows"},
 	{"sends the same key once", "forgets keys with its life", "shows"},
+	{"sends polls", "sends polls in words", "poll 1 arrives"},
+	{"sends polls", "sends the same key again", "poll 1 arrives"},
 	{"sends files", "loses files", ": 1 files arrive"},
 	{"sends files", "loses captions", ": 1 files arrive"},
 	{"sends files", "takes files of any size", "want a failure: media rejected"},
@@ -196,7 +198,7 @@ func TestWhatIsNotShown(t *testing.T) {
 		"ends Run while the host", "leaves nothing", "sends", "sends a text", "sends the same", "sends what", "tells a refusal by", "tells people apart",
 	}
 	for _, o := range blind.requirements() {
-		needs := !slices.ContainsFunc(shownByAll, func(begin string) bool { return strings.HasPrefix(o.name, begin) }) || o.name == "sends files"
+		needs := !slices.ContainsFunc(shownByAll, func(begin string) bool { return strings.HasPrefix(o.name, begin) }) || o.name == "sends files" || o.name == "sends polls"
 		if said := verdict(t, o, blind); strings.Contains(said, "its Network must be a sdktest.") != needs || needs != (said != "") {
 			t.Errorf("%s: %q", o.name, said)
 		}

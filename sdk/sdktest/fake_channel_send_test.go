@@ -42,6 +42,8 @@ func (r *fakeChannel) Send(ctx context.Context, out chat.Outgoing) (receipt chat
 			err = &chat.Failure{Reason: chat.Temporary, MaybeDelivered: r.defect != "is too sure", Err: errors.New("cut off")}
 		}
 		switch r.defect {
+		case "sends polls in words":
+			s.Poll = nil
 		case "gives no ids":
 			receipt = chat.Receipt{}
 		case "writes lines as they are":

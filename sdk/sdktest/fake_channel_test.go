@@ -51,6 +51,7 @@ func networkLimits() chat.Limits {
 		Text: chat.TextLimit{Max: mostText, Unit: chat.Runes}, Markup: chat.Plain,
 		TypingTTL: time.Second, Draft: chat.NativeDraft, Buttons: chat.ButtonLimits{Rows: 2, Columns: 3, DataBytes: 20},
 		IdempotentSend: true,
+		Polls:          chat.PollLimits{Options: 3, Question: chat.TextLimit{Max: 20, Unit: chat.Runes}, Anonymous: true},
 	}
 	for _, kind := range []chat.MediaKind{chat.File, chat.Image} {
 		limits.MediaIn = append(limits.MediaIn, chat.MediaLimit{Kind: kind, MaxBytes: mostFile})

@@ -112,6 +112,16 @@ func (v *fakeNetwork) sent(to chat.ID, thread chat.ThreadID) []*posted {
 	return slices.DeleteFunc(slices.Clone(v.shown), func(s *posted) bool { return s.gone || s.To.Chat != to || s.To.Thread != thread })
 }
 
+func (v *fakeNetwork) Polls(to chat.ID) []chat.Poll {
+	var polls []chat.Poll
+	for _, s := range v.sent(to, "") {
+		if s.Poll != nil {
+			polls = append(polls, *s.Poll)
+		}
+	}
+	return polls
+}
+
 func textsOf(list []*posted) []string {
 	var texts []string
 	for _, s := range list {

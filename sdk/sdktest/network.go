@@ -51,6 +51,13 @@ type ButtonNetwork interface {
 	Press(to chat.ID, id chat.MessageID, label string)
 }
 
+// PollNetwork is a [Network] with polls. It is required for a channel with limits for polls.
+type PollNetwork interface {
+	Network
+	// Polls returns the polls that reached the people of a chat, in order.
+	Polls(to chat.ID) []chat.Poll
+}
+
 // MenuNetwork is a [Network] with a menu of commands. It is required for an [sdk.CommandMenu].
 type MenuNetwork interface {
 	Network

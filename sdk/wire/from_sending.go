@@ -13,16 +13,31 @@ func OutgoingFromProto(p *pluginv1.SendMessageRequest) (chat.Outgoing, error) {
 	content, errText := text("text", p.GetText())
 	media, errMedia := mediaFrom("media", p.GetMedia())
 	buttons, errButtons := ButtonsFromProto(p.GetButtons())
+	poll, errPoll := pollFrom(p.GetPoll())
 	if err := first(
 		requiredID("idempotency_key", p.GetIdempotencyKey()), errTo, errText, errMedia,
-		id("reply_to_id", p.GetReplyToId()), errButtons,
+		id("reply_to_id", p.GetReplyToId()), errButtons, errPoll,
 	); err != nil {
 		return chat.Outgoing{}, err
 	}
 	return chat.Outgoing{
 		Key: p.GetIdempotencyKey(), To: to, Text: content, Media: media,
-		ReplyTo: chat.MessageID(p.GetReplyToId()), Buttons: buttons, Silent: p.GetSilent(),
+		ReplyTo: chat.MessageID(p.GetReplyToId()), Buttons: buttons, Silent: p.GetSilent(), Poll: poll,
 	}, nil
+}
+
+func pollFrom(p *pluginv1.Poll) (*chat.Poll, error) {
+	if p == nil {
+		return nil, nil
+	}
+	for _, value := range append([]string{p.GetQuestion()}, p.GetOptions()...) {
+		if len(value) == 0 || len(value) > MaxPollText {
+			return nil, field("poll", "a text has %d bytes, 1 to %d are allowed", len(value), MaxPollText)
+		}
+	}
+	return &chat.Poll{
+		Question: Repair(p.GetQuestion()), Options: each(p.GetOptions(), Repair), Multiple: p.GetMultiple(), Anonymous: p.GetAnonymous(),
+	}, count("poll.options", len(p.GetOptions()), MaxOptions)
 }
 
 // ButtonsFromProto converts rows of buttons.
@@ -102,6 +117,12 @@ func LimitsFromProto(p *pluginv1.GetCapabilitiesResponse) (chat.Limits, error) {
 			Rows:      signed(p.GetButtons().GetRows()),
 			Columns:   signed(p.GetButtons().GetColumns()),
 			DataBytes: signed(p.GetButtons().GetDataBytes()),
+		},
+		Polls: chat.PollLimits{
+			Options:   min(signed(p.GetPolls().GetOptions()), MaxOptions),
+			Question:  textLimitFrom(p.GetPolls().GetQuestion()),
+			Option:    textLimitFrom(p.GetPolls().GetOption()),
+			Anonymous: p.GetPolls().GetAnonymous(),
 		},
 		Replies:        p.GetReplies(),
 		MediaIn:        each(p.GetMediaIn(), mediaLimitFrom),

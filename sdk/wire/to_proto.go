@@ -158,7 +158,15 @@ func OutgoingToProto(o chat.Outgoing) *pluginv1.SendMessageRequest {
 		ReplyToId:      string(o.ReplyTo),
 		Buttons:        ButtonsToProto(o.Buttons),
 		Silent:         o.Silent,
+		Poll:           pollToProto(o.Poll),
 	}
+}
+
+func pollToProto(p *chat.Poll) *pluginv1.Poll {
+	if p == nil {
+		return nil
+	}
+	return &pluginv1.Poll{Question: Repair(p.Question), Options: each(p.Options, Repair), Multiple: p.Multiple, Anonymous: p.Anonymous}
 }
 
 // ButtonsToProto converts rows of buttons.
@@ -216,6 +224,11 @@ func LimitsToProto(l chat.Limits) *pluginv1.GetCapabilitiesResponse {
 			Rows:      unsigned(l.Buttons.Rows),
 			Columns:   unsigned(l.Buttons.Columns),
 			DataBytes: unsigned(l.Buttons.DataBytes),
+		}
+	}
+	if l.Polls.Options > 0 {
+		p.Polls = &pluginv1.PollLimits{
+			Options: unsigned(l.Polls.Options), Question: textLimit(l.Polls.Question), Option: textLimit(l.Polls.Option), Anonymous: l.Polls.Anonymous,
 		}
 	}
 	return p

@@ -30,6 +30,8 @@ const (
 	MaxLimits   = 16        // media limits of a kind of chat
 	MaxEntry    = MaxText   // bytes of a transcript entry; longer ones are cut
 	MaxData     = MaxID * 4 // bytes of a button's data
+	MaxOptions  = 32        // of a poll
+	MaxPollText = 4 << 10   // bytes of a poll's question, or of an option
 )
 
 // Repair replaces each byte that is not part of valid UTF-8 by a question mark. Offsets into the text stay valid.

@@ -23,6 +23,8 @@ type OutboxItem struct {
 	Media   []chat.Media
 	Buttons [][]chat.Button
 	Silent  bool // without a notification, if the network supports that
+	// Poll, if not nil, is sent in place of the text, which says the same in words.
+	Poll *chat.Poll
 	// Kept is set if other items may edit this one.
 	Kept bool
 	// Edits is the kept item, of the same destination, whose message gets this item's text and buttons; without a text it

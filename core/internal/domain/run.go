@@ -110,7 +110,7 @@ type AgentMessage struct {
 	Number  int64
 	Token   string
 	Texts   []int64  // the kept items of its text, in order
-	Files   []int64  // those of its files
+	Files   []int64  // those of its files, or its poll's
 	Labels  []string // of its buttons
 }
 

@@ -112,7 +112,7 @@ func deleteAll(ctx context.Context, deleter Deleter, d domain.Delivery) error {
 // send sends an item as a new message. If the network refuses the reply or the files, it is sent without them.
 func (c *channel) send(work context.Context, sender Sender, d domain.Delivery) ([]chat.MessageID, error) {
 	p := d.Item
-	out := chat.Outgoing{Key: d.Key, To: p.To, Text: p.Text, Media: p.Media, ReplyTo: p.ReplyTo, Buttons: p.Buttons, Silent: p.Silent}
+	out := chat.Outgoing{Key: d.Key, To: p.To, Text: p.Text, Media: p.Media, ReplyTo: p.ReplyTo, Buttons: p.Buttons, Silent: p.Silent, Poll: p.Poll}
 	receipt, err := sendOne(work, sender, out)
 	if p.ReplyTo != "" && err != nil && refusesReply(failureOf(err)) {
 		c.log.Debug("a reply was refused", "item", d.ID, "chat", p.To.Chat, "error", err)

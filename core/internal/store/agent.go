@@ -29,7 +29,7 @@ func (t *tx) postNumbered(session string, m domain.ToolPost) (number int64, fres
 		if err != nil {
 			return 0, false, err
 		}
-		if len(item.Media) > 0 {
+		if len(item.Media) > 0 || item.Poll != nil { // neither has a text that could be edited
 			message.Files = append(message.Files, id)
 		} else {
 			message.Texts = append(message.Texts, id)

@@ -20,13 +20,14 @@ type rest struct {
 	OrSend  bool            `json:"or_send,omitempty"`
 	Target  chat.MessageID  `json:"target,omitempty"`
 	React   *string         `json:"react,omitempty"`
+	Poll    *chat.Poll      `json:"poll,omitempty"`
 }
 
 func encodeRest(p domain.OutboxItem) (string, error) {
-	if len(p.Media) == 0 && len(p.Buttons) == 0 && !p.Silent && !p.OrSend && p.Target == "" && p.React == nil {
+	if len(p.Media) == 0 && len(p.Buttons) == 0 && !p.Silent && !p.OrSend && p.Target == "" && p.React == nil && p.Poll == nil {
 		return "", nil
 	}
-	encoded, err := json.Marshal(rest{p.Media, p.Buttons, p.Silent, p.OrSend, p.Target, p.React})
+	encoded, err := json.Marshal(rest{p.Media, p.Buttons, p.Silent, p.OrSend, p.Target, p.React, p.Poll})
 	return string(encoded), err
 }
 
@@ -36,7 +37,7 @@ func decodeRest(p *domain.OutboxItem, encoded string) {
 	if encoded == "" || json.Unmarshal([]byte(encoded), &r) != nil {
 		return
 	}
-	p.Media, p.Buttons, p.Silent, p.OrSend, p.Target, p.React = r.Media, r.Buttons, r.Silent, r.OrSend, r.Target, r.React
+	p.Media, p.Buttons, p.Silent, p.OrSend, p.Target, p.React, p.Poll = r.Media, r.Buttons, r.Silent, r.OrSend, r.Target, r.React, r.Poll
 }
 
 // settle checks the target of an edit. It is gone if it was given up, is unknown, or waits and was certainly not sent:

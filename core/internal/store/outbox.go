@@ -56,6 +56,8 @@ func checkItems(items []domain.OutboxItem) error {
 			return errors.New("an item has no channel")
 		case p.Edits != 0 && len(p.Media) > 0 && !p.OrSend:
 			return errors.New("files can only be sent, and the item only edits")
+		case p.Poll != nil && (p.Changes() || len(p.Media) > 0 || len(p.Buttons) > 0):
+			return errors.New("an item with a poll is more than that")
 		case p.React != nil && !p.Changes():
 			return errors.New("an item reacts to no message")
 		case p.Edits != 0 && p.Target != "":

@@ -101,6 +101,8 @@ func (t *Turn) change(ctx context.Context, in messageArguments, use string) (str
 		return "", Refusal("A reaction is one emoji.")
 	case c.Do != Edit && in.Text != "":
 		return "", Refusal(`"text" is for sending and editing only.`)
+	case in.Poll != nil:
+		return "", Refusal(`"poll" is for sending only.`)
 	case c.Do != Edit && len(in.Buttons) > 0:
 		return "", Refusal(`"buttons" are for sending and editing only.`)
 	}

@@ -36,6 +36,7 @@ type Post struct {
 	Reply  string   // the message that it replies to, as in [answer.Reply]; empty: none. Only in the turn's own chat
 	// Buttons are the labels of its buttons, in rows. Only in the turn's own chat.
 	Buttons [][]string
+	Poll    *chat.Poll // nil: none; otherwise it is all that is sent, and Text is empty
 }
 
 // Outbox takes what the agent of a turn does in its chats. Errors are read by the model if they are a [Refusal].
@@ -55,7 +56,8 @@ type messageArguments struct {
 	ID     string   `json:"id"`
 	Emoji  string   `json:"emoji"`
 
-	Buttons [][]string `json:"buttons"`
+	Buttons [][]string     `json:"buttons"`
+	Poll    *pollArguments `json:"poll"`
 }
 
 // messageTool writes to a chat.
@@ -73,6 +75,7 @@ func (s *Server) messageTool() ownTool {
 				`"text":{"type":"string","description":"For send and edit: Markdown."},` +
 				`"buttons":{"type":"array","items":{"type":"array","items":{"type":"string"}},"description":"For send and edit in the chat that you were asked in: rows of labels. A press comes back as a message: [Pressed m3: label]."},` +
 				`"media":{"type":"array","items":{"type":"string"},"description":"For send: paths of files to send along."},` +
+				`"poll":{"type":"object","properties":{"question":{"type":"string"},"options":{"type":"array","items":{"type":"string"}},"multiple":{"type":"boolean"},"anonymous":{"type":"boolean"}},"required":["question","options"],"additionalProperties":false,"description":"For send: a poll in place of text and files. You are not told the votes."},` +
 				`"id":{"type":"string","description":"For edit, delete and react: the message. What you sent with this tool has an id such as m3, any other the one in its first line. Left out for react: the message that you answer."},` +
 				`"emoji":{"type":"string","description":"For react: one emoji; \"\" takes the reaction back."}` +
 				`},"additionalProperties":false}`),
@@ -107,8 +110,10 @@ func (s *Server) send(ctx context.Context, t *Turn, in messageArguments, use str
 	switch {
 	case in.ID != "" || in.Emoji != "":
 		return "", Refusal(`"id" and "emoji" are not for sending. To reply to a message, put [[reply_to:ID]] into the text.`)
-	case visible.Text == "" && len(in.Media) == 0:
-		return "", Refusal("There is nothing to send: give a text, or files.")
+	case in.Poll != nil && (in.Text != "" || len(in.Media)+len(in.Buttons) > 0):
+		return "", Refusal("A poll is sent alone: send text, files and buttons in another message.")
+	case visible.Text == "" && len(in.Media) == 0 && in.Poll == nil:
+		return "", Refusal("There is nothing to send: give a text, files, or a poll.")
 	case len(in.Media) > maxMedia:
 		return "", Refusal(fmt.Sprintf("There are %d files, at most %d are sent.", len(in.Media), maxMedia))
 	}
@@ -119,14 +124,18 @@ func (s *Server) send(ctx context.Context, t *Turn, in messageArguments, use str
 	if err != nil {
 		return "", err
 	}
-	post := Post{Caller: t.caller, To: to, Kind: kind, Text: visible.Text, Media: in.Media, Buttons: in.Buttons}
+	post := Post{Caller: t.caller, To: to, Kind: kind, Text: visible.Text, Media: in.Media, Buttons: in.Buttons, Poll: in.Poll.poll()}
 	switch {
 	case len(in.Buttons) > 0 && to != t.caller.Address:
 		return "", Refusal("Buttons are possible only in the chat that you were asked in.")
 	case len(in.Buttons) > 0 && visible.Text == "":
 		return "", Refusal("Buttons need a text.")
 	}
-	post.Key = t.key(use, append([]string{chatName(to), visible.Text}, in.Media...)...)
+	what := append([]string{chatName(to), visible.Text}, in.Media...)
+	if post.Poll != nil {
+		what = append(append(what, post.Poll.Question), post.Poll.Options...)
+	}
+	post.Key = t.key(use, what...)
 	done := "The message is on its way to " + chatName(to) + "."
 	switch reply := visible.ReplyAt(0); {
 	case to == t.caller.Address:

@@ -174,6 +174,41 @@ func TestMessages(t *testing.T) {
 	}
 }
 
+// A poll's texts are on one line each; what is no poll, or more than one, is refused.
+// Behaviour: message-tool-poll.
+func TestPollsInMessages(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	turn := r.Turn("41", anna)
+	for arguments, want := range map[string]string{
+		`{"poll":{"question":"a","options":["b","c"]},"text":"d"}`:                             "A poll is sent alone",
+		`{"poll":{"question":"a","options":["b","c"]},"media":["d"]}`:                          "A poll is sent alone",
+		`{"poll":{"question":"a","options":["b","c"]},"buttons":[["d"]]}`:                      "A poll is sent alone",
+		`{"poll":{"question":"a","options":"b"}}`:                                              "options cannot be string",
+		`{"poll":{"question":"a","options":["b"],"quiz":true}}`:                                `unknown field "quiz"`,
+		`{"poll":{"question":"a","options":["b","c"]},"action":"edit","id":"m1","text":"x"}`:   `"poll" is for sending only.`,
+		`{"poll":{"question":"a","options":["b","c"]},"action":"react","id":"m1","emoji":"x"}`: `"poll" is for sending only.`,
+	} {
+		if got := use(t, turn, "message", arguments); !got.IsError || !strings.Contains(got.text(), want) {
+			t.Errorf("%s is answered %q", arguments, got.text())
+		}
+	}
+	got := use(t, turn, "message", `{"poll":{"question":" Where\n to?","options":["a\tb","c"],"multiple":true,"anonymous":true}}`)
+	want := &chat.Poll{Question: "Where to?", Options: []string{"a b", "c"}, Multiple: true, Anonymous: true}
+	if got.IsError || len(r.posts) != 1 || !cmp.Equal(want, r.posts[0].Poll) || r.posts[0].Text != "" {
+		t.Errorf("it is answered %q, posted %+v", got.text(), r.posts)
+	}
+	limits := chat.PollLimits{Options: 4, Question: chat.TextLimit{Max: 9}}
+	for l, want := range map[chat.PollLimits]string{
+		{}:     "The channel x has no polls. Use buttons, or list the choices in the text with numbers.",
+		limits: "The channel x shows a poll with a question of at most 9 characters and 2 to 4 different options, never anonymous.",
+	} {
+		if got := tools.Polls("x", l); string(got) != want {
+			t.Errorf("limits %+v are told as %q", l, got)
+		}
+	}
+}
+
 // What is meant for the host does not reach a chat in a message either.
 // Behaviour: message-tool-bounded.
 func TestMarkersInMessages(t *testing.T) {
@@ -254,7 +289,7 @@ func TestKeysOfMessages(t *testing.T) {
 		t.Error("the same message has another key")
 	}
 	seen := map[string]bool{first: true}
-	for _, other := range []string{key("1", "toolu_2", `{"text":"hi"}`), key("2", "toolu_1", `{"text":"hi"}`), key("1", "", `{"text":"hi"}`), key("1", "", `{"text":"ho"}`), key("1", "", `{"text":"hi","media":["a"]}`)} {
+	for _, other := range []string{key("1", "toolu_2", `{"text":"hi"}`), key("2", "toolu_1", `{"text":"hi"}`), key("1", "", `{"text":"hi"}`), key("1", "", `{"text":"ho"}`), key("1", "", `{"text":"hi","media":["a"]}`), key("1", "", `{"poll":{"question":"a","options":["b","c"]}}`), key("1", "", `{"poll":{"question":"a","options":["b","d"]}}`)} {
 		if seen[other] {
 			t.Error("two uses have one key")
 		}

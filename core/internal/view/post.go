@@ -39,6 +39,12 @@ func (v *view) Post(ctx context.Context, p tools.Post) (number int64, err error)
 	if err != nil {
 		return 0, err
 	}
+	if p.Poll != nil {
+		if to.Limits.Polls.Check(*p.Poll) != nil {
+			return 0, tools.Polls(p.To.Channel, to.Limits.Polls)
+		}
+		p.Text = wording.Poll(*p.Poll)
+	}
 	posted, said := domain.ToolPost{Key: p.Key, From: elsewhere(p)}, domain.SentByTool{Text: p.Text}
 	if len(p.Media) > 0 {
 		wanted := media.Wanted{
@@ -60,7 +66,10 @@ func (v *view) Post(ctx context.Context, p tools.Post) (number int64, err error)
 		posted.Files, said.Files = found.Files, found.Sent
 	}
 	text := vs.options.Conversations.Notice(p.To, p.Kind, p.Text)
-	if len(text) > 0 {
+	switch {
+	case p.Poll != nil:
+		text = []domain.OutboxItem{{To: p.To, Text: p.Text, Poll: p.Poll}}
+	case len(text) > 0:
 		text[len(text)-1].Buttons = rows
 	}
 	if !own {
@@ -68,7 +77,7 @@ func (v *view) Post(ctx context.Context, p tools.Post) (number int64, err error)
 		return vs.options.Store.PostByTool(ctx, v.run.ID, posted)
 	}
 	err = v.hold(func(has func(string) bool) error {
-		if len(rows) > 0 || !has(p.Text) {
+		if len(rows) > 0 || p.Poll != nil || !has(p.Text) {
 			posted.Items = append(text, posted.Items...)
 		}
 		if len(posted.Items) == 0 {

@@ -212,6 +212,7 @@ var groups = []group{
 		{"AskedServers", wording.AskedServers(nil)},
 		{"ServerDecided", wording.ServerDecided("own", true)},
 		{"ServerDecided", wording.ServerDecided("own", false)},
+		{"Poll", wording.Poll(chat.Poll{Question: "Tea?", Options: []string{"yes", "no"}})},
 		{"Tools", wording.Tools{
 			Known: true, Claude: []string{"Bash", "Read"}, Offered: map[string][]string{"": {"message", "sessions"}, "todo": {"todo_add"}},
 			Servers: []wording.Server{{Name: "github", State: "connected", Tools: []string{"get_issue"}}, {Name: "tickets", State: "failed", Failed: true}},

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // Tools are the agent's tools by where they are from.
@@ -13,6 +15,16 @@ type Tools struct {
 	Claude  []string // Claude Code's own
 	Offered map[string][]string
 	Servers []Server
+}
+
+// Poll says in words what a poll asks.
+func Poll(p chat.Poll) string {
+	var b strings.Builder
+	b.WriteString(p.Question)
+	for i, option := range p.Options {
+		fmt.Fprintf(&b, "\n%d. %s", i+1, option)
+	}
+	return b.String()
 }
 
 // Server is an MCP server with its tools.

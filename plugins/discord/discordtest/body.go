@@ -35,6 +35,7 @@ type body struct {
 		} `json:"components"`
 	} `json:"components"`
 	Enclosures []enclosure `json:"attachments"`
+	Poll       *poll       `json:"poll"`
 
 	files []File
 }
@@ -81,7 +82,9 @@ func readBody(w http.ResponseWriter, r *http.Request) (b body, ok bool) {
 		return b, false
 	}
 	switch {
-	case strings.TrimSpace(b.Content) == "" && len(b.files) == 0 && r.Method == http.MethodPost:
+	case b.Poll != nil && (r.Method != http.MethodPost || b.Poll.wrong()):
+		invalid(w, "poll", "POLL_INVALID", "This poll is wrong.")
+	case strings.TrimSpace(b.Content) == "" && len(b.files) == 0 && b.Poll == nil && r.Method == http.MethodPost:
 		refuse(w, http.StatusBadRequest, 50006, "Cannot send an empty message")
 	case utf8.RuneCountInString(b.Content) > maxRunes:
 		invalid(w, "content", "BASE_TYPE_MAX_LENGTH", "Must be 2000 or fewer in length.")
@@ -194,6 +197,9 @@ func (b body) wrongButtons() string {
 // apply puts the body into a message.
 func (b body) apply(m *Message) {
 	m.Text, m.Buttons, m.NoPreviews = b.Content, nil, b.Flags&noPreviews != 0
+	if b.Poll != nil {
+		m.Poll = b.Poll.shown()
+	}
 	for _, row := range b.Components {
 		for _, c := range row.Components {
 			m.Buttons = append(m.Buttons, Button{c.Label, c.Data})

@@ -106,6 +106,7 @@ type Message struct {
 	Reactions                 []string // emojis of the bot
 	Files                     []File   // that the bot sent
 	Voice                     *Voice   // nil: it is no voice message
+	Poll                      *Poll    // nil: it is none
 
 	at       time.Time
 	edited   time.Time

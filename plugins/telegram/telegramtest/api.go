@@ -57,6 +57,8 @@ func (s *Server) call(ctx context.Context, method string, params map[string]stri
 		return s.sendMessage(params, "text")
 	case "sendrichmessage":
 		return s.sendMessage(params, "rich_message")
+	case "sendpoll":
+		return s.sendPoll(params)
 	case "sendphoto", "senddocument", "sendaudio", "sendvoice", "sendvideo":
 		return s.sendFile(strings.ToLower(strings.TrimPrefix(strings.ToLower(method), "send")), params, files)
 	case "sendmediagroup":

@@ -27,6 +27,7 @@ type Message struct {
 	Edits     int
 	Reaction  string // the bot's
 	At        time.Time
+	Poll      *Poll
 	Update    int // the update that told the bot of it; zero: none
 
 	// What is beside the text: photo, document, audio, voice, video, sticker or nothing.

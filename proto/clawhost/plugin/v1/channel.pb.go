@@ -525,8 +525,10 @@ type GetCapabilitiesResponse struct {
 	// The same idempotency key sent twice shows one message. For other channels the host warns before it sends a message
 	// again.
 	IdempotentSend bool `protobuf:"varint,12,opt,name=idempotent_send,json=idempotentSend,proto3" json:"idempotent_send,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Unset: no polls.
+	Polls         *PollLimits `protobuf:"bytes,13,opt,name=polls,proto3" json:"polls,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetCapabilitiesResponse) Reset() {
@@ -643,6 +645,13 @@ func (x *GetCapabilitiesResponse) GetIdempotentSend() bool {
 		return x.IdempotentSend
 	}
 	return false
+}
+
+func (x *GetCapabilitiesResponse) GetPolls() *PollLimits {
+	if x != nil {
+		return x.Polls
+	}
+	return nil
 }
 
 type TextLimit struct {
@@ -810,6 +819,79 @@ func (x *ButtonLimits) GetDataBytes() uint32 {
 	return 0
 }
 
+// PollLimits limits the polls of a channel.
+type PollLimits struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most; at least two are sent.
+	Options uint32 `protobuf:"varint,1,opt,name=options,proto3" json:"options,omitempty"`
+	// Unset: no limit.
+	Question *TextLimit `protobuf:"bytes,2,opt,name=question,proto3" json:"question,omitempty"`
+	// Unset: no limit.
+	Option *TextLimit `protobuf:"bytes,3,opt,name=option,proto3" json:"option,omitempty"`
+	// A poll can hide who voted for what.
+	Anonymous     bool `protobuf:"varint,4,opt,name=anonymous,proto3" json:"anonymous,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PollLimits) Reset() {
+	*x = PollLimits{}
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PollLimits) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PollLimits) ProtoMessage() {}
+
+func (x *PollLimits) ProtoReflect() protoreflect.Message {
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PollLimits.ProtoReflect.Descriptor instead.
+func (*PollLimits) Descriptor() ([]byte, []int) {
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *PollLimits) GetOptions() uint32 {
+	if x != nil {
+		return x.Options
+	}
+	return 0
+}
+
+func (x *PollLimits) GetQuestion() *TextLimit {
+	if x != nil {
+		return x.Question
+	}
+	return nil
+}
+
+func (x *PollLimits) GetOption() *TextLimit {
+	if x != nil {
+		return x.Option
+	}
+	return nil
+}
+
+func (x *PollLimits) GetAnonymous() bool {
+	if x != nil {
+		return x.Anonymous
+	}
+	return false
+}
+
 type MediaLimit struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Kind          MediaKind              `protobuf:"varint,1,opt,name=kind,proto3,enum=clawhost.plugin.v1.MediaKind" json:"kind,omitempty"`
@@ -820,7 +902,7 @@ type MediaLimit struct {
 
 func (x *MediaLimit) Reset() {
 	*x = MediaLimit{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[7]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -832,7 +914,7 @@ func (x *MediaLimit) String() string {
 func (*MediaLimit) ProtoMessage() {}
 
 func (x *MediaLimit) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[7]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -845,7 +927,7 @@ func (x *MediaLimit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MediaLimit.ProtoReflect.Descriptor instead.
 func (*MediaLimit) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{7}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *MediaLimit) GetKind() MediaKind {
@@ -874,14 +956,16 @@ type SendMessageRequest struct {
 	ReplyToId string       `protobuf:"bytes,5,opt,name=reply_to_id,json=replyToId,proto3" json:"reply_to_id,omitempty"`
 	Buttons   []*ButtonRow `protobuf:"bytes,6,rep,name=buttons,proto3" json:"buttons,omitempty"`
 	// Without a notification, if the network supports that.
-	Silent        bool `protobuf:"varint,7,opt,name=silent,proto3" json:"silent,omitempty"`
+	Silent bool `protobuf:"varint,7,opt,name=silent,proto3" json:"silent,omitempty"`
+	// Sent in place of the text, which says the same in words. It has no media and no buttons.
+	Poll          *Poll `protobuf:"bytes,8,opt,name=poll,proto3" json:"poll,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SendMessageRequest) Reset() {
 	*x = SendMessageRequest{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[8]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -893,7 +977,7 @@ func (x *SendMessageRequest) String() string {
 func (*SendMessageRequest) ProtoMessage() {}
 
 func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[8]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -906,7 +990,7 @@ func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageRequest.ProtoReflect.Descriptor instead.
 func (*SendMessageRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{8}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SendMessageRequest) GetIdempotencyKey() string {
@@ -958,6 +1042,84 @@ func (x *SendMessageRequest) GetSilent() bool {
 	return false
 }
 
+func (x *SendMessageRequest) GetPoll() *Poll {
+	if x != nil {
+		return x.Poll
+	}
+	return nil
+}
+
+// Poll is a question with answers to vote for.
+type Poll struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Question string                 `protobuf:"bytes,1,opt,name=question,proto3" json:"question,omitempty"`
+	Options  []string               `protobuf:"bytes,2,rep,name=options,proto3" json:"options,omitempty"`
+	// Voters may choose several options.
+	Multiple bool `protobuf:"varint,3,opt,name=multiple,proto3" json:"multiple,omitempty"`
+	// Nobody sees who voted for what.
+	Anonymous     bool `protobuf:"varint,4,opt,name=anonymous,proto3" json:"anonymous,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Poll) Reset() {
+	*x = Poll{}
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Poll) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Poll) ProtoMessage() {}
+
+func (x *Poll) ProtoReflect() protoreflect.Message {
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Poll.ProtoReflect.Descriptor instead.
+func (*Poll) Descriptor() ([]byte, []int) {
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Poll) GetQuestion() string {
+	if x != nil {
+		return x.Question
+	}
+	return ""
+}
+
+func (x *Poll) GetOptions() []string {
+	if x != nil {
+		return x.Options
+	}
+	return nil
+}
+
+func (x *Poll) GetMultiple() bool {
+	if x != nil {
+		return x.Multiple
+	}
+	return false
+}
+
+func (x *Poll) GetAnonymous() bool {
+	if x != nil {
+		return x.Anonymous
+	}
+	return false
+}
+
 type ButtonRow struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Buttons       []*Button              `protobuf:"bytes,1,rep,name=buttons,proto3" json:"buttons,omitempty"`
@@ -967,7 +1129,7 @@ type ButtonRow struct {
 
 func (x *ButtonRow) Reset() {
 	*x = ButtonRow{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[9]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -979,7 +1141,7 @@ func (x *ButtonRow) String() string {
 func (*ButtonRow) ProtoMessage() {}
 
 func (x *ButtonRow) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[9]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -992,7 +1154,7 @@ func (x *ButtonRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ButtonRow.ProtoReflect.Descriptor instead.
 func (*ButtonRow) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{9}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ButtonRow) GetButtons() []*Button {
@@ -1012,7 +1174,7 @@ type Button struct {
 
 func (x *Button) Reset() {
 	*x = Button{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[10]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1024,7 +1186,7 @@ func (x *Button) String() string {
 func (*Button) ProtoMessage() {}
 
 func (x *Button) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[10]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1037,7 +1199,7 @@ func (x *Button) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Button.ProtoReflect.Descriptor instead.
 func (*Button) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{10}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Button) GetLabel() string {
@@ -1067,7 +1229,7 @@ type SendMessageResponse struct {
 
 func (x *SendMessageResponse) Reset() {
 	*x = SendMessageResponse{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[11]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1079,7 +1241,7 @@ func (x *SendMessageResponse) String() string {
 func (*SendMessageResponse) ProtoMessage() {}
 
 func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[11]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1092,7 +1254,7 @@ func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageResponse.ProtoReflect.Descriptor instead.
 func (*SendMessageResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{11}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SendMessageResponse) GetOutcome() isSendMessageResponse_Outcome {
@@ -1146,7 +1308,7 @@ type Sent struct {
 
 func (x *Sent) Reset() {
 	*x = Sent{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[12]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1158,7 +1320,7 @@ func (x *Sent) String() string {
 func (*Sent) ProtoMessage() {}
 
 func (x *Sent) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[12]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1171,7 +1333,7 @@ func (x *Sent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sent.ProtoReflect.Descriptor instead.
 func (*Sent) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{12}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Sent) GetMessageIds() []string {
@@ -1195,7 +1357,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[13]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1207,7 +1369,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[13]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1220,7 +1382,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{13}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Failure) GetReason() Reason {
@@ -1264,7 +1426,7 @@ type EditMessageRequest struct {
 
 func (x *EditMessageRequest) Reset() {
 	*x = EditMessageRequest{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[14]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1276,7 +1438,7 @@ func (x *EditMessageRequest) String() string {
 func (*EditMessageRequest) ProtoMessage() {}
 
 func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[14]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1289,7 +1451,7 @@ func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageRequest.ProtoReflect.Descriptor instead.
 func (*EditMessageRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{14}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *EditMessageRequest) GetAddress() *Address {
@@ -1329,7 +1491,7 @@ type EditMessageResponse struct {
 
 func (x *EditMessageResponse) Reset() {
 	*x = EditMessageResponse{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[15]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1341,7 +1503,7 @@ func (x *EditMessageResponse) String() string {
 func (*EditMessageResponse) ProtoMessage() {}
 
 func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[15]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1354,7 +1516,7 @@ func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageResponse.ProtoReflect.Descriptor instead.
 func (*EditMessageResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{15}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *EditMessageResponse) GetFailure() *Failure {
@@ -1374,7 +1536,7 @@ type DeleteMessageRequest struct {
 
 func (x *DeleteMessageRequest) Reset() {
 	*x = DeleteMessageRequest{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[16]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1386,7 +1548,7 @@ func (x *DeleteMessageRequest) String() string {
 func (*DeleteMessageRequest) ProtoMessage() {}
 
 func (x *DeleteMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[16]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1399,7 +1561,7 @@ func (x *DeleteMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteMessageRequest.ProtoReflect.Descriptor instead.
 func (*DeleteMessageRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{16}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DeleteMessageRequest) GetAddress() *Address {
@@ -1425,7 +1587,7 @@ type DeleteMessageResponse struct {
 
 func (x *DeleteMessageResponse) Reset() {
 	*x = DeleteMessageResponse{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[17]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1437,7 +1599,7 @@ func (x *DeleteMessageResponse) String() string {
 func (*DeleteMessageResponse) ProtoMessage() {}
 
 func (x *DeleteMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[17]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1450,7 +1612,7 @@ func (x *DeleteMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteMessageResponse.ProtoReflect.Descriptor instead.
 func (*DeleteMessageResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{17}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DeleteMessageResponse) GetFailure() *Failure {
@@ -1472,7 +1634,7 @@ type ReactToMessageRequest struct {
 
 func (x *ReactToMessageRequest) Reset() {
 	*x = ReactToMessageRequest{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[18]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1484,7 +1646,7 @@ func (x *ReactToMessageRequest) String() string {
 func (*ReactToMessageRequest) ProtoMessage() {}
 
 func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[18]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1497,7 +1659,7 @@ func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageRequest.ProtoReflect.Descriptor instead.
 func (*ReactToMessageRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{18}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ReactToMessageRequest) GetAddress() *Address {
@@ -1530,7 +1692,7 @@ type ReactToMessageResponse struct {
 
 func (x *ReactToMessageResponse) Reset() {
 	*x = ReactToMessageResponse{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[19]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1542,7 +1704,7 @@ func (x *ReactToMessageResponse) String() string {
 func (*ReactToMessageResponse) ProtoMessage() {}
 
 func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[19]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1555,7 +1717,7 @@ func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageResponse.ProtoReflect.Descriptor instead.
 func (*ReactToMessageResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{19}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ReactToMessageResponse) GetFailure() *Failure {
@@ -1575,7 +1737,7 @@ type SetTypingRequest struct {
 
 func (x *SetTypingRequest) Reset() {
 	*x = SetTypingRequest{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[20]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1587,7 +1749,7 @@ func (x *SetTypingRequest) String() string {
 func (*SetTypingRequest) ProtoMessage() {}
 
 func (x *SetTypingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[20]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1600,7 +1762,7 @@ func (x *SetTypingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetTypingRequest.ProtoReflect.Descriptor instead.
 func (*SetTypingRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{20}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SetTypingRequest) GetAddress() *Address {
@@ -1626,7 +1788,7 @@ type SetTypingResponse struct {
 
 func (x *SetTypingResponse) Reset() {
 	*x = SetTypingResponse{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[21]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1638,7 +1800,7 @@ func (x *SetTypingResponse) String() string {
 func (*SetTypingResponse) ProtoMessage() {}
 
 func (x *SetTypingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[21]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1651,7 +1813,7 @@ func (x *SetTypingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetTypingResponse.ProtoReflect.Descriptor instead.
 func (*SetTypingResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{21}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SetTypingResponse) GetFailure() *Failure {
@@ -1674,7 +1836,7 @@ type UpdateDraftRequest struct {
 
 func (x *UpdateDraftRequest) Reset() {
 	*x = UpdateDraftRequest{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[22]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1686,7 +1848,7 @@ func (x *UpdateDraftRequest) String() string {
 func (*UpdateDraftRequest) ProtoMessage() {}
 
 func (x *UpdateDraftRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[22]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1699,7 +1861,7 @@ func (x *UpdateDraftRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateDraftRequest.ProtoReflect.Descriptor instead.
 func (*UpdateDraftRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{22}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *UpdateDraftRequest) GetAddress() *Address {
@@ -1732,7 +1894,7 @@ type UpdateDraftResponse struct {
 
 func (x *UpdateDraftResponse) Reset() {
 	*x = UpdateDraftResponse{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[23]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1744,7 +1906,7 @@ func (x *UpdateDraftResponse) String() string {
 func (*UpdateDraftResponse) ProtoMessage() {}
 
 func (x *UpdateDraftResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[23]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1757,7 +1919,7 @@ func (x *UpdateDraftResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateDraftResponse.ProtoReflect.Descriptor instead.
 func (*UpdateDraftResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{23}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *UpdateDraftResponse) GetFailure() *Failure {
@@ -1776,7 +1938,7 @@ type SetCommandsRequest struct {
 
 func (x *SetCommandsRequest) Reset() {
 	*x = SetCommandsRequest{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[24]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1788,7 +1950,7 @@ func (x *SetCommandsRequest) String() string {
 func (*SetCommandsRequest) ProtoMessage() {}
 
 func (x *SetCommandsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[24]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1801,7 +1963,7 @@ func (x *SetCommandsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetCommandsRequest.ProtoReflect.Descriptor instead.
 func (*SetCommandsRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{24}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SetCommandsRequest) GetCommands() []*CommandSpec {
@@ -1820,7 +1982,7 @@ type SetCommandsResponse struct {
 
 func (x *SetCommandsResponse) Reset() {
 	*x = SetCommandsResponse{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[25]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1832,7 +1994,7 @@ func (x *SetCommandsResponse) String() string {
 func (*SetCommandsResponse) ProtoMessage() {}
 
 func (x *SetCommandsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[25]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1845,7 +2007,7 @@ func (x *SetCommandsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetCommandsResponse.ProtoReflect.Descriptor instead.
 func (*SetCommandsResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{25}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SetCommandsResponse) GetFailure() *Failure {
@@ -1865,7 +2027,7 @@ type LoginRequest struct {
 
 func (x *LoginRequest) Reset() {
 	*x = LoginRequest{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[26]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1877,7 +2039,7 @@ func (x *LoginRequest) String() string {
 func (*LoginRequest) ProtoMessage() {}
 
 func (x *LoginRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[26]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1890,7 +2052,7 @@ func (x *LoginRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginRequest.ProtoReflect.Descriptor instead.
 func (*LoginRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{26}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *LoginRequest) GetAnswers() map[string]string {
@@ -1918,7 +2080,7 @@ type LoginResponse struct {
 
 func (x *LoginResponse) Reset() {
 	*x = LoginResponse{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[27]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1930,7 +2092,7 @@ func (x *LoginResponse) String() string {
 func (*LoginResponse) ProtoMessage() {}
 
 func (x *LoginResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[27]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1943,7 +2105,7 @@ func (x *LoginResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginResponse.ProtoReflect.Descriptor instead.
 func (*LoginResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{27}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *LoginResponse) GetStepId() string {
@@ -2055,7 +2217,7 @@ type LoginComplete struct {
 
 func (x *LoginComplete) Reset() {
 	*x = LoginComplete{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[28]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2067,7 +2229,7 @@ func (x *LoginComplete) String() string {
 func (*LoginComplete) ProtoMessage() {}
 
 func (x *LoginComplete) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[28]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2080,7 +2242,7 @@ func (x *LoginComplete) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginComplete.ProtoReflect.Descriptor instead.
 func (*LoginComplete) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{28}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *LoginComplete) GetAccountId() string {
@@ -2101,7 +2263,7 @@ type FetchFileRequest struct {
 
 func (x *FetchFileRequest) Reset() {
 	*x = FetchFileRequest{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[29]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2113,7 +2275,7 @@ func (x *FetchFileRequest) String() string {
 func (*FetchFileRequest) ProtoMessage() {}
 
 func (x *FetchFileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[29]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2126,7 +2288,7 @@ func (x *FetchFileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchFileRequest.ProtoReflect.Descriptor instead.
 func (*FetchFileRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{29}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *FetchFileRequest) GetToken() string {
@@ -2156,7 +2318,7 @@ type FetchFileResponse struct {
 
 func (x *FetchFileResponse) Reset() {
 	*x = FetchFileResponse{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[30]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2168,7 +2330,7 @@ func (x *FetchFileResponse) String() string {
 func (*FetchFileResponse) ProtoMessage() {}
 
 func (x *FetchFileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[30]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2181,7 +2343,7 @@ func (x *FetchFileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchFileResponse.ProtoReflect.Descriptor instead.
 func (*FetchFileResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{30}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *FetchFileResponse) GetPart() isFetchFileResponse_Part {
@@ -2244,7 +2406,7 @@ type FetchFailure struct {
 
 func (x *FetchFailure) Reset() {
 	*x = FetchFailure{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[31]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2256,7 +2418,7 @@ func (x *FetchFailure) String() string {
 func (*FetchFailure) ProtoMessage() {}
 
 func (x *FetchFailure) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[31]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2269,7 +2431,7 @@ func (x *FetchFailure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchFailure.ProtoReflect.Descriptor instead.
 func (*FetchFailure) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{31}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *FetchFailure) GetProblem() string {
@@ -2312,7 +2474,7 @@ const file_clawhost_plugin_v1_channel_proto_rawDesc = "" +
 	"\x06detail\x18\x02 \x01(\tR\x06detail\x12\x19\n" +
 	"\bopen_url\x18\x03 \x01(\tR\aopenUrl\"S\n" +
 	"\x16GetCapabilitiesRequest\x129\n" +
-	"\tchat_kind\x18\x01 \x01(\x0e2\x1c.clawhost.plugin.v1.ChatKindR\bchatKind\"\xf5\x04\n" +
+	"\tchat_kind\x18\x01 \x01(\x0e2\x1c.clawhost.plugin.v1.ChatKindR\bchatKind\"\xab\x05\n" +
 	"\x17GetCapabilitiesResponse\x121\n" +
 	"\x04text\x18\x01 \x01(\v2\x1d.clawhost.plugin.v1.TextLimitR\x04text\x12;\n" +
 	"\acaption\x18\x02 \x01(\v2\x1d.clawhost.plugin.v1.TextLimitB\x02\x18\x01R\acaption\x122\n" +
@@ -2327,7 +2489,8 @@ const file_clawhost_plugin_v1_channel_proto_rawDesc = "" +
 	"\bmedia_in\x18\n" +
 	" \x03(\v2\x1e.clawhost.plugin.v1.MediaLimitR\amediaIn\x12;\n" +
 	"\tmedia_out\x18\v \x03(\v2\x1e.clawhost.plugin.v1.MediaLimitR\bmediaOut\x12'\n" +
-	"\x0fidempotent_send\x18\f \x01(\bR\x0eidempotentSend\"\xa3\x01\n" +
+	"\x0fidempotent_send\x18\f \x01(\bR\x0eidempotentSend\x124\n" +
+	"\x05polls\x18\r \x01(\v2\x1e.clawhost.plugin.v1.PollLimitsR\x05polls\"\xa3\x01\n" +
 	"\tTextLimit\x12\x10\n" +
 	"\x03max\x18\x01 \x01(\rR\x03max\x126\n" +
 	"\x04unit\x18\x02 \x01(\x0e2\".clawhost.plugin.v1.TextLimit.UnitR\x04unit\"L\n" +
@@ -2347,11 +2510,17 @@ const file_clawhost_plugin_v1_channel_proto_rawDesc = "" +
 	"\x04rows\x18\x01 \x01(\rR\x04rows\x12\x18\n" +
 	"\acolumns\x18\x02 \x01(\rR\acolumns\x12\x1d\n" +
 	"\n" +
-	"data_bytes\x18\x03 \x01(\rR\tdataBytes\"\\\n" +
+	"data_bytes\x18\x03 \x01(\rR\tdataBytes\"\xb6\x01\n" +
+	"\n" +
+	"PollLimits\x12\x18\n" +
+	"\aoptions\x18\x01 \x01(\rR\aoptions\x129\n" +
+	"\bquestion\x18\x02 \x01(\v2\x1d.clawhost.plugin.v1.TextLimitR\bquestion\x125\n" +
+	"\x06option\x18\x03 \x01(\v2\x1d.clawhost.plugin.v1.TextLimitR\x06option\x12\x1c\n" +
+	"\tanonymous\x18\x04 \x01(\bR\tanonymous\"\\\n" +
 	"\n" +
 	"MediaLimit\x121\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x1d.clawhost.plugin.v1.MediaKindR\x04kind\x12\x1b\n" +
-	"\tmax_bytes\x18\x02 \x01(\x03R\bmaxBytes\"\xaa\x02\n" +
+	"\tmax_bytes\x18\x02 \x01(\x03R\bmaxBytes\"\xd8\x02\n" +
 	"\x12SendMessageRequest\x12'\n" +
 	"\x0fidempotency_key\x18\x01 \x01(\tR\x0eidempotencyKey\x125\n" +
 	"\aaddress\x18\x02 \x01(\v2\x1b.clawhost.plugin.v1.AddressR\aaddress\x12\x12\n" +
@@ -2359,7 +2528,13 @@ const file_clawhost_plugin_v1_channel_proto_rawDesc = "" +
 	"\x05media\x18\x04 \x03(\v2\x19.clawhost.plugin.v1.MediaR\x05media\x12\x1e\n" +
 	"\vreply_to_id\x18\x05 \x01(\tR\treplyToId\x127\n" +
 	"\abuttons\x18\x06 \x03(\v2\x1d.clawhost.plugin.v1.ButtonRowR\abuttons\x12\x16\n" +
-	"\x06silent\x18\a \x01(\bR\x06silent\"A\n" +
+	"\x06silent\x18\a \x01(\bR\x06silent\x12,\n" +
+	"\x04poll\x18\b \x01(\v2\x18.clawhost.plugin.v1.PollR\x04poll\"v\n" +
+	"\x04Poll\x12\x1a\n" +
+	"\bquestion\x18\x01 \x01(\tR\bquestion\x12\x18\n" +
+	"\aoptions\x18\x02 \x03(\tR\aoptions\x12\x1a\n" +
+	"\bmultiple\x18\x03 \x01(\bR\bmultiple\x12\x1c\n" +
+	"\tanonymous\x18\x04 \x01(\bR\tanonymous\"A\n" +
 	"\tButtonRow\x124\n" +
 	"\abuttons\x18\x01 \x03(\v2\x1a.clawhost.plugin.v1.ButtonR\abuttons\"2\n" +
 	"\x06Button\x12\x14\n" +
@@ -2502,7 +2677,7 @@ func file_clawhost_plugin_v1_channel_proto_rawDescGZIP() []byte {
 }
 
 var file_clawhost_plugin_v1_channel_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_clawhost_plugin_v1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_clawhost_plugin_v1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_clawhost_plugin_v1_channel_proto_goTypes = []any{
 	(ChannelState)(0),               // 0: clawhost.plugin.v1.ChannelState
 	(Markup)(0),                     // 1: clawhost.plugin.v1.Markup
@@ -2517,109 +2692,115 @@ var file_clawhost_plugin_v1_channel_proto_goTypes = []any{
 	(*TextLimit)(nil),               // 10: clawhost.plugin.v1.TextLimit
 	(*EditLimits)(nil),              // 11: clawhost.plugin.v1.EditLimits
 	(*ButtonLimits)(nil),            // 12: clawhost.plugin.v1.ButtonLimits
-	(*MediaLimit)(nil),              // 13: clawhost.plugin.v1.MediaLimit
-	(*SendMessageRequest)(nil),      // 14: clawhost.plugin.v1.SendMessageRequest
-	(*ButtonRow)(nil),               // 15: clawhost.plugin.v1.ButtonRow
-	(*Button)(nil),                  // 16: clawhost.plugin.v1.Button
-	(*SendMessageResponse)(nil),     // 17: clawhost.plugin.v1.SendMessageResponse
-	(*Sent)(nil),                    // 18: clawhost.plugin.v1.Sent
-	(*Failure)(nil),                 // 19: clawhost.plugin.v1.Failure
-	(*EditMessageRequest)(nil),      // 20: clawhost.plugin.v1.EditMessageRequest
-	(*EditMessageResponse)(nil),     // 21: clawhost.plugin.v1.EditMessageResponse
-	(*DeleteMessageRequest)(nil),    // 22: clawhost.plugin.v1.DeleteMessageRequest
-	(*DeleteMessageResponse)(nil),   // 23: clawhost.plugin.v1.DeleteMessageResponse
-	(*ReactToMessageRequest)(nil),   // 24: clawhost.plugin.v1.ReactToMessageRequest
-	(*ReactToMessageResponse)(nil),  // 25: clawhost.plugin.v1.ReactToMessageResponse
-	(*SetTypingRequest)(nil),        // 26: clawhost.plugin.v1.SetTypingRequest
-	(*SetTypingResponse)(nil),       // 27: clawhost.plugin.v1.SetTypingResponse
-	(*UpdateDraftRequest)(nil),      // 28: clawhost.plugin.v1.UpdateDraftRequest
-	(*UpdateDraftResponse)(nil),     // 29: clawhost.plugin.v1.UpdateDraftResponse
-	(*SetCommandsRequest)(nil),      // 30: clawhost.plugin.v1.SetCommandsRequest
-	(*SetCommandsResponse)(nil),     // 31: clawhost.plugin.v1.SetCommandsResponse
-	(*LoginRequest)(nil),            // 32: clawhost.plugin.v1.LoginRequest
-	(*LoginResponse)(nil),           // 33: clawhost.plugin.v1.LoginResponse
-	(*LoginComplete)(nil),           // 34: clawhost.plugin.v1.LoginComplete
-	(*FetchFileRequest)(nil),        // 35: clawhost.plugin.v1.FetchFileRequest
-	(*FetchFileResponse)(nil),       // 36: clawhost.plugin.v1.FetchFileResponse
-	(*FetchFailure)(nil),            // 37: clawhost.plugin.v1.FetchFailure
-	nil,                             // 38: clawhost.plugin.v1.LoginRequest.AnswersEntry
-	(ChatKind)(0),                   // 39: clawhost.plugin.v1.ChatKind
-	(*durationpb.Duration)(nil),     // 40: google.protobuf.Duration
-	(MediaKind)(0),                  // 41: clawhost.plugin.v1.MediaKind
-	(*Address)(nil),                 // 42: clawhost.plugin.v1.Address
-	(*Media)(nil),                   // 43: clawhost.plugin.v1.Media
-	(*CommandSpec)(nil),             // 44: clawhost.plugin.v1.CommandSpec
+	(*PollLimits)(nil),              // 13: clawhost.plugin.v1.PollLimits
+	(*MediaLimit)(nil),              // 14: clawhost.plugin.v1.MediaLimit
+	(*SendMessageRequest)(nil),      // 15: clawhost.plugin.v1.SendMessageRequest
+	(*Poll)(nil),                    // 16: clawhost.plugin.v1.Poll
+	(*ButtonRow)(nil),               // 17: clawhost.plugin.v1.ButtonRow
+	(*Button)(nil),                  // 18: clawhost.plugin.v1.Button
+	(*SendMessageResponse)(nil),     // 19: clawhost.plugin.v1.SendMessageResponse
+	(*Sent)(nil),                    // 20: clawhost.plugin.v1.Sent
+	(*Failure)(nil),                 // 21: clawhost.plugin.v1.Failure
+	(*EditMessageRequest)(nil),      // 22: clawhost.plugin.v1.EditMessageRequest
+	(*EditMessageResponse)(nil),     // 23: clawhost.plugin.v1.EditMessageResponse
+	(*DeleteMessageRequest)(nil),    // 24: clawhost.plugin.v1.DeleteMessageRequest
+	(*DeleteMessageResponse)(nil),   // 25: clawhost.plugin.v1.DeleteMessageResponse
+	(*ReactToMessageRequest)(nil),   // 26: clawhost.plugin.v1.ReactToMessageRequest
+	(*ReactToMessageResponse)(nil),  // 27: clawhost.plugin.v1.ReactToMessageResponse
+	(*SetTypingRequest)(nil),        // 28: clawhost.plugin.v1.SetTypingRequest
+	(*SetTypingResponse)(nil),       // 29: clawhost.plugin.v1.SetTypingResponse
+	(*UpdateDraftRequest)(nil),      // 30: clawhost.plugin.v1.UpdateDraftRequest
+	(*UpdateDraftResponse)(nil),     // 31: clawhost.plugin.v1.UpdateDraftResponse
+	(*SetCommandsRequest)(nil),      // 32: clawhost.plugin.v1.SetCommandsRequest
+	(*SetCommandsResponse)(nil),     // 33: clawhost.plugin.v1.SetCommandsResponse
+	(*LoginRequest)(nil),            // 34: clawhost.plugin.v1.LoginRequest
+	(*LoginResponse)(nil),           // 35: clawhost.plugin.v1.LoginResponse
+	(*LoginComplete)(nil),           // 36: clawhost.plugin.v1.LoginComplete
+	(*FetchFileRequest)(nil),        // 37: clawhost.plugin.v1.FetchFileRequest
+	(*FetchFileResponse)(nil),       // 38: clawhost.plugin.v1.FetchFileResponse
+	(*FetchFailure)(nil),            // 39: clawhost.plugin.v1.FetchFailure
+	nil,                             // 40: clawhost.plugin.v1.LoginRequest.AnswersEntry
+	(ChatKind)(0),                   // 41: clawhost.plugin.v1.ChatKind
+	(*durationpb.Duration)(nil),     // 42: google.protobuf.Duration
+	(MediaKind)(0),                  // 43: clawhost.plugin.v1.MediaKind
+	(*Address)(nil),                 // 44: clawhost.plugin.v1.Address
+	(*Media)(nil),                   // 45: clawhost.plugin.v1.Media
+	(*CommandSpec)(nil),             // 46: clawhost.plugin.v1.CommandSpec
 }
 var file_clawhost_plugin_v1_channel_proto_depIdxs = []int32{
 	0,  // 0: clawhost.plugin.v1.RunResponse.state:type_name -> clawhost.plugin.v1.ChannelState
-	39, // 1: clawhost.plugin.v1.GetCapabilitiesRequest.chat_kind:type_name -> clawhost.plugin.v1.ChatKind
+	41, // 1: clawhost.plugin.v1.GetCapabilitiesRequest.chat_kind:type_name -> clawhost.plugin.v1.ChatKind
 	10, // 2: clawhost.plugin.v1.GetCapabilitiesResponse.text:type_name -> clawhost.plugin.v1.TextLimit
 	10, // 3: clawhost.plugin.v1.GetCapabilitiesResponse.caption:type_name -> clawhost.plugin.v1.TextLimit
 	1,  // 4: clawhost.plugin.v1.GetCapabilitiesResponse.markup:type_name -> clawhost.plugin.v1.Markup
 	11, // 5: clawhost.plugin.v1.GetCapabilitiesResponse.edit:type_name -> clawhost.plugin.v1.EditLimits
-	40, // 6: clawhost.plugin.v1.GetCapabilitiesResponse.typing_ttl:type_name -> google.protobuf.Duration
+	42, // 6: clawhost.plugin.v1.GetCapabilitiesResponse.typing_ttl:type_name -> google.protobuf.Duration
 	2,  // 7: clawhost.plugin.v1.GetCapabilitiesResponse.draft:type_name -> clawhost.plugin.v1.DraftKind
 	12, // 8: clawhost.plugin.v1.GetCapabilitiesResponse.buttons:type_name -> clawhost.plugin.v1.ButtonLimits
-	13, // 9: clawhost.plugin.v1.GetCapabilitiesResponse.media_in:type_name -> clawhost.plugin.v1.MediaLimit
-	13, // 10: clawhost.plugin.v1.GetCapabilitiesResponse.media_out:type_name -> clawhost.plugin.v1.MediaLimit
-	5,  // 11: clawhost.plugin.v1.TextLimit.unit:type_name -> clawhost.plugin.v1.TextLimit.Unit
-	40, // 12: clawhost.plugin.v1.EditLimits.window:type_name -> google.protobuf.Duration
-	40, // 13: clawhost.plugin.v1.EditLimits.min_interval:type_name -> google.protobuf.Duration
-	41, // 14: clawhost.plugin.v1.MediaLimit.kind:type_name -> clawhost.plugin.v1.MediaKind
-	42, // 15: clawhost.plugin.v1.SendMessageRequest.address:type_name -> clawhost.plugin.v1.Address
-	43, // 16: clawhost.plugin.v1.SendMessageRequest.media:type_name -> clawhost.plugin.v1.Media
-	15, // 17: clawhost.plugin.v1.SendMessageRequest.buttons:type_name -> clawhost.plugin.v1.ButtonRow
-	16, // 18: clawhost.plugin.v1.ButtonRow.buttons:type_name -> clawhost.plugin.v1.Button
-	18, // 19: clawhost.plugin.v1.SendMessageResponse.sent:type_name -> clawhost.plugin.v1.Sent
-	19, // 20: clawhost.plugin.v1.SendMessageResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	3,  // 21: clawhost.plugin.v1.Failure.reason:type_name -> clawhost.plugin.v1.Reason
-	4,  // 22: clawhost.plugin.v1.Failure.delivery:type_name -> clawhost.plugin.v1.Delivery
-	40, // 23: clawhost.plugin.v1.Failure.retry_after:type_name -> google.protobuf.Duration
-	42, // 24: clawhost.plugin.v1.EditMessageRequest.address:type_name -> clawhost.plugin.v1.Address
-	15, // 25: clawhost.plugin.v1.EditMessageRequest.buttons:type_name -> clawhost.plugin.v1.ButtonRow
-	19, // 26: clawhost.plugin.v1.EditMessageResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	42, // 27: clawhost.plugin.v1.DeleteMessageRequest.address:type_name -> clawhost.plugin.v1.Address
-	19, // 28: clawhost.plugin.v1.DeleteMessageResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	42, // 29: clawhost.plugin.v1.ReactToMessageRequest.address:type_name -> clawhost.plugin.v1.Address
-	19, // 30: clawhost.plugin.v1.ReactToMessageResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	42, // 31: clawhost.plugin.v1.SetTypingRequest.address:type_name -> clawhost.plugin.v1.Address
-	19, // 32: clawhost.plugin.v1.SetTypingResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	42, // 33: clawhost.plugin.v1.UpdateDraftRequest.address:type_name -> clawhost.plugin.v1.Address
-	19, // 34: clawhost.plugin.v1.UpdateDraftResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	44, // 35: clawhost.plugin.v1.SetCommandsRequest.commands:type_name -> clawhost.plugin.v1.CommandSpec
-	19, // 36: clawhost.plugin.v1.SetCommandsResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	38, // 37: clawhost.plugin.v1.LoginRequest.answers:type_name -> clawhost.plugin.v1.LoginRequest.AnswersEntry
-	34, // 38: clawhost.plugin.v1.LoginResponse.complete:type_name -> clawhost.plugin.v1.LoginComplete
-	19, // 39: clawhost.plugin.v1.LoginResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	37, // 40: clawhost.plugin.v1.FetchFileResponse.failure:type_name -> clawhost.plugin.v1.FetchFailure
-	40, // 41: clawhost.plugin.v1.FetchFailure.retry_after:type_name -> google.protobuf.Duration
-	6,  // 42: clawhost.plugin.v1.Channel.Run:input_type -> clawhost.plugin.v1.RunRequest
-	8,  // 43: clawhost.plugin.v1.Channel.GetCapabilities:input_type -> clawhost.plugin.v1.GetCapabilitiesRequest
-	14, // 44: clawhost.plugin.v1.Channel.SendMessage:input_type -> clawhost.plugin.v1.SendMessageRequest
-	20, // 45: clawhost.plugin.v1.Channel.EditMessage:input_type -> clawhost.plugin.v1.EditMessageRequest
-	22, // 46: clawhost.plugin.v1.Channel.DeleteMessage:input_type -> clawhost.plugin.v1.DeleteMessageRequest
-	24, // 47: clawhost.plugin.v1.Channel.ReactToMessage:input_type -> clawhost.plugin.v1.ReactToMessageRequest
-	26, // 48: clawhost.plugin.v1.Channel.SetTyping:input_type -> clawhost.plugin.v1.SetTypingRequest
-	28, // 49: clawhost.plugin.v1.Channel.UpdateDraft:input_type -> clawhost.plugin.v1.UpdateDraftRequest
-	30, // 50: clawhost.plugin.v1.Channel.SetCommands:input_type -> clawhost.plugin.v1.SetCommandsRequest
-	32, // 51: clawhost.plugin.v1.Channel.Login:input_type -> clawhost.plugin.v1.LoginRequest
-	35, // 52: clawhost.plugin.v1.Channel.FetchFile:input_type -> clawhost.plugin.v1.FetchFileRequest
-	7,  // 53: clawhost.plugin.v1.Channel.Run:output_type -> clawhost.plugin.v1.RunResponse
-	9,  // 54: clawhost.plugin.v1.Channel.GetCapabilities:output_type -> clawhost.plugin.v1.GetCapabilitiesResponse
-	17, // 55: clawhost.plugin.v1.Channel.SendMessage:output_type -> clawhost.plugin.v1.SendMessageResponse
-	21, // 56: clawhost.plugin.v1.Channel.EditMessage:output_type -> clawhost.plugin.v1.EditMessageResponse
-	23, // 57: clawhost.plugin.v1.Channel.DeleteMessage:output_type -> clawhost.plugin.v1.DeleteMessageResponse
-	25, // 58: clawhost.plugin.v1.Channel.ReactToMessage:output_type -> clawhost.plugin.v1.ReactToMessageResponse
-	27, // 59: clawhost.plugin.v1.Channel.SetTyping:output_type -> clawhost.plugin.v1.SetTypingResponse
-	29, // 60: clawhost.plugin.v1.Channel.UpdateDraft:output_type -> clawhost.plugin.v1.UpdateDraftResponse
-	31, // 61: clawhost.plugin.v1.Channel.SetCommands:output_type -> clawhost.plugin.v1.SetCommandsResponse
-	33, // 62: clawhost.plugin.v1.Channel.Login:output_type -> clawhost.plugin.v1.LoginResponse
-	36, // 63: clawhost.plugin.v1.Channel.FetchFile:output_type -> clawhost.plugin.v1.FetchFileResponse
-	53, // [53:64] is the sub-list for method output_type
-	42, // [42:53] is the sub-list for method input_type
-	42, // [42:42] is the sub-list for extension type_name
-	42, // [42:42] is the sub-list for extension extendee
-	0,  // [0:42] is the sub-list for field type_name
+	14, // 9: clawhost.plugin.v1.GetCapabilitiesResponse.media_in:type_name -> clawhost.plugin.v1.MediaLimit
+	14, // 10: clawhost.plugin.v1.GetCapabilitiesResponse.media_out:type_name -> clawhost.plugin.v1.MediaLimit
+	13, // 11: clawhost.plugin.v1.GetCapabilitiesResponse.polls:type_name -> clawhost.plugin.v1.PollLimits
+	5,  // 12: clawhost.plugin.v1.TextLimit.unit:type_name -> clawhost.plugin.v1.TextLimit.Unit
+	42, // 13: clawhost.plugin.v1.EditLimits.window:type_name -> google.protobuf.Duration
+	42, // 14: clawhost.plugin.v1.EditLimits.min_interval:type_name -> google.protobuf.Duration
+	10, // 15: clawhost.plugin.v1.PollLimits.question:type_name -> clawhost.plugin.v1.TextLimit
+	10, // 16: clawhost.plugin.v1.PollLimits.option:type_name -> clawhost.plugin.v1.TextLimit
+	43, // 17: clawhost.plugin.v1.MediaLimit.kind:type_name -> clawhost.plugin.v1.MediaKind
+	44, // 18: clawhost.plugin.v1.SendMessageRequest.address:type_name -> clawhost.plugin.v1.Address
+	45, // 19: clawhost.plugin.v1.SendMessageRequest.media:type_name -> clawhost.plugin.v1.Media
+	17, // 20: clawhost.plugin.v1.SendMessageRequest.buttons:type_name -> clawhost.plugin.v1.ButtonRow
+	16, // 21: clawhost.plugin.v1.SendMessageRequest.poll:type_name -> clawhost.plugin.v1.Poll
+	18, // 22: clawhost.plugin.v1.ButtonRow.buttons:type_name -> clawhost.plugin.v1.Button
+	20, // 23: clawhost.plugin.v1.SendMessageResponse.sent:type_name -> clawhost.plugin.v1.Sent
+	21, // 24: clawhost.plugin.v1.SendMessageResponse.failure:type_name -> clawhost.plugin.v1.Failure
+	3,  // 25: clawhost.plugin.v1.Failure.reason:type_name -> clawhost.plugin.v1.Reason
+	4,  // 26: clawhost.plugin.v1.Failure.delivery:type_name -> clawhost.plugin.v1.Delivery
+	42, // 27: clawhost.plugin.v1.Failure.retry_after:type_name -> google.protobuf.Duration
+	44, // 28: clawhost.plugin.v1.EditMessageRequest.address:type_name -> clawhost.plugin.v1.Address
+	17, // 29: clawhost.plugin.v1.EditMessageRequest.buttons:type_name -> clawhost.plugin.v1.ButtonRow
+	21, // 30: clawhost.plugin.v1.EditMessageResponse.failure:type_name -> clawhost.plugin.v1.Failure
+	44, // 31: clawhost.plugin.v1.DeleteMessageRequest.address:type_name -> clawhost.plugin.v1.Address
+	21, // 32: clawhost.plugin.v1.DeleteMessageResponse.failure:type_name -> clawhost.plugin.v1.Failure
+	44, // 33: clawhost.plugin.v1.ReactToMessageRequest.address:type_name -> clawhost.plugin.v1.Address
+	21, // 34: clawhost.plugin.v1.ReactToMessageResponse.failure:type_name -> clawhost.plugin.v1.Failure
+	44, // 35: clawhost.plugin.v1.SetTypingRequest.address:type_name -> clawhost.plugin.v1.Address
+	21, // 36: clawhost.plugin.v1.SetTypingResponse.failure:type_name -> clawhost.plugin.v1.Failure
+	44, // 37: clawhost.plugin.v1.UpdateDraftRequest.address:type_name -> clawhost.plugin.v1.Address
+	21, // 38: clawhost.plugin.v1.UpdateDraftResponse.failure:type_name -> clawhost.plugin.v1.Failure
+	46, // 39: clawhost.plugin.v1.SetCommandsRequest.commands:type_name -> clawhost.plugin.v1.CommandSpec
+	21, // 40: clawhost.plugin.v1.SetCommandsResponse.failure:type_name -> clawhost.plugin.v1.Failure
+	40, // 41: clawhost.plugin.v1.LoginRequest.answers:type_name -> clawhost.plugin.v1.LoginRequest.AnswersEntry
+	36, // 42: clawhost.plugin.v1.LoginResponse.complete:type_name -> clawhost.plugin.v1.LoginComplete
+	21, // 43: clawhost.plugin.v1.LoginResponse.failure:type_name -> clawhost.plugin.v1.Failure
+	39, // 44: clawhost.plugin.v1.FetchFileResponse.failure:type_name -> clawhost.plugin.v1.FetchFailure
+	42, // 45: clawhost.plugin.v1.FetchFailure.retry_after:type_name -> google.protobuf.Duration
+	6,  // 46: clawhost.plugin.v1.Channel.Run:input_type -> clawhost.plugin.v1.RunRequest
+	8,  // 47: clawhost.plugin.v1.Channel.GetCapabilities:input_type -> clawhost.plugin.v1.GetCapabilitiesRequest
+	15, // 48: clawhost.plugin.v1.Channel.SendMessage:input_type -> clawhost.plugin.v1.SendMessageRequest
+	22, // 49: clawhost.plugin.v1.Channel.EditMessage:input_type -> clawhost.plugin.v1.EditMessageRequest
+	24, // 50: clawhost.plugin.v1.Channel.DeleteMessage:input_type -> clawhost.plugin.v1.DeleteMessageRequest
+	26, // 51: clawhost.plugin.v1.Channel.ReactToMessage:input_type -> clawhost.plugin.v1.ReactToMessageRequest
+	28, // 52: clawhost.plugin.v1.Channel.SetTyping:input_type -> clawhost.plugin.v1.SetTypingRequest
+	30, // 53: clawhost.plugin.v1.Channel.UpdateDraft:input_type -> clawhost.plugin.v1.UpdateDraftRequest
+	32, // 54: clawhost.plugin.v1.Channel.SetCommands:input_type -> clawhost.plugin.v1.SetCommandsRequest
+	34, // 55: clawhost.plugin.v1.Channel.Login:input_type -> clawhost.plugin.v1.LoginRequest
+	37, // 56: clawhost.plugin.v1.Channel.FetchFile:input_type -> clawhost.plugin.v1.FetchFileRequest
+	7,  // 57: clawhost.plugin.v1.Channel.Run:output_type -> clawhost.plugin.v1.RunResponse
+	9,  // 58: clawhost.plugin.v1.Channel.GetCapabilities:output_type -> clawhost.plugin.v1.GetCapabilitiesResponse
+	19, // 59: clawhost.plugin.v1.Channel.SendMessage:output_type -> clawhost.plugin.v1.SendMessageResponse
+	23, // 60: clawhost.plugin.v1.Channel.EditMessage:output_type -> clawhost.plugin.v1.EditMessageResponse
+	25, // 61: clawhost.plugin.v1.Channel.DeleteMessage:output_type -> clawhost.plugin.v1.DeleteMessageResponse
+	27, // 62: clawhost.plugin.v1.Channel.ReactToMessage:output_type -> clawhost.plugin.v1.ReactToMessageResponse
+	29, // 63: clawhost.plugin.v1.Channel.SetTyping:output_type -> clawhost.plugin.v1.SetTypingResponse
+	31, // 64: clawhost.plugin.v1.Channel.UpdateDraft:output_type -> clawhost.plugin.v1.UpdateDraftResponse
+	33, // 65: clawhost.plugin.v1.Channel.SetCommands:output_type -> clawhost.plugin.v1.SetCommandsResponse
+	35, // 66: clawhost.plugin.v1.Channel.Login:output_type -> clawhost.plugin.v1.LoginResponse
+	38, // 67: clawhost.plugin.v1.Channel.FetchFile:output_type -> clawhost.plugin.v1.FetchFileResponse
+	57, // [57:68] is the sub-list for method output_type
+	46, // [46:57] is the sub-list for method input_type
+	46, // [46:46] is the sub-list for extension type_name
+	46, // [46:46] is the sub-list for extension extendee
+	0,  // [0:46] is the sub-list for field type_name
 }
 
 func init() { file_clawhost_plugin_v1_channel_proto_init() }
@@ -2629,18 +2810,18 @@ func file_clawhost_plugin_v1_channel_proto_init() {
 	}
 	file_clawhost_plugin_v1_message_proto_init()
 	file_clawhost_plugin_v1_plugin_proto_init()
-	file_clawhost_plugin_v1_channel_proto_msgTypes[11].OneofWrappers = []any{
+	file_clawhost_plugin_v1_channel_proto_msgTypes[13].OneofWrappers = []any{
 		(*SendMessageResponse_Sent)(nil),
 		(*SendMessageResponse_Failure)(nil),
 	}
-	file_clawhost_plugin_v1_channel_proto_msgTypes[27].OneofWrappers = []any{
+	file_clawhost_plugin_v1_channel_proto_msgTypes[29].OneofWrappers = []any{
 		(*LoginResponse_Qr)(nil),
 		(*LoginResponse_Code)(nil),
 		(*LoginResponse_NeedInput)(nil),
 		(*LoginResponse_Complete)(nil),
 		(*LoginResponse_Failure)(nil),
 	}
-	file_clawhost_plugin_v1_channel_proto_msgTypes[30].OneofWrappers = []any{
+	file_clawhost_plugin_v1_channel_proto_msgTypes[32].OneofWrappers = []any{
 		(*FetchFileResponse_Chunk)(nil),
 		(*FetchFileResponse_Failure)(nil),
 	}
@@ -2650,7 +2831,7 @@ func file_clawhost_plugin_v1_channel_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_clawhost_plugin_v1_channel_proto_rawDesc), len(file_clawhost_plugin_v1_channel_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   33,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
