@@ -8,8 +8,8 @@ import (
 )
 
 // Channel connects one account of one chat network. A channel may also be an [Editor], [Deleter], [Reactor], [Typer],
-// [Drafter], [CommandMenu], [LoginFlow], [FileFetcher], [Limiter], [HealthChecker] or [Stopper]; the host learns of it from the
-// plugin's description.
+// [Drafter], [CommandMenu], [LoginFlow], [FileFetcher], [Historian], [Limiter], [HealthChecker] or [Stopper]; the host learns of it
+// from the plugin's description.
 //
 // All methods but Run may be called at the same time, from any goroutine, while Run runs.
 type Channel interface {
@@ -108,6 +108,16 @@ type LoginFlow interface {
 // For an older host, which does not ask for files, the sdk fetches and uploads them before it submits their message.
 type FileFetcher interface {
 	FetchFile(ctx context.Context, token chat.FileToken, maxBytes int64) (io.ReadCloser, error)
+}
+
+// Historian is a channel that can read what was said before it came.
+//
+// History returns the newest messages of a chat or thread before one of them, oldest first and at most so many: the events, with a
+// [chat.Message] each, that the channel submits for such messages. Their files are not fetched. The host calls it when a
+// conversation of a group begins, for groups that the agent may read, and goes on without it after a few seconds, when ctx ends,
+// or after an error.
+type Historian interface {
+	History(ctx context.Context, of chat.Address, before chat.MessageID, limit int) ([]chat.Event, error)
 }
 
 // Limiter is a channel whose limits depend on the kind of chat. It overrides the limits given to [NewChannel]. It is called

@@ -65,6 +65,7 @@ var extras = []extra{
 	{reflect.TypeFor[CommandMenu](), pluginv1.Capability_CAPABILITY_CHANNEL_COMMANDS},
 	{reflect.TypeFor[LoginFlow](), pluginv1.Capability_CAPABILITY_CHANNEL_LOGIN},
 	{reflect.TypeFor[FileFetcher](), pluginv1.Capability_CAPABILITY_CHANNEL_FETCH},
+	{reflect.TypeFor[Historian](), pluginv1.Capability_CAPABILITY_CHANNEL_HISTORY},
 }
 
 // hooks are the hooks that a service may have.

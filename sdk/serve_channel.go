@@ -189,6 +189,23 @@ func (s *channelServer) Login(r *pluginv1.LoginRequest, stream grpc.ServerStream
 	return stream.Send(wire.LoginEndToProto(account, s.failure(err)))
 }
 
+// GetHistory returns what was said before a message, if the channel is a [Historian].
+func (s *channelServer) GetHistory(ctx context.Context, r *pluginv1.GetHistoryRequest) (*pluginv1.GetHistoryResponse, error) {
+	historian, of, err := optional[Historian](s, r.GetAddress())
+	if err != nil {
+		return nil, err
+	}
+	before, limit, err := wire.HistoryFromProto(r)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	events, err := historian.History(ctx, of, before, limit)
+	if err != nil {
+		return &pluginv1.GetHistoryResponse{Failure: s.failure(err)}, nil
+	}
+	return wire.EventsToProto(events), nil
+}
+
 // optional returns the channel as a T, and the address of the request.
 func optional[T any](s *channelServer, address *pluginv1.Address) (value T, to chat.Address, err error) {
 	to, err = wire.AddressFromProto(address)

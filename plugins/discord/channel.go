@@ -19,6 +19,7 @@ var (
 	_ sdk.Typer         = (*channel)(nil)
 	_ sdk.CommandMenu   = (*channel)(nil)
 	_ sdk.FileFetcher   = (*channel)(nil)
+	_ sdk.Historian     = (*channel)(nil)
 	_ sdk.Limiter       = (*channel)(nil)
 	_ sdk.HealthChecker = (*channel)(nil)
 	_ sdk.Stopper       = (*channel)(nil)

@@ -90,6 +90,16 @@ func (h *Harness) Draft(to chat.Address, draftID int64, text string) error {
 	return h.outcome(r.GetFailure(), err)
 }
 
+// History calls the channel's History.
+func (h *Harness) History(of chat.Address, before chat.MessageID, limit int) ([]chat.Event, error) {
+	h.t.Helper()
+	r, err := h.channel.GetHistory(h.t.Context(), wire.HistoryToProto(of, before, limit))
+	if err := h.outcome(r.GetFailure(), err); err != nil {
+		return nil, err
+	}
+	return wire.EventsFromProto(r)
+}
+
 // SetCommands calls the channel's SetCommands.
 func (h *Harness) SetCommands(commands ...chat.CommandSpec) error {
 	h.t.Helper()

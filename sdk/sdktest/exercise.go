@@ -92,6 +92,7 @@ func (s Setup) requirements() []requirement {
 		{"hands over deletions", handsOverRetractions},
 		{"hands over files", handsOverFiles},
 		{"hands over files that are asked about", handsOverAnswered},
+		{"tells what was said before", tellsHistory},
 		{"keeps groups and direct chats apart", keepsGroups},
 		{"keeps threads apart", keepsThreads},
 	}

@@ -117,6 +117,8 @@ var defects = []struct{ requirement, defect, said string }{
 	{"sends the same key once", "forgets keys with its life", "shows"},
 	{"sends polls", "sends polls in words", "poll 1 arrives"},
 	{"sends polls", "sends the same key again", "poll 1 arrives"},
+	{"tells what was said before", "remembers the first words", "want it as it was submitted"},
+	{"tells what was said before", "takes all for one", "want it as it was submitted"},
 	{"sends files", "loses files", ": 1 files arrive"},
 	{"sends files", "loses captions", ": 1 files arrive"},
 	{"sends files", "takes files of any size", "want a failure: media rejected"},
@@ -195,7 +197,7 @@ func TestWhatIsNotShown(t *testing.T) {
 	}
 	shownByAll := []string{
 		"describes", "refuses a bad", "hands over each", "does not acknowledge", "keeps the order", "ends Run with its context",
-		"ends Run while the host", "leaves nothing", "sends", "sends a text", "sends the same", "sends what", "tells a refusal by", "tells people apart",
+		"ends Run while the host", "leaves nothing", "sends", "sends a text", "sends the same", "sends what", "tells a refusal by", "tells people apart", "tells what",
 	}
 	for _, o := range blind.requirements() {
 		needs := !slices.ContainsFunc(shownByAll, func(begin string) bool { return strings.HasPrefix(o.name, begin) }) || o.name == "sends files" || o.name == "sends polls"

@@ -184,6 +184,29 @@ func (r *fakeChannel) FetchFile(_ context.Context, token chat.FileToken, _ int64
 	return io.NopCloser(strings.NewReader(parts[2])), nil
 }
 
+// History implements sdk.Historian.
+func (r *fakeChannel) History(_ context.Context, of chat.Address, before chat.MessageID, limit int) ([]chat.Event, error) {
+	var said []chat.Event
+	r.fakeNetwork.do(func() {
+		for _, l := range r.fakeNetwork.post {
+			if m, ok := l.event.Body.(chat.Message); ok && m.ID == before {
+				break
+			} else if ok && l.event.Chat.ID == of.Chat {
+				said = append(said, l.event)
+			}
+		}
+	})
+	switch r.defect {
+	case "remembers the first words":
+		return said[:limit], nil
+	case "takes all for one":
+		for i := range said {
+			said[i].Sender.DisplayName = "somebody"
+		}
+	}
+	return said[max(0, len(said)-limit):], nil
+}
+
 // take submits a delivery.
 func (r *fakeChannel) take(ctx context.Context, in sdk.Inbox, l *delivery) error {
 	acknowledge := func() { r.fakeNetwork.do(func() { l.acknowledged = true }) }

@@ -68,6 +68,7 @@ type Conversation struct {
 	Speech         string // off, inbound, always, tagged; empty: no answer can be spoken
 	Send           string // allow, deny
 	Activation     string // mention, always; empty in a direct chat
+	History        int    // messages of a group that are not for the agent and are kept for it; zero in a direct chat
 	Queue          domain.Queueing
 	Listening      bool // the agent reads all messages of a group and may stay silent: nothing is shown before it answers
 }
@@ -131,6 +132,7 @@ func (r *Resolver) resolve(m domain.Message, s domain.Session, chosen domain.Ove
 	}
 	if m.Chat.Kind != chat.Direct {
 		c.Activation = r.activation(settings.Access, m.Channel, m.Chat.ID, s)
+		c.History = r.History(m.Channel, m.Chat.ID)
 		c.Listening = settings.Reply.Silent == "groups" && c.Activation == "always"
 	}
 	return c
@@ -236,6 +238,15 @@ func Listed(access config.Access, channel string, id chat.ID, chats Chats) chat.
 		return id
 	}
 	return chats.Origin(channel, id)
+}
+
+// History returns how many messages of a group that are not for the agent are kept for it.
+func (r *Resolver) History(channel string, id chat.ID) int {
+	access := r.config.For(channel).Access
+	if g, ok := access.Group[string(Listed(access, channel, id, r.chats))]; ok && g.HistoryLimit != nil {
+		return *g.HistoryLimit
+	}
+	return access.HistoryLimit
 }
 
 // activation returns when the agent answers in a group: always, or if it is mentioned.

@@ -235,17 +235,27 @@ func (in *Inbox) passive(ctx context.Context, a *arrival) (Outcome, error) {
 		in.received(a, inbound.Lane, outcome, err)
 		return outcome, err
 	}
-	limit := a.settings.Access.HistoryLimit
-	if g, ok := a.settings.Access.Group[string(in.listed(a.message.Channel, a.event.Chat.ID))]; ok && g.HistoryLimit != nil {
-		limit = *g.HistoryLimit
-	}
+	limit := in.conversations.History(a.message.Channel, a.event.Chat.ID)
 	if limit == 0 && a.message.Starter == "" {
 		return rejected("the message does not mention the agent"), nil
 	}
-	return in.keep(ctx, a, domain.Passive{
-		Note:  &domain.Note{Kind: domain.NoteHistory, MessageID: a.message.ID, At: a.message.SentAt, Sender: a.message.Sender.Name(), Text: named(passiveText(a.message), a.event.Body)},
-		Limit: limit,
-	})
+	note := history(a.message, a.event.Body)
+	return in.keep(ctx, a, domain.Passive{Note: &note, Limit: limit})
+}
+
+// history returns a message of a group that is not for the agent as its next turn reads it.
+func history(m domain.Message, body chat.Body) domain.Note {
+	return domain.Note{Kind: domain.NoteHistory, MessageID: m.ID, At: m.SentAt, Sender: m.Sender.Name(), Text: named(passiveText(m), body)}
+}
+
+// History returns what people said in a group before the agent came as its first turn reads it: as that of which it was a witness.
+func History(channel string, events []chat.Event) (notes []domain.Note) {
+	for _, e := range events {
+		if m, ok := finalise(channel, e); ok && m.ID != "" && !m.Sender.IsSelf && !m.Sender.IsBot {
+			notes = append(notes, history(m, e.Body))
+		}
+	}
+	return notes
 }
 
 // record stores a message that must not be answered.

@@ -413,6 +413,14 @@ func (conversations) Limits(string, chat.Kind) chat.Limits {
 	return chat.Limits{Buttons: chat.ButtonLimits{Rows: 1, Columns: 2}, Replies: true, TypingTTL: time.Second}
 }
 
+func (c conversations) History(channel string, id chat.ID) int {
+	access := c.settings(channel).Access
+	if g := access.Group[string(id)]; g.HistoryLimit != nil {
+		return *g.HistoryLimit
+	}
+	return access.HistoryLimit
+}
+
 func (conversations) SendPolicy(own, session string, from chat.Address, kind chat.Kind) string {
 	return config.Send{Default: "allow", Rules: []config.SendRule{{Chat: "channel", Policy: "deny"}}}.Policy(own, session, from, kind)
 }

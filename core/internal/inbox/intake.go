@@ -64,6 +64,8 @@ type Conversations interface {
 	Settings(channel string) config.Settings
 	// Limits returns what a channel can do in one kind of chat.
 	Limits(channel string, kind chat.Kind) chat.Limits
+	// History returns how many messages of a group that are not for the agent are kept for it.
+	History(channel string, id chat.ID) int
 	// SendPolicy returns whether messages of a chat are answered: allow or deny. Own is the session's own setting.
 	SendPolicy(own, session string, from chat.Address, kind chat.Kind) string
 	// Notice makes messages of the host's texts.

@@ -188,6 +188,15 @@ func (s *Set) React(ctx context.Context, to chat.Address, id chat.MessageID, emo
 	return live.React(ctx, to, id, emoji)
 }
 
+// History implements [turn.Past].
+func (s *Set) History(ctx context.Context, of chat.Address, before chat.MessageID, limit int) ([]chat.Event, error) {
+	live, running := s.supervisor.Get(of.Channel)
+	if !running || !live.Has(pluginv1.Capability_CAPABILITY_CHANNEL_HISTORY) {
+		return nil, nil
+	}
+	return live.History(ctx, of, before, limit)
+}
+
 // FetchFile implements [media.Network].
 func (s *Set) FetchFile(ctx context.Context, channel string, token chat.FileToken, most int64) (io.ReadCloser, error) {
 	switch live, running := s.supervisor.Get(channel); {

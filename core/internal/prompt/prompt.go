@@ -3,6 +3,7 @@ package prompt
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -113,6 +114,7 @@ func (b *Builder) Build(ctx context.Context, run *conversation.Turn, added []str
 			t.Overflow = append(t.Overflow, n.Text)
 		}
 	}
+	slices.SortStableFunc(t.History, func(a, b envelope.Entry) int { return a.At.Compare(b.At) })
 	if summary := b.channelSummary(run); summary != "" {
 		t.Events = append(t.Events, envelope.Event{At: run.Message.ReceivedAt, Text: summary})
 	}

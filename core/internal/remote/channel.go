@@ -165,6 +165,18 @@ func (p *Plugin) Draft(ctx context.Context, to chat.Address, draftID int64, text
 	return failure(response.GetFailure())
 }
 
+// History returns what was said in a chat before a message, oldest first, if the channel can read it.
+func (p *Plugin) History(ctx context.Context, of chat.Address, before chat.MessageID, limit int) ([]chat.Event, error) {
+	response, err := p.channel.GetHistory(ctx, wire.HistoryToProto(of, before, limit))
+	if err != nil {
+		return nil, translate(err)
+	}
+	if err := failure(response.GetFailure()); err != nil {
+		return nil, err
+	}
+	return wire.EventsFromProto(response)
+}
+
 // SetCommands sets the network's menu to the first [wire.MaxMenu] of the commands, within 30 seconds. A refusal of the
 // network is a [*chat.Failure].
 func (p *Plugin) SetCommands(ctx context.Context, commands []chat.CommandSpec) error {

@@ -62,6 +62,31 @@ type fixture struct {
 	usual     bool   // nobody has chosen a model
 	fallbacks []string
 	channel   chat.Limits // of every channel; zero: it has told nothing
+	history   int         // how many messages of a group are kept
+	past      past
+}
+
+// past is what a chat's network tells of what was said there.
+type past struct {
+	events []chat.Event
+	err    error
+	hangs  bool
+	asked  []string
+	noted  []domain.Note
+}
+
+func (r *fixture) History(ctx context.Context, of chat.Address, before chat.MessageID, limit int) ([]chat.Event, error) {
+	r.past.asked = append(r.past.asked, fmt.Sprintf("%s/%s before %s: %d", of.Chat, of.Thread, before, limit))
+	if r.past.hangs {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return r.past.events, r.past.err
+}
+
+func (r *fixture) NotePast(_ context.Context, _ int64, notes []domain.Note) error {
+	r.past.noted = append(r.past.noted, notes...)
+	return nil
 }
 
 // view is a chat that is shown a turn.
@@ -177,13 +202,13 @@ func (r *fixture) Answer(context.Context, *conversation.Turn) (command.Answer, e
 func (r *fixture) handler() *turn.Handler {
 	c := &config.Config{
 		Agent: config.Agent{Timezone: time.UTC}, Claude: config.Claude{PermissionMode: "default"},
-		Settings: config.Settings{Reply: r.reply, Access: config.Access{Owners: []string{"telegram:anna"}}},
+		Settings: config.Settings{Reply: r.reply, Access: config.Access{Owners: []string{"telegram:anna"}, HistoryLimit: r.history}},
 	}
 	return turn.New(turn.Options{
 		Store: r, Conversations: conversation.NewResolver(c, channels(r.channel), unmoved{}),
 		Commands: r, Hooks: r, Prompts: r, Claude: claude{r}, Views: r, Questions: r, Files: r, Owners: r,
 		MemoryFlush: config.MemoryFlush{Enabled: true, Prompt: "write it down"}, Retries: r.retries, ContextBudget: r.budget, Zone: time.UTC,
-		Limits: r.limits, Fallbacks: r.fallbacks,
+		Limits: r.limits, Fallbacks: r.fallbacks, Past: r,
 	}, hclog.NewNullLogger())
 }
 

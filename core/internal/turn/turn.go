@@ -31,6 +31,7 @@ type Store interface {
 	RecordUsage(ctx context.Context, session, claudeSession string, f domain.TurnFigures) error
 	Post(ctx context.Context, key string, items ...domain.OutboxItem) (int64, error)
 	NotifyDropped(ctx context.Context, run int64, items ...domain.OutboxItem) error
+	NotePast(ctx context.Context, run int64, notes []domain.Note) error
 }
 
 // Owners are those who run the host.
@@ -142,6 +143,7 @@ type Options struct {
 	Views         Views
 	Questions     Questions
 	Files         Files
+	Past          Past
 	Owners        Owners // get notices of what prevents turns from beginning; nil: none
 	MemoryFlush   config.MemoryFlush
 	Limits        config.Limits
@@ -195,6 +197,9 @@ func (h *Handler) answer(ctx context.Context, run *conversation.Turn, nudged <-c
 		return h.fail(ctx, run, agent.Result{}, Sent{Preview: run.Preview}, &agent.Failure{Class: agent.GivenUp, Detail: fmt.Sprintf("%d attempts", maxAttempts)})
 	}
 	if err := h.tellDropped(ctx, run); err != nil {
+		return err
+	}
+	if err := h.recall(ctx, run); err != nil {
 		return err
 	}
 	view := h.options.Views.Open(ctx, run)

@@ -128,7 +128,7 @@ func (s *Server) getChannel(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// getMessages gives the oldest messages after an id, newest first.
+// getMessages gives the oldest messages after an id, or the newest before one, newest first.
 func (s *Server) getMessages(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +136,10 @@ func (s *Server) getMessages(w http.ResponseWriter, r *http.Request) {
 	if c == nil {
 		return
 	}
-	c.asked++
+	before := number(r.FormValue("before"))
+	if before == 0 {
+		c.asked++
+	}
 	after, _ := strconv.ParseInt(r.FormValue("after"), 10, 64)
 	limit, _ := strconv.Atoi(r.FormValue("limit"))
 	if limit == 0 {
@@ -144,11 +147,14 @@ func (s *Server) getMessages(w http.ResponseWriter, r *http.Request) {
 	}
 	var found []*Message
 	for _, m := range s.messages {
-		if m.Channel == c.id && !m.Deleted && number(m.ID) > after {
+		if m.Channel == c.id && !m.Deleted && number(m.ID) > after && (before == 0 || number(m.ID) < before) {
 			found = append(found, m)
 		}
 	}
 	slices.SortFunc(found, func(a, b *Message) int { return cmp.Compare(number(a.ID), number(b.ID)) })
+	if before != 0 {
+		found = found[max(0, len(found)-limit):]
+	}
 	found = found[:min(limit, len(found))]
 	slices.Reverse(found)
 	list := []object{}

@@ -2462,6 +2462,120 @@ func (x *FetchFailure) GetMessage() string {
 	return ""
 }
 
+type GetHistoryRequest struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Address *Address               `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
+	// The network's id of a message of the chat.
+	BeforeId      string `protobuf:"bytes,2,opt,name=before_id,json=beforeId,proto3" json:"before_id,omitempty"`
+	Limit         uint32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetHistoryRequest) Reset() {
+	*x = GetHistoryRequest{}
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetHistoryRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetHistoryRequest) ProtoMessage() {}
+
+func (x *GetHistoryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetHistoryRequest.ProtoReflect.Descriptor instead.
+func (*GetHistoryRequest) Descriptor() ([]byte, []int) {
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *GetHistoryRequest) GetAddress() *Address {
+	if x != nil {
+		return x.Address
+	}
+	return nil
+}
+
+func (x *GetHistoryRequest) GetBeforeId() string {
+	if x != nil {
+		return x.BeforeId
+	}
+	return ""
+}
+
+func (x *GetHistoryRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+type GetHistoryResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The newest messages before it, oldest first, as they were, or would have been, submitted.
+	Events        []*Event `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	Failure       *Failure `protobuf:"bytes,2,opt,name=failure,proto3" json:"failure,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetHistoryResponse) Reset() {
+	*x = GetHistoryResponse{}
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetHistoryResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetHistoryResponse) ProtoMessage() {}
+
+func (x *GetHistoryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetHistoryResponse.ProtoReflect.Descriptor instead.
+func (*GetHistoryResponse) Descriptor() ([]byte, []int) {
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *GetHistoryResponse) GetEvents() []*Event {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+func (x *GetHistoryResponse) GetFailure() *Failure {
+	if x != nil {
+		return x.Failure
+	}
+	return nil
+}
+
 var File_clawhost_plugin_v1_channel_proto protoreflect.FileDescriptor
 
 const file_clawhost_plugin_v1_channel_proto_rawDesc = "" +
@@ -2619,7 +2733,14 @@ const file_clawhost_plugin_v1_channel_proto_rawDesc = "" +
 	"\vretry_after\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\n" +
 	"retryAfter\x12\x17\n" +
 	"\ano_room\x18\x04 \x01(\bR\x06noRoom\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage*\xd1\x01\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\"}\n" +
+	"\x11GetHistoryRequest\x125\n" +
+	"\aaddress\x18\x01 \x01(\v2\x1b.clawhost.plugin.v1.AddressR\aaddress\x12\x1b\n" +
+	"\tbefore_id\x18\x02 \x01(\tR\bbeforeId\x12\x14\n" +
+	"\x05limit\x18\x03 \x01(\rR\x05limit\"~\n" +
+	"\x12GetHistoryResponse\x121\n" +
+	"\x06events\x18\x01 \x03(\v2\x19.clawhost.plugin.v1.EventR\x06events\x125\n" +
+	"\afailure\x18\x02 \x01(\v2\x1b.clawhost.plugin.v1.FailureR\afailure*\xd1\x01\n" +
 	"\fChannelState\x12\x1d\n" +
 	"\x19CHANNEL_STATE_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18CHANNEL_STATE_CONNECTING\x10\x01\x12\x1b\n" +
@@ -2650,7 +2771,7 @@ const file_clawhost_plugin_v1_channel_proto_rawDesc = "" +
 	"\bDelivery\x12\x18\n" +
 	"\x14DELIVERY_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16DELIVERY_NOT_DELIVERED\x10\x01\x12\x14\n" +
-	"\x10DELIVERY_UNKNOWN\x10\x022\x94\b\n" +
+	"\x10DELIVERY_UNKNOWN\x10\x022\xf1\b\n" +
 	"\aChannel\x12H\n" +
 	"\x03Run\x12\x1e.clawhost.plugin.v1.RunRequest\x1a\x1f.clawhost.plugin.v1.RunResponse0\x01\x12j\n" +
 	"\x0fGetCapabilities\x12*.clawhost.plugin.v1.GetCapabilitiesRequest\x1a+.clawhost.plugin.v1.GetCapabilitiesResponse\x12^\n" +
@@ -2662,7 +2783,9 @@ const file_clawhost_plugin_v1_channel_proto_rawDesc = "" +
 	"\vUpdateDraft\x12&.clawhost.plugin.v1.UpdateDraftRequest\x1a'.clawhost.plugin.v1.UpdateDraftResponse\x12^\n" +
 	"\vSetCommands\x12&.clawhost.plugin.v1.SetCommandsRequest\x1a'.clawhost.plugin.v1.SetCommandsResponse\x12N\n" +
 	"\x05Login\x12 .clawhost.plugin.v1.LoginRequest\x1a!.clawhost.plugin.v1.LoginResponse0\x01\x12Z\n" +
-	"\tFetchFile\x12$.clawhost.plugin.v1.FetchFileRequest\x1a%.clawhost.plugin.v1.FetchFileResponse0\x01B@Z>github.com/clawhost/clawhost/proto/clawhost/plugin/v1;pluginv1b\x06proto3"
+	"\tFetchFile\x12$.clawhost.plugin.v1.FetchFileRequest\x1a%.clawhost.plugin.v1.FetchFileResponse0\x01\x12[\n" +
+	"\n" +
+	"GetHistory\x12%.clawhost.plugin.v1.GetHistoryRequest\x1a&.clawhost.plugin.v1.GetHistoryResponseB@Z>github.com/clawhost/clawhost/proto/clawhost/plugin/v1;pluginv1b\x06proto3"
 
 var (
 	file_clawhost_plugin_v1_channel_proto_rawDescOnce sync.Once
@@ -2677,7 +2800,7 @@ func file_clawhost_plugin_v1_channel_proto_rawDescGZIP() []byte {
 }
 
 var file_clawhost_plugin_v1_channel_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_clawhost_plugin_v1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_clawhost_plugin_v1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
 var file_clawhost_plugin_v1_channel_proto_goTypes = []any{
 	(ChannelState)(0),               // 0: clawhost.plugin.v1.ChannelState
 	(Markup)(0),                     // 1: clawhost.plugin.v1.Markup
@@ -2719,35 +2842,38 @@ var file_clawhost_plugin_v1_channel_proto_goTypes = []any{
 	(*FetchFileRequest)(nil),        // 37: clawhost.plugin.v1.FetchFileRequest
 	(*FetchFileResponse)(nil),       // 38: clawhost.plugin.v1.FetchFileResponse
 	(*FetchFailure)(nil),            // 39: clawhost.plugin.v1.FetchFailure
-	nil,                             // 40: clawhost.plugin.v1.LoginRequest.AnswersEntry
-	(ChatKind)(0),                   // 41: clawhost.plugin.v1.ChatKind
-	(*durationpb.Duration)(nil),     // 42: google.protobuf.Duration
-	(MediaKind)(0),                  // 43: clawhost.plugin.v1.MediaKind
-	(*Address)(nil),                 // 44: clawhost.plugin.v1.Address
-	(*Media)(nil),                   // 45: clawhost.plugin.v1.Media
-	(*CommandSpec)(nil),             // 46: clawhost.plugin.v1.CommandSpec
+	(*GetHistoryRequest)(nil),       // 40: clawhost.plugin.v1.GetHistoryRequest
+	(*GetHistoryResponse)(nil),      // 41: clawhost.plugin.v1.GetHistoryResponse
+	nil,                             // 42: clawhost.plugin.v1.LoginRequest.AnswersEntry
+	(ChatKind)(0),                   // 43: clawhost.plugin.v1.ChatKind
+	(*durationpb.Duration)(nil),     // 44: google.protobuf.Duration
+	(MediaKind)(0),                  // 45: clawhost.plugin.v1.MediaKind
+	(*Address)(nil),                 // 46: clawhost.plugin.v1.Address
+	(*Media)(nil),                   // 47: clawhost.plugin.v1.Media
+	(*CommandSpec)(nil),             // 48: clawhost.plugin.v1.CommandSpec
+	(*Event)(nil),                   // 49: clawhost.plugin.v1.Event
 }
 var file_clawhost_plugin_v1_channel_proto_depIdxs = []int32{
 	0,  // 0: clawhost.plugin.v1.RunResponse.state:type_name -> clawhost.plugin.v1.ChannelState
-	41, // 1: clawhost.plugin.v1.GetCapabilitiesRequest.chat_kind:type_name -> clawhost.plugin.v1.ChatKind
+	43, // 1: clawhost.plugin.v1.GetCapabilitiesRequest.chat_kind:type_name -> clawhost.plugin.v1.ChatKind
 	10, // 2: clawhost.plugin.v1.GetCapabilitiesResponse.text:type_name -> clawhost.plugin.v1.TextLimit
 	10, // 3: clawhost.plugin.v1.GetCapabilitiesResponse.caption:type_name -> clawhost.plugin.v1.TextLimit
 	1,  // 4: clawhost.plugin.v1.GetCapabilitiesResponse.markup:type_name -> clawhost.plugin.v1.Markup
 	11, // 5: clawhost.plugin.v1.GetCapabilitiesResponse.edit:type_name -> clawhost.plugin.v1.EditLimits
-	42, // 6: clawhost.plugin.v1.GetCapabilitiesResponse.typing_ttl:type_name -> google.protobuf.Duration
+	44, // 6: clawhost.plugin.v1.GetCapabilitiesResponse.typing_ttl:type_name -> google.protobuf.Duration
 	2,  // 7: clawhost.plugin.v1.GetCapabilitiesResponse.draft:type_name -> clawhost.plugin.v1.DraftKind
 	12, // 8: clawhost.plugin.v1.GetCapabilitiesResponse.buttons:type_name -> clawhost.plugin.v1.ButtonLimits
 	14, // 9: clawhost.plugin.v1.GetCapabilitiesResponse.media_in:type_name -> clawhost.plugin.v1.MediaLimit
 	14, // 10: clawhost.plugin.v1.GetCapabilitiesResponse.media_out:type_name -> clawhost.plugin.v1.MediaLimit
 	13, // 11: clawhost.plugin.v1.GetCapabilitiesResponse.polls:type_name -> clawhost.plugin.v1.PollLimits
 	5,  // 12: clawhost.plugin.v1.TextLimit.unit:type_name -> clawhost.plugin.v1.TextLimit.Unit
-	42, // 13: clawhost.plugin.v1.EditLimits.window:type_name -> google.protobuf.Duration
-	42, // 14: clawhost.plugin.v1.EditLimits.min_interval:type_name -> google.protobuf.Duration
+	44, // 13: clawhost.plugin.v1.EditLimits.window:type_name -> google.protobuf.Duration
+	44, // 14: clawhost.plugin.v1.EditLimits.min_interval:type_name -> google.protobuf.Duration
 	10, // 15: clawhost.plugin.v1.PollLimits.question:type_name -> clawhost.plugin.v1.TextLimit
 	10, // 16: clawhost.plugin.v1.PollLimits.option:type_name -> clawhost.plugin.v1.TextLimit
-	43, // 17: clawhost.plugin.v1.MediaLimit.kind:type_name -> clawhost.plugin.v1.MediaKind
-	44, // 18: clawhost.plugin.v1.SendMessageRequest.address:type_name -> clawhost.plugin.v1.Address
-	45, // 19: clawhost.plugin.v1.SendMessageRequest.media:type_name -> clawhost.plugin.v1.Media
+	45, // 17: clawhost.plugin.v1.MediaLimit.kind:type_name -> clawhost.plugin.v1.MediaKind
+	46, // 18: clawhost.plugin.v1.SendMessageRequest.address:type_name -> clawhost.plugin.v1.Address
+	47, // 19: clawhost.plugin.v1.SendMessageRequest.media:type_name -> clawhost.plugin.v1.Media
 	17, // 20: clawhost.plugin.v1.SendMessageRequest.buttons:type_name -> clawhost.plugin.v1.ButtonRow
 	16, // 21: clawhost.plugin.v1.SendMessageRequest.poll:type_name -> clawhost.plugin.v1.Poll
 	18, // 22: clawhost.plugin.v1.ButtonRow.buttons:type_name -> clawhost.plugin.v1.Button
@@ -2755,52 +2881,57 @@ var file_clawhost_plugin_v1_channel_proto_depIdxs = []int32{
 	21, // 24: clawhost.plugin.v1.SendMessageResponse.failure:type_name -> clawhost.plugin.v1.Failure
 	3,  // 25: clawhost.plugin.v1.Failure.reason:type_name -> clawhost.plugin.v1.Reason
 	4,  // 26: clawhost.plugin.v1.Failure.delivery:type_name -> clawhost.plugin.v1.Delivery
-	42, // 27: clawhost.plugin.v1.Failure.retry_after:type_name -> google.protobuf.Duration
-	44, // 28: clawhost.plugin.v1.EditMessageRequest.address:type_name -> clawhost.plugin.v1.Address
+	44, // 27: clawhost.plugin.v1.Failure.retry_after:type_name -> google.protobuf.Duration
+	46, // 28: clawhost.plugin.v1.EditMessageRequest.address:type_name -> clawhost.plugin.v1.Address
 	17, // 29: clawhost.plugin.v1.EditMessageRequest.buttons:type_name -> clawhost.plugin.v1.ButtonRow
 	21, // 30: clawhost.plugin.v1.EditMessageResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	44, // 31: clawhost.plugin.v1.DeleteMessageRequest.address:type_name -> clawhost.plugin.v1.Address
+	46, // 31: clawhost.plugin.v1.DeleteMessageRequest.address:type_name -> clawhost.plugin.v1.Address
 	21, // 32: clawhost.plugin.v1.DeleteMessageResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	44, // 33: clawhost.plugin.v1.ReactToMessageRequest.address:type_name -> clawhost.plugin.v1.Address
+	46, // 33: clawhost.plugin.v1.ReactToMessageRequest.address:type_name -> clawhost.plugin.v1.Address
 	21, // 34: clawhost.plugin.v1.ReactToMessageResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	44, // 35: clawhost.plugin.v1.SetTypingRequest.address:type_name -> clawhost.plugin.v1.Address
+	46, // 35: clawhost.plugin.v1.SetTypingRequest.address:type_name -> clawhost.plugin.v1.Address
 	21, // 36: clawhost.plugin.v1.SetTypingResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	44, // 37: clawhost.plugin.v1.UpdateDraftRequest.address:type_name -> clawhost.plugin.v1.Address
+	46, // 37: clawhost.plugin.v1.UpdateDraftRequest.address:type_name -> clawhost.plugin.v1.Address
 	21, // 38: clawhost.plugin.v1.UpdateDraftResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	46, // 39: clawhost.plugin.v1.SetCommandsRequest.commands:type_name -> clawhost.plugin.v1.CommandSpec
+	48, // 39: clawhost.plugin.v1.SetCommandsRequest.commands:type_name -> clawhost.plugin.v1.CommandSpec
 	21, // 40: clawhost.plugin.v1.SetCommandsResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	40, // 41: clawhost.plugin.v1.LoginRequest.answers:type_name -> clawhost.plugin.v1.LoginRequest.AnswersEntry
+	42, // 41: clawhost.plugin.v1.LoginRequest.answers:type_name -> clawhost.plugin.v1.LoginRequest.AnswersEntry
 	36, // 42: clawhost.plugin.v1.LoginResponse.complete:type_name -> clawhost.plugin.v1.LoginComplete
 	21, // 43: clawhost.plugin.v1.LoginResponse.failure:type_name -> clawhost.plugin.v1.Failure
 	39, // 44: clawhost.plugin.v1.FetchFileResponse.failure:type_name -> clawhost.plugin.v1.FetchFailure
-	42, // 45: clawhost.plugin.v1.FetchFailure.retry_after:type_name -> google.protobuf.Duration
-	6,  // 46: clawhost.plugin.v1.Channel.Run:input_type -> clawhost.plugin.v1.RunRequest
-	8,  // 47: clawhost.plugin.v1.Channel.GetCapabilities:input_type -> clawhost.plugin.v1.GetCapabilitiesRequest
-	15, // 48: clawhost.plugin.v1.Channel.SendMessage:input_type -> clawhost.plugin.v1.SendMessageRequest
-	22, // 49: clawhost.plugin.v1.Channel.EditMessage:input_type -> clawhost.plugin.v1.EditMessageRequest
-	24, // 50: clawhost.plugin.v1.Channel.DeleteMessage:input_type -> clawhost.plugin.v1.DeleteMessageRequest
-	26, // 51: clawhost.plugin.v1.Channel.ReactToMessage:input_type -> clawhost.plugin.v1.ReactToMessageRequest
-	28, // 52: clawhost.plugin.v1.Channel.SetTyping:input_type -> clawhost.plugin.v1.SetTypingRequest
-	30, // 53: clawhost.plugin.v1.Channel.UpdateDraft:input_type -> clawhost.plugin.v1.UpdateDraftRequest
-	32, // 54: clawhost.plugin.v1.Channel.SetCommands:input_type -> clawhost.plugin.v1.SetCommandsRequest
-	34, // 55: clawhost.plugin.v1.Channel.Login:input_type -> clawhost.plugin.v1.LoginRequest
-	37, // 56: clawhost.plugin.v1.Channel.FetchFile:input_type -> clawhost.plugin.v1.FetchFileRequest
-	7,  // 57: clawhost.plugin.v1.Channel.Run:output_type -> clawhost.plugin.v1.RunResponse
-	9,  // 58: clawhost.plugin.v1.Channel.GetCapabilities:output_type -> clawhost.plugin.v1.GetCapabilitiesResponse
-	19, // 59: clawhost.plugin.v1.Channel.SendMessage:output_type -> clawhost.plugin.v1.SendMessageResponse
-	23, // 60: clawhost.plugin.v1.Channel.EditMessage:output_type -> clawhost.plugin.v1.EditMessageResponse
-	25, // 61: clawhost.plugin.v1.Channel.DeleteMessage:output_type -> clawhost.plugin.v1.DeleteMessageResponse
-	27, // 62: clawhost.plugin.v1.Channel.ReactToMessage:output_type -> clawhost.plugin.v1.ReactToMessageResponse
-	29, // 63: clawhost.plugin.v1.Channel.SetTyping:output_type -> clawhost.plugin.v1.SetTypingResponse
-	31, // 64: clawhost.plugin.v1.Channel.UpdateDraft:output_type -> clawhost.plugin.v1.UpdateDraftResponse
-	33, // 65: clawhost.plugin.v1.Channel.SetCommands:output_type -> clawhost.plugin.v1.SetCommandsResponse
-	35, // 66: clawhost.plugin.v1.Channel.Login:output_type -> clawhost.plugin.v1.LoginResponse
-	38, // 67: clawhost.plugin.v1.Channel.FetchFile:output_type -> clawhost.plugin.v1.FetchFileResponse
-	57, // [57:68] is the sub-list for method output_type
-	46, // [46:57] is the sub-list for method input_type
-	46, // [46:46] is the sub-list for extension type_name
-	46, // [46:46] is the sub-list for extension extendee
-	0,  // [0:46] is the sub-list for field type_name
+	44, // 45: clawhost.plugin.v1.FetchFailure.retry_after:type_name -> google.protobuf.Duration
+	46, // 46: clawhost.plugin.v1.GetHistoryRequest.address:type_name -> clawhost.plugin.v1.Address
+	49, // 47: clawhost.plugin.v1.GetHistoryResponse.events:type_name -> clawhost.plugin.v1.Event
+	21, // 48: clawhost.plugin.v1.GetHistoryResponse.failure:type_name -> clawhost.plugin.v1.Failure
+	6,  // 49: clawhost.plugin.v1.Channel.Run:input_type -> clawhost.plugin.v1.RunRequest
+	8,  // 50: clawhost.plugin.v1.Channel.GetCapabilities:input_type -> clawhost.plugin.v1.GetCapabilitiesRequest
+	15, // 51: clawhost.plugin.v1.Channel.SendMessage:input_type -> clawhost.plugin.v1.SendMessageRequest
+	22, // 52: clawhost.plugin.v1.Channel.EditMessage:input_type -> clawhost.plugin.v1.EditMessageRequest
+	24, // 53: clawhost.plugin.v1.Channel.DeleteMessage:input_type -> clawhost.plugin.v1.DeleteMessageRequest
+	26, // 54: clawhost.plugin.v1.Channel.ReactToMessage:input_type -> clawhost.plugin.v1.ReactToMessageRequest
+	28, // 55: clawhost.plugin.v1.Channel.SetTyping:input_type -> clawhost.plugin.v1.SetTypingRequest
+	30, // 56: clawhost.plugin.v1.Channel.UpdateDraft:input_type -> clawhost.plugin.v1.UpdateDraftRequest
+	32, // 57: clawhost.plugin.v1.Channel.SetCommands:input_type -> clawhost.plugin.v1.SetCommandsRequest
+	34, // 58: clawhost.plugin.v1.Channel.Login:input_type -> clawhost.plugin.v1.LoginRequest
+	37, // 59: clawhost.plugin.v1.Channel.FetchFile:input_type -> clawhost.plugin.v1.FetchFileRequest
+	40, // 60: clawhost.plugin.v1.Channel.GetHistory:input_type -> clawhost.plugin.v1.GetHistoryRequest
+	7,  // 61: clawhost.plugin.v1.Channel.Run:output_type -> clawhost.plugin.v1.RunResponse
+	9,  // 62: clawhost.plugin.v1.Channel.GetCapabilities:output_type -> clawhost.plugin.v1.GetCapabilitiesResponse
+	19, // 63: clawhost.plugin.v1.Channel.SendMessage:output_type -> clawhost.plugin.v1.SendMessageResponse
+	23, // 64: clawhost.plugin.v1.Channel.EditMessage:output_type -> clawhost.plugin.v1.EditMessageResponse
+	25, // 65: clawhost.plugin.v1.Channel.DeleteMessage:output_type -> clawhost.plugin.v1.DeleteMessageResponse
+	27, // 66: clawhost.plugin.v1.Channel.ReactToMessage:output_type -> clawhost.plugin.v1.ReactToMessageResponse
+	29, // 67: clawhost.plugin.v1.Channel.SetTyping:output_type -> clawhost.plugin.v1.SetTypingResponse
+	31, // 68: clawhost.plugin.v1.Channel.UpdateDraft:output_type -> clawhost.plugin.v1.UpdateDraftResponse
+	33, // 69: clawhost.plugin.v1.Channel.SetCommands:output_type -> clawhost.plugin.v1.SetCommandsResponse
+	35, // 70: clawhost.plugin.v1.Channel.Login:output_type -> clawhost.plugin.v1.LoginResponse
+	38, // 71: clawhost.plugin.v1.Channel.FetchFile:output_type -> clawhost.plugin.v1.FetchFileResponse
+	41, // 72: clawhost.plugin.v1.Channel.GetHistory:output_type -> clawhost.plugin.v1.GetHistoryResponse
+	61, // [61:73] is the sub-list for method output_type
+	49, // [49:61] is the sub-list for method input_type
+	49, // [49:49] is the sub-list for extension type_name
+	49, // [49:49] is the sub-list for extension extendee
+	0,  // [0:49] is the sub-list for field type_name
 }
 
 func init() { file_clawhost_plugin_v1_channel_proto_init() }
@@ -2831,7 +2962,7 @@ func file_clawhost_plugin_v1_channel_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_clawhost_plugin_v1_channel_proto_rawDesc), len(file_clawhost_plugin_v1_channel_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   35,
+			NumMessages:   37,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

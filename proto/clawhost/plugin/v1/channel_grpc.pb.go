@@ -30,6 +30,7 @@ const (
 	Channel_SetCommands_FullMethodName     = "/clawhost.plugin.v1.Channel/SetCommands"
 	Channel_Login_FullMethodName           = "/clawhost.plugin.v1.Channel/Login"
 	Channel_FetchFile_FullMethodName       = "/clawhost.plugin.v1.Channel/FetchFile"
+	Channel_GetHistory_FullMethodName      = "/clawhost.plugin.v1.Channel/GetHistory"
 )
 
 // ChannelClient is the client API for Channel service.
@@ -61,6 +62,9 @@ type ChannelClient interface {
 	// CAPABILITY_CHANNEL_FETCH. FetchFile streams a file that an event named by a token. The host calls it when a turn needs
 	// the file, and again after a temporary failure.
 	FetchFile(ctx context.Context, in *FetchFileRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FetchFileResponse], error)
+	// CAPABILITY_CHANNEL_HISTORY. GetHistory returns what was said before a message. The host calls it when a conversation of a
+	// group begins, and waits a few seconds.
+	GetHistory(ctx context.Context, in *GetHistoryRequest, opts ...grpc.CallOption) (*GetHistoryResponse, error)
 }
 
 type channelClient struct {
@@ -208,6 +212,16 @@ func (c *channelClient) FetchFile(ctx context.Context, in *FetchFileRequest, opt
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Channel_FetchFileClient = grpc.ServerStreamingClient[FetchFileResponse]
 
+func (c *channelClient) GetHistory(ctx context.Context, in *GetHistoryRequest, opts ...grpc.CallOption) (*GetHistoryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetHistoryResponse)
+	err := c.cc.Invoke(ctx, Channel_GetHistory_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // ChannelServer is the server API for Channel service.
 // All implementations must embed UnimplementedChannelServer
 // for forward compatibility.
@@ -237,6 +251,9 @@ type ChannelServer interface {
 	// CAPABILITY_CHANNEL_FETCH. FetchFile streams a file that an event named by a token. The host calls it when a turn needs
 	// the file, and again after a temporary failure.
 	FetchFile(*FetchFileRequest, grpc.ServerStreamingServer[FetchFileResponse]) error
+	// CAPABILITY_CHANNEL_HISTORY. GetHistory returns what was said before a message. The host calls it when a conversation of a
+	// group begins, and waits a few seconds.
+	GetHistory(context.Context, *GetHistoryRequest) (*GetHistoryResponse, error)
 	mustEmbedUnimplementedChannelServer()
 }
 
@@ -279,6 +296,9 @@ func (UnimplementedChannelServer) Login(*LoginRequest, grpc.ServerStreamingServe
 }
 func (UnimplementedChannelServer) FetchFile(*FetchFileRequest, grpc.ServerStreamingServer[FetchFileResponse]) error {
 	return status.Error(codes.Unimplemented, "method FetchFile not implemented")
+}
+func (UnimplementedChannelServer) GetHistory(context.Context, *GetHistoryRequest) (*GetHistoryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetHistory not implemented")
 }
 func (UnimplementedChannelServer) mustEmbedUnimplementedChannelServer() {}
 func (UnimplementedChannelServer) testEmbeddedByValue()                 {}
@@ -478,6 +498,24 @@ func _Channel_FetchFile_Handler(srv interface{}, stream grpc.ServerStream) error
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Channel_FetchFileServer = grpc.ServerStreamingServer[FetchFileResponse]
 
+func _Channel_GetHistory_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetHistoryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ChannelServer).GetHistory(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Channel_GetHistory_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ChannelServer).GetHistory(ctx, req.(*GetHistoryRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Channel_ServiceDesc is the grpc.ServiceDesc for Channel service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -516,6 +554,10 @@ var Channel_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SetCommands",
 			Handler:    _Channel_SetCommands_Handler,
+		},
+		{
+			MethodName: "GetHistory",
+			Handler:    _Channel_GetHistory_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{
