@@ -8,8 +8,8 @@ import (
 )
 
 // Channel connects one account of one chat network. A channel may also be an [Editor], [Deleter], [Reactor], [Typer],
-// [Drafter], [CommandMenu], [LoginFlow], [FileFetcher], [Historian], [Limiter], [HealthChecker] or [Stopper]; the host learns of it
-// from the plugin's description.
+// [Drafter], [CommandMenu], [LoginFlow], [FileFetcher], [Historian], [MemberLister], [Limiter], [HealthChecker] or [Stopper]; the
+// host learns of it from the plugin's description.
 //
 // All methods but Run may be called at the same time, from any goroutine, while Run runs.
 type Channel interface {
@@ -118,6 +118,13 @@ type FileFetcher interface {
 // or after an error.
 type Historian interface {
 	History(ctx context.Context, of chat.Address, before chat.MessageID, limit int) ([]chat.Event, error)
+}
+
+// MemberLister is a channel that can list the members of a group.
+//
+// Members returns at most so many. The host calls it when the agent asks for the members of the group in which it answers.
+type MemberLister interface {
+	Members(ctx context.Context, of chat.Address, limit int) (chat.Members, error)
 }
 
 // Limiter is a channel whose limits depend on the kind of chat. It overrides the limits given to [NewChannel]. It is called

@@ -66,6 +66,7 @@ var extras = []extra{
 	{reflect.TypeFor[LoginFlow](), pluginv1.Capability_CAPABILITY_CHANNEL_LOGIN},
 	{reflect.TypeFor[FileFetcher](), pluginv1.Capability_CAPABILITY_CHANNEL_FETCH},
 	{reflect.TypeFor[Historian](), pluginv1.Capability_CAPABILITY_CHANNEL_HISTORY},
+	{reflect.TypeFor[MemberLister](), pluginv1.Capability_CAPABILITY_CHANNEL_MEMBERS},
 }
 
 // hooks are the hooks that a service may have.

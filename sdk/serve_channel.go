@@ -206,6 +206,22 @@ func (s *channelServer) GetHistory(ctx context.Context, r *pluginv1.GetHistoryRe
 	return wire.EventsToProto(events), nil
 }
 
+// ListMembers returns the members of a group, if the channel is a [MemberLister].
+func (s *channelServer) ListMembers(ctx context.Context, r *pluginv1.ListMembersRequest) (*pluginv1.ListMembersResponse, error) {
+	lister, of, err := optional[MemberLister](s, r.GetAddress())
+	if err != nil {
+		return nil, err
+	}
+	if r.GetLimit() == 0 || r.GetLimit() > wire.MaxMembers {
+		return nil, invalid(errors.New("limit: out of range"))
+	}
+	members, err := lister.Members(ctx, of, int(r.GetLimit()))
+	if err != nil {
+		return &pluginv1.ListMembersResponse{Failure: s.failure(err)}, nil
+	}
+	return wire.MembersToProto(members), nil
+}
+
 // optional returns the channel as a T, and the address of the request.
 func optional[T any](s *channelServer, address *pluginv1.Address) (value T, to chat.Address, err error) {
 	to, err = wire.AddressFromProto(address)

@@ -20,6 +20,7 @@ var (
 	_ sdk.CommandMenu   = (*channel)(nil)
 	_ sdk.FileFetcher   = (*channel)(nil)
 	_ sdk.Historian     = (*channel)(nil)
+	_ sdk.MemberLister  = (*channel)(nil)
 	_ sdk.Limiter       = (*channel)(nil)
 	_ sdk.HealthChecker = (*channel)(nil)
 	_ sdk.Stopper       = (*channel)(nil)

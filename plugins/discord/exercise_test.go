@@ -248,6 +248,11 @@ func (n *fakeNetwork) Retract(_ chat.ID, text string) { n.server.Remove(n.idOf(t
 
 func (n *fakeNetwork) Group() chat.ID { return "901" }
 
+func (n *fakeNetwork) Members() ([]chat.UserID, bool) {
+	n.server.User("77", "zoe")
+	return []chat.UserID{"77", discordtest.BotID}, false
+}
+
 func (n *fakeNetwork) Mention(text string) { n.Deliver("901", "<@"+discordtest.BotID+"> "+text) }
 
 func (n *fakeNetwork) Thread() (chat.ID, chat.ThreadID) { return "901", "950" }

@@ -43,6 +43,7 @@ var (
 	_ sdk.Drafter       = (*channel)(nil)
 	_ sdk.CommandMenu   = (*channel)(nil)
 	_ sdk.FileFetcher   = (*channel)(nil)
+	_ sdk.MemberLister  = (*channel)(nil)
 	_ sdk.Limiter       = (*channel)(nil)
 	_ sdk.HealthChecker = (*channel)(nil)
 	_ sdk.Stopper       = (*channel)(nil)

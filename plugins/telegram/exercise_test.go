@@ -162,6 +162,12 @@ func (n *fakeNetwork) Group() chat.ID {
 	return "-100"
 }
 
+func (n *fakeNetwork) Members() ([]chat.UserID, bool) {
+	n.server.Promote(-100, n.server.User(7), false)
+	n.server.Promote(-100, n.server.User(8), false)
+	return []chat.UserID{"7", "8"}, true
+}
+
 func (n *fakeNetwork) Mention(text string) {
 	n.Deliver("-100", "@"+n.server.Bot().Username+" "+text)
 }

@@ -65,6 +65,7 @@ var (
 	_ sdk.Typer         = (*channel)(nil)
 	_ sdk.LoginFlow     = (*channel)(nil)
 	_ sdk.FileFetcher   = (*channel)(nil)
+	_ sdk.MemberLister  = (*channel)(nil)
 	_ sdk.Limiter       = (*channel)(nil)
 	_ sdk.HealthChecker = (*channel)(nil)
 	_ sdk.Stopper       = (*channel)(nil)

@@ -256,6 +256,10 @@ func (n *fakeNetwork) Retract(to chat.ID, text string) { n.person(to).Delete(n.i
 
 func (n *fakeNetwork) Group() chat.ID { return chatID(n.server.Group()) }
 
+func (n *fakeNetwork) Members() ([]chat.UserID, bool) {
+	return []chat.UserID{chat.UserID(n.server.Person(1).LID.String()), "900000000001@lid"}, false
+}
+
 func (n *fakeNetwork) Mention(text string) {
 	n.server.Person(1).SendGroup(&waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{
 		Text: proto.String("@900000000001 " + text), ContextInfo: &waE2E.ContextInfo{MentionedJID: []string{"900000000001@lid"}},

@@ -11,6 +11,7 @@ import (
 	"go.mau.fi/whatsmeow/types/events"
 
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 // maxMoved limits the events for people who join or leave at once.
@@ -91,4 +92,27 @@ func whereabouts(joined bool) string {
 func (in inbound) known(ctx context.Context, jid types.JID) chat.Sender {
 	person, aliases := in.person(ctx, jid, types.EmptyJID)
 	return chat.Sender{ID: chat.UserID(person.String()), Aliases: aliases, IsSelf: in.account().is(person)}
+}
+
+// Members implements sdk.MemberLister.
+func (c *channel) Members(ctx context.Context, of chat.Address, limit int) (chat.Members, error) {
+	group, client, err := c.reach(ctx, of)
+	switch {
+	case err != nil:
+		return chat.Members{}, err
+	case group.Server != types.GroupServer:
+		return chat.Members{}, network.Refuse(chat.Invalid, "this is no group")
+	}
+	info, err := client.GetGroupInfo(ctx, group)
+	if err != nil {
+		return chat.Members{}, failure(err)
+	}
+	read := inbound{channel: c, lids: client.Store.LIDs, contacts: client.Store.Contacts}
+	members := chat.Members{Total: len(info.Participants)}
+	for _, p := range info.Participants[:min(len(info.Participants), limit)] {
+		sender := read.known(ctx, p.JID)
+		sender.DisplayName = read.called(ctx, p.JID)
+		members.List = append(members.List, chat.Member{Sender: sender, IsAdmin: p.IsAdmin || p.IsSuperAdmin})
+	}
+	return members, nil
 }

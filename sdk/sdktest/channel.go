@@ -100,6 +100,16 @@ func (h *Harness) History(of chat.Address, before chat.MessageID, limit int) ([]
 	return wire.EventsFromProto(r)
 }
 
+// Members calls the channel's Members.
+func (h *Harness) Members(of chat.Address, limit int) (chat.Members, error) {
+	h.t.Helper()
+	r, err := h.channel.ListMembers(h.t.Context(), &pluginv1.ListMembersRequest{Address: wire.AddressToProto(of), Limit: uint32(limit)})
+	if err := h.outcome(r.GetFailure(), err); err != nil {
+		return chat.Members{}, err
+	}
+	return wire.MembersFromProto(r)
+}
+
 // SetCommands calls the channel's SetCommands.
 func (h *Harness) SetCommands(commands ...chat.CommandSpec) error {
 	h.t.Helper()

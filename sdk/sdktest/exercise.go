@@ -93,6 +93,7 @@ func (s Setup) requirements() []requirement {
 		{"hands over files", handsOverFiles},
 		{"hands over files that are asked about", handsOverAnswered},
 		{"tells what was said before", tellsHistory},
+		{"lists the members of a group", listsMembers},
 		{"keeps groups and direct chats apart", keepsGroups},
 		{"keeps threads apart", keepsThreads},
 	}

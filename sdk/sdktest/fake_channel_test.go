@@ -207,6 +207,21 @@ func (r *fakeChannel) History(_ context.Context, of chat.Address, before chat.Me
 	return said[max(0, len(said)-limit):], nil
 }
 
+// Members implements sdk.MemberLister.
+func (r *fakeChannel) Members(_ context.Context, of chat.Address, limit int) (chat.Members, error) {
+	if of.Chat != square && r.defect != "knows everybody" {
+		return chat.Members{}, &chat.Failure{Reason: chat.ChatNotFound}
+	}
+	list := []chat.Member{{Sender: chat.Sender{ID: "anna"}, IsAdmin: true}, {Sender: chat.Sender{ID: "bob"}}}
+	if r.defect == "lists administrators only" {
+		list = list[:1]
+	}
+	if r.defect != "lists all at once" {
+		list = list[:min(len(list), limit)]
+	}
+	return chat.Members{List: list, Total: 2}, nil
+}
+
 // take submits a delivery.
 func (r *fakeChannel) take(ctx context.Context, in sdk.Inbox, l *delivery) error {
 	acknowledge := func() { r.fakeNetwork.do(func() { l.acknowledged = true }) }

@@ -228,6 +228,8 @@ func (v *fakeNetwork) Mark(_ chat.ID, id chat.MessageID) string {
 
 func (*fakeNetwork) Group() chat.ID { return square }
 
+func (*fakeNetwork) Members() ([]chat.UserID, bool) { return []chat.UserID{"anna", "bob"}, false }
+
 func (v *fakeNetwork) Mention(text string) {
 	v.say(square, chat.Message{Text: text, MentionsSelf: true})
 }

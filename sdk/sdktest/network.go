@@ -143,6 +143,13 @@ type GroupNetwork interface {
 	Mention(text string)
 }
 
+// MemberNetwork is a [GroupNetwork] that lists the members of its group. It is required for an [sdk.MemberLister].
+type MemberNetwork interface {
+	GroupNetwork
+	// Members returns at least two people whom the network lists, and whether there are others.
+	Members() (listed []chat.UserID, others bool)
+}
+
 // ThreadNetwork is a [Network] with threads.
 type ThreadNetwork interface {
 	Network

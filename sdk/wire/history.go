@@ -34,7 +34,8 @@ func EventsToProto(events []chat.Event) *pluginv1.GetHistoryResponse {
 			if len(m.Text) > MaxHistoryText {
 				m.Text, m.Mentions = Cut(m.Text, MaxHistoryText), nil // they may end behind it
 			}
-			m.ReplyTo, m.ThreadStarter, e.Body = nil, "", m
+			m.ReplyTo, m.ThreadStarter = nil, ""
+			e.Body = m
 		}
 		return EventToProto(e)
 	})}

@@ -76,6 +76,9 @@ func ellipsis(s string, limit int) string {
 	return s
 }
 
+// Name returns a name that people have chosen as it stands in the host's lines.
+func Name(s string) string { return part(s) }
+
 // part sanitizes a name for the host's line: on one line, without brackets, of limited length.
 func part(s string) string {
 	visible := strings.Map(func(r rune) rune {

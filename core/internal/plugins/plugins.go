@@ -3,6 +3,7 @@ package plugins
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -195,6 +196,18 @@ func (s *Set) History(ctx context.Context, of chat.Address, before chat.MessageI
 		return nil, nil
 	}
 	return live.History(ctx, of, before, limit)
+}
+
+// Members implements [tools.Groups].
+func (s *Set) Members(ctx context.Context, of chat.Address, limit int) (chat.Members, error) {
+	switch live, running := s.supervisor.Get(of.Channel); {
+	case !running:
+		return chat.Members{}, &chat.Failure{Reason: chat.NotConnected}
+	case !live.Has(pluginv1.Capability_CAPABILITY_CHANNEL_MEMBERS):
+		return chat.Members{}, errors.ErrUnsupported
+	default:
+		return live.Members(ctx, of, limit)
+	}
 }
 
 // FetchFile implements [media.Network].

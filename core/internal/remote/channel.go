@@ -177,6 +177,18 @@ func (p *Plugin) History(ctx context.Context, of chat.Address, before chat.Messa
 	return wire.EventsFromProto(response)
 }
 
+// Members returns at most so many members of a group. The error is [errors.ErrUnsupported] if the channel cannot list them.
+func (p *Plugin) Members(ctx context.Context, of chat.Address, limit int) (chat.Members, error) {
+	response, err := p.channel.ListMembers(ctx, &pluginv1.ListMembersRequest{Address: wire.AddressToProto(of), Limit: uint32(min(limit, wire.MaxMembers))})
+	if err != nil {
+		return chat.Members{}, translate(err)
+	}
+	if err := failure(response.GetFailure()); err != nil {
+		return chat.Members{}, err
+	}
+	return wire.MembersFromProto(response)
+}
+
 // SetCommands sets the network's menu to the first [wire.MaxMenu] of the commands, within 30 seconds. A refusal of the
 // network is a [*chat.Failure].
 func (p *Plugin) SetCommands(ctx context.Context, commands []chat.CommandSpec) error {

@@ -34,13 +34,16 @@ type rig struct {
 	number   int64 // of what is posted
 	changes  []tools.Change
 	acts     []string
+	members  chat.Members
+	asked    []string // for members
+	hidden   error    // why there are no members
 }
 
 func newRig(t testing.TB, change ...func(*tools.Options)) *rig {
 	t.Helper()
 	r := &rig{history: map[string][]chat.TranscriptEntry{}, logs: &strings.Builder{}}
 	r.options = tools.Options{
-		Version: "1.2.3", Store: r, Plugins: r, Access: access{}, Intake: r,
+		Version: "1.2.3", Store: r, Plugins: r, Access: access{}, Intake: r, Groups: r,
 		Links:   map[string][]string{"anna": {"telegram:anna", "discord:a"}, "bob": {"telegram:bob", "discord:b"}},
 		Timeout: time.Minute,
 	}
@@ -105,6 +108,13 @@ func (r *rig) FromAgent(_ context.Context, id chat.EventID, s domain.Session, m 
 	defer r.mu.Unlock()
 	r.acts = append(r.acts, fmt.Sprintf("%s %q %q %t %t", s.Key, m.Text, m.Origin, m.Sender.IsBot, reset))
 	return id != "", nil
+}
+
+func (r *rig) Members(_ context.Context, of chat.Address, limit int) (chat.Members, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked = append(r.asked, fmt.Sprintf("%s/%s/%s: %d", of.Channel, of.Chat, of.Thread, limit))
+	return r.members, r.hidden
 }
 
 // run has these plugins run from now on.

@@ -69,6 +69,12 @@ type Files interface {
 	Read(ctx context.Context, plugin string, ref chat.MediaRef, most int64) (found chat.Media, data []byte, err error)
 }
 
+// Groups know their members.
+type Groups interface {
+	// Members returns at most so many members of a chat. The error is [errors.ErrUnsupported] if its channel cannot list them.
+	Members(ctx context.Context, of chat.Address, limit int) (chat.Members, error)
+}
+
 // Options are the settings and dependencies of a server.
 type Options struct {
 	Version string // of the host
@@ -77,6 +83,7 @@ type Options struct {
 	Access  Access
 	Intake  Intake
 	Files   Files
+	Groups  Groups
 	Links   session.Links
 	Zone    *time.Location // of the times that the model reads; nil: UTC
 	Timeout time.Duration  // how long a call may take
@@ -107,7 +114,7 @@ func New(options Options, log hclog.Logger) *Server {
 		options.Zone = time.UTC
 	}
 	s := &Server{options: options, log: log, turn: make(chan struct{}, 1), known: map[string]known{}, told: map[string]bool{}}
-	s.own = []ownTool{s.messageTool(), s.sessionsTool()}
+	s.own = []ownTool{s.messageTool(), s.sessionsTool(), s.membersTool()}
 	return s
 }
 

@@ -64,6 +64,7 @@ type Server struct {
 	refusal       int  // close code for what identifies or resumes
 	down          bool // every connection is cut
 	forbidden     map[string]bool
+	membersHidden bool
 	voiceless     map[string]bool     // channels without voice messages
 	joined        time.Time           // when the bot was let into the guilds
 	roles         map[string][]object // by guild
@@ -259,6 +260,8 @@ func (s *Server) routes() http.Handler {
 		"POST /interactions/{id}/{token}/callback":                            s.postCallback,
 		"POST /webhooks/{app}/{token}":                                        s.postFollowUp,
 		"GET /guilds/{guild}/roles":                                           s.getRoles,
+		"GET /guilds/{guild}":                                                 s.getGuild,
+		"GET /guilds/{guild}/members":                                         s.getMembers,
 		"GET /channels/{channel}/messages/{message}":                          s.getMessage,
 		"GET /webhooks/{app}/{token}/messages/@original":                      s.getOriginal,
 		"PATCH /webhooks/{app}/{token}/messages/@original":                    s.patchOriginal,

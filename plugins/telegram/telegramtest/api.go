@@ -57,6 +57,10 @@ func (s *Server) call(ctx context.Context, method string, params map[string]stri
 		return s.sendMessage(params, "text")
 	case "sendrichmessage":
 		return s.sendMessage(params, "rich_message")
+	case "getchatadministrators":
+		return s.getChatAdministrators(params)
+	case "getchatmembercount":
+		return s.getChatMemberCount(params)
 	case "sendpoll":
 		return s.sendPoll(params)
 	case "sendphoto", "senddocument", "sendaudio", "sendvoice", "sendvideo":

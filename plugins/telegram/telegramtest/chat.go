@@ -58,6 +58,7 @@ type chatRoom struct {
 	topics     map[int]string
 	without    string // why the bot cannot write here; empty if it can
 	migratedTo int64
+	admins     []admin
 }
 
 // User returns the person with an id, who is new to the bot at the first call: their private chat, which has the same

@@ -2576,6 +2576,181 @@ func (x *GetHistoryResponse) GetFailure() *Failure {
 	return nil
 }
 
+type ListMembersRequest struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Address *Address               `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
+	// At most so many.
+	Limit         uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMembersRequest) Reset() {
+	*x = ListMembersRequest{}
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMembersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMembersRequest) ProtoMessage() {}
+
+func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMembersRequest.ProtoReflect.Descriptor instead.
+func (*ListMembersRequest) Descriptor() ([]byte, []int) {
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *ListMembersRequest) GetAddress() *Address {
+	if x != nil {
+		return x.Address
+	}
+	return nil
+}
+
+func (x *ListMembersRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+type ListMembersResponse struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Members []*Member              `protobuf:"bytes,1,rep,name=members,proto3" json:"members,omitempty"`
+	// How many there are; zero: unknown.
+	Total uint32 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
+	// The network lists administrators only.
+	AdminsOnly    bool     `protobuf:"varint,3,opt,name=admins_only,json=adminsOnly,proto3" json:"admins_only,omitempty"`
+	Failure       *Failure `protobuf:"bytes,4,opt,name=failure,proto3" json:"failure,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMembersResponse) Reset() {
+	*x = ListMembersResponse{}
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMembersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMembersResponse) ProtoMessage() {}
+
+func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMembersResponse.ProtoReflect.Descriptor instead.
+func (*ListMembersResponse) Descriptor() ([]byte, []int) {
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *ListMembersResponse) GetMembers() []*Member {
+	if x != nil {
+		return x.Members
+	}
+	return nil
+}
+
+func (x *ListMembersResponse) GetTotal() uint32 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+func (x *ListMembersResponse) GetAdminsOnly() bool {
+	if x != nil {
+		return x.AdminsOnly
+	}
+	return false
+}
+
+func (x *ListMembersResponse) GetFailure() *Failure {
+	if x != nil {
+		return x.Failure
+	}
+	return nil
+}
+
+type Member struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Sender        *Sender                `protobuf:"bytes,1,opt,name=sender,proto3" json:"sender,omitempty"`
+	IsAdmin       bool                   `protobuf:"varint,2,opt,name=is_admin,json=isAdmin,proto3" json:"is_admin,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Member) Reset() {
+	*x = Member{}
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Member) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Member) ProtoMessage() {}
+
+func (x *Member) ProtoReflect() protoreflect.Message {
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Member.ProtoReflect.Descriptor instead.
+func (*Member) Descriptor() ([]byte, []int) {
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *Member) GetSender() *Sender {
+	if x != nil {
+		return x.Sender
+	}
+	return nil
+}
+
+func (x *Member) GetIsAdmin() bool {
+	if x != nil {
+		return x.IsAdmin
+	}
+	return false
+}
+
 var File_clawhost_plugin_v1_channel_proto protoreflect.FileDescriptor
 
 const file_clawhost_plugin_v1_channel_proto_rawDesc = "" +
@@ -2740,7 +2915,19 @@ const file_clawhost_plugin_v1_channel_proto_rawDesc = "" +
 	"\x05limit\x18\x03 \x01(\rR\x05limit\"~\n" +
 	"\x12GetHistoryResponse\x121\n" +
 	"\x06events\x18\x01 \x03(\v2\x19.clawhost.plugin.v1.EventR\x06events\x125\n" +
-	"\afailure\x18\x02 \x01(\v2\x1b.clawhost.plugin.v1.FailureR\afailure*\xd1\x01\n" +
+	"\afailure\x18\x02 \x01(\v2\x1b.clawhost.plugin.v1.FailureR\afailure\"a\n" +
+	"\x12ListMembersRequest\x125\n" +
+	"\aaddress\x18\x01 \x01(\v2\x1b.clawhost.plugin.v1.AddressR\aaddress\x12\x14\n" +
+	"\x05limit\x18\x02 \x01(\rR\x05limit\"\xb9\x01\n" +
+	"\x13ListMembersResponse\x124\n" +
+	"\amembers\x18\x01 \x03(\v2\x1a.clawhost.plugin.v1.MemberR\amembers\x12\x14\n" +
+	"\x05total\x18\x02 \x01(\rR\x05total\x12\x1f\n" +
+	"\vadmins_only\x18\x03 \x01(\bR\n" +
+	"adminsOnly\x125\n" +
+	"\afailure\x18\x04 \x01(\v2\x1b.clawhost.plugin.v1.FailureR\afailure\"W\n" +
+	"\x06Member\x122\n" +
+	"\x06sender\x18\x01 \x01(\v2\x1a.clawhost.plugin.v1.SenderR\x06sender\x12\x19\n" +
+	"\bis_admin\x18\x02 \x01(\bR\aisAdmin*\xd1\x01\n" +
 	"\fChannelState\x12\x1d\n" +
 	"\x19CHANNEL_STATE_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18CHANNEL_STATE_CONNECTING\x10\x01\x12\x1b\n" +
@@ -2771,7 +2958,7 @@ const file_clawhost_plugin_v1_channel_proto_rawDesc = "" +
 	"\bDelivery\x12\x18\n" +
 	"\x14DELIVERY_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16DELIVERY_NOT_DELIVERED\x10\x01\x12\x14\n" +
-	"\x10DELIVERY_UNKNOWN\x10\x022\xf1\b\n" +
+	"\x10DELIVERY_UNKNOWN\x10\x022\xd1\t\n" +
 	"\aChannel\x12H\n" +
 	"\x03Run\x12\x1e.clawhost.plugin.v1.RunRequest\x1a\x1f.clawhost.plugin.v1.RunResponse0\x01\x12j\n" +
 	"\x0fGetCapabilities\x12*.clawhost.plugin.v1.GetCapabilitiesRequest\x1a+.clawhost.plugin.v1.GetCapabilitiesResponse\x12^\n" +
@@ -2785,7 +2972,8 @@ const file_clawhost_plugin_v1_channel_proto_rawDesc = "" +
 	"\x05Login\x12 .clawhost.plugin.v1.LoginRequest\x1a!.clawhost.plugin.v1.LoginResponse0\x01\x12Z\n" +
 	"\tFetchFile\x12$.clawhost.plugin.v1.FetchFileRequest\x1a%.clawhost.plugin.v1.FetchFileResponse0\x01\x12[\n" +
 	"\n" +
-	"GetHistory\x12%.clawhost.plugin.v1.GetHistoryRequest\x1a&.clawhost.plugin.v1.GetHistoryResponseB@Z>github.com/clawhost/clawhost/proto/clawhost/plugin/v1;pluginv1b\x06proto3"
+	"GetHistory\x12%.clawhost.plugin.v1.GetHistoryRequest\x1a&.clawhost.plugin.v1.GetHistoryResponse\x12^\n" +
+	"\vListMembers\x12&.clawhost.plugin.v1.ListMembersRequest\x1a'.clawhost.plugin.v1.ListMembersResponseB@Z>github.com/clawhost/clawhost/proto/clawhost/plugin/v1;pluginv1b\x06proto3"
 
 var (
 	file_clawhost_plugin_v1_channel_proto_rawDescOnce sync.Once
@@ -2800,7 +2988,7 @@ func file_clawhost_plugin_v1_channel_proto_rawDescGZIP() []byte {
 }
 
 var file_clawhost_plugin_v1_channel_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_clawhost_plugin_v1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_clawhost_plugin_v1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
 var file_clawhost_plugin_v1_channel_proto_goTypes = []any{
 	(ChannelState)(0),               // 0: clawhost.plugin.v1.ChannelState
 	(Markup)(0),                     // 1: clawhost.plugin.v1.Markup
@@ -2844,36 +3032,40 @@ var file_clawhost_plugin_v1_channel_proto_goTypes = []any{
 	(*FetchFailure)(nil),            // 39: clawhost.plugin.v1.FetchFailure
 	(*GetHistoryRequest)(nil),       // 40: clawhost.plugin.v1.GetHistoryRequest
 	(*GetHistoryResponse)(nil),      // 41: clawhost.plugin.v1.GetHistoryResponse
-	nil,                             // 42: clawhost.plugin.v1.LoginRequest.AnswersEntry
-	(ChatKind)(0),                   // 43: clawhost.plugin.v1.ChatKind
-	(*durationpb.Duration)(nil),     // 44: google.protobuf.Duration
-	(MediaKind)(0),                  // 45: clawhost.plugin.v1.MediaKind
-	(*Address)(nil),                 // 46: clawhost.plugin.v1.Address
-	(*Media)(nil),                   // 47: clawhost.plugin.v1.Media
-	(*CommandSpec)(nil),             // 48: clawhost.plugin.v1.CommandSpec
-	(*Event)(nil),                   // 49: clawhost.plugin.v1.Event
+	(*ListMembersRequest)(nil),      // 42: clawhost.plugin.v1.ListMembersRequest
+	(*ListMembersResponse)(nil),     // 43: clawhost.plugin.v1.ListMembersResponse
+	(*Member)(nil),                  // 44: clawhost.plugin.v1.Member
+	nil,                             // 45: clawhost.plugin.v1.LoginRequest.AnswersEntry
+	(ChatKind)(0),                   // 46: clawhost.plugin.v1.ChatKind
+	(*durationpb.Duration)(nil),     // 47: google.protobuf.Duration
+	(MediaKind)(0),                  // 48: clawhost.plugin.v1.MediaKind
+	(*Address)(nil),                 // 49: clawhost.plugin.v1.Address
+	(*Media)(nil),                   // 50: clawhost.plugin.v1.Media
+	(*CommandSpec)(nil),             // 51: clawhost.plugin.v1.CommandSpec
+	(*Event)(nil),                   // 52: clawhost.plugin.v1.Event
+	(*Sender)(nil),                  // 53: clawhost.plugin.v1.Sender
 }
 var file_clawhost_plugin_v1_channel_proto_depIdxs = []int32{
 	0,  // 0: clawhost.plugin.v1.RunResponse.state:type_name -> clawhost.plugin.v1.ChannelState
-	43, // 1: clawhost.plugin.v1.GetCapabilitiesRequest.chat_kind:type_name -> clawhost.plugin.v1.ChatKind
+	46, // 1: clawhost.plugin.v1.GetCapabilitiesRequest.chat_kind:type_name -> clawhost.plugin.v1.ChatKind
 	10, // 2: clawhost.plugin.v1.GetCapabilitiesResponse.text:type_name -> clawhost.plugin.v1.TextLimit
 	10, // 3: clawhost.plugin.v1.GetCapabilitiesResponse.caption:type_name -> clawhost.plugin.v1.TextLimit
 	1,  // 4: clawhost.plugin.v1.GetCapabilitiesResponse.markup:type_name -> clawhost.plugin.v1.Markup
 	11, // 5: clawhost.plugin.v1.GetCapabilitiesResponse.edit:type_name -> clawhost.plugin.v1.EditLimits
-	44, // 6: clawhost.plugin.v1.GetCapabilitiesResponse.typing_ttl:type_name -> google.protobuf.Duration
+	47, // 6: clawhost.plugin.v1.GetCapabilitiesResponse.typing_ttl:type_name -> google.protobuf.Duration
 	2,  // 7: clawhost.plugin.v1.GetCapabilitiesResponse.draft:type_name -> clawhost.plugin.v1.DraftKind
 	12, // 8: clawhost.plugin.v1.GetCapabilitiesResponse.buttons:type_name -> clawhost.plugin.v1.ButtonLimits
 	14, // 9: clawhost.plugin.v1.GetCapabilitiesResponse.media_in:type_name -> clawhost.plugin.v1.MediaLimit
 	14, // 10: clawhost.plugin.v1.GetCapabilitiesResponse.media_out:type_name -> clawhost.plugin.v1.MediaLimit
 	13, // 11: clawhost.plugin.v1.GetCapabilitiesResponse.polls:type_name -> clawhost.plugin.v1.PollLimits
 	5,  // 12: clawhost.plugin.v1.TextLimit.unit:type_name -> clawhost.plugin.v1.TextLimit.Unit
-	44, // 13: clawhost.plugin.v1.EditLimits.window:type_name -> google.protobuf.Duration
-	44, // 14: clawhost.plugin.v1.EditLimits.min_interval:type_name -> google.protobuf.Duration
+	47, // 13: clawhost.plugin.v1.EditLimits.window:type_name -> google.protobuf.Duration
+	47, // 14: clawhost.plugin.v1.EditLimits.min_interval:type_name -> google.protobuf.Duration
 	10, // 15: clawhost.plugin.v1.PollLimits.question:type_name -> clawhost.plugin.v1.TextLimit
 	10, // 16: clawhost.plugin.v1.PollLimits.option:type_name -> clawhost.plugin.v1.TextLimit
-	45, // 17: clawhost.plugin.v1.MediaLimit.kind:type_name -> clawhost.plugin.v1.MediaKind
-	46, // 18: clawhost.plugin.v1.SendMessageRequest.address:type_name -> clawhost.plugin.v1.Address
-	47, // 19: clawhost.plugin.v1.SendMessageRequest.media:type_name -> clawhost.plugin.v1.Media
+	48, // 17: clawhost.plugin.v1.MediaLimit.kind:type_name -> clawhost.plugin.v1.MediaKind
+	49, // 18: clawhost.plugin.v1.SendMessageRequest.address:type_name -> clawhost.plugin.v1.Address
+	50, // 19: clawhost.plugin.v1.SendMessageRequest.media:type_name -> clawhost.plugin.v1.Media
 	17, // 20: clawhost.plugin.v1.SendMessageRequest.buttons:type_name -> clawhost.plugin.v1.ButtonRow
 	16, // 21: clawhost.plugin.v1.SendMessageRequest.poll:type_name -> clawhost.plugin.v1.Poll
 	18, // 22: clawhost.plugin.v1.ButtonRow.buttons:type_name -> clawhost.plugin.v1.Button
@@ -2881,57 +3073,63 @@ var file_clawhost_plugin_v1_channel_proto_depIdxs = []int32{
 	21, // 24: clawhost.plugin.v1.SendMessageResponse.failure:type_name -> clawhost.plugin.v1.Failure
 	3,  // 25: clawhost.plugin.v1.Failure.reason:type_name -> clawhost.plugin.v1.Reason
 	4,  // 26: clawhost.plugin.v1.Failure.delivery:type_name -> clawhost.plugin.v1.Delivery
-	44, // 27: clawhost.plugin.v1.Failure.retry_after:type_name -> google.protobuf.Duration
-	46, // 28: clawhost.plugin.v1.EditMessageRequest.address:type_name -> clawhost.plugin.v1.Address
+	47, // 27: clawhost.plugin.v1.Failure.retry_after:type_name -> google.protobuf.Duration
+	49, // 28: clawhost.plugin.v1.EditMessageRequest.address:type_name -> clawhost.plugin.v1.Address
 	17, // 29: clawhost.plugin.v1.EditMessageRequest.buttons:type_name -> clawhost.plugin.v1.ButtonRow
 	21, // 30: clawhost.plugin.v1.EditMessageResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	46, // 31: clawhost.plugin.v1.DeleteMessageRequest.address:type_name -> clawhost.plugin.v1.Address
+	49, // 31: clawhost.plugin.v1.DeleteMessageRequest.address:type_name -> clawhost.plugin.v1.Address
 	21, // 32: clawhost.plugin.v1.DeleteMessageResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	46, // 33: clawhost.plugin.v1.ReactToMessageRequest.address:type_name -> clawhost.plugin.v1.Address
+	49, // 33: clawhost.plugin.v1.ReactToMessageRequest.address:type_name -> clawhost.plugin.v1.Address
 	21, // 34: clawhost.plugin.v1.ReactToMessageResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	46, // 35: clawhost.plugin.v1.SetTypingRequest.address:type_name -> clawhost.plugin.v1.Address
+	49, // 35: clawhost.plugin.v1.SetTypingRequest.address:type_name -> clawhost.plugin.v1.Address
 	21, // 36: clawhost.plugin.v1.SetTypingResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	46, // 37: clawhost.plugin.v1.UpdateDraftRequest.address:type_name -> clawhost.plugin.v1.Address
+	49, // 37: clawhost.plugin.v1.UpdateDraftRequest.address:type_name -> clawhost.plugin.v1.Address
 	21, // 38: clawhost.plugin.v1.UpdateDraftResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	48, // 39: clawhost.plugin.v1.SetCommandsRequest.commands:type_name -> clawhost.plugin.v1.CommandSpec
+	51, // 39: clawhost.plugin.v1.SetCommandsRequest.commands:type_name -> clawhost.plugin.v1.CommandSpec
 	21, // 40: clawhost.plugin.v1.SetCommandsResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	42, // 41: clawhost.plugin.v1.LoginRequest.answers:type_name -> clawhost.plugin.v1.LoginRequest.AnswersEntry
+	45, // 41: clawhost.plugin.v1.LoginRequest.answers:type_name -> clawhost.plugin.v1.LoginRequest.AnswersEntry
 	36, // 42: clawhost.plugin.v1.LoginResponse.complete:type_name -> clawhost.plugin.v1.LoginComplete
 	21, // 43: clawhost.plugin.v1.LoginResponse.failure:type_name -> clawhost.plugin.v1.Failure
 	39, // 44: clawhost.plugin.v1.FetchFileResponse.failure:type_name -> clawhost.plugin.v1.FetchFailure
-	44, // 45: clawhost.plugin.v1.FetchFailure.retry_after:type_name -> google.protobuf.Duration
-	46, // 46: clawhost.plugin.v1.GetHistoryRequest.address:type_name -> clawhost.plugin.v1.Address
-	49, // 47: clawhost.plugin.v1.GetHistoryResponse.events:type_name -> clawhost.plugin.v1.Event
+	47, // 45: clawhost.plugin.v1.FetchFailure.retry_after:type_name -> google.protobuf.Duration
+	49, // 46: clawhost.plugin.v1.GetHistoryRequest.address:type_name -> clawhost.plugin.v1.Address
+	52, // 47: clawhost.plugin.v1.GetHistoryResponse.events:type_name -> clawhost.plugin.v1.Event
 	21, // 48: clawhost.plugin.v1.GetHistoryResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	6,  // 49: clawhost.plugin.v1.Channel.Run:input_type -> clawhost.plugin.v1.RunRequest
-	8,  // 50: clawhost.plugin.v1.Channel.GetCapabilities:input_type -> clawhost.plugin.v1.GetCapabilitiesRequest
-	15, // 51: clawhost.plugin.v1.Channel.SendMessage:input_type -> clawhost.plugin.v1.SendMessageRequest
-	22, // 52: clawhost.plugin.v1.Channel.EditMessage:input_type -> clawhost.plugin.v1.EditMessageRequest
-	24, // 53: clawhost.plugin.v1.Channel.DeleteMessage:input_type -> clawhost.plugin.v1.DeleteMessageRequest
-	26, // 54: clawhost.plugin.v1.Channel.ReactToMessage:input_type -> clawhost.plugin.v1.ReactToMessageRequest
-	28, // 55: clawhost.plugin.v1.Channel.SetTyping:input_type -> clawhost.plugin.v1.SetTypingRequest
-	30, // 56: clawhost.plugin.v1.Channel.UpdateDraft:input_type -> clawhost.plugin.v1.UpdateDraftRequest
-	32, // 57: clawhost.plugin.v1.Channel.SetCommands:input_type -> clawhost.plugin.v1.SetCommandsRequest
-	34, // 58: clawhost.plugin.v1.Channel.Login:input_type -> clawhost.plugin.v1.LoginRequest
-	37, // 59: clawhost.plugin.v1.Channel.FetchFile:input_type -> clawhost.plugin.v1.FetchFileRequest
-	40, // 60: clawhost.plugin.v1.Channel.GetHistory:input_type -> clawhost.plugin.v1.GetHistoryRequest
-	7,  // 61: clawhost.plugin.v1.Channel.Run:output_type -> clawhost.plugin.v1.RunResponse
-	9,  // 62: clawhost.plugin.v1.Channel.GetCapabilities:output_type -> clawhost.plugin.v1.GetCapabilitiesResponse
-	19, // 63: clawhost.plugin.v1.Channel.SendMessage:output_type -> clawhost.plugin.v1.SendMessageResponse
-	23, // 64: clawhost.plugin.v1.Channel.EditMessage:output_type -> clawhost.plugin.v1.EditMessageResponse
-	25, // 65: clawhost.plugin.v1.Channel.DeleteMessage:output_type -> clawhost.plugin.v1.DeleteMessageResponse
-	27, // 66: clawhost.plugin.v1.Channel.ReactToMessage:output_type -> clawhost.plugin.v1.ReactToMessageResponse
-	29, // 67: clawhost.plugin.v1.Channel.SetTyping:output_type -> clawhost.plugin.v1.SetTypingResponse
-	31, // 68: clawhost.plugin.v1.Channel.UpdateDraft:output_type -> clawhost.plugin.v1.UpdateDraftResponse
-	33, // 69: clawhost.plugin.v1.Channel.SetCommands:output_type -> clawhost.plugin.v1.SetCommandsResponse
-	35, // 70: clawhost.plugin.v1.Channel.Login:output_type -> clawhost.plugin.v1.LoginResponse
-	38, // 71: clawhost.plugin.v1.Channel.FetchFile:output_type -> clawhost.plugin.v1.FetchFileResponse
-	41, // 72: clawhost.plugin.v1.Channel.GetHistory:output_type -> clawhost.plugin.v1.GetHistoryResponse
-	61, // [61:73] is the sub-list for method output_type
-	49, // [49:61] is the sub-list for method input_type
-	49, // [49:49] is the sub-list for extension type_name
-	49, // [49:49] is the sub-list for extension extendee
-	0,  // [0:49] is the sub-list for field type_name
+	49, // 49: clawhost.plugin.v1.ListMembersRequest.address:type_name -> clawhost.plugin.v1.Address
+	44, // 50: clawhost.plugin.v1.ListMembersResponse.members:type_name -> clawhost.plugin.v1.Member
+	21, // 51: clawhost.plugin.v1.ListMembersResponse.failure:type_name -> clawhost.plugin.v1.Failure
+	53, // 52: clawhost.plugin.v1.Member.sender:type_name -> clawhost.plugin.v1.Sender
+	6,  // 53: clawhost.plugin.v1.Channel.Run:input_type -> clawhost.plugin.v1.RunRequest
+	8,  // 54: clawhost.plugin.v1.Channel.GetCapabilities:input_type -> clawhost.plugin.v1.GetCapabilitiesRequest
+	15, // 55: clawhost.plugin.v1.Channel.SendMessage:input_type -> clawhost.plugin.v1.SendMessageRequest
+	22, // 56: clawhost.plugin.v1.Channel.EditMessage:input_type -> clawhost.plugin.v1.EditMessageRequest
+	24, // 57: clawhost.plugin.v1.Channel.DeleteMessage:input_type -> clawhost.plugin.v1.DeleteMessageRequest
+	26, // 58: clawhost.plugin.v1.Channel.ReactToMessage:input_type -> clawhost.plugin.v1.ReactToMessageRequest
+	28, // 59: clawhost.plugin.v1.Channel.SetTyping:input_type -> clawhost.plugin.v1.SetTypingRequest
+	30, // 60: clawhost.plugin.v1.Channel.UpdateDraft:input_type -> clawhost.plugin.v1.UpdateDraftRequest
+	32, // 61: clawhost.plugin.v1.Channel.SetCommands:input_type -> clawhost.plugin.v1.SetCommandsRequest
+	34, // 62: clawhost.plugin.v1.Channel.Login:input_type -> clawhost.plugin.v1.LoginRequest
+	37, // 63: clawhost.plugin.v1.Channel.FetchFile:input_type -> clawhost.plugin.v1.FetchFileRequest
+	40, // 64: clawhost.plugin.v1.Channel.GetHistory:input_type -> clawhost.plugin.v1.GetHistoryRequest
+	42, // 65: clawhost.plugin.v1.Channel.ListMembers:input_type -> clawhost.plugin.v1.ListMembersRequest
+	7,  // 66: clawhost.plugin.v1.Channel.Run:output_type -> clawhost.plugin.v1.RunResponse
+	9,  // 67: clawhost.plugin.v1.Channel.GetCapabilities:output_type -> clawhost.plugin.v1.GetCapabilitiesResponse
+	19, // 68: clawhost.plugin.v1.Channel.SendMessage:output_type -> clawhost.plugin.v1.SendMessageResponse
+	23, // 69: clawhost.plugin.v1.Channel.EditMessage:output_type -> clawhost.plugin.v1.EditMessageResponse
+	25, // 70: clawhost.plugin.v1.Channel.DeleteMessage:output_type -> clawhost.plugin.v1.DeleteMessageResponse
+	27, // 71: clawhost.plugin.v1.Channel.ReactToMessage:output_type -> clawhost.plugin.v1.ReactToMessageResponse
+	29, // 72: clawhost.plugin.v1.Channel.SetTyping:output_type -> clawhost.plugin.v1.SetTypingResponse
+	31, // 73: clawhost.plugin.v1.Channel.UpdateDraft:output_type -> clawhost.plugin.v1.UpdateDraftResponse
+	33, // 74: clawhost.plugin.v1.Channel.SetCommands:output_type -> clawhost.plugin.v1.SetCommandsResponse
+	35, // 75: clawhost.plugin.v1.Channel.Login:output_type -> clawhost.plugin.v1.LoginResponse
+	38, // 76: clawhost.plugin.v1.Channel.FetchFile:output_type -> clawhost.plugin.v1.FetchFileResponse
+	41, // 77: clawhost.plugin.v1.Channel.GetHistory:output_type -> clawhost.plugin.v1.GetHistoryResponse
+	43, // 78: clawhost.plugin.v1.Channel.ListMembers:output_type -> clawhost.plugin.v1.ListMembersResponse
+	66, // [66:79] is the sub-list for method output_type
+	53, // [53:66] is the sub-list for method input_type
+	53, // [53:53] is the sub-list for extension type_name
+	53, // [53:53] is the sub-list for extension extendee
+	0,  // [0:53] is the sub-list for field type_name
 }
 
 func init() { file_clawhost_plugin_v1_channel_proto_init() }
@@ -2962,7 +3160,7 @@ func file_clawhost_plugin_v1_channel_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_clawhost_plugin_v1_channel_proto_rawDesc), len(file_clawhost_plugin_v1_channel_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   37,
+			NumMessages:   40,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -31,6 +31,7 @@ const (
 	Channel_Login_FullMethodName           = "/clawhost.plugin.v1.Channel/Login"
 	Channel_FetchFile_FullMethodName       = "/clawhost.plugin.v1.Channel/FetchFile"
 	Channel_GetHistory_FullMethodName      = "/clawhost.plugin.v1.Channel/GetHistory"
+	Channel_ListMembers_FullMethodName     = "/clawhost.plugin.v1.Channel/ListMembers"
 )
 
 // ChannelClient is the client API for Channel service.
@@ -65,6 +66,8 @@ type ChannelClient interface {
 	// CAPABILITY_CHANNEL_HISTORY. GetHistory returns what was said before a message. The host calls it when a conversation of a
 	// group begins, and waits a few seconds.
 	GetHistory(ctx context.Context, in *GetHistoryRequest, opts ...grpc.CallOption) (*GetHistoryResponse, error)
+	// CAPABILITY_CHANNEL_MEMBERS. ListMembers returns the members of a group.
+	ListMembers(ctx context.Context, in *ListMembersRequest, opts ...grpc.CallOption) (*ListMembersResponse, error)
 }
 
 type channelClient struct {
@@ -222,6 +225,16 @@ func (c *channelClient) GetHistory(ctx context.Context, in *GetHistoryRequest, o
 	return out, nil
 }
 
+func (c *channelClient) ListMembers(ctx context.Context, in *ListMembersRequest, opts ...grpc.CallOption) (*ListMembersResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListMembersResponse)
+	err := c.cc.Invoke(ctx, Channel_ListMembers_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // ChannelServer is the server API for Channel service.
 // All implementations must embed UnimplementedChannelServer
 // for forward compatibility.
@@ -254,6 +267,8 @@ type ChannelServer interface {
 	// CAPABILITY_CHANNEL_HISTORY. GetHistory returns what was said before a message. The host calls it when a conversation of a
 	// group begins, and waits a few seconds.
 	GetHistory(context.Context, *GetHistoryRequest) (*GetHistoryResponse, error)
+	// CAPABILITY_CHANNEL_MEMBERS. ListMembers returns the members of a group.
+	ListMembers(context.Context, *ListMembersRequest) (*ListMembersResponse, error)
 	mustEmbedUnimplementedChannelServer()
 }
 
@@ -299,6 +314,9 @@ func (UnimplementedChannelServer) FetchFile(*FetchFileRequest, grpc.ServerStream
 }
 func (UnimplementedChannelServer) GetHistory(context.Context, *GetHistoryRequest) (*GetHistoryResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetHistory not implemented")
+}
+func (UnimplementedChannelServer) ListMembers(context.Context, *ListMembersRequest) (*ListMembersResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListMembers not implemented")
 }
 func (UnimplementedChannelServer) mustEmbedUnimplementedChannelServer() {}
 func (UnimplementedChannelServer) testEmbeddedByValue()                 {}
@@ -516,6 +534,24 @@ func _Channel_GetHistory_Handler(srv interface{}, ctx context.Context, dec func(
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Channel_ListMembers_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListMembersRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ChannelServer).ListMembers(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Channel_ListMembers_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ChannelServer).ListMembers(ctx, req.(*ListMembersRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Channel_ServiceDesc is the grpc.ServiceDesc for Channel service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -558,6 +594,10 @@ var Channel_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetHistory",
 			Handler:    _Channel_GetHistory_Handler,
+		},
+		{
+			MethodName: "ListMembers",
+			Handler:    _Channel_ListMembers_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

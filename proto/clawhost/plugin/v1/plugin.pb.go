@@ -37,6 +37,7 @@ const (
 	Capability_CAPABILITY_CHANNEL_LOGIN            Capability = 8
 	Capability_CAPABILITY_CHANNEL_FETCH            Capability = 9
 	Capability_CAPABILITY_CHANNEL_HISTORY          Capability = 10
+	Capability_CAPABILITY_CHANNEL_MEMBERS          Capability = 11
 	Capability_CAPABILITY_COMMANDS                 Capability = 20
 	Capability_CAPABILITY_HOOK_BEFORE_AGENT_START  Capability = 30
 	Capability_CAPABILITY_HOOK_MESSAGE_RECEIVED    Capability = 31
@@ -59,6 +60,7 @@ var (
 		8:  "CAPABILITY_CHANNEL_LOGIN",
 		9:  "CAPABILITY_CHANNEL_FETCH",
 		10: "CAPABILITY_CHANNEL_HISTORY",
+		11: "CAPABILITY_CHANNEL_MEMBERS",
 		20: "CAPABILITY_COMMANDS",
 		30: "CAPABILITY_HOOK_BEFORE_AGENT_START",
 		31: "CAPABILITY_HOOK_MESSAGE_RECEIVED",
@@ -78,6 +80,7 @@ var (
 		"CAPABILITY_CHANNEL_LOGIN":            8,
 		"CAPABILITY_CHANNEL_FETCH":            9,
 		"CAPABILITY_CHANNEL_HISTORY":          10,
+		"CAPABILITY_CHANNEL_MEMBERS":          11,
 		"CAPABILITY_COMMANDS":                 20,
 		"CAPABILITY_HOOK_BEFORE_AGENT_START":  30,
 		"CAPABILITY_HOOK_MESSAGE_RECEIVED":    31,
@@ -1007,7 +1010,7 @@ const file_clawhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x06detail\x18\x02 \x01(\tR\x06detail\"B\n" +
 	"\x0fShutdownRequest\x12/\n" +
 	"\x05grace\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05grace\"\x12\n" +
-	"\x10ShutdownResponse*\x97\x04\n" +
+	"\x10ShutdownResponse*\xb7\x04\n" +
 	"\n" +
 	"Capability\x12\x1a\n" +
 	"\x16CAPABILITY_UNSPECIFIED\x10\x00\x12\x16\n" +
@@ -1021,7 +1024,8 @@ const file_clawhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x18CAPABILITY_CHANNEL_LOGIN\x10\b\x12\x1c\n" +
 	"\x18CAPABILITY_CHANNEL_FETCH\x10\t\x12\x1e\n" +
 	"\x1aCAPABILITY_CHANNEL_HISTORY\x10\n" +
-	"\x12\x17\n" +
+	"\x12\x1e\n" +
+	"\x1aCAPABILITY_CHANNEL_MEMBERS\x10\v\x12\x17\n" +
 	"\x13CAPABILITY_COMMANDS\x10\x14\x12&\n" +
 	"\"CAPABILITY_HOOK_BEFORE_AGENT_START\x10\x1e\x12$\n" +
 	" CAPABILITY_HOOK_MESSAGE_RECEIVED\x10\x1f\x12'\n" +

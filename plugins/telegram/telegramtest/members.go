@@ -1,0 +1,49 @@
+package telegramtest
+
+import "slices"
+
+// Promote makes somebody an administrator of a group.
+func (s *Server) Promote(chat int64, who *User, anonymous bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	room := s.mustHave(chat)
+	room.admins = append(room.admins, admin{who, anonymous})
+}
+
+type admin struct {
+	*User
+	anonymous bool
+}
+
+func (s *Server) getChatAdministrators(params map[string]string) response {
+	room, refusal, ok := s.chat(params)
+	if !ok {
+		return refusal
+	}
+	if room.kind == "private" {
+		return badRequest("there are no administrators in the private chat")
+	}
+	list := []map[string]any{}
+	for _, a := range room.admins {
+		list = append(list, map[string]any{"status": "administrator", "user": a.json(), "is_anonymous": a.anonymous})
+	}
+	return succeeded(list)
+}
+
+func (s *Server) getChatMemberCount(params map[string]string) response {
+	room, refusal, ok := s.chat(params)
+	if !ok {
+		return refusal
+	}
+	members := []int64{s.botID}
+	for _, a := range room.admins {
+		members = append(members, a.ID)
+	}
+	for _, m := range s.messages {
+		if m.Chat == room.id {
+			members = append(members, m.From)
+		}
+	}
+	slices.Sort(members)
+	return succeeded(len(slices.Compact(members)))
+}
