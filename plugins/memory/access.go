@@ -19,10 +19,12 @@ const everyone = "all"
 //   - An owner is reminded in his direct chat, of the files and of what was said in the same session; where nobody else has
 //     used the session, and of what was said in the other direct chats that only the same person has used.
 //   - Where others than owners share the session of an owner's direct chat, it counts as theirs.
+//   - A group that has a memory of its own is reminded of that, and of what was said in the same session.
 //   - Any other session is reminded of nothing, unless it is opened: then of the files and of what was said in itself.
 type access struct {
 	index      *index
 	openTo     []string
+	ownGroups  bool     // each group has a memory of its own
 	samePerson []string // ids as channel:user, all of one person
 }
 
@@ -45,6 +47,7 @@ type record struct {
 // view is what may be recalled for a turn.
 type view struct {
 	session string
+	folder  string           // of a group with a memory of its own; empty: the owner's files
 	persons []string         // ids of one person, whose direct chats are included
 	private bool             // whether only owners read the chat
 	shown   map[passage]bool // those of MEMORY.md that the agent has in its context
@@ -59,6 +62,10 @@ func (a *access) look(ctx context.Context, c chat.Caller) (view, bool, error) {
 	now, err := a.note(ctx, c)
 	if err != nil {
 		return view{}, false, fmt.Errorf("look up the session's users: %w", err)
+	}
+	if a.ownGroups && c.Kind != chat.Direct {
+		folder, ok := groupFolder(c.Session)
+		return view{session: c.Session, folder: folder}, ok, nil
 	}
 	owner := c.Authority == chat.Owner && c.Kind == chat.Direct && now.owner
 	switch {

@@ -136,7 +136,7 @@ func benchmarked(b *testing.B, dir string) *memory {
 			b.Error(err)
 		}
 	})
-	if err := m.files.sync(b.Context()); err != nil {
+	if err := m.files.sync(b.Context(), ""); err != nil {
 		b.Fatal(err)
 	}
 	return m

@@ -34,6 +34,7 @@ var errUnfit = errors.New("the file cannot be indexed")
 // files updates the index of a workspace's MEMORY.md and memory/*.md.
 type files struct {
 	workspace string
+	groups    bool // groups have folders of their own
 	index     *index
 	log       *slog.Logger
 	now       func() time.Time
@@ -48,31 +49,31 @@ type known struct {
 	hash                 []byte
 }
 
-func newFiles(workspace string, x *index, log *slog.Logger, now func() time.Time) *files {
-	return &files{workspace: workspace, index: x, log: log, now: now, turn: make(chan struct{}, 1), skipped: map[string]string{}}
+func newFiles(workspace string, groups bool, x *index, log *slog.Logger, now func() time.Time) *files {
+	return &files{workspace: workspace, groups: groups, index: x, log: log, now: now, turn: make(chan struct{}, 1), skipped: map[string]string{}}
 }
 
-// sync indexes what has changed since the last time. It stops when its context ends and continues next time. Concurrent
+// sync indexes what has changed since the last time in a group's folder, or of the owner's files. It stops when its context ends and continues next time. Concurrent
 // calls wait for each other.
-func (f *files) sync(ctx context.Context) error {
+func (f *files) sync(ctx context.Context, folder string) error {
 	select {
 	case f.turn <- struct{}{}:
 		defer func() { <-f.turn }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if err := f.walk(ctx); err != nil {
+	if err := f.walk(ctx, folder); err != nil {
 		return fmt.Errorf("index files: %w", err)
 	}
 	return nil
 }
 
-func (f *files) walk(ctx context.Context) error {
-	before, err := f.known(ctx)
+func (f *files) walk(ctx context.Context, folder string) error {
+	before, err := f.known(ctx, folder)
 	if err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(f.workspace)
+	root, err := openFolder(f.workspace, folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return f.forget(ctx, before, nil) // the host creates the workspace when it first needs it
 	}
@@ -81,11 +82,12 @@ func (f *files) walk(ctx context.Context) error {
 	}
 	defer root.Close()
 	var present []string
-	for _, name := range f.list(root) {
+	for _, file := range f.list(root, folder) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err := f.update(ctx, root, name, before[name])
+		name := path.Join(folder, file)
+		err := f.update(ctx, root, file, name, before[name])
 		switch {
 		case err == nil:
 			present = append(present, name)
@@ -99,33 +101,38 @@ func (f *files) walk(ctx context.Context) error {
 	return f.forget(ctx, before, present)
 }
 
-// list returns the paths to index, those in memory/ in descending order, because their names are mostly dates.
-func (f *files) list(root *os.Root) []string {
-	entries, err := fs.ReadDir(root.FS(), "memory")
+// list returns the paths to index, relative to the root, those in memory/ or a group's folder in descending order, because their
+// names are mostly dates.
+func (f *files) list(root *os.Root, folder string) []string {
+	dated := "memory"
+	if folder != "" {
+		dated = "."
+	}
+	entries, err := fs.ReadDir(root.FS(), dated)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		f.skip("memory", err)
+		f.skip(path.Join(folder, dated), err)
 		entries = nil
 	}
 	var paths []string
 	for _, e := range entries {
 		if strings.EqualFold(path.Ext(e.Name()), ".md") && utf8.ValidString(e.Name()) {
-			paths = append(paths, path.Join("memory", e.Name()))
+			paths = append(paths, path.Join(dated, e.Name()))
 		}
 	}
 	slices.SortFunc(paths, func(a, b string) int { return strings.Compare(b, a) })
 	if len(paths) >= maxFiles {
-		f.skip("memory/*.md", fmt.Errorf("there are %d files; only the last %d by name are indexed", len(paths), maxFiles-1))
+		f.skip(path.Join(folder, dated, "*.md"), fmt.Errorf("there are %d files; only the last %d by name are indexed", len(paths), maxFiles-1))
 		paths = paths[:maxFiles-1]
 	}
-	if _, err := root.Lstat("MEMORY.md"); err == nil {
+	if _, err := root.Lstat("MEMORY.md"); err == nil && folder == "" {
 		paths = append([]string{"MEMORY.md"}, paths...)
 	}
 	return paths
 }
 
-// update indexes a file if it has changed. Its error is [errUnfit] if the file must be left out.
-func (f *files) update(ctx context.Context, root *os.Root, name string, before known) error {
-	info, err := root.Stat(name)
+// update indexes a file under a name if it has changed. Its error is [errUnfit] if the file must be left out.
+func (f *files) update(ctx context.Context, root *os.Root, file, name string, before known) error {
+	info, err := root.Stat(file)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUnfit, err)
 	}
@@ -134,7 +141,7 @@ func (f *files) update(ctx context.Context, root *os.Root, name string, before k
 		return nil
 	}
 	checked := f.now().UnixNano()
-	text, info, err := readFile(root, name)
+	text, info, err := readFile(root, file)
 	if err != nil {
 		return err
 	}
@@ -225,8 +232,16 @@ func (f *files) forget(ctx context.Context, before map[string]known, present []s
 	return nil
 }
 
-func (f *files) known(ctx context.Context) (map[string]known, error) {
-	rows, err := f.index.read.QueryContext(ctx, "SELECT path, mtime, size, checked, hash FROM files")
+// known returns what is indexed of a group's folder, or of the owner's files.
+func (f *files) known(ctx context.Context, folder string) (map[string]known, error) {
+	query, args := "SELECT path, mtime, size, checked, hash FROM files", []any{}
+	switch {
+	case folder != "":
+		query, args = query+" WHERE path > ? AND path < ?", []any{folder + "/", folder + "0"}
+	case f.groups:
+		query, args = query+" WHERE path < ? OR path > ?", []any{groupsFolder, groupsEnd}
+	}
+	rows, err := f.index.read.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, damage(err)
 	}

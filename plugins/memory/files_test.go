@@ -25,7 +25,7 @@ func newWorkspace(t *testing.T) *workspace {
 	t.Helper()
 	w := &workspace{t: t, dir: t.TempDir(), logs: &bytes.Buffer{}, time: today}
 	log := slog.New(slog.NewTextHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	w.files = newFiles(w.dir, opened(t), log, func() time.Time { return w.time })
+	w.files = newFiles(w.dir, false, opened(t), log, func() time.Time { return w.time })
 	if err := os.Mkdir(filepath.Join(w.dir, "memory"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func (w *workspace) write(name, text string, at time.Time) {
 
 func (w *workspace) read() {
 	w.t.Helper()
-	if err := w.sync(w.t.Context()); err != nil {
+	if err := w.sync(w.t.Context(), ""); err != nil {
 		w.t.Fatal(err)
 	}
 	same(w.t, w.index)

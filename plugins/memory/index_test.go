@@ -135,9 +135,9 @@ func TestRecallEndsWithItsContext(t *testing.T) {
 	if _, err := x.recall(ctx, view{session: "s"}, "zebra", today, 5); !errors.Is(err, context.Canceled) {
 		t.Errorf("recall: %v", err)
 	}
-	f := newFiles(t.TempDir(), x, slog.New(slog.DiscardHandler), time.Now)
+	f := newFiles(t.TempDir(), false, x, slog.New(slog.DiscardHandler), time.Now)
 	f.turn <- struct{}{} // somebody else reads the files
-	if err := f.sync(ctx); !errors.Is(err, context.Canceled) {
+	if err := f.sync(ctx, ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("sync: %v", err)
 	}
 }

@@ -31,6 +31,7 @@ type config struct {
 	MemoryFile  int      `json:"memory_file" default:"8000" jsonschema:"How much of MEMORY.md a conversation is given when it begins, in bytes, from 200 to 32000; 0: nothing, only passages that match."`
 	Sessions    bool     `json:"sessions" default:"true" jsonschema:"Whether conversations are recalled too. If not, what was kept of them is removed."`
 	OpenTo      []string `json:"open_to" default:"[]" jsonschema:"Session keys, or what they begin with, where others than owners in direct chats are reminded too; \"all\" is everywhere."`
+	Groups      string   `json:"groups" default:"" jsonschema:"\"own\": each group has a memory of its own, in a folder in memory/groups, and finds nothing else. Empty: groups have none, except those of open_to."`
 	SamePerson  []string `json:"same_person" default:"[]" jsonschema:"Owners, as channel:user, who are one person: what was said in one of their direct chats is recalled in the others."`
 }
 
@@ -50,10 +51,10 @@ func open(ctx context.Context, env sdk.Env, c config, now func() time.Time) (*me
 		log:         env.Log,
 		now:         now,
 		index:       x,
-		files:       newFiles(workspace, x, env.Log, now),
+		files:       newFiles(workspace, c.Groups == ownGroups, x, env.Log, now),
 		transcripts: t,
 		older:       &older{source: env.Transcripts, transcripts: t, log: env.Log},
-		access:      &access{index: x, openTo: c.OpenTo, samePerson: c.SamePerson},
+		access:      &access{index: x, openTo: c.OpenTo, ownGroups: c.Groups == ownGroups, samePerson: c.SamePerson},
 		broken:      make(chan error, 1),
 	}
 	if !c.Sessions {
@@ -75,6 +76,9 @@ func (c config) check() error {
 	}
 	if c.MemoryFile != 0 && (c.MemoryFile < 200 || c.MemoryFile > 32_000) {
 		errs = append(errs, sdk.ConfigError("memory_file", errors.New("must be 0, or from 200 to 32000")))
+	}
+	if c.Groups != "" && c.Groups != ownGroups {
+		errs = append(errs, sdk.ConfigError("groups", errors.New(`must be "own", or empty`)))
 	}
 	for _, prefix := range c.OpenTo {
 		if prefix == "" {

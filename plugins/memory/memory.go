@@ -37,7 +37,7 @@ type memory struct {
 // Run indexes the files, and conversations from before. It returns early if the index is damaged: the host then restarts the plugin, which rebuilds the
 // index.
 func (m *memory) Run(ctx context.Context) error {
-	if err := m.files.sync(ctx); err != nil && ctx.Err() == nil {
+	if err := m.files.sync(ctx, ""); err != nil && ctx.Err() == nil {
 		if errors.Is(err, errDamaged) {
 			return err
 		}
@@ -82,7 +82,7 @@ func (m *memory) remind(ctx context.Context, start sdk.AgentStart) (added sdk.Ag
 
 // find returns the passages of a view that match a text best, at most limit.
 func (m *memory) find(ctx context.Context, v view, text string, limit int) ([]candidate, error) {
-	if err := m.refresh(ctx); err != nil {
+	if err := m.refresh(ctx, v.folder); err != nil {
 		return nil, err
 	}
 	best, err := m.index.recall(ctx, v, text, m.now(), limit)
@@ -99,10 +99,10 @@ func (m *memory) find(ctx context.Context, v view, text string, limit int) ([]ca
 }
 
 // refresh indexes changed files within the budget. Unreadable files do not prevent recall.
-func (m *memory) refresh(ctx context.Context) error {
+func (m *memory) refresh(ctx context.Context, folder string) error {
 	budget, cancel := context.WithTimeout(ctx, syncBudget)
 	defer cancel()
-	err := m.files.sync(budget)
+	err := m.files.sync(budget, folder)
 	switch {
 	case errors.Is(err, errDamaged):
 		return err

@@ -101,7 +101,7 @@ func (x *index) search(ctx context.Context, v view, query string) ([]candidate, 
 			SELECT words.rowid AS id, bm25(words) AS rank
 			FROM words JOIN passages p ON p.id = words.rowid
 			WHERE words MATCH ?1 AND (
-				p.path IS NOT NULL
+				CASE WHEN ?7 = '' THEN p.path < ?8 OR p.path > ?9 ELSE p.path > ?7 || '/' AND p.path < ?7 || '0' END
 				OR p.session = ?2 AND p.exchange < coalesce((
 					SELECT min(exchange) FROM (
 						SELECT DISTINCT exchange FROM entries WHERE session = ?2 ORDER BY exchange DESC LIMIT ?4)), 0)
@@ -112,7 +112,7 @@ func (x *index) search(ctx context.Context, v view, query string) ([]candidate, 
 			ORDER BY rank LIMIT ?5)
 		SELECT p.id, p.path, p.session, p.exchange, p.heading, p.body, p.at
 		FROM best JOIN passages p USING (id)
-		ORDER BY rank`, query, v.session, string(persons), freshExchanges, maxCandidates, byOne)
+		ORDER BY rank`, query, v.session, string(persons), freshExchanges, maxCandidates, byOne, v.folder, groupsFolder, groupsEnd)
 	if err != nil {
 		return nil, err
 	}

@@ -184,7 +184,7 @@ func TestRecallOfTheLabelledSet(t *testing.T) {
 				t.Fatal(err)
 			}
 			x := opened(t)
-			if err := newFiles(workspace, x, slog.New(slog.DiscardHandler), time.Now).sync(t.Context()); err != nil {
+			if err := newFiles(workspace, false, x, slog.New(slog.DiscardHandler), time.Now).sync(t.Context(), ""); err != nil {
 				t.Fatal(err)
 			}
 			_, passages := x.words.snapshot()

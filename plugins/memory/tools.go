@@ -28,12 +28,16 @@ var (
 
 // Tools returns the agent's tools. They work for callers with a view of the memory, and for nobody else.
 func (m *memory) Tools() []sdk.AgentTool {
-	return []sdk.AgentTool{
+	tools := []sdk.AgentTool{
 		sdk.Tool("search", "Search the notes in MEMORY.md and memory/*.md and earlier conversations, by words. "+
 			"Use it for what you might have been told before and do not see now: people, dates, decisions, preferences, things to do. "+
 			"Each passage tells where it is from; read more of a file with memory_get.", m.search),
 		sdk.Tool("get", "Read lines of a memory file: MEMORY.md or memory/<name>.md.", m.get),
 	}
+	if m.config.Groups == ownGroups {
+		tools = append(tools, sdk.Tool("note", "In a group: keep something in the group's own memory, which nobody else's conversations have.", m.note))
+	}
+	return tools
 }
 
 type searchIn struct {
@@ -69,7 +73,7 @@ func (m *memory) get(ctx context.Context, call sdk.ToolCall, in getIn) (string, 
 	if err != nil {
 		return "", err
 	}
-	text, err := readMemory(m.files.workspace, in.Path)
+	text, err := m.files.read(v.folder, in.Path)
 	if err != nil {
 		return "", err
 	}
@@ -109,16 +113,24 @@ func (m *memory) hide(err error) error {
 	return errBroken
 }
 
-// readMemory reads a memory file. Links out of memory/ are refused, and so is MEMORY.md as a link.
-func readMemory(workspace, name string) (string, error) {
-	if !filepath.IsLocal(name) || path.Clean(name) != name {
+// read reads a memory file: of a group's folder, or else one of the owner's. Links out of memory/, or out of the group's folder, are
+// refused, and so is MEMORY.md as a link.
+func (f *files) read(folder, name string) (string, error) {
+	if !filepath.IsLocal(name) || path.Clean(name) != name || folder == "" && f.groups && strings.HasPrefix(name, groupsFolder) {
 		return "", errNoFile
 	}
-	root, err := os.OpenRoot(workspace)
+	root, err := openFolder(f.workspace, folder)
 	if err != nil {
 		return "", errNoFile
 	}
 	defer root.Close()
+	if folder != "" {
+		own, ok := strings.CutPrefix(name, folder+"/")
+		if !ok || strings.Contains(own, "/") || !strings.EqualFold(path.Ext(own), ".md") {
+			return "", errNoFile
+		}
+		return readText(root, own)
+	}
 	if below, ok := strings.CutPrefix(name, "memory/"); ok && strings.EqualFold(path.Ext(name), ".md") {
 		folder, err := root.OpenRoot("memory")
 		if err != nil {

@@ -10,12 +10,15 @@ import (
 const memoryFile = "MEMORY.md"
 
 // memoryFile returns what a conversation is given of MEMORY.md, and the passages in that. It returns nothing if there is no
-// such file, or if it is empty.
+// such file, or if it is empty. A group with a memory of its own gets a sentence about that instead.
 func (m *memory) memoryFile(v view) (string, map[passage]bool) {
+	if v.folder != "" {
+		return groupTold, nil
+	}
 	if m.config.MemoryFile == 0 {
 		return "", nil
 	}
-	text, err := readMemory(m.files.workspace, memoryFile)
+	text, err := m.files.read("", memoryFile)
 	if err != nil || strings.TrimSpace(text) == "" {
 		return "", nil // the log says why when it is indexed
 	}
