@@ -8,8 +8,8 @@ import (
 )
 
 // Channel connects one account of one chat network. A channel may also be an [Editor], [Deleter], [Reactor], [Typer],
-// [Drafter], [CommandMenu], [LoginFlow], [FileFetcher], [Historian], [MemberLister], [Limiter], [HealthChecker] or [Stopper]; the
-// host learns of it from the plugin's description.
+// [Drafter], [CommandMenu], [LoginFlow], [FileFetcher], [Historian], [MemberLister], [Limiter], [HealthChecker],
+// [StatusReporter] or [Stopper]; the host learns of it from the plugin's description.
 //
 // All methods but Run may be called at the same time, from any goroutine, while Run runs.
 type Channel interface {
@@ -136,6 +136,13 @@ type Limiter interface {
 // HealthChecker is a component that knows its health. Health must return at once, without I/O; nil means healthy.
 type HealthChecker interface {
 	Health(ctx context.Context) error
+}
+
+// StatusReporter is a component that says what it is doing, such as how far a long task is: one line, which the host shows its
+// operator in /status and `clawhost plugin list`. It must not contain secrets; empty: nothing of note. Status must return at once,
+// without I/O. The host asks every 30 seconds.
+type StatusReporter interface {
+	Status() string
 }
 
 // Stopper is a component that needs to clean up. Stop is called once, after Run's context has ended and Run has returned;

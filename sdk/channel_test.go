@@ -35,6 +35,7 @@ type richChannel struct {
 
 	last   string
 	health error
+	status string
 }
 
 func (c *richChannel) Limits(kind chat.Kind) chat.Limits {
@@ -75,6 +76,8 @@ func (c *richChannel) SetCommands(_ context.Context, commands []chat.CommandSpec
 }
 
 func (c *richChannel) Health(context.Context) error { return c.health }
+
+func (c *richChannel) Status() string { return c.status }
 
 func channelOf[T sdk.Channel](c T) sdk.Component {
 	limits := chat.Limits{Text: chat.TextLimit{Max: 10, Unit: chat.Bytes}}

@@ -88,7 +88,7 @@ func found(t reflect.Type, list []extra) (capabilities []pluginv1.Capability) {
 
 // Service returns a component without a chat network. Its capabilities are found by the interfaces of T: [Runner],
 // [CommandRunner] (it answers the commands given here), [AgentStarter], [Toolbox], [MessageObserver], [TranscriptObserver],
-// [HealthChecker], [Stopper]. Open is called as that of [NewChannel].
+// [HealthChecker], [StatusReporter], [Stopper]. Open is called as that of [NewChannel].
 func Service[C, T any](open func(context.Context, Env, C) (T, error), commands ...CommandSpec) Component {
 	c := configured("service", open)
 	c.commands = commands

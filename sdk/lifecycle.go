@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -172,18 +173,22 @@ func (s *pluginServer) runService(runner Runner) {
 	}
 }
 
-// CheckHealth asks each component that is a [HealthChecker].
+// CheckHealth asks each component that is a [HealthChecker] or a [StatusReporter].
 func (s *pluginServer) CheckHealth(ctx context.Context, _ *pluginv1.CheckHealthRequest) (*pluginv1.CheckHealthResponse, error) {
+	var doing []string
 	for _, p := range s.opened() {
-		checker, ok := p.value.(HealthChecker)
-		if !ok {
-			continue
+		if checker, ok := p.value.(HealthChecker); ok {
+			if err := checker.Health(ctx); err != nil {
+				return &pluginv1.CheckHealthResponse{Detail: wire.Cut(s.redact.text(err.Error()), wire.MaxDetail)}, nil
+			}
 		}
-		if err := checker.Health(ctx); err != nil {
-			return &pluginv1.CheckHealthResponse{Detail: wire.Cut(s.redact.text(err.Error()), wire.MaxDetail)}, nil
+		if reporter, ok := p.value.(StatusReporter); ok {
+			if said := reporter.Status(); said != "" {
+				doing = append(doing, said)
+			}
 		}
 	}
-	return &pluginv1.CheckHealthResponse{Healthy: true}, nil
+	return &pluginv1.CheckHealthResponse{Healthy: true, Detail: wire.Cut(s.redact.text(strings.Join(doing, "; ")), wire.MaxDetail)}, nil
 }
 
 // Shutdown drains the plugin: first calls in progress end, then Run ends, then Stop is called. What takes longer than the

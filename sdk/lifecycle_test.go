@@ -14,6 +14,7 @@ import (
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/sdktest"
+	"github.com/clawhost/clawhost/sdk/wire"
 )
 
 // diary records the order of events.
@@ -240,6 +241,10 @@ func TestHealth(t *testing.T) {
 	h.Configure(nil)
 	if err := h.Health(); err != nil {
 		t.Errorf("a well channel says %v", err)
+	}
+	c.status = "reading " + strings.Repeat("x", 5000)
+	if got := h.Status(); !strings.HasPrefix(got, "reading xx") || len(got) > wire.MaxDetail {
+		t.Errorf("it says %.100q", got)
 	}
 	c.health = errors.New("no connection for an hour")
 	if err := h.Health(); err == nil || err.Error() != "no connection for an hour" {

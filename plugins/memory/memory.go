@@ -18,6 +18,7 @@ var (
 	_ sdk.Toolbox            = (*memory)(nil)
 	_ sdk.TranscriptObserver = (*memory)(nil)
 	_ sdk.Runner             = (*memory)(nil)
+	_ sdk.StatusReporter     = (*memory)(nil)
 	_ sdk.Stopper            = (*memory)(nil)
 )
 
@@ -121,6 +122,9 @@ func (m *memory) TranscriptAppended(ctx context.Context, appended sdk.Transcript
 	}
 	return m.report(m.transcripts.append(ctx, appended.Session, appended.Entries))
 }
+
+// Status says how far older conversations are indexed.
+func (m *memory) Status() string { return m.older.status() }
 
 // Stop closes the index. No call is in progress then.
 func (m *memory) Stop(context.Context) error { return m.index.close() }

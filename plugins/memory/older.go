@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/clawhost/clawhost/sdk"
@@ -27,12 +28,26 @@ type older struct {
 	source      sdk.Transcripts
 	transcripts *transcripts
 	log         *slog.Logger
+
+	doing atomic.Pointer[string] // what the plugin says about it; nil: nothing
+}
+
+// say sets what the plugin says about it; empty: nothing.
+func (o *older) say(doing string) { o.doing.Store(&doing) }
+
+// status returns what the plugin says about it.
+func (o *older) status() string {
+	if doing := o.doing.Load(); doing != nil {
+		return *doing
+	}
+	return ""
 }
 
 // read reads until there are no more, and tries again after failures. Its error is that of a damaged index.
 func (o *older) read(ctx context.Context) error {
 	for wait := firstOlderWait; ; wait = min(2*wait, lastOlderWait) {
 		err := o.pages(ctx)
+		o.say("")
 		switch {
 		case err == nil, ctx.Err() != nil:
 			return nil
@@ -42,6 +57,7 @@ func (o *older) read(ctx context.Context) error {
 			o.log.Info("conversations from before this plugin was switched on are not recalled", "reason", err)
 			return nil
 		}
+		o.say("older conversations cannot be indexed now; another try follows")
 		o.log.Warn("older conversations cannot be read now", "error", err, "again_in", wait.String())
 		timer := time.NewTimer(wait)
 		select {
@@ -80,6 +96,7 @@ func (o *older) pages(ctx context.Context) error {
 			o.log.Info("older conversations are indexed", "entries", read)
 			return nil
 		}
+		o.say(fmt.Sprintf("indexing older conversations: %d entries since the start, up to %s", read+len(page), page[len(page)-1].Entry.At.Format(time.DateOnly)))
 		if read/olderTold != (read+len(page))/olderTold {
 			o.log.Info("older conversations are being indexed", "entries", read+len(page), "up_to", page[len(page)-1].Entry.At.Format(time.DateOnly))
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -131,6 +132,42 @@ func TestOlderConversationsAreReadOnce(t *testing.T) {
 			if err := (&older{source: closed, transcripts: &transcripts{index: opened(t), limit: 1}, log: slog.New(slog.DiscardHandler)}).read(t.Context()); err != nil || closed.calls != 1 {
 				t.Errorf("after %v it asks %d times, %v", refused, closed.calls, err)
 			}
+		}
+	})
+}
+
+// overseen is an archive that notes what is said about its reading at the beginning of each call.
+type overseen struct {
+	archive
+	reader *older
+	said   []string
+}
+
+func (o *overseen) After(ctx context.Context, after int64, limit int) ([]sdk.SessionEntry, error) {
+	o.said = append(o.said, o.reader.status())
+	return o.archive.After(ctx, after, limit)
+}
+
+// Behaviour: plugin-status, memory-older.
+func TestHowFarOlderConversationsAre(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		x := opened(t)
+		from := &overseen{archive: archive{fails: map[int]error{3: errors.New("away")}}}
+		for i := range int64(250) {
+			from.entries = append(from.entries, said(1+2*i, "c:anna")...)
+		}
+		from.reader = &older{source: from, transcripts: &transcripts{index: x, limit: maxEntries}, log: slog.New(slog.DiscardHandler)}
+		if err := from.reader.read(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		day := today.Format(time.DateOnly)
+		want := []string{
+			"", "indexing older conversations: 200 entries since the start, up to " + day, "indexing older conversations: 400 entries since the start, up to " + day,
+			"older conversations cannot be indexed now; another try follows", "indexing older conversations: 100 entries since the start, up to " + day,
+		}
+		if got := from.reader.status(); !slices.Equal(from.said, want) || got != "" {
+			t.Errorf("said\n%q, then %q; want\n%q", from.said, got, want)
 		}
 	})
 }

@@ -316,6 +316,16 @@ func (h *Harness) Health() error {
 	return h.note(err)
 }
 
+// Status returns what the plugin says that it is doing.
+func (h *Harness) Status() string {
+	h.t.Helper()
+	r, err := h.plugin.CheckHealth(h.t.Context(), &pluginv1.CheckHealthRequest{})
+	if err != nil || !r.GetHealthy() {
+		h.t.Fatalf("the plugin is not healthy: %s, %v", r.GetDetail(), h.note(err))
+	}
+	return r.GetDetail()
+}
+
 // Failed receives the error of a service that ended too early; under Serve the process would end.
 func (h *Harness) Failed() <-chan error { return h.failed }
 

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"os"
 	"time"
 
@@ -37,7 +38,7 @@ func (r Report) Status() Status {
 	running := map[string]Plugin{}
 	for _, s := range r.Plugins.List() {
 		p := Plugin{
-			Name: s.Name, State: string(s.State), Detail: s.Detail, Version: s.Version, Kinds: s.Kinds, PID: s.PID,
+			Name: s.Name, State: string(s.State), Detail: cmp.Or(s.Detail, s.Doing), Version: s.Version, Kinds: s.Kinds, PID: s.PID,
 			Since: s.Since, Restarts: s.Restarts, Open: s.URL,
 		}
 		if s.Connection != 0 {

@@ -65,6 +65,8 @@ type Turns interface {
 type Plugins interface {
 	// Channels returns one line for each channel.
 	Channels() []string
+	// Doing returns a line for each plugin that says what it is doing.
+	Doing() []string
 	// Enabled reports whether the config has an enabled plugin of that name.
 	Enabled(name string) bool
 	// Commands returns the commands of the running plugins.

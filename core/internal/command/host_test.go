@@ -275,6 +275,8 @@ func (recent) Errors() []string {
 // plugins are those of a hostCommands.
 type plugins struct{ hostCommands *hostCommands }
 
+func (plugins) Doing() []string { return []string{"memory: reads old books"} }
+
 func (plugins) Channels() []string { return []string{"telegram: connected", "discord: connecting"} }
 
 func (plugins) Enabled(name string) bool {

@@ -17,12 +17,16 @@ func (d hostCommands) status(ctx context.Context, call Call) (string, error) {
 		return "", fmt.Errorf("count what waits: %w", err)
 	}
 	s, e, now := call.Session, d.effective(call), d.host.Now()
+	var doing []string
+	if call.Caller.Authority >= chat.Owner {
+		doing = d.host.Plugins.Doing()
+	}
 	since, running := d.turns.Running(call.Caller.Session)
 	return wording.Status{
 		Version: d.host.Version, Now: now, Up: now.Sub(d.host.Started), Demo: d.host.Demo,
 		Running: running, RunningFor: now.Sub(since), Waiting: waiting, Questions: d.openQuestions(call),
 		Session: s, Model: e.Model, Effort: e.Effort, Permission: e.PermissionMode, Queue: e.Queue, Activation: e.Activation,
-		Muted: e.Send == "deny", Authority: call.Caller.Authority, Channels: d.host.Plugins.Channels(),
+		Muted: e.Send == "deny", Authority: call.Caller.Authority, Channels: d.host.Plugins.Channels(), Plugins: doing,
 	}.String(), nil
 }
 

@@ -93,6 +93,17 @@ func (s *Set) Channels() []string {
 	return lines
 }
 
+// Doing returns what the running plugins say that they are doing, a line for each that says something.
+func (s *Set) Doing() []string {
+	var lines []string
+	for _, status := range s.supervisor.List() {
+		if status.State == supervisor.Running && status.Doing != "" {
+			lines = append(lines, fmt.Sprintf("%s: %s", status.Name, status.Doing))
+		}
+	}
+	return lines
+}
+
 // Commands returns the commands of the running plugins.
 func (s *Set) Commands() []command.Command {
 	var list []command.Command

@@ -173,16 +173,17 @@ func pathStep(s *pluginv1.PathStep) string {
 	return wire.Cut(s.GetName(), wire.MaxName)
 }
 
-// CheckHealth returns nil for a healthy plugin.
-func (p *Plugin) CheckHealth(ctx context.Context) error {
+// CheckHealth returns what a healthy plugin says that it is doing, and an error for any other.
+func (p *Plugin) CheckHealth(ctx context.Context) (doing string, err error) {
 	response, err := p.plugin.CheckHealth(ctx, &pluginv1.CheckHealthRequest{})
 	if err != nil {
-		return translate(err)
+		return "", translate(err)
 	}
+	detail := wire.Cut(response.GetDetail(), wire.MaxDetail)
 	if !response.GetHealthy() {
-		return fmt.Errorf("unhealthy: %s", wire.Cut(response.GetDetail(), wire.MaxDetail))
+		return "", fmt.Errorf("unhealthy: %s", detail)
 	}
-	return nil
+	return detail, nil
 }
 
 // Shutdown drains the plugin, which may be killed afterwards.

@@ -196,7 +196,7 @@ func calls(ctx context.Context, p *remote.Plugin) map[string]func() error {
 	return map[string]func() error{
 		"Describe":           func() error { _, err := p.Describe(ctx, "1"); return err },
 		"Configure":          func() error { _, err := p.Configure(ctx, remote.Configuration{}); return err },
-		"CheckHealth":        func() error { return p.CheckHealth(ctx) },
+		"CheckHealth":        func() error { _, err := p.CheckHealth(ctx); return err },
 		"Shutdown":           func() error { return p.Shutdown(ctx, time.Second) },
 		"Limits":             func() error { _, err := p.Limits(ctx, chat.Direct); return err },
 		"Run":                func() error { return p.Run(ctx, func(remote.Report) {}) },
@@ -334,12 +334,12 @@ func TestFindingsAreBoundedAndNoErrorIsHidden(t *testing.T) {
 
 func TestHealth(t *testing.T) {
 	t.Parallel()
-	p, _ := connect(t, &nasty{health: &pluginv1.CheckHealthResponse{Healthy: true}})
-	if err := p.CheckHealth(t.Context()); err != nil {
-		t.Error(err)
+	p, _ := connect(t, &nasty{health: &pluginv1.CheckHealthResponse{Healthy: true, Detail: strings.Repeat("busy ", 10_000)}})
+	if doing, err := p.CheckHealth(t.Context()); err != nil || !strings.HasPrefix(doing, "busy busy") || len(doing) > wire.MaxDetail {
+		t.Errorf("%.100q, %v", doing, err)
 	}
 	p, _ = connect(t, &nasty{health: &pluginv1.CheckHealthResponse{Detail: strings.Repeat("sick ", 10_000)}})
-	if err := p.CheckHealth(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "unhealthy: sick") || len(err.Error()) > 2*wire.MaxDetail {
+	if doing, err := p.CheckHealth(t.Context()); err == nil || doing != "" || !strings.HasPrefix(err.Error(), "unhealthy: sick") || len(err.Error()) > 2*wire.MaxDetail {
 		t.Errorf("%.100v", err)
 	}
 }

@@ -21,7 +21,7 @@ import (
 // patient is a plugin whose health checks are answered as a test wants it.
 type patient struct {
 	pluginv1.UnimplementedPluginServer
-	answers chan string // "": it is well; "silence": it does not answer; else what it complains of
+	answers chan string // "" and "doing …": it is well; "silence": it does not answer; else what it complains of
 }
 
 func (p patient) CheckHealth(ctx context.Context, _ *pluginv1.CheckHealthRequest) (*pluginv1.CheckHealthResponse, error) {
@@ -30,12 +30,19 @@ func (p patient) CheckHealth(ctx context.Context, _ *pluginv1.CheckHealthRequest
 		<-ctx.Done()
 		return nil, ctx.Err()
 	default:
-		return &pluginv1.CheckHealthResponse{Healthy: complaint == "", Detail: complaint}, nil
+		return &pluginv1.CheckHealthResponse{Healthy: complaint == "" || strings.HasPrefix(complaint, "doing"), Detail: complaint}, nil
 	}
 }
 
 // watchHealth has the health of a plugin watched that answers so, and returns what came of it and the log.
 func watchHealth(t *testing.T, answers ...string) (string, error) {
+	t.Helper()
+	log, _, err := watched(t, answers...)
+	return log, err
+}
+
+// watched is watchHealth with what the plugin was doing at last.
+func watched(t *testing.T, answers ...string) (said, doing string, err error) {
 	t.Helper()
 	p := patient{answers: make(chan string, len(answers))}
 	for _, a := range answers {
@@ -62,7 +69,7 @@ func watchHealth(t *testing.T, answers ...string) (string, error) {
 	if err := <-served; err != nil {
 		t.Error(err)
 	}
-	return log.String(), err
+	return log.String(), i.status.Doing, err
 }
 
 // TestAPluginThatAnswersNothingIsEnded: a process that stands still is no reason to wait forever, and one that is slow now and
@@ -94,6 +101,19 @@ func TestAComplaintIsLoggedOnce(t *testing.T) {
 		}
 		if got := strings.Join(said, "\n"); got != strings.Join(want, "\n") {
 			t.Errorf("logged\n%s\nwant\n%s", got, strings.Join(want, "\n"))
+		}
+	})
+}
+
+// What a plugin says that it is doing is shown, in one line, until it says something else. A complaint and silence change nothing.
+// Behaviour: plugin-status.
+func TestWhatAPluginIsDoing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for last, want := range map[string]string{"doing\x1b[31m\nmore": "doing [31m more", "": "", "no network": "doing one thing", "silence": "doing one thing"} {
+			if _, doing, err := watched(t, "doing one thing", last); doing != want || err != nil {
+				t.Errorf("after %q it is doing %q, %v; want %q", last, doing, err, want)
+			}
 		}
 	})
 }

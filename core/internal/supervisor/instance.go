@@ -49,6 +49,7 @@ type Status struct {
 	Name       string
 	State      State
 	Detail     string // why it is waiting or failed, or its channel's report
+	Doing      string // what it has last said that it is doing
 	Version    string
 	Kinds      []string
 	PID        int
@@ -97,7 +98,7 @@ func (i *instance) run(ctx context.Context, host Host) {
 		}
 		if err == nil { // somebody asked for a new start
 			deaths, wait = nil, i.options.Backoff
-			i.set(func(s *Status) { s.State, s.Detail = Starting, "" })
+			i.set(func(s *Status) { s.State, s.Detail, s.Doing = Starting, "", "" })
 			continue
 		}
 		lived := time.Since(started)

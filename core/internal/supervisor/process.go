@@ -233,8 +233,11 @@ func (i *instance) health(ctx context.Context, live *Live) error {
 		case <-tick.C:
 		}
 		asking, cancel := context.WithTimeout(ctx, healthTimeout)
-		err := live.CheckHealth(asking)
+		doing, err := live.CheckHealth(asking)
 		cancel()
+		if doing = printable(doing); err == nil {
+			i.set(func(s *Status) { s.Doing = doing })
+		}
 		switch {
 		case ctx.Err() != nil:
 			return nil

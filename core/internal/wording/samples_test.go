@@ -202,7 +202,7 @@ var groups = []group{
 			Version: "1.2.0", Now: now, Up: 50 * time.Hour, Demo: true, Running: true, RunningFor: 30 * time.Second, Waiting: 2,
 			Questions: []wording.OpenQuestion{{ID: "ABCDE", About: "Bash", For: time.Minute, Session: "telegram:1002"}},
 			Session:   session, Model: "sonnet", Permission: "default", Queue: queue, Activation: "mention", Muted: true, Authority: chat.Owner,
-			Channels: []string{"telegram: connected", "discord: failed"},
+			Channels: []string{"telegram: connected", "discord: failed"}, Plugins: []string{"memory: indexing"},
 		}.String()},
 		{"ServerOptions", wording.ServerOptions},
 		{"NoServerWithCode", wording.NoServerWithCode},

@@ -34,6 +34,7 @@ type Status struct {
 	Muted      bool   // messages are not answered
 	Authority  fmt.Stringer
 	Channels   []string // a line each
+	Plugins    []string // what they are doing, a line each
 }
 
 // OpenQuestion is an open question.
@@ -90,6 +91,9 @@ func (s Status) String() string {
 	}
 	if more := len(s.Channels) - maxChannels; more > 0 {
 		fmt.Fprintf(&b, "\n- and %s more", plural(more, "channel"))
+	}
+	for _, line := range s.Plugins[:min(len(s.Plugins), maxChannels)] {
+		fmt.Fprintf(&b, "\n- plugin %s", Code(line))
 	}
 	return b.String()
 }
