@@ -13,6 +13,7 @@ import (
 // host is the host's side of a connection.
 type host struct {
 	side    *tls.Config
+	known   chan struct{} // closed when the plugin has identified itself: the socket alone orders nothing in memory
 	refuses bool
 }
 
@@ -24,6 +25,7 @@ func (h host) Identify(certificate []byte) error {
 	if h.refuses {
 		return errors.New("this host does not support the request")
 	}
+	defer close(h.known)
 	return handshake.Trust(h.side, certificate)
 }
 
@@ -70,10 +72,12 @@ func connect(t *testing.T, client, server *tls.Config) (clients, servers error) 
 func TestIntroduce(t *testing.T) {
 	own := identity(t)
 	t.Setenv(handshake.HostCertificate, handshake.Certificate(own))
-	plugin, err := lines(t, host{side: own}).Introduce(t.Context())
+	known := make(chan struct{})
+	plugin, err := lines(t, host{side: own, known: known}).Introduce(t.Context())
 	if err != nil || plugin == nil {
 		t.Fatalf("introduce: %v, %v", plugin, err)
 	}
+	<-known
 	if clients, servers := connect(t, own, plugin); clients != nil || servers != nil {
 		t.Errorf("the host connects to the plugin: %v, %v", clients, servers)
 	}
