@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 
 	"github.com/hashicorp/go-hclog"
@@ -41,11 +42,23 @@ func newAttachments(c *config.Config, s *store.Store, network media.Network, med
 		}, log),
 		reader: media.NewReader(media.ReaderOptions{
 			Files: files, Extracts: s, Dir: runDir,
-			Transcribe: c.Media.Transcribe, TranscribeTimeout: c.Media.Timeout, Links: c.Links.Command, Fetch: c.Links.Fetch, LinksTimeout: c.Links.Timeout, Children: children,
+			Transcriber: transcriber(c.Media), TranscribeTimeout: c.Media.Timeout, Links: c.Links.Command, Fetch: c.Links.Fetch, LinksTimeout: c.Links.Timeout, Children: children,
 		}, log),
 		speaker: media.NewSpeaker(files, c.Media.Speak, c.Media.Timeout, runDir, children),
 	}
 }
+
+// transcriber returns how voice messages are transcribed.
+func transcriber(c config.Media) media.Transcriber {
+	if c.FindTranscriber {
+		home, _ := os.UserHomeDir() // without one, models are only looked for elsewhere
+		return media.FindTranscriber(home, c.TranscribeModel)
+	}
+	return media.NewTranscriber(c.Transcribe)
+}
+
+// Transcription says what transcribes voice messages, or why nothing does.
+func Transcription(c *config.Config) string { return transcriber(c.Media).String() }
 
 // Forget deletes expired files.
 func (a attachments) Forget(ctx context.Context) error {

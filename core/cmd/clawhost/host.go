@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/hashicorp/go-hclog"
@@ -146,7 +147,8 @@ func (a *app) validate(ctx context.Context, args []string) error {
 	}
 	if !a.json {
 		if err == nil {
-			fmt.Fprintf(a.out, "%s is good.\n", a.config)
+			said := core.Transcription(c)
+			fmt.Fprintf(a.out, "%s is good.\n%s%s.\n", a.config, strings.ToUpper(said[:1]), said[1:])
 		}
 		for _, warning := range warnings {
 			fmt.Fprintln(a.out, "Warning:", warning)
@@ -161,6 +163,9 @@ func (a *app) validate(ctx context.Context, args []string) error {
 		problems = config.Problems{}
 	}
 	said := map[string]any{"ok": err == nil, "problems": problems}
+	if err == nil {
+		said["transcription"] = core.Transcription(c)
+	}
 	if len(warnings) > 0 {
 		said["warnings"] = warnings
 	}

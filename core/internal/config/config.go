@@ -259,7 +259,7 @@ func defaults() *Config {
 			},
 			Access: Access{DM: "pairing", Groups: "allowlist", RequireMention: true, HistoryLimit: 50},
 		},
-		Media:       Media{MaxBytes: 20 << 20, Timeout: time.Minute, InlineImages: true, TTS: "off"},
+		Media:       Media{MaxBytes: 20 << 20, Timeout: time.Minute, FindTranscriber: true, InlineImages: true, TTS: "off"},
 		Links:       Links{Fetch: true, Timeout: 20 * time.Second},
 		Send:        Send{Default: "allow"},
 		MemoryFlush: MemoryFlush{Enabled: true, Margin: 4000, Prompt: flushPrompt},

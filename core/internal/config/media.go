@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -22,8 +23,12 @@ type Media struct {
 	// Accept lists the types of files that people may send, such as image/* or application/pdf, by content; empty
 	// (default): all.
 	Accept []string
-	// Transcribe is the command, with arguments, that prints the transcript of the file {file}; empty (default): none.
+	// Transcribe is the command, with arguments, that prints the transcript of the file {file}; empty: none.
 	Transcribe []string
+	// FindTranscriber is set (default) if an installed program is used, because the file does not set Transcribe.
+	FindTranscriber bool
+	// TranscribeModel is the path of that program's model; empty (default): it is looked for.
+	TranscribeModel string
 	// Speak is the command that reads a text from stdin and writes it as speech to the file {out}; empty (default): none.
 	Speak   []string
 	Timeout time.Duration // of either; default 1 minute
@@ -50,7 +55,8 @@ func (m *Media) block() block {
 		{"max_inbound", m.folderSize(&m.MaxInbound)},
 		{"max_outbound", m.folderSize(&m.MaxOutbound)},
 		{"accept", fileTypes(&m.Accept)},
-		{"transcribe", commandLine(&m.Transcribe, "{file}")},
+		{"transcribe", m.transcribe()},
+		{"transcribe_model", m.transcribeModel()},
 		{"speak", commandLine(&m.Speak, "{out}")},
 		{"timeout", duration(&m.Timeout, time.Second)},
 		{"inline_images", boolean(&m.InlineImages)},
@@ -86,6 +92,29 @@ func (m *Media) fillFolderSizes() {
 	for to, usual := range map[*int64]int64{&m.MaxStored: 2 << 30, &m.MaxPerChannel: 1 << 30, &m.MaxInbound: 2 << 30, &m.MaxOutbound: 2 << 30} {
 		if *to == 0 {
 			*to = max(usual, minFiles*m.MaxBytes)
+		}
+	}
+}
+
+// transcribe stores the command for voice messages, or none, instead of what is installed.
+func (m *Media) transcribe() setter {
+	return func(v value) {
+		m.FindTranscriber = false
+		commandLine(&m.Transcribe, "{file}")(v)
+	}
+}
+
+// transcribeModel stores the path of an installed program's model. It is read after the command.
+func (m *Media) transcribeModel() setter {
+	return func(v value) {
+		path(&m.TranscribeModel)(v)
+		if m.TranscribeModel == "" {
+			return // reported
+		}
+		if !m.FindTranscriber {
+			v.refuse("has no effect with media.transcribe: name the model in the command")
+		} else if _, err := os.Stat(m.TranscribeModel); err != nil {
+			v.refuse("names a model that is not there: %s", m.TranscribeModel)
 		}
 	}
 }

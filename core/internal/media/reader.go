@@ -38,11 +38,10 @@ type Extracts interface {
 
 // ReaderOptions are the settings and dependencies of a [Reader].
 type ReaderOptions struct {
-	Files    *Files
-	Extracts Extracts
-	// Transcribe is the command that transcribes a voice message, with {file} for its path; empty: none.
-	Transcribe        []string
-	TranscribeTimeout time.Duration
+	Files             *Files
+	Extracts          Extracts
+	Transcriber       Transcriber
+	TranscribeTimeout time.Duration // of each of its programs
 	// Links is the command that prints a page's text, with {url} for its address; empty: none.
 	Links []string
 	// Fetch has the reader fetch pages itself where there is no command, for people who may use commands.
@@ -57,7 +56,6 @@ type ReaderOptions struct {
 // Reader extracts text from a message's voice messages and linked pages. It is safe for concurrent use.
 type Reader struct {
 	options    ReaderOptions
-	transcribe program
 	links      program
 	guard      guard
 	web        fetcher
@@ -73,8 +71,7 @@ func NewReader(options ReaderOptions, log hclog.Logger) *Reader {
 func newReader(options ReaderOptions, g guard, log hclog.Logger) *Reader {
 	return &Reader{
 		options: options, guard: g, web: newFetcher(g), complaints: complaints{log: log}, slots: make(chan struct{}, atOnce),
-		transcribe: program{options.Transcribe, options.TranscribeTimeout, options.Dir, options.Children},
-		links:      program{options.Links, options.LinksTimeout, options.Dir, options.Children},
+		links: program{options.Links, options.LinksTimeout, options.Dir, options.Children},
 	}
 }
 
@@ -82,6 +79,8 @@ func newReader(options ReaderOptions, g guard, log hclog.Logger) *Reader {
 type Read struct {
 	Transcripts map[chat.MediaRef]*envelope.Transcript // by the voice messages' refs
 	Pages       []envelope.Page                        // in the order of the links
+	// Unheard means that no program for its voice messages is installed.
+	Unheard bool
 }
 
 // Read extracts text from messages, by their uuids. Failures are described in the text; an error means that ctx ended. Each
@@ -94,11 +93,16 @@ func (r *Reader) Read(ctx context.Context, messages ...domain.Queued) (map[strin
 	group, ctx := errgroup.WithContext(ctx)
 	for i, q := range messages {
 		m := q.Message
-		if len(r.options.Transcribe) > 0 {
+		if r.hears() {
 			all[i].Transcripts = map[chat.MediaRef]*envelope.Transcript{}
 			for _, voice := range voices(m) {
 				transcript := &envelope.Transcript{}
 				all[i].Transcripts[voice.Ref] = transcript
+				if r.options.Transcriber.Missing() {
+					all[i].Unheard = true
+					transcript.Problem = "could not be transcribed, because no program for that is installed here" // not stored: one may be later
+					continue
+				}
 				group.Go(func() error {
 					e, err := r.once(ctx, "voice:"+m.Channel+"/"+string(voice.Ref), func(ctx context.Context) (domain.Extract, error) { return r.heard(ctx, m.Channel, voice) })
 					*transcript = envelope.Transcript{Text: e.Text, Problem: e.Failure}
@@ -129,7 +133,12 @@ func (r *Reader) Read(ctx context.Context, messages ...domain.Queued) (map[strin
 
 // reads reports whether a message may contain something to extract.
 func (r *Reader) reads(q domain.Queued) bool {
-	return len(r.options.Transcribe) > 0 && len(voices(q.Message)) > 0 || len(r.addresses(q.Message)) > 0
+	return r.hears() && len(voices(q.Message)) > 0 || len(r.addresses(q.Message)) > 0
+}
+
+// hears reports whether voice messages are transcribed, or should be.
+func (r *Reader) hears() bool {
+	return len(r.options.Transcriber.steps) > 0 || r.options.Transcriber.Missing()
 }
 
 // addresses returns the links of a message that are read.
@@ -194,7 +203,7 @@ func (r *Reader) heard(ctx context.Context, instance string, m chat.Media) (doma
 	if m.Kind != chat.Voice && m.Kind != chat.Audio {
 		return domain.Extract{Failure: "holds no sound"}, nil
 	}
-	dir, remove, err := r.transcribe.workspace()
+	dir, remove, err := program{dir: r.options.Dir}.workspace()
 	if err != nil {
 		return failed, err
 	}
@@ -203,11 +212,36 @@ func (r *Reader) heard(ctx context.Context, instance string, m chat.Media) (doma
 	if err := copyTo(path, file); err != nil {
 		return failed, err
 	}
-	said, err := r.transcribe.run(ctx, dir, task{placeholder: "{file}", value: path, most: maxTranscript + 1})
+	said, err := r.transcribe(ctx, dir, path)
 	if err != nil {
 		return failed, fmt.Errorf("transcribe a voice message: %w", err)
 	}
 	return domain.Extract{Text: strings.TrimSpace(said)}, nil
+}
+
+// transcribe runs the programs on a file in their working folder and returns the beginning of the transcript.
+func (r *Reader) transcribe(ctx context.Context, dir, path string) (said string, err error) {
+	for _, command := range r.options.Transcriber.steps {
+		p := program{command, r.options.TranscribeTimeout, r.options.Dir, r.options.Children}
+		if said, err = p.run(ctx, dir, task{placeholder: "{file}", value: path, most: maxTranscript + 1}); err != nil {
+			return "", err
+		}
+	}
+	if r.options.Transcriber.output == "" {
+		return said, nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	file, _, err := openFile(root, r.options.Transcriber.output)
+	if err != nil {
+		return "", fmt.Errorf("its output %w", err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxTranscript+1))
+	return strings.ToValidUTF8(string(text), ""), err
 }
 
 func copyTo(path string, content io.Reader) error {

@@ -64,7 +64,7 @@ func setupReading(t *testing.T) *reading {
 	record := filepath.Join(t.TempDir(), "record")
 	return &reading{b, media.ReaderOptions{
 		Files: b.Files, Extracts: &extracts{}, Dir: t.TempDir(),
-		Transcribe: []string{"sh", script(t, "transcribe.sh"), record, "{file}"}, TranscribeTimeout: patience,
+		Transcriber: media.NewTranscriber([]string{"sh", script(t, "transcribe.sh"), record, "{file}"}), TranscribeTimeout: patience,
 		Links: []string{"sh", script(t, "page.sh"), record, "{url}"}, LinksTimeout: patience,
 	}, record}
 }
@@ -294,7 +294,7 @@ func TestWhatIsNotWrittenDown(t *testing.T) {
 	if diff := cmp.Diff(want, read[run].Transcripts); diff != "" || len(r.runs(t)) != 0 {
 		t.Errorf("%d runs (-want +got):\n%s", len(r.runs(t)), diff)
 	}
-	r.options.Transcribe, r.options.Links = nil, nil
+	r.options.Transcriber, r.options.Links = media.NewTranscriber(nil), nil
 	q = r.voice(t, "hello")
 	q.Message.Text = "https://example.com/"
 	if read, err := r.reader().Read(t.Context(), q); err != nil || read[run].Transcripts != nil || read[run].Pages != nil || len(r.runs(t)) != 0 {

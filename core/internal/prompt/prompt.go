@@ -118,7 +118,7 @@ func (b *Builder) Build(ctx context.Context, run *conversation.Turn, added []str
 	if summary := b.channelSummary(run); summary != "" {
 		t.Events = append(t.Events, envelope.Event{At: run.Message.ReceivedAt, Text: summary})
 	}
-	return turn.Prompt{Text: envelope.Compose(t, run.Zone), Pictures: shown.list}, nil
+	return turn.Prompt{Text: envelope.Compose(t, run.Zone), Pictures: shown.list, Unheard: unheard(read)}, nil
 }
 
 // outgoing makes the folder whose files are sent with a conversation's answers; "": its chat accepts none.
@@ -147,6 +147,16 @@ func unusable(messages []domain.Queued) error {
 	return nil
 }
 
+// unheard reports whether no program for a voice message is installed.
+func unheard(read map[string]media.Read) bool {
+	for _, r := range read {
+		if r.Unheard {
+			return true
+		}
+	}
+	return false
+}
+
 // messages returns what a run answers: one burst, or several that were collected.
 func (b *Builder) messages(c *conversation.Conversation, queued []domain.Queued, read map[string]media.Read, shown *pictures) (list []envelope.Message, collected bool) {
 	for _, q := range queued {
@@ -168,7 +178,7 @@ func (b *Builder) Steered(ctx context.Context, c *conversation.Conversation, q d
 	}
 	shown := &pictures{from: b.options.Pictures}
 	said := envelope.Turn{Messages: []envelope.Message{b.message(c, messages[0], read, shown)}}
-	return turn.Prompt{Text: envelope.Compose(said, c.Zone), Pictures: shown.list}, nil
+	return turn.Prompt{Text: envelope.Compose(said, c.Zone), Pictures: shown.list, Unheard: unheard(read)}, nil
 }
 
 // message returns a message as Claude reads it, with the results of the programs that read it.

@@ -52,6 +52,9 @@ func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []hook.
 	if err := h.announce(ctx, run, t.Profile); err != nil {
 		return agent.Result{}, err
 	}
+	if err := h.tellUnheard(ctx, run, prompt); err != nil {
+		return agent.Result{}, err
+	}
 	result, err := h.try(ctx, run, t)
 	h.noteStarted(run, err)
 	notice := fresh(t, run.Session.ContextTokens > 0, err)

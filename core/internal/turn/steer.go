@@ -44,6 +44,9 @@ func (s *steering) take(ctx context.Context) (lines []agent.Line, err error) {
 		if err != nil {
 			return lines, err
 		}
+		if err := s.handler.tellUnheard(ctx, s.run, prompt); err != nil {
+			return lines, err
+		}
 		lines = append(lines, agent.Line{UUID: m.UUID, Text: prompt.Text, Pictures: prompt.Pictures})
 	}
 	return lines, nil

@@ -94,6 +94,7 @@ type Hooks interface {
 type Prompt struct {
 	Text     string
 	Pictures []agent.Picture // that Claude is shown with the text, which names their paths
+	Unheard  bool            // a voice message in it is not transcribed, because no program for that is installed
 }
 
 // Prompts writes what Claude reads. prompt.Builder implements it.

@@ -329,6 +329,7 @@ var groups = []group{
 		{"DeletedLate", wording.DeletedLate},
 		{"StopLabel", wording.StopLabel},
 		{"SpeechFailed", wording.SpeechFailed},
+		{"VoiceUnheard", wording.VoiceUnheard},
 	}},
 	{"failures", []message{
 		{"NotLoggedIn", wording.NotLoggedIn},

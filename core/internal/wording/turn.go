@@ -224,6 +224,10 @@ func WaitingMessage(before int) string {
 // StopLabel is on the button that stops a turn.
 const StopLabel = "⏹ Stop"
 
+// VoiceUnheard is said once in a conversation with a voice message for which no program is installed.
+const VoiceUnheard = "I cannot hear voice messages here, because no program that transcribes them is installed. Please write instead. " +
+	"I say so once in a conversation."
+
 // SpeechFailed is said once in a conversation whose answers cannot be spoken.
 const SpeechFailed = "I could not speak this answer, because the command in `media.speak` failed. " + seeLog +
 	" I say so once in a conversation. `/tts off` ends the attempts."

@@ -1,0 +1,24 @@
+package turn
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/wording"
+)
+
+// tellUnheard tells a run's chat, once in a conversation, that a voice message in a prompt is not transcribed.
+func (h *Handler) tellUnheard(ctx context.Context, run *conversation.Turn, p Prompt) error {
+	if !p.Unheard {
+		return nil
+	}
+	items := h.notice(run, wording.VoiceUnheard)
+	if len(items) == 0 {
+		return nil
+	}
+	if _, err := h.options.Store.Post(ctx, "unheard:"+run.Message.ClaudeSession, items...); err != nil {
+		return fmt.Errorf("tell that voice messages are not transcribed: %w", err)
+	}
+	return nil
+}
