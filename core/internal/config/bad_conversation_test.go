@@ -230,6 +230,31 @@ F:11:3: Unknown argument; The block links has no argument "tts".
 `,
 		},
 		{
+			"a model beside a command",
+			`
+media {
+  transcribe       = ["sh", "{file}"]
+  transcribe_model = "/dev/null"
+}
+`,
+			`
+F:4:22: Unsuitable value; media.transcribe_model has no effect with media.transcribe: name the model in the command.
+    transcribe_model = "/dev/null"
+`,
+		},
+		{
+			"a model that is not there",
+			`
+media {
+  transcribe_model = "/no/such/model.bin"
+}
+`,
+			`
+F:3:22: Unsuitable value; media.transcribe_model names a model that is not there: /no/such/model.bin.
+    transcribe_model = "/no/such/model.bin"
+`,
+		},
+		{
 			"more of files and links",
 			`
 media {
