@@ -22,7 +22,9 @@ type attachments struct {
 	outgoing *media.Outgoing
 	reader   *media.Reader
 	speaker  *media.Speaker
-	crowded  <-chan media.Crowded
+
+	transcriber media.Transcriber
+	crowded     <-chan media.Crowded
 }
 
 func newAttachments(c *config.Config, s *store.Store, network media.Network, mediaDir, runDir string, children *process.Children, log hclog.Logger) attachments {
@@ -32,6 +34,7 @@ func newAttachments(c *config.Config, s *store.Store, network media.Network, med
 	bounds.Most, bounds.Each = c.Media.MaxInbound, 0
 	inbound := media.NewInbound(files, c.Agent.Workspace, bounds)
 	outbound := media.SpaceOptions{Most: c.Media.MaxOutbound, Crowded: crowded}
+	voice := transcriber(c.Media)
 	return attachments{
 		crowded: crowded,
 		files:   files,
@@ -42,9 +45,10 @@ func newAttachments(c *config.Config, s *store.Store, network media.Network, med
 		}, log),
 		reader: media.NewReader(media.ReaderOptions{
 			Files: files, Extracts: s, Dir: runDir,
-			Transcriber: transcriber(c.Media), TranscribeTimeout: c.Media.Timeout, Links: c.Links.Command, Fetch: c.Links.Fetch, LinksTimeout: c.Links.Timeout, Children: children,
+			Transcriber: voice, TranscribeTimeout: c.Media.Timeout, Links: c.Links.Command, Fetch: c.Links.Fetch, LinksTimeout: c.Links.Timeout, Children: children,
 		}, log),
-		speaker: media.NewSpeaker(files, c.Media.Speak, c.Media.Timeout, runDir, children),
+		speaker:     media.NewSpeaker(files, c.Media.Speak, c.Media.Timeout, runDir, children),
+		transcriber: voice,
 	}
 }
 
@@ -57,7 +61,7 @@ func transcriber(c config.Media) media.Transcriber {
 	return media.NewTranscriber(c.Transcribe)
 }
 
-// Transcription says what transcribes voice messages, or why nothing does.
+// Transcription says what transcribes voice messages, or why nothing does. The commands that check the config print it.
 func Transcription(c *config.Config) string { return transcriber(c.Media).String() }
 
 // Forget deletes expired files.

@@ -273,7 +273,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	for _, warning := range Warnings(h.config, os.Geteuid() == 0, h.options.Demo != "") {
 		h.log.Warn(warning)
 	}
-	h.log.Info(Transcription(h.config))
+	h.log.Info(h.media.transcriber.String())
 	if err := h.recover(ctx); err != nil {
 		return err
 	}

@@ -436,6 +436,23 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// The path of a model is read like every other one.
+func TestTranscribeModel(t *testing.T) {
+	t.Parallel()
+	path := write(t, "media {\n  transcribe_model = \"model.pt\"\n}\n")
+	model := filepath.Join(filepath.Dir(path), "model.pt")
+	if err := os.WriteFile(model, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Load(path, variables(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Media.TranscribeModel != model {
+		t.Errorf("the model is %q, not %q", c.Media.TranscribeModel, model)
+	}
+}
+
 // A machine without HOME needs the paths in the file, and is told so.
 func TestWithoutHome(t *testing.T) {
 	t.Parallel()

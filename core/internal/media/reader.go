@@ -93,7 +93,7 @@ func (r *Reader) Read(ctx context.Context, messages ...domain.Queued) (map[strin
 	group, ctx := errgroup.WithContext(ctx)
 	for i, q := range messages {
 		m := q.Message
-		if r.hears() {
+		if r.options.Transcriber.wanted {
 			all[i].Transcripts = map[chat.MediaRef]*envelope.Transcript{}
 			for _, voice := range voices(m) {
 				transcript := &envelope.Transcript{}
@@ -133,12 +133,7 @@ func (r *Reader) Read(ctx context.Context, messages ...domain.Queued) (map[strin
 
 // reads reports whether a message may contain something to extract.
 func (r *Reader) reads(q domain.Queued) bool {
-	return r.hears() && len(voices(q.Message)) > 0 || len(r.addresses(q.Message)) > 0
-}
-
-// hears reports whether voice messages are transcribed, or should be.
-func (r *Reader) hears() bool {
-	return len(r.options.Transcriber.steps) > 0 || r.options.Transcriber.Missing()
+	return r.options.Transcriber.wanted && len(voices(q.Message)) > 0 || len(r.addresses(q.Message)) > 0
 }
 
 // addresses returns the links of a message that are read.
@@ -203,7 +198,7 @@ func (r *Reader) heard(ctx context.Context, instance string, m chat.Media) (doma
 	if m.Kind != chat.Voice && m.Kind != chat.Audio {
 		return domain.Extract{Failure: "holds no sound"}, nil
 	}
-	dir, remove, err := program{dir: r.options.Dir}.workspace()
+	dir, remove, err := workspace(r.options.Dir)
 	if err != nil {
 		return failed, err
 	}
@@ -237,7 +232,7 @@ func (r *Reader) transcribe(ctx context.Context, dir, path string) (said string,
 	defer root.Close()
 	file, _, err := openFile(root, r.options.Transcriber.output)
 	if err != nil {
-		return "", fmt.Errorf("its output %w", err)
+		return "", fmt.Errorf("%s has not written the transcript", filepath.Base(r.options.Transcriber.steps[0][0]))
 	}
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, maxTranscript+1))
@@ -262,7 +257,7 @@ func (r *Reader) page(ctx context.Context, address string) (domain.Extract, erro
 	if err != nil {
 		return domain.Extract{Failure: fmt.Sprintf("%s, so it was not read", err)}, nil
 	}
-	dir, remove, err := r.links.workspace()
+	dir, remove, err := workspace(r.options.Dir)
 	if err != nil {
 		return domain.Extract{Failure: "could not be read"}, err
 	}

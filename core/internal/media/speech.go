@@ -79,7 +79,7 @@ func (s *Speaker) Speak(ctx context.Context, channel, text string, limits []chat
 	case <-ctx.Done():
 		return chat.Media{}, context.Cause(ctx)
 	}
-	dir, remove, err := s.speak.workspace()
+	dir, remove, err := workspace(s.speak.dir)
 	if err != nil {
 		return chat.Media{}, fmt.Errorf("speak an answer: %w", err)
 	}

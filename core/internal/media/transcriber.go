@@ -2,7 +2,6 @@ package media
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,7 +13,7 @@ type Transcriber struct {
 	steps  [][]string // the commands, in order, with {file} for the voice message's path; none: there is no program
 	output string     // the file that the last one writes; empty: it prints the transcript
 	about  string
-	wanted bool // whether it was looked for
+	wanted bool // whether the operator wants voice messages transcribed
 }
 
 // NewTranscriber returns one that runs a command of the operator, which prints the transcript of {file}; an empty one
@@ -23,7 +22,7 @@ func NewTranscriber(command []string) Transcriber {
 	if len(command) == 0 {
 		return Transcriber{about: "voice messages are not transcribed: media.transcribe is empty"}
 	}
-	return Transcriber{steps: [][]string{command}, about: "voice messages are transcribed by the command of media.transcribe"}
+	return Transcriber{wanted: true, steps: [][]string{command}, about: "voice messages are transcribed by the command of media.transcribe"}
 }
 
 // FindTranscriber looks for an installed program and its model, in the caches of a home folder, unless a model is given.
@@ -50,19 +49,19 @@ func FindTranscriber(home, model string) Transcriber {
 // String says what transcribes, or why nothing does.
 func (t Transcriber) String() string { return t.about }
 
-// Missing reports whether no program was found although one is wanted.
+// Missing reports whether a program is wanted, but none was found.
 func (t Transcriber) Missing() bool { return t.wanted && len(t.steps) == 0 }
 
 // kind is a program that can be found.
 type kind struct {
 	names  []string // the first that is installed is used
 	models []string // patterns of the usual places of models; ~ is the home folder
-	// fits reports whether a path has the form of its models.
-	fits     func(path string, info fs.FileInfo) bool
-	ffmpeg   string     // why ffmpeg is needed; empty: it is not
-	steps    [][]string // {program}, {ffmpeg} and {model} are replaced
-	output   string
-	advising string // what its model is called in the log
+	// size returns the size of the model at a path; not ok if there is no model of its form.
+	size   func(path string) (n int64, ok bool)
+	ffmpeg string     // why ffmpeg is needed; empty: it is not
+	steps  [][]string // {program}, {ffmpeg} and {model} are replaced
+	output string
+	model  string // what its model is called in the log
 }
 
 // kinds are the programs in the order in which they are looked for. None of them fetches a model while a turn waits.
@@ -73,8 +72,12 @@ var kinds = []kind{
 			"~/.cache/whisper.cpp/ggml-*.bin", "~/.local/share/whisper.cpp/models/ggml-*.bin",
 			"/usr/local/share/whisper.cpp/models/ggml-*.bin", "/usr/share/whisper.cpp/models/ggml-*.bin",
 		},
-		fits: func(path string, info fs.FileInfo) bool {
-			return info.Mode().IsRegular() && filepath.Ext(path) != ".pt" && !strings.Contains(filepath.Base(path), "silero") // which only tells speech from silence
+		size: func(path string) (int64, bool) {
+			// A silero model tells speech from silence and transcribes nothing.
+			if filepath.Ext(path) == ".pt" || strings.Contains(filepath.Base(path), "silero") {
+				return 0, false
+			}
+			return sizeOf(path)
 		},
 		ffmpeg: "to convert voice messages",
 		steps: [][]string{
@@ -82,28 +85,29 @@ var kinds = []kind{
 			{"{ffmpeg}", "-nostdin", "-v", "error", "-protocol_whitelist", "file", "-i", "{file}", "-t", "3600", "-ar", "16000", "-ac", "1", "-c:a", "pcm_s16le", "said.wav"},
 			{"{program}", "--no-prints", "--no-timestamps", "--language", "auto", "--model", "{model}", "--file", "said.wav"},
 		},
-		advising: "a model ggml-*.bin",
+		model: "a model ggml-*.bin",
 	},
 	{
 		names:  []string{"whisper-ctranslate2"},
 		models: []string{"~/.cache/huggingface/hub/models--*--faster-*whisper-*/snapshots/*"},
-		fits: func(path string, info fs.FileInfo) bool {
-			return info.IsDir() && exists(filepath.Join(path, "model.bin"))
-		},
-		steps:    [][]string{{"{program}", "{file}", "--model_directory", "{model}", "--local_files_only", "True", "--output_dir", ".", "--output_format", "txt", "--verbose", "False"}},
-		output:   "voice.txt",
-		advising: "a faster-whisper model",
+		size:   func(path string) (int64, bool) { return sizeOf(filepath.Join(path, "model.bin")) },
+		steps:  [][]string{{"{program}", "{file}", "--model_directory", "{model}", "--local_files_only", "True", "--output_dir", ".", "--output_format", "txt", "--verbose", "False"}},
+		output: "voice.txt",
+		model:  "a faster-whisper model",
 	},
 	{
 		names:  []string{"whisper"},
 		models: []string{"~/.cache/whisper/*.pt"},
-		fits: func(path string, info fs.FileInfo) bool {
-			return info.Mode().IsRegular() && filepath.Ext(path) == ".pt"
+		size: func(path string) (int64, bool) {
+			if filepath.Ext(path) != ".pt" {
+				return 0, false
+			}
+			return sizeOf(path)
 		},
-		ffmpeg:   "which it runs itself",
-		steps:    [][]string{{"{program}", "{file}", "--model", "{model}", "--output_dir", ".", "--output_format", "txt", "--verbose", "False"}},
-		output:   "voice.txt",
-		advising: "a model *.pt",
+		ffmpeg: "which it runs itself",
+		steps:  [][]string{{"{program}", "{file}", "--model", "{model}", "--output_dir", ".", "--output_format", "txt", "--verbose", "False"}},
+		output: "voice.txt",
+		model:  "a model *.pt",
 	},
 }
 
@@ -122,9 +126,9 @@ func (k kind) find(home, model string) (Transcriber, string) {
 	name := filepath.Base(program)
 	if model == "" {
 		if model = k.largest(home); model == "" {
-			return Transcriber{}, fmt.Sprintf("%s is installed, but %s is in none of the usual places", name, k.advising)
+			return Transcriber{}, fmt.Sprintf("%s is installed, but %s is in none of the usual places", name, k.model)
 		}
-	} else if info, err := os.Stat(model); err != nil || !k.fits(model, info) {
+	} else if _, ok := k.size(model); !ok {
 		return Transcriber{}, ""
 	}
 	ffmpeg, err := exec.LookPath("ffmpeg")
@@ -154,17 +158,8 @@ func (k kind) largest(home string) (model string) {
 		}
 		found, _ := filepath.Glob(pattern) // its only error is that of a pattern
 		for _, path := range found {
-			info, err := os.Stat(path)
-			if err != nil || !k.fits(path, info) {
-				continue
-			}
-			if info.IsDir() {
-				if info, err = os.Stat(filepath.Join(path, "model.bin")); err != nil {
-					continue
-				}
-			}
-			if info.Size() > most {
-				model, most = path, info.Size()
+			if size, ok := k.size(path); ok && size > most {
+				model, most = path, size
 			}
 		}
 		if model != "" {
@@ -174,7 +169,10 @@ func (k kind) largest(home string) (model string) {
 	return ""
 }
 
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
+func sizeOf(path string) (n int64, ok bool) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return 0, false
+	}
+	return info.Size(), true
 }

@@ -45,6 +45,7 @@ type fixture struct {
 	spent     int64 // input tokens of turns that were not completed
 	joined    []domain.Queued
 	pictures  []agent.Picture          // of each prompt
+	unheard   bool                     // of each prompt
 	slow      map[string]time.Duration // how long it takes to bring the files of messages
 	stopped   []bool                   // how its runs have ended
 	cleared   []domain.OutgoingFile    // from their folder
@@ -223,13 +224,13 @@ func (r *fixture) Build(_ context.Context, run *conversation.Turn, added []strin
 	if r.unusable != nil {
 		return turn.Prompt{}, r.unusable
 	}
-	return turn.Prompt{Text: "[host] " + run.Message.Message.Text + " " + strings.Join(added, "+") + opening(run), Pictures: r.pictures}, nil
+	return turn.Prompt{Text: "[host] " + run.Message.Message.Text + " " + strings.Join(added, "+") + opening(run), Pictures: r.pictures, Unheard: r.unheard}, nil
 }
 
 func (r *fixture) Steered(ctx context.Context, _ *conversation.Conversation, m domain.Queued) (turn.Prompt, error) {
 	select {
 	case <-time.After(r.slow[m.UUID]):
-		return turn.Prompt{Text: "[host] " + m.Message.Text, Pictures: r.pictures}, nil
+		return turn.Prompt{Text: "[host] " + m.Message.Text, Pictures: r.pictures, Unheard: r.unheard}, nil
 	case <-ctx.Done():
 		return turn.Prompt{}, ctx.Err()
 	}

@@ -3,6 +3,7 @@ package turn_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
 // A message whose files take too long waits for a turn of its own, and nothing that came behind it overtakes it. What stands
@@ -82,6 +84,32 @@ func TestSteering(t *testing.T) {
 	}
 	if c := r.completed[0]; len(c.Covered) != 1 || c.Covered[0] != "v" {
 		t.Errorf("completed %+v", c)
+	}
+}
+
+// A voice message that is not transcribed is answered with a notice under the conversation's key, which the store posts
+// once, whether it begins a turn or is steered into one.
+func TestUnheardVoiceMessages(t *testing.T) {
+	t.Parallel()
+	r := &fixture{
+		results: []outcome{{result: agent.Result{Text: "hi"}}},
+		joined:  []domain.Queued{{UUID: "v", Message: domain.Message{Text: "and this"}}},
+		unheard: true,
+	}
+	if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.turns[0].Steering.Lines(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	key := "unheard:" + message(1).Message.ClaudeSession
+	if diff := cmp.Diff([]string{key, key}, r.keys); diff != "" {
+		t.Errorf("keys of the notices (-want +got):\n%s", diff)
+	}
+	for _, item := range r.posted {
+		if !strings.Contains(item.Text, wording.VoiceUnheard) {
+			t.Errorf("posted %q", item.Text)
+		}
 	}
 }
 
