@@ -7,21 +7,22 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 	"unicode/utf8"
+
+	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
 // Limits for reading a workspace.
 const (
 	maxFiles    = 500
+	maxListed   = 10_000 // of a folder
 	maxFileSize = 1 << 20
 )
 
@@ -33,7 +34,7 @@ var errUnfit = errors.New("the file cannot be indexed")
 
 // files updates the index of a workspace's MEMORY.md and memory/*.md.
 type files struct {
-	workspace string
+	workspace *workspace.Workspace
 	groups    bool // groups have folders of their own
 	index     *index
 	log       *slog.Logger
@@ -49,8 +50,8 @@ type known struct {
 	hash                 []byte
 }
 
-func newFiles(workspace string, groups bool, x *index, log *slog.Logger, now func() time.Time) *files {
-	return &files{workspace: workspace, groups: groups, index: x, log: log, now: now, turn: make(chan struct{}, 1), skipped: map[string]string{}}
+func newFiles(dir string, groups bool, x *index, log *slog.Logger, now func() time.Time) *files {
+	return &files{workspace: workspace.New(dir), groups: groups, index: x, log: log, now: now, turn: make(chan struct{}, 1), skipped: map[string]string{}}
 }
 
 // sync indexes what has changed since the last time in a group's folder, or of the owner's files. It stops when its context ends and continues next time. Concurrent
@@ -82,7 +83,11 @@ func (f *files) walk(ctx context.Context, folder string) error {
 	}
 	defer root.Close()
 	var present []string
-	for _, file := range f.list(root, folder) {
+	list, err := f.list(root, folder)
+	if err != nil {
+		return err
+	}
+	for _, file := range list {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -92,7 +97,7 @@ func (f *files) walk(ctx context.Context, folder string) error {
 		case err == nil:
 			present = append(present, name)
 			delete(f.skipped, name)
-		case errors.Is(err, errUnfit):
+		case errors.Is(err, errUnfit) && !errors.Is(err, workspace.ErrStuck):
 			f.skip(name, err)
 		default:
 			return err
@@ -102,13 +107,19 @@ func (f *files) walk(ctx context.Context, folder string) error {
 }
 
 // list returns the paths to index, relative to the root, those in memory/ or a group's folder in descending order, because their
-// names are mostly dates.
-func (f *files) list(root *os.Root, folder string) []string {
+// names are mostly dates. It fails only if the workspace does not answer: nothing is known to be gone then.
+func (f *files) list(root *workspace.Folder, folder string) ([]string, error) {
 	dated := "memory"
 	if folder != "" {
 		dated = "."
 	}
-	entries, err := fs.ReadDir(root.FS(), dated)
+	entries, more, err := root.List(dated, maxListed)
+	if errors.Is(err, workspace.ErrStuck) {
+		return nil, err
+	}
+	if more {
+		err = fmt.Errorf("it has more than %d entries", maxListed)
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		f.skip(path.Join(folder, dated), err)
 		entries = nil
@@ -127,11 +138,11 @@ func (f *files) list(root *os.Root, folder string) []string {
 	if _, err := root.Lstat("MEMORY.md"); err == nil && folder == "" {
 		paths = append([]string{"MEMORY.md"}, paths...)
 	}
-	return paths
+	return paths, nil
 }
 
 // update indexes a file under a name if it has changed. Its error is [errUnfit] if the file must be left out.
-func (f *files) update(ctx context.Context, root *os.Root, file, name string, before known) error {
+func (f *files) update(ctx context.Context, root *workspace.Folder, file, name string, before known) error {
 	info, err := root.Stat(file)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUnfit, err)
@@ -170,28 +181,11 @@ func (f *files) update(ctx context.Context, root *os.Root, file, name string, be
 }
 
 // readFile reads a regular text file in the workspace. Links may only lead to files within it.
-func readFile(root *os.Root, name string) ([]byte, os.FileInfo, error) {
-	// Opening a pipe would block until there is a writer.
-	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", errUnfit, err)
-	}
-	defer file.Close()
-	info, err := file.Stat()
+func readFile(root *workspace.Folder, name string) ([]byte, os.FileInfo, error) {
+	text, info, err := root.ReadFileInfo(name, maxFileSize)
 	switch {
 	case err != nil:
 		return nil, nil, fmt.Errorf("%w: %w", errUnfit, err)
-	case !info.Mode().IsRegular():
-		return nil, nil, fmt.Errorf("%w: it is not a regular file", errUnfit)
-	case info.Size() > maxFileSize:
-		return nil, nil, fmt.Errorf("%w: it has %d bytes, more than %d", errUnfit, info.Size(), maxFileSize)
-	}
-	text, err := io.ReadAll(io.LimitReader(file, maxFileSize+1))
-	switch {
-	case err != nil:
-		return nil, nil, fmt.Errorf("%w: %w", errUnfit, err)
-	case len(text) > maxFileSize:
-		return nil, nil, fmt.Errorf("%w: it has more than %d bytes", errUnfit, maxFileSize)
 	case bytes.IndexByte(text, 0) >= 0 || !utf8.Valid(text):
 		return nil, nil, fmt.Errorf("%w: it is not UTF-8 text", errUnfit)
 	}

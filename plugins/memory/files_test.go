@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -12,8 +13,8 @@ import (
 	"time"
 )
 
-// workspace is a workspace with an index of its own.
-type workspace struct {
+// notebook is a workspace with an index of its own.
+type notebook struct {
 	*files
 	t    *testing.T
 	dir  string
@@ -21,9 +22,9 @@ type workspace struct {
 	time time.Time
 }
 
-func newWorkspace(t *testing.T) *workspace {
+func newNotebook(t *testing.T) *notebook {
 	t.Helper()
-	w := &workspace{t: t, dir: t.TempDir(), logs: &bytes.Buffer{}, time: today}
+	w := &notebook{t: t, dir: t.TempDir(), logs: &bytes.Buffer{}, time: today}
 	log := slog.New(slog.NewTextHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	w.files = newFiles(w.dir, false, opened(t), log, func() time.Time { return w.time })
 	if err := os.Mkdir(filepath.Join(w.dir, "memory"), 0o700); err != nil {
@@ -33,7 +34,7 @@ func newWorkspace(t *testing.T) *workspace {
 }
 
 // write writes a file as of a time.
-func (w *workspace) write(name, text string, at time.Time) {
+func (w *notebook) write(name, text string, at time.Time) {
 	w.t.Helper()
 	path := filepath.Join(w.dir, name)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -44,7 +45,7 @@ func (w *workspace) write(name, text string, at time.Time) {
 	}
 }
 
-func (w *workspace) read() {
+func (w *notebook) read() {
 	w.t.Helper()
 	if err := w.sync(w.t.Context(), ""); err != nil {
 		w.t.Fatal(err)
@@ -53,7 +54,7 @@ func (w *workspace) read() {
 }
 
 // finds tells which files have a passage with the word.
-func (w *workspace) finds(word string) string {
+func (w *notebook) finds(word string) string {
 	w.t.Helper()
 	best, err := w.index.recall(w.t.Context(), view{session: "s"}, word, today, 10)
 	if err != nil {
@@ -67,7 +68,7 @@ func (w *workspace) finds(word string) string {
 }
 
 // ids are those of a file's passages: they change when it is indexed again.
-func (w *workspace) ids(name string) (all string) {
+func (w *notebook) ids(name string) (all string) {
 	w.t.Helper()
 	row := w.index.read.QueryRowContext(w.t.Context(), "SELECT coalesce(group_concat(id), '') FROM passages WHERE path = ?", name)
 	if err := row.Scan(&all); err != nil {
@@ -78,7 +79,7 @@ func (w *workspace) ids(name string) (all string) {
 
 func TestOnlyChangedFilesAreIndexed(t *testing.T) {
 	t.Parallel()
-	w := newWorkspace(t)
+	w := newNotebook(t)
 	old := today.Add(-time.Hour)
 	w.write("MEMORY.md", "the zebra", old)
 	w.write("memory/a.md", "the aardvark", old)
@@ -122,7 +123,7 @@ func TestOnlyChangedFilesAreIndexed(t *testing.T) {
 // A file that is written twice within a tick of the clock keeps its size and time.
 func TestAChangeThatDoesNotShow(t *testing.T) {
 	t.Parallel()
-	w := newWorkspace(t)
+	w := newNotebook(t)
 	young := today.Add(-racy / 2)
 	w.write("MEMORY.md", "the zebra", young)
 	w.read()
@@ -143,7 +144,7 @@ func TestAChangeThatDoesNotShow(t *testing.T) {
 
 func TestFilesThatAreLeftOut(t *testing.T) {
 	t.Parallel()
-	w := newWorkspace(t)
+	w := newNotebook(t)
 	outside := filepath.Join(t.TempDir(), "secret.md")
 	if err := os.WriteFile(outside, []byte("the zebra outside"), 0o600); err != nil {
 		t.Fatal(err)
@@ -191,7 +192,7 @@ func TestFilesThatAreLeftOut(t *testing.T) {
 
 func TestManyFiles(t *testing.T) {
 	t.Parallel()
-	w := newWorkspace(t)
+	w := newNotebook(t)
 	w.write("MEMORY.md", "the zebra", today)
 	for i := range maxFiles + 20 {
 		w.write(fmt.Sprintf("memory/%04d.md", i), fmt.Sprintf("note%d", i), today.Add(-time.Hour))
@@ -210,7 +211,7 @@ func TestManyFiles(t *testing.T) {
 
 func TestTheDayOfAFile(t *testing.T) {
 	t.Parallel()
-	w := newWorkspace(t)
+	w := newNotebook(t)
 	changed := time.Date(2026, time.April, 2, 3, 4, 5, 0, time.Local)
 	for name, want := range map[string]string{
 		"2026-03-01.md": "2026-03-01", "2026-03-01-trip.md": "2026-03-01", "2026-13-01.md": "2026-04-02", "trip.md": "2026-04-02",
@@ -223,5 +224,31 @@ func TestTheDayOfAFile(t *testing.T) {
 		if got := written("memory/"+name, info).Format(time.DateOnly); got != want {
 			t.Errorf("%s is of %s, want %s", name, got, want)
 		}
+	}
+}
+
+// A pipe in the place of a folder is left out like any other file, and what else there is remains known.
+// Behaviour: workspace-reads.
+func TestAPipeForTheFolder(t *testing.T) {
+	t.Parallel()
+	w := newNotebook(t)
+	w.write("MEMORY.md", "the aardvark sleeps", today)
+	w.read()
+	folder := filepath.Join(w.dir, "memory")
+	if err := errors.Join(os.Remove(folder), syscall.Mkfifo(folder, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	go func() { done <- w.sync(t.Context(), "") }()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("the index waits for the other end of the pipe")
+	}
+	if got := w.finds("aardvark"); got != "MEMORY.md" || !strings.Contains(w.logs.String(), "not a folder") {
+		t.Errorf("found %q; the log: %s", got, w.logs)
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"os"
 	"path"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/clawhost/clawhost/sdk"
+	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
 const (
@@ -50,8 +50,8 @@ func groupFolder(session string) (string, bool) {
 }
 
 // openFolder opens the workspace, or a group's folder in it, to which no link leads.
-func openFolder(workspace, folder string) (*os.Root, error) {
-	root, err := os.OpenRoot(workspace)
+func openFolder(w *workspace.Workspace, folder string) (*workspace.Folder, error) {
+	root, err := w.Open()
 	if err != nil || folder == "" {
 		return root, err
 	}
@@ -62,10 +62,10 @@ func openFolder(workspace, folder string) (*os.Root, error) {
 			return nil, err
 		}
 		if !info.IsDir() {
-			return nil, fmt.Errorf("%s is not a folder", at)
+			return nil, fmt.Errorf("%s: %w", at, workspace.ErrNoFolder)
 		}
 	}
-	return root.OpenRoot(folder)
+	return root.Folder(folder)
 }
 
 type noteIn struct {
@@ -105,33 +105,28 @@ func (f *files) note(ctx context.Context, folder, text string) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	workspace, err := os.OpenRoot(f.workspace)
+	root, err := f.workspace.Open()
 	if err != nil {
 		return err
 	}
-	err = workspace.MkdirAll(folder, 0o700)
-	if err := errors.Join(err, workspace.Close()); err != nil {
+	err = root.Do(func(root *os.Root) error { return root.MkdirAll(folder, 0o700) })
+	if err := errors.Join(err, root.Close()); err != nil {
 		return err
 	}
-	root, err := openFolder(f.workspace, folder)
+	notes, err := openFolder(f.workspace, folder)
 	if err != nil {
 		return err
 	}
-	defer root.Close()
+	defer notes.Close()
 	name, line := f.now().Format(time.DateOnly)+".md", "- "+text+"\n"
-	switch info, err := root.Lstat(name); {
+	switch info, err := notes.Lstat(name); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is not a regular file", name)
+		return fmt.Errorf("%s: %w", name, workspace.ErrNoFile)
 	case info.Size()+int64(len(line)) > maxNotes:
 		return errFull
 	}
-	file, err := root.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NONBLOCK, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.WriteString(line)
-	return errors.Join(err, file.Close())
+	return notes.Append(name, []byte(line))
 }

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/clawhost/clawhost/sdk"
+	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
 const (
@@ -132,7 +132,7 @@ func (f *files) read(folder, name string) (string, error) {
 		return readText(root, own)
 	}
 	if below, ok := strings.CutPrefix(name, "memory/"); ok && strings.EqualFold(path.Ext(name), ".md") {
-		folder, err := root.OpenRoot("memory")
+		folder, err := root.Folder("memory")
 		if err != nil {
 			return "", errNoFile
 		}
@@ -145,7 +145,7 @@ func (f *files) read(folder, name string) (string, error) {
 	return readText(root, name)
 }
 
-func readText(root *os.Root, name string) (string, error) {
+func readText(root *workspace.Folder, name string) (string, error) {
 	text, _, err := readFile(root, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

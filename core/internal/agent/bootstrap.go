@@ -4,11 +4,12 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+
+	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
 //go:embed templates
@@ -17,11 +18,11 @@ var templates embed.FS
 // Bootstrap fills an empty or missing workspace with an agent's first files: AGENTS.md, MEMORY.md, HEARTBEAT.md and the
 // folders memory and skills. A workspace that contains anything, even a hidden file, is left unchanged. The files are
 // the user's: they have the permissions that an editor would give them.
-func Bootstrap(workspace string) error {
-	if err := os.MkdirAll(workspace, 0o755); err != nil {
+func Bootstrap(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("create workspace: %w", err)
 	}
-	empty, err := isEmpty(workspace)
+	empty, err := isEmpty(dir)
 	if err != nil {
 		return fmt.Errorf("look into workspace: %w", err)
 	}
@@ -29,7 +30,7 @@ func Bootstrap(workspace string) error {
 		return nil
 	}
 	for _, folder := range []string{"memory", skillFolder} {
-		if err := os.Mkdir(filepath.Join(workspace, folder), 0o755); err != nil {
+		if err := os.Mkdir(filepath.Join(dir, folder), 0o755); err != nil {
 			return fmt.Errorf("fill workspace: %w", err)
 		}
 	}
@@ -38,7 +39,7 @@ func Bootstrap(workspace string) error {
 		return fmt.Errorf("list templates: %w", err)
 	}
 	for _, name := range names {
-		if err := writeTemplate(filepath.Join(workspace, path.Base(name)), name); err != nil {
+		if err := writeTemplate(filepath.Join(dir, path.Base(name)), name); err != nil {
 			return fmt.Errorf("fill workspace: %w", err)
 		}
 	}
@@ -46,17 +47,14 @@ func Bootstrap(workspace string) error {
 }
 
 // isEmpty reports whether a folder is empty.
-func isEmpty(folder string) (bool, error) {
-	f, err := os.Open(folder)
+func isEmpty(dir string) (bool, error) {
+	folder, err := workspace.New(dir).Open()
 	if err != nil {
 		return false, err
 	}
-	defer f.Close()
-	_, err = f.ReadDir(1)
-	if errors.Is(err, io.EOF) {
-		return true, nil
-	}
-	return false, err
+	defer folder.Close()
+	entries, _, err := folder.List(".", 1)
+	return len(entries) == 0, err
 }
 
 // writeTemplate writes a template to a file that must not exist yet.

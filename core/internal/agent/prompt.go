@@ -2,13 +2,15 @@
 package agent
 
 import (
-	"path/filepath"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
 // Identity is what every session's prompt says about the agent itself.
@@ -63,18 +65,19 @@ const maxPrompts = 8
 // Prompter builds system prompts. It checks the files each time, and reads those that changed. It is safe for
 // concurrent use.
 type Prompter struct {
-	id Identity
+	id        Identity
+	workspace *workspace.Workspace
 
-	mutex   sync.Mutex
-	files   snapshot[shownFiles]
-	folders snapshot[skillFolders]
-	skills  snapshot[shownSkills]
-	built   map[Session]Prompt // from the current files and skills
+	mutex  sync.Mutex
+	files  shownFiles
+	skills shownSkills
+	seen   workspace.Seen     // what they were made of
+	built  map[Session]Prompt // from them
 }
 
 // NewPrompter returns a Prompter for an agent.
 func NewPrompter(id Identity) *Prompter {
-	return &Prompter{id: id, built: make(map[Session]Prompt)}
+	return &Prompter{id: id, workspace: workspace.New(id.Workspace), built: make(map[Session]Prompt)}
 }
 
 // Prompt returns the system prompt of a session. It changes only when the session's description, a context file or the
@@ -95,7 +98,7 @@ func (p *Prompter) Prompt(s Session) Prompt {
 
 // build builds a session's prompt from the current files and skills.
 func (p *Prompter) build(s Session) Prompt {
-	files, skills := p.files.value, p.skills.value
+	files, skills := p.files, p.skills
 	prompt := Prompt{Private: s.private(), Skills: skills.hash, Problems: slices.Concat(files.problems, skills.problems)}
 
 	var text strings.Builder
@@ -106,7 +109,7 @@ func (p *Prompter) build(s Session) Prompt {
 		{"memory", memory(s)},
 		{"messages", messages},
 		{"answers", answers(s)},
-		{"workspace", workspace(p.id)},
+		{"workspace", workingFolder(p.id)},
 		{"commands", commands(p.id)},
 		{"skills", skillList(skills.list)},
 		{"runtime", whereItRuns(s)},
@@ -132,16 +135,44 @@ func (p *Prompter) SkillList() []Skill {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	p.look()
-	return slices.Clone(p.skills.value.list)
+	return slices.Clone(p.skills.list)
 }
 
-// look reads the current files and skills, and drops prompts built from older ones.
+// look reads the files and skills if they have changed, and then drops the prompts built from older ones. While the
+// workspace does not answer, the last ones remain.
 func (p *Prompter) look() {
-	workspace := p.id.Workspace
-	files := p.files.refresh(lookAt(p.id.ContextFiles), func([]stamp) shownFiles { return contextFiles(workspace, p.id.ContextFiles) })
-	p.folders.refresh(lookAt([]string{filepath.Join(workspace, skillFolder)}), func([]stamp) skillFolders { return listSkills(workspace) })
-	skills := p.skills.refresh(p.folders.value.stamps(workspace), func(stamps []stamp) shownSkills { return readSkills(workspace, stamps) })
-	if files || skills {
-		clear(p.built)
+	folder, err := p.workspace.Open()
+	if err == nil {
+		defer folder.Close()
+		same := false
+		if same, err = p.seen.Same(folder); same {
+			return
+		}
 	}
+	var files shownFiles
+	var list shownSkills
+	if err == nil {
+		files, list = contextFiles(p.id.Workspace, folder, p.id.ContextFiles), skills(p.id.Workspace, folder)
+		err = stuck(files.problems, list.problems)
+	} else {
+		files.problems = []error{fmt.Errorf("workspace %s: %w", p.id.Workspace, err)}
+	}
+	if p.seen != nil && errors.Is(err, workspace.ErrStuck) {
+		return
+	}
+	p.files, p.skills, p.seen = files, list, nil
+	if err == nil {
+		p.seen = folder.Seen()
+	}
+	clear(p.built)
+}
+
+// stuck returns the problem that the workspace did not answer, if it is one of several.
+func stuck(problems ...[]error) error {
+	for _, p := range slices.Concat(problems...) {
+		if errors.Is(p, workspace.ErrStuck) {
+			return p
+		}
+	}
+	return nil
 }

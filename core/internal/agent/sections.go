@@ -138,7 +138,7 @@ func long(s Session) string {
 	return "Put long results into a file of your working folder and say where."
 }
 
-func workspace(id Identity) string {
+func workingFolder(id Identity) string {
 	return fmt.Sprintf(`# Your working folder
 
 You work in %s. What you make goes there, in a folder for each piece of work. Do not delete or overwrite what you did not make, unless you are asked to.

@@ -1,12 +1,14 @@
 package agent_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -305,5 +307,35 @@ func TestSkillProblems(t *testing.T) {
 	problems := agent.SkillProblems(dir)
 	if len(problems) != 2 || !strings.Contains(problems[0].Error(), long+"r/SKILL.md: its folder's name must be") || !strings.Contains(problems[1].Error(), "with space") {
 		t.Errorf("problems: %v", problems)
+	}
+}
+
+// A pipe in the place of a folder keeps no turn.
+// Behaviour: workspace-reads.
+func TestAPipeForAFolder(t *testing.T) {
+	t.Parallel()
+	for _, place := range []string{"skills", "AGENTS.md", "skills/a"} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, place)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), syscall.Mkfifo(path, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		id := plain(dir)
+		id.ContextFiles = []string{filepath.Join(dir, "AGENTS.md")}
+		prompter := agent.NewPrompter(id)
+		done := make(chan agent.Prompt)
+		go func() {
+			agent.SkillProblems(dir)
+			prompter.SkillList()
+			done <- prompter.Prompt(direct)
+		}()
+		select {
+		case got := <-done:
+			if got.Text == "" || len(got.Problems) == 0 {
+				t.Errorf("with a pipe as %s the problems are %v", place, got.Problems)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("with a pipe as %s a turn waits for its other end", place)
+		}
 	}
 }

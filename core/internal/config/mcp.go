@@ -28,7 +28,7 @@ const maxServerName = 32
 // ServerName returns what is wrong with a name of an MCP server, or "".
 func ServerName(name string) string {
 	switch {
-	case name == ReservedServer:
+	case strings.EqualFold(name, ReservedServer):
 		return fmt.Sprintf("The name %q is that of the host's own MCP server.", name)
 	case len(name) > maxServerName || !serverForm().MatchString(name):
 		return "The name of an MCP server has 1 to 32 of the characters a to z, A to Z, 0 to 9, and single - and _ between them."

@@ -14,6 +14,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
 // file is the agent's list of what it is to look after.
@@ -41,7 +42,7 @@ type Watch struct {
 	channel   string
 	user      chat.UserID
 	prompt    string
-	workspace string
+	workspace *workspace.Workspace
 	store     Store
 	turns     Turns
 	inbox     Inbox
@@ -54,7 +55,7 @@ func NewWatch(c *config.Config, s Store, turns Turns, messages Inbox) (*Watch, e
 		return nil, err
 	}
 	return &Watch{
-		channel: channel, user: user, prompt: c.Heartbeat.Prompt, workspace: c.Agent.Workspace, store: s, turns: turns, inbox: messages,
+		channel: channel, user: user, prompt: c.Heartbeat.Prompt, workspace: workspace.New(c.Agent.Workspace), store: s, turns: turns, inbox: messages,
 	}, nil
 }
 
@@ -99,7 +100,7 @@ func (w *Watch) nothingToDo(ctx context.Context, session string) (string, error)
 	case errors.Is(err, os.ErrNotExist) && w.prompt != config.HeartbeatPrompt:
 		return "", nil // the operator's prompt says what to look after
 	case errors.Is(err, os.ErrNotExist):
-		return "there is no " + filepath.Join(w.workspace, file), nil
+		return "there is no " + filepath.Join(w.workspace.Dir(), file), nil
 	case err != nil || !agent.HeartbeatEmpty(text):
 		return "", err
 	default:

@@ -19,6 +19,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
 // Behaviour: heartbeat-target.
@@ -84,7 +85,7 @@ func TestBeatInADirectChat(t *testing.T) {
 		s := open(t)
 		c := &config.Config{Settings: config.Settings{Session: config.Session{Scope: scope}}}
 		messages := &recorded{Intake: inbox.NewIntake(s, nil, nil, conversation.NewResolver(c, nil, s), time.Now, hclog.NewNullLogger())}
-		w := &Watch{channel: "discord", user: "+7", prompt: "look", workspace: t.TempDir(), store: s, inbox: messages}
+		w := &Watch{channel: "discord", user: "+7", prompt: "look", workspace: workspace.New(t.TempDir()), store: s, inbox: messages}
 		if why, err := w.Idle(ctx); err != nil || !strings.Contains(why, "has not written") {
 			t.Errorf("%s: nobody has written: %q, %v", scope, why, err)
 		}
@@ -117,7 +118,7 @@ func TestNothingToDo(t *testing.T) {
 	s := open(t)
 	begun := make(chan struct{})
 	dispatcher := dispatch.New(s, dispatch.Options{Turns: 1, Commands: 1}, hclog.NewNullLogger())
-	w := &Watch{prompt: config.HeartbeatPrompt, workspace: t.TempDir(), store: s, turns: dispatcher}
+	w := &Watch{prompt: config.HeartbeatPrompt, workspace: workspace.New(t.TempDir()), store: s, turns: dispatcher}
 
 	expect := func(why string) {
 		t.Helper()
@@ -128,7 +129,7 @@ func TestNothingToDo(t *testing.T) {
 	}
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(w.workspace, file), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(w.workspace.Dir(), file), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -136,7 +137,7 @@ func TestNothingToDo(t *testing.T) {
 	w.prompt = "Look whether the oven is off."
 	expect("")
 	w.prompt = config.HeartbeatPrompt
-	pipe := filepath.Join(w.workspace, file)
+	pipe := filepath.Join(w.workspace.Dir(), file)
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,9 @@ package notice
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -15,6 +17,9 @@ import (
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
+
+// mostAnHour bounds the notices of one kind. What they are about may be in the hand of others, such as a file of the workspace.
+const mostAnHour = 5
 
 // patience bounds a notice to the owners. The caller does not wait for longer.
 const patience = 10 * time.Second
@@ -45,15 +50,48 @@ type Owners struct {
 	texts   Texts
 	plugins Plugins
 	log     hclog.Logger
+
+	mu   sync.Mutex
+	told map[string]quota // by kind
+}
+
+// quota has the keys of the notices of one kind within an hour.
+type quota struct {
+	hour time.Time
+	keys []string
 }
 
 // NewOwners returns the owners, each listed as channel:user.
 func NewOwners(list []string, s Store, texts Texts, plugins Plugins, log hclog.Logger) *Owners {
-	return &Owners{list: list, store: s, texts: texts, plugins: plugins, log: log}
+	return &Owners{list: list, store: s, texts: texts, plugins: plugins, log: log, told: map[string]quota{}}
 }
 
-// Tell sends them a text, once for each key.
-func (o *Owners) Tell(key, text string) { o.tell(key, "", text) }
+// Tell sends them a text, once for each key. Keys of one kind begin alike up to the first colon. Of a kind they are told
+// at most [mostAnHour] texts in an hour, and then that more are left out; such a text is sent when Tell is called again with
+// its key in another hour.
+func (o *Owners) Tell(key, text string) {
+	kind, _, _ := strings.Cut(key, ":")
+	hour := time.Now().Truncate(time.Hour)
+	o.mu.Lock()
+	q := o.told[kind]
+	if !q.hour.Equal(hour) {
+		q = quota{hour: hour}
+	}
+	before := len(q.keys)
+	if before <= mostAnHour && !slices.Contains(q.keys, key) {
+		q.keys = append(q.keys, key)
+		o.told[kind] = q
+	}
+	o.mu.Unlock()
+	switch {
+	case len(q.keys) == before: // told, or left out
+	case before == mostAnHour:
+		o.log.Warn("owners are told no more notices of this kind within the hour", "kind", kind, "most", mostAnHour)
+		o.tell(fmt.Sprintf("left out:%s:%d", kind, hour.Unix()), "", wording.NoticesLeftOut)
+	default:
+		o.tell(key, "", text)
+	}
+}
 
 // PluginFails notifies them why a plugin does not run and what helps.
 func (o *Owners) PluginFails(name, why, advice string) {

@@ -1,9 +1,13 @@
 package notice_test
 
 import (
+	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
@@ -11,6 +15,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/notice"
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -74,4 +79,47 @@ func TestOwnersAreToldInTheirDirectChats(t *testing.T) {
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// Nobody floods owners: of a kind they are told a few texts in an hour, and that there are more.
+// Behaviour: owners-flood.
+func TestOwnersAreNotFlooded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		outbox := &outbox{}
+		owners := notice.NewOwners([]string{"a:1"}, outbox, whole{}, plugins{"a": true}, hclog.NewNullLogger())
+		tell := func(n int) (texts []string) {
+			outbox.texts = nil
+			for i := range n {
+				owners.Tell(fmt.Sprint("mcp-asks:", i), fmt.Sprint(i))
+			}
+			owners.Tell("other:1", "other")
+			return outbox.texts
+		}
+		time.Sleep(time.Until(time.Now().Truncate(time.Hour).Add(time.Hour)))
+		if diff := cmp.Diff([]string{"0", "1", "2", "3", "4", wording.NoticesLeftOut, "other"}, tell(20)); diff != "" {
+			t.Errorf("20 at once (-want +got):\n%s", diff)
+		}
+		if again := tell(20); len(again) > 0 {
+			t.Errorf("the same again: %q", again)
+		}
+		time.Sleep(time.Hour)
+		if diff := cmp.Diff([]string{"0", "1", "2", "other"}, tell(3)); diff != "" { // the store keeps those that were told
+			t.Errorf("an hour later (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// outbox has the texts that were posted.
+type outbox struct{ texts []string }
+
+func (o *outbox) DirectChat(context.Context, string, string) (domain.DirectChat, error) {
+	return domain.DirectChat{}, domain.ErrNotFound
+}
+
+func (o *outbox) Post(_ context.Context, _ string, items ...domain.OutboxItem) (int64, error) {
+	for _, item := range items {
+		o.texts = append(o.texts, item.Text)
+	}
+	return 1, nil
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v4"
+	"github.com/clawhost/clawhost/core/internal/frontmatter"
 )
 
 // The keys of front matter that are kept. Others grant tools, run hooks, start servers or change the permission mode.
@@ -20,7 +20,8 @@ var (
 // powerless returns a Markdown file with a front matter that has a name, the description and the given keys only. Its values
 // are written as JSON, so that no reader of YAML finds another key in them.
 func powerless(data []byte, name string, keys []string) (file []byte, description string, err error) {
-	matter, body, err := frontMatter(data)
+	matter := map[string]any{}
+	body, err := frontmatter.Read(string(data), &matter)
 	if err != nil {
 		return nil, "", err
 	}
@@ -50,7 +51,7 @@ func powerless(data []byte, name string, keys []string) (file []byte, descriptio
 		}
 	}
 	b.WriteString("---\n")
-	b.Write(body)
+	b.WriteString(body)
 	return b.Bytes(), shorten(description), nil
 }
 
@@ -60,26 +61,4 @@ func shorten(s string) string {
 		return string(r[:most-1]) + "…"
 	}
 	return s
-}
-
-// frontMatter splits a file into its front matter, which may be missing, and the rest.
-func frontMatter(data []byte) (map[string]any, []byte, error) {
-	text := strings.ReplaceAll(strings.TrimPrefix(string(data), "\ufeff"), "\r\n", "\n")
-	matter := map[string]any{}
-	first, rest, _ := strings.Cut(text, "\n")
-	if strings.TrimRight(first, " \t") != "---" {
-		return matter, []byte(text), nil
-	}
-	var source strings.Builder
-	for line := range strings.Lines(rest) {
-		rest = rest[len(line):]
-		if strings.TrimRight(line, " \t\n") == "---" {
-			if err := yaml.Load([]byte(source.String()), &matter); err != nil {
-				return nil, nil, fmt.Errorf("read front matter: %s", strings.Join(strings.Fields(err.Error()), " "))
-			}
-			return matter, []byte(rest), nil
-		}
-		source.WriteString(line)
-	}
-	return nil, nil, errNoMatter
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
 // Store keeps which servers of a folder owners have allowed.
@@ -48,7 +50,11 @@ type Folder struct {
 	log        hclog.Logger
 	configured []agent.MCPServer
 
+	workspace *workspace.Workspace
+
 	mu       sync.Mutex
+	last     reading
+	seen     workspace.Seen // what it was made of
 	current  *agent.Setup
 	mark     string   // identifies current
 	built    []string // folders that were written, the oldest first
@@ -57,7 +63,7 @@ type Folder struct {
 
 // New returns the folder of an agent.
 func New(o Options, log hclog.Logger) *Folder {
-	f := &Folder{options: o, log: log}
+	f := &Folder{options: o, log: log, workspace: workspace.New(o.Agent.Workspace)}
 	for _, name := range slices.Sorted(maps.Keys(o.Claude.MCP)) {
 		m := o.Claude.MCP[name]
 		f.configured = append(f.configured, agent.MCPServer{Name: name, Command: m.Command, Env: m.Env, URL: m.URL, Headers: m.Headers})
@@ -70,25 +76,59 @@ func (f *Folder) uses(part string) bool { return slices.Contains(f.options.Agent
 // Setup returns what a turn is given that begins now. It returns the same pointer as long as nothing changes. What cannot be
 // read is left out, and logged.
 func (f *Folder) Setup(ctx context.Context) *agent.Setup {
+	found := f.look()
+	allowed, problems := f.allowed(ctx, found.servers)
+	servers := slices.Concat(f.configured, allowed)
+	mark := digest(servers, found.mark)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	next := &agent.Setup{Servers: f.configured}
-	files, problems := f.read(next)
-	if f.uses("mcp") {
-		more, trouble := f.allowed(ctx)
-		next.Servers, problems = slices.Concat(next.Servers, more), append(problems, trouble...)
-	}
-	f.complain(problems)
-	mark := digest(next.Servers, files, next.Skills, next.Instructions)
+	f.complain(slices.Concat(found.problems, problems))
 	if f.current != nil && f.mark == mark {
 		return f.current
 	}
-	if err := f.write(next, files); err != nil {
+	next := &agent.Setup{Servers: servers, Skills: found.skills, Instructions: found.instructions}
+	if err := f.write(next, found.files); err != nil {
 		f.log.Error("the workspace's setup cannot be prepared for Claude Code and is left out", "error", err)
 		mark = "" // it is tried again
 		next.Plugin, next.Skills = "", nil
 	}
 	f.current, f.mark = next, mark
+	return next
+}
+
+// look returns what the workspace has, which is read again if something changed. While it does not answer, that is what it
+// had.
+func (f *Folder) look() reading {
+	if len(f.options.Agent.Project) == 0 {
+		return reading{}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	folder, err := f.workspace.Open()
+	if err == nil {
+		defer folder.Close()
+		same := false
+		if same, err = f.seen.Same(folder); same {
+			return f.last
+		}
+	}
+	var next reading
+	if err == nil {
+		next = f.read(folder)
+		err = errors.Join(next.problems...)
+	}
+	stuck := errors.Is(err, workspace.ErrStuck)
+	switch {
+	case stuck && f.seen != nil:
+		f.log.Warn("the workspace cannot be read, and what was read before is used", "error", err)
+		return f.last
+	case folder == nil:
+		next.problems = []error{err}
+	}
+	f.last, f.seen = next, nil
+	if folder != nil && !stuck {
+		f.seen = folder.Seen()
+	}
 	return next
 }
 

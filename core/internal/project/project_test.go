@@ -2,14 +2,19 @@ package project_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/project"
@@ -163,5 +168,80 @@ func TestServersOfTheWorkspace(t *testing.T) {
 	lay(t, dir, map[string]string{".mcp.json": `{"mcpServers": {"own": {"command": "make", "args": ["serve"], "env": {"A": "c"}}}}`})
 	if got := names(); got != "a b" || len(s.told) != 2 {
 		t.Errorf("after a change: servers %q, owners were told %q", got, s.told)
+	}
+}
+
+// Whatever lies where files and folders are expected, every turn gets the rest, and no other one waits.
+// Behaviour: workspace-reads.
+func TestWhatIsNoFileKeepsNobody(t *testing.T) {
+	t.Parallel()
+	places := []string{"CLAUDE.md", ".mcp.json", ".claude", ".claude/rules", ".claude/skills", ".claude/commands", ".claude/agents", ".claude/rules/a.md", ".claude/skills/s/SKILL.md"}
+	for _, place := range places {
+		f, dir, _ := folder(t, map[string]string{"docs/a.md": ""}, "instructions", "skills", "agents", "mcp")
+		path := filepath.Join(dir, place)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), syscall.Mkfifo(path, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan *agent.Setup)
+		go func() {
+			f.Servers(t.Context())
+			done <- f.Setup(t.Context())
+		}()
+		select {
+		case setup := <-done:
+			if len(setup.Servers) != 2 {
+				t.Errorf("with a pipe as %s there are the servers %+v", place, setup.Servers)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("with a pipe as %s a turn waits for its other end", place)
+		}
+	}
+}
+
+// A turn does not read again what has not changed.
+// Behaviour: workspace-reads.
+func TestWhatHasNotChangedIsNotReadAgain(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{}
+	for i := range 150 {
+		files[fmt.Sprintf(".claude/skills/s%d/SKILL.md", i)] = "---\ndescription: does something\n---\n"
+	}
+	f, dir, _ := folder(t, files, "skills")
+	old := time.Now().Add(-time.Hour)
+	err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		return errors.Join(err, os.Chtimes(path, old, old))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := f.Setup(t.Context())
+	if len(first.Skills) != 150 {
+		t.Fatalf("there are %d skills", len(first.Skills))
+	}
+	path := filepath.Join(dir, ".claude/skills/s7/SKILL.md")
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	text, _ := os.ReadFile(path)
+	if _, err := file.Write([]byte(strings.Replace(string(text), "something", "otherwise", 1))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	if f.Setup(t.Context()) != first {
+		t.Error("a file that looks as before was read again")
+	}
+	if err := os.Chtimes(path, old.Add(time.Minute), old.Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if again := f.Setup(t.Context()); again == first || !slices.ContainsFunc(again.Skills, func(s agent.Skill) bool { return s.Description == "does otherwise" }) {
+		t.Error("a changed file was not read again")
 	}
 }

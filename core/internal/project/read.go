@@ -3,17 +3,15 @@ package project
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/lazyregexp"
+	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
 const (
@@ -39,7 +37,6 @@ var (
 	errTooLong  = fmt.Errorf("it is longer than %d KiB", maxFile>>10)
 	errTooMany  = fmt.Errorf("there are more than %d files", maxFiles)
 	errTooMuch  = fmt.Errorf("all instructions are longer than %d KiB", maxInstructions>>10)
-	errNoFile   = errors.New("it is no regular file")
 	errBadName  = errors.New("its name must be 1 to 64 of letters, digits, _ and -")
 	errNoMatter = errors.New("its front matter has no description")
 )
@@ -61,48 +58,59 @@ func (t tree) write(dir string) error {
 	return nil
 }
 
-// reader reads a workspace. No link leads it out.
+// reading is what the workspace has at a time.
+type reading struct {
+	files        tree // what Claude Code reads
+	instructions string
+	skills       []agent.Skill
+	servers      []Asked // without decisions
+	problems     []error // what is left out
+	mark         string  // identifies files, skills and instructions
+}
+
+// reader reads a workspace.
 type reader struct {
-	root     *os.Root
+	folder   *workspace.Folder
 	files    tree
 	seen     map[string]bool // instructions
 	told     strings.Builder // their texts
 	problems []error
 }
 
-// read reads the parts of the workspace that are used, and lists the skills. With a trusted folder Claude Code reads all but
-// the servers itself.
-func (f *Folder) read(setup *agent.Setup) (tree, []error) {
-	if len(f.options.Agent.Project) == 0 || f.options.Agent.TrustProject {
-		return nil, nil
-	}
-	root, err := os.OpenRoot(f.options.Agent.Workspace)
-	if err != nil {
-		return nil, []error{err}
-	}
-	defer root.Close()
-	r := &reader{root: root, files: tree{}, seen: map[string]bool{}}
-	if f.uses("instructions") {
-		r.instructions("CLAUDE.md", 0)
-		r.instructions(".claude/CLAUDE.md", 0)
-		for _, name := range r.list(".claude/rules") {
-			if strings.HasSuffix(name, ".md") {
-				r.instructions(".claude/rules/"+name, 0)
+// read reads the parts of the workspace that are used. With a trusted folder Claude Code reads all but the servers itself.
+func (f *Folder) read(folder *workspace.Folder) reading {
+	r := &reader{folder: folder, files: tree{}, seen: map[string]bool{}}
+	var found reading
+	if !f.options.Agent.TrustProject {
+		if f.uses("instructions") {
+			r.instructions("CLAUDE.md", 0)
+			r.instructions(".claude/CLAUDE.md", 0)
+			for _, name := range r.list(".claude/rules") {
+				if strings.HasSuffix(name, ".md") {
+					r.instructions(".claude/rules/"+name, 0)
+				}
 			}
 		}
+		if f.uses("skills") {
+			found.skills = r.skills(f.options.Agent.Workspace)
+			r.commands()
+		}
+		if f.uses("agents") {
+			r.agents()
+		}
+		if len(r.files) > 0 {
+			r.files[plugin+"/.claude-plugin/plugin.json"] = []byte(`{"name":"` + pluginName + `","version":"1.0.0"}`)
+		}
 	}
-	setup.Instructions = r.told.String()
-	if f.uses("skills") {
-		setup.Skills = r.skills(f.options.Agent.Workspace)
-		r.commands()
+	found.files, found.instructions = r.files, r.told.String()
+	if f.uses("mcp") {
+		var problems []error
+		found.servers, problems = f.servers(folder)
+		r.problems = append(r.problems, problems...)
 	}
-	if f.uses("agents") {
-		r.agents()
-	}
-	if len(r.files) > 0 {
-		r.files[plugin+"/.claude-plugin/plugin.json"] = []byte(`{"name":"` + pluginName + `","version":"1.0.0"}`)
-	}
-	return r.files, r.problems
+	found.problems = r.problems
+	found.mark = digest(found.files, found.skills, found.instructions)
+	return found
 }
 
 // refuse notes a file that is left out. A missing one is no problem.
@@ -112,34 +120,20 @@ func (r *reader) refuse(name string, err error) {
 	}
 }
 
-// file reads a regular file. Opening another kind does not block.
+// file reads a regular file, which no link stands for.
 func (r *reader) file(name string) ([]byte, error) {
 	if len(r.files)+len(r.seen) >= maxFiles {
 		return nil, errTooMany
 	}
-	info, err := r.root.Lstat(name)
-	if err == nil && !info.Mode().IsRegular() {
-		err = errNoFile
+	if info, err := r.folder.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return nil, workspace.ErrNoFile
 	}
-	if err != nil {
-		return nil, err
-	}
-	return readFile(r.root, name, maxFile)
+	return readFile(r.folder, name)
 }
 
-func readFile(root *os.Root, name string, most int64) ([]byte, error) {
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil {
-		return nil, err
-	} else if !info.Mode().IsRegular() {
-		return nil, errNoFile
-	}
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(data)) > most {
+func readFile(folder *workspace.Folder, name string) ([]byte, error) {
+	data, err := folder.ReadFile(name, maxFile)
+	if errors.Is(err, workspace.ErrTooLong) {
 		err = errTooLong
 	}
 	return data, err
@@ -147,17 +141,17 @@ func readFile(root *os.Root, name string, most int64) ([]byte, error) {
 
 // list returns the names in a folder, sorted and bounded.
 func (r *reader) list(name string) []string {
-	folder, err := r.root.Open(name)
+	entries, more, err := r.folder.List(name, maxFiles)
+	if more {
+		err = errTooMany
+	}
 	if err != nil {
 		r.refuse(name, err)
-		return nil
 	}
-	defer folder.Close()
-	names, err := folder.Readdirnames(maxFiles)
-	if err != nil && !errors.Is(err, io.EOF) {
-		r.refuse(name, err)
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
 	}
-	slices.Sort(names)
 	return names
 }
 

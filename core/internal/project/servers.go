@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"unicode"
@@ -16,6 +15,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/wording"
+	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
 const (
@@ -43,12 +43,13 @@ type Asked struct {
 	By      string // who decided
 }
 
-// allowed returns the servers of the workspace that an owner has allowed. Owners are asked about the undecided ones.
-func (f *Folder) allowed(ctx context.Context) ([]agent.MCPServer, []error) {
-	list, problems := f.asked(ctx)
-	var servers []agent.MCPServer
+// allowed returns the servers that an owner has allowed. Owners are asked about the undecided ones.
+func (f *Folder) allowed(ctx context.Context, list []Asked) (servers []agent.MCPServer, problems []error) {
 	for _, a := range list {
+		a, err := f.decided(ctx, a)
 		switch {
+		case err != nil:
+			problems = append(problems, fmt.Errorf("%s: server %q: %w", serversFile, a.Server.Name, err))
 		case a.Allowed:
 			servers = append(servers, a.Server)
 		case !a.Decided:
@@ -58,12 +59,14 @@ func (f *Folder) allowed(ctx context.Context) ([]agent.MCPServer, []error) {
 	return servers, problems
 }
 
-// Servers returns the servers of the workspace's .mcp.json, with what owners decided.
+// Servers returns the servers of the workspace's .mcp.json, with what owners decided. What is left out is in the log.
 func (f *Folder) Servers(ctx context.Context) []Asked {
-	if !f.uses("mcp") {
-		return nil
+	var list []Asked
+	for _, a := range f.look().servers {
+		if a, err := f.decided(ctx, a); err == nil {
+			list = append(list, a)
+		}
 	}
-	list, _ := f.asked(ctx) // what is left out is in the log
 	return list
 }
 
@@ -86,9 +89,9 @@ func (f *Folder) Decide(ctx context.Context, code string, allow bool, by string)
 	return "", false, nil
 }
 
-// asked reads the workspace's .mcp.json.
-func (f *Folder) asked(ctx context.Context) ([]Asked, []error) {
-	data, err := f.serversFile()
+// servers reads the workspace's .mcp.json.
+func (f *Folder) servers(folder *workspace.Folder) ([]Asked, []error) {
+	data, err := readFile(folder, serversFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -107,7 +110,7 @@ func (f *Folder) asked(ctx context.Context) ([]Asked, []error) {
 	var list []Asked
 	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(file.Servers)) {
-		a, err := f.parse(ctx, name, file.Servers[name])
+		a, err := f.parse(name, file.Servers[name])
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s: server %q: %w", serversFile, name, err))
 			continue
@@ -117,17 +120,8 @@ func (f *Folder) asked(ctx context.Context) ([]Asked, []error) {
 	return list, problems
 }
 
-func (f *Folder) serversFile() ([]byte, error) {
-	root, err := os.OpenRoot(f.options.Agent.Workspace)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	return readFile(root, serversFile, maxFile)
-}
-
 // parse checks one server. What the host does not know of it has no effect.
-func (f *Folder) parse(ctx context.Context, name string, data []byte) (Asked, error) {
+func (f *Folder) parse(name string, data []byte) (Asked, error) {
 	if complaint := config.ServerName(name); complaint != "" {
 		return Asked{}, errors.New(complaint)
 	}
@@ -172,16 +166,21 @@ func (f *Folder) parse(ctx context.Context, name string, data []byte) (Asked, er
 		a.Server.Command = append([]string{content.Command}, content.Args...)
 	}
 	a.Code = digest(f.options.Agent.Workspace, name, a.Content)[:32]
+	return a, nil
+}
+
+// decided adds what an owner decided about a server.
+func (f *Folder) decided(ctx context.Context, a Asked) (Asked, error) {
 	value, _, err := f.options.Store.GetState(ctx, instance, a.Code)
 	if errors.Is(err, domain.ErrNotFound) {
 		return a, nil
 	}
 	if err != nil {
-		return Asked{}, fmt.Errorf("look up what owners decided: %w", err)
+		return a, fmt.Errorf("look up what owners decided: %w", err)
 	}
 	var d decision
 	if err := json.Unmarshal(value, &d); err != nil {
-		return Asked{}, fmt.Errorf("read what owners decided: %w", err)
+		return a, fmt.Errorf("read what owners decided: %w", err)
 	}
 	a.Decided, a.Allowed, a.By = true, d.Allowed, d.By
 	return a, nil

@@ -375,6 +375,7 @@ var groups = []group{
 		{"SpaceAgain", wording.SpaceAgain},
 		{"PluginFails", wording.PluginFails("telegram", "Telegram rejected the token (401)", wording.AdviceCredentials)},
 		{"ServerAsks", wording.ServerAsks("own", `{"command":"make","args":["serve"]}`, "0123456789abcdef")},
+		{"NoticesLeftOut", wording.NoticesLeftOut},
 		{"ServerFails", wording.ServerFails("github", "ENOENT: no such file or directory")},
 		{"PluginRuns", wording.PluginRuns("telegram")},
 		{"AdviceCredentials", wording.AdviceCredentials},

@@ -27,6 +27,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude/exchange"
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
+	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
 // Status is the state of a message in the transcript.
@@ -72,8 +73,8 @@ func ContinueID(message string, n int) string {
 type Folder string
 
 // Of returns the folder of a working directory, without links, under the CLI's configuration folder.
-func Of(config, workspace string) Folder {
-	return Folder(filepath.Join(config, "projects", slug(workspace)))
+func Of(config, dir string) Folder {
+	return Folder(filepath.Join(config, "projects", slug(dir)))
 }
 
 func (f Folder) path(session string) string { return filepath.Join(string(f), session+".jsonl") }
@@ -82,6 +83,16 @@ func (f Folder) path(session string) string { return filepath.Join(string(f), se
 func (f Folder) Has(session string) bool {
 	_, err := os.Stat(f.path(session))
 	return err == nil
+}
+
+// open opens a transcript. The agent could have put something else in its place.
+func (f Folder) open(session string) (*workspace.File, error) {
+	folder, err := workspace.New(string(f)).Open()
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close()
+	return folder.Open(session + ".jsonl")
 }
 
 // Outcome is the transcript's information about a message.
@@ -97,7 +108,7 @@ type Outcome struct {
 
 // Recall reads the outcome of a message, and of the lines that asked to continue it.
 func (f Folder) Recall(session, message string) (Outcome, error) {
-	file, err := os.Open(f.path(session))
+	file, err := f.open(session)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Outcome{}, nil
 	}
@@ -114,7 +125,7 @@ func (f Folder) Recall(session, message string) (Outcome, error) {
 
 // Steered returns the ids of all lines that were steered into the turns of a session.
 func (f Folder) Steered(session string) (map[string]bool, error) {
-	file, err := os.Open(f.path(session))
+	file, err := f.open(session)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

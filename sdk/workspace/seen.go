@@ -1,0 +1,90 @@
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// coarse is how long after a change another one may get the same time: the resolution of the coarsest file system.
+const coarse = 2 * time.Second
+
+// Seen is what a reader has looked at in a folder. What was made of it is good as long as [Seen.Same] says so.
+type Seen map[string]look
+
+// look is what was seen under a name.
+type look struct {
+	info fs.FileInfo // nil with an error
+	why  string      // the error
+	at   time.Time
+}
+
+// Seen returns what was looked at by Stat, List and the functions that read since the folder was opened.
+func (f *Folder) Seen() Seen {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.seen
+}
+
+// saw records the first look at a name, which comes before its content was read. The error counts if there is no info.
+func (f *Folder) saw(name string, info fs.FileInfo, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, again := f.seen[name]; again {
+		return
+	}
+	if f.seen == nil {
+		f.seen = Seen{}
+	}
+	l := look{info: info, at: time.Now()}
+	if info == nil {
+		l.why = reason(err)
+	}
+	f.seen[name] = l
+}
+
+// Same reports whether nothing of what was seen has changed. It is not certain of what changed moments before it was seen, nor
+// of nothing at all, and then says no. With [ErrStuck] it could not find out.
+func (s Seen) Same(f *Folder) (bool, error) {
+	if s == nil {
+		return false, nil
+	}
+	return call(f.w, func() (bool, error) {
+		for name, before := range s {
+			var info fs.FileInfo
+			err := fs.ErrNotExist
+			switch {
+			case filepath.IsAbs(name):
+				info, err = os.Stat(name) // of ReadOutside
+			case f.root != nil:
+				info, err = f.root.Stat(name)
+			}
+			if !before.same(info, err) {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+}
+
+func (l look) same(info fs.FileInfo, err error) bool {
+	if l.info == nil || err != nil {
+		return l.info == nil && err != nil && l.why == reason(err)
+	}
+	return os.SameFile(l.info, info) && l.info.Mode() == info.Mode() && l.info.Size() == info.Size() &&
+		l.info.ModTime().Equal(info.ModTime()) && l.at.Sub(info.ModTime()) > coarse
+}
+
+// reason is the text of an error without the operation and the path.
+func reason(err error) string {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fs.ErrNotExist.Error()
+	}
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	return err.Error()
+}

@@ -1,0 +1,116 @@
+// Package workspace reads a folder in which somebody untrusted can write, such as the working folder of the agent. What lies
+// there can be a pipe, a device, a link that leads out, a folder with a million entries, or a mounted file system that never
+// answers. Nothing of that keeps the reader: only regular files and folders are opened, no link is followed out of the
+// folder, bytes and entries are bounded, and a call that takes longer than [Patience] fails with [ErrStuck].
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// Patience is how long one call may take.
+const Patience = 5 * time.Second
+
+var (
+	// ErrNoFile says that something is no regular file.
+	ErrNoFile = errors.New("it is not a regular file")
+	// ErrNoFolder says that something is no folder.
+	ErrNoFolder = errors.New("it is not a folder")
+	// ErrTooLong says that a file has more bytes than may be read.
+	ErrTooLong = errors.New("it is too long")
+	// ErrStuck says that the file system has not answered. Until it does, further calls fail at once.
+	ErrStuck = errors.New("its file system does not answer")
+)
+
+// Workspace is a folder that may be read. Create it with [New]. It is safe for concurrent use.
+type Workspace struct {
+	dir   string
+	stuck atomic.Int32 // calls that have not returned in time, and still run
+}
+
+// New returns the workspace at a path. It reads nothing.
+func New(dir string) *Workspace { return &Workspace{dir: dir} }
+
+// Dir returns the path of the workspace.
+func (w *Workspace) Dir() string { return w.dir }
+
+// Open opens the workspace, which is closed with [Folder.Close]. One that does not exist has no files.
+func (w *Workspace) Open() (*Folder, error) {
+	// Behind the slash the kernel opens nothing but a folder.
+	root, err := call(w, func() (*os.Root, error) { return os.OpenRoot(w.dir + "/") })
+	switch {
+	case errors.Is(err, syscall.ENOTDIR):
+		return nil, ErrNoFolder
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	return &Folder{w: w, root: root}, nil
+}
+
+// call calls f and waits for it, but not longer than [Patience]. What f returns later is closed.
+func call[T any](w *Workspace, f func() (T, error)) (T, error) {
+	var none T
+	if w.stuck.Load() > 0 {
+		return none, ErrStuck
+	}
+	type outcome struct {
+		value T
+		err   error
+	}
+	done := make(chan outcome)
+	late := make(chan struct{})
+	go func() {
+		value, err := f()
+		select {
+		case done <- outcome{value, err}:
+		case <-late:
+			if closer, ok := any(value).(io.Closer); ok && err == nil {
+				_ = closer.Close()
+			}
+			w.stuck.Add(-1)
+		}
+	}()
+	timer := time.NewTimer(Patience)
+	defer timer.Stop()
+	select {
+	case o := <-done:
+		return o.value, o.err
+	case <-timer.C:
+		w.stuck.Add(1)
+		close(late)
+		return none, ErrStuck
+	}
+}
+
+// content is what is read of a file, and the file as it was before.
+type content struct {
+	data []byte
+	info fs.FileInfo
+}
+
+// read reads a file that was just opened, and closes it. With [ErrTooLong] it returns the beginning.
+func read(file *os.File, err error, most int) (content, error) {
+	if err != nil {
+		return content{}, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return content{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return content{info: info}, ErrNoFile
+	}
+	data, err := io.ReadAll(io.LimitReader(file, int64(most)+1))
+	if err == nil && len(data) > most {
+		data, err = data[:most], fmt.Errorf("%w: it has more than %d bytes", ErrTooLong, most)
+	}
+	return content{data, info}, err
+}
