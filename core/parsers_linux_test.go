@@ -1,18 +1,16 @@
 package core
 
 import (
+	"fmt"
 	"os"
-	"runtime"
 	"strings"
 	"testing"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/chunk"
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/envelope"
+	"github.com/clawhost/clawhost/core/internal/linear"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/markdown"
 )
@@ -87,37 +85,12 @@ func FuzzNoParserIsWorseThanLinear(f *testing.F) {
 	})
 }
 
-// checkLinear compares how long a text takes with how long as many bytes take in eight texts. What is quadratic takes eight times as
-// long. One try of several is enough, as a garbage collection, or another process that empties the processor's cache, may fall into
-// it. From some length on a regular expression takes several times as long for each byte: of a text four times as long the eight
-// texts are of that length, too.
+// checkLinear checks it for a text that is repeated. From some length on a regular expression takes several times as long for
+// each byte: one of two sizes is enough.
 func checkLinear(t *testing.T, r reader, text string) {
 	t.Helper()
-	const times, most, tries = 8, 4, 6
-	var whole, parts time.Duration
-	for _, size := range []int{r.size, 4 * r.size} {
-		long, short := strings.Repeat(text, size/len(text)), strings.Repeat(text, size/len(text)/times)
-		for range tries {
-			parts = worked(func() {
-				for range times {
-					r.parse(short)
-				}
-			})
-			if whole = worked(func() { r.parse(long) }); whole <= most*parts {
-				return
-			}
-		}
+	repeat := func(size int) string { return strings.Repeat(text, size/len(text)) }
+	if !linear.Holds(r.size, repeat, r.parse) {
+		linear.Check(t, fmt.Sprintf("%q", text), 4*r.size, repeat, r.parse)
 	}
-	t.Errorf("%q, %d times, takes %v, and eight texts of an eighth %v", text, 4*r.size/len(text), whole, parts)
-}
-
-// worked is the time that a processor has spent in f, whatever else the machine does.
-func worked(f func()) time.Duration {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	var before, after unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &before)
-	f()
-	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &after)
-	return time.Duration(after.Nano() - before.Nano())
 }

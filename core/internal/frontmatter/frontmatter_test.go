@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clawhost/clawhost/core/internal/frontmatter"
+	"github.com/clawhost/clawhost/core/internal/linear"
 )
 
 func TestRead(t *testing.T) {
@@ -118,7 +119,7 @@ func TestTimeOfHostileFrontMatter(t *testing.T) {
 	for plain.Len() < 15<<10 {
 		fmt.Fprintf(&plain, "key-%d: %s\n", plain.Len(), strings.Repeat("some words of a description ", 20))
 	}
-	harmless := took(func() {
+	harmless := shortest(func() {
 		if _, err := frontmatter.Read("---\n"+plain.String()+"---\n"+strings.Repeat("text\n", (size-plain.Len())/5), &map[string]any{}); err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +128,7 @@ func TestTimeOfHostileFrontMatter(t *testing.T) {
 	for name, of := range hostile {
 		for _, n := range []int{15 << 10, size} {
 			text := of(n)
-			ratio := float64(took(func() { _, _ = frontmatter.Read("---\n"+text+"\n---\n", &map[string]any{}) })) / float64(harmless)
+			ratio := float64(shortest(func() { _, _ = frontmatter.Read("---\n"+text+"\n---\n", &map[string]any{}) })) / float64(harmless)
 			t.Logf("%-22s %6d bytes: %5.1f times a harmless one", name, len(text), ratio)
 			if ratio > 20 {
 				t.Errorf("%s of %d bytes takes %.0f times as long as a harmless one", name, len(text), ratio)
@@ -136,13 +137,11 @@ func TestTimeOfHostileFrontMatter(t *testing.T) {
 	}
 }
 
-// took is the shortest of the times that f takes: the others were disturbed.
-func took(f func()) time.Duration {
+// shortest is the least of the times that f works: the others were disturbed.
+func shortest(f func()) time.Duration {
 	least := time.Hour
 	for range 5 {
-		begun := time.Now()
-		f()
-		least = min(least, time.Since(begun))
+		least = min(least, linear.Worked(f))
 	}
 	return max(least, time.Microsecond)
 }

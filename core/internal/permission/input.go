@@ -36,6 +36,7 @@ func readInput(raw json.RawMessage) input {
 		return input{}
 	}
 	in := input{plain: true}
+	names := map[string]bool{}
 	for d.More() {
 		name, err := d.Token()
 		if err != nil {
@@ -46,7 +47,8 @@ func readInput(raw json.RawMessage) input {
 		if err := d.Decode(&f.value); err != nil {
 			return input{}
 		}
-		in.plain = in.plain && !slices.ContainsFunc(in.fields, func(other field) bool { return other.name == f.name })
+		in.plain = in.plain && !names[f.name]
+		names[f.name] = true
 		in.fields = append(in.fields, f)
 	}
 	return in

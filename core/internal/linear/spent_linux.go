@@ -1,0 +1,14 @@
+package linear
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// spent returns the time that the thread has worked so far.
+func spent() time.Duration {
+	var at unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &at)
+	return time.Duration(at.Nano())
+}
