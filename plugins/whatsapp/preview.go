@@ -17,6 +17,8 @@ import (
 const (
 	// maxPixels is the maximum size of an image for a thumbnail, because it is decoded as a whole.
 	maxPixels = 4 << 20
+	// thumbnailTime is how long an image is read for its preview. A small JPEG can have so many layers that it takes hours.
+	thumbnailTime = 2 * time.Second
 	// thumbnailSide is the length of a thumbnail's longer side, in pixels.
 	thumbnailSide = 96
 )
@@ -42,7 +44,23 @@ func (c *channel) preview(ctx context.Context, m chat.Media, as shape) preview {
 	if as.kind == chat.Voice {
 		return voicePreview(content)
 	}
-	return imagePreview(content)
+	ctx, cancel := context.WithTimeout(ctx, thumbnailTime)
+	defer cancel()
+	return imagePreview(until{ctx, content})
+}
+
+// until is a reader that fails when its context ends, and with it the decoder that reads from it.
+type until struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+// Read implements [io.Reader].
+func (u until) Read(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.from.Read(p)
 }
 
 // Parameters of a voice message's waveform.

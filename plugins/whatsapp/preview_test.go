@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"image"
 	"image/color"
 	"image/draw"
@@ -9,6 +10,7 @@ import (
 	"image/png"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -96,5 +98,50 @@ func TestPreviewsGoOut(t *testing.T) {
 	m := heard[1].Message.GetAudioMessage()
 	if m.GetSeconds() != 3 || !m.GetPTT() || len(m.GetWaveform()) != wavePoints || slices.Max(m.GetWaveform()) != waveHeight {
 		t.Errorf("the voice lasts %d s, its waveform is %d", m.GetSeconds(), m.GetWaveform())
+	}
+}
+
+// layered is a progressive JPEG of 2048 × 2048 pixels with a number of layers, each of 18 bytes.
+func layered(layers int) []byte {
+	var b bytes.Buffer
+	b.WriteString("\xff\xd8")                                             // start
+	b.WriteString("\xff\xc2\x00\x0b\x08\x08\x00\x08\x00\x01\x01\x11\x00") // progressive, one component
+	b.WriteString("\xff\xdb\x00\x43\x00" + strings.Repeat("\x01", 64))    // quantisation
+	// Of two codes of one bit, 0 stands for a run of 16,384 empty blocks or more, whose length has 14 further bits.
+	b.WriteString("\xff\xc4\x00\x15\x10\x02" + strings.Repeat("\x00", 15) + "\xe0\x00")
+	for range layers {
+		b.WriteString("\xff\xda\x00\x08\x01\x01\x00\x01\x01\x00" + strings.Repeat("\x00", 8))
+	}
+	b.WriteString("\xff\xd9")
+	return b.Bytes()
+}
+
+// tripwire is a reader that calls a function once a number of bytes were read.
+type tripwire struct {
+	from *bytes.Reader
+	at   int64
+	call func()
+}
+
+func (c *tripwire) Read(p []byte) (int, error) {
+	n, err := c.from.Read(p)
+	if read := c.from.Size() - int64(c.from.Len()); read >= c.at {
+		c.call()
+	}
+	return n, err
+}
+
+// An image that takes too long is sent without a thumbnail: its decoder ends with the context.
+// Behaviour: whatsapp-preview.
+func TestADecoderEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	if whole := imagePreview(bytes.NewReader(layered(3))); whole.thumbnail == nil {
+		t.Fatal("a few layers have no thumbnail")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	source := &tripwire{from: bytes.NewReader(layered(50_000)), at: 8 << 10, call: cancel}
+	p := imagePreview(until{ctx, source})
+	if read := source.from.Size() - int64(source.from.Len()); read > 16<<10 || p.thumbnail != nil || p.width != 2048 {
+		t.Errorf("%d bytes were read, the width is %d, and the thumbnail has %d bytes", read, p.width, len(p.thumbnail))
 	}
 }
