@@ -11,7 +11,7 @@ import (
 // coarse is how long after a change another one may get the same time: the resolution of the coarsest file system.
 const coarse = 2 * time.Second
 
-// Seen is what a reader has looked at in a folder. What was made of it is good as long as [Seen.Same] says so.
+// Seen is what a reader has looked at in a folder. What was made of it is good as long as [Workspace.Unchanged] says so.
 type Seen map[string]look
 
 // look is what was seen under a name.
@@ -45,23 +45,31 @@ func (f *Folder) saw(name string, info fs.FileInfo, err error) {
 	f.seen[name] = l
 }
 
-// Same reports whether nothing of what was seen has changed. It is not certain of what changed moments before it was seen, nor
-// of nothing at all, and then says no. With [ErrStuck] it could not find out.
-func (s Seen) Same(f *Folder) (bool, error) {
+// Unchanged reports whether nothing of what was seen has changed. It is not certain of what changed moments before it was
+// seen, nor of nothing at all, and then says no. With [ErrStuck] it could not find out.
+func (w *Workspace) Unchanged(s Seen) (bool, error) {
 	if s == nil {
 		return false, nil
 	}
-	return call(f.w, func() (bool, error) {
+	return call(w, func() (bool, error) {
+		var root *os.Root // for what could not be read, perhaps because a link leads out
 		for name, before := range s {
-			var info fs.FileInfo
-			err := fs.ErrNotExist
+			stat := os.Stat
 			switch {
-			case filepath.IsAbs(name):
-				info, err = os.Stat(name) // of ReadOutside
-			case f.root != nil:
-				info, err = f.root.Stat(name)
+			case filepath.IsAbs(name): // of ReadOutside
+			case before.info != nil, before.why == fs.ErrNotExist.Error():
+				name = filepath.Join(w.dir, name)
+			default:
+				if root == nil {
+					var err error
+					if root, err = os.OpenRoot(w.dir + "/"); err != nil {
+						return false, nil
+					}
+					defer root.Close()
+				}
+				stat = root.Stat
 			}
-			if !before.same(info, err) {
+			if info, err := stat(name); !before.same(info, err) {
 				return false, nil
 			}
 		}

@@ -184,17 +184,18 @@ func TestSeen(t *testing.T) {
 		if err := change(dir); err != nil {
 			t.Fatal(err)
 		}
-		if same, err := seen.Same(open(t, dir)); same != (name == "") || err != nil {
+		if same, err := workspace.New(dir).Unchanged(seen); same != (name == "") || err != nil {
 			t.Errorf("after a change of %q it is the same: %t, %v", name, same, err)
 		}
 	}
 	dir := lay(t, map[string]string{"file": "text"})
 	f := open(t, dir)
-	if same, err := f.Seen().Same(f); same || err != nil {
+	w := workspace.New(dir)
+	if same, err := w.Unchanged(f.Seen()); same || err != nil {
 		t.Errorf("nothing seen is the same: %t, %v", same, err)
 	}
 	_, _ = f.ReadFile("file", 10)
-	if same, err := f.Seen().Same(f); same || err != nil {
+	if same, err := w.Unchanged(f.Seen()); same || err != nil {
 		t.Errorf("what was written just before is the same: %t, %v", same, err)
 	}
 }

@@ -141,17 +141,18 @@ func (p *Prompter) SkillList() []Skill {
 // look reads the files and skills if they have changed, and then drops the prompts built from older ones. While the
 // workspace does not answer, the last ones remain.
 func (p *Prompter) look() {
-	folder, err := p.workspace.Open()
+	same, err := p.workspace.Unchanged(p.seen)
+	if same {
+		return
+	}
+	var folder *workspace.Folder
 	if err == nil {
-		defer folder.Close()
-		same := false
-		if same, err = p.seen.Same(folder); same {
-			return
-		}
+		folder, err = p.workspace.Open()
 	}
 	var files shownFiles
 	var list shownSkills
 	if err == nil {
+		defer folder.Close()
 		files, list = contextFiles(p.id.Workspace, folder, p.id.ContextFiles), skills(p.id.Workspace, folder)
 		err = stuck(files.problems, list.problems)
 	} else {

@@ -104,16 +104,17 @@ func (f *Folder) look() reading {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	folder, err := f.workspace.Open()
+	same, err := f.workspace.Unchanged(f.seen)
+	if same {
+		return f.last
+	}
+	var folder *workspace.Folder
 	if err == nil {
-		defer folder.Close()
-		same := false
-		if same, err = f.seen.Same(folder); same {
-			return f.last
-		}
+		folder, err = f.workspace.Open()
 	}
 	var next reading
 	if err == nil {
+		defer folder.Close()
 		next = f.read(folder)
 		err = errors.Join(next.problems...)
 	}
