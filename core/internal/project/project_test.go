@@ -132,7 +132,7 @@ func TestServersOfTheWorkspace(t *testing.T) {
 	t.Parallel()
 	const file = `{"mcpServers": {
 		"own": {"command": "make", "args": ["serve", "ü"], "env": {"A": "b"}, "headersHelper": "evil"},
-		"a": {"command": "evil"}, "clawhost": {"command": "evil"}, "x__y": {"command": "evil"},
+		"a": {"command": "evil"}, "clawhost": {"command": "evil"}, "CLAWHOST": {"command": "evil"}, "ClawHost": {"command": "evil"}, "x__y": {"command": "evil"},
 		"both": {"command": "evil", "url": "https://evil"}, "none": {}, "sse": {"type": "sse", "url": "https://evil"},
 		"leak": {"url": "https://evil/${HOME}"}, "user": {"url": "https://u:p@evil"}, "odd": {"command": 5},
 		"long": {"command": "`
