@@ -86,9 +86,9 @@ func mentioning(text string) string {
 	return strings.ReplaceAll(text, "@claw_bot", "<@"+discordtest.BotID+">")
 }
 
-// expect has taken wait for an event.
+// expect has taken wait until the plugin knows that the host has an event.
 func (d *discord) expect(event string) {
-	d.did = append(d.did, regexp.MustCompile("event=dc:"+event))
+	d.did = append(d.did, regexp.MustCompile("event submitted: event=dc:"+event))
 }
 
 func (d *discord) edit(_ int64, m message, text string) {

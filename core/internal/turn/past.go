@@ -50,6 +50,6 @@ func (h *Handler) recall(ctx context.Context, run *conversation.Turn) error {
 	if err := h.options.Store.NotePast(ctx, run.ID, notes); err != nil {
 		return fmt.Errorf("note what was said before: %w", err)
 	}
-	run.Notes = append(run.Notes, notes...)
+	run.Notes = slices.Concat(notes, run.Notes) // of two of the same time, the past one came first
 	return nil
 }
