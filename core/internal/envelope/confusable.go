@@ -1,6 +1,7 @@
 package envelope
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -23,6 +24,17 @@ func fold(r rune) rune {
 		return plain
 	}
 	return unicode.ToLower(r)
+}
+
+// Skeleton returns what a name looks like: two names that readers may take for each other have the same one. It is for comparing
+// only, and keeps no marks, so that different names of some scripts have the same one too.
+func Skeleton(name string) string {
+	return strings.Map(func(r rune) rune {
+		if invisible(r) {
+			return -1
+		}
+		return fold(r)
+	}, norm.NFKD.String(name))
 }
 
 // bracket returns the normal form of a bracket, and of wide ASCII characters.

@@ -33,7 +33,7 @@ func (s *Server) act(ctx context.Context, t *Turn, visible []domain.Session, act
 	case len(text) > wire.MaxToolText:
 		return "", Refusal(fmt.Sprintf("The text has %d bytes, at most %d are sent.", len(text), wire.MaxToolText))
 	}
-	one, err := named(visible, cmp.Or(name, t.caller.Session))
+	one, err := s.named(t.caller, visible, cmp.Or(name, t.caller.Session))
 	switch {
 	case err != nil:
 		return "", err
