@@ -10,17 +10,18 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// ToDiscord converts Markdown to Discord's. Discord supports all of it except tables, which it shows as text, so each table
-// becomes a code block with aligned columns; the padding is reduced if the text would exceed the limit. A source without
-// tables is returned unchanged, and so is one that exceeds the limit anyway.
+// ToDiscord converts Markdown to Discord's. Discord supports all of it except tables, which it shows as text, and code with
+// three backticks in a row in it, which it ends there. So each table becomes a code block with aligned columns; the padding is
+// reduced if the text would exceed the limit. In code, a character without width stands between the backticks. A source
+// without these is returned unchanged, and so is one that exceeds the limit anyway.
 func ToDiscord(source string, limit chat.TextLimit) string {
-	if !strings.Contains(source, "|") {
+	if !strings.Contains(source, "|") && !strings.Contains(source, "```") {
 		return source
 	}
 	w := walker{source: []byte(normalise(source))}
 	document := parse(w.source)
 	for _, w.padding = range paddings {
-		shown, found := w.tables(document)
+		shown, found := w.discord(document)
 		if !found {
 			break
 		}
@@ -31,24 +32,34 @@ func ToDiscord(source string, limit chat.TextLimit) string {
 	return source
 }
 
-// tables returns the source with its tables as code blocks, or false if there are none.
-func (w walker) tables(document ast.Node) (string, bool) {
+// discord returns the source with its tables as code blocks and without fences in code, or false if there is neither.
+func (w walker) discord(document ast.Node) (string, bool) {
 	var out strings.Builder
 	end := 0 // of the written part
 	// The callback never returns an error.
-	_ = ast.Walk(document, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		table, ok := n.(*extast.Table)
-		if !ok || !entering {
-			return ast.WalkContinue, nil
-		}
-		if from, to, margin, ok := w.extent(table); ok && from >= end {
+	replace := func(from, to int, with string) {
+		if from >= end {
 			out.Write(w.source[end:from])
-			// A cell rarely contains a fence, and needs none.
-			content := strings.ReplaceAll(w.table(table), "```", "'''")
-			out.WriteString(margin + strings.ReplaceAll("```\n"+content+"\n```", "\n", "\n"+margin))
+			out.WriteString(with)
 			end = to
 		}
-		return ast.WalkSkipChildren, nil
+	}
+	_ = ast.Walk(document, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *extast.Table:
+			if from, to, margin, ok := w.extent(n); ok {
+				replace(from, to, margin+strings.ReplaceAll("```\n"+broken(w.table(n), 2)+"\n```", "\n", "\n"+margin))
+			}
+			return ast.WalkSkipChildren, nil
+		case *ast.FencedCodeBlock:
+			w.refence(n, replace)
+		case *ast.CodeSpan:
+			w.remark(n, replace)
+		}
+		return ast.WalkContinue, nil
 	})
 	out.Write(w.source[end:])
 	return out.String(), end > 0
@@ -93,4 +104,73 @@ func (w walker) lineEnd(at int) int {
 		return at + next
 	}
 	return len(w.source)
+}
+
+// refence gives a code block that contains a fence one that Discord knows.
+func (w walker) refence(n *ast.FencedCodeBlock, replace func(from, to int, with string)) {
+	lines := n.Lines()
+	if !strings.Contains(w.lines(n), "```") {
+		return
+	}
+	first, last := lines.At(0), lines.At(lines.Len()-1)
+	if end := bytes.LastIndexByte(w.source[:first.Start], '\n'); end >= 0 {
+		begin := bytes.LastIndexByte(w.source[:end], '\n') + 1
+		w.mark(begin, end, replace)
+	}
+	for i := range lines.Len() {
+		segment := lines.At(i)
+		replace(segment.Start, segment.Stop, broken(string(w.source[segment.Start:segment.Stop]), 2))
+	}
+	if begin := w.lineEnd(last.Start) + 1; begin < len(w.source) {
+		end := w.lineEnd(begin)
+		if closing := bytes.Trim(w.source[begin:end], " \t\r>"); len(closing) >= 3 && len(bytes.Trim(closing, "`~")) == 0 {
+			w.mark(begin, end, replace)
+		}
+	}
+}
+
+// mark replaces the fence in a line.
+func (w walker) mark(begin, end int, replace func(from, to int, with string)) {
+	line := w.source[begin:end]
+	at := bytes.IndexAny(line, "`~")
+	if at < 0 {
+		return
+	}
+	info := string(bytes.TrimLeft(line[at:], string(line[at:at+1])))
+	if strings.Contains(info, "`") {
+		info = ""
+	}
+	replace(begin+at, end, "```"+info)
+}
+
+// remark does the same for a code span.
+func (w walker) remark(n *ast.CodeSpan, replace func(from, to int, with string)) {
+	first, ok := n.FirstChild().(*ast.Text)
+	last, _ := n.LastChild().(*ast.Text)
+	if !ok || last == nil || !strings.Contains(w.codeSpan(n), "```") {
+		return
+	}
+	open := bytes.TrimRight(w.source[:first.Segment.Start], " \n>")
+	width := len(open) - len(bytes.TrimRight(open, "`"))
+	replace(len(open)-width, len(open), "``")
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		if t, ok := c.(*ast.Text); ok {
+			replace(t.Segment.Start, t.Segment.Stop, broken(string(w.source[t.Segment.Start:t.Segment.Stop]), 1))
+		}
+	}
+	if at := bytes.Index(w.source[last.Segment.Stop:], bytes.Repeat([]byte("`"), width)); at >= 0 {
+		replace(last.Segment.Stop+at, last.Segment.Stop+at+width, "``")
+	}
+}
+
+// noWidth is the zero width space.
+const noWidth = "\u200b"
+
+// broken puts a character without width between backticks of which more than so many stand in a row.
+func broken(code string, most int) string {
+	row := strings.Repeat("`", most)
+	for strings.Contains(code, row+"`") {
+		code = strings.ReplaceAll(code, row+"`", row+noWidth+"`")
+	}
+	return code
 }

@@ -98,21 +98,26 @@ func bounded(entities []Entity) []Entity {
 		slices.SortStableFunc(entities, func(a, b Entity) int { return rank(a.Type) - rank(b.Type) })
 		entities = entities[:MaxEntities]
 	}
-	slices.SortStableFunc(entities, func(a, b Entity) int {
-		switch {
-		case a.Offset != b.Offset:
-			return a.Offset - b.Offset
-		case a.Length != b.Length:
-			return b.Length - a.Length
-		case a.Type == Blockquote: // of two with the same range, the quote is the outer one
-			return -1
-		case b.Type == Blockquote:
-			return 1
-		default:
-			return 0
-		}
-	})
+	slices.SortStableFunc(entities, byPlace)
 	return entities
+}
+
+// byPlace orders entities by offset, outer before inner.
+func byPlace(a, b Entity) int {
+	switch {
+	case a.Offset != b.Offset:
+		return a.Offset - b.Offset
+	case a.Length != b.Length:
+		return b.Length - a.Length
+	case a.Type == b.Type:
+		return 0
+	case a.Type == Blockquote: // of two with the same range, the quote is the outer one
+		return -1
+	case b.Type == Blockquote:
+		return 1
+	default:
+		return 0
+	}
 }
 
 // rank orders types by importance for readers.

@@ -21,15 +21,11 @@ func marked(text string, entities []Entity, marks map[string]string) string {
 		return text
 	}
 	// At the same position the outer entity begins first and ends last.
-	slices.SortStableFunc(entities, func(a, b Entity) int {
-		if a.Offset != b.Offset {
-			return a.Offset - b.Offset
-		}
-		return b.Length - a.Length
-	})
+	slices.SortStableFunc(entities, byPlace)
 	var out strings.Builder
 	var open []Entity
 	next, units := 0, 0
+	row := 0 // backticks that stand together, with those of a mark
 	toggle := func(reverse bool) {
 		for i := range open {
 			e := open[i]
@@ -48,6 +44,10 @@ func marked(text string, entities []Entity, marks map[string]string) string {
 		for len(open) > 0 && open[len(open)-1].end() <= units {
 			e := open[len(open)-1]
 			open = open[:len(open)-1]
+			if e.Type == Pre && row > 0 {
+				out.WriteString(noWidth)
+				row = 0
+			}
 			out.WriteString(marks[e.Type])
 			if e.Type == TextLink && !strings.HasSuffix(out.String(), e.URL) {
 				out.WriteString(" (" + e.URL + ")")
@@ -63,6 +63,7 @@ func marked(text string, entities []Entity, marks map[string]string) string {
 			}
 			out.WriteString(marks[e.Type])
 			open = append(open, e)
+			row = 2
 		}
 		if r == '\n' {
 			toggle(true)
@@ -72,12 +73,21 @@ func marked(text string, entities []Entity, marks map[string]string) string {
 			}
 			toggle(false)
 		} else {
+			if r != '`' || len(open) == 0 || open[len(open)-1].Type != Pre || marks[Pre] == "" {
+				row = 0
+			} else if row++; row > 2 { // three would end the block
+				out.WriteString(noWidth)
+				row = 1
+			}
 			out.WriteRune(r)
 		}
 		units += chat.UTF16.Width(r)
 	}
 	for i := range open {
 		e := open[len(open)-1-i]
+		if e.Type == Pre && row > 0 {
+			out.WriteString(noWidth)
+		}
 		out.WriteString(marks[e.Type])
 		if e.Type == TextLink && !strings.HasSuffix(out.String(), e.URL) {
 			out.WriteString(" (" + e.URL + ")")

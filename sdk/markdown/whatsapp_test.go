@@ -17,6 +17,10 @@ func TestToWhatsApp(t *testing.T) {
 		"> said\n> so":                  "> said\n> so",
 		"[here](https://example.com/x)": "here (https://example.com/x)",
 		"- a\n- b":                      "• a\n• b",
+		"``echo `id` ``, `x`":           "```echo `id` ```, `x`",
+		"`` `id` ``":                    "```\u200b`id`\u200b```",
+		"````\n```\na``b````c\n````":    "```\u200b``\u200b`\na``b``\u200b``c```",
+		"> ```\n> a`\n> ```\n\nb":       "> ```a`\u200b```\n\nb",
 		"***both***":                    "*_both_*",
 	} {
 		if got := markdown.ToWhatsApp(source); got != want {

@@ -137,7 +137,7 @@ func TestQueueLists(t *testing.T) {
 	said := d.say(t, "/queue", chat.Authorised)
 	const want = "**What waits**\n" +
 		"\n- `3` `then coffee`, 0s ago" +
-		"\n- `4` `a 'long' one xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…`, 1m ago" +
+		"\n- `4` `` a `long` one xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx… ``, 1m ago" +
 		"\n- `5` a message from another chat, 2m ago" +
 		"\n- `6` a file from `Anna`, 3m ago" +
 		"\n- `7` a turn that I or a plugin began, 4m ago" +

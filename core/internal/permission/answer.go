@@ -270,7 +270,16 @@ func (q question) picks(text string, labels bool) ([]int, bool) {
 
 func (q question) pick(text string, labels bool) (int, bool) {
 	text = strings.TrimSpace(text)
-	named := slices.IndexFunc(q.body.Labels, func(label string) bool { return strings.EqualFold(text, label) })
+	named := -1
+	for i, label := range q.body.Labels {
+		switch {
+		case !strings.EqualFold(text, label):
+		case named >= 0: // it names two of them, and counts as the person's own words
+			return -1, false
+		default:
+			named = i
+		}
+	}
 	n, err := strconv.Atoi(text)
 	numbered := err == nil && n >= 1 && n <= len(q.body.Labels)
 	if numbered && (named < 0 || !labels) {

@@ -20,6 +20,7 @@ const (
 	maxChoices = 8    // questions of one AskUserQuestion
 	maxOptions = 10   // options of one of them
 	maxLabel   = 60   // characters of an option
+	maxDetail  = 200  // characters of its description
 	maxRules   = 8
 	maxRule    = 300          // characters of a rule that is granted
 	maxWhy     = 300          // characters of a reason from the model
@@ -39,6 +40,7 @@ type body struct {
 	Beside   string          `json:"beside,omitempty"`   // the other fields, in one line
 	Markdown bool            `json:"markdown,omitempty"` // Shown is Markdown, not code
 	Why      string          `json:"why,omitempty"`
+	Outside  string          `json:"outside,omitempty"` // the path outside the workspace on which the tool is used
 	Purpose  string          `json:"purpose,omitempty"` // the turn's purpose, if nobody asked for it
 	Rules    []string        `json:"rules,omitempty"`   // what a longer permission would allow
 	Whose    string          `json:"whose,omitempty"`   // whose messages it would apply to
@@ -53,10 +55,16 @@ type body struct {
 }
 
 func choiceBody(c choice) body {
-	b := body{About: wording.AboutChoice, Line: cut(oneLine(c.question), maxShown), Several: c.several}
-	for _, o := range c.options[:min(len(c.options), maxOptions)] {
-		b.Labels = append(b.Labels, cut(oneLine(o.label), maxLabel))
-		b.Details = append(b.Details, cut(oneLine(o.description), maxLine))
+	b := body{About: wording.AboutChoice, Several: c.several}
+	b.Line = b.cut(strings.TrimSpace(wording.Visible(c.question)), maxShown)
+	for i, o := range c.options {
+		label, detail := oneLine(o.label), oneLine(o.description)
+		if i >= maxOptions {
+			b.Missing += utf8.RuneCountInString(label) + utf8.RuneCountInString(detail)
+			continue
+		}
+		b.Labels = append(b.Labels, b.cut(label, maxLabel))
+		b.Details = append(b.Details, b.cut(detail, maxDetail))
 	}
 	return b
 }
@@ -64,14 +72,16 @@ func choiceBody(c choice) body {
 func planBody(q agent.Question) body {
 	in := readInput(q.Input)
 	b := body{About: wording.AboutPlan, Markdown: true, Doubtful: !in.plain}
-	plan := strings.TrimSpace(visible(in.text("plan")))
 	if b.Doubtful {
-		plan = wording.Fenced(visible(string(q.Input)))
+		b.show(wording.Visible(string(q.Input)), 4*maxShown)
+		b.Shown = wording.Fenced(b.Shown)
+		return b
 	}
-	b.show(plan, 4*maxShown)
-	if !b.Doubtful {
-		b.besides(in.without("plan"))
+	b.show(strings.TrimSpace(wording.Visible(in.text("plan"))), 4*maxShown)
+	if hides(b.Shown) {
+		b.Shown = wording.Fenced(b.Shown)
 	}
+	b.besides(in.without("plan"))
 	return b
 }
 
@@ -92,9 +102,7 @@ func toolBody(q agent.Question) body {
 	if b.Why == b.Line || b.Why == b.Shown {
 		b.Why = ""
 	}
-	if q.Outside != "" {
-		b.Why = wording.ReachesOutside(b.Why, b.cut(oneLine(q.Outside), maxWhy))
-	}
+	b.Outside = b.cut(line(q.Outside), maxWhy)
 	return b
 }
 
@@ -187,7 +195,7 @@ func (b body) granted() []string {
 func (b body) question(id string) wording.Question {
 	q := wording.Question{
 		ID: id, About: b.About, Direct: b.Kind == chat.Direct, For: cut(oneLine(b.For), maxLabel), Tool: b.Tool, Line: b.Line, Shown: b.Shown,
-		Why: b.Why, Purpose: b.Purpose, Beside: b.Beside, Missing: b.Missing, Doubtful: b.Doubtful, Several: b.Several, Details: b.Details,
+		Why: b.Why, Outside: b.Outside, Purpose: b.Purpose, Beside: b.Beside, Missing: b.Missing, Doubtful: b.Doubtful, Several: b.Several, Details: b.Details,
 	}
 	if b.About == wording.AboutPlan {
 		q.Shown = chunk.Closed(b.Shown)

@@ -56,3 +56,21 @@ func TestAChoiceThatCannotBeRead(t *testing.T) {
 		})
 	}
 }
+
+// What names two of the answers names none: it counts as the person's own words.
+// Behaviour: ask-words.
+func TestALabelOfTwoAnswers(t *testing.T) {
+	t.Parallel()
+	for typed, want := range map[string]string{"YES": "YES", "yes": "yes", "2": "yes", "never": "Never"} {
+		r := newFixture()
+		q := agent.Question{Tool: "AskUserQuestion", Input: json.RawMessage(`{"questions":[{"question":"Delete it?","options":[{"label":"Yes"},{"label":"yes"},{"label":"Never"}]}]}`)}
+		got, _ := ask(t, r.desk(t), r, runOf("owner", chat.Owner), q, caller("owner", chat.Owner), typed)
+		var given struct{ Answers map[string]string }
+		if err := json.Unmarshal(got.Input, &given); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(map[string]string{"Delete it?": want}, given.Answers); diff != "" {
+			t.Errorf("%q: %s", typed, diff)
+		}
+	}
+}

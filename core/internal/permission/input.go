@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/lazyregexp"
+	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
 // Bounds of what is shown beside a question's text, in characters. The rest counts as missing.
@@ -28,6 +30,32 @@ type input struct {
 type field struct {
 	name  string
 	value json.RawMessage
+}
+
+// simple is a name that cannot be taken for more than a name.
+var simple = lazyregexp.New(`^[\p{L}\p{N}_.-]+$`)
+
+// title is the field's name for people: in quotes, if it could be taken for more than a name.
+func (f field) title() string {
+	if simple().MatchString(f.name) {
+		return f.name
+	}
+	var quoted bytes.Buffer
+	e := json.NewEncoder(&quoted)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(f.name); err != nil {
+		return line(f.name)
+	}
+	return line(strings.TrimSuffix(quoted.String(), "\n"))
+}
+
+// shown is the field's value for people, as JSON on one line, with the texts in it as they are.
+func (f field) shown() string {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, f.value); err != nil {
+		return line(string(f.value))
+	}
+	return line(compact.String())
 }
 
 func readInput(raw json.RawMessage) input {
@@ -111,25 +139,25 @@ func (b *body) showInput(q agent.Question) {
 	case !in.plain:
 		b.Doubtful = true
 	case command != "":
-		b.show(visible(command), maxShown)
+		b.show(wording.Visible(command), maxShown)
 		b.besides(in.without(append(said, "command")...))
 		return
 	case q.Tool == "Edit" && was+is != "":
-		b.show(visible(difference(was, is)), maxShown)
+		b.show(wording.Visible(difference(was, is)), maxShown)
 		b.besides(in.without(append(said, "old_string", "new_string")...))
 		return
 	case q.Tool == "Write" && content != "":
-		b.show(visible(content), maxShown)
+		b.show(wording.Visible(content), maxShown)
 		b.besides(in.without(append(said, "content")...))
 		return
 	case q.Tool == "NotebookEdit" && source != "":
-		b.show(visible(source), maxShown)
+		b.show(wording.Visible(source), maxShown)
 		b.besides(in.without(append(said, "new_source")...))
 		return
 	}
 	var pretty bytes.Buffer
 	if err := json.Indent(&pretty, q.Input, "", "  "); err == nil && pretty.String() != "{}" {
-		b.show(visible(pretty.String()), maxShown)
+		b.show(wording.Visible(pretty.String()), maxShown)
 	}
 }
 
@@ -138,12 +166,12 @@ func (b *body) besides(fields []field) {
 	slices.SortStableFunc(fields, func(a, b field) int { return cmp.Compare(min(len(a.value), maxField), min(len(b.value), maxField)) })
 	var list []string
 	for i, f := range fields {
-		value := oneLine(string(f.value))
+		name, value := f.title(), f.shown()
 		if i >= maxFields {
-			b.Missing += utf8.RuneCountInString(f.name) + utf8.RuneCountInString(value)
+			b.Missing += utf8.RuneCountInString(name) + utf8.RuneCountInString(value)
 			continue
 		}
-		list = append(list, b.cut(oneLine(f.name), maxLabel)+": "+b.cut(value, maxField))
+		list = append(list, b.cut(name, maxLabel)+": "+b.cut(value, maxField))
 	}
 	b.Beside = strings.Join(list, ", ")
 }

@@ -72,6 +72,7 @@ func TestAQuestionHidesNothing(t *testing.T) {
 	long := strings.Repeat("x", 5000)
 	for name, test := range map[string]struct {
 		tool, input string
+		outside     string
 		rules       []string
 		has, hasNot []string
 		once        bool // it can be allowed once only
@@ -95,6 +96,26 @@ func TestAQuestionHidesNothing(t *testing.T) {
 			tool: "Edit", input: `{"file_path":"/x","old_string":"a\nb\nc","new_string":"a\nB\nd\nc","replace_all":true}`,
 			has: []string{"```\n  a\n- b\n+ B\n+ d\n  c\n```", "replace_all: true"},
 		},
+		"spaces in a field": {tool: "Bash", input: `{"command":"ls","cwd":"/x  y","z" : { "a" : [1, "b  c"] }}`, has: []string{`cwd: "/x  y"`, `z: {"a":[1,"b  c"]}`}},
+		"a name like two fields": {
+			tool: "Bash", input: `{"command":"ls","sandbox: true, x":1,"a  b":2,"q\"\n":3}`, has: []string{`"sandbox: true, x": 1`, `"a  b": 2`, `"q\"\n": 3`},
+		},
+		"backticks in a field":        {tool: "Bash", input: `{"command":"ls","cwd":"` + "`id`" + `"}`, has: []string{"`` cwd: \"`id`\" ``"}},
+		"long fences":                 {tool: "Bash", input: `{"command":"echo ` + "````" + `"}`, has: []string{"\n`````\necho ````\n`````\n"}},
+		"a link in a plan":            {tool: "ExitPlanMode", input: `{"plan":"Read [the docs](https://example.org/evil)."}`, has: []string{"```\nRead [the docs](https://example.org/evil).\n```"}},
+		"a reference in a plan":       {tool: "ExitPlanMode", input: `{"plan":"Hello.\n\n[x]: https://example.org \"rm -rf ~\""}`, has: []string{"```\nHello.", "rm -rf ~\"\n```"}},
+		"words behind a fence":        {tool: "ExitPlanMode", input: `{"plan":"` + "```sh and rm -rf ~\\nls\\n```" + `"}`, has: []string{"````\n```sh and rm -rf ~\nls\n```\n````"}},
+		"letters by number in a plan": {tool: "ExitPlanMode", input: `{"plan":"&#114;m"}`, has: []string{"```\n&#114;m\n```"}},
+		"a plan in Markdown": {
+			tool: "ExitPlanMode", input: `{"plan":"# Plan\n\n1. **Read** ` + "`a.go`" + `\n2. [x] Run\n\n` + "```sh\\nls\\n```" + `\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nhttps://example.org"}`,
+			has: []string{"\n# Plan\n\n1. **Read** `a.go`"}, hasNot: []string{"````", "```\n# Plan"},
+		},
+		"a choice of lines": {tool: "AskUserQuestion", input: `{"questions":[{"question":"Which?\n\n- it","options":[{"label":"A"}]}]}`, has: []string{"**Which?**\n\n**\\- it**"}},
+		"a long choice": {
+			tool: "AskUserQuestion", input: `{"questions":[{"question":"Which?","options":[{"label":"` + long + `","description":"` + long + `"}` + strings.Repeat(`,{"label":"Another"}`, 10) + `]}]}`,
+			has: []string{"**9747 characters of it are not shown here.** Answer so in your own words if you want to see them first."},
+		},
+		"a path outside":    {tool: "Read", input: `{"file_path":"/x  y"}`, outside: "/x  `y`\n", has: []string{"It reaches outside the workspace: `` /x  `y`� ``"}},
 		"a file is emptied": {tool: "Write", input: `{"file_path":"/x","content":""}`, has: []string{`"content": ""`}},
 		"no text":           {tool: "Edit", input: `{"file_path":"/x","old_string":1,"new_string":["b"]}`, has: []string{`"old_string": 1`}},
 	} {
@@ -105,7 +126,7 @@ func TestAQuestionHidesNothing(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan agent.Decision, 1)
 			go func() {
-				done <- d.Ask(ctx, runOf("owner", chat.Owner), agent.Question{Tool: test.tool, Input: json.RawMessage(test.input), Suggested: test.rules})
+				done <- d.Ask(ctx, runOf("owner", chat.Owner), agent.Question{Tool: test.tool, Input: json.RawMessage(test.input), Suggested: test.rules, Outside: test.outside})
 			}()
 			id := r.next(t)
 			text := r.asked[0].Text

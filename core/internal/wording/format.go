@@ -13,19 +13,59 @@ import (
 const maxCode = 128
 
 // Code returns s as inline code, on one line and of bounded length: it may come from a network.
-func Code(s string) string { return "`" + strings.ReplaceAll(OneLine(s, maxCode), "`", "'") + "`" }
+func Code(s string) string { return Verbatim(OneLine(s, maxCode)) }
 
-// Verbatim returns s as inline code, as it is, with more backticks around it than stand in it in a row: two texts that differ do
-// not look the same.
+// Verbatim returns a line as inline code, as it is, with more backticks around it than stand in it in a row: two texts that differ
+// do not look the same.
 func Verbatim(s string) string {
-	marks := "`"
-	for strings.Contains(s, marks) {
-		marks += "`"
-	}
-	if len(marks) > 1 {
+	marks := fence(s, 1)
+	spaced := strings.HasPrefix(s, " ") && strings.HasSuffix(s, " ") && strings.Trim(s, " ") != "" // Markdown drops one of each
+	if len(marks) > 1 || spaced {
 		return marks + " " + s + " " + marks
 	}
 	return marks + s + marks
+}
+
+// fence returns more backticks than stand in a text in a row, and at least so many.
+func fence(text string, least int) string {
+	marks := strings.Repeat("`", least)
+	for strings.Contains(text, marks) {
+		marks += "`"
+	}
+	return marks
+}
+
+// identity shows the ID of somebody about whom an owner decides.
+func identity(id string) string {
+	return Verbatim(strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return hidden
+		}
+		return r
+	}, Visible(id)))
+}
+
+// hidden stands for a character that nobody would see.
+const hidden = '\uFFFD'
+
+// joiner combines several emoji into one. It hides nothing.
+const joiner = '\u200d'
+
+// blanks are letters and symbols without a visible form.
+var blanks = map[rune]bool{'\u034f': true, '\u115f': true, '\u1160': true, '\u17b4': true, '\u17b5': true, '\u2800': true, '\u3164': true, '\uffa0': true}
+
+// Visible puts a sign for each character that could hide or reorder what is asked. Line breaks and tabs stay.
+func Visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == joiner:
+			return r
+		case !unicode.IsGraphic(r) || blanks[r]:
+			return hidden
+		default:
+			return r
+		}
+	}, strings.ToValidUTF8(text, string(hidden)))
 }
 
 // OneLine returns a text on one line, cut to so many characters.
@@ -102,26 +142,31 @@ func cut(text string, most int) string {
 
 // Escape keeps a text from being Markdown.
 func Escape(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "<", `\<`, "#", `\#`).Replace(s)
+	lines := strings.Split(strings.NewReplacer(
+		`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "<", `\<`, "#", `\#`, "~", `\~`, "&", `\&`, "|", `\|`,
+	).Replace(s), "\n")
+	for i, line := range lines {
+		// What makes a list, a quote, a heading or a rule of a line that begins with it.
+		if at := len(line) - len(strings.TrimLeft(line, "0123456789")); at < len(line) && strings.ContainsRune(".)>+=-", rune(line[at])) {
+			lines[i] = line[:at] + `\` + line[at:]
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // Fenced shows a text as code, in a fence that it does not close.
 func Fenced(text string) string {
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
-	return fence + "\n" + text + "\n" + fence
+	marks := fence(text, 3)
+	return marks + "\n" + text + "\n" + marks
 }
 
 // block returns a text of several lines as a block of code, bounded.
 func block(s string) string {
 	const most = 1500
-	s = strings.ReplaceAll(s, "```", "'''")
 	if runes := []rune(s); len(runes) > most {
 		s = string(runes[:most]) + "…"
 	}
-	return "```\n" + s + "\n```"
+	return Fenced(s)
 }
 
 // compacted says how often a conversation was compacted.

@@ -35,13 +35,13 @@ func NoChannel(channel string) string {
 }
 
 // Allowed answers /allowlist add.
-func Allowed(id string) string { return fmt.Sprintf("%s may write to me now.", Code(id)) }
+func Allowed(id string) string { return fmt.Sprintf("%s may write to me now.", identity(id)) }
 
 // Disallowed answers /allowlist remove: whether the person was on the list, and whether the config still permits them.
 func Disallowed(id string, was, configured bool) string {
-	said := fmt.Sprintf("%s is no longer on the list.", Code(id))
+	said := fmt.Sprintf("%s is no longer on the list.", identity(id))
 	if !was {
-		said = fmt.Sprintf("%s is not on the list.", Code(id))
+		said = fmt.Sprintf("%s is not on the list.", identity(id))
 	}
 	if configured {
 		said += " The config file still lets them in."
@@ -60,7 +60,7 @@ func people(ids []string) string {
 	}
 	var b strings.Builder
 	for _, id := range ids[:min(len(ids), maxPeople)] {
-		fmt.Fprintf(&b, "\n- %s", Code(id))
+		fmt.Fprintf(&b, "\n- %s", identity(id))
 	}
 	if more := len(ids) - maxPeople; more > 0 {
 		fmt.Fprintf(&b, "\n- and %d more", more)
@@ -76,7 +76,7 @@ func Pairings(list []Person) string {
 	var b strings.Builder
 	b.WriteString("**Pairing requests**\n")
 	for _, p := range list[:min(len(list), maxPeople)] {
-		fmt.Fprintf(&b, "\n- `%s`: %s, %s", p.Code, Code(p.Name), Code(p.ID))
+		fmt.Fprintf(&b, "\n- `%s`: %s, %s", p.Code, Code(Visible(p.Name)), identity(p.ID))
 	}
 	b.WriteString("\n\n`/approve CODE` lets somebody in, `/deny CODE` refuses.")
 	return b.String()
@@ -94,19 +94,19 @@ func PairingNeedsChannel(command string) string {
 
 // PairingApproved answers /approve with a code.
 func PairingApproved(p Person) string {
-	return fmt.Sprintf("%s, %s, may write to me now, and was told so.", Code(p.Name), Code(p.ID))
+	return fmt.Sprintf("%s, %s, may write to me now, and was told so.", Code(Visible(p.Name)), identity(p.ID))
 }
 
 // PairingDenied answers /deny with a code.
 func PairingDenied(p Person) string {
-	return fmt.Sprintf("The request of %s, %s, is refused.", Code(p.Name), Code(p.ID))
+	return fmt.Sprintf("The request of %s, %s, is refused.", Code(Visible(p.Name)), identity(p.ID))
 }
 
 // PairingOffered tells a stranger how to get access.
 func PairingOffered(user, code, channel string) string {
 	return fmt.Sprintf("I do not know you yet, so I cannot answer.\n\n"+
 		"Your user ID: %s\n\nYour pairing code, valid for one hour:\n\n```\n%s\n```\n\n"+
-		"To let you in, my owner runs this where clawhost runs:\n\n```\nclawhost pairing approve %s %s\n```", Code(user), code, channel, code)
+		"To let you in, my owner runs this where clawhost runs:\n\n```\nclawhost pairing approve %s %s\n```", identity(user), code, channel, code)
 }
 
 // Welcome tells a person that they have access.

@@ -30,6 +30,7 @@ type Question struct {
 	Line     string   // what it is about
 	Shown    string   // the plan, as Markdown, or the tool's input
 	Why      string   // the tool is used
+	Outside  string   // the path outside the workspace on which the tool is used; empty: none
 	Purpose  string   // of a turn that nobody started
 	Beside   string   // the tool's other input
 	Missing  int      // characters that are not shown
@@ -51,11 +52,6 @@ const (
 	AskedForMemories  = "Nobody asked for this just now: it is to keep what matters before this conversation is compacted."
 	AskedForHeartbeat = "Nobody asked for this just now: it is part of the heartbeat."
 )
-
-// ReachesOutside says why a tool is used on a path outside the workspace.
-func ReachesOutside(why, path string) string {
-	return strings.TrimSpace(why + " It reaches outside the workspace: " + path)
-}
 
 // Labels and explanations of the answers to questions.
 const (
@@ -153,7 +149,7 @@ func (q Question) ask(b *strings.Builder) {
 	case AboutResume:
 		b.WriteString(q.Line + "\n")
 	case AboutChoice:
-		fmt.Fprintf(b, "**%s**\n", Escape(q.Line))
+		b.WriteString(strong(q.Line) + "\n")
 	case AboutPlan:
 		fmt.Fprintf(b, "**%s has a plan.** May it go ahead?\n\n%s\n", who, or(q.Shown, "It does not say what the plan is."))
 	default:
@@ -163,6 +159,9 @@ func (q Question) ask(b *strings.Builder) {
 		}
 		if q.Why != "" {
 			fmt.Fprintf(b, "\n%s\n", Escape(q.Why))
+		}
+		if q.Outside != "" {
+			fmt.Fprintf(b, "\nIt reaches outside the workspace: %s\n", Verbatim(q.Outside))
 		}
 	}
 	if q.Purpose != "" {
@@ -176,11 +175,27 @@ func (q Question) ask(b *strings.Builder) {
 		onceOnly = ", so it can be allowed once only"
 	}
 	if q.Missing > 0 {
-		fmt.Fprintf(b, "\n**%d characters of it are not shown here%s.** Say no if you want to see them first.\n", q.Missing, onceOnly)
+		first := "Say no"
+		if q.About == AboutChoice {
+			first = "Answer so in your own words"
+		}
+		fmt.Fprintf(b, "\n**%d characters of it are not shown here%s.** %s if you want to see them first.\n", q.Missing, onceOnly, first)
 	}
 	if q.Doubtful {
 		fmt.Fprintf(b, "\n**It can be read in more than one way%s.** Say no unless you know why.\n", onceOnly)
 	}
+}
+
+// strong shows each line of a text in bold type.
+func strong(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if line = strings.TrimSpace(line); line != "" {
+			line = "**" + Escape(line) + "**"
+		}
+		lines[i] = line
+	}
+	return strings.Join(lines, "\n")
 }
 
 func (q Question) orSeveral() string {
@@ -196,7 +211,7 @@ func (q Question) Asked() string {
 	case q.About == AboutPlan:
 		return "Claude's plan"
 	case q.About == AboutChoice:
-		return Escape(cut(q.Line, maxAsked))
+		return Escape(OneLine(q.Line, maxAsked))
 	case q.Line != "":
 		return Escape(q.Tool) + " " + Verbatim(q.Line)
 	default:

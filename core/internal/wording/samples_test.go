@@ -247,7 +247,6 @@ var groups = []group{
 		{"Undelivered", plan.Undelivered()},
 		{"Undelivered", choice.Undelivered()},
 		{"Undelivered", resume.Undelivered()},
-		{"ReachesOutside", wording.ReachesOutside("List files.", "/etc")},
 		{"AskedForMemories", wording.AskedForMemories},
 		{"AskedForHeartbeat", wording.AskedForHeartbeat},
 		{"OnceLabel", wording.OnceLabel},

@@ -113,7 +113,7 @@ func held(what, why string) string {
 
 // quoted adds the literal reason to a sentence.
 func quoted(what, why string) string {
-	return fmt.Sprintf("%s:\n\n```\n%s\n```", what, strings.ReplaceAll(why, "`", "'"))
+	return what + ":\n\n" + Fenced(why)
 }
 
 // What stands before or in place of an answer.
