@@ -105,12 +105,12 @@ func terminate(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // signals are those that scripts send.
-var signals = map[string]syscall.Signal{"KILL": syscall.SIGKILL, "TERM": syscall.SIGTERM}
+var signals = map[string]syscall.Signal{"KILL": syscall.SIGKILL, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP}
 
-// signalProcess is the command "signal KILL|TERM PID".
+// signalProcess is the command "signal KILL|TERM|HUP PID".
 func signalProcess(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 || signals[args[0]] == 0 {
-		ts.Fatalf("usage: signal KILL|TERM PID")
+		ts.Fatalf("usage: signal KILL|TERM|HUP PID")
 	}
 	pid, err := strconv.Atoi(args[1])
 	ts.Check(err)

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -29,6 +31,8 @@ func (a *app) host(ctx context.Context) error {
 	if !again {
 		a.replace()
 	}
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP) // to the end of the process, as with a closed terminal
 	c, err := a.load()
 	if err != nil {
 		return err
@@ -50,11 +54,29 @@ func (a *app) host(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = a.adopting(ctx, log, h.Run)
+	err = a.adopting(ctx, log, func(ctx context.Context) error {
+		working, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		var ignoring sync.WaitGroup
+		ignoring.Go(func() { ignore(working, hangups, log) })
+		defer func() { cancel(); ignoring.Wait() }()
+		return h.Run(ctx)
+	})
 	if errors.Is(err, core.ErrRestart) {
 		return restart()
 	}
 	return err
+}
+
+// ignore logs each SIGHUP, until ctx ends.
+func ignore(ctx context.Context, hangups <-chan os.Signal, log hclog.Logger) {
+	for {
+		select {
+		case <-hangups:
+			log.Warn("SIGHUP is ignored; a changed config is applied by a restart: `/restart` in a chat, or the service manager's")
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // replace executes this program again if its user can read it: a process that has opened this one's memory can keep reading it,
