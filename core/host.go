@@ -227,13 +227,13 @@ func (h *Host) wire() {
 		Commands: h.commands, Questions: h.questions, Observers: h.observers, Reactions: h.reactor, Chats: h.chats, Owners: h.owners, Zone: h.config.Agent.Timezone,
 	})
 	h.api = hostapi.New(hostapi.Options{
-		Inbox: h.inbox, Store: h.store, Notices: h.conversations, Grants: h.plugins,
+		Inbox: h.inbox, Store: h.store, Notices: h.conversations, Grants: h.plugins, Channels: h.plugins,
 		Files: h.media.files, Closing: h.closing,
 	}, h.log.Named("hostapi"))
 	h.followers = hook.NewFollowers(h.store, h.plugins, h.log.Named("hook"))
 	followed := &follow.Turns{}
 	h.views = view.New(view.Options{
-		Store: h.store, Networks: h.supervisor, Chats: h.chats, Conversations: h.conversations, Channels: plugins.Names(h.config.Plugins),
+		Store: h.store, Networks: h.supervisor, Chats: h.chats, Conversations: h.conversations, Channels: h.plugins,
 		Sessions: h.inbox, Tools: h.tools, Files: h.media.outgoing, Speaker: h.media.speaker, Followed: followed,
 	}, h.log.Named("view"))
 	h.handler = turn.New(turn.Options{
@@ -250,7 +250,7 @@ func (h *Host) wire() {
 	h.admin = admin.New(admin.Options{
 		Socket: h.config.Socket(), Remote: admin.Remote(h.config.Admin), Store: h.store, Plugins: h.plugins,
 		Gateway: gateway.New(gateway.Options{
-			Store: h.store, Chats: h.conversations, Files: h.media.files, Channels: plugins.Names(h.config.Plugins),
+			Store: h.store, Chats: h.conversations, Files: h.media.files, Channels: h.plugins,
 			Intake: h.intake, Turns: h.dispatcher, Followed: followed, Closing: h.closing,
 		}, h.log.Named("gateway")), Peers: admin.Descendants{}, Log: h.options.Recent, Host: admin.Report{
 			Version: h.options.Version, Started: h.started, Demo: h.options.Demo != "",

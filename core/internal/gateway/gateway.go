@@ -40,6 +40,12 @@ type Chats interface {
 	Limits(channel string, kind chat.Kind) chat.Limits
 }
 
+// Channels know which plugins messages can be sent to.
+type Channels interface {
+	// ChannelNames lists the channels by the labels of their blocks.
+	ChannelNames() []string
+}
+
 // Files keep what is sent. media.Files implements it.
 type Files interface {
 	// Keep stores a file for a channel, as the kind that a chat with these limits takes; false: it takes none like this.
@@ -65,7 +71,7 @@ type Options struct {
 	Store    Store
 	Chats    Chats
 	Files    Files
-	Channels []string // the labels of the enabled plugins
+	Channels Channels
 	Intake   Intake
 	Turns    Turns
 	Followed *follow.Turns
@@ -164,8 +170,12 @@ func hashed(kind, key string) string {
 
 // check refuses an address of no channel.
 func (g *Gateway) check(to chat.Address) error {
-	if !slices.Contains(g.options.Channels, to.Channel) {
-		return Refusal(fmt.Sprintf("there is no channel %q; there are %s", to.Channel, strings.Join(g.options.Channels, ", ")))
+	switch names := g.options.Channels.ChannelNames(); {
+	case slices.Contains(names, to.Channel):
+		return nil
+	case len(names) == 0:
+		return Refusal(fmt.Sprintf("there is no channel %q, nor any other", to.Channel))
+	default:
+		return Refusal(fmt.Sprintf("there is no channel %q; there are %s", to.Channel, strings.Join(names, ", ")))
 	}
-	return nil
 }

@@ -46,8 +46,13 @@ func (b *box) Keep(_ context.Context, _ string, limits []chat.MediaLimit, file c
 	return file, len(limits) > 0 && file.Size <= limits[0].MaxBytes, err
 }
 
+// channels are the channels that there are.
+type channels []string
+
+func (c channels) ChannelNames() []string { return c }
+
 func open(b *box) *gateway.Gateway {
-	return gateway.New(gateway.Options{Store: b, Chats: b, Files: b, Channels: []string{"tg"}}, hclog.NewNullLogger())
+	return gateway.New(gateway.Options{Store: b, Chats: b, Files: b, Channels: channels{"tg"}}, hclog.NewNullLogger())
 }
 
 // Behaviour: program-send.

@@ -62,13 +62,20 @@ type Grants interface {
 	ReadsTranscripts(ctx context.Context, instance string) bool
 }
 
+// Channels know which plugins messages can be sent to.
+type Channels interface {
+	// IsChannel reports whether a plugin is a channel, or has not told yet what it is.
+	IsChannel(name string) bool
+}
+
 // Options are what the services work with.
 type Options struct {
-	Inbox   Inbox
-	Store   Store
-	Notices Notices
-	Grants  Grants
-	Files   *media.Files
+	Inbox    Inbox
+	Store    Store
+	Notices  Notices
+	Grants   Grants
+	Channels Channels
+	Files    *media.Files
 	// Closing is closed when nothing more is to be taken in.
 	Closing <-chan struct{}
 }
@@ -134,6 +141,14 @@ func (c caller) reach(a *pluginv1.Address) (chat.Address, error) {
 		return chat.Address{}, status.Errorf(codes.PermissionDenied, "the block of plugin %q grants no access to channel %q", c.instance, address.Channel)
 	}
 	return address, nil
+}
+
+// receives returns an error if nothing can be sent to an address.
+func (c caller) receives(to chat.Address) error {
+	if !c.options.Channels.IsChannel(to.Channel) {
+		return status.Errorf(codes.InvalidArgument, "address: the plugin %q is no channel, so nothing can be sent to it", to.Channel)
+	}
+	return nil
 }
 
 // key converts a plugin's key to one of the host, so that no two plugins share keys.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -87,11 +88,16 @@ func setup(t *testing.T) *bundle {
 	b.api = hostapi.New(hostapi.Options{
 		Inbox: messages, Store: s,
 		Notices: whole{},
-		Grants:  grants{"granted": {"echo"}},
+		Grants:  grants{"granted": {"echo"}, "hook": {"echo"}}, Channels: channels{"echo", "granted"},
 		Files:   media.NewFiles(media.FilesOptions{Dir: b.media, Rows: s, MaxBytes: maxMedia}), Closing: b.closing,
 	}, log)
 	return b
 }
+
+// channels are the plugins that are channels.
+type channels []string
+
+func (c channels) IsChannel(name string) bool { return slices.Contains(c, name) }
 
 // silent asks and tells nobody.
 type silent struct{}

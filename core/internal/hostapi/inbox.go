@@ -46,6 +46,9 @@ func (s outboxServer) Post(ctx context.Context, r *pluginv1.PostRequest) (*plugi
 	if err != nil {
 		return nil, err
 	}
+	if err := s.receives(to); err != nil {
+		return nil, err
+	}
 	key, err := s.key("post", r.GetIdempotencyKey())
 	if err != nil {
 		return nil, err

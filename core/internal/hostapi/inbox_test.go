@@ -127,7 +127,7 @@ func TestWhatTheHostDoesNotHaveIsUnavailable(t *testing.T) {
 	}
 }
 
-// Behaviour: message-tool-history.
+// Behaviour: message-tool-history, send-no-channel.
 func TestPost(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -181,6 +181,14 @@ func TestPost(t *testing.T) {
 	_, err = post(echo, "no address", nil, "hello")
 	wantCode(t, err, codes.InvalidArgument)
 
+	hook := pluginv1.NewOutboxClient(b.connect(t, "hook"))
+	for _, to := range []*pluginv1.Address{address("", "anna"), address("hook", "anna")} {
+		_, err = post(hook, "to itself", to, "hello")
+		wantCode(t, err, codes.InvalidArgument)
+	}
+	if got := b.posted(t, "hook"); len(got) != 0 {
+		t.Errorf("posted to what is no channel: %q", got)
+	}
 	if got := b.posted(t, "granted"); len(got) != 0 {
 		t.Errorf("posted to another channel: %q", got)
 	}

@@ -30,6 +30,11 @@ func (s turnsServer) RunTurn(r *pluginv1.RunTurnRequest, out grpc.ServerStreamin
 	if err != nil {
 		return err
 	}
+	if r.GetDeliver() {
+		if err := s.receives(to); err != nil {
+			return err
+		}
+	}
 	key, err := s.key("turn", r.GetIdempotencyKey())
 	if err != nil {
 		return err

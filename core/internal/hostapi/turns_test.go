@@ -157,6 +157,25 @@ func TestRunTurnRefuses(t *testing.T) {
 		wantCode(t, err, test.want)
 	}
 	b.idle(t)
+
+	// What is no channel can have turns of its own, of which nothing is delivered.
+	client = pluginv1.NewTurnsClient(b.connect(t, "hook"))
+	request := turn("key")
+	request.Deliver = true
+	stream, err := client.RunTurn(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = stream.Recv()
+	wantCode(t, err, codes.InvalidArgument)
+	b.idle(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	request.Deliver = false
+	if _, err := client.RunTurn(ctx, request); err != nil {
+		t.Fatal(err)
+	}
+	b.claim(t)
 }
 
 func TestRunTurnEndsWithTheHostAndWithTheCaller(t *testing.T) {

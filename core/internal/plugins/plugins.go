@@ -45,6 +45,20 @@ func Names(list []*config.Plugin) []string {
 // Enabled reports whether the config has an enabled plugin of that name.
 func (s *Set) Enabled(name string) bool { return slices.Contains(Names(s.list), name) }
 
+// ChannelNames lists the enabled plugins that are channels, and those that have not told yet what they are.
+func (s *Set) ChannelNames() []string {
+	var names []string
+	for _, status := range s.supervisor.List() {
+		if len(status.Kinds) == 0 || slices.Contains(status.Kinds, "channel") {
+			names = append(names, status.Name)
+		}
+	}
+	return names
+}
+
+// IsChannel reports whether ChannelNames lists a plugin. To anything else nothing can be sent.
+func (s *Set) IsChannel(name string) bool { return slices.Contains(s.ChannelNames(), name) }
+
 // Running reports whether a plugin runs.
 func (s *Set) Running(name string) bool {
 	_, running := s.supervisor.Get(name)
@@ -185,10 +199,22 @@ func (s *Set) Tools() []tools.Plugin {
 // Await implements [outbox.Networks].
 func (s *Set) Await(ctx context.Context, channel string) (outbox.Sender, error) {
 	live, err := s.supervisor.Await(ctx, channel)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case !live.Has(pluginv1.Capability_CAPABILITY_CHANNEL):
+		return noChannel(channel), nil
+	default:
+		return live, nil
 	}
-	return live, nil
+}
+
+// noChannel is a plugin that is no channel. Nothing that is sent to it will ever arrive.
+type noChannel string
+
+// Send implements [outbox.Sender].
+func (n noChannel) Send(context.Context, chat.Outgoing) (chat.Receipt, error) {
+	return chat.Receipt{}, &chat.Failure{Reason: chat.Invalid, Err: fmt.Errorf("the plugin %s is no channel", string(n))}
 }
 
 // React implements [reaction.Networks].

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
@@ -17,7 +16,7 @@ import (
 // Post implements [tools.Outbox].
 func (v *view) Post(ctx context.Context, p tools.Post) (number int64, err error) {
 	vs := v.views
-	if !slices.Contains(vs.options.Channels, p.To.Channel) {
+	if !vs.options.Channels.IsChannel(p.To.Channel) {
 		return 0, tools.Refusal("There is no channel " + p.To.Channel + ".")
 	}
 	key, err := vs.options.Sessions.Session(ctx, p.To.Channel, chat.Chat{ID: p.To.Chat, Kind: p.Kind}, p.To.Thread)

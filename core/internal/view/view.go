@@ -67,13 +67,19 @@ type Tools interface {
 	Turn(id string, caller chat.Caller, outbox tools.Outbox) *tools.Turn
 }
 
+// Channels know which plugins messages can be sent to.
+type Channels interface {
+	// IsChannel reports whether a plugin is a channel, or has not told yet what it is.
+	IsChannel(name string) bool
+}
+
 // Options are the settings and collaborators of views.
 type Options struct {
 	Store         Store
 	Networks      Networks
 	Chats         *Chats
 	Conversations *conversation.Resolver
-	Channels      []string // the enabled plugins
+	Channels      Channels
 	Sessions      Sessions
 	Tools         Tools
 	Files         Files
