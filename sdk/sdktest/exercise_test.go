@@ -247,6 +247,17 @@ func TestWithoutIDs(t *testing.T) {
 	}
 }
 
+// TestWithoutALimitOfTexts: a channel that names no limit is given texts of any length.
+func TestWithoutALimitOfTexts(t *testing.T) {
+	t.Parallel()
+	s := setupWith("has no limit of texts")
+	for _, o := range s.requirements() {
+		if said := verdict(t, o, s); said != "" {
+			t.Errorf("%s: %s", o.name, said)
+		}
+	}
+}
+
 // TestNever requests no refusal that the network never makes, and all others.
 func TestNever(t *testing.T) {
 	t.Parallel()

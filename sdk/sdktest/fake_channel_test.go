@@ -95,6 +95,11 @@ func setupWith(defect string) Setup {
 		limits.IdempotentSend = false
 		s.Component = sdk.NewChannel(limits, open)
 	}
+	if defect == "has no limit of texts" {
+		limits := networkLimits()
+		limits.Text = chat.TextLimit{}
+		s.Component = sdk.NewChannel(limits, open)
+	}
 	if defect == "changes its limits" {
 		s.Component = sdk.NewChannel(chat.Limits{}, func(ctx context.Context, env sdk.Env, c settings) (fickle, error) {
 			r, err := open(ctx, env, c)

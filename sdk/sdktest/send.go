@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/wire"
 )
 
 func sends(t testing.TB, s Setup) {
@@ -44,6 +45,9 @@ func sendsToPeople(t testing.TB, s Setup) {
 func sendsTheLongest(t testing.TB, s Setup) {
 	network, h := s.connect(t)
 	limit := h.Limits(chat.Direct).Text
+	if limit.Max <= 0 {
+		limit = chat.TextLimit{Max: wire.MaxText, Unit: chat.Bytes} // the longest that the host sends
+	}
 	// One, two and four bytes; one, one and two UTF-16 units.
 	for _, character := range []rune{'x', 'ü', '🦀'} {
 		size := map[chat.Unit]int{

@@ -116,7 +116,7 @@ func (g *Gateway) Keep(ctx context.Context, to chat.Address, name string, conten
 		return chat.Media{}, err
 	}
 	limits := g.options.Chats.Limits(to.Channel, chat.Direct)
-	if limits.Text.Max == 0 {
+	if limits.Text.Max == 0 && len(limits.MediaOut) == 0 { // it has not told, or takes none
 		return chat.Media{}, Refusal(fmt.Sprintf("%s is not connected yet, so that nobody knows which files it takes; try again later", to.Channel))
 	}
 	kept, ok, err := g.options.Files.Keep(ctx, to.Channel, limits.MediaOut, chat.Media{FileName: name}, content)
