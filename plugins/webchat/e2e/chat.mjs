@@ -423,6 +423,24 @@ await attempt(async () => {
     await picture('light');
   });
 
+  await step('nothing scrolls but what is read, not even by a script or by what is sought in the page', async () => {
+    for (const size of [{ width: 1200, height: 820 }, { width: 390, height: 844 }]) {
+      await page.setViewportSize(size);
+      await waitUntil(() => page.locator('#scroll').evaluate((main) => main.scrollHeight > main.clientHeight));
+      const moved = await page.evaluate(() => {
+        for (const label of document.querySelectorAll('#messages .hidden')) label.scrollIntoView();
+        const found = [];
+        for (let at = document.querySelector('#scroll').parentElement; at; at = at.parentElement) {
+          at.scrollTo(0, 100_000);
+          if (at.scrollTop || at.scrollHeight > at.clientHeight) found.push(`${at.tagName}#${at.id}: ${at.scrollTop} of ${at.scrollHeight}, of which ${at.clientHeight} are seen`);
+        }
+        return found;
+      });
+      assert.deepEqual(moved, [], `at a width of ${size.width}`);
+    }
+    await page.setViewportSize({ width: 1200, height: 820 });
+  });
+
   await step('light and dark follow the system, or the switch, and stay', async () => {
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const light = await ground();
