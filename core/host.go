@@ -128,7 +128,7 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 	}
 	h.store, err = store.Open(ctx, filepath.Join(h.config.StateDir, "clawhost.db"), store.Options{})
 	if err != nil {
-		return nil, fmt.Errorf("open the store: %w", err)
+		return nil, err
 	}
 	defer func() {
 		if err != nil {

@@ -9,7 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -241,6 +243,26 @@ func TestHandsOverWhatAnEarlierRunCouldNot(t *testing.T) {
 	}
 }
 
+// Whoever waits for an address learns that it is taken, also if the time is over in the middle of an attempt.
+func TestATakenAddressIsCalledSo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		tries := 0
+		err := insist(ctx, syscall.EADDRINUSE, func() error {
+			if tries++; tries < 3 {
+				return syscall.EADDRINUSE
+			}
+			<-ctx.Done()
+			return fmt.Errorf("ask: %w", ctx.Err())
+		})
+		if !errors.Is(err, syscall.EADDRINUSE) || tries != 3 {
+			t.Errorf("after %d attempts: %v", tries, err)
+		}
+	})
+}
+
 func TestBadConfigIsRefused(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -257,7 +279,7 @@ func TestBadConfigIsRefused(t *testing.T) {
 		"no port":       {"127.0.0.1", "", "is not an address"},
 		"a named port":  {"127.0.0.1:http", "", "is not a port"},
 		"a large port":  {"127.0.0.1:70000", "", "is not a port"},
-		"taken":         {taken.Addr().String(), "", "taken by another program"},
+		"taken":         {taken.Addr().String(), "", "taken by another program, address already in use"},
 		"short token":   {"127.0.0.1:0", "hunter2", "16 to 256"},
 		"odd token":     {"127.0.0.1:0", "hunter2&hunter2#hunter2", "16 to 256"},
 	}

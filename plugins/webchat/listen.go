@@ -44,23 +44,25 @@ func listen(ctx context.Context, env sdk.Env, address string) (net.Listener, err
 		return err
 	})
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s is taken by another program: stop it, or choose another port", address)
+		return nil, fmt.Errorf("%s is taken by another program, %w: stop it, or choose another port", address, syscall.EADDRINUSE)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", address, err)
-	}
-	return listener, nil
+	return listener, err
 }
 
 // insist retries while the error is the given temporary one and ctx is active.
 func insist(ctx context.Context, passing error, try func() error) error {
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
+	var passed error
 	for {
 		err := try()
+		if passed != nil && errors.Is(err, context.DeadlineExceeded) {
+			return passed // it says more
+		}
 		if !errors.Is(err, passing) {
 			return err
 		}
+		passed = err
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
