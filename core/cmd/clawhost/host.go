@@ -154,7 +154,7 @@ func standIn() (string, error) {
 // validate checks the config file and, by the plugins' schemas, the plugins' own configs.
 func (a *app) validate(ctx context.Context, args []string) error {
 	if len(args) > 0 {
-		return usage("validate takes no arguments")
+		return usage("validate takes no arguments; the file is given by -config, as in `clawhost validate -config %s`", args[0])
 	}
 	c, err := a.load()
 	if err == nil {

@@ -78,6 +78,51 @@ F:2:7: Missing argument; The block admin needs the argument "token".
 `,
 		},
 		{
+			"functions that there are not",
+			`
+log {
+  level = evn("LEVEL")
+}
+agent {
+  name = shout("x")
+}
+admin {
+  token  = Secret-(1)
+  listen = "127.0.0.1:8765"
+}
+plugin "telegram" {
+  config {
+    token = getenv("TOKEN")
+    other = secret-(1)
+  }
+}
+`,
+			`
+F:3:11: Call to unknown function; There is no function "evn". Did you mean "env"? There are env, file, jsonencode and trimspace.
+    level = evn("LEVEL")
+F:6:10: Call to unknown function; There is no function "shout". There are env, file, jsonencode and trimspace.
+    name = shout("x")
+F:9:12: Call to unknown function; There are env, file, jsonencode and trimspace.
+F:14:13: Call to unknown function; There is no function "getenv". There are env, file, jsonencode and trimspace.
+F:15:13: Call to unknown function; There are env, file, jsonencode and trimspace.
+`,
+		},
+		{
+			"a block without an end",
+			`
+log {
+  level = "info"
+}
+plugin "telegram" {
+  config {
+    token = env("TOKEN")
+  }
+`,
+			`
+F:5:19: Unclosed configuration block; The block plugin "telegram" has no closing brace }, or one of those after it lacks one.
+`,
+		},
+		{
 			"all errors at once, in the file's order",
 			`
 state_dri = "x"
@@ -247,7 +292,7 @@ send {
 }
 `,
 			`
-F:4:14: Error in function call; Call to function "env" failed: the environment variable MISSING is not set.
+F:4:14: Error in function call; Call to function "env" failed: the environment variable MISSING is not set: export it, or put it into the EnvironmentFile of the service.
     policy = env("MISSING")
 `,
 		},
@@ -288,7 +333,7 @@ F:8:16: Unsuitable value; plugin.overrides must name commands, such as "status".
 F:8:34: Unsuitable value; plugin.overrides must be text in quotes.
 F:10:16: Unsuitable value; plugin.hook.timeout must be a duration, such as "500ms", "30s" or "2h".
 F:11:16: Unsuitable value; plugin.hook.on_error must be "skip" or "fail".
-F:14:13: Error in function call; Call to function "env" failed: the environment variable MISSING is not set.
+F:14:13: Error in function call; Call to function "env" failed: the environment variable MISSING is not set: export it, or put it into the EnvironmentFile of the service.
 F:15:13: Variables not allowed; Quote text, as in "steer"; for yes or no write true or false.
 F:16:13: Error in function call; Call to function "env" failed: that is not the name of an environment variable.
 F:17:5: Unexpected block; A plugin's config contains only arguments: write proxy = { … }.

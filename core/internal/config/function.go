@@ -71,7 +71,7 @@ func (p place) variable(name string, fallback []cty.Value) (cty.Value, error) {
 	if len(fallback) > 0 {
 		return fallback[0], nil
 	}
-	return cty.NilVal, fmt.Errorf("the environment variable %s is not set", name)
+	return cty.NilVal, fmt.Errorf("the environment variable %s is not set: export it, or put it into the EnvironmentFile of the service", name)
 }
 
 func (p place) file(path string) (cty.Value, error) {

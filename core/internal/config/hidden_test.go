@@ -44,8 +44,8 @@ func TestWarnings(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ text, want string }{
 		{"plugin \"telegram\" {}\nclaude {\n  command = \"sh\"\n}", ""},
-		{"", "1:1: No plugin is enabled; Nobody can talk"},
-		{"claude {\n  command = \"sh\"\n}\nplugin \"telegram\" {\n  enabled = false\n}", "1:1: No plugin is enabled; Nobody can talk"},
+		{"", " No plugin is enabled; Nobody can talk"},
+		{"claude {\n  command = \"sh\"\n}\nplugin \"telegram\" {\n  enabled = false\n}", " No plugin is enabled; Nobody can talk"},
 		{"plugin \"telegram\" {}\nclaude {\n  command = \"clawhost-no-such-program\"\n}", `3:13: Missing program; claude.command: there is no program "clawhost-no-such-program" here`},
 		{"plugin \"telegram\" {}\nclaude {\n  command = \"sh\"\n}\naccess {\n  owners = [\"telegram:1\", \"telegram:@ann\"]\n}", "6:27: Name instead of an id; access.owners: telegram:@ann is a name"},
 		{"plugin \"telegram\" {}\nclaude {\n  command = \"sh\"\n}\nagent {\n  trust_project = true\n}", "6:19: Trusted workspace; agent.trust_project: whoever can write into the workspace can run programs"},
@@ -62,5 +62,15 @@ func TestWarnings(t *testing.T) {
 		if test.want == "" && all != "" || !strings.Contains(all, test.want) {
 			t.Errorf("%s\nwarns %q, want %q", test.text, all, test.want)
 		}
+	}
+}
+
+// A finding about what the file does not say stands at no line of it.
+func TestAWarningWithoutALine(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	c := load(t, "log {}\nplugin \"telegram\" {}\nclaude {\n  model = \"opus\"\n}", nil)
+	warnings := c.Warnings(false)
+	if len(warnings) != 1 || !strings.HasSuffix(warnings[0].String(), `config.hcl: Missing program; claude.command: there is no program "claude" here. Install Claude Code, or write the program's path.`) {
+		t.Errorf("warnings: %v", warnings)
 	}
 }

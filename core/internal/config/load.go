@@ -175,7 +175,7 @@ func (d *decoder) defaultPaths(c *Config) {
 
 // checkPaths reports default paths that could not be made absolute, and a state folder whose path is too long.
 func (d *decoder) checkPaths(c *Config, stateDir *hclsyntax.Attribute) {
-	at := hcl.Range{Start: hcl.InitialPos}
+	at := hcl.Range{}
 	for _, p := range []struct{ name, path string }{
 		{"state_dir", c.StateDir}, {"agent.workspace", c.Agent.Workspace}, {"plugin_dir", c.PluginDir},
 	} {

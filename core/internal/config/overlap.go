@@ -42,7 +42,7 @@ func (d *decoder) checkWorkspace(c *Config, body *hclsyntax.Body) {
 	}
 	given := attribute(body, "agent", "workspace")
 	refuse := func(other *hclsyntax.Attribute, format string, args ...any) {
-		at := hcl.Range{Start: hcl.InitialPos}
+		at := hcl.Range{}
 		if a := cmp.Or(given, other); a != nil {
 			at = a.Expr.Range()
 		}

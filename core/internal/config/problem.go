@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -127,16 +128,16 @@ func (s *source) isQuiet(line int) bool {
 	return line >= 1 && line <= len(s.quiet) && s.quiet[line-1]
 }
 
-// problem returns a problem at a range.
+// problem returns a problem at a range. The zero range stands for the file as a whole.
 func (s *source) problem(at hcl.Range, summary, detail string) Problem {
 	p := Problem{
 		File:    s.name,
-		Line:    max(at.Start.Line, 1),
-		Column:  max(at.Start.Column, 1),
+		Line:    at.Start.Line,
+		Column:  at.Start.Column,
 		Summary: printable(summary),
 		Detail:  printable(detail),
 	}
-	if p.Line <= len(s.lines) && !s.isQuiet(p.Line) {
+	if p.Line >= 1 && p.Line <= len(s.lines) && !s.isQuiet(p.Line) {
 		p.Snippet = shorten(printable(strings.TrimSpace(s.lines[p.Line-1])), maxSnippet)
 	}
 	return p
@@ -171,15 +172,48 @@ func (s *source) fromHCL(diagnostics hcl.Diagnostics) Problems {
 			at = *d.Subject
 		}
 		detail := d.Detail
-		if d.Summary == "Variables not allowed" {
+		unknown, isUnknown := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d)
+		switch {
+		case isUnknown:
+			detail = noFunction(unknown.CalledFunctionName(), s.isQuiet(at.Start.Line))
+		case d.Summary == "Unclosed configuration block":
+			detail = s.unclosed(at.Start.Line)
+		case d.Summary == "Variables not allowed":
 			// A secret without quotes is parsed as a variable.
 			detail = `Quote text, as in "steer"; for yes or no write true or false.`
-		} else if s.isQuiet(at.Start.Line) && !slices.Contains(tellable, d.Summary) {
+		case s.isQuiet(at.Start.Line) && !slices.Contains(tellable, d.Summary):
 			detail = ""
 		}
 		found = append(found, s.problem(at, d.Summary, detail))
 	}
 	return found
+}
+
+// functionForm is how a name of a function may look that is shown beside a secret.
+var functionForm = lazyregexp.New(`^[a-z_]{1,24}$`)
+
+// noFunction explains that there is no function of a name, which is shown beside a secret only if it looks like one.
+func noFunction(name string, quiet bool) string {
+	known := slices.Sorted(maps.Keys(place{}.functions().Functions))
+	there := "There are " + strings.Join(known[:len(known)-1], ", ") + " and " + known[len(known)-1] + "."
+	if quiet && !functionForm().MatchString(name) {
+		return there
+	}
+	return fmt.Sprintf("There is no function %q.%s %s", name, suggestion(name, known), there)
+}
+
+// blockForm is the beginning of a block.
+var blockForm = lazyregexp.New(`^\s*([a-z_]+(?: "[A-Za-z0-9_-]{1,32}")?)\s*\{`)
+
+// unclosed explains that the block on a line has no end.
+func (s *source) unclosed(line int) string {
+	block := "The block that begins here"
+	if line >= 1 && line <= len(s.lines) {
+		if found := blockForm().FindStringSubmatch(s.lines[line-1]); found != nil {
+			block = "The block " + found[1]
+		}
+	}
+	return block + " has no closing brace }, or one of those after it lacks one."
 }
 
 // printable returns one short line of text without control characters.

@@ -459,10 +459,8 @@ func TestWithoutHome(t *testing.T) {
 	nothing := func(string) (string, bool) { return "", false }
 	path := write(t, "agent {\n  workspace = \"~/w\"\n}\n")
 	_, err := config.Load(path, nothing)
-	want := path + `:1:1: Missing value; state_dir must be set, because its default is unknown: is HOME set?
-    agent {
-` + path + `:1:1: Missing value; agent.workspace must be set, because its default is unknown: is HOME set?
-    agent {
+	want := path + `: Missing value; state_dir must be set, because its default is unknown: is HOME set?
+` + path + `: Missing value; agent.workspace must be set, because its default is unknown: is HOME set?
 ` + path + `:2:15: Unsuitable value; agent.workspace is not a path: ~ cannot be expanded, because the environment variable HOME is not set to a path.
     workspace = "~/w"`
 	if err == nil || cmp.Diff(want, err.Error()) != "" {

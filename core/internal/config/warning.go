@@ -26,7 +26,7 @@ func (d *decoder) warn(c *Config, body *hclsyntax.Body) Problems {
 	var found Problems
 	at := func(a *hclsyntax.Attribute) hcl.Range {
 		if a == nil {
-			return hcl.Range{Start: hcl.InitialPos}
+			return hcl.Range{}
 		}
 		return a.Expr.Range()
 	}
@@ -35,7 +35,7 @@ func (d *decoder) warn(c *Config, body *hclsyntax.Body) Problems {
 			fmt.Sprintf("claude.command: there is no program %q here. Install Claude Code, or write the program's path.", c.Claude.Command)))
 	}
 	if !slices.ContainsFunc(c.Plugins, func(p *Plugin) bool { return p.Enabled }) {
-		found = append(found, Problem{File: d.name, Line: 1, Column: 1, Summary: "No plugin is enabled", Detail: "Nobody can talk to the agent."})
+		found = append(found, Problem{File: d.name, Summary: "No plugin is enabled", Detail: "Nobody can talk to the agent."})
 	}
 	if c.Agent.TrustProject {
 		found = append(found, d.problem(at(attribute(body, "agent", "trust_project")), "Trusted workspace",
