@@ -72,9 +72,14 @@ func appendField(fields []any, groups string, a slog.Attr) []any {
 // logValue returns a value as people should read it: by its String or Error method, not as JSON.
 func logValue(v slog.Value) any {
 	switch value := v.Any().(type) {
+	case time.Duration:
+		if value >= time.Second {
+			value = value.Round(time.Millisecond)
+		}
+		return value.String()
 	case time.Time:
 		return value.Format(time.RFC3339Nano)
-	case error, fmt.Stringer: // includes durations
+	case error, fmt.Stringer:
 		return fmt.Sprint(value) // recovers if the method panics on nil
 	case []byte:
 		return strings.ToValidUTF8(string(value), "\ufffd")

@@ -29,6 +29,8 @@ func TestLog(t *testing.T) {
 		{"between levels", func(log *slog.Logger) { log.Log(t.Context(), slog.LevelWarn+1, "x") }, map[string]any{"@level": "warn"}},
 		{"numbers", func(log *slog.Logger) { log.Info("x", "n", 7, "yes", true) }, map[string]any{"@level": "info", "n": 7.0, "yes": true}},
 		{"a duration", func(log *slog.Logger) { log.Info("x", "wait", 1500*time.Millisecond) }, map[string]any{"wait": "1.5s"}},
+		{"a long duration", func(log *slog.Logger) { log.Info("x", "wait", 9496858871*time.Nanosecond) }, map[string]any{"wait": "9.497s"}},
+		{"a short duration", func(log *slog.Logger) { log.Info("x", "wait", 1234567*time.Nanosecond) }, map[string]any{"wait": "1.234567ms"}},
 		{"a duration of the config", func(log *slog.Logger) { log.Info("x", "wait", sdk.Duration{Duration: time.Minute}) }, map[string]any{"wait": "1m0s"}},
 		{"bytes", func(log *slog.Logger) { log.Info("x", "body", []byte("not \xff found")) }, map[string]any{"body": "not \ufffd found"}},
 		{"an error", func(log *slog.Logger) { log.Error("x", "error", errors.New("no route")) }, map[string]any{"@level": "error", "error": "no route"}},

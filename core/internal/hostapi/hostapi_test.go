@@ -89,7 +89,7 @@ func setup(t *testing.T) *bundle {
 		Inbox: messages, Store: s,
 		Notices: whole{},
 		Grants:  grants{"granted": {"echo"}, "hook": {"echo"}}, Channels: channels{"echo", "granted"},
-		Files:   media.NewFiles(media.FilesOptions{Dir: b.media, Rows: s, MaxBytes: maxMedia}), Closing: b.closing,
+		Files: media.NewFiles(media.FilesOptions{Dir: b.media, Rows: s, MaxBytes: maxMedia}), Closing: b.closing,
 	}, log)
 	return b
 }

@@ -275,7 +275,7 @@ func (c *channel) failed(work context.Context, d domain.Delivery, err error) {
 		wait = min(max(time.Since(d.CreatedAt)/2, firstBackoff), maxPatience)
 	}
 	wait = max(wait, failure.RetryAfter)
-	c.log.Warn("an item was not sent and is tried again", "item", d.ID, "chat", d.Item.To.Chat, "attempt", attempts, "again_in", wait, "error", failure)
+	c.log.Warn("an item was not sent and is tried again", "item", d.ID, "chat", d.Item.To.Chat, "attempt", attempts, "again_in", wait.Round(time.Millisecond), "error", failure)
 	again := domain.Retry{At: time.Now().Add(wait), Cause: failure.Error(), Uncertain: failure.MaybeDelivered, Excused: patient(failure)}
 	c.note(work, d, "cannot schedule an item again", func(ctx context.Context) error { return c.outbox.store.Retry(ctx, d.ID, again) })
 }
