@@ -35,14 +35,17 @@ func fence(text string, least int) string {
 	return marks
 }
 
+// maxIdentity bounds an ID, in characters. No network has longer ones.
+const maxIdentity = 512
+
 // identity shows the ID of somebody about whom an owner decides.
 func identity(id string) string {
-	return Verbatim(strings.Map(func(r rune) rune {
+	return Verbatim(cut(strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
 			return hidden
 		}
 		return r
-	}, Visible(id)))
+	}, Visible(id)), maxIdentity))
 }
 
 // hidden stands for a character that nobody would see.

@@ -106,7 +106,7 @@ func PairingDenied(p Person) string {
 func PairingOffered(user, code, channel string) string {
 	return fmt.Sprintf("I do not know you yet, so I cannot answer.\n\n"+
 		"Your user ID: %s\n\nYour pairing code, valid for one hour:\n\n```\n%s\n```\n\n"+
-		"To let you in, my owner runs this where clawhost runs:\n\n```\nclawhost pairing approve %s %s\n```", identity(user), code, channel, code)
+		"To let you in, my owner runs this where clawhost runs:\n\n```\nclawhost pairing approve %s %s\n```", Code(user), code, channel, code)
 }
 
 // Welcome tells a person that they have access.
