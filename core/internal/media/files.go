@@ -24,6 +24,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
 const (
@@ -69,7 +70,7 @@ type Files struct {
 func NewFiles(options FilesOptions) *Files {
 	return &Files{
 		dir: options.Dir, rows: options.Rows, maxBytes: options.MaxBytes, accept: options.Accept,
-		space: space{SpaceOptions: options.Space, name: wording.FolderMedia, root: options.Dir, dir: ".", parts: true, files: allFiles},
+		space: space{SpaceOptions: options.Space, name: wording.FolderMedia, root: workspace.New(options.Dir), dir: ".", parts: true, files: allFiles},
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 	"github.com/clawhost/clawhost/core/internal/wording"
+	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
 const (
@@ -51,19 +51,19 @@ func (o *Outgoing) Open(session string) (string, error) {
 	if folder == "" {
 		return "", fmt.Errorf("create the folder of outgoing files: %q names no conversation", session)
 	}
-	root, err := os.OpenRoot(o.workspace) // the agent can create links there
+	root, err := o.workspace.Open()
 	if err != nil {
 		return "", fmt.Errorf("create the folder of outgoing files: %w", err)
 	}
 	defer root.Close()
-	if err := root.MkdirAll(folder, 0o700); err != nil {
+	if err := root.Do(func(root *os.Root) error { return root.MkdirAll(folder, 0o700) }); err != nil {
 		return "", fmt.Errorf("create the folder of outgoing files: %w", err)
 	}
 	return folder, nil
 }
 
 // isFolder reports whether a folder exists and is not a link of the agent that leads elsewhere.
-func isFolder(root *os.Root, folder string) bool {
+func isFolder(root *workspace.Folder, folder string) bool {
 	for dir := folder; dir != "."; dir = filepath.Dir(dir) {
 		if info, err := root.Lstat(dir); err != nil || !info.IsDir() {
 			return false
@@ -73,20 +73,21 @@ func isFolder(root *os.Root, folder string) bool {
 }
 
 // entries returns the names in a folder; none if it does not exist.
-func entries(root *os.Root, folder string) ([]string, error) {
+func entries(root *workspace.Folder, folder string) ([]string, error) {
 	if !isFolder(root, folder) {
 		return nil, nil
 	}
-	dir, err := openDir(root, folder)
-	if err != nil {
+	list, _, err := root.List(folder, maxEntries)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, workspace.ErrNoFolder):
 		return nil, nil
-	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(maxEntries)
-	if err != nil && !errors.Is(err, io.EOF) {
+	case err != nil:
 		return nil, err
 	}
-	slices.Sort(names)
+	var names []string
+	for _, entry := range list {
+		names = append(names, entry.Name())
+	}
 	return names, nil
 }
 
@@ -147,7 +148,7 @@ func (o *Outgoing) Clear(ctx context.Context, files []domain.OutgoingFile) error
 	if len(files) == 0 {
 		return nil
 	}
-	root, err := os.OpenRoot(o.workspace)
+	root, err := o.workspace.Open()
 	if err != nil {
 		return fmt.Errorf("remove sent files: %w", err)
 	}
@@ -168,7 +169,7 @@ func (o *Outgoing) Clear(ctx context.Context, files []domain.OutgoingFile) error
 }
 
 // clearFile removes a file that was sent, and reports whether the sent version no longer exists.
-func clearFile(root *os.Root, f domain.OutgoingFile) (gone bool, err error) {
+func clearFile(root *workspace.Folder, f domain.OutgoingFile) (gone bool, err error) {
 	path := filepath.Join(f.Folder, f.Name)
 	if !isFolder(root, f.Folder) {
 		return true, nil
@@ -184,7 +185,7 @@ func clearFile(root *os.Root, f domain.OutgoingFile) (gone bool, err error) {
 	case !f.Sent:
 		return false, nil
 	}
-	err = root.Remove(path)
+	err = root.Do(func(root *os.Root) error { return root.Remove(path) })
 	return err == nil, err
 }
 

@@ -3,7 +3,6 @@ package media
 import (
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
 // inboundDir is the folder of the workspace in which the agent finds people's files. The host's own folder is not readable
@@ -21,15 +21,16 @@ const inboundDir = "inbound"
 // Inbound copies people's files to where the agent can read them.
 type Inbound struct {
 	files     *Files
-	workspace string
+	workspace *workspace.Workspace
 	space     space
 }
 
-// NewInbound returns the inbound files of a workspace.
-func NewInbound(files *Files, workspace string, bounds SpaceOptions) *Inbound {
+// NewInbound returns the inbound files of the workspace at a path.
+func NewInbound(files *Files, dir string, bounds SpaceOptions) *Inbound {
+	w := workspace.New(dir)
 	return &Inbound{
-		files: files, workspace: workspace,
-		space: space{SpaceOptions: bounds, name: wording.FolderInbound, root: workspace, dir: inboundDir},
+		files: files, workspace: w,
+		space: space{SpaceOptions: bounds, name: wording.FolderInbound, root: w, dir: inboundDir},
 	}
 }
 
@@ -47,21 +48,21 @@ func (in *Inbound) Show(instance string, m chat.Media) (shown chat.Media, path s
 
 // expose copies a file of the host to the workspace.
 func (in *Inbound) expose(source *os.File, name string) (path string, err error) {
-	root, err := os.OpenRoot(in.workspace) // the agent can create links there
+	root, err := in.workspace.Open()
 	if err != nil {
 		return "", err
 	}
 	defer root.Close()
 	name = filepath.Join(inboundDir, name)
-	path = filepath.Join(in.workspace, name)
+	path = filepath.Join(in.workspace.Dir(), name)
 	if _, err := root.Stat(name); err == nil {
 		return path, nil
 	}
-	if err := root.MkdirAll(inboundDir, 0o700); err != nil {
+	if err := root.Do(func(root *os.Root) error { return root.MkdirAll(inboundDir, 0o700) }); err != nil {
 		return "", err
 	}
-	part := name + "." + rand.Text() + ".part"                                   // unique: two turns may need the same file at once
-	target, err := root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // never a pipe created by the agent
+	part := name + "." + rand.Text() + ".part" // unique: two turns may need the same file at once
+	target, err := root.Create(part)
 	if err != nil {
 		return "", err
 	}
@@ -72,9 +73,9 @@ func (in *Inbound) expose(source *os.File, name string) (path string, err error)
 		err = arrival.count()
 	}
 	if err = errors.Join(err, target.Close()); err != nil {
-		return "", errors.Join(err, root.Remove(part))
+		return "", errors.Join(err, root.Do(func(root *os.Root) error { return root.Remove(part) }))
 	}
-	if err := root.Rename(part, name); err != nil {
+	if err := root.Do(func(root *os.Root) error { return root.Rename(part, name) }); err != nil {
 		return "", err
 	}
 	return path, nil
@@ -85,29 +86,18 @@ func (in *Inbound) Discard() error { return in.space.clear() }
 
 // removeExpired removes from a folder of the workspace the host's files that have not changed for long. It does nothing if
 // the folder was replaced by a link, whose target is not the host's.
-func removeExpired(workspace, dir string, ours func(fs.FileInfo) bool) error {
-	root, err := os.OpenRoot(workspace)
+func removeExpired(w *workspace.Workspace, dir string, ours func(fs.FileInfo) bool) error {
+	root, err := w.Open()
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	if info, err := root.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return fmt.Errorf("read folder %s: it %w", dir, errLink)
-	}
-	folder, err := openDir(root, dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read folder %s: %w", dir, err)
-	}
-	defer folder.Close()
-	names, err := folder.Readdirnames(-1)
+	names, err := namesIn(root, dir)
 	errs := []error{err}
 	for _, name := range names {
-		info, err := root.Lstat(filepath.Join(dir, name))
-		if err == nil && ours(info) && time.Since(info.ModTime()) > keptFor {
-			errs = append(errs, root.RemoveAll(filepath.Join(dir, name)))
+		path := filepath.Join(dir, name)
+		if info, err := root.Lstat(path); err == nil && ours(info) && time.Since(info.ModTime()) > keptFor {
+			errs = append(errs, root.Do(func(root *os.Root) error { return root.RemoveAll(path) }))
 		}
 	}
 	return errors.Join(errs...)

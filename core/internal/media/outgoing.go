@@ -19,6 +19,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
 const (
@@ -47,7 +48,7 @@ type OutgoingOptions struct {
 type Outgoing struct {
 	files      *Files
 	ledger     Ledger
-	workspace  string
+	workspace  *workspace.Workspace
 	private    own
 	web        fetcher
 	fetches    bool // from the web, too
@@ -63,9 +64,10 @@ func NewOutgoing(options OutgoingOptions, log hclog.Logger) *Outgoing {
 }
 
 func newOutgoing(options OutgoingOptions, g guard, log hclog.Logger) *Outgoing {
+	w := workspace.New(options.Workspace)
 	return &Outgoing{
-		space: space{SpaceOptions: options.Space, name: wording.FolderOutbound, root: options.Workspace, dir: outboundDir, parts: true, young: inTheMaking},
-		files: options.Files, ledger: options.Ledger, workspace: options.Workspace, private: own{options.Own, options.Workspace},
+		space: space{SpaceOptions: options.Space, name: wording.FolderOutbound, root: w, dir: outboundDir, parts: true, young: inTheMaking},
+		files: options.Files, ledger: options.Ledger, workspace: w, private: own{options.Own, options.Workspace},
 		fetches: options.Fetches, web: newFetcher(g), webTime: webTime, log: log, complaints: complaints{log: log},
 	}
 }
@@ -103,7 +105,11 @@ type Collected struct {
 // It may be called again for the same answer: copies that are in no message expire. An error, which is an [*agent.Failure],
 // means that the files are temporarily unavailable; then none is taken.
 func (o *Outgoing) Collect(ctx context.Context, w Wanted) (Collected, error) {
-	root, err := os.OpenRoot(o.workspace)
+	root, err := o.workspace.Open()
+	if err == nil {
+		defer root.Close()
+		_, err = root.Stat(".")
+	}
 	if err != nil {
 		if failure := missing(err); failure != nil {
 			return Collected{}, failure
@@ -111,7 +117,6 @@ func (o *Outgoing) Collect(ctx context.Context, w Wanted) (Collected, error) {
 		o.log.Error("cannot look for outgoing files", "error", err)
 		return Collected{Problems: []string{wording.FilesFailed}}, nil
 	}
-	defer root.Close()
 	c := &collection{Outgoing: o, Wanted: w, root: root, own: Folder(w.Session)}
 	web, cancel := context.WithTimeout(ctx, o.webTime)
 	defer cancel()
@@ -151,7 +156,7 @@ type collection struct {
 	Wanted
 	Collected
 
-	root *os.Root
+	root *workspace.Folder
 	own  string // the conversation's folder
 
 	looked  []looked // the agent's files so far, so that none is sent twice
@@ -210,7 +215,7 @@ func (c *collection) named(ctx, web context.Context, path string) {
 		c.problem(wording.NoDataFiles)
 		return
 	}
-	found, err := local(c.workspace, path)
+	found, err := local(c.workspace.Dir(), path)
 	if err == nil && !c.Private && others(found, c.own) {
 		err = errPrivate
 	}
@@ -224,7 +229,7 @@ func (c *collection) named(ctx, web context.Context, path string) {
 // open takes a file of the workspace.
 func (c *collection) open(ctx context.Context, path string) disposition {
 	name := filepath.Base(path)
-	file, info, err := openFile(c.root, path)
+	file, err := openFile(c.root, path)
 	if errors.Is(err, errMissing) && slices.ContainsFunc(c.Before, func(id string) bool { return strings.HasPrefix(id, path+" ") }) {
 		return sent // and then removed
 	}
@@ -232,10 +237,11 @@ func (c *collection) open(ctx context.Context, path string) disposition {
 		return c.unsent(name, err)
 	}
 	defer file.Close()
+	info := file.Info()
 	if i := slices.IndexFunc(c.looked, func(l looked) bool { return os.SameFile(l.info, info) }); i >= 0 {
 		return c.looked[i].disposition
 	}
-	hosts, err := c.private.has(file, info)
+	hosts, err := c.private.has(file.File(), info)
 	if hosts {
 		err = errOwn
 	}

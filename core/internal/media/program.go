@@ -44,8 +44,8 @@ type task struct {
 // errOutOfTime means that a program was killed because it took too long.
 var errOutOfTime = errors.New("it took too long")
 
-// workspace creates a program's working folder in parent; remove deletes it.
-func workspace(parent string) (dir string, remove func(), err error) {
+// programFolder creates a program's working folder in parent; remove deletes it.
+func programFolder(parent string) (dir string, remove func(), err error) {
 	dir, err = os.MkdirTemp(parent, "program-")
 	if err != nil {
 		return "", nil, fmt.Errorf("create a working folder: %w", err)

@@ -18,6 +18,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
 const (
@@ -198,7 +199,7 @@ func (r *Reader) heard(ctx context.Context, instance string, m chat.Media) (doma
 	if m.Kind != chat.Voice && m.Kind != chat.Audio {
 		return domain.Extract{Failure: "holds no sound"}, nil
 	}
-	dir, remove, err := workspace(r.options.Dir)
+	dir, remove, err := programFolder(r.options.Dir)
 	if err != nil {
 		return failed, err
 	}
@@ -225,12 +226,12 @@ func (r *Reader) transcribe(ctx context.Context, dir, path string) (said string,
 	if r.options.Transcriber.output == "" {
 		return said, nil
 	}
-	root, err := os.OpenRoot(dir)
+	folder, err := workspace.New(dir).Open()
 	if err != nil {
 		return "", err
 	}
-	defer root.Close()
-	file, _, err := openFile(root, r.options.Transcriber.output)
+	defer folder.Close()
+	file, err := openFile(folder, r.options.Transcriber.output)
 	if err != nil {
 		return "", fmt.Errorf("%s has not written the transcript", filepath.Base(r.options.Transcriber.steps[0][0]))
 	}
@@ -257,7 +258,7 @@ func (r *Reader) page(ctx context.Context, address string) (domain.Extract, erro
 	if err != nil {
 		return domain.Extract{Failure: fmt.Sprintf("%s, so it was not read", err)}, nil
 	}
-	dir, remove, err := workspace(r.options.Dir)
+	dir, remove, err := programFolder(r.options.Dir)
 	if err != nil {
 		return domain.Extract{Failure: "could not be read"}, err
 	}

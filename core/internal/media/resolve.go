@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/clawhost/clawhost/core/internal/wording"
+	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
 // A reason says why something is not sent or read, in words for the chat that follow its name.
@@ -85,10 +86,9 @@ func inside(path string) (string, error) {
 	return path, nil
 }
 
-// openFile opens a file of the agent. The path must not contain links, and only a regular file is opened: a pipe would
-// block the host. A file with several hard links is refused, because it may be one that the agent must not read. Concurrent
-// changes by the agent cannot make the path leave the root.
-func openFile(root *os.Root, path string) (*os.File, fs.FileInfo, error) {
+// openFile opens a file of the agent. The path must not contain links. A file with several hard links is refused, because it
+// may be one that the agent must not read. Concurrent changes by the agent cannot make the path leave the folder.
+func openFile(folder *workspace.Folder, path string) (*workspace.File, error) {
 	var before fs.FileInfo
 	for at := 0; at < len(path); {
 		end := strings.IndexByte(path[at+1:], filepath.Separator)
@@ -97,42 +97,31 @@ func openFile(root *os.Root, path string) (*os.File, fs.FileInfo, error) {
 		} else {
 			end += at + 1
 		}
-		info, err := root.Lstat(path[:end])
+		info, err := folder.Lstat(path[:end])
 		switch {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-			return nil, nil, errMissing
+			return nil, errMissing
 		case err != nil:
-			return nil, nil, fmt.Errorf("check a file of the agent: %w", err)
+			return nil, fmt.Errorf("check a file of the agent: %w", err)
 		case info.Mode()&fs.ModeSymlink != 0:
-			return nil, nil, errLink
+			return nil, errLink
 		case end == len(path) && !info.Mode().IsRegular():
-			return nil, nil, errNoFile
+			return nil, errNoFile
 		}
 		before, at = info, end
 	}
-	file, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := folder.Open(path)
+	if errors.Is(err, workspace.ErrNoFile) {
+		return nil, errMoved
+	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("open a file of the agent: %w", err)
+		return nil, fmt.Errorf("open a file of the agent: %w", err)
 	}
-	after, err := file.Stat()
-	if err != nil || !os.SameFile(before, after) || !after.Mode().IsRegular() {
-		return nil, nil, errors.Join(errMoved, err, file.Close())
+	if !os.SameFile(before, file.Info()) {
+		return nil, errors.Join(errMoved, file.Close())
 	}
-	if names(after) > 1 {
-		return nil, nil, errors.Join(errNames, file.Close())
+	if names(file.Info()) > 1 {
+		return nil, errors.Join(errNames, file.Close())
 	}
-	return file, after, nil
-}
-
-// openDir opens a folder of the workspace that the host created. If it was replaced by something else the error is
-// [errNoFile]: a pipe would block the host.
-func openDir(root *os.Root, path string) (*os.File, error) {
-	dir, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	if info, err := dir.Stat(); err != nil || !info.IsDir() {
-		return nil, errors.Join(errNoFile, err, dir.Close())
-	}
-	return dir, nil
+	return file, nil
 }

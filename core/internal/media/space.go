@@ -15,6 +15,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
 // ErrNoSpace means that a folder is full and all of its files are needed.
@@ -62,7 +63,7 @@ type SpaceOptions struct {
 type space struct {
 	SpaceOptions
 	name  string // the operator's name for it
-	root  string
+	root  *workspace.Workspace
 	dir   string        // in root
 	parts bool          // files are in folders of channels
 	files int           // maximum number of files; zero: no limit
@@ -162,10 +163,7 @@ type stored struct {
 // look scans the folder, removes files until an eighth of it is free, and returns the remaining bytes, in total and by
 // channel.
 func (r *space) look() (all int64, each map[string]int64, err error) {
-	root, err := os.OpenRoot(r.root)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil, nil
-	}
+	root, err := r.root.Open()
 	if err != nil {
 		return 0, nil, err
 	}
@@ -201,7 +199,7 @@ func (r *space) look() (all int64, each map[string]int64, err error) {
 				continue
 			}
 		}
-		if err := root.Remove(f.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := root.Do(func(root *os.Root) error { return root.Remove(f.path) }); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 			continue
 		}
@@ -261,7 +259,7 @@ func refOf(path string) string {
 }
 
 // list returns the files of the folder, or none if it was replaced by a link, whose target is not the host's.
-func (r *space) list(root *os.Root) ([]stored, error) {
+func (r *space) list(root *workspace.Folder) ([]stored, error) {
 	folders, errs := []string{r.dir}, []error{}
 	if r.parts {
 		names, err := namesIn(root, r.dir)
@@ -288,22 +286,26 @@ func (r *space) list(root *os.Root) ([]stored, error) {
 	return files, errors.Join(errs...)
 }
 
+// maxListed limits the files of a folder of the host that are seen; the agent can put others there.
+const maxListed = 100_000
+
 // namesIn returns the names in a folder of the host; none if it does not exist.
-func namesIn(root *os.Root, dir string) ([]string, error) {
+func namesIn(root *workspace.Folder, dir string) ([]string, error) {
 	if info, err := root.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return nil, fmt.Errorf("read folder %s: it %w", dir, errLink)
 	}
-	folder, err := openDir(root, dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	entries, _, err := root.List(dir, maxListed)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
-	}
-	if err != nil {
+	case errors.Is(err, workspace.ErrNoFolder):
+		return nil, fmt.Errorf("read folder %s: it %w", dir, errNoFile)
+	case err != nil:
 		return nil, fmt.Errorf("read folder %s: %w", dir, err)
 	}
-	defer folder.Close()
-	names, err := folder.Readdirnames(-1)
-	if err != nil {
-		return names, fmt.Errorf("read folder %s: %w", dir, err)
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
 	}
 	return names, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/markdown"
+	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
 // maxSpoken is the maximum length of a spoken text, in characters.
@@ -79,7 +79,7 @@ func (s *Speaker) Speak(ctx context.Context, channel, text string, limits []chat
 	case <-ctx.Done():
 		return chat.Media{}, context.Cause(ctx)
 	}
-	dir, remove, err := workspace(s.speak.dir)
+	dir, remove, err := programFolder(s.speak.dir)
 	if err != nil {
 		return chat.Media{}, fmt.Errorf("speak an answer: %w", err)
 	}
@@ -97,12 +97,12 @@ func (s *Speaker) Speak(ctx context.Context, channel, text string, limits []chat
 
 // take stores the written file.
 func (s *Speaker) take(ctx context.Context, channel, dir, name string, limits []chat.MediaLimit) (chat.Media, error) {
-	root, err := os.OpenRoot(dir)
+	folder, err := workspace.New(dir).Open()
 	if err != nil {
 		return chat.Media{}, err
 	}
-	defer root.Close()
-	file, _, err := openFile(root, name)
+	defer folder.Close()
+	file, err := openFile(folder, name)
 	if err != nil {
 		return chat.Media{}, err
 	}

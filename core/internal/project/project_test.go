@@ -229,7 +229,7 @@ func TestWhatHasNotChangedIsNotReadAgain(t *testing.T) {
 	}
 	defer file.Close()
 	text, _ := os.ReadFile(path)
-	if _, err := file.Write([]byte(strings.Replace(string(text), "something", "otherwise", 1))); err != nil {
+	if _, err := file.WriteString(strings.Replace(string(text), "something", "otherwise", 1)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
