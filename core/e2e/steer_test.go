@@ -324,6 +324,7 @@ func TestKilledWithLines(t *testing.T) {
 			a := r.begin(r.ctx, pool, turn)
 			r.awaitFile("begun")
 			r.poll("the line is taken", func() bool { return box.given() == 1 })
+			r.poll("the message is on disk", func() bool { return strings.Contains(r.transcript(r.session), turn.UUID) })
 			if read {
 				r.api.Enqueue(messagesapi.Reply{Text: "never sent", Gate: gate})
 				r.open("go")

@@ -11,8 +11,7 @@
 // claude/exchange, the events of one message; claude/transcript, the outcome of an earlier one; claude/cli, the
 // process; claude/client, which talks to one process.
 //
-// The behaviour that this package relies on was observed on the CLI's versions 2.1.329 and 2.1.330, and back to
-// 2.1.197.
+// The behaviour that this package relies on was observed on the CLI's versions 2.1.329 to 2.1.331, and back to 2.1.197.
 package claude
 
 import (
