@@ -180,18 +180,22 @@ func (r *rig) use(pool *claude.Pool, call messagesapi.Reply) string {
 	return results[len(results)-1]
 }
 
-// A session cannot write into others, nor look for them, nor begin turns of its own: not though the model knows the names.
-// Behaviour: session-isolated.
+// A session cannot write into others, nor look for them, nor begin turns of its own, nor move: not though the model knows the
+// names.
+// Behaviour: session-isolated, turn-end.
 func TestSessionReachesNoOther(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, messagesapi.Options{}, func(c *claude.Config) {
-		c.AllowedTools = []string{"Bash", "SendMessage", "ListAgents", "ScheduleWakeup"}
+		c.AllowedTools = []string{"Bash", "SendMessage", "ListAgents", "ScheduleWakeup", "Monitor", "Workflow", "EnterWorktree"}
 	})
 	pool := r.pool()
 	for name, input := range map[string]map[string]any{
 		"SendMessage":    {"to": "uds:/tmp/cc-socks/1.sock", "summary": "hello", "message": "hello"},
 		"ListAgents":     {},
 		"ScheduleWakeup": {"delaySeconds": 60, "reason": "later", "prompt": "go on"},
+		"Monitor":        {"description": "watch", "timeout_ms": 60000, "command": "sleep 1; echo tick"},
+		"Workflow":       {"script": "export const meta = {name: 'w', description: 'w', phases: [{title: 'one'}]}\nreturn await agent('count')"},
+		"EnterWorktree":  {"name": "elsewhere"},
 	} {
 		result := r.use(pool, messagesapi.Reply{Tools: []messagesapi.ToolUse{{Name: name, Input: input}}})
 		if !strings.Contains(result, "No such tool available: "+name) {
@@ -202,8 +206,8 @@ func TestSessionReachesNoOther(t *testing.T) {
 
 // knownTools are the tools of the CLI that were looked at: none of them reaches another session.
 var knownTools = []string{
-	"AskUserQuestion", "Bash", "Edit", "EnterPlanMode", "EnterWorktree", "ExitPlanMode", "ExitWorktree", "Monitor", "NotebookEdit", "Read",
-	"ReportFindings", "Skill", "Task", "TaskStop", "ToolSearch", "WebFetch", "WebSearch", "Workflow", "Write",
+	"AskUserQuestion", "Bash", "Edit", "EnterPlanMode", "ExitPlanMode", "NotebookEdit", "Read",
+	"ReportFindings", "Skill", "Task", "TaskStop", "ToolSearch", "WebFetch", "WebSearch", "Write",
 }
 
 // A version of the CLI that offers a new tool, or opens a new way in, fails here: look at what it does before it joins the list.

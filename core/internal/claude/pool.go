@@ -224,7 +224,7 @@ func (p *Pool) exit(id string, s *worker) {
 	s.since = time.Now()
 	s.weight.Below = 0 // the tools have ended
 	p.idle[id] = s
-	if retired || p.closed || p.config.OneShot || p.grown(s) {
+	if s.EndTasks() || retired || p.closed || p.config.OneShot || p.grown(s) {
 		p.leave(s)
 	} else {
 		p.grant()

@@ -68,3 +68,37 @@ func TestSubagentsAreListedAndStopped(t *testing.T) {
 		})
 	}
 }
+
+// What goes on after its turn is ended, with its tools, and what it says then is nobody's answer. The conversation goes on in
+// another process.
+// Behaviour: turn-end.
+func TestNothingGoesOnAfterTheResult(t *testing.T) {
+	t.Parallel()
+	for name, tool := range map[string]string{"works on": "touch begun; sleep 100", "ends with the turn": "touch begun", "ends later": "touch begun; sleep 0.1"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			pool := r.pool()
+			first := r.ask(pool, r.turn(directive(map[string]any{
+				"agents": []map[string]any{{"what": "Count the beans", "tool": tool, "background": true}}, "answer": "it is under way",
+			})))
+			if first.Text != "it is under way" {
+				t.Errorf("the turn answers %q", first.Text)
+			}
+			for range 2 {
+				if got := r.ask(pool, r.turn("and now?")).Text; got != "echo: [Bob] and now?" {
+					t.Errorf("the next turn answers %q", got)
+				}
+			}
+			if left := tools(t, r.session); len(left) > 0 {
+				t.Errorf("processes outlived the turn: %v", left)
+			}
+			if n := r.processes.spawned(); n != 2 {
+				t.Errorf("%d processes were started, want another one", n)
+			}
+			if list := pool.Tasks(r.session); len(list) > 0 {
+				t.Errorf("%v runs", list)
+			}
+		})
+	}
+}

@@ -86,9 +86,9 @@ func NewCommand(cfg Options, life string) (*Command, error) {
 }
 
 // withheld are the tools that no session gets, whatever the configuration allows. The first two find other sessions on
-// the machine and write into them. The last starts a later turn that nobody asked for and whose answer nobody would
-// see.
-var withheld = []string{"ListAgents", "SendMessage", "ScheduleWakeup"}
+// the machine and write into them. The next three go on after the turn and then begin turns that nobody asked for and
+// whose answers nobody would see, although background tasks are switched off. The others change the working folder.
+var withheld = []string{"ListAgents", "SendMessage", "Monitor", "ScheduleWakeup", "Workflow", "EnterWorktree", "ExitWorktree"}
 
 // ownFlags are the CLI's flags that the host sets, or that would conflict with them.
 var ownFlags = []string{
@@ -115,9 +115,6 @@ func (c *Command) tooled(t agent.Turn) []string {
 	}
 	if s := t.Profile.Setup; s != nil && s.Plugin != "" {
 		args = append(args, "--plugin-dir", s.Plugin)
-	}
-	if len(t.Profile.Servers()) > 0 {
-		args = append(append(args, "--disallowedTools"), unsearched...)
 	}
 	if len(allowed) > 0 {
 		args = append(append(args, "--allowedTools"), allowed...)

@@ -14,15 +14,10 @@ import (
 // Servers are told to the CLI without "alwaysLoad": with it, the CLI is not ready before the slowest of them is. Instead it
 // shows all tools to the model from the beginning, as it would otherwise defer those of MCP servers, and its names of deferred
 // tools come by the attachments that the host switches off.
-var (
-	serverSwitches = map[string]string{
-		"ENABLE_TOOL_SEARCH":              "false",
-		"CLAUDE_CODE_MCP_STARTUP_WAIT_MS": "2000", // how long the first request waits for servers; a later one is there for the next
-	}
-	// unsearched are tools that nobody could use before, as they were deferred: they change the working folder, or begin turns
-	// that nobody asked for.
-	unsearched = []string{"EnterWorktree", "ExitWorktree", "Monitor"}
-)
+var serverSwitches = map[string]string{
+	"ENABLE_TOOL_SEARCH":              "false",
+	"CLAUDE_CODE_MCP_STARTUP_WAIT_MS": "2000", // how long the first request waits for servers; a later one is there for the next
+}
 
 // blanked are the CLI's variables that servers inherit but must not have: credentials, and the way into the session.
 var blanked = []string{

@@ -150,9 +150,8 @@ func (c *Client) finishes(within time.Duration) bool {
 			return true
 		}
 		if now.Inits != inits {
-			// Newer CLIs also drop everything that waits; older ones ignore the field.
 			inits = now.Inits
-			c.request(uuid.NewString(), map[string]any{"subtype": "interrupt", "cancel_queued": true})
+			c.interrupt()
 		}
 		select {
 		case <-now.moved:
@@ -162,6 +161,11 @@ func (c *Client) finishes(within time.Duration) bool {
 			return false
 		}
 	}
+}
+
+// interrupt asks claude to end what it does. Newer CLIs also drop everything that waits; older ones ignore the field.
+func (c *Client) interrupt() {
+	c.request(uuid.NewString(), map[string]any{"subtype": "interrupt", "cancel_queued": true})
 }
 
 // snapshot is the state of the followed turn at one moment.

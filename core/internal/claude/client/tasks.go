@@ -36,6 +36,7 @@ var ErrNoTaskStop = errors.New("this version of claude does not stop tasks")
 type tasks struct {
 	running []task
 	begun   int
+	lasting map[string]bool // the ids of those that do not end with their turn
 }
 
 type task struct {
@@ -43,8 +44,7 @@ type task struct {
 	id string
 }
 
-// observe follows the tasks through the events of their process. When claude is idle, none is left: background tasks are
-// switched off.
+// observe follows the tasks through the events of their process. When claude is idle, only lasting ones are left.
 func (t *tasks) observe(e *protocol.Event, now time.Time) {
 	i := slices.IndexFunc(t.running, func(known task) bool { return known.id == e.TaskID })
 	switch e.Subtype {
@@ -65,11 +65,29 @@ func (t *tasks) observe(e *protocol.Event, now time.Time) {
 		if i >= 0 {
 			t.running = slices.Delete(t.running, i, i+1)
 		}
+	case "background_tasks_changed":
+		t.lasting = map[string]bool{}
+		for _, b := range e.Background[:min(len(e.Background), maxTasks)] {
+			t.lasting[b.ID] = true
+		}
 	case "session_state_changed":
 		if e.State == "idle" {
-			t.running = nil
+			t.running = slices.DeleteFunc(t.running, func(known task) bool { return !t.lasting[known.id] })
 		}
 	}
+}
+
+// EndTasks is called after a turn. It ends what claude still runs, of which nobody would see the result, and reports
+// whether there was something. Background tasks are switched off, so that this is unusual.
+func (c *Client) EndTasks() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.tasks.lasting) == 0 {
+		return false
+	}
+	c.log.Warn("claude goes on after its turn and is ended", "tasks", len(c.tasks.lasting))
+	c.interrupt()
+	return true
 }
 
 // Tasks returns what claude runs beside the steps of its turn, oldest first.

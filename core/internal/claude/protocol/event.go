@@ -30,7 +30,7 @@ type Event struct {
 		PostTokens int64 `json:"post_tokens"`
 	} `json:"compact_metadata"` // compact_boundary
 
-	TaskFields // task_started, task_progress, task_updated, task_notification
+	TaskFields // task_started, task_progress, task_updated, task_notification, background_tasks_changed
 
 	Tools   []string `json:"tools"`       // init
 	Servers []Server `json:"mcp_servers"` // init
@@ -56,6 +56,9 @@ type TaskFields struct {
 	Patch       struct {
 		Status string `json:"status"`
 	} `json:"patch"` // task_updated
+	Background []struct {
+		ID string `json:"task_id"`
+	} `json:"tasks"` // background_tasks_changed: all that do not end with their turn
 }
 
 // ResultFields are the fields of a result event.

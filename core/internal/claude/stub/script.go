@@ -70,6 +70,9 @@ type Call struct {
 type Agent struct {
 	What string `json:"what"` // describes it
 	Tool string `json:"tool"` // a shell command that it runs before it is done
+	// Background has it go on while the turn does, and after its result; then a turn that nobody asked for follows, as if
+	// background tasks were not switched off.
+	Background bool `json:"background"`
 }
 
 // directive finds a script in text and returns it with the text around it.

@@ -46,6 +46,7 @@ type session struct {
 	calls    int                        // of its MCP server
 	hanging  []string                   // side questions that are not answered
 	task     task                       // the running subagent
+	lasting  *lasting                   // the one in the background; nil: none
 	deaf     bool                       // interrupts are not taken, nor answered
 	seen     map[string]bool            // ids of lines
 	queued   map[string]bool            // ids of lines whose waiting was told already
@@ -69,7 +70,7 @@ func (s *session) loop() int {
 			return 0
 		case len(s.queue) > 0:
 			s.turn(s.merge())
-		case s.over:
+		case s.over && s.lasting == nil:
 			s.out.flush()
 			if s.failed {
 				return 1
@@ -149,6 +150,9 @@ func (s *session) wait(timer <-chan time.Time, done <-chan struct{}) bool {
 		return true
 	case <-done:
 		return true
+	case <-s.idleEnd():
+		s.settle("completed", "completed")
+		return false
 	}
 }
 
@@ -274,6 +278,7 @@ func (s *session) control(in input) {
 			return
 		}
 		s.stop = s.stop || s.busy
+		s.interruptTask()
 		response = s.interrupt(in.Request.Sweep && !s.opts.legacy)
 	case "set_model":
 		if strings.HasPrefix(in.Request.Model, "unknown") {

@@ -178,7 +178,7 @@ func (s *session) shell(command string, script Script, m message) (string, bool)
 	os.Remove(file.Name()) // it exists while it is open, and a kill leaves nothing
 	defer file.Close()
 	cmd := exec.Command("sh", "-c", command)
-	cmd.Env = append(os.Environ(), "CLAUDE_CODE_SESSION_ID="+s.opts.session, "CLAUDECODE=1")
+	cmd.Env = s.toolEnv()
 	cmd.Stdout, cmd.Stderr = file, file
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
@@ -205,6 +205,11 @@ func (s *session) shell(command string, script Script, m message) (string, bool)
 		return readErr.Error(), true
 	}
 	return string(data), err != nil
+}
+
+// toolEnv is the environment of what the session starts.
+func (s *session) toolEnv() []string {
+	return append(os.Environ(), "CLAUDE_CODE_SESSION_ID="+s.opts.session, "CLAUDECODE=1")
 }
 
 // decision is the answer to a permission request.

@@ -342,6 +342,8 @@ func (s *session) finish(m message, status string) {
 	for _, id := range m.acks {
 		s.lifecycle(id, status)
 	}
-	s.state("idle")
+	if s.lasting == nil {
+		s.state("idle")
+	}
 	s.out.flush()
 }
