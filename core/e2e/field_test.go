@@ -8,8 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
+	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/messagesapi"
 )
@@ -86,6 +89,57 @@ func TestSubagentThatGoesOn(t *testing.T) {
 			if n := r.processes.count(); n != 2 {
 				t.Errorf("%d processes were started, want another one", n)
 			}
+		})
+	}
+}
+
+// What an MCP server has started, in a group and in a session of its own, ends with its claude, however that ends. By itself
+// the CLI ends only the server.
+// Behaviour: mcp-end.
+func TestServersEndWithTheirProcess(t *testing.T) {
+	t.Parallel()
+	kill := func(r *rig, pool *claude.Pool) { r.signal(pool, syscall.SIGKILL) }
+	for name, tc := range map[string]struct {
+		end    func(*rig, *claude.Pool)
+		inTurn bool
+		edit   func(*claude.Config)
+	}{
+		"parked":            {edit: func(c *claude.Config) { c.ParkAfter = 50 * time.Millisecond }},
+		"no longer used":    {end: func(r *rig, pool *claude.Pool) { pool.Retire(r.session) }},
+		"killed while idle": {end: kill},
+		"killed in a turn":  {end: kill, inTurn: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, messagesapi.Options{}, tc.edit)
+			r.config.Env["CLAUDE_CODE_MCP_STARTUP_WAIT_MS"] = "60000"
+			test, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			pool, seconds := r.pool(), unheardOf()
+			turn := r.turn("hello")
+			turn.Profile.Setup = &agent.Setup{Servers: []agent.MCPServer{{Name: "local", Env: map[string]string{serverVariable: "1"}, Command: []string{
+				"sh", "-c",
+				`set -m; sleep "$0" </dev/null >/dev/null 2>&1 & set +m; setsid sleep "$0" </dev/null >/dev/null 2>&1 & exec "$1"`, seconds, test,
+			}}}}
+			if tc.inTurn {
+				r.api.Enqueue(gated("begun", "go"))
+			}
+			a := r.begin(r.ctx, pool, turn)
+			if tc.inTurn {
+				r.awaitFile("begun")
+			} else if <-a.done; a.err != nil {
+				t.Fatal(a.err)
+			}
+			if n := sleeping(seconds); n != 2 && tc.edit == nil {
+				t.Fatalf("the server runs %d processes, want 2", n)
+			}
+			if tc.end != nil {
+				tc.end(r, pool)
+			}
+			<-a.done
+			r.poll("what the server has started is gone", func() bool { return sleeping(seconds) == 0 })
 		})
 	}
 }

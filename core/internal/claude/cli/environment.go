@@ -12,6 +12,10 @@ import (
 // processes. Each process of the host has its own value.
 const marker = "CLAWHOST_RUN"
 
+// serverMarker is the variable in the environment of MCP servers, and of everything that they start, by which the host
+// finds what the end of their claude has left. Each claude process has its own value.
+const serverMarker = "CLAWHOST_SERVERS"
+
 // sessionMarker is the variable that the CLI gives to its tools.
 const sessionMarker = "CLAUDE_CODE_SESSION_ID"
 

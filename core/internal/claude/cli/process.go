@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
@@ -37,7 +38,8 @@ type Process struct {
 	args    []string
 	prompt  string       // the text of the system prompt
 	setup   *agent.Setup // may be nil
-	file    string       // that configures the servers
+	servers string       // the mark of its MCP servers
+	file    string       // that configures them; empty: there are none
 	log     hclog.Logger
 	cmd     *exec.Cmd
 	self    ID
@@ -69,7 +71,7 @@ func (c *Command) Process(t agent.Turn, from Origin, log hclog.Logger) *Process 
 	}
 	return &Process{
 		command: c, session: t.Session, args: slices.Concat(args, c.args, c.tooled(t), c.profiled(t.Profile)),
-		prompt: t.Profile.SystemPrompt, setup: t.Profile.Setup, log: log,
+		prompt: t.Profile.SystemPrompt, setup: t.Profile.Setup, servers: uuid.NewString(), log: log,
 		lines: make(chan []byte, 256), gone: make(chan struct{}), exited: make(chan struct{}),
 	}
 }
@@ -80,7 +82,7 @@ func (p *Process) Start(output Output) error {
 	if err != nil {
 		return err
 	}
-	p.file, err = p.command.writeServers(agent.Profile{Setup: p.setup}.Servers())
+	p.file, err = p.command.writeServers(agent.Profile{Setup: p.setup}.Servers(), p.servers)
 	if err != nil {
 		remove(p.log, prompt)
 		return err
@@ -193,6 +195,28 @@ func (p *Process) wait(readers *sync.WaitGroup, stdout *batchReader, stderr *os.
 	p.output.End()
 	stdout.Close()
 	stderr.Close()
+	if p.file != "" {
+		p.endServers()
+	}
+}
+
+// endServers kills what the MCP servers of an ended process have started, and the servers that do not end by themselves
+// within a second: each end of claude leaves them.
+func (p *Process) endServers() {
+	const (
+		grace = time.Second
+		step  = 20 * time.Millisecond
+	)
+	ticker := time.NewTicker(step)
+	defer ticker.Stop()
+	find := func() ([]ID, error) { return descendants(0, nil, serverMarker+"="+p.servers) }
+	for range grace / step {
+		if found, err := find(); len(found) == 0 && err == nil {
+			return
+		}
+		<-ticker.C
+	}
+	p.kill(nil, find)
 }
 
 // write writes the lines to stdin until the process is gone.
@@ -278,8 +302,10 @@ func (p *Process) Descendants() ([]ID, error) {
 
 // KillDescendants kills the known processes and all descendants, and waits for their end. It logs those that the kernel
 // does not end within two seconds, and does not wait longer.
-func (p *Process) KillDescendants(known ...ID) {
-	for _, left := range killAll(known, p.Descendants) {
+func (p *Process) KillDescendants(known ...ID) { p.kill(known, p.Descendants) }
+
+func (p *Process) kill(known []ID, find func() ([]ID, error)) {
+	for _, left := range killAll(known, find) {
 		p.log.Warn("a process of claude was killed and has not ended", "pid", left.PID)
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"path/filepath"
 
-	"github.com/google/uuid"
-
 	"github.com/clawhost/clawhost/core/internal/agent"
 )
 
@@ -35,7 +33,7 @@ type server struct {
 	Headers map[string]string `json:"headers,omitempty"`
 }
 
-func newServer(s agent.MCPServer) server {
+func newServer(s agent.MCPServer, mark string) server {
 	if len(s.Command) == 0 {
 		return server{Type: "http", URL: s.URL, Headers: s.Headers}
 	}
@@ -44,24 +42,25 @@ func newServer(s agent.MCPServer) server {
 		env[name] = ""
 	}
 	maps.Copy(env, s.Env)
+	env[serverMarker] = mark
 	return server{Type: "stdio", Command: s.Command[0], Args: s.Command[1:], Env: env}
 }
 
 // writeServers writes the file that configures a process's MCP servers, which may contain secrets. It returns no name if there
-// are none.
-func (c *Command) writeServers(list []agent.MCPServer) (string, error) {
+// are none. Each server has the mark in its environment.
+func (c *Command) writeServers(list []agent.MCPServer, mark string) (string, error) {
 	if len(list) == 0 {
 		return "", nil
 	}
 	servers := map[string]server{}
 	for _, s := range list {
-		servers[s.Name] = newServer(s)
+		servers[s.Name] = newServer(s, mark)
 	}
 	data, err := json.Marshal(map[string]any{"mcpServers": servers})
 	if err != nil {
 		return "", err
 	}
-	file := filepath.Join(c.options.RunDir, "mcp-"+uuid.NewString()+".json")
+	file := filepath.Join(c.options.RunDir, "mcp-"+mark+".json")
 	if err := writePrivate(file, data); err != nil {
 		return "", fmt.Errorf("write the MCP servers: %w", err)
 	}

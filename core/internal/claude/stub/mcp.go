@@ -3,6 +3,7 @@ package stub
 import (
 	"encoding/json"
 	"fmt"
+	"os/exec"
 	"slices"
 	"strings"
 )
@@ -13,14 +14,42 @@ const (
 	toolPrefix = "mcp__" + serverName + "__"
 )
 
-// declaresServer reports whether an MCP configuration contains the host's server.
-func declaresServer(config string) bool {
+// program is another MCP server. The stub starts it, and says nothing to it.
+type program struct {
+	Type    string            `json:"type"`
+	Command string            `json:"command"`
+	Args    []string          `json:"args"`
+	Env     map[string]string `json:"env"`
+}
+
+// declare reads an MCP configuration.
+func (o *options) declare(config string) {
 	var c struct {
-		Servers map[string]struct {
-			Type string `json:"type"`
-		} `json:"mcpServers"`
+		Servers map[string]program `json:"mcpServers"`
 	}
-	return json.Unmarshal([]byte(config), &c) == nil && c.Servers[serverName].Type == "sdk"
+	if json.Unmarshal([]byte(config), &c) != nil {
+		return
+	}
+	o.server = o.server || c.Servers[serverName].Type == "sdk"
+	for _, p := range c.Servers {
+		if p.Command != "" {
+			o.programs = append(o.programs, p)
+		}
+	}
+}
+
+// start starts the servers that are programs. As with the CLI, their stdin ends with the stub.
+func (s *session) start() {
+	for _, p := range s.opts.programs {
+		cmd := exec.Command(p.Command, p.Args...)
+		cmd.Env = s.toolEnv()
+		for name, value := range p.Env {
+			cmd.Env = append(cmd.Env, name+"="+value)
+		}
+		if stdin, err := cmd.StdinPipe(); err == nil && cmd.Start() == nil {
+			s.stdins = append(s.stdins, stdin)
+		} // one that does not start is missing
+	}
 }
 
 // rpcAnswer is an answer of the host's MCP server.

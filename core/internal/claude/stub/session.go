@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -55,7 +56,8 @@ type session struct {
 	window   int // in tokens
 	inTokens int
 	output   int
-	ballast  []byte // memory that is held
+	ballast  []byte      // memory that is held
+	stdins   []io.Closer // of MCP servers, kept open
 }
 
 // loop serves until stdin ends, and returns the exit code.

@@ -51,7 +51,8 @@ type options struct {
 	workDir  string
 	conf     string // the CLI's configuration folder
 	allowed  []string
-	server   bool   // the host's MCP server is declared
+	server   bool // the host's MCP server is declared
+	programs []program
 	startErr string // fail at start with this line
 	legacy   bool   // no command_lifecycle events, as the CLI 2.1.197
 	limit    string // the file of the account's limit
@@ -96,6 +97,7 @@ func Run(args []string, getenv func(string) string, stdin io.Reader, stdout, std
 		seen: map[string]bool{}, queued: map[string]bool{}, answers: map[string]json.RawMessage{},
 	}
 	signal.Notify(s.signals, os.Interrupt)
+	s.start()
 	if opts.input == "stream-json" {
 		go readLines(stdin, s.lines)
 	} else {
@@ -175,16 +177,19 @@ func parse(args []string, getenv func(string) string) (options, error) {
 				opts.allowed = append(opts.allowed, args[i])
 			}
 		case "--settings", "--append-system-prompt-file", "--system-prompt-file", "--mcp-config":
-			path := take()
-			opts.server = opts.server || name == "--mcp-config" && declaresServer(path)
-			if !strings.HasPrefix(path, "{") {
-				text, err := os.ReadFile(path)
+			text := take()
+			if !strings.HasPrefix(text, "{") {
+				data, err := os.ReadFile(text)
 				if err != nil {
-					return opts, fmt.Errorf("%s file not found: %s", strings.TrimLeft(name, "-"), path)
+					return opts, fmt.Errorf("%s file not found: %s", strings.TrimLeft(name, "-"), text)
 				}
-				if name == "--append-system-prompt-file" {
-					opts.system = string(text)
-				}
+				text = string(data)
+			}
+			switch name {
+			case "--append-system-prompt-file":
+				opts.system = text
+			case "--mcp-config":
+				opts.declare(text)
 			}
 		default:
 			for !joined && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
