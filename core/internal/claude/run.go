@@ -100,7 +100,7 @@ func (r *run) carry(ctx context.Context) (agent.Result, error) {
 			return r.past, err
 		}
 	}
-	reused := false
+	reused, again := false, false
 	for !r.past.Recovered {
 		if r.worker == nil || !r.worker.alive() {
 			var err error
@@ -124,6 +124,12 @@ func (r *run) carry(ctx context.Context) (agent.Result, error) {
 			failure := x.Failure()
 			failure.Detail = p.command.Redact(failure.Detail)
 			return r.result(ctx, x, true), failure
+		case x.Void() && !again: // a new process has the message run, if this one did not
+			again = true
+			r.worker.process.Destroy()
+			if err := r.plan(false); err != nil {
+				return r.past, err
+			}
 		case x.Ran():
 			return r.result(ctx, x, false), nil
 		case r.next.UUID == r.turn.UUID: // acknowledged, but not run

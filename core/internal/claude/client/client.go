@@ -19,6 +19,7 @@ import (
 
 // Client speaks with a running claude.
 type Client struct {
+	session  string
 	profile  agent.Profile
 	tools    bool            // the host's tools are offered
 	before   map[string]bool // see [Client.Steered]
@@ -47,6 +48,8 @@ type Client struct {
 	pending   bool                              // an MCP server is still starting
 	tasks     tasks
 	intruder  *int // the process that wrote into the session; nil: none
+	elsewhere bool // the process has left its session for another one
+	announces bool // the process reports when it starts a line
 }
 
 // Limits are the time limits of a turn.
@@ -81,7 +84,7 @@ type Tree interface {
 // processes steered into the session.
 func New(c *cli.Command, l Limits, t agent.Turn, process Process, before map[string]bool, inventory Inventory, log hclog.Logger) *Client {
 	return &Client{
-		command: c, limits: l, before: before, inventory: inventory, profile: t.Profile, tools: t.Tools != nil, log: log, process: process, requests: newRequests(process, c.Folder, log),
+		session: t.Session, command: c, limits: l, before: before, inventory: inventory, profile: t.Profile, tools: t.Tools != nil, log: log, process: process, requests: newRequests(process, c.Folder, log),
 		ready: make(chan struct{}), moved: make(chan struct{}), heard: time.Now(), spent: map[string]bool{},
 	}
 }
@@ -115,12 +118,22 @@ func (c *Client) IntrudedBy() *int {
 	return c.intruder
 }
 
+// left reports whether the process has left its session.
+func (c *Client) left() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.elsewhere
+}
+
 // died is the failure of a process that ended by itself.
 func (c *Client) died(class agent.Class) *agent.Failure {
 	if intruder := c.IntrudedBy(); intruder != nil {
 		return &agent.Failure{Class: agent.Intruded, Detail: fmt.Sprintf("process %d wrote into the session", *intruder)}
 	}
 	detail := c.process.Ended()
+	if c.left() {
+		detail = "it left its session for another one"
+	}
 	if text := c.process.Stderr(); text != "" {
 		detail += ": " + c.command.Redact(text)
 	}

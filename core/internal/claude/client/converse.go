@@ -37,7 +37,7 @@ func (c *Client) Converse(ctx context.Context, t agent.Turn, l agent.Line) (*exc
 
 	c.Attend(ctx, t)
 	defer c.Dismiss()
-	x := exchange.New(l.UUID)
+	x := c.expect(l.UUID)
 	c.follow(x, t.Watcher)
 	defer c.follow(nil, nil)
 	c.say(l)
@@ -114,6 +114,16 @@ func (c *Client) Converse(ctx context.Context, t agent.Turn, l agent.Line) (*exc
 			return x, &agent.Failure{Class: agent.Timeout, Detail: fmt.Sprintf("nothing was heard for %v", c.limits.Stall)}
 		}
 	}
+}
+
+// expect makes the exchange of a line. What claude still says of another turn is then none of its own, if claude tells.
+func (c *Client) expect(line string) *exchange.Exchange {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.announces {
+		return exchange.NewAnnounced(line)
+	}
+	return exchange.New(line)
 }
 
 // stop ends the running turn and everything that it started, usually in under 200 ms: first an interrupt, which a claude

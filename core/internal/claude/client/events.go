@@ -62,10 +62,11 @@ func (c *Client) patience() time.Duration {
 func (c *Client) End() { c.Dismiss() }
 
 // observe handles an event. The caller holds the lock. If another process has written into the session, claude is
-// killed at once: with the host's settings the CLI accepts no such messages.
+// killed at once: with the host's settings the CLI accepts no such messages. So is one that leaves its session, because
+// what is said in another one would be lost with the process.
 func (c *Client) observe(e *protocol.Event) {
-	if c.intruder != nil {
-		return // its further output answers somebody else
+	if c.intruder != nil || c.elsewhere {
+		return // its further output answers somebody else, or is not in the conversation
 	}
 	switch e.Type {
 	case "control_request":
@@ -92,9 +93,15 @@ func (c *Client) observe(e *protocol.Event) {
 			c.profile.PermissionMode = e.Mode // such as after a plan was approved
 		}
 		if e.Subtype == "init" {
+			if c.elsewhere = e.Session != "" && e.Session != c.session; c.elsewhere {
+				c.process.Kill()
+				return
+			}
 			c.take(e)
 		}
 		c.tasks.observe(e, c.heard)
+	case "command_lifecycle":
+		c.announces = true
 	case "result":
 		c.meter.Count(e)
 		if c.pending {

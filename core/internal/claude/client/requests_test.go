@@ -58,7 +58,7 @@ func newUnstarted(t *testing.T, turn agent.Turn) unstarted {
 	in := stdin{lines: make(chan []byte, 256)}
 	log := hclog.NewNullLogger()
 	s := &Client{
-		command: new(cli.Command), inventory: noInventory{}, log: log, process: in, requests: newRequests(in, "", log),
+		session: turn.Session, command: new(cli.Command), inventory: noInventory{}, log: log, process: in, requests: newRequests(in, "", log),
 		moved: make(chan struct{}), ready: make(chan struct{}), exchange: exchange.New("m"),
 	}
 	s.Attend(t.Context(), turn)
@@ -105,6 +105,18 @@ func receive[T any](t *testing.T, from <-chan T, what string) T {
 	}
 }
 
+// recorded is the session of a recording.
+func recorded(t *testing.T, lines [][]byte) string {
+	t.Helper()
+	for _, line := range lines {
+		if e, err := protocol.Parse(line); err == nil && e.Session != "" {
+			return e.Session
+		}
+	}
+	t.Fatal("the recording has no session")
+	return ""
+}
+
 // What the real CLI asked, as it was recorded, and what it is answered.
 func TestRecordedQuestions(t *testing.T) {
 	t.Parallel()
@@ -121,11 +133,12 @@ func TestRecordedQuestions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			asked := make(chan agent.Question, 10)
-			s := newUnstarted(t, agent.Turn{Asker: askFunc(func(_ context.Context, q agent.Question) agent.Decision {
+			lines := recordings.Stream(t, name)
+			s := newUnstarted(t, agent.Turn{Session: recorded(t, lines), Asker: askFunc(func(_ context.Context, q agent.Question) agent.Decision {
 				asked <- q
 				return agent.Decision{Allow: true, Input: json.RawMessage(`{"answers":{"Which one?":"B"}}`)}
 			})})
-			for _, line := range recordings.Stream(t, name) {
+			for _, line := range lines {
 				s.line(t, line)
 				e, err := protocol.Parse(line)
 				if err != nil || e.Type != "control_request" {

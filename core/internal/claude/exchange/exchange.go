@@ -35,8 +35,19 @@ func New(uuid string) *Exchange {
 	return &Exchange{uuid: uuid, now: &turn{shown: shown}, shown: shown}
 }
 
+// NewAnnounced is New for a line whose start the CLI reports, as newer ones do. Until then no turn is the line's own.
+func NewAnnounced(uuid string) *Exchange {
+	x := New(uuid)
+	x.queued = true
+	return x
+}
+
 // Ran reports whether the line's own turn has ended.
 func (x *Exchange) Ran() bool { return len(x.over) > 0 }
+
+// Void reports whether the line's own turn has ended, and nothing was done in it: the model was not asked. This can happen
+// after a resumption; a hook of the workspace can also cause it.
+func (x *Exchange) Void() bool { return x.Succeeded() && x.over[0].void() }
 
 // Failure returns why the line was not answered; nil: it was, or its own turn has not ended.
 func (x *Exchange) Failure() *agent.Failure {
@@ -203,8 +214,8 @@ func (x *Exchange) rest() {
 func (x *Exchange) owns(e *protocol.Event) bool {
 	own := len(x.over) == 0
 	if e.Messages == nil {
-		// A line that was acknowledged within a foreign turn was steered into it.
-		return e.Origin == nil || own && x.acked || !own && x.runs()
+		// A result without a turn is an earlier one's. A line that was acknowledged within a foreign turn was steered into it.
+		return e.Origin == nil && x.now.began && !x.waits() || own && x.acked || !own && x.runs()
 	}
 	return slices.ContainsFunc(e.Messages, func(id string) bool {
 		if own {

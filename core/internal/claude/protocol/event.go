@@ -15,6 +15,7 @@ type Event struct {
 	Type     string `json:"type"`
 	Subtype  string `json:"subtype"`
 	UUID     string `json:"uuid"`
+	Session  string `json:"session_id"`
 	Parent   string `json:"parent_tool_use_id"` // set: of a subagent
 	IsReplay bool   `json:"isReplay"`
 
@@ -69,6 +70,7 @@ type ResultFields struct {
 	StopReason     string                `json:"stop_reason"`
 	TerminalReason string                `json:"terminal_reason"`
 	Errors         []string              `json:"errors"`
+	Turns          int                   `json:"num_turns"` // requests to the model; zero: none
 	Messages       []string              `json:"user_message_uuids"`
 	ModelUsage     map[string]ModelUsage `json:"modelUsage"`                    // of the process
 	SinceLast      map[string]ModelUsage `json:"model_usage_since_last_result"` // newer CLIs

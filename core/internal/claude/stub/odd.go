@@ -18,6 +18,22 @@ func (s *session) garbage() {
 	s.out.send(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": 5}})
 }
 
+// sends sends the scripted events of a moment.
+func (s *session) sends(moment string, script Script) {
+	for _, event := range script.Sends[moment] {
+		s.out.send(event)
+	}
+}
+
+// void ends a turn without asking the model.
+func (s *session) void(m message, began time.Time) {
+	s.init()
+	s.result(map[string]any{
+		"subtype": "success", "is_error": false, "result": "", "stop_reason": nil, "terminal_reason": "completed", "num_turns": 0,
+	}, m, began)
+	s.finish(m, "completed")
+}
+
 // unsolicited runs a turn that nobody asked for, like the end of a background task.
 func (s *session) unsolicited() {
 	s.state("running")

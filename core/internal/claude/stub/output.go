@@ -23,7 +23,9 @@ func newOutput(w io.Writer, opts options) *output {
 
 // send buffers an event, with the fields that all events have.
 func (o *output) send(event map[string]any) {
-	event["session_id"] = o.session
+	if event["session_id"] == nil {
+		event["session_id"] = o.session
+	}
 	if event["uuid"] == nil {
 		event["uuid"] = uuid.NewString()
 	}

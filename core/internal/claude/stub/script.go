@@ -43,9 +43,13 @@ type Script struct {
 	Unsolicited  bool     `json:"unsolicited,omitempty"`    // a turn that nobody asked for runs before this one
 	Peer         string   `json:"peer,omitempty"`           // another process writes this into the session, before the answer
 	PeerLater    string   `json:"peer_later,omitempty"`     // the same, once the turn is over
+	Void         string   `json:"void,omitempty"`           // the turn ends without asking the model: "once", or "always"
 	Question     string   `json:"question,omitempty"`       // a control request of this subtype before the answer
 	Blocks       bool     `json:"blocks,omitempty"`         // the answer's lines are text blocks of their own
 	Hold         int      `json:"hold,omitempty"`           // MB of memory that the process holds from now on
+
+	// Sends are further events: "before" anything else of the turn, before its "answer", and "after" its result.
+	Sends map[string][]map[string]any `json:"sends,omitempty"`
 
 	// Questions are asked before the answer, by AskUserQuestion: the tool's input of that name.
 	Questions json.RawMessage `json:"questions,omitempty"`

@@ -26,6 +26,7 @@ func (s *session) turn(m message) {
 		s.state("idle")
 		return
 	}
+	s.sends("before", script)
 	if script.Unsolicited {
 		s.unsolicited()
 	}
@@ -39,6 +40,10 @@ func (s *session) turn(m message) {
 			s.lifecycle(id, "queued")
 		}
 		s.lifecycle(id, "started")
+	}
+	if script.Void == "always" || script.Void == "once" && s.log.crashOnce(m.uuid) {
+		s.void(m, began)
+		return
 	}
 	if script.Window > 0 {
 		s.window = script.Window
@@ -71,6 +76,7 @@ func (s *session) turn(m message) {
 	if script.Garbage {
 		s.garbage()
 	}
+	s.sends("answer", script)
 	s.out.raw(strings.Repeat("noise\n", script.Noise))
 	if script.Peer != "" {
 		s.peer(script.Peer)
@@ -122,6 +128,7 @@ func (s *session) turn(m message) {
 	}, m, began)
 	s.crash(script, "result", m)
 	s.finish(m, "completed")
+	s.sends("after", script)
 	if script.PeerLater != "" {
 		s.peer(script.PeerLater)
 	}
