@@ -3,14 +3,20 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude"
@@ -141,5 +147,220 @@ func TestServersEndWithTheirProcess(t *testing.T) {
 			<-a.done
 			r.poll("what the server has started is gone", func() bool { return sleeping(seconds) == 0 })
 		})
+	}
+}
+
+// A limit that comes without the time of its end has none that is known, and the next turn asks again.
+func TestLimitWithoutAnEnd(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, messagesapi.Options{}, nil)
+	delete(r.config.Env, "ANTHROPIC_API_KEY")
+	r.config.Env["CLAUDE_CODE_OAUTH_TOKEN"] = key
+	pool := r.pool()
+	limit := messagesapi.RateLimited(0)
+	limit.Failure.Header = map[string]string{
+		"Anthropic-Ratelimit-Unified-Status": "rejected", "Anthropic-Ratelimit-Unified-Representative-Claim": "five_hour",
+	}
+	r.api.Enqueue(limit)
+	_, err := r.try(pool, r.turn("too much"))
+	r.wantClass(err, agent.RateLimit)
+	if failure := new(agent.Failure); errors.As(err, &failure) && !failure.ResetsAt.IsZero() {
+		t.Errorf("it ends at %v", failure.ResetsAt)
+	}
+	if got := r.run(pool, r.turn("and now?")).Text; !strings.HasSuffix(got, "and now?") {
+		t.Errorf("the next turn brings %q", got)
+	}
+}
+
+// While people are asked, the silence of the CLI is no reason to end the turn.
+// Behaviour: ask-time.
+func TestQuestionIsNoSilence(t *testing.T) {
+	t.Parallel()
+	const stall = 500 * time.Millisecond
+	r := newRig(t, messagesapi.Options{}, func(c *claude.Config) { c.AllowedTools, c.Stall = nil, stall })
+	pool := r.pool()
+	r.api.Enqueue(messagesapi.Bash("touch asked"), messagesapi.Reply{Text: "done"})
+	turn := r.turn("touch it")
+	turn.Asker = askFunc(func(ctx context.Context, _ agent.Question) agent.Decision {
+		select {
+		case <-time.After(3 * stall):
+		case <-ctx.Done():
+		}
+		return agent.Decision{Allow: ctx.Err() == nil}
+	})
+	if got := r.run(pool, turn); got.Text != "done" || got.Tools[0].Failed {
+		t.Errorf("the turn brings %+v", got)
+	}
+}
+
+// A turn whose result never comes is ended, whether or not the service keeps the connection alive, and the next one is
+// answered.
+func TestNoResult(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		reply          messagesapi.Reply
+		timeout, stall time.Duration
+		want           agent.Class
+	}{
+		"no answer at all":     {messagesapi.Reply{Text: "never", DelayMS: 3600_000}, 0, time.Second, agent.Timeout},
+		"no word":              {messagesapi.Reply{Text: "never", Hang: new(0)}, 0, time.Second, agent.Timeout},
+		"a word now and again": {messagesapi.Reply{Text: strings.Repeat("word ", 1000), DeltaDelayMS: 100}, 2 * time.Second, 0, agent.TimeUp},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, messagesapi.Options{}, func(c *claude.Config) { c.Stall = tc.stall })
+			pool := r.pool()
+			r.api.Enqueue(tc.reply)
+			turn := r.turn("hello")
+			turn.Timeout = tc.timeout
+			_, err := r.try(pool, turn)
+			r.wantClass(err, tc.want)
+			r.config.Stall = 0
+			r.close(pool)
+			if got := r.run(r.pool(), r.turn("still there?")).Text; !strings.HasSuffix(got, "still there?") {
+				t.Errorf("the next turn brings %q", got)
+			}
+		})
+	}
+}
+
+// What a hook of the workspace says that refuses a message is the answer to it, and the message is not tried again.
+func TestHookRefusesTheMessage(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, messagesapi.Options{}, func(c *claude.Config) { c.TrustProject = true })
+	folder := filepath.Join(r.config.Workspace, ".claude")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	settings := `{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "echo not today >&2; exit 2"}]}]}}`
+	if err := os.WriteFile(filepath.Join(folder, "settings.json"), []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.run(r.pool(), r.turn("go on")).Text; !strings.Contains(got, "not today") {
+		t.Errorf("the turn brings %q", got)
+	}
+	if n := r.processes.count(); n != 1 || len(r.api.Messages()) != 0 {
+		t.Errorf("%d processes were started, and the model was asked %v", n, r.api.Messages())
+	}
+}
+
+// A conversation whose record is damaged goes on, with what is left of it: the CLI repairs it when it resumes.
+func TestDamagedRecord(t *testing.T) {
+	t.Parallel()
+	line := func(fields map[string]any) string {
+		data, _ := json.Marshal(fields) // maps of texts always encode
+		return string(data) + "\n"
+	}
+	for name, damage := range map[string]func(record string) string{
+		"cut in its last line": func(record string) string { return record[:len(record)-20] },
+		"garbage behind it":    func(record string) string { return record + "\x00\x01 no JSON {\"type\":\n" },
+		"a result without a use": func(record string) string {
+			return record + line(map[string]any{
+				"type": "user", "uuid": uuid.NewString(), "parentUuid": lastUUID(record), "sessionId": "", "timestamp": "2026-11-24T12:00:00Z",
+				"message": map[string]any{"role": "user", "content": []any{map[string]any{"type": "tool_result", "tool_use_id": "toolu_none", "content": "x"}}},
+			})
+		},
+		"a use without a result": func(record string) string {
+			return record + line(map[string]any{
+				"type": "assistant", "uuid": uuid.NewString(), "parentUuid": lastUUID(record), "timestamp": "2026-11-24T12:00:00Z",
+				"message": map[string]any{
+					"id": "msg_none", "type": "message", "role": "assistant", "model": "claude-opus-5-5", "stop_reason": "tool_use",
+					"content": []any{map[string]any{"type": "tool_use", "id": "toolu_none", "name": "Bash", "input": map[string]any{"command": "true"}}},
+				},
+			})
+		},
+		"each line twice": func(record string) string { return record + record },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, messagesapi.Options{Answer: refusesOrphans}, nil)
+			pool := r.pool()
+			r.run(pool, r.turn("my number is 4711"))
+			r.run(pool, r.turn("and it is odd"))
+			r.close(pool)
+			paths, err := filepath.Glob(filepath.Join(r.config.Env["CLAUDE_CONFIG_DIR"], "projects", "*", r.session+".jsonl"))
+			if err != nil || len(paths) != 1 {
+				t.Fatalf("transcripts = %v, %v", paths, err)
+			}
+			if err := os.WriteFile(paths[0], []byte(damage(r.transcript(r.session))), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			pool = r.pool()
+			for range 2 {
+				if got := r.run(pool, r.turn("which number?")).Text; !strings.HasSuffix(got, "which number?") {
+					t.Errorf("the next turn brings %q", got)
+				}
+			}
+			r.remembers("my number is 4711")
+		})
+	}
+}
+
+// lastUUID is the id of the last message in a record.
+func lastUUID(record string) (id string) {
+	for line := range strings.Lines(record) {
+		var l struct {
+			UUID    string         `json:"uuid"`
+			Message map[string]any `json:"message"`
+		}
+		if json.Unmarshal([]byte(line), &l) == nil && l.Message != nil {
+			id = l.UUID
+		}
+	}
+	return id
+}
+
+// refusesOrphans refuses a conversation in which uses and results of tools do not belong together, as the API does.
+func refusesOrphans(p messagesapi.Prompt) (messagesapi.Reply, bool) {
+	open, seen := map[string]bool{}, map[string]bool{}
+	for _, m := range p.Messages {
+		for _, b := range m.Content {
+			switch {
+			case b.Type == "tool_use" && seen[b.ID], b.Type == "tool_result" && !open[b.Result]:
+				return messagesapi.Reply{Failure: &messagesapi.Failure{Status: http.StatusBadRequest, Message: "messages: tool use and result do not match"}}, true
+			case b.Type == "tool_use":
+				open[b.ID], seen[b.ID] = true, true
+			case b.Type == "tool_result":
+				delete(open, b.Result)
+			}
+		}
+	}
+	if len(open) > 0 {
+		return messagesapi.Reply{Failure: &messagesapi.Failure{Status: http.StatusBadRequest, Message: "messages: a tool use has no result"}}, true
+	}
+	return messagesapi.Reply{}, false
+}
+
+// Somebody goes on with a conversation in a terminal while the host has it, too. Each gets its own answers, and what the host
+// asks after a crash is answered by what its own message got.
+func TestTwoWriters(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, messagesapi.Options{}, nil)
+	pool := r.pool()
+	mine := r.turn("my number is 4711")
+	first := r.run(pool, mine)
+
+	terminal := exec.CommandContext(r.ctx, r.config.Command, "--print", "--resume", r.session, "CANARY of the terminal")
+	terminal.Dir, terminal.Env = r.config.Workspace, []string{"PATH=" + os.Getenv("PATH")}
+	for name, value := range r.config.Env {
+		terminal.Env = append(terminal.Env, name+"="+value)
+	}
+	if out, err := terminal.CombinedOutput(); err != nil || !strings.Contains(string(out), "CANARY of the terminal") {
+		t.Fatalf("the terminal: %v, %q", err, out)
+	}
+	for _, text := range []string{"which number?", "and again?"} {
+		if got := r.run(pool, r.turn(text)).Text; !strings.HasSuffix(got, text) {
+			t.Errorf("the turn brings %q", got)
+		}
+	}
+	r.remembers("my number is 4711")
+	r.close(pool)
+	pool = r.pool()
+	mine.Attempt, mine.Consumed = 2, true
+	if again := r.run(pool, mine); !again.Recovered || again.Text != first.Text {
+		t.Errorf("after a crash the message is answered by %+v", again)
+	}
+	if got := r.run(pool, r.turn("next")).Text; !strings.HasSuffix(got, "next") {
+		t.Errorf("the next turn brings %q", got)
 	}
 }

@@ -109,8 +109,8 @@ func TestLimitWithoutAnEnd(t *testing.T) {
 	}
 }
 
-// A turn that ends without the model is run by another process, as it is after some resumptions. If it ends so there, too,
-// that is its answer: a hook of the workspace may have decided so.
+// A turn that ends without the model and says nothing, as happens after some resumptions, is run by another process. If it
+// ends so there, too, that is its answer.
 // Behaviour: turn-void.
 func TestTurnThatDoesNothing(t *testing.T) {
 	for void, want := range map[string]string{"once": "the answer", "always": ""} {

@@ -45,8 +45,8 @@ func NewAnnounced(uuid string) *Exchange {
 // Ran reports whether the line's own turn has ended.
 func (x *Exchange) Ran() bool { return len(x.over) > 0 }
 
-// Void reports whether the line's own turn has ended, and nothing was done in it: the model was not asked. This can happen
-// after a resumption; a hook of the workspace can also cause it.
+// Void reports whether the line's own turn has ended, the model was not asked, and nobody says why. This can happen after a
+// resumption.
 func (x *Exchange) Void() bool { return x.Succeeded() && x.over[0].void() }
 
 // Failure returns why the line was not answered; nil: it was, or its own turn has not ended.

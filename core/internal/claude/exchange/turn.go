@@ -113,7 +113,7 @@ func (t *turn) stream(e *protocol.StreamEvent) {
 func (t *turn) succeeded() bool { return t.outcome != nil && !t.outcome.IsError }
 
 func (t *turn) void() bool {
-	return t.outcome.Turns == 0 && !t.answer.some && !t.synthetic && t.compactions == 0
+	return t.outcome.Turns == 0 && t.text() == "" && !t.answer.some && !t.synthetic && t.compactions == 0
 }
 
 // text is the answer.
