@@ -11,10 +11,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/recordings"
 	"github.com/clawhost/clawhost/core/internal/messagesapi"
 )
 
@@ -96,5 +98,44 @@ func TestSteeredPictureIsShown(t *testing.T) {
 	requests := r.api.Messages()
 	if shown := requests[len(requests)-1].Prompt.ShownPictures(); len(shown) != 1 {
 		t.Errorf("the model is shown %v", shown)
+	}
+}
+
+// What the real CLI shows the model of pictures that the API does not take; the conversation goes on, also in another process.
+// The stub does the same by the same table.
+// Behaviour: file-inline.
+func TestPicturesThatTheModelIsNotShown(t *testing.T) {
+	t.Parallel()
+	for _, p := range recordings.Pictures(t) {
+		t.Run(p.Name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, messagesapi.Options{}, nil)
+			pool := r.pool()
+			r.run(pool, r.turn("my number is 4711"))
+			path := filepath.Join(t.TempDir(), "picture")
+			if err := os.WriteFile(path, p.Data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			turn := r.turn("what is this?")
+			turn.Pictures = []agent.Picture{{Path: path, Type: p.Type}}
+			r.run(pool, turn)
+			requests := r.api.Messages()[1:]
+			last := requests[len(requests)-1].Prompt
+			shown := append(last.ShownPictures(), slices.DeleteFunc(last.Texts(), func(text string) bool { return !strings.HasPrefix(text, p.Shown) })...)
+			if len(shown) != 1 || !strings.HasPrefix(shown[0], p.Shown) {
+				t.Errorf("the model is shown %q, want %q", shown, p.Shown)
+			}
+			if len(requests) != p.Asked {
+				t.Errorf("the model was asked %d times, want %d", len(requests), p.Asked)
+			}
+			for range 2 {
+				if got := r.run(pool, r.turn("and now?")).Text; !strings.HasSuffix(got, "and now?") {
+					t.Errorf("the next turn brings %q", got)
+				}
+				r.remembers("my number is 4711")
+				r.close(pool)
+				pool = r.pool()
+			}
+		})
 	}
 }

@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/claude/stub/picture"
 )
 
 // Request is a received request.
@@ -157,6 +160,28 @@ func (p Prompt) ShownPictures() []string {
 		}
 	}
 	return out
+}
+
+// maxSide is the longest side of a picture that the API takes, in pixels.
+const maxSide = 8000
+
+// refused says why the API does not take one of the conversation's pictures; empty: it takes all.
+func (p Prompt) refused() string {
+	for i, m := range p.Messages {
+		for j, b := range m.Content {
+			for _, part := range append(slices.Clone(b.Content), b) {
+				width, height, ok := picture.Size(part.Source.Data)
+				switch {
+				case part.Type != "image" || len(part.Source.Data) == 0:
+				case ok && max(width, height) > maxSide:
+					return fmt.Sprintf("messages.%d.content.%d.image.source.base64.data: At least one of the image dimensions exceed max allowed size: %d pixels", i, j, maxSide)
+				case !picture.Whole(part.Source.Data):
+					return "Could not process image"
+				}
+			}
+		}
+	}
+	return ""
 }
 
 // LastUserText returns the newest text of a user message, without the CLI's reminders and interruption notes.

@@ -1,7 +1,8 @@
 // Package messagesapi is a stand-in for Anthropic's Messages API on loopback, for tests that run the real claude CLI with
 // no account and no network. It is test support; nothing that ships imports it.
 //
-// A request is answered with, in this order:
+// Like the API it refuses a request with a picture that it cannot read, or that is too large. Another one is answered with, in
+// this order:
 //
 //  1. the next reply that the test put into the queue with [Server.Enqueue];
 //
@@ -152,6 +153,10 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request, request Reques
 	}
 	if request.Prompt == nil {
 		writeFailure(w, Failure{Status: http.StatusBadRequest, Message: "the body is no messages request"})
+		return
+	}
+	if why := request.Prompt.refused(); why != "" {
+		writeFailure(w, Failure{Status: http.StatusBadRequest, Message: why})
 		return
 	}
 	s.reply(*request.Prompt).serve(r.Context(), w, *request.Prompt, len(request.Body))

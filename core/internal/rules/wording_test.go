@@ -25,6 +25,7 @@ var notChat = map[string]string{
 	"core/internal/agent":             "the model: the system prompt",
 	"core/internal/claude/client":     "the model, and the CLI",
 	"core/internal/claude/exchange":   "words of the CLI that are looked for",
+	"core/internal/claude/recordings": "tests",
 	"core/internal/claude/stub":       "the stand-in for Claude, which plays what a model writes",
 	"core/internal/claude/transcript": "the model",
 	"core/internal/domain":            "the model: hints about the previous turn",

@@ -3,7 +3,6 @@ package stub
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -19,6 +18,8 @@ type message struct {
 	uuid string
 	text string
 	acks []string // the uuids of lines that were merged into this one
+
+	pictures []source
 }
 
 // session is the running stub. One goroutine owns it.
@@ -41,6 +42,7 @@ type session struct {
 	running  message
 	steered  []message                  // lines that the running turn has taken
 	outputs  []string                   // of the running turn's tools
+	pictures []string                   // what the running turn was shown of pictures
 	stop     bool                       // the running turn was interrupted
 	aborted  string                     // how the interruption is reported
 	tools    []string                   // the host's
@@ -90,7 +92,7 @@ func (s *session) merge() message {
 	m := s.queue[0]
 	m.acks = []string{m.uuid}
 	for _, more := range s.queue[1:] {
-		m = message{uuid: more.uuid, text: m.text + "\n" + more.text, acks: append(m.acks, more.uuid)}
+		m = message{uuid: more.uuid, text: m.text + "\n" + more.text, acks: append(m.acks, more.uuid), pictures: append(m.pictures, more.pictures...)}
 	}
 	s.queue = nil
 	return m
@@ -218,7 +220,7 @@ func (s *session) line(data []byte) {
 			s.fatal = "Error: Expected message role 'user'"
 			return
 		}
-		text, err := plain(in.Message.Content)
+		text, pictures, err := parts(in.Message.Content)
 		if err != nil {
 			s.fatal = "Error: " + err.Error()
 			return
@@ -226,7 +228,7 @@ func (s *session) line(data []byte) {
 		if in.UUID == "" {
 			in.UUID = uuid.NewString()
 		}
-		s.receive(message{uuid: in.UUID, text: text})
+		s.receive(message{uuid: in.UUID, text: text, pictures: pictures})
 	case "control_request":
 		s.control(in)
 	case "control_cancel_request":
@@ -236,28 +238,6 @@ func (s *session) line(data []byte) {
 	case "control_response":
 		s.answers[in.Response.RequestID] = in.Response.Response
 	}
-}
-
-// plain returns the text of a message's content, of which the CLI reads only the last text block as its own.
-func plain(content json.RawMessage) (string, error) {
-	var text string
-	if json.Unmarshal(content, &text) == nil {
-		return text, nil
-	}
-	var blocks []struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
-	if err := json.Unmarshal(content, &blocks); err != nil {
-		return "", fmt.Errorf("bad content: %w", err)
-	}
-	var texts []string
-	for _, b := range blocks {
-		if b.Type == "text" {
-			texts = append(texts, b.Text)
-		}
-	}
-	return strings.Join(texts, "\n"), nil
 }
 
 // control answers a control request.

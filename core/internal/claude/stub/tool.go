@@ -139,6 +139,7 @@ func (s *session) steer(script Script, m message) {
 	for _, l := range taken {
 		s.lifecycle(l.uuid, "started")
 		s.steered = append(s.steered, l)
+		s.see(l)
 		if err := s.log.steer(l); err != nil {
 			s.fatal = "Error: " + err.Error()
 		}

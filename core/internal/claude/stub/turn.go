@@ -31,7 +31,7 @@ func (s *session) turn(m message) {
 		s.unsolicited()
 	}
 	s.busy, s.stop, s.deaf = true, false, false
-	s.script, s.running, s.steered, s.outputs, s.aborted = script, m, nil, nil, "aborted_streaming"
+	s.script, s.running, s.steered, s.outputs, s.pictures, s.aborted = script, m, nil, nil, nil, "aborted_streaming"
 	defer func() { s.busy = false }()
 	began := time.Now()
 	s.state("running")
@@ -68,6 +68,7 @@ func (s *session) turn(m message) {
 	}
 	s.acknowledge(m)
 	s.crash(script, "consumed", m)
+	s.see(m)
 	s.sleep(max(s.opts.delay, time.Duration(script.DelayMS)*time.Millisecond))
 
 	if script.Fallback != "" {
@@ -225,7 +226,7 @@ func (s *session) text(script Script, rest string) string {
 }
 
 // say replaces the variables of a scripted answer: $MODEL, $EFFORT and $MODE as the process was started with, $SYSTEM the
-// appended system prompt, $PROMPT the whole message, $STEERED what was steered into the turn, $OUTPUT what its tools wrote,
+// appended system prompt, $PROMPT the whole message, $STEERED what was steered into the turn, $PICTURES what it was shown of pictures, $OUTPUT what its tools wrote,
 // $TOOLS the names of the host's tools, $HISTORY what the user's side has said in the whole conversation, and a note of each
 // compaction. Parts are joined by line breaks.
 func (s *session) say(text string) string {
@@ -236,7 +237,7 @@ func (s *session) say(text string) string {
 	return strings.NewReplacer(
 		"$MODEL", s.model, "$EFFORT", s.opts.effort, "$MODE", s.opts.mode, "$SYSTEM", s.opts.system,
 		"$PROMPT", s.running.text, "$STEERED", strings.Join(steered, "\n"), "$OUTPUT", strings.Join(s.outputs, "\n"), "$HISTORY", strings.Join(s.log.history, "\n"),
-		"$TOOLS", strings.Join(s.tools, "\n"),
+		"$TOOLS", strings.Join(s.tools, "\n"), "$PICTURES", strings.Join(s.pictures, "\n"),
 	).Replace(text)
 }
 
