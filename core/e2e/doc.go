@@ -1,3 +1,25 @@
 // Package e2e tests clawhost with the real claude CLI, against a Messages API on loopback. Its tests have the build tag
 // e2e and are run by "make e2e", which installs the CLI and names it in CLAWHOST_CLAUDE.
+//
+// Users of other hosts have met these faults of the CLI in the field. The tests on the left, of this package, cause them with
+// the real CLI; those on the right have the stub do it, which can do more:
+//
+//	two processes on one session        | TestTwoWriters, TestNothingWritesIntoASession | TestNeverTwoProcessesOfASession, TestPeerIsCutOff
+//	work that goes on after the result  | TestSubagentThatGoesOn, TestSubagentEndsWithItsTurn, TestSessionReachesNoOther | TestNothingGoesOnAfterTheResult
+//	results and events of another turn  | TestSubagentThatGoesOn | TestOddEvents, TestForeignEvents
+//	what MCP servers leave behind       | TestServersEndWithTheirProcess | TestServersEndWithTheirProcess, TestReap
+//	memory that runs out                | TestMemoryOfProcesses | TestMemoryIsFreed, TestToolsAreWeighed, TestIdleProcessDies
+//	limits without times                | TestLimitWithoutAnEnd | TestLimitWithoutAnEnd, TestOddEvents
+//	a stop while a question is open     | TestStopWithAQuestionOpen | TestAskEndsWithTheTurn
+//	a question that takes long          | TestQuestionIsNoSilence | TestAskTakesItsTime
+//	a result that never comes           | TestNoResult | TestTimeouts
+//	an exit without a result            | TestKilledWhileTheModelAnswers | TestExitWithoutAResult, TestKillAnywhere
+//	a turn that does nothing            | TestHookRefusesTheMessage | TestTurnThatDoesNothing
+//	a result without words              | TestCompaction | TestForeignEvents
+//	a second result, a second init      | | TestOddEvents
+//	a session that is left              | TestChatTextIsInert | TestSessionIsLeft, TestNoOtherCommand
+//	requests and events nobody knows    | TestNothingIsNew | TestOddEvents, TestForeignEvents
+//	lines of megabytes                  | TestLongAnswer | TestFaults, TestForeignEvents, TestLineOverTheLimit
+//	a conversation that is poisoned     | TestRejectedConversation, TestDamagedRecord | TestRecordedTranscripts
+//	pictures that the API does not take | TestPicturesThatTheModelIsNotShown | TestPicturesThatTheModelIsNotShown, TestOneOfSeveralPicturesIsRefused
 package e2e

@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -88,6 +90,38 @@ func TestClaimsAreProven(t *testing.T) {
 	}
 	if seen < 10 {
 		t.Errorf("only %d tests were seen", seen)
+	}
+}
+
+// The tests that the list of the CLI's faults names exist: on the left those of the end-to-end tests, on the right those with the
+// stub.
+func TestFaultsAreTested(t *testing.T) {
+	t.Parallel()
+	real, stub := functions(t, "core/e2e"), map[string]bool{}
+	for _, dir := range []string{"", "/cli", "/client", "/exchange", "/protocol", "/stub", "/transcript"} {
+		maps.Copy(stub, functions(t, "core/internal/claude"+dir))
+	}
+	data, err := os.ReadFile(filepath.Join(root, "core/e2e/doc.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for line := range strings.Lines(string(data)) {
+		columns := strings.Split(line, "|")
+		if len(columns) != 3 {
+			continue
+		}
+		rows++
+		for i, tests := range []map[string]bool{real, stub} {
+			for _, name := range strings.FieldsFunc(columns[i+1], func(r rune) bool { return r == ',' || r == ' ' || r == '\n' }) {
+				if !tests[name] {
+					t.Errorf("there is no %s: %s", name, columns[0])
+				}
+			}
+		}
+	}
+	if rows == 0 {
+		t.Error("no fault is listed")
 	}
 }
 
