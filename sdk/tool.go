@@ -93,6 +93,13 @@ func Tool[In, Out any](name, description string, f func(ctx context.Context, cal
 	}
 }
 
+// Remembers returns the tool as one that writes the memory of the conversation that uses it, in these kinds of chats. Shortly
+// before such a conversation is compacted, the host has the agent keep with it what matters.
+func (t AgentTool) Remembers(in ...chat.Kind) AgentTool {
+	t.spec.Remembers = slices.Clone(in)
+	return t
+}
+
 // decodeArguments checks the model's arguments against the schema and decodes them into target. The error is for the model.
 // Models write null for arguments that they leave out.
 func decodeArguments(raw []byte, schema *jsonschema.Schema, target any) error {

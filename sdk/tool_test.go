@@ -44,7 +44,7 @@ func echoed(_ context.Context, call sdk.ToolCall, in searchIn) (string, error) {
 func TestToolIsDescribed(t *testing.T) {
 	t.Parallel()
 	h := sdktest.New(t, sdk.Tools(
-		sdk.Tool("search", "Searches.", echoed),
+		sdk.Tool("search", "Searches.", echoed).Remembers(chat.Group),
 		sdk.Tool("now", "The time.", func(context.Context, sdk.ToolCall, struct{}) (string, error) { return "noon", nil }),
 	))
 	if got := h.Describe().Capabilities; !cmp.Equal(got, []string{"CAPABILITY_TOOLS"}) {
@@ -60,7 +60,7 @@ func TestToolIsDescribed(t *testing.T) {
 			`"limit":{"type":"integer","description":"How many at most.","default":5},` +
 			`"tags":{"type":"array","items":{"type":"string"}},` +
 			`"where":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"],"additionalProperties":false}` +
-			`},"required":["query"],"additionalProperties":false}`)},
+			`},"required":["query"],"additionalProperties":false}`), Remembers: []chat.Kind{chat.Group}},
 		{Name: "now", Description: "The time.", InputSchema: json.RawMessage(`{"type":"object"}`)},
 	}
 	asText := cmp.Transformer("text", func(raw json.RawMessage) string { return string(raw) })

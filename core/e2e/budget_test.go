@@ -10,20 +10,25 @@ import (
 	"github.com/clawhost/clawhost/core/internal/messagesapi"
 )
 
-// A conversation is compacted 33,000 tokens before the configured budget is spent, although the model has space left.
-// Behaviour: context-budget.
+// A conversation is compacted 33,000 tokens before the configured budget is spent, although the model has space left, or where a
+// flag or a variable of the CLI's says so, as the memory flush expects.
+// Behaviour: context-budget, memory-flush.
 func TestContextBudget(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		limits    string
+		claude    map[string]string
 		compacted bool
 	}{
-		"of its own":  {"  context_budget = 120000\n", true},
-		"the model's": {"", false},
+		"of its own":   {limits: "  context_budget = 120000\n", compacted: true},
+		"by a flag":    {limits: "  args = [\"--autocompact\", \"120k\"]\n", compacted: true},
+		"by a share":   {claude: map[string]string{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "9"}, compacted: true},
+		"switched off": {limits: "  context_budget = 120000\n", claude: map[string]string{"DISABLE_AUTO_COMPACT": "1"}},
+		"the model's":  {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHost(t, setup{limits: test.limits, plugins: "memory_flush {\n  enabled = false\n}\n"})
+			h := newHost(t, setup{limits: test.limits, claude: test.claude, plugins: "memory_flush {\n  enabled = false\n}\n"})
 			h.start()
 			owner := h.owner()
 			steps, err := json.Marshal([]messagesapi.Reply{{Text: "read", InputTokens: 95_000}})

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/clawhost/clawhost/sdk"
+	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
@@ -35,7 +36,8 @@ func (m *memory) Tools() []sdk.AgentTool {
 		sdk.Tool("get", "Read lines of a memory file: MEMORY.md or memory/<name>.md.", m.get),
 	}
 	if m.config.Groups == ownGroups {
-		tools = append(tools, sdk.Tool("note", "In a group: keep something in the group's own memory, which nobody else's conversations have.", m.note))
+		tools = append(tools, sdk.Tool("note", "In a group: keep something in the group's own memory, which nobody else's conversations have.", m.note).
+			Remembers(chat.Group, chat.Broadcast))
 	}
 	return tools
 }

@@ -7,6 +7,7 @@ type ToolSpec struct {
 	Name        string          // chosen by the plugin, such as "search"; 1 to 32 lower-case letters, digits and underscores
 	Description string          // for the model: what the tool does and when to use it
 	InputSchema json.RawMessage // JSON Schema (2020-12) of the arguments, of type object
+	Remembers   []Kind          // where the tool writes the memory of the conversation that uses it
 }
 
 // ToolCall is the agent's use of a tool.

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
@@ -27,7 +28,11 @@ func ValidToolName(name string) bool { return ValidCommandName(name) }
 
 // ToolSpecToProto converts the description of a tool.
 func ToolSpecToProto(s chat.ToolSpec) *pluginv1.ToolSpec {
-	return &pluginv1.ToolSpec{Name: s.Name, Description: Repair(s.Description), InputSchemaJson: s.InputSchema}
+	p := &pluginv1.ToolSpec{Name: s.Name, Description: Repair(s.Description), InputSchemaJson: s.InputSchema}
+	for _, kind := range s.Remembers {
+		p.Remembers = append(p.Remembers, kinds[kind])
+	}
+	return p
 }
 
 // ToolSpecsFromProto converts the tools of a plugin. It checks their names, and that each schema is a JSON object of type
@@ -73,7 +78,13 @@ func toolSpecFrom(p *pluginv1.ToolSpec) (chat.ToolSpec, error) {
 	if json.Unmarshal(schema, &object) != nil || string(object.Type) != `"object"` {
 		return chat.ToolSpec{}, field("tool.input_schema_json", "that of %q is not a JSON Schema of type object", p.GetName())
 	}
-	return chat.ToolSpec{Name: p.GetName(), Description: Repair(p.GetDescription()), InputSchema: schema}, nil
+	spec := chat.ToolSpec{Name: p.GetName(), Description: Repair(p.GetDescription()), InputSchema: schema}
+	for _, kind := range p.GetRemembers() {
+		if known, err := KindFromProto(kind); err == nil && !slices.Contains(spec.Remembers, known) { // a later protocol may have more
+			spec.Remembers = append(spec.Remembers, known)
+		}
+	}
+	return spec, nil
 }
 
 // ToolCallToProto converts a call.

@@ -3,6 +3,7 @@ package wire_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -23,8 +24,8 @@ func TestRoundTripOfTools(t *testing.T) {
 	}
 	there(t, result, wire.ToolResultToProto, wire.ToolResultFromProto)
 	specs := []chat.ToolSpec{
-		{Name: "search", Description: "Searches.", InputSchema: json.RawMessage(`{"type":"object"}`)},
-		{Name: "get_2", Description: "Gets.", InputSchema: json.RawMessage(`{ "properties": {}, "type": "object" }`)},
+		{Name: "search", Description: "Searches.", InputSchema: json.RawMessage(`{"type":"object"}`), Remembers: []chat.Kind{chat.Direct}},
+		{Name: "get_2", Description: "Gets.", InputSchema: json.RawMessage(`{ "properties": {}, "type": "object" }`), Remembers: []chat.Kind{chat.Group, chat.Broadcast}},
 	}
 	there(t, specs, func(specs []chat.ToolSpec) *pluginv1.ListToolsResponse {
 		r := &pluginv1.ListToolsResponse{}
@@ -33,6 +34,18 @@ func TestRoundTripOfTools(t *testing.T) {
 		}
 		return r
 	}, wire.ToolSpecsFromProto)
+}
+
+// A kind of chat that a later protocol may have, and one that is named twice, are left out.
+func TestWhereToolsRemember(t *testing.T) {
+	t.Parallel()
+	got, err := wire.ToolSpecsFromProto(&pluginv1.ListToolsResponse{Tools: []*pluginv1.ToolSpec{{
+		Name: "a", Description: "x", InputSchemaJson: []byte(`{"type":"object"}`),
+		Remembers: []pluginv1.ChatKind{pluginv1.ChatKind_CHAT_KIND_GROUP, 99, 0, pluginv1.ChatKind_CHAT_KIND_GROUP},
+	}}})
+	if err != nil || len(got) != 1 || !slices.Equal(got[0].Remembers, []chat.Kind{chat.Group}) {
+		t.Errorf("%+v, %v", got, err)
+	}
 }
 
 func TestBadToolsAreRefused(t *testing.T) {

@@ -308,6 +308,7 @@ send {
 memory_flush {
   enabled = "sometimes"
   margin  = -1
+  reserve = -1
   prompt  = ""
   model   = "haiku"
 }
@@ -358,36 +359,38 @@ F:18:13: Unsuitable value; memory_flush.enabled must be true or false.
     enabled = "sometimes"
 F:19:13: Unsuitable value; memory_flush.margin must be a whole number from 0 to 1000000.
     margin  = -1
-F:20:13: Unsuitable value; memory_flush.prompt must not be empty.
+F:20:13: Unsuitable value; memory_flush.reserve must be a whole number from 0 to 1000000.
+    reserve = -1
+F:21:13: Unsuitable value; memory_flush.prompt must not be empty.
     prompt  = ""
-F:21:3: Unknown argument; The block memory_flush has no argument "model".
+F:22:3: Unknown argument; The block memory_flush has no argument "model".
     model …
-F:24:12: Unsuitable value; heartbeat.every must be "0" or at least "1s".
+F:25:12: Unsuitable value; heartbeat.every must be "0" or at least "1s".
     every  = "30ms"
-F:25:12: Unsuitable value; heartbeat.active must be two times of day, such as "08:00-22:00", or "".
+F:26:12: Unsuitable value; heartbeat.active must be two times of day, such as "08:00-22:00", or "".
     active = "08:00-08:00"
-F:26:12: Unsuitable value; heartbeat.target must be "owner" or a person as "channel:user", such as "telegram:123".
+F:27:12: Unsuitable value; heartbeat.target must be "owner" or a person as "channel:user", such as "telegram:123".
     target = "owners"
-F:27:12: Unsuitable value; heartbeat.prompt must not be empty.
+F:28:12: Unsuitable value; heartbeat.prompt must not be empty.
     prompt = "  "
-F:30:15: Unsuitable value; reply.verbose must be "off", "on" or "full".
+F:31:15: Unsuitable value; reply.verbose must be "off", "on" or "full".
     verbose   = "yes"
-F:31:15: Unsuitable value; reply.reasoning must be "off", "on" or "stream".
+F:32:15: Unsuitable value; reply.reasoning must be "off", "on" or "stream".
     reasoning = "loud"
-F:32:15: Unsuitable value; reply.usage must be "off", "tokens" or "full".
+F:33:15: Unsuitable value; reply.usage must be "off", "tokens" or "full".
     usage     = "cost"
-F:34:18: Unsuitable value; reply.human_delay must be "off", "natural", or two durations up to a minute, such as "800ms-2500ms".
+F:35:18: Unsuitable value; reply.human_delay must be "off", "natural", or two durations up to a minute, such as "800ms-2500ms".
     human_delay  = "2s-1s"
-F:35:18: Unsuitable value; reply.ack_reaction must be one emoji.
+F:36:18: Unsuitable value; reply.ack_reaction must be one emoji.
     ack_reaction = "seen it"
-F:36:18: Unsuitable value; reply.max_lines must be a whole number from 0 to 10000.
+F:37:18: Unsuitable value; reply.max_lines must be a whole number from 0 to 10000.
     max_lines    = -1
-F:38:11: Unsuitable value; reply.block.min must be a whole number from 1 to 1048576.
+F:39:11: Unsuitable value; reply.block.min must be a whole number from 1 to 1048576.
     min = 0
-F:39:11: Unsuitable value; reply.block.max must be at least reply.block.min, which is 800.
+F:40:11: Unsuitable value; reply.block.max must be at least reply.block.min, which is 800.
     max = 700
-F:43:3: Unknown block; The block plugin has no block "send".
-F:44:3: Unknown block; The block plugin has no block "heartbeat".
+F:44:3: Unknown block; The block plugin has no block "send".
+F:45:3: Unknown block; The block plugin has no block "heartbeat".
 `,
 		},
 		{

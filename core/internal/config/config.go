@@ -262,7 +262,7 @@ func defaults() *Config {
 		Media:       Media{MaxBytes: 20 << 20, Timeout: time.Minute, FindTranscriber: true, InlineImages: true, TTS: "off"},
 		Links:       Links{Fetch: true, Timeout: 20 * time.Second},
 		Send:        Send{Default: "allow"},
-		MemoryFlush: MemoryFlush{Enabled: true, Margin: 4000, Prompt: flushPrompt},
+		MemoryFlush: MemoryFlush{Enabled: true, Margin: 4000, Reserve: 33_000, Prompt: flushPrompt},
 		Heartbeat:   Heartbeat{From: 8 * 60, To: 22 * 60, Target: "owner", Prompt: HeartbeatPrompt},
 	}
 }

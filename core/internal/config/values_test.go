@@ -167,6 +167,7 @@ send {
 memory_flush {
   enabled = false
   margin  = 5000
+  reserve = 40000
   prompt  = "Write it down."
 }
 heartbeat {
@@ -264,7 +265,7 @@ plugin "plain" {}
 			{Policy: "deny"},
 			{Policy: "allow"},
 		}},
-		MemoryFlush: config.MemoryFlush{Margin: 5000, Prompt: "Write it down."},
+		MemoryFlush: config.MemoryFlush{Margin: 5000, Reserve: 40_000, Prompt: "Write it down."},
 		Heartbeat: config.Heartbeat{
 			Every: 30 * time.Minute, From: 22 * 60, To: 6*60 + 30, Target: "telegram:123", Prompt: "Look around.",
 		},
@@ -351,7 +352,7 @@ func TestDefaults(t *testing.T) {
 	if diff := cmp.Diff(config.Send{Default: "allow"}, got.Send); diff != "" {
 		t.Errorf("send (-want +got):\n%s", diff)
 	}
-	if m := got.MemoryFlush; !m.Enabled || m.Margin != 4000 {
+	if m := got.MemoryFlush; !m.Enabled || m.Margin != 4000 || m.Reserve != 33_000 {
 		t.Errorf("memory flush %+v", m)
 	}
 	h := got.Heartbeat

@@ -41,7 +41,7 @@ func (d *Approvals) decide(ctx context.Context, run *conversation.Turn, q agent.
 	}
 	defer done()
 	choice, plan, granted := q.Tool == "AskUserQuestion", q.Tool == "ExitPlanMode", false
-	if remembers(d.options.Workspace, run.Message.Message.Origin, q) {
+	if run.Owned && remembers(d.options.Workspace, run.Message.Message.Origin, q) {
 		return agent.Decision{Allow: true}, nil
 	}
 	if !choice && !plan {

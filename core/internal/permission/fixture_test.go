@@ -211,10 +211,13 @@ func (r *fixture) Unfinished(_ context.Context, _, claude string) (bool, error) 
 	return r.unfinished && claude == "c1", nil
 }
 
+// testWorkspace is where no file is.
+const testWorkspace = "/nonexistent/workspace"
+
 func (r *fixture) desk(t *testing.T) *permission.Approvals {
 	t.Helper()
 	d, err := permission.New(t.Context(), permission.Options{
-		Store: r, Turns: r, Patience: time.Hour,
+		Store: r, Turns: r, Patience: time.Hour, Workspace: testWorkspace,
 		Conversations: conversations{whole{}, r}, Owners: owners{r}, Chats: chats{r}, Intake: intake{r},
 	}, hclog.NewNullLogger())
 	if err != nil {

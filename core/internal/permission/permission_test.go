@@ -188,6 +188,22 @@ func TestTurnsThatNobodyHasAskedFor(t *testing.T) {
 	}
 }
 
+// The memory flush of a conversation that is not an owner's writes no file of the owner's, and asks nobody.
+// Behaviour: ask-background, memory-flush-when.
+func TestTheFlushOfAGroupWritesNoFiles(t *testing.T) {
+	t.Parallel()
+	r := newFixture()
+	d := r.desk(t)
+	write := agent.Question{Tool: "Write", Input: json.RawMessage(`{"file_path":"` + testWorkspace + `/MEMORY.md","content":"x"}`)}
+	for authority, want := range map[chat.Authority]bool{chat.Owner: true, chat.Other: false} {
+		run := runOf("owner", authority)
+		run.Message.Message.Origin, run.Message.Message.Silent = domain.OriginFlush, authority != chat.Owner
+		if got := d.Ask(t.Context(), run, write); got.Allow != want || len(r.asked) != 0 {
+			t.Errorf("as %v: %+v, asked %+v", authority, got, r.asked)
+		}
+	}
+}
+
 // The end of a run comes a moment after its completion, when the next one of its session may ask already.
 // Behaviour: ask-time.
 func TestAnEndIsOfItsRun(t *testing.T) {

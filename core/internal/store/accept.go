@@ -84,6 +84,9 @@ func encode(in domain.Inbound) (encoded, error) {
 		return encoded{}, err
 	}
 	e := encoded{message: string(message), share: fmt.Sprintf("%d %q %q %q", m.Authority, m.Channel, m.Chat.ID, m.Thread)}
+	if m.Silent { // otherwise another message's answer would not be sent, or its own would be
+		e.share += " silent"
+	}
 	runs := m.Overrides
 	runs.Queue = domain.QueueOverrides{} // describes how it waits, not how it is run
 	if runs != (domain.Overrides{}) {

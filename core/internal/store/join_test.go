@@ -53,6 +53,7 @@ func TestJoin(t *testing.T) {
 		"up to another authority":         {[]func(*domain.Inbound){func(in *domain.Inbound) { in.Message.Authority = chat.Owner }, steer}, nil},
 		"up to another chat":              {[]func(*domain.Inbound){steer, func(in *domain.Inbound) { in.Message.Chat.ID = "group" }}, []int64{2}},
 		"up to another thread":            {[]func(*domain.Inbound){func(in *domain.Inbound) { in.Message.Thread = "t" }}, nil},
+		"up to one whose answer stays":    {[]func(*domain.Inbound){steer, func(in *domain.Inbound) { in.Message.Silent = true }}, []int64{2}},
 		"up to one with its own settings": {[]func(*domain.Inbound){func(in *domain.Inbound) { in.Message.Overrides.Model = "opus" }, steer}, nil},
 		"whatever says how it waits":      {[]func(*domain.Inbound){func(in *domain.Inbound) { in.Message.Overrides.Queue.Mode = domain.Steer }}, []int64{2}},
 		"up to a fresh conversation":      {[]func(*domain.Inbound){steer, func(in *domain.Inbound) { in.Message.Fresh = true }}, []int64{2}},

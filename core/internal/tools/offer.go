@@ -186,6 +186,17 @@ func (o *offer) find(name string) (offered, bool) {
 	return o.tools[i], true
 }
 
+// Remembering returns the agent's names of the tools that write the memory of a conversation in a kind of chat.
+func (s *Server) Remembering(ctx context.Context, in chat.Kind) []string {
+	var names []string
+	for _, tool := range s.current(ctx).tools {
+		if slices.Contains(tool.spec.Remembers, in) {
+			names = append(names, "mcp__"+Name+"__"+tool.name)
+		}
+	}
+	return names
+}
+
 // Offered returns the names of the current tools, without prefix, by the plugin that they are from; the host's are under "".
 func (s *Server) Offered(ctx context.Context) map[string][]string {
 	names := map[string][]string{}

@@ -24,7 +24,7 @@ func (h *Handler) reply(ctx context.Context, run *conversation.Turn, r agent.Res
 		Covered: r.Covered,
 		Turn:    h.figures(run, r),
 		Answer:  visible,
-		Then:    h.flushMemory(run, r),
+		Then:    h.flushMemory(ctx, run, r),
 	}
 	done.Turn.Given = run.Given // a turn that failed may not have reached Claude
 	if !run.Message.Message.Silent {

@@ -24,47 +24,48 @@ import (
 
 // fixture is a handler with everything around it in memory.
 type fixture struct {
-	reply     config.Reply
-	mu        sync.Mutex
-	turns     []agent.Turn
-	results   []outcome // one for each turn
-	budget    int
-	added     []hook.Added
-	addErr    error
-	unusable  *turn.Unusable
-	missing   error // what Prompt says
-	command   string
-	cmdErr    error
-	completed []domain.Completion
-	consumed  int
-	marked    int // consumed when the session was replaced
-	rebound   int
-	noticed   []domain.OutboxItem
-	retired   []string
-	refuse    error // what Complete says
-	spent     int64 // input tokens of turns that were not completed
-	joined    []domain.Queued
-	pictures  []agent.Picture          // of each prompt
-	unheard   bool                     // of each prompt
-	slow      map[string]time.Duration // how long it takes to bring the files of messages
-	stopped   []bool                   // how its runs have ended
-	cleared   []domain.OutgoingFile    // from their folder
-	view      view
-	posted    []domain.OutboxItem
-	offered   []string
-	retries   int
-	offerErr  error
-	mode      string // the permission mode
-	keys      []string
-	postErr   error
-	owners    []string
-	limits    config.Limits
-	model     string // empty: m
-	usual     bool   // nobody has chosen a model
-	fallbacks []string
-	channel   chat.Limits // of every channel; zero: it has told nothing
-	history   int         // how many messages of a group are kept
-	past      past
+	reply       config.Reply
+	mu          sync.Mutex
+	turns       []agent.Turn
+	results     []outcome // one for each turn
+	compaction  agent.Compaction
+	remembering []string
+	added       []hook.Added
+	addErr      error
+	unusable    *turn.Unusable
+	missing     error // what Prompt says
+	command     string
+	cmdErr      error
+	completed   []domain.Completion
+	consumed    int
+	marked      int // consumed when the session was replaced
+	rebound     int
+	noticed     []domain.OutboxItem
+	retired     []string
+	refuse      error // what Complete says
+	spent       int64 // input tokens of turns that were not completed
+	joined      []domain.Queued
+	pictures    []agent.Picture          // of each prompt
+	unheard     bool                     // of each prompt
+	slow        map[string]time.Duration // how long it takes to bring the files of messages
+	stopped     []bool                   // how its runs have ended
+	cleared     []domain.OutgoingFile    // from their folder
+	view        view
+	posted      []domain.OutboxItem
+	offered     []string
+	retries     int
+	offerErr    error
+	mode        string // the permission mode
+	keys        []string
+	postErr     error
+	owners      []string
+	limits      config.Limits
+	model       string // empty: m
+	usual       bool   // nobody has chosen a model
+	fallbacks   []string
+	channel     chat.Limits // of every channel; zero: it has told nothing
+	history     int         // how many messages of a group are kept
+	past        past
 }
 
 // past is what a chat's network tells of what was said there.
@@ -195,6 +196,14 @@ func (c claude) Retire(session string) { c.fixture.retired = append(c.fixture.re
 
 var errBlocks = errors.New("until it is stopped")
 
+// Remembering implements turn.Memory.
+func (r *fixture) Remembering(_ context.Context, in chat.Kind) []string {
+	if in == chat.Direct {
+		return nil
+	}
+	return r.remembering
+}
+
 // Answer implements turn.Commands.
 func (r *fixture) Answer(context.Context, *conversation.Turn) (command.Answer, error) {
 	return command.Answer{Text: r.command}, r.cmdErr
@@ -208,7 +217,7 @@ func (r *fixture) handler() *turn.Handler {
 	return turn.New(turn.Options{
 		Store: r, Conversations: conversation.NewResolver(c, channels(r.channel), unmoved{}),
 		Commands: r, Hooks: r, Prompts: r, Claude: claude{r}, Views: r, Questions: r, Files: r, Owners: r,
-		MemoryFlush: config.MemoryFlush{Enabled: true, Prompt: "write it down"}, Retries: r.retries, ContextBudget: r.budget, Zone: time.UTC,
+		MemoryFlush: config.MemoryFlush{Enabled: true, Reserve: 33_000, Prompt: "write it down"}, Retries: r.retries, Compaction: r.compaction, Memory: r, Zone: time.UTC,
 		Limits: r.limits, Fallbacks: r.fallbacks, Past: r,
 	}, hclog.NewNullLogger())
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// The memory is written once before a conversation is compacted, and only in an owner's direct chat. The turns of plugins have an
-// owner's authority in whatever chat they are; that must not write to the owner's memory from another one.
+// The memory is written once before a conversation is compacted: an owner's in an owner's direct chat, and where the conversation
+// has a memory of its own, that. The turns of plugins have an owner's authority in whatever chat they are; that must not write to
+// the owner's memory from another one.
 // Behaviour: memory-flush, memory-flush-when.
 func TestMemoryFlush(t *testing.T) {
 	t.Parallel()
@@ -22,12 +23,19 @@ func TestMemoryFlush(t *testing.T) {
 		origin    domain.Origin
 		result    agent.Result
 		flushed   int64
-		budget    int
+		told      agent.Compaction
+		own       []string
 		want      bool
 	}{
 		"the owner":                        {user: "anna", kind: chat.Direct, authority: chat.Owner, result: full, want: true},
 		"there is space left":              {user: "anna", kind: chat.Direct, authority: chat.Owner, result: agent.Result{Text: "hi", ContextTokens: 100_000, ContextWindow: 200_000}},
-		"a smaller budget is full":         {user: "anna", kind: chat.Direct, authority: chat.Owner, result: agent.Result{Text: "hi", ContextTokens: 70_000, ContextWindow: 200_000}, budget: 100_000, want: true},
+		"a smaller budget is full":         {user: "anna", kind: chat.Direct, authority: chat.Owner, result: agent.Result{Text: "hi", ContextTokens: 70_000, ContextWindow: 200_000}, told: agent.Compaction{Window: 100_000}, want: true},
+		"a smaller share is full":          {user: "anna", kind: chat.Direct, authority: chat.Owner, result: agent.Result{Text: "hi", ContextTokens: 90_000, ContextWindow: 200_000}, told: agent.Compaction{Percent: 50}, want: true},
+		"a smaller share has space left":   {user: "anna", kind: chat.Direct, authority: chat.Owner, result: agent.Result{Text: "hi", ContextTokens: 89_000, ContextWindow: 200_000}, told: agent.Compaction{Percent: 50}},
+		"nothing is compacted":             {user: "anna", kind: chat.Direct, authority: chat.Owner, result: full, told: agent.Compaction{Window: 500_000, Percent: 50, Off: true}, want: true},
+		"a group with a memory of its own": {user: "bob", kind: chat.Group, authority: chat.Other, result: full, own: []string{"mcp__clawhost__memory_note"}, want: true},
+		"the owner in such a group":        {user: "anna", kind: chat.Group, authority: chat.Owner, result: full, own: []string{"mcp__clawhost__memory_note"}, want: true},
+		"such a group was flushed":         {user: "bob", kind: chat.Group, authority: chat.Other, result: full, own: []string{"mcp__clawhost__memory_note"}, flushed: 1},
 		"it was written":                   {user: "anna", kind: chat.Direct, authority: chat.Owner, result: full, flushed: 1},
 		"a flush":                          {user: "anna", kind: chat.Direct, authority: chat.Owner, origin: domain.OriginFlush, result: full},
 		"the owner in a group":             {user: "anna", kind: chat.Group, authority: chat.Owner, result: full},
@@ -37,7 +45,7 @@ func TestMemoryFlush(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, run := &fixture{results: []outcome{{result: test.result}}, budget: test.budget}, message(1)
+			r, run := &fixture{results: []outcome{{result: test.result}}, compaction: test.told, remembering: test.own}, message(1)
 			run.Session.Flushed = test.flushed
 			run.Message.Message = domain.Message{
 				Channel: "telegram", Chat: chat.Chat{ID: "chat", Kind: test.kind}, Sender: chat.Sender{ID: test.user}, Authority: test.authority, Origin: test.origin,
@@ -49,7 +57,12 @@ func TestMemoryFlush(t *testing.T) {
 			if (then != nil) != test.want {
 				t.Fatalf("what comes next is %+v", then)
 			}
-			if then != nil && (then.Message.Text != "write it down" || then.Message.Origin != domain.OriginFlush) {
+			if then == nil {
+				return
+			}
+			own := test.kind != chat.Direct // nobody there has asked for it, and nobody's authority is used for it
+			if then.Message.Origin != domain.OriginFlush || then.Message.Silent != own || own && then.Message.Authority != chat.Other ||
+				own != strings.Contains(then.Message.Text, "the tool mcp__clawhost__memory_note,") || !own && then.Message.Text != "write it down" {
 				t.Errorf("what comes next is %+v", then)
 			}
 		})

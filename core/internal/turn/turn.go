@@ -148,8 +148,9 @@ type Options struct {
 	Owners        Owners // get notices of what prevents turns from beginning; nil: none
 	MemoryFlush   config.MemoryFlush
 	Limits        config.Limits
-	Fallbacks     []string       // models that are tried when the chosen one fails, in order
-	ContextBudget int            // tokens that count as a larger window; zero: the model's own
+	Fallbacks     []string         // models that are tried when the chosen one fails, in order
+	Compaction    agent.Compaction // when conversations are compacted
+	Memory        Memory
 	Retries       int            // how often a turn is tried again after a failure or overload of the service
 	Zone          *time.Location // whose days the usage of turns is counted by
 }

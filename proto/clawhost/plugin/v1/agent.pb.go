@@ -714,8 +714,11 @@ type ToolSpec struct {
 	Description string                 `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
 	// JSON Schema (2020-12) of type object.
 	InputSchemaJson []byte `protobuf:"bytes,3,opt,name=input_schema_json,json=inputSchemaJson,proto3" json:"input_schema_json,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The kinds of chats in which it writes the memory of the conversation that uses it. The agent is asked to use it there
+	// before the conversation is compacted.
+	Remembers     []ChatKind `protobuf:"varint,4,rep,packed,name=remembers,proto3,enum=clawhost.plugin.v1.ChatKind" json:"remembers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ToolSpec) Reset() {
@@ -765,6 +768,13 @@ func (x *ToolSpec) GetDescription() string {
 func (x *ToolSpec) GetInputSchemaJson() []byte {
 	if x != nil {
 		return x.InputSchemaJson
+	}
+	return nil
+}
+
+func (x *ToolSpec) GetRemembers() []ChatKind {
+	if x != nil {
+		return x.Remembers
 	}
 	return nil
 }
@@ -1023,11 +1033,12 @@ const file_clawhost_plugin_v1_agent_proto_rawDesc = "" +
 	"\x02at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"\x12\n" +
 	"\x10ListToolsRequest\"G\n" +
 	"\x11ListToolsResponse\x122\n" +
-	"\x05tools\x18\x01 \x03(\v2\x1c.clawhost.plugin.v1.ToolSpecR\x05tools\"l\n" +
+	"\x05tools\x18\x01 \x03(\v2\x1c.clawhost.plugin.v1.ToolSpecR\x05tools\"\xa8\x01\n" +
 	"\bToolSpec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
 	"\vdescription\x18\x02 \x01(\tR\vdescription\x12*\n" +
-	"\x11input_schema_json\x18\x03 \x01(\fR\x0finputSchemaJson\"\x99\x01\n" +
+	"\x11input_schema_json\x18\x03 \x01(\fR\x0finputSchemaJson\x12:\n" +
+	"\tremembers\x18\x04 \x03(\x0e2\x1c.clawhost.plugin.v1.ChatKindR\tremembers\"\x99\x01\n" +
 	"\x0fCallToolRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12%\n" +
 	"\x0earguments_json\x18\x02 \x01(\fR\rargumentsJson\x12\x17\n" +
@@ -1110,26 +1121,27 @@ var file_clawhost_plugin_v1_agent_proto_depIdxs = []int32{
 	0,  // 9: clawhost.plugin.v1.TranscriptEntry.role:type_name -> clawhost.plugin.v1.Role
 	22, // 10: clawhost.plugin.v1.TranscriptEntry.at:type_name -> google.protobuf.Timestamp
 	13, // 11: clawhost.plugin.v1.ListToolsResponse.tools:type_name -> clawhost.plugin.v1.ToolSpec
-	2,  // 12: clawhost.plugin.v1.CallToolRequest.caller:type_name -> clawhost.plugin.v1.Caller
-	16, // 13: clawhost.plugin.v1.CallToolResponse.content:type_name -> clawhost.plugin.v1.Content
-	23, // 14: clawhost.plugin.v1.Content.media:type_name -> clawhost.plugin.v1.Media
-	1,  // 15: clawhost.plugin.v1.Commands.RunCommand:input_type -> clawhost.plugin.v1.RunCommandRequest
-	4,  // 16: clawhost.plugin.v1.Hooks.BeforeAgentStart:input_type -> clawhost.plugin.v1.BeforeAgentStartRequest
-	6,  // 17: clawhost.plugin.v1.Hooks.MessageReceived:input_type -> clawhost.plugin.v1.MessageReceivedRequest
-	8,  // 18: clawhost.plugin.v1.Hooks.TranscriptAppended:input_type -> clawhost.plugin.v1.TranscriptAppendedRequest
-	11, // 19: clawhost.plugin.v1.Tools.ListTools:input_type -> clawhost.plugin.v1.ListToolsRequest
-	14, // 20: clawhost.plugin.v1.Tools.CallTool:input_type -> clawhost.plugin.v1.CallToolRequest
-	3,  // 21: clawhost.plugin.v1.Commands.RunCommand:output_type -> clawhost.plugin.v1.RunCommandResponse
-	5,  // 22: clawhost.plugin.v1.Hooks.BeforeAgentStart:output_type -> clawhost.plugin.v1.BeforeAgentStartResponse
-	7,  // 23: clawhost.plugin.v1.Hooks.MessageReceived:output_type -> clawhost.plugin.v1.MessageReceivedResponse
-	9,  // 24: clawhost.plugin.v1.Hooks.TranscriptAppended:output_type -> clawhost.plugin.v1.TranscriptAppendedResponse
-	12, // 25: clawhost.plugin.v1.Tools.ListTools:output_type -> clawhost.plugin.v1.ListToolsResponse
-	15, // 26: clawhost.plugin.v1.Tools.CallTool:output_type -> clawhost.plugin.v1.CallToolResponse
-	21, // [21:27] is the sub-list for method output_type
-	15, // [15:21] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	18, // 12: clawhost.plugin.v1.ToolSpec.remembers:type_name -> clawhost.plugin.v1.ChatKind
+	2,  // 13: clawhost.plugin.v1.CallToolRequest.caller:type_name -> clawhost.plugin.v1.Caller
+	16, // 14: clawhost.plugin.v1.CallToolResponse.content:type_name -> clawhost.plugin.v1.Content
+	23, // 15: clawhost.plugin.v1.Content.media:type_name -> clawhost.plugin.v1.Media
+	1,  // 16: clawhost.plugin.v1.Commands.RunCommand:input_type -> clawhost.plugin.v1.RunCommandRequest
+	4,  // 17: clawhost.plugin.v1.Hooks.BeforeAgentStart:input_type -> clawhost.plugin.v1.BeforeAgentStartRequest
+	6,  // 18: clawhost.plugin.v1.Hooks.MessageReceived:input_type -> clawhost.plugin.v1.MessageReceivedRequest
+	8,  // 19: clawhost.plugin.v1.Hooks.TranscriptAppended:input_type -> clawhost.plugin.v1.TranscriptAppendedRequest
+	11, // 20: clawhost.plugin.v1.Tools.ListTools:input_type -> clawhost.plugin.v1.ListToolsRequest
+	14, // 21: clawhost.plugin.v1.Tools.CallTool:input_type -> clawhost.plugin.v1.CallToolRequest
+	3,  // 22: clawhost.plugin.v1.Commands.RunCommand:output_type -> clawhost.plugin.v1.RunCommandResponse
+	5,  // 23: clawhost.plugin.v1.Hooks.BeforeAgentStart:output_type -> clawhost.plugin.v1.BeforeAgentStartResponse
+	7,  // 24: clawhost.plugin.v1.Hooks.MessageReceived:output_type -> clawhost.plugin.v1.MessageReceivedResponse
+	9,  // 25: clawhost.plugin.v1.Hooks.TranscriptAppended:output_type -> clawhost.plugin.v1.TranscriptAppendedResponse
+	12, // 26: clawhost.plugin.v1.Tools.ListTools:output_type -> clawhost.plugin.v1.ListToolsResponse
+	15, // 27: clawhost.plugin.v1.Tools.CallTool:output_type -> clawhost.plugin.v1.CallToolResponse
+	22, // [22:28] is the sub-list for method output_type
+	16, // [16:22] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_clawhost_plugin_v1_agent_proto_init() }
