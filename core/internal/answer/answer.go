@@ -3,8 +3,9 @@
 // Markers are instructions to the host. They are removed everywhere except in fenced blocks and inline code, where they are
 // ordinary text:
 //
-//   - NO_REPLY (or HEARTBEAT_OK) alone on a first or last line, or as a sentence of its own at the end: say nothing, or nothing
-//     but what stands beside it. A remark behind it, as in "NO_REPLY - not for me", is not sent if there is nothing else;
+//   - NO_REPLY (or HEARTBEAT_OK) alone on a first or last line, or as a sentence of its own at the end: say nothing. A short
+//     line beside it is dropped too, as in "Nothing to add. NO_REPLY"; what is more than that is said without the token. A
+//     remark behind it, as in "NO_REPLY - not for me", is not sent if there is nothing else;
 //   - MEDIA:path on a line of its own: send the file;
 //   - [[reply_to_current]] and [[reply_to:id]]: answer the current message, or that one;
 //   - [[tts]] and [[tts:text]]: say the answer, or the text, aloud; [[audio_as_voice]]: send sound as a voice message;
@@ -24,6 +25,9 @@ const SilentToken = "NO_REPLY"
 // HeartbeatToken is used by models trained on other hosts instead of [SilentToken] in heartbeats.
 const HeartbeatToken = "HEARTBEAT_OK"
 
+// MaxRemark is the length, in characters, of the longest line that a token beside it drops.
+const MaxRemark = 300
+
 // MaxMedia limits the files of an answer. Further ones are dropped.
 const MaxMedia = 20
 
@@ -31,7 +35,7 @@ const MaxMedia = 20
 type Answer struct {
 	// Text is the visible text: valid UTF-8 with "\n" line breaks, without trailing blanks and leading blank lines.
 	Text string
-	// Silent is set if the text is empty because the model chose so. Media is sent all the same.
+	// Silent is set if the text is empty because the model chose so, perhaps with a short remark. Media is sent all the same.
 	Silent bool
 	// Replies are the messages that the text replies to, each from a position on, in order; the first from the beginning.
 	Replies []Reply
@@ -87,7 +91,7 @@ func (a Answer) NextStop(at int) int {
 }
 
 // Parse parses a text. The running time is linear in its length. If the text is not final, a possible marker at its end is
-// held back, so that the visible text of a prefix is a prefix of the whole visible text.
+// held back, so that the visible text of a prefix is a prefix of the whole visible text, unless that is silent.
 func Parse(text string, final bool) Answer {
 	p := parser{final: final}
 	if !final {
@@ -100,9 +104,19 @@ func Parse(text string, final bool) Answer {
 		rest = behind
 	}
 	p.answer.Text = p.text.String()
-	p.answer.Silent = final && p.silent && p.answer.Text == ""
+	if final && (p.silent || p.declined) {
+		if len(p.answer.Media) == 0 && short(p.answer.Text) {
+			p.answer.Text = ""
+		}
+		p.answer.Silent = p.answer.Text == ""
+	}
 	p.answer.Spoken = strings.TrimSpace(p.spoken.String())
 	return p.answer
+}
+
+// short reports whether a token beside a text drops it.
+func short(text string) bool {
+	return !strings.Contains(text, "\n") && utf8.RuneCountInString(text) <= MaxRemark
 }
 
 // whole returns a text without an incomplete character at its end.
@@ -125,12 +139,13 @@ type parser struct {
 	spoken strings.Builder
 	// pending is inserted before further text: blanks, and last lines that are tokens, without the break before the next
 	// line.
-	pending []byte
-	remark  string // a first line of a token and a remark: text only if more follows
-	dropped bool   // the previous line was removed
-	silent  bool   // a first line was a token
-	held    bool   // the rest is held back
-	fence   fence
+	pending  []byte
+	remark   string // a first line of a token and a remark: text only if more follows
+	dropped  bool   // the previous line was removed
+	silent   bool   // a first line was a token
+	declined bool   // the text ends with a token so far
+	held     bool   // the rest is held back
+	fence    fence
 }
 
 // line handles a line, which may continue if it is not complete.
@@ -176,6 +191,7 @@ func (p *parser) line(line string, complete bool) {
 		p.held = p.held || held
 		p.emit(visible)
 		p.pending = append(p.pending, line[len(visible):]...)
+		p.declined = p.declined || visible != line
 	}
 }
 
@@ -192,7 +208,7 @@ func (p *parser) emit(line string) {
 		p.pend(line)
 	default:
 		p.text.WriteString(p.remark)
-		p.remark = ""
+		p.remark, p.declined = "", false
 		if p.text.Len() > 0 {
 			p.pending = append(p.pending, '\n')
 		}
@@ -209,6 +225,7 @@ func (p *parser) token(line string) {
 		p.silent = true
 		return
 	}
+	p.declined = true
 	p.pend(line)
 }
 

@@ -34,9 +34,6 @@ func modelName(full string) string {
 	return strings.TrimPrefix(modelDate().ReplaceAllString(full, ""), "claude-")
 }
 
-// shortAcknowledgement is the longest text, in characters, that counts as a mere acknowledgement beside the token.
-const shortAcknowledgement = 300
-
 // Heartbeat returns the answer of a heartbeat: nothing if it acknowledges it, with at most a few words beside the
 // token.
 func Heartbeat(written string) answer.Answer {
@@ -50,7 +47,7 @@ func Heartbeat(written string) answer.Answer {
 			if !found {
 				continue
 			}
-			if rest = strings.TrimSpace(rest); utf8.RuneCountInString(rest) <= shortAcknowledgement {
+			if rest = strings.TrimSpace(rest); utf8.RuneCountInString(rest) <= answer.MaxRemark {
 				return answer.Answer{Silent: true}
 			}
 			text = rest
