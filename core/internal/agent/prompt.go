@@ -36,7 +36,7 @@ type Session struct {
 	// files.
 	Owner       bool
 	Always      bool   // in a group: the agent gets every message, not only those addressed to it
-	MayBeSilent bool   // in a group: it may answer with nothing; ignored in direct chats
+	MayBeSilent bool   // it may answer with nothing
 	Files       bool   // the chat accepts files
 	Replies     bool   // the chat shows to which message another one replies
 	Speech      bool   // text marked as speech is spoken

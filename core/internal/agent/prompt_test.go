@@ -53,7 +53,7 @@ func plain(workspace string) agent.Identity {
 
 // The sessions that the tests show.
 var (
-	direct = agent.Session{Channel: "telegram", Kind: chat.Direct, MayBeSilent: true}
+	direct = agent.Session{Channel: "telegram", Kind: chat.Direct}
 	group  = agent.Session{Channel: "telegram", Kind: chat.Group}
 	always = agent.Session{Channel: "discord", Kind: chat.Group, Always: true, MayBeSilent: true}
 	owners = agent.Session{Channel: "webchat", Kind: chat.Direct, Owner: true, Files: true, Replies: true, Speech: true, Model: "sonnet"}
@@ -172,7 +172,8 @@ func TestSections(t *testing.T) {
 		{"group, addressed", group, []string{"This chat is a group. Many", "addressed to you", "Always answer"}, []string{"NO_REPLY", "every message"}},
 		{"group, always", always, []string{"every message", "NO_REPLY"}, []string{"Always answer", "addressed to you"}},
 		{"broadcast channel", agent.Session{Kind: chat.Broadcast, MayBeSilent: true}, []string{"# This channel", "NO_REPLY"}, []string{"# This group"}},
-		{"no kind", agent.Session{Owner: true, MayBeSilent: true}, []string{"Do not look there", "Always answer"}, []string{"NO_REPLY"}},
+		{"no kind", agent.Session{Owner: true}, []string{"Do not look there", "Always answer"}, []string{"NO_REPLY"}},
+		{"direct, silent", agent.Session{Kind: chat.Direct, MayBeSilent: true}, []string{"NO_REPLY"}, []string{"Always answer", "# This group"}},
 		{"by the tool alone", agent.Session{Kind: chat.Direct, ByTool: true}, []string{"your answer is private"}, []string{"is sent to the chat"}},
 		{
 			"hostile names",

@@ -116,8 +116,11 @@ func answers(s Session) string {
 	if s.Replies {
 		text += "- [[reply_to_current]] anywhere shows your answer as a reply, if it is unclear to what; [[reply_to:57]] to that.\n"
 	}
-	if !s.silence() {
+	switch {
+	case !s.MayBeSilent:
 		text += "- Always answer, if only with a line.\n"
+	case s.Kind == chat.Direct:
+		text += "- You need not always answer. If nothing needs to be said, answer with NO_REPLY and nothing else; then nothing is sent.\n"
 	}
 	return text
 }
@@ -214,7 +217,7 @@ func group(s Session) string {
 		b.WriteString("- You are given the messages that are addressed to you, and with them what was written since your last answer.\n")
 	}
 	b.WriteString("- Answer the person who wrote last, by name where it helps. Leave alone what the others have settled among themselves.\n")
-	if s.silence() {
+	if s.MayBeSilent {
 		b.WriteString("- You need not always speak. If a message is not meant for you and you have nothing to add, answer with NO_REPLY and nothing else; then nothing is sent.\n")
 	}
 	return b.String()
@@ -234,8 +237,3 @@ func fileBlocks(files []contextFile) string {
 
 // private reports whether only owners take part in the chat.
 func (s Session) private() bool { return s.Owner && s.Kind == chat.Direct }
-
-// silence reports whether the agent may answer with nothing.
-func (s Session) silence() bool {
-	return s.MayBeSilent && (s.Kind == chat.Group || s.Kind == chat.Broadcast)
-}

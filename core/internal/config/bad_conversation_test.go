@@ -394,6 +394,35 @@ F:45:3: Unknown block; The block plugin has no block "heartbeat".
 `,
 		},
 		{
+			"answers by kind of chat",
+			`
+reply {
+  chat "group" {
+    silent  = "yes"
+    visible = "all"
+    stream  = "off"
+  }
+  chat "group" {}
+  chat "topic" {}
+  chat {}
+}
+`,
+			`
+F:4:15: Unsuitable value; reply.chat.silent must be true or false.
+    silent  = "yes"
+F:5:15: Unsuitable value; reply.chat.visible must be "answer" or "tool".
+    visible = "all"
+F:6:5: Unknown argument; The block reply.chat has no argument "stream".
+    stream …
+F:8:3: Duplicate block; There is a block chat "group" at F:3:3 already.
+    chat "group" {}
+F:9:8: Unsuitable label; The label of the block chat must be "direct", "group" or "channel".
+    chat "topic" {}
+F:10:3: Wrong number of labels; The block chat has one label: chat "name" { … }.
+    chat {}
+`,
+		},
+		{
 			"a heartbeat in a group",
 			`
 heartbeat {

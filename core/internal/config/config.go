@@ -272,5 +272,6 @@ func defaults() *Config {
 func (s Settings) clone() Settings {
 	s.Session.Reset = maps.Clone(s.Session.Reset)
 	s.Access.Group = maps.Clone(s.Access.Group)
+	s.Reply.Chat = maps.Clone(s.Reply.Chat)
 	return s
 }

@@ -184,7 +184,7 @@ func saying(name, value string) string {
 		text += "token = \"0123456789abcdef\"\n"
 	}
 	for path != "" {
-		label := map[string]string{"plugin": `"p"`, "session.reset": `"group"`, "access.group": `"-1"`, "claude.mcp": `"files"`}[path]
+		label := map[string]string{"plugin": `"p"`, "session.reset": `"group"`, "reply.chat": `"group"`, "access.group": `"-1"`, "claude.mcp": `"files"`}[path]
 		path, last = undotted(path)
 		text = fmt.Sprintf("%s %s {\n%s}\n", last, label, text)
 	}

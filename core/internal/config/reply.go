@@ -3,28 +3,56 @@ package config
 import (
 	"strings"
 	"time"
+
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // Reply configures how answers are sent, and what is shown with them.
 type Reply struct {
-	Prefix         string        // put before each answer; may contain variables such as {model}
-	TextLimit      int           // in the channel's unit; zero (default): the channel's limit
-	MaxLines       int           // of a message, if it can be split; zero (default): no limit
-	ChunkMode      string        // length (default), newline
-	Stream         string        // how an answer is shown while it is written: off, block, preview (default)
-	BetweenTools   string        // the texts before a tool, where they are not sent in blocks: drop (default), keep
-	Block          Block         // of an answer that is sent in blocks
-	HumanDelay     Delay         // between blocks
-	Typing         string        // never, instant, thinking (default), message
-	TypingInterval time.Duration // default 6 seconds
-	ReplyTo        string        // which parts are replies to the message: off (default), first, all
-	AckReaction    string        // an emoji on an accepted message, or [AckStatus]; empty (default): none
-	NotifyAfter    time.Duration // an answer that took longer is a new message, which notifies; default 30 seconds; zero: never
-	Silent         string        // where the model may answer NO_REPLY: never, groups (default)
-	Visible        string        // what is sent: answer (default), or tool: only what the agent sends by the tool "message"
-	Verbose        string        // the tools in use: off (default), on, full
-	Reasoning      string        // the model's reasoning: off (default), on, stream
-	Usage          string        // the cost of an answer: off (default), tokens, full
+	Prefix         string             // put before each answer; may contain variables such as {model}
+	TextLimit      int                // in the channel's unit; zero (default): the channel's limit
+	MaxLines       int                // of a message, if it can be split; zero (default): no limit
+	ChunkMode      string             // length (default), newline
+	Stream         string             // how an answer is shown while it is written: off, block, preview (default)
+	BetweenTools   string             // the texts before a tool, where they are not sent in blocks: drop (default), keep
+	Block          Block              // of an answer that is sent in blocks
+	HumanDelay     Delay              // between blocks
+	Typing         string             // never, instant, thinking (default), message
+	TypingInterval time.Duration      // default 6 seconds
+	ReplyTo        string             // which parts are replies to the message: off (default), first, all
+	AckReaction    string             // an emoji on an accepted message, or [AckStatus]; empty (default): none
+	NotifyAfter    time.Duration      // an answer that took longer is a new message, which notifies; default 30 seconds; zero: never
+	Silent         string             // where the model may answer NO_REPLY: never, groups (default)
+	Visible        string             // what is sent: answer (default), or tool: only what the agent sends by the tool "message"
+	Verbose        string             // the tools in use: off (default), on, full
+	Reasoning      string             // the model's reasoning: off (default), on, stream
+	Usage          string             // the cost of an answer: off (default), tokens, full
+	Chat           map[string]ReplyIn // what differs by the kind of chat: direct, group, channel
+}
+
+// ReplyIn is what differs in a kind of chat.
+type ReplyIn struct {
+	Silent  *bool   // whether the model may answer NO_REPLY; nil: by [Reply.Silent]
+	Visible *string // nil: as in [Reply]
+}
+
+// kinds are the kinds of chats by which answers differ.
+var kinds = map[chat.Kind]string{chat.Direct: "direct", chat.Group: "group", chat.Broadcast: "channel"}
+
+// MayBeSilent reports whether the model may answer NO_REPLY in a kind of chat.
+func (r Reply) MayBeSilent(in chat.Kind) bool {
+	if own := r.Chat[kinds[in]].Silent; own != nil {
+		return *own
+	}
+	return r.Silent == "groups" && (in == chat.Group || in == chat.Broadcast)
+}
+
+// VisibleIn is what is sent in a kind of chat: as [Reply.Visible].
+func (r Reply) VisibleIn(in chat.Kind) string {
+	if own := r.Chat[kinds[in]].Visible; own != nil {
+		return *own
+	}
+	return r.Visible
 }
 
 // Block configures when a part of an unfinished answer is sent.
@@ -68,14 +96,30 @@ func (r *Reply) block() block {
 			{"ack_reaction", reaction(&r.AckReaction)},
 			{"notify_after", duration(&r.NotifyAfter, 0)},
 			{"silent", oneOf(&r.Silent, "never", "groups")},
-			{"visible", oneOf(&r.Visible, "answer", "tool")},
+			{"visible", oneOf(&r.Visible, visible...)},
 			{"verbose", oneOf(&r.Verbose, "off", "on", "full")},
 			{"reasoning", oneOf(&r.Reasoning, "off", "on", "stream")},
 			{"usage", oneOf(&r.Usage, "off", "tokens", "full")},
 		},
-		blocks: []child{one(r.Block.block())},
+		blocks: []child{
+			one(r.Block.block()),
+			{name: "chat", labelled: true, labels: []string{"direct", "group", "channel"}, holds: r.chatBlock},
+		},
 	}
 }
+
+// chatBlock adds a kind of chat and returns its block.
+func (r *Reply) chatBlock(kind string) block {
+	return block{path: "reply.chat", attrs: entry(&r.Chat, kind, func(in *ReplyIn) []attr {
+		return []attr{
+			{"silent", own(&in.Silent, boolean)},
+			{"visible", own(&in.Visible, func(s *string) setter { return oneOf(s, visible...) })},
+		}
+	})}
+}
+
+// visible are the values of [Reply.Visible].
+var visible = []string{"answer", "tool"}
 
 func (b *Block) block() block {
 	return block{path: "reply.block", attrs: []attr{

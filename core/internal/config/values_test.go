@@ -120,6 +120,14 @@ reply {
     break_on = "sentence"
     flush_at = "message_end"
   }
+  chat "group" {
+    silent = true
+  }
+  chat "direct" {
+    silent  = false
+    visible = "answer"
+  }
+  chat "channel" {}
 }
 outbox {
   attempts = 3
@@ -235,6 +243,7 @@ plugin "plain" {}
 		t.Fatal(err)
 	}
 	mention, no, most := false, 0, 500
+	allowed, answer := true, "answer"
 	never, noClock, twoHours, late := time.Duration(0), config.Off, 2*time.Hour, config.Clock(23*60+59)
 	want := &config.Config{
 		Path:      path,
@@ -294,6 +303,7 @@ plugin "plain" {}
 				HumanDelay: config.Delay{Min: time.Second, Max: time.Minute},
 				Typing:     "message", TypingInterval: 3 * time.Second, ReplyTo: "first", AckReaction: "👀", NotifyAfter: 45 * time.Second, BetweenTools: "keep", Silent: "never", Visible: "tool",
 				Verbose: "full", Reasoning: "stream", Usage: "tokens",
+				Chat: map[string]config.ReplyIn{"group": {Silent: &allowed}, "direct": {Silent: &mention, Visible: &answer}, "channel": {}},
 			},
 			Access: config.Access{
 				Owners: []string{"webchat:local"}, DM: "open", Allow: []string{"telegram:5"}, CommandsFrom: []string{"telegram:6", "*", "telegram:group:-100"}, Approvers: []string{"telegram:9"},

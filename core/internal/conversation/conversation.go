@@ -70,7 +70,9 @@ type Conversation struct {
 	Activation     string // mention, always; empty in a direct chat
 	History        int    // messages of a group that are not for the agent and are kept for it; zero in a direct chat
 	Queue          domain.Queueing
-	Listening      bool // the agent reads all messages of a group and may stay silent: nothing is shown before it answers
+	MayBeSilent    bool   // the agent may answer with nothing
+	Visible        string // what is sent: answer, tool
+	Listening      bool   // the agent reads all messages and may stay silent: nothing is shown before it answers
 }
 
 // Turn is a run with the settings of its conversation.
@@ -133,8 +135,9 @@ func (r *Resolver) resolve(m domain.Message, s domain.Session, chosen domain.Ove
 	if m.Chat.Kind != chat.Direct {
 		c.Activation = r.activation(settings.Access, m.Channel, m.Chat.ID, s)
 		c.History = r.History(m.Channel, m.Chat.ID)
-		c.Listening = settings.Reply.Silent == "groups" && c.Activation == "always"
 	}
+	c.MayBeSilent, c.Visible = settings.Reply.MayBeSilent(m.Chat.Kind), settings.Reply.VisibleIn(m.Chat.Kind)
+	c.Listening = c.MayBeSilent && c.Activation != "mention"
 	return c
 }
 

@@ -99,6 +99,46 @@ func TestWhatGoesBefore(t *testing.T) {
 	}
 }
 
+// Whether the agent may be silent, and what is sent of its answer, can differ by the kind of chat, and the channel's own word
+// counts more than the top level's.
+// Behaviour: silent, visible.
+func TestSilenceByKindOfChat(t *testing.T) {
+	t.Parallel()
+	yes, no, tool, all := true, false, "tool", "answer"
+	by := func(kinds map[string]config.ReplyIn) config.Reply {
+		return config.Reply{Silent: "groups", Visible: "answer", Chat: kinds}
+	}
+	for name, test := range map[string]struct {
+		reply  config.Reply
+		direct [2]any
+		group  [2]any
+		cast   [2]any
+	}{
+		"as everywhere": {by(nil), [2]any{false, all}, [2]any{true, all}, [2]any{true, all}},
+		"never":         {config.Reply{Silent: "never", Visible: tool}, [2]any{false, tool}, [2]any{false, tool}, [2]any{false, tool}},
+		"the other way": {
+			by(map[string]config.ReplyIn{"direct": {Silent: &yes, Visible: &tool}, "group": {Silent: &no}}),
+			[2]any{true, tool},
+			[2]any{false, all},
+			[2]any{true, all},
+		},
+		"groups by the tool": {
+			config.Reply{Silent: "never", Visible: tool, Chat: map[string]config.ReplyIn{"direct": {Visible: &all}, "channel": {Silent: &yes}}},
+			[2]any{false, all},
+			[2]any{false, tool},
+			[2]any{true, tool},
+		},
+	} {
+		r := conversation.NewResolver(&config.Config{Settings: config.Settings{Reply: test.reply, Access: config.Access{RequireMention: true}}}, channels{}, chats{})
+		for kind, want := range map[chat.Kind][2]any{chat.Direct: test.direct, chat.Group: test.group, chat.Broadcast: test.cast} {
+			c := r.Session(chat.Caller{Address: chat.Address{Channel: "tg", Chat: "1"}, Kind: kind}, domain.Session{})
+			if got := [2]any{c.MayBeSilent, c.Visible}; got != want || c.Listening != (c.MayBeSilent && kind == chat.Direct) {
+				t.Errorf("%s, %v: %v, want %v; listening %t", name, kind, got, want, c.Listening)
+			}
+		}
+	}
+}
+
 // Whether a group is all heard or only where the agent is mentioned is said by the session, by the group's block under the id that
 // it has or had first, or by the channel.
 func TestActivation(t *testing.T) {

@@ -22,9 +22,9 @@ func (b *Builder) Profile(c *conversation.Conversation) agent.Profile {
 func (b *Builder) System(c *conversation.Conversation) agent.Prompt {
 	prompt := b.options.System.Prompt(agent.Session{
 		Channel: c.Caller.Address.Channel, Kind: c.Caller.Kind, Owner: c.Owned,
-		Always: c.Activation == "always", MayBeSilent: c.Settings.Reply.Silent == "groups", Model: c.Model,
+		Always: c.Activation == "always", MayBeSilent: c.MayBeSilent, Model: c.Model,
 		Files: len(c.Limits.MediaOut) > 0, Replies: c.Limits.Replies, Speech: c.Speech == "tagged",
-		ByTool: c.Settings.Reply.Visible == "tool",
+		ByTool: c.Visible == "tool",
 	})
 	b.complain(prompt.Problems)
 	return prompt

@@ -20,7 +20,7 @@ func (v *view) Reply(ctx context.Context, r agent.Result) (turn.Reply, error) {
 	if m.Origin == domain.OriginCompact {
 		return turn.Reply{Items: v.run.Notice(reply.Compacted(r))}, nil
 	}
-	if v.run.Settings.Reply.Visible == "tool" {
+	if v.run.Visible == "tool" {
 		return turn.Reply{Items: v.private()}, nil
 	}
 	said := answer.Parse(r.Text, true)

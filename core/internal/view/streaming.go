@@ -27,7 +27,7 @@ func (vs *Views) streaming(run *conversation.Turn) stream.Options {
 	if limits.Replies {
 		o.Quoting = answer.Quoting{Mode: settings.ReplyTo, Current: answered(run)}
 	}
-	if m.Silent || m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat || m.Origin == domain.OriginCompact || settings.Visible == "tool" {
+	if m.Silent || m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat || m.Origin == domain.OriginCompact || run.Visible == "tool" {
 		return o
 	}
 	if live, ok := vs.options.Networks.Get(m.Channel); ok {
