@@ -22,12 +22,16 @@ var (
 // continues.
 var ErrWithdrawn = errors.New("the question was withdrawn")
 
-// Profile is how Claude Code is run for a turn. A running process accepts another Model and Effort, where the CLI can.
+// EffortOff is the effort of a model that does not think before it answers.
+const EffortOff = "off"
+
+// Profile is how Claude Code is run for a turn. A running process accepts another Model, Effort and Fast, where the CLI can.
 // A process with any other difference is replaced before the turn, except if only the SystemPrompt differs: a process
 // keeps its prompt, so that the API can cache it.
 type Profile struct {
 	Model          string // empty: the CLI's default
-	Effort         string // empty: the CLI's default
+	Effort         string // [EffortOff], or as the CLI names it; empty: the CLI's default
+	Fast           bool   // the model answers faster, at a higher price, if it can
 	PermissionMode string
 	SystemPrompt   string
 	Skills         string // identifies the skills listed in SystemPrompt; other skills need another process

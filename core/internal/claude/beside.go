@@ -48,6 +48,14 @@ func (p *Pool) running(id string) *worker {
 	return nil
 }
 
+// Speed returns what a session's claude told last about how fast its model answers; nothing, if it does not run.
+func (p *Pool) Speed(session string) (fast, why string) {
+	if s := p.running(session); s != nil {
+		return s.Speed()
+	}
+	return "", ""
+}
+
 // Tasks returns what a session's claude runs beside the steps of its turn, oldest first.
 func (p *Pool) Tasks(session string) []client.Task {
 	if s := p.running(session); s != nil {

@@ -16,6 +16,7 @@ import (
 type Inventory struct {
 	Tools   []string             // all, as the CLI names them; none: no turn has begun yet
 	Servers []agent.ServerStatus // the MCP servers, except the host's own
+	Models  []agent.Abilities    // what the CLI tells of models; none: it tells nothing
 }
 
 // inventory keeps what processes tell about their tools, and tells owners about servers that fail.
@@ -37,6 +38,13 @@ func (i *inventory) HasTools(names []string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.latest.Tools = names
+}
+
+// HasModels implements [client.Inventory].
+func (i *inventory) HasModels(list []agent.Abilities) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.latest.Models = list
 }
 
 // HasServers implements [client.Inventory].
@@ -65,5 +73,5 @@ func (p *Pool) Inventory() Inventory {
 	i := p.inventory
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return Inventory{Tools: slices.Clone(i.latest.Tools), Servers: slices.Clone(i.latest.Servers)}
+	return Inventory{Tools: slices.Clone(i.latest.Tools), Servers: slices.Clone(i.latest.Servers), Models: slices.Clone(i.latest.Models)}
 }

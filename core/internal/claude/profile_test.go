@@ -92,6 +92,60 @@ func TestProfile(t *testing.T) {
 	}
 }
 
+// Whether the model thinks, and answers fast, is changed in the running process, and is there from the start of a new one.
+// Behaviour: think-off, fast, turn-profile.
+func TestThinkingAndSpeed(t *testing.T) {
+	modes(t, func(t *testing.T, r *rig) {
+		pool := r.pool()
+		opus := agent.Profile{Model: "opus"}
+		for _, step := range []struct {
+			profile agent.Profile
+			want    string
+		}{
+			{agent.Profile{Model: "opus", Effort: agent.EffortOff, Fast: true}, "low off on"},
+			{opus, "default on off"},
+			{agent.Profile{Model: "opus", Effort: "high", Fast: true}, "high on on"},
+			{agent.Profile{Model: "opus", Effort: agent.EffortOff, Fast: true}, "low off on"},
+			{agent.Profile{Model: "opus", Effort: "low"}, "low on off"},
+			{agent.Profile{Model: "sonnet", Effort: agent.EffortOff, Fast: true}, "low on off"}, // it can do neither
+			{agent.Profile{Model: "opus", Effort: agent.EffortOff, Fast: true}, "low off on"},
+			{opus, "default on off"},
+		} {
+			turn := r.turn(directive(map[string]any{"say": "$EFFORT $THINKING $FAST"}))
+			turn.Profile = step.profile
+			if got := r.ask(pool, turn).Text; got != step.want {
+				t.Errorf("with %+v claude runs with %q, want %q", step.profile, got, step.want)
+			}
+		}
+		if n := r.processes.spawned(); !r.config.OneShot && n != 1 {
+			t.Errorf("there were %d processes", n)
+		}
+		can, told := agent.AbilitiesOf("opus", pool.Inventory().Models)
+		if !told || !can.Fast || !can.ThinkingOff {
+			t.Errorf("of opus claude tells %+v, %t", can, told)
+		}
+	})
+}
+
+// What the CLI says of its speed is known while its process lives.
+// Behaviour: fast.
+func TestSpeed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	pool := r.pool()
+	if fast, why := pool.Speed(r.session); fast != "" || why != "" {
+		t.Errorf("before the first turn it is %q, %q", fast, why)
+	}
+	for model, want := range map[string]string{"opus": "on", "sonnet": "off"} {
+		turn := r.turn("hello")
+		turn.Profile = agent.Profile{Model: model, Fast: true}
+		r.ask(pool, turn)
+		if fast, _ := pool.Speed(r.session); fast != want {
+			t.Errorf("with %s it is %q, want %q", model, fast, want)
+		}
+	}
+}
+
 // The file goes with a process that cannot be recorded, too.
 func TestNoPromptIsLeft(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {

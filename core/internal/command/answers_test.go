@@ -75,6 +75,7 @@ func TestSettings(t *testing.T) {
 	d := &hostCommands{}
 	d.talk(t, "settings", chat.Owner,
 		"/think", "/think high", "/think", "/thinking off", "/t hihg", "/think high please", "/think default",
+		"/fast", "/fast on", "/fast", "/fast maybe", "/fast off", "/fast default",
 		"/verbose", "/v full", "/verbose loud", "/verbose reset",
 		"/reasoning", "/reason on", "/reasoning stream", "/reasoning off",
 		"/elevated", "/elevated on", "/elevated full", "/elevated off", "/elevated default",
@@ -87,9 +88,62 @@ func TestSettings(t *testing.T) {
 	if diff := cmp.Diff(want, d.session.Overrides); diff != "" {
 		t.Error(diff)
 	}
-	checkNotes(t, d, "Thinking effort switched to high.", "Thinking effort switched to low.", "Thinking effort switched to Claude's choice.",
+	checkNotes(t, d, "Thinking effort switched to high.", "Thinking effort switched to off.", "Thinking effort switched to Claude's choice.",
 		"Permission mode switched to acceptEdits.", "Permission mode switched to bypassPermissions.", "Permission mode switched to default.",
 		"Permission mode switched to dontAsk.", "Permission mode switched to bypassPermissions.")
+}
+
+// What Claude Code says that a model cannot do is told with the choice of it.
+// Behaviour: think-off, fast.
+func TestWhatAModelCannotDo(t *testing.T) {
+	t.Parallel()
+	listed := []agent.Abilities{
+		{Names: [2]string{"default", "claude-sonnet-5-5"}},
+		{Names: [2]string{"sonnet", "claude-sonnet-5-5"}},
+		{Names: [2]string{"opus", "claude-opus-4-8"}, ThinkingOff: true, Fast: true},
+	}
+	for name, test := range map[string]struct {
+		model string
+		told  []agent.Abilities
+		lacks bool
+	}{
+		"nothing is told":      {},
+		"it cannot":            {told: listed, lacks: true},
+		"it can":               {model: "opus", told: listed},
+		"by its full name":     {model: "claude-opus-4-8", told: listed},
+		"it cannot, in full":   {model: "claude-sonnet-5-5", told: listed, lacks: true},
+		"another one is asked": {model: "claude-opus-9", told: listed},
+	} {
+		d := &hostCommands{inventory: claude.Inventory{Models: test.told}}
+		d.session.Overrides.Model = test.model
+		for text, lack := range map[string]string{"/think off": "cannot do without", "/fast on": "has no fast mode", "/think low": "never", "/fast off": "never"} {
+			got, err := d.registry().Run(t.Context(), d.call(text, chat.Authorised))
+			if err != nil || strings.Contains(got, lack) != (test.lacks && lack != "never") || strings.Count(got, ".") != 1+strings.Count(got, "sonnet-5-5") {
+				t.Errorf("%s, %s: %q, %v", name, text, got, err)
+			}
+		}
+	}
+}
+
+// /status says whether a chosen fast mode is used, as far as Claude Code tells.
+// Behaviour: fast.
+func TestStatusShowsFastMode(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[[3]string]string{
+		{"off", "off", "x"}:               "",
+		{"on", "", ""}:                    "\n- fast mode on\n",
+		{"on", "on", ""}:                  "\n- fast mode on\n",
+		{"on", "off", ""}:                 "\n- fast mode on, but this model has none\n",
+		{"on", "off", "disabled_by`_env"}: "\n- fast mode on, but Claude Code does not use it: `disabled_by'_env`\n",
+		{"on", "cooldown", ""}:            "\n- fast mode on, but paused: too many requests\n",
+	} {
+		d := &hostCommands{speed: said[1], slowed: said[2]}
+		d.session.Overrides.Fast = said[0]
+		got, err := d.registry().Run(t.Context(), d.call("/status", chat.Authorised))
+		if err != nil || strings.Contains(got, "fast mode") != (want != "") || !strings.Contains(got, want) {
+			t.Errorf("%q: %q, %v", said, got, err)
+		}
+	}
 }
 
 // checkNotes tells what the agent is to be told.

@@ -22,7 +22,7 @@ type reading struct {
 
 // directives may stand anywhere in a message, by the names of their commands.
 var directives = map[string]func(Models, []string) reading{
-	"think": think.read, "verbose": verbose.read, "reasoning": reasoning.read, "elevated": elevated.read, "exec": exec.read,
+	"think": think.read, "fast": fast.read, "verbose": verbose.read, "reasoning": reasoning.read, "elevated": elevated.read, "exec": exec.read,
 	"usage": usage.read, "model": readModel, "queue": readQueue,
 }
 

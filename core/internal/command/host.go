@@ -88,6 +88,8 @@ type Claude interface {
 	// Aside answers a question beside a turn, from the conversation so far. The error is [client.ErrNotRunning] if no
 	// turn runs, and [client.ErrNoAside] if the CLI cannot do it.
 	Aside(ctx context.Context, claudeSession, question string) (string, error)
+	// Speed returns what Claude Code told last about how fast the model answers: on, off, cooldown, or nothing; and why not.
+	Speed(claudeSession string) (fast, why string)
 	// Tasks returns the running subagents of a session.
 	Tasks(claudeSession string) []client.Task
 	// StopTask stops a subagent. The error is [client.ErrNoTask] or [client.ErrNotRunning] if it does not run, and
@@ -156,6 +158,7 @@ func (d hostCommands) commands() []Command {
 		{Name: "export_session", Aliases: []string{"export"}, Usage: "/export-session", Group: wording.GroupConversation, MinAuthority: chat.Owner, Run: d.export},
 
 		d.setting(think, "/think [level]", chat.Authorised, true),
+		d.setting(fast, "/fast [off|on]", chat.Authorised, false),
 		{Name: "model", Usage: "/model [name]", Group: wording.GroupSettings, MinAuthority: chat.Authorised, Menu: true, Run: d.model},
 		{Name: "models", Usage: "/models", Group: wording.GroupSettings, MinAuthority: chat.Authorised, Run: d.models},
 		d.setting(verbose, "/verbose [off|on|full]", chat.Authorised, true),

@@ -77,6 +77,7 @@ type hostCommands struct {
 	speech        bool
 	shell         *shell
 	inventory     claude.Inventory
+	speed, slowed string // what Claude Code says of fast mode
 	fail          error
 }
 
@@ -315,6 +316,8 @@ func (a asked) Aside(_ context.Context, _, question string) (string, error) {
 	a.hostCommands.order = append(a.hostCommands.order, question)
 	return a.hostCommands.beside, a.hostCommands.fail
 }
+
+func (a asked) Speed(string) (fast, why string) { return a.hostCommands.speed, a.hostCommands.slowed }
 
 func (asked) Tasks(string) []client.Task {
 	return []client.Task{{Number: 4, What: "Look for tests", Agent: "Explore", Doing: "Running grep", Since: now.Add(-70 * time.Second)}}

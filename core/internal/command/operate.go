@@ -31,7 +31,7 @@ func (d hostCommands) restart(ctx context.Context, call Call) (string, error) {
 func (d hostCommands) config(_ context.Context, call Call) (string, error) {
 	e := d.effective(call)
 	return wording.Settings{
-		Path: d.host.ConfigPath, Model: e.Model, Effort: e.Effort, Permission: e.PermissionMode, Queue: e.Queue,
+		Path: d.host.ConfigPath, Model: e.Model, Effort: e.Effort, Fast: e.Fast, Permission: e.PermissionMode, Queue: e.Queue,
 		Verbose: e.Verbose, Reasoning: e.Reasoning, Usage: e.Usage, Send: e.Send, Activation: e.Activation, Speech: e.Speech,
 		Chosen: call.Session.Overrides,
 	}.String(), nil

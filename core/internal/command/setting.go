@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/wording"
@@ -36,12 +37,20 @@ var (
 		name: "think", event: "Thinking effort switched to %s.",
 		field: func(o *domain.Overrides) *string { return &o.Effort }, now: func(c *conversation.Conversation) string { return c.Effort },
 		choices: []choice{
-			{word: "off", also: []string{"none", "minimal", "min"}, value: "low"},
-			{word: "low", also: []string{"thinkhard", "think-hard"}, value: "low"},
+			{word: "off", also: []string{"none"}, value: agent.EffortOff},
+			{word: "low", also: []string{"minimal", "min", "thinkhard", "think-hard"}, value: "low"},
 			{word: "medium", also: []string{"med", "mid", "on", "thinkharder", "think-harder", "harder"}, value: "medium"},
 			{word: "high", also: []string{"ultrathink"}, value: "high"},
 			{word: "xhigh", also: []string{"x-high", "extrahigh", "extra-high"}, value: "xhigh"},
 			{word: "max", also: []string{"maximum", "highest", "ultra"}, value: "max"},
+		},
+	}
+	fast = setting{
+		name:  "fast",
+		field: func(o *domain.Overrides) *string { return &o.Fast }, now: func(c *conversation.Conversation) string { return map[bool]string{true: "on", false: "off"}[c.Fast] },
+		choices: []choice{
+			{word: "off", also: []string{"no", "false", "0"}, value: "off"},
+			{word: "on", also: []string{"yes", "true", "1"}, value: "on"},
 		},
 	}
 	verbose = setting{
@@ -205,7 +214,27 @@ func (d hostCommands) choose(ctx context.Context, call Call, s setting) (string,
 			return "", err
 		}
 	}
-	return wording.SettingChosen(s.name, s.shown(value), value, r.lasting), nil
+	said := wording.SettingChosen(s.name, s.shown(value), value, r.lasting)
+	if lacks := d.lacks(s, value, d.host.Conversations.Session(call.Caller, session).Model); lacks != "" {
+		said += " " + lacks
+	}
+	return said, nil
+}
+
+// lacks says that a model cannot do what was chosen; empty: it can, or Claude Code does not tell.
+func (d hostCommands) lacks(s setting, value, model string) string {
+	if s.name != think.name && s.name != fast.name {
+		return ""
+	}
+	can, told := agent.AbilitiesOf(model, d.host.Claude.Inventory().Models)
+	switch {
+	case !told:
+	case s.name == think.name && value == agent.EffortOff && !can.ThinkingOff:
+		return wording.AlwaysThinks(can.Names[1])
+	case s.name == fast.name && value == "on" && !can.Fast:
+		return wording.NotFast(can.Names[1])
+	}
+	return ""
 }
 
 // tell adds a note for the agent to its next turn.

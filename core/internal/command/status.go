@@ -21,11 +21,15 @@ func (d hostCommands) status(ctx context.Context, call Call) (string, error) {
 	if call.Caller.Authority >= chat.Owner {
 		doing = d.host.Plugins.Doing()
 	}
+	speed, slowed := "", ""
+	if e.Fast {
+		speed, slowed = d.host.Claude.Speed(call.Session.ClaudeSession)
+	}
 	since, running := d.turns.Running(call.Caller.Session)
 	return wording.Status{
 		Version: d.host.Version, Now: now, Up: now.Sub(d.host.Started), Demo: d.host.Demo,
 		Running: running, RunningFor: now.Sub(since), Waiting: waiting, Questions: d.openQuestions(call),
-		Session: s, Model: e.Model, Effort: e.Effort, Permission: e.PermissionMode, Queue: e.Queue, Activation: e.Activation,
+		Session: s, Model: e.Model, Effort: e.Effort, Fast: e.Fast, Speed: speed, Slowed: slowed, Permission: e.PermissionMode, Queue: e.Queue, Activation: e.Activation,
 		Muted: e.Send == "deny", Authority: call.Caller.Authority, Channels: d.host.Plugins.Channels(), Plugins: doing,
 	}.String(), nil
 }

@@ -69,6 +69,21 @@ F:5:55: Unsuitable value; claude.mcp.headers contains c twice.
 `,
 		},
 		{
+			"effort and speed",
+			`
+claude {
+  effort = "none"
+  fast   = "on"
+}
+`,
+			`
+F:3:12: Unsuitable value; claude.effort must be "", "off", "low", "medium", "high", "xhigh" or "max".
+    effort = "none"
+F:4:12: Unsuitable value; claude.fast must be true or false.
+    fast   = "on"
+`,
+		},
+		{
 			"claude's arguments and environment are the host's",
 			`
 claude {

@@ -71,7 +71,8 @@ type Claude struct {
 	Model           string            // empty (default): the CLI's own
 	FallbackModels  []string          // tried in this order while the model cannot answer
 	Aliases         map[string]string // models by alias; no two aliases differ in case only
-	Effort          string            // empty (default: the CLI's own), low, medium, high, xhigh, max
+	Effort          string            // empty (default: the CLI's own), off, low, medium, high, xhigh, max
+	Fast            bool              // the model answers faster, at a higher price, if it can; default false
 	PermissionMode  string            // default (default), acceptEdits, plan, dontAsk, bypassPermissions, auto
 	AllowedTools    []string          // rules of tools that run without approval
 	DisallowedTools []string          // rules of tools that never run

@@ -43,6 +43,7 @@ claude {
   fallback_models  = ["haiku", "opus"]
   aliases          = { fast = "haiku", Grübel = "claude-opus-4-1" }
   effort           = "high"
+  fast             = true
   permission_mode  = "acceptEdits"
   allowed_tools    = ["Read"]
   disallowed_tools = ["Bash(rm *)"]
@@ -261,7 +262,7 @@ plugin "plain" {}
 			Args: []string{"--add-dir", "/x"}, Env: map[string]string{"A": "a", "B": "b", "C": "[1]"},
 			ConfigDir: "/home/u/.claude", APIKeys: []string{"a", "sk-b"},
 			Aliases: map[string]string{"fast": "haiku", "Grübel": "claude-opus-4-1"},
-			Timeout: 90 * time.Second, Retries: 1, AskTimeout: 5 * time.Minute, ToolTimeout: 45 * time.Second, Mode: "oneshot", MaxProcesses: 2, MaxMemory: 3 << 30, RecycleAt: 0, ContextBudget: 200_000, ParkAfter: time.Minute,
+			Fast:    true, Timeout: 90 * time.Second, Retries: 1, AskTimeout: 5 * time.Minute, ToolTimeout: 45 * time.Second, Mode: "oneshot", MaxProcesses: 2, MaxMemory: 3 << 30, RecycleAt: 0, ContextBudget: 200_000, ParkAfter: time.Minute,
 			MCP: map[string]config.MCP{
 				"files":     {Command: []string{dir + "/files", "--root", "/x"}, Env: map[string]string{"A": "a"}},
 				"git_hub-2": {URL: "https://example.com/mcp?x=1", Headers: map[string]string{"Authorization": "Bearer a"}},

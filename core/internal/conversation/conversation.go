@@ -61,6 +61,7 @@ type Conversation struct {
 	Zone           *time.Location
 	Model          string // empty: the CLI's own
 	Effort         string // empty: the CLI's own
+	Fast           bool   // the model answers faster, if it can
 	PermissionMode string // an owner's choice applies to owners' messages only
 	Verbose        string // off, on, full
 	Reasoning      string // off, on, stream
@@ -116,13 +117,13 @@ func (r *Resolver) resolve(m domain.Message, s domain.Session, chosen domain.Ove
 	settings, claude := r.config.For(m.Channel), r.config.Claude
 	to := m.Address()
 	held := chosen.Over(domain.Overrides{
-		Effort: claude.Effort, Permission: claude.PermissionMode, TTS: r.config.Media.TTS,
+		Effort: claude.Effort, Fast: map[bool]string{true: "on"}[claude.Fast], Permission: claude.PermissionMode, TTS: r.config.Media.TTS,
 		Verbose: settings.Reply.Verbose, Reasoning: settings.Reply.Reasoning, Usage: settings.Reply.Usage,
 	})
 	c := &Conversation{
 		Caller:   chat.Caller{Session: s.Key, Address: to, Kind: m.Chat.Kind},
 		Settings: settings, Agent: r.config.Agent.Name, Zone: r.config.Agent.Timezone,
-		Model: r.Model(chosen.Model), Effort: held.Effort, PermissionMode: held.Permission,
+		Model: r.Model(chosen.Model), Effort: held.Effort, Fast: held.Fast == "on", PermissionMode: held.Permission,
 		Verbose: held.Verbose, Reasoning: held.Reasoning, Usage: held.Usage,
 		Send:  r.config.Send.Policy(chosen.Send, s.Key, to, m.Chat.Kind),
 		Queue: Queueing(settings.Queue, m.Overrides.Queue, s.Overrides.Queue),

@@ -16,7 +16,8 @@ type DirectChat struct {
 // Values are validated by the code that sets them.
 type Overrides struct {
 	Model      string         `json:"model,omitempty"`      // an alias of the config, or a name for the CLI
-	Effort     string         `json:"effort,omitempty"`     // low, medium, high, xhigh, max
+	Effort     string         `json:"effort,omitempty"`     // off, low, medium, high, xhigh, max
+	Fast       string         `json:"fast,omitempty"`       // off, on
 	Permission string         `json:"permission,omitempty"` // a permission mode of the CLI
 	Verbose    string         `json:"verbose,omitempty"`    // off, on, full
 	Reasoning  string         `json:"reasoning,omitempty"`  // off, on, stream
@@ -31,6 +32,7 @@ type Overrides struct {
 func (o Overrides) Over(base Overrides) Overrides {
 	fill(&o.Model, base.Model)
 	fill(&o.Effort, base.Effort)
+	fill(&o.Fast, base.Fast)
 	fill(&o.Permission, base.Permission)
 	fill(&o.Verbose, base.Verbose)
 	fill(&o.Reasoning, base.Reasoning)

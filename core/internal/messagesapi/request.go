@@ -52,6 +52,13 @@ type Prompt struct {
 	Messages []Message `json:"messages"`
 	Tools    []Tool    `json:"tools"`
 	Output   Output    `json:"output_config"`
+	Thinking Thinking  `json:"thinking"`
+	Speed    string    `json:"speed"` // empty: the usual one
+}
+
+// Thinking configures whether the model thinks before it answers.
+type Thinking struct {
+	Type string `json:"type"` // adaptive, enabled, disabled
 }
 
 // Output configures the model's output.

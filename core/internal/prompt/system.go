@@ -13,7 +13,7 @@ import (
 func (b *Builder) Profile(c *conversation.Conversation) agent.Profile {
 	prompt := b.System(c)
 	return agent.Profile{
-		Model: c.Model, Effort: c.Effort, PermissionMode: c.PermissionMode,
+		Model: c.Model, Effort: c.Effort, Fast: c.Fast, PermissionMode: c.PermissionMode,
 		SystemPrompt: prompt.Text, Skills: prompt.Skills, Private: prompt.Private,
 	}
 }

@@ -131,6 +131,8 @@ func CommandSummary(name string) string {
 		return "write this conversation to a file on the host"
 	case "think":
 		return "how hard the model thinks"
+	case "fast":
+		return "whether the model answers faster, at a higher price"
 	case "model":
 		return "show or choose the model"
 	case "models":

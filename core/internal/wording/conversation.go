@@ -144,6 +144,7 @@ func chosen(o domain.Overrides) string {
 	for _, c := range []struct{ name, value string }{
 		{"model", o.Model},
 		{"effort", o.Effort},
+		{"fast mode", o.Fast},
 		{"permissions", o.Permission},
 		{"verbose", o.Verbose},
 		{"reasoning", o.Reasoning},

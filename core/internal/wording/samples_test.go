@@ -133,6 +133,8 @@ var groups = []group{
 		{"SettingIs", wording.SettingIs("verbose", "off", "off", wording.SettingOptions([]string{"off", "on", "full", "default"}))},
 		{"SettingIs", wording.SettingIs("tts", "inbound", "inbound", wording.SettingOptions([]string{"off", "inbound", "default"}))},
 		{"SettingChosen", wording.SettingChosen("think", "", "", true)},
+		{"AlwaysThinks", wording.AlwaysThinks("claude-opus-5-5")},
+		{"NotFast", wording.NotFast("claude-haiku-5-5")},
 		{"SettingChosen", wording.SettingChosen("reasoning", "stream", "stream", false)},
 		{"SettingChosen", wording.SettingChosen("usage", "full", "full", false)},
 		{"SettingChosen", wording.SettingChosen("send", "off", "deny", false)},

@@ -53,6 +53,8 @@ func settingTitle(setting string) string {
 	switch setting {
 	case "think":
 		return "Thinking effort"
+	case "fast":
+		return "Fast mode"
 	case "verbose":
 		return "Tool display"
 	case "reasoning":
@@ -77,6 +79,14 @@ func settingMeans(setting, value string) string {
 	switch setting {
 	case "elevated", "exec":
 		return permissionModeMeans(value)
+	case "think":
+		if value == "off" {
+			return "the model does not think before it answers, if it can do without"
+		}
+	case "fast":
+		if value == "on" {
+			return "the model answers faster and costs more, if it has a fast mode"
+		}
 	case "send":
 		switch value {
 		case "allow":
@@ -104,6 +114,16 @@ func settingMeans(setting, value string) string {
 		}
 	}
 	return ""
+}
+
+// AlwaysThinks follows the answer to /think off: a model cannot do without thinking.
+func AlwaysThinks(model string) string {
+	return fmt.Sprintf("%s cannot do without: it thinks as little as it can.", ModelName(model))
+}
+
+// NotFast follows the answer to /fast on: a model has no fast mode.
+func NotFast(model string) string {
+	return fmt.Sprintf("%s has no fast mode, so nothing changes until another model is chosen.", ModelName(model))
 }
 
 func permissionModeMeans(mode string) string {

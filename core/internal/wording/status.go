@@ -28,6 +28,9 @@ type Status struct {
 	Session    domain.Session
 	Model      string // the model in use
 	Effort     string
+	Fast       bool   // fast mode is chosen
+	Speed      string // what Claude Code says of it: on, off, cooldown; empty: nothing yet
+	Slowed     string // why it is not on, in Claude Code's words; may be empty
 	Permission string
 	Queue      domain.Queueing
 	Activation string // empty in a direct chat
@@ -69,6 +72,9 @@ func (s Status) String() string {
 		fmt.Fprintf(&b, ", last answer by %s", ModelName(s.Session.Model))
 	}
 	fmt.Fprintf(&b, "\n- effort %s, permission mode %s", or(s.Effort, ClaudesChoice), s.Permission)
+	if s.Fast {
+		b.WriteString("\n- fast mode " + speed(s.Speed, s.Slowed))
+	}
 	fmt.Fprintf(&b, "\n- %s\n- %s", filled(s.Session), spent(s.Session.Usage))
 	fmt.Fprintf(&b, "\n- session %s", Code(s.Session.Key))
 	if s.Session.Label != "" {
@@ -96,6 +102,20 @@ func (s Status) String() string {
 		fmt.Fprintf(&b, "\n- plugin %s", Code(line))
 	}
 	return b.String()
+}
+
+// speed describes fast mode, which is chosen, by what Claude Code says of it.
+func speed(state, why string) string {
+	switch {
+	case state == "" || state == "on":
+		return "on"
+	case state == "cooldown":
+		return "on, but paused: too many requests"
+	case why != "":
+		return "on, but Claude Code does not use it: " + Code(why)
+	default:
+		return "on, but this model has none"
+	}
 }
 
 // Usage is what /usage shows.
@@ -133,6 +153,7 @@ func (u Usage) String() string {
 type Settings struct {
 	Path                      string // of the config file
 	Model, Effort, Permission string
+	Fast                      bool
 	Queue                     domain.Queueing
 	Verbose, Reasoning, Usage string
 	Send, Activation, Speech  string // empty ones are not shown
@@ -146,6 +167,7 @@ func (s Settings) String() string {
 	for _, setting := range []struct{ name, value string }{
 		{"model", ModelName(s.Model)},
 		{"effort", or(s.Effort, ClaudesChoice)},
+		{"fast mode", map[bool]string{true: "on"}[s.Fast]},
 		{"permission mode", s.Permission},
 		{"queue", queueing(s.Queue)},
 		{"verbose", s.Verbose},

@@ -126,10 +126,19 @@ func (c *Command) tooled(t agent.Turn) []string {
 // session would continue with its last one, even if that was for one message only.
 func (c *Command) profiled(p agent.Profile) []string {
 	args := []string{"--permission-mode", permissionMode(p), "--model", cmp.Or(p.Model, c.UsualModel)}
-	if p.Effort != "" {
-		args = append(args, "--effort", p.Effort)
+	if level := EffortLevel(p.Effort); level != "" {
+		args = append(args, "--effort", level)
 	}
 	return args
+}
+
+// EffortLevel is the CLI's level for an effort. That thinking is off is a setting of its own, and a model that cannot do
+// without thinks as little as it can.
+func EffortLevel(effort string) string {
+	if effort == agent.EffortOff {
+		return "low"
+	}
+	return effort
 }
 
 func permissionMode(p agent.Profile) string {
@@ -139,8 +148,8 @@ func permissionMode(p agent.Profile) string {
 	return p.PermissionMode
 }
 
-// SameProcess reports whether a process with one profile can run a turn with the other, perhaps after a change of model
-// and effort.
+// SameProcess reports whether a process with one profile can run a turn with the other, perhaps after a change of model,
+// effort and speed.
 func SameProcess(a, b agent.Profile) bool {
 	return permissionMode(a) == permissionMode(b) && a.Skills == b.Skills && a.Private == b.Private && a.Tools == b.Tools && a.Setup == b.Setup
 }

@@ -47,6 +47,7 @@ type Client struct {
 	spent     map[string]bool                   // ids of withdrawn lines, which the process would not run again
 	pending   bool                              // an MCP server is still starting
 	tasks     tasks
+	speed     protocol.Speed
 	intruder  *int // the process that wrote into the session; nil: none
 	elsewhere bool // the process has left its session for another one
 	announces bool // the process reports when it starts a line
@@ -104,6 +105,7 @@ func (c *Client) Initialize() {
 		body["sdkMcpServers"] = []string{cli.ServerName}
 	}
 	c.request(initID, body)
+	c.begin()
 }
 
 // request sends a request of the control protocol.

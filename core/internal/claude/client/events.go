@@ -83,6 +83,7 @@ func (c *Client) observe(e *protocol.Event) {
 			c.isReady = true
 			c.process.Initialized()
 			close(c.ready)
+			c.takeModels(e.Response.Response.Models)
 		}
 		if e.Response.RequestID == statusID {
 			c.takeServers(e.Response.Response.Servers)
@@ -97,6 +98,7 @@ func (c *Client) observe(e *protocol.Event) {
 				c.process.Kill()
 				return
 			}
+			c.speed = e.Speed
 			c.take(e)
 		}
 		c.tasks.observe(e, c.heard)
@@ -104,6 +106,9 @@ func (c *Client) observe(e *protocol.Event) {
 		c.announces = true
 	case "result":
 		c.meter.Count(e)
+		if e.Fast != "" {
+			c.speed = e.Speed
+		}
 		if c.pending {
 			c.request(statusID, map[string]any{"subtype": "mcp_status"})
 		}

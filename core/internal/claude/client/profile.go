@@ -8,14 +8,40 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
-// A process can change its model and effort, so a message with its own model needs neither a new process nor another
-// one after it. The CLI accepts both between turns, by the control protocol. It may not support the effort setting, so
-// the resulting value is queried.
+// A process can change its model, effort and speed, so a message with its own model needs neither a new process nor another
+// one after it. The CLI accepts them between turns, by the control protocol. It may not support the effort setting, so
+// the resulting value is queried. Whether the model thinks at all, and its speed, are no flags: what a process is started with
+// could not be taken back.
 
-// Adopt gives an idle process a profile's model and effort. It reports whether that succeeded in time; otherwise the
+// begin gives a new process what no flag does. Its answers are not waited for: the CLI handles requests before the lines
+// behind them, and a CLI that does not know them answers as it always does.
+func (c *Client) begin() {
+	if c.profile.Effort == agent.EffortOff {
+		c.request(uuid.NewString(), thinking(false))
+	}
+	if c.profile.Fast {
+		c.request(uuid.NewString(), speed(true))
+	}
+}
+
+// thinking is the request that switches thinking off, or back to the default.
+func thinking(on bool) map[string]any {
+	var budget any // null: the default
+	if !on {
+		budget = 0
+	}
+	return map[string]any{"subtype": "set_max_thinking_tokens", "max_thinking_tokens": budget}
+}
+
+func speed(fast bool) map[string]any {
+	return map[string]any{"subtype": "apply_flag_settings", "settings": map[string]any{"fastMode": fast}}
+}
+
+// Adopt gives an idle process a profile's model, effort and speed. It reports whether that succeeded in time; otherwise the
 // process must be replaced.
 func (c *Client) Adopt(ctx context.Context, wanted agent.Profile) bool {
 	const patience = 2 * time.Second // the CLI answers in milliseconds
@@ -29,12 +55,22 @@ func (c *Client) Adopt(ctx context.Context, wanted agent.Profile) bool {
 			return false
 		}
 	}
-	if has.Effort != wanted.Effort && !c.setEffort(ctx, wanted.Effort) {
+	if thinks := wanted.Effort != agent.EffortOff; thinks != (has.Effort != agent.EffortOff) {
+		if _, ok := c.ask(ctx, thinking(thinks)); !ok {
+			return false
+		}
+	}
+	if level := cli.EffortLevel(wanted.Effort); level != cli.EffortLevel(has.Effort) && !c.setEffort(ctx, level) {
 		return false
+	}
+	if has.Fast != wanted.Fast {
+		if _, ok := c.ask(ctx, speed(wanted.Fast)); !ok {
+			return false
+		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.profile.Model, c.profile.Effort = wanted.Model, wanted.Effort
+	c.profile.Model, c.profile.Effort, c.profile.Fast = wanted.Model, wanted.Effort, wanted.Fast
 	return true
 }
 

@@ -45,6 +45,8 @@ type noInventory struct{}
 
 func (noInventory) HasTools([]string) {}
 
+func (noInventory) HasModels([]agent.Abilities) {}
+
 func (noInventory) HasServers([]agent.ServerStatus) {}
 
 // unstarted is a client without a process.

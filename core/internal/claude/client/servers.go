@@ -10,8 +10,30 @@ import (
 type Inventory interface {
 	// HasTools gets the names of all tools of a process, as each turn begins.
 	HasTools(names []string)
+	// HasModels gets what the models can do that the CLI lists.
+	HasModels(list []agent.Abilities)
 	// HasServers gets the MCP servers of a process, except the host's own.
 	HasServers(list []agent.ServerStatus)
+}
+
+// takeModels takes what a process tells of models. An older CLI tells only their names.
+func (c *Client) takeModels(list []protocol.Model) {
+	var models []agent.Abilities
+	for _, m := range list {
+		if m.ThinkingOff != nil {
+			models = append(models, agent.Abilities{Names: [2]string{m.Value, m.Resolved}, ThinkingOff: *m.ThinkingOff, Fast: m.Fast})
+		}
+	}
+	if len(models) > 0 {
+		c.inventory.HasModels(models)
+	}
+}
+
+// Speed returns what the CLI told last about how fast the model answers: on, off, cooldown, or nothing; and why not.
+func (c *Client) Speed() (fast, why string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.speed.Fast, c.speed.FastWhy
 }
 
 // statusID is the id of the request for the state of the MCP servers, of which one at most is open.

@@ -35,6 +35,7 @@ type Event struct {
 
 	Tools   []string `json:"tools"`       // init
 	Servers []Server `json:"mcp_servers"` // init
+	Speed
 
 	Origin *struct {
 		Kind string `json:"kind"`
@@ -76,6 +77,20 @@ type ResultFields struct {
 	SinceLast      map[string]ModelUsage `json:"model_usage_since_last_result"` // newer CLIs
 }
 
+// Speed is how fast a session's model answers, in init and result events.
+type Speed struct {
+	Fast    string `json:"fast_mode_state"` // on, off, or cooldown: after too many requests; empty: an older CLI
+	FastWhy string `json:"fast_mode_disabled_reason"`
+}
+
+// Model is a model that the CLI lists.
+type Model struct {
+	Value       string `json:"value"` // a name for it, such as an alias
+	Resolved    string `json:"resolvedModel"`
+	Fast        bool   `json:"supportsFastMode"`
+	ThinkingOff *bool  `json:"supportsThinkingOff"` // nil: not told
+}
+
 // Server is the state of an MCP server.
 type Server struct {
 	Name   string `json:"name"`
@@ -95,6 +110,7 @@ type ControlFields struct {
 			Cancelled bool     `json:"cancelled"`  // cancel_async_message; a list for others
 			Text      string   `json:"response"`   // side_question
 			Servers   []Server `json:"mcpServers"` // mcp_status
+			Models    []Model  `json:"models"`     // initialize
 			Synthetic bool     `json:"synthetic"`  // a text of the CLI itself
 			Applied   *struct {
 				Effort string `json:"effort"` // null if the model has none

@@ -192,11 +192,10 @@ type input struct {
 		Task    string `json:"task_id"`
 		Sweep   bool   `json:"cancel_queued"`
 
-		Settings struct {
-			Effort string `json:"effortLevel"`
-		} `json:"settings"`
-		Question string   `json:"question"`
-		Servers  []string `json:"sdkMcpServers"`
+		Settings map[string]any `json:"settings"` // of apply_flag_settings: others stay as they are
+		Thinking *int           `json:"max_thinking_tokens"`
+		Question string         `json:"question"`
+		Servers  []string       `json:"sdkMcpServers"`
 	} `json:"request"`
 	Response struct {
 		RequestID string          `json:"request_id"`
@@ -252,7 +251,7 @@ func (s *session) control(in input) {
 			defer s.meet(greeting)
 		}
 		response = map[string]any{
-			"commands": []any{}, "agents": []any{}, "models": []any{}, "account": map[string]any{},
+			"commands": []any{}, "agents": []any{}, "models": abilities(), "account": map[string]any{},
 			"pid": os.Getpid(), "output_style": "default",
 		}
 	case "interrupt":
@@ -269,12 +268,19 @@ func (s *session) control(in input) {
 		}
 		s.model = resolveModel(in.Request.Model)
 	case "apply_flag_settings":
-		s.opts.effort = cmp.Or(in.Request.Settings.Effort, defaultEffort)
+		if level, set := in.Request.Settings["effortLevel"]; set {
+			effort, _ := level.(string)
+			s.opts.effort = cmp.Or(effort, defaultEffort)
+		}
+		if fast, set := in.Request.Settings["fastMode"].(bool); set {
+			s.opts.fast = fast
+		}
 	case "get_settings":
 		response = map[string]any{"effective": map[string]any{}, "applied": map[string]any{"model": s.model, "effort": s.opts.effort}}
 	case "set_permission_mode":
 		response = map[string]any{"mode": in.Request.Mode}
 	case "set_max_thinking_tokens":
+		s.opts.unthink = in.Request.Thinking != nil && *in.Request.Thinking == 0
 	case "get_context_usage":
 		response = map[string]any{"totalTokens": s.inTokens + s.output, "maxTokens": s.window, "percentage": 0}
 	case "mcp_status":

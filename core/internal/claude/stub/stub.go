@@ -39,6 +39,8 @@ type options struct {
 	forkOf   string // resumed under the id of session, of which there is nothing yet
 	model    string
 	effort   string
+	unthink  bool   // thinking is switched off
+	fast     bool   // fast mode is switched on
 	mode     string // of permissions
 	system   string // the appended system prompt
 	partial  bool   // stream_event lines
@@ -259,6 +261,41 @@ func resolveModel(alias string) string {
 	default:
 		return alias
 	}
+}
+
+// abilities is what the stub tells of its models, as the CLI does.
+func abilities() []any {
+	var list []any
+	for _, alias := range []string{"default", "opus", "sonnet", "haiku"} {
+		model := resolveModel(alias)
+		tell := map[string]any{"value": alias, "resolvedModel": model, "displayName": alias, "supportsThinkingOff": thinkless(model)}
+		if quick(model) {
+			tell["supportsFastMode"] = true
+		}
+		list = append(list, tell)
+	}
+	return list
+}
+
+// thinkless reports whether a model can answer without thinking, and quick whether it has a fast mode.
+func thinkless(model string) bool { return model != resolveModel("sonnet") }
+
+func quick(model string) bool { return model == resolveModel("opus") }
+
+// thinking is whether the model thinks before it answers.
+func (s *session) thinking() string {
+	if s.opts.unthink && thinkless(s.model) {
+		return "off"
+	}
+	return "on"
+}
+
+// speed is the CLI's state of fast mode.
+func (s *session) speed() string {
+	if s.opts.fast && quick(s.model) {
+		return "on"
+	}
+	return "off"
 }
 
 // line is one line of stdin.

@@ -182,7 +182,7 @@ func (s *session) init() {
 	}
 	s.out.send(map[string]any{
 		"type": "system", "subtype": "init", "cwd": s.log.workDir, "model": s.model, "tools": tools,
-		"permissionMode": s.opts.mode, "claude_code_version": Version, "mcp_servers": servers,
+		"permissionMode": s.opts.mode, "claude_code_version": Version, "mcp_servers": servers, "fast_mode_state": s.speed(),
 	})
 }
 
@@ -225,8 +225,9 @@ func (s *session) text(script Script, rest string) string {
 	}
 }
 
-// say replaces the variables of a scripted answer: $MODEL, $EFFORT and $MODE as the process was started with, $SYSTEM the
-// appended system prompt, $PROMPT the whole message, $STEERED what was steered into the turn, $PICTURES what it was shown of pictures, $OUTPUT what its tools wrote,
+// say replaces the variables of a scripted answer: $MODEL, $EFFORT and $MODE as the process runs with, $THINKING and $FAST
+// whether the model thinks and answers fast, $SYSTEM the appended system prompt, $PROMPT the whole message, $STEERED what was steered into the turn, $PICTURES what it was shown of pictures,
+// $OUTPUT what its tools wrote,
 // $TOOLS the names of the host's tools, $HISTORY what the user's side has said in the whole conversation, and a note of each
 // compaction. Parts are joined by line breaks.
 func (s *session) say(text string) string {
@@ -235,7 +236,7 @@ func (s *session) say(text string) string {
 		steered = append(steered, l.text)
 	}
 	return strings.NewReplacer(
-		"$MODEL", s.model, "$EFFORT", s.opts.effort, "$MODE", s.opts.mode, "$SYSTEM", s.opts.system,
+		"$MODEL", s.model, "$EFFORT", s.opts.effort, "$THINKING", s.thinking(), "$FAST", s.speed(), "$MODE", s.opts.mode, "$SYSTEM", s.opts.system,
 		"$PROMPT", s.running.text, "$STEERED", strings.Join(steered, "\n"), "$OUTPUT", strings.Join(s.outputs, "\n"), "$HISTORY", strings.Join(s.log.history, "\n"),
 		"$TOOLS", strings.Join(s.tools, "\n"), "$PICTURES", strings.Join(s.pictures, "\n"),
 	).Replace(text)
