@@ -81,7 +81,7 @@ func (m *memory) note(ctx context.Context, call sdk.ToolCall, in noteIn) (string
 	case v.folder == "":
 		return "", errNoGroup
 	}
-	text := printable(redact(in.Text))
+	text := printable(redacted(in.Text))
 	if text == "" || len(text) > maxNote {
 		return "", fmt.Errorf("a note has 1 to %d bytes, this one has %d", maxNote, len(text))
 	}

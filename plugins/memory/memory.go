@@ -93,7 +93,7 @@ func (m *memory) find(ctx context.Context, v view, text string, limit int) ([]ca
 	if !v.private {
 		// The files are the owner's own notes; others do not see the secrets in them.
 		for i := range best {
-			best[i].heading, best[i].body = redact(best[i].heading), redact(best[i].body)
+			best[i].heading, best[i].body = redacted(best[i].heading), redacted(best[i].body)
 		}
 	}
 	return best, nil

@@ -80,7 +80,7 @@ func (m *memory) get(ctx context.Context, call sdk.ToolCall, in getIn) (string, 
 		return "", err
 	}
 	if !v.private {
-		text = redact(text)
+		text = redacted(text)
 	}
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	from := max(1, in.From)

@@ -72,7 +72,7 @@ func addEntry(ctx context.Context, tx *sql.Tx, session string, e chat.Transcript
 	if e.Role != chat.User && e.Role != chat.Assistant {
 		return 0, false, nil // notices of the host are not part of the conversation
 	}
-	text := redact(e.Text[:runeStart(e.Text, maxEntryRead)])
+	text := redacted(e.Text[:runeStart(e.Text, maxEntryRead)])
 	text = strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), ""))
 	if text == "" {
 		return 0, false, nil

@@ -28,7 +28,7 @@ func (m *memory) memoryFile(v view) (string, map[passage]bool) {
 		shown[p] = true
 	}
 	if !v.private {
-		given = redact(given)
+		given = redacted(given)
 	}
 	title := "MEMORY.md, the whole file as it is now:"
 	if next > 0 {

@@ -24,9 +24,9 @@ func (p *plugin) given(caller chat.Caller, prompt string) (conversation, prepend
 func TestTheMemoryFileIsInTheConversation(t *testing.T) {
 	t.Parallel()
 	p := start(t, map[string]any{"memory_file": 8000, "open_to": []string{"c:group:open"}})
-	p.write("MEMORY.md", "# Home\n\nThe boiler is\u202e serviced by Huber.\nIts password: hunter2hunter2\n")
+	p.write("MEMORY.md", "# Home\n\nThe boiler is\u202e serviced by Huber.\nIts password: xK9#mQ2$vL7p\n")
 	p.write("memory/2026-03-01.md", "# Home\nThe boiler was too loud for Huber.\n")
-	const whole = "MEMORY.md, the whole file as it is now:\n# Home\n\nThe boiler is serviced by Huber.\nIts password: hunter2hunter2"
+	const whole = "MEMORY.md, the whole file as it is now:\n# Home\n\nThe boiler is serviced by Huber.\nIts password: xK9#mQ2$vL7p"
 	const noise = "From memory (may be out of date):\n- memory/2026-03-01.md › Home: The boiler was too loud for Huber."
 	for range 2 { // the host gives it once
 		if conversation, prepend := p.given(anna, "what of the boiler and Huber?"); conversation != whole || prepend != noise {
@@ -37,7 +37,7 @@ func TestTheMemoryFileIsInTheConversation(t *testing.T) {
 		t.Errorf("a greeting is given %q and reminded of %q", conversation, prepend)
 	}
 	opened, _ := p.given(group("open", "ben", chat.Other), "hello")
-	if !strings.Contains(opened, "serviced by Huber") || strings.Contains(opened, "hunter2") {
+	if !strings.Contains(opened, "serviced by Huber") || strings.Contains(opened, "xK9#m") {
 		t.Errorf("an opened group is given %q", opened)
 	}
 	for who, c := range map[string]chat.Caller{

@@ -4,21 +4,21 @@ import (
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/lazyregexp"
+	"github.com/clawhost/clawhost/sdk/redact"
 )
 
-// secrets matches the usual shapes of credentials.
-var secrets = lazyregexp.New(`sk-[A-Za-z0-9_-]{6,}|(?i:bearer)\s+[A-Za-z0-9._~+/=-]{6,}`)
+// hidden replaces a secret.
+const hidden = "[redacted]"
 
-// RedactShapes removes everything in the shape of a credential from a foreign text.
-func RedactShapes(text string) string { return secrets().ReplaceAllString(text, "[redacted]") }
+// RedactShapes removes everything in the shape of a secret from a foreign text.
+func RedactShapes(text string) string { return redact.Text(text, hidden) }
 
 // Redact removes credentials, including the configured ones, from a foreign text, and bounds it.
 func (c *Command) Redact(text string) string {
 	const limit = 2000
 	text = strings.TrimSpace(text)
 	for _, value := range c.hidden {
-		text = strings.ReplaceAll(text, value, "[redacted]")
+		text = strings.ReplaceAll(text, value, hidden)
 	}
 	text = RedactShapes(text)
 	if len(text) > limit {
@@ -34,7 +34,7 @@ func (c *Command) RedactServers(text string, list []agent.MCPServer) string {
 		for _, values := range []map[string]string{s.Env, s.Headers} {
 			for _, value := range values {
 				if len(value) >= shortest {
-					text = strings.ReplaceAll(text, value, "[redacted]")
+					text = strings.ReplaceAll(text, value, hidden)
 				}
 			}
 		}

@@ -1,0 +1,220 @@
+package redact
+
+import (
+	"math"
+	"strings"
+)
+
+// What looks random is told from words, names and paths by how often neighbouring characters are of different classes: small
+// letters, capitals, digits, others. In words the classes come in runs.
+
+// Limits of what may be a key, in characters.
+const (
+	minKey     = 20  // of all its random parts
+	minPart    = 8   // of a part between the characters of base64 that are no letters and digits
+	minSingle  = 24  // the same, if its letters are of one case
+	minEntropy = 3.0 // bits in a character
+)
+
+// Limits of what may be a password, in characters.
+const (
+	minPassword = 10
+	maxPassword = 64
+)
+
+// class is a class of characters.
+type class int
+
+const (
+	other class = iota
+	small
+	capital
+	digit
+)
+
+func classOf(c byte) class {
+	switch {
+	case c >= 'a' && c <= 'z':
+		return small
+	case c >= 'A' && c <= 'Z':
+		return capital
+	case c >= '0' && c <= '9':
+		return digit
+	default:
+		return other
+	}
+}
+
+// changes counts the neighbours of different classes.
+func changes(text string) int {
+	n := 0
+	for i := 1; i < len(text); i++ {
+		if classOf(text[i]) != classOf(text[i-1]) {
+			n++
+		}
+	}
+	return n
+}
+
+// shares are how large a part of a text each class has.
+func shares(text string) (share [4]float64) {
+	for i := range len(text) {
+		share[classOf(text[i])] += 1 / float64(len(text))
+	}
+	return share
+}
+
+// mixed reports whether the classes of letters and digits follow one another as in random text, to a degree: 1 is what is expected
+// of it on average. Names such as getHTTPServer2 have all classes as well, but fewer changes, or few capitals.
+func mixed(text string, degree float64) bool {
+	share, rate := shares(text), float64(changes(text))/float64(max(1, len(text)-1))
+	if share[small] > 0 && share[capital] > 0 {
+		const expected = 0.62 // of 62 characters that are equally frequent
+		return share[small] >= 0.15 && share[capital] >= 0.15 && rate >= degree*expected
+	}
+	expected := 1.0
+	for _, s := range share {
+		expected -= s * s
+	}
+	return expected >= 0.2 && rate >= degree*expected
+}
+
+// entropy is that of a text's characters, in bits for each.
+func entropy(text string) (bits float64) {
+	var counts [256]int
+	for i := range len(text) {
+		counts[text[i]]++
+	}
+	for _, n := range counts {
+		if n > 0 {
+			p := float64(n) / float64(len(text))
+			bits -= p * math.Log2(p)
+		}
+	}
+	return bits
+}
+
+// public are the beginnings of random ids that are no secrets and help to find a fault.
+var public = []string{"req_", "msg_", "toolu_"}
+
+// keys finds runs of base64, hexadecimal and the like that look random.
+func keys(text string) (spans []span) {
+	for at := 0; at < len(text); {
+		end := at
+		for end < len(text) && (classOf(text[end]) != other || strings.IndexByte("+/_-=", text[end]) >= 0) {
+			end++
+		}
+		if s, found := key(text[at:end]); found {
+			spans = append(spans, span{at + s.from, at + s.to})
+		}
+		at = max(end, at+1)
+	}
+	return spans
+}
+
+// key finds the part of a run that looks random, from the first to the last such part between the characters that are no
+// letters and digits. In a path, most parts do not.
+func key(run string) (span, bool) {
+	for _, id := range public {
+		if strings.HasPrefix(run, id) {
+			return span{}, false
+		}
+	}
+	var random strings.Builder
+	found := span{from: -1}
+	for at := 0; at < len(run); {
+		end := at
+		for end < len(run) && classOf(run[end]) != other {
+			end++
+		}
+		if part := run[at:end]; len(part) >= minPart && mixed(part, 0.5) {
+			random.WriteString(part)
+			if found.from < 0 {
+				found.from = at
+			}
+			found.to = end
+		}
+		at = max(end, at+1)
+	}
+	all := random.String()
+	switch {
+	case len(all) < minKey, 2*len(all) < found.to-found.from, entropy(all) < minEntropy, !mixed(all, 0.65), !hasDigit(all):
+		return span{}, false
+	}
+	if s := shares(all); (s[capital] == 0 || s[small] == 0) && len(all) < minSingle {
+		return span{}, false
+	}
+	return widen(run, found), true
+}
+
+// widen adds to a key its short parts at both ends, which also look random, and its padding.
+func widen(run string, s span) span {
+	for at := s.from - 1; at >= 0 && run[at] != '='; {
+		from := at
+		for from > 0 && classOf(run[from-1]) != other {
+			from--
+		}
+		if !fickle(run[from:at]) {
+			break
+		}
+		s.from, at = from, from-1
+	}
+	for at := s.to + 1; at < len(run) && run[at-1] != '='; {
+		to := at
+		for to < len(run) && classOf(run[to]) != other {
+			to++
+		}
+		if !fickle(run[at:to]) {
+			break
+		}
+		s.to, at = to, to+1
+	}
+	for s.to < len(run) && run[s.to] == '=' {
+		s.to++
+	}
+	return s
+}
+
+// fickle reports whether the classes change at least at every other character.
+func fickle(part string) bool { return len(part) > 1 && 2*changes(part) >= len(part)-1 }
+
+// passwords finds words with letters of both cases, digits and symbols among them, as they are made by programs.
+func passwords(text string) (spans []span) {
+	const parts = " \t\r\n\"'`<>()[]{},;|"
+	for at := 0; at < len(text); {
+		length := strings.IndexAny(text[at:], parts)
+		if length < 0 {
+			length = len(text) - at
+		}
+		word := strings.TrimRight(text[at:at+length], ".!?:")
+		if isPassword(word) {
+			spans = append(spans, span{at, at + len(word)})
+		}
+		at += length + 1
+	}
+	return spans
+}
+
+func isPassword(word string) bool {
+	if len(word) < minPassword || len(word) > maxPassword || strings.Contains(word, "/") || strings.Contains(word, "&") && strings.Contains(word, "=") {
+		return false
+	}
+	share, symbols, digits := shares(word), 0, 0
+	for i := 1; i+1 < len(word); i++ {
+		if word[i] >= 0x80 {
+			return false
+		}
+		if classOf(word[i]) == digit {
+			digits++
+		}
+		if strings.IndexByte("!#$^*~&%", word[i]) >= 0 && classOf(word[i-1]) != other && classOf(word[i+1]) != other && !escape(word[i:]) {
+			symbols++
+		}
+	}
+	return symbols > 0 && share[small] > 0 && share[capital] > 0 && digits > 1 && 2*changes(word) >= len(word)
+}
+
+// escape reports whether a text begins with a character in the encoding of addresses.
+func escape(text string) bool {
+	return len(text) > 2 && text[0] == '%' && strings.Contains("0123456789ABCDEFabcdef", text[1:2]) && strings.Contains("0123456789ABCDEFabcdef", text[2:3])
+}
