@@ -45,6 +45,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/core/internal/view"
 	"github.com/clawhost/clawhost/core/internal/wording"
+	"github.com/clawhost/clawhost/docs"
 )
 
 const (
@@ -214,7 +215,7 @@ func (h *Host) wire() {
 		Channels: h.plugins,
 	}, h.log.Named("prompt"))
 	h.tools = tools.New(tools.Options{
-		Version: h.options.Version, Plugins: h.plugins, Store: h.store, Access: h.conversations, Intake: h.intake, Files: h.media.files, Groups: h.plugins,
+		Version: h.options.Version, Plugins: h.plugins, Store: h.store, Access: h.conversations, Intake: h.intake, Files: h.media.files, Groups: h.plugins, Manual: docs.Pages,
 		Links: session.Links(h.config.Session.IdentityLinks), Zone: h.config.Agent.Timezone, Timeout: h.config.Claude.ToolTimeout,
 	}, h.log.Named("tools"))
 	h.project = project.New(project.Options{

@@ -202,7 +202,7 @@ func TestAnyText(t *testing.T) {
 		}
 	})
 	for _, part := range []string{"a", "aB3", "a:", "://", "-----BEGIN PRIVATE KEY-----", "eyJaaaaaaaa.aaaa", "1 ", "AA11 ", "x:y@", "sk-", "aB3#", "Bearer ", "%41", "=", "\xff"} {
-		redact.Text(strings.Repeat(part, 1<<18/len(part)), "[x]") // what is not linear does not end
+		redact.Text(strings.Repeat(part, 1<<15/len(part)), "[x]") // what is not linear does not end
 	}
 }
 

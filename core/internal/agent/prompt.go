@@ -110,7 +110,7 @@ func (p *Prompter) build(s Session) Prompt {
 		{"messages", messages},
 		{"answers", answers(s)},
 		{"workspace", workingFolder(p.id)},
-		{"commands", commands(p.id)},
+		{"commands", commands(p.id, s)},
 		{"skills", skillList(skills.list)},
 		{"runtime", whereItRuns(s)},
 		{"date", date(p.id)},

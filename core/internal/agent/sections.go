@@ -149,11 +149,14 @@ You work in %s. What you make goes there, in a folder for each piece of work. Do
 }
 
 // commands names what people can ask of the host, so that the agent can point to it.
-func commands(id Identity) string {
+func commands(id Identity, s Session) string {
 	text := `# What the host does itself
 
 People's commands go to the host, and you cannot run one. Where one helps, name it: /help and /commands list them, /new begins a new conversation, /stop ends your work, /model and /think choose the model and its effort, /status and /usage show how things stand, and /config shows owners where the config file is.
 `
+	if s.private() {
+		text += "How the host works, and each name of its config file, the tool manual tells you.\n"
+	}
 	if len(id.Aliases) == 0 {
 		return text
 	}

@@ -34,6 +34,8 @@ var testSupport = []string{"claude/recordings", "journal", "linear", "messagesap
 func violation(importer, imported string, inTest bool) string {
 	from, to := strings.Split(importer, "/"), strings.Split(imported, "/")
 	switch from[0] {
+	case "docs":
+		return refuse(true, "the pages import nothing")
 	case "proto":
 		return refuse(to[0] != "proto", "the protocol imports only itself")
 	case "sdk":

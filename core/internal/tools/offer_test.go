@@ -20,7 +20,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-var own = []string{"members", "message", "sessions"}
+var own = []string{"manual", "members", "message", "sessions"}
 
 // Behaviour: tools-change.
 func TestTheOfferFollowsThePlugins(t *testing.T) {
@@ -78,7 +78,7 @@ func TestAPluginThatCannotListItsToolsIsAskedAgain(t *testing.T) {
 		turn := r.Turn("1", anna)
 		want := append(slices.Clone(own), "p_do")
 		for range 3 {
-			if got := names(t, turn); !cmp.Equal(got, []string{"members", "message", "p_do", "sessions"}) {
+			if got := names(t, turn); !cmp.Equal(got, []string{"manual", "members", "message", "p_do", "sessions"}) {
 				t.Fatalf("the tools are %v", got)
 			}
 			r.run(tools.Plugin{Name: "p", Live: broken})
@@ -102,7 +102,7 @@ func TestClashesAreRefused(t *testing.T) {
 	r.run(tools.Plugin{Name: "a", Live: first}, tools.Plugin{Name: "a_b", Live: second})
 	turn := r.Turn("1", anna)
 	for range 2 {
-		if got := names(t, turn); !cmp.Equal(got, []string{"a_b_c", "a_b_d", "members", "message", "sessions"}) {
+		if got := names(t, turn); !cmp.Equal(got, []string{"a_b_c", "a_b_d", "manual", "members", "message", "sessions"}) {
 			t.Errorf("the tools are %v", got)
 		}
 		r.run(tools.Plugin{Name: "a", Live: first}, tools.Plugin{Name: "a_b", Live: offering("c", "d")})
@@ -125,7 +125,7 @@ func TestTheOfferIsBounded(t *testing.T) {
 	}
 	r := newRig(t)
 	r.run(tools.Plugin{Name: "a", Live: offering(many...)}, tools.Plugin{Name: "b", Live: offering(many...)})
-	if got := names(t, r.Turn("1", anna)); len(got) != 100 || !slices.Contains(got, "b_t46") || slices.Contains(got, "b_t47") {
+	if got := names(t, r.Turn("1", anna)); len(got) != 100 || !slices.Contains(got, "b_t45") || slices.Contains(got, "b_t46") {
 		t.Errorf("there are %d tools", len(got))
 	}
 	large := offering(many...)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/tools"
+	"github.com/clawhost/clawhost/docs"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -43,7 +44,7 @@ func newRig(t testing.TB, change ...func(*tools.Options)) *rig {
 	t.Helper()
 	r := &rig{history: map[string][]chat.TranscriptEntry{}, logs: &strings.Builder{}}
 	r.options = tools.Options{
-		Version: "1.2.3", Store: r, Plugins: r, Access: access{}, Intake: r, Groups: r,
+		Version: "1.2.3", Store: r, Plugins: r, Access: access{}, Intake: r, Groups: r, Manual: docs.Pages,
 		Links:   map[string][]string{"anna": {"telegram:anna", "discord:a"}, "bob": {"telegram:bob", "discord:b"}},
 		Timeout: time.Minute,
 	}

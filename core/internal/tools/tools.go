@@ -4,6 +4,7 @@ package tools
 
 import (
 	"context"
+	"io/fs"
 	"sync"
 	"time"
 
@@ -84,6 +85,7 @@ type Options struct {
 	Intake  Intake
 	Files   Files
 	Groups  Groups
+	Manual  fs.FS // the host's documentation, as Markdown
 	Links   session.Links
 	Zone    *time.Location // of the times that the model reads; nil: UTC
 	Timeout time.Duration  // how long a call may take
@@ -114,7 +116,7 @@ func New(options Options, log hclog.Logger) *Server {
 		options.Zone = time.UTC
 	}
 	s := &Server{options: options, log: log, turn: make(chan struct{}, 1), known: map[string]known{}, told: map[string]bool{}}
-	s.own = []ownTool{s.messageTool(), s.sessionsTool(), s.membersTool()}
+	s.own = []ownTool{s.messageTool(), s.sessionsTool(), s.membersTool(), s.manualTool()}
 	return s
 }
 
