@@ -146,6 +146,31 @@ func TestSpeed(t *testing.T) {
 	}
 }
 
+// A process has the setup of its turn's profile: servers and a folder with skills. With another one, another process takes over.
+// Behaviour: project, turn-profile.
+func TestSetup(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	pool := r.pool()
+	files := &agent.Setup{Servers: []agent.MCPServer{{Name: "files", Command: []string{"true"}}, {Name: "web", URL: "https://example.com"}}}
+	skilled := &agent.Setup{Plugin: t.TempDir()}
+	for i, step := range []struct {
+		setup *agent.Setup
+		want  string
+	}{
+		{nil, "[] ."}, {files, "[files web] ."}, {files, "[files web] ."}, {skilled, "[] " + filepath.Base(skilled.Plugin)}, {nil, "[] ."},
+	} {
+		turn := r.turn(directive(map[string]any{"say": "[$SERVERS] $PLUGIN"}))
+		turn.Profile.Setup = step.setup
+		if got := r.ask(pool, turn).Text; got != step.want {
+			t.Errorf("step %d: claude runs with %q, want %q", i, got, step.want)
+		}
+	}
+	if n := r.processes.spawned(); n != 4 {
+		t.Errorf("there were %d processes, want 4", n)
+	}
+}
+
 // The file goes with a process that cannot be recorded, too.
 func TestNoPromptIsLeft(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {

@@ -3,6 +3,7 @@ package stub
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os/exec"
 	"slices"
 	"strings"
@@ -31,7 +32,11 @@ func (o *options) declare(config string) {
 		return
 	}
 	o.server = o.server || c.Servers[serverName].Type == "sdk"
-	for _, p := range c.Servers {
+	for _, name := range slices.Sorted(maps.Keys(c.Servers)) {
+		p := c.Servers[name]
+		if name != serverName || p.Type != "sdk" {
+			o.servers = append(o.servers, name)
+		}
 		if p.Command != "" {
 			o.programs = append(o.programs, p)
 		}

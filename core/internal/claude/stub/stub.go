@@ -53,8 +53,10 @@ type options struct {
 	workDir  string
 	conf     string // the CLI's configuration folder
 	allowed  []string
-	server   bool // the host's MCP server is declared
+	server   bool     // the host's MCP server is declared
+	servers  []string // other MCP servers, by name
 	programs []program
+	plugin   string // a folder with skills and the like
 	startErr string // fail at start with this line
 	legacy   bool   // no command_lifecycle events, as the CLI 2.1.197
 	limit    string // the file of the account's limit
@@ -193,6 +195,8 @@ func parse(args []string, getenv func(string) string) (options, error) {
 			case "--mcp-config":
 				opts.declare(text)
 			}
+		case "--plugin-dir":
+			opts.plugin = take()
 		default:
 			for !joined && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
 				i++
