@@ -216,5 +216,6 @@ func isPassword(word string) bool {
 
 // escape reports whether a text begins with a character in the encoding of addresses.
 func escape(text string) bool {
-	return len(text) > 2 && text[0] == '%' && strings.Contains("0123456789ABCDEFabcdef", text[1:2]) && strings.Contains("0123456789ABCDEFabcdef", text[2:3])
+	isHex := func(c byte) bool { return classOf(c) == digit || c >= 'A' && c <= 'F' || c >= 'a' && c <= 'f' }
+	return len(text) > 2 && text[0] == '%' && isHex(text[1]) && isHex(text[2])
 }
