@@ -27,7 +27,7 @@ type attachments struct {
 	crowded     <-chan media.Crowded
 }
 
-func newAttachments(c *config.Config, s *store.Store, network media.Network, mediaDir, runDir string, children *process.Children, log hclog.Logger) attachments {
+func newAttachments(c *config.Config, s *store.Store, network media.Network, mediaDir, runDir string, family *process.Family, log hclog.Logger) attachments {
 	crowded := make(chan media.Crowded, 3) // one for each folder
 	bounds := media.SpaceOptions{Most: c.Media.MaxStored, Each: c.Media.MaxPerChannel, Needs: s, Crowded: crowded}
 	files := media.NewFiles(media.FilesOptions{Dir: mediaDir, Rows: s, MaxBytes: c.Media.MaxBytes, Accept: c.Media.Accept, Space: bounds})
@@ -45,9 +45,9 @@ func newAttachments(c *config.Config, s *store.Store, network media.Network, med
 		}, log),
 		reader: media.NewReader(media.ReaderOptions{
 			Files: files, Extracts: s, Dir: runDir,
-			Transcriber: voice, TranscribeTimeout: c.Media.Timeout, Links: c.Links.Command, Fetch: c.Links.Fetch, LinksTimeout: c.Links.Timeout, Children: children,
+			Transcriber: voice, TranscribeTimeout: c.Media.Timeout, Links: c.Links.Command, Fetch: c.Links.Fetch, LinksTimeout: c.Links.Timeout, Family: family,
 		}, log),
-		speaker:     media.NewSpeaker(files, c.Media.Speak, c.Media.Timeout, runDir, children),
+		speaker:     media.NewSpeaker(files, c.Media.Speak, c.Media.Timeout, runDir, family),
 		transcriber: voice,
 	}
 }

@@ -24,7 +24,7 @@ func (h *Host) claudeConfig() claude.Config {
 			AllowedTools: c.AllowedTools, DisallowedTools: c.DisallowedTools,
 			Workspace: h.config.Agent.Workspace, RunDir: filepath.Join(h.runDir(), "claude"),
 			TrustProject: h.config.Agent.TrustProject,
-			DenyPaths:    []string{h.config.StateDir, h.config.Path}, Children: h.options.Children,
+			DenyPaths:    []string{h.config.StateDir, h.config.Path}, Family: h.family,
 		},
 		OneShot: c.Mode == "oneshot", MaxProcesses: c.MaxProcesses, Owners: h.owners, MaxMemory: c.MaxMemory, RecycleAt: c.RecycleAt, ParkAfter: c.ParkAfter, Timeout: c.Timeout,
 	}

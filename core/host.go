@@ -91,6 +91,7 @@ type Host struct {
 	started time.Time
 	closing chan struct{} // closed when no more events are accepted
 	restart *restart
+	family  *process.Family
 
 	store         *store.Store
 	media         attachments
@@ -123,7 +124,7 @@ type Host struct {
 
 // New opens the host's state and constructs the host. Without Run, call Close to release the state.
 func New(ctx context.Context, options Options) (_ *Host, err error) {
-	h := &Host{config: options.Config, options: options, log: options.Log, started: time.Now(), closing: make(chan struct{}), restart: &restart{options.Recheck, make(chan struct{}, 1)}}
+	h := &Host{config: options.Config, options: options, log: options.Log, started: time.Now(), closing: make(chan struct{}), restart: &restart{options.Recheck, make(chan struct{}, 1)}, family: cli.NewFamily(options.Children)}
 	if err := h.folders(); err != nil {
 		return nil, err
 	}
@@ -204,7 +205,7 @@ func (h *Host) runDir() string { return filepath.Join(h.config.StateDir, "run") 
 
 // wire constructs what New has not yet, in the order of dependencies.
 func (h *Host) wire() {
-	h.media = newAttachments(h.config, h.store, h.plugins, h.mediaDir(), h.runDir(), h.options.Children, h.log.Named("media"))
+	h.media = newAttachments(h.config, h.store, h.plugins, h.mediaDir(), h.runDir(), h.family, h.log.Named("media"))
 	h.prompter = h.newPrompter()
 	var pictures prompt.Pictures
 	if h.config.Media.InlineImages {

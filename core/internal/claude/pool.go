@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
@@ -110,8 +109,7 @@ type Stats struct {
 // New prepares a pool; processes are started by turns. It returns a [*NotInstalledError] when there is no CLI.
 func New(cfg Config, log hclog.Logger, processes Processes) (*Pool, error) {
 	cfg = cfg.withDefaults()
-	life := uuid.NewString()
-	command, err := cli.NewCommand(cfg.Options, life)
+	command, err := cli.NewCommand(cfg.Options)
 	if err != nil {
 		return nil, err
 	}

@@ -11,27 +11,25 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/clawhost/clawhost/core/internal/process"
 )
 
-const (
-	// lingering limits waiting for the output of children that a program has left.
-	lingering = 500 * time.Millisecond
-	// maxComplaint limits how much of a program's stderr is logged, in bytes.
-	maxComplaint = 2 << 10
-)
+// maxComplaint limits how much of a program's stderr is logged, in bytes.
+const maxComplaint = 2 << 10
 
 // passed are the host's environment variables that a program gets, besides LC_*. TMPDIR is its working folder.
 var passed = []string{"HOME", "PATH", "USER", "LANG", "TZ"}
 
-// program is a command configured by the operator. Each run has its own folder, and a process group that is killed
-// afterwards. No shell interprets the arguments.
+// program is a command of the operator or of the host. Each run has its own folder, and what it has started ends with it.
+// No shell interprets the arguments.
 type program struct {
 	command []string
 	timeout time.Duration
 	dir     string // contains the working folders
 
-	children *process.Children // starts it
+	family *process.Family // starts it
 }
 
 // task is one run of a program.
@@ -65,13 +63,7 @@ func (p program) run(ctx context.Context, dir string, t task) (string, error) {
 	command := exec.CommandContext(bounded, p.command[0], arguments...)
 	command.Dir, command.Env = dir, environment(dir)
 	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(t.input), stdout, stderr
-	command.Cancel = func() error { return process.KillGroup(command.Process.Pid) }
-	command.WaitDelay = lingering
-	err := p.children.Start(command)
-	if err == nil {
-		err = p.children.Wait(command)
-		_ = process.KillGroup(command.Process.Pid) // remaining children, mostly none
-	}
+	err := p.family.Run(command, "program:"+uuid.NewString())
 	switch {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)

@@ -50,8 +50,8 @@ type ReaderOptions struct {
 	LinksTimeout time.Duration
 	// Dir contains the programs' working folders.
 	Dir string
-	// Children starts the programs; nil: without adopting processes.
-	Children *process.Children
+	// Family starts the programs; nil: processes that leave their trees are not found.
+	Family *process.Family
 }
 
 // Reader extracts text from a message's voice messages and linked pages. It is safe for concurrent use.
@@ -72,7 +72,7 @@ func NewReader(options ReaderOptions, log hclog.Logger) *Reader {
 func newReader(options ReaderOptions, g guard, log hclog.Logger) *Reader {
 	return &Reader{
 		options: options, guard: g, web: newFetcher(g), complaints: complaints{log: log}, slots: make(chan struct{}, atOnce),
-		links: program{options.Links, options.LinksTimeout, options.Dir, options.Children},
+		links: program{options.Links, options.LinksTimeout, options.Dir, options.Family},
 	}
 }
 
@@ -218,7 +218,7 @@ func (r *Reader) heard(ctx context.Context, instance string, m chat.Media) (doma
 // transcribe runs the programs on a file in their working folder and returns the beginning of the transcript.
 func (r *Reader) transcribe(ctx context.Context, dir, path string) (said string, err error) {
 	for _, command := range r.options.Transcriber.steps {
-		p := program{command, r.options.TranscribeTimeout, r.options.Dir, r.options.Children}
+		p := program{command, r.options.TranscribeTimeout, r.options.Dir, r.options.Family}
 		if said, err = p.run(ctx, dir, task{placeholder: "{file}", value: path, most: maxTranscript + 1}); err != nil {
 			return "", err
 		}

@@ -56,8 +56,8 @@ type Speaker struct {
 
 // NewSpeaker returns a speaker that runs a command with the text as stdin and {out} for the path of the file that it
 // writes. Dir contains its working folders.
-func NewSpeaker(files *Files, command []string, timeout time.Duration, dir string, children *process.Children) *Speaker {
-	return &Speaker{files: files, speak: program{command, timeout, dir, children}, slots: make(chan struct{}, atOnce)}
+func NewSpeaker(files *Files, command []string, timeout time.Duration, dir string, family *process.Family) *Speaker {
+	return &Speaker{files: files, speak: program{command, timeout, dir, family}, slots: make(chan struct{}, atOnce)}
 }
 
 // ErrNoSound is wrapped in the error of Speak if the chat does not accept the result.

@@ -16,6 +16,7 @@ var parts = map[string]func() error{
 	"without room": withoutRoom,
 	"seals":        seals,
 	"closes":       closes,
+	"family":       family,
 }
 
 func TestMain(m *testing.M) {

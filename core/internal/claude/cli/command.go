@@ -15,6 +15,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude/transcript"
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/process"
 )
 
 // Command is the part of the command line that every claude has in common.
@@ -27,13 +28,16 @@ type Command struct {
 	env         []string
 	UsualModel  string // the model if none is chosen
 	workspace   string // as given
-	family      *family
+	family      *process.Family
 	Folder      string            // the same without links, as the CLI names it
 	Transcripts transcript.Folder // of the workspace
 }
 
 // NewCommand finds the CLI, writes the files that its flags name, and builds the command line.
-func NewCommand(cfg Options, life string) (*Command, error) {
+func NewCommand(cfg Options) (*Command, error) {
+	if cfg.Family == nil {
+		cfg.Family = NewFamily(nil)
+	}
 	if cfg.Command == "" {
 		cfg.Command = "claude"
 	}
@@ -67,8 +71,8 @@ func NewCommand(cfg Options, life string) (*Command, error) {
 		return nil, err
 	}
 	c := &Command{
-		options: cfg, hidden: hiddenValues(cfg.Env), allowed: cfg.AllowedTools, family: newFamily(cfg.Children, life), Path: path, UsualModel: cmp.Or(cfg.Env["ANTHROPIC_MODEL"], "default"), workspace: workspace, Folder: real,
-		env: environment(os.LookupEnv, os.Environ(), cfg, life),
+		options: cfg, hidden: hiddenValues(cfg.Env), allowed: cfg.AllowedTools, family: cfg.Family, Path: path, UsualModel: cmp.Or(cfg.Env["ANTHROPIC_MODEL"], "default"), workspace: workspace, Folder: real,
+		env: environment(os.LookupEnv, os.Environ(), cfg),
 	}
 	c.Transcripts = transcript.Of(configDir(c.env), real)
 	c.args = append(c.args, cfg.Args...)
@@ -101,9 +105,9 @@ var ownFlags = []string{
 	"--permission-prompts", "--inherit-permission-mode", "--channels", "--dangerously-load-development-channels", "--remote-control",
 }
 
-// KillStrays kills adopted processes of claude processes that have ended, and waits for their end.
+// KillStrays kills adopted processes of members of the family that have ended, and waits for their end.
 func (c *Command) KillStrays() {
-	killAll(nil, func() ([]ID, error) { return descendants(0, c.family) })
+	process.KillAll(nil, c.family.Strays)
 }
 
 // tooled returns the flags for tools in addition to the CLI's, and for the permitted ones.

@@ -55,7 +55,7 @@ func credentialed(cfg Options) bool {
 }
 
 // environment is claude's environment, sorted.
-func environment(lookup func(string) (string, bool), all []string, cfg Options, life string) []string {
+func environment(lookup func(string) (string, bool), all []string, cfg Options) []string {
 	vars := map[string]string{}
 	for _, name := range inherited {
 		if value, ok := lookup(name); ok {
@@ -70,7 +70,7 @@ func environment(lookup func(string) (string, bool), all []string, cfg Options, 
 	if credentialed(cfg) {
 		vars[managed] = "1"
 	}
-	for _, more := range []map[string]string{tunable, cfg.Env, fixed, {marker: life}} {
+	for _, more := range []map[string]string{tunable, cfg.Env, fixed, {marker: cfg.Family.Mark()}} {
 		maps.Copy(vars, more)
 	}
 	env := make([]string, 0, len(vars))

@@ -15,11 +15,11 @@ type Options struct {
 	FallbackModels  []string
 	AllowedTools    []string
 	DisallowedTools []string
-	Workspace       string            // the working directory; it must exist
-	Children        *process.Children // starts the processes; nil: processes that leave their trees are not adopted
-	RunDir          string            // a 0700 folder of the host for the files that flags name
-	TrustProject    bool              // use the workspace's own settings, hooks and all
-	DenyPaths       []string          // files and folders that the agent's file tools may not touch
+	Workspace       string          // the working directory; it must exist
+	Family          *process.Family // starts the processes; nil: a new one that adopts none
+	RunDir          string          // a 0700 folder of the host for the files that flags name
+	TrustProject    bool            // use the workspace's own settings, hooks and all
+	DenyPaths       []string        // files and folders that the agent's file tools may not touch
 }
 
 // Credentials let a process use the API without a key of its own.

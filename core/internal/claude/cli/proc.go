@@ -2,10 +2,8 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"time"
 
+	"github.com/google/uuid"
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
@@ -13,55 +11,12 @@ import (
 )
 
 // ID identifies a process of the system by pid and start time.
-type ID struct {
-	PID     int
-	Started uint64
-}
+type ID = process.ID
 
-// newProc identifies a child of this process that has not been waited for. An ended one has no start time.
-func newProc(pid int) (ID, error) {
-	started, err := process.StartTime(pid)
-	if err != nil && !errors.Is(err, process.ErrGone) {
-		return ID{}, fmt.Errorf("identify the process: %w", err)
-	}
-	return ID{PID: pid, Started: started}, nil
-}
-
-// alive reports whether the process runs, or may run.
-func (p ID) alive() bool { return p.PID > 0 && process.Alive(p.PID, p.Started) }
-
-// patience bounds the wait for killed processes: one may be stuck in the kernel.
-const patience = 2 * time.Second
-
-// killAll kills the known processes in order, and all that find returns, until none is left and find is sure. The end
-// of a process that is not a child can only be polled. It returns those that are left when its patience ends.
-func killAll(known []ID, find func() ([]ID, error)) (left []ID) {
-	const step = 2 * time.Millisecond
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	ticker := time.NewTicker(step)
-	defer ticker.Stop()
-	for {
-		left = nil
-		for _, p := range known {
-			if p.alive() {
-				left = append(left, p)
-			}
-		}
-		found, err := find()
-		left = append(left, found...)
-		if len(left) == 0 && err == nil {
-			return nil
-		}
-		for _, p := range left {
-			p.kill()
-		}
-		select {
-		case <-deadline.C:
-			return left
-		case <-ticker.C:
-		}
-	}
+// NewFamily returns the family of one host process, in which each claude has the name of its session. Children start its
+// members; nil: processes that leave their trees are not adopted.
+func NewFamily(children *process.Children) *process.Family {
+	return process.NewFamily(children, process.Marks{Host: marker, Name: sessionMarker}, uuid.NewString())
 }
 
 // forgetter deletes the records of processes.
@@ -95,21 +50,21 @@ func reap(old domain.Process, log hclog.Logger) {
 	// Its tools outlive it as orphans. They carry the session's name, which another host's session may share if the
 	// state folder was copied, and the mark of the host process that started them; old records have no mark.
 	find := func() ([]ID, error) {
-		return descendants(0, nil, sessionMarker+"="+old.Name, marker+"="+old.Mark)
+		return process.Descendants(0, sessionMarker+"="+old.Name, marker+"="+old.Mark)
 	}
 	var known []ID
-	if root.alive() {
+	if root.Alive() {
 		// Claude is killed first, so that it does not take the end of its tools for their results.
-		below, _ := descendants(root.PID, nil) // the others are found by their marks
+		below, _ := process.Descendants(root.PID) // the others are found by their marks
 		known = append([]ID{root}, below...)
 	}
 	if found, err := find(); len(known) > 0 || len(found) > 0 || err != nil {
 		log.Warn("ending a process of the previous host process", "kind", old.Kind, "session", old.Name, "pid", old.PID)
-		killAll(known, find)
+		process.KillAll(known, find)
 	}
 }
 
-// IsTool reports whether a process descends from a claude of any host, including previous ones: it or one of its
+// IsTool reports whether a process descends from a claude, a line for the shell or a program of any host, including previous ones: it or one of its
 // ancestors carries a host's mark. A process that is gone counts as one, because it cannot be checked.
 func IsTool(pid int) bool {
 	const depth = 64
@@ -117,7 +72,7 @@ func IsTool(pid int) bool {
 		if pid <= 1 {
 			return false
 		}
-		if carried, err := carries(pid, []string{marker + "="}); carried || err != nil {
+		if carried, err := process.Carries(pid, marker+"="); carried || err != nil {
 			return true
 		}
 		parent, err := process.Parent(pid)

@@ -108,11 +108,11 @@ func (p *Process) Start(output Output) error {
 		release()
 		return err
 	}
-	p.command.family.join(p.session) // before it can start anything
+	p.command.family.Join(p.session) // before it can start anything
 	err = p.execute()
 	p.closeChildEnds()
 	if err != nil {
-		p.command.family.leave(p.session)
+		p.command.family.Leave(p.session)
 		for _, f := range []*os.File{stdin, stdout, stderr} {
 			f.Close()
 		}
@@ -141,13 +141,13 @@ func (p *Process) Initialized() { remove(p.log, p.file) }
 
 // execute starts the process. One that cannot be identified is killed: the next host process could not end it.
 func (p *Process) execute() error {
-	if err := p.command.family.children.Start(p.cmd); err != nil {
+	if err := p.command.family.Children().Start(p.cmd); err != nil {
 		return err
 	}
 	var err error
-	if p.self, err = newProc(p.cmd.Process.Pid); err != nil {
+	if p.self, err = process.Identify(p.cmd.Process.Pid); err != nil {
 		p.Kill()
-		_ = p.command.family.children.Wait(p.cmd)
+		_ = p.command.family.Children().Wait(p.cmd)
 	}
 	return err
 }
@@ -185,8 +185,8 @@ func (p *Process) closeChildEnds() {
 // wait reaps the process and then ends its other goroutines.
 func (p *Process) wait(readers *sync.WaitGroup, stdout *batchReader, stderr *os.File) {
 	const drain = 250 * time.Millisecond // for output written before the exit; a tool may hold the pipes forever
-	p.exit = p.command.family.children.Wait(p.cmd)
-	p.command.family.leave(p.session)
+	p.exit = p.command.family.Children().Wait(p.cmd)
+	p.command.family.Leave(p.session)
 	_ = stdout.SetReadDeadline(time.Now().Add(drain))
 	_ = stderr.SetReadDeadline(time.Now().Add(drain))
 	p.stdin.Close()
@@ -209,7 +209,7 @@ func (p *Process) endServers() {
 	)
 	ticker := time.NewTicker(step)
 	defer ticker.Stop()
-	find := func() ([]ID, error) { return descendants(0, nil, serverMarker+"="+p.servers) }
+	find := func() ([]ID, error) { return process.Descendants(0, serverMarker+"="+p.servers) }
 	for range grace / step {
 		if found, err := find(); len(found) == 0 && err == nil {
 			return
@@ -280,24 +280,19 @@ func (p *Process) Ended() string {
 // Record is what the next host process needs to end this one.
 func (p *Process) Record() domain.Process {
 	return domain.Process{
-		Kind: "claude", Name: p.session, PID: p.self.PID, StartTime: p.self.Started, BootID: process.BootID(), Mark: p.command.family.life,
+		Kind: "claude", Name: p.session, PID: p.self.PID, StartTime: p.self.Started, BootID: process.BootID(), Mark: p.command.family.Mark(),
 	}
 }
 
-// Kill kills the process. Unlike [ID.kill] it needs no descriptor, which may be unavailable.
+// Kill kills the process. Unlike the end of a process by its ID it needs no descriptor, which may be unavailable.
 func (p *Process) Kill() { _ = p.cmd.Process.Kill() }
 
 // Interrupt makes the process exit and end its tools.
 func (p *Process) Interrupt() { _ = p.cmd.Process.Signal(syscall.SIGINT) }
 
-// variables are in the environment of this session's tools.
-func (p *Process) variables() []string {
-	return []string{sessionMarker + "=" + p.session, marker + "=" + p.command.family.life}
-}
-
 // Descendants returns the processes that end with this one: what it has started, and strays.
 func (p *Process) Descendants() ([]ID, error) {
-	return descendants(p.self.PID, p.command.family, p.variables()...)
+	return p.command.family.Descendants(p.self.PID, p.session)
 }
 
 // KillDescendants kills the known processes and all descendants, and waits for their end. It logs those that the kernel
@@ -305,7 +300,7 @@ func (p *Process) Descendants() ([]ID, error) {
 func (p *Process) KillDescendants(known ...ID) { p.kill(known, p.Descendants) }
 
 func (p *Process) kill(known []ID, find func() ([]ID, error)) {
-	for _, left := range killAll(known, find) {
+	for _, left := range process.KillAll(known, find) {
 		p.log.Warn("a process of claude was killed and has not ended", "pid", left.PID)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/process"
@@ -23,9 +22,6 @@ const guarded = `read -r _ <&3 || exit 1
 ( { read -r _ <&3; kill -KILL 0; } >/dev/null 2>&1 & )
 exec 3<&-
 exec "$0" -c "$1"`
-
-// lingering limits waiting for the output of what a line has left running.
-const lingering = 500 * time.Millisecond
 
 // Records keep the processes that the next host process has to end.
 type Records interface {
@@ -48,29 +44,17 @@ func (c *Command) Shell(ctx context.Context, name, line string, output io.Writer
 	defer release.Close()
 	defer wait.Close()
 	command := exec.CommandContext(ctx, "/bin/sh", "-c", guarded, shell, line)
-	command.Dir, command.Env = c.workspace, c.shellEnvironment(name)
+	command.Dir, command.Env = c.workspace, shellEnvironment()
 	command.Stdout, command.Stderr, command.ExtraFiles = output, output, []*os.File{wait}
-	kill := func() error {
-		pid := command.Process.Pid
-		err := process.KillGroup(pid) // the guard among them
-		killAll(nil, func() ([]ID, error) {
-			return descendants(pid, c.family, sessionMarker+"="+name, marker+"="+c.family.life)
-		})
-		return err
-	}
-	command.Cancel = kill
-	command.WaitDelay = lingering
-
-	c.family.join(name)
-	defer c.family.leave(name)
-	if err := c.family.children.Start(command); err != nil {
+	member, err := c.family.Start(command, name)
+	if err != nil {
 		return 0, fmt.Errorf("start a shell: %w", err)
 	}
 	pid := command.Process.Pid
-	self, err := newProc(pid)
+	self, err := process.Identify(pid)
 	if err == nil {
 		err = records.RecordProcess(ctx, domain.Process{
-			Kind: "shell", Name: name, PID: self.PID, StartTime: self.Started, BootID: process.BootID(), Mark: c.family.life,
+			Kind: "shell", Name: name, PID: self.PID, StartTime: self.Started, BootID: process.BootID(), Mark: c.family.Mark(),
 		})
 	}
 	if err == nil {
@@ -79,8 +63,7 @@ func (c *Command) Shell(ctx context.Context, name, line string, output io.Writer
 	if err != nil {
 		_ = process.KillGroup(pid)
 	}
-	ended := c.family.children.Wait(command)
-	_ = kill() // the guard, and what it has left running
+	ended := member.Wait()
 	gone := records.DeleteProcess(context.WithoutCancel(ctx), pid, self.Started)
 	switch exit, failed := errors.AsType[*exec.ExitError](ended); {
 	case ctx.Err() != nil:
@@ -103,12 +86,10 @@ func exitCode(exit *exec.ExitError) int {
 	return exit.ExitCode()
 }
 
-// shellEnvironment is the environment of a line: the harmless part of the host's, and the marks by which what it has
-// started is found.
-func (c *Command) shellEnvironment(name string) []string {
-	env := slices.DeleteFunc(os.Environ(), func(pair string) bool {
+// shellEnvironment is the environment of a line: the harmless part of the host's.
+func shellEnvironment() []string {
+	return slices.DeleteFunc(os.Environ(), func(pair string) bool {
 		variable, _, _ := strings.Cut(pair, "=")
 		return !strings.HasPrefix(variable, "LC_") && (variable == "CLAUDE_CONFIG_DIR" || !slices.Contains(inherited, variable))
 	})
-	return append(env, sessionMarker+"="+name, marker+"="+c.family.life)
 }

@@ -34,7 +34,7 @@ func (Scale) Weigh(roots []ID) map[ID]Weight {
 	weights := map[ID]Weight{}
 	for _, root := range roots {
 		own, ok := proportional(root.PID)
-		if !ok || !root.alive() {
+		if !ok || !root.Alive() {
 			continue
 		}
 		w := Weight{Own: own}

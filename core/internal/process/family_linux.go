@@ -1,20 +1,18 @@
-package cli
+package process
 
 import (
 	"bytes"
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/clawhost/clawhost/core/internal/process"
 )
 
-// descendants returns the live processes below root, without root, and orphans that carry all the variables in their
-// environment, with their descendants. With a family it also returns those of its strays that belong to root; nil:
-// nothing was adopted. With an error the list may be incomplete.
-func descendants(root int, f *family, variables ...string) (_ []ID, unsure error) {
+// descendants returns what [Descendants] does. With a family it also returns those of its strays that belong to root; nil:
+// nothing was adopted. Since is when root started, if only strays from then on can be its own; zero: all can.
+func descendants(root int, f *Family, since uint64, variables ...string) (_ []ID, unsure error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, err
@@ -34,9 +32,9 @@ func descendants(root int, f *family, variables ...string) (_ []ID, unsure error
 		if err != nil {
 			continue
 		}
-		info, err := process.Look(pid)
+		info, err := Look(pid)
 		if err != nil {
-			if process.Exhausted(err) {
+			if Exhausted(err) {
 				unsure = err
 			}
 			continue
@@ -45,10 +43,10 @@ func descendants(root int, f *family, variables ...string) (_ []ID, unsure error
 		below[info.Parent] = append(below[info.Parent], p)
 		ends := false
 		if len(variables) > 0 {
-			ends, err = carries(pid, variables)
+			ends, err = Carries(pid, variables...)
 		}
 		if err == nil && !ends && f != nil && info.Parent == host {
-			ends, err = f.stray(pid, info.Session, root)
+			ends, err = f.stray(p, info.Session, root, since)
 		}
 		if err != nil {
 			unsure = err
@@ -70,52 +68,52 @@ func descendants(root int, f *family, variables ...string) (_ []ID, unsure error
 	return found, unsure
 }
 
-// stray reports whether an adopted child of the host, in this session of the system, ends with the claude at root: it
-// is in root's session, or it cannot be assigned to another running claude. With root 0: whether it was adopted and
-// belongs to no running claude.
-func (f *family) stray(pid, session, root int) (bool, error) {
+// stray reports whether an adopted child of the host, in this session of the system, ends with the member at root: it is
+// in root's session, or it cannot be assigned to another running member and did not start before. With root 0: whether it
+// was adopted and belongs to no running member.
+func (f *Family) stray(p ID, session, root int, since uint64) (bool, error) {
 	switch {
-	case f.children == nil || f.children.Own(pid) || f.children.Had(pid):
+	case f.children == nil || f.children.Own(p.PID) || f.children.Had(p.PID):
 		return false, nil
 	case session == root:
 		return true, nil
-	case f.children.Own(session):
+	case f.children.Own(session) || p.Started < since:
 		return false, nil
 	}
-	marked, err := f.marks(pid)
+	marked, err := f.marked(p.PID)
 	return !marked && err == nil, err
 }
 
-// marks reports whether a process carries the marks of this host process and of a running claude.
-func (f *family) marks(pid int) (bool, error) {
+// marked reports whether a process carries the marks of this host process and of a running member.
+func (f *Family) marked(pid int) (bool, error) {
 	env, err := environ(pid)
 	if err != nil {
 		return false, err
 	}
-	own, session := false, ""
+	own, member := false, ""
 	for variable := range bytes.SplitSeq(env, []byte{0}) {
 		name, value, _ := bytes.Cut(variable, []byte{'='})
 		switch string(name) {
-		case marker:
-			own = string(value) == f.life
-		case sessionMarker:
-			session = string(value)
+		case f.marks.Host:
+			own = string(value) == f.mark
+		case f.marks.Name:
+			member = string(value)
 		}
 	}
-	return own && f.runs(session), nil
+	return own && f.runs(member), nil
 }
 
 // environ returns a process's environment, or nothing if it is not readable. An error means that this may be temporary.
 func environ(pid int) ([]byte, error) {
-	env, err := process.Environ(pid)
-	if process.Exhausted(err) {
+	env, err := Environ(pid)
+	if Exhausted(err) {
 		return nil, err
 	}
 	return env, nil
 }
 
-// carries reports whether a process was started with all the variables. One that ends in "=" matches any value.
-func carries(pid int, variables []string) (bool, error) {
+// Carries reports whether a process was started with all the variables. One that ends in "=" matches any value.
+func Carries(pid int, variables ...string) (bool, error) {
 	env, err := environ(pid)
 	if err != nil {
 		return false, err
@@ -154,6 +152,16 @@ func (p ID) kill() {
 
 // certain reports whether the process was seen running.
 func (p ID) certain() bool {
-	started, err := process.StartTime(p.PID)
+	started, err := StartTime(p.PID)
 	return err == nil && started == p.Started
+}
+
+// now is the start time of a process that starts at this moment.
+func now() uint64 {
+	var since unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &since); err != nil {
+		return 0
+	}
+	const tick = 10 * time.Millisecond
+	return uint64(time.Duration(since.Nano()) / tick)
 }
