@@ -45,7 +45,7 @@ func newAttachments(c *config.Config, s *store.Store, network media.Network, med
 		}, log),
 		reader: media.NewReader(media.ReaderOptions{
 			Files: files, Extracts: s, Dir: runDir,
-			Transcriber: voice, TranscribeTimeout: c.Media.Timeout, Links: c.Links.Command, Fetch: c.Links.Fetch, LinksTimeout: c.Links.Timeout, Family: family,
+			Transcriber: voice, TranscribeTimeout: c.Media.Timeout, Links: c.Links.Command, Fetch: c.Links.Fetch, Self: process.Self(), LinksTimeout: c.Links.Timeout, Family: family,
 		}, log),
 		speaker:     media.NewSpeaker(files, c.Media.Speak, c.Media.Timeout, runDir, family),
 		transcriber: voice,

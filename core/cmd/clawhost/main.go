@@ -15,6 +15,7 @@ import (
 	"github.com/peterbourgon/ff/v3/ffcli"
 
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/process"
 )
 
@@ -29,6 +30,10 @@ const (
 )
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == media.PageCommand {
+		readPage()
+		return
+	}
 	readable, concealed := process.Readable(), process.Conceal() // before all else: see docs/security.md
 	concealed = errors.Join(concealed, process.CloseOnExec())
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
@@ -40,6 +45,14 @@ func main() {
 	}).run(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)
+}
+
+// readPage is the process in which the host reads a page. It is no command for people.
+func readPage() {
+	if err := media.ReadPage(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(exitNot)
+	}
 }
 
 // app is one run of the command.

@@ -21,6 +21,9 @@ const (
 	headBytes = 4 << 10
 	// maxPixels limits the size of an image. A small file may need gigabytes to be displayed.
 	maxPixels = 100_000_000
+	// maxMetadata limits how much of an image is read to determine its dimensions, in bytes: in some formats any number of
+	// other things may stand before them.
+	maxMetadata = 4 << 20
 
 	unknownType = "application/octet-stream"
 	opusType    = "audio/ogg; codecs=opus"
@@ -127,7 +130,7 @@ func contentType(content io.ReaderAt, size int64) (string, error) {
 	found := sniff(head)
 	switch found {
 	case "image/jpeg", "image/png", "image/gif":
-		config, _, err := image.DecodeConfig(io.NewSectionReader(content, 0, size))
+		config, _, err := image.DecodeConfig(io.NewSectionReader(content, 0, min(size, maxMetadata)))
 		if err != nil || !plausible(config.Width, config.Height) {
 			return unknownType, nil
 		}

@@ -1,19 +1,42 @@
 package media
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"io/fs"
 	"net/netip"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // Within is what the tests of other packages see of the limits.
 const (
-	KeptFor = keptFor
-	MaxPage = maxPage
+	KeptFor    = keptFor
+	MaxPage    = maxPage
+	MaxHTML    = maxHTML
+	PageCPU    = pageCPU
+	PageMemory = pageMemory
 )
+
+// ReadPageWithin reads a page as [ReadPage] does, within other limits.
+func ReadPageWithin(in io.Reader, out io.Writer, cpu time.Duration, memory int64) error {
+	return readPage(in, out, cpu, memory)
+}
+
+// Settle describes a file by its content.
+func Settle(claim chat.Media, content []byte) (chat.Media, error) {
+	return settle(claim, bytes.NewReader(content), int64(len(content)))
+}
+
+// Plain reads a page that is not HTML, and decodes all of it.
+func Plain(content []byte, claim string) error {
+	_, err := io.Copy(io.Discard, decoded(content, claim))
+	return err
+}
 
 // Public reports whether an address is on the public internet.
 func Public(a netip.Addr) bool { return public(a) }

@@ -43,18 +43,24 @@ func unexpanded(u *url.URL) string {
 	return before + host + strings.NewReplacer("[", "%5B", "]", "%5D", "{", "%7B", "}", "%7D").Replace(behind)
 }
 
-// withoutPunctuation removes the punctuation of the sentence around a link, and an unbalanced closing bracket.
+// withoutPunctuation removes the punctuation of the sentence around a link, and unbalanced closing brackets.
 func withoutPunctuation(link string) string {
-	for {
-		trimmed := strings.TrimRight(link, ".,;:!?'*_~")
-		for _, pair := range []string{"()", "[]", "{}"} {
-			if strings.HasSuffix(trimmed, pair[1:]) && strings.Count(trimmed, pair[1:]) > strings.Count(trimmed, pair[:1]) {
-				trimmed = trimmed[:len(trimmed)-1]
-			}
-		}
-		if trimmed == link {
+	const opening, closing = "([{", ")]}"
+	var surplus [len(closing)]int // of closing brackets
+	for i := range surplus {
+		surplus[i] = strings.Count(link, closing[i:i+1]) - strings.Count(link, opening[i:i+1])
+	}
+	for link != "" {
+		last := link[len(link)-1]
+		bracket := strings.IndexByte(closing, last)
+		switch {
+		case strings.IndexByte(".,;:!?'*_~", last) >= 0:
+		case bracket >= 0 && surplus[bracket] > 0:
+			surplus[bracket]--
+		default:
 			return link
 		}
-		link = trimmed
+		link = link[:len(link)-1]
 	}
+	return link
 }

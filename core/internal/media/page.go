@@ -11,85 +11,96 @@ import (
 	"net/url"
 	"strings"
 
-	"codeberg.org/readeck/go-readability/v2"
-	"codeberg.org/readeck/go-readability/v2/render"
-	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
-// Bounds of a page that the host reads itself. The parser refuses elements that are nested more than 512 deep.
-const (
-	maxHTML     = 1 << 20 // bytes, uncompressed
-	maxElements = 30_000
-)
+// maxHTML limits a page that the host fetches, in bytes, uncompressed.
+const maxHTML = 1 << 20
 
-// fetchPage reads a linked page without a program.
+// fetchPage reads a linked page without a command of the operator.
 func (r *Reader) fetchPage(ctx context.Context, address string) (domain.Extract, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.options.LinksTimeout)
 	defer cancel()
-	text, err := r.web.page(ctx, address)
-	var why reason
+	page, err := r.web.page(ctx, address)
+	var text string
 	switch {
-	case errors.As(err, &why):
-		return domain.Extract{Failure: fmt.Sprintf("%s, so it was not read", why)}, nil
 	case err != nil:
-		return domain.Extract{Failure: "could not be read"}, fmt.Errorf("read a page: %w", err)
+	case page.html:
+		text, err = r.article(ctx, page)
+	default:
+		text, err = page.plain()
+	}
+	var why reason
+	if errors.As(plainly(err), &why) {
+		return domain.Extract{Failure: fmt.Sprintf("%s, so it was not read", why)}, nil
+	}
+	if err != nil {
+		return domain.Extract{Failure: "could not be read"}, fmt.Errorf("read a page: %w", plainly(err))
 	}
 	return domain.Extract{Text: text}, nil
 }
 
-// page returns the text of a page, or a [reason].
-func (f fetcher) page(ctx context.Context, address string) (string, error) {
-	page, err := f.get(ctx, address)
+// page is the content of a page.
+type page struct {
+	from    *url.URL
+	content io.Reader // in UTF-8
+	html    bool
+}
+
+// page fetches a page. It returns a [reason] for one that has no text.
+func (f fetcher) page(ctx context.Context, address string) (page, error) {
+	got, err := f.get(ctx, address)
 	if err != nil {
-		return "", err
+		return page{}, err
 	}
-	defer page.Close()
-	content, err := io.ReadAll(io.LimitReader(page, maxHTML))
+	defer got.Close()
+	content, err := io.ReadAll(io.LimitReader(got, maxHTML))
 	if err != nil {
-		return "", plainly(err)
+		return page{}, err
 	}
-	claim := page.claim.MIMEType
+	claim := got.claim.MIMEType
 	kind, _, err := mime.ParseMediaType(claim)
 	if err != nil {
 		claim = http.DetectContentType(content)
 		kind, _, _ = strings.Cut(claim, ";")
 	}
-	encoding, _, _ := charset.DetermineEncoding(content, claim)
-	decoded := encoding.NewDecoder().Reader(bytes.NewReader(content))
-	text := ""
+	p := page{from: got.from, content: decoded(content, claim)}
 	switch {
 	case kind == "text/html", kind == "application/xhtml+xml":
-		text, err = readable(decoded, page.from)
+		p.html = true
 	case strings.HasPrefix(kind, "text/"), kind == "application/json", kind == "application/xml", strings.HasSuffix(kind, "+json"), strings.HasSuffix(kind, "+xml"):
-		var all []byte
-		all, err = io.ReadAll(io.LimitReader(decoded, maxPage+1))
-		text = string(all)
 	default:
-		err = reason(wording.AddressType(kind))
+		return page{}, reason(wording.AddressType(kind))
 	}
-	text = strings.TrimSpace(text)
-	return strings.ToValidUTF8(text[:min(len(text), maxPage+1)], ""), err
+	return p, nil
 }
 
-// readable returns the title and the text of a page: only its article, if it has one.
-func readable(content io.Reader, from *url.URL) (string, error) {
-	page, err := html.Parse(content)
+// decoded returns a content in UTF-8, by what its server claims and by its beginning.
+func decoded(content []byte, claim string) io.Reader {
+	encoding, _, _ := charset.DetermineEncoding(content, claim)
+	return encoding.NewDecoder().Reader(bytes.NewReader(content))
+}
+
+// plain returns the beginning of a page's content.
+func (p page) plain() (string, error) {
+	text, err := io.ReadAll(io.LimitReader(p.content, maxPage+1))
+	return strings.TrimSpace(strings.ToValidUTF8(string(text), "")), err
+}
+
+// article returns the beginning of an HTML page's title and text, which a process of its own makes; see [ReadPage].
+func (r *Reader) article(ctx context.Context, p page) (string, error) {
+	dir, remove, err := workspace(r.options.Dir)
 	if err != nil {
+		return "", err
+	}
+	defer remove()
+	text, err := r.pages.run(ctx, dir, task{input: io.MultiReader(strings.NewReader(p.from.String()+"\n"), p.content), most: maxPage + 1})
+	if err != nil && ctx.Err() == nil {
+		r.complaints.warn("a page is not one that can be read", "host", p.from.Hostname(), "error", err)
 		return "", reason(wording.AddressMalformed)
 	}
-	parser := readability.NewParser()
-	parser.MaxElemsToParse = maxElements
-	article, err := parser.ParseDocument(page, from)
-	text := ""
-	if err == nil && article.Node != nil {
-		text = strings.TrimSpace(render.InnerText(article.Node))
-	}
-	if text == "" {
-		text = render.InnerText(page)
-	}
-	return article.Title() + "\n\n" + text, nil
+	return text, err
 }

@@ -3,15 +3,20 @@ package media_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -23,8 +28,26 @@ const article = `<!doctype html><html><head><title>About tea</title><script>menu
 <p>Many people add milk, sugar, honey, lemon or spices to it, others find that nothing should be added to a good tea at all.</p></article>
 <footer>All rights reserved</footer></body></html>`
 
+// surfing are the options of a reader of a web of the tests.
+type surfing struct {
+	media.ReaderOptions
+	resolve media.Neighbours
+	port    string
+}
+
+func (s surfing) reader() *media.Reader {
+	return media.NewPagesAmong(s.resolve, s.port, s.ReaderOptions)
+}
+
 // pages is a web of the tests, and a reader of it.
 func pages(t *testing.T, timeout time.Duration) (*http.ServeMux, *media.Reader, string) {
+	t.Helper()
+	mux, options, address := surf(t, timeout)
+	return mux, options.reader(), address
+}
+
+// surf returns a web of the tests, and how it is read.
+func surf(t *testing.T, timeout time.Duration) (*http.ServeMux, surfing, string) {
 	t.Helper()
 	b, mux := setup(t), http.NewServeMux()
 	server := httptest.NewServer(mux)
@@ -33,8 +56,8 @@ func pages(t *testing.T, timeout time.Duration) (*http.ServeMux, *media.Reader, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := media.ReaderOptions{Files: b.Files, Extracts: &extracts{}, Dir: t.TempDir(), Fetch: true, LinksTimeout: timeout}
-	return mux, media.NewPagesAmong(b.resolve(), u.Port(), options), server.URL
+	options := media.ReaderOptions{Files: b.Files, Extracts: &extracts{}, Dir: t.TempDir(), Fetch: true, Self: process.Self(), LinksTimeout: timeout}
+	return mux, surfing{options, b.resolve(), u.Port()}, server.URL
 }
 
 // page reads the page at an address for a person.
@@ -160,6 +183,70 @@ func TestAPageThatTakesTooLong(t *testing.T) {
 	for _, path := range []string{"/silent", "/drips"} {
 		if text, problem := page(t, r, server+path, chat.Owner); problem != "took too long, so it was not read" {
 			t.Errorf("%s: %q, %q", path, text, problem)
+		}
+	}
+}
+
+// However a page hangs, at its server or while it is read, it ends with its time or with the turn, and nothing of it is left.
+// Behaviour: links-bounded.
+func TestAPageThatHangs(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"at its server", "while it is read"} {
+		for _, end := range []string{"too late", "stopped"} {
+			t.Run(name+" "+end, func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				install(t, dir, 0o700, map[string]string{"reads": "#!/bin/sh\necho $$ > " + dir + "/pid\nexec sleep 1000\n"})
+				timeout := patience
+				if end == "too late" {
+					timeout = time.Second
+				}
+				mux, options, server := surf(t, timeout)
+				options.Self = filepath.Join(dir, "reads")
+				asked := make(chan struct{}, 1)
+				mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+					_, _ = w.Write([]byte(article))
+					asked <- struct{}{}
+					if name == "at its server" {
+						_ = http.NewResponseController(w).Flush()
+						<-r.Context().Done()
+					}
+				})
+				ctx, stop := context.WithCancelCause(t.Context())
+				defer stop(nil)
+				q := domain.Queued{UUID: run, Message: domain.Message{Text: server, Authority: chat.Owner}}
+				type result struct {
+					read map[string]media.Read
+					err  error
+				}
+				ended := make(chan result, 1)
+				go func() {
+					read, err := options.reader().Read(ctx, q)
+					ended <- result{read, err}
+				}()
+				<-asked
+				pid := 0
+				if name == "while it is read" {
+					pid = pidIn(t, filepath.Join(dir, "pid"))
+				}
+				why := errors.New("stopped")
+				if end == "stopped" {
+					stop(why)
+				}
+				got := <-ended
+				if end == "stopped" && !errors.Is(got.err, why) {
+					t.Errorf("it ends with %v", got.err)
+				}
+				if end == "too late" && (got.err != nil || got.read[run].Pages[0].Problem != "took too long, so it was not read") {
+					t.Errorf("it ends with %+v, %v", got.read, got.err)
+				}
+				if pid != 0 {
+					goneProcess(t, pid)
+				}
+				if left, err := os.ReadDir(options.Dir); err != nil || len(left) > 0 {
+					t.Errorf("left are %v, %v", left, err)
+				}
+			})
 		}
 	}
 }

@@ -1,9 +1,11 @@
 package media
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,16 +29,16 @@ var passed = []string{"HOME", "PATH", "USER", "LANG", "TZ"}
 type program struct {
 	command []string
 	timeout time.Duration
-	dir     string // contains the working folders
-
-	family *process.Family // starts it
+	dir     string          // contains the working folders
+	family  *process.Family // starts it
+	path    string          // the host's own program, which is executed instead and gets none of its environment; empty: none
 }
 
 // task is one run of a program.
 type task struct {
-	placeholder, value string // the value replaces the placeholder in each argument
-	input              string // its stdin
-	most               int    // maximum bytes of its output
+	values []string  // pairs of a placeholder in the arguments and what replaces it
+	input  io.Reader // its stdin; nil: empty
+	most   int       // maximum bytes of its output
 }
 
 // errOutOfTime means that a program was killed because it took too long.
@@ -55,14 +57,18 @@ func programFolder(parent string) (dir string, remove func(), err error) {
 func (p program) run(ctx context.Context, dir string, t task) (string, error) {
 	bounded, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
-	arguments := slices.Clone(p.command[1:])
+	arguments, values := slices.Clone(p.command[1:]), strings.NewReplacer(t.values...)
 	for i, a := range arguments {
-		arguments[i] = strings.ReplaceAll(a, t.placeholder, t.value)
+		arguments[i] = values.Replace(a)
 	}
 	stdout, stderr := &beginning{most: t.most}, &beginning{most: maxComplaint}
-	command := exec.CommandContext(bounded, p.command[0], arguments...)
-	command.Dir, command.Env = dir, environment(dir)
-	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(t.input), stdout, stderr
+	command := exec.CommandContext(bounded, cmp.Or(p.path, p.command[0]), arguments...)
+	command.Args[0] = p.command[0]
+	command.Dir, command.Env = dir, []string{}
+	if p.path == "" {
+		command.Env = environment(dir)
+	}
+	command.Stdin, command.Stdout, command.Stderr = t.input, stdout, stderr
 	err := p.family.Run(command, "program:"+uuid.NewString())
 	switch {
 	case ctx.Err() != nil:

@@ -46,7 +46,10 @@ type ReaderOptions struct {
 	// Links is the command that prints a page's text, with {url} for its address; empty: none.
 	Links []string
 	// Fetch has the reader fetch pages itself where there is no command, for people who may use commands.
-	Fetch        bool
+	Fetch bool
+	// Self is the path of the program of this process. It is executed with [PageCommand] to read a page that was fetched, as
+	// ReadPage does.
+	Self         string
 	LinksTimeout time.Duration
 	// Dir contains the programs' working folders.
 	Dir string
@@ -57,7 +60,8 @@ type ReaderOptions struct {
 // Reader extracts text from a message's voice messages and linked pages. It is safe for concurrent use.
 type Reader struct {
 	options    ReaderOptions
-	links      program
+	links      program // of the operator
+	pages      program // of the host
 	guard      guard
 	web        fetcher
 	slots      chan struct{}
@@ -72,7 +76,8 @@ func NewReader(options ReaderOptions, log hclog.Logger) *Reader {
 func newReader(options ReaderOptions, g guard, log hclog.Logger) *Reader {
 	return &Reader{
 		options: options, guard: g, web: newFetcher(g), complaints: complaints{log: log}, slots: make(chan struct{}, atOnce),
-		links: program{options.Links, options.LinksTimeout, options.Dir, options.Family},
+		links: program{command: options.Links, timeout: options.LinksTimeout, dir: options.Dir, family: options.Family},
+		pages: program{command: []string{"clawhost", PageCommand}, path: options.Self, timeout: options.LinksTimeout, dir: options.Dir, family: options.Family},
 	}
 }
 
@@ -218,8 +223,8 @@ func (r *Reader) heard(ctx context.Context, instance string, m chat.Media) (doma
 // transcribe runs the programs on a file in their working folder and returns the beginning of the transcript.
 func (r *Reader) transcribe(ctx context.Context, dir, path string) (said string, err error) {
 	for _, command := range r.options.Transcriber.steps {
-		p := program{command, r.options.TranscribeTimeout, r.options.Dir, r.options.Family}
-		if said, err = p.run(ctx, dir, task{placeholder: "{file}", value: path, most: maxTranscript + 1}); err != nil {
+		p := program{command: command, timeout: r.options.TranscribeTimeout, dir: r.options.Dir, family: r.options.Family}
+		if said, err = p.run(ctx, dir, task{values: []string{"{file}", path}, most: maxTranscript + 1}); err != nil {
 			return "", err
 		}
 	}
@@ -263,7 +268,7 @@ func (r *Reader) page(ctx context.Context, address string) (domain.Extract, erro
 		return domain.Extract{Failure: "could not be read"}, err
 	}
 	defer remove()
-	text, err := r.links.run(ctx, dir, task{placeholder: "{url}", value: unexpanded(u), most: maxPage + 1})
+	text, err := r.links.run(ctx, dir, task{values: []string{"{url}", unexpanded(u)}, most: maxPage + 1})
 	if err != nil {
 		return domain.Extract{Failure: "could not be read"}, fmt.Errorf("read a page of %s: %w", u.Hostname(), err)
 	}

@@ -57,7 +57,7 @@ type Speaker struct {
 // NewSpeaker returns a speaker that runs a command with the text as stdin and {out} for the path of the file that it
 // writes. Dir contains its working folders.
 func NewSpeaker(files *Files, command []string, timeout time.Duration, dir string, family *process.Family) *Speaker {
-	return &Speaker{files: files, speak: program{command, timeout, dir, family}, slots: make(chan struct{}, atOnce)}
+	return &Speaker{files: files, speak: program{command: command, timeout: timeout, dir: dir, family: family}, slots: make(chan struct{}, atOnce)}
 }
 
 // ErrNoSound is wrapped in the error of Speak if the chat does not accept the result.
@@ -85,7 +85,7 @@ func (s *Speaker) Speak(ctx context.Context, channel, text string, limits []chat
 	}
 	defer remove()
 	const name = "speech.ogg" // many programs choose the format by the extension
-	if _, err := s.speak.run(ctx, dir, task{placeholder: "{out}", value: filepath.Join(dir, name), input: text + "\n"}); err != nil {
+	if _, err := s.speak.run(ctx, dir, task{values: []string{"{out}", filepath.Join(dir, name)}, input: strings.NewReader(text + "\n")}); err != nil {
 		return chat.Media{}, fmt.Errorf("speak an answer: %w", err)
 	}
 	m, err := s.take(ctx, channel, dir, name, limits)

@@ -17,6 +17,14 @@ var parts = map[string]func() error{
 	"seals":        seals,
 	"closes":       closes,
 	"family":       family,
+	"again":        again,
+	"says":         says,
+	"spins":        spins,
+	"grows":        grows,
+	"writes":       writes,
+
+	"again from a copy": againFromACopy,
+	"again in a copy":   againInACopy,
 }
 
 func TestMain(m *testing.M) {

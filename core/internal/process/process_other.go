@@ -6,10 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/netip"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"strconv"
 	"syscall"
+	"time"
 )
 
 // StartTime returns zero for a live process: this system has no start times.
@@ -44,6 +48,25 @@ func Seal(string, io.Writer) (*Program, error) {
 
 // Executable returns the path of this process's program.
 func Executable() (string, error) { return os.Executable() }
+
+// Self returns the path by which a child executes this process's program; empty: it is unknown.
+func Self() string {
+	path, _ := os.Executable()
+	return path
+}
+
+// Limit limits the time that this process may use of a processor, in whole seconds, and how much memory it uses before it
+// collects garbage more often. It runs after other processes, and writes no file.
+func Limit(cpu time.Duration, memory int64) error {
+	runtime.GOMAXPROCS(1)
+	debug.SetMemoryLimit(memory / 2)
+	seconds := uint64(math.Ceil(cpu.Seconds()))
+	return errors.Join(
+		syscall.Setrlimit(syscall.RLIMIT_CPU, &syscall.Rlimit{Cur: seconds, Max: seconds}),
+		syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{}),
+		syscall.Setpriority(syscall.PRIO_PGRP, 0, 10),
+	)
+}
 
 // Sealed reports false: there are no sealed copies here.
 func Sealed() bool { return false }

@@ -1,0 +1,33 @@
+package media_test
+
+import (
+	"fmt"
+	"os"
+	"runtime/debug"
+	"slices"
+	"testing"
+
+	"github.com/clawhost/clawhost/core/internal/media"
+)
+
+// TestMain reads a page where the test binary is executed for that, as the host's own program does.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == media.PageCommand {
+		var memory int64 = media.PageMemory
+		if raceDetected() {
+			memory = 2 << 30
+		}
+		if err := media.ReadPageWithin(os.Stdin, os.Stdout, media.PageCPU, memory); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// raceDetected reports whether the binary has the race detector, which needs much time and memory.
+func raceDetected() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}

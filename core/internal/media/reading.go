@@ -1,0 +1,70 @@
+package media
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"time"
+
+	"codeberg.org/readeck/go-readability/v2"
+	"codeberg.org/readeck/go-readability/v2/render"
+	"golang.org/x/net/html"
+
+	"github.com/clawhost/clawhost/core/internal/process"
+)
+
+// Limits of the process that reads a page. The parser refuses elements that are nested more than 512 deep.
+const (
+	pageCPU     = 2 * time.Second
+	pageMemory  = 160 << 20 // bytes
+	maxElements = 30_000
+)
+
+// PageCommand is the argument with which the host's own program reads a page.
+const PageCommand = "read-page"
+
+// ReadPage reads the address of a page, which ends with its line, and then its HTML in UTF-8, and writes the beginning of
+// its title and text. It limits the process, which must do nothing else: HTML can be made so that reading it takes hours.
+func ReadPage(in io.Reader, out io.Writer) error { return readPage(in, out, pageCPU, pageMemory) }
+
+func readPage(in io.Reader, out io.Writer, cpu time.Duration, memory int64) error {
+	if err := process.Limit(cpu, memory); err != nil {
+		return err
+	}
+	content := bufio.NewReader(in)
+	address, err := content.ReadString('\n')
+	if err != nil {
+		return fmt.Errorf("read a page's address: %w", err)
+	}
+	from, err := url.Parse(strings.TrimSuffix(address, "\n"))
+	if err != nil {
+		return fmt.Errorf("read a page's address: %w", err)
+	}
+	text, err := readable(content, from)
+	if err != nil {
+		return fmt.Errorf("read a page: %w", err)
+	}
+	_, err = io.WriteString(out, text[:min(len(text), maxPage+1)])
+	return err
+}
+
+// readable returns the title and the text of a page: only its article, if it has one.
+func readable(content io.Reader, from *url.URL) (string, error) {
+	page, err := html.Parse(content)
+	if err != nil {
+		return "", err
+	}
+	parser := readability.NewParser()
+	parser.MaxElemsToParse = maxElements
+	article, err := parser.ParseDocument(page, from)
+	text := ""
+	if err == nil && article.Node != nil {
+		text = strings.TrimSpace(render.InnerText(article.Node))
+	}
+	if text == "" {
+		text = render.InnerText(page)
+	}
+	return strings.TrimSpace(article.Title() + "\n\n" + text), nil
+}
