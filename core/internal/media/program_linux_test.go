@@ -58,7 +58,7 @@ var leavers = map[string]func(t *testing.T, family *process.Family, command []st
 	"speak": func(t *testing.T, family *process.Family, command []string) {
 		b := setup(t)
 		speaker := media.NewSpeaker(b.Files, append(command, "{out}"), hasty(), t.TempDir(), family)
-		_, _ = speaker.Speak(t.Context(), "telegram", "hello", sounding) // no sound
+		_, _ = speaker.Speak(t.Context(), spoken, "hello", sounding) // no sound
 	},
 }
 

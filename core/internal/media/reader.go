@@ -27,7 +27,7 @@ const (
 	maxPage       = 8 << 10
 	// maxVoices limits the voice messages of one message that are transcribed.
 	maxVoices = 5
-	// atOnce limits the concurrent programs of all turns.
+	// atOnce limits the concurrent programs of one kind of all turns, besides one of an owner.
 	atOnce = 2
 )
 
@@ -64,7 +64,8 @@ type Reader struct {
 	pages      program // of the host
 	guard      guard
 	web        fetcher
-	slots      chan struct{}
+	voiceSlots slots
+	pageSlots  slots
 	complaints complaints
 }
 
@@ -75,7 +76,7 @@ func NewReader(options ReaderOptions, log hclog.Logger) *Reader {
 
 func newReader(options ReaderOptions, g guard, log hclog.Logger) *Reader {
 	return &Reader{
-		options: options, guard: g, web: newFetcher(g), complaints: complaints{log: log}, slots: make(chan struct{}, atOnce),
+		options: options, guard: g, web: newFetcher(g), complaints: complaints{log: log}, voiceSlots: slots{others: atOnce}, pageSlots: slots{others: atOnce},
 		links: program{command: options.Links, timeout: options.LinksTimeout, dir: options.Dir, family: options.Family},
 		pages: program{command: []string{"clawhost", PageCommand}, path: options.Self, timeout: options.LinksTimeout, dir: options.Dir, family: options.Family},
 	}
@@ -110,7 +111,7 @@ func (r *Reader) Read(ctx context.Context, messages ...domain.Queued) (map[strin
 					continue
 				}
 				group.Go(func() error {
-					e, err := r.once(ctx, "voice:"+m.Channel+"/"+string(voice.Ref), func(ctx context.Context) (domain.Extract, error) { return r.heard(ctx, m.Channel, voice) })
+					e, err := r.once(ctx, &r.voiceSlots, personOf(m), "voice:"+m.Channel+"/"+string(voice.Ref), func(ctx context.Context) (domain.Extract, error) { return r.heard(ctx, m.Channel, voice) })
 					*transcript = envelope.Transcript{Text: e.Text, Problem: e.Failure}
 					return err
 				})
@@ -120,7 +121,7 @@ func (r *Reader) Read(ctx context.Context, messages ...domain.Queued) (map[strin
 			all[i].Pages = make([]envelope.Page, len(addresses))
 			for n, address := range addresses {
 				group.Go(func() error {
-					e, err := r.once(ctx, "page:"+q.UUID+" "+address, func(ctx context.Context) (domain.Extract, error) { return r.page(ctx, address) })
+					e, err := r.once(ctx, &r.pageSlots, personOf(m), "page:"+q.UUID+" "+address, func(ctx context.Context) (domain.Extract, error) { return r.page(ctx, address) })
 					all[i].Pages[n] = envelope.Page{URL: address, Text: e.Text, Problem: e.Failure}
 					return err
 				})
@@ -165,8 +166,8 @@ func voices(message domain.Message) []chat.Media {
 	return found
 }
 
-// once returns the stored text of a source, or extracts and stores it. Its error means that ctx ended.
-func (r *Reader) once(ctx context.Context, source string, extract func(context.Context) (domain.Extract, error)) (domain.Extract, error) {
+// once returns the stored text of a source, or extracts it for a person and stores it. Its error means that ctx ended.
+func (r *Reader) once(ctx context.Context, slots *slots, p person, source string, extract func(context.Context) (domain.Extract, error)) (domain.Extract, error) {
 	kept, err := r.options.Extracts.Extract(ctx, source)
 	if err == nil {
 		return kept, nil
@@ -174,12 +175,11 @@ func (r *Reader) once(ctx context.Context, source string, extract func(context.C
 	if !errors.Is(err, domain.ErrNotFound) && ctx.Err() == nil {
 		r.complaints.warn("cannot look for what was made of a file or a page", "error", err)
 	}
-	select {
-	case r.slots <- struct{}{}:
-		defer func() { <-r.slots }()
-	case <-ctx.Done():
-		return domain.Extract{}, context.Cause(ctx)
+	release, err := slots.take(ctx, p)
+	if err != nil {
+		return domain.Extract{}, err
 	}
+	defer release()
 	made, err := extract(ctx)
 	if ctx.Err() != nil {
 		return domain.Extract{}, context.Cause(ctx) // not stored: the next attempt may succeed

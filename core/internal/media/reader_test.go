@@ -396,3 +396,63 @@ func TestPages(t *testing.T) {
 	}
 	r.clean(t)
 }
+
+// What others send keeps neither an owner's voice message nor an owner's link from being read, nor voice messages links.
+// Behaviour: media-slots.
+func TestOthersDoNotKeepAnOwnersFromBeingRead(t *testing.T) {
+	t.Parallel()
+	r := setupReading(t)
+	r.options.Links = []string{"sh", "-c", `case "$0" in *slow*) echo $$ >> "$1"; sleep 1000 ;; *) echo "a page" ;; esac`, "{url}", r.record + ".slow"}
+	public := netip.MustParseAddr("93.184.216.34")
+	reader := media.NewReaderAmong(func(context.Context, string) ([]netip.Addr, error) { return []netip.Addr{public}, nil }, r.options)
+	ctx, stop := context.WithCancel(t.Context())
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	defer stop()
+	read := func(q domain.Queued) {
+		waiting.Go(func() { _, _ = reader.Read(ctx, q) })
+	}
+	for _, who := range []chat.UserID{"2", "3", "4", "4"} {
+		voice := r.voice(t, "hang")
+		voice.Message.Sender.ID, voice.Message.Text = who, "https://slow.example https://slow.example/2 https://slow.example/3"
+		voice.UUID += string(who)
+		read(voice)
+	}
+	lines(t, r.record+".slow", 2)
+	lines(t, r.record, 2)
+	owner := r.voice(t, "hello")
+	owner.Message.Sender.ID, owner.Message.Authority, owner.Message.Text = "1", chat.Owner, "https://a.example"
+	got, err := reader.Read(t.Context(), owner)
+	if err != nil || got[run].Pages[0].Text != "a page" {
+		t.Errorf("the owner's page: %+v, %v", got[run].Pages, err)
+	}
+	if transcript := got[run].Transcripts[owner.Message.Media[0].Ref]; transcript == nil || transcript.Text == "" {
+		t.Errorf("the owner's voice message: %+v", transcript)
+	}
+	stop()
+	waiting.Wait()
+	if runs := r.runs(t); len(runs) != 3 {
+		t.Errorf("%d voice messages were transcribed, want two of others and the owner's", len(runs))
+	}
+	r.clean(t)
+}
+
+// lines waits until a file has a number of lines.
+func lines(t *testing.T, path string, want int) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	for {
+		text, _ := os.ReadFile(path)
+		if bytes.Count(text, []byte("\n")) >= want {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			t.Fatalf("%s is %q, want %d lines", path, text, want)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/clawhost/clawhost/core/internal/answer"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/markdown"
@@ -51,34 +52,33 @@ func Spoken(mode string, heard bool, a answer.Answer) string {
 type Speaker struct {
 	files *Files
 	speak program
-	slots chan struct{}
+	slots slots
 }
 
 // NewSpeaker returns a speaker that runs a command with the text as stdin and {out} for the path of the file that it
 // writes. Dir contains its working folders.
 func NewSpeaker(files *Files, command []string, timeout time.Duration, dir string, family *process.Family) *Speaker {
-	return &Speaker{files: files, speak: program{command: command, timeout: timeout, dir: dir, family: family}, slots: make(chan struct{}, atOnce)}
+	return &Speaker{files: files, speak: program{command: command, timeout: timeout, dir: dir, family: family}, slots: slots{others: atOnce}}
 }
 
 // ErrNoSound is wrapped in the error of Speak if the chat does not accept the result.
 var ErrNoSound = errors.New("the chat does not take it")
 
-// Speak converts a text to speech and stores the file for the channel: a [chat.Voice] if it is Opus in Ogg, which networks
+// Speak converts a text of the answer to a message to speech and stores the file for its channel: a [chat.Voice] if it is Opus in Ogg, which networks
 // show as a voice message, otherwise a [chat.Audio]; or, within the chat's limits, a simpler kind. Each call creates a new
 // file.
-func (s *Speaker) Speak(ctx context.Context, channel, text string, limits []chat.MediaLimit) (chat.Media, error) {
+func (s *Speaker) Speak(ctx context.Context, m domain.Message, text string, limits []chat.MediaLimit) (chat.Media, error) {
 	if _, most := fit(chat.Media{Kind: chat.Voice, Size: math.MaxInt64}, limits); most == 0 {
 		return chat.Media{}, fmt.Errorf("speak an answer: %w", ErrNoSound)
 	}
 	if len(s.speak.command) == 0 || text == "" {
 		return chat.Media{}, errors.New("speak an answer: there is no command for it, or nothing to say")
 	}
-	select {
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
-	case <-ctx.Done():
-		return chat.Media{}, context.Cause(ctx)
+	release, err := s.slots.take(ctx, personOf(m))
+	if err != nil {
+		return chat.Media{}, err
 	}
+	defer release()
 	dir, remove, err := programFolder(s.speak.dir)
 	if err != nil {
 		return chat.Media{}, fmt.Errorf("speak an answer: %w", err)
@@ -88,11 +88,11 @@ func (s *Speaker) Speak(ctx context.Context, channel, text string, limits []chat
 	if _, err := s.speak.run(ctx, dir, task{values: []string{"{out}", filepath.Join(dir, name)}, input: strings.NewReader(text + "\n")}); err != nil {
 		return chat.Media{}, fmt.Errorf("speak an answer: %w", err)
 	}
-	m, err := s.take(ctx, channel, dir, name, limits)
+	voice, err := s.take(ctx, m.Channel, dir, name, limits)
 	if err != nil {
 		return chat.Media{}, fmt.Errorf("speak an answer: the output of %s %w", filepath.Base(s.speak.command[0]), err)
 	}
-	return m, nil
+	return voice, nil
 }
 
 // take stores the written file.

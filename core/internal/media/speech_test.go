@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/clawhost/clawhost/core/internal/answer"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -49,6 +50,9 @@ func TestSpoken(t *testing.T) {
 	}
 }
 
+// spoken is a message whose answer is spoken.
+var spoken = domain.Message{Channel: "telegram", Sender: chat.Sender{ID: "1"}}
+
 // sounding is what a chat takes that takes every sound.
 var sounding = []chat.MediaLimit{{Kind: chat.Voice}, {Kind: chat.Audio}, {Kind: chat.File}}
 
@@ -75,7 +79,7 @@ func TestSpeechIsWhatTheChatTakes(t *testing.T) {
 			t.Parallel()
 			b, ran := setup(t), filepath.Join(t.TempDir(), "ran")
 			speaker := media.NewSpeaker(b.Files, []string{"sh", "-c", `touch "$2"; cat "$1" > "$0"`, "{out}", sound, ran}, patience, t.TempDir(), nil)
-			got, err := speaker.Speak(t.Context(), "telegram", "x", tc.limits)
+			got, err := speaker.Speak(t.Context(), spoken, "x", tc.limits)
 			if got.Kind != tc.want || errors.Is(err, media.ErrNoSound) != (tc.want == 0) || len(b.kept(t)) > 0 != (tc.want != 0) {
 				t.Errorf("%v, %v, kept are %q", got.Kind, err, b.kept(t))
 			}
@@ -116,7 +120,7 @@ func TestSpeak(t *testing.T) {
 			b := setup(t)
 			dir := t.TempDir()
 			speaker := media.NewSpeaker(b.Files, []string{"sh", script(t, "speak.sh"), filepath.Join(sounds, tc.sound), "{out}"}, patience, dir, nil)
-			got, err := speaker.Speak(t.Context(), "telegram", text, sounding)
+			got, err := speaker.Speak(t.Context(), spoken, text, sounding)
 			if left, errLeft := os.ReadDir(dir); errLeft != nil || len(left) > 0 {
 				t.Errorf("left are %v, %v", left, errLeft)
 			}
@@ -146,13 +150,13 @@ func TestSpeak(t *testing.T) {
 	b := setup(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := media.NewSpeaker(b.Files, []string{"sh", "-c", "sleep 300"}, patience, t.TempDir(), nil).Speak(ctx, "telegram", "x", sounding); err == nil {
+	if _, err := media.NewSpeaker(b.Files, []string{"sh", "-c", "sleep 300"}, patience, t.TempDir(), nil).Speak(ctx, spoken, "x", sounding); err == nil {
 		t.Error("spoken after the end")
 	}
-	if _, err := media.NewSpeaker(b.Files, nil, patience, t.TempDir(), nil).Speak(t.Context(), "telegram", "x", sounding); err == nil {
+	if _, err := media.NewSpeaker(b.Files, nil, patience, t.TempDir(), nil).Speak(t.Context(), spoken, "x", sounding); err == nil {
 		t.Error("spoken by nobody")
 	}
-	if _, err := media.NewSpeaker(b.Files, []string{"clawhost-no-such-program"}, patience, t.TempDir(), nil).Speak(t.Context(), "telegram", "x", sounding); err == nil || !strings.Contains(err.Error(), "not found") {
+	if _, err := media.NewSpeaker(b.Files, []string{"clawhost-no-such-program"}, patience, t.TempDir(), nil).Speak(t.Context(), spoken, "x", sounding); err == nil || !strings.Contains(err.Error(), "not found") {
 		t.Errorf("a program that is not there: %v", err)
 	}
 }

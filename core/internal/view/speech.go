@@ -44,7 +44,7 @@ func (vs *Views) spoken(ctx context.Context, run *conversation.Turn, said answer
 	if text == "" {
 		return nil
 	}
-	voice, err := vs.options.Speaker.Speak(ctx, m.Channel, text, limits)
+	voice, err := vs.options.Speaker.Speak(ctx, m, text, limits)
 	switch {
 	case err == nil:
 		return []domain.OutboxItem{{To: m.Address(), Media: []chat.Media{voice}}}

@@ -52,7 +52,7 @@ type Files interface {
 
 // Speaker synthesises the speech of answers.
 type Speaker interface {
-	Speak(ctx context.Context, channel, text string, limits []chat.MediaLimit) (chat.Media, error)
+	Speak(ctx context.Context, m domain.Message, text string, limits []chat.MediaLimit) (chat.Media, error)
 }
 
 // Followed passes the progress of turns on to programs. follow.Turns implements it.
