@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"os"
 	"os/exec"
 	"runtime"
 	"slices"
@@ -77,18 +78,22 @@ var hostilePages = map[string][2]string{
 // Behaviour: links-bounded.
 func TestHostilePages(t *testing.T) {
 	t.Parallel()
-	harmless := strings.Repeat("<p>Tea is made of leaves, which one pours <b>hot water</b> over, as <a href=/x?y=1>everybody</a> knows.</p>\n", media.MaxHTML/110)
+	size := media.MaxHTML
+	if raceDetected() {
+		size /= 16 // the processes are many times slower
+	}
+	harmless := strings.Repeat("<p>Tea is made of leaves, which one pours <b>hot water</b> over, as <a href=/x?y=1>everybody</a> knows.</p>\n", size/110)
 	usual, end := readFor(t, harmless)
 	if end != "read" {
 		t.Fatalf("a harmless page is %s", end)
 	}
 	table := newTable(t, "page", usual)
 	for name, of := range hostilePages {
-		took, end := readFor(t, filled(of[0], of[1], media.MaxHTML))
+		took, end := readFor(t, filled(of[0], of[1], size))
 		if most := media.PageCPU + time.Second; took > most {
 			t.Errorf("%s: reading took %v of a processor, more than %v", name, took, most)
 		}
-		table.add(name, media.MaxHTML, took, end)
+		table.add(name, size, took, end)
 	}
 	table.print()
 }
@@ -111,6 +116,7 @@ func readFor(t *testing.T, page string) (took time.Duration, end string) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, process.Self(), media.PageCommand)
+		cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=10") // with the race detector it would take a second to end
 		var stdout, stderr bytes.Buffer
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = io.MultiReader(strings.NewReader("https://a.example/\n"), strings.NewReader(page)), &stdout, &stderr
 		var family *process.Family
@@ -183,7 +189,7 @@ func spent(f func()) time.Duration {
 func TestHostileContents(t *testing.T) {
 	t.Parallel()
 	const (
-		size = 1 << 20
+		size = 1 << 18
 		most = 100 // times as long as a harmless one
 	)
 	settle := func(content string) { _, _ = media.Settle(chat.Media{}, []byte(content)) }

@@ -45,8 +45,8 @@ func (q *queue) wants(t *testing.T, task string) {
 }
 
 func (q *queue) gives(task string) {
-	q.release[task]()
 	q.has = slices.DeleteFunc(q.has, func(other string) bool { return other == task })
+	q.release[task]()
 	synctest.Wait()
 }
 
