@@ -213,7 +213,7 @@ func (r *Reader) heard(ctx context.Context, instance string, m chat.Media) (doma
 	if err := copyTo(path, file); err != nil {
 		return failed, err
 	}
-	said, err := r.transcribe(ctx, dir, path)
+	said, err := r.transcribe(ctx, dir, path, m.MIMEType)
 	if err != nil {
 		return failed, fmt.Errorf("transcribe a voice message: %w", err)
 	}
@@ -221,10 +221,14 @@ func (r *Reader) heard(ctx context.Context, instance string, m chat.Media) (doma
 }
 
 // transcribe runs the programs on a file in their working folder and returns the beginning of the transcript.
-func (r *Reader) transcribe(ctx context.Context, dir, path string) (said string, err error) {
+func (r *Reader) transcribe(ctx context.Context, dir, path, mimeType string) (said string, err error) {
+	format := formats[baseType(mimeType)]
 	for _, command := range r.options.Transcriber.steps {
+		if format == "" && slices.ContainsFunc(command, func(word string) bool { return strings.Contains(word, "{format}") }) {
+			return "", fmt.Errorf("%s is in no container of sound that is known", mimeType)
+		}
 		p := program{command: command, timeout: r.options.TranscribeTimeout, dir: r.options.Dir, family: r.options.Family}
-		if said, err = p.run(ctx, dir, task{values: []string{"{file}", path}, most: maxTranscript + 1}); err != nil {
+		if said, err = p.run(ctx, dir, task{values: []string{"{file}", path, "{format}", format}, most: maxTranscript + 1}); err != nil {
 			return "", err
 		}
 	}
@@ -238,7 +242,7 @@ func (r *Reader) transcribe(ctx context.Context, dir, path string) (said string,
 	defer folder.Close()
 	file, err := openFile(folder, r.options.Transcriber.output)
 	if err != nil {
-		return "", fmt.Errorf("%s has not written the transcript", filepath.Base(r.options.Transcriber.steps[0][0]))
+		return "", fmt.Errorf("%s has not written the transcript", filepath.Base(r.options.Transcriber.steps[len(r.options.Transcriber.steps)-1][0]))
 	}
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, maxTranscript+1))

@@ -10,14 +10,14 @@ import (
 
 // Transcriber is how voice messages are transcribed.
 type Transcriber struct {
-	steps  [][]string // the commands, in order, with {file} for the voice message's path; none: there is no program
+	steps  [][]string // the commands, in order, with {file} and {format} for the voice message; none: there is no program
 	output string     // the file that the last one writes; empty: it prints the transcript
 	about  string
 	wanted bool // whether the operator wants voice messages transcribed
 }
 
-// NewTranscriber returns one that runs a command of the operator, which prints the transcript of {file}; an empty one
-// transcribes nothing.
+// NewTranscriber returns one that runs a command of the operator, which prints the transcript of {file}, a file in the
+// container {format}; an empty one transcribes nothing.
 func NewTranscriber(command []string) Transcriber {
 	if len(command) == 0 {
 		return Transcriber{about: "voice messages are not transcribed: media.transcribe is empty"}
@@ -58,10 +58,29 @@ type kind struct {
 	models []string // patterns of the usual places of models; ~ is the home folder
 	// size returns the size of the model at a path; not ok if there is no model of its form.
 	size   func(path string) (n int64, ok bool)
-	ffmpeg string     // why ffmpeg is needed; empty: it is not
-	steps  [][]string // {program}, {ffmpeg} and {model} are replaced
-	output string
-	model  string // what its model is called in the log
+	args   []string // of the program, which reads the WAV file said.wav; {model} is replaced
+	output string   // the file that it writes; empty: it prints the transcript
+	model  string   // what its model is called in the log
+}
+
+// conversion makes the WAV file that programs transcribe, of at most an hour, 115 MB. What people send may tell ffmpeg to
+// read other files and to ask servers, if ffmpeg chooses the container by its content. It gets the one that the host found,
+// and no other way to read than a file.
+var conversion = []string{
+	"-nostdin", "-v", "error",
+	"-f", "{format}", "-format_whitelist", "{format}", "-protocol_whitelist", "file", "-codec_whitelist", codecs, "-vn", "-sn", "-dn", "-i", "file:{file}",
+	"-t", "3600", "-ar", "16000", "-ac", "1", "-c:a", "pcm_s16le", "-f", "wav", "file:said.wav",
+}
+
+// codecs are ffmpeg's decoders for the sound of voice messages and of usual files. No other one reads what people send.
+const codecs = "opus,libopus,vorbis,libvorbis,speex,libspeex,flac,mp3,mp3float,aac,aac_fixed,libfdk_aac,alac," +
+	"amrnb,libopencore_amrnb,amrwb,libopencore_amrwb,gsm,gsm_ms,libgsm,libgsm_ms,adpcm_ms,adpcm_ima_wav,adpcm_ima_qt,pcm_alaw,pcm_mulaw," +
+	"pcm_u8,pcm_s8,pcm_s16le,pcm_s16be,pcm_s24le,pcm_s24be,pcm_s32le,pcm_s32be,pcm_f32le,pcm_f32be,pcm_f64le,pcm_f64be"
+
+// formats are ffmpeg's names for the containers of sound, by their types.
+var formats = map[string]string{
+	"audio/ogg": "ogg", "audio/mpeg": "mp3", "audio/aac": "aac", "audio/flac": "flac", "audio/amr": "amr", "audio/mp4": "mov", "audio/x-m4a": "mov",
+	"audio/webm": "matroska", "audio/wav": "wav", "audio/aiff": "aiff",
 }
 
 // kinds are the programs in the order in which they are looked for. None of them fetches a model while a turn waits.
@@ -79,20 +98,15 @@ var kinds = []kind{
 			}
 			return sizeOf(path)
 		},
-		ffmpeg: "to convert voice messages",
-		steps: [][]string{
-			// At most an hour of sound, 115 MB.
-			{"{ffmpeg}", "-nostdin", "-v", "error", "-protocol_whitelist", "file", "-i", "{file}", "-t", "3600", "-ar", "16000", "-ac", "1", "-c:a", "pcm_s16le", "said.wav"},
-			{"{program}", "--no-prints", "--no-timestamps", "--language", "auto", "--model", "{model}", "--file", "said.wav"},
-		},
+		args:  []string{"--no-prints", "--no-timestamps", "--language", "auto", "--model", "{model}", "--file", "said.wav"},
 		model: "a model ggml-*.bin",
 	},
 	{
 		names:  []string{"whisper-ctranslate2"},
 		models: []string{"~/.cache/huggingface/hub/models--*--faster-*whisper-*/snapshots/*"},
 		size:   func(path string) (int64, bool) { return sizeOf(filepath.Join(path, "model.bin")) },
-		steps:  [][]string{{"{program}", "{file}", "--model_directory", "{model}", "--local_files_only", "True", "--output_dir", ".", "--output_format", "txt", "--verbose", "False"}},
-		output: "voice.txt",
+		args:   []string{"said.wav", "--model_directory", "{model}", "--local_files_only", "True", "--output_dir", ".", "--output_format", "txt", "--verbose", "False"},
+		output: "said.txt",
 		model:  "a faster-whisper model",
 	},
 	{
@@ -104,9 +118,8 @@ var kinds = []kind{
 			}
 			return sizeOf(path)
 		},
-		ffmpeg: "which it runs itself",
-		steps:  [][]string{{"{program}", "{file}", "--model", "{model}", "--output_dir", ".", "--output_format", "txt", "--verbose", "False"}},
-		output: "voice.txt",
+		args:   []string{"said.wav", "--model", "{model}", "--output_dir", ".", "--output_format", "txt", "--verbose", "False"},
+		output: "said.txt",
 		model:  "a model *.pt",
 	},
 }
@@ -132,18 +145,17 @@ func (k kind) find(home, model string) (Transcriber, string) {
 		return Transcriber{}, ""
 	}
 	ffmpeg, err := exec.LookPath("ffmpeg")
-	if err != nil && k.ffmpeg != "" {
-		return Transcriber{}, fmt.Sprintf("%s is installed, but not ffmpeg, %s", name, k.ffmpeg)
+	if err != nil {
+		return Transcriber{}, fmt.Sprintf("%s is installed, but not ffmpeg, to convert voice messages", name)
 	}
-	t := Transcriber{wanted: true, output: k.output, about: fmt.Sprintf("voice messages are transcribed by %s with the model %s", program, model)}
-	for _, step := range k.steps {
-		var words []string
-		for _, word := range step {
-			words = append(words, strings.NewReplacer("{program}", program, "{ffmpeg}", ffmpeg, "{model}", model).Replace(word))
-		}
-		t.steps = append(t.steps, words)
+	words := []string{program}
+	for _, word := range k.args {
+		words = append(words, strings.ReplaceAll(word, "{model}", model))
 	}
-	return t, ""
+	return Transcriber{
+		wanted: true, steps: [][]string{append([]string{ffmpeg}, conversion...), words}, output: k.output,
+		about: fmt.Sprintf("voice messages are transcribed by %s with the model %s", program, model),
+	}, ""
 }
 
 // largest returns the largest model in the first usual place that has one, or "".

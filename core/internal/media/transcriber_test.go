@@ -38,9 +38,10 @@ func TestFindTranscriber(t *testing.T) {
 		"no ffmpeg":             {programs: "whisper-cli", models: map[string]string{".cache/whisper.cpp/ggml-base.bin": "m"}, want: "whisper-cli is installed, but not ffmpeg, to convert voice messages"},
 		"whisper.cpp":           {programs: "whisper-cli whisper-cpp whisper ffmpeg", models: map[string]string{".cache/whisper.cpp/ggml-base.bin": "m", ".cache/whisper.cpp/ggml-small.bin": "mm", ".cache/whisper.cpp/ggml-silero.bin": "mmm"}, want: "/whisper-cli with the model HOME/.cache/whisper.cpp/ggml-small.bin"},
 		"its older name":        {programs: "whisper-cpp ffmpeg", models: map[string]string{".cache/whisper.cpp/ggml-base.bin": "m"}, want: "/whisper-cpp with the model HOME/.cache/whisper.cpp/ggml-base.bin"},
-		"faster-whisper":        {programs: "whisper-ctranslate2 whisper", models: map[string]string{snapshot: "m"}, want: "/whisper-ctranslate2 with the model HOME/" + filepath.Dir(snapshot)},
+		"faster-whisper":        {programs: "whisper-ctranslate2 whisper ffmpeg", models: map[string]string{snapshot: "m"}, want: "/whisper-ctranslate2 with the model HOME/" + filepath.Dir(snapshot)},
+		"no ffmpeg for another": {programs: "whisper-ctranslate2", models: map[string]string{snapshot: "m"}, want: "whisper-ctranslate2 is installed, but not ffmpeg, to convert voice messages"},
 		"whisper":               {programs: "whisper-cli whisper ffmpeg", models: map[string]string{".cache/whisper/base.pt": "m"}, want: "/whisper with the model HOME/.cache/whisper/base.pt"},
-		"two without":           {programs: "whisper-ctranslate2 whisper", models: map[string]string{".cache/whisper/base.pt": "m"}, want: "a faster-whisper model is in none of the usual places; whisper is installed, but not ffmpeg, which it runs itself"},
+		"two without":           {programs: "whisper-ctranslate2 whisper", models: map[string]string{".cache/whisper/base.pt": "m"}, want: "a faster-whisper model is in none of the usual places; whisper is installed, but not ffmpeg, to convert voice messages"},
 		"a model of whisper":    {programs: "whisper-cli whisper ffmpeg", models: map[string]string{"a.pt": "m", ".cache/whisper.cpp/ggml-base.bin": "m"}, model: "a.pt", want: "/whisper with the model HOME/a.pt"},
 		"a folder":              {programs: "whisper-cli whisper-ctranslate2 ffmpeg", models: map[string]string{"fast/model.bin": "m"}, model: "fast", want: "/whisper-ctranslate2 with the model HOME/fast"},
 		"a model without one's": {programs: "whisper-cli ffmpeg", models: map[string]string{"a.pt": "m"}, model: "a.pt", want: "no program for the model HOME/a.pt is installed"},
@@ -85,8 +86,18 @@ while [ $# -gt 0 ]; do
 	*) file=${1##*/}; [ -f "$1" ]; shift ;;
 	esac
 done
-[ "$format" = txt ] && [ "$verbose" = False ]
+[ "$format" = txt ] && [ "$verbose" = False ] && [ "$(cat "$file")" = "ogg to wav" ]
 echo 'buy some tea' > "$out/${file%.*}.txt"
+`
+
+// fakeFFmpeg writes what it was told to convert.
+const fakeFFmpeg = `#!/bin/sh
+set -eu
+while [ $# -gt 1 ]; do
+	if [ "$1" = -f ]; then from=${to:-} to=$2; fi
+	shift
+done
+echo "$from to $to" > "${1#file:}"
 `
 
 // The programs that write the transcript to a file are run with their options, and their files are read.
@@ -100,7 +111,7 @@ func TestFoundPrograms(t *testing.T) {
 			r := setupReading(t)
 			home, bin := t.TempDir(), t.TempDir()
 			t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-			install(t, bin, 0o700, map[string]string{program: fakeWhisper, "ffmpeg": "#!/bin/sh\n"})
+			install(t, bin, 0o700, map[string]string{program: fakeWhisper, "ffmpeg": fakeFFmpeg})
 			install(t, home, 0o600, map[string]string{model: "m"})
 			r.options.Transcriber = media.FindTranscriber(home, "")
 			if got, want := heard(t, r.reader(), r.voice(t, "hello")), (envelope.Transcript{Text: "buy some tea"}); got != want {
