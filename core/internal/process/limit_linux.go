@@ -2,7 +2,6 @@ package process
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -37,10 +36,21 @@ func Limit(cpu time.Duration, memory int64) error {
 	for resource, most := range map[int]uint64{
 		unix.RLIMIT_CPU: seconds, unix.RLIMIT_DATA: data, unix.RLIMIT_FSIZE: 0, unix.RLIMIT_CORE: 0, unix.RLIMIT_NOFILE: 0,
 	} {
-		err = errors.Join(err, unix.Setrlimit(resource, &unix.Rlimit{Cur: most, Max: most}))
+		var limit unix.Rlimit
+		if err := unix.Getrlimit(resource, &limit); err != nil {
+			return fmt.Errorf("limit the process: %w", err)
+		}
+		most = min(most, limit.Max) // which nobody may raise
+		if err := unix.Setrlimit(resource, &unix.Rlimit{Cur: most, Max: most}); err != nil {
+			return fmt.Errorf("limit the process: %w", err)
+		}
 	}
-	const after = 10 // of 19
-	if err := errors.Join(err, unix.Setpriority(unix.PRIO_PGRP, 0, after)); err != nil {
+	const least, most = 20, 10 // the system returns the priority as 20 minus what is set
+	priority, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+	if err == nil && least-priority < most {
+		err = unix.Setpriority(unix.PRIO_PGRP, 0, most)
+	}
+	if err != nil {
 		return fmt.Errorf("limit the process: %w", err)
 	}
 	return nil

@@ -22,6 +22,7 @@ var parts = map[string]func() error{
 	"spins":        spins,
 	"grows":        grows,
 	"writes":       writes,
+	"lowers":       lowers,
 
 	"again from a copy": againFromACopy,
 	"again in a copy":   againInACopy,
