@@ -92,7 +92,7 @@ func (p page) plain() (string, error) {
 
 // article returns the beginning of an HTML page's title and text, which a process of its own makes; see [ReadPage].
 func (r *Reader) article(ctx context.Context, p page) (string, error) {
-	dir, remove, err := workspace(r.options.Dir)
+	dir, remove, err := programFolder(r.options.Dir)
 	if err != nil {
 		return "", err
 	}
