@@ -134,7 +134,7 @@ func TestStatusShowsFastMode(t *testing.T) {
 		{"on", "", ""}:                    "\n- fast mode on\n",
 		{"on", "on", ""}:                  "\n- fast mode on\n",
 		{"on", "off", ""}:                 "\n- fast mode on, but this model has none\n",
-		{"on", "off", "disabled_by`_env"}: "\n- fast mode on, but Claude Code does not use it: `disabled_by'_env`\n",
+		{"on", "off", "disabled_by`_env"}: "\n- fast mode on, but Claude Code does not use it: `` disabled_by`_env ``\n",
 		{"on", "cooldown", ""}:            "\n- fast mode on, but paused: too many requests\n",
 	} {
 		d := &hostCommands{speed: said[1], slowed: said[2]}
