@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path"
@@ -24,12 +25,28 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"secret-reader":     readSecrets,
+		"http-get":          httpGet,
 		"clawhost":          main,
 		"claude-stub":       func() { os.Exit(stub.Run(os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr)) },
 		"clawhost-unheard":  func() { sdk.Serve("unheard", "1.0.0", sdk.NewChannel(chat.Limits{}, openUnheard)) },
 		"clawhost-locked":   func() { sdk.Serve("locked", "1.0.0", sdk.NewChannel(chat.Limits{}, openLocked)) },
 		"clawhost-unstable": func() { fmt.Fprintln(os.Stderr, "panic: I never start"); os.Exit(3) },
 	})
+}
+
+// httpGet is a tool: "http-get URL TOKEN" prints the status of the response.
+func httpGet() {
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, os.Args[1], nil)
+	if err != nil {
+		panic(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+os.Args[2])
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		panic(err)
+	}
+	defer response.Body.Close()
+	fmt.Println(response.Status)
 }
 
 // unheard is a channel whose network takes no message. It has one message to submit.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -32,6 +33,7 @@ type bundle struct {
 	dir       string
 	restarted []string
 	refuse    func(pid int) bool // nil: nobody
+	tool      bool               // whoever connects by TCP is a tool of the agent
 	status    admin.Status
 	stop      func()
 	left      chan struct{} // closed when a slow login has ended
@@ -78,6 +80,13 @@ func (p plugins) Login(ctx context.Context, plugin string, answers map[string]st
 type peers struct{ bundle *bundle }
 
 func (p peers) Refused(pid int) bool { return p.bundle.refuse != nil && p.bundle.refuse(pid) }
+
+func (p peers) Admit(_, _ netip.AddrPort) error {
+	if p.bundle.tool {
+		return errors.New("a tool of the agent")
+	}
+	return nil
+}
 
 // run starts the server and waits until it listens.
 func (b *bundle) run(t *testing.T) {

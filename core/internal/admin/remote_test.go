@@ -61,7 +61,7 @@ func remote(t *testing.T) (*bundle, *desk, http.Handler) {
 	t.Helper()
 	b, d := setup(t), &desk{}
 	server := admin.New(admin.Options{
-		Store: b.store, Host: host{b}, Plugins: plugins{b}, Peers: peers{b}, Gateway: d, Remote: admin.Remote{Token: token},
+		Store: b.store, Host: host{b}, Plugins: plugins{b}, Peers: peers{b}, Gateway: d, Remote: admin.Remote{Token: token, Hosts: []string{"claw.example"}},
 	}, hclog.NewNullLogger())
 	return b, d, server.RemoteHandler()
 }
@@ -69,9 +69,11 @@ func remote(t *testing.T) (*bundle, *desk, http.Handler) {
 // ask makes a request; headers are names and values.
 func ask(t *testing.T, h http.Handler, method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+	r := httptest.NewRequestWithContext(t.Context(), method, "http://127.0.0.1"+path, strings.NewReader(body))
 	for i := 0; i < len(headers); i += 2 {
-		r.Header.Set(headers[i], headers[i+1])
+		if r.Header.Set(headers[i], headers[i+1]); headers[i] == "Host" {
+			r.Host = headers[i+1]
+		}
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)

@@ -2,7 +2,12 @@ package admin
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/claude"
@@ -75,6 +80,38 @@ func (r Report) questions() []Question {
 
 // Descendants are [Peers] that refuse the processes that this host or a previous one has started.
 type Descendants struct{}
+
+// Admit implements [Peers]. What comes from another machine is not of the agent's.
+func (Descendants) Admit(local, remote netip.AddrPort) error {
+	here, err := onThisMachine(local.Addr(), remote.Addr())
+	if err != nil || !here {
+		return err
+	}
+	below, err := process.HoldBelow(remote, local, nil)
+	if err != nil {
+		return fmt.Errorf("the peer of the connection is unknown: %w", err)
+	}
+	if below {
+		return errors.New("the connection comes from the agent or a plugin, or their processes")
+	}
+	return nil
+}
+
+// onThisMachine reports whether the remote end of a connection is on this machine.
+func onThisMachine(local, remote netip.Addr) (bool, error) {
+	remote = remote.Unmap().WithZone("")
+	if remote.IsLoopback() || remote == local.Unmap().WithZone("") {
+		return true, nil
+	}
+	own, err := net.InterfaceAddrs()
+	if err != nil {
+		return false, fmt.Errorf("look at the machine's addresses: %w", err)
+	}
+	return slices.ContainsFunc(own, func(a net.Addr) bool {
+		prefix, err := netip.ParsePrefix(a.String())
+		return err == nil && prefix.Addr().Unmap() == remote
+	}), nil
+}
 
 // Refused implements [Peers].
 func (Descendants) Refused(pid int) bool {

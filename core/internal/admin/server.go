@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"strconv"
 	"time"
@@ -64,6 +65,8 @@ type Peers interface {
 	// Refused reports whether a process may not use it: the agent's tools must not approve pairings. The pid is zero on
 	// systems that do not report it.
 	Refused(pid int) bool
+	// Admit returns why whoever is at the remote end of a TCP connection may not use the HTTP interface.
+	Admit(local, remote netip.AddrPort) error
 }
 
 // Log has the newest lines of the host's log.

@@ -4,12 +4,15 @@ import (
 	"net"
 	"strconv"
 	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 )
 
 // Admin configures the HTTP interface for programs.
 type Admin struct {
-	Listen string // host:port, of which the host may be empty; empty (default): there is no such interface
-	Token  string // what programs must present; ASCII without spaces, at least [minToken] bytes
+	Listen string   // host:port, of which the host may be empty; empty (default): there is no such interface
+	Token  string   // what programs must present; ASCII without spaces, at least [minToken] bytes
+	Hosts  []string // further names by which programs reach the host, in lower case; none by default
 }
 
 // minToken is what a random token has at least, in bytes: nobody guesses it in a lifetime.
@@ -19,6 +22,7 @@ func (a *Admin) block() block {
 	return block{path: "admin", needs: []string{"listen", "token"}, attrs: []attr{
 		{"listen", listenAddress(&a.Listen)},
 		{"token", accessToken(&a.Token)},
+		{"hosts", everyOne(&a.Hosts, value.hostName)},
 	}}
 }
 
@@ -37,6 +41,19 @@ func listenAddress(to *string) setter {
 		}
 		*to = s
 	}
+}
+
+// hostNames matches the names of hosts.
+var hostNames = lazyregexp.New(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
+
+// hostName returns the name of a host in lower case.
+func (v value) hostName() (string, bool) {
+	s, ok := v.filled()
+	if ok && !hostNames().MatchString(s) {
+		v.refuse(`must be the name of a host without a port, such as "claw.example.com"`)
+		return "", false
+	}
+	return strings.ToLower(s), ok
 }
 
 // accessToken stores a secret that programs present. Errors do not contain it.

@@ -57,12 +57,15 @@ func TestBadFiles(t *testing.T) {
 admin {
   listen = "8765"
   token  = "secret-"
+  hosts  = ["claw:8765"]
 }
 `,
 			`
 F:3:12: Unsuitable value; admin.listen must be an address with a port, such as "127.0.0.1:8765".
     listen = "8765"
 F:4:12: Unsuitable value; admin.token must have at least 16 ASCII characters without spaces, such as what ` + "`openssl rand -hex 32`" + ` prints.
+F:5:13: Unsuitable value; admin.hosts must be the name of a host without a port, such as "claw.example.com".
+    hosts  = ["claw:8765"]
 `,
 		},
 		{

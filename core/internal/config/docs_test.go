@@ -180,8 +180,11 @@ func saying(name, value string) string {
 	if name == "media.tts" {
 		text += "speak = [\"true\", \"{out}\"]\n"
 	}
-	if name == "admin.listen" {
-		text += "token = \"0123456789abcdef\"\n"
+	if path == "admin" {
+		text += map[string]string{
+			"listen": "token = \"0123456789abcdef\"\n",
+			"hosts":  "listen = \":8765\"\ntoken = \"0123456789abcdef\"\n",
+		}[last]
 	}
 	for path != "" {
 		label := map[string]string{"plugin": `"p"`, "session.reset": `"group"`, "reply.chat": `"group"`, "access.group": `"-1"`, "claude.mcp": `"files"`}[path]

@@ -207,6 +207,7 @@ commands {
 admin {
   listen = "127.0.0.1:8765"
   token  = "0123456789abcdef"
+  hosts  = ["Claw.example.com"]
 }
 plugin "telegram" {
   enabled = true
@@ -285,7 +286,7 @@ plugin "plain" {}
 		},
 		Links:    config.Links{Command: []string{dir + "/page", "{url}"}, Fetch: false, Timeout: 5 * time.Second},
 		Commands: config.Commands{Bash: true},
-		Admin:    config.Admin{Listen: "127.0.0.1:8765", Token: "0123456789abcdef"},
+		Admin:    config.Admin{Listen: "127.0.0.1:8765", Token: "0123456789abcdef", Hosts: []string{"claw.example.com"}},
 		Settings: config.Settings{
 			Session: config.Session{
 				Scope: "per-peer", IdentityLinks: map[string][]string{"anna": {"telegram:1", "webchat:local"}}, ResetTriggers: []string{},
