@@ -112,6 +112,7 @@ func (a *app) commands() *ffcli.Command {
 		Subcommands: []*ffcli.Command{
 			a.command("validate", "", "check the config file and the plugins' own configs", a.validate),
 			a.command("status", "", "the running host in short", a.status),
+			a.command("open", "[NAME]", "print the link of a plugin's page, such as the web chat's; it is a secret", a.open),
 			a.logs(),
 			a.ask(),
 			a.send(),

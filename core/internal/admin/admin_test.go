@@ -35,6 +35,7 @@ type bundle struct {
 	refuse    func(pid int) bool // nil: nobody
 	tool      bool               // whoever connects by TCP is a tool of the agent
 	status    admin.Status
+	links     []admin.Link
 	stop      func()
 	left      chan struct{} // closed when a slow login has ended
 }
@@ -60,6 +61,8 @@ func setup(t *testing.T) *bundle {
 type host struct{ bundle *bundle }
 
 func (h host) Status() admin.Status { return h.bundle.status }
+
+func (h host) Links() []admin.Link { return h.bundle.links }
 
 // plugins are those of a bundle.
 type plugins struct{ bundle *bundle }
@@ -159,7 +162,7 @@ func TestStatusAndPlugins(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	plugins := []admin.Plugin{
-		{Name: "echo", State: "running", Kinds: []string{"channel"}, PID: 7, Since: time.Unix(1, 0).UTC(), Open: "http://127.0.0.1/#t"},
+		{Name: "echo", State: "running", Kinds: []string{"channel"}, PID: 7, Since: time.Unix(1, 0).UTC()},
 		{Name: "telegram", State: "disabled"},
 	}
 	b.status = admin.Status{Version: "1", Demo: true, Running: 1, Started: time.Unix(5, 0).UTC(), Claude: admin.Claude{Command: "claude", Idle: 2}, Plugins: plugins}
@@ -189,6 +192,20 @@ func TestStatusAndPlugins(t *testing.T) {
 	}
 	if diff := cmp.Diff(plugins, list); diff != "" {
 		t.Errorf("plugins (-want +got):\n%s", diff)
+	}
+}
+
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.run(t)
+	if links, err := b.Links(b.ctx); err != nil || links == nil || len(links) > 0 {
+		t.Errorf("without a link: %+v, %v", links, err)
+	}
+	b.links = []admin.Link{{Name: "web", Link: "http://127.0.0.1/#t"}}
+	links, err := b.Links(b.ctx)
+	if diff := cmp.Diff(b.links, links); err != nil || diff != "" {
+		t.Errorf("links, %v (-want +got):\n%s", err, diff)
 	}
 }
 

@@ -53,7 +53,12 @@ type Plugin struct {
 	Since      time.Time `json:"since,omitzero"`
 	Restarts   int       `json:"restarts,omitempty"`
 	Connection string    `json:"connection,omitempty"` // of a channel that runs: connecting, connected, disconnected, …
-	Open       string    `json:"open,omitempty"`       // where a person opens the channel; it may hold a secret
+}
+
+// Link is where a person opens a channel. It may hold a secret, so it is served on the control socket only.
+type Link struct {
+	Name string `json:"name"` // of the plugin
+	Link string `json:"link"`
 }
 
 // LoginRequest asks for a login to a channel's account.

@@ -57,6 +57,11 @@ func (c *Client) Plugins(ctx context.Context) ([]Plugin, error) {
 	return call[[]Plugin](ctx, c, http.MethodGet, "/v1/plugins", nil)
 }
 
+// Links lists the links of the plugins that have one.
+func (c *Client) Links(ctx context.Context) ([]Link, error) {
+	return call[[]Link](ctx, c, http.MethodGet, "/v1/links", nil)
+}
+
 // RestartPlugin restarts a plugin, even a failed one.
 func (c *Client) RestartPlugin(ctx context.Context, name string) error {
 	_, err := call[struct{}](ctx, c, http.MethodPost, "/v1/plugins/restart", url.Values{"name": {name}})

@@ -44,7 +44,7 @@ func (r Report) Status() Status {
 	for _, s := range r.Plugins.List() {
 		p := Plugin{
 			Name: s.Name, State: string(s.State), Detail: cmp.Or(s.Detail, s.Doing), Version: s.Version, Kinds: s.Kinds, PID: s.PID,
-			Since: s.Since, Restarts: s.Restarts, Open: s.URL,
+			Since: s.Since, Restarts: s.Restarts,
 		}
 		if s.Connection != 0 {
 			p.Connection = s.Connection.String()
@@ -60,6 +60,17 @@ func (r Report) Status() Status {
 	}
 	status.Questions = r.questions()
 	return status
+}
+
+// Links implements [Host].
+func (r Report) Links() []Link {
+	list := []Link{}
+	for _, s := range r.Plugins.List() {
+		if s.URL != "" {
+			list = append(list, Link{Name: s.Name, Link: s.URL})
+		}
+	}
+	return list
 }
 
 func (r Report) questions() []Question {

@@ -49,7 +49,10 @@ type Store interface {
 
 // Host reports the state that is not in the store.
 type Host interface {
+	// Status holds no secret.
 	Status() Status
+	// Links are the links of the plugins that have one.
+	Links() []Link
 }
 
 // Plugins are the host's plugins. Their errors are for people.
@@ -178,6 +181,7 @@ func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/status", answer(s.status))
 	mux.HandleFunc("GET /v1/plugins", answer(func(*http.Request) (any, error) { return list(s.options.Host.Status().Plugins, nil) }))
+	mux.HandleFunc("GET /v1/links", answer(func(*http.Request) (any, error) { return list(s.options.Host.Links(), nil) }))
 	mux.HandleFunc("POST /v1/plugins/restart", answer(func(r *http.Request) (any, error) {
 		return struct{}{}, s.options.Plugins.Restart(r.FormValue("name"))
 	}))
