@@ -240,7 +240,7 @@ func (h *Host) wire() {
 	}, h.log.Named("view"))
 	h.handler = turn.New(turn.Options{
 		Store: h.store, Conversations: h.conversations, Commands: h.commands, Hooks: hook.New(h.plugins, h.log.Named("hook")), Prompts: h.prompts,
-		Claude: turns{h.claude, h.tools, h.project, h.options.Demo != ""}, Views: h.views, Questions: h.questions, Files: h.media.outgoing, Owners: h.owners, Past: h.plugins,
+		Claude: turns{h.claude, h.tools, h.project, h.options.Demo != ""}, Views: h.views, Questions: h.questions, Files: h.media.outgoing, Followed: followed, Owners: h.owners, Past: h.plugins,
 		MemoryFlush: h.config.MemoryFlush, Compaction: cli.Compaction(h.config.Claude.Args, environment(h.config.Claude)), Memory: h.tools, Limits: h.config.Limits, Fallbacks: h.config.Claude.FallbackModels, Retries: h.config.Claude.Retries, Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))
 	h.heartbeat = h.newHeartbeat()

@@ -27,12 +27,8 @@ func (a *app) ask() *ffcli.Command {
 		if err != nil {
 			return err
 		}
-		show := func(admin.TurnEvent) {}
-		page := page{out: a.out}
-		if isTerminal(a.out) && !a.json {
-			show = page.show
-		}
-		answer, err := client.Ask(ctx, key, q, show)
+		page := page{out: a.out, notes: a.err, grows: isTerminal(a.out) && !a.json}
+		answer, err := client.Ask(ctx, key, q, page.show)
 		switch {
 		case err != nil:
 			page.leave()
@@ -53,17 +49,24 @@ func (a *app) ask() *ffcli.Command {
 // page prints an answer.
 type page struct {
 	out   io.Writer
-	shown string // of the answer
+	notes io.Writer // what is not the answer
+	grows bool      // it shows the answer as it grows
+	shown string    // of the answer
 }
 
-// show prints more of the answer.
+// show prints more of the answer, or why there is none yet.
 func (p *page) show(e admin.TurnEvent) {
-	if e.Anew {
+	switch {
+	case e.Held != "":
 		p.leave()
-		return
+		fmt.Fprintf(p.notes, "clawhost: waiting: %s\n", printable(e.Held))
+	case !p.grows:
+	case e.Anew:
+		p.leave()
+	default:
+		p.shown += e.More
+		fmt.Fprint(p.out, visible(e.More))
 	}
-	p.shown += e.More
-	fmt.Fprint(p.out, visible(e.More))
 }
 
 // leave ends what was shown of an answer that does not go on like that.
@@ -80,10 +83,28 @@ func (p *page) end(answer admin.Answer) error {
 		p.leave()
 	}
 	if answer.Error != "" {
-		return errors.New(printable(answer.Error))
+		return errors.New(unfenced(answer.Error))
 	}
 	_, err := fmt.Fprintln(p.out, visible(answer.Text[len(p.shown):]))
 	return err
+}
+
+// unfenced makes a failure safe to print. It shows literal text indented, without its fences.
+func unfenced(text string) string {
+	var lines []string
+	literal := false
+	for line := range strings.SplitSeq(text, "\n") {
+		switch {
+		case strings.HasPrefix(line, "```"):
+			literal = !literal
+		case strings.TrimSpace(line) == "":
+		case literal:
+			lines = append(lines, "  "+printable(line))
+		default:
+			lines = append(lines, printable(line))
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // visible makes a text of Claude safe to print: it keeps lines and tabs.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -25,7 +26,7 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"secret-reader":     readSecrets,
-		"http-get":          httpGet,
+		"http":              httpRequest,
 		"clawhost":          main,
 		"claude-stub":       func() { os.Exit(stub.Run(os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr)) },
 		"clawhost-unheard":  func() { sdk.Serve("unheard", "1.0.0", sdk.NewChannel(chat.Limits{}, openUnheard)) },
@@ -34,19 +35,28 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// httpGet is a tool: "http-get URL TOKEN" prints the status of the response.
-func httpGet() {
-	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, os.Args[1], nil)
+// httpRequest is a program: "http URL TOKEN [KEY BODY]" makes a request, with a body a POST, and prints the status of the
+// response and what comes of its body.
+func httpRequest() {
+	method, body, key := http.MethodGet, "", ""
+	if len(os.Args) == 5 {
+		method, key, body = http.MethodPost, os.Args[3], os.Args[4]
+	}
+	r, err := http.NewRequestWithContext(context.Background(), method, os.Args[1], strings.NewReader(body))
 	if err != nil {
 		panic(err)
 	}
 	r.Header.Set("Authorization", "Bearer "+os.Args[2])
+	if key != "" {
+		r.Header.Set("Idempotency-Key", key)
+	}
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		panic(err)
 	}
 	defer response.Body.Close()
 	fmt.Println(response.Status)
+	_, _ = io.Copy(os.Stdout, response.Body)
 }
 
 // unheard is a channel whose network takes no message. It has one message to submit.

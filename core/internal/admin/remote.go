@@ -79,7 +79,7 @@ func (s *Server) serve(ctx context.Context, l net.Listener, handler http.Handler
 func (s *Server) remote(there *visitors) http.Handler {
 	guarded := http.NewServeMux()
 	guarded.HandleFunc("POST /v1/messages", answer(s.send))
-	guarded.HandleFunc("POST /v1/turns", s.ask)
+	guarded.HandleFunc("POST /v1/turns", s.asking(true))
 	guarded.HandleFunc("GET /v1/status", answer(s.status))
 	guarded.HandleFunc("GET /v1/queue", answer(s.queue))
 	guarded.HandleFunc("GET /v1/sessions", answer(s.sessions))

@@ -42,7 +42,7 @@ func (d *desk) Send(_ context.Context, key string, m gateway.Message) (int64, er
 	return int64(len(d.sent)), nil
 }
 
-func (d *desk) Ask(_ context.Context, key string, p gateway.Prompt, show func(string)) (gateway.Answer, error) {
+func (d *desk) Ask(_ context.Context, key string, p gateway.Prompt, show func(gateway.Progress)) (gateway.Answer, error) {
 	switch p.Text {
 	case "":
 		return gateway.Answer{}, gateway.Refusal("the question is empty")
@@ -51,7 +51,7 @@ func (d *desk) Ask(_ context.Context, key string, p gateway.Prompt, show func(st
 	}
 	d.keys = append(d.keys, key)
 	for _, text := range []string{"te", "te", "tea", "cake"} {
-		show(text)
+		show(gateway.Progress{Text: text})
 	}
 	return gateway.Answer{Session: p.Session, Text: "cake\nand tea"}, nil
 }

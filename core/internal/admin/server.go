@@ -82,7 +82,7 @@ type Log interface {
 type Gateway interface {
 	Keep(ctx context.Context, to chat.Address, name string, content io.Reader) (chat.Media, error)
 	Send(ctx context.Context, key string, m gateway.Message) (int64, error)
-	Ask(ctx context.Context, key string, q gateway.Prompt, show func(text string)) (gateway.Answer, error)
+	Ask(ctx context.Context, key string, q gateway.Prompt, show func(gateway.Progress)) (gateway.Answer, error)
 }
 
 // Options are a server's settings.
@@ -187,7 +187,7 @@ func (s *Server) routes() http.Handler {
 	}))
 	mux.HandleFunc("POST /v1/plugins/login", s.login)
 	mux.HandleFunc("POST /v1/messages", answer(s.send))
-	mux.HandleFunc("POST /v1/turns", s.ask)
+	mux.HandleFunc("POST /v1/turns", s.asking(false)) // a connection of this machine ends with the command
 	mux.HandleFunc("GET /v1/logs", s.logs)
 	mux.HandleFunc("GET /v1/queue", answer(s.queue))
 	mux.HandleFunc("GET /v1/queue/dead", answer(func(r *http.Request) (any, error) {

@@ -31,12 +31,18 @@ type Answer struct {
 type TurnEvent struct {
 	More   string  `json:"more,omitempty"`   // more of the answer's text
 	Anew   bool    `json:"anew,omitempty"`   // the answer starts again: what came before does not count
+	Held   string  `json:"held,omitempty"`   // why the turn cannot begin or end yet; it is tried again
 	Answer *Answer `json:"answer,omitempty"` // the last line
 	Error  string  `json:"error,omitempty"`  // the last line: the question was not asked
 }
 
-// ask responds with a line for each change of the answer. The turn is stopped when the client disconnects.
-func (s *Server) ask(w http.ResponseWriter, r *http.Request) {
+// asking returns the handler of questions, which responds with a line for each change of the answer. When the client
+// disconnects, the turn is stopped unless somebody else waits for it, or unless it has a key and stays.
+func (s *Server) asking(stays bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { s.ask(w, r, stays) }
+}
+
+func (s *Server) ask(w http.ResponseWriter, r *http.Request, stays bool) {
 	var q Prompt
 	lines, flush := json.NewEncoder(w), http.NewResponseController(w).Flush
 	if strings.Contains(r.Header.Get("Accept"), eventStream) {
@@ -45,25 +51,35 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request) {
 	} else {
 		w.Header().Set("Content-Type", "application/x-ndjson")
 	}
-	if err := json.NewDecoder(io.LimitReader(r.Body, maxMessage)).Decode(&q); err != nil {
+	// The whole body is read: net/http does not see before that when the client disconnects.
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
+	if err == nil {
+		err = json.Unmarshal(body, &q)
+	}
+	if err != nil {
 		w.WriteHeader(http.StatusBadRequest)
 		_ = lines.Encode(problem{fmt.Sprintf("read the question: %v", err)})
 		return
 	}
-	shown := ""
+	shown, held := "", ""
 	// Write errors are ignored: the request's context ends when the client is gone.
-	answer, err := s.options.Gateway.Ask(r.Context(), r.Header.Get(idempotencyKey), gateway.Prompt(q), func(text string) {
+	answer, err := s.options.Gateway.Ask(r.Context(), r.Header.Get(idempotencyKey), gateway.Prompt{Session: q.Session, Text: q.Text, Stays: stays}, func(p gateway.Progress) {
 		var event TurnEvent
-		if rest, grows := strings.CutPrefix(text, shown); grows {
+		if rest, grows := strings.CutPrefix(p.Text, shown); grows {
 			event.More = rest
 		} else {
 			_ = lines.Encode(TurnEvent{Anew: true})
-			event.More = text
+			event.More = p.Text
 		}
-		if shown = text; event.More != "" {
+		if shown = p.Text; event.More != "" {
 			_ = lines.Encode(event)
 			_ = flush()
 		}
+		if p.Held != held && p.Held != "" {
+			_ = lines.Encode(TurnEvent{Held: p.Held})
+			_ = flush()
+		}
+		held = p.Held
 	})
 	switch {
 	case err != nil:

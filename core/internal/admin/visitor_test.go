@@ -32,10 +32,10 @@ type thinker struct {
 	gone  chan struct{}
 }
 
-func (h *thinker) Ask(ctx context.Context, _ string, p gateway.Prompt, show func(string)) (gateway.Answer, error) {
+func (h *thinker) Ask(ctx context.Context, _ string, p gateway.Prompt, show func(gateway.Progress)) (gateway.Answer, error) {
 	if p.Text == "much" {
 		for text := strings.Repeat("tea ", 1<<18); ctx.Err() == nil; text += text[:4] {
-			show(text)
+			show(gateway.Progress{Text: text})
 		}
 	}
 	h.asked <- struct{}{}

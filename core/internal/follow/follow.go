@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 )
@@ -14,28 +15,36 @@ type Turns struct {
 	following atomic.Int64 // spares other turns the lock
 
 	mu        sync.Mutex
-	followers map[string][]*Follower // by the messages' ids for Claude
+	followers map[string][]*Follower // by session
 }
 
 // Follower follows the turn of one message, whenever it runs.
 type Follower struct {
 	turns   *Turns
-	message string
+	session string
+	message string        // its id for Claude
 	news    chan struct{} // buffers one
 
 	mu     sync.Mutex
 	latest agent.Progress
+	hold   Hold
 }
 
-// Follow follows the turn of a message, by its id for Claude, until [Follower.Close].
-func (t *Turns) Follow(message string) *Follower {
-	f := &Follower{turns: t, message: message, news: make(chan struct{}, 1)}
+// Hold is why a session's turns cannot begin or end yet.
+type Hold struct {
+	Why  string
+	Wait time.Duration // until it is tried again
+}
+
+// Follow follows the turn of a session's message, by its id for Claude, until [Follower.Close].
+func (t *Turns) Follow(session, message string) *Follower {
+	f := &Follower{turns: t, session: session, message: message, news: make(chan struct{}, 1)}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.followers == nil {
 		t.followers = map[string][]*Follower{}
 	}
-	t.followers[message] = append(t.followers[message], f)
+	t.followers[session] = append(t.followers[session], f)
 	t.following.Add(1)
 	return f
 }
@@ -46,8 +55,8 @@ func (f *Follower) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.following.Add(-1)
-	if t.followers[f.message] = slices.DeleteFunc(t.followers[f.message], func(other *Follower) bool { return other == f }); len(t.followers[f.message]) == 0 {
-		delete(t.followers, f.message)
+	if t.followers[f.session] = slices.DeleteFunc(t.followers[f.session], func(other *Follower) bool { return other == f }); len(t.followers[f.session]) == 0 {
+		delete(t.followers, f.session)
 	}
 }
 
@@ -61,17 +70,47 @@ func (f *Follower) Progress() agent.Progress {
 	return f.latest
 }
 
+// Held returns why the turn, or one before it, cannot begin or end yet; zero: nothing keeps it.
+func (f *Follower) Held() Hold {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.hold
+}
+
 // Progress passes the progress of a message's turn on. It does not block.
-func (t *Turns) Progress(message string, p agent.Progress) {
+func (t *Turns) Progress(session, message string, p agent.Progress) {
+	t.tell(session, func(f *Follower) bool {
+		freed := f.hold != Hold{}
+		if f.hold = (Hold{}); f.message != message {
+			return freed
+		}
+		f.latest = p
+		return true
+	})
+}
+
+// Held passes on that a session's turns cannot begin or end yet, until the next progress of one. It does not block.
+func (t *Turns) Held(session, why string, wait time.Duration) {
+	t.tell(session, func(f *Follower) bool {
+		f.hold = Hold{Why: why, Wait: wait}
+		return true
+	})
+}
+
+// tell has followers of a session note something, which may be news for them.
+func (t *Turns) tell(session string, note func(*Follower) (news bool)) {
 	if t.following.Load() == 0 {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, f := range t.followers[message] {
+	for _, f := range t.followers[session] {
 		f.mu.Lock()
-		f.latest = p
+		news := note(f)
 		f.mu.Unlock()
+		if !news {
+			continue
+		}
 		select {
 		case f.news <- struct{}{}:
 		default:

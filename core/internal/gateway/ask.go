@@ -10,6 +10,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/follow"
 	"github.com/clawhost/clawhost/core/internal/session"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -22,10 +23,20 @@ const ownChat = "main"
 // stopTime is how long the gateway waits for a stopped turn to end.
 const stopTime = 10 * time.Second
 
+const (
+	// patience is how long a question is kept while its turn, or one before it, cannot begin or end.
+	patience = time.Minute
+	// longest is the longest pause before the next try that is waited for at all: that of a usage limit may be hours.
+	longest = 2 * time.Minute
+)
+
 // Prompt is a text for Claude.
 type Prompt struct {
 	Session string // whose conversation continues; empty: that of all questions that name none
 	Text    string // at most [wire.MaxText] bytes
+	// Stays says that the turn goes on when nobody waits for it any more, so that who has lost the connection may ask again
+	// with the same key. It has no effect without a key.
+	Stays bool
 }
 
 // Answer is the end of a turn.
@@ -35,62 +46,140 @@ type Answer struct {
 	Failed  bool
 }
 
-// Ask runs a turn that the chat does not see, and shows its answer as it grows: each call of show has the whole text so
-// far. The same key again waits for the same turn; the empty key never repeats. When ctx ends, the turn is stopped, or
-// withdrawn if it has not begun. The error is a [Refusal] for a question that cannot be asked.
-func (g *Gateway) Ask(ctx context.Context, key string, q Prompt, show func(text string)) (Answer, error) {
+// Progress is what is known of a turn that has not ended.
+type Progress struct {
+	Text string // the whole answer so far
+	Held string // why the turn, or one before it, cannot begin or end yet; empty: nothing keeps it
+}
+
+// Ask runs a turn that the chat does not see, and shows its progress. The same key again waits for the same turn, and has
+// the same answer once it has ended, unless it was cancelled: then it is asked again. The empty key never repeats. When ctx
+// ends and nobody else waits for the turn, it is stopped, or withdrawn if it has not begun, except if it stays. A turn that
+// cannot begin or end for longer than some time is stopped so, too, and fails. The error is a [Refusal] for a question
+// that cannot be asked.
+func (g *Gateway) Ask(ctx context.Context, key string, q Prompt, show func(Progress)) (Answer, error) {
 	if strings.TrimSpace(q.Text) == "" {
 		return Answer{}, Refusal("the question is empty")
 	}
 	if len(q.Text) > wire.MaxText {
 		return Answer{}, Refusal(fmt.Sprintf("the question has %d bytes, and at most %d can be asked", len(q.Text), wire.MaxText))
 	}
-	m, err := g.conversation(ctx, q.Session)
+	m, own, err := g.conversation(ctx, q.Session)
 	if err != nil {
 		return Answer{}, err
 	}
 	m.Text, m.Silent, m.Sender = q.Text, true, chat.Sender{DisplayName: "the command line", IsBot: true}
+	q.Stays = q.Stays && key != ""
 	if key == "" {
 		key = rand.Text()
 	}
-	id := chat.EventID(hashed("ask", key))
-	completed, unwatch := g.options.Store.Watch(m.Channel, id)
+	for again := 0; ; again++ {
+		answer, cancelled, err := g.ask(ctx, question{own, m.Channel, attempt(key, again)}, m, q.Stays, show)
+		if !cancelled || err != nil {
+			return answer, err
+		}
+	}
+}
+
+// attempt is the event of a question that is asked again after so many turns with its key were cancelled.
+func attempt(key string, again int) chat.EventID {
+	if again > 0 {
+		key += fmt.Sprint("\x00", again) // no header holds this byte
+	}
+	return chat.EventID(hashed("ask", key))
+}
+
+// ask waits for the turn of a question, which it begins unless it has begun. Cancelled reports that it was cancelled before
+// this call.
+func (g *Gateway) ask(ctx context.Context, of question, m domain.Message, stays bool, show func(Progress)) (_ Answer, cancelled bool, err error) {
+	if err := g.asked.join(ctx, of); err != nil {
+		return Answer{}, false, err
+	}
+	var stop func() // ends the turn if nobody else waits for it
+	defer func() { g.asked.leave(of, stop) }()
+	state, _, _, done, err := g.options.Store.Outcome(ctx, of.channel, of.id)
+	switch {
+	case err == nil && done && state == domain.RunCancelled:
+		return Answer{}, true, nil
+	case err != nil && !errors.Is(err, domain.ErrNotFound):
+		return Answer{}, false, err
+	}
+	completed, unwatch := g.options.Store.Watch(of.channel, of.id)
 	defer unwatch()
-	message := store.MessageUUID(m.Channel, id)
-	follower := g.options.Followed.Follow(message)
+	message := store.MessageUUID(of.channel, of.id)
+	follower := g.options.Followed.Follow(of.session, message)
 	defer follower.Close()
-	accepted, err := g.options.Intake.Turn(ctx, id, m)
+	accepted, err := g.options.Intake.Turn(ctx, of.id, m)
 	switch {
 	case err != nil:
-		return Answer{}, err
+		return Answer{}, false, err
 	case accepted.Verdict == chat.Rejected:
-		return Answer{}, Refusal(accepted.Reason)
+		return Answer{}, false, Refusal(accepted.Reason)
 	}
+	end := func() { g.stop(context.WithoutCancel(ctx), message, of) }
+	held := newHolding()
+	defer held.end()
 	for {
-		state, said, failure, done, err := g.options.Store.Outcome(ctx, m.Channel, id)
+		state, said, failure, done, err := g.options.Store.Outcome(ctx, of.channel, of.id)
 		switch {
 		case err == nil && done && state == domain.RunDone:
-			return Answer{Session: accepted.Session, Text: said}, nil
+			return Answer{Session: of.session, Text: said}, false, nil
 		case err == nil && done:
-			return Answer{Session: accepted.Session, Text: why(state, said, failure), Failed: true}, nil
+			return Answer{Session: of.session, Text: why(state, said, failure), Failed: true}, false, nil
 		case err != nil && ctx.Err() == nil:
-			return Answer{}, err
+			return Answer{}, false, err
 		}
 		for done := false; !done; {
 			select {
 			case <-follower.News():
-				show(answer.Parse(follower.Progress().Text, false).Text)
+				held.note(follower.Held())
+				show(Progress{Text: answer.Parse(follower.Progress().Text, false).Text, Held: held.why})
+			case <-held.over():
+				stop = end
+				return Answer{Session: of.session, Text: held.why, Failed: true}, false, nil
 			case <-completed:
 				done = true
 			case <-g.options.Closing:
-				return Answer{}, Refusal("the host is shutting down; the turn continues in its next process, and the same question with the same key waits for it")
+				return Answer{}, false, Refusal("the host is shutting down; the turn continues in its next process, and the same question with the same key waits for it")
 			case <-ctx.Done():
-				g.stop(context.WithoutCancel(ctx), accepted.Session, accepted.Number, message)
-				return Answer{}, ctx.Err()
+				if !stays {
+					stop = end
+				}
+				return Answer{}, false, ctx.Err()
 			}
 		}
 	}
 }
+
+// holding is how long a turn has been held.
+type holding struct {
+	why   string // empty: it is not
+	timer *time.Timer
+}
+
+func newHolding() *holding {
+	timer := time.NewTimer(patience)
+	timer.Stop()
+	return &holding{timer: timer}
+}
+
+// note notes whether the turn is held. One that is known to be held for long is given up at once.
+func (h *holding) note(now follow.Hold) {
+	switch {
+	case now.Why == "":
+		h.timer.Stop()
+	case now.Wait > longest:
+		h.timer.Reset(0)
+	case h.why == "":
+		h.timer.Reset(patience)
+	}
+	h.why = now.Why
+}
+
+// over fires when the patience is at its end.
+func (h *holding) over() <-chan time.Time { return h.timer.C }
+
+func (h *holding) end() { h.timer.Stop() }
 
 // why says why a turn has no answer.
 func why(state domain.RunState, said, failure string) string {
@@ -104,37 +193,43 @@ func why(state domain.RunState, said, failure string) string {
 	}
 }
 
-// conversation returns a message of the conversation in which a question is asked.
-func (g *Gateway) conversation(ctx context.Context, key string) (domain.Message, error) {
-	if key == "" {
-		return domain.Message{Channel: session.CLI, Chat: chat.Chat{ID: ownChat, Kind: chat.Direct}}, nil
+// conversation returns a message of the conversation in which a question is asked, and the key of its session.
+func (g *Gateway) conversation(ctx context.Context, key string) (domain.Message, string, error) {
+	m := domain.Message{Channel: session.CLI, Chat: chat.Chat{ID: ownChat, Kind: chat.Direct}}
+	if key != "" {
+		s, err := g.options.Store.Session(ctx, key)
+		if errors.Is(err, domain.ErrNotFound) {
+			return domain.Message{}, "", Refusal(fmt.Sprintf("there is no session %q; `clawhost sessions` lists them", key))
+		}
+		if err != nil {
+			return domain.Message{}, "", err
+		}
+		m = domain.Message{Channel: s.Route.Channel, Chat: chat.Chat{ID: s.Route.Chat, Kind: s.Kind, Title: s.Title}, Thread: s.Route.Thread}
 	}
-	s, err := g.options.Store.Session(ctx, key)
-	if errors.Is(err, domain.ErrNotFound) {
-		return domain.Message{}, Refusal(fmt.Sprintf("there is no session %q; `clawhost sessions` lists them", key))
+	own, err := g.options.Intake.Session(ctx, m.Channel, m.Chat, m.Thread)
+	if err == nil && key != "" && own != key {
+		err = Refusal(fmt.Sprintf("nobody can be asked in the session %q any more, because its chat has another one", key))
 	}
-	if err != nil {
-		return domain.Message{}, err
-	}
-	m := domain.Message{Channel: s.Route.Channel, Chat: chat.Chat{ID: s.Route.Chat, Kind: s.Kind, Title: s.Title}, Thread: s.Route.Thread}
-	switch own, err := g.options.Intake.Session(ctx, m.Channel, m.Chat, m.Thread); {
-	case err != nil:
-		return domain.Message{}, err
-	case own != key:
-		return domain.Message{}, Refusal(fmt.Sprintf("nobody can be asked in the session %q any more, because its chat has another one", key))
-	}
-	return m, nil
+	return m, own, err
 }
 
-// stop ends the turn of a question that nobody waits for any more, or withdraws it.
-func (g *Gateway) stop(ctx context.Context, session string, number int64, message string) {
+// stop ends the turn of a question that nobody waits for any more, or withdraws it. A turn that is about to be held, or to
+// be tried again, is neither running nor waiting for a moment.
+func (g *Gateway) stop(ctx context.Context, message string, of question) {
+	const tries = 3
 	ctx, cancel := context.WithTimeout(ctx, stopTime)
 	defer cancel()
-	err := g.options.Store.Withdraw(ctx, session, number, func(domain.Message) bool { return true })
-	if errors.Is(err, domain.ErrNotFound) {
-		_, err = g.options.Turns.StopMessage(ctx, session, message)
-	}
-	if err != nil {
-		g.log.Warn("a question that nobody waits for could not be stopped", "session", session, "error", err)
+	for range tries {
+		err := g.options.Store.WithdrawEvent(ctx, of.session, of.channel, of.id)
+		stopped := err == nil
+		if errors.Is(err, domain.ErrNotFound) {
+			stopped, err = g.options.Turns.StopMessage(ctx, of.session, message)
+		}
+		if err != nil {
+			g.log.Warn("a question that nobody waits for could not be stopped", "session", of.session, "error", err)
+		}
+		if stopped || err != nil {
+			return
+		}
 	}
 }

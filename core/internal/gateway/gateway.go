@@ -28,7 +28,7 @@ type Store interface {
 	Session(ctx context.Context, key string) (domain.Session, error)
 	Outcome(ctx context.Context, channel string, id chat.EventID) (state domain.RunState, answer, errText string, done bool, err error)
 	Watch(channel string, id chat.EventID) (completed <-chan struct{}, stop func())
-	Withdraw(ctx context.Context, session string, number int64, may func(domain.Message) bool) error
+	WithdrawEvent(ctx context.Context, session, channel string, id chat.EventID) error
 	PostFrom(ctx context.Context, key string, from domain.Elsewhere, items ...domain.OutboxItem) (firstID int64, err error)
 }
 
@@ -82,6 +82,7 @@ type Options struct {
 type Gateway struct {
 	options Options
 	log     hclog.Logger
+	asked   asked
 }
 
 // New returns a gateway.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -315,6 +316,9 @@ func stepsOfStreaming(t *testing.T, s *Store, accept func(func(*domain.Inbound))
 	_, err = s.PostFrom(ctx, "from", domain.Elsewhere{Said: chat.TranscriptEntry{Text: "x"}}, domain.OutboxItem{To: to})
 	must(err)
 	must(s.Next(ctx, session, second))
+	if err := s.WithdrawEvent(ctx, session, "telegram", "none"); !errors.Is(err, domain.ErrNotFound) {
+		t.Errorf("an event that nobody sent is withdrawn: %v", err)
+	}
 	must(s.Withdraw(ctx, session, first, func(domain.Message) bool { return true }))
 	m2, err := s.Find(ctx, "telegram", "anna", "m2")
 	must(err)

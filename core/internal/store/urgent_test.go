@@ -247,6 +247,25 @@ func TestWithdraw(t *testing.T) {
 	b.idle(t)
 }
 
+// Behaviour: program-ask-key.
+func TestWithdrawEvent(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	b.accept(t, inbound("anna", 2))
+	b.accept(t, inbound("anna", 3))
+	for _, id := range []chat.EventID{inbound("anna", 1).EventID, "unknown"} { // one runs, nobody knows the other
+		if err := b.WithdrawEvent(b.ctx, "telegram:anna", "telegram", id); !errors.Is(err, domain.ErrNotFound) {
+			t.Errorf("%s is withdrawn: %v", id, err)
+		}
+	}
+	if err := b.WithdrawEvent(b.ctx, "telegram:anna", "telegram", inbound("anna", 2).EventID); err != nil {
+		t.Fatal(err)
+	}
+	b.wantOutcome(t, 2, domain.RunCancelled)
+	b.complete(t, run)
+	want(t, "left", []string{"3"}, b.turns(t))
+}
+
 // edited is a message as its writer has edited it.
 func edited(channel string, in chat.ID, id chat.MessageID) domain.Message {
 	m := inbound("anna", 1).Message

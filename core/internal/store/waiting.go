@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
@@ -78,24 +80,43 @@ func (s *Store) WaitingMessages(ctx context.Context, session string, limit int) 
 // error is [domain.ErrNotFound] for a message that is answered or that a turn has, and [domain.ErrNotYours] if one of them
 // may not be dropped.
 func (s *Store) Withdraw(ctx context.Context, session string, seq int64, may func(domain.Message) bool) error {
-	_, err := step(ctx, s, "withdraw", func(t *tx) (nothing, error) {
-		gone, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = 'turn' AND `+unclaimed+` AND (COALESCE(ticket, seq) = ?2
-				OR batch = (SELECT batch FROM inbox WHERE session = ?1 AND lane = 'turn' AND COALESCE(ticket, seq) = ?2))
-			RETURNING `+removedColumns, session, seq)
-		if err == nil && len(gone) == 0 {
+	_, err := step(ctx, s, "withdraw", func(t *tx) (nothing, error) { return nothing{}, t.withdrawWaiting(session, seq, may) })
+	return err
+}
+
+// WithdrawEvent drops the message of an event as [Store.Withdraw] does, whoever wrote it.
+func (s *Store) WithdrawEvent(ctx context.Context, session, channel string, id chat.EventID) error {
+	_, err := step(ctx, s, "withdraw event", func(t *tx) (nothing, error) {
+		var seq int64
+		err := t.row(`SELECT COALESCE(ticket, seq) FROM inbox WHERE session = ?1 AND lane = 'turn' AND channel = ?2 AND event_id = ?3`,
+			[]any{session, channel, id}, &seq)
+		if errors.Is(err, sql.ErrNoRows) {
 			err = domain.ErrNotFound
 		}
-		if err != nil {
-			return nothing{}, err
+		if err == nil {
+			err = t.withdrawWaiting(session, seq, func(domain.Message) bool { return true })
 		}
-		for _, r := range gone {
-			if m, _ := r.decode(); !may(m) { // an unreadable one belongs to nobody
-				return nothing{}, domain.ErrNotYours
-			}
-		}
-		return nothing{}, t.withdraw(session, gone)
+		return nothing{}, err
 	})
 	return err
+}
+
+func (t *tx) withdrawWaiting(session string, seq int64, may func(domain.Message) bool) error {
+	gone, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = 'turn' AND `+unclaimed+` AND (COALESCE(ticket, seq) = ?2
+			OR batch = (SELECT batch FROM inbox WHERE session = ?1 AND lane = 'turn' AND COALESCE(ticket, seq) = ?2))
+		RETURNING `+removedColumns, session, seq)
+	if err == nil && len(gone) == 0 {
+		err = domain.ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	for _, r := range gone {
+		if m, _ := r.decode(); !may(m) { // an unreadable one belongs to nobody
+			return domain.ErrNotYours
+		}
+	}
+	return t.withdraw(session, gone)
 }
 
 // withdraw cancels messages that were removed from a session's turn lane.

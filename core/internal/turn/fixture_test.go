@@ -59,6 +59,7 @@ type fixture struct {
 	keys        []string
 	postErr     error
 	owners      []string
+	holds       []string // what programs are told
 	limits      config.Limits
 	model       string // empty: m
 	usual       bool   // nobody has chosen a model
@@ -216,7 +217,7 @@ func (r *fixture) handler() *turn.Handler {
 	}
 	return turn.New(turn.Options{
 		Store: r, Conversations: conversation.NewResolver(c, channels(r.channel), unmoved{}),
-		Commands: r, Hooks: r, Prompts: r, Claude: claude{r}, Views: r, Questions: r, Files: r, Owners: r,
+		Commands: r, Hooks: r, Prompts: r, Claude: claude{r}, Views: r, Questions: r, Files: r, Followed: r, Owners: r,
 		MemoryFlush: config.MemoryFlush{Enabled: true, Reserve: 33_000, Prompt: "write it down"}, Retries: r.retries, Compaction: r.compaction, Memory: r, Zone: time.UTC,
 		Limits: r.limits, Fallbacks: r.fallbacks, Past: r,
 	}, hclog.NewNullLogger())

@@ -14,6 +14,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/notice"
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
@@ -73,7 +74,19 @@ func (h *Handler) hold(ctx context.Context, run *conversation.Turn, f *agent.Fai
 		h.options.Owners.Tell(fmt.Sprintf("held:%s:%x:%s", f.Class, of[:8], time.Now().UTC().Format("2006-01-02T15")),
 			told)
 	}
-	return &agent.HeldError{Wait: wait, Err: f}
+	return &agent.HeldError{Wait: wait, Err: f, Why: heldFor(f.Class, cause)}
+}
+
+// heldFor is why a turn is held, for programs that wait for its answer.
+func heldFor(class agent.Class, cause string) string {
+	switch class {
+	case agent.NoSpace:
+		return wording.NoSpaceFor(notice.Quote(cause))
+	case agent.Unavailable:
+		return wording.ClaudeUnavailableFor(notice.Quote(cause))
+	default:
+		return wording.ChannelAwayFor
+	}
 }
 
 // heldBecause is the notice for owners why turns are held; empty for a class of which others tell them.

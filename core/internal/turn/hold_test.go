@@ -2,18 +2,50 @@ package turn_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/turn"
 )
 
 // Tell keeps what the owners are told.
 func (r *fixture) Tell(_, text string) { r.owners = append(r.owners, text) }
+
+// Held keeps what programs are told.
+func (r *fixture) Held(session, why string, wait time.Duration) {
+	r.holds = append(r.holds, fmt.Sprintf("%s: %s, again in %v", session, why, wait))
+}
+
+// Programs that wait for an answer are told at once why there is none yet.
+// Behaviour: program-ask-held.
+func TestProgramsAreToldWhyATurnIsHeld(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for class, want := range map[agent.Class]string{
+			agent.Unavailable: "s: Claude cannot be started: no 'exec' format, again in 1s",
+			agent.NoSpace:     "s: This machine has no space for files: no `exec` format, again in 1s",
+			agent.ChannelAway: "s: Files cannot be fetched while their channel is not running., again in 1s",
+			agent.RateLimit:   "s: Claude's usage limit is reached until 03:00 UTC. Send your message again then., again in 3h0m5s",
+		} {
+			r := &fixture{results: []outcome{{err: &agent.Failure{Class: class, Detail: "no `exec`\nformat", ResetsAt: time.Now().Add(3 * time.Hour)}}}, limits: config.Limits{OnUsageLimit: "wait"}}
+			run := message(1)
+			run.Message.Message.Silent = true
+			var held *agent.HeldError
+			if err := r.handler().Handle(t.Context(), run, nil); !errors.As(err, &held) {
+				t.Errorf("%v: %v", class, err)
+			}
+			if want = strings.ReplaceAll(want, "`", "'"); len(r.holds) != 1 || r.holds[0] != want || len(r.posted) > 0 {
+				t.Errorf("%v: programs are told %q, want %q; posted %+v", class, r.holds, want, r.posted)
+			}
+		}
+	})
+}
 
 // wait has a turn tried that cannot begin, and waits until it may be tried again.
 func (r *fixture) wait(t *testing.T, h *turn.Handler, run *domain.Run) time.Duration {

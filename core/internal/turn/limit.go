@@ -44,7 +44,7 @@ func (h *Handler) awaitLimit(ctx context.Context, run *conversation.Turn, r agen
 	h.spent(ctx, run, figures)
 	until := f.ResetsAt.In(run.Zone)
 	h.log.Warn("a turn waits for the end of a usage limit", "session", run.Session.Key, "run", run.ID, "until", f.ResetsAt.UTC().Format(time.RFC3339))
-	held := &agent.HeldError{Wait: wait, Firm: true, Err: f}
+	held := &agent.HeldError{Wait: wait, Firm: true, Err: f, Why: wording.UsageLimit(until, now)}
 	if awaited {
 		held.Notice = h.limitNotice(run, wording.WaitsForLimit(until, now))
 	}

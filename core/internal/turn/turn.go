@@ -127,6 +127,12 @@ type Questions interface {
 	End(ctx context.Context, session string, run int64, stopped bool)
 }
 
+// Followed passes what happens to turns on to programs. follow.Turns implements it.
+type Followed interface {
+	// Held notes that the turns of a session cannot begin or end yet, why, and when that is tried again.
+	Held(session, why string, wait time.Duration)
+}
+
 // Files manages the files that answers send.
 type Files interface {
 	// Clear deletes files from the folders of their conversations, once the answer that sends them is durable.
@@ -144,6 +150,7 @@ type Options struct {
 	Views         Views
 	Questions     Questions
 	Files         Files
+	Followed      Followed
 	Past          Past
 	Owners        Owners // get notices of what prevents turns from beginning; nil: none
 	MemoryFlush   config.MemoryFlush
@@ -186,6 +193,9 @@ func (h *Handler) Handle(ctx context.Context, claimed *domain.Run, nudged <-chan
 		return h.command(ctx, run)
 	}
 	err := h.answer(ctx, run, nudged)
+	if held, ok := errors.AsType[*agent.HeldError](err); ok {
+		h.options.Followed.Held(run.Session.Key, held.Why, held.Wait)
+	}
 	if errors.Is(err, domain.ErrFenced) || errors.Is(err, agent.ErrShutdown) {
 		h.log.Info("a turn was interrupted", "session", run.Session.Key, "run", run.ID, "took", took(run), "by", err)
 	}

@@ -57,8 +57,8 @@ type Speaker interface {
 
 // Followed passes the progress of turns on to programs. follow.Turns implements it.
 type Followed interface {
-	// Progress takes the progress of the turn of a message, by its id for Claude. It does not block.
-	Progress(message string, p agent.Progress)
+	// Progress takes the progress of the turn of a session's message, by its id for Claude. It does not block.
+	Progress(session, message string, p agent.Progress)
 }
 
 // Tools are the host's tools.
@@ -142,7 +142,7 @@ func (v *view) Progress(p agent.Progress) {
 	if v.stream != nil {
 		v.stream.Progress(p)
 	}
-	v.views.options.Followed.Progress(v.run.Message.UUID, p)
+	v.views.options.Followed.Progress(v.run.Session.Key, v.run.Message.UUID, p)
 }
 
 // Tools implements [turn.View].

@@ -97,6 +97,8 @@ const (
 	claudeUnavailable = "Claude cannot be started"
 	noSpace           = "This machine has no space for files"
 
+	ChannelAwayFor = "Files cannot be fetched while their channel is not running." // for programs
+
 	ClaudeAvailable = "Claude can be started again."
 	SpaceAgain      = "This machine has space for files again."
 )
@@ -106,6 +108,12 @@ func ClaudeUnavailableBecause(why string) string { return held(claudeUnavailable
 
 // NoSpaceBecause tells owners why files cannot be stored.
 func NoSpaceBecause(why string) string { return held(noSpace, why) }
+
+// ClaudeUnavailableFor tells a program why Claude cannot be started.
+func ClaudeUnavailableFor(why string) string { return claudeUnavailable + ": " + why }
+
+// NoSpaceFor tells a program why files cannot be stored.
+func NoSpaceFor(why string) string { return noSpace + ": " + why }
 
 func held(what, why string) string {
 	return quoted(what, why) + "\n\nMessages are kept, and I keep trying."
