@@ -66,7 +66,7 @@ func (a *app) logs() *ffcli.Command {
 		if err != nil {
 			return err
 		}
-		return client.Logs(ctx, lines, follow, func(line string) { fmt.Fprintln(a.out, printable(line)) })
+		return client.Logs(ctx, admin.LogRequest{Lines: lines, Follow: follow, JSON: a.json}, func(line string) { fmt.Fprintln(a.out, printable(line)) })
 	})
 	c.FlagSet.IntVar(&lines, "n", lines, "how many lines, of those that the host keeps")
 	c.FlagSet.BoolVar(&follow, "f", false, "go on with further lines, until the host ends")
@@ -266,7 +266,7 @@ func (a *app) queueDead(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		return usage("queue dead takes no arguments")
 	}
-	return show(ctx, a, func(ctx context.Context, c *admin.Client) ([]domain.DeadLetter, error) { return c.Dead(ctx) }, func(list []domain.DeadLetter) [][]string {
+	return show(ctx, a, func(ctx context.Context, c *admin.Client) ([]admin.DeadLetter, error) { return c.Dead(ctx) }, func(list []admin.DeadLetter) [][]string {
 		rows := [][]string{{"ID", "DESTINATION", "GIVEN UP", "ATTEMPTS", "ERROR", "TEXT"}}
 		for _, d := range list {
 			rows = append(rows, []string{fmt.Sprint(d.ID), address(d.To), since(d.DiedAt), fmt.Sprint(d.Attempts), d.Error, excerpt(d.Text)})

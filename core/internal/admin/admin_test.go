@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/admin"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/recentlog"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -36,6 +38,7 @@ type bundle struct {
 	tool      bool               // whoever connects by TCP is a tool of the agent
 	status    admin.Status
 	links     []admin.Link
+	log       *recentlog.Log
 	stop      func()
 	left      chan struct{} // closed when a slow login has ended
 }
@@ -95,7 +98,7 @@ func (p peers) Admit(_, _ netip.AddrPort) error {
 func (b *bundle) run(t *testing.T) {
 	t.Helper()
 	server := admin.New(admin.Options{
-		Socket: b.socket(), Store: b.store, Host: host{b}, Plugins: plugins{b}, Peers: peers{b},
+		Socket: b.socket(), Store: b.store, Host: host{b}, Plugins: plugins{b}, Peers: peers{b}, Log: b.log,
 	}, hclog.NewNullLogger())
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -221,6 +224,37 @@ func (b *bundle) giveUp(t *testing.T) {
 	}
 	if err := b.store.DeadLetter(b.ctx, deliveries[0].ID, "chat not found"); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Lines of the log are JSON on request, in whatever format it is written.
+// Behaviour: program-json.
+func TestLogLinesAsJSON(t *testing.T) {
+	t.Parallel()
+	for _, asJSON := range []bool{false, true} {
+		b := setup(t)
+		b.log = recentlog.New(io.Discard)
+		b.run(t)
+		hclog.New(&hclog.LoggerOptions{Name: "clawhost", Output: b.log, JSONFormat: asJSON}).Named("turn").Warn("a turn\nends", "took", 5)
+		fmt.Fprintln(b.log, "goroutine 7")
+		var lines []map[string]any
+		if err := b.Logs(b.ctx, admin.LogRequest{Lines: 10, JSON: true}, func(line string) {
+			var value map[string]any
+			if err := json.Unmarshal([]byte(line), &value); err != nil {
+				t.Errorf("%q: %v", line, err)
+			}
+			lines = append(lines, value)
+		}); err != nil || len(lines) != 2 {
+			t.Fatalf("%v, %v", lines, err)
+		}
+		first := lines[0]
+		if at, err := time.Parse("2006-01-02T15:04:05.999999999Z0700", fmt.Sprint(first["@timestamp"])); err != nil || time.Since(at) > time.Hour ||
+			first["@level"] != "warn" || first["@module"] != "clawhost.turn" || !strings.HasPrefix(fmt.Sprint(first["@message"]), "a turn\nends") {
+			t.Errorf("JSON %t: %v, %v", asJSON, first, err)
+		}
+		if diff := cmp.Diff(map[string]any{"@message": "goroutine 7"}, lines[1]); diff != "" {
+			t.Errorf("no line of the logger (-want +got):\n%s", diff)
+		}
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 type Status struct {
 	Version   string    `json:"version"`
 	PID       int       `json:"pid"`
-	Started   time.Time `json:"started"`
+	Started   time.Time `json:"started,omitzero"`
 	Demo      bool      `json:"demo,omitempty"`
 	Running   int       `json:"running"`
 	Waiting   int       `json:"waiting"`
@@ -31,7 +31,7 @@ type Question struct {
 	ID      string    `json:"id"`
 	About   string    `json:"about"` // a tool's name, or plan, choice or resume
 	Session string    `json:"session"`
-	Since   time.Time `json:"since"`
+	Since   time.Time `json:"since,omitzero"`
 	May     []string  `json:"may"` // who may answer it: "owner", "approver", or channel:user
 }
 
@@ -99,10 +99,32 @@ type Session struct {
 	Title         string       `json:"title,omitempty"`
 	Route         chat.Address `json:"route"`
 	ClaudeSession string       `json:"claude_session"`
-	CreatedAt     time.Time    `json:"created_at"`
-	InteractedAt  time.Time    `json:"interacted_at"`
+	CreatedAt     time.Time    `json:"created_at,omitzero"`
+	InteractedAt  time.Time    `json:"interacted_at,omitzero"` // when a person wrote last; zero: nobody has
 	Model         string       `json:"model,omitempty"`
 	Usage         domain.Usage `json:"usage"`
+}
+
+// DeadLetter is a message whose delivery was given up, as `clawhost queue dead` shows it.
+type DeadLetter struct {
+	ID        int64        `json:"id"`
+	To        chat.Address `json:"to"`
+	Text      string       `json:"text"`
+	CreatedAt time.Time    `json:"created_at,omitzero"`
+	DiedAt    time.Time    `json:"died_at,omitzero"`
+	Attempts  int          `json:"attempts"`
+	Error     string       `json:"error"`
+	RunID     int64        `json:"run_id,omitempty"`  // zero: no run's
+	Session   string       `json:"session,omitempty"` // the run's
+	Files     []File       `json:"files,omitempty"`
+}
+
+// File is a file of a message.
+type File struct {
+	Kind string `json:"kind"`
+	Name string `json:"name,omitempty"`
+	Type string `json:"type,omitempty"` // MIME
+	Size int64  `json:"size,omitempty"` // bytes
 }
 
 // problem is the body of a response other than 200.

@@ -74,8 +74,8 @@ func (c *Client) Queue(ctx context.Context) (Queue, error) {
 }
 
 // Dead lists the dead letters.
-func (c *Client) Dead(ctx context.Context) ([]domain.DeadLetter, error) {
-	return call[[]domain.DeadLetter](ctx, c, http.MethodGet, "/v1/queue/dead", nil)
+func (c *Client) Dead(ctx context.Context) ([]DeadLetter, error) {
+	return call[[]DeadLetter](ctx, c, http.MethodGet, "/v1/queue/dead", nil)
 }
 
 // RetryDead requeues the dead letter with the id, or all of them if it is zero, and returns their number.

@@ -8,7 +8,13 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 )
+
+// maxLogLine bounds a line, in bytes: a kept entry with each byte escaped in JSON.
+const maxLogLine = 256 << 10
 
 // logs responds with the newest entries of the log, at most as many as the request says, and then with each further one if
 // it follows.
@@ -19,14 +25,17 @@ func (s *Server) logs(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(problem{fmt.Sprintf("lines: %v", err)})
 		return
 	}
-	follow := r.FormValue("follow") != ""
+	follow, show := r.FormValue("follow") != "", func(entry string) string { return entry }
+	if r.FormValue("json") != "" {
+		show = logLine
+	}
 	entries, last, more := s.options.Log.After(0)
 	entries = entries[max(0, len(entries)-int(most)):]
 	flush := http.NewResponseController(w).Flush
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	for {
 		for _, entry := range entries {
-			fmt.Fprintln(w, entry)
+			fmt.Fprintln(w, show(entry))
 		}
 		if flush() != nil || !follow {
 			return
@@ -40,11 +49,40 @@ func (s *Server) logs(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Logs shows the newest lines of the host's log, and with follow those that come until ctx or the host ends.
-func (c *Client) Logs(ctx context.Context, lines int, follow bool, show func(line string)) error {
-	query := url.Values{"lines": {strconv.Itoa(lines)}}
-	if follow {
+// entryOf is an entry of a log that is written as text.
+var entryOf = lazyregexp.New(`(?s)^(\S+) \[([A-Z]+)\] +(?:([\w.-]+): )?(.*)$`)
+
+// logLine is an entry of the log as a JSON value: as the log writes it in the format json.
+func logLine(entry string) string {
+	if json.Valid([]byte(entry)) {
+		return entry
+	}
+	line := map[string]string{"@message": entry}
+	if parts := entryOf().FindStringSubmatch(entry); parts != nil {
+		line = map[string]string{"@timestamp": parts[1], "@level": strings.ToLower(parts[2]), "@message": parts[4]}
+		if parts[3] != "" {
+			line["@module"] = parts[3]
+		}
+	}
+	text, _ := json.Marshal(line) // strings cannot fail
+	return string(text)
+}
+
+// LogRequest asks for lines of the log.
+type LogRequest struct {
+	Lines  int  // the newest, at most so many
+	Follow bool // and those that come until the host ends
+	JSON   bool // each a JSON value, whatever the format of the log
+}
+
+// Logs shows lines of the host's log. Ctx ends it.
+func (c *Client) Logs(ctx context.Context, wanted LogRequest, show func(line string)) error {
+	query := url.Values{"lines": {strconv.Itoa(wanted.Lines)}}
+	if wanted.Follow {
 		query.Set("follow", "true")
+	}
+	if wanted.JSON {
+		query.Set("json", "true")
 	}
 	body, err := c.stream(ctx, http.MethodGet, "/v1/logs?"+query.Encode(), nil, nil)
 	if err != nil {
@@ -52,6 +90,7 @@ func (c *Client) Logs(ctx context.Context, lines int, follow bool, show func(lin
 	}
 	defer body.Close()
 	read := bufio.NewScanner(body)
+	read.Buffer(nil, maxLogLine)
 	for read.Scan() {
 		show(read.Text())
 	}

@@ -8,15 +8,18 @@ import (
 	"net/http/httptest"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 	"go.yaml.in/yaml/v4"
 
 	"github.com/clawhost/clawhost/core/internal/admin"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/gateway"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -190,6 +193,9 @@ func TestOpenAPI(t *testing.T) {
 	}
 	for name, value := range map[string]any{
 		"Message": admin.Message{}, "Sent": admin.Sent{}, "Prompt": admin.Prompt{}, "TurnEvent": admin.TurnEvent{}, "Answer": admin.Answer{}, "Problem": admin.Problem{},
+		"Status": admin.Status{}, "Claude": admin.Claude{}, "Plugin": admin.Plugin{}, "Question": admin.Question{},
+		"Queue": admin.Queue{}, "Lane": domain.LaneStatus{}, "Destination": domain.DestinationStatus{}, "Address": chat.Address{},
+		"Session": admin.Session{}, "Usage": domain.Usage{},
 	} {
 		var want, got []string
 		for property := range doc.Components.Schemas[name].Properties {
@@ -205,7 +211,50 @@ func TestOpenAPI(t *testing.T) {
 			t.Errorf("%s (-described +sent):\n%s", name, diff)
 		}
 	}
+	if strings.Contains(string(text), "{ type: object }") {
+		t.Error("an object is not described")
+	}
 	if len(doc.Paths) == 0 {
 		t.Error("nothing is described")
+	}
+}
+
+// Names in JSON are words in lower case, and a time that is not known is left out.
+// Behaviour: program-json.
+func TestNamesInJSON(t *testing.T) {
+	t.Parallel()
+	words := regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
+	seen := map[reflect.Type]bool{}
+	var look func(reflect.Type)
+	look = func(of reflect.Type) {
+		switch of.Kind() {
+		case reflect.Slice, reflect.Pointer, reflect.Map:
+			look(of.Elem())
+		case reflect.Struct:
+			if seen[of] || of == reflect.TypeFor[time.Time]() {
+				return
+			}
+			seen[of] = true
+			for field := range of.Fields() {
+				name, option, _ := strings.Cut(field.Tag.Get("json"), ",")
+				if !words.MatchString(name) {
+					t.Errorf("%v.%s is %q in JSON", of, field.Name, name)
+				}
+				if field.Type == reflect.TypeFor[time.Time]() && option != "omitzero" {
+					t.Errorf("%v.%s is shown even if it is not known", of, field.Name)
+				}
+				look(field.Type)
+			}
+		default:
+		}
+	}
+	for _, value := range []any{
+		admin.Status{}, admin.Plugin{}, admin.Link{}, admin.Queue{}, admin.DeadLetter{}, admin.Session{}, domain.Pairing{}, admin.LoginEvent{},
+		admin.Message{}, admin.Sent{}, admin.Prompt{}, admin.TurnEvent{}, admin.Problem{},
+	} {
+		look(reflect.TypeOf(value))
+	}
+	if len(seen) < 15 {
+		t.Errorf("only %d types were seen", len(seen))
 	}
 }

@@ -190,9 +190,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST /v1/turns", s.asking(false)) // a connection of this machine ends with the command
 	mux.HandleFunc("GET /v1/logs", s.logs)
 	mux.HandleFunc("GET /v1/queue", answer(s.queue))
-	mux.HandleFunc("GET /v1/queue/dead", answer(func(r *http.Request) (any, error) {
-		return list(s.options.Store.DeadLetters(r.Context(), listed))
-	}))
+	mux.HandleFunc("GET /v1/queue/dead", answer(s.dead))
 	mux.HandleFunc("POST /v1/queue/retry", answer(func(r *http.Request) (any, error) {
 		return onDead(r, s.options.Store.Requeue, s.options.Store.RequeueAll)
 	}))
@@ -313,6 +311,21 @@ func (s *Server) queue(r *http.Request) (any, error) {
 	q.Lanes, q.Destinations, q.Questions = present(q.Lanes), present(q.Destinations), s.options.Host.Status().Questions
 	q.Uncertain, err = s.options.Store.Uncertain(r.Context())
 	return q, err
+}
+
+func (s *Server) dead(r *http.Request) (any, error) {
+	letters, err := s.options.Store.DeadLetters(r.Context(), listed)
+	shown := make([]DeadLetter, 0, len(letters))
+	for _, d := range letters {
+		letter := DeadLetter{
+			ID: d.ID, To: d.To, Text: d.Text, CreatedAt: d.CreatedAt, DiedAt: d.DiedAt, Attempts: d.Attempts, Error: d.Error, RunID: d.RunID, Session: d.Session,
+		}
+		for _, m := range d.Media {
+			letter.Files = append(letter.Files, File{Kind: m.Kind.String(), Name: m.FileName, Type: m.MIMEType, Size: m.Size})
+		}
+		shown = append(shown, letter)
+	}
+	return shown, err
 }
 
 // onDead acts on the dead letter of a request, or on all if it names none, and responds with their number.

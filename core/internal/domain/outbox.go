@@ -10,7 +10,7 @@ import (
 type DestinationStatus struct {
 	To        chat.Address `json:"to"`
 	Pending   int          `json:"pending"`
-	NextAt    time.Time    `json:"next_at"` // zero: being sent
+	NextAt    time.Time    `json:"next_at,omitzero"` // zero: being sent
 	Attempts  int          `json:"attempts"`
 	LastError string       `json:"last_error,omitempty"`
 }
@@ -71,16 +71,16 @@ type Retry struct {
 
 // DeadLetter is an item whose delivery was given up.
 type DeadLetter struct {
-	ID        int64        `json:"id"`
-	To        chat.Address `json:"to"`
-	Text      string       `json:"text"`
-	CreatedAt time.Time    `json:"created_at"`
-	DiedAt    time.Time    `json:"died_at"`
-	Attempts  int          `json:"attempts"`
-	Error     string       `json:"error"`
-	RunID     int64        `json:"run_id,omitempty"`  // zero: no run's
-	Session   string       `json:"session,omitempty"` // the run's
-	Media     []chat.Media `json:"media,omitempty"`
+	ID        int64
+	To        chat.Address
+	Text      string
+	CreatedAt time.Time
+	DiedAt    time.Time
+	Attempts  int
+	Error     string
+	RunID     int64  // zero: no run's
+	Session   string // the run's
+	Media     []chat.Media
 }
 
 // Stage is the progress of a message, as shown in its chat.

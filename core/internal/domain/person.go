@@ -20,6 +20,6 @@ type Pairing struct {
 	User      chat.UserID `json:"user"`
 	Name      string      `json:"name"`
 	Chat      chat.ID     `json:"chat"`
-	CreatedAt time.Time   `json:"created_at"`
-	ExpiresAt time.Time   `json:"expires_at"`
+	CreatedAt time.Time   `json:"created_at,omitzero"`
+	ExpiresAt time.Time   `json:"expires_at,omitzero"`
 }

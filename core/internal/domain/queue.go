@@ -48,7 +48,7 @@ type LaneStatus struct {
 	Lane     Lane      `json:"lane"`
 	Waiting  int       `json:"waiting"`
 	Running  bool      `json:"running"`
-	Since    time.Time `json:"since"` // when the head was received
+	Since    time.Time `json:"since,omitzero"` // when the head was received
 	Attempts int       `json:"attempts"`
 }
 

@@ -85,11 +85,11 @@ type Session struct {
 
 // Usage is the cost of turns. In a Session it is the total.
 type Usage struct {
-	Turns        int64
-	InputTokens  int64 // without cached ones
-	CacheTokens  int64 // read and created
-	OutputTokens int64
-	CostMicros   int64 // millionths of a dollar
+	Turns        int64 `json:"turns"`
+	InputTokens  int64 `json:"input_tokens"` // without cached ones
+	CacheTokens  int64 `json:"cache_tokens"` // read and created
+	OutputTokens int64 `json:"output_tokens"`
+	CostMicros   int64 `json:"cost_micros"` // millionths of a dollar
 }
 
 // DayUsage is the cost of one model on one day.
