@@ -7,7 +7,7 @@ import (
 )
 
 // RemoteHandler is the handler of the HTTP interface.
-func (s *Server) RemoteHandler() http.Handler { return s.remote(&visitors{}) }
+func (s *Server) RemoteHandler() http.Handler { return s.remote(newVisitors(nil)) }
 
 // ServeVisitors serves the HTTP interface at a listener.
 func (s *Server) ServeVisitors(ctx context.Context, l net.Listener) error {

@@ -43,7 +43,7 @@ func (s *Server) serveRemote(ctx context.Context) error {
 }
 
 func (s *Server) serveVisitors(ctx context.Context, l net.Listener) error {
-	there := &visitors{Listener: l}
+	there := newVisitors(l)
 	return s.serve(ctx, there, s.remote(there))
 }
 
@@ -131,13 +131,26 @@ func refuse(w http.ResponseWriter, status int, why string) {
 	_ = json.NewEncoder(w).Encode(problem{why})
 }
 
-// probed gives a request's connection one of the places for probes.
+// probed answers a probe, of which few are answered at a time. Nobody takes the place of one until it has its answer.
 func probed(there *visitors, next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if v := there.of(r); v != nil {
-			there.place(v, probe)
+		control := http.NewResponseController(w)
+		_ = control.SetReadDeadline(time.Time{}) // it may have to wait
+		select {
+		case there.probes <- struct{}{}:
+			defer func() { <-there.probes }()
+		case <-r.Context().Done():
+			return
 		}
-		next(w, r)
+		if v := there.of(r); v != nil {
+			there.answering(v, true)
+			defer there.answering(v, false)
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), strangerTime)
+		defer cancel()
+		next(w, r.WithContext(ctx))
+		_ = control.Flush()
+		_ = control.SetReadDeadline(time.Now().Add(strangerTime))
 	})
 }
 
@@ -163,7 +176,7 @@ func (s *Server) authorised(there *visitors, next http.Handler) http.Handler {
 				refuse(w, http.StatusServiceUnavailable, "too many requests at a time; try again later")
 				return
 			}
-			defer there.rest(v)
+			defer there.answering(v, false)
 		}
 		w.Header().Del("Connection")
 		control := http.NewResponseController(w)

@@ -249,8 +249,19 @@ func TestNamesInJSON(t *testing.T) {
 		}
 	}
 	for _, value := range []any{
-		admin.Status{}, admin.Plugin{}, admin.Link{}, admin.Queue{}, admin.DeadLetter{}, admin.Session{}, domain.Pairing{}, admin.LoginEvent{},
-		admin.Message{}, admin.Sent{}, admin.Prompt{}, admin.TurnEvent{}, admin.Problem{},
+		admin.Status{},
+		admin.Plugin{},
+		admin.Link{},
+		admin.Queue{},
+		admin.DeadLetter{},
+		admin.Session{},
+		domain.Pairing{},
+		admin.LoginEvent{},
+		admin.Message{},
+		admin.Sent{},
+		admin.Prompt{},
+		admin.TurnEvent{},
+		admin.Problem{},
 	} {
 		look(reflect.TypeOf(value))
 	}

@@ -14,12 +14,14 @@ type standing int
 
 const (
 	stranger standing = iota // nothing yet
-	probe                    // that it asks whether the host is alive or ready
 	program                  // the token
 )
 
 // most is how many connections there are of each standing.
-var most = map[standing]int{stranger: 512, probe: 32, program: 64}
+var most = map[standing]int{stranger: 512, program: 64}
+
+// maxProbes is how many requests for the host's health are answered at a time. The others wait their turn.
+const maxProbes = 32
 
 const (
 	// strangerTime is how long a request without the token may take, and what is left of its body.
@@ -32,13 +34,18 @@ const (
 )
 
 // visitors are the connections of a listener. Each begins as a stranger. If there are too many of one standing, a new one
-// takes the place of the oldest that has no request in progress: a stranger never waits for other strangers, and neither a
-// probe nor a program for any of them.
+// takes the place of the oldest that is not being answered: a stranger never waits for other strangers, nor a program for
+// any of them.
 type visitors struct {
 	net.Listener
+	probes chan struct{} // has a value for each probe that is being answered
 
 	mu    sync.Mutex
 	there []*visitor // oldest in their standing first; programs by their last request
+}
+
+func newVisitors(l net.Listener) *visitors {
+	return &visitors{Listener: l, probes: make(chan struct{}, maxProbes)}
 }
 
 // visitor is a connection.
@@ -48,7 +55,7 @@ type visitor struct {
 
 	// Guarded by the visitors' mutex.
 	standing standing
-	busy     bool // a program's request is in progress
+	busy     bool // it is being answered, as a probe or a program
 }
 
 // Accept returns the next connection.
@@ -74,7 +81,7 @@ func (vs *visitors) of(r *http.Request) *visitor {
 	return vs.there[i]
 }
 
-// place gives a connection a standing. False: there are too many of it, all of them with a request in progress.
+// place gives a connection a standing. False: there are too many of it, and all are being answered.
 func (vs *visitors) place(v *visitor, as standing) bool {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
@@ -100,11 +107,11 @@ func (vs *visitors) place(v *visitor, as standing) bool {
 	return true
 }
 
-// rest notes that a program's request has ended.
-func (vs *visitors) rest(v *visitor) {
+// answering notes whether a connection is being answered.
+func (vs *visitors) answering(v *visitor, busy bool) {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
-	v.busy = false
+	v.busy = busy
 }
 
 func (vs *visitors) remove(v *visitor) {
