@@ -7,11 +7,11 @@ import (
 )
 
 // RemoteHandler is the handler of the HTTP interface.
-func (s *Server) RemoteHandler() http.Handler { return s.remote(newVisitors(nil)) }
+func (s *Server) RemoteHandler() http.Handler { return s.remote(newConnections(nil)) }
 
-// ServeVisitors serves the HTTP interface at a listener.
-func (s *Server) ServeVisitors(ctx context.Context, l net.Listener) error {
-	return s.serveVisitors(ctx, l)
+// ServeConnections serves the HTTP interface on a listener.
+func (s *Server) ServeConnections(ctx context.Context, l net.Listener) error {
+	return s.serveConnections(ctx, l)
 }
 
 // Problem is the body of a refusal.

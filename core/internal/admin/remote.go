@@ -18,18 +18,18 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// Bounds of the HTTP interface.
+// Limits of the HTTP interface and the control socket.
 const (
 	maxHeaders = 16 << 10 // bytes
 	headerTime = 5 * time.Second
 	idleTime   = 2 * time.Minute
 )
 
-// Remote is where programs reach the host by HTTP. The zero Remote is nowhere.
+// Remote configures the HTTP interface for programs. With the zero Remote there is none.
 type Remote struct {
 	Listen string   // host:port
-	Token  string   // that requests bear
-	Hosts  []string // further names by which programs reach it, in lower case
+	Token  string   // that requests must send
+	Hosts  []string // further host names that requests may be for, in lower case
 }
 
 // serveRemote serves the HTTP interface until ctx ends. It returns once it has stopped.
@@ -39,12 +39,12 @@ func (s *Server) serveRemote(ctx context.Context) error {
 		return fmt.Errorf("open the HTTP interface: %w", err)
 	}
 	s.log.Info("programs are served by HTTP", "address", l.Addr().String())
-	return s.serveVisitors(ctx, l)
+	return s.serveConnections(ctx, l)
 }
 
-func (s *Server) serveVisitors(ctx context.Context, l net.Listener) error {
-	there := newVisitors(l)
-	return s.serve(ctx, there, s.remote(there))
+func (s *Server) serveConnections(ctx context.Context, l net.Listener) error {
+	open := newConnections(l)
+	return s.serve(ctx, open, s.remote(open))
 }
 
 // serve serves a handler until ctx ends.
@@ -75,8 +75,8 @@ func (s *Server) serve(ctx context.Context, l net.Listener, handler http.Handler
 	return nil
 }
 
-// remote returns the handler of the HTTP interface: what programs need, but not what an operator does by hand.
-func (s *Server) remote(there *visitors) http.Handler {
+// remote returns the handler of the HTTP interface. It has what programs need, but not what an operator does by hand.
+func (s *Server) remote(open *connections) http.Handler {
 	guarded := http.NewServeMux()
 	guarded.HandleFunc("POST /v1/messages", answer(s.send))
 	guarded.HandleFunc("POST /v1/turns", s.asking(true))
@@ -84,27 +84,26 @@ func (s *Server) remote(there *visitors) http.Handler {
 	guarded.HandleFunc("GET /v1/queue", answer(s.queue))
 	guarded.HandleFunc("GET /v1/sessions", answer(s.sessions))
 	mux := http.NewServeMux()
-	mux.Handle("/v1/", s.authorised(there, guarded))
-	mux.Handle("GET /healthz", probed(there, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }))
-	mux.Handle("GET /readyz", probed(there, s.ready))
+	mux.Handle("/v1/", s.authorised(open, guarded))
+	mux.Handle("GET /healthz", probed(open, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }))
+	mux.Handle("GET /readyz", probed(open, s.ready))
 	return s.addressed(mux)
 }
 
-// addressed passes on the requests that are for this host and from no page in a browser but one that it serves itself,
-// through a proxy. With DNS rebinding, the Host header has the attacker's name; with a page of another site, the Origin
-// header is that site's.
+// addressed refuses requests for other hosts and from pages of other sites in a browser. With DNS rebinding, the Host header
+// has the attacker's name. In a request from a page of another site, the Origin header names that site.
 //
-// Until a request has shown the token, the answer is the last one of its connection, and net/http does not wait for the
-// rest of its body.
+// Unless the next handler finds the token, the connection is closed after the response, and net/http does not wait for the
+// rest of the request's body.
 func (s *Server) addressed(next http.Handler) http.Handler {
 	own, _, _ := net.SplitHostPort(s.options.Remote.Listen)
 	names := append([]string{"", "localhost", strings.ToLower(own)}, s.options.Remote.Hosts...) // HTTP/1.0 has no Host header
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(strangerTime))
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(unauthenticatedTime))
 		host := hostOf(r.Host)
 		if _, err := netip.ParseAddr(host); err != nil && !slices.Contains(names, host) {
-			refuse(w, http.StatusForbidden, fmt.Sprintf("the request is for another host, %q; admin.hosts of the config lists further names of this one", host))
+			refuse(w, http.StatusForbidden, fmt.Sprintf("the request is for another host, %q; if it is a name of this one, list it in admin.hosts of the config", host))
 			return
 		}
 		if origin := r.Header.Get("Origin"); origin != "" && !strings.EqualFold(origin, "http://"+r.Host) && !strings.EqualFold(origin, "https://"+r.Host) {
@@ -131,52 +130,53 @@ func refuse(w http.ResponseWriter, status int, why string) {
 	_ = json.NewEncoder(w).Encode(problem{why})
 }
 
-// probed answers a probe, of which few are answered at a time. Nobody takes the place of one until it has its answer.
-func probed(there *visitors, next http.HandlerFunc) http.Handler {
+// probed answers probes, at most [maxProbes] at the same time. The connection of a probe is not replaced until the answer is
+// written.
+func probed(open *connections, next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
 		_ = control.SetReadDeadline(time.Time{}) // it may have to wait
 		select {
-		case there.probes <- struct{}{}:
-			defer func() { <-there.probes }()
+		case open.probes <- struct{}{}:
+			defer func() { <-open.probes }()
 		case <-r.Context().Done():
 			return
 		}
-		if v := there.of(r); v != nil {
-			there.answering(v, true)
-			defer there.answering(v, false)
+		if c := open.of(r); c != nil {
+			open.setBusy(c, true)
+			defer open.setBusy(c, false)
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), strangerTime)
+		ctx, cancel := context.WithTimeout(r.Context(), unauthenticatedTime)
 		defer cancel()
 		next(w, r.WithContext(ctx))
 		_ = control.Flush()
-		_ = control.SetReadDeadline(time.Now().Add(strangerTime))
+		_ = control.SetReadDeadline(time.Now().Add(unauthenticatedTime))
 	})
 }
 
-// authorised passes on the requests that bear the token, and gives their connections the places for programs.
-func (s *Server) authorised(there *visitors, next http.Handler) http.Handler {
+// authorised passes on the requests that have the token, and counts their connections as authenticated.
+func (s *Server) authorised(open *connections, next http.Handler) http.Handler {
 	want := sha256.Sum256([]byte(s.options.Remote.Token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 		got := sha256.Sum256([]byte(token))
 		if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(want[:], got[:]) != 1 {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			refuse(w, http.StatusUnauthorized, "the request bears no token, or a wrong one; it is admin.token of the config")
+			refuse(w, http.StatusUnauthorized, "the request has no token, or a wrong one; it must have admin.token of the config")
 			return
 		}
-		if v := there.of(r); v != nil {
-			if err := s.known(v); err != nil {
-				s.log.Warn("refused a request by HTTP that bears the token", "from", r.RemoteAddr, "error", err)
+		if c := open.of(r); c != nil {
+			if err := s.admit(c); err != nil {
+				s.log.Warn("refused an HTTP request with the token", "from", r.RemoteAddr, "error", err)
 				refuse(w, http.StatusForbidden, "the host serves no processes that the agent or a plugin has started")
 				return
 			}
-			if !there.place(v, program) {
+			if !open.authenticate(c) {
 				w.Header().Set("Retry-After", "1")
-				refuse(w, http.StatusServiceUnavailable, "too many requests at a time; try again later")
+				refuse(w, http.StatusServiceUnavailable, "too many requests at the same time; try again later")
 				return
 			}
-			defer there.answering(v, false)
+			defer open.setBusy(c, false)
 		}
 		w.Header().Del("Connection")
 		control := http.NewResponseController(w)
@@ -186,27 +186,27 @@ func (s *Server) authorised(there *visitors, next http.Handler) http.Handler {
 	})
 }
 
-// known returns why a connection that has shown the token is refused.
-func (s *Server) known(v *visitor) error {
-	local, remote, ok := v.addresses()
-	if !ok || v.is(program) {
+// admit returns why a connection that has sent the token is refused. It checks each connection once.
+func (s *Server) admit(c *connection) error {
+	local, remote, ok := c.addresses()
+	if !ok || c.isAuthenticated() {
 		return nil
 	}
 	return s.options.Peers.Admit(local, remote)
 }
 
-// body is the body of a program's request, whose next bytes must come in time.
+// body is the body of a request with the token. Each read must finish within [bodyTime].
 type body struct {
 	io.ReadCloser
 	control *http.ResponseController
 }
 
-// Read implements io.Reader.
+// Read implements [io.Reader].
 func (b *body) Read(p []byte) (int, error) {
 	_ = b.control.SetReadDeadline(time.Now().Add(bodyTime))
 	n, err := b.ReadCloser.Read(p)
 	if errors.Is(err, io.EOF) {
-		_ = b.control.SetReadDeadline(time.Time{}) // net/http reads on to see when the client is gone
+		_ = b.control.SetReadDeadline(time.Time{}) // net/http reads on to notice when the client disconnects
 	}
 	return n, err
 }

@@ -25,7 +25,7 @@ import (
 // patience bounds a wait for an answer.
 const patience = 20 * time.Second
 
-// thinker answers no question before it is told to, or its asker is gone. Its answer to "much" is large.
+// thinker answers no question. It returns when the client has disconnected. For "much" it shows a large answer meanwhile.
 type thinker struct {
 	desk
 	asked chan struct{}
@@ -103,9 +103,9 @@ func get(t *testing.T, address, path, header string) string {
 	return response.Status
 }
 
-// Whatever strangers do with any number of connections, programs and probes are served.
+// Whatever connections without the token send, and however many there are, programs and probes are served.
 // Behaviour: program-http-flood.
-func TestStrangersKeepNobodyOut(t *testing.T) {
+func TestConnectionsWithoutTheTokenKeepNobodyOut(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"silent":                     "",
@@ -134,7 +134,8 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 	}
 }
 
-// Programs keep out neither probes nor, with idle connections, other programs. Beyond 64 requests at a time they are told.
+// Requests with the token keep out no probes, and idle connections no other programs. Beyond 64 requests at the same time a
+// program gets 503.
 // Behaviour: program-http-flood.
 func TestProgramsKeepNoProbeOut(t *testing.T) {
 	t.Parallel()
@@ -153,10 +154,10 @@ func TestProgramsKeepNoProbeOut(t *testing.T) {
 			<-h.asked
 		}
 		if status := get(t, address, "/v1/status", bearer); status != "503 Service Unavailable" {
-			t.Errorf("one program more: %s", status)
+			t.Errorf("one request more: %s", status)
 		}
 		if status := get(t, address, "/v1/status", ""); status != "401 Unauthorized" {
-			t.Errorf("a stranger: %s", status)
+			t.Errorf("without the token: %s", status)
 		}
 		for _, path := range []string{"/healthz", "/readyz"} {
 			if status := get(t, address, path, ""); status != "200 OK" {
@@ -166,7 +167,7 @@ func TestProgramsKeepNoProbeOut(t *testing.T) {
 	}
 }
 
-// Who bears no token has the answer at once, whatever the request still announces, and the connection ends.
+// A request without the token is answered before its body has been read, and the connection ends.
 // Behaviour: program-http-flood.
 func TestARefusalWaitsForNothing(t *testing.T) {
 	t.Parallel()
@@ -195,7 +196,7 @@ func TestARefusalWaitsForNothing(t *testing.T) {
 	}
 }
 
-// A page of another site in a browser on this machine gets nothing, even with the token; nor does the agent.
+// A page of another site in a browser on this machine gets nothing, even with the token.
 // Behaviour: program-http-browser.
 func TestForeignPages(t *testing.T) {
 	t.Parallel()
@@ -302,7 +303,7 @@ func (p *pipes) dial() (conn net.Conn, closed <-chan struct{}) {
 	return client, done
 }
 
-// A connection that stands still ends, each time within a bound; a program that waits for its answer does not.
+// A connection on which nothing happens is closed after a limited time, but not while a program waits for its answer.
 // Behaviour: program-http-flood.
 func TestDeadlines(t *testing.T) {
 	t.Parallel()
@@ -328,7 +329,7 @@ func TestDeadlines(t *testing.T) {
 				server := admin.New(admin.Options{Gateway: h, Remote: admin.Remote{Token: token}}, hclog.NewNullLogger())
 				ctx, cancel := context.WithCancel(t.Context())
 				listener, ended := newPipes(), make(chan error, 1)
-				go func() { ended <- server.ServeVisitors(ctx, listener) }()
+				go func() { ended <- server.ServeConnections(ctx, listener) }()
 				conn, closed := listener.dial()
 				began := time.Now()
 				go func() {
