@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -119,7 +118,7 @@ func TestTimeOfHostileFrontMatter(t *testing.T) {
 	for plain.Len() < 15<<10 {
 		fmt.Fprintf(&plain, "key-%d: %s\n", plain.Len(), strings.Repeat("some words of a description ", 20))
 	}
-	harmless := shortest(func() {
+	harmless := linear.Time(func() {
 		if _, err := frontmatter.Read("---\n"+plain.String()+"---\n"+strings.Repeat("text\n", (size-plain.Len())/5), &map[string]any{}); err != nil {
 			t.Fatal(err)
 		}
@@ -128,20 +127,11 @@ func TestTimeOfHostileFrontMatter(t *testing.T) {
 	for name, of := range hostile {
 		for _, n := range []int{15 << 10, size} {
 			text := of(n)
-			ratio := float64(shortest(func() { _, _ = frontmatter.Read("---\n"+text+"\n---\n", &map[string]any{}) })) / float64(harmless)
+			ratio := float64(linear.Time(func() { _, _ = frontmatter.Read("---\n"+text+"\n---\n", &map[string]any{}) })) / float64(harmless)
 			t.Logf("%-22s %6d bytes: %5.1f times a harmless one", name, len(text), ratio)
 			if ratio > 20 {
 				t.Errorf("%s of %d bytes takes %.0f times as long as a harmless one", name, len(text), ratio)
 			}
 		}
 	}
-}
-
-// shortest is the least of the times that f works: the others were disturbed.
-func shortest(f func()) time.Duration {
-	least := time.Hour
-	for range 5 {
-		least = min(least, linear.Worked(f))
-	}
-	return max(least, time.Microsecond)
 }

@@ -1,4 +1,4 @@
-// Package linear tests that the time of a function grows no faster than its input.
+// Package linear measures in tests how the time of a function depends on its input.
 package linear
 
 import (
@@ -7,46 +7,58 @@ import (
 	"time"
 )
 
-// Check fails the test if the time of read grows faster than its input; see [Holds].
-func Check(t testing.TB, what string, size int, input func(size int) string, read func(string)) {
-	t.Helper()
-	if whole, parts := compare(size, input, read); whole > most*parts {
-		t.Errorf("%s of %d bytes takes %v, and %d of as many bytes together %v", what, size, whole, times, parts)
-	}
-}
-
-// Holds reports whether an input of a size takes about as long as eight of an eighth. What is quadratic takes eight times as
-// long.
-func Holds(size int, input func(size int) string, read func(string)) bool {
-	whole, parts := compare(size, input, read)
-	return whole <= most*parts
-}
-
 const (
-	times = 8
-	most  = 4
-	// tries is how often it is measured: one good try is enough, as a garbage collection, or another process that empties the
-	// processor's cache, may fall into the others.
+	// parts is how many inputs of a fraction of the size are compared with one input of the whole size. For quadratic work the
+	// whole takes this many times as long as all parts together.
+	parts = 8
+	// most is how many times as long the whole may take.
+	most = 4
+	// tries is the number of measurements. One good one is enough, because a garbage collection or another process may have
+	// disturbed the others.
 	tries = 6
 )
 
-func compare(size int, input func(int) string, read func(string)) (whole, parts time.Duration) {
-	long, short := input(size), input(size/times)
+// Check fails the test if the time of read grows faster than its input; see [Holds].
+func Check(t testing.TB, what string, size int, input func(size int) string, read func(string)) {
+	t.Helper()
+	if whole, together := compare(size, input, read); whole > most*together {
+		t.Errorf("%s of %d bytes takes %v, and %d of an eighth of the size take %v together", what, size, whole, parts, together)
+	}
+}
+
+// Holds reports whether reading an input of a size, in bytes, takes at most four times as long as reading eight inputs of an
+// eighth of the size.
+func Holds(size int, input func(size int) string, read func(string)) bool {
+	whole, together := compare(size, input, read)
+	return whole <= most*together
+}
+
+func compare(size int, input func(int) string, read func(string)) (whole, together time.Duration) {
+	long, short := input(size), input(size/parts)
 	for range tries {
-		parts = Worked(func() {
-			for range times {
+		together = worked(func() {
+			for range parts {
 				read(short)
 			}
 		})
-		if whole = Worked(func() { read(long) }); whole <= most*parts {
+		if whole = worked(func() { read(long) }); whole <= most*together {
 			break
 		}
 	}
-	return whole, parts
+	return whole, together
 }
 
-// Worked returns the time that a processor has spent in f, whatever else the machine does.
-func Worked(f func()) time.Duration {
+// Time returns the processor time that f takes: the least of several measurements, and at least a microsecond.
+func Time(f func()) time.Duration {
+	least := worked(f)
+	for range tries - 1 {
+		least = min(least, worked(f))
+	}
+	return max(least, time.Microsecond)
+}
+
+// worked returns the processor time that f takes, whatever else the machine does.
+func worked(f func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	before := spent()

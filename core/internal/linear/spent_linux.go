@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spent returns the time that the thread has worked so far.
+// spent returns the processor time of the current thread.
 func spent() time.Duration {
 	var at unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &at)

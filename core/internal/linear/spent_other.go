@@ -4,8 +4,7 @@ package linear
 
 import "time"
 
-// start is when the tests began.
 var start = time.Now()
 
-// spent returns the time since then: other systems have no clock of a thread.
+// spent returns the elapsed time, because other systems have no clock for a thread.
 func spent() time.Duration { return time.Since(start) }
