@@ -13,17 +13,17 @@ import (
 	"syscall"
 )
 
-// Folder is a workspace that is open, or a folder in it. Names are relative to it, with slashes; no link in them leads out. It
-// remembers what it was asked about; see [Folder.Seen]. It is safe for concurrent use.
+// Folder is an open workspace, or an open folder in it. Names are relative to it and have slashes; links that lead out of it
+// are errors. It records what it has looked at; see [Folder.Seen]. It is safe for concurrent use.
 type Folder struct {
 	w    *Workspace
-	root *os.Root // nil: it does not exist
+	root *os.Root // nil: the workspace does not exist
 
 	mu   sync.Mutex
 	seen Seen
 }
 
-// Close closes the folder. Its files stay open.
+// Close closes the folder, but not the files that were opened in it.
 func (f *Folder) Close() error {
 	if f.root == nil {
 		return nil
@@ -65,25 +65,25 @@ func within(root *os.Root, name string) (*os.Root, error) {
 	return os.OpenRoot(fmt.Sprintf("/proc/self/fd/%d/", dir.Fd()))
 }
 
-// Stat describes a file or folder; of a link, where it leads.
+// Stat describes a file or folder. It follows links.
 func (f *Folder) Stat(name string) (fs.FileInfo, error) {
 	info, err := in(f, func(root *os.Root) (fs.FileInfo, error) { return root.Stat(name) })
 	f.saw(name, info, err)
 	return info, err
 }
 
-// Lstat describes a file, a folder or a link.
+// Lstat describes a file, a folder or a link, which it does not follow.
 func (f *Folder) Lstat(name string) (fs.FileInfo, error) {
 	return in(f, func(root *os.Root) (fs.FileInfo, error) { return root.Lstat(name) })
 }
 
-// ReadFile reads a regular file of at most so many bytes. With [ErrTooLong] it returns the beginning.
+// ReadFile reads a regular file of at most so many bytes. With [ErrTooLong] it returns the beginning of a longer one.
 func (f *Folder) ReadFile(name string, most int) ([]byte, error) {
 	data, _, err := f.ReadFileInfo(name, most)
 	return data, err
 }
 
-// ReadFileInfo is ReadFile, and describes the file that was read as it was before.
+// ReadFileInfo is ReadFile, and also describes the file as it was before it was read.
 func (f *Folder) ReadFileInfo(name string, most int) ([]byte, fs.FileInfo, error) {
 	c, err := in(f, func(root *os.Root) (content, error) {
 		file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -93,7 +93,7 @@ func (f *Folder) ReadFileInfo(name string, most int) ([]byte, fs.FileInfo, error
 	return c.data, c.info, err
 }
 
-// ReadOutside reads a file of the operator by its absolute path, wherever its links lead; else as ReadFile.
+// ReadOutside is ReadFile for a file of the operator outside the workspace, by its absolute path. Its links may lead anywhere.
 func (f *Folder) ReadOutside(path string, most int) ([]byte, error) {
 	c, err := call(f.w, func() (content, error) {
 		file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -103,7 +103,8 @@ func (f *Folder) ReadOutside(path string, most int) ([]byte, error) {
 	return c.data, err
 }
 
-// List returns at most so many entries of a folder, by name, and whether there are more, of which it is not said which.
+// List returns at most so many entries of a folder, sorted by name, and reports whether there are more. Which of them are then
+// returned is undefined.
 func (f *Folder) List(name string, most int) (entries []fs.DirEntry, more bool, err error) {
 	type listing struct {
 		entries []fs.DirEntry
@@ -154,7 +155,7 @@ func (f *Folder) Open(name string) (*File, error) {
 	})
 }
 
-// Append writes to the end of a regular file, which it creates if it is missing, closed to other users.
+// Append writes to the end of a regular file. If it is missing, Append creates it with mode 0600.
 func (f *Folder) Append(name string, data []byte) error {
 	_, err := in(f, func(root *os.Root) (int, error) {
 		file, err := root.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NONBLOCK, 0o600)
@@ -174,14 +175,14 @@ func (f *Folder) Append(name string, data []byte) error {
 	return err
 }
 
-// Create creates a file that must not exist yet, closed to other users.
+// Create creates a file that must not exist yet, with mode 0600.
 func (f *Folder) Create(name string) (*os.File, error) {
 	return in(f, func(root *os.Root) (*os.File, error) {
 		return root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	})
 }
 
-// Do calls change with the folder, to change something in it that takes moments.
+// Do calls change with the folder. The change must be quick, because it counts as one call.
 func (f *Folder) Do(change func(*os.Root) error) error {
 	_, err := in(f, func(root *os.Root) (struct{}, error) { return struct{}{}, change(root) })
 	return err
@@ -194,10 +195,10 @@ type File struct {
 	info fs.FileInfo
 }
 
-// Info describes the file as it was opened.
+// Info describes the file as it was when it was opened.
 func (f *File) Info() fs.FileInfo { return f.info }
 
-// File returns the file itself. Reading it may take as long as its file system likes.
+// File returns the underlying file. Reading from it directly may block.
 func (f *File) File() *os.File { return f.file }
 
 // Close closes the file.
@@ -213,7 +214,7 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	return f.into(p, func(b []byte) (int, error) { return f.file.ReadAt(b, off) })
 }
 
-// into reads into memory of its own, which a late answer may fill, and copies it to p.
+// into reads into a buffer of its own, to which a late answer may still write, and copies it to p.
 func (f *File) into(p []byte, read func([]byte) (int, error)) (int, error) {
 	b := make([]byte, len(p))
 	n, err := call(f.w, func() (int, error) { return read(b) })

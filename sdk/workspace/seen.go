@@ -3,15 +3,16 @@ package workspace
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
 )
 
-// coarse is how long after a change another one may get the same time: the resolution of the coarsest file system.
+// coarse is the coarsest resolution of modification times: two changes within it may get the same time.
 const coarse = 2 * time.Second
 
-// Seen is what a reader has looked at in a folder. What was made of it is good as long as [Workspace.Unchanged] says so.
+// Seen is what a reader has looked at in a folder. What was derived from it is valid as long as [Workspace.Unchanged] reports true.
 type Seen map[string]look
 
 // look is what was seen under a name.
@@ -21,14 +22,14 @@ type look struct {
 	at   time.Time
 }
 
-// Seen returns what was looked at by Stat, List and the functions that read since the folder was opened.
+// Seen returns what Stat, List and the methods that read files have looked at since the folder was opened.
 func (f *Folder) Seen() Seen {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.seen
+	return maps.Clone(f.seen)
 }
 
-// saw records the first look at a name, which comes before its content was read. The error counts if there is no info.
+// saw records the first look at a name, which was taken before its content was read. Without info, the error is recorded.
 func (f *Folder) saw(name string, info fs.FileInfo, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -45,8 +46,9 @@ func (f *Folder) saw(name string, info fs.FileInfo, err error) {
 	f.seen[name] = l
 }
 
-// Unchanged reports whether nothing of what was seen has changed. It is not certain of what changed moments before it was
-// seen, nor of nothing at all, and then says no. With [ErrStuck] it could not find out.
+// Unchanged reports whether nothing that was seen has changed. It also reports false for nil, and for something that had
+// changed less than two seconds before it was seen, because a further change could have the same time. The error is
+// [ErrStuck] if the file system does not answer.
 func (w *Workspace) Unchanged(s Seen) (bool, error) {
 	if s == nil {
 		return false, nil

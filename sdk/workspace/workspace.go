@@ -1,7 +1,7 @@
-// Package workspace reads a folder in which somebody untrusted can write, such as the working folder of the agent. What lies
-// there can be a pipe, a device, a link that leads out, a folder with a million entries, or a mounted file system that never
-// answers. Nothing of that keeps the reader: only regular files and folders are opened, no link is followed out of the
-// folder, bytes and entries are bounded, and a call that takes longer than [Patience] fails with [ErrStuck].
+// Package workspace reads a folder in which somebody untrusted can write, such as the working folder of the agent. It can
+// contain pipes, devices, links to files outside, folders with a million entries, and mounted file systems that never
+// answer. None of these blocks the reader: only regular files and folders are opened, no link is followed out of the folder,
+// the numbers of bytes and entries are limited, and a call that takes longer than [Patience] fails with [ErrStuck].
 package workspace
 
 import (
@@ -15,35 +15,36 @@ import (
 	"time"
 )
 
-// Patience is how long one call may take.
+// Patience is the maximum duration of one call.
 const Patience = 5 * time.Second
 
 var (
-	// ErrNoFile says that something is no regular file.
+	// ErrNoFile is returned for something that is not a regular file.
 	ErrNoFile = errors.New("it is not a regular file")
-	// ErrNoFolder says that something is no folder.
+	// ErrNoFolder is returned for something that is not a folder.
 	ErrNoFolder = errors.New("it is not a folder")
-	// ErrTooLong says that a file has more bytes than may be read.
+	// ErrTooLong is returned for a file with more bytes than may be read.
 	ErrTooLong = errors.New("it is too long")
-	// ErrStuck says that the file system has not answered. Until it does, further calls fail at once.
+	// ErrStuck is returned if the file system does not answer. Until it does, further calls fail immediately.
 	ErrStuck = errors.New("its file system does not answer")
 )
 
 // Workspace is a folder that may be read. Create it with [New]. It is safe for concurrent use.
 type Workspace struct {
 	dir   string
-	stuck atomic.Int32 // calls that have not returned in time, and still run
+	stuck atomic.Int32 // number of calls that exceeded [Patience] and still run
 }
 
-// New returns the workspace at a path. It reads nothing.
+// New returns the workspace at a path. It does not access the file system.
 func New(dir string) *Workspace { return &Workspace{dir: dir} }
 
 // Dir returns the path of the workspace.
 func (w *Workspace) Dir() string { return w.dir }
 
-// Open opens the workspace, which is closed with [Folder.Close]. One that does not exist has no files.
+// Open opens the workspace; the caller closes the folder. In a workspace that does not exist, every name is reported as
+// [io/fs.ErrNotExist].
 func (w *Workspace) Open() (*Folder, error) {
-	// Behind the slash the kernel opens nothing but a folder.
+	// With the slash the kernel opens only folders.
 	root, err := call(w, func() (*os.Root, error) { return os.OpenRoot(w.dir + "/") })
 	switch {
 	case errors.Is(err, syscall.ENOTDIR):
@@ -54,7 +55,7 @@ func (w *Workspace) Open() (*Folder, error) {
 	return &Folder{w: w, root: root}, nil
 }
 
-// call calls f and waits for it, but not longer than [Patience]. What f returns later is closed.
+// call calls f and waits for it, at most for [Patience]. A value that f returns later is closed.
 func call[T any](w *Workspace, f func() (T, error)) (T, error) {
 	var none T
 	if w.stuck.Load() > 0 {
@@ -89,13 +90,13 @@ func call[T any](w *Workspace, f func() (T, error)) (T, error) {
 	}
 }
 
-// content is what is read of a file, and the file as it was before.
+// content is the data of a file, and its description from before it was read.
 type content struct {
 	data []byte
 	info fs.FileInfo
 }
 
-// read reads a file that was just opened, and closes it. With [ErrTooLong] it returns the beginning.
+// read reads at most so many bytes of a file that was just opened, and closes it. With [ErrTooLong] it returns the beginning.
 func read(file *os.File, err error, most int) (content, error) {
 	if err != nil {
 		return content{}, err

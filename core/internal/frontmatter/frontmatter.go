@@ -10,14 +10,14 @@ import (
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
 
-// Bounds of a front matter. The time that the parser takes grows with the square of the keys.
+// Limits of a front matter. The parser takes time in proportion to the square of the number of keys.
 const (
 	maxBytes = 16 << 10
 	maxNodes = 500 // keys, values and items
 	maxDepth = 20
 )
 
-// ErrNone says that a file does not begin with a front matter.
+// ErrNone is returned for a file that does not begin with a front matter.
 var ErrNone = errors.New("it does not begin with a front matter, which stands between two lines ---")
 
 var (
@@ -25,8 +25,9 @@ var (
 	errMany = fmt.Errorf("its front matter has more than %d keys and values", maxNodes)
 )
 
-// Read decodes the YAML between the first line of a file, which is ---, and the next such line, as [yaml.Load] does, and
-// returns what follows. Lines end with LF in it.
+// Read decodes the YAML between the first line of a file, which must be ---, and the next such line, as [yaml.Load] does. It
+// returns the rest of the file, with CRLF replaced by LF. The front matter may have at most 16 KiB and 500 nodes. If there is
+// none, the error is [ErrNone].
 func Read(file string, into any) (body string, err error) {
 	text := strings.ReplaceAll(strings.TrimPrefix(file, "\ufeff"), "\r\n", "\n")
 	first, rest, _ := strings.Cut(text, "\n")
@@ -47,7 +48,7 @@ func Read(file string, into any) (body string, err error) {
 
 func decode(source string, into any) error {
 	if empty(source) {
-		return nil // which the parser takes for an error
+		return nil // the parser would return an error
 	}
 	var document yaml.Node
 	err := yaml.Load([]byte(source), &document, yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthValue(maxDepth))))
@@ -64,7 +65,7 @@ func decode(source string, into any) error {
 	return nil
 }
 
-// empty reports whether there are only comments.
+// empty reports whether a source has only comments and blank lines.
 func empty(source string) bool {
 	for line := range strings.Lines(source) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {

@@ -13,7 +13,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Within is what the tests of other packages see of the limits.
+// Limits.
 const (
 	KeptFor    = keptFor
 	MaxPage    = maxPage

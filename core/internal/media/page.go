@@ -50,7 +50,7 @@ type page struct {
 	html    bool
 }
 
-// page fetches a page. It returns a [reason] for one that has no text.
+// page fetches a page. The error is a [reason] if it is of a type without text.
 func (f fetcher) page(ctx context.Context, address string) (page, error) {
 	got, err := f.get(ctx, address)
 	if err != nil {
@@ -78,19 +78,19 @@ func (f fetcher) page(ctx context.Context, address string) (page, error) {
 	return p, nil
 }
 
-// decoded returns a content in UTF-8, by what its server claims and by its beginning.
+// decoded returns a page's content in UTF-8. The server's claim and the beginning of the content determine its encoding.
 func decoded(content []byte, claim string) io.Reader {
 	encoding, _, _ := charset.DetermineEncoding(content, claim)
 	return encoding.NewDecoder().Reader(bytes.NewReader(content))
 }
 
-// plain returns the beginning of a page's content.
+// plain returns the beginning of the content of a page that is not HTML.
 func (p page) plain() (string, error) {
 	text, err := io.ReadAll(io.LimitReader(p.content, maxPage+1))
 	return strings.TrimSpace(strings.ToValidUTF8(string(text), "")), err
 }
 
-// article returns the beginning of an HTML page's title and text, which a process of its own makes; see [ReadPage].
+// article returns the beginning of an HTML page's title and text, which a separate process extracts; see [ReadPage].
 func (r *Reader) article(ctx context.Context, p page) (string, error) {
 	dir, remove, err := programFolder(r.options.Dir)
 	if err != nil {
@@ -99,7 +99,7 @@ func (r *Reader) article(ctx context.Context, p page) (string, error) {
 	defer remove()
 	text, err := r.pages.run(ctx, dir, task{input: io.MultiReader(strings.NewReader(p.from.String()+"\n"), p.content), most: maxPage + 1})
 	if err != nil && ctx.Err() == nil {
-		r.complaints.warn("a page is not one that can be read", "host", p.from.Hostname(), "error", err)
+		r.complaints.warn("a page cannot be parsed", "host", p.from.Hostname(), "error", err)
 		return "", reason(wording.AddressMalformed)
 	}
 	return text, err

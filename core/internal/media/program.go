@@ -24,14 +24,14 @@ const maxComplaint = 2 << 10
 // passed are the host's environment variables that a program gets, besides LC_*. TMPDIR is its working folder.
 var passed = []string{"HOME", "PATH", "USER", "LANG", "TZ"}
 
-// program is a command of the operator or of the host. Each run has its own folder, and what it has started ends with it.
-// No shell interprets the arguments.
+// program is a command of the operator or of the host. Each run has its own folder, and everything that it starts ends with it. No
+// shell interprets the arguments.
 type program struct {
 	command []string
 	timeout time.Duration
 	dir     string          // contains the working folders
-	family  *process.Family // starts it
-	path    string          // the host's own program, which is executed instead and gets none of its environment; empty: none
+	family  *process.Family // runs it
+	path    string          // the host's own program, executed instead of the command, without the host's environment; empty: none
 }
 
 // task is one run of a program.

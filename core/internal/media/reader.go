@@ -27,7 +27,7 @@ const (
 	maxPage       = 8 << 10
 	// maxVoices limits the voice messages of one message that are transcribed.
 	maxVoices = 5
-	// atOnce limits the concurrent programs of one kind of all turns, besides one of an owner.
+	// atOnce limits the concurrent programs of one kind, besides the one that is reserved for owners.
 	atOnce = 2
 )
 
@@ -47,21 +47,20 @@ type ReaderOptions struct {
 	Links []string
 	// Fetch has the reader fetch pages itself where there is no command, for people who may use commands.
 	Fetch bool
-	// Self is the path of the program of this process. It is executed with [PageCommand] to read a page that was fetched, as
-	// ReadPage does.
+	// Self is the path of this process's program. With [PageCommand] as its argument it must call [ReadPage].
 	Self         string
 	LinksTimeout time.Duration
 	// Dir contains the programs' working folders.
 	Dir string
-	// Family starts the programs; nil: processes that leave their trees are not found.
+	// Family runs the programs; nil: processes that leave their trees are not found.
 	Family *process.Family
 }
 
 // Reader extracts text from a message's voice messages and linked pages. It is safe for concurrent use.
 type Reader struct {
 	options    ReaderOptions
-	links      program // of the operator
-	pages      program // of the host
+	links      program // the operator's command for pages
+	pages      program // the host's own program, for HTML
 	guard      guard
 	web        fetcher
 	voiceSlots slots
@@ -225,7 +224,7 @@ func (r *Reader) transcribe(ctx context.Context, dir, path, mimeType string) (sa
 	format := formats[baseType(mimeType)]
 	for _, command := range r.options.Transcriber.steps {
 		if format == "" && slices.ContainsFunc(command, func(word string) bool { return strings.Contains(word, "{format}") }) {
-			return "", fmt.Errorf("%s is in no container of sound that is known", mimeType)
+			return "", fmt.Errorf("%s is not a known format of sound", mimeType)
 		}
 		p := program{command: command, timeout: r.options.TranscribeTimeout, dir: r.options.Dir, family: r.options.Family}
 		if said, err = p.run(ctx, dir, task{values: []string{"{file}", path, "{format}", format}, most: maxTranscript + 1}); err != nil {

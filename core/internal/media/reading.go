@@ -15,18 +15,19 @@ import (
 	"github.com/clawhost/clawhost/core/internal/process"
 )
 
-// Limits of the process that reads a page. The parser refuses elements that are nested more than 512 deep.
+// Limits of the process that reads a page. The parser also refuses elements that are nested more than 512 deep.
 const (
 	pageCPU     = 2 * time.Second
 	pageMemory  = 160 << 20 // bytes
 	maxElements = 30_000
 )
 
-// PageCommand is the argument with which the host's own program reads a page.
+// PageCommand is the argument with which the host executes its own program to read a page.
 const PageCommand = "read-page"
 
-// ReadPage reads the address of a page, which ends with its line, and then its HTML in UTF-8, and writes the beginning of
-// its title and text. It limits the process, which must do nothing else: HTML can be made so that reading it takes hours.
+// ReadPage reads a line with the address of a page, and then the page's HTML in UTF-8. It writes the beginning of the title and
+// text. It limits the whole process, because HTML can be made so that parsing it takes hours; so the process must do nothing
+// else.
 func ReadPage(in io.Reader, out io.Writer) error { return readPage(in, out, pageCPU, pageMemory) }
 
 func readPage(in io.Reader, out io.Writer, cpu time.Duration, memory int64) error {
@@ -50,7 +51,7 @@ func readPage(in io.Reader, out io.Writer, cpu time.Duration, memory int64) erro
 	return err
 }
 
-// readable returns the title and the text of a page: only its article, if it has one.
+// readable returns the title and the text of a page, or only those of its article, if it has one.
 func readable(content io.Reader, from *url.URL) (string, error) {
 	page, err := html.Parse(content)
 	if err != nil {

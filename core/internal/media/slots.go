@@ -9,13 +9,13 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// person is for whom a program runs: one person, and each chat of messages that no person wrote.
+// person is whom a program runs for: a person or, for messages that no person wrote, a chat.
 type person struct {
 	name  string
 	owner bool
 }
 
-// personOf returns the person for whom a message is read and answered.
+// personOf returns whom a message is read and answered for.
 func personOf(m domain.Message) person {
 	name := m.Channel + "/person/" + string(m.Sender.ID)
 	if m.Sender.ID == "" {
@@ -24,10 +24,10 @@ func personOf(m domain.Message) person {
 	return person{name, m.Authority == chat.Owner}
 }
 
-// slots limit how many programs of one kind run at the same time: one for each person, and a few for all. Another one is
-// reserved for owners. What waits gets a slot in the order in which it came.
+// slots limit how many programs of one kind run at the same time: one for each person, and a fixed number in total. One more is
+// reserved for owners. Waiting callers get slots in the order of their calls, as far as these limits allow.
 type slots struct {
-	others int // how many people who are not owners may have one
+	others int // the number of slots besides the one that is reserved for owners
 
 	mu      sync.Mutex
 	running []person
@@ -37,10 +37,10 @@ type slots struct {
 // waiter waits for a slot.
 type waiter struct {
 	person
-	granted chan struct{} // closed when it has one
+	granted chan struct{} // closed when it gets the slot
 }
 
-// take waits for a slot, until ctx ends. Its error is ctx's cause. The caller must call release.
+// take waits for a slot. The error is the cause of ctx, if it ends before. The caller must call release.
 func (s *slots) take(ctx context.Context, p person) (release func(), err error) {
 	w := &waiter{p, make(chan struct{})}
 	s.mu.Lock()
@@ -56,7 +56,7 @@ func (s *slots) take(ctx context.Context, p person) (release func(), err error) 
 	}
 }
 
-// leave ends a wait, or gives a slot back.
+// leave releases a slot, or stops waiting for one.
 func (s *slots) leave(w *waiter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +70,7 @@ func (s *slots) leave(w *waiter) {
 	}
 }
 
-// grant gives free slots to those that wait. The caller holds the lock.
+// grant gives free slots to waiting callers. The caller holds the lock.
 func (s *slots) grant() {
 	s.waiting = slices.DeleteFunc(s.waiting, func(w *waiter) bool {
 		others, same := 0, false

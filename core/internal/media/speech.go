@@ -64,9 +64,9 @@ func NewSpeaker(files *Files, command []string, timeout time.Duration, dir strin
 // ErrNoSound is wrapped in the error of Speak if the chat does not accept the result.
 var ErrNoSound = errors.New("the chat does not take it")
 
-// Speak converts a text of the answer to a message to speech and stores the file for its channel: a [chat.Voice] if it is Opus in Ogg, which networks
-// show as a voice message, otherwise a [chat.Audio]; or, within the chat's limits, a simpler kind. Each call creates a new
-// file.
+// Speak converts a text of the answer to m to speech and stores the file for m's channel: a [chat.Voice] if it is Opus in Ogg,
+// which networks show as a voice message, otherwise a [chat.Audio]; or, within the chat's limits, a simpler kind. Each call
+// creates a new file.
 func (s *Speaker) Speak(ctx context.Context, m domain.Message, text string, limits []chat.MediaLimit) (chat.Media, error) {
 	if _, most := fit(chat.Media{Kind: chat.Voice, Size: math.MaxInt64}, limits); most == 0 {
 		return chat.Media{}, fmt.Errorf("speak an answer: %w", ErrNoSound)

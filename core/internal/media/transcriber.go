@@ -10,14 +10,14 @@ import (
 
 // Transcriber is how voice messages are transcribed.
 type Transcriber struct {
-	steps  [][]string // the commands, in order, with {file} and {format} for the voice message; none: there is no program
+	steps  [][]string // the commands, in order, with the placeholders {file} and {format}; none: there is no program
 	output string     // the file that the last one writes; empty: it prints the transcript
 	about  string
 	wanted bool // whether the operator wants voice messages transcribed
 }
 
-// NewTranscriber returns one that runs a command of the operator, which prints the transcript of {file}, a file in the
-// container {format}; an empty one transcribes nothing.
+// NewTranscriber returns a transcriber that runs a command of the operator. The command prints the transcript of the file
+// {file}, whose container is {format}. With an empty command nothing is transcribed.
 func NewTranscriber(command []string) Transcriber {
 	if len(command) == 0 {
 		return Transcriber{about: "voice messages are not transcribed: media.transcribe is empty"}
@@ -63,21 +63,21 @@ type kind struct {
 	model  string   // what its model is called in the log
 }
 
-// conversion makes the WAV file that programs transcribe, of at most an hour, 115 MB. What people send may tell ffmpeg to
-// read other files and to ask servers, if ffmpeg chooses the container by its content. It gets the one that the host found,
-// and no other way to read than a file.
+// conversion makes the WAV file that programs transcribe, of at most an hour, 115 MB. If ffmpeg chose the container itself, what
+// people send could be a playlist that makes it read other files or ask servers. So it gets the container that the host has
+// detected, and may read only files.
 var conversion = []string{
 	"-nostdin", "-v", "error",
 	"-f", "{format}", "-format_whitelist", "{format}", "-protocol_whitelist", "file", "-codec_whitelist", codecs, "-vn", "-sn", "-dn", "-i", "file:{file}",
 	"-t", "3600", "-ar", "16000", "-ac", "1", "-c:a", "pcm_s16le", "-f", "wav", "file:said.wav",
 }
 
-// codecs are ffmpeg's decoders for the sound of voice messages and of usual files. No other one reads what people send.
+// codecs are ffmpeg's decoders for voice messages and usual sound files. What people send is read by no others.
 const codecs = "opus,libopus,vorbis,libvorbis,speex,libspeex,flac,mp3,mp3float,aac,aac_fixed,libfdk_aac,alac," +
 	"amrnb,libopencore_amrnb,amrwb,libopencore_amrwb,gsm,gsm_ms,libgsm,libgsm_ms,adpcm_ms,adpcm_ima_wav,adpcm_ima_qt,pcm_alaw,pcm_mulaw," +
 	"pcm_u8,pcm_s8,pcm_s16le,pcm_s16be,pcm_s24le,pcm_s24be,pcm_s32le,pcm_s32be,pcm_f32le,pcm_f32be,pcm_f64le,pcm_f64be"
 
-// formats are ffmpeg's names for the containers of sound, by their types.
+// formats maps MIME types of sound to ffmpeg's names of their containers.
 var formats = map[string]string{
 	"audio/ogg": "ogg", "audio/mpeg": "mp3", "audio/aac": "aac", "audio/flac": "flac", "audio/amr": "amr", "audio/mp4": "mov", "audio/x-m4a": "mov",
 	"audio/webm": "matroska", "audio/wav": "wav", "audio/aiff": "aiff",

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// lingering limits waiting for the output of what a command has left running.
+	// lingering limits the wait for output of processes that a command has left running.
 	lingering = 500 * time.Millisecond
-	// patience bounds the wait for killed processes: one may be stuck in the kernel.
+	// patience limits the wait for killed processes, one of which may hang in the kernel.
 	patience = 2 * time.Second
 )
 
-// ID identifies a process of the system by pid and start time.
+// ID identifies a process of the system by its pid and start time.
 type ID struct {
 	PID     int
 	Started uint64
@@ -33,8 +33,8 @@ func Identify(pid int) (ID, error) {
 // Alive reports whether the process runs, or may run.
 func (p ID) Alive() bool { return p.PID > 0 && Alive(p.PID, p.Started) }
 
-// KillAll kills the known processes in order, and all that find returns, until none is left and find is sure. The end of a
-// process that is not a child can only be polled. It returns those that are left when its patience, two seconds, ends.
+// KillAll kills the known processes in order, and all that find returns, until none is left and find returns no error. It
+// polls, because nothing reports the end of a process that is not a child. It returns those that are left after two seconds.
 func KillAll(known []ID, find func() ([]ID, error)) (left []ID) {
 	const step = 2 * time.Millisecond
 	deadline := time.NewTimer(patience)
@@ -64,15 +64,15 @@ func KillAll(known []ID, find func() ([]ID, error)) (left []ID) {
 	}
 }
 
-// Marks are the names of the variables by which the members of a [Family], and what they start, are found.
+// Marks are the names of the environment variables by which the members of a [Family], and what they start, are found.
 type Marks struct {
-	Host string // has a value of its own in each process of the host
-	Name string // has the member's name
+	Host string // its value identifies the host process
+	Name string // its value is the member's name
 }
 
-// Family is the members that one process starts, such as each claude, each line for the shell and each program, with
-// everything that they start in turn, whatever sessions and parents that has. Members of a nil *Family have no marks, and it
-// adopts nothing.
+// Family is the set of commands that one host process runs, its members: each claude, each line for the shell and each program.
+// What a member starts in turn ends with it, even if it has left the member's session or process tree. Members of a nil
+// *Family have no marks, and it adopts nothing.
 type Family struct {
 	children *Children // starts them; nil: nothing is adopted
 	marks    Marks
@@ -82,13 +82,13 @@ type Family struct {
 	running map[string]int // number of members by name
 }
 
-// NewFamily returns a family whose members carry marks, with a value for this process of the host. Children start them; nil:
-// processes that leave their trees are not adopted.
+// NewFamily returns a family whose members have these marks in their environment; mark is the value of marks.Host. Children
+// start the members; nil: processes that leave their trees are not adopted.
 func NewFamily(children *Children, marks Marks, mark string) *Family {
 	return &Family{children: children, marks: marks, mark: mark, running: map[string]int{}}
 }
 
-// Children start the members.
+// Children returns what starts the members; nil: nothing is adopted.
 func (f *Family) Children() *Children {
 	if f == nil {
 		return nil
@@ -96,10 +96,10 @@ func (f *Family) Children() *Children {
 	return f.children
 }
 
-// Mark is the value of the mark for this process of the host.
+// Mark returns the value of the mark for this host process.
 func (f *Family) Mark() string { return f.mark }
 
-// Marked returns the variables in the environment of a member.
+// Marked returns the environment variables that mark a member.
 func (f *Family) Marked(name string) []string {
 	if f == nil {
 		return nil
@@ -117,7 +117,7 @@ func (f *Family) Join(name string) {
 	f.running[name]++
 }
 
-// runs reports whether a member of a name runs.
+// runs reports whether a member with this name runs.
 func (f *Family) runs(name string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -136,7 +136,7 @@ func (f *Family) Leave(name string) {
 	}
 }
 
-// Descendants returns the processes that end with a member: what it has started, and strays that belong to no other one.
+// Descendants returns the processes that end with a member: those that it has started, and strays of no other member.
 func (f *Family) Descendants(root int, name string) ([]ID, error) {
 	return descendants(root, f, 0, f.Marked(name)...)
 }
@@ -155,11 +155,11 @@ type Member struct {
 	family *Family
 	name   string
 	cmd    *exec.Cmd
-	since  uint64 // what it has started has not started before
+	since  uint64 // its start time, or earlier: older processes are not its own
 }
 
-// Start starts a command, which must have a context, under a name that no other member has. When the context ends, it is
-// killed with everything that it has started. Use [Member.Wait] to wait for it.
+// Start starts a command, which must have a context, as a member with a unique name. When the context ends, the command is killed
+// with everything that it has started. The caller must call [Member.Wait].
 func (f *Family) Start(cmd *exec.Cmd, name string) (*Member, error) {
 	m := &Member{family: f, name: name, cmd: cmd, since: now()}
 	cmd.Env = append(cmd.Env, f.Marked(name)...)
@@ -172,8 +172,8 @@ func (f *Family) Start(cmd *exec.Cmd, name string) (*Member, error) {
 	return m, nil
 }
 
-// Wait waits for the command as [exec.Cmd.Wait] does, and then ends what it has left running. Its output is complete
-// unless the error is [exec.ErrWaitDelay]: then something that it has started held it open.
+// Wait waits for the command as [exec.Cmd.Wait] does, and then kills what it has left running. The error is
+// [exec.ErrWaitDelay] if a process that it has started kept its output open; then the output may be incomplete.
 func (m *Member) Wait() error {
 	err := m.family.Children().Wait(m.cmd)
 	_ = m.kill()
@@ -194,7 +194,7 @@ func (f *Family) Run(cmd *exec.Cmd, name string) error {
 func (m *Member) kill() error {
 	pid := m.cmd.Process.Pid
 	find := func() ([]ID, error) { return descendants(pid, m.family, m.since, m.family.Marked(m.name)...) }
-	known, _ := find() // below it is what has no marks, and is adopted by somebody else once it has ended
+	known, _ := find() // before the command ends, because processes below it may have no marks and are adopted elsewhere then
 	err := KillGroup(pid)
 	KillAll(known, find)
 	return err

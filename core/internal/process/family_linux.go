@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// descendants returns what [Descendants] does. With a family it also returns those of its strays that belong to root; nil:
-// nothing was adopted. Since is when root started, if only strays from then on can be its own; zero: all can.
+// descendants returns what [Descendants] does and, with a family, also the family's strays that belong to root. Strays that
+// started before since do not belong to it; zero: no limit.
 func descendants(root int, f *Family, since uint64, variables ...string) (_ []ID, unsure error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -68,9 +68,9 @@ func descendants(root int, f *Family, since uint64, variables ...string) (_ []ID
 	return found, unsure
 }
 
-// stray reports whether an adopted child of the host, in this session of the system, ends with the member at root: it is
-// in root's session, or it cannot be assigned to another running member and did not start before. With root 0: whether it
-// was adopted and belongs to no running member.
+// stray reports whether an adopted child of the host, which is in this session of the system, ends with the member at root: it
+// is in root's session, or it belongs to no other running member and did not start before since. With root 0 it reports
+// whether the child was adopted and belongs to no running member.
 func (f *Family) stray(p ID, session, root int, since uint64) (bool, error) {
 	switch {
 	case f.children == nil || f.children.Own(p.PID) || f.children.Had(p.PID):
@@ -150,13 +150,13 @@ func (p ID) kill() {
 	}
 }
 
-// certain reports whether the process was seen running.
+// certain reports whether exactly this process is known to run.
 func (p ID) certain() bool {
 	started, err := StartTime(p.PID)
 	return err == nil && started == p.Started
 }
 
-// now is the start time of a process that starts at this moment.
+// now returns the start time of a process that starts at this moment, in clock ticks since the machine booted.
 func now() uint64 {
 	var since unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &since); err != nil {

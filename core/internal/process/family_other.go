@@ -4,11 +4,11 @@ package process
 
 import "golang.org/x/sys/unix"
 
-// Without /proc what a member has started is not found: what is in sessions of its own outlives it.
+// Without /proc, processes that have left the process group of a member are not found and outlive it.
 
 func descendants(int, *Family, uint64, ...string) ([]ID, error) { return nil, nil }
 
-// Carries reports false: this system does not tell the environment of processes.
+// Carries reports false, because this system does not show the environment of processes.
 func Carries(int, ...string) (bool, error) { return false, nil }
 
 func now() uint64 { return 0 }

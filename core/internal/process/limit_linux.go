@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Limit limits this process for good: the time that it may use of a processor, in whole seconds, and the memory that it may
-// use beside what it has already. It runs on one processor, after other processes, writes no file, opens none and leaves no
-// core. It must lead its process group. Beyond the limits it ends.
+// Limit permanently limits this process, which must lead its process group: its processor time, rounded up to whole seconds,
+// and the memory, in bytes, that it may allocate from now on. It ends when it exceeds a limit. It also gets one processor and a
+// low priority, can open and write no files, and leaves no core dump.
 func Limit(cpu time.Duration, memory int64) error {
 	runtime.GOMAXPROCS(1)
-	debug.SetMemoryLimit(memory / 2) // collect garbage more often before the memory ends
+	debug.SetMemoryLimit(memory / 2) // above that, garbage is collected more often
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return fmt.Errorf("limit the process: %w", err)
@@ -40,15 +40,15 @@ func Limit(cpu time.Duration, memory int64) error {
 		if err := unix.Getrlimit(resource, &limit); err != nil {
 			return fmt.Errorf("limit the process: %w", err)
 		}
-		most = min(most, limit.Max) // which nobody may raise
+		most = min(most, limit.Max) // a hard limit cannot be raised
 		if err := unix.Setrlimit(resource, &unix.Rlimit{Cur: most, Max: most}); err != nil {
 			return fmt.Errorf("limit the process: %w", err)
 		}
 	}
-	const least, most = 20, 10 // the system returns the priority as 20 minus what is set
+	const offset, nice = 20, 10 // the system call returns 20 minus the nice value
 	priority, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
-	if err == nil && least-priority < most {
-		err = unix.Setpriority(unix.PRIO_PGRP, 0, most)
+	if err == nil && offset-priority < nice {
+		err = unix.Setpriority(unix.PRIO_PGRP, 0, nice)
 	}
 	if err != nil {
 		return fmt.Errorf("limit the process: %w", err)

@@ -55,8 +55,8 @@ func Self() string {
 	return path
 }
 
-// Limit limits the time that this process may use of a processor, in whole seconds, and how much memory it uses before it
-// collects garbage more often. It runs after other processes, and writes no file.
+// Limit limits the processor time of this process, rounded up to whole seconds. It also gets one processor and a low priority,
+// and can write no files. The memory is not limited; above half of it, garbage is collected more often.
 func Limit(cpu time.Duration, memory int64) error {
 	runtime.GOMAXPROCS(1)
 	debug.SetMemoryLimit(memory / 2)

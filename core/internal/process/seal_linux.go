@@ -124,8 +124,7 @@ func Executable() (string, error) {
 	return strings.TrimPrefix(path, sealedName), err
 }
 
-// Self returns a path by which a child executes this process's program: the very one, even if its file was replaced or
-// removed.
+// Self returns a path with which a child executes exactly this process's program, even if its file was replaced or removed.
 func Self() string { return "/proc/self/exe" }
 
 // Sealed reports whether this process runs from a sealed copy.
