@@ -146,7 +146,7 @@ func (a *app) commands() *ffcli.Command {
 func (a *app) command(path, args, help string, exec func(context.Context, []string) error) *ffcli.Command {
 	name := path[strings.LastIndexByte(path, ' ')+1:]
 	flags := a.flags(name)
-	flags.BoolVar(&a.json, "json", a.json, "print JSON: one value, or one a line for what goes on")
+	flags.BoolVar(&a.json, "json", a.json, "print JSON: one value, or one per line where more may follow")
 	use := strings.TrimSpace("clawhost " + path + " [-config FILE] [-json] " + args)
 	return &ffcli.Command{Name: name, ShortUsage: use, ShortHelp: help, FlagSet: flags, Exec: func(ctx context.Context, args []string) error {
 		args, err := operands(flags, args)
