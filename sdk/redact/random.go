@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// What looks random is told from words, names and paths by how often neighbouring characters are of different classes: small
-// letters, capitals, digits, others. In words the classes come in runs.
+// Random strings differ from words, names and paths in how often neighbouring characters are of different classes: small letters,
+// capitals, digits, others. In words, characters of one class follow one another.
 
-// Limits of what may be a key, in characters.
+// Limits of what may be a key, in characters if not said otherwise.
 const (
-	minKey     = 20  // of all its random parts
-	minPart    = 8   // of a part between the characters of base64 that are no letters and digits
+	minKey     = 20  // of all its random parts together
 	minSingle  = 24  // the same, if its letters are of one case
-	minEntropy = 3.0 // bits in a character
+	minPart    = 8   // of a random part; parts are separated by characters that are neither letters nor digits
+	minEntropy = 3.0 // bits per character
 )
 
 // Limits of what may be a password, in characters.
@@ -45,7 +45,7 @@ func classOf(c byte) class {
 	}
 }
 
-// changes counts the neighbours of different classes.
+// changes counts the pairs of neighbouring characters of different classes.
 func changes(text string) int {
 	n := 0
 	for i := 1; i < len(text); i++ {
@@ -56,7 +56,7 @@ func changes(text string) int {
 	return n
 }
 
-// shares are how large a part of a text each class has.
+// shares returns the fraction of a text's characters that each class has.
 func shares(text string) (share [4]float64) {
 	for i := range len(text) {
 		share[classOf(text[i])] += 1 / float64(len(text))
@@ -64,8 +64,8 @@ func shares(text string) (share [4]float64) {
 	return share
 }
 
-// mixed reports whether the classes of letters and digits follow one another as in random text, to a degree: 1 is what is expected
-// of it on average. Names such as getHTTPServer2 have all classes as well, but fewer changes, or few capitals.
+// mixed reports whether the class changes at least degree times as often as in random text on average. Names such as
+// getHTTPServer2 also have all classes, but fewer changes, or few capitals.
 func mixed(text string, degree float64) bool {
 	share, rate := shares(text), float64(changes(text))/float64(max(1, len(text)-1))
 	if share[small] > 0 && share[capital] > 0 {
@@ -79,7 +79,7 @@ func mixed(text string, degree float64) bool {
 	return expected >= 0.2 && rate >= degree*expected
 }
 
-// entropy is that of a text's characters, in bits for each.
+// entropy returns the entropy of a text in bits per character.
 func entropy(text string) (bits float64) {
 	var counts [256]int
 	for i := range len(text) {
@@ -94,10 +94,10 @@ func entropy(text string) (bits float64) {
 	return bits
 }
 
-// public are the beginnings of random ids that are no secrets and help to find a fault.
+// public are the prefixes of random IDs that are not secret and help to find the cause of an error.
 var public = []string{"req_", "msg_", "toolu_"}
 
-// keys finds runs of base64, hexadecimal and the like that look random.
+// keys finds strings of base64, hexadecimal and similar encodings that look random.
 func keys(text string) (spans []span) {
 	for at := 0; at < len(text); {
 		end := at
@@ -112,8 +112,8 @@ func keys(text string) (spans []span) {
 	return spans
 }
 
-// key finds the part of a run that looks random, from the first to the last such part between the characters that are no
-// letters and digits. In a path, most parts do not.
+// key returns the range from the first to the last part of a run that looks random. Parts are separated by characters that are
+// neither letters nor digits. In a path, most parts do not look random.
 func key(run string) (span, bool) {
 	for _, id := range public {
 		if strings.HasPrefix(run, id) {
@@ -147,7 +147,7 @@ func key(run string) (span, bool) {
 	return widen(run, found), true
 }
 
-// widen adds to a key its short parts at both ends, which also look random, and its padding.
+// widen extends a key at both ends by short parts that also look random, and by its padding.
 func widen(run string, s span) span {
 	for at := s.from - 1; at >= 0 && run[at] != '='; {
 		from := at
@@ -175,10 +175,10 @@ func widen(run string, s span) span {
 	return s
 }
 
-// fickle reports whether the classes change at least at every other character.
+// fickle reports whether the class changes at least at every other character.
 func fickle(part string) bool { return len(part) > 1 && 2*changes(part) >= len(part)-1 }
 
-// passwords finds words with letters of both cases, digits and symbols among them, as they are made by programs.
+// passwords finds words with letters of both cases, digits and symbols, as programs generate them.
 func passwords(text string) (spans []span) {
 	const parts = " \t\r\n\"'`<>()[]{},;|"
 	for at := 0; at < len(text); {
@@ -214,7 +214,7 @@ func isPassword(word string) bool {
 	return symbols > 0 && share[small] > 0 && share[capital] > 0 && digits > 1 && 2*changes(word) >= len(word)
 }
 
-// escape reports whether a text begins with a character in the encoding of addresses.
+// escape reports whether a text begins with a percent-encoded byte.
 func escape(text string) bool {
 	isHex := func(c byte) bool { return classOf(c) == digit || c >= 'A' && c <= 'F' || c >= 'a' && c <= 'f' }
 	return len(text) > 2 && text[0] == '%' && isHex(text[1]) && isHex(text[2])

@@ -1,6 +1,6 @@
-// Package redact removes secrets from texts that somebody else wrote: keys and tokens in the shapes of their issuers,
-// private keys, credentials in addresses and headers, numbers of cards and accounts by their check digits, and what looks
-// random. It knows no words: a password that is a word, or a short number, cannot be told from other text.
+// Package redact removes secrets from texts of any language. It recognises them by their shape: keys and tokens of known
+// issuers, private keys, credentials in addresses and headers, card and account numbers with valid check digits, and strings
+// that look random. Passwords that are words, and short numbers, cannot be told from other text.
 package redact
 
 import (
@@ -11,13 +11,13 @@ import (
 
 // rule matches one kind of secret. The group named "secret" is removed; without one, the whole match.
 type rule struct {
-	literal string // that a match contains; most texts have none, and this saves their time
+	literal string // every match contains it; a text without it need not be searched
 	pattern *regexp.Regexp
 	secret  int
-	is      func(found string) bool // nil: each match is one
+	is      func(found string) bool // whether a match is a secret; nil: each one is
 }
 
-// rules are applied in order: whole blocks first, then what is recognised by its surroundings, then by its own shape.
+// rules are applied in order: first whole blocks, then secrets with a known context, then those with a known shape.
 var rules = sync.OnceValue(func() []rule {
 	return []rule{
 		newRule("PRIVATE KEY", `(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`, nil),
@@ -27,7 +27,7 @@ var rules = sync.OnceValue(func() []rule {
 		newRule("", `(?i)\bauthorization["']?\s*[:=]\s*["']?(?:bearer|basic)\s+(?P<secret>[A-Za-z0-9+/_.~=-]{6,})`, nil),
 		newRule("", `(?i)\bauthorization["']?\s*[:=]\s*["']?(?P<secret>[A-Za-z0-9+/_.~=-]{6,})`, hasDigit),
 		newRule("", `(?i)\b(?:bearer|basic)\s+(?P<secret>[A-Za-z0-9+/_.~=-]{8,})`, func(s string) bool { return changes(s) >= 4 }),
-		// A token made of three parts in base64, the first of which is a JSON object.
+		// A JSON web token: three parts in base64, the first of which is a JSON object.
 		newRule("eyJ", `\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)*`, nil),
 		newRule("", `\b\d{6,12}:[A-Za-z0-9_-]{30,}`, nil),                                     // of a Telegram bot
 		newRule("", `\b[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}`, nil), // of a Discord bot
@@ -47,7 +47,7 @@ func newRule(literal, pattern string, is func(string) bool) rule {
 	return rule{literal: literal, pattern: compiled, secret: max(0, compiled.SubexpIndex("secret")), is: is}
 }
 
-// Text returns a text with a mark in place of each secret. It takes time in proportion to the length of the text.
+// Text returns a text with a mark in place of each secret, in time proportional to the length of the text.
 func Text(text, mark string) string {
 	for _, r := range rules() {
 		text = replace(text, mark, r.find(text))
@@ -59,7 +59,7 @@ func Text(text, mark string) string {
 // span is a part of a text.
 type span struct{ from, to int }
 
-// replace puts the mark in place of the spans, but for those that contain it already.
+// replace puts the mark in place of the spans, except those that already contain it.
 func replace(text, mark string, spans []span) string {
 	var b strings.Builder
 	end := 0

@@ -14,7 +14,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/redact"
 )
 
-// a is so many letters that look random.
+// a returns n characters that look random.
 func a(n int) string { return strings.Repeat("aB3dE5fG7hJ9kL1mN", 1+n/17)[:n] }
 
 const hex = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
@@ -155,7 +155,7 @@ func TestRandomKeysAreFound(t *testing.T) {
 	}
 }
 
-// The project's own pages and sources, of which nothing is a secret, stay as they are, but for examples that have its shape.
+// The project's own pages and sources stay as they are, except for a few examples in the shape of a secret.
 func TestProseAndCodeStay(t *testing.T) {
 	t.Parallel()
 	lines, removed := 0, 0
@@ -184,7 +184,7 @@ func TestProseAndCodeStay(t *testing.T) {
 	}
 }
 
-// Whatever the text, it stays valid, is not redacted further the second time, and its time is bounded by its length.
+// Any redacted text is valid UTF-8 of limited length, and redacting long repetitions ends.
 func TestAnyText(t *testing.T) {
 	t.Parallel()
 	part := rapid.OneOf(
@@ -202,7 +202,7 @@ func TestAnyText(t *testing.T) {
 		}
 	})
 	for _, part := range []string{"a", "aB3", "a:", "://", "-----BEGIN PRIVATE KEY-----", "eyJaaaaaaaa.aaaa", "1 ", "AA11 ", "x:y@", "sk-", "aB3#", "Bearer ", "%41", "=", "\xff"} {
-		redact.Text(strings.Repeat(part, 1<<15/len(part)), "[x]") // what is not linear does not end
+		redact.Text(strings.Repeat(part, 1<<15/len(part)), "[x]") // if the time were not linear, this would not end
 	}
 }
 

@@ -1,17 +1,18 @@
 package agent
 
-// Compaction is when Claude Code compacts a conversation by itself, as far as it was told.
+// Compaction says when Claude Code compacts a conversation by itself, according to what it was configured with.
 type Compaction struct {
-	Window  int64   // tokens that count as the end of a larger window; zero: the model's own
-	Percent float64 // of the window without the space for an answer; zero: none
-	Off     bool    // it does not: a conversation ends with its window
+	Window  int64   // tokens that count as the window, if the model's is larger; zero: the model's own
+	Percent float64 // percentage of the window, without the space for an answer, at which to compact at the latest; zero: none
+	Off     bool    // it never compacts: a conversation ends with its window
 }
 
-// answerSpace is what Claude Code keeps of a window for an answer, in tokens, before it takes a percentage of the rest:
-// measured with 2.1.330.
+// answerSpace is the number of tokens that Claude Code reserves for an answer before it takes a percentage of the rest of the
+// window, as measured with version 2.1.330.
 const answerSpace = 20_000
 
-// At returns the tokens at which a conversation is compacted. Reserve is how many tokens before the end of the window that is.
+// At returns the number of tokens at which a conversation is compacted. Without Percent it is reserve tokens before the end of
+// the window.
 func (c Compaction) At(window, reserve int64) int64 {
 	if c.Off {
 		return window - reserve

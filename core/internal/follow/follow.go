@@ -70,7 +70,7 @@ func (f *Follower) Progress() agent.Progress {
 	return f.latest
 }
 
-// Held returns why the turn, or one before it, cannot begin or end yet; zero: nothing keeps it.
+// Held returns why the turn, or one before it, cannot begin or end yet; zero: nothing prevents it.
 func (f *Follower) Held() Hold {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,7 +89,8 @@ func (t *Turns) Progress(session, message string, p agent.Progress) {
 	})
 }
 
-// Held passes on that a session's turns cannot begin or end yet, until the next progress of one. It does not block.
+// Held passes on why a session's turns cannot begin or end yet. That holds until the next progress of one of them. It does not
+// block.
 func (t *Turns) Held(session, why string, wait time.Duration) {
 	t.tell(session, func(f *Follower) bool {
 		f.hold = Hold{Why: why, Wait: wait}
@@ -97,7 +98,7 @@ func (t *Turns) Held(session, why string, wait time.Duration) {
 	})
 }
 
-// tell has followers of a session note something, which may be news for them.
+// tell calls note for each follower of a session. If note returns true, the follower's News receives a value.
 func (t *Turns) tell(session string, note func(*Follower) (news bool)) {
 	if t.following.Load() == 0 {
 		return

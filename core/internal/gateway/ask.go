@@ -24,17 +24,18 @@ const ownChat = "main"
 const stopTime = 10 * time.Second
 
 const (
-	// patience is how long a question is kept while its turn, or one before it, cannot begin or end.
+	// patience is how long a question waits while its turn, or one before it, cannot begin or end.
 	patience = time.Minute
-	// longest is the longest pause before the next try that is waited for at all: that of a usage limit may be hours.
-	longest = 2 * time.Minute
+	// longestPause is the longest pause before the next attempt with which a question waits at all. The pause of a usage limit may
+	// be hours.
+	longestPause = 2 * time.Minute
 )
 
 // Prompt is a text for Claude.
 type Prompt struct {
 	Session string // whose conversation continues; empty: that of all questions that name none
 	Text    string // at most [wire.MaxText] bytes
-	// Stays says that the turn goes on when nobody waits for it any more, so that who has lost the connection may ask again
+	// Stays says that the turn goes on when nobody waits for it any more, so that a program that lost its connection can ask again
 	// with the same key. It has no effect without a key.
 	Stays bool
 }
@@ -49,14 +50,15 @@ type Answer struct {
 // Progress is what is known of a turn that has not ended.
 type Progress struct {
 	Text string // the whole answer so far
-	Held string // why the turn, or one before it, cannot begin or end yet; empty: nothing keeps it
+	Held string // why the turn, or one before it, cannot begin or end yet; empty: nothing prevents it
 }
 
-// Ask runs a turn that the chat does not see, and shows its progress. The same key again waits for the same turn, and has
-// the same answer once it has ended, unless it was cancelled: then it is asked again. The empty key never repeats. When ctx
-// ends and nobody else waits for the turn, it is stopped, or withdrawn if it has not begun, except if it stays. A turn that
-// cannot begin or end for longer than some time is stopped so, too, and fails. The error is a [Refusal] for a question
-// that cannot be asked.
+// Ask runs a turn that the chat does not see, and shows its progress. A further call with the same key waits for the same turn
+// and returns the same answer. If that turn was cancelled, the call asks again. The empty key is different for each call.
+//
+// When ctx ends and nobody else waits for the turn, the turn is stopped, or withdrawn if it has not begun, unless q.Stays is
+// set. A turn that cannot begin or end for a minute, or whose next attempt is more than two minutes away, is stopped in the
+// same way and fails. The error is a [Refusal] for a question that cannot be asked.
 func (g *Gateway) Ask(ctx context.Context, key string, q Prompt, show func(Progress)) (Answer, error) {
 	if strings.TrimSpace(q.Text) == "" {
 		return Answer{}, Refusal("the question is empty")
@@ -81,7 +83,7 @@ func (g *Gateway) Ask(ctx context.Context, key string, q Prompt, show func(Progr
 	}
 }
 
-// attempt is the event of a question that is asked again after so many turns with its key were cancelled.
+// attempt returns the event ID of a question, after the given number of turns with its key were cancelled.
 func attempt(key string, again int) chat.EventID {
 	if again > 0 {
 		key += fmt.Sprint("\x00", again) // no header holds this byte
@@ -89,8 +91,8 @@ func attempt(key string, again int) chat.EventID {
 	return chat.EventID(hashed("ask", key))
 }
 
-// ask waits for the turn of a question, which it begins unless it has begun. Cancelled reports that it was cancelled before
-// this call.
+// ask submits the turn of a question, if it does not exist yet, and waits for it. Cancelled means that the turn was cancelled
+// before this call.
 func (g *Gateway) ask(ctx context.Context, of question, m domain.Message, stays bool, show func(Progress)) (_ Answer, cancelled bool, err error) {
 	if err := g.asked.join(ctx, of); err != nil {
 		return Answer{}, false, err
@@ -151,9 +153,9 @@ func (g *Gateway) ask(ctx context.Context, of question, m domain.Message, stays 
 	}
 }
 
-// holding is how long a turn has been held.
+// holding measures how long a turn has been held.
 type holding struct {
-	why   string // empty: it is not
+	why   string // why it is held; empty: it is not
 	timer *time.Timer
 }
 
@@ -163,12 +165,12 @@ func newHolding() *holding {
 	return &holding{timer: timer}
 }
 
-// note notes whether the turn is held. One that is known to be held for long is given up at once.
+// note records whether the turn is held.
 func (h *holding) note(now follow.Hold) {
 	switch {
 	case now.Why == "":
 		h.timer.Stop()
-	case now.Wait > longest:
+	case now.Wait > longestPause:
 		h.timer.Reset(0)
 	case h.why == "":
 		h.timer.Reset(patience)
@@ -176,7 +178,7 @@ func (h *holding) note(now follow.Hold) {
 	h.why = now.Why
 }
 
-// over fires when the patience is at its end.
+// over receives a value when the turn has been held for too long.
 func (h *holding) over() <-chan time.Time { return h.timer.C }
 
 func (h *holding) end() { h.timer.Stop() }
@@ -213,8 +215,8 @@ func (g *Gateway) conversation(ctx context.Context, key string) (domain.Message,
 	return m, own, err
 }
 
-// stop ends the turn of a question that nobody waits for any more, or withdraws it. A turn that is about to be held, or to
-// be tried again, is neither running nor waiting for a moment.
+// stop withdraws the turn of a question that nobody waits for any more, or ends it. It tries several times, because a turn that
+// is about to be held or tried again is neither waiting nor running for a moment.
 func (g *Gateway) stop(ctx context.Context, message string, of question) {
 	const tries = 3
 	ctx, cancel := context.WithTimeout(ctx, stopTime)

@@ -7,26 +7,26 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// question names the turn of a question.
+// question identifies the turn of a question.
 type question struct {
 	session string
 	channel string
 	id      chat.EventID
 }
 
-// asked are the questions that programs wait for. The zero asked are none.
+// asked counts the callers that wait for each question. The zero value is ready for use.
 type asked struct {
 	mu   sync.Mutex
 	open map[question]*askers
 }
 
-// askers are those who wait for the answer to one question.
+// askers are the callers that wait for the answer to one question.
 type askers struct {
 	count  int
-	ending chan struct{} // closed once its turn is stopped, because nobody waits any more; nil: it goes on
+	ending chan struct{} // closed when its turn has been stopped because nobody waits any more; nil: it is not being stopped
 }
 
-// join counts one more who waits. While the turn is being stopped, it waits for the end of that.
+// join adds a caller. If the turn is being stopped, join first waits for the end of that.
 func (a *asked) join(ctx context.Context, of question) error {
 	for {
 		ending := a.enter(of)
@@ -41,6 +41,7 @@ func (a *asked) join(ctx context.Context, of question) error {
 	}
 }
 
+// enter adds a caller, unless it returns a channel to wait for.
 func (a *asked) enter(of question) (ending <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -59,7 +60,7 @@ func (a *asked) enter(of question) (ending <-chan struct{}) {
 	return nil
 }
 
-// leave counts one less. If it is the last one, stop ends the turn; nil: it goes on, or has ended.
+// leave removes a caller. For the last one it calls stop to end the turn; nil: the turn goes on, or has ended.
 func (a *asked) leave(of question, stop func()) {
 	a.mu.Lock()
 	there := a.open[of]

@@ -18,7 +18,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// mostAnHour bounds the notices of one kind. What they are about may be in the hand of others, such as a file of the workspace.
+// mostAnHour limits the notices of one kind. Others may control what they are about, such as a file of the workspace.
 const mostAnHour = 5
 
 // patience bounds a notice to the owners. The caller does not wait for longer.
@@ -55,7 +55,7 @@ type Owners struct {
 	told map[string]quota // by kind
 }
 
-// quota has the keys of the notices of one kind within an hour.
+// quota has the keys of the notices of one kind in one hour.
 type quota struct {
 	hour time.Time
 	keys []string
@@ -66,9 +66,9 @@ func NewOwners(list []string, s Store, texts Texts, plugins Plugins, log hclog.L
 	return &Owners{list: list, store: s, texts: texts, plugins: plugins, log: log, told: map[string]quota{}}
 }
 
-// Tell sends them a text, once for each key. Keys of one kind begin alike up to the first colon. Of a kind they are told
-// at most [mostAnHour] texts in an hour, and then that more are left out; such a text is sent when Tell is called again with
-// its key in another hour.
+// Tell sends the owners a text, once for each key. The part of a key before the first colon is its kind. Of each kind, owners get
+// at most five texts in an hour, and then one that says that further ones are left out. A text that was left out is sent when Tell
+// is called again with its key in another hour.
 func (o *Owners) Tell(key, text string) {
 	kind, _, _ := strings.Cut(key, ":")
 	hour := time.Now().Truncate(time.Hour)
@@ -84,9 +84,9 @@ func (o *Owners) Tell(key, text string) {
 	}
 	o.mu.Unlock()
 	switch {
-	case len(q.keys) == before: // told, or left out
+	case len(q.keys) == before: // it was sent, or is left out
 	case before == mostAnHour:
-		o.log.Warn("owners are told no more notices of this kind within the hour", "kind", kind, "most", mostAnHour)
+		o.log.Warn("owners get no more notices of this kind within the hour", "kind", kind, "most", mostAnHour)
 		o.tell(fmt.Sprintf("left out:%s:%d", kind, hour.Unix()), "", wording.NoticesLeftOut)
 	default:
 		o.tell(key, "", text)

@@ -14,15 +14,15 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// Limits of what the manual answers.
+// Limits of the tool manual.
 const (
 	maxSections = 5
-	maxWhole    = 3 << 10  // bytes of a section that is given whole; of a longer one, the lines with a word that is looked for
-	maxManual   = 16 << 10 // bytes in all
-	maxWords    = 16       // that are looked for
+	maxWhole    = 3 << 10  // bytes of a section that is returned whole; of a longer one, the parts with a word of the query
+	maxManual   = 16 << 10 // bytes of a result
+	maxWords    = 16       // words of a query
 )
 
-// manualTool looks things up in the host's documentation.
+// manualTool returns the tool that searches the host's documentation.
 func (s *Server) manualTool() ownTool {
 	return ownTool{
 		spec: chat.ToolSpec{
@@ -37,7 +37,7 @@ func (s *Server) manualTool() ownTool {
 	}
 }
 
-// section is a part of a page with a heading of its own.
+// section is the part of a page below one heading.
 type section struct {
 	page, heading string
 	lines         []string
@@ -71,7 +71,7 @@ func (s *Server) lookUp(_ context.Context, _ *Turn, arguments json.RawMessage, _
 		}
 	}
 	if b.Len() == 0 {
-		return "", Refusal("Nothing in the manual fits. Other words may, or call it without any for the table of contents.")
+		return "", Refusal("Nothing in the manual has these words. Try others, or call it without any for the table of contents.")
 	}
 	return wire.Cut(b.String(), maxManual), nil
 }
@@ -118,8 +118,8 @@ func contents(sections []section) string {
 	return wire.Cut(b.String(), maxManual)
 }
 
-// count rates how well a section fits: a word in the heading, or a name in code at the beginning of a row, counts more than one in
-// the text, and each word once.
+// count rates how well a section fits. Each word counts once: most as a name in code at the beginning of a row, less in the
+// heading, least in the text.
 func (s section) count(words []string) (hits int) {
 	text := strings.ToLower(strings.Join(s.lines, "\n"))
 	for _, word := range words {
@@ -135,7 +135,7 @@ func (s section) count(words []string) (hits int) {
 	return hits
 }
 
-// about is the section; of a long one, its first paragraph and the paragraphs, rows and points with one of the words.
+// about returns the section; of a long one, its first paragraph and the paragraphs, rows and points with one of the words.
 func (s section) about(words []string) string {
 	text := strings.Join(s.lines, "\n")
 	if len(text) > maxWhole {
@@ -151,7 +151,7 @@ func (s section) about(words []string) string {
 	return fmt.Sprintf("# %s (%s)\n\n%s\n\n", s.heading, s.page, strings.TrimSpace(wire.Cut(text, maxManual/2)))
 }
 
-// blocks joins the lines of a paragraph or a point; a row of a table is one.
+// blocks joins the lines of each paragraph and point. Each row of a table is a block.
 func blocks(lines []string) (list []string) {
 	begins := true
 	for _, line := range lines {

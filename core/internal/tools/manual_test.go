@@ -34,7 +34,7 @@ func TestManual(t *testing.T) {
 			t.Errorf("about %q it reads %d bytes:\n%.3000s", about, len(got.text()), got.text())
 		}
 	}
-	if got := look("xyzzy"); !got.IsError || !strings.Contains(got.text(), "Nothing in the manual fits") {
+	if got := look("xyzzy"); !got.IsError || !strings.Contains(got.text(), "Nothing in the manual has these words") {
 		t.Errorf("about nothing it reads %q", got.text())
 	}
 	if got := look(strings.Repeat("a e i o u ", 10_000)); len(got.text()) > 16<<10 {

@@ -186,7 +186,7 @@ func (o *offer) find(name string) (offered, bool) {
 	return o.tools[i], true
 }
 
-// Remembering returns the agent's names of the tools that write the memory of a conversation in a kind of chat.
+// Remembering returns the names, as the agent knows them, of the tools that write the memory of a conversation in a kind of chat.
 func (s *Server) Remembering(ctx context.Context, in chat.Kind) []string {
 	var names []string
 	for _, tool := range s.current(ctx).tools {

@@ -11,14 +11,15 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Memory knows by which tools the agent writes the memory of a conversation, other than the owner's files.
+// Memory knows the tools with which the agent writes the memory of a conversation, other than the owner's files.
 type Memory interface {
-	// Remembering returns the agent's names of these tools in a kind of chat.
+	// Remembering returns the names, as the agent knows them, of these tools in a kind of chat.
 	Remembering(ctx context.Context, in chat.Kind) []string
 }
 
-// flushMemory returns a run that must follow before all waiting ones: a memory flush, once per compaction cycle, when the next turn
-// may cause the compaction. An owner's direct chat writes to the owner's files, any other one only to a memory of its own.
+// flushMemory returns a memory flush that must run before all waiting messages, or nil. There is one in each compaction cycle,
+// when the next turn may cause the compaction. In an owner's direct chat the agent writes the owner's files, in any other one only
+// a memory of the conversation's own.
 func (h *Handler) flushMemory(ctx context.Context, run *conversation.Turn, r agent.Result) *domain.Inbound {
 	f, m := h.options.MemoryFlush, run.Message.Message
 	compactions := run.Session.Compactions + int64(r.Compactions)
@@ -40,7 +41,7 @@ func (h *Handler) flushMemory(ctx context.Context, run *conversation.Turn, r age
 			return nil
 		}
 		flush.Text = config.ToolFlushPrompt(tools)
-		flush.Authority, flush.Silent = chat.Other, true // nobody there has asked for it, and what is kept concerns all of them
+		flush.Authority, flush.Silent = chat.Other, true // nobody in the chat has asked for it, and the memory is that of all of them
 	}
 	return &domain.Inbound{
 		EventID: chat.EventID(fmt.Sprintf("flush:%d", run.ID)), Session: run.Session.Key, Lane: domain.TurnLane, Message: flush,

@@ -7,12 +7,12 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 )
 
-// smallestWindow is the least that the CLI takes for a window of its own, in tokens: less counts as this.
+// smallestWindow is the smallest window that the CLI can be given, in tokens. It treats smaller ones as this.
 const smallestWindow = 100_000
 
-// Compaction is when the CLI compacts conversations, by the flags and variables that it is given. It tells its threshold only
-// by get_context_usage, which costs 25 calls of the API, and by the event autocompact_state, which it sends nowhere but in
-// Anthropic's own cloud.
+// Compaction returns when the CLI compacts conversations, according to its flags and environment variables. It reports its
+// threshold only by get_context_usage, which costs 25 calls of the API, and by the event autocompact_state, which it sends
+// only in Anthropic's own cloud.
 func Compaction(args []string, env map[string]string) agent.Compaction {
 	c := agent.Compaction{
 		Window: tokens(flagValue(args, "--autocompact")),
@@ -62,7 +62,7 @@ func tokens(text string) int64 {
 	return int64(n)
 }
 
-// switchedOn reports whether the CLI takes a variable for a yes.
+// switchedOn reports whether the CLI takes the value of a variable as true.
 func switchedOn(value string) bool {
 	switch strings.ToLower(strings.TrimSpace(value)) {
 	case "1", "true", "yes", "on":
