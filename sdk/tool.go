@@ -93,8 +93,8 @@ func Tool[In, Out any](name, description string, f func(ctx context.Context, cal
 	}
 }
 
-// Remembers returns the tool as one that writes the memory of the conversation that uses it, in these kinds of chats. Shortly
-// before such a conversation is compacted, the host has the agent keep with it what matters.
+// Remembers returns a copy of the tool that declares that, in these kinds of chats, it writes a memory of the conversation that uses
+// it. Shortly before such a conversation is compacted, the host has the agent use it to keep what matters.
 func (t AgentTool) Remembers(in ...chat.Kind) AgentTool {
 	t.spec.Remembers = slices.Clone(in)
 	return t

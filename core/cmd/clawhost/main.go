@@ -47,7 +47,7 @@ func main() {
 	os.Exit(code)
 }
 
-// readPage is the process in which the host reads a page. It is no command for people.
+// readPage is what the host executes to read a page. It is not a command for people.
 func readPage() {
 	if err := media.ReadPage(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -49,10 +49,10 @@ func (s *Server) logs(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// entryOf is an entry of a log that is written as text.
+// entryOf matches an entry of a log in the format text.
 var entryOf = lazyregexp.New(`(?s)^(\S+) \[([A-Z]+)\] +(?:([\w.-]+): )?(.*)$`)
 
-// logLine is an entry of the log as a JSON value: as the log writes it in the format json.
+// logLine returns an entry of the log as it would be in the format json.
 func logLine(entry string) string {
 	if json.Valid([]byte(entry)) {
 		return entry
@@ -72,10 +72,10 @@ func logLine(entry string) string {
 type LogRequest struct {
 	Lines  int  // the newest, at most so many
 	Follow bool // and those that come until the host ends
-	JSON   bool // each a JSON value, whatever the format of the log
+	JSON   bool // each line is a JSON value, whatever the format of the log
 }
 
-// Logs shows lines of the host's log. Ctx ends it.
+// Logs shows lines of the host's log, until ctx or the host ends if they are followed.
 func (c *Client) Logs(ctx context.Context, wanted LogRequest, show func(line string)) error {
 	query := url.Values{"lines": {strconv.Itoa(wanted.Lines)}}
 	if wanted.Follow {

@@ -37,7 +37,7 @@ type TurnEvent struct {
 }
 
 // asking returns the handler of questions, which responds with a line for each change of the answer. When the client
-// disconnects, the turn is stopped unless somebody else waits for it, or unless it has a key and stays.
+// disconnects, the turn is stopped, unless somebody else waits for it or, if stays is set, the question has a key.
 func (s *Server) asking(stays bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { s.ask(w, r, stays) }
 }

@@ -160,9 +160,9 @@ func TestSections(t *testing.T) {
 		{
 			"direct", direct,
 			[]string{"Always answer", "MEMORY.md and memory/ in your working folder hold what your owner has told you in private", "anybody can take one"},
-			[]string{"NO_REPLY", "# This group", "model:", "the tool manual"},
+			[]string{"NO_REPLY", "# This group", "model:", "The tool manual"},
 		},
-		{"owner's direct chat", owners, []string{"search both", "In this chat you talk with your owner", "model: sonnet", "the tool manual"}, []string{"Do not look there"}},
+		{"owner's direct chat", owners, []string{"search both", "In this chat you talk with your owner", "model: sonnet", "The tool manual"}, []string{"Do not look there"}},
 		{
 			"group of owners",
 			agent.Session{Kind: chat.Group, Owner: true},

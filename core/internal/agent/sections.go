@@ -155,7 +155,7 @@ func commands(id Identity, s Session) string {
 People's commands go to the host, and you cannot run one. Where one helps, name it: /help and /commands list them, /new begins a new conversation, /stop ends your work, /model and /think choose the model and its effort, /status and /usage show how things stand, and /config shows owners where the config file is.
 `
 	if s.private() {
-		text += "How the host works, and each name of its config file, the tool manual tells you.\n"
+		text += "The tool manual describes how the host works, and each name of its config file.\n"
 	}
 	if len(id.Aliases) == 0 {
 		return text

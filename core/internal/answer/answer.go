@@ -25,7 +25,7 @@ const SilentToken = "NO_REPLY"
 // HeartbeatToken is used by models trained on other hosts instead of [SilentToken] in heartbeats.
 const HeartbeatToken = "HEARTBEAT_OK"
 
-// MaxRemark is the length, in characters, of the longest line that a token beside it drops.
+// MaxRemark is the maximum length, in characters, of a line that is dropped together with a token beside it.
 const MaxRemark = 300
 
 // MaxMedia limits the files of an answer. Further ones are dropped.
@@ -114,7 +114,7 @@ func Parse(text string, final bool) Answer {
 	return p.answer
 }
 
-// short reports whether a token beside a text drops it.
+// short reports whether a text is dropped together with a token beside it.
 func short(text string) bool {
 	return !strings.Contains(text, "\n") && utf8.RuneCountInString(text) <= MaxRemark
 }
@@ -143,7 +143,7 @@ type parser struct {
 	remark   string // a first line of a token and a remark: text only if more follows
 	dropped  bool   // the previous line was removed
 	silent   bool   // a first line was a token
-	declined bool   // the text ends with a token so far
+	declined bool   // so far the text ends with a token
 	held     bool   // the rest is held back
 	fence    fence
 }

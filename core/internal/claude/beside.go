@@ -48,7 +48,8 @@ func (p *Pool) running(id string) *worker {
 	return nil
 }
 
-// Speed returns what a session's claude told last about how fast its model answers; nothing, if it does not run.
+// Speed returns the last state of fast mode that a session's claude has reported, and why it is not on; nothing, if it does not
+// run.
 func (p *Pool) Speed(session string) (fast, why string) {
 	if s := p.running(session); s != nil {
 		return s.Speed()

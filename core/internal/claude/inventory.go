@@ -16,7 +16,7 @@ import (
 type Inventory struct {
 	Tools   []string             // all, as the CLI names them; none: no turn has begun yet
 	Servers []agent.ServerStatus // the MCP servers, except the host's own
-	Models  []agent.Abilities    // what the CLI tells of models; none: it tells nothing
+	Models  []agent.Abilities    // what the CLI reports of models; none: it reports nothing
 }
 
 // inventory keeps what processes tell about their tools, and tells owners about servers that fail.

@@ -116,7 +116,7 @@ func TestWhatAModelCannotDo(t *testing.T) {
 	} {
 		d := &hostCommands{inventory: claude.Inventory{Models: test.told}}
 		d.session.Overrides.Model = test.model
-		for text, lack := range map[string]string{"/think off": "cannot do without", "/fast on": "has no fast mode", "/think low": "never", "/fast off": "never"} {
+		for text, lack := range map[string]string{"/think off": "always thinks", "/fast on": "has no fast mode", "/think low": "never", "/fast off": "never"} {
 			got, err := d.registry().Run(t.Context(), d.call(text, chat.Authorised))
 			if err != nil || strings.Contains(got, lack) != (test.lacks && lack != "never") || strings.Count(got, ".") != 1+strings.Count(got, "sonnet-5-5") {
 				t.Errorf("%s, %s: %q, %v", name, text, got, err)

@@ -12,7 +12,7 @@ import (
 type Admin struct {
 	Listen string   // host:port, of which the host may be empty; empty (default): there is no such interface
 	Token  string   // what programs must present; ASCII without spaces, at least [minToken] bytes
-	Hosts  []string // further names by which programs reach the host, in lower case; none by default
+	Hosts  []string // further host names that requests may be for, in lower case; none by default
 }
 
 // minToken is what a random token has at least, in bytes: nobody guesses it in a lifetime.

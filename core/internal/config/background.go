@@ -9,7 +9,7 @@ import (
 type MemoryFlush struct {
 	Enabled bool   // default true
 	Margin  int64  // how near the compaction must be, in tokens; default 4000
-	Reserve int64  // how many tokens before the end of the window the compaction is; default 33000
+	Reserve int64  // tokens between the compaction and the end of the window; default 33000
 	Prompt  string // in owners' direct chats; never empty
 }
 
@@ -31,10 +31,10 @@ const flushPrompt = "This conversation will soon be compacted, and its details w
 	"memory/YYYY-MM-DD.md, with today's date in the name, by the tools Write and Edit alone, and add to a file that is there. " +
 	"Then answer NO_REPLY, even if there was nothing to write."
 
-// ToolFlushPrompt is the prompt for a conversation whose memory is written by these tools.
+// ToolFlushPrompt returns the prompt for a memory flush in a conversation whose memory is written by these tools.
 func ToolFlushPrompt(tools []string) string {
-	return "This conversation will soon be compacted, and its details will be lost. Keep what is worth remembering for good by the tool " +
-		strings.Join(tools, " or ") + ", and by nothing else. Then answer NO_REPLY, even if there was nothing to keep."
+	return "This conversation will soon be compacted, and its details will be lost. Keep what is worth remembering for good. Use only the tool " +
+		strings.Join(tools, " or ") + " for that. Then answer NO_REPLY, even if there was nothing to keep."
 }
 
 func (m *MemoryFlush) block() block {

@@ -101,13 +101,13 @@ plugin "telegram" {
 }
 `,
 			`
-F:3:11: Call to unknown function; There is no function "evn". Did you mean "env"? There are env, file, jsonencode and trimspace.
+F:3:11: Call to unknown function; There is no function "evn". Did you mean "env"? The functions are env, file, jsonencode and trimspace.
     level = evn("LEVEL")
-F:6:10: Call to unknown function; There is no function "shout". There are env, file, jsonencode and trimspace.
+F:6:10: Call to unknown function; There is no function "shout". The functions are env, file, jsonencode and trimspace.
     name = shout("x")
-F:9:12: Call to unknown function; There are env, file, jsonencode and trimspace.
-F:14:13: Call to unknown function; There is no function "getenv". There are env, file, jsonencode and trimspace.
-F:15:13: Call to unknown function; There are env, file, jsonencode and trimspace.
+F:9:12: Call to unknown function; The functions are env, file, jsonencode and trimspace.
+F:14:13: Call to unknown function; There is no function "getenv". The functions are env, file, jsonencode and trimspace.
+F:15:13: Call to unknown function; The functions are env, file, jsonencode and trimspace.
 `,
 		},
 		{
@@ -122,7 +122,7 @@ plugin "telegram" {
   }
 `,
 			`
-F:5:19: Unclosed configuration block; The block plugin "telegram" has no closing brace }, or one of those after it lacks one.
+F:5:19: Unclosed configuration block; The block plugin "telegram" has no closing brace }, or a block after it has none.
 `,
 		},
 		{

@@ -189,20 +189,21 @@ func (s *source) fromHCL(diagnostics hcl.Diagnostics) Problems {
 	return found
 }
 
-// functionForm is how a name of a function may look that is shown beside a secret.
+// functionForm matches names that are shown beside a secret: they look like those of functions.
 var functionForm = lazyregexp.New(`^[a-z_]{1,24}$`)
 
-// noFunction explains that there is no function of a name, which is shown beside a secret only if it looks like one.
+// noFunction explains that there is no function with this name. Quiet means that a secret is near: then the name is shown only if
+// it looks like that of a function.
 func noFunction(name string, quiet bool) string {
 	known := slices.Sorted(maps.Keys(place{}.functions().Functions))
-	there := "There are " + strings.Join(known[:len(known)-1], ", ") + " and " + known[len(known)-1] + "."
+	there := "The functions are " + strings.Join(known[:len(known)-1], ", ") + " and " + known[len(known)-1] + "."
 	if quiet && !functionForm().MatchString(name) {
 		return there
 	}
 	return fmt.Sprintf("There is no function %q.%s %s", name, suggestion(name, known), there)
 }
 
-// blockForm is the beginning of a block.
+// blockForm matches the beginning of a block.
 var blockForm = lazyregexp.New(`^\s*([a-z_]+(?: "[A-Za-z0-9_-]{1,32}")?)\s*\{`)
 
 // unclosed explains that the block on a line has no end.
@@ -213,7 +214,7 @@ func (s *source) unclosed(line int) string {
 			block = "The block " + found[1]
 		}
 	}
-	return block + " has no closing brace }, or one of those after it lacks one."
+	return block + " has no closing brace }, or a block after it has none."
 }
 
 // printable returns one short line of text without control characters.

@@ -30,13 +30,13 @@ type Reply struct {
 	Chat           map[string]ReplyIn // what differs by the kind of chat: direct, group, channel
 }
 
-// ReplyIn is what differs in a kind of chat.
+// ReplyIn has the settings that may differ in a kind of chat.
 type ReplyIn struct {
 	Silent  *bool   // whether the model may answer NO_REPLY; nil: by [Reply.Silent]
 	Visible *string // nil: as in [Reply]
 }
 
-// kinds are the kinds of chats by which answers differ.
+// kinds are the labels of the chat blocks.
 var kinds = map[chat.Kind]string{chat.Direct: "direct", chat.Group: "group", chat.Broadcast: "channel"}
 
 // MayBeSilent reports whether the model may answer NO_REPLY in a kind of chat.
@@ -47,7 +47,7 @@ func (r Reply) MayBeSilent(in chat.Kind) bool {
 	return r.Silent == "groups" && (in == chat.Group || in == chat.Broadcast)
 }
 
-// VisibleIn is what is sent in a kind of chat: as [Reply.Visible].
+// VisibleIn returns what is sent in a kind of chat; see [Reply.Visible].
 func (r Reply) VisibleIn(in chat.Kind) string {
 	if own := r.Chat[kinds[in]].Visible; own != nil {
 		return *own

@@ -64,7 +64,7 @@ type Grants interface {
 
 // Channels know which plugins messages can be sent to.
 type Channels interface {
-	// IsChannel reports whether a plugin is a channel, or has not told yet what it is.
+	// IsChannel reports whether a plugin is a channel, or whether its kind is not known yet.
 	IsChannel(name string) bool
 }
 
@@ -143,10 +143,10 @@ func (c caller) reach(a *pluginv1.Address) (chat.Address, error) {
 	return address, nil
 }
 
-// receives returns an error if nothing can be sent to an address.
+// receives returns an error unless messages can be sent to an address.
 func (c caller) receives(to chat.Address) error {
 	if !c.options.Channels.IsChannel(to.Channel) {
-		return status.Errorf(codes.InvalidArgument, "address: the plugin %q is no channel, so nothing can be sent to it", to.Channel)
+		return status.Errorf(codes.InvalidArgument, "address: the plugin %q is not a channel, so nothing can be sent to it", to.Channel)
 	}
 	return nil
 }

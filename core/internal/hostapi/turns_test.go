@@ -158,7 +158,7 @@ func TestRunTurnRefuses(t *testing.T) {
 	}
 	b.idle(t)
 
-	// What is no channel can have turns of its own, of which nothing is delivered.
+	// A plugin that is not a channel can have turns, but nothing is delivered to it.
 	client = pluginv1.NewTurnsClient(b.connect(t, "hook"))
 	request := turn("key")
 	request.Deliver = true

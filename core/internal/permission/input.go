@@ -32,10 +32,10 @@ type field struct {
 	value json.RawMessage
 }
 
-// simple is a name that cannot be taken for more than a name.
+// simple matches names that need no quotes.
 var simple = lazyregexp.New(`^[\p{L}\p{N}_.-]+$`)
 
-// title is the field's name for people: in quotes, if it could be taken for more than a name.
+// title returns the field's name for people. It is quoted if it could be mistaken for more than a name.
 func (f field) title() string {
 	if simple().MatchString(f.name) {
 		return f.name
@@ -49,7 +49,7 @@ func (f field) title() string {
 	return line(strings.TrimSuffix(quoted.String(), "\n"))
 }
 
-// shown is the field's value for people, as JSON on one line, with the texts in it as they are.
+// shown returns the field's value for people: as JSON on one line, with its texts unchanged.
 func (f field) shown() string {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, f.value); err != nil {

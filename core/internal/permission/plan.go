@@ -10,7 +10,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/markdown"
 )
 
-// hides reports whether a text shown as Markdown would lack words of it, such as the address of a link.
+// hides reports whether Markdown would hide words of a text, such as the address of a link.
 func hides(text string) bool {
 	shown, entities := markdown.ToEntities(text, chat.TextLimit{})
 	units := utf16.Encode([]rune(shown))

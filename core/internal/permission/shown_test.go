@@ -113,7 +113,7 @@ func TestAQuestionHidesNothing(t *testing.T) {
 		"a choice of lines": {tool: "AskUserQuestion", input: `{"questions":[{"question":"Which?\n\n- it","options":[{"label":"A"}]}]}`, has: []string{"**Which?**\n\n**\\- it**"}},
 		"a long choice": {
 			tool: "AskUserQuestion", input: `{"questions":[{"question":"Which?","options":[{"label":"` + long + `","description":"` + long + `"}` + strings.Repeat(`,{"label":"Another"}`, 10) + `]}]}`,
-			has: []string{"**9747 characters of it are not shown here.** Answer so in your own words if you want to see them first."},
+			has: []string{"**9747 characters of it are not shown here.** Say so in your own words if you want to see them first."},
 		},
 		"a path outside":    {tool: "Read", input: `{"file_path":"/x  y"}`, outside: "/x  `y`\n", has: []string{"It reaches outside the workspace: `` /x  `y`� ``"}},
 		"a file is emptied": {tool: "Write", input: `{"file_path":"/x","content":""}`, has: []string{`"content": ""`}},

@@ -10,7 +10,7 @@ import (
 // oneLine puts a text on one line.
 func oneLine(text string) string { return strings.Join(strings.Fields(wording.Visible(text)), " ") }
 
-// line shows a text as it is, with a sign for what does not fit on one line.
+// line returns a text with a sign in place of line breaks and tabs.
 func line(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {

@@ -45,7 +45,7 @@ func Names(list []*config.Plugin) []string {
 // Enabled reports whether the config has an enabled plugin of that name.
 func (s *Set) Enabled(name string) bool { return slices.Contains(Names(s.list), name) }
 
-// ChannelNames lists the enabled plugins that are channels, and those that have not told yet what they are.
+// ChannelNames lists the enabled plugins that are channels, and those whose kind is not known yet.
 func (s *Set) ChannelNames() []string {
 	var names []string
 	for _, status := range s.supervisor.List() {
@@ -56,7 +56,7 @@ func (s *Set) ChannelNames() []string {
 	return names
 }
 
-// IsChannel reports whether ChannelNames lists a plugin. To anything else nothing can be sent.
+// IsChannel reports whether ChannelNames lists a plugin. Messages cannot be sent to any other one.
 func (s *Set) IsChannel(name string) bool { return slices.Contains(s.ChannelNames(), name) }
 
 // Running reports whether a plugin runs.
@@ -209,12 +209,12 @@ func (s *Set) Await(ctx context.Context, channel string) (outbox.Sender, error) 
 	}
 }
 
-// noChannel is a plugin that is no channel. Nothing that is sent to it will ever arrive.
+// noChannel is the name of a plugin that is not a channel. What is sent to it fails for good.
 type noChannel string
 
 // Send implements [outbox.Sender].
 func (n noChannel) Send(context.Context, chat.Outgoing) (chat.Receipt, error) {
-	return chat.Receipt{}, &chat.Failure{Reason: chat.Invalid, Err: fmt.Errorf("the plugin %s is no channel", string(n))}
+	return chat.Receipt{}, &chat.Failure{Reason: chat.Invalid, Err: fmt.Errorf("the plugin %s is not a channel", string(n))}
 }
 
 // React implements [reaction.Networks].

@@ -84,7 +84,7 @@ func encode(in domain.Inbound) (encoded, error) {
 		return encoded{}, err
 	}
 	e := encoded{message: string(message), share: fmt.Sprintf("%d %q %q %q", m.Authority, m.Channel, m.Chat.ID, m.Thread)}
-	if m.Silent { // otherwise another message's answer would not be sent, or its own would be
+	if m.Silent { // a silent message shares no answer with one whose answer is sent
 		e.share += " silent"
 	}
 	runs := m.Overrides

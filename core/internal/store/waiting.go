@@ -101,6 +101,7 @@ func (s *Store) WithdrawEvent(ctx context.Context, session, channel string, id c
 	return err
 }
 
+// withdrawWaiting drops an unclaimed message, and the rest of its batch, if may permits it for each of them.
 func (t *tx) withdrawWaiting(session string, seq int64, may func(domain.Message) bool) error {
 	gone, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = 'turn' AND `+unclaimed+` AND (COALESCE(ticket, seq) = ?2
 			OR batch = (SELECT batch FROM inbox WHERE session = ?1 AND lane = 'turn' AND COALESCE(ticket, seq) = ?2))

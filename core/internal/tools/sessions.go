@@ -151,9 +151,9 @@ func (s *Server) readSession(ctx context.Context, caller chat.Caller, visible []
 	return string(encode(map[string]any{"session": one.Key, "messages": list})), nil
 }
 
-// named returns the session that a key or label names among those that the caller may see. Whoever may use commands in a chat
-// may choose its label. So a label names a session only if no other one has a label that looks like it, and if its chat is the
-// caller's, or a group that owners may write in.
+// named returns the visible session with a key or label. Whoever may use commands in a chat may choose its label. So a label
+// selects a session only if no other label looks like it, and if the chat is the caller's, or a group in which owners may
+// write.
 func (s *Server) named(caller chat.Caller, visible []domain.Session, name string) (domain.Session, error) {
 	var alike []domain.Session
 	for _, one := range visible {

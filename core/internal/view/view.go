@@ -69,7 +69,7 @@ type Tools interface {
 
 // Channels know which plugins messages can be sent to.
 type Channels interface {
-	// IsChannel reports whether a plugin is a channel, or has not told yet what it is.
+	// IsChannel reports whether a plugin is a channel, or whether its kind is not known yet.
 	IsChannel(name string) bool
 }
 

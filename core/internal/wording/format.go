@@ -26,7 +26,7 @@ func Verbatim(s string) string {
 	return marks + s + marks
 }
 
-// fence returns more backticks than stand in a text in a row, and at least so many.
+// fence returns more backticks than the text contains in a row, and at least so many.
 func fence(text string, least int) string {
 	marks := strings.Repeat("`", least)
 	for strings.Contains(text, marks) {
@@ -35,10 +35,10 @@ func fence(text string, least int) string {
 	return marks
 }
 
-// maxIdentity bounds an ID, in characters. No network has longer ones.
+// maxIdentity is the maximum length of a shown ID, in characters. No network has longer ones.
 const maxIdentity = 512
 
-// identity shows the ID of somebody about whom an owner decides.
+// identity returns the ID of somebody about whom an owner decides, as inline code.
 func identity(id string) string {
 	return Verbatim(cut(strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
@@ -48,7 +48,7 @@ func identity(id string) string {
 	}, Visible(id)), maxIdentity))
 }
 
-// hidden stands for a character that nobody would see.
+// hidden is shown in place of an invisible character.
 const hidden = '\uFFFD'
 
 // joiner combines several emoji into one. It hides nothing.
@@ -57,7 +57,7 @@ const joiner = '\u200d'
 // blanks are letters and symbols without a visible form.
 var blanks = map[rune]bool{'\u034f': true, '\u115f': true, '\u1160': true, '\u17b4': true, '\u17b5': true, '\u2800': true, '\u3164': true, '\uffa0': true}
 
-// Visible puts a sign for each character that could hide or reorder what is asked. Line breaks and tabs stay.
+// Visible replaces each character that could hide or reorder text by a sign. Line breaks and tabs stay.
 func Visible(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

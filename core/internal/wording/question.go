@@ -177,7 +177,7 @@ func (q Question) ask(b *strings.Builder) {
 	if q.Missing > 0 {
 		first := "Say no"
 		if q.About == AboutChoice {
-			first = "Answer so in your own words"
+			first = "Say so in your own words"
 		}
 		fmt.Fprintf(b, "\n**%d characters of it are not shown here%s.** %s if you want to see them first.\n", q.Missing, onceOnly, first)
 	}

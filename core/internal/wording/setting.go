@@ -81,7 +81,7 @@ func settingMeans(setting, value string) string {
 		return permissionModeMeans(value)
 	case "think":
 		if value == "off" {
-			return "the model does not think before it answers, if it can do without"
+			return "the model does not think before it answers, if it supports that"
 		}
 	case "fast":
 		if value == "on" {
@@ -116,12 +116,12 @@ func settingMeans(setting, value string) string {
 	return ""
 }
 
-// AlwaysThinks follows the answer to /think off: a model cannot do without thinking.
+// AlwaysThinks follows the answer to /think off if the model cannot answer without thinking.
 func AlwaysThinks(model string) string {
-	return fmt.Sprintf("%s cannot do without: it thinks as little as it can.", ModelName(model))
+	return fmt.Sprintf("%s always thinks, so it gets the lowest effort instead.", ModelName(model))
 }
 
-// NotFast follows the answer to /fast on: a model has no fast mode.
+// NotFast follows the answer to /fast on if the model has no fast mode.
 func NotFast(model string) string {
 	return fmt.Sprintf("%s has no fast mode, so nothing changes until another model is chosen.", ModelName(model))
 }

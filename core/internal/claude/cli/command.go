@@ -90,8 +90,8 @@ func NewCommand(cfg Options) (*Command, error) {
 }
 
 // withheld are the tools that no session gets, whatever the configuration allows. The first two find other sessions on
-// the machine and write into them. The next three go on after the turn and then begin turns that nobody asked for and
-// whose answers nobody would see, although background tasks are switched off. The others change the working folder.
+// the machine and write into them. The next three continue after the turn, although background tasks are switched
+// off, and then begin turns that nobody asked for and whose answers nobody would see. The others change the working folder.
 var withheld = []string{"ListAgents", "SendMessage", "Monitor", "ScheduleWakeup", "Workflow", "EnterWorktree", "ExitWorktree"}
 
 // ownFlags are the CLI's flags that the host sets, or that would conflict with them.
@@ -136,8 +136,8 @@ func (c *Command) profiled(p agent.Profile) []string {
 	return args
 }
 
-// EffortLevel is the CLI's level for an effort. That thinking is off is a setting of its own, and a model that cannot do
-// without thinks as little as it can.
+// EffortLevel returns the CLI's level for an effort. For [agent.EffortOff] it is the lowest one, which models that always think
+// use; thinking is switched off by a separate request.
 func EffortLevel(effort string) string {
 	if effort == agent.EffortOff {
 		return "low"

@@ -12,8 +12,8 @@ import (
 // processes. Each process of the host has its own value.
 const marker = "CLAWHOST_RUN"
 
-// serverMarker is the variable in the environment of MCP servers, and of everything that they start, by which the host
-// finds what the end of their claude has left. Each claude process has its own value.
+// serverMarker is the variable in the environment of MCP servers, and of everything that they start. Each claude process has its
+// own value, by which the host finds what is left when that process has ended.
 const serverMarker = "CLAWHOST_SERVERS"
 
 // sessionMarker is the variable that the CLI gives to its tools.

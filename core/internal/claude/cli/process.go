@@ -38,8 +38,8 @@ type Process struct {
 	args    []string
 	prompt  string       // the text of the system prompt
 	setup   *agent.Setup // may be nil
-	servers string       // the mark of its MCP servers
-	file    string       // that configures them; empty: there are none
+	servers string       // the mark of its MCP servers; see serverMarker
+	file    string       // the path of the file that configures them; empty: there are none
 	log     hclog.Logger
 	cmd     *exec.Cmd
 	self    ID
@@ -200,8 +200,8 @@ func (p *Process) wait(readers *sync.WaitGroup, stdout *batchReader, stderr *os.
 	}
 }
 
-// endServers kills what the MCP servers of an ended process have started, and the servers that do not end by themselves
-// within a second: each end of claude leaves them.
+// endServers kills the MCP servers of an ended process, and what they have started, unless they end by themselves within a
+// second. Nothing else ends them.
 func (p *Process) endServers() {
 	const (
 		grace = time.Second
@@ -284,7 +284,7 @@ func (p *Process) Record() domain.Process {
 	}
 }
 
-// Kill kills the process. Unlike the end of a process by its ID it needs no descriptor, which may be unavailable.
+// Kill kills the process. Unlike [process.KillAll] it needs no descriptor, which may be unavailable.
 func (p *Process) Kill() { _ = p.cmd.Process.Kill() }
 
 // Interrupt makes the process exit and end its tools.

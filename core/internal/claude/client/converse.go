@@ -116,7 +116,8 @@ func (c *Client) Converse(ctx context.Context, t agent.Turn, l agent.Line) (*exc
 	}
 }
 
-// expect makes the exchange of a line. What claude still says of another turn is then none of its own, if claude tells.
+// expect returns a new exchange for a line. If claude reports when it starts a line, output of an earlier turn is not taken for the
+// line's own.
 func (c *Client) expect(line string) *exchange.Exchange {
 	c.mu.Lock()
 	defer c.mu.Unlock()

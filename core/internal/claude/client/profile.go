@@ -14,11 +14,11 @@ import (
 
 // A process can change its model, effort and speed, so a message with its own model needs neither a new process nor another
 // one after it. The CLI accepts them between turns, by the control protocol. It may not support the effort setting, so
-// the resulting value is queried. Whether the model thinks at all, and its speed, are no flags: what a process is started with
-// could not be taken back.
+// the resulting value is queried. Whether the model thinks at all, and its speed, are not set by flags, because
+// those could not be undone.
 
-// begin gives a new process what no flag does. Its answers are not waited for: the CLI handles requests before the lines
-// behind them, and a CLI that does not know them answers as it always does.
+// begin sets in a new process what no flag sets. It does not wait for the responses, because the CLI handles requests before the
+// lines that follow them. A CLI that does not know the requests ignores them.
 func (c *Client) begin() {
 	if c.profile.Effort == agent.EffortOff {
 		c.request(uuid.NewString(), thinking(false))
@@ -28,7 +28,7 @@ func (c *Client) begin() {
 	}
 }
 
-// thinking is the request that switches thinking off, or back to the default.
+// thinking returns the request that switches thinking off, or back to the default.
 func thinking(on bool) map[string]any {
 	var budget any // null: the default
 	if !on {
@@ -37,6 +37,7 @@ func thinking(on bool) map[string]any {
 	return map[string]any{"subtype": "set_max_thinking_tokens", "max_thinking_tokens": budget}
 }
 
+// speed returns the request that switches fast mode on or off.
 func speed(fast bool) map[string]any {
 	return map[string]any{"subtype": "apply_flag_settings", "settings": map[string]any{"fastMode": fast}}
 }

@@ -10,13 +10,13 @@ import (
 type Inventory interface {
 	// HasTools gets the names of all tools of a process, as each turn begins.
 	HasTools(names []string)
-	// HasModels gets what the models can do that the CLI lists.
+	// HasModels takes what the models that the CLI lists can do.
 	HasModels(list []agent.Abilities)
 	// HasServers gets the MCP servers of a process, except the host's own.
 	HasServers(list []agent.ServerStatus)
 }
 
-// takeModels takes what a process tells of models. An older CLI tells only their names.
+// takeModels takes what a process reports of models. An older CLI reports only their names.
 func (c *Client) takeModels(list []protocol.Model) {
 	var models []agent.Abilities
 	for _, m := range list {
@@ -29,7 +29,7 @@ func (c *Client) takeModels(list []protocol.Model) {
 	}
 }
 
-// Speed returns what the CLI told last about how fast the model answers: on, off, cooldown, or nothing; and why not.
+// Speed returns the last state of fast mode that the CLI has reported: on, off, cooldown or nothing; and why it is not on.
 func (c *Client) Speed() (fast, why string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -36,7 +36,7 @@ var ErrNoTaskStop = errors.New("this version of claude does not stop tasks")
 type tasks struct {
 	running []task
 	begun   int
-	lasting map[string]bool // the ids of those that do not end with their turn
+	lasting map[string]bool // the ids of those that continue after their turn
 }
 
 type task struct {
@@ -77,8 +77,8 @@ func (t *tasks) observe(e *protocol.Event, now time.Time) {
 	}
 }
 
-// EndTasks is called after a turn. It ends what claude still runs, of which nobody would see the result, and reports
-// whether there was something. Background tasks are switched off, so that this is unusual.
+// EndTasks is called after a turn. It ends the tasks that claude still runs, whose results nobody would see, and reports whether
+// there were any. That is unusual, because background tasks are switched off.
 func (c *Client) EndTasks() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -35,7 +35,7 @@ func New(uuid string) *Exchange {
 	return &Exchange{uuid: uuid, now: &turn{shown: shown}, shown: shown}
 }
 
-// NewAnnounced is New for a line whose start the CLI reports, as newer ones do. Until then no turn is the line's own.
+// NewAnnounced is [New] for a CLI that reports when it starts a line, as newer ones do. Until then no turn belongs to the line.
 func NewAnnounced(uuid string) *Exchange {
 	x := New(uuid)
 	x.queued = true
@@ -45,7 +45,7 @@ func NewAnnounced(uuid string) *Exchange {
 // Ran reports whether the line's own turn has ended.
 func (x *Exchange) Ran() bool { return len(x.over) > 0 }
 
-// Void reports whether the line's own turn has ended, the model was not asked, and nobody says why. This can happen after a
+// Void reports whether the line's own turn has ended without output and without asking the model. This can happen after a
 // resumption.
 func (x *Exchange) Void() bool { return x.Succeeded() && x.over[0].void() }
 
@@ -214,7 +214,7 @@ func (x *Exchange) rest() {
 func (x *Exchange) owns(e *protocol.Event) bool {
 	own := len(x.over) == 0
 	if e.Messages == nil {
-		// A result without a turn is an earlier one's. A line that was acknowledged within a foreign turn was steered into it.
+		// A result without a turn belongs to an earlier one. A line that was acknowledged within a foreign turn was steered into it.
 		return e.Origin == nil && x.now.began && !x.waits() || own && x.acked || !own && x.runs()
 	}
 	return slices.ContainsFunc(e.Messages, func(id string) bool {
