@@ -14,13 +14,14 @@ import (
 )
 
 // Folder is an open workspace, or an open folder in it. Names are relative to it and have slashes; links that lead out of it
-// are errors. It records what it has looked at; see [Folder.Seen]. It is safe for concurrent use.
+// are errors. It is safe for concurrent use.
 type Folder struct {
 	w    *Workspace
 	root *os.Root // nil: the workspace does not exist
 
-	mu   sync.Mutex
-	seen Seen
+	mu    sync.Mutex
+	seen  seen
+	stuck bool // the file system did not answer once
 }
 
 // Close closes the folder, but not the files that were opened in it.

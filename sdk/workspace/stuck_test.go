@@ -46,3 +46,45 @@ func TestAFileSystemThatDoesNotAnswer(t *testing.T) {
 		}
 	})
 }
+
+// While the file system does not answer, a cache returns what it has. It does not keep what was read meanwhile.
+func TestACacheOfAFileSystemThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(dir, old, old); err != nil {
+		t.Fatal(err)
+	}
+	c, reads := NewCache[int](dir), 0
+	read := func(f *Folder) int {
+		_, _ = f.Stat(".")
+		reads++
+		return reads
+	}
+	get := func(want int, fresh bool, problem error) {
+		t.Helper()
+		if value, isFresh, err := c.Get(read); value != want || isFresh != fresh || !errors.Is(err, problem) {
+			t.Errorf("there is %d, fresh: %t, %v; want %d, %t, %v", value, isFresh, err, want, fresh, problem)
+		}
+	}
+	stuck := func(f *Folder) int {
+		c.workspace.stuck.Add(1)
+		defer c.workspace.stuck.Add(-1)
+		return -read(f)
+	}
+	if value, fresh, err := c.Get(stuck); value != -1 || !fresh || err != nil {
+		t.Errorf("while nothing is kept there is %d, fresh: %t, %v", value, fresh, err)
+	}
+	get(2, true, nil)
+	get(2, false, nil)
+	c.workspace.stuck.Add(1)
+	get(2, false, ErrStuck)
+	c.workspace.stuck.Add(-1)
+	if err := os.Chtimes(dir, old, old.Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if value, fresh, err := c.Get(stuck); value != 2 || fresh || !errors.Is(err, ErrStuck) {
+		t.Errorf("while the reader is stuck there is %d, fresh: %t, %v", value, fresh, err)
+	}
+	get(4, true, nil)
+}

@@ -153,8 +153,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// What was read is good until a file, a folder, or the lack of one changes.
-func TestSeen(t *testing.T) {
+// A value is kept until a file, a folder, or the lack of one changes.
+func TestCache(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(dir string) error{
 		"":        func(string) error { return nil },
@@ -175,28 +175,43 @@ func TestSeen(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		f := open(t, dir)
-		for _, path := range []string{"file", "missing", "pipe"} {
-			_, _ = f.ReadFile(path, 10)
+		c, reads := workspace.NewCache[int](dir), 0
+		read := func(f *workspace.Folder) int {
+			for _, path := range []string{"file", "missing", "pipe"} {
+				_, _ = f.ReadFile(path, 10)
+			}
+			_, _, _ = f.List("folder", 10)
+			reads++
+			return reads
 		}
-		_, _, _ = f.List("folder", 10)
-		seen := f.Seen()
+		if value, fresh, err := c.Get(read); value != 1 || !fresh || err != nil {
+			t.Errorf("at first there is %d, fresh: %t, %v", value, fresh, err)
+		}
 		if err := change(dir); err != nil {
 			t.Fatal(err)
 		}
-		if same, err := workspace.New(dir).Unchanged(seen); same != (name == "") || err != nil {
-			t.Errorf("after a change of %q it is the same: %t, %v", name, same, err)
+		want := 2
+		if name == "" {
+			want = 1
+		}
+		if value, fresh, err := c.Get(read); value != want || fresh != (want == 2) || err != nil {
+			t.Errorf("after a change of %q there is %d, fresh: %t, %v", name, value, fresh, err)
 		}
 	}
 	dir := lay(t, map[string]string{"file": "text"})
-	f := open(t, dir)
-	w := workspace.New(dir)
-	if same, err := w.Unchanged(f.Seen()); same || err != nil {
-		t.Errorf("nothing seen is the same: %t, %v", same, err)
+	for name, read := range map[string]func(f *workspace.Folder) bool{
+		"nothing that was looked at":       func(*workspace.Folder) bool { return true },
+		"a file that was written just now": func(f *workspace.Folder) bool { _, err := f.ReadFile("file", 10); return err == nil },
+	} {
+		c := workspace.NewCache[bool](dir)
+		for range 2 {
+			if value, fresh, err := c.Get(read); !value || !fresh || err != nil {
+				t.Errorf("%s is kept: %t, fresh: %t, %v", name, value, fresh, err)
+			}
+		}
 	}
-	_, _ = f.ReadFile("file", 10)
-	if same, err := w.Unchanged(f.Seen()); same || err != nil {
-		t.Errorf("what was written just before is the same: %t, %v", same, err)
+	if value, fresh, err := workspace.NewCache[bool](dir + "/file").Get(func(*workspace.Folder) bool { return true }); value || !fresh || !errors.Is(err, workspace.ErrNoFolder) {
+		t.Errorf("of what is not a folder there is %t, fresh: %t, %v", value, fresh, err)
 	}
 }
 

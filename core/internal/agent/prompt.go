@@ -2,7 +2,6 @@
 package agent
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -62,22 +61,26 @@ type Section struct {
 // maxPrompts bounds the cached prompts: the sessions of a host mostly share a few.
 const maxPrompts = 8
 
-// Prompter builds system prompts. It checks the files each time, and reads those that changed. It is safe for
+// Prompter builds system prompts. It checks the files each time, and reads them again if one has changed. It is safe for
 // concurrent use.
 type Prompter struct {
-	id        Identity
-	workspace *workspace.Workspace
+	id Identity
 
-	mutex  sync.Mutex
+	mutex sync.Mutex
+	cache *workspace.Cache[shown]
+	shown shown
+	built map[Session]Prompt // from shown
+}
+
+// shown is what prompts show of the workspace.
+type shown struct {
 	files  shownFiles
 	skills shownSkills
-	seen   workspace.Seen     // what they were made of
-	built  map[Session]Prompt // from them
 }
 
 // NewPrompter returns a Prompter for an agent.
 func NewPrompter(id Identity) *Prompter {
-	return &Prompter{id: id, workspace: workspace.New(id.Workspace), built: make(map[Session]Prompt)}
+	return &Prompter{id: id, cache: workspace.NewCache[shown](id.Workspace), built: make(map[Session]Prompt)}
 }
 
 // Prompt returns the system prompt of a session. It changes only when the session's description, a context file or the
@@ -98,7 +101,7 @@ func (p *Prompter) Prompt(s Session) Prompt {
 
 // build builds a session's prompt from the current files and skills.
 func (p *Prompter) build(s Session) Prompt {
-	files, skills := p.files, p.skills
+	files, skills := p.shown.files, p.shown.skills
 	prompt := Prompt{Private: s.private(), Skills: skills.hash, Problems: slices.Concat(files.problems, skills.problems)}
 
 	var text strings.Builder
@@ -135,45 +138,21 @@ func (p *Prompter) SkillList() []Skill {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	p.look()
-	return slices.Clone(p.skills.list)
+	return slices.Clone(p.shown.skills.list)
 }
 
-// look reads the files and skills if they have changed, and then drops the prompts built from older ones. While the
-// workspace does not answer, the last ones remain.
+// look reads the files and skills if they have changed, and then drops the prompts that were built from older ones. While the
+// file system of the workspace does not answer, the older ones remain.
 func (p *Prompter) look() {
-	same, err := p.workspace.Unchanged(p.seen)
-	if same {
+	found, fresh, err := p.cache.Get(func(folder *workspace.Folder) shown {
+		return shown{contextFiles(p.id.Workspace, folder, p.id.ContextFiles), skills(p.id.Workspace, folder)}
+	})
+	if !fresh {
 		return
 	}
-	var folder *workspace.Folder
-	if err == nil {
-		folder, err = p.workspace.Open()
+	if err != nil {
+		found.files.problems = []error{fmt.Errorf("workspace %s: %w", p.id.Workspace, err)}
 	}
-	var files shownFiles
-	var list shownSkills
-	if err == nil {
-		defer folder.Close()
-		files, list = contextFiles(p.id.Workspace, folder, p.id.ContextFiles), skills(p.id.Workspace, folder)
-		err = stuck(files.problems, list.problems)
-	} else {
-		files.problems = []error{fmt.Errorf("workspace %s: %w", p.id.Workspace, err)}
-	}
-	if p.seen != nil && errors.Is(err, workspace.ErrStuck) {
-		return
-	}
-	p.files, p.skills, p.seen = files, list, nil
-	if err == nil {
-		p.seen = folder.Seen()
-	}
+	p.shown = found
 	clear(p.built)
-}
-
-// stuck returns the problem that the workspace did not answer, if it is one of several.
-func stuck(problems ...[]error) error {
-	for _, p := range slices.Concat(problems...) {
-		if errors.Is(p, workspace.ErrStuck) {
-			return p
-		}
-	}
-	return nil
 }

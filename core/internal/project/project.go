@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -50,11 +49,8 @@ type Folder struct {
 	log        hclog.Logger
 	configured []agent.MCPServer
 
-	workspace *workspace.Workspace
-
 	mu       sync.Mutex
-	last     reading
-	seen     workspace.Seen // what it was made of
+	found    *workspace.Cache[reading]
 	current  *agent.Setup
 	mark     string   // identifies current
 	built    []string // folders that were written, the oldest first
@@ -63,7 +59,7 @@ type Folder struct {
 
 // New returns the folder of an agent.
 func New(o Options, log hclog.Logger) *Folder {
-	f := &Folder{options: o, log: log, workspace: workspace.New(o.Agent.Workspace)}
+	f := &Folder{options: o, log: log, found: workspace.NewCache[reading](o.Agent.Workspace)}
 	for _, name := range slices.Sorted(maps.Keys(o.Claude.MCP)) {
 		m := o.Claude.MCP[name]
 		f.configured = append(f.configured, agent.MCPServer{Name: name, Command: m.Command, Env: m.Env, URL: m.URL, Headers: m.Headers})
@@ -96,41 +92,22 @@ func (f *Folder) Setup(ctx context.Context) *agent.Setup {
 	return next
 }
 
-// look returns what the workspace has, which is read again if something changed. While it does not answer, that is what it
-// had.
+// look returns what the workspace has, or, while its file system does not answer, what it had.
 func (f *Folder) look() reading {
 	if len(f.options.Agent.Project) == 0 {
 		return reading{}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	same, err := f.workspace.Unchanged(f.seen)
-	if same {
-		return f.last
-	}
-	var folder *workspace.Folder
-	if err == nil {
-		folder, err = f.workspace.Open()
-	}
-	var next reading
-	if err == nil {
-		defer folder.Close()
-		next = f.read(folder)
-		err = errors.Join(next.problems...)
-	}
-	stuck := errors.Is(err, workspace.ErrStuck)
+	found, fresh, err := f.found.Get(f.read)
 	switch {
-	case stuck && f.seen != nil:
+	case err == nil:
+	case fresh:
+		found.problems = []error{err}
+	default:
 		f.log.Warn("the workspace cannot be read, and what was read before is used", "error", err)
-		return f.last
-	case folder == nil:
-		next.problems = []error{err}
 	}
-	f.last, f.seen = next, nil
-	if folder != nil && !stuck {
-		f.seen = folder.Seen()
-	}
-	return next
+	return found
 }
 
 // complain logs what is left out, when it changes.

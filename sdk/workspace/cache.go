@@ -3,7 +3,6 @@ package workspace
 import (
 	"errors"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -12,8 +11,47 @@ import (
 // coarse is the coarsest resolution of modification times: two changes within it may get the same time.
 const coarse = 2 * time.Second
 
-// Seen is what a reader has looked at in a folder. What was derived from it is valid as long as [Workspace.Unchanged] reports true.
-type Seen map[string]look
+// Cache keeps a value that is read from a workspace until something that the reader has looked at changes. Create it with
+// [NewCache]. It is not safe for concurrent use.
+type Cache[T any] struct {
+	workspace *Workspace
+	value     T
+	seen      seen // nil: the value is not kept
+}
+
+// NewCache returns a cache of a value of the workspace at a path.
+func NewCache[T any](dir string) *Cache[T] { return &Cache[T]{workspace: New(dir)} }
+
+// Get returns the kept value, or calls read for a fresh one. What read has looked at by Stat, List and the methods that read
+// files counts; a change within two seconds after another one may have the same time, so such a value is not kept.
+//
+// A fresh value with an error is zero: the workspace cannot be opened. A kept value with an error, which is [ErrStuck], may be
+// outdated, because the file system does not answer.
+func (c *Cache[T]) Get(read func(*Folder) T) (value T, fresh bool, err error) {
+	same, err := c.workspace.unchanged(c.seen)
+	if same {
+		return c.value, false, nil
+	}
+	var folder *Folder
+	if err == nil {
+		folder, err = c.workspace.Open()
+	}
+	var looks seen
+	stuck := errors.Is(err, ErrStuck)
+	if err == nil {
+		defer folder.Close()
+		value = read(folder)
+		looks, stuck = folder.looks()
+	}
+	if stuck && c.seen != nil {
+		return c.value, false, ErrStuck
+	}
+	c.value, c.seen = value, looks
+	return value, true, err
+}
+
+// seen is what a reader has looked at in a folder, by name.
+type seen map[string]look
 
 // look is what was seen under a name.
 type look struct {
@@ -22,22 +60,26 @@ type look struct {
 	at   time.Time
 }
 
-// Seen returns what Stat, List and the methods that read files have looked at since the folder was opened.
-func (f *Folder) Seen() Seen {
+// looks returns what was looked at in the folder; nil if the file system did not answer once.
+func (f *Folder) looks() (all seen, stuck bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return maps.Clone(f.seen)
+	if f.stuck {
+		return nil, true
+	}
+	return f.seen, false
 }
 
 // saw records the first look at a name, which was taken before its content was read. Without info, the error is recorded.
 func (f *Folder) saw(name string, info fs.FileInfo, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.stuck = f.stuck || errors.Is(err, ErrStuck)
 	if _, again := f.seen[name]; again {
 		return
 	}
 	if f.seen == nil {
-		f.seen = Seen{}
+		f.seen = seen{}
 	}
 	l := look{info: info, at: time.Now()}
 	if info == nil {
@@ -46,10 +88,9 @@ func (f *Folder) saw(name string, info fs.FileInfo, err error) {
 	f.seen[name] = l
 }
 
-// Unchanged reports whether nothing that was seen has changed. It also reports false for nil, and for something that had
-// changed less than two seconds before it was seen, because a further change could have the same time. The error is
-// [ErrStuck] if the file system does not answer.
-func (w *Workspace) Unchanged(s Seen) (bool, error) {
+// unchanged reports whether nothing that was seen has changed. It also reports false for nil, and for something that had
+// changed less than [coarse] before it was seen.
+func (w *Workspace) unchanged(s seen) (bool, error) {
 	if s == nil {
 		return false, nil
 	}
