@@ -1,8 +1,8 @@
 // Package e2e tests clawhost with the real claude CLI, against a Messages API on loopback. Its tests have the build tag
 // e2e and are run by "make e2e", which installs the CLI and names it in CLAWHOST_CLAUDE.
 //
-// Users of other hosts have met these faults of the CLI in the field. The tests on the left, of this package, cause them with
-// the real CLI; those on the right have the stub do it, which can do more:
+// Users of other hosts have reported these faults of the CLI. The tests on the left, in this package, cause them with the real
+// CLI. Those on the right cause them with the stub, which can cause more:
 //
 //	two processes on one session        | TestTwoWriters, TestNothingWritesIntoASession | TestNeverTwoProcessesOfASession, TestPeerIsCutOff
 //	work that goes on after the result  | TestSubagentThatGoesOn, TestSubagentEndsWithItsTurn, TestSessionReachesNoOther | TestNothingGoesOnAfterTheResult

@@ -331,8 +331,8 @@ func refusesOrphans(p messagesapi.Prompt) (messagesapi.Reply, bool) {
 	return messagesapi.Reply{}, false
 }
 
-// Somebody goes on with a conversation in a terminal while the host has it, too. Each gets its own answers, and what the host
-// asks after a crash is answered by what its own message got.
+// Somebody continues a conversation in a terminal while the host uses it, too. Each gets its own answers. After a crash, the host
+// takes only the answer to its own message.
 func TestTwoWriters(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, messagesapi.Options{}, nil)

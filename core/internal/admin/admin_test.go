@@ -227,7 +227,7 @@ func (b *bundle) giveUp(t *testing.T) {
 	}
 }
 
-// Lines of the log are JSON on request, in whatever format it is written.
+// With -json the lines of the log are JSON, whatever its format.
 // Behaviour: program-json.
 func TestLogLinesAsJSON(t *testing.T) {
 	t.Parallel()

@@ -68,7 +68,7 @@ func serveTCP(t *testing.T, b *bundle, g admin.Gateway) string {
 	return at.FindStringSubmatch(log.String())[1]
 }
 
-// dial connects and writes; the connection stays until the test ends.
+// dial connects and writes a text. The connection stays open until the test ends.
 func dial(t *testing.T, address, text string) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -87,7 +87,7 @@ func dial(t *testing.T, address, text string) net.Conn {
 
 const bearer = "Authorization: Bearer " + token + "\r\n"
 
-// get makes a request by a connection of its own and returns the status.
+// get makes a request on a new connection and returns the status.
 func get(t *testing.T, address, path, header string) string {
 	t.Helper()
 	conn := dial(t, address, "GET "+path+" HTTP/1.1\r\nHost: "+address+"\r\n"+header+"Connection: close\r\n\r\n")
@@ -257,7 +257,7 @@ func TestATokenOfATool(t *testing.T) {
 	}
 }
 
-// pipes is a listener of connections within the process, whose time is that of a test.
+// pipes is a listener for connections within the process, which work with synctest.
 type pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -283,7 +283,7 @@ func (p *pipes) Close() error { p.close(); return nil }
 
 func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
 
-// end is the server's end of a pipe, with an address of its own.
+// end is the server's end of a pipe, with a unique address.
 type end struct {
 	net.Conn
 	at     net.Addr

@@ -219,7 +219,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// Names in JSON are words in lower case, and a time that is not known is left out.
+// Names in JSON are in snake case, and an unknown time is left out.
 // Behaviour: program-json.
 func TestNamesInJSON(t *testing.T) {
 	t.Parallel()

@@ -310,7 +310,7 @@ func TestSkillProblems(t *testing.T) {
 	}
 }
 
-// A pipe in the place of a folder keeps no turn.
+// A pipe in the place of a folder blocks no turn.
 // Behaviour: workspace-reads.
 func TestAPipeForAFolder(t *testing.T) {
 	t.Parallel()

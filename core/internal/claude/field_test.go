@@ -35,7 +35,7 @@ func limit(info any) map[string]any {
 	return map[string]any{"type": "rate_limit_event", "rate_limit_info": info}
 }
 
-// Events that users of other hosts of the CLI have met, and that belong to no turn or say less than is usual, change no answer.
+// Events that belong to no turn, or say less than usual, change no answer. Users of other hosts have reported them.
 // Behaviour: turn-end.
 func TestOddEvents(t *testing.T) {
 	t.Parallel()
@@ -130,7 +130,7 @@ func TestTurnThatDoesNothing(t *testing.T) {
 	}
 }
 
-// What a claude says that has left its session would be lost with it. It is ended, and the message runs in the session.
+// A claude that leaves its session is ended, because its answers would be lost with it, and the message runs in its own session.
 // Behaviour: session-left.
 func TestSessionIsLeft(t *testing.T) {
 	t.Parallel()

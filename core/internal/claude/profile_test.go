@@ -127,7 +127,7 @@ func TestThinkingAndSpeed(t *testing.T) {
 	})
 }
 
-// What the CLI says of its speed is known while its process lives.
+// The state of fast mode that the CLI reports is known while its process lives.
 // Behaviour: fast.
 func TestSpeed(t *testing.T) {
 	t.Parallel()

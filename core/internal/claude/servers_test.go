@@ -47,7 +47,7 @@ func started(t *testing.T, dir string) (pids []int) {
 	return pids
 }
 
-// However a claude ends, its MCP servers end with it, and so does what they have started.
+// When a claude ends for any reason, its MCP servers and what they have started end, too.
 // Behaviour: mcp-end.
 func TestServersEndWithTheirProcess(t *testing.T) {
 	t.Parallel()

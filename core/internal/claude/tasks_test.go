@@ -69,7 +69,7 @@ func TestSubagentsAreListedAndStopped(t *testing.T) {
 	}
 }
 
-// What goes on after its turn is ended, with its tools, and what it says then is nobody's answer. The conversation goes on in
+// Work that continues after its turn is ended, with its tools, and its output is no answer. The conversation continues in
 // another process.
 // Behaviour: turn-end.
 func TestNothingGoesOnAfterTheResult(t *testing.T) {

@@ -93,7 +93,7 @@ func TestSettings(t *testing.T) {
 		"Permission mode switched to dontAsk.", "Permission mode switched to bypassPermissions.")
 }
 
-// What Claude Code says that a model cannot do is told with the choice of it.
+// The answer to a choice says if the model does not support it.
 // Behaviour: think-off, fast.
 func TestWhatAModelCannotDo(t *testing.T) {
 	t.Parallel()
@@ -125,7 +125,7 @@ func TestWhatAModelCannotDo(t *testing.T) {
 	}
 }
 
-// /status says whether a chosen fast mode is used, as far as Claude Code tells.
+// /status says whether Claude Code uses a chosen fast mode, if it has reported that.
 // Behaviour: fast.
 func TestStatusShowsFastMode(t *testing.T) {
 	t.Parallel()

@@ -65,7 +65,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// A finding about what the file does not say stands at no line of it.
+// A problem about something that the file does not contain has no line.
 func TestAWarningWithoutALine(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	c := load(t, "log {}\nplugin \"telegram\" {}\nclaude {\n  model = \"opus\"\n}", nil)

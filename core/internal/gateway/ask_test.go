@@ -115,7 +115,7 @@ func (w *turns) begun() (int, domain.RunState) {
 	return len(w.order), w.states[w.order[len(w.order)-1]]
 }
 
-// asker asks a question, and is told what comes of it.
+// asker is a caller that asks a question.
 type asker struct {
 	leave func()
 	held  []string
@@ -161,7 +161,7 @@ func (a *asker) leaves(t *testing.T) {
 
 var tea = gateway.Answer{Session: "cli:main", Text: "tea"}
 
-// The same key waits for the same turn, even if others who asked have gone.
+// A further question with the same key waits for the same turn, even if earlier callers have gone.
 // Behaviour: program-ask-key.
 func TestTheSameKey(t *testing.T) {
 	t.Parallel()
@@ -260,7 +260,7 @@ func (w *turns) gateway() *gateway.Gateway {
 	return gateway.New(gateway.Options{Store: w, Intake: intake{turns: w}, Turns: w, Followed: &w.followed}, hclog.NewNullLogger())
 }
 
-// Who waits for a turn that cannot begin is told so at once, and has the reason within a minute.
+// A caller is told at once that a turn cannot begin, and gets the reason as the answer after a minute.
 // Behaviour: program-ask-held.
 func TestAQuestionThatIsHeld(t *testing.T) {
 	t.Parallel()

@@ -17,7 +17,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// ffmpeg runs the real one. Where it is missing, the test is skipped, but not in CI.
+// ffmpeg runs the real ffmpeg. If it is missing, the test is skipped, except in CI.
 func ffmpeg(t *testing.T, args ...string) error {
 	t.Helper()
 	path, err := exec.LookPath("ffmpeg")
@@ -121,7 +121,7 @@ func hasTone(wav []byte) bool {
 // tag is an empty ID3 tag, with which a file counts as MP3.
 const tag = "ID3\x03\x00\x00\x00\x00\x00\x00"
 
-// Sound in each container that the host takes for sound is converted, wherever its index is and whatever else it contains.
+// Sound is converted from each container that the host accepts as sound, wherever its index is and whatever else it contains.
 // Behaviour: transcribe-found, transcribe-confined.
 func TestFFmpegConvertsVoices(t *testing.T) {
 	r, kept := listening(t, "whisper-cli")
@@ -166,7 +166,7 @@ func TestFFmpegConvertsVoices(t *testing.T) {
 	r.clean(t)
 }
 
-// Nothing that people send as a voice message has ffmpeg, or what it is converted for, read another file.
+// No voice message makes ffmpeg, or the program that transcribes, read another file.
 // Behaviour: transcribe-confined.
 func TestFFmpegReadsOnlyTheVoice(t *testing.T) {
 	dir := t.TempDir()
@@ -223,7 +223,7 @@ func TestFFmpegReadsOnlyTheVoice(t *testing.T) {
 		}
 	}
 
-	// Without any confinement some are read, so that this test tells something.
+	// Without the restrictions some are read, so this test can fail.
 	for _, name := range []string{"HLS of ts", "DASH"} {
 		voice, out := filepath.Join(dir, "voice.mp3"), filepath.Join(dir, "out.wav")
 		if err := os.WriteFile(voice, files[name+" behind an ID3 tag"], 0o600); err != nil {

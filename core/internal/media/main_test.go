@@ -10,7 +10,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/media"
 )
 
-// TestMain reads a page where the test binary is executed for that, as the host's own program does.
+// TestMain reads a page if the test binary is executed for that, as the host's own program does.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == media.PageCommand {
 		var memory int64 = media.PageMemory
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// raceDetected reports whether the binary has the race detector, which needs much time and memory.
+// raceDetected reports whether the binary has the race detector, which takes much time and memory.
 func raceDetected() bool {
 	info, ok := debug.ReadBuildInfo()
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})

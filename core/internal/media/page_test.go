@@ -187,7 +187,7 @@ func TestAPageThatTakesTooLong(t *testing.T) {
 	}
 }
 
-// However a page hangs, at its server or while it is read, it ends with its time or with the turn, and nothing of it is left.
+// However a page hangs, at its server or while it is read, reading ends with its time limit or with the turn, and no process is left.
 // Behaviour: links-bounded.
 func TestAPageThatHangs(t *testing.T) {
 	t.Parallel()

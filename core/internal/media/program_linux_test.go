@@ -15,11 +15,11 @@ import (
 	"github.com/clawhost/clawhost/core/internal/process"
 )
 
-// leaving is a line that starts a process which leaves the tree, the session and the environment of the program.
+// leaving is a shell command that starts a process which leaves the program's tree and session and has none of its environment.
 const leaving = `(env -i setsid /bin/sh -c '/usr/bin/setsid /bin/sh -c "echo \$\$ > $1; exec /bin/sleep 1000" sh "$1" &' sh "$1" &)
 until [ -s "$1" ]; do :; done`
 
-// What a program starts ends with it, whatever the program is for and however it has left.
+// What a program starts ends with it, whatever the program is for, and even if it has left the program's tree and session.
 // Behaviour: media-programs.
 func TestWhatAProgramStartsEndsWithIt(t *testing.T) {
 	t.Parallel()

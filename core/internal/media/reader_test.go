@@ -397,7 +397,7 @@ func TestPages(t *testing.T) {
 	r.clean(t)
 }
 
-// What others send keeps neither an owner's voice message nor an owner's link from being read, nor voice messages links.
+// What others send does not delay an owner's voice messages and links, and voice messages do not delay links.
 // Behaviour: media-slots.
 func TestOthersDoNotKeepAnOwnersFromBeingRead(t *testing.T) {
 	t.Parallel()

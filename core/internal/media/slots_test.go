@@ -94,7 +94,7 @@ func TestSlots(t *testing.T) {
 	})
 }
 
-// Whoever comes, leaves and gives up: not more than may have one, and nobody waits for a slot that is free.
+// In any order of calls, no more slots are given than allowed, and nobody waits for a free one.
 // Behaviour: media-slots.
 func TestAnySlots(t *testing.T) {
 	t.Parallel()

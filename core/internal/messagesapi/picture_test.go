@@ -10,7 +10,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/messagesapi"
 )
 
-// Pictures are refused as the API does it: those that it cannot read, and those that are too large.
+// Pictures that cannot be read or are too large are refused, as by the API.
 func TestPictures(t *testing.T) {
 	t.Parallel()
 	s := start(t, messagesapi.Options{})

@@ -81,7 +81,7 @@ func TestOwnersAreToldInTheirDirectChats(t *testing.T) {
 	}
 }
 
-// Nobody floods owners: of a kind they are told a few texts in an hour, and that there are more.
+// Owners get a few notices of one kind in an hour, and then one that says that there are more.
 // Behaviour: owners-flood.
 func TestOwnersAreNotFlooded(t *testing.T) {
 	t.Parallel()

@@ -57,7 +57,7 @@ func TestAChoiceThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// What names two of the answers names none: it counts as the person's own words.
+// A text that is the label of two answers counts as the person's own words.
 // Behaviour: ask-words.
 func TestALabelOfTwoAnswers(t *testing.T) {
 	t.Parallel()

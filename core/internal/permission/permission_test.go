@@ -188,7 +188,7 @@ func TestTurnsThatNobodyHasAskedFor(t *testing.T) {
 	}
 }
 
-// The memory flush of a conversation that is not an owner's writes no file of the owner's, and asks nobody.
+// The memory flush of a conversation that is not an owner's writes none of the owner's files, and asks nobody.
 // Behaviour: ask-background, memory-flush-when.
 func TestTheFlushOfAGroupWritesNoFiles(t *testing.T) {
 	t.Parallel()

@@ -171,7 +171,7 @@ func TestServersOfTheWorkspace(t *testing.T) {
 	}
 }
 
-// Whatever lies where files and folders are expected, every turn gets the rest, and no other one waits.
+// Whatever is in the place of files and folders, a turn does not wait and gets the rest.
 // Behaviour: workspace-reads.
 func TestWhatIsNoFileKeepsNobody(t *testing.T) {
 	t.Parallel()

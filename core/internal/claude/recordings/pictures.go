@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Picture is a picture of a message, and what the real CLI makes of it.
+// Picture is a picture of a message, and what the real CLI shows of it.
 type Picture struct {
 	Name  string
 	Type  string
@@ -26,7 +26,7 @@ const (
 	removed = "[Image removed: the API could not process this image"
 )
 
-// Pictures are pictures that the API takes, and others that have the header of one.
+// Pictures are pictures that the API accepts, and files that only have the header of one.
 func Pictures(tb testing.TB) []Picture {
 	tb.Helper()
 	return []Picture{
@@ -52,7 +52,7 @@ func drawn(tb testing.TB, width, height int) []byte {
 	return data.Bytes()
 }
 
-// garbagePNG is a PNG whose header claims the dimensions, and whose pixels are none.
+// garbagePNG is a PNG whose header has dimensions, but whose pixel data is invalid.
 func garbagePNG(width, height uint32) []byte {
 	chunk := func(kind string, content []byte) []byte {
 		data := binary.BigEndian.AppendUint32(nil, uint32(len(content)))

@@ -52,7 +52,7 @@ func (s *session) taskList(list ...task) {
 	s.out.send(map[string]any{"type": "system", "subtype": "background_tasks_changed", "tasks": ids})
 }
 
-// idleEnd is closed when the subagent in the background has ended and no turn runs; nil: there is none, or a turn runs.
+// idleEnd returns a channel that is closed when the subagent in the background ends; nil: there is none, or a turn runs.
 func (s *session) idleEnd() <-chan struct{} {
 	if s.lasting == nil || s.busy {
 		return nil

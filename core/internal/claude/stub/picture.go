@@ -44,9 +44,9 @@ func parts(content json.RawMessage) (string, []source, error) {
 	return strings.Join(texts, "\n"), pictures, nil
 }
 
-// show returns what the model is shown of a message's pictures: types, and notes in the place of what it cannot be shown. The
-// CLI replaces what it cannot read, or cannot make smaller. All else it sends, and if the API does not take one of them, it
-// repeats the request without any. Lost reports that.
+// show returns what the model is shown of a message's pictures: their types, or notes in place of pictures that it cannot be
+// shown. The CLI replaces pictures that it cannot read or make smaller. If the API rejects one of the others, the CLI repeats the
+// request without any; lost reports that.
 func show(pictures []source) (list []string, lost bool) {
 	for _, p := range pictures {
 		width, height, ok := picture.Size(p.Data)

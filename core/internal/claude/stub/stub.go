@@ -267,7 +267,7 @@ func resolveModel(alias string) string {
 	}
 }
 
-// abilities is what the stub tells of its models, as the CLI does.
+// abilities is what the stub reports of its models, as the CLI does.
 func abilities() []any {
 	var list []any
 	for _, alias := range []string{"default", "opus", "sonnet", "haiku"} {
@@ -281,7 +281,7 @@ func abilities() []any {
 	return list
 }
 
-// thinkless reports whether a model can answer without thinking, and quick whether it has a fast mode.
+// thinkless reports whether a model can answer without thinking, quick whether it has a fast mode.
 func thinkless(model string) bool { return model != resolveModel("sonnet") }
 
 func quick(model string) bool { return model == resolveModel("opus") }
