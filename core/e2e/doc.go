@@ -15,11 +15,11 @@
 //	a result that never comes           | TestNoResult | TestTimeouts
 //	an exit without a result            | TestKilledWhileTheModelAnswers | TestExitWithoutAResult, TestKillAnywhere
 //	a turn that does nothing            | TestHookRefusesTheMessage | TestTurnThatDoesNothing
-//	a result without words              | TestCompaction | TestForeignEvents
+//	a result without text               | TestCompaction | TestForeignEvents
 //	a second result, a second init      | | TestOddEvents
 //	a session that is left              | TestChatTextIsInert | TestSessionIsLeft, TestNoOtherCommand
-//	requests and events nobody knows    | TestNothingIsNew | TestOddEvents, TestForeignEvents
+//	unknown requests and events         | TestNothingIsNew | TestOddEvents, TestForeignEvents
 //	lines of megabytes                  | TestLongAnswer | TestFaults, TestForeignEvents, TestLineOverTheLimit
-//	a conversation that is poisoned     | TestRejectedConversation, TestDamagedRecord | TestRecordedTranscripts
+//	a conversation that the API rejects | TestRejectedConversation, TestDamagedRecord | TestRecordedTranscripts
 //	pictures that the API does not take | TestPicturesThatTheModelIsNotShown | TestPicturesThatTheModelIsNotShown, TestOneOfSeveralPicturesIsRefused
 package e2e

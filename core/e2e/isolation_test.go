@@ -180,8 +180,8 @@ func (r *rig) use(pool *claude.Pool, call messagesapi.Reply) string {
 	return results[len(results)-1]
 }
 
-// A session cannot write into others, nor look for them, nor begin turns of its own, nor move: not though the model knows the
-// names.
+// A session cannot write into others, look for them, begin turns by itself or change its folder, even if the model knows the
+// names of the tools.
 // Behaviour: session-isolated, turn-end.
 func TestSessionReachesNoOther(t *testing.T) {
 	t.Parallel()
