@@ -107,7 +107,7 @@ func (f *files) walk(ctx context.Context, folder string) error {
 }
 
 // list returns the paths to index, relative to the root, those in memory/ or a group's folder in descending order, because their
-// names are mostly dates. It fails only if the workspace does not answer: nothing is known to be gone then.
+// names are mostly dates. It fails only if the file system does not answer, because then no file is known to be gone.
 func (f *files) list(root *workspace.Folder, folder string) ([]string, error) {
 	dated := "memory"
 	if folder != "" {

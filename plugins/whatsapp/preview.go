@@ -17,7 +17,7 @@ import (
 const (
 	// maxPixels is the maximum size of an image for a thumbnail, because it is decoded as a whole.
 	maxPixels = 4 << 20
-	// thumbnailTime is how long an image is read for its preview. A small JPEG can have so many layers that it takes hours.
+	// thumbnailTime limits the decoding of an image for its preview. A small JPEG can have so many layers that it takes hours.
 	thumbnailTime = 2 * time.Second
 	// thumbnailSide is the length of a thumbnail's longer side, in pixels.
 	thumbnailSide = 96
@@ -49,7 +49,7 @@ func (c *channel) preview(ctx context.Context, m chat.Media, as shape) preview {
 	return imagePreview(until{ctx, content})
 }
 
-// until is a reader that fails when its context ends, and with it the decoder that reads from it.
+// until is a reader that fails when its context ends, which also ends the decoder that reads from it.
 type until struct {
 	ctx  context.Context
 	from io.Reader

@@ -57,7 +57,7 @@ func (w walker) discord(document ast.Node) (string, bool) {
 		case *ast.FencedCodeBlock:
 			w.refence(n, replace)
 		case *ast.CodeSpan:
-			w.remark(n, replace)
+			w.respan(n, replace)
 		}
 		return ast.WalkContinue, nil
 	})
@@ -106,7 +106,7 @@ func (w walker) lineEnd(at int) int {
 	return len(w.source)
 }
 
-// refence gives a code block that contains a fence one that Discord knows.
+// refence rewrites a code block that contains a fence so that Discord shows all of it as one block.
 func (w walker) refence(n *ast.FencedCodeBlock, replace func(from, to int, with string)) {
 	lines := n.Lines()
 	if !strings.Contains(w.lines(n), "```") {
@@ -129,7 +129,7 @@ func (w walker) refence(n *ast.FencedCodeBlock, replace func(from, to int, with 
 	}
 }
 
-// mark replaces the fence in a line.
+// mark replaces the fence in a line by three backticks.
 func (w walker) mark(begin, end int, replace func(from, to int, with string)) {
 	line := w.source[begin:end]
 	at := bytes.IndexAny(line, "`~")
@@ -143,8 +143,8 @@ func (w walker) mark(begin, end int, replace func(from, to int, with string)) {
 	replace(begin+at, end, "```"+info)
 }
 
-// remark does the same for a code span.
-func (w walker) remark(n *ast.CodeSpan, replace func(from, to int, with string)) {
+// respan rewrites a code span that contains a fence so that Discord shows all of it as code.
+func (w walker) respan(n *ast.CodeSpan, replace func(from, to int, with string)) {
 	first, ok := n.FirstChild().(*ast.Text)
 	last, _ := n.LastChild().(*ast.Text)
 	if !ok || last == nil || !strings.Contains(w.codeSpan(n), "```") {
@@ -166,7 +166,7 @@ func (w walker) remark(n *ast.CodeSpan, replace func(from, to int, with string))
 // noWidth is the zero width space.
 const noWidth = "\u200b"
 
-// broken puts a character without width between backticks of which more than so many stand in a row.
+// broken inserts zero width spaces, so that at most so many backticks stand in a row.
 func broken(code string, most int) string {
 	row := strings.Repeat("`", most)
 	for strings.Contains(code, row+"`") {

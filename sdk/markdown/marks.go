@@ -25,7 +25,7 @@ func marked(text string, entities []Entity, marks map[string]string) string {
 	var out strings.Builder
 	var open []Entity
 	next, units := 0, 0
-	row := 0 // backticks that stand together, with those of a mark
+	row := 0 // backticks in a row so far, including those of a mark
 	toggle := func(reverse bool) {
 		for i := range open {
 			e := open[i]

@@ -69,7 +69,7 @@ func New(o Options, log hclog.Logger) *Folder {
 
 func (f *Folder) uses(part string) bool { return slices.Contains(f.options.Agent.Project, part) }
 
-// Setup returns what a turn is given that begins now. It returns the same pointer as long as nothing changes. What cannot be
+// Setup returns the setup for a turn that begins now. It returns the same pointer as long as nothing changes. What cannot be
 // read is left out, and logged.
 func (f *Folder) Setup(ctx context.Context) *agent.Setup {
 	found := f.look()

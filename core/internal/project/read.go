@@ -58,7 +58,7 @@ func (t tree) write(dir string) error {
 	return nil
 }
 
-// reading is what the workspace has at a time.
+// reading is what was read of the workspace.
 type reading struct {
 	files        tree // what Claude Code reads
 	instructions string
@@ -120,7 +120,7 @@ func (r *reader) refuse(name string, err error) {
 	}
 }
 
-// file reads a regular file, which no link stands for.
+// file reads a regular file. It refuses links.
 func (r *reader) file(name string) ([]byte, error) {
 	if len(r.files)+len(r.seen) >= maxFiles {
 		return nil, errTooMany

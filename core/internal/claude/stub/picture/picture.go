@@ -10,7 +10,7 @@ import (
 	_ "image/png"
 )
 
-// maxPixels bounds what is decoded: more counts as damaged.
+// maxPixels limits what is decoded. A larger picture counts as damaged.
 const maxPixels = 100_000_000
 
 // Size returns the dimensions that a picture's header claims, in pixels. It reports false if there is no such header.
