@@ -10,9 +10,9 @@ import (
 	"github.com/clawhost/clawhost/core/internal/chunk"
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/envelope"
-	"github.com/clawhost/clawhost/core/internal/linear"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/markdown"
+	"github.com/clawhost/clawhost/sdk/sdktest/linear"
 )
 
 // reader reads the texts of people or of the model.

@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 )
@@ -138,32 +137,4 @@ func FuzzRender(f *testing.F) {
 	f.Fuzz(func(t *testing.T, source string) {
 		checkTags(t, source, render(md, source))
 	})
-}
-
-// The time of a text grows with its length, whatever it repeats: eight times the text takes about eight times as long. One try of
-// several is enough, as others use the machine, too.
-func TestTimeOfHostileTexts(t *testing.T) {
-	md := newMarkdown()
-	took := func(text string, times int) time.Duration {
-		begun := time.Now()
-		for range times {
-			render(md, text)
-		}
-		return time.Since(begun)
-	}
-	for _, part := range []string{
-		"[", "[](", "[a](b", "[a](x)", "![a](", "[*a](b)", "[x](\"", "[a]: b\n", "[a][", "](x)", "*a", "**a *b ", "*a_b~~c", "_*_", "`", "` `` ``` ", "```\n", "~~~\n",
-		">", "> - ", "- ", "1. > ", "- - a\n", "|", "|a|b|\n", "|a|b|\n|-|-|\n", "x\n|", "<", "<a", "a <!--", "<a b=\"", "http://a.b ", "www.", "a.b@c.d ", "&", "&#1", "\\", "# a\n", "a\n=\n", "(", "a", "\n", " ",
-	} {
-		var whole, parts time.Duration
-		for range 5 {
-			parts = took(strings.Repeat(part, 16<<10/len(part)), 8)
-			if whole = took(strings.Repeat(part, 128<<10/len(part)), 1); whole <= 4*parts {
-				break
-			}
-		}
-		if whole > 4*parts {
-			t.Errorf("128 KiB of %q take %v, and eight times 16 KiB %v", part, whole, parts)
-		}
-	}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/clawhost/clawhost/core/internal/frontmatter"
-	"github.com/clawhost/clawhost/core/internal/linear"
+	"github.com/clawhost/clawhost/sdk/sdktest/linear"
 )
 
 // hostile are front matters for which parsers of YAML take long, each of about n bytes.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/linear"
+	"github.com/clawhost/clawhost/sdk/sdktest/linear"
 )
 
 // Whatever the model asks about, the question is made in a time that grows with its length.

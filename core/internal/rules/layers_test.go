@@ -27,7 +27,7 @@ var layers = []string{
 }
 
 // testSupport are the packages that only tests import.
-var testSupport = []string{"claude/recordings", "journal", "linear", "messagesapi", "rules"}
+var testSupport = []string{"claude/recordings", "journal", "messagesapi", "rules"}
 
 // violation says what is wrong with an import of one package of this module by another, or "". Paths are relative to the
 // module. A test of core may import what it likes, a test of the sdk, a plugin or an example only what they may.
