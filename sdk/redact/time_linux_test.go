@@ -13,6 +13,6 @@ import (
 func TestTimeOfHostileTexts(t *testing.T) {
 	for _, part := range []string{"a", "aB3", "a:", "://", "-----BEGIN PRIVATE KEY-----", "eyJaaaaaaaa.aaaa", "1 ", "AA11 ", "x:y@", "sk-", "aB3#", "Bearer ", "%41", "=", "\xff"} {
 		repeat := func(size int) string { return strings.Repeat(part, size/len(part)) }
-		linear.Check(t, fmt.Sprintf("%q", part), 128<<10, repeat, func(text string) { redact.Text(text, "[x]") })
+		linear.Check(t, fmt.Sprintf("%q", part), 32<<10, repeat, func(text string) { redact.Text(text, "[x]") })
 	}
 }
