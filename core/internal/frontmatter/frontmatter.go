@@ -18,7 +18,7 @@ const (
 )
 
 // ErrNone is returned for a file that does not begin with a front matter.
-var ErrNone = errors.New("it does not begin with a front matter, which stands between two lines ---")
+var ErrNone = errors.New("it does not begin with a front matter between two lines ---")
 
 var (
 	errLong = fmt.Errorf("its front matter is longer than %d KiB", maxBytes>>10)
