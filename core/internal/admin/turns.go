@@ -69,6 +69,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, stays bool) {
 			event.More = rest
 		} else {
 			_ = lines.Encode(TurnEvent{Anew: true})
+			_ = flush()
 			event.More = p.Text
 		}
 		if shown = p.Text; event.More != "" {

@@ -23,13 +23,9 @@ const ownChat = "main"
 // stopTime is how long the gateway waits for a stopped turn to end.
 const stopTime = 10 * time.Second
 
-const (
-	// patience is how long a question waits while its turn, or one before it, cannot begin or end.
-	patience = time.Minute
-	// longestPause is the longest pause before the next attempt with which a question waits at all. The pause of a usage limit may
-	// be hours.
-	longestPause = 2 * time.Minute
-)
+// patience is how long a question waits while its turn, or one before it, cannot begin or end. With a longer pause before the
+// next attempt, such as that of a usage limit, it does not wait at all.
+const patience = time.Minute
 
 // Prompt is a text for Claude.
 type Prompt struct {
@@ -57,7 +53,7 @@ type Progress struct {
 // and returns the same answer. If that turn was cancelled, the call asks again. The empty key is different for each call.
 //
 // When ctx ends and nobody else waits for the turn, the turn is stopped, or withdrawn if it has not begun, unless q.Stays is
-// set. A turn that cannot begin or end for a minute, or whose next attempt is more than two minutes away, is stopped in the
+// set. A turn that cannot begin or end for a minute, or whose next attempt is more than a minute away, is stopped in the
 // same way and fails. The error is a [Refusal] for a question that cannot be asked.
 func (g *Gateway) Ask(ctx context.Context, key string, q Prompt, show func(Progress)) (Answer, error) {
 	if strings.TrimSpace(q.Text) == "" {
@@ -170,7 +166,7 @@ func (h *holding) note(now follow.Hold) {
 	switch {
 	case now.Why == "":
 		h.timer.Stop()
-	case now.Wait > longestPause:
+	case now.Wait > patience:
 		h.timer.Reset(0)
 	case h.why == "":
 		h.timer.Reset(patience)

@@ -87,7 +87,7 @@ func (in *Inbound) Discard() error { return in.space.clear() }
 // removeExpired removes from a folder of the workspace the host's files that have not changed for long. It does nothing if
 // the folder was replaced by a link, whose target is not the host's.
 func removeExpired(w *workspace.Workspace, dir string, ours func(fs.FileInfo) bool) error {
-	root, err := w.Open()
+	root, err := workspace.New(w.Dir()).Open() // apart: others do not wait while it removes many files
 	if err != nil {
 		return err
 	}

@@ -88,8 +88,12 @@ func (o *Owners) Tell(key, text string) {
 	case before == mostAnHour:
 		o.log.Warn("owners get no more notices of this kind within the hour", "kind", kind, "most", mostAnHour)
 		o.tell(fmt.Sprintf("left out:%s:%d", kind, hour.Unix()), "", wording.NoticesLeftOut)
-	default:
-		o.tell(key, "", text)
+	case !o.tell(key, "", text):
+		o.mu.Lock()
+		q = o.told[kind]
+		q.keys = slices.DeleteFunc(slices.Clone(q.keys), func(other string) bool { return other == key }) // it is tried again
+		o.told[kind] = q
+		o.mu.Unlock()
 	}
 }
 
@@ -133,8 +137,10 @@ func (o *Owners) Reachable(ctx context.Context) (chat.Address, bool) {
 	return chat.Address{}, false
 }
 
-// tell sends a text, once for each key, or always without one. A notice about a plugin does not go through that plugin.
-func (o *Owners) tell(key, plugin, text string) {
+// tell sends a text, once for each key, or always without one. A notice about a plugin does not go through that plugin. It
+// reports whether the store has taken all that it sent.
+func (o *Owners) tell(key, plugin, text string) (all bool) {
+	all = true
 	ctx, cancel := context.WithTimeout(context.Background(), patience) // it outlives the caller
 	defer cancel()
 	for _, owner := range o.list {
@@ -149,8 +155,10 @@ func (o *Owners) tell(key, plugin, text string) {
 		to := o.chat(ctx, channel, user)
 		if _, err := o.store.Post(ctx, once, o.texts.Notice(to, chat.Direct, text)...); err != nil {
 			o.log.Error("cannot tell an owner", "channel", channel, "error", err)
+			all = false
 		}
 	}
+	return all
 }
 
 // chat is the direct chat in which a user wrote last. Before the first message it is their id, by which channels find

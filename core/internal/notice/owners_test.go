@@ -2,6 +2,7 @@ package notice_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -104,6 +105,9 @@ func TestOwnersAreNotFlooded(t *testing.T) {
 			t.Errorf("the same again: %q", again)
 		}
 		time.Sleep(time.Hour)
+		outbox.err = errors.New("the disk is full")
+		_ = tell(2)
+		outbox.err = nil
 		if diff := cmp.Diff([]string{"0", "1", "2", "other"}, tell(3)); diff != "" { // the store keeps those that were told
 			t.Errorf("an hour later (-want +got):\n%s", diff)
 		}
@@ -111,13 +115,19 @@ func TestOwnersAreNotFlooded(t *testing.T) {
 }
 
 // outbox has the texts that were posted.
-type outbox struct{ texts []string }
+type outbox struct {
+	texts []string
+	err   error // of posting
+}
 
 func (o *outbox) DirectChat(context.Context, string, string) (domain.DirectChat, error) {
 	return domain.DirectChat{}, domain.ErrNotFound
 }
 
 func (o *outbox) Post(_ context.Context, _ string, items ...domain.OutboxItem) (int64, error) {
+	if o.err != nil {
+		return 0, o.err
+	}
 	for _, item := range items {
 		o.texts = append(o.texts, item.Text)
 	}
