@@ -50,6 +50,10 @@ type known struct {
 	hash                 []byte
 }
 
+// settled reports whether a file that changed after a time has another modification time. One in the future was given to it by
+// hand.
+func (k known) settled(at int64) bool { return time.Duration(at-k.mtime).Abs() > racy }
+
 func newFiles(dir string, groups bool, x *index, log *slog.Logger, now func() time.Time) *files {
 	return &files{workspace: workspace.New(dir), groups: groups, index: x, log: log, now: now, turn: make(chan struct{}, 1), skipped: map[string]string{}}
 }
@@ -148,7 +152,7 @@ func (f *files) update(ctx context.Context, root *workspace.Folder, file, name s
 		return fmt.Errorf("%w: %w", errUnfit, err)
 	}
 	same := before.hash != nil && before.mtime == info.ModTime().UnixNano() && before.size == info.Size()
-	if same && before.mtime < before.checked-racy.Nanoseconds() {
+	if same && before.settled(before.checked) {
 		return nil
 	}
 	checked := f.now().UnixNano()
@@ -158,7 +162,7 @@ func (f *files) update(ctx context.Context, root *workspace.Folder, file, name s
 	}
 	hash := sha256.Sum256(text)
 	same = same && bytes.Equal(hash[:], before.hash)
-	if same && before.mtime >= checked-racy.Nanoseconds() {
+	if same && !before.settled(checked) {
 		return nil // checked again once the modification time is reliable
 	}
 	var change swap

@@ -140,6 +140,15 @@ func TestAChangeThatDoesNotShow(t *testing.T) {
 	if w.finds("camel") == "" {
 		t.Error("a file that looks unchanged was read again")
 	}
+	// Nor is one whose time is in the future read each time.
+	far := today.AddDate(1, 0, 0)
+	w.write("memory/far.md", "the otter", far)
+	w.read()
+	w.write("memory/far.md", "the beast", far)
+	w.read()
+	if w.finds("otter") == "" {
+		t.Error("a file of the future that looks unchanged was read again")
+	}
 }
 
 func TestFilesThatAreLeftOut(t *testing.T) {

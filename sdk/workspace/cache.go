@@ -125,7 +125,7 @@ func (l look) same(info fs.FileInfo, err error) bool {
 		return l.info == nil && err != nil && l.why == reason(err)
 	}
 	return os.SameFile(l.info, info) && l.info.Mode() == info.Mode() && l.info.Size() == info.Size() &&
-		l.info.ModTime().Equal(info.ModTime()) && l.at.Sub(info.ModTime()) > coarse
+		l.info.ModTime().Equal(info.ModTime()) && l.at.Sub(info.ModTime()).Abs() > coarse // a write sets a time in the future back
 }
 
 // reason is the text of an error without the operation and the path.

@@ -199,6 +199,28 @@ func TestCache(t *testing.T) {
 		}
 	}
 	dir := lay(t, map[string]string{"file": "text"})
+	future := time.Now().Add(time.Hour)
+	if err := os.Chtimes(dir+"/file", future, future); err != nil {
+		t.Fatal(err)
+	}
+	c := workspace.NewCache[string](dir)
+	for _, text := range []string{"text", "xxxx"} {
+		for _, want := range []bool{true, false} { // the changed file has the time of now: it is read again
+			if text == "xxxx" {
+				want = true
+			}
+			value, fresh, err := c.Get(func(f *workspace.Folder) string {
+				data, _ := f.ReadFile("file", 10)
+				return string(data)
+			})
+			if value != text || fresh != want || err != nil {
+				t.Errorf("of a file from the future there is %q, fresh: %t, %v, want %q, %t", value, fresh, err, text, want)
+			}
+		}
+		if err := os.WriteFile(dir+"/file", []byte("xxxx"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for name, read := range map[string]func(f *workspace.Folder) bool{
 		"nothing that was looked at":       func(*workspace.Folder) bool { return true },
 		"a file that was written just now": func(f *workspace.Folder) bool { _, err := f.ReadFile("file", 10); return err == nil },
