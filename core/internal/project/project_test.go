@@ -1,6 +1,7 @@
 package project_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -194,6 +195,36 @@ func TestWhatIsNoFileKeepsNobody(t *testing.T) {
 			}
 		case <-time.After(10 * time.Second):
 			t.Fatalf("with a pipe as %s a turn waits for its other end", place)
+		}
+	}
+}
+
+// Instructions that import the same files any number of times, or any number of files, have each looked for once, and not too many.
+// Behaviour: workspace-reads.
+func TestManyImports(t *testing.T) {
+	t.Parallel()
+	var different strings.Builder
+	for i := range 9000 {
+		fmt.Fprintf(&different, "@%x ", i)
+	}
+	for name, files := range map[string]map[string]string{
+		"too long":  {"CLAUDE.md": strings.Repeat("@a @b ", 10_000), "a": strings.Repeat("a", 64<<10), "b": strings.Repeat("b", 64<<10)},
+		"folders":   {"CLAUDE.md": strings.Repeat("@d ", 20_000), "d/file": ""},
+		"missing":   {"CLAUDE.md": different.String()},
+		"both ways": {"CLAUDE.md": different.String(), "1": strings.Repeat("@d ", 20_000), "d/file": ""},
+	} {
+		dir := t.TempDir()
+		lay(t, dir, files)
+		var log bytes.Buffer
+		s := &state{values: map[string][]byte{}}
+		f := project.New(project.Options{
+			Agent: config.Agent{Workspace: dir, Project: []string{"instructions"}}, Dir: filepath.Join(t.TempDir(), "run"), Store: s, Owners: s,
+		}, hclog.New(&hclog.LoggerOptions{Output: &log}))
+		if setup := f.Setup(t.Context()); !strings.Contains(setup.Instructions, "### CLAUDE.md\n") {
+			t.Errorf("%s: the instructions are %.100q", name, setup.Instructions)
+		}
+		if log.Len() > 500 {
+			t.Errorf("%s: the log has %d bytes, %.500s", name, log.Len(), log.String())
 		}
 	}
 }

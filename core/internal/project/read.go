@@ -72,7 +72,7 @@ type reading struct {
 type reader struct {
 	folder   *workspace.Folder
 	files    tree
-	seen     map[string]bool // instructions
+	seen     map[string]bool // instructions that were looked for
 	told     strings.Builder // their texts
 	problems []error
 }
@@ -122,7 +122,7 @@ func (r *reader) refuse(name string, err error) {
 
 // file reads a regular file. It refuses links.
 func (r *reader) file(name string) ([]byte, error) {
-	if len(r.files)+len(r.seen) >= maxFiles {
+	if r.full() {
 		return nil, errTooMany
 	}
 	if info, err := r.folder.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
@@ -130,6 +130,9 @@ func (r *reader) file(name string) ([]byte, error) {
 	}
 	return readFile(r.folder, name)
 }
+
+// full reports whether no more files are looked for.
+func (r *reader) full() bool { return len(r.files)+len(r.seen) > maxFiles }
 
 func readFile(folder *workspace.Folder, name string) ([]byte, error) {
 	data, err := folder.ReadFile(name, maxFile)
@@ -160,6 +163,7 @@ func (r *reader) instructions(name string, depth int) {
 	if r.seen[name] {
 		return
 	}
+	r.seen[name] = true // even if it is refused: a file can name it any number of times
 	data, err := r.file(name)
 	if err == nil && r.told.Len()+len(data) > maxInstructions {
 		err = errTooMuch
@@ -168,12 +172,14 @@ func (r *reader) instructions(name string, depth int) {
 		r.refuse(name, err)
 		return
 	}
-	r.seen[name] = true
 	fmt.Fprintf(&r.told, "\n\n### %s\n\n%s", name, strings.TrimSpace(strings.ToValidUTF8(string(data), "�")))
 	if depth == maxDepth {
 		return
 	}
 	for _, found := range importName().FindAllSubmatch(data, -1) {
+		if r.full() {
+			return // which was reported
+		}
 		imported := path.Join(path.Dir(name), string(found[1]))
 		if !path.IsAbs(string(found[1])) && filepath.IsLocal(imported) {
 			r.instructions(imported, depth+1)
