@@ -23,6 +23,9 @@ var ErrNone = errors.New("it does not begin with a front matter between two line
 var (
 	errLong = fmt.Errorf("its front matter is longer than %d KiB", maxBytes>>10)
 	errMany = fmt.Errorf("its front matter has more than %d keys and values", maxNodes)
+
+	errAlias = errors.New("its front matter uses an alias, which is not read")
+	errTwice = errors.New("its front matter has a key twice")
 )
 
 // Read decodes the YAML between the first line of a file, which must be ---, and the next such line, as [yaml.Load] does. It
@@ -52,11 +55,10 @@ func decode(source string, into any) error {
 	}
 	var document yaml.Node
 	err := yaml.Load([]byte(source), &document, yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthValue(maxDepth))))
-	switch {
-	case err != nil:
-	case !few(&document, new(int)):
-		return errMany
-	default:
+	if err == nil {
+		if err := check(&document, new(int)); err != nil {
+			return err
+		}
 		err = document.Load(into)
 	}
 	if err != nil {
@@ -75,15 +77,27 @@ func empty(source string) bool {
 	return true
 }
 
-// few reports whether a node has few others below it.
-func few(node *yaml.Node, count *int) bool {
+// check refuses what takes long to decode: many nodes, those that count many times, and keys that repeat, of which the parser
+// reports each pair.
+func check(node *yaml.Node, count *int) error {
 	if *count++; *count > maxNodes {
-		return false
+		return errMany
 	}
-	for _, below := range node.Content {
-		if !few(below, count) {
-			return false
+	if node.Kind == yaml.AliasNode {
+		return errAlias
+	}
+	keys := map[string]bool{}
+	for i, below := range node.Content {
+		if err := check(below, count); err != nil {
+			return err
 		}
+		if node.Kind != yaml.MappingNode || i%2 != 0 || below.Kind != yaml.ScalarNode {
+			continue
+		}
+		if keys[below.Value] {
+			return errTwice
+		}
+		keys[below.Value] = true
 	}
-	return true
+	return nil
 }

@@ -11,6 +11,14 @@ import (
 
 // hostile are front matters for which parsers of YAML take long, each of about n bytes.
 var hostile = map[string]func(n int) string{
+	"a repeated key": func(int) string { return strings.Repeat("a: 1\n", 249) },
+	"a repeated map": func(int) string { return "a: &a {x: 1}\nb:\n" + strings.Repeat("  <<: *a\n", 240) },
+	"few aliases": func(int) string {
+		return "a: &a {" + strings.ReplaceAll(keys(150), "\n", ", ") + "}\nb: [" + strings.Repeat("*a,", 180) + "]"
+	},
+	"merged aliases": func(int) string {
+		return "a: &a {" + strings.ReplaceAll(keys(150), "\n", ", ") + "}\nb: {<<: [" + strings.Repeat("*a,", 180) + "]}"
+	},
 	"many keys":             func(n int) string { return keys(n / 8) },
 	"short keys":            func(n int) string { return strings.Repeat("? \n", n/3) },
 	"nested lists":          func(n int) string { return "a: " + strings.Repeat("[", n/2) + strings.Repeat("]", n/2) },
