@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/clawhost/clawhost/core/internal/process"
+	"github.com/clawhost/clawhost/sdk/redact"
 )
 
 // maxComplaint limits how much of a program's stderr is logged, in bytes.
@@ -104,9 +105,9 @@ func (b *beginning) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// complaint returns the program's stderr for the log.
+// complaint returns the program's stderr for the log, without what looks like a credential.
 func (b *beginning) complaint() string {
-	if text := strings.TrimSpace(strings.ToValidUTF8(b.String(), "")); text != "" {
+	if text := redact.Text(strings.TrimSpace(strings.ToValidUTF8(b.String(), "")), "[redacted]"); text != "" {
 		return ": " + text
 	}
 	return ""

@@ -456,3 +456,36 @@ func lines(t *testing.T, path string, want int) {
 		}
 	}
 }
+
+// What a program says of its failure is logged without what looks like a credential.
+// Behaviour: media-programs.
+func TestAProgramsComplaint(t *testing.T) {
+	t.Parallel()
+	const secret = "p4ssw0rdXYZ12"
+	complain := []string{"sh", "-c", "echo cannot log in at https://user:" + secret + "@proxy.example/ >&2; exit 1", "sh"}
+	for name, read := range map[string]func(r *reading, log hclog.Logger) error{
+		"transcribe": func(r *reading, log hclog.Logger) error {
+			r.options.Transcriber = media.NewTranscriber(append(complain, "{file}"))
+			_, err := media.NewReader(r.options, log).Read(t.Context(), r.voice(t, "hello"))
+			return err
+		},
+		"links": func(r *reading, log hclog.Logger) error {
+			r.options.Links = append(complain, "{url}")
+			_, err := media.NewReader(r.options, log).Read(t.Context(), domain.Queued{UUID: run, Message: domain.Message{Text: "https://93.184.216.34/"}})
+			return err
+		},
+		"speak": func(r *reading, log hclog.Logger) error {
+			_, err := media.NewSpeaker(r.Files, append(complain, "{out}"), patience, t.TempDir(), nil).Speak(t.Context(), domain.Message{}, "hi", all)
+			log.Warn("the turn logs it", "error", err)
+			return nil
+		},
+	} {
+		var log bytes.Buffer
+		if err := read(setupReading(t), hclog.New(&hclog.LoggerOptions{Output: &log})); err != nil {
+			t.Fatal(err)
+		}
+		if said := log.String(); !strings.Contains(said, "cannot log in") || strings.Contains(said, secret) {
+			t.Errorf("%s: the log is %q", name, said)
+		}
+	}
+}
