@@ -51,24 +51,42 @@ func identity(id string) string {
 // hidden is shown in place of an invisible character.
 const hidden = '\uFFFD'
 
-// joiner combines several emoji into one. It hides nothing.
-const joiner = '\u200d'
+const (
+	joiner     = '\u200d' // combines two emoji into one
+	emojiStyle = '\ufe0f' // behind a symbol
+	keycap     = '\u20e3' // behind emojiStyle
+)
 
-// blanks are letters and symbols without a visible form.
-var blanks = map[rune]bool{'\u034f': true, '\u115f': true, '\u1160': true, '\u17b4': true, '\u17b5': true, '\u2800': true, '\u3164': true, '\uffa0': true}
+// blanks are letters and symbols without a visible form that no table of Unicode lists as such.
+var blanks = map[rune]bool{'\u2800': true, '\U00016fe4': true, '\U0001d159': true}
 
-// Visible replaces each character that could hide or reorder text by a sign. Line breaks and tabs stay.
+// Visible replaces each character that could hide or reorder text by a sign. Line breaks and tabs stay, and what makes emoji of
+// symbols.
 func Visible(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t' || r == joiner:
-			return r
-		case !unicode.IsGraphic(r) || blanks[r]:
+	runes := []rune(strings.ToValidUTF8(text, string(hidden)))
+	at := func(i int) rune {
+		if i < 0 || i >= len(runes) {
 			return hidden
-		default:
-			return r
 		}
-	}, strings.ToValidUTF8(text, string(hidden)))
+		return runes[i]
+	}
+	for i, r := range runes {
+		before, after := at(i-1), at(i+1)
+		switch {
+		case r == '\n' || r == '\t':
+		case r == joiner && (before == emojiStyle || symbol(before)) && symbol(after):
+		case r == emojiStyle && (after == keycap || symbol(before)):
+		case !unicode.IsGraphic(r) || blanks[r] || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
+			runes[i] = hidden
+		}
+	}
+	return string(runes)
+}
+
+// symbol reports whether a character is one of those of which emoji are made.
+func symbol(r rune) bool {
+	const lightest, darkest = '\U0001f3fb', '\U0001f3ff' // skin
+	return r != hidden && !blanks[r] && unicode.Is(unicode.So, r) || r >= lightest && r <= darkest
 }
 
 // OneLine returns a text on one line, cut to so many characters.

@@ -1,6 +1,7 @@
 package wording_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -93,6 +94,29 @@ func TestIDsAreShownAsTheyAre(t *testing.T) {
 	for _, id := range []string{"tg:1\u200b", "tg:\u202e1", "tg:1\n", "tg:\t1", "tg:\u31641"} {
 		if text := wording.Allowed(id); !strings.Contains(text, "\uFFFD") {
 			t.Errorf("%q is shown as %q", id, text)
+		}
+	}
+}
+
+// Each character that nobody sees has a sign, so that two texts that differ do not look the same.
+// Behaviour: ask-exact.
+func TestNoCharacterIsUnseen(t *testing.T) {
+	t.Parallel()
+	unseen := []rune{
+		'\u00ad', '\u034f', '\u061c', '\u115f', '\u17b4', '\u180b', '\u180f', '\u200b', '\u200d', '\u202e', '\u2060', '\u2065', '\u2800', '\u3164',
+		'\ufe00', '\ufe0f', '\ufeff', '\uffa0', '\U00016fe4', '\U0001d159', '\U0001d173', '\U000e0001', '\U000e0061', '\U000e0100', '\U000e01ef', '\U000e0fff',
+	}
+	for _, r := range unseen {
+		for _, around := range []string{"rm a%sb", "rm %s", "%s", "`%[1]s`", "é%s.", "1%s", "🫖%s%[1]s"} {
+			text := fmt.Sprintf(around, string(r))
+			if got := wording.Visible(text); got == text || !strings.ContainsRune(got, '\ufffd') {
+				t.Errorf("%+q is shown as %+q", text, got)
+			}
+		}
+	}
+	for _, text := range []string{"a\tb\nc", "e\u0301", "❤️ 👩‍⚕️ 👩🏽‍🚀 👩‍❤️‍👨 1️⃣ ⚠️", "הִנֵּה", "नमस्ते", "ไทย"} {
+		if got := wording.Visible(text); got != text {
+			t.Errorf("%+q is shown as %+q", text, got)
 		}
 	}
 }
