@@ -62,16 +62,20 @@ func (cs *connections) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// of returns the connection of a request, which it finds by the pointer to its local address; nil if it is closed.
-func (cs *connections) of(r *http.Request) *connection {
+// of returns the connection of a request, which it finds by the pointer to its local address; nil for a request that came over
+// none. It reports false if the connection is closed.
+func (cs *connections) of(r *http.Request) (c *connection, open bool) {
 	local := r.Context().Value(http.LocalAddrContextKey)
+	if local == nil {
+		return nil, true
+	}
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	i := slices.IndexFunc(cs.open, func(c *connection) bool { return c.LocalAddr() == local })
 	if i < 0 {
-		return nil
+		return nil, false
 	}
-	return cs.open[i]
+	return cs.open[i], true
 }
 
 // authenticate records that a connection has sent the token and that its request is being answered. It reports false if

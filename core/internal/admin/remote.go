@@ -142,7 +142,7 @@ func probed(open *connections, next http.HandlerFunc) http.Handler {
 		case <-r.Context().Done():
 			return
 		}
-		if c := open.of(r); c != nil {
+		if c, _ := open.of(r); c != nil {
 			open.setBusy(c, true)
 			defer open.setBusy(c, false)
 		}
@@ -165,7 +165,11 @@ func (s *Server) authorised(open *connections, next http.Handler) http.Handler {
 			refuse(w, http.StatusUnauthorized, "the request has no token, or a wrong one; it must have admin.token of the config")
 			return
 		}
-		if c := open.of(r); c != nil {
+		c, isOpen := open.of(r)
+		if !isOpen {
+			return // its peer cannot be checked any more, and nobody can read the answer
+		}
+		if c != nil {
 			if err := s.admit(c); err != nil {
 				s.log.Warn("refused an HTTP request with the token", "from", r.RemoteAddr, "error", err)
 				refuse(w, http.StatusForbidden, "the host serves no processes that the agent or a plugin has started")

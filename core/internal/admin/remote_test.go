@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -267,5 +268,19 @@ func TestNamesInJSON(t *testing.T) {
 	}
 	if len(seen) < 15 {
 		t.Errorf("only %d types were seen", len(seen))
+	}
+}
+
+// A request whose connection was closed meanwhile, so that its peer cannot be checked, does nothing.
+// Behaviour: program-http.
+func TestARequestOfAClosedConnection(t *testing.T) {
+	t.Parallel()
+	_, d, h := remote(t)
+	closed := context.WithValue(t.Context(), http.LocalAddrContextKey, net.Addr(&net.TCPAddr{}))
+	r := httptest.NewRequestWithContext(closed, http.MethodPost, "http://127.0.0.1/v1/messages", strings.NewReader(`{"to": "tg:1", "text": "hello"}`))
+	r.Header.Set("Authorization", "Bearer "+token)
+	w := httptest.NewRecorder()
+	if h.ServeHTTP(w, r); len(d.sent) > 0 || w.Body.Len() > 0 {
+		t.Errorf("sent is %v, the answer is %s", d.sent, w.Body)
 	}
 }
