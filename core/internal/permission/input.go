@@ -139,7 +139,7 @@ func (b *body) showInput(q agent.Question) {
 	case !in.plain:
 		b.Doubtful = true
 	case command != "":
-		b.show(wording.Visible(command), maxShown)
+		b.show(exact(command), maxShown)
 		b.besides(in.without(append(said, "command")...))
 		return
 	case q.Tool == "Edit" && was+is != "":

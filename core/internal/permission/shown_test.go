@@ -45,12 +45,18 @@ func TestNothingIsHidden(t *testing.T) {
 	if text := ask("Bash", map[string]any{"command": "ls", "timeout": 5, "dangerouslyDisableSandbox": true}); !strings.Contains(text, "With `timeout: 5, dangerouslyDisableSandbox: true`.") {
 		t.Error(text)
 	}
-	for _, hidden := range []string{"\u00ad", "\u061c", "\u180e", "\u200b", "\u202e", "\u2066", "\u2800", "\u3164", "\u115f", "\U000e0041", "\u0085", "\u2028", "\x1b", "\r"} {
+	for _, hidden := range []string{"\u00ad", "\u061c", "\u180e", "\u200b", "\u202e", "\u2066", "\u2800", "\u3164", "\u115f", "\U000e0041", "\u0085", "\u2028", "\x1b", "\r", "\ufe0f", "\u200d", "\u00a0", "\u2009", "\u202f"} {
+		if text := ask("Read", map[string]any{"command": "x", "file_path": "/a" + hidden + "b"}); strings.Contains(text, hidden) {
+			t.Errorf("%+q in a path is shown as %q", hidden, text)
+		}
 		if text := bash("ls " + hidden + "; id"); strings.Contains(text, hidden) || !strings.Contains(text, "�") {
 			t.Errorf("%+q is shown as %q", hidden, text)
 		}
 	}
 	if text := bash("echo Grüße 👩‍👩‍👧 日本語　x"); !strings.Contains(text, "Grüße 👩‍👩‍👧 日本語　x") {
+		t.Error(text)
+	}
+	if text := ask("ExitPlanMode", map[string]any{"plan": "Du thé\u00a0?"}); !strings.Contains(text, "Du thé\u00a0?") {
 		t.Error(text)
 	}
 	if text := ask("ExitPlanMode", map[string]any{}); !strings.Contains(text, "It does not say what the plan is.") {

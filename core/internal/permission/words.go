@@ -2,6 +2,7 @@ package permission
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/clawhost/clawhost/core/internal/wording"
@@ -14,6 +15,17 @@ func oneLine(text string) string { return strings.Join(strings.Fields(wording.Vi
 func line(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
+			return '�'
+		}
+		return r
+	}, exact(text))
+}
+
+// exact shows a text that is no prose as it is, with a sign for what looks like a space and is another character to a program.
+func exact(text string) string {
+	const wide = '\u3000' // which does not look like a space
+	return strings.Map(func(r rune) rune {
+		if r != ' ' && r != wide && unicode.Is(unicode.Zs, r) {
 			return '�'
 		}
 		return r
