@@ -1,11 +1,14 @@
 package media_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -208,4 +211,42 @@ func TestFilesThatWereSentBefore(t *testing.T) {
 	b.write(t, "c.txt", append(text, text...))
 	got, _ = collect(media.Wanted{Paths: []string{"c.txt"}, Named: true, Before: first.Sent})
 	wantLines(t, "another one", "c.txt ", []string{got})
+}
+
+// deepVariable has the test below remove the folder itself, with few files open.
+const deepVariable = "DEEP"
+
+// A folder that is nested deeper than the host may have files open is removed, too.
+// Behaviour: files-out-expire.
+func TestADeepFolderIsRemoved(t *testing.T) {
+	t.Parallel()
+	if os.Getenv(deepVariable) == "" {
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", `ulimit -n 100 && exec "$0" -test.run='^TestADeepFolderIsRemoved$'`, os.Args[0])
+		cmd.Env = append(os.Environ(), deepVariable+"=1")
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "PASS") {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
+	}
+	b := setup(t)
+	old := filepath.Join(b.workspace, "outbound", "abcdefabcdef")
+	if err := os.MkdirAll(filepath.Join(old, strings.Repeat("d/", 300)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	outside := filepath.Join(b.workspace, "kept")
+	then := time.Now().Add(-2 * media.KeptFor)
+	err := errors.Join(os.WriteFile(outside, nil, 0o600), os.WriteFile(filepath.Join(old, "d/file"), nil, 0o600),
+		os.Symlink(b.workspace, filepath.Join(old, "d/link")), os.Chtimes(old, then, then))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.outgoing().Discard(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(old)); len(left) > 0 || err != nil {
+		t.Errorf("left is %v, %v", left, err)
+	}
+	if _, err := os.Stat(outside); err != nil {
+		t.Error(err)
+	}
 }

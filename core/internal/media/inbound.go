@@ -97,8 +97,47 @@ func removeExpired(w *workspace.Workspace, dir string, ours func(fs.FileInfo) bo
 	for _, name := range names {
 		path := filepath.Join(dir, name)
 		if info, err := root.Lstat(path); err == nil && ours(info) && time.Since(info.ModTime()) > keptFor {
-			errs = append(errs, root.Do(func(root *os.Root) error { return root.RemoveAll(path) }))
+			errs = append(errs, removeTree(root, path))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// removeTree removes a folder with all that is in it. The agent may have nested folders deeper than the host may have files open,
+// so each is moved up and then removed by itself.
+func removeTree(root *workspace.Folder, folder string) error {
+	beside := filepath.Dir(folder)
+	for left := []string{folder}; len(left) > 0; {
+		dir := left[len(left)-1]
+		list, more, err := root.List(dir, maxListed)
+		if err != nil {
+			return err
+		}
+		if !more {
+			left = left[:len(left)-1]
+		}
+		for _, entry := range list {
+			path, moved := filepath.Join(dir, entry.Name()), ""
+			if entry.IsDir() {
+				moved = filepath.Join(beside, rand.Text())
+				left = append(left, moved)
+			}
+			err := root.Do(func(root *os.Root) error {
+				if moved != "" {
+					return root.Rename(path, moved)
+				}
+				return root.Remove(path)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if more {
+			continue
+		}
+		if err := root.Do(func(root *os.Root) error { return root.Remove(dir) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
