@@ -192,7 +192,7 @@ func clearFile(root *workspace.Folder, f domain.OutgoingFile) (gone bool, err er
 // Discard removes the folders of expired conversations, and sent files that remain, for example because the host ended
 // before it removed them. If all files exceed the limits, the oldest are removed.
 func (o *Outgoing) Discard(ctx context.Context) error {
-	err := removeExpired(o.workspace, outboundDir, fs.FileInfo.IsDir)
+	err := removeExpired(ctx, o.workspace, outboundDir, fs.FileInfo.IsDir)
 	files, ledgerErr := o.ledger.OutgoingFiles(ctx, "")
 	return errors.Join(err, ledgerErr, o.space.clear(), o.Clear(ctx, files))
 }

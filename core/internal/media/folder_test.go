@@ -1,6 +1,7 @@
 package media_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -239,6 +240,11 @@ func TestADeepFolderIsRemoved(t *testing.T) {
 		os.Symlink(b.workspace, filepath.Join(old, "d/link")), os.Chtimes(old, then, then))
 	if err != nil {
 		t.Fatal(err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := b.outgoing().Discard(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("when the host ends: %v", err)
 	}
 	if err := b.outgoing().Discard(t.Context()); err != nil {
 		t.Error(err)

@@ -1,6 +1,7 @@
 package media
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"io"
@@ -86,8 +87,8 @@ func (in *Inbound) Discard() error { return in.space.clear() }
 
 // removeExpired removes from a folder of the workspace the host's files that have not changed for long. It does nothing if
 // the folder was replaced by a link, whose target is not the host's.
-func removeExpired(w *workspace.Workspace, dir string, ours func(fs.FileInfo) bool) error {
-	root, err := workspace.New(w.Dir()).Open() // apart: others do not wait while it removes many files
+func removeExpired(ctx context.Context, w *workspace.Workspace, dir string, ours func(fs.FileInfo) bool) error {
+	root, err := w.Open()
 	if err != nil {
 		return err
 	}
@@ -97,15 +98,15 @@ func removeExpired(w *workspace.Workspace, dir string, ours func(fs.FileInfo) bo
 	for _, name := range names {
 		path := filepath.Join(dir, name)
 		if info, err := root.Lstat(path); err == nil && ours(info) && time.Since(info.ModTime()) > keptFor {
-			errs = append(errs, removeTree(root, path))
+			errs = append(errs, removeTree(ctx, root, path))
 		}
 	}
 	return errors.Join(errs...)
 }
 
 // removeTree removes a folder with all that is in it. The agent may have nested folders deeper than the host may have files open,
-// so each is moved up and then removed by itself.
-func removeTree(root *workspace.Folder, folder string) error {
+// so each is moved up and then removed by itself. It ends early with ctx.
+func removeTree(ctx context.Context, root *workspace.Folder, folder string) error {
 	beside := filepath.Dir(folder)
 	for left := []string{folder}; len(left) > 0; {
 		dir := left[len(left)-1]
@@ -117,6 +118,9 @@ func removeTree(root *workspace.Folder, folder string) error {
 			left = left[:len(left)-1]
 		}
 		for _, entry := range list {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			path, moved := filepath.Join(dir, entry.Name()), ""
 			if entry.IsDir() {
 				moved = filepath.Join(beside, rand.Text())
