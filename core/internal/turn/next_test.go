@@ -62,7 +62,7 @@ func TestMemoryFlush(t *testing.T) {
 			}
 			own := test.kind != chat.Direct // nobody there has asked for it, and nobody's authority is used for it
 			if then.Message.Origin != domain.OriginFlush || then.Message.Silent != own || own && then.Message.Authority != chat.Other ||
-				own != strings.Contains(then.Message.Text, "the tool mcp__clawhost__memory_note,") || !own && then.Message.Text != "write it down" {
+				own != strings.Contains(then.Message.Text, "the tool mcp__clawhost__memory_note for that") || !own && then.Message.Text != "write it down" {
 				t.Errorf("what comes next is %+v", then)
 			}
 		})
