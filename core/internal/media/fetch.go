@@ -30,8 +30,9 @@ type fetcher struct {
 
 // newFetcher returns a fetcher. It uses no proxy, so that the address that is connected to is the one that is checked.
 func newFetcher(g guard) fetcher {
+	names, _ := g.resolver.(*net.Resolver) // nil: the system's
 	dialer := net.Dialer{
-		Timeout: 10 * time.Second,
+		Timeout: 10 * time.Second, Resolver: names,
 		Control: func(_, address string, _ syscall.RawConn) error { return g.dialled(address) },
 	}
 	return fetcher{guard: g, client: &http.Client{
