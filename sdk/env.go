@@ -79,7 +79,7 @@ type Turn struct {
 	Kind    chat.Kind
 	Prompt  string
 	Deliver bool          // also send the answer to the address
-	Timeout time.Duration // zero: the host's
+	Timeout time.Duration // zero: the host's; at most a day
 }
 
 // TurnError is the error of a failed turn. Message is what a user would read.

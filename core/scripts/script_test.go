@@ -39,6 +39,7 @@ var binaries = map[string]string{
 	"clawhost-witness":  "core/scripts/testdata/plugins/witness",
 	"clawhost-artist":   "core/scripts/testdata/plugins/artist",
 	"clawhost-desk":     "core/scripts/testdata/plugins/desk",
+	"clawhost-thief":    "core/scripts/testdata/plugins/thief",
 }
 
 // hold is the shell script with which a turn's tool waits for its script: "hold NAME" ends when "release NAME" is done.

@@ -105,8 +105,12 @@ func (r *Registry) Lane(name string, by chat.Authority) domain.Lane {
 	}
 }
 
-// irreplaceable are the host's commands that other parts of it also act on, or send.
-var irreplaceable = map[string]bool{"new": true, "reset": true, "stop": true, "answer": true, "bash": true}
+// irreplaceable are the host's commands that other parts of it also act on, or send with a button, and those by which owners
+// decide who and what is let in: the answer to such a command must be the host's.
+var irreplaceable = map[string]bool{
+	"new": true, "reset": true, "stop": true, "answer": true, "bash": true, "next": true, "withdraw": true,
+	"allowlist": true, "approve": true, "deny": true, "grants": true, "mcp": true,
+}
 
 // replaceable reports whether a plugin may override a command of the host's. The name is not an alias.
 func (r *Registry) replaceable(name string) bool {

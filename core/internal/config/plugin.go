@@ -30,7 +30,7 @@ type Plugin struct {
 	SHA256 []byte
 	// Env is the plugin's whole environment.
 	Env map[string]string
-	// Grants are the other channels that the plugin may post to or read.
+	// Grants are the other channels that the plugin may post to, read and run turns in.
 	Grants []string
 	// ReadTranscripts lets a plugin that follows the transcripts of all channels also read what was said before.
 	ReadTranscripts bool

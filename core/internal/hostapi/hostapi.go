@@ -112,10 +112,11 @@ type caller struct {
 	instance string
 	uploads  chan struct{} // an entry for each open one
 	turns    chan struct{} // an entry for each awaited one
+	pages    chan struct{} // an entry for each that is looked up
 }
 
 func (a *API) caller(instance string) caller {
-	return caller{API: a, instance: instance, uploads: make(chan struct{}, maxUploads), turns: make(chan struct{}, maxTurns)}
+	return caller{API: a, instance: instance, uploads: make(chan struct{}, maxUploads), turns: make(chan struct{}, maxTurns), pages: make(chan struct{}, maxPages)}
 }
 
 // open returns an error while the host is shutting down. The sdk retries with the next host process.

@@ -13,8 +13,10 @@ import (
 )
 
 const (
-	// historyBytes limits a page of history, far below the maximum size of a gRPC message.
-	historyBytes = 8 << 20
+	// pageBytes limits the texts of a page: until the plugin has read it, the host holds it. maxPages limits the pages that are
+	// looked up for a plugin at a time; further calls wait.
+	pageBytes = 768 << 10
+	maxPages  = 2
 	// maxTranscripts limits a page of all transcripts, in entries.
 	maxTranscripts = 200
 )
@@ -38,18 +40,17 @@ func (s sessionsServer) ReadHistory(ctx context.Context, r *pluginv1.ReadHistory
 	if err != nil {
 		return nil, s.refuse("read history", err)
 	}
+	if err := s.waitForPage(ctx); err != nil {
+		return nil, err
+	}
+	defer func() { <-s.pages }()
 	entries, err := s.options.Store.Transcript(ctx, session, r.GetBeforeId(), limit)
 	if err != nil && !errors.Is(err, domain.ErrNotFound) {
 		return nil, s.refuse("read history", err)
 	}
-	response, size := &pluginv1.ReadHistoryResponse{}, 0
-	for _, e := range entries {
-		size += len(e.Text)
-	}
-	for _, e := range entries {
-		if size -= len(e.Text); size+len(e.Text) > historyBytes {
-			continue // keep the newest entries
-		}
+	response := &pluginv1.ReadHistoryResponse{}
+	newest := fitting(len(entries), func(i int) *string { return &entries[len(entries)-1-i].Text })
+	for _, e := range entries[len(entries)-newest:] {
 		response.Entries = append(response.Entries, wire.TranscriptEntryToProto(e))
 	}
 	return response, nil
@@ -64,16 +65,40 @@ func (s sessionsServer) ReadTranscripts(ctx context.Context, r *pluginv1.ReadTra
 	if r.GetLimit() > 0 {
 		limit = int(min(r.GetLimit(), maxTranscripts))
 	}
+	if err := s.waitForPage(ctx); err != nil {
+		return nil, err
+	}
+	defer func() { <-s.pages }()
 	entries, err := s.options.Store.TranscriptAfter(ctx, max(0, r.GetAfterId()), limit)
 	if err != nil {
 		return nil, s.refuse("read transcripts", err)
 	}
-	response, size := &pluginv1.ReadTranscriptsResponse{}, 0
-	for _, e := range entries {
-		if size += len(e.Entry.Text); size > historyBytes && len(response.Entries) > 0 {
-			break // keep the oldest entries; the next page begins after them
-		}
+	response := &pluginv1.ReadTranscriptsResponse{}
+	for _, e := range entries[:fitting(len(entries), func(i int) *string { return &entries[i].Entry.Text })] {
 		response.Entries = append(response.Entries, &pluginv1.SessionEntry{SessionKey: e.Session, Entry: wire.TranscriptEntryToProto(e.Entry)})
 	}
 	return response, nil
+}
+
+// waitForPage waits until one more page may be looked up for the plugin.
+func (s sessionsServer) waitForPage(ctx context.Context) error {
+	select {
+	case s.pages <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return s.refuse("read history", ctx.Err())
+	}
+}
+
+// fitting cuts the first n texts to their maximum length and returns how many of them fit into a page.
+func fitting(n int, text func(i int) *string) int {
+	size := 0
+	for i := range n {
+		t := text(i)
+		*t = wire.Cut(*t, wire.MaxEntry)
+		if size += len(*t); size > pageBytes {
+			return i
+		}
+	}
+	return n
 }

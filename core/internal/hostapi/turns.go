@@ -2,6 +2,7 @@ package hostapi
 
 import (
 	"context"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -13,8 +14,12 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// maxTurns limits the turns that a plugin waits for at a time. Each of them has an open call.
-const maxTurns = 100
+const (
+	// maxTurns limits the turns that a plugin waits for at a time. Each of them has an open call.
+	maxTurns = 100
+	// maxTurnTime limits the time that a plugin may give a turn.
+	maxTurnTime = 24 * time.Hour
+)
 
 type turnsServer struct {
 	pluginv1.UnimplementedTurnsServer
@@ -54,7 +59,7 @@ func (s turnsServer) RunTurn(r *pluginv1.RunTurnRequest, out grpc.ServerStreamin
 	outcome, err := s.options.Inbox.Turn(ctx, id, domain.Message{
 		Channel: to.Channel, Chat: c, Thread: to.Thread,
 		Sender: chat.Sender{DisplayName: s.instance, IsBot: true},
-		Text:   wire.Repair(r.GetPrompt()), Silent: !r.GetDeliver(), Timeout: r.GetTimeout().AsDuration(),
+		Text:   wire.Repair(r.GetPrompt()), Silent: !r.GetDeliver(), Timeout: min(r.GetTimeout().AsDuration(), maxTurnTime),
 	})
 	switch {
 	case err != nil:

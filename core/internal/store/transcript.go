@@ -50,7 +50,7 @@ func encodeMade(made *domain.Made) (string, error) {
 }
 
 // Transcript returns the newest entries of a session's history with ids smaller than before, oldest first. before is 0
-// for the newest of all. limit is 1 to 1000; another value means 1000.
+// for the newest of all. limit is 1 to 1000; another value means 1000. A page of long texts has fewer.
 func (s *Store) Transcript(ctx context.Context, session string, before int64, limit int) ([]chat.TranscriptEntry, error) {
 	list, err := s.Entries(ctx, session, before, limit)
 	var entries []chat.TranscriptEntry
@@ -60,12 +60,24 @@ func (s *Store) Transcript(ctx context.Context, session string, before int64, li
 	return entries, err
 }
 
+// maxPage limits the texts of a page of a transcript, in bytes. The entry that exceeds it is the page's last one.
+const maxPage = 4 << 20
+
+// full adds a text to the size of a page, and returns errEnough once the page is full.
+func full(size *int, text string) error {
+	if *size += len(text); *size > maxPage {
+		return errEnough
+	}
+	return nil
+}
+
 // Entries returns what [Store.Transcript] returns, with how the answers were made.
 func (s *Store) Entries(ctx context.Context, session string, before int64, limit int) ([]domain.Entry, error) {
 	if before == 0 {
 		before = math.MaxInt64
 	}
 	var entries []domain.Entry
+	size := 0
 	err := s.view(ctx).each(`SELECT id, role, text, said_at, made FROM transcript WHERE session = ?1 AND id < ?2
 		ORDER BY id DESC LIMIT ?3 + 0`, []any{session, before, bounded(limit)}, func(rows rows) error {
 		var e domain.Entry
@@ -79,7 +91,7 @@ func (s *Store) Entries(ctx context.Context, session string, before int64, limit
 			e.Made = nil // of a newer version
 		}
 		entries = append(entries, e)
-		return nil
+		return full(&size, e.Text)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("transcript: %w", err)
@@ -110,9 +122,10 @@ func (s *Store) MessageIDs(ctx context.Context, session string) (ids []chat.Mess
 }
 
 // TranscriptAfter returns the entries of all sessions with ids greater than after, oldest first. limit is 1 to 1000;
-// another value means 1000.
+// another value means 1000. A page of long texts has fewer.
 func (s *Store) TranscriptAfter(ctx context.Context, after int64, limit int) ([]domain.Followed, error) {
 	var list []domain.Followed
+	size := 0
 	err := s.view(ctx).each(`SELECT session, id, role, text, said_at FROM transcript WHERE id > ?1 ORDER BY id LIMIT ?2 + 0`,
 		[]any{after, bounded(limit)}, func(rows rows) error {
 			var f domain.Followed
@@ -122,7 +135,7 @@ func (s *Store) TranscriptAfter(ctx context.Context, after int64, limit int) ([]
 			}
 			f.Entry.At = moment(saidAt)
 			list = append(list, f)
-			return nil
+			return full(&size, f.Entry.Text)
 		})
 	if err != nil {
 		return nil, fmt.Errorf("transcript after: %w", err)

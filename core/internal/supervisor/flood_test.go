@@ -25,6 +25,7 @@ import (
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/handshake"
+	"github.com/clawhost/clawhost/sdk/wire"
 )
 
 // flood is a plugin without the sdk that brings its host as much as it can.
@@ -108,10 +109,25 @@ func run(conn *grpc.ClientConn) {
 		}
 		<-ctx.Done()
 	}
+	// read asks for a page and never reads it, so that the host has to keep it.
+	read := func(method string, request proto.Message) func(context.Context) {
+		question := message(request)
+		return func(ctx context.Context) {
+			stream, err := conn.NewStream(ctx, &grpc.StreamDesc{}, method, grpc.ForceCodecV2(encoded{}))
+			if err != nil || stream.SendMsg(question) != nil || stream.CloseSend() != nil {
+				return
+			}
+			<-ctx.Done()
+		}
+	}
+	history := read(pluginv1.Sessions_ReadHistory_FullMethodName, &pluginv1.ReadHistoryRequest{
+		Address: &pluginv1.Address{ChatId: "c"}, ChatKind: pluginv1.ChatKind_CHAT_KIND_DIRECT, Limit: 200,
+	})
+	transcripts := read(pluginv1.Sessions_ReadTranscripts_FullMethodName, &pluginv1.ReadTranscriptsRequest{})
 	for _, phase := range []struct {
 		calls int
 		call  func(ctx context.Context)
-	}{{120, submit(15 << 20)}, {300, submit(1900 << 10)}, {300, upload}} {
+	}{{120, submit(15 << 20)}, {300, submit(1900 << 10)}, {300, upload}, {300, history}, {300, transcripts}} {
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 		var calls sync.WaitGroup
 		for range phase.calls {
@@ -126,6 +142,10 @@ func run(conn *grpc.ClientConn) {
 // busyInbox never gets done with an event.
 type busyInbox struct{ hostapi.Inbox }
 
+func (busyInbox) Session(context.Context, string, chat.Chat, chat.ThreadID) (string, error) {
+	return "s", nil
+}
+
 func (busyInbox) Submit(ctx context.Context, _ string, _ chat.Event) (inbox.Outcome, error) {
 	<-ctx.Done()
 	return inbox.Outcome{}, ctx.Err()
@@ -136,6 +156,31 @@ type overStore struct {
 	hostapi.Store
 	over chan struct{}
 }
+
+// Transcript has nothing but long entries, as many as a page may have.
+func (overStore) Transcript(context.Context, string, int64, int) ([]chat.TranscriptEntry, error) {
+	entries := make([]chat.TranscriptEntry, 40)
+	for i := range entries {
+		entries[i] = chat.TranscriptEntry{ID: int64(i + 1), Role: chat.User, Text: strings.Repeat("x", wire.MaxEntry)}
+	}
+	return entries, nil
+}
+
+func (s overStore) TranscriptAfter(ctx context.Context, _ int64, _ int) ([]domain.Followed, error) {
+	var all []domain.Followed
+	entries, err := s.Transcript(ctx, "", 0, 0)
+	for _, e := range entries {
+		all = append(all, domain.Followed{Session: "s", Entry: e})
+	}
+	return all, err
+}
+
+// readers may read everything.
+type readers struct{}
+
+func (readers) Grants(string) []string { return nil }
+
+func (readers) ReadsTranscripts(context.Context, string) bool { return true }
 
 func (s overStore) PutState(context.Context, string, string, []byte, *uint64) (uint64, error) {
 	close(s.over)
@@ -156,11 +201,11 @@ type everything struct{}
 
 func (everything) IsChannel(string) bool { return true }
 
-// A plugin that brings more than the host can hold, at a time and without end, leaves the host its memory.
+// A plugin that brings more than the host can hold, or asks for more, at a time and without end, leaves the host its memory.
 func TestAPluginCannotUseUpTheMemory(t *testing.T) {
 	dir, over := t.TempDir(), make(chan struct{})
 	api := hostapi.New(hostapi.Options{
-		Inbox: busyInbox{}, Channels: everything{}, Store: overStore{over: over}, Files: media.NewFiles(media.FilesOptions{Dir: filepath.Join(dir, "media"), Rows: noRows{}, MaxBytes: 20 << 20}),
+		Inbox: busyInbox{}, Channels: everything{}, Store: overStore{over: over}, Grants: readers{}, Files: media.NewFiles(media.FilesOptions{Dir: filepath.Join(dir, "media"), Rows: noRows{}, MaxBytes: 20 << 20}),
 	}, hclog.NewNullLogger())
 	debug.FreeOSMemory()
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0o200); err != nil {

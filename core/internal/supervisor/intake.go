@@ -18,7 +18,7 @@ const (
 	maxReading = 8
 	maxHeld    = 8 << 20
 	// maxStreams limits the calls on a connection, including waiting ones, and maxWindow the unread bytes of each.
-	maxStreams = 256
+	maxStreams = 128
 	maxWindow  = 64 << 10
 	maxHeaders = 16 << 10
 )
