@@ -107,7 +107,7 @@ func unfenced(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// visible makes a text of Claude safe to print: it keeps lines and tabs.
+// visible makes a text of several lines safe to print: it keeps lines and tabs.
 func visible(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

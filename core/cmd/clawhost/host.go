@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -216,7 +215,7 @@ func (a *app) printVersion(_ context.Context, args []string) error {
 
 // print writes one JSON value.
 func (a *app) print(value any) error {
-	encoder := json.NewEncoder(a.out)
+	encoder := a.encoder()
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(value)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -37,7 +36,7 @@ func (a *app) pluginLogin(ctx context.Context, args []string) error {
 		account, err := client.Login(ctx, args[0], answers, func(step admin.LoginStep) {
 			asked = step
 			if a.json {
-				_ = json.NewEncoder(a.out).Encode(admin.LoginEvent{Step: &step})
+				_ = a.encoder().Encode(admin.LoginEvent{Step: &step})
 				return
 			}
 			screen.show(step)
@@ -46,7 +45,7 @@ func (a *app) pluginLogin(ctx context.Context, args []string) error {
 		case err != nil:
 			return err
 		case account != "" && a.json:
-			return json.NewEncoder(a.out).Encode(admin.LoginEvent{Account: account})
+			return a.encoder().Encode(admin.LoginEvent{Account: account})
 		case account != "":
 			_, err := fmt.Fprintf(a.out, "%s is logged in as %s. `clawhost plugin list` shows its state.\n", args[0], printable(account))
 			return err

@@ -88,13 +88,13 @@ func (a *app) run(ctx context.Context, args []string) int {
 	case errors.As(err, &wrong) && wrong.why == "":
 		return exitUsage
 	case errors.As(err, &wrong):
-		fmt.Fprintf(a.err, "clawhost: %v\nUsage: %s\nRun `clawhost -h` for what it can do.\n", wrong, wrong.line)
+		fmt.Fprintf(a.err, "clawhost: %s\nUsage: %s\nRun `clawhost -h` for what it can do.\n", visible(wrong.Error()), wrong.line)
 		return exitUsage
 	case errors.As(err, &problems):
-		fmt.Fprintln(a.err, problems)
+		fmt.Fprintln(a.err, visible(problems.Error()))
 		return exitNot
 	default:
-		fmt.Fprintf(a.err, "clawhost: %v\n", err)
+		fmt.Fprintf(a.err, "clawhost: %s\n", visible(err.Error()))
 		return exitNot
 	}
 }

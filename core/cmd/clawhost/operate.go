@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -72,14 +73,37 @@ func (a *app) logs() *ffcli.Command {
 	return c
 }
 
-// printable replaces characters from chats and plugins that could control the terminal or change the display order.
+// printable replaces the characters from chats and plugins that could control the terminal.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+		if controls(r) {
 			return ' '
 		}
 		return r
 	}, s)
+}
+
+// controls reports whether a character could control the terminal or change the display order.
+func controls(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
+
+// encoder returns an encoder of JSON values for the output, which are read on a terminal, too.
+func (a *app) encoder() *json.Encoder { return json.NewEncoder(escaping{a.out}) }
+
+// escaping writes JSON, and escapes the characters of its strings that could control the terminal.
+type escaping struct{ io.Writer }
+
+// Write writes a value. Line ends stand between its parts: those in strings are escaped already.
+func (e escaping) Write(value []byte) (int, error) {
+	var text strings.Builder
+	for _, r := range string(value) {
+		if controls(r) && r != '\n' {
+			fmt.Fprintf(&text, `\u%04x`, r)
+		} else {
+			text.WriteRune(r)
+		}
+	}
+	_, err := io.WriteString(e.Writer, text.String())
+	return len(value), err
 }
 
 func (a *app) status(ctx context.Context, args []string) error {
@@ -279,7 +303,7 @@ func (a *app) sessionsExport(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	lines := json.NewEncoder(a.out)
+	lines := a.encoder()
 	if err := lines.Encode(map[string]any{"type": "session", "session": args[0], "exported_at": time.Now().UTC()}); err != nil {
 		return err
 	}
