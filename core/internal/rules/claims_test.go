@@ -66,30 +66,53 @@ func parsed(t *testing.T, dir string) (found []*ast.File) {
 	return found
 }
 
-// The tests that the README names are in the folders or files that it names.
+var (
+	proof   = regexp.MustCompile("((?:`(?:Test|Fuzz)[A-Za-z]+`(?:, | and )?)+)[^`|]*? in ((?:\\[[a-z0-9/]+\\]\\([a-z0-9/_.]+\\)(?: and in )?)+)")
+	aProof  = regexp.MustCompile("`(Test|Fuzz)[A-Za-z]+`")
+	address = regexp.MustCompile(`\(([^)]+)\)`)
+)
+
+// The tests that the tables of pages name are in the folders or files that they name. Each attack of the page about security has a
+// test or a script.
 func TestClaimsAreProven(t *testing.T) {
 	t.Parallel()
-	proof := regexp.MustCompile("((?:`Test[A-Za-z]+`(?: and )?)+)[^`]*? in ((?:\\[[a-z0-9/]+\\]\\([a-z0-9/_.]+\\)(?: and in )?)+)")
-	link := regexp.MustCompile(`\(([^)]+)\)`)
-	seen := 0
-	for _, r := range rows(readPage(t, "README.md")) {
-		for _, found := range proof.FindAllStringSubmatch(r.cells[len(r.cells)-1], -1) {
-			for _, test := range span.FindAllStringSubmatch(found[1], -1) {
-				for _, in := range link.FindAllStringSubmatch(found[2], -1) {
-					seen++
-					dir := strings.TrimSuffix(in[1], "/"+filepath.Base(in[1]))
-					if filepath.Ext(in[1]) == "" {
-						dir = in[1]
-					}
-					if !functions(t, dir)[test[1]] {
-						t.Errorf("README.md:%d: %s has no %s", r.line, in[1], test[1])
+	for page, least := range map[string]int{"README.md": 10, "docs/security.md": 40} {
+		text := readPage(t, page)
+		if page == "docs/security.md" {
+			_, after, found := strings.Cut(text, "\n## What the tests attack\n")
+			if text = after; !found {
+				t.Fatalf("%s has no table of attacks", page)
+			}
+		}
+		seen := 0
+		for _, r := range rows(text) {
+			cell := r.cells[len(r.cells)-1]
+			if page == "docs/security.md" && r.cells[0] != "attack" && !aProof.MatchString(cell) && !strings.Contains(cell, ".txtar)") {
+				t.Errorf("%s: nothing tries %q", page, r.cells[0])
+			}
+			proven := 0
+			for _, found := range proof.FindAllStringSubmatch(cell, -1) {
+				for _, test := range span.FindAllStringSubmatch(found[1], -1) {
+					proven++
+					for _, in := range address.FindAllStringSubmatch(found[2], -1) {
+						seen++
+						dir := filepath.Join(filepath.Dir(page), in[1])
+						if filepath.Ext(dir) != "" {
+							dir = filepath.Dir(dir)
+						}
+						if !functions(t, dir)[test[1]] {
+							t.Errorf("%s: %s has no %s", page, in[1], test[1])
+						}
 					}
 				}
 			}
+			if named := len(aProof.FindAllString(cell, -1)); page == "docs/security.md" && named != proven {
+				t.Errorf("%s: %d of %d tests of %q have a place", page, proven, named, r.cells[0])
+			}
 		}
-	}
-	if seen < 10 {
-		t.Errorf("only %d tests were seen", seen)
+		if seen < least {
+			t.Errorf("%s: only %d tests were seen", page, seen)
+		}
 	}
 }
 
