@@ -22,8 +22,8 @@ type Cache[T any] struct {
 // NewCache returns a cache of a value of the workspace at a path.
 func NewCache[T any](dir string) *Cache[T] { return &Cache[T]{workspace: New(dir)} }
 
-// Get returns the kept value, or calls read for a fresh one. What read has looked at by Stat, List and the methods that read
-// files counts; a change within two seconds after another one may have the same time, so such a value is not kept.
+// Get returns the kept value, or calls read for a fresh one. What read has looked at by Stat, Lstat, List and the methods that
+// read files counts; a change within two seconds after another one may have the same time, so such a value is not kept.
 //
 // A fresh value with an error is zero: the workspace cannot be opened. A kept value with an error, which is [ErrStuck], may be
 // outdated, because the file system does not answer.
@@ -100,6 +100,8 @@ func (w *Workspace) unchanged(s seen) (bool, error) {
 			stat := os.Stat
 			switch {
 			case filepath.IsAbs(name): // of ReadOutside
+			case before.info != nil && before.info.Mode()&fs.ModeSymlink != 0: // of Lstat
+				stat, name = os.Lstat, filepath.Join(w.dir, name)
 			case before.info != nil, before.why == fs.ErrNotExist.Error():
 				name = filepath.Join(w.dir, name)
 			default:

@@ -75,7 +75,9 @@ func (f *Folder) Stat(name string) (fs.FileInfo, error) {
 
 // Lstat describes a file, a folder or a link, which it does not follow.
 func (f *Folder) Lstat(name string) (fs.FileInfo, error) {
-	return in(f, func(root *os.Root) (fs.FileInfo, error) { return root.Lstat(name) })
+	info, err := in(f, func(root *os.Root) (fs.FileInfo, error) { return root.Lstat(name) })
+	f.saw(name, info, err)
+	return info, err
 }
 
 // ReadFile reads a regular file of at most so many bytes. With [ErrTooLong] it returns the beginning of a longer one.

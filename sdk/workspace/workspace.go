@@ -44,6 +44,9 @@ func (w *Workspace) Dir() string { return w.dir }
 // Open opens the workspace; the caller closes the folder. In a workspace that does not exist, every name is reported as
 // [io/fs.ErrNotExist].
 func (w *Workspace) Open() (*Folder, error) {
+	if w.dir == "" {
+		return nil, fs.ErrInvalid // and not the root of the file system
+	}
 	// With the slash the kernel opens only folders.
 	root, err := call(w, func() (*os.Root, error) { return os.OpenRoot(w.dir + "/") })
 	switch {

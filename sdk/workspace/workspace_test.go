@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
@@ -135,6 +137,14 @@ func fits(err, want error) bool {
 	return (err == nil) == (want == nil) && (errors.Is(want, errOther) || errors.Is(err, want))
 }
 
+// A workspace without a path is not the root of the file system.
+func TestNoPath(t *testing.T) {
+	t.Parallel()
+	if _, err := workspace.New("").Open(); !errors.Is(err, fs.ErrInvalid) {
+		t.Errorf("opened, %v", err)
+	}
+}
+
 // Bytes and entries are bounded.
 func TestBounds(t *testing.T) {
 	t.Parallel()
@@ -164,16 +174,26 @@ func TestCache(t *testing.T) {
 		"another file": func(dir string) error {
 			return errors.Join(os.WriteFile(dir+"/x", []byte("text"), 0o600), os.Chtimes(dir+"/x", old, old), os.Rename(dir+"/x", dir+"/file"))
 		},
-		"gone":          func(dir string) error { return os.Remove(dir + "/file") },
-		"new entry":     func(dir string) error { return os.WriteFile(dir+"/folder/new", nil, 0o600) },
-		"what was not":  func(dir string) error { return os.WriteFile(dir+"/missing", nil, 0o600) },
+		"gone":         func(dir string) error { return os.Remove(dir + "/file") },
+		"new entry":    func(dir string) error { return os.WriteFile(dir+"/folder/new", nil, 0o600) },
+		"what was not": func(dir string) error { return os.WriteFile(dir+"/missing", nil, 0o600) },
+		"link elsewhere": func(dir string) error {
+			return errors.Join(os.Remove(dir+"/link"), os.Symlink("folder/a", dir+"/link"))
+		},
+		"file for link": func(dir string) error {
+			return errors.Join(os.Remove(dir+"/link"), os.WriteFile(dir+"/link", nil, 0o600))
+		},
 		"pipe for file": func(dir string) error { return errors.Join(os.Remove(dir+"/file"), syscall.Mkfifo(dir+"/file", 0o600)) },
 	} {
-		dir := lay(t, map[string]string{"file": "text", "folder/a": "", "pipe": "|"})
+		dir := lay(t, map[string]string{"file": "text", "folder/a": "", "pipe": "|", "link": "-> missing"})
 		for _, path := range []string{"file", "folder", "pipe", "."} {
 			if err := os.Chtimes(filepath.Join(dir, path), old, old); err != nil {
 				t.Fatal(err)
 			}
+		}
+		then := unix.NsecToTimeval(old.UnixNano())
+		if err := unix.Lutimes(dir+"/link", []unix.Timeval{then, then}); err != nil {
+			t.Fatal(err)
 		}
 		c, reads := workspace.NewCache[int](dir), 0
 		read := func(f *workspace.Folder) int {
@@ -181,6 +201,7 @@ func TestCache(t *testing.T) {
 				_, _ = f.ReadFile(path, 10)
 			}
 			_, _, _ = f.List("folder", 10)
+			_, _ = f.Lstat("link")
 			reads++
 			return reads
 		}
