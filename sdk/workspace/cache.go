@@ -40,6 +40,7 @@ func (c *Cache[T]) Get(read func(*Folder) T) (value T, fresh bool, err error) {
 	stuck := errors.Is(err, ErrStuck)
 	if err == nil {
 		defer folder.Close()
+		folder.seen = seen{}
 		value = read(folder)
 		looks, stuck = folder.looks()
 	}
@@ -75,11 +76,8 @@ func (f *Folder) saw(name string, info fs.FileInfo, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.stuck = f.stuck || errors.Is(err, ErrStuck)
-	if _, again := f.seen[name]; again {
+	if _, again := f.seen[name]; again || f.seen == nil {
 		return
-	}
-	if f.seen == nil {
-		f.seen = seen{}
 	}
 	l := look{info: info, at: time.Now()}
 	if info == nil {
@@ -88,10 +86,10 @@ func (f *Folder) saw(name string, info fs.FileInfo, err error) {
 	f.seen[name] = l
 }
 
-// unchanged reports whether nothing that was seen has changed. It also reports false for nil, and for something that had
+// unchanged reports whether nothing that was seen has changed. It also reports false if nothing was seen, and for something that had
 // changed less than [coarse] before it was seen.
 func (w *Workspace) unchanged(s seen) (bool, error) {
-	if s == nil {
+	if len(s) == 0 {
 		return false, nil
 	}
 	return call(w, func() (bool, error) {

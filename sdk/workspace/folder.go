@@ -20,7 +20,7 @@ type Folder struct {
 	root *os.Root // nil: the workspace does not exist
 
 	mu    sync.Mutex
-	seen  seen
+	seen  seen // what was looked at; nil: it is not recorded
 	stuck bool // the file system did not answer once
 }
 

@@ -64,9 +64,9 @@ func reap(old domain.Process, log hclog.Logger) {
 	}
 }
 
-// IsTool reports whether a process descends from a claude, a line for the shell or a program of any host, including
-// previous ones: it or one of its
-// ancestors carries a host's mark. A process that is gone counts as one, because it cannot be checked.
+// IsTool reports whether a process descends from a claude, a line for the shell or a program of any host, including previous
+// ones: it or one of its ancestors carries a host's mark. A process that is gone counts as one, because it cannot be
+// checked.
 func IsTool(pid int) bool {
 	const depth = 64
 	for range depth {
