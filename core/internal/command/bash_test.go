@@ -46,8 +46,8 @@ func (s *shell) Keep(_ context.Context, _ string, _ []chat.MediaLimit, file chat
 // line is a run of a line of the shell.
 func line(text string, by chat.Authority, attempt int) *conversation.Turn {
 	c := &domain.Run{Lane: domain.ShellLane}
-	c.Message.UUID, c.Message.Attempts = "id", attempt
-	c.Message.Message.Command = &domain.Command{Name: "bash", Args: text}
+	c.Head.UUID, c.Head.Attempts = "id", attempt
+	c.Head.Message.Command = &domain.Command{Name: "bash", Args: text}
 	d := &hostCommands{}
 	return &conversation.Turn{Run: c, Conversation: &conversation.Conversation{Caller: d.call("/bash", by).Caller}}
 }

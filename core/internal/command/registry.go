@@ -158,11 +158,11 @@ func (r *Registry) Parse(text string) (domain.Command, bool) {
 // recognised as. It returns the result of [Registry.Run]; or of a line of the shell, with [agent.ErrShutdown] if that is to
 // be answered by the next host process.
 func (r *Registry) Answer(ctx context.Context, run *conversation.Turn) (Answer, error) {
-	c := run.Message.Message.Command
+	c := run.Head.Message.Command
 	if !c.Plain {
 		call := Call{
-			Name: c.Name, Args: c.Args, And: c.And, Caller: run.Caller, Session: run.Session, At: run.Message.ReceivedAt,
-			ID: run.Message.UUID, Attempt: run.Message.Attempts,
+			Name: c.Name, Args: c.Args, And: c.And, Caller: run.Caller, Session: run.Session, At: run.Head.ReceivedAt,
+			ID: run.Head.UUID, Attempt: run.Head.Attempts,
 		}
 		if own, ok := r.Lookup(c.Name); ok && own.Shell && run.Caller.Authority >= own.MinAuthority {
 			return r.own.bash(ctx, call)
@@ -171,7 +171,7 @@ func (r *Registry) Answer(ctx context.Context, run *conversation.Turn) (Answer, 
 		return Answer{Text: text}, err
 	}
 	id, answer, _ := strings.Cut(c.Args, " ")
-	told, err := r.host.Questions.Hear(ctx, id, answer, permission.Written{ID: run.Message.UUID, Text: run.Message.Message.Text, Caller: run.Caller})
+	told, err := r.host.Questions.Hear(ctx, id, answer, permission.Written{ID: run.Head.UUID, Text: run.Head.Message.Text, Caller: run.Caller})
 	if err != nil {
 		return Answer{Text: wording.QuestionFailed}, err
 	}

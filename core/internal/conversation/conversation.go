@@ -85,7 +85,7 @@ type Turn struct {
 
 // Turn resolves the conversation of a run.
 func (r *Resolver) Turn(run *domain.Run) *Turn {
-	return &Turn{Run: run, Conversation: r.Message(run.Message.Message, run.Session)}
+	return &Turn{Run: run, Conversation: r.Message(run.Head.Message, run.Session)}
 }
 
 // Message resolves the conversation of a message in a session.

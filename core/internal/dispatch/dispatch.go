@@ -72,7 +72,7 @@ type running struct {
 	resumed   chan struct{} // closed once it has a place again; nil: it does not want one
 }
 
-func (r *running) owner() bool { return r.run.Message.Message.Authority == chat.Owner }
+func (r *running) owner() bool { return r.run.Head.Message.Authority == chat.Owner }
 
 // New returns a dispatcher. Run starts it.
 func New(s Store, options Options, log hclog.Logger) *Dispatcher {
@@ -165,9 +165,9 @@ func (d *Dispatcher) handle(work context.Context, r *running, handler Handler) {
 	}
 	var again time.Time
 	if cause := context.Cause(r.ctx); cause == nil || !errors.Is(err, cause) {
-		wait := backoff(run.Message.Attempts)
+		wait := backoff(run.Head.Attempts)
 		again = time.Now().Add(wait)
-		d.log.Error("a run failed and goes back to its lane", "run", run.ID, "session", run.Session.Key, "attempt", run.Message.Attempts, "again_in", wait, "error", err)
+		d.log.Error("a run failed and goes back to its lane", "run", run.ID, "session", run.Session.Key, "attempt", run.Head.Attempts, "again_in", wait, "error", err)
 	}
 	d.giveBack(work, run, func(ctx context.Context) error { return d.store.Release(ctx, run.ID, again, err.Error()) })
 }
@@ -225,13 +225,13 @@ func (d *Dispatcher) end(id int64, cause error) {
 // running or if it completed first. The error is ctx's, if that ends first.
 func (d *Dispatcher) Stop(ctx context.Context, session string, before time.Time) (bool, error) {
 	return stop(ctx, slices.DeleteFunc(append(d.turnsOf(session), d.inLane(session, domain.ShellLane)...), func(r *running) bool {
-		return !r.run.Message.CameBefore(before)
+		return !r.run.Head.CameBefore(before)
 	}))
 }
 
 // StopMessage ends the session's running turn as Stop does, if it is that of a message, by its id for Claude.
 func (d *Dispatcher) StopMessage(ctx context.Context, session, message string) (bool, error) {
-	return stop(ctx, slices.DeleteFunc(d.turnsOf(session), func(r *running) bool { return r.run.Message.UUID != message }))
+	return stop(ctx, slices.DeleteFunc(d.turnsOf(session), func(r *running) bool { return r.run.Head.UUID != message }))
 }
 
 // stop ends runs, and returns once they have ended. It reports whether it stopped one.

@@ -75,7 +75,7 @@ func (l *lanes) claim(lane domain.Lane, whose domain.Whose, take func(*domain.Ru
 		return false, nil
 	}
 	for i, r := range l.waiting {
-		if name := r.Session.Key + string(r.Lane); r.Lane == lane && !l.taken[name] && (whose == domain.Anybodys || r.Message.Message.Authority == chat.Owner) {
+		if name := r.Session.Key + string(r.Lane); r.Lane == lane && !l.taken[name] && (whose == domain.Anybodys || r.Head.Message.Authority == chat.Owner) {
 			l.waiting, l.taken[name] = slices.Delete(l.waiting, i, i+1), true
 			take(r)
 			return true, nil
@@ -276,7 +276,7 @@ func TestStopMeansATurnFromBeforeTheClockWasSetBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := run(1, "a", domain.TurnLane)
-		r.Message.ReceivedAt = time.Now().Add(time.Hour)
+		r.Head.ReceivedAt = time.Now().Add(time.Hour)
 		d, stop := begin(t, newLanes(r), options(), func(ctx context.Context, _ *domain.Run, _ <-chan struct{}) error {
 			<-ctx.Done()
 			return agent.ErrStopped
@@ -326,7 +326,7 @@ func TestAFailedRunGoesBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		often := run(3, "c", domain.TurnLane)
-		often.Message.Attempts = 4
+		often.Head.Attempts = 4
 		l := newLanes(run(1, "a", domain.TurnLane), run(2, "b", domain.TurnLane), often)
 		_, stop := begin(t, l, options(), func(_ context.Context, r *domain.Run, _ <-chan struct{}) error {
 			if r.ID == 2 {

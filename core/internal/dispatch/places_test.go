@@ -51,7 +51,7 @@ func TestPlaces(t *testing.T) {
 				}
 				r := &running{run: &domain.Run{}, places: p}
 				if whose == domain.Owners || rapid.Bool().Draw(t, "owner") {
-					r.run.Message.Message.Authority = chat.Owner
+					r.run.Head.Message.Authority = chat.Owner
 				}
 				p.claimed(r)
 				runs = append(runs, r)

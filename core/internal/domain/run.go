@@ -54,13 +54,13 @@ type Note struct {
 	Count     int // NoteOverflow: number of dropped messages; otherwise 1
 }
 
-// Run is a claimed lane head.
+// Run is a claimed head of a lane, with the messages that are answered together with it.
 type Run struct {
 	ID        int64 // never reused
 	Lane      Lane
 	StartedAt time.Time
-	Message   Queued
-	// More are the messages that are answered together with Message: those of one burst, or collected ones. They follow it
+	Head      Queued
+	// More are the messages that are answered together with Head: those of one burst, or collected ones. They follow it
 	// in order and have the same authority and address.
 	More    []Queued
 	Notes   []Note // in order
@@ -76,6 +76,9 @@ type Run struct {
 	// early, in order.
 	Sent []SentByTool
 }
+
+// All returns the messages of the run, in order.
+func (r *Run) All() []Queued { return append([]Queued{r.Head}, r.More...) }
 
 // SentByTool is a message that the agent has sent to its run's own chat by a tool, or files that were sent early.
 type SentByTool struct {

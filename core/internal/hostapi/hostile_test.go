@@ -139,7 +139,7 @@ func TestTheTimeOfAPluginsTurn(t *testing.T) {
 		request.Timeout = durationpb.New(asked)
 		ask(t.Context(), t, conn, request)
 		run := b.claim(t)
-		if got := run.Message.Message.Timeout; got != want {
+		if got := run.Head.Message.Timeout; got != want {
 			t.Errorf("a turn of %v is given %v, want %v", asked, got, want)
 		}
 		b.complete(t, run, domain.Completion{State: domain.RunDone})
@@ -147,7 +147,7 @@ func TestTheTimeOfAPluginsTurn(t *testing.T) {
 	request := turn("long")
 	request.Timeout = &durationpb.Duration{Seconds: math.MaxInt64, Nanos: math.MaxInt32}
 	ask(t.Context(), t, conn, request)
-	if got := b.claim(t).Message.Message.Timeout; got != 24*time.Hour {
+	if got := b.claim(t).Head.Message.Timeout; got != 24*time.Hour {
 		t.Errorf("a turn without an end is given %v", got)
 	}
 }

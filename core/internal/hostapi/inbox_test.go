@@ -45,7 +45,7 @@ func TestSubmit(t *testing.T) {
 		}
 	}
 	run := b.claim(t)
-	if m := run.Message.Message; m.Channel != "echo" || m.Text != "hello" || run.Session.Key != "echo:anna" {
+	if m := run.Head.Message; m.Channel != "echo" || m.Text != "hello" || run.Session.Key != "echo:anna" {
 		t.Errorf("claimed %+v of session %s", m, run.Session.Key)
 	}
 }
@@ -58,8 +58,8 @@ func TestSubmitOfAnInstanceIsItsOwn(t *testing.T) {
 		if err != nil || response.GetVerdict() != pluginv1.Verdict_VERDICT_ACCEPTED {
 			t.Errorf("%s: %v, %v: the same id in another instance is another event", instance, response, err)
 		}
-		if run := b.claim(t); run.Message.Message.Channel != instance {
-			t.Errorf("channel %q, want %q", run.Message.Message.Channel, instance)
+		if run := b.claim(t); run.Head.Message.Channel != instance {
+			t.Errorf("channel %q, want %q", run.Head.Message.Channel, instance)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func TestRunTurn(t *testing.T) {
 	}
 
 	run := b.claim(t)
-	m := run.Message.Message
+	m := run.Head.Message
 	if m.Text != "what is new?" || !m.Silent || m.Timeout != time.Minute || m.Authority != chat.Owner || run.Session.Key != "echo:anna" {
 		t.Errorf("the turn is %+v of session %s", m, run.Session.Key)
 	}
@@ -119,7 +119,7 @@ func TestRunTurnInAnotherChannel(t *testing.T) {
 	request.Address.ThreadId = "7"
 	a := ask(t.Context(), t, b.connect(t, "granted"), request)
 	run := b.claim(t)
-	if m := run.Message.Message; m.Channel != "echo" || m.Silent || m.Thread != "7" || run.Session.Key != "echo:group:room:thread:7" {
+	if m := run.Head.Message; m.Channel != "echo" || m.Silent || m.Thread != "7" || run.Session.Key != "echo:group:room:thread:7" {
 		t.Errorf("the turn is %+v of session %s", m, run.Session.Key)
 	}
 	b.complete(t, run, domain.Completion{State: domain.RunDone, Answer: "hello"})

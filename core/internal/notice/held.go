@@ -76,7 +76,7 @@ func (h *Held) Run(ctx context.Context) {
 }
 
 func (h *Held) tell(ctx context.Context, held domain.Held) {
-	run := h.conversations.Turn(&domain.Run{Session: held.Session, Message: domain.Queued{Message: held.Message}})
+	run := h.conversations.Turn(&domain.Run{Session: held.Session, Head: domain.Queued{Message: held.Message}})
 	if held.Message.Silent || held.Message.Origin != "" || run.Listening {
 		return
 	}

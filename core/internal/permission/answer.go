@@ -57,7 +57,7 @@ func (d *Approvals) granted(ctx context.Context, run *conversation.Turn, q agent
 	}
 	has := func(rule string) bool {
 		return slices.ContainsFunc(grants, func(g domain.Grant) bool {
-			return (g.Rule == rule || strings.HasPrefix(rule, exactly) && strings.HasPrefix(g.Rule, rule+" ")) && g.Authority == run.Caller.Authority && (g.ClaudeSession == "" || g.ClaudeSession == run.Message.ClaudeSession)
+			return (g.Rule == rule || strings.HasPrefix(rule, exactly) && strings.HasPrefix(g.Rule, rule+" ")) && g.Authority == run.Caller.Authority && (g.ClaudeSession == "" || g.ClaudeSession == run.Head.ClaudeSession)
 		})
 	}
 	for _, rule := range rules(q) {

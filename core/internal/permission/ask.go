@@ -41,7 +41,7 @@ func (d *Approvals) decide(ctx context.Context, run *conversation.Turn, q agent.
 	}
 	defer done()
 	choice, plan, granted := q.Tool == "AskUserQuestion", q.Tool == "ExitPlanMode", false
-	if run.Owned && remembers(d.options.Workspace, run.Message.Message.Origin, q) {
+	if run.Owned && remembers(d.options.Workspace, run.Head.Message.Origin, q) {
 		return agent.Decision{Allow: true}, nil
 	}
 	if !choice && !plan {
@@ -51,7 +51,7 @@ func (d *Approvals) decide(ctx context.Context, run *conversation.Turn, q agent.
 	case err != nil, granted:
 		return agent.Decision{Allow: true}, err
 	}
-	if refusal := unattended(run.Message.Message, !choice && !plan); refusal != nil {
+	if refusal := unattended(run.Head.Message, !choice && !plan); refusal != nil {
 		return *refusal, nil
 	}
 	end, tooMany := d.begin(run)
@@ -146,14 +146,14 @@ func (d *Approvals) askAndWait(ctx context.Context, run *conversation.Turn, q ag
 	if err != nil {
 		return "", v, err
 	}
-	defer d.options.Chats.Asking(run.Message.Message.Address(), sent)()
+	defer d.options.Chats.Asking(run.Head.Message.Address(), sent)()
 	v, err = d.wait(ctx, row)
 	return row.ID, v, err
 }
 
 // post asks a question, unless it is already open; sent reports whether it was sent now.
 func (d *Approvals) post(ctx context.Context, run *conversation.Turn, q agent.Question, b body, part int) (row domain.Question, sent bool, err error) {
-	m := run.Message.Message
+	m := run.Head.Message
 	to, kind := m.Address(), m.Chat.Kind
 	b.Kind, b.Purpose, b.Whose = kind, purpose(m.Origin), access.Audience(run.Caller.Authority)
 	if caller := run.Caller; b.About != wording.AboutChoice && m.Chat.Kind == chat.Direct && !d.options.Conversations.Decides(caller) {
@@ -170,7 +170,7 @@ func (d *Approvals) post(ctx context.Context, run *conversation.Turn, q agent.Qu
 		return row, false, err
 	}
 	row = domain.Question{
-		ID: id, ClaudeSession: run.Message.ClaudeSession, Digest: digest(q, part), Authority: run.Caller.Authority,
+		ID: id, ClaudeSession: run.Head.ClaudeSession, Digest: digest(q, part), Authority: run.Caller.Authority,
 		Asker: m.Channel + ":" + string(m.Sender.ID), To: to, Body: encoded, ExpiresAt: time.Now().Add(d.options.Patience), Unseen: b.question("").Undelivered(),
 	}
 	if b.For != "" {

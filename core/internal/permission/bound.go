@@ -68,7 +68,7 @@ type bound struct {
 // decline answers a question that nobody is asked because too many are open. The chat gets one notice a turn.
 func (d *Approvals) decline(ctx context.Context, run *conversation.Turn, q agent.Question, tooMany *bound) (agent.Decision, error) {
 	d.log.Warn("a question was not asked: too many are open", "bound", cmp.Or(tooMany.key, "other conversations"), "session", run.Session.Key, "run", run.ID, "tool", q.Tool)
-	m := run.Message.Message
+	m := run.Head.Message
 	text := wording.TooManyQuestions(q.Tool, tooMany.most, tooMany.of)
 	items := d.options.Conversations.Notice(m.Address(), m.Chat.Kind, text)
 	if _, err := d.options.Store.Post(ctx, fmt.Sprint("refused:", run.ID), items...); err != nil {

@@ -276,7 +276,7 @@ func (i intake) Repeat(_ context.Context, id chat.EventID, session string, messa
 
 // runOf is a run of somebody's message in their direct chat.
 func runOf(user string, authority chat.Authority) *conversation.Turn {
-	return turnOf(&domain.Run{ID: 7, Session: domain.Session{Key: "s"}, Message: domain.Queued{ClaudeSession: "c1", Message: domain.Message{
+	return turnOf(&domain.Run{ID: 7, Session: domain.Session{Key: "s"}, Head: domain.Queued{ClaudeSession: "c1", Message: domain.Message{
 		Channel: "tg", Chat: chat.Chat{ID: chat.ID(user), Kind: chat.Direct}, Sender: chat.Sender{ID: chat.UserID(user), DisplayName: "Anna_" + user}, Authority: authority,
 	}}})
 }

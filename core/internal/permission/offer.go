@@ -19,10 +19,10 @@ const offerLife = 24 * time.Hour
 // Offer asks the people of a run's chat whether its work should be continued, after the text that explains why it was
 // given up. It asks before the run is completed; an error means that nothing was asked.
 func (d *Approvals) Offer(ctx context.Context, run *conversation.Turn, text string) error {
-	m := run.Message.Message
+	m := run.Head.Message
 	b := body{About: wording.AboutResume, Kind: m.Chat.Kind, Line: cut(text, maxShown)}
-	if run.Message.ConsumedAt.IsZero() {
-		for _, unread := range append([]domain.Queued{run.Message}, run.More...) {
+	if run.Head.ConsumedAt.IsZero() {
+		for _, unread := range run.All() {
 			b.Unread = append(b.Unread, unread.Message)
 		}
 	}
@@ -31,7 +31,7 @@ func (d *Approvals) Offer(ctx context.Context, run *conversation.Turn, text stri
 		return err
 	}
 	row := domain.Question{
-		ID: newID(), ClaudeSession: run.Message.ClaudeSession, Digest: fmt.Sprint("resume ", run.ID), Authority: run.Caller.Authority,
+		ID: newID(), ClaudeSession: run.Head.ClaudeSession, Digest: fmt.Sprint("resume ", run.ID), Authority: run.Caller.Authority,
 		Asker: m.Channel + ":" + string(m.Sender.ID), To: m.Address(), Body: encoded, ExpiresAt: time.Now().Add(offerLife), Unseen: b.question("").Undelivered(),
 	}
 	_, err = d.store(ctx, run.ID, row, d.message(row.ID, row.To, &b))

@@ -37,7 +37,7 @@ func TestOffer(t *testing.T) {
 			r := newFixture()
 			d := r.desk(t)
 			run := runOf("anna", chat.Other)
-			run.Message.ConsumedAt = time.Unix(1, 0)
+			run.Head.ConsumedAt = time.Unix(1, 0)
 			if err := d.Offer(t.Context(), run, "I gave it up."); err != nil {
 				t.Fatal(err)
 			}
@@ -80,8 +80,8 @@ func TestOfferOfWhatNobodyHasRead(t *testing.T) {
 	r := newFixture()
 	d := r.desk(t)
 	run := runOf("owner", chat.Owner)
-	run.Message.Message.Text = "make tea"
-	run.More = []domain.Queued{{Message: run.Message.Message}}
+	run.Head.Message.Text = "make tea"
+	run.More = []domain.Queued{{Message: run.Head.Message}}
 	run.More[0].Message.Text = "with milk"
 	if err := d.Offer(t.Context(), run, "I gave it up."); err != nil {
 		t.Fatal(err)

@@ -124,7 +124,7 @@ func TestWhatAnswers(t *testing.T) {
 					run = runOf("owner", chat.Owner)
 				}
 				if test.who.Kind == chat.Group {
-					run.Message.Message.Chat = chat.Chat{ID: group.Chat, Kind: chat.Group}
+					run.Head.Message.Chat = chat.Chat{ID: group.Chat, Kind: chat.Group}
 				}
 				for _, q := range test.ask {
 					asked(t, d, r, run, q)

@@ -78,7 +78,7 @@ func TestGrantsSpareTheQuestion(t *testing.T) {
 	other := ls
 	other.Input = json.RawMessage(`{"command":"ls /"}`)
 	fresh := runOf("owner", chat.Owner)
-	fresh.Message.ClaudeSession = "c2"
+	fresh.Head.ClaudeSession = "c2"
 	if got := d.Ask(t.Context(), runOf("owner", chat.Owner), other); !got.Allow {
 		t.Errorf("what fits the rule: %+v", got)
 	}
@@ -137,7 +137,7 @@ func TestASilentTurnAsksNobody(t *testing.T) {
 	r := newFixture()
 	d := r.desk(t)
 	silent := runOf("owner", chat.Owner)
-	silent.Message.Message.Silent = true
+	silent.Head.Message.Silent = true
 	for _, q := range []agent.Question{ls, plan, colour} {
 		want := agent.Decision{Message: "Nobody can be asked, because nothing of this turn is sent to the chat. Go on without it."}
 		if diff := cmp.Diff(want, d.Ask(t.Context(), silent, q)); diff != "" || len(r.asked) != 0 {
@@ -167,7 +167,7 @@ func TestTurnsThatNobodyHasAskedFor(t *testing.T) {
 		r := newFixture()
 		d := r.desk(t)
 		run := runOf("owner", chat.Owner)
-		run.Message.Message.Origin = origin
+		run.Head.Message.Origin = origin
 		for _, q := range test.refused {
 			want := agent.Decision{Message: "Nobody is asked, because nobody has asked for this turn. Decide yourself what is worth keeping."}
 			if diff := cmp.Diff(want, d.Ask(t.Context(), run, q)); diff != "" || len(r.asked) != 0 {
@@ -197,7 +197,7 @@ func TestTheFlushOfAGroupWritesNoFiles(t *testing.T) {
 	write := agent.Question{Tool: "Write", Input: json.RawMessage(`{"file_path":"` + testWorkspace + `/MEMORY.md","content":"x"}`)}
 	for authority, want := range map[chat.Authority]bool{chat.Owner: true, chat.Other: false} {
 		run := runOf("owner", authority)
-		run.Message.Message.Origin, run.Message.Message.Silent = domain.OriginFlush, authority != chat.Owner
+		run.Head.Message.Origin, run.Head.Message.Silent = domain.OriginFlush, authority != chat.Owner
 		if got := d.Ask(t.Context(), run, write); got.Allow != want || len(r.asked) != 0 {
 			t.Errorf("as %v: %+v, asked %+v", authority, got, r.asked)
 		}

@@ -112,7 +112,7 @@ func TestQuestionsOfAConversationThatWasLeft(t *testing.T) {
 	life, end := context.WithCancelCause(t.Context())
 	first, done := r.desk(t), make(chan agent.Decision)
 	left := runOf("owner", chat.Owner)
-	left.Message.ClaudeSession = "c0"
+	left.Head.ClaudeSession = "c0"
 	for run, q := range map[*conversation.Turn]agent.Question{left: ls, runOf("owner", chat.Owner): rm} {
 		go func() { done <- first.Ask(life, run, q) }()
 		r.next(t)

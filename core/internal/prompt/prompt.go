@@ -77,11 +77,11 @@ func New(options Options, log hclog.Logger) *Builder {
 
 // Build returns the prompt of a run. It waits for the programs that read its messages; see [turn.Prompts].
 func (b *Builder) Build(ctx context.Context, run *conversation.Turn, added []string) (turn.Prompt, error) {
-	head := run.Message.Message
+	head := run.Head.Message
 	if head.Origin == domain.OriginCompact {
 		return turn.Prompt{Text: strings.TrimSpace("/compact " + strings.Join(strings.Fields(head.Text), " "))}, nil
 	}
-	messages, err := b.options.Bringer.Bring(ctx, append([]domain.Queued{run.Message}, run.More...)...)
+	messages, err := b.options.Bringer.Bring(ctx, run.All()...)
 	if err != nil {
 		return turn.Prompt{}, err
 	}
@@ -116,7 +116,7 @@ func (b *Builder) Build(ctx context.Context, run *conversation.Turn, added []str
 	}
 	slices.SortStableFunc(t.History, func(a, b envelope.Entry) int { return a.At.Compare(b.At) })
 	if summary := b.channelSummary(run); summary != "" {
-		t.Events = append(t.Events, envelope.Event{At: run.Message.ReceivedAt, Text: summary})
+		t.Events = append(t.Events, envelope.Event{At: run.Head.ReceivedAt, Text: summary})
 	}
 	return turn.Prompt{Text: envelope.Compose(t, run.Zone), Pictures: shown.list, Unheard: unheard(read)}, nil
 }
@@ -126,7 +126,7 @@ func (b *Builder) outgoing(run *conversation.Turn) string {
 	if len(run.Limits.MediaOut) == 0 {
 		return ""
 	}
-	folder, err := b.options.Outgoing.Open(run.Message.ClaudeSession)
+	folder, err := b.options.Outgoing.Open(run.Head.ClaudeSession)
 	if err != nil {
 		b.log.Warn("the folder of outgoing files cannot be created", "session", run.Session.Key, "error", err)
 	}

@@ -32,13 +32,13 @@ func TestAcceptedMessageIsClaimedWhole(t *testing.T) {
 	}
 	b.clock.Advance(time.Second)
 	run := b.claim(t)
-	if diff := cmp.Diff(in.Message, run.Message.Message); diff != "" {
+	if diff := cmp.Diff(in.Message, run.Head.Message); diff != "" {
 		t.Errorf("message (-accepted +claimed):\n%s", diff)
 	}
-	if !run.Message.ReceivedAt.Equal(start) || run.Message.Attempts != 1 || !run.Message.ConsumedAt.IsZero() || !run.PreviousAt.IsZero() {
+	if !run.Head.ReceivedAt.Equal(start) || run.Head.Attempts != 1 || !run.Head.ConsumedAt.IsZero() || !run.PreviousAt.IsZero() {
 		t.Errorf("run %+v", run)
 	}
-	if run.Session.Key != "telegram:anna" || run.Session.ClaudeStarted || run.Session.ClaudeSession != run.Message.ClaudeSession {
+	if run.Session.Key != "telegram:anna" || run.Session.ClaudeStarted || run.Session.ClaudeSession != run.Head.ClaudeSession {
 		t.Errorf("session %+v", run.Session)
 	}
 	if want := (chat.Address{Channel: "telegram", Chat: "anna", Thread: "t"}); run.Session.Route != want {
@@ -50,7 +50,7 @@ func TestUUIDOfAMessageNeverChanges(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.accept(t, inbound("anna", 1))
-	if got, want := b.claim(t).Message.UUID, "ff1e7979-f05e-5de9-a1ff-23195522ee77"; got != want {
+	if got, want := b.claim(t).Head.UUID, "ff1e7979-f05e-5de9-a1ff-23195522ee77"; got != want {
 		t.Errorf("uuid %s, want %s", got, want)
 	}
 }
@@ -206,8 +206,8 @@ func TestClearDropsWaitingMessagesOnly(t *testing.T) {
 	}
 	b.idle(t)
 	b.accept(t, inbound("anna", 5))
-	if run := b.claim(t); run.Message.Seq != 5 {
-		t.Errorf("claimed %d after the clear, want 5", run.Message.Seq)
+	if run := b.claim(t); run.Head.Seq != 5 {
+		t.Errorf("claimed %d after the clear, want 5", run.Head.Seq)
 	}
 	if dropped, err := b.Clear(b.ctx, "nobody", domain.TurnLane, b.clock.Now().Add(time.Second)); dropped != 0 || err != nil {
 		t.Errorf("a session without a lane: %d, %v", dropped, err)
@@ -230,13 +230,13 @@ func TestACommandIsForWhatCameBeforeIt(t *testing.T) {
 			t.Fatalf("got %+v, %v", run, err)
 		}
 		want := min(n, 2) // the one before, and the one behind the command before
-		if dropped, err := b.Clear(b.ctx, "telegram:anna", domain.TurnLane, run.Message.ReceivedAt); dropped != want || err != nil {
+		if dropped, err := b.Clear(b.ctx, "telegram:anna", domain.TurnLane, run.Head.ReceivedAt); dropped != want || err != nil {
 			t.Fatalf("dropped %d, %v; want %d", dropped, err, want)
 		}
 		b.complete(t, run)
 	}
-	if run := b.claim(t); run.Message.Message.Text != inbound("anna", 9).Message.Text {
-		t.Errorf("claimed %q, want what was written last", run.Message.Message.Text)
+	if run := b.claim(t); run.Head.Message.Text != inbound("anna", 9).Message.Text {
+		t.Errorf("claimed %q, want what was written last", run.Head.Message.Text)
 	}
 }
 
@@ -254,7 +254,7 @@ func TestACommandIsForWhatCameBeforeTheClockWasSetBack(t *testing.T) {
 	if err != nil || run == nil {
 		t.Fatalf("got %+v, %v", run, err)
 	}
-	if dropped, err := b.Clear(b.ctx, "telegram:anna", domain.TurnLane, run.Message.ReceivedAt); dropped != 1 || err != nil {
+	if dropped, err := b.Clear(b.ctx, "telegram:anna", domain.TurnLane, run.Head.ReceivedAt); dropped != 1 || err != nil {
 		t.Errorf("dropped %d, %v; want 1", dropped, err)
 	}
 }
@@ -285,8 +285,8 @@ func TestClearKeepsWhatCameLater(t *testing.T) {
 	}
 	for _, want := range []int64{3, 4} {
 		run := b.claim(t)
-		if run.Message.Seq != want {
-			t.Fatalf("claimed %d, want %d", run.Message.Seq, want)
+		if run.Head.Seq != want {
+			t.Fatalf("claimed %d, want %d", run.Head.Seq, want)
 		}
 		if dropped, err := b.Clear(b.ctx, "telegram:anna", domain.TurnLane, stop); dropped != 0 || err != nil {
 			t.Fatalf("dropped %d of what came later, %v", dropped, err)

@@ -137,7 +137,7 @@ func wholeWay(tb testing.TB, s *store.Store, in domain.Inbound) (accepted, claim
 	fail(err)
 	claimed = time.Since(began)
 	fail(s.Consumed(tb.Context(), run.ID))
-	to := run.Message.Message.Address()
+	to := run.Head.Message.Address()
 	fail(s.Complete(tb.Context(), run.ID, domain.Completion{
 		State:      domain.RunDone,
 		Items:      []domain.OutboxItem{{To: to, Text: "one"}, {To: to, Text: "two"}},

@@ -14,7 +14,7 @@ import (
 
 // seqs are the messages of a run.
 func seqs(run *domain.Run) []int64 {
-	list := []int64{run.Message.Seq}
+	list := []int64{run.Head.Seq}
 	for _, m := range run.More {
 		list = append(list, m.Seq)
 	}
@@ -176,7 +176,7 @@ func TestBurstStaysTogether(t *testing.T) {
 		if diff := cmp.Diff([]int64{1, 2, 3}, seqs(next)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", how, diff)
 		}
-		for i, m := range append([]domain.Queued{next.Message}, next.More...) {
+		for i, m := range append([]domain.Queued{next.Head}, next.More...) {
 			uuid := store.MessageUUID("telegram", inbound("anna", i+1).EventID)
 			if m.Burst != 1 || m.Attempts != attempts || m.ClaudeSession != run.Session.ClaudeSession || m.UUID != uuid {
 				t.Errorf("%s: %+v", how, m)

@@ -112,7 +112,7 @@ func (t *tx) claim(lane domain.Lane, whose domain.Whose) (run *domain.Run, next 
 			return nil, 0, err
 		}
 		if i == 0 {
-			run.Message = m.Queued
+			run.Head = m.Queued
 		} else {
 			run.More = append(run.More, m.Queued)
 		}

@@ -22,8 +22,8 @@ func TestLaneRunsOneMessageAtATimeInOrder(t *testing.T) {
 	}
 	for n := int64(1); n <= 3; n++ {
 		run := b.claim(t)
-		if run.Message.Seq != n {
-			t.Fatalf("claimed message %d, want %d", run.Message.Seq, n)
+		if run.Head.Seq != n {
+			t.Fatalf("claimed message %d, want %d", run.Head.Seq, n)
 		}
 		b.idle(t)
 		b.complete(t, run)
@@ -91,7 +91,7 @@ func TestACommandWaitsForNoneOfALowerRank(t *testing.T) {
 		if err != nil || run == nil {
 			t.Fatalf("got %+v, next %v, %v; want %s", run, next, err, want)
 		}
-		if got := string(run.Message.Message.Sender.ID) + " " + run.Message.Message.Text; got != want {
+		if got := string(run.Head.Message.Sender.ID) + " " + run.Head.Message.Text; got != want {
 			t.Fatalf("got %s, want %s", got, want)
 		}
 		return run
@@ -206,7 +206,7 @@ func TestReclaimedMessageKeepsItsClaudeSession(t *testing.T) {
 	if again.ID <= run.ID {
 		t.Errorf("run id %d after %d", again.ID, run.ID)
 	}
-	if m := again.Message; m.UUID != run.Message.UUID || m.Attempts != 2 || !m.ConsumedAt.Equal(start) || m.ClaudeSession != first {
+	if m := again.Head; m.UUID != run.Head.UUID || m.Attempts != 2 || !m.ConsumedAt.Equal(start) || m.ClaudeSession != first {
 		t.Errorf("message %+v", m)
 	}
 	if s := again.Session; s.ClaudeSession != first || !s.ClaudeStarted {
@@ -238,7 +238,7 @@ func TestRebindGivesARunAFreshClaudeSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := b.claim(t)
-	if again.Session.ClaudeSession != s.ClaudeSession || !again.Message.ConsumedAt.IsZero() {
+	if again.Session.ClaudeSession != s.ClaudeSession || !again.Head.ConsumedAt.IsZero() {
 		t.Errorf("claimed again: %+v", again)
 	}
 	if err := b.Consumed(b.ctx, again.ID); err != nil {
@@ -272,8 +272,8 @@ func TestReleaseGivesAMessageBack(t *testing.T) {
 		t.Error("no poke")
 	}
 	again := b.claim(t)
-	if again.ID == run.ID || again.Message.Attempts != 2 {
-		t.Errorf("run %d then %d, attempts %d", run.ID, again.ID, again.Message.Attempts)
+	if again.ID == run.ID || again.Head.Attempts != 2 {
+		t.Errorf("run %d then %d, attempts %d", run.ID, again.ID, again.Head.Attempts)
 	}
 	later := b.clock.Now().Add(time.Minute)
 	if err := b.Release(b.ctx, again.ID, later, "claude died"); err != nil {
@@ -292,8 +292,8 @@ func TestHoldCountsNoAttempt(t *testing.T) {
 	b.accept(t, inbound("anna", 1))
 	for range 3 {
 		run := b.claim(t)
-		if run.Message.Attempts != 1 {
-			t.Fatalf("attempts %d", run.Message.Attempts)
+		if run.Head.Attempts != 1 {
+			t.Fatalf("attempts %d", run.Head.Attempts)
 		}
 		later := b.clock.Now().Add(time.Minute)
 		if err := b.Hold(b.ctx, run.ID, domain.Hold{Until: later, Cause: "no claude"}); err != nil {

@@ -18,7 +18,7 @@ func TestCompleteWritesEverythingOfATurn(t *testing.T) {
 	b := setup(t)
 	b.accept(t, inbound("anna", 1))
 	run := b.claim(t)
-	to := run.Message.Message.Address()
+	to := run.Head.Message.Address()
 	poked(b.pokes.Deliveries)
 	err := b.Complete(b.ctx, run.ID, domain.Completion{
 		State:      domain.RunDone,

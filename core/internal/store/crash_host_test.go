@@ -195,7 +195,7 @@ func (h *crashHost) dispatch(ctx context.Context, work *sync.WaitGroup) {
 // order.
 func (h *crashHost) turn(ctx context.Context, run *domain.Run) {
 	defer h.poke() // all of it may be delivered by then
-	session, answered := run.Session.Key, []string{run.Message.Message.Text}
+	session, answered := run.Session.Key, []string{run.Head.Message.Text}
 	for _, m := range run.More {
 		answered = append(answered, m.Message.Text)
 	}
@@ -246,7 +246,7 @@ func (h *crashHost) turn(ctx context.Context, run *domain.Run) {
 func crashPieces(run *domain.Run, messages []string) (items []domain.OutboxItem) {
 	for _, n := range messages {
 		for item := range 2 {
-			items = append(items, domain.OutboxItem{To: run.Message.Message.Address(), Text: fmt.Sprint(n, " ", item)})
+			items = append(items, domain.OutboxItem{To: run.Head.Message.Address(), Text: fmt.Sprint(n, " ", item)})
 		}
 	}
 	return items
@@ -278,7 +278,7 @@ func (a *crashAnswer) early(ctx context.Context) {
 	said := a.said + ";"
 	e := domain.Early{Items: a.take(a.left[:1]), Said: said, Unpreview: true}
 	if a.host.chance(2) {
-		e.Preview = &domain.OutboxItem{To: a.run.Message.Message.Address(), Text: "preview"}
+		e.Preview = &domain.OutboxItem{To: a.run.Head.Message.Address(), Text: "preview"}
 	}
 	preview, err := a.host.store.Early(ctx, a.run.ID, e)
 	must(ctx, err)
@@ -297,7 +297,7 @@ func (a *crashAnswer) take(items []domain.OutboxItem) []domain.OutboxItem {
 // final is the rest of the answer.
 func (a *crashAnswer) final() []domain.OutboxItem {
 	if a.preview != 0 && len(a.left) == 0 {
-		return []domain.OutboxItem{{To: a.run.Message.Message.Address(), Edits: a.preview}}
+		return []domain.OutboxItem{{To: a.run.Head.Message.Address(), Edits: a.preview}}
 	}
 	return a.take(a.left)
 }

@@ -38,8 +38,8 @@ func TestADroppedMessageBeginsItsConversation(t *testing.T) {
 				t.Fatal(err)
 			}
 			next := b.claim(t)
-			if next.Message.Seq != 3 || next.Message.ClaudeSession == run.Message.ClaudeSession || next.Session.ClaudeStarted {
-				t.Errorf("then runs %+v in %+v", next.Message, next.Session)
+			if next.Head.Seq != 3 || next.Head.ClaudeSession == run.Head.ClaudeSession || next.Session.ClaudeStarted {
+				t.Errorf("then runs %+v in %+v", next.Head, next.Session)
 			}
 		})
 	}
@@ -54,13 +54,13 @@ func TestADroppedMessageBeginsItsConversation(t *testing.T) {
 		}
 		b.complete(t, run)
 		next := b.claim(t)
-		if next.Message.ClaudeSession != run.Message.ClaudeSession {
-			t.Errorf("then runs %+v, which was written before", next.Message)
+		if next.Head.ClaudeSession != run.Head.ClaudeSession {
+			t.Errorf("then runs %+v, which was written before", next.Head)
 		}
 		b.complete(t, next)
 		b.accept(t, queued(4, domain.Queueing{}))
-		if next := b.claim(t); next.Message.ClaudeSession == run.Message.ClaudeSession {
-			t.Errorf("then runs %+v", next.Message)
+		if next := b.claim(t); next.Head.ClaudeSession == run.Head.ClaudeSession {
+			t.Errorf("then runs %+v", next.Head)
 		}
 	})
 	t.Run("begun before", func(t *testing.T) {
@@ -72,8 +72,8 @@ func TestADroppedMessageBeginsItsConversation(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.accept(t, queued(3, domain.Queueing{Mode: domain.Interrupt}))
-		if next := b.claim(t); next.Message.Seq != 2 || next.Message.ClaudeSession != run.Message.ClaudeSession {
-			t.Errorf("a conversation begins twice: %+v", next.Message)
+		if next := b.claim(t); next.Head.Seq != 2 || next.Head.ClaudeSession != run.Head.ClaudeSession {
+			t.Errorf("a conversation begins twice: %+v", next.Head)
 		}
 	})
 }

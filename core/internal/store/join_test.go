@@ -127,7 +127,7 @@ func TestNothingJoinsARunOfAReplacedConversation(t *testing.T) {
 	b.accept(t, steered(2))
 	reset := inbound("anna", 3)
 	reset.Lane, reset.Message.Command, reset.Reset = domain.ControlLane, &domain.Command{Name: "new"}, true
-	if b.accept(t, reset).Replaced != run.Message.ClaudeSession {
+	if b.accept(t, reset).Replaced != run.Head.ClaudeSession {
 		t.Fatal("the running turn's conversation goes on")
 	}
 	b.accept(t, steered(4))
@@ -137,8 +137,8 @@ func TestNothingJoinsARunOfAReplacedConversation(t *testing.T) {
 	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Covered: []string{uuid(2)}}); err != nil {
 		t.Fatal(err)
 	}
-	if next := b.claim(t); next.Message.Seq != 3 || next.Message.ClaudeSession == run.Message.ClaudeSession || next.Session.Replaced {
-		t.Errorf("then runs %+v", next.Message)
+	if next := b.claim(t); next.Head.Seq != 3 || next.Head.ClaudeSession == run.Head.ClaudeSession || next.Session.Replaced {
+		t.Errorf("then runs %+v", next.Head)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestNothingJoinsARunOfAReplacedConversation(t *testing.T) {
 func TestWhatWaitsAtAReset(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
-	old := run.Message.ClaudeSession
+	old := run.Head.ClaudeSession
 	collect := domain.Queueing{Mode: domain.Collect}
 	b.accept(t, queued(2, collect))
 	fresh := queued(3, collect)
@@ -405,7 +405,7 @@ func TestThenComesFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := b.claim(t)
-	if next.Message.Message.Text != "flush" || len(next.More) != 0 || next.Message.UUID != uuid(9) || !next.PreviousAt.Equal(start.Add(time.Minute)) {
+	if next.Head.Message.Text != "flush" || len(next.More) != 0 || next.Head.UUID != uuid(9) || !next.PreviousAt.Equal(start.Add(time.Minute)) {
 		t.Errorf("claimed %+v", next)
 	}
 	// Claimed again, and with the same message to come behind it once more, it is the same.
@@ -413,7 +413,7 @@ func TestThenComesFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	next = b.claim(t)
-	if next.Message.Message.Text != "flush" || next.Message.Attempts != 2 {
+	if next.Head.Message.Text != "flush" || next.Head.Attempts != 2 {
 		t.Errorf("claimed again: %+v", next)
 	}
 	if err := b.Complete(b.ctx, next.ID, domain.Completion{State: domain.RunDone, Then: &flush}); err != nil {

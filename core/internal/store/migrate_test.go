@@ -100,7 +100,7 @@ func TestMessagesOutliveAnUpgrade(t *testing.T) {
 		if joined, err := s.Join(ctx, run.ID); len(joined) != 0 || err != nil {
 			t.Errorf("joined %+v, %v", joined, err)
 		}
-		got[run.Message.Message.Text] = run.Message.Attempts
+		got[run.Head.Message.Text] = run.Head.Attempts
 		if err := s.Complete(ctx, run.ID, domain.Completion{State: domain.RunDone}); err != nil {
 			t.Fatal(err)
 		}

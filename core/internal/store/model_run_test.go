@@ -76,7 +76,7 @@ func (m *model) claim(t *rapid.T) {
 	k := laneKey{run.Session.Key, lane}
 	l := m.lanes[k]
 	if l.run != 0 || !l.readyAt.Equal(first) || (l.queue[0].Message.Authority == chat.Owner) != owners {
-		t.Fatalf("got message %q of %v, whose lane is %+v; want one that is ready since %v, of an owner: %v", run.Message.Message.Text, k, l, first, owners)
+		t.Fatalf("got message %q of %v, whose lane is %+v; want one that is ready since %v, of an owner: %v", run.Head.Message.Text, k, l, first, owners)
 	}
 	if run.ID <= m.lastRun {
 		t.Fatalf("run id %d after %d", run.ID, m.lastRun)
@@ -98,7 +98,7 @@ func (m *model) claim(t *rapid.T) {
 		o.receipt = 0
 		want = append(want, fmt.Sprint(o.seq, " ", o.Message.Text))
 	}
-	for _, q := range append([]domain.Queued{run.Message}, run.More...) {
+	for _, q := range append([]domain.Queued{run.Head}, run.More...) {
 		got = append(got, fmt.Sprint(q.Seq, " ", q.Message.Text))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -88,7 +88,7 @@ func TestPurgeKeepsWhatIsNeeded(t *testing.T) {
 			t.Errorf("after %v (-want +got):\n%s", tc.after, diff)
 		}
 	}
-	if again := b.claim(t); again.Message.Message.Text != "message 2" || again.Session.ClaudeSession != run.Session.ClaudeSession {
+	if again := b.claim(t); again.Head.Message.Text != "message 2" || again.Session.ClaudeSession != run.Session.ClaudeSession {
 		t.Errorf("the waiting message is %+v", again)
 	}
 }

@@ -27,7 +27,7 @@ func TestQuestions(t *testing.T) {
 		t.Fatal("before its claim:", unfinished, err)
 	}
 	run := b.claim(t)
-	if unfinished, err := b.Unfinished(b.ctx, run.Session.Key, run.Message.ClaudeSession); !unfinished || err != nil {
+	if unfinished, err := b.Unfinished(b.ctx, run.Session.Key, run.Head.ClaudeSession); !unfinished || err != nil {
 		t.Fatal("while it runs:", unfinished, err)
 	}
 	if unfinished, err := b.Unfinished(b.ctx, run.Session.Key, "another"); unfinished || err != nil {
@@ -119,7 +119,7 @@ func TestQuestions(t *testing.T) {
 	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone}); err != nil {
 		t.Fatal(err)
 	}
-	if unfinished, err := b.Unfinished(b.ctx, run.Session.Key, run.Message.ClaudeSession); unfinished || err != nil {
+	if unfinished, err := b.Unfinished(b.ctx, run.Session.Key, run.Head.ClaudeSession); unfinished || err != nil {
 		t.Error("completed:", unfinished, err)
 	}
 	if _, err := b.Ask(b.ctx, run.ID, question("GGGGG"), item("anna", "May I?")); !errors.Is(err, domain.ErrFenced) {

@@ -118,7 +118,7 @@ func TestCollectionStaysTheSame(t *testing.T) {
 	b.accept(t, queued(3, collect))
 	b.complete(t, run)
 	first := b.claim(t)
-	if len(first.Message.Message.Text) == 0 || first.More[0].ClaudeSession != first.Session.ClaudeSession {
+	if len(first.Head.Message.Text) == 0 || first.More[0].ClaudeSession != first.Session.ClaudeSession {
 		t.Errorf("run %+v", first)
 	}
 	b.accept(t, queued(4, collect))
@@ -130,7 +130,7 @@ func TestCollectionStaysTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := b.claim(t)
-	if diff := cmp.Diff([]int64{2, 3}, seqs(again)); diff != "" || again.Message.UUID != first.Message.UUID {
+	if diff := cmp.Diff([]int64{2, 3}, seqs(again)); diff != "" || again.Head.UUID != first.Head.UUID {
 		t.Errorf("the second attempt (-want +got):\n%s", diff)
 	}
 	fresh, err := b.ReplaceSession(b.ctx, again.ID)
@@ -270,8 +270,8 @@ func TestCap(t *testing.T) {
 				if diff := cmp.Diff(test.notes, next.Notes); diff != "" {
 					t.Errorf("notes (-want +got):\n%s", diff)
 				}
-				if next.Message.Message.Text != inbound("anna", test.keeps[0]).Message.Text {
-					t.Errorf("claimed %+v", next.Message)
+				if next.Head.Message.Text != inbound("anna", test.keeps[0]).Message.Text {
+					t.Errorf("claimed %+v", next.Head)
 				}
 			})
 		}
@@ -299,8 +299,8 @@ func TestCapDropsAsManyAsAreTooMany(t *testing.T) {
 		{Kind: domain.NoteOverflow, At: start, Sender: "anna", Text: "message 7", Count: 6},
 		{Kind: domain.NoteOverflow, At: start, Sender: "anna", Text: "message 8", Count: 1},
 	}
-	if diff := cmp.Diff(want, next.Notes); diff != "" || next.Message.Message.Text != "message 9" {
-		t.Errorf("the next turn has %q and notes (-want +got):\n%s", next.Message.Message.Text, diff)
+	if diff := cmp.Diff(want, next.Notes); diff != "" || next.Head.Message.Text != "message 9" {
+		t.Errorf("the next turn has %q and notes (-want +got):\n%s", next.Head.Message.Text, diff)
 	}
 }
 
@@ -320,7 +320,7 @@ func TestCapSparesTurnsOfNobody(t *testing.T) {
 	var texts []string
 	for range 2 {
 		next := b.claim(t)
-		texts = append(texts, next.Message.Message.Text)
+		texts = append(texts, next.Head.Message.Text)
 		b.complete(t, next)
 	}
 	if diff := cmp.Diff([]string{"message 2", "message 5"}, texts); diff != "" {
@@ -337,8 +337,8 @@ func TestCapOfALaneThatDoesNotRun(t *testing.T) {
 	if a := b.accept(t, queued(2, one)); a.Waiting != 0 {
 		t.Errorf("acceptance %+v", a)
 	}
-	if run := b.claim(t); run.Message.Seq != 2 {
-		t.Errorf("claimed %d", run.Message.Seq)
+	if run := b.claim(t); run.Head.Seq != 2 {
+		t.Errorf("claimed %d", run.Head.Seq)
 	}
 	b.accept(t, queued(3, one)) // what runs does not wait
 	b.wantOutcome(t, 2, "")

@@ -164,7 +164,7 @@ func (b *bundle) complete(t *testing.T, run *domain.Run, texts ...string) {
 	t.Helper()
 	c := domain.Completion{State: domain.RunDone}
 	for _, text := range texts {
-		c.Items = append(c.Items, domain.OutboxItem{To: run.Message.Message.Address(), Text: text})
+		c.Items = append(c.Items, domain.OutboxItem{To: run.Head.Message.Address(), Text: text})
 	}
 	if err := b.Complete(b.ctx, run.ID, c); err != nil {
 		t.Fatal(err)

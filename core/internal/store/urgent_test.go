@@ -30,7 +30,7 @@ func (b *bundle) turns(t *testing.T) (runs []string) {
 
 // asked is what the messages of a run say.
 func asked(run *domain.Run) string {
-	list := []string{strings.TrimPrefix(run.Message.Message.Text, "message ")}
+	list := []string{strings.TrimPrefix(run.Head.Message.Text, "message ")}
 	for _, m := range run.More {
 		list = append(list, strings.TrimPrefix(m.Message.Text, "message "))
 	}
@@ -394,7 +394,7 @@ func TestAMessageThatWasToldUnread(t *testing.T) {
 		want(t, "told", []int64{2, 3}, b.join(t, run))
 		found, err := b.Find(b.ctx, "telegram", "anna", "2")
 		if err != nil || found.Standing != domain.StandingSteered || found.Session != "telegram:anna" || found.UUID != uuid(2) ||
-			found.Run != run.ID || found.ClaudeSession != run.Message.ClaudeSession {
+			found.Run != run.ID || found.ClaudeSession != run.Head.ClaudeSession {
 			t.Fatalf("found %+v, %v", found, err)
 		}
 		return b, run, found
@@ -438,8 +438,8 @@ func TestAMessageThatWasToldUnread(t *testing.T) {
 		if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Covered: []string{uuid(2), uuid(3)}}); err != nil {
 			t.Fatal(err)
 		}
-		if next := b.claim(t); next.Message.Message.Text != "new" || next.Message.UUID != store.MessageUUID("telegram", "edit-1") {
-			t.Errorf("then runs %+v", next.Message)
+		if next := b.claim(t); next.Head.Message.Text != "new" || next.Head.UUID != store.MessageUUID("telegram", "edit-1") {
+			t.Errorf("then runs %+v", next.Head)
 		}
 	})
 	t.Run("deleted", func(t *testing.T) {

@@ -67,7 +67,7 @@ func TestSpent(t *testing.T) {
 		t.Fatalf("acceptance %+v", a)
 	}
 	f := domain.TurnFigures{Day: "2026-03-01", Model: "opus", Usage: domain.Usage{Turns: 1, CostMicros: 5}, ContextTokens: 7, Compactions: 1}
-	if err := b.RecordUsage(b.ctx, run.Session.Key, run.Message.ClaudeSession, f); err != nil {
+	if err := b.RecordUsage(b.ctx, run.Session.Key, run.Head.ClaudeSession, f); err != nil {
 		t.Fatal(err)
 	}
 	s, err := b.Session(b.ctx, run.Session.Key)

@@ -14,7 +14,7 @@ import (
 // announce tells a run's chat, once in all attempts, that its turn runs tools without asking. After an error the chat
 // was not told, and the turn must not run.
 func (h *Handler) announce(ctx context.Context, run *conversation.Turn, p agent.Profile) error {
-	m := run.Message.Message
+	m := run.Head.Message
 	if !p.SkipsApproval() || m.Origin == domain.OriginHeartbeat || maintenance(run) {
 		return nil // A heartbeat's answer contains it, if there is one.
 	}
@@ -25,7 +25,7 @@ func (h *Handler) announce(ctx context.Context, run *conversation.Turn, p agent.
 	for i := range items {
 		items[i].Silent = true
 	}
-	if _, err := h.options.Store.Post(ctx, "unasked:"+run.Message.UUID, items...); err != nil {
+	if _, err := h.options.Store.Post(ctx, "unasked:"+run.Head.UUID, items...); err != nil {
 		return fmt.Errorf("announce a turn without questions: %w", err)
 	}
 	return nil

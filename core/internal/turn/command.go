@@ -23,16 +23,16 @@ func (h *Handler) command(ctx context.Context, run *conversation.Turn) error {
 		h.log.Error("a command failed", "session", run.Session.Key, "error", err)
 		done.State, done.Error = domain.RunFailed, err.Error()
 	}
-	if answer == "" && run.Message.Message.Command.Plain {
-		done.Transcript = []chat.TranscriptEntry{{Role: chat.User, Text: run.Message.Message.Written(), At: run.Message.ReceivedAt}}
+	if answer == "" && run.Head.Message.Command.Plain {
+		done.Transcript = []chat.TranscriptEntry{{Role: chat.User, Text: run.Head.Message.Written(), At: run.Head.ReceivedAt}}
 	}
 	if answer != "" {
 		done.Items = h.notice(run, answer)
 		// The transcript records the choice; the command itself notes for the next turn what matters to the agent.
-		done.Transcript = []chat.TranscriptEntry{{Role: chat.System, Text: run.Message.Message.Written() + " → " + answer, At: time.Now()}}
+		done.Transcript = []chat.TranscriptEntry{{Role: chat.System, Text: run.Head.Message.Written() + " → " + answer, At: time.Now()}}
 	}
 	if len(said.Media) > 0 {
-		done.Items = append(done.Items, domain.OutboxItem{To: run.Message.Message.Address(), Media: said.Media})
+		done.Items = append(done.Items, domain.OutboxItem{To: run.Head.Message.Address(), Media: said.Media})
 	}
 	if stopped {
 		done.State = domain.RunCancelled

@@ -27,7 +27,7 @@ func (h *Handler) reply(ctx context.Context, run *conversation.Turn, r agent.Res
 		Then:    h.flushMemory(ctx, run, r),
 	}
 	done.Turn.Given = run.Given // a turn that failed may not have reached Claude
-	if !run.Message.Message.Silent {
+	if !run.Head.Message.Silent {
 		said, err := view.Reply(ctx, r)
 		if err != nil {
 			return h.fail(ctx, run, r, sent, err) // The answer is in claude's transcript for the next attempt.
@@ -35,7 +35,7 @@ func (h *Handler) reply(ctx context.Context, run *conversation.Turn, r agent.Res
 		done.Items, done.Files = insteadOfPreview(run, sent, said.Items), said.Files
 	}
 	h.handled(run)
-	if visible != "" && (run.Message.Message.Silent || sent.Begun || hasContent(done.Items)) { // not the text with which the agent declines to answer
+	if visible != "" && (run.Head.Message.Silent || sent.Begun || hasContent(done.Items)) { // not the text with which the agent declines to answer
 		done.Transcript = []chat.TranscriptEntry{{Role: chat.Assistant, Text: visible, At: time.Now()}}
 	}
 	return h.complete(ctx, run, done)
@@ -46,7 +46,7 @@ func replacePreview(run *conversation.Turn, preview int64, items []domain.Outbox
 	switch {
 	case preview == 0:
 	case len(items) == 0:
-		return []domain.OutboxItem{{To: run.Message.Message.Address(), Edits: preview}}
+		return []domain.OutboxItem{{To: run.Head.Message.Address(), Edits: preview}}
 	default:
 		items[0].Edits, items[0].OrSend = preview, true
 	}
@@ -74,7 +74,7 @@ func (h *Handler) figures(run *conversation.Turn, r agent.Result) *domain.TurnFi
 		},
 		Day:   time.Now().In(h.options.Zone).Format(time.DateOnly),
 		Model: r.Model, StopReason: r.StopReason, ContextTokens: r.ContextTokens, ContextWindow: r.ContextWindow,
-		Compactions: int64(r.Compactions), Flush: run.Message.Message.Origin == domain.OriginFlush,
+		Compactions: int64(r.Compactions), Flush: run.Head.Message.Origin == domain.OriginFlush,
 	}
 }
 
@@ -115,7 +115,7 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Resu
 	}
 	var failure *agent.Failure
 	switch {
-	case !errors.As(err, &failure), run.Message.Attempts < attempts(failure):
+	case !errors.As(err, &failure), run.Head.Attempts < attempts(failure):
 		return err
 	case failure.Class == agent.RateLimit:
 		if held, ok := h.awaitLimit(ctx, run, r, failure); ok {
@@ -134,7 +134,7 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Resu
 	if cutOff {
 		done.Notes = []domain.Note{{Kind: domain.NoteHint, At: now, Text: domain.HintCutOff}}
 	}
-	switch m := run.Message.Message; {
+	switch m := run.Head.Message; {
 	case m.Origin == domain.OriginFlush, m.Origin == domain.OriginHeartbeat: // nobody asked for these; the log has the failure
 	case cutOff && m.Origin == "" && !m.Silent && h.offer(ctx, run, said):
 		done.Items = replacePreview(run, sent.Preview, nil)
@@ -171,7 +171,7 @@ func attempts(f *agent.Failure) int {
 
 // notice makes a notice of the host for the chat; none for a silent turn.
 func (h *Handler) notice(run *conversation.Turn, text string) []domain.OutboxItem {
-	if run.Message.Message.Silent {
+	if run.Head.Message.Silent {
 		return nil
 	}
 	return run.Notice(text)
@@ -209,7 +209,7 @@ func (h *Handler) close(ctx context.Context, run *conversation.Turn, c domain.Co
 
 // spent counts the cost of an interrupted turn.
 func (h *Handler) spent(ctx context.Context, run *conversation.Turn, f *domain.TurnFigures) {
-	if err := h.options.Store.RecordUsage(context.WithoutCancel(ctx), run.Session.Key, run.Message.ClaudeSession, *f); err != nil {
+	if err := h.options.Store.RecordUsage(context.WithoutCancel(ctx), run.Session.Key, run.Head.ClaudeSession, *f); err != nil {
 		h.log.Warn("cannot record the cost of an interrupted turn", "run", run.ID, "error", err)
 	}
 }

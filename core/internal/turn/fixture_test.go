@@ -234,7 +234,7 @@ func (r *fixture) Build(_ context.Context, run *conversation.Turn, added []strin
 	if r.unusable != nil {
 		return turn.Prompt{}, r.unusable
 	}
-	return turn.Prompt{Text: "[host] " + run.Message.Message.Text + " " + strings.Join(added, "+") + opening(run), Pictures: r.pictures, Unheard: r.unheard}, nil
+	return turn.Prompt{Text: "[host] " + run.Head.Message.Text + " " + strings.Join(added, "+") + opening(run), Pictures: r.pictures, Unheard: r.unheard}, nil
 }
 
 func (r *fixture) Steered(ctx context.Context, _ *conversation.Conversation, m domain.Queued) (turn.Prompt, error) {
@@ -258,7 +258,7 @@ func (*fixture) Ask(context.Context, *conversation.Turn, agent.Question) agent.D
 }
 
 func (r *fixture) Offer(_ context.Context, run *conversation.Turn, why string) error {
-	if run.Message.ConsumedAt.IsZero() {
+	if run.Head.ConsumedAt.IsZero() {
 		why += ", unread"
 	}
 	r.offered = append(r.offered, why)
@@ -298,7 +298,7 @@ func item(text string) []domain.OutboxItem {
 func message(attempts int) *domain.Run {
 	return &domain.Run{
 		ID: 7, Lane: domain.TurnLane, Session: domain.Session{Key: "s", ClaudeStarted: true},
-		Message: domain.Queued{UUID: "u", ClaudeSession: "old", Attempts: attempts, Message: domain.Message{Text: "hello"}},
+		Head: domain.Queued{UUID: "u", ClaudeSession: "old", Attempts: attempts, Message: domain.Message{Text: "hello"}},
 	}
 }
 

@@ -21,7 +21,7 @@ type Memory interface {
 // when the next turn may cause the compaction. In an owner's direct chat the agent writes the owner's files, in any other one only
 // a memory of the conversation's own.
 func (h *Handler) flushMemory(ctx context.Context, run *conversation.Turn, r agent.Result) *domain.Inbound {
-	f, m := h.options.MemoryFlush, run.Message.Message
+	f, m := h.options.MemoryFlush, run.Head.Message
 	compactions := run.Session.Compactions + int64(r.Compactions)
 	switch {
 	case !f.Enabled, r.ContextWindow == 0, r.ContextTokens < h.options.Compaction.At(r.ContextWindow, f.Reserve)-f.Margin:
@@ -33,7 +33,7 @@ func (h *Handler) flushMemory(ctx context.Context, run *conversation.Turn, r age
 	}
 	flush := domain.Message{
 		Channel: m.Channel, Chat: m.Chat, Thread: m.Thread, Sender: chat.Sender{ID: m.Sender.ID, Aliases: m.Sender.Aliases, IsBot: true}, Authority: m.Authority,
-		SentAt: run.Message.ReceivedAt, Text: f.Prompt, Origin: domain.OriginFlush,
+		SentAt: run.Head.ReceivedAt, Text: f.Prompt, Origin: domain.OriginFlush,
 	}
 	if m.Chat.Kind != chat.Direct || !run.Owned {
 		tools := h.options.Memory.Remembering(ctx, m.Chat.Kind)

@@ -29,7 +29,7 @@ func give(run *conversation.Turn, added []hook.Added) (texts []string) {
 		}
 	}
 	run.Given = nil
-	if run.Message.ConsumedAt.IsZero() && !maps.Equal(has, run.Session.Given) {
+	if run.Head.ConsumedAt.IsZero() && !maps.Equal(has, run.Session.Given) {
 		run.Given = has
 	}
 	return texts

@@ -19,7 +19,7 @@ func TestAConversationIsGivenATextOnce(t *testing.T) {
 		t.Helper()
 		r, run := &fixture{added: added, results: results}, message(1)
 		if run.Session.Given = before; consumed {
-			run.Message.ConsumedAt = time.Now()
+			run.Head.ConsumedAt = time.Now()
 		}
 		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
 			t.Fatal(err)

@@ -63,7 +63,7 @@ func (h *Handler) hold(ctx context.Context, run *conversation.Turn, f *agent.Fai
 	if f.Class == agent.NoSpace {
 		cause = f.Detail // The rest names the file, which differs each time.
 	}
-	wait, old, begins := o.add(run.Message.UUID, cause)
+	wait, old, begins := o.add(run.Head.UUID, cause)
 	h.log.Warn("a turn is held and tried again", "session", run.Session.Key, "run", run.ID, "again_in", wait, "class", f.Class, "error", why)
 	if old && o.over != "" {
 		h.tellHeld(ctx, run, f)
@@ -103,7 +103,7 @@ func heldBecause(class agent.Class, cause string) string {
 
 // tellHeld tells a run's chat that its message is kept, once for each class.
 func (h *Handler) tellHeld(ctx context.Context, run *conversation.Turn, f *agent.Failure) {
-	m := run.Message.Message
+	m := run.Head.Message
 	if m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat {
 		return
 	}
@@ -111,7 +111,7 @@ func (h *Handler) tellHeld(ctx context.Context, run *conversation.Turn, f *agent
 	if len(items) == 0 {
 		return
 	}
-	if _, err := h.options.Store.Post(context.WithoutCancel(ctx), fmt.Sprintf("held:%s:%s", f.Class, run.Message.UUID), items...); err != nil {
+	if _, err := h.options.Store.Post(context.WithoutCancel(ctx), fmt.Sprintf("held:%s:%s", f.Class, run.Head.UUID), items...); err != nil {
 		h.log.Warn("cannot tell a chat that its message is kept", "run", run.ID, "error", err)
 	}
 }
@@ -127,7 +127,7 @@ func (h *Handler) noteStarted(run *conversation.Turn, err error) {
 
 // handled notes that all files of a run could be fetched and stored.
 func (h *Handler) handled(run *conversation.Turn) {
-	files := slices.ContainsFunc(append([]domain.Queued{run.Message}, run.More...), func(q domain.Queued) bool { return len(q.Message.Media) > 0 })
+	files := slices.ContainsFunc(run.All(), func(q domain.Queued) bool { return len(q.Message.Media) > 0 })
 	h.endOutage(agent.NoSpace, run, files)
 	h.endOutage(agent.ChannelAway, run, files)
 }
@@ -136,7 +136,7 @@ func (h *Handler) handled(run *conversation.Turn) {
 // it, or needs it.
 func (h *Handler) endOutage(class agent.Class, run *conversation.Turn, needs bool) {
 	o := h.outages[class]
-	if o.end(run.Message.UUID, needs) && o.over != "" && h.options.Owners != nil {
+	if o.end(run.Head.UUID, needs) && o.over != "" && h.options.Owners != nil {
 		h.log.Info("turns are held no longer", "class", class)
 		h.options.Owners.Tell(fmt.Sprint("held over:", time.Now().UnixNano()), o.over)
 	}

@@ -35,7 +35,7 @@ func TestProgramsAreToldWhyATurnIsHeld(t *testing.T) {
 		} {
 			r := &fixture{results: []outcome{{err: &agent.Failure{Class: class, Detail: "no `exec`\nformat", ResetsAt: time.Now().Add(3 * time.Hour)}}}, limits: config.Limits{OnUsageLimit: "wait"}}
 			run := message(1)
-			run.Message.Message.Silent = true
+			run.Head.Message.Silent = true
 			var held *agent.HeldError
 			if err := r.handler().Handle(t.Context(), run, nil); !errors.As(err, &held) {
 				t.Errorf("%v: %v", class, err)
@@ -138,7 +138,7 @@ func TestATurnWithoutRoomForFilesIsHeld(t *testing.T) {
 				}
 				lack(r, nil)
 				other := message(1)
-				other.Message.UUID = "other"
+				other.Head.UUID = "other"
 				if err := handle(other); err != nil || len(r.owners) != 1 {
 					t.Errorf("a turn without files: %v, the owners were told %q", err, r.owners)
 				}
@@ -158,7 +158,7 @@ func TestADroppedTurnEndsNoOutageButIsForgotten(t *testing.T) {
 		h := r.handler()
 		for n, id := range []string{"first", "second"} {
 			run := message(1)
-			run.Message.UUID = id
+			run.Head.UUID = id
 			for range 10 {
 				r.wait(t, h, run)
 			}

@@ -26,7 +26,7 @@ const (
 // awaitLimit holds a run until the end of a usage limit, and counts what it has cost. It reports false if the run fails
 // instead: the config says so, it is not known when the limit ends, or nobody waits for the answer.
 func (h *Handler) awaitLimit(ctx context.Context, run *conversation.Turn, r agent.Result, f *agent.Failure) (*agent.HeldError, bool) {
-	m, now := run.Message.Message, time.Now()
+	m, now := run.Head.Message, time.Now()
 	left := f.ResetsAt.Sub(now)
 	awaited := m.Origin == "" || m.Origin == domain.OriginPlugin
 	switch {
@@ -63,14 +63,14 @@ func (h *Handler) limitNotice(run *conversation.Turn, text string) *domain.Outbo
 	}
 	notice := &items[0]
 	if run.Limits.Replies {
-		notice.ReplyTo = run.Message.Message.ID
+		notice.ReplyTo = run.Head.Message.ID
 	}
 	if h.options.Limits.OnUsageLimit != "ask" {
 		return notice
 	}
-	row := []chat.Button{{Label: wording.LimitDrop, Data: fmt.Sprint("/withdraw ", run.Message.Number)}}
-	if run.Message.Message.Authority >= chat.Authorised { // others may only withdraw their own messages
-		row = append([]chat.Button{{Label: wording.LimitContinue, Data: fmt.Sprint("/next ", run.Message.Number)}}, row...)
+	row := []chat.Button{{Label: wording.LimitDrop, Data: fmt.Sprint("/withdraw ", run.Head.Number)}}
+	if run.Head.Message.Authority >= chat.Authorised { // others may only withdraw their own messages
+		row = append([]chat.Button{{Label: wording.LimitContinue, Data: fmt.Sprint("/next ", run.Head.Number)}}, row...)
 	}
 	if buttons := run.Limits.Buttons; buttons.Rows > 0 && buttons.Columns >= len(row) {
 		notice.Buttons = [][]chat.Button{row}

@@ -63,8 +63,8 @@ func TestUsageLimit(t *testing.T) {
 				}
 				r.results = []outcome{limited(test.left)}
 				run := message(1)
-				run.Message.Number, run.Message.Message.Authority = 5, test.authority
-				run.Message.Message.Origin, run.Message.Message.Silent = test.origin, test.silent
+				run.Head.Number, run.Head.Message.Authority = 5, test.authority
+				run.Head.Message.Origin, run.Head.Message.Silent = test.origin, test.silent
 				err := r.handler().Handle(t.Context(), run, nil)
 				var held *agent.HeldError
 				if test.wait == 0 {

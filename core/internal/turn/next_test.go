@@ -47,7 +47,7 @@ func TestMemoryFlush(t *testing.T) {
 			t.Parallel()
 			r, run := &fixture{results: []outcome{{result: test.result}}, compaction: test.told, remembering: test.own}, message(1)
 			run.Session.Flushed = test.flushed
-			run.Message.Message = domain.Message{
+			run.Head.Message = domain.Message{
 				Channel: "telegram", Chat: chat.Chat{ID: "chat", Kind: test.kind}, Sender: chat.Sender{ID: test.user}, Authority: test.authority, Origin: test.origin,
 			}
 			if err := r.handler().Handle(t.Context(), run, nil); err != nil {
@@ -89,9 +89,9 @@ func TestWhoSeesTheCause(t *testing.T) {
 	} {
 		failed := outcome{err: &agent.Failure{Class: test.class, Detail: "boom"}}
 		r, run := &fixture{results: []outcome{failed, failed}}, message(1)
-		run.Message.Message.Chat.Kind = test.kind
+		run.Head.Message.Chat.Kind = test.kind
 		if test.owner {
-			run.Message.Message.Authority = chat.Owner
+			run.Head.Message.Authority = chat.Owner
 		}
 		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
 			t.Fatal(err)
@@ -108,9 +108,9 @@ func TestWhoIsToldOfTheCause(t *testing.T) {
 	t.Parallel()
 	for _, owner := range []bool{true, false} {
 		r, run := &fixture{results: []outcome{{err: &agent.Failure{Class: agent.Refused, Detail: "no such flag: `--x`"}}}}, message(1)
-		run.Message.Message.Chat.Kind = chat.Direct
+		run.Head.Message.Chat.Kind = chat.Direct
 		if owner {
-			run.Message.Message.Authority = chat.Owner
+			run.Head.Message.Authority = chat.Owner
 		}
 		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
 			t.Fatal(err)

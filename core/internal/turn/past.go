@@ -23,8 +23,8 @@ type Past interface {
 
 // recall adds to the first turn of a group or thread what was said there before, within the group's limit.
 func (h *Handler) recall(ctx context.Context, run *conversation.Turn) error {
-	m := run.Message.Message
-	if run.History == 0 || m.ID == "" || m.Origin != "" || !run.PreviousAt.IsZero() || !run.Message.ConsumedAt.IsZero() {
+	m := run.Head.Message
+	if run.History == 0 || m.ID == "" || m.Origin != "" || !run.PreviousAt.IsZero() || !run.Head.ConsumedAt.IsZero() {
 		return nil
 	}
 	limit, known := run.History, map[chat.MessageID]bool{}

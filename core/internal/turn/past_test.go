@@ -45,10 +45,10 @@ func TestThePastOfAGroup(t *testing.T) {
 		"at most as many as kept":     {func(_ *domain.Run, f *fixture) { f.history = 2 }, true, []string{"six"}},
 		"no more than kept already":   {func(_ *domain.Run, f *fixture) { f.history = 1 }, false, nil},
 		"where no history is kept":    {func(_ *domain.Run, f *fixture) { f.history = 0 }, false, nil},
-		"a direct chat":               {func(r *domain.Run, _ *fixture) { r.Message.Message.Chat.Kind = chat.Direct }, false, nil},
+		"a direct chat":               {func(r *domain.Run, _ *fixture) { r.Head.Message.Chat.Kind = chat.Direct }, false, nil},
 		"a later turn":                {func(r *domain.Run, _ *fixture) { r.PreviousAt = time.Unix(1, 0) }, false, nil},
-		"a turn that Claude has read": {func(r *domain.Run, _ *fixture) { r.Message.ConsumedAt = time.Unix(1, 0) }, false, nil},
-		"a turn of the host's":        {func(r *domain.Run, _ *fixture) { r.Message.Message.Origin = domain.OriginHeartbeat }, false, nil},
+		"a turn that Claude has read": {func(r *domain.Run, _ *fixture) { r.Head.ConsumedAt = time.Unix(1, 0) }, false, nil},
+		"a turn of the host's":        {func(r *domain.Run, _ *fixture) { r.Head.Message.Origin = domain.OriginHeartbeat }, false, nil},
 		"a network that fails":        {func(_ *domain.Run, f *fixture) { f.past.events, f.past.err = nil, errors.New("away") }, true, nil},
 		"a network that hangs":        {func(_ *domain.Run, f *fixture) { f.past.hangs = true }, true, nil},
 	} {
@@ -58,8 +58,8 @@ func TestThePastOfAGroup(t *testing.T) {
 				f := &fixture{history: 50, past: past{events: events}, results: []outcome{{result: agent.Result{Text: "yes"}}}}
 				run := message(1)
 				run.Session.ClaudeStarted = false
-				run.Message.Message.Channel, run.Message.Message.ID = "telegram", "7"
-				run.Message.Message.Chat, run.Message.Message.Thread = chat.Chat{ID: "g", Kind: chat.Group}, "t"
+				run.Head.Message.Channel, run.Head.Message.ID = "telegram", "7"
+				run.Head.Message.Chat, run.Head.Message.Thread = chat.Chat{ID: "g", Kind: chat.Group}, "t"
 				run.Notes = []domain.Note{{Kind: domain.NoteHint}, {Kind: domain.NoteHistory, MessageID: "5", Text: "five"}}
 				test.change(run, f)
 				began := time.Now()

@@ -23,27 +23,27 @@ func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []hook.
 	with := &watcher{handler: h, run: run, view: view}
 	defer func() {
 		if with.marks.Wait(); with.consumed.Load() {
-			run.Message.ConsumedAt = time.Now()
+			run.Head.ConsumedAt = time.Now()
 		}
 	}()
 	t := agent.Turn{
 		Key:       run.Session.Key,
-		Session:   run.Message.ClaudeSession,
+		Session:   run.Head.ClaudeSession,
 		Started:   run.Session.ClaudeStarted,
 		ForkOf:    run.Session.ForkOf,
 		Profile:   h.options.Prompts.Profile(run.Conversation),
-		UUID:      run.Message.UUID,
-		Attempt:   run.Message.Attempts,
-		Consumed:  !run.Message.ConsumedAt.IsZero(),
+		UUID:      run.Head.UUID,
+		Attempt:   run.Head.Attempts,
+		Consumed:  !run.Head.ConsumedAt.IsZero(),
 		Prompt:    prompt.Text,
 		Pictures:  prompt.Pictures,
-		Authority: run.Message.Message.Authority,
-		Timeout:   run.Message.Message.Timeout,
+		Authority: run.Head.Message.Authority,
+		Timeout:   run.Head.Message.Timeout,
 		Watcher:   with,
 		Asker:     with,
 		Tools:     view.Tools(),
 	}
-	if run.Message.Message.Origin == "" {
+	if run.Head.Message.Origin == "" {
 		t.Steering = &steering{handler: h, run: run, nudged: nudged}
 	}
 	if t.Profile.SkipsApproval() {
@@ -91,7 +91,7 @@ func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []hook.
 // stays.
 func move(run *conversation.Turn, s domain.Session) {
 	run.Said, run.Preview = "", 0
-	run.Message.ClaudeSession, run.Message.ConsumedAt = s.ClaudeSession, time.Time{}
+	run.Head.ClaudeSession, run.Head.ConsumedAt = s.ClaudeSession, time.Time{}
 	for i := range run.More {
 		run.More[i].ClaudeSession = s.ClaudeSession
 	}

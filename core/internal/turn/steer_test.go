@@ -102,7 +102,7 @@ func TestUnheardVoiceMessages(t *testing.T) {
 	if _, err := r.turns[0].Steering.Lines(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	key := "unheard:" + message(1).Message.ClaudeSession
+	key := "unheard:" + message(1).Head.ClaudeSession
 	if diff := cmp.Diff([]string{key, key}, r.keys); diff != "" {
 		t.Errorf("keys of the notices (-want +got):\n%s", diff)
 	}

@@ -29,7 +29,7 @@ func (h *Handler) trouble(run *conversation.Turn, f *agent.Failure) string {
 	case agent.Refused:
 		why, cause = wording.WhyRefused(notice.Quote(f.Detail), alone), f.Detail
 	case agent.Unresumable:
-		why, cause = wording.WhyCannotContinue(run.Session.Key, notice.Quote(f.Detail), alone), run.Message.ClaudeSession
+		why, cause = wording.WhyCannotContinue(run.Session.Key, notice.Quote(f.Detail), alone), run.Head.ClaudeSession
 	case agent.Auth, agent.Billing:
 		why, cause = wording.WhyNoAnswers(notice.Quote(f.Detail)), f.Class.String()
 	}

@@ -189,7 +189,7 @@ func New(options Options, log hclog.Logger) *Handler {
 // steered into the running turn.
 func (h *Handler) Handle(ctx context.Context, claimed *domain.Run, nudged <-chan struct{}) error {
 	run := h.options.Conversations.Turn(claimed)
-	if run.Message.Message.Command != nil {
+	if run.Head.Message.Command != nil {
 		return h.command(ctx, run)
 	}
 	err := h.answer(ctx, run, nudged)
@@ -204,8 +204,8 @@ func (h *Handler) Handle(ctx context.Context, claimed *domain.Run, nudged <-chan
 
 // answer lets Claude answer the message of a run.
 func (h *Handler) answer(ctx context.Context, run *conversation.Turn, nudged <-chan struct{}) error {
-	h.log.Info("a turn begins", "session", run.Session.Key, "run", run.ID, "attempt", run.Message.Attempts, "by", asked(run))
-	if run.Message.Attempts > maxAttempts {
+	h.log.Info("a turn begins", "session", run.Session.Key, "run", run.ID, "attempt", run.Head.Attempts, "by", asked(run))
+	if run.Head.Attempts > maxAttempts {
 		return h.fail(ctx, run, agent.Result{}, Sent{Preview: run.Preview}, &agent.Failure{Class: agent.GivenUp, Detail: fmt.Sprintf("%d attempts", maxAttempts)})
 	}
 	if err := h.tellDropped(ctx, run); err != nil {
@@ -222,7 +222,7 @@ func (h *Handler) answer(ctx context.Context, run *conversation.Turn, nudged <-c
 	}
 	result, err := h.run(ctx, run, added, nudged, view)
 	if run.Session.Replaced {
-		h.options.Claude.Retire(run.Message.ClaudeSession)
+		h.options.Claude.Retire(run.Head.ClaudeSession)
 	}
 	sent := view.End()
 	if err != nil {
@@ -233,7 +233,7 @@ func (h *Handler) answer(ctx context.Context, run *conversation.Turn, nudged <-c
 
 // asked is the person whom a run is for, as channel:user, or what started it.
 func asked(run *conversation.Turn) string {
-	m := run.Message.Message
+	m := run.Head.Message
 	if m.Origin != "" {
 		return string(m.Origin)
 	}
@@ -251,7 +251,7 @@ func (h *Handler) askHooks(ctx context.Context, run *conversation.Turn) ([]hook.
 	if maintenance(run) {
 		return nil, nil
 	}
-	texts := []string{run.Message.Message.Text}
+	texts := []string{run.Head.Message.Text}
 	for _, m := range run.More {
 		texts = append(texts, m.Message.Text)
 	}
@@ -264,6 +264,6 @@ func (h *Handler) askHooks(ctx context.Context, run *conversation.Turn) ([]hook.
 
 // maintenance reports whether a run maintains the conversation itself and answers nobody.
 func maintenance(run *conversation.Turn) bool {
-	origin := run.Message.Message.Origin
+	origin := run.Head.Message.Origin
 	return origin == domain.OriginFlush || origin == domain.OriginCompact
 }

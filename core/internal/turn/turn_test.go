@@ -42,7 +42,7 @@ func TestATurnWithoutQuestionsSaysSo(t *testing.T) {
 	} {
 		r := &fixture{mode: test.mode, results: []outcome{{result: agent.Result{Text: "hi"}}}}
 		run := message(1)
-		run.Message.Message = test.message
+		run.Head.Message = test.message
 		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -87,13 +87,13 @@ func TestHandle(t *testing.T) {
 	t.Parallel()
 	answered := outcome{result: agent.Result{Text: "hi", Model: "m", InputTokens: 3}}
 	deaf := message(1)
-	deaf.Message.Message.Silent = true
+	deaf.Head.Message.Silent = true
 	first := message(1)
 	first.Session.ClaudeStarted = false
 	copied := message(1)
 	copied.Session.ClaudeStarted, copied.Session.ForkOf = false, "parent"
 	silent := message(1)
-	silent.Message.Message.Silent = true
+	silent.Head.Message.Silent = true
 	for name, test := range map[string]struct {
 		run     *domain.Run
 		results []outcome
@@ -145,7 +145,7 @@ func TestHandle(t *testing.T) {
 					!strings.HasSuffix(again.Prompt, "(fresh begins)") {
 					t.Errorf("the second turn is %+v", again)
 				}
-				if test.run.Message.ClaudeSession != "fresh" {
+				if test.run.Head.ClaudeSession != "fresh" {
 					t.Error("what is asked, sent and spent from then on is of the lost session")
 				}
 				if diff := cmp.Diff([]string{"old"}, r.retired); diff != "" {
@@ -260,8 +260,8 @@ func TestWhatClaudeIsTold(t *testing.T) {
 	t.Parallel()
 	r := &fixture{results: []outcome{{}}, added: []hook.Added{{Prepend: "(the time)"}}}
 	run := message(3)
-	run.Message.ConsumedAt = time.Unix(1, 0)
-	run.Message.Message.Authority = chat.Owner
+	run.Head.ConsumedAt = time.Unix(1, 0)
+	run.Head.Message.Authority = chat.Owner
 	if err := r.handler().Handle(t.Context(), run, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +284,7 @@ func TestMarkersStayWithTheHost(t *testing.T) {
 		for _, silent := range []bool{false, true} {
 			r := &fixture{results: []outcome{{result: agent.Result{Text: text}}}}
 			run := message(1)
-			run.Message.Message.Silent = silent
+			run.Head.Message.Silent = silent
 			if err := r.handler().Handle(t.Context(), run, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -306,7 +306,7 @@ func TestHousekeeping(t *testing.T) {
 	for _, origin := range []domain.Origin{domain.OriginFlush, domain.OriginCompact} {
 		r := &fixture{results: []outcome{failure(agent.Server)}, addErr: errors.New("a hook is down")}
 		run := message(1)
-		run.Message.Message.Origin = origin
+		run.Head.Message.Origin = origin
 		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -323,7 +323,7 @@ func TestHousekeeping(t *testing.T) {
 func TestCommand(t *testing.T) {
 	t.Parallel()
 	run := message(1)
-	run.Lane, run.Message.Message.Command = domain.ControlLane, &domain.Command{Name: "status"}
+	run.Lane, run.Head.Message.Command = domain.ControlLane, &domain.Command{Name: "status"}
 	for name, test := range map[string]struct {
 		answer string
 		err    error

@@ -17,7 +17,7 @@ func (h *Handler) tellUnheard(ctx context.Context, run *conversation.Turn, p Pro
 	if len(items) == 0 {
 		return nil
 	}
-	if _, err := h.options.Store.Post(ctx, "unheard:"+run.Message.ClaudeSession, items...); err != nil {
+	if _, err := h.options.Store.Post(ctx, "unheard:"+run.Head.ClaudeSession, items...); err != nil {
 		return fmt.Errorf("tell that voice messages are not transcribed: %w", err)
 	}
 	return nil

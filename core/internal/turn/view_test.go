@@ -138,7 +138,7 @@ func TestARunThatIsGivenUp(t *testing.T) {
 	} {
 		r, run := &fixture{}, message(11)
 		run.Preview = 9
-		test.change(r, &run.Message.Message)
+		test.change(r, &run.Head.Message)
 		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
 			t.Fatal(err)
 		}

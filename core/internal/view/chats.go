@@ -63,7 +63,7 @@ func (c *Chats) Wait() { c.typist.wait() }
 
 // typing starts the typing signal in a run's chat, if the channel can and the config wants it; else nil.
 func (c *Chats) typing(run *conversation.Turn) *typing {
-	m := run.Message.Message
+	m := run.Head.Message
 	settings, limits := run.Settings.Reply, run.Limits
 	background := m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat
 	if settings.Typing == "never" || limits.TypingTTL == 0 || m.Silent || background {

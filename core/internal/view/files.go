@@ -40,7 +40,7 @@ func (f *files) place(to chat.Address, file chat.Media, at int) {
 // files collects what the answer sends besides its text: the files that it or an earlier text names or that are in the
 // conversation's folder, its speech, and a line for what could not be sent.
 func (v *view) files(ctx context.Context, said answer.Answer, before []string) (f files, err error) {
-	m := v.run.Message.Message
+	m := v.run.Head.Message
 	w := v.wanted()
 	_, dealt := v.sent.files()
 	f.before = len(w.Before) > 0
@@ -87,14 +87,14 @@ func (v *view) files(ctx context.Context, said answer.Answer, before []string) (
 
 // wanted returns how the run's files are collected, without any that are named.
 func (v *view) wanted() media.Wanted {
-	m := v.run.Message.Message
+	m := v.run.Head.Message
 	sent, _ := v.sent.files()
 	w := media.Wanted{
 		Channel: m.Channel, Before: sent, Already: v.sent.wentAhead(),
 		Private: v.run.Owned && m.Chat.Kind == chat.Direct, Limits: v.run.Limits.MediaOut,
 	}
 	if sendsFiles(v.run) {
-		w.Session = v.run.Message.ClaudeSession
+		w.Session = v.run.Head.ClaudeSession
 	}
 	return w
 }
@@ -111,6 +111,6 @@ func parsed(texts []string) []answer.Answer {
 // sendsFiles reports whether the files in the folder of a run's conversation are sent with its answer. If not, for
 // example because the channel's limits are not known yet, they stay for the next answer.
 func sendsFiles(run *conversation.Turn) bool {
-	m := run.Message.Message
+	m := run.Head.Message
 	return len(run.Limits.MediaOut) > 0 && !m.Silent && m.Origin != domain.OriginCompact
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/conversation"
-	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -45,7 +44,7 @@ func (k *known) Message(name string) chat.MessageID {
 
 // ofRun returns the messages that the run was told.
 func (k *known) ofRun() (ids []chat.MessageID) {
-	for _, q := range append([]domain.Queued{k.run.Message}, k.run.More...) {
+	for _, q := range k.run.All() {
 		ids = append(ids, q.Message.ID)
 		if q.Message.ReplyTo != nil {
 			ids = append(ids, q.Message.ReplyTo.ID)

@@ -51,7 +51,7 @@ func (v *view) Post(ctx context.Context, p tools.Post) (number int64, err error)
 			Private: p.Caller.Authority == chat.Owner && p.Kind == chat.Direct, Limits: to.Limits.MediaOut,
 		}
 		if own {
-			wanted.Session = v.run.Message.ClaudeSession
+			wanted.Session = v.run.Head.ClaudeSession
 		}
 		found, err := vs.options.Files.Collect(ctx, wanted)
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 
 // Reply implements [turn.View].
 func (v *view) Reply(ctx context.Context, r agent.Result) (turn.Reply, error) {
-	m := v.run.Message.Message
+	m := v.run.Head.Message
 	if m.Origin == domain.OriginCompact {
 		return turn.Reply{Items: v.run.Notice(reply.Compacted(r))}, nil
 	}
@@ -45,7 +45,7 @@ func (v *view) private() []domain.OutboxItem {
 // items makes the items of an answer: a summary of its work if the session wants it, then the text with its files. A
 // silent text makes none, an empty one a sentence that says so.
 func (v *view) items(said answer.Answer, r agent.Result, files files) []domain.OutboxItem {
-	m := v.run.Message.Message
+	m := v.run.Head.Message
 	switch sent := v.sent.has(said.Text, true); {
 	case (said.Silent || sent) && v.outcome.Begun:
 		return v.options.Items(answer.Answer{}, v.outcome, stream.Beside{}) // what was said before
@@ -84,7 +84,7 @@ func (v *view) items(said answer.Answer, r agent.Result, files files) []domain.O
 // conversation says what has happened to the conversation in which the turn ran: what Claude no longer knows.
 func (v *view) conversation(r agent.Result) (lines []string) {
 	// A session that expires gets a new conversation when its next message is accepted.
-	if s := v.run.Session; s.ResetAt.After(s.CreatedAt) && s.ResetAt.Equal(v.run.Message.ReceivedAt) && !v.run.Message.Message.Fresh {
+	if s := v.run.Session; s.ResetAt.After(s.CreatedAt) && s.ResetAt.Equal(v.run.Head.ReceivedAt) && !v.run.Head.Message.Fresh {
 		lines = append(lines, wording.BeganExpired)
 	}
 	if r.Compactions > 0 {

@@ -44,7 +44,7 @@ func (w *world) open(t *testing.T, m domain.Message) *view {
 	views := New(Options{
 		Networks: networks, Chats: NewChats(networks, nil), Conversations: conversations, Tools: w, Files: w,
 	}, hclog.NewNullLogger())
-	run := conversations.Turn(&domain.Run{Message: domain.Queued{ClaudeSession: "6d1c2a3e-5f70-4b21-9c1d-0123456789ab", Message: m}})
+	run := conversations.Turn(&domain.Run{Head: domain.Queued{ClaudeSession: "6d1c2a3e-5f70-4b21-9c1d-0123456789ab", Message: m}})
 	return views.Open(t.Context(), run).(*view)
 }
 

@@ -39,7 +39,7 @@ func (n *notified) first(conversation string) bool {
 // spoken returns an item with the spoken part of an answer, or with a sentence that it could not be spoken. A chat without
 // sound gets nothing.
 func (vs *Views) spoken(ctx context.Context, run *conversation.Turn, said answer.Answer, limits []chat.MediaLimit) []domain.OutboxItem {
-	m := run.Message.Message
+	m := run.Head.Message
 	text := media.Spoken(run.Speech, media.Heard(m.Media), said)
 	if text == "" {
 		return nil
@@ -53,7 +53,7 @@ func (vs *Views) spoken(ctx context.Context, run *conversation.Turn, said answer
 		return nil
 	}
 	vs.log.Warn("an answer could not be spoken", "session", run.Session.Key, "error", err)
-	if ctx.Err() != nil || !vs.unspoken.first(run.Message.ClaudeSession) {
+	if ctx.Err() != nil || !vs.unspoken.first(run.Head.ClaudeSession) {
 		return nil
 	}
 	return run.Notice(wording.SpeechFailed)

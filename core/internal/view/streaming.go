@@ -17,7 +17,7 @@ import (
 
 // streaming returns how a run's turn is streamed.
 func (vs *Views) streaming(run *conversation.Turn) stream.Options {
-	m := run.Message.Message
+	m := run.Head.Message
 	settings, limits := run.Settings.Reply, run.Limits
 	speaker := reply.Speaker{Model: run.Model, Effort: run.Effort, Name: run.Agent, Channel: m.Channel}
 	o := stream.Options{
@@ -53,7 +53,7 @@ func answered(run *conversation.Turn) chat.MessageID {
 			return m.Message.ID
 		}
 	}
-	return run.Message.Message.ID
+	return run.Head.Message.ID
 }
 
 // block returns when the parts of an answer are sent.

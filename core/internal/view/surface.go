@@ -42,7 +42,7 @@ func (s *surface) Files(ctx context.Context, paths []string, voice bool) domain.
 		return domain.Early{}
 	}
 	return domain.Early{
-		Items: []domain.OutboxItem{{To: s.view.run.Message.Message.Address(), Media: found.Media}},
+		Items: []domain.OutboxItem{{To: s.view.run.Head.Message.Address(), Media: found.Media}},
 		Sent:  &domain.SentByTool{Files: found.Sent}, Files: found.Files,
 	}
 }
@@ -64,7 +64,7 @@ func (s *surface) Show(ctx context.Context, preview int64, text string) error {
 			return errNotSent
 		}
 	}
-	to := s.view.run.Message.Message.Address()
+	to := s.view.run.Head.Message.Address()
 	if !s.view.run.Editable(s.sentAt) {
 		return stream.ErrLate
 	}
@@ -79,7 +79,7 @@ func (s *surface) Show(ctx context.Context, preview int64, text string) error {
 
 // Draft implements [stream.Surface].
 func (s *surface) Draft(ctx context.Context, text string) error {
-	to := s.view.run.Message.Message.Address()
+	to := s.view.run.Head.Message.Address()
 	live, ok := s.view.views.options.Networks.Get(to.Channel)
 	if !ok {
 		return errNotSent
@@ -87,12 +87,12 @@ func (s *surface) Draft(ctx context.Context, text string) error {
 	ctx, cancel := context.WithTimeout(ctx, transientCall)
 	defer cancel()
 	if err := live.Draft(ctx, to, s.view.run.ID, text); err != nil {
-		return s.view.views.drafts.judge(live, place{to.Channel, s.view.run.Message.Message.Chat.Kind}, err)
+		return s.view.views.drafts.judge(live, place{to.Channel, s.view.run.Head.Message.Chat.Kind}, err)
 	}
 	return nil
 }
 
 // Behind implements [stream.Surface].
 func (s *surface) Behind(ctx context.Context) (time.Time, error) {
-	return s.view.views.options.Store.OldestUndelivered(ctx, s.view.run.Message.Message.Address())
+	return s.view.views.options.Store.OldestUndelivered(ctx, s.view.run.Head.Message.Address())
 }

@@ -103,7 +103,7 @@ func New(options Options, log hclog.Logger) *Views {
 // Open begins to show a run's turn in its chat.
 func (vs *Views) Open(ctx context.Context, run *conversation.Turn) turn.View {
 	v := &view{views: vs, run: run, known: known{store: vs.options.Store, run: run, log: vs.log}, sent: sent{all: run.Sent}, typing: vs.options.Chats.typing(run)}
-	v.tools = vs.options.Tools.Turn(run.Message.UUID, run.Caller, v)
+	v.tools = vs.options.Tools.Turn(run.Head.UUID, run.Caller, v)
 	v.Restart(ctx)
 	return v
 }
@@ -142,7 +142,7 @@ func (v *view) Progress(p agent.Progress) {
 	if v.stream != nil {
 		v.stream.Progress(p)
 	}
-	v.views.options.Followed.Progress(v.run.Session.Key, v.run.Message.UUID, p)
+	v.views.options.Followed.Progress(v.run.Session.Key, v.run.Head.UUID, p)
 }
 
 // Tools implements [turn.View].
@@ -163,7 +163,7 @@ func (v *view) End() turn.Sent {
 		v.outcome = v.stream.End()
 		sent = turn.Sent{Begun: v.outcome.Begun, Preview: v.outcome.Preview, Shown: v.outcome.Shown}
 		if sent.Preview != 0 {
-			live, running := v.views.options.Networks.Get(v.run.Message.Message.Channel)
+			live, running := v.views.options.Networks.Get(v.run.Head.Message.Channel)
 			sent.Deletable = running && live.Has(pluginv1.Capability_CAPABILITY_CHANNEL_DELETE)
 		}
 		v.outcome.Preview = 0 // The turn gives it to an item.
