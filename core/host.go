@@ -162,13 +162,10 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 		return nil, err
 	}
 	h.intake = inbox.NewIntake(h.store, h.dispatcher, h.claude, h.conversations, time.Now, h.log.Named("inbox"))
-	h.questions, err = permission.New(ctx, permission.Options{
+	h.questions = permission.New(permission.Options{
 		Store: h.store, Turns: h.dispatcher, Patience: h.config.Claude.AskTimeout, Workspace: h.config.Agent.Workspace,
 		Conversations: h.conversations, Owners: h.owners, Chats: h.chats, Intake: h.intake,
 	}, h.log.Named("permission"))
-	if err != nil {
-		return nil, err
-	}
 	h.wire()
 	return h, nil
 }
@@ -256,7 +253,7 @@ func (h *Host) wire() {
 			Intake: h.intake, Turns: h.dispatcher, Followed: followed, Closing: h.closing,
 		}, h.log.Named("gateway")), Peers: admin.Descendants{}, Log: h.options.Recent, Host: admin.Report{
 			Version: h.options.Version, Started: h.started, Demo: h.options.Demo != "",
-			Config: h.config, Turns: h.dispatcher, Claude: h.claude, Plugins: h.supervisor, Questions: h.questions,
+			Config: h.config, Turns: h.dispatcher, Claude: h.claude, Plugins: h.supervisor, Approvals: h.questions,
 		},
 	}, h.log.Named("admin"))
 }

@@ -65,6 +65,10 @@ type host struct{ bundle *bundle }
 
 func (h host) Status() admin.Status { return h.bundle.status }
 
+func (h host) Questions(context.Context) ([]admin.Question, error) {
+	return h.bundle.status.Questions, nil
+}
+
 func (h host) Links() []admin.Link { return h.bundle.links }
 
 // plugins are those of a bundle.

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -30,7 +31,7 @@ type Report struct {
 	Turns     interface{ Count() int }
 	Claude    interface{ Stats() claude.Stats }
 	Plugins   interface{ List() []supervisor.Status }
-	Questions interface{ Open() []permission.Open }
+	Approvals *permission.Approvals
 }
 
 // Status implements [Host].
@@ -58,7 +59,6 @@ func (r Report) Status() Status {
 		}
 		status.Plugins = append(status.Plugins, shown)
 	}
-	status.Questions = r.questions()
 	return status
 }
 
@@ -73,8 +73,12 @@ func (r Report) Links() []Link {
 	return list
 }
 
-func (r Report) questions() []Question {
-	open := r.Questions.Open()
+// Questions implements [Host].
+func (r Report) Questions(ctx context.Context) ([]Question, error) {
+	open, err := r.Approvals.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
 	list := make([]Question, 0, min(len(open), maxQuestions))
 	for _, q := range open[:cap(list)] {
 		may := []string{"owner"}
@@ -86,7 +90,7 @@ func (r Report) questions() []Question {
 		}
 		list = append(list, Question{ID: q.ID, About: q.About, Session: q.Session, Since: q.Since, May: may})
 	}
-	return list
+	return list, nil
 }
 
 // Descendants are [Peers] that refuse the processes that this host or a previous one has started.

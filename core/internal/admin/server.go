@@ -49,8 +49,10 @@ type Store interface {
 
 // Host reports the state that is not in the store.
 type Host interface {
-	// Status holds no secret.
+	// Status holds no secret, and no questions.
 	Status() Status
+	// Questions are the open questions, oldest first, as a status shows them.
+	Questions(ctx context.Context) ([]Question, error)
 	// Links are the links of the plugins that have one.
 	Links() []Link
 }
@@ -295,6 +297,9 @@ func (s *Server) status(r *http.Request) (any, error) {
 		return nil, err
 	}
 	status.Dead = len(dead)
+	if status.Questions, err = s.options.Host.Questions(r.Context()); err != nil {
+		return nil, err
+	}
 	status.Uncertain, err = s.options.Store.Uncertain(r.Context())
 	return status, err
 }
@@ -308,7 +313,10 @@ func (s *Server) queue(r *http.Request) (any, error) {
 	if q.Destinations, err = s.options.Store.Destinations(r.Context()); err != nil {
 		return nil, err
 	}
-	q.Lanes, q.Destinations, q.Questions = present(q.Lanes), present(q.Destinations), s.options.Host.Status().Questions
+	if q.Questions, err = s.options.Host.Questions(r.Context()); err != nil {
+		return nil, err
+	}
+	q.Lanes, q.Destinations = present(q.Lanes), present(q.Destinations)
 	q.Uncertain, err = s.options.Store.Uncertain(r.Context())
 	return q, err
 }

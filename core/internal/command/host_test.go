@@ -375,4 +375,4 @@ func used() domain.Session {
 	}
 }
 
-func (d *hostCommands) Open() []permission.Open { return d.open }
+func (d *hostCommands) Open(context.Context) ([]permission.Open, error) { return d.open, nil }

@@ -20,7 +20,7 @@ type Questions interface {
 	// Hear takes a plain message as the answer that it was recognised as, and returns the reply to its writer.
 	Hear(ctx context.Context, id, answer string, w permission.Written) (told string, err error)
 	// Open returns the open questions, oldest first.
-	Open() []permission.Open
+	Open(ctx context.Context) ([]permission.Open, error)
 }
 
 // Grants is what the commands need of the store for permissions that last.

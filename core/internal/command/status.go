@@ -16,6 +16,10 @@ func (d hostCommands) status(ctx context.Context, call Call) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("count what waits: %w", err)
 	}
+	questions, err := d.openQuestions(ctx, call)
+	if err != nil {
+		return "", err
+	}
 	s, e, now := call.Session, d.effective(call), d.host.Now()
 	var doing []string
 	if call.Caller.Authority >= chat.Owner {
@@ -28,7 +32,7 @@ func (d hostCommands) status(ctx context.Context, call Call) (string, error) {
 	since, running := d.turns.Running(call.Caller.Session)
 	return wording.Status{
 		Version: d.host.Version, Now: now, Up: now.Sub(d.host.Started), Demo: d.host.Demo,
-		Running: running, RunningFor: now.Sub(since), Waiting: waiting, Questions: d.openQuestions(call),
+		Running: running, RunningFor: now.Sub(since), Waiting: waiting, Questions: questions,
 		Session: s, Model: e.Model, Effort: e.Effort, Fast: e.Fast, Speed: speed, Slowed: slowed, Permission: e.PermissionMode, Queue: e.Queue, Activation: e.Activation,
 		Muted: e.Send == "deny", Authority: call.Caller.Authority, Channels: d.host.Plugins.Channels(), Plugins: doing,
 	}.String(), nil
@@ -38,13 +42,14 @@ func (d hostCommands) status(ctx context.Context, call Call) (string, error) {
 const maxOpen = 10
 
 // openQuestions are the open questions of the conversation, or, for an owner in a direct chat, of all conversations.
-func (d hostCommands) openQuestions(call Call) []wording.OpenQuestion {
-	if d.host.Questions == nil {
-		return nil
+func (d hostCommands) openQuestions(ctx context.Context, call Call) ([]wording.OpenQuestion, error) {
+	all, err := d.host.Questions.Open(ctx)
+	if err != nil {
+		return nil, err
 	}
 	everywhere := call.Caller.Authority >= chat.Owner && call.Caller.Kind == chat.Direct
 	var list []wording.OpenQuestion
-	for _, q := range d.host.Questions.Open() {
+	for _, q := range all {
 		here := q.Session == call.Caller.Session
 		if !here && !everywhere || len(list) == maxOpen {
 			continue
@@ -55,7 +60,7 @@ func (d hostCommands) openQuestions(call Call) []wording.OpenQuestion {
 		}
 		list = append(list, open)
 	}
-	return list
+	return list, nil
 }
 
 // today is the current day in the agent's zone.

@@ -108,7 +108,9 @@ func (silent) ParseAnswer(context.Context, chat.Caller, domain.Message, bool) (i
 	return "", "", false, nil
 }
 
-func (silent) OpenNotice(chat.Caller) (id, told string, ok bool) { return "", "", false }
+func (silent) OpenNotice(context.Context, chat.Caller) (id, told string, ok bool, err error) {
+	return "", "", false, nil
+}
 
 func (silent) Received(chat.Caller, chat.Message) {}
 

@@ -49,7 +49,7 @@ type Questions interface {
 	ParseAnswer(ctx context.Context, caller chat.Caller, m domain.Message, addressed bool) (id, answer string, ok bool, err error)
 	// OpenNotice returns the notice for a person whose message reached a turn that waits for an answer in the same chat;
 	// false: no question is open there.
-	OpenNotice(caller chat.Caller) (id, told string, ok bool)
+	OpenNotice(ctx context.Context, caller chat.Caller) (id, told string, ok bool, err error)
 }
 
 // Owners are those who run the host.
@@ -209,11 +209,11 @@ func (in *Inbox) take(ctx context.Context, a *arrival) (Outcome, error) {
 // stillOpen tells a person whose message reached a turn that waits for an answer, once for each question: otherwise
 // they may think that they have answered it.
 func (in *Inbox) stillOpen(ctx context.Context, caller chat.Caller) {
-	id, told, ok := in.options.Questions.OpenNotice(caller)
-	if !ok {
-		return
+	id, told, ok, err := in.options.Questions.OpenNotice(ctx, caller)
+	if ok {
+		_, err = in.store.Post(ctx, "unread:"+id, in.conversations.Notice(caller.Address, caller.Kind, told)...)
 	}
-	if _, err := in.store.Post(ctx, "unread:"+id, in.conversations.Notice(caller.Address, caller.Kind, told)...); err != nil {
+	if err != nil {
 		in.log.Warn("no notice that a question is still open", "question", id, "error", err)
 	}
 }

@@ -438,8 +438,8 @@ func (questions) ParseAnswer(_ context.Context, caller chat.Caller, m domain.Mes
 	return "ABCDE", m.Text, ok, nil
 }
 
-func (questions) OpenNotice(caller chat.Caller) (id, told string, ok bool) {
-	return "ABCDE", "A question is open.", caller.Session == "tg:owner"
+func (questions) OpenNotice(_ context.Context, caller chat.Caller) (id, told string, ok bool, err error) {
+	return "ABCDE", "A question is open.", caller.Session == "tg:owner", nil
 }
 
 func TestAStrangerIsAskedToPairAndLetInOnceAllowed(t *testing.T) {

@@ -80,8 +80,8 @@ type Chats interface {
 
 // Questions are notified of failed deliveries once these are stored. They must not block.
 type Questions interface {
-	// Undelivered receives each item that was given up.
-	Undelivered(item int64)
+	// Undelivered is called after each item that was given up.
+	Undelivered()
 }
 
 // Edits knows which messages networks can edit.
@@ -285,7 +285,7 @@ func (c *channel) giveUp(work context.Context, d domain.Delivery, cause string) 
 	c.note(work, d, "cannot give an item up", func(ctx context.Context) error {
 		err := c.outbox.store.DeadLetter(ctx, d.ID, cause)
 		if err == nil && c.outbox.options.Questions != nil {
-			c.outbox.options.Questions.Undelivered(d.ID)
+			c.outbox.options.Questions.Undelivered()
 		}
 		return c.settled(d, err)
 	})

@@ -35,70 +35,72 @@ func (d *Approvals) Ask(ctx context.Context, run *conversation.Turn, q agent.Que
 }
 
 func (d *Approvals) decide(ctx context.Context, run *conversation.Turn, q agent.Question) (agent.Decision, error) {
-	done, err := d.claimQuestion(ctx, run.Session.Key+" "+digest(q, 0))
-	if err != nil {
+	w := &waiter{
+		run: run.ID, session: run.Session.Key, digests: []string{digest(q, 0)},
+		changed: make(chan struct{}, 1), over: make(chan struct{}),
+	}
+	if !d.options.Conversations.Decides(run.Caller) {
+		w.sender = nameOf(run.Caller)
+	}
+	if err := d.waiters.add(ctx, w); err != nil {
 		return agent.Decision{}, err
 	}
-	defer done()
-	choice, plan, granted := q.Tool == "AskUserQuestion", q.Tool == "ExitPlanMode", false
+	defer d.waiters.remove(w)
 	if run.Owned && remembers(d.options.Workspace, run.Head.Message.Origin, q) {
 		return agent.Decision{Allow: true}, nil
 	}
-	if !choice && !plan {
-		granted, err = d.granted(ctx, run, q)
+	leave := q.Tool != "AskUserQuestion" && q.Tool != "ExitPlanMode"
+	if leave {
+		if granted, err := d.granted(ctx, run, q); err != nil || granted {
+			return agent.Decision{Allow: granted}, err
+		}
 	}
-	switch {
-	case err != nil, granted:
-		return agent.Decision{Allow: true}, err
-	}
-	if refusal := unattended(run.Head.Message, !choice && !plan); refusal != nil {
+	if refusal := unattended(run.Head.Message, leave); refusal != nil {
 		return *refusal, nil
 	}
-	end, tooMany := d.begin(run)
-	if tooMany != nil {
+	return d.askPeople(ctx, run, w, q)
+}
+
+// askPeople asks, unless too many questions are open.
+func (d *Approvals) askPeople(ctx context.Context, run *conversation.Turn, w *waiter, q agent.Question) (agent.Decision, error) {
+	if tooMany := d.waiters.count(w); tooMany != nil {
 		return d.decline(ctx, run, q, tooMany)
 	}
-	defer end(ctx)
-	switch {
-	case choice:
-		return d.choices(ctx, run, q)
-	case plan:
-		return d.one(ctx, run, q, planBody(q))
+	if !d.options.Turns.Pause(run.ID) {
+		d.waiters.discount(w)
+		return d.decline(ctx, run, q, &bound{key: "other conversations", of: wording.OfOthers})
+	}
+	defer func() {
+		d.waiters.discount(w)
+		d.options.Turns.Resume(ctx, run.ID)
+	}()
+	switch q.Tool {
+	case "AskUserQuestion":
+		return d.choices(ctx, run, w, q)
+	case "ExitPlanMode":
+		return d.one(ctx, run, w, q, planBody(q))
 	default:
-		return d.one(ctx, run, q, toolBody(q))
+		return d.one(ctx, run, w, q, toolBody(q))
 	}
 }
 
-// claimQuestion waits until nobody else asks the same question, and claims it until done is called. Parallel tools may ask the
-// same, and an answer is valid for one of them.
-func (d *Approvals) claimQuestion(ctx context.Context, what string) (done func(), err error) {
-	over := make(chan struct{})
-	for {
-		d.mu.Lock()
-		before := d.asking[what]
-		if before == nil {
-			d.asking[what] = over
-		}
-		d.mu.Unlock()
-		if before == nil {
-			return func() {
-				d.mu.Lock()
-				defer d.mu.Unlock()
-				delete(d.asking, what)
-				close(over)
-			}, nil
-		}
-		select {
-		case <-before:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
+// decline answers a question that nobody is asked because too many are open. The chat gets one notice a turn.
+func (d *Approvals) decline(ctx context.Context, run *conversation.Turn, q agent.Question, tooMany *bound) (agent.Decision, error) {
+	d.log.Warn("a question was not asked: too many are open",
+		"bound", tooMany.key, "session", run.Session.Key, "run", run.ID, "tool", q.Tool)
+	m := run.Head.Message
+	text := wording.TooManyQuestions(q.Tool, tooMany.most, tooMany.of)
+	items := d.options.Conversations.Notice(m.Address(), m.Chat.Kind, text)
+	if _, err := d.options.Store.Post(ctx, fmt.Sprint("refused:", run.ID), items...); err != nil {
+		return agent.Decision{}, fmt.Errorf("tell that a question was not asked: %w", err)
 	}
+	return agent.Decision{Message: fmt.Sprintf("Nobody was asked about this use of %s: too many questions are waiting for answers already. "+
+		"Go on without it, and do not try it again in this turn.", q.Tool)}, nil
 }
 
 // choices asks the questions of one AskUserQuestion in turn. Their answers are taken together: claude gets all or none,
 // and a resumed turn asks all of them again.
-func (d *Approvals) choices(ctx context.Context, run *conversation.Turn, q agent.Question) (agent.Decision, error) {
+func (d *Approvals) choices(ctx context.Context, run *conversation.Turn, w *waiter, q agent.Question) (agent.Decision, error) {
 	questions, ok := readChoices(q.Input)
 	if !ok || len(questions) == 0 || len(questions) > maxChoices {
 		return agent.Decision{Message: "The questions could not be read."}, nil
@@ -106,13 +108,13 @@ func (d *Approvals) choices(ctx context.Context, run *conversation.Turn, q agent
 	answers, asked := map[string]string{}, []string{}
 	for i, c := range questions {
 		b := choiceBody(c)
-		id, v, err := d.askAndWait(ctx, run, q, b, i)
+		id, v, err := d.await(ctx, run, w, q, i, b)
 		if err != nil {
 			return agent.Decision{}, err
 		}
 		asked = append(asked, id)
 		if !v.Allow {
-			return v.decision(b), d.taken(ctx, asked...)
+			return v.decision(b.About), d.options.Store.TakeAnswers(ctx, asked...)
 		}
 		answers[c.question] = v.Said
 	}
@@ -121,7 +123,7 @@ func (d *Approvals) choices(ctx context.Context, run *conversation.Turn, q agent
 	if err != nil {
 		return agent.Decision{}, fmt.Errorf("read the questions: %w", err)
 	}
-	if err := d.taken(ctx, asked...); err != nil {
+	if err := d.options.Store.TakeAnswers(ctx, asked...); err != nil {
 		return agent.Decision{}, err
 	}
 	if full["answers"], err = json.Marshal(answers); err != nil {
@@ -132,77 +134,80 @@ func (d *Approvals) choices(ctx context.Context, run *conversation.Turn, q agent
 }
 
 // one asks a single question and takes its answer.
-func (d *Approvals) one(ctx context.Context, run *conversation.Turn, q agent.Question, b body) (agent.Decision, error) {
-	id, v, err := d.askAndWait(ctx, run, q, b, 0)
+func (d *Approvals) one(ctx context.Context, run *conversation.Turn, w *waiter, q agent.Question, b body) (agent.Decision, error) {
+	id, v, err := d.await(ctx, run, w, q, 0, b)
 	if err != nil {
 		return agent.Decision{}, err
 	}
-	return v.decision(b), d.taken(ctx, id)
+	return v.decision(b.About), d.options.Store.TakeAnswers(ctx, id)
 }
 
-// askAndWait asks one question and waits for its answer, which is still to be taken.
-func (d *Approvals) askAndWait(ctx context.Context, run *conversation.Turn, q agent.Question, b body, part int) (id string, v verdict, err error) {
-	row, sent, err := d.post(ctx, run, q, b, part)
-	if err != nil {
-		return "", v, err
+// errClosed is the error for a question that was closed while its turn waited for it.
+var errClosed = errors.New("the question was closed")
+
+// await asks one part of a question and waits for its answer, which is still to be taken.
+func (d *Approvals) await(
+	ctx context.Context, run *conversation.Turn, w *waiter, q agent.Question, part int, b body,
+) (id string, v verdict, err error) {
+	d.waiters.asks(w, digest(q, part))
+	for {
+		row, sent, err := d.post(ctx, run, q, part, b)
+		if err != nil {
+			return "", v, err
+		}
+		answered := d.options.Chats.Asking(run.Head.Message.Address(), sent)
+		v, err := d.wait(ctx, w, row)
+		answered()
+		// The end of an earlier run may have closed it in the moment in which this one asked the same.
+		if !errors.Is(err, errClosed) {
+			return row.ID, v, err
+		}
 	}
-	defer d.options.Chats.Asking(run.Head.Message.Address(), sent)()
-	v, err = d.wait(ctx, row)
-	return row.ID, v, err
 }
 
 // post asks a question, unless it is already open; sent reports whether it was sent now.
-func (d *Approvals) post(ctx context.Context, run *conversation.Turn, q agent.Question, b body, part int) (row domain.Question, sent bool, err error) {
+func (d *Approvals) post(
+	ctx context.Context, run *conversation.Turn, q agent.Question, part int, b body,
+) (row domain.Question, sent bool, err error) {
 	m := run.Head.Message
-	to, kind := m.Address(), m.Chat.Kind
-	b.Kind, b.Purpose, b.Whose = kind, purpose(m.Origin), access.Audience(run.Caller.Authority)
-	if caller := run.Caller; b.About != wording.AboutChoice && m.Chat.Kind == chat.Direct && !d.options.Conversations.Decides(caller) {
+	to := m.Address()
+	b.Kind, b.Purpose, b.Whose = m.Chat.Kind, purpose(m.Origin), access.Audience(run.Caller.Authority)
+	var before []domain.OutboxItem
+	if b.About != wording.AboutChoice && m.Chat.Kind == chat.Direct && !d.options.Conversations.Decides(run.Caller) {
 		decider, ok := d.options.Owners.Reachable(ctx)
 		if !ok {
 			return row, false, errors.New("nobody who may decide can be reached")
 		}
 		to, b.Kind, b.For = decider, chat.Direct, m.Sender.Name()
+		before = d.options.Conversations.Notice(m.Address(), m.Chat.Kind, b.question("").Elsewhere())
 	}
-	id := newID()
-	items := d.message(id, to, &b)
-	encoded, err := json.Marshal(b)
-	if err != nil {
-		return row, false, err
+	row = domain.Question{Digest: digest(q, part), To: to, ExpiresAt: time.Now().Add(d.options.Patience)}
+	row, sent, err = d.store(ctx, run, row, b, before)
+	if sent {
+		d.log.Info("a question was asked", "question", row.ID, "session", row.Session,
+			"about", cmp.Or(q.Tool, string(b.About)), "in", to.Channel+":"+string(to.Chat))
 	}
-	row = domain.Question{
-		ID: id, ClaudeSession: run.Head.ClaudeSession, Digest: digest(q, part), Authority: run.Caller.Authority,
-		Asker: m.Channel + ":" + string(m.Sender.ID), To: to, Body: encoded, ExpiresAt: time.Now().Add(d.options.Patience), Unseen: b.question("").Undelivered(),
-	}
-	if b.For != "" {
-		items = append(d.options.Conversations.Notice(m.Address(), m.Chat.Kind, b.question("").Elsewhere()), items...)
-	}
-	if row, err = d.store(ctx, run.ID, row, items); err != nil {
-		return row, false, err
-	}
-	if row.ID == id {
-		d.log.Info("a question was asked", "question", id, "session", row.Session, "about", cmp.Or(q.Tool, string(b.About)), "in", to.Channel+":"+string(to.Chat))
-	}
-	return row, row.ID == id, nil
+	return row, sent, err
 }
 
-// store stores and registers a run's question, or returns the equal one that is already open.
-func (d *Approvals) store(ctx context.Context, run int64, row domain.Question, items []domain.OutboxItem) (domain.Question, error) {
-	d.storing.RLock()
-	defer d.storing.RUnlock()
-	row, err := d.options.Store.Ask(ctx, run, row, items...)
-	if err == nil {
-		d.askedBy(row, run)
-	}
-	return row, err
-}
-
-// message makes the question's message, with buttons if the chat has enough of them, else with numbers.
-func (d *Approvals) message(id string, to chat.Address, b *body) []domain.OutboxItem {
-	buttons := layout(id, b.options(), d.options.Conversations.Limits(to.Channel, b.Kind).Buttons)
+// store stores a run's question with the message that asks it, after other items, or returns the equal one that is
+// already open; stored reports which.
+func (d *Approvals) store(
+	ctx context.Context, run *conversation.Turn, row domain.Question, b body, before []domain.OutboxItem,
+) (known domain.Question, stored bool, err error) {
+	id, m := newID(), run.Head.Message
+	// With buttons if the chat has enough of them, else with numbers.
+	buttons := layout(id, b.options(), d.options.Conversations.Limits(row.To.Channel, b.Kind).Buttons)
 	b.Numbered = buttons == nil
-	items := d.options.Conversations.Notice(to, b.Kind, b.text(id, buttons != nil))
+	items := d.options.Conversations.Notice(row.To, b.Kind, b.text(id, buttons != nil))
 	items[len(items)-1].Buttons = buttons
-	return items
+	row.ID, row.ClaudeSession, row.Authority = id, run.Head.ClaudeSession, run.Caller.Authority
+	row.Asker, row.Unseen = m.Channel+":"+string(m.Sender.ID), b.question("").Undelivered()
+	if row.Body, err = json.Marshal(b); err != nil {
+		return row, false, err
+	}
+	known, err = d.options.Store.Ask(ctx, run.ID, row, append(before, items...)...)
+	return known, err == nil && known.ID == id, err
 }
 
 // digest identifies the content of a question.
@@ -213,43 +218,49 @@ func digest(q agent.Question, part int) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// wait returns the answer to a question.
-func (d *Approvals) wait(ctx context.Context, row domain.Question) (verdict, error) {
-	if row.State == domain.QuestionAnswered {
-		return readVerdict(row.Answer)
-	}
-	answered := make(chan verdict, 1)
-	d.mu.Lock()
-	d.waiters[row.ID] = answered
-	d.mu.Unlock()
-	defer func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		delete(d.waiters, row.ID)
-	}()
-	// It may have been answered between asking and waiting.
-	now, err := d.options.Store.Question(ctx, row.ID)
-	if err != nil {
-		return verdict{}, err
-	}
-	switch now.State {
-	case domain.QuestionAnswered:
-		return readVerdict(now.Answer)
-	case domain.QuestionUnseen:
-		return undelivered, nil
-	}
+// wait returns the answer to a question once it is no longer open.
+func (d *Approvals) wait(ctx context.Context, w *waiter, row domain.Question) (verdict, error) {
 	expiry := time.NewTimer(time.Until(row.ExpiresAt))
 	defer expiry.Stop()
-	select {
-	case v := <-answered:
-		return v, nil
-	case <-ctx.Done():
-		return verdict{}, d.leave(ctx, row)
-	case <-expiry.C:
+	for row.State == domain.QuestionOpen {
+		select {
+		case <-w.changed:
+		case <-expiry.C:
+			q := read(row)
+			over := wording.QuestionExpired(d.options.Patience, q.body.what())
+			if _, _, err := d.settle(ctx, q, domain.QuestionExpired, verdict{}, over); err != nil {
+				return verdict{}, err
+			}
+		case <-ctx.Done():
+			return verdict{}, d.abandon(ctx, row)
+		}
+		var err error
+		if row, err = d.options.Store.Question(context.WithoutCancel(ctx), row.ID); err != nil { // the end of ctx is handled above
+			return verdict{}, err
+		}
 	}
-	late, settled, err := d.settle(ctx, row.ID, domain.QuestionExpired, verdict{}, wording.QuestionExpired(d.options.Patience, d.bodyOf(row).what()))
-	if err == nil && !settled {
-		return readVerdict(late.Answer)
+	switch row.State {
+	case domain.QuestionAnswered:
+		return readVerdict(row.Answer)
+	case domain.QuestionUnseen:
+		return verdict{Said: "The question could not be delivered, so nobody has answered it."}, nil
+	case domain.QuestionExpired:
+		return verdict{Said: "Nobody answered in time."}, nil
+	default:
+		return verdict{}, errClosed
 	}
-	return verdict{Said: "Nobody answered in time."}, err
 }
+
+// abandon returns why nobody waits for an answer any more. It retires a question that is no longer useful; one that was
+// interrupted, such as by the host's end, stays open, because it may be asked again.
+func (d *Approvals) abandon(ctx context.Context, row domain.Question) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, agent.ErrWithdrawn) || errors.Is(cause, domain.ErrFenced) {
+		q := read(row)
+		d.retire(context.WithoutCancel(ctx), q, domain.QuestionWithdrawn, wording.QuestionWithdrawn(q.body.what()))
+	}
+	return cause
+}
+
+// Undelivered lets turns look whether the message of their question was given up. The store has ended the question by then.
+func (d *Approvals) Undelivered() { d.waiters.wake() }

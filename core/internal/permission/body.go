@@ -125,17 +125,6 @@ func (b *body) show(text string, most int) {
 	b.Shown = string(runes[:most/2]) + "\n[…]\n" + string(runes[len(runes)-most+most/2:])
 }
 
-// rules are what a longer permission grants: what claude suggests, or else exactly the same input.
-func rules(q agent.Question) []string {
-	if len(q.Suggested) == 0 || len(q.Suggested) > maxRules {
-		return []string{exactly + digest(q, 0)}
-	}
-	return q.Suggested
-}
-
-// exactly begins the rule for one input of a tool. No rule of Claude Code begins with it.
-const exactly = "="
-
 // option is one of the answers to a question.
 type option struct {
 	word  string // what people type, besides its number

@@ -44,7 +44,7 @@ func TestOpenQuestionsAreBounded(t *testing.T) {
 				for i := range 18 {
 					run := runOf("5", tt.authority)
 					if tt.apart {
-						run.Caller.Session = fmt.Sprint("s", i)
+						run.Session.Key = fmt.Sprint("s", i)
 					}
 					go func() {
 						q := agent.Question{Tool: "Bash", Input: json.RawMessage(fmt.Sprintf(`{"command":"ls %d"}`, i))}

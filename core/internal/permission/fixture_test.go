@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/notice"
 	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -189,9 +191,34 @@ func (r *fixture) Redraft(_ context.Context, id string, body json.RawMessage) er
 }
 
 func (r *fixture) Questions(context.Context) ([]domain.Question, error) {
+	return r.those(func(domain.Question) bool { return true }), nil
+}
+
+func (r *fixture) QuestionsOf(_ context.Context, session string) ([]domain.Question, error) {
+	return r.those(func(q domain.Question) bool { return q.Session == session }), nil
+}
+
+func (r *fixture) OpenQuestions(_ context.Context, at chat.Address, person chat.ID, noted string) ([]domain.Question, error) {
+	return r.those(func(q domain.Question) bool {
+		here := q.To == at || q.To == chat.Address{Channel: at.Channel, Chat: person}
+		return q.State == domain.QuestionOpen && (here || strings.Contains(string(q.Body), noted))
+	}), nil
+}
+
+// those are the questions that are not closed and satisfy a condition.
+func (r *fixture) those(which func(domain.Question) bool) (list []domain.Question) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]domain.Question(nil), r.questions...), nil
+	for _, q := range r.questions {
+		if (q.State == domain.QuestionOpen || q.State == domain.QuestionAnswered) && which(q) {
+			list = append(list, q)
+		}
+	}
+	return list
+}
+
+func (r *fixture) DirectChat(context.Context, string, string) (domain.DirectChat, error) {
+	return domain.DirectChat{}, domain.ErrNotFound
 }
 
 func (r *fixture) Grants(context.Context, string) ([]domain.Grant, error) {
@@ -214,36 +241,27 @@ func (r *fixture) Unfinished(_ context.Context, _, claude string) (bool, error) 
 // testWorkspace is where no file is.
 const testWorkspace = "/nonexistent/workspace"
 
-func (r *fixture) desk(t *testing.T) *permission.Approvals {
-	t.Helper()
-	d, err := permission.New(t.Context(), permission.Options{
-		Store: r, Turns: r, Patience: time.Hour, Workspace: testWorkspace,
-		Conversations: conversations{whole{}, r}, Owners: owners{r}, Chats: chats{r}, Intake: intake{r},
+func (r *fixture) desk(*testing.T) *permission.Approvals {
+	conversations := conversation.NewResolver(&config.Config{}, channels{r}, unmoved{})
+	return permission.New(permission.Options{
+		Store: r, Turns: r, Patience: time.Hour, Workspace: testWorkspace, Conversations: conversations,
+		Owners: notice.NewOwners([]string{"tg:owner"}, r, conversations, plugins{r}, hclog.NewNullLogger()), Chats: chats{r}, Intake: intake{r},
 	}, hclog.NewNullLogger())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
 }
 
-// conversations know what holds in the chats of a fixture.
-type conversations struct {
-	whole
-	fixture *fixture
+// channels are those of a fixture, which have its buttons.
+type channels struct{ fixture *fixture }
+
+func (c channels) Limits(string, chat.Kind) (chat.Limits, bool) {
+	return chat.Limits{Buttons: c.fixture.buttons}, true
 }
 
-func (conversations) Decides(c chat.Caller) bool { return c.Authority == chat.Owner }
+// plugins are those of a fixture.
+type plugins struct{ fixture *fixture }
 
-func (c conversations) Limits(string, chat.Kind) chat.Limits {
-	return chat.Limits{Buttons: c.fixture.buttons}
-}
+func (plugins) Enabled(string) bool { return true }
 
-// owners are those of a fixture.
-type owners struct{ fixture *fixture }
-
-func (o owners) Reachable(context.Context) (chat.Address, bool) {
-	return chat.Address{Channel: "tg", Chat: "owner"}, !o.fixture.unheard
-}
+func (p plugins) Running(string) bool { return !p.fixture.unheard }
 
 // chats note which turns wait in a fixture.
 type chats struct{ fixture *fixture }
@@ -279,13 +297,6 @@ func runOf(user string, authority chat.Authority) *conversation.Turn {
 	return turnOf(&domain.Run{ID: 7, Session: domain.Session{Key: "s"}, Head: domain.Queued{ClaudeSession: "c1", Message: domain.Message{
 		Channel: "tg", Chat: chat.Chat{ID: chat.ID(user), Kind: chat.Direct}, Sender: chat.Sender{ID: chat.UserID(user), DisplayName: "Anna_" + user}, Authority: authority,
 	}}})
-}
-
-// whole sends each text in one message.
-type whole struct{}
-
-func (whole) Notice(to chat.Address, _ chat.Kind, text string) []domain.OutboxItem {
-	return []domain.OutboxItem{{To: to, Text: text}}
 }
 
 // turnOf resolves the conversation of a run over an empty config.

@@ -2,7 +2,6 @@ package permission
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -26,15 +25,8 @@ func (d *Approvals) Offer(ctx context.Context, run *conversation.Turn, text stri
 			b.Unread = append(b.Unread, unread.Message)
 		}
 	}
-	encoded, err := json.Marshal(b)
-	if err != nil {
-		return err
-	}
-	row := domain.Question{
-		ID: newID(), ClaudeSession: run.Head.ClaudeSession, Digest: fmt.Sprint("resume ", run.ID), Authority: run.Caller.Authority,
-		Asker: m.Channel + ":" + string(m.Sender.ID), To: m.Address(), Body: encoded, ExpiresAt: time.Now().Add(offerLife), Unseen: b.question("").Undelivered(),
-	}
-	_, err = d.store(ctx, run.ID, row, d.message(row.ID, row.To, &b))
+	row := domain.Question{Digest: fmt.Sprint("resume ", run.ID), To: m.Address(), ExpiresAt: time.Now().Add(offerLife)}
+	_, _, err := d.store(ctx, run, row, b, nil)
 	return err
 }
 
@@ -53,7 +45,7 @@ func (d *Approvals) goOn(ctx context.Context, q question, caller chat.Caller) er
 }
 
 // resume takes the answer to an offer.
-func (d *Approvals) resume(ctx context.Context, q question, caller chat.Caller, word string) (string, bool, error) {
+func (d *Approvals) resume(ctx context.Context, q question, caller chat.Caller, word string) (told string, err error) {
 	state, said := domain.QuestionTaken, wording.LeftAlone(name(caller), q.body.Line)
 	switch {
 	case time.Now().After(q.row.ExpiresAt):
@@ -61,29 +53,25 @@ func (d *Approvals) resume(ctx context.Context, q question, caller chat.Caller, 
 	case word == "go":
 		// First, so that a crash afterwards loses nothing: the same id begins it once.
 		if err := d.goOn(ctx, q, caller); err != nil {
-			return "", true, err
+			return "", err
 		}
 		said = wording.GoingOn(name(caller), q.body.Line)
 	}
-	if _, now, err := d.settle(ctx, q.row.ID, state, verdict{}, said); err != nil || now && state == domain.QuestionTaken {
-		return "", true, err
+	if _, settled, err := d.settle(ctx, q, state, verdict{}, said); err != nil || settled && state == domain.QuestionTaken {
+		return "", err
 	}
-	return wording.QuestionClosed, true, nil
+	return wording.QuestionClosed, nil
 }
 
-// Expire ends offers that nobody has accepted in time. Call it about every hour: each new message is compared with all
-// open questions.
+// Expire ends offers that nobody has accepted in time. Call it about every hour.
 func (d *Approvals) Expire(ctx context.Context) {
-	now := time.Now()
-	d.mu.Lock()
-	var over []question
-	for _, q := range d.open {
-		if q.body.About == wording.AboutResume && now.After(q.row.ExpiresAt) {
-			over = append(over, q)
-		}
+	rows, err := d.options.Store.Questions(ctx)
+	if err != nil {
+		d.log.Error("offers could not be ended", "error", err)
 	}
-	d.mu.Unlock()
-	for _, q := range over {
-		d.retire(ctx, q, domain.QuestionExpired, q.body.Line)
+	for _, q := range readAll(rows) {
+		if q.body.About == wording.AboutResume && time.Now().After(q.row.ExpiresAt) {
+			d.retire(ctx, q, domain.QuestionExpired, q.body.Line)
+		}
 	}
 }

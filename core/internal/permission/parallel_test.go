@@ -1,8 +1,11 @@
 package permission_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,13 +104,53 @@ func TestTheReasonIsOfItsChat(t *testing.T) {
 	d.End(t.Context(), "s", 7, false)
 }
 
-// A question that another version has written and this one cannot read is over.
-func TestAQuestionThatCannotBeRead(t *testing.T) {
+// Each of two people who have a reason gives it with their next message, also where both say so at once.
+// Behaviour: ask-reason.
+func TestReasonsOfTwo(t *testing.T) {
 	t.Parallel()
 	r := newFixture()
-	r.questions = []domain.Question{{ID: "ABCDE", Session: "s", State: domain.QuestionOpen, Body: json.RawMessage(`{"about":5}`)}}
-	said, known, err := r.desk(t).Answer(t.Context(), caller("owner", chat.Owner), "ABCDE", "once")
+	d := r.desk(t)
+	ctx, end := context.WithCancel(t.Context())
+	done := make(chan agent.Decision, 1)
+	go func() { done <- d.Ask(ctx, runOf("owner", chat.Owner), ls) }()
+	id := r.next(t)
+	var people sync.WaitGroup
+	for i := range 20 {
+		people.Go(func() {
+			if told, _, err := d.Answer(t.Context(), caller(fmt.Sprint("owner", i), chat.Owner), id, "why"); told == "" || err != nil {
+				t.Error(told, err)
+			}
+		})
+	}
+	people.Wait()
+	for i := range 20 {
+		if got, answer, ok := reading(t, d, caller(fmt.Sprint("owner", i), chat.Owner), "not now"); !ok || got != id || answer != "no not now" {
+			t.Error(i, got, answer, ok)
+		}
+	}
+	end()
+	receive(t, done)
+}
+
+// A question that another version has written and this one cannot read is over, and disturbs no others.
+func TestAQuestionThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	r, owner := newFixture(), caller("owner", chat.Owner)
+	r.questions = []domain.Question{{ID: "ABCDE", Session: "s", To: owner.Address, State: domain.QuestionOpen, Body: json.RawMessage(`{"about":5,"kind":1}`)}}
+	d := r.desk(t)
+	if err := d.Recover(t.Context()); err != nil {
+		t.Error(err)
+	}
+	said, known, err := d.Answer(t.Context(), owner, "ABCDE", "once")
 	if said != "This question cannot be read any more." || !known || err != nil {
 		t.Error(said, known, err)
 	}
+	if _, answer, ok := reading(t, d, owner, "1"); ok {
+		t.Errorf("it is answered by %q", answer)
+	}
+	if open, err := d.Open(t.Context()); len(open) != 0 || err != nil {
+		t.Errorf("%+v, %v", open, err)
+	}
+	d.End(t.Context(), "s", 7, false)
+	d.Expire(t.Context())
 }

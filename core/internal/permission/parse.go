@@ -1,113 +1,123 @@
 package permission
 
 import (
-	"context"
-	"errors"
-	"fmt"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
+	"unicode"
 
-	"github.com/clawhost/clawhost/core/internal/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Written is a plain message that answers a question.
-type Written struct {
-	ID     string      `json:"id"` // unique to the message
-	Text   string      `json:"text"`
-	Caller chat.Caller `json:"caller"`
-	// Words reports whether it makes sense without the question: if it comes too late, it is treated as an ordinary
-	// message.
-	Words bool `json:"words,omitempty"`
+// effect is what an answer does to its question: it has one of the parts.
+type effect struct {
+	told   string // nothing; who wrote it gets this
+	reason bool   // the next message of who wrote it is the reason for a no
+	offer  string // "go" or "leave": an offer is accepted, or is not
+
+	// The question is answered.
+	verdict verdict
+	said    string // what its message says from then on
+	grants  []domain.Grant
 }
 
-func (w *Written) speaks() bool { return w != nil && w.Words }
-
-// ParseAnswer returns the answer that a message gives, if it is not a command and a question is open where it was
-// written. That is a message after its writer announced a reason; a reply to the question's message; or, in a direct
-// chat or addressed to the agent, the number or label of an answer if one question there accepts it, or free text if
-// only a choice is open there. A number gives permission only in a reply, or if the question was asked with numbers:
-// where there are buttons, Claude may have asked for a number in its text. Other words never give permission.
-func (d *Approvals) ParseAnswer(ctx context.Context, caller chat.Caller, m domain.Message, addressed bool) (id, answer string, ok bool, err error) {
-	text := strings.TrimSpace(m.Text)
-	open, reason := d.openAt(caller)
-	switch {
-	case text == "":
-		return "", "", false, nil
-	case reason != "":
-		return reason, "no " + text, true, nil
-	case len(open) == 0:
-		return "", "", false, nil
-	case m.ReplyTo != nil && m.ReplyTo.ID != "":
-		q, found, err := d.repliedTo(ctx, open, m.ReplyTo.ID)
-		if err != nil || !found || !d.mayAnswer(q, caller) {
-			return "", "", false, err
-		}
-		answer, ok = q.replied(text)
-		return q.row.ID, answer, ok, nil
-	case caller.Kind != chat.Direct && !addressed:
-		return "", "", false, nil
+// effect reads a person's answer: a number, a word such as once or no, or for a choice their own words.
+func (q question) effect(caller chat.Caller, answer string) effect {
+	answer = strings.TrimSpace(answer)
+	if q.body.About == wording.AboutChoice {
+		return q.chosen(caller, answer)
 	}
-	id, answer, ok = d.bare(open, caller, text)
-	return id, answer, ok, nil
-}
-
-// openAt returns claude's open questions in a chat, and the one for which the caller is about to give a reason; empty:
-// none.
-func (d *Approvals) openAt(caller chat.Caller) (open []question, reason string) {
-	d.storing.Lock()
-	defer d.storing.Unlock()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	var since time.Time // the latest comes first
-	for id, q := range d.open {
-		if asksIn(q.row.To, caller) {
-			open = append(open, q)
+	typed, rest, _ := strings.Cut(answer, " ")
+	who, what := name(caller), q.body.what()
+	switch word := q.word(typed); word {
+	case "go", "leave":
+		return effect{offer: word}
+	case "once":
+		return effect{verdict: verdict{Allow: true}, said: wording.AllowedOnce(who, what)}
+	case "yes":
+		return effect{verdict: verdict{Allow: true}, said: wording.PlanApproved(who, what)}
+	case "session":
+		grants := q.grants(q.row.ClaudeSession, caller)
+		return effect{verdict: verdict{Allow: true}, said: wording.AllowedSession(who, what), grants: grants}
+	case "always":
+		return effect{verdict: verdict{Allow: true}, said: wording.AllowedAlways(who, what), grants: q.grants("", caller)}
+	case "no":
+		reason := strings.TrimSpace(rest)
+		e := effect{said: wording.Denied(who, what, cut(oneLine(reason), maxLine))}
+		if reason != "" {
+			e.verdict = verdict{Said: "It was not allowed, for this reason: " + cut(reason, maxReason)}
 		}
-		for _, p := range q.body.Reasons {
-			if p.place == (place{nameOf(caller), caller.Address}) && p.Since.After(since) {
-				reason, since = id, p.Since
-			}
-		}
+		return e
+	case "why":
+		return effect{reason: true}
+	case "":
+		return effect{told: wording.WhichAnswer(q.help())}
+	default:
+		return effect{told: wording.NoAnswer(oneLine(typed), q.help())}
 	}
-	return open, reason
 }
 
-// asksIn reports whether a message to an address appears where the caller writes. For a person who had not written
-// before, the address is their own id.
-func asksIn(to chat.Address, caller chat.Caller) bool {
-	person := chat.Address{Channel: caller.Address.Channel, Chat: chat.ID(caller.Sender.ID)}
-	return to == caller.Address || caller.Kind == chat.Direct && to == person
-}
-
-// repliedTo finds the question whose message is replied to.
-func (d *Approvals) repliedTo(ctx context.Context, open []question, to chat.MessageID) (q question, found bool, err error) {
-	for _, q := range open {
-		id, _, err := d.options.Store.SentItem(ctx, q.row.Item)
-		switch {
-		case errors.Is(err, domain.ErrNotFound):
-		case err != nil:
-			return question{}, false, fmt.Errorf("find the question that a message replies to: %w", err)
-		case id == to:
-			return q, true, nil
-		}
+// chosen is the effect of the answer to a choice: numbers of labels, or free text.
+func (q question) chosen(caller chat.Caller, answer string) effect {
+	if answer == "" {
+		return effect{told: wording.WhichAnswer(q.help())}
 	}
-	return question{}, false, nil
+	picked := answer
+	if picks, ok := q.picks(answer, false); ok {
+		labels := make([]string, len(picks))
+		for i, p := range picks {
+			labels[i] = q.body.Labels[p]
+		}
+		picked = strings.Join(labels, ", ")
+	}
+	said := wording.Chosen(name(caller), q.body.what(), cut(oneLine(picked), maxLine))
+	return effect{verdict: verdict{Allow: true, Said: picked}, said: said}
 }
 
-// mayAnswer reports whether the caller may answer: those who may decide for everyone, and for questions other than
-// permissions the person whose turn asks.
-func (d *Approvals) mayAnswer(q question, caller chat.Caller) bool {
-	return d.options.Conversations.Decides(caller) || q.theirs() && q.row.Asker == nameOf(caller)
+// grants are the permissions that an answer gives beyond the one use that was asked for; in all claude sessions if none is
+// named.
+func (q question) grants(claudeSession string, by chat.Caller) []domain.Grant {
+	var list []domain.Grant
+	for _, rule := range q.body.granted() {
+		g := domain.Grant{Session: q.row.Session, ClaudeSession: claudeSession, Authority: q.row.Authority, Rule: rule, By: nameOf(by)}
+		list = append(list, g)
+	}
+	return list
 }
 
-// theirs reports whether the person whose turn asks may answer.
-func (q question) theirs() bool {
-	return q.body.About == wording.AboutChoice || q.body.About == wording.AboutResume
+func (q question) help() string {
+	words := []string{}
+	for _, o := range q.body.options() {
+		words = append(words, o.word)
+	}
+	return wording.QuestionAnswers(q.row.ID, words)
+}
+
+// unknown stands for a word that is not an answer.
+const unknown = "?"
+
+// word returns the answer that a word or a number stands for, or [unknown]; "" if there is none.
+func (q question) word(typed string) string {
+	typed = strings.ToLower(typed)
+	options := q.body.options()
+	if n, err := strconv.Atoi(typed); err == nil && n >= 1 && n <= len(options) {
+		return options[n-1].word
+	}
+	yes := map[wording.Subject]string{wording.AboutPlan: "yes", wording.AboutResume: "go"}[q.body.About]
+	no := map[wording.Subject]string{wording.AboutResume: "leave"}[q.body.About]
+	switch typed {
+	case "yes", "y", "allow", "once":
+		typed = cmp.Or(yes, "once")
+	case "no", "n", "deny":
+		typed = cmp.Or(no, "no")
+	}
+	if typed != "" && !slices.ContainsFunc(options, func(o option) bool { return o.word == typed }) {
+		return unknown
+	}
+	return typed
 }
 
 // replied returns the answer in a reply to the question's message. Other words in reply to a permission question count
@@ -126,6 +136,17 @@ func (q question) replied(text string) (answer string, ok bool) {
 	}
 }
 
+// bare returns the answer in a message without a reply, for a choice or a question that was asked with numbers. Words
+// are an answer only where nothing else is asked.
+func (q question) bare(text string, alone bool) (answer string, ok bool) {
+	if q.body.About == wording.AboutChoice {
+		_, picked := q.picks(text, true)
+		return q.choice(text), picked || alone
+	}
+	n, err := strconv.Atoi(text)
+	return text, err == nil && n >= 1 && n <= len(q.body.options())
+}
+
 // choice returns the answer to a choice: the numbers of the labels that the text names, or its words.
 func (q question) choice(text string) string {
 	picks, ok := q.picks(text, !q.body.Numbered)
@@ -139,81 +160,40 @@ func (q question) choice(text string) string {
 	return strings.Join(numbers, ",")
 }
 
-// bare finds the question that a message without a reply answers.
-func (d *Approvals) bare(open []question, caller chat.Caller, text string) (id, answer string, ok bool) {
-	open = slices.DeleteFunc(open, func(q question) bool { return q.body.About == wording.AboutResume })
-	var takes []question
-	for _, q := range open {
-		if (q.body.About == wording.AboutChoice || q.body.Numbered) && d.mayAnswer(q, caller) {
-			takes = append(takes, q)
+// picks returns the labels that a text names, by number or by name, counted from 0. If a label is itself the number of
+// another one, labels decides whether the text means labels or numbers.
+func (q question) picks(text string, labels bool) ([]int, bool) {
+	if i, ok := q.pick(text, labels); ok {
+		return []int{i}, true
+	}
+	blanks := !strings.ContainsFunc(text, unicode.IsLetter)
+	var list []int
+	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || blanks && r == ' ' }) {
+		i, ok := q.pick(part, labels)
+		if !ok {
+			return nil, false
 		}
+		list = append(list, i)
 	}
-	if len(takes) != 1 {
-		return "", "", false
-	}
-	q := takes[0]
-	if q.body.About == wording.AboutChoice {
-		_, picked := q.picks(text, true)
-		return q.row.ID, q.choice(text), picked || len(open) == 1
+	return list, len(list) > 0 && (q.body.Several || len(list) == 1)
+}
+
+func (q question) pick(text string, labels bool) (int, bool) {
+	text = strings.TrimSpace(text)
+	named := -1
+	for i, label := range q.body.Labels {
+		switch {
+		case !strings.EqualFold(text, label):
+		case named >= 0: // it names two of them, and counts as the person's own words
+			return -1, false
+		default:
+			named = i
+		}
 	}
 	n, err := strconv.Atoi(text)
-	return q.row.ID, text, err == nil && n >= 1 && n <= len(q.body.options())
-}
-
-// Hear takes a message as the answer that [Approvals.ParseAnswer] found in it. It returns the reply to its writer, if not
-// empty. Words that come too late become an ordinary message. The same message is taken once.
-func (d *Approvals) Hear(ctx context.Context, id, answer string, w Written) (string, error) {
-	d.mu.Lock()
-	q, open := d.open[id]
-	d.mu.Unlock()
-	if !open {
-		row, err := d.options.Store.Question(ctx, id)
-		switch {
-		case err == nil:
-			q, _ = d.read(row)
-		case !errors.Is(err, domain.ErrNotFound):
-			return "", err
-		}
+	numbered := err == nil && n >= 1 && n <= len(q.body.Labels)
+	if numbered && (named < 0 || !labels) {
+		return n - 1, true
 	}
-	w.Words = q.body.About == wording.AboutChoice || strings.HasPrefix(answer, "no ")
-	told, known, err := d.answer(ctx, w.Caller, id, answer, &w)
-	if err == nil && !known {
-		told, _, err = d.tooLate(ctx, domain.Question{Session: w.Caller.Session}, &w)
-	}
-	crashpoint.Pass("answered") // As in Answer.
-	return told, err
-}
-
-// tooLate handles an answer to a closed question.
-func (d *Approvals) tooLate(ctx context.Context, row domain.Question, plain *Written) (told string, known bool, err error) {
-	if plain == nil {
-		return wording.QuestionClosed, true, nil
-	}
-	if v, err := readVerdict(row.Answer); err == nil && v.Plain != nil && v.Plain.ID == plain.ID {
-		return "", true, nil // the host ended between the answer and its completion
-	}
-	if !plain.Words {
-		return wording.QuestionClosed, true, nil
-	}
-	if err := d.tell(ctx, row.Session, plain); err != nil {
-		return "", true, err
-	}
-	return wording.QuestionClosedTold, true, nil
-}
-
-// tell passes a message on as an ordinary one.
-func (d *Approvals) tell(ctx context.Context, session string, w *Written) error {
-	return d.options.Intake.Tell(ctx, chat.EventID("words:"+w.ID), session, w.Caller, w.Text)
-}
-
-// OpenNotice returns the notice for a person whose message reached a turn that waits for an answer in the same chat: Claude
-// reads it only afterwards. The id is the question's; false: no question is open there.
-func (d *Approvals) OpenNotice(caller chat.Caller) (id, told string, ok bool) {
-	open, _ := d.openAt(caller)
-	for _, q := range open {
-		if q.row.Session == caller.Session && q.body.About != wording.AboutResume {
-			return q.row.ID, wording.QuestionStillOpen, true
-		}
-	}
-	return "", "", false
+	return named, named >= 0
 }

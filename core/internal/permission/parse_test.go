@@ -297,24 +297,24 @@ func TestUnread(t *testing.T) {
 		r := newFixture()
 		d := r.desk(t)
 		bob, owner := caller("bob", chat.Other), caller("owner", chat.Owner)
-		if _, _, ok := d.OpenNotice(bob); ok {
-			t.Error("nothing is asked")
+		if _, _, ok, err := d.OpenNotice(t.Context(), bob); ok || err != nil {
+			t.Error("nothing is asked", err)
 		}
 		if err := d.Offer(t.Context(), runOf("bob", chat.Other), "I gave it up."); err != nil {
 			t.Fatal(err)
 		}
 		r.next(t)
-		if _, _, ok := d.OpenNotice(bob); ok {
-			t.Error("an offer keeps nothing waiting")
+		if _, _, ok, err := d.OpenNotice(t.Context(), bob); ok || err != nil {
+			t.Error("an offer keeps nothing waiting", err)
 		}
 		asked(t, d, r, runOf("bob", chat.Other), ls) // of the owner
 		owner.Session = "another"
-		if _, _, ok := d.OpenNotice(owner); ok {
-			t.Error("the owner's own session waits for nothing")
+		if _, _, ok, err := d.OpenNotice(t.Context(), owner); ok || err != nil {
+			t.Error("the owner's own session waits for nothing", err)
 		}
 		id, _, _ := asked(t, d, r, runOf("bob", chat.Other), colour)
-		if got, told, ok := d.OpenNotice(bob); got != id || told == "" || !ok {
-			t.Error(got, told, ok)
+		if got, told, ok, err := d.OpenNotice(t.Context(), bob); got != id || told == "" || !ok || err != nil {
+			t.Error(got, told, ok, err)
 		}
 	})
 }
@@ -342,9 +342,13 @@ func TestUndeliverable(t *testing.T) {
 				if got := r.questions[0].Unseen; got != test.told {
 					t.Errorf("the chat is told %q", got)
 				}
-				d.Undelivered(7) // another item
+				d.Undelivered() // of another item
+				synctest.Wait()
+				if len(decided) != 0 {
+					t.Error("the turn waits no longer")
+				}
 				r.questions[0].State = domain.QuestionUnseen
-				d.Undelivered(1)
+				d.Undelivered()
 				select {
 				case got := <-decided:
 					if got.Allow || got.Message != "The question could not be delivered, so nobody has answered it." {
@@ -362,8 +366,10 @@ func TestUndeliverable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newFixture()
 		r.lost = true
+		d := r.desk(t)
+		r.shown = d.Undelivered
 		began := time.Now()
-		if got := r.desk(t).Ask(t.Context(), runOf("owner", chat.Owner), ls); got.Allow || time.Since(began) != 0 {
+		if got := d.Ask(t.Context(), runOf("owner", chat.Owner), ls); got.Allow || time.Since(began) != 0 {
 			t.Errorf("%+v after %v", got, time.Since(began))
 		}
 	})
@@ -382,16 +388,8 @@ func TestWordsAsSoonAsTheQuestionIsSeen(t *testing.T) {
 	}
 	reads := make(chan read, 1)
 	r.shown = func() {
-		early := make(chan struct{})
-		go func() {
-			defer close(early)
-			id, answer, _, err := d.ParseAnswer(t.Context(), owner, domain.Message{Text: "Blue"}, true)
-			reads <- read{id, answer, err}
-		}()
-		select {
-		case <-early: // it was not found
-		case <-time.After(50 * time.Millisecond): // it is waited for
-		}
+		id, answer, _, err := d.ParseAnswer(t.Context(), owner, domain.Message{Text: "Blue"}, true)
+		reads <- read{id, answer, err}
 	}
 	decided := make(chan agent.Decision, 1)
 	one := agent.Question{Tool: "AskUserQuestion", Input: json.RawMessage(`{"questions":[{"question":"Which colour?","options":[{"label":"Red"},{"label":"Blue"}]}]}`)}

@@ -238,6 +238,40 @@ func TestAnEndIsOfItsRun(t *testing.T) {
 	})
 }
 
+// What the next run asks at the moment in which the end of the one before closes the same is asked again.
+// Behaviour: ask-time.
+func TestAnEndThatComesBetween(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newFixture()
+		d := r.desk(t)
+		_, decided, cutOff := asked(t, d, r, runOf("owner", chat.Owner), ls)
+		cutOff(agent.ErrShutdown)
+		receive(t, decided)
+		next := runOf("owner", chat.Owner)
+		next.ID = 8
+		again := make(chan agent.Decision, 1)
+		r.meanwhile = func() {
+			r.meanwhile = nil
+			go func() { again <- d.Ask(t.Context(), next, ls) }()
+			r.next(t)
+			synctest.Wait() // until it waits for the answer
+		}
+		d.End(t.Context(), "s", 7, false)
+		if _, _, err := d.Answer(t.Context(), caller("owner", chat.Owner), r.next(t), "once"); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case got := <-again:
+			if !got.Allow || len(r.questions) != 2 {
+				t.Errorf("%+v, after %d questions", got, len(r.questions))
+			}
+		case <-time.After(time.Minute):
+			t.Error("the next run waits for an answer that it has")
+		}
+	})
+}
+
 // Behaviour: ask-who, ask-owner.
 func TestWhoMayAnswer(t *testing.T) {
 	t.Parallel()
@@ -334,14 +368,17 @@ func TestReading(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		// Of two open questions a number could mean either.
-		go func() { decided <- d.Ask(t.Context(), runOf("owner", chat.Owner), ls) }()
-		go func() { decided <- d.Ask(t.Context(), runOf("owner", chat.Owner), rm) }()
+		ctx, end := context.WithCancelCause(t.Context())
+		go func() { decided <- d.Ask(ctx, runOf("owner", chat.Owner), ls) }()
+		go func() { decided <- d.Ask(ctx, runOf("owner", chat.Owner), rm) }()
 		r.next(t)
 		r.next(t)
 		synctest.Wait()
 		if _, _, ok := reading(t, d, owner, "1"); ok {
 			t.Error("a number answers one of two questions")
 		}
+		end(agent.ErrShutdown)
+		synctest.Wait()
 		d.End(t.Context(), "s", 7, false)
 		if _, _, ok := reading(t, d, owner, "1"); ok {
 			t.Error("a number answers a question that is over")

@@ -100,6 +100,13 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 	}
 	_, _, _, _, err = s.Outcome(ctx, "telegram", "1")
 	must(err)
+	_, err = s.OpenQuestions(ctx, to, "anna", "noted")
+	must(err)
+	_, err = s.QuestionsOf(ctx, "s")
+	must(err)
+	if _, err = s.Question(ctx, "ABCDE"); !errors.Is(err, domain.ErrNotFound) {
+		t.Errorf("a question that nobody asked: %v", err)
+	}
 	_, err = s.Session(ctx, "s")
 	must(err)
 	_, err = s.Overrides(ctx, "unused")
@@ -125,6 +132,7 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 		"SCAN store":        true, // has one row
 		"SCAN CONSTANT ROW": true,
 		"SCAN moved_chats":  true, // is read once
+		"SCAN questions USING INDEX questions_asking":           true, // has those that are not closed
 		"SCAN histories USING COVERING INDEX histories_touched": true, // has maxHistories rows
 		"SCAN starters USING COVERING INDEX starters_kept":      true, // has maxStarters rows
 	}

@@ -1,13 +1,16 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // Ask stores a question of a running run and posts its items, the last of which becomes its message. If the session has
@@ -129,6 +132,27 @@ func (s *Store) Questions(ctx context.Context) ([]domain.Question, error) {
 	return found, nil
 }
 
+// QuestionsOf returns the questions of a session that are not closed, oldest first.
+func (s *Store) QuestionsOf(ctx context.Context, session string) ([]domain.Question, error) {
+	found, err := findQuestions(s.view(ctx), `session = ?1 AND ended_at IS NULL`, session)
+	if err != nil {
+		return nil, fmt.Errorf("questions of a session: %w", err)
+	}
+	return found, nil
+}
+
+// OpenQuestions returns the open questions that were asked at an address, or in the chat that has a person's id, or whose
+// bodies contain a text; oldest first.
+func (s *Store) OpenQuestions(ctx context.Context, at chat.Address, person chat.ID, noted string) ([]domain.Question, error) {
+	found, err := findQuestions(s.view(ctx), `ended_at IS NULL AND state = ?1 AND
+		(channel = ?2 AND (chat = ?3 AND thread = ?4 OR chat = ?5 AND thread = '') OR instr(body, ?6))`,
+		domain.QuestionOpen, at.Channel, at.Chat, at.Thread, person, noted)
+	if err != nil {
+		return nil, fmt.Errorf("open questions: %w", err)
+	}
+	return found, nil
+}
+
 // unaskable ends the question of an item that cannot be delivered, and returns the notice for its session; empty: the
 // item has no open question.
 func (t *tx) unaskable(item int64) (told string, err error) {
@@ -148,11 +172,11 @@ func (s *Store) Unfinished(ctx context.Context, session, claudeSession string) (
 	return unfinished, nil
 }
 
-// findQuestions returns the questions that satisfy a condition, which is a constant.
+// findQuestions returns the questions that satisfy a condition, which is a constant, oldest first.
 func findQuestions(q querier, where string, args ...any) ([]domain.Question, error) {
 	var list []domain.Question
 	err := q.each(`SELECT id, session, claude_session, digest, authority, asker, channel, chat, thread, piece, body, state, answer, created_at, expires_at, unseen
-		FROM questions WHERE `+where+` ORDER BY created_at, id`, args, func(rows rows) error {
+		FROM questions WHERE `+where, args, func(rows rows) error {
 		var q domain.Question
 		var body, answer string
 		var createdAt, expiresAt int64
@@ -166,6 +190,9 @@ func findQuestions(q querier, where string, args ...any) ([]domain.Question, err
 		}
 		list = append(list, q)
 		return nil
+	})
+	slices.SortFunc(list, func(a, b domain.Question) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
 	return list, err
 }

@@ -126,3 +126,68 @@ func TestQuestions(t *testing.T) {
 		t.Errorf("asked after the end: %v", err)
 	}
 }
+
+// Open questions are found by where they were asked, or by what their bodies contain; those of a session until they are
+// closed.
+// Behaviour: ask-words, ask-reason.
+func TestOpenQuestions(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	run := b.claim(t)
+	ask := func(id string, to chat.Address, body string) {
+		t.Helper()
+		q := question(id)
+		q.Digest, q.To, q.Body = id, to, json.RawMessage(body)
+		if _, err := b.Ask(b.ctx, run.ID, q, domain.OutboxItem{To: to, Text: id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	group := chat.Address{Channel: "telegram", Chat: "group", Thread: "7"}
+	ask("AAAAA", group, `{}`)
+	ask("BBBBB", chat.Address{Channel: "telegram", Chat: "1"}, `{}`)
+	ask("CCCCC", chat.Address{Channel: "discord", Chat: "group", Thread: "7"}, `{"reasons":[{"who":"telegram:1"}]}`)
+	ask("DDDDD", group, `{}`)
+	if _, _, err := b.Settle(b.ctx, "DDDDD", domain.QuestionAnswered, json.RawMessage(`{}`), "Allowed"); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		at     chat.Address
+		person chat.ID
+		noted  string
+		want   []string
+	}{
+		"here":                        {group, "2", "none", []string{"AAAAA"}},
+		"another thread":              {chat.Address{Channel: "telegram", Chat: "group"}, "2", "none", nil},
+		"another channel":             {chat.Address{Channel: "whatsapp", Chat: "group", Thread: "7"}, "1", "none", nil},
+		"here, and in a person's own": {group, "1", "none", []string{"AAAAA", "BBBBB"}},
+		"noted":                       {chat.Address{Channel: "telegram", Chat: "elsewhere"}, "2", `"who":"telegram:1"`, []string{"CCCCC"}},
+	} {
+		found, err := b.OpenQuestions(b.ctx, test.at, test.person, test.noted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(t, name, test.want, ids(found))
+	}
+	if err := b.TakeAnswers(b.ctx, "DDDDD"); err != nil {
+		t.Fatal(err)
+	}
+	ask("EEEEE", group, `{}`)
+	if _, _, err := b.Settle(b.ctx, "EEEEE", domain.QuestionAnswered, json.RawMessage(`{}`), "Allowed"); err != nil {
+		t.Fatal(err)
+	}
+	for session, expected := range map[string][]string{run.Session.Key: {"AAAAA", "BBBBB", "CCCCC", "EEEEE"}, "another": nil} {
+		found, err := b.QuestionsOf(b.ctx, session)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(t, session, expected, ids(found))
+	}
+}
+
+func ids(questions []domain.Question) (list []string) {
+	for _, q := range questions {
+		list = append(list, q.ID)
+	}
+	return list
+}
