@@ -67,13 +67,18 @@ func (d *Approvals) take(ctx context.Context, q question, caller chat.Caller, an
 		return d.resume(ctx, q, caller, e.offer)
 	}
 	e.verdict.Plain = plain
-	row, settled, err := d.settle(ctx, q, domain.QuestionAnswered, e.verdict, e.said, e.grants...)
+	encoded, err := json.Marshal(e.verdict)
+	if err != nil {
+		return "", err
+	}
+	row, settled, err := d.options.Store.Settle(ctx, q.row.ID, domain.QuestionAnswered, encoded, e.said, e.grants...)
 	switch {
 	case err != nil:
 		return "", err
 	case !settled:
 		return d.tooLate(ctx, row, plain)
 	}
+	d.waiters.wake()
 	d.log.Info("a question was answered", "question", row.ID, "session", row.Session, "about", q.subject(),
 		"allowed", e.verdict.Allow, "lasts", lasting(e.grants), "by", nameOf(caller))
 	return "", nil

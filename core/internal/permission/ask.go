@@ -228,7 +228,7 @@ func (d *Approvals) wait(ctx context.Context, w *waiter, row domain.Question) (v
 		case <-expiry.C:
 			q := read(row)
 			over := wording.QuestionExpired(d.options.Patience, q.body.what())
-			if _, _, err := d.settle(ctx, q, domain.QuestionExpired, verdict{}, over); err != nil {
+			if _, _, err := d.retire(ctx, q, domain.QuestionExpired, over); err != nil {
 				return verdict{}, err
 			}
 		case <-ctx.Done():
@@ -256,8 +256,7 @@ func (d *Approvals) wait(ctx context.Context, w *waiter, row domain.Question) (v
 func (d *Approvals) abandon(ctx context.Context, row domain.Question) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, agent.ErrWithdrawn) || errors.Is(cause, domain.ErrFenced) {
-		q := read(row)
-		d.retire(context.WithoutCancel(ctx), q, domain.QuestionWithdrawn, wording.QuestionWithdrawn(q.body.what()))
+		d.withdraw(context.WithoutCancel(ctx), read(row))
 	}
 	return cause
 }

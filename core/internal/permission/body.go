@@ -150,7 +150,8 @@ func (b body) options() []option {
 	default:
 		list := []option{{"once", wording.OnceLabel, wording.OnceHelp}}
 		if b.grantable() {
-			list = append(list, option{"session", wording.SessionLabel, wording.SessionHelp(b.lasting())}, option{"always", wording.AlwaysLabel, wording.AlwaysHelp(b.lasting())})
+			list = append(list, option{"session", wording.SessionLabel, wording.SessionHelp(b.lasting())},
+				option{"always", wording.AlwaysLabel, wording.AlwaysHelp(b.lasting())})
 		}
 		return append(list, option{"no", wording.NoLabel, wording.NoHelp}, option{"why", wording.WhyLabel, ""})
 	}
@@ -184,7 +185,8 @@ func (b body) granted() []string {
 func (b body) question(id string) wording.Question {
 	q := wording.Question{
 		ID: id, About: b.About, Direct: b.Kind == chat.Direct, For: cut(oneLine(b.For), maxLabel), Tool: b.Tool, Line: b.Line, Shown: b.Shown,
-		Why: b.Why, Outside: b.Outside, Purpose: b.Purpose, Beside: b.Beside, Missing: b.Missing, Doubtful: b.Doubtful, Several: b.Several, Details: b.Details,
+		Why: b.Why, Outside: b.Outside, Purpose: b.Purpose, Beside: b.Beside, Missing: b.Missing,
+		Doubtful: b.Doubtful, Several: b.Several, Details: b.Details,
 	}
 	if b.About == wording.AboutPlan {
 		q.Shown = chunk.Closed(b.Shown)

@@ -9,10 +9,9 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/domain"
-	"github.com/clawhost/clawhost/core/internal/notice"
 	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -36,11 +35,8 @@ func start(t *testing.T, path string) process {
 		t.Fatal(err)
 	}
 	r := newFixture()
-	conversations := conversation.NewResolver(&config.Config{}, channels{r}, unmoved{})
-	p := process{store: s, Approvals: permission.New(permission.Options{
-		Store: s, Turns: r, Patience: time.Hour, Workspace: testWorkspace, Conversations: conversations,
-		Owners: notice.NewOwners([]string{"tg:owner"}, s, conversations, plugins{r}, hclog.NewNullLogger()), Chats: chats{r}, Intake: intake{r},
-	}, hclog.NewNullLogger())}
+	options := r.options(s, dispatch.New(s, dispatch.Options{}, hclog.NewNullLogger()))
+	p := process{store: s, Approvals: permission.New(options, hclog.NewNullLogger())}
 	if err := p.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +54,9 @@ func (p process) claim(t *testing.T) *conversation.Turn {
 }
 
 // begin has a run ask in the background until end is called.
-func (p process) begin(t *testing.T, run *conversation.Turn, q agent.Question) (decided <-chan agent.Decision, end context.CancelCauseFunc) {
+func (p process) begin(
+	t *testing.T, run *conversation.Turn, q agent.Question,
+) (decided <-chan agent.Decision, end context.CancelCauseFunc) {
 	t.Helper()
 	ctx, end := context.WithCancelCause(t.Context())
 	t.Cleanup(func() { end(agent.ErrShutdown) })
@@ -100,9 +98,9 @@ func TestEachStepInAProcessOfItsOwn(t *testing.T) {
 	owner.Session = "s"
 
 	asks := start(t, path)
-	if _, err := asks.store.Accept(t.Context(), domain.Inbound{EventID: "1", Session: "s", Lane: domain.TurnLane, Message: domain.Message{
-		Channel: "tg", Chat: chat.Chat{ID: "owner", Kind: chat.Direct}, Sender: chat.Sender{ID: "owner"}, Authority: chat.Owner, Text: "tidy up",
-	}}); err != nil {
+	message := runOf("owner", chat.Owner).Head.Message
+	inbound := domain.Inbound{EventID: "1", Session: "s", Lane: domain.TurnLane, Message: message}
+	if _, err := asks.store.Accept(t.Context(), inbound); err != nil {
 		t.Fatal(err)
 	}
 	decided, end := asks.begin(t, asks.claim(t), ls)
@@ -128,7 +126,8 @@ func TestEachStepInAProcessOfItsOwn(t *testing.T) {
 	_ = parses.store.Close()
 
 	hears := start(t, path)
-	if told, err := hears.Hear(t.Context(), got, answer, permission.Written{ID: "w", Text: "too late today", Caller: owner}); told != "" || err != nil {
+	written := permission.Written{ID: "w", Text: "too late today", Caller: owner}
+	if told, err := hears.Hear(t.Context(), got, answer, written); told != "" || err != nil {
 		t.Fatal(told, err)
 	}
 	hears.open(t, 0)

@@ -46,21 +46,14 @@ func (d *Approvals) Recover(ctx context.Context) error {
 	return nil
 }
 
-// close retires a question that no turn waits for any more, or makes the answer void that it has got meanwhile. An offer
+// close withdraws a question that no turn waits for any more, or makes the answer void that it has got meanwhile. An offer
 // is not affected: no turn waits for it.
 func (d *Approvals) close(ctx context.Context, q question, stopped bool) {
 	if q.body.About == wording.AboutResume {
 		return
 	}
 	if q.row.State == domain.QuestionOpen {
-		row, settled, err := d.settle(ctx, q, domain.QuestionWithdrawn, verdict{}, wording.QuestionWithdrawn(q.body.what()))
-		if err != nil {
-			d.log.Warn("a question could not be retired", "question", q.row.ID, "error", err)
-		}
-		if err != nil || settled {
-			return
-		}
-		q.row = row
+		q.row = d.withdraw(ctx, q)
 	}
 	if q.row.State != domain.QuestionAnswered {
 		return
@@ -74,5 +67,16 @@ func (d *Approvals) close(ctx context.Context, q question, stopped bool) {
 		}
 		said = wording.AnswerTooLateTold(q.body.what())
 	}
-	d.retire(ctx, q, domain.QuestionVoid, said)
+	if _, _, err := d.retire(ctx, q, domain.QuestionVoid, said); err != nil {
+		d.log.Warn("a question could not be retired", "question", q.row.ID, "error", err)
+	}
+}
+
+// withdraw ends a question that nobody needs to answer, and returns it as it is then.
+func (d *Approvals) withdraw(ctx context.Context, q question) domain.Question {
+	row, _, err := d.retire(ctx, q, domain.QuestionWithdrawn, wording.QuestionWithdrawn(q.body.what()))
+	if err != nil {
+		d.log.Warn("a question could not be retired", "question", q.row.ID, "error", err)
+	}
+	return row
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/notice"
 	"github.com/clawhost/clawhost/core/internal/permission"
@@ -42,8 +43,6 @@ type fixture struct {
 	shown      func()   // what happens once a question can be seen, before its turn knows
 	meanwhile  func()   // what happens before a question is settled
 	afterwards func()   // what happens once it is, before anybody is told
-	crowded    bool     // too many turns wait for people
-	paused     int      // questions that turns wait for
 }
 
 func newFixture() *fixture {
@@ -113,22 +112,6 @@ func (r *fixture) Post(_ context.Context, key string, items ...domain.OutboxItem
 		r.told = append(r.told, key+": "+p.Text)
 	}
 	return 0, nil
-}
-
-func (r *fixture) Pause(int64) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.crowded {
-		return false
-	}
-	r.paused++
-	return true
-}
-
-func (r *fixture) Resume(context.Context, int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.paused--
 }
 
 func (r *fixture) Settle(_ context.Context, id string, state domain.QuestionState, answer json.RawMessage, said string, grants ...domain.Grant) (domain.Question, bool, error) {
@@ -242,11 +225,25 @@ func (r *fixture) Unfinished(_ context.Context, _, claude string) (bool, error) 
 const testWorkspace = "/nonexistent/workspace"
 
 func (r *fixture) desk(*testing.T) *permission.Approvals {
+	return r.deskOf(dispatch.New(nil, dispatch.Options{}, hclog.NewNullLogger()))
+}
+
+// deskOf asks for the turns of a dispatcher.
+func (r *fixture) deskOf(turns *dispatch.Dispatcher) *permission.Approvals {
+	return permission.New(r.options(r, turns), hclog.NewNullLogger())
+}
+
+// options are those of approvals with a store, which is the fixture's own or another one.
+func (r *fixture) options(s interface {
+	permission.Store
+	notice.Store
+}, turns *dispatch.Dispatcher,
+) permission.Options {
 	conversations := conversation.NewResolver(&config.Config{}, channels{r}, unmoved{})
-	return permission.New(permission.Options{
-		Store: r, Turns: r, Patience: time.Hour, Workspace: testWorkspace, Conversations: conversations,
-		Owners: notice.NewOwners([]string{"tg:owner"}, r, conversations, plugins{r}, hclog.NewNullLogger()), Chats: chats{r}, Intake: intake{r},
-	}, hclog.NewNullLogger())
+	return permission.Options{
+		Store: s, Turns: turns, Patience: time.Hour, Workspace: testWorkspace, Conversations: conversations,
+		Owners: notice.NewOwners([]string{"tg:owner"}, s, conversations, plugins{r}, hclog.NewNullLogger()), Chats: chats{r}, Intake: intake{r},
+	}
 }
 
 // channels are those of a fixture, which have its buttons.

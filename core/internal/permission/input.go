@@ -134,7 +134,8 @@ func (b *body) showInput(q agent.Question) {
 	if in.text("description") == q.Description { // It is shown separately.
 		said = append(said, "description")
 	}
-	command, content, source, was, is := in.text("command"), in.text("content"), in.text("new_source"), in.text("old_string"), in.text("new_string")
+	command, content, source := in.text("command"), in.text("content"), in.text("new_source")
+	was, is := in.text("old_string"), in.text("new_string")
 	switch {
 	case !in.plain:
 		b.Doubtful = true

@@ -57,7 +57,7 @@ func (d *Approvals) resume(ctx context.Context, q question, caller chat.Caller, 
 		}
 		said = wording.GoingOn(name(caller), q.body.Line)
 	}
-	if _, settled, err := d.settle(ctx, q, state, verdict{}, said); err != nil || settled && state == domain.QuestionTaken {
+	if _, settled, err := d.retire(ctx, q, state, said); err != nil || settled && state == domain.QuestionTaken {
 		return "", err
 	}
 	return wording.QuestionClosed, nil
@@ -71,7 +71,9 @@ func (d *Approvals) Expire(ctx context.Context) {
 	}
 	for _, q := range readAll(rows) {
 		if q.body.About == wording.AboutResume && time.Now().After(q.row.ExpiresAt) {
-			d.retire(ctx, q, domain.QuestionExpired, q.body.Line)
+			if _, _, err := d.retire(ctx, q, domain.QuestionExpired, q.body.Line); err != nil {
+				d.log.Warn("a question could not be retired", "question", q.row.ID, "error", err)
+			}
 		}
 	}
 }

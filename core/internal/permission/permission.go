@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/notice"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -39,7 +40,7 @@ type Store interface {
 // Options are the settings and collaborators of approvals.
 type Options struct {
 	Store Store
-	Turns Turns
+	Turns *dispatch.Dispatcher
 	// Patience is how long a question waits for its answer. After that the answer is no.
 	Patience time.Duration
 	// Workspace is the agent's working folder, with its memory.
@@ -48,14 +49,6 @@ type Options struct {
 	Owners        *notice.Owners // decide in place of people who may not
 	Chats         Chats
 	Intake        Intake
-}
-
-// Turns are the running turns. A turn that waits for people frees its place.
-type Turns interface {
-	// Pause records that a run waits for one more answer. False: too many runs wait.
-	Pause(run int64) bool
-	// Resume records that a run waits for one answer less, and returns when it may continue, or when ctx ends.
-	Resume(ctx context.Context, run int64)
 }
 
 // Chats show turns.

@@ -83,33 +83,17 @@ func ID(typed string) (string, bool) {
 	return typed, len(typed) == idLength && strings.Trim(typed, idLetters) == ""
 }
 
-// settle ends an open question, or answers it, with the permissions that this grants. It returns the question as it is
-// then, and whether this call has changed it.
-func (d *Approvals) settle(
-	ctx context.Context, q question, state domain.QuestionState, v verdict, said string, grants ...domain.Grant,
-) (domain.Question, bool, error) {
-	var answer json.RawMessage
-	if state == domain.QuestionAnswered {
-		var err error
-		if answer, err = json.Marshal(v); err != nil {
-			return domain.Question{}, false, err
-		}
+// retire ends a question without an answer, or makes the one void that it has. It returns the question as it is then, and
+// whether this call has changed it.
+func (d *Approvals) retire(
+	ctx context.Context, q question, as domain.QuestionState, said string,
+) (row domain.Question, retired bool, err error) {
+	row, retired, err = d.options.Store.Settle(ctx, q.row.ID, as, nil, said)
+	if retired {
+		d.log.Info("a question was not answered", "question", row.ID, "session", row.Session, "about", q.subject(), "outcome", string(as))
+		d.waiters.wake()
 	}
-	row, settled, err := d.options.Store.Settle(ctx, q.row.ID, state, answer, said, grants...)
-	if err != nil || !settled {
-		return row, false, err
-	}
-	if state != domain.QuestionAnswered {
-		d.log.Info("a question was not answered", "question", row.ID, "session", row.Session, "about", q.subject(), "outcome", string(state))
-	}
-	d.waiters.wake()
-	return row, true, nil
-}
-
-func (d *Approvals) retire(ctx context.Context, q question, as domain.QuestionState, said string) {
-	if _, _, err := d.settle(ctx, q, as, verdict{}, said); err != nil {
-		d.log.Warn("a question could not be retired", "question", q.row.ID, "error", err)
-	}
+	return row, retired, err
 }
 
 // Open is an open question.
