@@ -62,7 +62,7 @@ func (d *Approvals) take(ctx context.Context, q question, caller chat.Caller, an
 	case e.told != "":
 		return e.told, nil
 	case e.reason:
-		return wording.QuestionWhyNot, d.awaitReason(ctx, q.row.ID, place{nameOf(caller), caller.Address})
+		return wording.QuestionWhyNot, d.awaitReason(ctx, q, place{nameOf(caller), caller.Address})
 	case e.offer != "":
 		return d.resume(ctx, q, caller, e.offer)
 	}
@@ -84,22 +84,26 @@ func (d *Approvals) take(ctx context.Context, q question, caller chat.Caller, an
 	return "", nil
 }
 
-// awaitReason makes the person's next message the reason for their refusal. The chat says so, so it is durable.
-func (d *Approvals) awaitReason(ctx context.Context, id string, of place) error {
-	d.redrafting.Lock()
-	defer d.redrafting.Unlock()
-	row, err := d.options.Store.Question(ctx, id)
-	if err != nil {
-		return err
+// awaitReason makes the person's next message the reason for their refusal, unless the question has been answered. The chat
+// says so, so it is durable.
+func (d *Approvals) awaitReason(ctx context.Context, q question, of place) error {
+	for q.row.State == domain.QuestionOpen {
+		q.body.Reasons = slices.DeleteFunc(q.body.Reasons, func(p pendingReason) bool { return p.place == of })
+		q.body.Reasons = append(q.body.Reasons, pendingReason{of, time.Now()})
+		encoded, err := json.Marshal(q.body)
+		if err != nil {
+			return err
+		}
+		if redrafted, err := d.options.Store.Redraft(ctx, q.row.ID, q.row.Body, encoded); err != nil || redrafted {
+			return err
+		}
+		row, err := d.options.Store.Question(ctx, q.row.ID) // somebody else changed it in the meantime
+		if err != nil {
+			return err
+		}
+		q = read(row)
 	}
-	b := read(row).body
-	b.Reasons = slices.DeleteFunc(b.Reasons, func(p pendingReason) bool { return p.place == of })
-	b.Reasons = append(b.Reasons, pendingReason{of, time.Now()})
-	encoded, err := json.Marshal(b)
-	if err != nil {
-		return err
-	}
-	return d.options.Store.Redraft(ctx, id, encoded)
+	return nil
 }
 
 // tooLate handles an answer to a closed question.

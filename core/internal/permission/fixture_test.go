@@ -41,7 +41,8 @@ type fixture struct {
 	lost       bool     // no message arrives
 	unheard    bool     // nobody who may decide can be reached
 	shown      func()   // what happens once a question can be seen, before its turn knows
-	meanwhile  func()   // what happens before a question is settled
+	meanwhile  func()   // what happens before a question is settled or redrafted the next time
+	taking     func()   // what happens before an answer is taken
 	afterwards func()   // what happens once it is, before anybody is told
 }
 
@@ -115,8 +116,9 @@ func (r *fixture) Post(_ context.Context, key string, items ...domain.OutboxItem
 }
 
 func (r *fixture) Settle(_ context.Context, id string, state domain.QuestionState, answer json.RawMessage, said string, grants ...domain.Grant) (domain.Question, bool, error) {
-	if r.meanwhile != nil {
-		r.meanwhile()
+	if meanwhile := r.meanwhile; meanwhile != nil {
+		r.meanwhile = nil
+		meanwhile()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -141,6 +143,9 @@ func (r *fixture) Settle(_ context.Context, id string, state domain.QuestionStat
 }
 
 func (r *fixture) TakeAnswers(_ context.Context, ids ...string) error {
+	if r.taking != nil {
+		r.taking()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, q := range r.questions {
@@ -162,15 +167,20 @@ func (r *fixture) Question(_ context.Context, id string) (domain.Question, error
 	return domain.Question{}, domain.ErrNotFound
 }
 
-func (r *fixture) Redraft(_ context.Context, id string, body json.RawMessage) error {
+func (r *fixture) Redraft(_ context.Context, id string, was, body json.RawMessage) (bool, error) {
+	if meanwhile := r.meanwhile; meanwhile != nil {
+		r.meanwhile = nil
+		meanwhile()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, q := range r.questions {
-		if q.ID == id {
+		if q.ID == id && q.State == domain.QuestionOpen && string(q.Body) == string(was) {
 			r.questions[i].Body = body
+			return true, nil
 		}
 	}
-	return nil
+	return false, nil
 }
 
 func (r *fixture) Questions(context.Context) ([]domain.Question, error) {

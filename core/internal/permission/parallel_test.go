@@ -1,11 +1,8 @@
 package permission_test
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +17,7 @@ func TestTheSameSideBySide(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newFixture()
+		r.taking = func() { time.Sleep(time.Second) } // so that both could see the answer
 		d := r.desk(t)
 		decided := make(chan agent.Decision, 2)
 		for range 2 {
@@ -108,28 +106,23 @@ func TestTheReasonIsOfItsChat(t *testing.T) {
 // Behaviour: ask-reason.
 func TestReasonsOfTwo(t *testing.T) {
 	t.Parallel()
-	r := newFixture()
-	d := r.desk(t)
-	ctx, end := context.WithCancel(t.Context())
-	done := make(chan agent.Decision, 1)
-	go func() { done <- d.Ask(ctx, runOf("owner", chat.Owner), ls) }()
-	id := r.next(t)
-	var people sync.WaitGroup
-	for i := range 20 {
-		people.Go(func() {
-			if told, _, err := d.Answer(t.Context(), caller(fmt.Sprint("owner", i), chat.Owner), id, "why"); told == "" || err != nil {
-				t.Error(told, err)
+	synctest.Test(t, func(t *testing.T) {
+		r := newFixture()
+		d := r.desk(t)
+		id, _, _ := asked(t, d, r, runOf("owner", chat.Owner), ls)
+		announce := func(who string) {
+			if told, _, err := d.Answer(t.Context(), caller(who, chat.Owner), id, "why"); told == "" || err != nil {
+				t.Error(who, told, err)
 			}
-		})
-	}
-	people.Wait()
-	for i := range 20 {
-		if got, answer, ok := reading(t, d, caller(fmt.Sprint("owner", i), chat.Owner), "not now"); !ok || got != id || answer != "no not now" {
-			t.Error(i, got, answer, ok)
 		}
-	}
-	end()
-	receive(t, done)
+		r.meanwhile = func() { announce("another owner") }
+		announce("owner")
+		for _, who := range []string{"owner", "another owner"} {
+			if got, answer, ok := reading(t, d, caller(who, chat.Owner), "not now"); !ok || got != id || answer != "no not now" {
+				t.Error(who, got, answer, ok)
+			}
+		}
+	})
 }
 
 // A question that another version has written and this one cannot read is over, and disturbs no others.

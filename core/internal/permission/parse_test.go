@@ -219,7 +219,7 @@ func TestWordsThatComeTooLate(t *testing.T) {
 // Behaviour: ask-late-words.
 func TestWordsThatNoTurnTakes(t *testing.T) {
 	t.Parallel()
-	for name, restarted := range map[string]bool{"the same life": false, "another life": true, "a stopped turn": false} {
+	for name, restarted := range map[string]bool{"the same life": false, "another life": true, "a stopped turn": false, "as it ends": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -228,8 +228,15 @@ func TestWordsThatNoTurnTakes(t *testing.T) {
 				id, decided, end := asked(t, d, r, runOf("bob", chat.Other), colour)
 				end(agent.ErrShutdown)
 				receive(t, decided)
-				if told, err := d.Hear(t.Context(), id, "neither", wrote(caller("bob", chat.Other), "neither")); told != "" || err != nil {
-					t.Fatal(told, err)
+				hear := func() {
+					if told, err := d.Hear(t.Context(), id, "neither", wrote(caller("bob", chat.Other), "neither")); told != "" || err != nil {
+						t.Fatal(told, err)
+					}
+				}
+				if name == "as it ends" {
+					r.meanwhile = hear
+				} else {
+					hear()
 				}
 				if restarted {
 					d = r.desk(t)

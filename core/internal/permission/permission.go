@@ -7,7 +7,6 @@ package permission
 import (
 	"context"
 	"encoding/json"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -25,7 +24,7 @@ type Store interface {
 	Settle(ctx context.Context, id string, state domain.QuestionState, answer json.RawMessage, said string,
 		grants ...domain.Grant) (domain.Question, bool, error)
 	TakeAnswers(ctx context.Context, ids ...string) error
-	Redraft(ctx context.Context, id string, body json.RawMessage) error
+	Redraft(ctx context.Context, id string, was, body json.RawMessage) (bool, error)
 	Question(ctx context.Context, id string) (domain.Question, error)
 	Questions(ctx context.Context) ([]domain.Question, error)
 	QuestionsOf(ctx context.Context, session string) ([]domain.Question, error)
@@ -72,8 +71,6 @@ type Approvals struct {
 	options Options
 	log     hclog.Logger
 	waiters waiters
-	// redrafting is held while a question's row is read and written again.
-	redrafting sync.Mutex
 }
 
 // New returns approvals that know all questions of the store.

@@ -231,8 +231,20 @@ func TestAnEndIsOfItsRun(t *testing.T) {
 				t.Errorf("%s: %+v", q.Input, got)
 			}
 		}
+		go func() { decided <- d.Ask(t.Context(), next, colour) }()
+		for _, answer := range []string{"1", "2"} { // the first is answered, and not taken, while the second is asked
+			id := r.next(t)
+			synctest.Wait()
+			d.End(t.Context(), "s", before.ID, false)
+			if said, _, err := d.Answer(t.Context(), caller("owner", chat.Owner), id, answer); said != "" || err != nil {
+				t.Fatal(said, err)
+			}
+		}
+		if got := receive(t, decided); !got.Allow {
+			t.Errorf("%+v", got)
+		}
 		d.End(t.Context(), "s", next.ID, false)
-		if len(r.edits) != 2 {
+		if len(r.edits) != 4 {
 			t.Errorf("what was answered and taken has ended, too: %q", r.edits)
 		}
 	})
@@ -252,7 +264,6 @@ func TestAnEndThatComesBetween(t *testing.T) {
 		next.ID = 8
 		again := make(chan agent.Decision, 1)
 		r.meanwhile = func() {
-			r.meanwhile = nil
 			go func() { again <- d.Ask(t.Context(), next, ls) }()
 			r.next(t)
 			synctest.Wait() // until it waits for the answer

@@ -88,12 +88,13 @@ func (s *Store) Settle(ctx context.Context, id string, state domain.QuestionStat
 	return q, settled, err
 }
 
-// Redraft replaces the body of an open question; a closed one is unchanged.
-func (s *Store) Redraft(ctx context.Context, id string, body json.RawMessage) error {
-	_, err := step(ctx, s, "redraft a question", func(t *tx) (int64, error) {
-		return t.exec(`UPDATE questions SET body = ?2 WHERE id = ?1 AND state = ?3`, id, string(body), domain.QuestionOpen)
+// Redraft replaces the body of an open question, and reports whether it has; a question that is closed, or has another body
+// than was, is unchanged.
+func (s *Store) Redraft(ctx context.Context, id string, was, body json.RawMessage) (bool, error) {
+	n, err := step(ctx, s, "redraft a question", func(t *tx) (int64, error) {
+		return t.exec(`UPDATE questions SET body = ?3 WHERE id = ?1 AND body = ?2 AND state = ?4`, id, string(was), string(body), domain.QuestionOpen)
 	})
-	return err
+	return n > 0, err
 }
 
 // TakeAnswers records that a turn has taken the answers of its questions, all at once. Questions without an answer are

@@ -53,9 +53,15 @@ func TestQuestions(t *testing.T) {
 	}
 	want(t, "asked of somebody else's turn", []string{"May I?", "Yes or no?"}, b.texts(t))
 
-	if err := b.Redraft(b.ctx, first.ID, json.RawMessage(`{"about":"plan"}`)); err != nil {
-		t.Fatal(err)
+	redraft := func(was, body string, want bool) {
+		t.Helper()
+		done, err := b.Redraft(b.ctx, first.ID, json.RawMessage(was), json.RawMessage(body))
+		if done != want || err != nil {
+			t.Fatalf("%s instead of %s: %t, %v; want %t", body, was, done, err, want)
+		}
 	}
+	redraft(`{"about":"tool"}`, `{"about":"plan"}`, true)
+	redraft(`{"about":"tool"}`, `{"about":"choice"}`, false)
 	answered, settled, err := b.Settle(b.ctx, first.ID, domain.QuestionAnswered, json.RawMessage(`{"allow":true}`), "Allowed")
 	if err != nil || !settled || string(answered.Answer) != `{"allow":true}` {
 		t.Fatalf("%+v, %v, %v", answered, settled, err)
@@ -68,9 +74,7 @@ func TestQuestions(t *testing.T) {
 	if grants, err := b.Grants(b.ctx, run.Session.Key); len(grants) != 0 || err != nil {
 		t.Errorf("an answer that is none grants: %v, %v", grants, err)
 	}
-	if err := b.Redraft(b.ctx, first.ID, json.RawMessage(`{}`)); err != nil {
-		t.Fatal(err)
-	}
+	redraft(`{"about":"plan"}`, `{}`, false)
 	if q, err := b.Question(b.ctx, first.ID); err != nil || string(q.Body) != `{"about":"plan"}` {
 		t.Errorf("another body, then one when it was answered: %s, %v", q.Body, err)
 	}
