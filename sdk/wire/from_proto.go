@@ -126,7 +126,7 @@ func bodyFrom(p *pluginv1.Event) (chat.Body, error) {
 			first(id("button_press.message_id", b.ButtonPress.GetMessageId()), tooLong)
 	case *pluginv1.Event_Command:
 		args, err := text("command.args", b.Command.GetArgs())
-		return chat.NativeCommand{Name: b.Command.GetName(), Args: args},
+		return chat.NativeCommand{Name: Cut(b.Command.GetName(), MaxCommand), Args: args},
 			first(requiredID("command.name", b.Command.GetName()), err)
 	case *pluginv1.Event_Stop:
 		return chat.StopRequest{}, nil
@@ -168,7 +168,7 @@ func MessageFromProto(p *pluginv1.Message) (chat.Message, error) {
 		Media:         media,
 		Mentions:      mentions,
 		MentionsSelf:  p.GetMentionsSelf(),
-		ThreadStarter: Cut(p.GetThreadStarter(), MaxText),
+		ThreadStarter: Cut(p.GetThreadStarter(), MaxQuote),
 	}
 	if q := p.GetReplyTo(); q != nil {
 		quoted, err := mediaFrom("message.reply_to.media", q.GetMedia())
@@ -181,7 +181,7 @@ func MessageFromProto(p *pluginv1.Message) (chat.Message, error) {
 		m.ReplyTo = &chat.Quote{
 			ID:         chat.MessageID(q.GetId()),
 			SenderName: Cut(q.GetSenderName(), MaxName),
-			Text:       Cut(q.GetText(), MaxText),
+			Text:       Cut(q.GetText(), MaxQuote),
 			IsSelf:     q.GetIsSelf(),
 			Media:      quoted,
 		}
@@ -196,7 +196,7 @@ func MessageFromProto(p *pluginv1.Message) (chat.Message, error) {
 	return m, nil
 }
 
-// mentionsFrom converts the mentions of a text.
+// mentionsFrom converts the mentions of a text. It leaves out those that are not a range of whole characters.
 func mentionsFrom(name string, list []*pluginv1.Mention, text string) ([]chat.Mention, error) {
 	if err := count(name, len(list), MaxMentions); err != nil {
 		return nil, err
@@ -209,8 +209,12 @@ func mentionsFrom(name string, list []*pluginv1.Mention, text string) ([]chat.Me
 		if err := id(name+".user_id", p.GetUserId()); err != nil {
 			return nil, err
 		}
+		begin, end := int(p.GetOffset()), int(p.GetOffset())+int(p.GetLength())
+		if begin == end || !utf8.RuneStart(text[begin]) || end < len(text) && !utf8.RuneStart(text[end]) {
+			continue
+		}
 		out = append(out, chat.Mention{
-			Offset: int(p.GetOffset()), Length: int(p.GetLength()), User: chat.UserID(p.GetUserId()), IsSelf: p.GetIsSelf(),
+			Offset: begin, Length: end - begin, User: chat.UserID(p.GetUserId()), IsSelf: p.GetIsSelf(),
 			Name: Cut(p.GetName(), MaxName),
 		})
 	}

@@ -31,6 +31,7 @@ func good() *pluginv1.Event {
 	})
 }
 
+// Behaviour: message-bounded, chat-unknown-kind.
 func TestEventFromProtoRefuses(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", wire.MaxID+1)
@@ -96,12 +97,14 @@ func TestEventFromProtoRefuses(t *testing.T) {
 	}
 }
 
+// Behaviour: message-bounded.
 func TestEventFromProtoCutsWhatOnlyPeopleRead(t *testing.T) {
 	t.Parallel()
 	event := good()
 	event.Sender.DisplayName = strings.Repeat("ü", 500)
 	event.Chat.Title = strings.Repeat("x", 5000)
-	event.GetMessage().ReplyTo = &pluginv1.Quote{Text: strings.Repeat("q", wire.MaxText+5)}
+	event.GetMessage().ReplyTo = &pluginv1.Quote{Text: strings.Repeat("q", wire.MaxQuote+5)}
+	event.GetMessage().ThreadStarter = strings.Repeat("s", wire.MaxQuote+5)
 	got, err := wire.EventFromProto(event)
 	if err != nil {
 		t.Fatal(err)
@@ -109,8 +112,28 @@ func TestEventFromProtoCutsWhatOnlyPeopleRead(t *testing.T) {
 	if want := strings.Repeat("ü", wire.MaxName/2); got.Sender.DisplayName != want {
 		t.Errorf("the display name has %d bytes, want %d", len(got.Sender.DisplayName), len(want))
 	}
-	if len(got.Chat.Title) != wire.MaxName || len(got.Body.(chat.Message).ReplyTo.Text) != wire.MaxText {
-		t.Errorf("title and quote have %d and %d bytes", len(got.Chat.Title), len(got.Body.(chat.Message).ReplyTo.Text))
+	body := got.Body.(chat.Message)
+	if len(got.Chat.Title) != wire.MaxName || len(body.ReplyTo.Text) != wire.MaxQuote || len(body.ThreadStarter) != wire.MaxQuote {
+		t.Errorf("title, quote and starter have %d, %d and %d bytes", len(got.Chat.Title), len(body.ReplyTo.Text), len(body.ThreadStarter))
+	}
+	event.Body = &pluginv1.Event_Command{Command: &pluginv1.NativeCommand{Name: strings.Repeat("c", wire.MaxCommand+1)}}
+	if got, err := wire.EventFromProto(event); err != nil || len(got.Body.(chat.NativeCommand).Name) != wire.MaxCommand {
+		t.Errorf("the command is %+v, error %v", got.Body, err)
+	}
+}
+
+// TestMentionsAreWholeCharacters checks that a mention that is empty, or that divides a character, is left out.
+// Behaviour: text-mentions.
+func TestMentionsAreWholeCharacters(t *testing.T) {
+	t.Parallel()
+	m, err := wire.MessageFromProto(&pluginv1.Message{Text: "é @bot é", Mentions: []*pluginv1.Mention{
+		{Offset: 1, Length: 3}, {Offset: 3, Length: 0}, {Offset: 3, Length: 4}, {Offset: 3, Length: 6}, {Offset: 8, Length: 2},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []chat.Mention{{Offset: 3, Length: 4}, {Offset: 8, Length: 2}}; !slices.Equal(m.Mentions, want) {
+		t.Errorf("the mentions are %+v, want %+v", m.Mentions, want)
 	}
 }
 

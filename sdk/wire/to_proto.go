@@ -98,11 +98,11 @@ func MessageToProto(m chat.Message) *pluginv1.Message {
 		Media:         each(m.Media, MediaToProto),
 		Mentions:      each(m.Mentions, mentionToProto),
 		MentionsSelf:  m.MentionsSelf,
-		ThreadStarter: Cut(m.ThreadStarter, MaxText),
+		ThreadStarter: Cut(m.ThreadStarter, MaxQuote),
 	}
 	if q := m.ReplyTo; q != nil {
 		p.ReplyTo = &pluginv1.Quote{
-			Id: string(q.ID), SenderName: Repair(q.SenderName), Text: Cut(q.Text, MaxText), IsSelf: q.IsSelf,
+			Id: string(q.ID), SenderName: Repair(q.SenderName), Text: Cut(q.Text, MaxQuote), IsSelf: q.IsSelf,
 			Media: each(q.Media, MediaToProto),
 		}
 	}

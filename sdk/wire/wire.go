@@ -14,7 +14,8 @@ import (
 
 // The limits of FromProto.
 const (
-	MaxText     = 256 << 10 // bytes of a message's text; longer ones are refused, longer quotes cut
+	MaxText     = 256 << 10 // bytes of a message's text; longer ones are refused
+	MaxQuote    = 16 << 10  // bytes of a quoted text and of a thread's first message; longer ones are cut
 	MaxID       = 256       // bytes of any id except an event's; longer ones are refused
 	MaxName     = 256       // bytes of a name for people to read; longer ones are cut
 	MaxMedia    = 64        // per message, including those of its quote

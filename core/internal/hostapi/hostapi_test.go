@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
@@ -24,6 +25,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/core/internal/journal"
 	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/core/internal/store"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -48,23 +50,6 @@ type bundle struct {
 	api     *hostapi.API
 }
 
-// noCommands knows no command.
-type noCommands struct{ inbox.Commands }
-
-func (noCommands) Builtin(string) bool { return false }
-
-func (noCommands) Parse(string) (domain.Command, bool) { return domain.Command{}, false }
-
-func (noCommands) Skill(string) (string, bool) { return "", false }
-
-func (noCommands) IsAbort(string) bool { return false }
-
-func (noCommands) Mistyped(string) (domain.Command, bool) { return domain.Command{}, false }
-
-func (noCommands) Directives(text string, _ bool, _ chat.Authority) (string, domain.Overrides, []domain.Command) {
-	return text, domain.Overrides{}, nil
-}
-
 // setup returns services for two instances: "granted" may reach the channel "echo", "echo" only itself.
 func setup(t *testing.T) *bundle {
 	t.Helper()
@@ -84,7 +69,7 @@ func setup(t *testing.T) *bundle {
 		Send: config.Send{Default: "allow"},
 	}
 	intake := inbox.NewIntake(s, nil, nil, conversation.NewResolver(c, silent{}, s), func() time.Time { return start }, log)
-	messages := inbox.New(intake, inbox.Options{Commands: noCommands{}, Questions: silent{}, Observers: silent{}, Owners: silent{}, Zone: time.UTC})
+	messages := inbox.New(intake, inbox.Options{Commands: command.New(nil, nil, command.Host{}), Questions: permission.New(permission.Options{Store: s}, log), Observers: silent{}, Owners: silent{}, Zone: time.UTC})
 	b.api = hostapi.New(hostapi.Options{
 		Inbox: messages, Store: s,
 		Notices: whole{},
@@ -103,14 +88,6 @@ func (c channels) IsChannel(name string) bool { return slices.Contains(c, name) 
 type silent struct{}
 
 func (silent) Limits(string, chat.Kind) (chat.Limits, bool) { return chat.Limits{}, false }
-
-func (silent) ParseAnswer(context.Context, chat.Caller, domain.Message, bool) (id, answer string, ok bool, err error) {
-	return "", "", false, nil
-}
-
-func (silent) OpenNotice(context.Context, chat.Caller) (id, told string, ok bool, err error) {
-	return "", "", false, nil
-}
 
 func (silent) Received(chat.Caller, chat.Message) {}
 

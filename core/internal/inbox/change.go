@@ -6,9 +6,9 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/access"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/normalise"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
-	"github.com/clawhost/clawhost/sdk/wire"
 )
 
 // edit replaces the text of a message that waits, or that was steered into the running turn and not read. A message
@@ -16,9 +16,6 @@ import (
 // cannot wait in the same place, because it is a command or its writer's authority has changed, the message is
 // withdrawn.
 func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body chat.Edited) (Outcome, error) {
-	if len(body.ID) > wire.MaxID {
-		return rejected("the message's id is too long"), nil
-	}
 	found, err := in.store.Find(ctx, channel, e.Chat.ID, body.ID)
 	old := found.Message
 	steered := found.Standing == domain.StandingSteered && body.Text != old.Written() // otherwise only its formatting has changed
@@ -30,32 +27,28 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 		Media: old.Media, ReplyTo: old.ReplyTo, Forwarded: old.Forwarded, ThreadStarter: old.Starter,
 	}
 	e.Body = said
-	message, ok := finalise(channel, e)
+	message, ok := normalise.Event(channel, e)
 	if !ok {
 		return rejected("there is nothing to read in it"), nil
 	}
-	a, err := in.arrive(ctx, channel, e, message)
-	if err != nil {
-		return Outcome{}, err
-	}
-	decision, err := in.decide(ctx, channel, e, a.chosen.Activation)
-	if err == nil && decision.Action == access.RecordPassive { // It was for the agent, otherwise it would not wait.
+	a, err := in.authorise(ctx, e, message)
+	if err == nil && a.access.Action == access.RecordPassive { // It was for the agent, otherwise it would not wait.
 		said.MentionsSelf = true
 		e.Body = said
-		decision, err = in.decide(ctx, channel, e, a.chosen.Activation)
+		a, err = in.authorise(ctx, e, message)
 	}
 	if err != nil {
 		return Outcome{}, err
 	}
-	if decision.Action != access.Let {
-		return rejected(decision.Reason), nil
+	if a.access.Action != access.Let {
+		return rejected(a.access.Reason), nil
 	}
 	a.event.Body = body
-	a.message.Authority, a.addressed = decision.Authority, decision.Addressed
-	now, _, err := in.inbound(ctx, a) // an edit runs no commands
+	intent, err := in.interpret(ctx, a)
 	if err != nil {
 		return Outcome{}, err
 	}
+	now := in.inbound(a, intent) // an edit runs no commands
 	late := domain.OutboxItem{To: old.Address(), ReplyTo: old.ID, Text: wording.EditedLate}
 	unread, ok := in.withdrawSteered(ctx, found)
 	if !ok {
@@ -63,7 +56,7 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 	}
 	var standing domain.Standing
 	switch {
-	case decision.Authority != old.Authority:
+	case a.message.Authority != old.Authority:
 		standing, err = in.takeBack(ctx, old, unread, wording.EditedRights)
 	case now.Message.Command != nil:
 		standing, err = in.takeBack(ctx, old, unread, wording.EditedToCommand)
@@ -99,9 +92,6 @@ func (in *Inbox) takeBack(ctx context.Context, m domain.Message, unread int64, w
 // delete withdraws a message that waits, or that was steered into the running turn and not read. A message that was
 // read or answered is left unchanged.
 func (in *Inbox) delete(ctx context.Context, channel string, e chat.Event, body chat.Deleted) (Outcome, error) {
-	if len(body.ID) > wire.MaxID {
-		return rejected("the message's id is too long"), nil
-	}
 	found, err := in.store.Find(ctx, channel, e.Chat.ID, body.ID)
 	if err != nil {
 		return changed(found.Standing, err)
@@ -135,18 +125,4 @@ func changed(standing domain.Standing, err error) (Outcome, error) {
 		return rejected("the message does not wait"), nil
 	}
 	return Outcome{Verdict: chat.Accepted}, nil
-}
-
-// decide applies the access rules.
-func (in *Inbox) decide(ctx context.Context, channel string, e chat.Event, activation string) (access.Decision, error) {
-	rules := rules(in.conversations.Settings(channel).Access)
-	e.Chat.ID = in.listed(channel, e.Chat.ID)
-	rules.Activation = activation
-	decision, err := rules.Decide(channel, e, func(s chat.Sender) (bool, error) {
-		return in.store.Allowed(ctx, channel, append([]chat.UserID{s.ID}, s.Aliases...)...)
-	})
-	if err != nil {
-		return decision, fmt.Errorf("decide on access: %w", err)
-	}
-	return decision, nil
 }

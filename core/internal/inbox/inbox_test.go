@@ -12,9 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/inbox"
+	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -45,6 +49,7 @@ type journal struct {
 	told      []domain.OutboxItem
 	posted    []string // the keys
 	direct    map[string]domain.DirectChat
+	questions []domain.Question // that are open
 }
 
 func (j *journal) Received(caller chat.Caller, _ chat.Message) {
@@ -189,60 +194,25 @@ func (j *journal) RequestPairing(_ context.Context, p domain.Pairing, _ int, _ t
 	return true, j.fail
 }
 
-// known finds the host's commands /status, /stop, /new and /reset, and the command /roll of a plugin.
-type known struct{}
-
-func (known) Mistyped(text string) (domain.Command, bool) {
-	return domain.Command{Name: "?", Args: "stpo stop"}, text == "/stpo"
+// registry has the host's commands, the command /roll of a plugin and the skill deploy.
+func registry() *command.Registry {
+	return command.New(nil, nil, command.Host{Plugins: plugin{}, Agent: skills{}})
 }
 
-func (known) Parse(text string) (domain.Command, bool) {
-	name, args, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
-	if !strings.HasPrefix(text, "/") || !slices.Contains([]string{"status", "stop", "new", "reset", "roll"}, name) {
-		return domain.Command{}, false
-	}
-	return domain.Command{Name: name, Args: args}, true
+type plugin struct{ command.Plugins }
+
+func (plugin) Commands() []command.Command {
+	return []command.Command{{Name: "roll", MinAuthority: chat.Authorised}}
 }
 
-func (known) Lane(name string, _ chat.Authority) domain.Lane {
-	if name == "roll" {
-		return domain.CommandLane
-	}
-	return domain.ControlLane
+type skills struct{ command.Agent }
+
+func (skills) SkillList() []agent.Skill {
+	return []agent.Skill{{Name: "deploy", Path: "skills/deploy"}}
 }
 
-// Skill knows the skill deploy.
-func (known) Skill(text string) (string, bool) {
-	rest, ok := strings.CutPrefix(text, "/deploy ")
-	return "use deploy: " + rest, ok
-}
-
-// Directives knows /think with a value, and /help within a text.
-func (known) Directives(text string, _ bool, _ chat.Authority) (string, domain.Overrides, []domain.Command) {
-	if before, behind, found := strings.Cut(text, " /help"); found {
-		return before + behind, domain.Overrides{}, []domain.Command{{Name: "help"}, {Name: "status"}}
-	}
-	rest, found := strings.CutPrefix(text, "/think ")
-	if !found {
-		return text, domain.Overrides{}, nil
-	}
-	level, rest, _ := strings.Cut(strings.ReplaceAll(rest, "\n", " "), " ")
-	switch {
-	case level != "high" || rest == "":
-		return "", domain.Overrides{}, []domain.Command{{Name: "think", Args: level}, {Name: "verbose"}}
-	default:
-		return rest, domain.Overrides{Effort: level}, nil
-	}
-}
-
-func (known) ResetHint(rest string) (*string, string) {
-	if after, ok := strings.CutPrefix(rest, "opus"); ok {
-		return new("opus"), strings.TrimSpace(after)
-	}
-	return nil, rest
-}
-
-func (known) IsAbort(text string) bool { return text == "stop!" }
+// deploy is the prompt for the skill.
+const deploy = `Use the skill "deploy" (skills/deploy): `
 
 func settings(string) config.Settings {
 	return config.Settings{
@@ -310,14 +280,14 @@ func TestSubmit(t *testing.T) {
 		"one not allowed is text":        {event: says("friend", "stop!"), verdict: chat.Accepted, session: "tg:friend", lane: domain.TurnLane, text: "stop!", authority: chat.Other},
 		"a directive and a text":         {event: says("owner", "/think high about it"), verdict: chat.Accepted, session: "tg:owner", lane: domain.TurnLane, text: "about it", authority: chat.Owner},
 		"a directive not allowed":        {event: says("friend", "/think high about it"), verdict: chat.Accepted, session: "tg:friend", lane: domain.TurnLane, text: "/think high about it", authority: chat.Other},
-		"directives alone":               {event: says("owner", "/think low"), verdict: chat.Accepted, session: "tg:owner", lane: domain.ControlLane, command: &domain.Command{Name: "think", Args: "low", And: []domain.Command{{Name: "verbose"}}}, text: "/think low", authority: chat.Owner},
-		"a skill from a menu":            {event: event("owner", chat.NativeCommand{Name: "deploy", Args: "it"}), verdict: chat.Accepted, session: "tg:owner", lane: domain.TurnLane, text: "use deploy: it", authority: chat.Owner},
-		"a command nobody has any more":  {event: event("owner", chat.NativeCommand{Name: "gone", Args: "now"}), verdict: chat.Accepted, session: "tg:owner", lane: domain.ControlLane, command: &domain.Command{Name: "gone", Args: "now"}, text: "/gone now", authority: chat.Owner},
+		"directives alone":               {event: says("owner", "/think low"), verdict: chat.Accepted, session: "tg:owner", lane: domain.ControlLane, command: &domain.Command{Name: "think", Args: "low"}, text: "/think low", authority: chat.Owner},
+		"a skill from a menu":            {event: event("owner", chat.NativeCommand{Name: "deploy", Args: "it"}), verdict: chat.Accepted, session: "tg:owner", lane: domain.TurnLane, text: deploy + "it", authority: chat.Owner},
+		"a command nobody has any more":  {event: event("owner", chat.NativeCommand{Name: "gone", Args: "now"}), verdict: chat.Accepted, session: "tg:owner", lane: domain.CommandLane, command: &domain.Command{Name: "gone", Args: "now"}, text: "/gone now", authority: chat.Owner},
 		"a directive beside a file":      {event: event("owner", chat.Message{Text: "/think high", Media: []chat.Media{{Kind: chat.Image}}}), verdict: chat.Accepted, session: "tg:owner", lane: domain.TurnLane, text: "", authority: chat.Owner},
 		"a reset and a directive":        {event: says("owner", "/new /think high why"), verdict: chat.Accepted, session: "tg:owner", lane: domain.TurnLane, text: "why", fresh: true, authority: chat.Owner},
-		"a reset and directives alone":   {event: says("owner", "/new /think low"), verdict: chat.Accepted, session: "tg:owner", lane: domain.ControlLane, command: &domain.Command{Name: "think", Args: "low", And: []domain.Command{{Name: "verbose"}}}, text: "/think low", reset: true, authority: chat.Owner},
-		"a skill":                        {event: says("owner", "/deploy it"), verdict: chat.Accepted, session: "tg:owner", lane: domain.TurnLane, text: "use deploy: it", authority: chat.Owner},
-		"a directive and a skill":        {event: says("owner", "/think high /deploy it"), verdict: chat.Accepted, session: "tg:owner", lane: domain.TurnLane, text: "use deploy: it", authority: chat.Owner},
+		"a reset and directives alone":   {event: says("owner", "/new /think low"), verdict: chat.Accepted, session: "tg:owner", lane: domain.ControlLane, command: &domain.Command{Name: "think", Args: "low"}, text: "/new /think low", reset: true, authority: chat.Owner},
+		"a skill":                        {event: says("owner", "/deploy it"), verdict: chat.Accepted, session: "tg:owner", lane: domain.TurnLane, text: deploy + "it", authority: chat.Owner},
+		"a directive and a skill":        {event: says("owner", "/think high /deploy it"), verdict: chat.Accepted, session: "tg:owner", lane: domain.TurnLane, text: deploy + "it", authority: chat.Owner},
 		"an answer by a number":          {event: says("owner", "2"), verdict: chat.Accepted, session: "tg:owner", lane: domain.ControlLane, command: &domain.Command{Name: "answer", Args: "ABCDE 2", Plain: true}, text: "2", authority: chat.Owner},
 		"a press on a button":            {event: event("owner", chat.ButtonPress{MessageID: "m", Data: "/stop"}), verdict: chat.Accepted, session: "tg:owner", lane: domain.ControlLane, command: &domain.Command{Name: "stop"}, text: "/stop", authority: chat.Owner},
 		"a button of another's":          {event: event("owner", chat.ButtonPress{MessageID: "m", Data: "rm -rf /"}), verdict: chat.Rejected},
@@ -329,7 +299,7 @@ func TestSubmit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := &journal{}
+			j := &journal{questions: []domain.Question{numbered}}
 			outcome, err := box(j).Submit(t.Context(), "tg", test.event)
 			if err != nil {
 				t.Fatal(err)
@@ -401,7 +371,10 @@ func box(j *journal) *inbox.Inbox {
 
 func boxOf(j *journal, settings func(string) config.Settings) *inbox.Inbox {
 	intake := inbox.NewIntake(j, j, j, conversations{settings}, func() time.Time { return now }, hclog.NewNullLogger())
-	return inbox.New(intake, inbox.Options{Commands: known{}, Questions: questions{}, Observers: j, Reactions: j, Chats: j, Owners: j, Zone: time.UTC})
+	asks := permission.New(permission.Options{
+		Store: questions{journal: j}, Conversations: conversation.NewResolver(&config.Config{Settings: settings("tg")}, moveless{}, moveless{}),
+	}, hclog.NewNullLogger())
+	return inbox.New(intake, inbox.Options{Commands: registry(), Questions: asks, Observers: j, Reactions: j, Chats: j, Owners: j, Zone: time.UTC})
 }
 
 // conversations resolve what holds in a chat by settings.
@@ -429,18 +402,28 @@ func (conversations) Notice(to chat.Address, _ chat.Kind, text string) []domain.
 	return []domain.OutboxItem{{To: to, Text: text}}
 }
 
-// questions are asked in some chats.
-type questions struct{}
-
-func (questions) ParseAnswer(_ context.Context, caller chat.Caller, m domain.Message, addressed bool) (id, answer string, ok bool, err error) {
-	ok = caller.Session == "tg:owner" && addressed && slices.Contains([]string{"2", "stop!", "/think high about it", "/deploy it"}, m.Text) ||
-		caller.Session == "tg:group:g" && caller.Authority == chat.Owner && !addressed && m.Text != "lunch?"
-	return "ABCDE", m.Text, ok, nil
+// questions are a journal's, as the store has them.
+type questions struct {
+	permission.Store
+	journal *journal
 }
 
-func (questions) OpenNotice(_ context.Context, caller chat.Caller) (id, told string, ok bool, err error) {
-	return "ABCDE", "A question is open.", caller.Session == "tg:owner", nil
+func (q questions) OpenQuestions(context.Context, chat.Address, chat.ID, string) ([]domain.Question, error) {
+	return q.journal.questions, nil
 }
+
+// numbered is a question in the owner's chat that a number answers.
+var numbered = domain.Question{
+	ID: "ABCDE", Session: "tg:owner", To: chat.Address{Channel: "tg", Chat: "owner"}, State: domain.QuestionOpen,
+	Body: []byte(`{"about": "tool", "tool": "Bash", "numbered": true}`),
+}
+
+// moveless are chats that have kept their ids, in channels that have reported no limits.
+type moveless struct{}
+
+func (moveless) Origin(_ string, id chat.ID) chat.ID { return id }
+
+func (moveless) Limits(string, chat.Kind) (chat.Limits, bool) { return chat.Limits{}, false }
 
 func TestAStrangerIsAskedToPairAndLetInOnceAllowed(t *testing.T) {
 	t.Parallel()

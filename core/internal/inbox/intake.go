@@ -87,12 +87,13 @@ func NewIntake(s Store, turns Turns, claude Claude, conversations Conversations,
 	return &Intake{store: s, turns: turns, claude: claude, conversations: conversations, now: now, log: log}
 }
 
-// policy reports whether the session's messages are answered.
-func (in *Intake) policy(a *arrival) string {
-	return in.conversations.SendPolicy(a.chosen.Send, a.key, a.message.Address(), a.message.Chat.Kind)
+// denies reports whether the messages of a session, which has chosen own settings, are not answered.
+func (in *Intake) denies(chosen domain.Overrides, session string, m domain.Message) bool {
+	return in.conversations.SendPolicy(chosen.Send, session, m.Address(), m.Chat.Kind) == "deny"
 }
 
-func (in *Intake) accept(ctx context.Context, inbound domain.Inbound) (Outcome, error) {
+// put accepts a message into its lane.
+func (in *Intake) put(ctx context.Context, inbound domain.Inbound) (Outcome, error) {
 	inbound.MaxWaiting = maxWaiting
 	switch {
 	case inbound.Message.Authority == chat.Owner:
@@ -136,18 +137,17 @@ func (in *Intake) Turn(ctx context.Context, id chat.EventID, m domain.Message) (
 		m.Origin = domain.OriginPlugin
 	}
 	settings := in.conversations.Settings(m.Channel).Session
-	a := &arrival{message: m, key: in.name(settings, m.Channel, m.Chat, m.Thread, m.Sender).Key()}
-	if a.chosen, err = in.store.Overrides(ctx, a.key); err != nil {
+	key := in.name(settings, m.Channel, m.Chat, m.Thread, m.Sender).Key()
+	chosen, err := in.store.Overrides(ctx, key)
+	if err != nil {
 		return Outcome{}, fmt.Errorf("look up a session: %w", err)
 	}
-	if in.policy(a) == "deny" {
-		m.Silent = true // nothing is sent there, whoever asked for it
-	}
-	inbound := domain.Inbound{EventID: id, Session: a.key, Lane: domain.TurnLane, Message: m, Queue: domain.Queueing{Mode: domain.Queue}}
+	m.Silent = m.Silent || in.denies(chosen, key, m) // nothing is sent there, whoever asked for it
+	inbound := domain.Inbound{EventID: id, Session: key, Lane: domain.TurnLane, Message: m, Queue: domain.Queueing{Mode: domain.Queue}}
 	if m.Thread != "" {
 		inbound.Parent = in.name(settings, m.Channel, m.Chat, "", m.Sender).Key()
 	}
-	return in.accept(ctx, inbound)
+	return in.put(ctx, inbound)
 }
 
 // FromAgent accepts what the agent does to a session from another one: a prompt, or, with an origin, a compaction. A reset begins
@@ -164,7 +164,7 @@ func (in *Intake) FromAgent(ctx context.Context, id chat.EventID, s domain.Sessi
 	}
 	m.Authority, m.SentAt, m.Origin = chat.Owner, in.now(), domain.OriginPlugin
 	m.Text, m.Command = "/new", &domain.Command{Name: "new"}
-	outcome, err := in.accept(ctx, domain.Inbound{EventID: id, Session: key, Lane: domain.ControlLane, Message: m, Reset: true})
+	outcome, err := in.put(ctx, domain.Inbound{EventID: id, Session: key, Lane: domain.ControlLane, Message: m, Reset: true})
 	return outcome.Verdict != chat.Rejected, err
 }
 
@@ -178,7 +178,7 @@ func (in *Intake) Tell(ctx context.Context, id chat.EventID, session string, cal
 		Channel: caller.Address.Channel, Chat: chat.Chat{ID: caller.Address.Chat, Kind: caller.Kind, Title: known.Title}, Thread: caller.Address.Thread,
 		Sender: caller.Sender, Authority: caller.Authority, SentAt: in.now(), Text: text,
 	}
-	_, err = in.accept(ctx, domain.Inbound{EventID: id, Session: session, Lane: domain.TurnLane, Message: m, Queue: domain.Queueing{Mode: domain.Queue}})
+	_, err = in.put(ctx, domain.Inbound{EventID: id, Session: session, Lane: domain.TurnLane, Message: m, Queue: domain.Queueing{Mode: domain.Queue}})
 	return err
 }
 
@@ -192,7 +192,7 @@ func (in *Intake) Repeat(ctx context.Context, id chat.EventID, session string, m
 	for i, m := range messages {
 		m.Fresh = false
 		inbound := domain.Inbound{EventID: chat.EventID(fmt.Sprint(id, ":", i)), Session: session, Lane: domain.TurnLane, Message: m, Queue: domain.Queueing{Mode: mode}}
-		if _, err := in.accept(ctx, inbound); err != nil {
+		if _, err := in.put(ctx, inbound); err != nil {
 			return err
 		}
 	}

@@ -7,13 +7,12 @@ import (
 	"github.com/clawhost/clawhost/core/internal/access"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/sdk/chat"
-	"github.com/clawhost/clawhost/sdk/wire"
 )
 
 // move records that a chat continues under another id, with its session, settings and history. The host trusts the
 // network on that, in groups that are permitted.
 func (in *Inbox) move(ctx context.Context, channel string, e chat.Event, body chat.Migrated) (Outcome, error) {
-	if body.To == "" || len(body.To) > wire.MaxID || len(e.Chat.ID) > wire.MaxID || body.To == in.store.Origin(channel, e.Chat.ID) {
+	if body.To == "" || body.To == in.store.Origin(channel, e.Chat.ID) {
 		return rejected("the chat cannot go on under that id"), nil
 	}
 	e.Sender = chat.Sender{} // It does not matter who did it, and an admin may be anonymous.

@@ -2,13 +2,11 @@ package inbox_test
 
 import (
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clawhost/clawhost/sdk/chat"
-	"github.com/clawhost/clawhost/sdk/wire"
 )
 
 // The journal knows that the group g has become that of moved.
@@ -31,7 +29,6 @@ func TestAGroupThatMoves(t *testing.T) {
 		"to itself":       {moves("g", "g"), chat.Rejected, nil},
 		"back":            {moves("moved", "g"), chat.Rejected, nil},
 		"nowhere":         {moves("g", ""), chat.Rejected, nil},
-		"to a long id":    {moves("g", chat.ID(strings.Repeat("x", wire.MaxID+1))), chat.Rejected, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -97,7 +97,7 @@ func TestHowAMessageWaits(t *testing.T) {
 // Behaviour: directive-shortcuts.
 func TestCommandsBesideAMessage(t *testing.T) {
 	t.Parallel()
-	forwarded := event("owner", chat.Message{Text: "hello /help", Forwarded: &chat.Forward{From: "Eve"}})
+	forwarded := event("owner", chat.Message{Text: "hello /help /status", Forwarded: &chat.Forward{From: "Eve"}})
 	picture := []chat.Media{{Kind: chat.Image}}
 	for name, test := range map[string]struct {
 		event chat.Event
@@ -105,13 +105,13 @@ func TestCommandsBesideAMessage(t *testing.T) {
 		fresh bool
 		none  bool // nothing is answered beside it
 	}{
-		"a text":                        {event: says("owner", "hello /help"), text: "hello"},
-		"a file":                        {event: event("owner", chat.Message{Text: "this /help", Media: picture}), text: "this"},
-		"a new conversation":            {event: says("owner", "/new hello /help"), text: "hello", fresh: true},
-		"in a group":                    {event: inGroup("g", event("owner", chat.Message{Text: "hello /help", MentionsSelf: true})), text: "hello"},
-		"of who may not use commands":   {event: says("friend", "hello /help"), text: "hello /help", none: true},
-		"that somebody else has said":   {event: forwarded, text: "hello /help", none: true},
-		"of a group, not for the agent": {event: inGroup("open", event("owner", chat.Message{Text: "hello /help"})), text: "", none: true},
+		"a text":                        {event: says("owner", "hello /help /status"), text: "hello"},
+		"a file":                        {event: event("owner", chat.Message{Text: "this /help /status", Media: picture}), text: "this"},
+		"a new conversation":            {event: says("owner", "/new hello /help /status"), text: "hello", fresh: true},
+		"in a group":                    {event: inGroup("g", event("owner", chat.Message{Text: "hello /help /status", MentionsSelf: true})), text: "hello"},
+		"of who may not use commands":   {event: says("friend", "hello /help /status"), text: "hello /help /status", none: true},
+		"that somebody else has said":   {event: forwarded, text: "hello /help /status", none: true},
+		"of a group, not for the agent": {event: inGroup("open", event("owner", chat.Message{Text: "hello /help /status"})), text: "", none: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -236,12 +236,12 @@ func TestCommandsByName(t *testing.T) {
 		"stop! claw":              {"stop", "stop! claw"},
 		"claw, 2":                 {"", "claw, 2"},
 		"claw /think high why":    {"", "why"},
-		"claw /deploy it":         {"", "use deploy: it"},
+		"claw /deploy it":         {"", deploy + "it"},
 		"claw /new tell me":       {"", "tell me"},
 		"/new of claw":            {"", "of claw"},
 		"claw":                    {"", "claw"},
 		"claw,":                   {"", "claw,"},
-		"claws /status":           {"", "claws /status"},
+		"claws /roll":             {"", "claws /roll"},
 		"claw what is /status?":   {"", "claw what is /status?"},
 		"do not stop! claw":       {"", "do not stop! claw"},
 		"hey bot and claw do it?": {"", "hey bot and claw do it?"},
@@ -374,12 +374,18 @@ func TestTurnsAreOfThePersonsSession(t *testing.T) {
 // Behaviour: ask-reason.
 func TestWhatIsAwaitedNeedNotAddressTheAgent(t *testing.T) {
 	t.Parallel()
+	elsewhere := inGroup("g", says("owner", "lunch?"))
+	elsewhere.Thread = "7"
+	awaited := domain.Question{
+		ID: "ABCDE", Session: "tg:owner", To: chat.Address{Channel: "tg", Chat: "owner"}, State: domain.QuestionOpen,
+		Body: []byte(`{"about": "tool", "tool": "Bash", "reasons": [{"who": "tg:owner", "at": {"Channel": "tg", "Chat": "g"}, "since": "2026-03-15T14:00:00Z"}]}`),
+	}
 	for name, test := range map[string]struct {
 		event chat.Event
 		taken bool
 	}{
 		"awaited":            {inGroup("g", says("owner", "there is no flour")), true},
-		"not awaited":        {inGroup("g", says("owner", "lunch?")), false},
+		"not awaited":        {elsewhere, false},
 		"of somebody else":   {inGroup("g", says("bob", "there is no flour")), false},
 		"forwarded":          {inGroup("g", event("owner", chat.Message{Text: "no flour", Forwarded: &chat.Forward{From: "bob"}})), false},
 		"with a file":        {inGroup("g", event("owner", chat.Message{Text: "no flour", Media: []chat.Media{{Kind: chat.Image}}})), false},
@@ -388,7 +394,7 @@ func TestWhatIsAwaitedNeedNotAddressTheAgent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := &journal{}
+			j := &journal{questions: []domain.Question{awaited}}
 			if verdict := submit(t, j, talkative, test.event); verdict != chat.Accepted {
 				t.Error(verdict)
 			}
@@ -410,7 +416,7 @@ func TestRunningTurnsAreTold(t *testing.T) {
 		s.Queue.Mode = "steer"
 		return s
 	}
-	j := &journal{answer: domain.Acceptance{Running: true}}
+	j := &journal{answer: domain.Acceptance{Running: true}, questions: []domain.Question{numbered}}
 	submit(t, j, steering, says("owner", "hi"))
 	submit(t, &journal{}, steering, says("owner", "hi"))
 	if diff := cmp.Diff([]string{"tg:owner"}, j.nudged); diff != "" {

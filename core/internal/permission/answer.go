@@ -29,7 +29,7 @@ func (d *Approvals) Answer(ctx context.Context, caller chat.Caller, id, answer s
 	return told, true, err
 }
 
-// Hear takes a message as the answer that [Approvals.ParseAnswer] found in it. It returns the reply to its writer, if not
+// Hear takes a message as the answer that [Asked.Answer] found in it. It returns the reply to its writer, if not
 // empty. Words that come too late become an ordinary message. The same message is taken once.
 func (d *Approvals) Hear(ctx context.Context, id, answer string, w Written) (string, error) {
 	row, err := d.options.Store.Question(ctx, id)

@@ -116,7 +116,7 @@ func TestEachStepInAProcessOfItsOwn(t *testing.T) {
 	_ = announces.store.Close()
 
 	parses := start(t, path)
-	got, answer, ok, err := parses.ParseAnswer(t.Context(), owner, domain.Message{Text: "too late today"}, true)
+	got, answer, ok, err := answerOf(t.Context(), parses.Approvals, owner, domain.Message{Text: "too late today"}, true)
 	if got != id || answer != "no too late today" || !ok || err != nil {
 		t.Fatal(got, answer, ok, err)
 	}

@@ -356,3 +356,14 @@ func ask(t *testing.T, d *permission.Approvals, r *fixture, run *conversation.Tu
 	}
 	return receive(t, decided), told
 }
+
+// answerOf returns the answer that a message gives.
+func answerOf(ctx context.Context, d *permission.Approvals, who chat.Caller, m domain.Message, addressed bool) (id, answer string, ok bool, err error) {
+	var to chat.MessageID
+	if m.ReplyTo != nil {
+		to = m.ReplyTo.ID
+	}
+	asked, err := d.Asked(ctx, who, to)
+	id, answer, ok = asked.Answer(m.Text, addressed)
+	return id, answer, ok, err
+}

@@ -20,7 +20,7 @@ import (
 // reading is what a plain message that is addressed to the agent and replies to nothing is read as.
 func reading(t *testing.T, d *permission.Approvals, who chat.Caller, text string) (id, answer string, ok bool) {
 	t.Helper()
-	id, answer, ok, err := d.ParseAnswer(t.Context(), who, domain.Message{Text: text}, true)
+	id, answer, ok, err := answerOf(t.Context(), d, who, domain.Message{Text: text}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func reads(t *testing.T, d *permission.Approvals, q domain.Question) bool {
 	t.Helper()
 	who := caller("owner", chat.Owner)
 	who.Address = q.To
-	_, _, ok, err := d.ParseAnswer(t.Context(), who, domain.Message{Text: "1", ReplyTo: &chat.Quote{ID: "m1"}}, true)
+	_, _, ok, err := answerOf(t.Context(), d, who, domain.Message{Text: "1", ReplyTo: &chat.Quote{ID: "m1"}}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestWhatAnswers(t *testing.T) {
 				if test.reply != "" {
 					message.ReplyTo = &chat.Quote{ID: test.reply}
 				}
-				_, answer, ok, err := d.ParseAnswer(t.Context(), test.who, message, !test.unheard)
+				_, answer, ok, err := answerOf(t.Context(), d, test.who, message, !test.unheard)
 				if answer != test.want || ok != (test.want != unread) {
 					if ok || test.want != unread {
 						t.Errorf("%q is read as %q (%v), want %q", test.says, answer, ok, test.want)
@@ -395,7 +395,7 @@ func TestWordsAsSoonAsTheQuestionIsSeen(t *testing.T) {
 	}
 	reads := make(chan read, 1)
 	r.shown = func() {
-		id, answer, _, err := d.ParseAnswer(t.Context(), owner, domain.Message{Text: "Blue"}, true)
+		id, answer, _, err := answerOf(t.Context(), d, owner, domain.Message{Text: "Blue"}, true)
 		reads <- read{id, answer, err}
 	}
 	decided := make(chan agent.Decision, 1)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,48 +13,70 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// ParseAnswer returns the answer that a message gives, if it is not a command and a question is open where it was
-// written. That is a message after its writer announced a reason; a reply to the question's message; or, in a direct
-// chat or addressed to the agent, the number or label of an answer if one question there accepts it, or free text if
-// only a choice is open there. A number gives permission only in a reply, or if the question was asked with numbers:
-// where there are buttons, Claude may have asked for a number in its text. Other words never give permission.
-func (d *Approvals) ParseAnswer(
-	ctx context.Context, caller chat.Caller, m domain.Message, addressed bool,
-) (id, answer string, ok bool, err error) {
-	text := strings.TrimSpace(m.Text)
-	if text == "" {
-		return "", "", false, nil
-	}
+// Asked are the questions that are open where a person writes, as far as that person's next message may answer one. The zero
+// Asked is none.
+type Asked struct {
+	open    []question
+	may     map[string]bool // by id, whether the person may answer it
+	reason  string          // the question for whose refusal the person has announced a reason; empty: none
+	reply   bool            // the message replies to another one
+	replied *question       // whose message that is, if the person may answer it; nil: none
+	direct  bool            // the chat is a direct one
+}
+
+// Asked returns the questions that a message of a caller may answer. To is the message that it replies to; empty: none.
+func (d *Approvals) Asked(ctx context.Context, caller chat.Caller, to chat.MessageID) (Asked, error) {
 	open, reason, err := d.openAt(ctx, caller)
-	switch {
-	case err != nil:
-		return "", "", false, err
-	case reason != "":
-		return reason, "no " + text, true, nil
-	case len(open) == 0:
-		return "", "", false, nil
-	case m.ReplyTo != nil && m.ReplyTo.ID != "":
-		q, found, err := d.repliedTo(ctx, open, m.ReplyTo.ID)
-		if err != nil || !found || !d.mayAnswer(q, caller) {
-			return "", "", false, err
-		}
-		answer, ok = q.replied(text)
-		return q.row.ID, answer, ok, nil
-	case caller.Kind != chat.Direct && !addressed:
-		return "", "", false, nil
+	if err != nil || len(open) == 0 && reason == "" {
+		return Asked{}, err
 	}
-	open = slices.DeleteFunc(open, func(q question) bool { return q.body.About == wording.AboutResume })
-	var takes []question
+	a := Asked{open: open, may: map[string]bool{}, reason: reason, reply: to != "", direct: caller.Kind == chat.Direct}
 	for _, q := range open {
-		if (q.body.About == wording.AboutChoice || q.body.Numbered) && d.mayAnswer(q, caller) {
+		a.may[q.row.ID] = d.mayAnswer(q, caller)
+	}
+	if !a.reply {
+		return a, nil
+	}
+	q, found, err := d.repliedTo(ctx, open, to)
+	if found && a.may[q.row.ID] {
+		a.replied = &q
+	}
+	return a, err
+}
+
+// Answer returns the answer that a text gives, if it is not a command and a question is open. That is a text after its writer
+// announced a reason; a reply to the question's message; or, in a direct chat or addressed to the agent, the number or label
+// of an answer if one question there accepts it, or free text if only a choice is open there. A number gives permission only
+// in a reply, or if the question was asked with numbers: where there are buttons, Claude may have asked for a number in its
+// text. Other words never give permission.
+func (a Asked) Answer(text string, addressed bool) (id, answer string, ok bool) {
+	text = strings.TrimSpace(text)
+	switch {
+	case text == "":
+		return "", "", false
+	case a.reason != "":
+		return a.reason, "no " + text, true
+	case a.replied != nil:
+		answer, ok = a.replied.replied(text)
+		return a.replied.row.ID, answer, ok
+	case a.reply, !a.direct && !addressed:
+		return "", "", false
+	}
+	var open, takes []question
+	for _, q := range a.open {
+		if q.body.About == wording.AboutResume {
+			continue
+		}
+		open = append(open, q)
+		if (q.body.About == wording.AboutChoice || q.body.Numbered) && a.may[q.row.ID] {
 			takes = append(takes, q)
 		}
 	}
 	if len(takes) != 1 {
-		return "", "", false, nil
+		return "", "", false
 	}
 	answer, ok = takes[0].bare(text, len(open) == 1)
-	return takes[0].row.ID, answer, ok, nil
+	return takes[0].row.ID, answer, ok
 }
 
 // OpenNotice returns the notice for a person whose message reached a turn that waits for an answer in the same chat: Claude

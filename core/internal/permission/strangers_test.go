@@ -44,7 +44,7 @@ func TestNobodyElseDecides(t *testing.T) {
 				if rapid.Bool().Draw(t, "reply") {
 					written.ReplyTo = &chat.Quote{ID: "m2"}
 				}
-				to, reading, reads, err := d.ParseAnswer(t.Context(), who, written, true)
+				to, reading, reads, err := answerOf(t.Context(), d, who, written, true)
 				if err == nil && reads {
 					_, err = d.Hear(t.Context(), to, reading, permission.Written{ID: "w", Text: answer, Caller: who})
 				}

@@ -19,10 +19,10 @@ const (
 // listed stands with the folder that it is in. A new package is written here first, and in the table of docs/architecture.md, which
 // has the same order.
 var layers = []string{
-	"crashpoint", "lazyregexp", "recentlog", "process", "domain", "wording", "session", "access", "config", "store", "frontmatter", "agent", "project", "answer", "chunk", "envelope", "credential", "budget",
+	"crashpoint", "lazyregexp", "recentlog", "process", "domain", "normalise", "wording", "session", "access", "config", "store", "frontmatter", "agent", "project", "answer", "chunk", "envelope", "credential", "budget",
 	"conversation", "reaction",
 	"remote", "supervisor",
-	"media", "notice", "hook", "dispatch", "claude/protocol", "claude/exchange", "claude/transcript", "claude/cli", "claude/client", "claude", "permission", "command", "inbox", "tools", "follow", "stream", "reply", "turn", "prompt", "view", "heartbeat", "housekeeping",
+	"media", "notice", "hook", "dispatch", "claude/protocol", "claude/exchange", "claude/transcript", "claude/cli", "claude/client", "claude", "permission", "command", "interpret", "inbox", "tools", "follow", "stream", "reply", "turn", "prompt", "view", "heartbeat", "housekeeping",
 	"outbox", "hostapi", "plugins", "gateway", "admin",
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
-	"github.com/clawhost/clawhost/core/internal/inbox"
+	"github.com/clawhost/clawhost/core/internal/normalise"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -43,7 +43,7 @@ func (h *Handler) recall(ctx context.Context, run *conversation.Turn) error {
 	if err != nil {
 		h.log.Info("what was said before the agent came cannot be read", "session", run.Session.Key, "error", err)
 	}
-	notes := slices.DeleteFunc(inbox.History(m.Channel, events), func(n domain.Note) bool { return known[n.MessageID] })
+	notes := slices.DeleteFunc(normalise.History(m.Channel, events), func(n domain.Note) bool { return known[n.MessageID] })
 	if notes = notes[max(0, len(notes)-limit):]; len(notes) == 0 {
 		return nil
 	}

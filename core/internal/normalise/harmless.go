@@ -1,4 +1,4 @@
-package inbox
+package normalise
 
 import (
 	"strings"
@@ -14,7 +14,7 @@ import (
 func harmless(text string, mentions []chat.Mention) string {
 	var changed []byte
 	for _, m := range mentions {
-		if m.IsSelf || !within(text, m) {
+		if m.IsSelf {
 			continue
 		}
 		for at := m.Offset; at < m.Offset+m.Length; at++ {

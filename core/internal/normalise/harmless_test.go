@@ -1,10 +1,11 @@
-package inbox
+package normalise
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/wire"
 )
 
 // Behaviour: networks-foreign-text.
@@ -51,8 +52,14 @@ func FuzzHarmless(f *testing.F) {
 	f.Add("ask @x /elevated full now", 4, 17, 0, 3)
 	f.Add("\xff/ä/b /c", 1, 5, 3, 90)
 	f.Fuzz(func(t *testing.T, text string, offset, length, offset2, length2 int) {
-		mentions := []chat.Mention{{Offset: offset, Length: length}, {Offset: offset2, Length: length2}}
-		got := harmless(text, mentions)
+		m, err := wire.MessageFromProto(wire.MessageToProto(chat.Message{
+			Text: text, Mentions: []chat.Mention{{Offset: offset, Length: length}, {Offset: offset2, Length: length2}},
+		}))
+		if err != nil {
+			t.Skip()
+		}
+		text = m.Text
+		got := harmless(text, m.Mentions)
 		if len(got) != len(text) {
 			t.Fatalf("%q became %q", text, got)
 		}
@@ -61,7 +68,7 @@ func FuzzHarmless(f *testing.F) {
 			if got[i] != text[i] && (text[i] != '/' || got[i] != '\\' || !inside) {
 				t.Fatalf("%q became %q, at %d", text, got, i)
 			}
-			if inside && strings.HasPrefix(got[i:], "/stop ") && (i == 0 || got[i-1] == ' ') && within(text, mentions[0]) && within(text, mentions[1]) {
+			if inside && strings.HasPrefix(got[i:], "/stop ") && (i == 0 || got[i-1] == ' ') && len(m.Mentions) == 2 {
 				t.Fatalf("%q has a command at %d", got, i)
 			}
 		}

@@ -1,4 +1,4 @@
-package inbox
+package normalise
 
 import (
 	"regexp"
@@ -16,10 +16,10 @@ const (
 	maxNumber = 64 // bytes of the mention in the text
 )
 
-// named returns a text with names for the people whom it mentions only by number, each at its first mention: "@Anna
+// WithNames returns a text with names for the people whom it mentions only by number, each at its first mention: "@Anna
 // (@900000000003)". Commands must have been recognised before. People choose their names, so no name may contain a
 // command or call the agent.
-func named(text string, body chat.Body) string {
+func WithNames(text string, body chat.Body) string {
 	var written string
 	var mentions []chat.Mention
 	switch b := body.(type) {
@@ -31,7 +31,7 @@ func named(text string, body chat.Body) string {
 	names := map[string]string{}
 	for _, m := range mentions {
 		name := called(m.Name)
-		if name == "" || m.IsSelf || m.Length > maxNumber || !within(written, m) {
+		if name == "" || m.IsSelf || m.Length > maxNumber {
 			continue
 		}
 		if number := written[m.Offset : m.Offset+m.Length]; utf8.ValidString(number) {
