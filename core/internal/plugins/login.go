@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
-	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -32,7 +32,7 @@ func (s *Set) Login(ctx context.Context, name string, answers map[string]string,
 		return "", fmt.Errorf("%s does not start; `clawhost plugin list` shows why", name)
 	case err != nil:
 		return "", err
-	case !live.Has(pluginv1.Capability_CAPABILITY_CHANNEL_LOGIN):
+	case !live.Can(remote.Login):
 		return "", fmt.Errorf("%s has no login; its block in the config file has all settings", name)
 	}
 	return live.Login(ctx, answers, show)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -47,7 +47,7 @@ func (m *Menu) Run(ctx context.Context) {
 		menu := m.commands.Menu()
 		for _, live := range m.plugins.supervisor.Running() {
 			before := known[live.Name]
-			if !live.Has(pluginv1.Capability_CAPABILITY_CHANNEL_COMMANDS) || before.live == any(live) && slices.Equal(before.menu, menu) {
+			if !live.Can(remote.Menu) || before.live == any(live) && slices.Equal(before.menu, menu) {
 				continue
 			}
 			call, cancel := context.WithTimeout(ctx, menuCall)

@@ -14,9 +14,9 @@ import (
 	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/outbox"
 	"github.com/clawhost/clawhost/core/internal/reaction"
+	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 	"github.com/clawhost/clawhost/core/internal/tools"
-	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -88,7 +88,7 @@ func (s *Set) ReadsTranscripts(ctx context.Context, instance string) bool {
 		return false
 	}
 	live, err := s.supervisor.Await(ctx, instance)
-	return err == nil && live.Has(pluginv1.Capability_CAPABILITY_HOOK_TRANSCRIPT_APPENDED)
+	return err == nil && live.Can(remote.TranscriptAppended)
 }
 
 // Channels describes the state of each channel.
@@ -147,7 +147,7 @@ func (s *Set) Hooks() []hook.Hook {
 		h := hook.Hook{Name: p.Label, Timeout: p.Hook.Timeout, Required: p.Hook.OnError == "fail"}
 		live, running := s.supervisor.Get(p.Label)
 		switch {
-		case running && live.Has(pluginv1.Capability_CAPABILITY_HOOK_BEFORE_AGENT_START):
+		case running && live.Can(remote.BeforeAgentStart):
 			h.Plugin = live
 		case running || !h.Required:
 			continue
@@ -161,7 +161,7 @@ func (s *Set) Hooks() []hook.Hook {
 func (s *Set) Observers() []hook.Observer {
 	var list []hook.Observer
 	for _, live := range s.supervisor.Running() {
-		if live.Has(pluginv1.Capability_CAPABILITY_HOOK_MESSAGE_RECEIVED) {
+		if live.Can(remote.MessageReceived) {
 			list = append(list, hook.Observer{Name: live.Name, Plugin: live})
 		}
 	}
@@ -172,7 +172,7 @@ func (s *Set) Observers() []hook.Observer {
 func (s *Set) Followers() []hook.Follower {
 	var list []hook.Follower
 	for _, live := range s.supervisor.Running() {
-		if live.Has(pluginv1.Capability_CAPABILITY_HOOK_TRANSCRIPT_APPENDED) {
+		if live.Can(remote.TranscriptAppended) {
 			list = append(list, hook.Follower{Name: live.Name, Plugin: live})
 		}
 	}
@@ -185,7 +185,7 @@ func (s *Set) Tools() []tools.Plugin {
 	for _, name := range Names(s.list) {
 		p := tools.Plugin{Name: name}
 		live, running := s.supervisor.Get(name)
-		if running && !live.Has(pluginv1.Capability_CAPABILITY_TOOLS) {
+		if running && !live.Can(remote.Tools) {
 			continue
 		}
 		if running {
@@ -202,7 +202,7 @@ func (s *Set) Await(ctx context.Context, channel string) (outbox.Sender, error) 
 	switch {
 	case err != nil:
 		return nil, err
-	case !live.Has(pluginv1.Capability_CAPABILITY_CHANNEL):
+	case !live.Can(remote.Channel):
 		return noChannel(channel), nil
 	default:
 		return live, nil
@@ -229,7 +229,7 @@ func (s *Set) React(ctx context.Context, to chat.Address, id chat.MessageID, emo
 // History implements [turn.Past].
 func (s *Set) History(ctx context.Context, of chat.Address, before chat.MessageID, limit int) ([]chat.Event, error) {
 	live, running := s.supervisor.Get(of.Channel)
-	if !running || !live.Has(pluginv1.Capability_CAPABILITY_CHANNEL_HISTORY) {
+	if !running || !live.Can(remote.History) {
 		return nil, nil
 	}
 	return live.History(ctx, of, before, limit)
@@ -240,7 +240,7 @@ func (s *Set) Members(ctx context.Context, of chat.Address, limit int) (chat.Mem
 	switch live, running := s.supervisor.Get(of.Channel); {
 	case !running:
 		return chat.Members{}, &chat.Failure{Reason: chat.NotConnected}
-	case !live.Has(pluginv1.Capability_CAPABILITY_CHANNEL_MEMBERS):
+	case !live.Can(remote.Members):
 		return chat.Members{}, errors.ErrUnsupported
 	default:
 		return live.Members(ctx, of, limit)

@@ -79,8 +79,8 @@ func openable(address string) string {
 	return address
 }
 
-// Limits returns the channel's limits in one kind of chat.
-func (p *Plugin) Limits(ctx context.Context, kind chat.Kind) (chat.Limits, error) {
+// Limits returns the limits of the described channel in one kind of chat.
+func (p *Plugin) Limits(ctx context.Context, d Description, kind chat.Kind) (chat.Limits, error) {
 	response, err := p.channel.GetCapabilities(ctx, &pluginv1.GetCapabilitiesRequest{ChatKind: wire.KindToProto(kind)})
 	if err != nil {
 		return chat.Limits{}, translate(err)
@@ -89,7 +89,20 @@ func (p *Plugin) Limits(ctx context.Context, kind chat.Kind) (chat.Limits, error
 	if limits.TypingTTL > 0 {
 		limits.TypingTTL = max(limits.TypingTTL, minTyping)
 	}
+	limits.Draft = d.draft(limits.Draft)
 	return limits, err
+}
+
+// draft returns which drafts a channel can show that claims these.
+func (d Description) draft(claimed chat.Draft) chat.Draft {
+	switch {
+	case claimed == chat.NativeDraft && d.Can(Draft):
+		return chat.NativeDraft
+	case (claimed == chat.NativeDraft || claimed == chat.DraftByEdit) && d.Can(Edit):
+		return chat.DraftByEdit
+	default:
+		return chat.NoDraft
+	}
 }
 
 // Send sends a message. An error that is not a [*chat.Failure] means that the outcome is unknown.

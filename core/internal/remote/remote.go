@@ -58,12 +58,12 @@ type Description struct {
 	Version      string
 	Schema       []byte // JSON Schema of the config; empty: no config
 	Commands     []chat.CommandSpec
-	Capabilities []pluginv1.Capability
+	Capabilities []Capability
 	Unknown      []int32 // capabilities unknown to this host
 }
 
-// Has reports whether the plugin has a capability.
-func (d Description) Has(c pluginv1.Capability) bool { return slices.Contains(d.Capabilities, c) }
+// Can reports whether the plugin has a capability.
+func (d Description) Can(c Capability) bool { return slices.Contains(d.Capabilities, c) }
 
 // Describe returns the plugin's description.
 func (p *Plugin) Describe(ctx context.Context, hostVersion string) (Description, error) {
@@ -86,8 +86,8 @@ func (p *Plugin) Describe(ctx context.Context, hostVersion string) (Description,
 		return Description{}, fmt.Errorf("%d capabilities, at most %d are allowed", n, maxCapabilities)
 	}
 	for _, c := range response.GetCapabilities() {
-		if _, known := pluginv1.Capability_name[int32(c)]; known && c != pluginv1.Capability_CAPABILITY_UNSPECIFIED {
-			d.Capabilities = append(d.Capabilities, c)
+		if known, ok := capabilities[c]; ok {
+			d.Capabilities = append(d.Capabilities, known)
 		} else {
 			d.Unknown = append(d.Unknown, int32(c))
 		}

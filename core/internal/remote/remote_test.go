@@ -198,7 +198,7 @@ func calls(ctx context.Context, p *remote.Plugin) map[string]func() error {
 		"Configure":          func() error { _, err := p.Configure(ctx, remote.Configuration{}); return err },
 		"CheckHealth":        func() error { _, err := p.CheckHealth(ctx); return err },
 		"Shutdown":           func() error { return p.Shutdown(ctx, time.Second) },
-		"Limits":             func() error { _, err := p.Limits(ctx, chat.Direct); return err },
+		"Limits":             func() error { _, err := p.Limits(ctx, remote.Description{}, chat.Direct); return err },
 		"Run":                func() error { return p.Run(ctx, func(remote.Report) {}) },
 		"Send":               func() error { _, err := send(ctx, p); return err },
 		"Typing":             func() error { return p.Typing(ctx, chat.Address{Chat: "c"}, true) },
@@ -279,7 +279,7 @@ func TestDescribe(t *testing.T) {
 	}
 	want := remote.Description{
 		Name: strings.Repeat("n", wire.MaxName), Version: strings.Repeat("ü", wire.MaxName/2), Schema: []byte(`{}`),
-		Capabilities: []pluginv1.Capability{pluginv1.Capability_CAPABILITY_CHANNEL}, Unknown: []int32{0, 9999, -1},
+		Capabilities: []remote.Capability{remote.Channel}, Unknown: []int32{0, 9999, -1},
 		Commands: []chat.CommandSpec{{Name: "roll", Summary: strings.Repeat("s", wire.MaxName), MinAuthority: chat.Owner}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -490,7 +490,7 @@ func TestLimits(t *testing.T) {
 		Buttons: &pluginv1.ButtonLimits{Rows: math.MaxUint32},
 		MediaIn: []*pluginv1.MediaLimit{{Kind: 99, MaxBytes: -1}},
 	}})
-	got, err := p.Limits(t.Context(), chat.Group)
+	got, err := p.Limits(t.Context(), remote.Description{}, chat.Group)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -502,8 +502,54 @@ func TestLimits(t *testing.T) {
 		t.Errorf("limits (-want +got):\n%s", diff)
 	}
 	p, _ = connect(t, &nasty{capabilities: &pluginv1.GetCapabilitiesResponse{MediaOut: slices.Repeat([]*pluginv1.MediaLimit{{}}, 17)}})
-	if _, err := p.Limits(t.Context(), chat.Group); err == nil {
+	if _, err := p.Limits(t.Context(), remote.Description{}, chat.Group); err == nil {
 		t.Error("17 media limits were taken")
+	}
+}
+
+// A channel shows drafts as far as it can do what they need.
+// Behaviour: stream.
+func TestDraftsNeedTheirCapability(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		claimed pluginv1.DraftKind
+		can     []remote.Capability
+		want    chat.Draft
+	}{
+		{pluginv1.DraftKind_DRAFT_KIND_NATIVE, []remote.Capability{remote.Edit, remote.Draft}, chat.NativeDraft},
+		{pluginv1.DraftKind_DRAFT_KIND_NATIVE, []remote.Capability{remote.Draft}, chat.NativeDraft},
+		{pluginv1.DraftKind_DRAFT_KIND_NATIVE, []remote.Capability{remote.Edit}, chat.DraftByEdit},
+		{pluginv1.DraftKind_DRAFT_KIND_NATIVE, nil, chat.NoDraft},
+		{pluginv1.DraftKind_DRAFT_KIND_BY_EDIT, []remote.Capability{remote.Edit}, chat.DraftByEdit},
+		{pluginv1.DraftKind_DRAFT_KIND_BY_EDIT, []remote.Capability{remote.Draft}, chat.NoDraft},
+		{pluginv1.DraftKind_DRAFT_KIND_NONE, []remote.Capability{remote.Edit, remote.Draft}, chat.NoDraft},
+		{pluginv1.DraftKind_DRAFT_KIND_UNSPECIFIED, []remote.Capability{remote.Edit, remote.Draft}, chat.NoDraft},
+	} {
+		p, _ := connect(t, &nasty{capabilities: &pluginv1.GetCapabilitiesResponse{Draft: tt.claimed}})
+		limits, err := p.Limits(t.Context(), remote.Description{Capabilities: tt.can}, chat.Direct)
+		if err != nil || limits.Draft != tt.want {
+			t.Errorf("%s of a channel that can %v: %v, %v, want %v", tt.claimed, tt.can, limits.Draft, err, tt.want)
+		}
+	}
+}
+
+// Each capability of the protocol has one of the host's, and no two have the same.
+func TestEveryCapabilityIsKnown(t *testing.T) {
+	t.Parallel()
+	var all []pluginv1.Capability
+	for number := range pluginv1.Capability_name {
+		if number != 0 {
+			all = append(all, pluginv1.Capability(number))
+		}
+	}
+	p, _ := connect(t, &nasty{described: &pluginv1.DescribeResponse{Capabilities: all}})
+	d, err := p.Describe(t.Context(), "1")
+	if err != nil || len(d.Unknown) > 0 {
+		t.Fatalf("unknown are %v: %v", d.Unknown, err)
+	}
+	slices.Sort(d.Capabilities)
+	if distinct := slices.Compact(slices.Clone(d.Capabilities)); len(distinct) != len(all) {
+		t.Errorf("%d capabilities become %v", len(all), d.Capabilities)
 	}
 }
 

@@ -29,6 +29,9 @@ var layers = []string{
 // testSupport are the packages that only tests import.
 var testSupport = []string{"claude/recordings", "journal", "messagesapi", "rules"}
 
+// translators are the packages of core that know the protocol's messages. All others see the vocabulary of sdk/chat.
+var translators = []string{"remote", "hostapi"}
+
 // violation says what is wrong with an import of one package of this module by another, or "". Paths are relative to the
 // module. A test of core may import what it likes, a test of the sdk, a plugin or an example only what they may.
 func violation(importer, imported string, inTest bool) string {
@@ -53,6 +56,9 @@ func violation(importer, imported string, inTest bool) string {
 }
 
 func coreViolation(importer, imported string, inTest bool) string {
+	if strings.HasPrefix(imported, "proto/") && !inTest {
+		return refuse(!slices.Contains(translators, inside(importer)), "only remote, hostapi and the sdk translate the protocol")
+	}
 	if inTest || !strings.HasPrefix(imported, "core") && !strings.HasPrefix(imported, "plugins") && !strings.HasPrefix(imported, "examples") {
 		return ""
 	}
@@ -230,6 +236,12 @@ func TestLayersRules(t *testing.T) {
 		{"core/internal/dispatch", "core/internal/claude/stub", false, false},
 		{"core/internal/claude", "core/internal/claude/recordings", false, false},
 		{"core/internal/claude", "core/internal/claude/recordings", true, true},
+		{"core/internal/remote", "proto/clawhost/plugin/v1", false, true},
+		{"core/internal/hostapi", "proto/clawhost/plugin/v1", false, true},
+		{"core/internal/view", "proto/clawhost/plugin/v1", false, false},
+		{"core/internal/supervisor", "proto/clawhost/plugin/v1", false, false},
+		{"core/internal/supervisor", "proto/clawhost/plugin/v1", true, true},
+		{"core", "proto/clawhost/plugin/v1", false, false},
 		{"core/internal/hostapi", "core/internal/inbox", false, true},
 		{"core/internal/hostapi", "core/internal/admin", false, false},
 		{"core/internal/hostapi", "core", false, false},

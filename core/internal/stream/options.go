@@ -30,17 +30,18 @@ const (
 	Draft               // in the network's own draft
 )
 
-// Choose returns the mode for the configured value, off, block or preview, and for what the channel can do in a chat.
-func Choose(configured string, limits chat.Limits, canEdit, canDraft bool) Mode {
+// Choose returns the mode for the configured value, off, block or preview, and for the drafts that the channel can show in a chat.
+func Choose(configured string, draft chat.Draft) Mode {
 	switch configured {
 	case "preview":
-		switch {
-		case canDraft && limits.Draft == chat.NativeDraft:
+		switch draft {
+		case chat.NativeDraft:
 			return Draft
-		case canEdit && (limits.Draft == chat.DraftByEdit || limits.Draft == chat.NativeDraft):
+		case chat.DraftByEdit:
 			return Preview
+		default:
+			return Blocks
 		}
-		return Blocks
 	case "block":
 		return Blocks
 	default:

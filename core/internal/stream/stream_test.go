@@ -16,25 +16,20 @@ import (
 // Behaviour: stream.
 func TestChoose(t *testing.T) {
 	t.Parallel()
-	limits := func(d chat.Draft) chat.Limits { return chat.Limits{Draft: d} }
 	for _, tt := range []struct {
-		configured        string
-		draft             chat.Draft
-		canEdit, canDraft bool
-		want              stream.Mode
+		configured string
+		draft      chat.Draft
+		want       stream.Mode
 	}{
-		{"preview", chat.NativeDraft, true, true, stream.Draft},
-		{"preview", chat.NativeDraft, true, false, stream.Preview},
-		{"preview", chat.NativeDraft, false, false, stream.Blocks},
-		{"preview", chat.DraftByEdit, true, false, stream.Preview},
-		{"preview", chat.DraftByEdit, false, true, stream.Blocks},
-		{"preview", chat.NoDraft, true, true, stream.Blocks},
-		{"preview", 0, true, true, stream.Blocks},
-		{"block", chat.DraftByEdit, true, true, stream.Blocks},
-		{"off", chat.DraftByEdit, true, true, stream.Off},
-		{"", chat.DraftByEdit, true, true, stream.Off},
+		{"preview", chat.NativeDraft, stream.Draft},
+		{"preview", chat.DraftByEdit, stream.Preview},
+		{"preview", chat.NoDraft, stream.Blocks},
+		{"preview", 0, stream.Blocks},
+		{"block", chat.DraftByEdit, stream.Blocks},
+		{"off", chat.DraftByEdit, stream.Off},
+		{"", chat.DraftByEdit, stream.Off},
 	} {
-		if got := stream.Choose(tt.configured, limits(tt.draft), tt.canEdit, tt.canDraft); got != tt.want {
+		if got := stream.Choose(tt.configured, tt.draft); got != tt.want {
 			t.Errorf("%+v: %v", tt, got)
 		}
 	}

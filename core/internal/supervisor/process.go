@@ -16,7 +16,6 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/remote"
-	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/handshake"
 )
@@ -131,11 +130,11 @@ func (i *instance) configure(ctx context.Context, l *launched) (*Live, error) {
 // describeLive returns the running plugin, with a channel's limits, which are constant for the process.
 func (i *instance) describeLive(ctx context.Context, l *launched, description remote.Description) (*Live, error) {
 	live := &Live{Name: i.spec.Name, Plugin: l.plugin, Description: description, limits: map[chat.Kind]chat.Limits{}}
-	if !live.Has(pluginv1.Capability_CAPABILITY_CHANNEL) {
+	if !live.Can(remote.Channel) {
 		return live, nil
 	}
 	for _, kind := range []chat.Kind{chat.Direct, chat.Group, chat.Broadcast} {
-		limits, err := l.plugin.Limits(ctx, kind)
+		limits, err := l.plugin.Limits(ctx, description, kind)
 		if err != nil {
 			return nil, fmt.Errorf("get the channel's limits: %w", i.cause(err, l))
 		}
@@ -170,7 +169,7 @@ func (i *instance) watch(ctx context.Context, l *launched, live *Live) error {
 	defer stop()
 
 	ended := make(chan error, 2)
-	if live.Has(pluginv1.Capability_CAPABILITY_CHANNEL) {
+	if live.Can(remote.Channel) {
 		calls.Go(func() { ended <- live.Run(running, i.report) })
 	}
 	calls.Go(func() { ended <- i.health(running, live) })

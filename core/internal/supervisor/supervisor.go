@@ -16,7 +16,6 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/remote"
-	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -162,17 +161,17 @@ type Live struct {
 func (l *Live) Kinds() []string {
 	var kinds []string
 	for _, k := range []struct {
-		capability pluginv1.Capability
+		capability remote.Capability
 		name       string
 	}{
-		{pluginv1.Capability_CAPABILITY_CHANNEL, "channel"},
-		{pluginv1.Capability_CAPABILITY_COMMANDS, "commands"},
-		{pluginv1.Capability_CAPABILITY_TOOLS, "tools"},
-		{pluginv1.Capability_CAPABILITY_HOOK_BEFORE_AGENT_START, "hook"},
-		{pluginv1.Capability_CAPABILITY_HOOK_MESSAGE_RECEIVED, "hook"},
-		{pluginv1.Capability_CAPABILITY_HOOK_TRANSCRIPT_APPENDED, "hook"},
+		{remote.Channel, "channel"},
+		{remote.Commands, "commands"},
+		{remote.Tools, "tools"},
+		{remote.BeforeAgentStart, "hook"},
+		{remote.MessageReceived, "hook"},
+		{remote.TranscriptAppended, "hook"},
 	} {
-		if l.Has(k.capability) && !slices.Contains(kinds, k.name) {
+		if l.Can(k.capability) && !slices.Contains(kinds, k.name) {
 			kinds = append(kinds, k.name)
 		}
 	}
@@ -300,7 +299,7 @@ func Check(ctx context.Context, spec Spec, hostVersion, socketDir string, childr
 		c.Misfit = err
 		return c, nil
 	}
-	if c.Has(pluginv1.Capability_CAPABILITY_CHECK_CONFIG) {
+	if c.Can(remote.CheckConfig) {
 		c.Found, err = l.plugin.CheckConfig(ctx, own)
 	}
 	return c, err

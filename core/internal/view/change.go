@@ -5,16 +5,16 @@ import (
 	"errors"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/core/internal/tools"
 	"github.com/clawhost/clawhost/core/internal/wording"
-	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 )
 
 // capabilities are what a channel needs for each change.
-var capabilities = map[tools.Do]pluginv1.Capability{
-	tools.Edit:   pluginv1.Capability_CAPABILITY_CHANNEL_EDIT,
-	tools.Delete: pluginv1.Capability_CAPABILITY_CHANNEL_DELETE,
-	tools.React:  pluginv1.Capability_CAPABILITY_CHANNEL_REACT,
+var capabilities = map[tools.Do]remote.Capability{
+	tools.Edit:   remote.Edit,
+	tools.Delete: remote.Delete,
+	tools.React:  remote.React,
 }
 
 // Change implements [tools.Outbox].
@@ -115,12 +115,12 @@ func unknown(c tools.Change, err error) error {
 func (v *view) can(do tools.Do) error {
 	channel := v.run.Caller.Address.Channel
 	live, ok := v.views.options.Networks.Get(channel)
-	if !ok || live.Has(capabilities[do]) {
+	if !ok || live.Can(capabilities[do]) {
 		return nil // The outbox waits for a channel that is down.
 	}
 	var can []tools.Do
 	for _, other := range []tools.Do{tools.Edit, tools.Delete, tools.React} {
-		if live.Has(capabilities[other]) {
+		if live.Can(capabilities[other]) {
 			can = append(can, other)
 		}
 	}

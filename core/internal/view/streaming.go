@@ -8,10 +8,10 @@ import (
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/core/internal/reply"
 	"github.com/clawhost/clawhost/core/internal/stream"
 	"github.com/clawhost/clawhost/core/internal/wording"
-	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -31,10 +31,17 @@ func (vs *Views) streaming(run *conversation.Turn) stream.Options {
 		return o
 	}
 	if live, ok := vs.options.Networks.Get(m.Channel); ok {
-		edits, drafts := live.Has(pluginv1.Capability_CAPABILITY_CHANNEL_EDIT), live.Has(pluginv1.Capability_CAPABILITY_CHANNEL_DRAFT)
-		drafts = drafts && vs.drafts.taken(live, place{m.Channel, m.Chat.Kind})
-		o.Mode = stream.Choose(settings.Stream, limits, edits, drafts)
-		o.Undrafted = stream.Choose(settings.Stream, limits, edits, false)
+		draft, undrafted := limits.Draft, limits.Draft
+		if draft == chat.NativeDraft {
+			undrafted = chat.NoDraft
+			if live.Can(remote.Edit) {
+				undrafted = chat.DraftByEdit
+			}
+		}
+		if !vs.drafts.taken(live, place{m.Channel, m.Chat.Kind}) {
+			draft = undrafted
+		}
+		o.Mode, o.Undrafted = stream.Choose(settings.Stream, draft), stream.Choose(settings.Stream, undrafted)
 	}
 	o.Steps = settings.BetweenTools == "keep"
 	o.Verbose, o.Files = run.Verbose, len(limits.MediaOut) > 0

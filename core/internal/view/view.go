@@ -12,11 +12,11 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/core/internal/stream"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 	"github.com/clawhost/clawhost/core/internal/tools"
 	"github.com/clawhost/clawhost/core/internal/turn"
-	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -164,7 +164,7 @@ func (v *view) End() turn.Sent {
 		sent = turn.Sent{Begun: v.outcome.Begun, Preview: v.outcome.Preview, Shown: v.outcome.Shown}
 		if sent.Preview != 0 {
 			live, running := v.views.options.Networks.Get(v.run.Head.Message.Channel)
-			sent.Deletable = running && live.Has(pluginv1.Capability_CAPABILITY_CHANNEL_DELETE)
+			sent.Deletable = running && live.Can(remote.Delete)
 		}
 		v.outcome.Preview = 0 // The turn gives it to an item.
 	}
