@@ -10,9 +10,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Connections of another user are looked at up to a bound, those of the host's user always.
+// Connections of another user are looked at up to a bound, those of the host's user always. The test is not parallel: a child of
+// another test holds the connection too until it executes its program.
 func TestOtherUsersAreLookedAtSoOftenOnly(t *testing.T) {
-	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
