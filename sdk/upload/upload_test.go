@@ -215,3 +215,11 @@ func TestAFileThatIsNotThere(t *testing.T) {
 		t.Errorf("%v, %d files are open", err, s.open)
 	}
 }
+
+// TestTimeOfNoSize is that of an empty file.
+func TestTimeOfNoSize(t *testing.T) {
+	t.Parallel()
+	if got, want := upload.Time(-50<<20), upload.Time(0); got != want {
+		t.Errorf("a negative size may take %v, want %v", got, want)
+	}
+}
