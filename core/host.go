@@ -15,6 +15,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/admin"
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claims"
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/command"
@@ -112,7 +113,7 @@ type Host struct {
 	followers     *hook.Followers
 	heartbeat     *heartbeat.Heartbeat // nil: none
 	supervisor    *supervisor.Supervisor
-	plugins       *plugins.Set
+	plugins       *plugins.Registry
 	owners        *notice.Owners
 	conversations *conversation.Resolver
 	dispatcher    *dispatch.Dispatcher
@@ -149,13 +150,14 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 	h.dispatcher = dispatch.New(h.store, dispatch.Options{
 		Turns: h.config.Claude.MaxProcesses, Commands: commands, Owners: len(h.config.Access.Owners) > 0, Grace: turnGrace,
 	}, h.log.Named("dispatch"))
+	h.plugins = plugins.New(h.config.Plugins)
 	h.supervisor = supervisor.New(supervisor.Options{
-		Plugins: plugins.Specs(h.config.Plugins), HostVersion: h.options.Version, StateDir: h.config.StateDir, Workspace: h.config.Agent.Workspace, SocketDir: plugins.SocketDir(h.runDir()),
+		Plugins: supervisor.Specs(h.config.Plugins), Registry: h.plugins, HostVersion: h.options.Version,
+		StateDir: h.config.StateDir, Workspace: h.config.Agent.Workspace, SocketDir: supervisor.SocketDir(h.runDir()),
 		Processes: h.store, Children: h.options.Children, Grace: pluginGrace,
 	}, h.log)
-	h.plugins = plugins.New(h.config.Plugins, h.supervisor)
-	h.conversations = conversation.NewResolver(h.config, h.supervisor, h.store)
-	h.chats = view.NewChats(h.supervisor, h.store)
+	h.conversations = conversation.NewResolver(h.config, h.plugins, h.store)
+	h.chats = view.NewChats(h.plugins, h.store)
 	h.owners = notice.NewOwners(h.config.Access.Owners, h.store, h.conversations, h.plugins, h.log.Named("owners"))
 	h.claude, err = claude.New(h.claudeConfig(), h.log.Named("claude"), h.store)
 	if err != nil {
@@ -213,7 +215,7 @@ func (h *Host) wire() {
 		Channels: h.plugins,
 	}, h.log.Named("prompt"))
 	h.tools = tools.New(tools.Options{
-		Version: h.options.Version, Plugins: h.plugins, Store: h.store, Access: h.conversations, Intake: h.intake, Files: h.media.files, Groups: h.plugins, Manual: docs.Pages,
+		Version: h.options.Version, Plugins: h.plugins, Store: h.store, Access: h.conversations, Intake: h.intake, Files: h.media.files, Manual: docs.Pages,
 		Links: session.Links(h.config.Session.IdentityLinks), Zone: h.config.Agent.Timezone, Timeout: h.config.Claude.ToolTimeout,
 	}, h.log.Named("tools"))
 	h.project = project.New(project.Options{
@@ -221,7 +223,7 @@ func (h *Host) wire() {
 	}, h.log.Named("project"))
 	h.commands = h.registry()
 	h.observers = hook.NewObservers(h.plugins, h.log.Named("hook"))
-	h.reactor = reaction.New(h.store, h.plugins, plugins.Names(h.config.Plugins), h.log.Named("reaction"))
+	h.reactor = reaction.New(h.store, h.plugins, h.log.Named("reaction"))
 	h.inbox = inbox.New(h.intake, inbox.Options{
 		Commands: h.commands, Questions: h.questions, Observers: h.observers, Reactions: h.reactor, Chats: h.chats, Owners: h.owners, Zone: h.config.Agent.Timezone,
 	})
@@ -232,7 +234,7 @@ func (h *Host) wire() {
 	h.followers = hook.NewFollowers(h.store, h.plugins, h.log.Named("hook"))
 	followed := &follow.Turns{}
 	h.views = view.New(view.Options{
-		Store: h.store, Networks: h.supervisor, Chats: h.chats, Conversations: h.conversations, Channels: h.plugins,
+		Store: h.store, Plugins: h.plugins, Chats: h.chats, Conversations: h.conversations,
 		Sessions: h.inbox, Tools: h.tools, Files: h.media.outgoing, Speaker: h.media.speaker, Followed: followed,
 	}, h.log.Named("view"))
 	h.handler = turn.New(turn.Options{
@@ -242,18 +244,17 @@ func (h *Host) wire() {
 	}, h.log.Named("turn"))
 	h.heartbeat = h.newHeartbeat()
 	h.outbox = outbox.New(h.store, outbox.Options{
-		Channels: plugins.Names(h.config.Plugins), Networks: h.plugins,
-		Attempts: h.config.Outbox.Attempts, MaxAge: h.config.Outbox.MaxAge, Grace: deliveryGrace, Edits: h.conversations,
+		Plugins: h.plugins, Attempts: h.config.Outbox.Attempts, MaxAge: h.config.Outbox.MaxAge, Grace: deliveryGrace, Edits: h.conversations,
 		Chats: h.chats, Questions: h.questions,
 	}, h.log.Named("outbox"))
 	h.admin = admin.New(admin.Options{
-		Socket: h.config.Socket(), Remote: admin.Remote(h.config.Admin), Store: h.store, Plugins: h.plugins,
+		Socket: h.config.Socket(), Remote: admin.Remote(h.config.Admin), Store: h.store, Plugins: h.supervisor,
 		Gateway: gateway.New(gateway.Options{
 			Store: h.store, Chats: h.conversations, Files: h.media.files, Channels: h.plugins,
 			Intake: h.intake, Turns: h.dispatcher, Followed: followed, Closing: h.closing,
 		}, h.log.Named("gateway")), Peers: admin.Descendants{}, Log: h.options.Recent, Host: admin.Report{
 			Version: h.options.Version, Started: h.started, Demo: h.options.Demo != "",
-			Config: h.config, Turns: h.dispatcher, Claude: h.claude, Plugins: h.supervisor, Approvals: h.questions,
+			Config: h.config, Turns: h.dispatcher, Claude: h.claude, Plugins: h.plugins, Approvals: h.questions,
 		},
 	}, h.log.Named("admin"))
 }
@@ -285,12 +286,12 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	})
 	defer h.end("the control socket", control.stop)
 	processes := start(work, func(ctx context.Context) {
-		h.supervisor.Run(ctx, forPlugins{h.api, plugins.NewClaims(h.plugins, h.commands), h.owners, h.options.Out})
+		h.supervisor.Run(ctx, forPlugins{h.api, claims.New(h.config.Plugins, h.commands, h.supervisor), h.owners, h.options.Out})
 	})
 	defer h.end("plugins", processes.stop)
 	for _, job := range []func(context.Context){
 		housekeeping.NewUpkeep(h.store, h.questions, h.media, h.log).Run, h.observers.Run, h.followers.Run, h.reactor.Run,
-		plugins.NewMenu(h.plugins, h.commands, h.log).Run,
+		command.NewMenus(h.plugins, h.commands, h.log).Run,
 		func(ctx context.Context) { h.owners.Crowding(ctx, h.media.crowded) },
 		notice.NewHeld(h.store, h.dispatcher, h.conversations, h.log).Run,
 	} {
@@ -407,7 +408,7 @@ func (h *Host) newHeartbeat() *heartbeat.Heartbeat {
 // forPlugins is the host's side of plugins.
 type forPlugins struct {
 	*hostapi.API
-	*plugins.Claims
+	*claims.Claims
 	*notice.Owners
 	out io.Writer
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/hostapi"
 	"github.com/clawhost/clawhost/core/internal/inbox"
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
@@ -88,7 +89,7 @@ func (b *bench) channel(ctx context.Context, name string, most int, open func() 
 
 // plugin is a channel's plugin that runs without a host.
 type plugin struct {
-	live      *supervisor.Live
+	live      *plugins.Plugin
 	pid       int
 	submitted chan time.Time
 	stop      func()
@@ -121,8 +122,9 @@ func (r *rig) plugin(ctx context.Context, name string) (_ *plugin, err error) {
 	p := &plugin{submitted: make(chan time.Time, 1)}
 	api := hostapi.New(hostapi.Options{Inbox: p, Store: s, Closing: make(chan struct{})}, hclog.NewNullLogger())
 	c := cfg.Plugins[0]
+	registry := plugins.New(cfg.Plugins)
 	supervised := supervisor.New(supervisor.Options{
-		Plugins:     []supervisor.Spec{{Name: c.Label, Path: c.Source, Block: c}},
+		Plugins: []supervisor.Spec{{Name: c.Label, Path: c.Source, Block: c}}, Registry: registry,
 		HostVersion: "bench", StateDir: r.path("state"), SocketDir: r.dir, Processes: s, Grace: patience,
 	}, hclog.NewNullLogger())
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -138,11 +140,11 @@ func (r *rig) plugin(ctx context.Context, name string) (_ *plugin, err error) {
 	}
 	wait, done := context.WithTimeout(ctx, patience)
 	defer done()
-	if p.live, err = supervised.Await(wait, name); err != nil {
+	if p.live, err = registry.Await(wait, name); err != nil {
 		p.stop()
-		return nil, fmt.Errorf("the plugin does not start: %s", supervised.List()[0].Detail)
+		return nil, fmt.Errorf("the plugin does not start: %s", registry.List()[0].Detail)
 	}
-	p.pid = supervised.List()[0].PID
+	p.pid = registry.List()[0].PID
 	return p, nil
 }
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/supervisor"
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/plugins/discord/discordtest"
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 	"github.com/clawhost/clawhost/plugins/whatsapp/whatsapptest"
@@ -20,7 +20,7 @@ type network struct {
 	// say writes a message into the chat and returns when it started.
 	say func(text string) (time.Time, error)
 	// login pairs the account in an earlier process of the plugin; nil: the config block is enough.
-	login func(context.Context, *supervisor.Live) error
+	login func(context.Context, *plugins.Plugin) error
 	// shown waits until the answer to a message is visible; nil: it is visible once sent.
 	shown func(number int) error
 	stop  func()
@@ -78,7 +78,7 @@ func openWhatsApp() (*network, error) {
 		say: func(text string) (time.Time, error) {
 			return server.SentAt(anna.Say(text)), nil // The encryption on her phone is not the plugin's.
 		},
-		login: func(ctx context.Context, live *supervisor.Live) error {
+		login: func(ctx context.Context, live *plugins.Plugin) error {
 			var scanned error
 			_, err := live.Login(ctx, nil, func(step chat.LoginStep) { scanned = server.Scan(ctx, step.QR) })
 			if err := errors.Join(err, scanned); err != nil {

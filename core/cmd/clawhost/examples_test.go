@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/clawhost/clawhost/core/internal/claims"
 	"github.com/clawhost/clawhost/core/internal/config"
-	"github.com/clawhost/clawhost/core/internal/plugins"
 )
 
 // exampleVariables is the environment that the example configs ask for.
@@ -46,7 +46,7 @@ func TestExampleConfigs(t *testing.T) {
 				p.Source = filepath.Join(folder, filepath.Base(p.Source))
 			}
 			var problems config.Problems
-			if err := plugins.Validate(t.Context(), c, "test", nil); errors.As(err, &problems) {
+			if err := claims.Validate(t.Context(), c, "test", nil); errors.As(err, &problems) {
 				t.Errorf("a plugin refuses it:\n%v", problems)
 			} else if err != nil {
 				t.Error(err)

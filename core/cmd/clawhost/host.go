@@ -15,8 +15,8 @@ import (
 
 	"github.com/clawhost/clawhost/core"
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claims"
 	"github.com/clawhost/clawhost/core/internal/config"
-	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/recentlog"
 )
@@ -129,7 +129,7 @@ func (a *app) Recheck(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return plugins.Validate(ctx, c, version, a.children)
+	return claims.Validate(ctx, c, version, a.children)
 }
 
 // load reads the config file.
@@ -157,7 +157,7 @@ func (a *app) validate(ctx context.Context, args []string) error {
 	}
 	c, err := a.load()
 	if err == nil {
-		err = plugins.Validate(ctx, c, version, a.children)
+		err = claims.Validate(ctx, c, version, a.children)
 	}
 	var warnings []string
 	if err == nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/permission"
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/process"
-	"github.com/clawhost/clawhost/core/internal/supervisor"
 )
 
 // maxQuestions bounds the open questions in a status.
@@ -30,7 +30,7 @@ type Report struct {
 	Config    *config.Config
 	Turns     interface{ Count() int }
 	Claude    interface{ Stats() claude.Stats }
-	Plugins   interface{ List() []supervisor.Status }
+	Plugins   *plugins.Registry
 	Approvals *permission.Approvals
 }
 

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/wording"
@@ -127,7 +126,7 @@ func TestBashIsBounded(t *testing.T) {
 func TestAPluginDoesNotTakeBash(t *testing.T) {
 	t.Parallel()
 	s := &shell{}
-	d := &hostCommands{shell: s, plugins: []command.Command{{Name: "bash", Overrides: true, Run: answer}}}
+	d := &hostCommands{shell: s, plugins: []chat.CommandSpec{{Name: "bash"}}, overrides: []string{"bash"}, plugin: answering(t, answer)}
 	if got, err := d.registry().Answer(t.Context(), line("x", chat.Owner, 1)); err != nil || got.Text == "ran" || len(s.ran) != 1 {
 		t.Errorf("a plugin took /bash: %q, %v", got.Text, err)
 	}

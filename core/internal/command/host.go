@@ -11,6 +11,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/client"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -59,18 +60,6 @@ type Conversations interface {
 type Turns interface {
 	Stop(ctx context.Context, session string, before time.Time) (bool, error)
 	Running(session string) (time.Time, bool)
-}
-
-// Plugins are the plugins of the config.
-type Plugins interface {
-	// Channels returns one line for each channel.
-	Channels() []string
-	// Doing returns a line for each plugin that says what it is doing.
-	Doing() []string
-	// Enabled reports whether the config has an enabled plugin of that name.
-	Enabled(name string) bool
-	// Commands returns the commands of the running plugins.
-	Commands() []Command
 }
 
 // Agent is the agent that answers.
@@ -124,7 +113,7 @@ type Host struct {
 	Now           func() time.Time
 	Zone          *time.Location // of the days that usage is counted by, and of displayed times
 	Conversations Conversations
-	Plugins       Plugins
+	Plugins       *plugins.Registry // nil: none
 	Agent         Agent
 	Claude        Claude
 	Tools         Tools

@@ -20,6 +20,11 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/permission"
+	"github.com/clawhost/clawhost/core/internal/plugins"
+	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
+	"github.com/clawhost/clawhost/core/internal/remote"
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -69,7 +74,9 @@ type hostCommands struct {
 	restarted     int
 	cannotRestart error
 	exports       string
-	plugins       []command.Command
+	plugins       []chat.CommandSpec // of a plugin that runs
+	overrides     []string           // those of the host that it replaces
+	plugin        *remote.Plugin     // the plugin; nil: no command of it is run
 	skills        []agent.Skill
 	config        []string // who may write by the config
 	grants        []domain.Grant
@@ -258,7 +265,7 @@ func (d *hostCommands) registry() *command.Registry {
 	host := command.Host{
 		Version: "v1", Started: now.Add(-3 * time.Hour), ConfigPath: "/etc/clawhost/config.hcl", ExportDir: d.exports, Models: models,
 		Now: func() time.Time { return now }, Zone: time.UTC,
-		Conversations: d.conversations(), Plugins: plugins{d}, Agent: skilled{d}, Claude: asked{d}, Tools: tooled{}, Speech: d.speech, Questions: d, Restart: restart{d}, Recent: recent{},
+		Conversations: d.conversations(), Plugins: d.registryOfPlugins(), Agent: skilled{d}, Claude: asked{d}, Tools: tooled{}, Speech: d.speech, Questions: d, Restart: restart{d}, Recent: recent{},
 	}
 	if d.shell != nil {
 		host.Shell, host.Files = d.shell, d.shell
@@ -273,18 +280,39 @@ func (recent) Errors() []string {
 	return []string{"2000-01-01T00:00:00.000Z [ERROR] clawhost.turn: a turn failed: session=s"}
 }
 
-// plugins are those of a hostCommands.
-type plugins struct{ hostCommands *hostCommands }
-
-func (plugins) Doing() []string { return []string{"memory: reads old books"} }
-
-func (plugins) Channels() []string { return []string{"telegram: connected", "discord: connecting"} }
-
-func (plugins) Enabled(name string) bool {
-	return name == "telegram" || name == "discord" || name == "slack"
+// registryOfPlugins has two channels, a plugin that is busy, and the one with commands.
+func (d *hostCommands) registryOfPlugins() *plugins.Registry {
+	r := plugins.New([]*config.Plugin{
+		{Label: "telegram", Enabled: true},
+		{Label: "discord", Enabled: true},
+		{Label: "slack", Enabled: true},
+		{Label: "memory", Enabled: true},
+		{Label: "dice", Enabled: true, Overrides: d.overrides},
+	})
+	for _, s := range []plugins.Status{
+		{Name: "telegram", Kinds: []string{"channel"}, Connection: chat.Connected},
+		{Name: "discord", Kinds: []string{"channel"}, Connection: chat.Connecting},
+		{Name: "slack"},
+		{Name: "memory", Doing: "reads old books"},
+		{Name: "dice"},
+	} {
+		s.State = plugins.Running
+		r.Entry(s.Name).Update(func(status *plugins.Status) { *status = s })
+	}
+	r.Entry("dice").Publish(&plugins.Plugin{Name: "dice", Plugin: d.plugin, Description: remote.Description{Commands: d.plugins}})
+	return r
 }
 
-func (p plugins) Commands() []command.Command { return p.hostCommands.plugins }
+// answering is a plugin that answers each command so.
+func answering(t *testing.T, answer func(name string) (string, error)) *remote.Plugin {
+	t.Helper()
+	p := plugintest.Start(t, "dice", sdk.Command(sdk.CommandSpec{Name: "roll"}, func(context.Context, sdk.CommandCall) (string, error) { return "", nil }))
+	p.Handle("RunCommand", func(_ context.Context, request any) (any, error) {
+		reply, err := answer(request.(*pluginv1.RunCommandRequest).GetName())
+		return &pluginv1.RunCommandResponse{Reply: reply}, err
+	})
+	return p.Plugin.Plugin
+}
 
 // skilled is the agent of a hostCommands.
 type skilled struct{ hostCommands *hostCommands }

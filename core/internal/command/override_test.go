@@ -1,7 +1,6 @@
 package command_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,11 +25,10 @@ func TestAPluginThatReplacesAllItCan(t *testing.T) {
 		names = append(append(names, c.Name), c.Aliases...)
 	}
 	for _, name := range append(slices.Clone(names), "?", "Status", "export-session", "") {
-		d.plugins = append(d.plugins, command.Command{
-			Name: name, Overrides: true, MinAuthority: chat.Authorised,
-			Run: func(_ context.Context, c command.Call) (string, error) { return "the plugin's", nil },
-		})
+		d.plugins = append(d.plugins, chat.CommandSpec{Name: name})
+		d.overrides = append(d.overrides, name)
 	}
+	d.plugin = answering(t, func(string) (string, error) { return "the plugin's", nil })
 	own, r := (&hostCommands{shell: &shell{}}).registry(), d.registry()
 	for _, name := range names {
 		c, known := r.Lookup(name)

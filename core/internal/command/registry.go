@@ -75,18 +75,35 @@ func (r *Registry) plugins() []Command {
 		return nil
 	}
 	var list []Command
-	for _, c := range r.host.Plugins.Commands() {
+	for _, c := range r.offered() {
 		if own, taken := r.byName[c.Name]; taken {
 			if !c.Overrides || !r.replaceable(c.Name) {
 				continue
 			}
 			c.Aliases, c.MinAuthority, c.Private = own.Aliases, max(c.MinAuthority, own.MinAuthority), own.Private
 		}
-		if c.Group == "" {
-			c.Group = wording.GroupPlugins
-		}
-		c.Menu, c.Slow = true, true
 		list = append(list, c)
+	}
+	return list
+}
+
+// offered are the commands of the running plugins.
+func (r *Registry) offered() []Command {
+	var list []Command
+	for _, e := range r.host.Plugins.Entries() {
+		plugin := e.Running()
+		if plugin == nil {
+			continue
+		}
+		for _, c := range plugin.Commands {
+			list = append(list, Command{
+				Name: c.Name, Usage: c.Usage, Summary: c.Summary, MinAuthority: max(c.MinAuthority, chat.Authorised),
+				Group: wording.GroupPlugins, Menu: true, Slow: true, Overrides: slices.Contains(e.Config.Overrides, c.Name),
+				Run: func(ctx context.Context, call Call) (string, error) {
+					return plugin.RunCommand(ctx, call.Name, call.Args, call.Caller)
+				},
+			})
+		}
 	}
 	return list
 }

@@ -1,7 +1,6 @@
 package command_test
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -21,12 +20,12 @@ func splitCommand(text string) (name, args string, found bool) {
 	return strings.Cut(strings.TrimPrefix(text, "/"), " ")
 }
 
-func answer(context.Context, command.Call) (string, error) { return "ran", nil }
+func answer(string) (string, error) { return "ran", nil }
 
 // Behaviour: command-refused.
 func TestAuthority(t *testing.T) {
 	t.Parallel()
-	d := &hostCommands{plugins: []command.Command{{Name: "secret", Usage: "/secret", Summary: "for owners", MinAuthority: chat.Owner, Run: answer}}}
+	d := &hostCommands{plugins: []chat.CommandSpec{{Name: "secret", Usage: "/secret", Summary: "for owners", MinAuthority: chat.Owner}}, plugin: answering(t, answer)}
 	r := d.registry()
 	for authority, want := range map[chat.Authority]string{chat.Other: "You may not use /secret here. Ask the owner of this bot.", chat.Authorised: "You may not use /secret here. Ask the owner of this bot.", chat.Owner: "ran"} {
 		if got, err := r.Run(t.Context(), d.call("/secret", authority)); err != nil || got != want {
@@ -73,11 +72,12 @@ func TestCommandsThatCannotBeDone(t *testing.T) {
 // Behaviour: command-plugins.
 func TestPluginCommands(t *testing.T) {
 	t.Parallel()
-	d := &hostCommands{plugins: []command.Command{
-		{Name: "roll", Run: func(context.Context, command.Call) (string, error) { return "", errors.New("token=hunter2") }},
-		{Name: "stop", Run: answer},
-		{Name: "id", Run: answer},
-	}}
+	d := &hostCommands{plugins: []chat.CommandSpec{{Name: "roll"}, {Name: "stop"}, {Name: "id"}}, plugin: answering(t, func(name string) (string, error) {
+		if name == "roll" {
+			return "", errors.New("token=hunter2")
+		}
+		return "ran", nil
+	})}
 	r := d.registry()
 	got, err := r.Run(t.Context(), d.call("/roll", chat.Owner))
 	if err == nil || strings.Contains(got, "hunter2") || got != "/roll failed. The host's log says why." {
@@ -104,7 +104,7 @@ func TestPluginCommands(t *testing.T) {
 // Behaviour: command-names.
 func TestParse(t *testing.T) {
 	t.Parallel()
-	r := (&hostCommands{plugins: []command.Command{{Name: "roll"}}, skills: skills}).registry()
+	r := (&hostCommands{plugins: []chat.CommandSpec{{Name: "roll"}}, skills: skills}).registry()
 	for text, want := range map[string]*domain.Command{
 		"/status":             {Name: "status"},
 		" /Status \n":         {Name: "status"},
@@ -175,7 +175,7 @@ func TestAFailureLeavesTheOtherAnswers(t *testing.T) {
 // Behaviour: help.
 func TestHelpAndCommands(t *testing.T) {
 	t.Parallel()
-	d := &hostCommands{skills: skills, plugins: []command.Command{{Name: "roll", Usage: "/roll 2d6", Summary: "Throw\ndice `now`", MinAuthority: chat.Authorised}}}
+	d := &hostCommands{skills: skills, plugins: []chat.CommandSpec{{Name: "roll", Usage: "/roll 2d6", Summary: "Throw\ndice `now`", MinAuthority: chat.Authorised}}}
 	for name, authority := range map[string]chat.Authority{"other": chat.Other, "authorised": chat.Authorised, "owner": chat.Owner} {
 		d.talk(t, "help_"+name, authority, "/help", "/commands", "/commands 2", "/commands 3", "/commands 99", "/commands x")
 	}
@@ -210,7 +210,7 @@ func TestCommandsListsAllOnce(t *testing.T) {
 // Behaviour: command-menus.
 func TestMenu(t *testing.T) {
 	t.Parallel()
-	d := &hostCommands{skills: append(skills, agent.Skill{Name: strings.Repeat("x", 32), Description: strings.Repeat("long ", 60)}), plugins: []command.Command{
+	d := &hostCommands{skills: append(skills, agent.Skill{Name: strings.Repeat("x", 32), Description: strings.Repeat("long ", 60)}), plugins: []chat.CommandSpec{
 		{Name: "roll", Usage: "/roll 2d6", Summary: "Throw\ndice", MinAuthority: chat.Authorised},
 		{Name: "secret", MinAuthority: chat.Owner},
 	}}
@@ -256,7 +256,7 @@ func TestSkill(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("Long-", 12)
 	more := append(slices.Clone(skills), agent.Skill{Name: "PDF-Forms", Path: "skills/PDF-Forms/SKILL.md"}, agent.Skill{Name: long, Path: "p"})
-	r := (&hostCommands{skills: more, plugins: []command.Command{{Name: "roll"}}}).registry()
+	r := (&hostCommands{skills: more, plugins: []chat.CommandSpec{{Name: "roll"}}}).registry()
 	for text, want := range map[string]string{
 		"/deploy":                   `Use the skill "deploy" (skills/deploy/SKILL.md).`,
 		" /Deploy the docs\nnow ":   "Use the skill \"deploy\" (skills/deploy/SKILL.md): the docs\nnow",
@@ -310,14 +310,17 @@ func TestClashes(t *testing.T) {
 // Behaviour: command-override.
 func TestOverride(t *testing.T) {
 	t.Parallel()
-	ran := func(_ context.Context, c command.Call) (string, error) { return "the plugin's " + c.Name, nil }
-	d := &hostCommands{plugins: []command.Command{
-		{Name: "status", MinAuthority: chat.Authorised, Overrides: true, Run: ran},
-		{Name: "debug", MinAuthority: chat.Authorised, Overrides: true, Run: ran},
-		{Name: "usage", MinAuthority: chat.Authorised, Overrides: true, Run: ran}, // a directive
-		{Name: "stop", MinAuthority: chat.Authorised, Overrides: true, Run: ran},
-		{Name: "context", MinAuthority: chat.Authorised, Run: ran}, // which was not allowed
-	}}
+	d := &hostCommands{
+		plugins: []chat.CommandSpec{
+			{Name: "status"},
+			{Name: "debug"},
+			{Name: "usage"}, // a directive
+			{Name: "stop"},
+			{Name: "context"}, // which was not allowed
+		},
+		overrides: []string{"status", "debug", "usage", "stop"},
+		plugin:    answering(t, func(name string) (string, error) { return "the plugin's " + name, nil }),
+	}
 	r := d.registry()
 	for text, own := range map[string]bool{"/status": false, "/debug": false, "/usage": true, "/stop": true, "/context": true} {
 		got, err := r.Run(t.Context(), d.call(text, chat.Owner))

@@ -3,13 +3,14 @@ package hook
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/plugins"
+	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -33,35 +34,17 @@ type Transcripts interface {
 	TranscriptAppended() <-chan struct{}
 }
 
-// Follower is a plugin that follows transcripts.
-type Follower struct {
-	Name   string // the plugin's instance, which identifies its position in the store
-	Plugin FollowerPlugin
-}
-
-// FollowerPlugin takes entries: it has them, once a call returns no error. Its calls end in bounded time.
-type FollowerPlugin interface {
-	TranscriptAppended(ctx context.Context, session string, entries []chat.TranscriptEntry) error
-}
-
-// FollowerPlugins knows the plugins that follow now.
-type FollowerPlugins interface {
-	Followers() []Follower
-	// Changed returns a channel that is closed when a plugin begins or ceases to run.
-	Changed() <-chan struct{}
-}
-
 // Followers send new entries of the sessions' histories to plugins: each entry at least once, those of a session in order.
 // A plugin that is down, or fails, gets them later; it does not delay others.
 type Followers struct {
 	transcripts Transcripts
-	plugins     FollowerPlugins
+	plugins     *plugins.Registry
 	log         hclog.Logger
 }
 
-// NewFollowers returns the followers. Targets returns the current plugins; changed returns a channel that is closed when a
-// plugin starts or stops running. Followers must be the only receiver of TranscriptAppended.
-func NewFollowers(transcripts Transcripts, plugins FollowerPlugins, log hclog.Logger) *Followers {
+// NewFollowers returns the followers: the plugins that follow transcripts. They must be the only receiver of
+// TranscriptAppended.
+func NewFollowers(transcripts Transcripts, plugins *plugins.Registry, log hclog.Logger) *Followers {
 	return &Followers{transcripts: transcripts, plugins: plugins, log: log}
 }
 
@@ -72,11 +55,11 @@ func (f *Followers) Run(ctx context.Context) {
 	wakes := map[string]chan struct{}{} // by name, of all previous followers
 	for {
 		changed := f.plugins.Changed()
-		for _, target := range f.plugins.Followers() {
-			if wakes[target.Name] == nil {
+		for _, plugin := range f.plugins.With(remote.TranscriptAppended) {
+			if wakes[plugin.Name] == nil {
 				wake := make(chan struct{}, 1)
-				wakes[target.Name] = wake
-				following.Go(func() { f.follow(ctx, target.Name, wake) })
+				wakes[plugin.Name] = wake
+				following.Go(func() { f.follow(ctx, plugin.Name, wake) })
 			}
 		}
 		for _, wake := range wakes {
@@ -143,9 +126,8 @@ func pause(ctx context.Context, wait time.Duration, changed <-chan struct{}) tim
 
 // page sends the next entries to a plugin, if there are any and the plugin runs. More reports whether there may be more.
 func (f *Followers) page(ctx context.Context, to *follower) (more bool, err error) {
-	targets := f.plugins.Followers()
-	i := slices.IndexFunc(targets, func(t Follower) bool { return t.Name == to.name })
-	if i < 0 {
+	plugin, running := f.plugins.Get(to.name)
+	if !running || !plugin.Can(remote.TranscriptAppended) {
 		return false, nil
 	}
 	if !to.known {
@@ -161,7 +143,7 @@ func (f *Followers) page(ctx context.Context, to *follower) (more bool, err erro
 	if len(entries) == 0 {
 		return false, nil
 	}
-	taken, refused := send(ctx, targets[i], entries)
+	taken, refused := send(ctx, plugin, entries)
 	if taken > to.after {
 		if err := f.transcripts.Followed(ctx, to.name, taken); err != nil {
 			return false, fmt.Errorf("store its position: %w", err)
@@ -173,9 +155,9 @@ func (f *Followers) page(ctx context.Context, to *follower) (more bool, err erro
 
 // send sends entries to a plugin. It returns the id up to which all were accepted, zero if none, and the error that stopped
 // it. The plugin may have accepted some with greater ids: these are sent again.
-func send(ctx context.Context, target Follower, entries []domain.Followed) (taken int64, err error) {
+func send(ctx context.Context, plugin *plugins.Plugin, entries []domain.Followed) (taken int64, err error) {
 	for _, b := range batches(entries) {
-		if err := target.Plugin.TranscriptAppended(ctx, b.session, b.entries); err != nil {
+		if err := plugin.TranscriptAppended(ctx, b.session, b.entries); err != nil {
 			// Batches are ordered by their first entries: everything before this one's was accepted.
 			for _, e := range entries {
 				if e.Entry.ID >= b.entries[0].ID {

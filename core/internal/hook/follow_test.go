@@ -18,22 +18,25 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/hook"
+	"github.com/clawhost/clawhost/core/internal/plugins"
+	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
+	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// archive is a store and the plugins that follow it.
+// archive is a store and the plugins that follow it: memory, sick and well.
 type archive struct {
 	mu        sync.Mutex
 	entries   []domain.Followed
 	followers map[string]int64
 	broken    error
 	appended  chan struct{}
-	targets   []hook.Follower
-	changes   chan struct{}
+	plugins   *plugins.Registry
 }
 
 func newArchive() *archive {
-	return &archive{followers: map[string]int64{}, appended: make(chan struct{}, 1), changes: make(chan struct{})}
+	return &archive{followers: map[string]int64{}, appended: make(chan struct{}, 1), plugins: plugintest.Registry("memory", "sick", "well")}
 }
 
 func (a *archive) TranscriptAfter(_ context.Context, after int64, limit int) ([]domain.Followed, error) {
@@ -76,31 +79,16 @@ func (a *archive) append(lines ...string) {
 	}
 }
 
-// run has these plugins run from now on.
-func (a *archive) run(targets ...hook.Follower) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.targets = targets
-	close(a.changes)
-	a.changes = make(chan struct{})
-}
-
-func (a *archive) Followers() []hook.Follower {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.targets
-}
-
-func (a *archive) Changed() <-chan struct{} {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.changes
+// run has a plugin run from now on.
+func (a *archive) run(t *testing.T, name string, f sdk.TranscriptFunc) *plugintest.Process {
+	t.Helper()
+	return plugintest.Run(t, a.plugins, name, sdk.OnTranscript(f))
 }
 
 // follow runs followers in the bubble; stop ends them and waits.
 func (a *archive) follow(t *testing.T) (stop func()) {
 	t.Helper()
-	f := hook.NewFollowers(a, a, hclog.NewNullLogger())
+	f := hook.NewFollowers(a, a.plugins, hclog.NewNullLogger())
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); f.Run(ctx) }()
@@ -118,25 +106,16 @@ type reader struct {
 
 func newReader() *reader { return &reader{began: time.Now(), fails: func(string) error { return nil }} }
 
-func (r *reader) target(name string) hook.Follower {
-	return hook.Follower{Name: name, Plugin: taker(func(session string, entries []chat.TranscriptEntry) error {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		var texts []string
-		for _, e := range entries {
-			texts = append(texts, e.Text)
-		}
-		r.calls = append(r.calls, session+": "+strings.Join(texts, ", "))
-		r.at = append(r.at, time.Since(r.began))
-		return r.fails(session)
-	})}
-}
-
-// taker is a plugin that follows.
-type taker func(session string, entries []chat.TranscriptEntry) error
-
-func (f taker) TranscriptAppended(_ context.Context, session string, entries []chat.TranscriptEntry) error {
-	return f(session, entries)
+func (r *reader) take(_ context.Context, appended sdk.TranscriptAppended) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var texts []string
+	for _, e := range appended.Entries {
+		texts = append(texts, e.Text)
+	}
+	r.calls = append(r.calls, appended.Session+": "+strings.Join(texts, ", "))
+	r.at = append(r.at, time.Since(r.began))
+	return r.fails(appended.Session)
 }
 
 // does has the plugin answer so from now on.
@@ -168,15 +147,15 @@ func TestFollowersBeginNowAndGoOnWhereTheyWere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, r := newArchive(), newReader()
 		a.append("a old")
-		a.run(r.target("memory"))
+		memory := a.run(t, "memory", r.take)
 		stop := a.follow(t)
 		expect(t, "a new follower", r.read())
 		a.append("a one", "a two", "b three", "a four")
 		expect(t, "what was added", r.read(), "a: one, two, four", "b: three")
-		a.run() // the plugin goes
+		memory.Leave()
 		a.append("b five")
 		expect(t, "while it is down", r.read())
-		a.run(r.target("memory"))
+		a.run(t, "memory", r.take)
 		expect(t, "when it is back", r.read(), "b: five")
 		stop()
 		a.append("b six")
@@ -191,7 +170,8 @@ func TestWhatIsNotTakenComesAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a, sick, well := newArchive(), newReader(), newReader()
-		a.run(sick.target("sick"), well.target("well"))
+		a.run(t, "sick", sick.take)
+		a.run(t, "well", well.take)
 		defer a.follow(t)()
 		synctest.Wait()
 		sick.does(func(session string) error {
@@ -229,7 +209,7 @@ func TestAPluginThatStartsAnewIsToldAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a, r := newArchive(), newReader()
-		a.run(r.target("memory"))
+		a.run(t, "memory", r.take)
 		defer a.follow(t)()
 		synctest.Wait()
 		r.does(func(string) error { return errors.New("no") })
@@ -238,7 +218,7 @@ func TestAPluginThatStartsAnewIsToldAtOnce(t *testing.T) {
 		r.read()
 		began := time.Now()
 		r.does(func(string) error { return nil })
-		a.run(r.target("memory"))
+		a.run(t, "memory", r.take)
 		expect(t, "the new process", r.read(), "a: one")
 		if took := time.Since(began); took != 0 {
 			t.Errorf("it was told after %v", took)
@@ -251,7 +231,7 @@ func TestABrokenStoreIsAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, r := newArchive(), newReader()
 		a.broken = errors.New("disk full")
-		a.run(r.target("memory"))
+		a.run(t, "memory", r.take)
 		defer a.follow(t)()
 		synctest.Wait()
 		a.append("a one")
@@ -267,13 +247,14 @@ func TestCallsAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a, r := newArchive(), newReader()
-		a.run(r.target("memory"))
+		a.run(t, "memory", r.take)
 		defer a.follow(t)()
 		synctest.Wait()
 		var want []string
 		long := strings.Repeat("x", 3<<20)
 		a.append("a "+long, "b small", "a "+long, "a tail")
-		expect(t, "long entries", r.read(), "a: "+long, "b: small", "a: "+long, "a: tail")
+		cut := long[:wire.MaxEntry]
+		expect(t, "long entries", r.read(), "a: "+cut, "b: small", "a: "+cut, "a: tail")
 		var lines []string
 		for i := range 250 {
 			lines = append(lines, fmt.Sprint("a ", i))
@@ -300,10 +281,11 @@ func TestNothingIsMissed(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var mu sync.Mutex
 			a, want, got := newArchive(), map[string]int{}, map[string]int{}
-			target := hook.Follower{Name: "memory", Plugin: taker(func(session string, entries []chat.TranscriptEntry) error {
+			a.run(t, "memory", func(_ context.Context, appended sdk.TranscriptAppended) error {
+				session := appended.Session
 				mu.Lock()
 				defer mu.Unlock()
-				for _, e := range entries {
+				for _, e := range appended.Entries {
 					number, _, _ := strings.Cut(e.Text, " ")
 					switch n := atoi(number); {
 					case n == got[session]:
@@ -319,8 +301,7 @@ func TestNothingIsMissed(t *testing.T) {
 					}
 				}
 				return nil
-			})}
-			a.run(target)
+			})
 			stop := a.follow(t)
 			synctest.Wait()
 			for i, session := range lines {

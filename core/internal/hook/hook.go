@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -26,20 +27,6 @@ type Start struct {
 	Prompt string // what people wrote, without the envelope
 }
 
-// Hook is one plugin's before_agent_start hook.
-type Hook struct {
-	Name     string // the plugin's instance
-	Timeout  time.Duration
-	Required bool   // a failure fails the turn; otherwise the hook is skipped
-	Plugin   Plugin // nil: it is down
-}
-
-// Plugin answers a hook.
-type Plugin interface {
-	// BeforeAgentStart returns what the hook adds to a turn, and what the turn's conversation should contain once.
-	BeforeAgentStart(ctx context.Context, turnID string, caller chat.Caller, prompt string) (prepend, conversation string, err error)
-}
-
 // Added is what a hook adds.
 type Added struct {
 	Name         string // the plugin's instance
@@ -47,27 +34,41 @@ type Added struct {
 	Conversation string // to its conversation, unless that has this text already
 }
 
-// Hooks knows the hooks as they are now.
-type Hooks interface {
-	// Hooks returns them in the order of the config file.
-	Hooks() []Hook
-}
-
-// Chain calls hooks concurrently and keeps the order of their results.
+// Chain calls hooks concurrently and keeps the order of their results: that of the config file.
 type Chain struct {
-	hooks Hooks
-	log   hclog.Logger
+	plugins *plugins.Registry
+	log     hclog.Logger
 }
 
-// New returns a chain. Hooks returns the current hooks, in the order of the config file; it is called at each turn.
-func New(hooks Hooks, log hclog.Logger) *Chain {
-	return &Chain{hooks: hooks, log: log}
+// New returns a chain of the plugins that have the hook when a turn begins.
+func New(plugins *plugins.Registry, log hclog.Logger) *Chain {
+	return &Chain{plugins: plugins, log: log}
+}
+
+// hook is one plugin's before_agent_start hook.
+type hook struct {
+	name     string // the plugin's instance
+	timeout  time.Duration
+	required bool            // a failure fails the turn; otherwise the hook is skipped
+	plugin   *plugins.Plugin // nil: it is down
+}
+
+// hooks returns the hooks as they are now. Of the plugins that do not run, it has those that a turn requires: they fail.
+func (c *Chain) hooks() []hook {
+	var list []hook
+	for _, e := range c.plugins.Entries() {
+		h := hook{name: e.Config.Label, timeout: e.Config.Hook.Timeout, required: e.Config.Hook.OnError == "fail", plugin: e.Running()}
+		if h.plugin == nil && h.required || h.plugin != nil && h.plugin.Can(remote.BeforeAgentStart) {
+			list = append(list, h)
+		}
+	}
+	return list
 }
 
 // BeforeAgentStart returns what the hooks add, in order, without empty answers. Its error names the required hook that
 // failed.
 func (c *Chain) BeforeAgentStart(ctx context.Context, start Start) ([]Added, error) {
-	hooks := c.hooks.Hooks()
+	hooks := c.hooks()
 	added := make([]Added, len(hooks))
 	failed := make([]error, len(hooks))
 	var calls sync.WaitGroup
@@ -83,23 +84,23 @@ func (c *Chain) BeforeAgentStart(ctx context.Context, start Start) ([]Added, err
 		case err == nil && (added[i].Prepend != "" || added[i].Conversation != ""):
 			contexts = append(contexts, added[i])
 		case err == nil:
-		case h.Required:
-			errs = append(errs, fmt.Errorf("hook %s: %w", h.Name, err))
+		case h.required:
+			errs = append(errs, fmt.Errorf("hook %s: %w", h.name, err))
 		default:
-			c.log.Warn("a hook failed and is skipped", "hook", h.Name, "session", start.Caller.Session, "error", err)
+			c.log.Warn("a hook failed and is skipped", "hook", h.name, "session", start.Caller.Session, "error", err)
 		}
 	}
 	return contexts, errors.Join(errs...)
 }
 
-func call(ctx context.Context, h Hook, start Start) (Added, error) {
-	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
+func call(ctx context.Context, h hook, start Start) (Added, error) {
+	ctx, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
-	if h.Plugin == nil {
+	if h.plugin == nil {
 		return Added{}, remote.ErrGone
 	}
-	prepend, conversation, err := h.Plugin.BeforeAgentStart(ctx, start.TurnID, start.Caller, start.Prompt)
-	return Added{Name: h.Name, Prepend: clean(prepend), Conversation: clean(conversation)}, err
+	prepend, conversation, err := h.plugin.BeforeAgentStart(ctx, start.TurnID, start.Caller, start.Prompt)
+	return Added{Name: h.name, Prepend: clean(prepend), Conversation: clean(conversation)}, err
 }
 
 // clean bounds a hook's text.

@@ -11,68 +11,102 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/hook"
-	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/core/internal/plugins"
+	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk"
 )
 
-// hooks are those of a test.
-type hooks []hook.Hook
-
-func (h hooks) Hooks() []hook.Hook { return h }
-
-// plugin answers a hook.
+// plugin has a hook with a second's time.
 type plugin struct {
+	name     string
+	required bool
+	down     bool
+	other    bool // it has no such hook
+
 	text  string
 	once  string // for the conversation
+	large bool   // it answers more than the sdk lets it
 	after time.Duration
 	err   error
 }
 
-func (p plugin) BeforeAgentStart(ctx context.Context, _ string, _ chat.Caller, _ string) (string, string, error) {
+func (p plugin) answer(ctx context.Context, _ sdk.AgentStart) (sdk.AgentContext, error) {
 	select {
 	case <-ctx.Done():
-		return "", "", ctx.Err()
+		return sdk.AgentContext{}, ctx.Err()
 	case <-time.After(p.after):
-		return p.text, p.once, p.err
+		return sdk.AgentContext{Prepend: p.text, Conversation: p.once}, p.err
 	}
 }
 
-// says is a hook that answers text after a while.
-func says(name, text string, after time.Duration) hook.Hook {
-	return hook.Hook{Name: name, Timeout: time.Second, Plugin: plugin{text: text, after: after}}
+// run returns a registry in which these plugins run.
+func run(t *testing.T, list ...plugin) *plugins.Registry {
+	t.Helper()
+	var blocks []*config.Plugin
+	for _, p := range list {
+		block := &config.Plugin{Label: p.name, Enabled: true, Hook: config.Hook{Timeout: time.Second, OnError: "skip"}}
+		if p.required {
+			block.Hook.OnError = "fail"
+		}
+		blocks = append(blocks, block)
+	}
+	r := plugins.New(blocks)
+	for _, p := range list {
+		switch {
+		case p.down:
+		case p.other:
+			plugintest.Run(t, r, p.name, sdk.OnMessage(func(context.Context, sdk.MessageReceived) error { return nil }))
+		case p.large:
+			plugintest.Run(t, r, p.name, sdk.BeforeAgentStart(p.answer)).Handle("BeforeAgentStart", func(context.Context, any) (any, error) {
+				return &pluginv1.BeforeAgentStartResponse{PrependContext: p.text, ConversationContext: p.once}, nil
+			})
+		default:
+			plugintest.Run(t, r, p.name, sdk.BeforeAgentStart(p.answer))
+		}
+	}
+	return r
 }
 
-func fails(name string, required bool) hook.Hook {
-	return hook.Hook{Name: name, Timeout: time.Second, Required: required, Plugin: plugin{text: "ignored", err: errors.New("out of order")}}
+// says is a plugin that answers text after a while.
+func says(name, text string, after time.Duration) plugin {
+	return plugin{name: name, text: text, after: after}
+}
+
+func fails(name string, required bool) plugin {
+	return plugin{name: name, required: required, text: "ignored", err: errors.New("out of order")}
 }
 
 // Behaviour: hooks.
 func TestBeforeAgentStart(t *testing.T) {
 	t.Parallel()
-	required := says("slow", "late", time.Minute)
-	required.Required = true
+	long := strings.Repeat("x", hook.MaxContext)
 	for name, test := range map[string]struct {
-		hooks []hook.Hook
-		want  []string
-		err   string
+		plugins []plugin
+		want    []string
+		err     string
 	}{
 		"none":                      {},
-		"order is the file's":       {hooks: []hook.Hook{says("a", "first", 900*time.Millisecond), says("b", "second", 0)}, want: []string{"first", "second"}},
-		"empty answers add nothing": {hooks: []hook.Hook{says("a", " \n", 0), says("b", "b", 0)}, want: []string{"b"}},
-		"a failure is skipped":      {hooks: []hook.Hook{fails("a", false), says("b", "b", 0)}, want: []string{"b"}},
-		"a slow one is skipped":     {hooks: []hook.Hook{says("a", "late", time.Minute), says("b", "b", 0)}, want: []string{"b"}},
-		"a required one fails":      {hooks: []hook.Hook{fails("a", true), says("b", "b", 0)}, want: []string{"b"}, err: "hook a: out of order"},
-		"a required one is slow":    {hooks: []hook.Hook{required}, err: "hook slow: context deadline exceeded"},
-		"one that is down":          {hooks: []hook.Hook{{Name: "gone", Timeout: time.Second}, says("b", "b", 0)}, want: []string{"b"}},
-		"for the conversation":      {hooks: []hook.Hook{{Name: "a", Timeout: time.Second, Plugin: plugin{once: " once\n"}}}, want: []string{"once"}},
-		"too much for it is cut":    {hooks: []hook.Hook{{Name: "a", Timeout: time.Second, Plugin: plugin{once: strings.Repeat("x", hook.MaxContext+1)}}}, want: []string{strings.Repeat("x", hook.MaxContext)}},
-		"too much is cut":           {hooks: []hook.Hook{says("a", strings.Repeat("x", hook.MaxContext+1), 0)}, want: []string{strings.Repeat("x", hook.MaxContext)}},
+		"order is the file's":       {plugins: []plugin{says("a", "first", 900*time.Millisecond), says("b", "second", 0)}, want: []string{"first", "second"}},
+		"empty answers add nothing": {plugins: []plugin{says("a", " \n", 0), says("b", "b", 0)}, want: []string{"b"}},
+		"a failure is skipped":      {plugins: []plugin{fails("a", false), says("b", "b", 0)}, want: []string{"b"}},
+		"a slow one is skipped":     {plugins: []plugin{says("a", "late", time.Minute), says("b", "b", 0)}, want: []string{"b"}},
+		"a required one fails":      {plugins: []plugin{fails("a", true), says("b", "b", 0)}, want: []string{"b"}, err: "hook a: the plugin failed (Unknown): out of order"},
+		"a required one is slow":    {plugins: []plugin{{name: "slow", required: true, text: "late", after: time.Minute}}, err: "hook slow: context deadline exceeded"},
+		"one that is down":          {plugins: []plugin{{name: "gone", down: true}, says("b", "b", 0)}, want: []string{"b"}},
+		"a required one is down":    {plugins: []plugin{{name: "gone", down: true, required: true}, says("b", "b", 0)}, want: []string{"b"}, err: "hook gone: the plugin is gone"},
+		"one without the hook":      {plugins: []plugin{{name: "other", other: true, required: true}, says("b", "b", 0)}, want: []string{"b"}},
+		"for the conversation":      {plugins: []plugin{{name: "a", once: " once\n"}}, want: []string{"once"}},
+		"too much for it is cut":    {plugins: []plugin{{name: "a", large: true, once: long + "x"}}, want: []string{long}},
+		"too much is cut":           {plugins: []plugin{{name: "a", large: true, text: long + "x"}}, want: []string{long}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				chain := hook.New(hooks(test.hooks), hclog.NewNullLogger())
-				got, err := chain.BeforeAgentStart(t.Context(), hook.Start{})
+				chain := hook.New(run(t, test.plugins...), hclog.NewNullLogger())
+				got, err := chain.BeforeAgentStart(t.Context(), hook.Start{Caller: writer})
 				var texts []string
 				for _, added := range got {
 					texts = append(texts, added.Prepend+added.Conversation)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/plugins"
+	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -19,25 +21,9 @@ const (
 // complainEvery is how often missed messages of an observer are logged.
 const complainEvery = time.Minute
 
-// Observer is a plugin that observes messages.
-type Observer struct {
-	Name   string // the plugin's instance
-	Plugin ObserverPlugin
-}
-
-// ObserverPlugin takes messages. Its calls end in bounded time.
-type ObserverPlugin interface {
-	MessageReceived(ctx context.Context, caller chat.Caller, m chat.Message) error
-}
-
-// ObserverPlugins knows the plugins that observe now.
-type ObserverPlugins interface {
-	Observers() []Observer
-}
-
 // Observers pass received messages to plugins, best effort: nothing waits for them, and missed messages are not sent again.
 type Observers struct {
-	plugins ObserverPlugins
+	plugins *plugins.Registry
 	log     hclog.Logger
 	fresh   chan struct{} // receives a value when an observer has no worker
 
@@ -46,8 +32,8 @@ type Observers struct {
 	ended     bool
 }
 
-// NewObservers returns the observers. Targets returns the plugins that currently observe; it is called for each message.
-func NewObservers(plugins ObserverPlugins, log hclog.Logger) *Observers {
+// NewObservers returns the observers: for each message, the plugins that observe at that moment.
+func NewObservers(plugins *plugins.Registry, log hclog.Logger) *Observers {
 	return &Observers{plugins: plugins, log: log, fresh: make(chan struct{}, 1), observers: map[string]*observer{}}
 }
 
@@ -65,28 +51,28 @@ type observer struct {
 
 // observed is a message for an observer.
 type observed struct {
-	plugin  ObserverPlugin
+	plugin  *plugins.Plugin
 	caller  chat.Caller
 	message chat.Message
 }
 
 // Received queues a message for the observers. It returns at once. The message must not be changed afterwards.
 func (o *Observers) Received(caller chat.Caller, m chat.Message) {
-	for _, target := range o.plugins.Observers() {
-		o.enqueue(target, observed{plugin: target.Plugin, caller: caller, message: m})
+	for _, plugin := range o.plugins.With(remote.MessageReceived) {
+		o.enqueue(observed{plugin: plugin, caller: caller, message: m})
 	}
 }
 
-func (o *Observers) enqueue(target Observer, s observed) {
+func (o *Observers) enqueue(s observed) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ended {
 		return
 	}
-	to := o.observers[target.Name]
+	to := o.observers[s.plugin.Name]
 	if to == nil {
-		to = &observer{name: target.Name, wake: make(chan struct{}, 1)}
-		o.observers[target.Name] = to
+		to = &observer{name: s.plugin.Name, wake: make(chan struct{}, 1)}
+		o.observers[s.plugin.Name] = to
 		poke(o.fresh)
 	}
 	size := len(s.message.Text)

@@ -15,24 +15,23 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/hook"
+	"github.com/clawhost/clawhost/core/internal/plugins"
+	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
+	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // witness is an observer that notes what it is told.
 type witness struct {
-	mu    sync.Mutex
-	told  []string
-	stuck chan struct{} // not nil: each call waits until it is closed, whatever its context says
-	err   error
+	mu   sync.Mutex
+	told []string
+	err  error
 }
 
-func (w *witness) MessageReceived(_ context.Context, caller chat.Caller, m chat.Message) error {
-	if w.stuck != nil {
-		<-w.stuck
-	}
+func (w *witness) MessageReceived(_ context.Context, m sdk.MessageReceived) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.told = append(w.told, caller.Session+" "+m.Text)
+	w.told = append(w.told, m.Caller.Session+" "+m.Message.Text)
 	return w.err
 }
 
@@ -42,28 +41,28 @@ func (w *witness) count() int {
 	return len(w.told)
 }
 
-func (w *witness) target(name string) hook.Observer {
-	return hook.Observer{Name: name, Plugin: w}
+// run has the witness be a plugin.
+func (w *witness) run(t *testing.T, r *plugins.Registry, name string) *plugintest.Process {
+	t.Helper()
+	return plugintest.Run(t, r, name, sdk.OnMessage(w.MessageReceived))
 }
 
-// observers are the plugins that observe.
-type observers []hook.Observer
-
-func (o observers) Observers() []hook.Observer { return o }
-
 // observe runs observers in the bubble; stop ends them and waits.
-func observe(t *testing.T, log hclog.Logger, targets ...hook.Observer) (o *hook.Observers, stop func()) {
+func observe(t *testing.T, log hclog.Logger, r *plugins.Registry) (o *hook.Observers, stop func()) {
 	t.Helper()
-	o = hook.NewObservers(observers(targets), log)
+	o = hook.NewObservers(r, log)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); o.Run(ctx) }()
 	return o, func() { cancel(); <-ended }
 }
 
+// writer writes what plugins observe.
+var writer = chat.Caller{Session: "s", Address: chat.Address{Channel: "telegram", Chat: "c"}, Kind: chat.Direct, Sender: chat.Sender{ID: "u"}, Authority: chat.Authorised}
+
 func say(o *hook.Observers, texts ...string) {
 	for _, text := range texts {
-		o.Received(chat.Caller{Session: "s"}, chat.Message{Text: text})
+		o.Received(writer, chat.Message{Text: text})
 	}
 }
 
@@ -72,8 +71,11 @@ func TestObserversAreToldInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		anna, ben := &witness{}, &witness{err: errors.New("no paper")}
+		r := plugintest.Registry("anna", "ben")
+		anna.run(t, r, "anna")
+		ben.run(t, r, "ben")
 		var log bytes.Buffer
-		o, stop := observe(t, hclog.New(&hclog.LoggerOptions{Output: &log}), anna.target("anna"), ben.target("ben"))
+		o, stop := observe(t, hclog.New(&hclog.LoggerOptions{Output: &log}), r)
 		say(o, "before Run may have begun", "one", "two")
 		synctest.Wait()
 		say(o, "three")
@@ -97,9 +99,11 @@ func TestObserversAreToldInOrder(t *testing.T) {
 func TestASlowObserverHoldsUpNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		slow, quick := &witness{stuck: make(chan struct{})}, &witness{}
+		slow, quick, r := &witness{}, &witness{}, plugintest.Registry("slow", "quick")
+		release := slow.run(t, r, "slow").Hold("MessageReceived")
+		quick.run(t, r, "quick")
 		var log bytes.Buffer
-		o, stop := observe(t, hclog.New(&hclog.LoggerOptions{Output: &log}), slow.target("slow"), quick.target("quick"))
+		o, stop := observe(t, hclog.New(&hclog.LoggerOptions{Output: &log}), r)
 		const messages = 1000
 		began := time.Now()
 		for i := range messages {
@@ -120,7 +124,7 @@ func TestASlowObserverHoldsUpNothing(t *testing.T) {
 		if lines := log.String(); strings.Count(lines, "\n") != 2 || !strings.Contains(lines, fmt.Sprintf("messages=%d", messages-257)) {
 			t.Errorf("after a minute the log says:\n%s", lines)
 		}
-		close(slow.stuck)
+		release()
 		synctest.Wait()
 		// The message that was sent while it hung, and the oldest of those that waited.
 		if told := slow.told; len(told) != 257 || told[0] != "s 0" || told[256] != "s 256" {
@@ -138,17 +142,18 @@ func TestASlowObserverHoldsUpNothing(t *testing.T) {
 func TestLongMessagesWaitInSmallNumbers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		slow := &witness{stuck: make(chan struct{})}
-		o, stop := observe(t, hclog.NewNullLogger(), slow.target("slow"))
+		slow, r := &witness{}, plugintest.Registry("slow")
+		release := slow.run(t, r, "slow").Hold("MessageReceived")
+		o, stop := observe(t, hclog.NewNullLogger(), r)
 		say(o, "first")
 		synctest.Wait()
 		for range 100 {
-			say(o, strings.Repeat("x", 1<<20))
+			say(o, strings.Repeat("x", 256<<10))
 		}
-		close(slow.stuck)
+		release()
 		synctest.Wait()
-		if slow.count() != 1+4 {
-			t.Errorf("%d messages waited, want 4 of a MiB each", slow.count()-1)
+		if slow.count() != 1+16 {
+			t.Errorf("%d messages waited, want 16 of 256 KiB each", slow.count()-1)
 		}
 		stop()
 	})
@@ -157,8 +162,9 @@ func TestLongMessagesWaitInSmallNumbers(t *testing.T) {
 func TestRunWaitsForACallUnderWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		slow := &witness{stuck: make(chan struct{})}
-		o, stop := observe(t, hclog.NewNullLogger(), slow.target("slow"))
+		slow, r := &witness{}, plugintest.Registry("slow")
+		release := slow.run(t, r, "slow").Hold("MessageReceived")
+		o, stop := observe(t, hclog.NewNullLogger(), r)
 		say(o, "one", "two")
 		synctest.Wait()
 		ended := make(chan struct{})
@@ -169,7 +175,7 @@ func TestRunWaitsForACallUnderWay(t *testing.T) {
 			t.Error("Run has returned though a call is under way")
 		default:
 		}
-		close(slow.stuck)
+		release()
 		<-ended
 		if slow.count() != 1 {
 			t.Errorf("told of %d messages, want the one under way", slow.count())

@@ -19,6 +19,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/core/internal/permission"
+	"github.com/clawhost/clawhost/core/internal/plugins"
+	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -196,13 +198,9 @@ func (j *journal) RequestPairing(_ context.Context, p domain.Pairing, _ int, _ t
 
 // registry has the host's commands, the command /roll of a plugin and the skill deploy.
 func registry() *command.Registry {
-	return command.New(nil, nil, command.Host{Plugins: plugin{}, Agent: skills{}})
-}
-
-type plugin struct{ command.Plugins }
-
-func (plugin) Commands() []command.Command {
-	return []command.Command{{Name: "roll", MinAuthority: chat.Authorised}}
+	found := plugins.New([]*config.Plugin{{Label: "dice", Enabled: true}})
+	found.Entry("dice").Publish(&plugins.Plugin{Name: "dice", Description: remote.Description{Commands: []chat.CommandSpec{{Name: "roll"}}}})
+	return command.New(nil, nil, command.Host{Plugins: found, Agent: skills{}})
 }
 
 type skills struct{ command.Agent }

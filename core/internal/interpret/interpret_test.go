@@ -8,24 +8,23 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/command"
+	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/interpret"
 	"github.com/clawhost/clawhost/core/internal/permission"
+	"github.com/clawhost/clawhost/core/internal/plugins"
+	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // language has the host's commands, the command /roll of a plugin, the skill deploy, and the word "start over".
 func language() interpret.Language {
+	found := plugins.New([]*config.Plugin{{Label: "dice", Enabled: true}})
+	found.Entry("dice").Publish(&plugins.Plugin{Name: "dice", Description: remote.Description{Commands: []chat.CommandSpec{{Name: "roll"}}}})
 	return interpret.Language{
-		Commands: command.New(nil, nil, command.Host{Plugins: plugin{}, Agent: skills{}}),
+		Commands: command.New(nil, nil, command.Host{Plugins: found, Agent: skills{}}),
 		Names:    []*regexp.Regexp{regexp.MustCompile(`(?i)\bclaw\b`)}, Resets: []string{"start over"},
 	}
-}
-
-type plugin struct{ command.Plugins }
-
-func (plugin) Commands() []command.Command {
-	return []command.Command{{Name: "roll", MinAuthority: chat.Authorised}}
 }
 
 type skills struct{ command.Agent }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -39,11 +40,8 @@ const (
 // unfetched is the problem of a file that is unavailable for reasons that mean nothing to the agent.
 const unfetched = "could not be fetched"
 
-// ErrAway means that a channel does not run, and will be restarted by itself.
-var ErrAway = errors.New("the channel is not running")
-
 // Network fetches a channel's file by its token. Its errors, including those of reading, are a [*chat.FileError] if the
-// channel gave a reason, and [ErrAway] if the file is not at fault.
+// channel gave a reason, and [plugins.ErrAway] if the file is not at fault.
 type Network interface {
 	FetchFile(ctx context.Context, instance string, token chat.FileToken, most int64) (io.ReadCloser, error)
 }
@@ -240,7 +238,7 @@ func (a *arriving) Read(p []byte) (int, error) {
 // errors.
 func missing(err error) *agent.Failure {
 	failure := &agent.Failure{Class: agent.NoSpace, Err: err}
-	if errors.Is(err, ErrAway) {
+	if errors.Is(err, plugins.ErrAway) {
 		failure.Class = agent.ChannelAway
 		return failure
 	}

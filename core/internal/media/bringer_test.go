@@ -20,6 +20,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -251,7 +252,7 @@ func TestWhatIsNoFaultOfAFileIsWaitedOut(t *testing.T) {
 		"a full disk":         {fmt.Errorf("write x: %w", syscall.ENOSPC), agent.Failure{Class: agent.NoSpace, Detail: "no space left on device"}},
 		"no descriptor":       {&os.PathError{Err: syscall.EMFILE}, agent.Failure{Class: agent.NoSpace, Detail: "too many open files"}},
 		"a plugin's own want": {&chat.FileError{NoSpace: true}, agent.Failure{Class: agent.NoSpace, Detail: "a plugin has no space for a file"}},
-		"no plugin":           {media.ErrAway, agent.Failure{Class: agent.ChannelAway}},
+		"no plugin":           {plugins.ErrAway, agent.Failure{Class: agent.ChannelAway}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -292,7 +293,7 @@ func TestAFileThatFailsBetweenOutages(t *testing.T) {
 	b := setup(t)
 	synctest.Test(t, func(t *testing.T) {
 		fails := broken(errors.New("cut off"))
-		away := func(context.Context) (io.ReadCloser, error) { return nil, media.ErrAway }
+		away := func(context.Context) (io.ReadCloser, error) { return nil, plugins.ErrAway }
 		n := &network{turns: slices.Repeat([]func(context.Context) (io.ReadCloser, error){fails, fails, away, fails}, 50)}
 		for range 50 {
 			messages, err := b.bringer(n).Bring(t.Context(), withFiles(chat.Media{Token: "text"}))

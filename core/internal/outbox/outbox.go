@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -41,35 +42,18 @@ type Store interface {
 	DeadLetter(ctx context.Context, id int64, cause string) error
 }
 
-// Sender sends messages: a live channel, supervisor.Live. An error other than a [*chat.Failure] means that the outcome is unknown.
-type Sender interface {
-	Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, error)
-}
-
-// Idempotent is a [Sender] that reports whether a key sent twice shows only one message.
-type Idempotent interface {
-	Idempotent() bool
-}
-
 // errDown is the reason that an item fails when its channel goes down.
 var errDown = errors.New("the channel is down")
 
 // Options are an outbox's settings.
 type Options struct {
-	Channels  []string
-	Networks  Networks
+	Plugins   *plugins.Registry
 	Attempts  int           // sends of an item before it is given up, except those that a network deferred
 	MaxAge    time.Duration // older items are given up unsent; zero: no limit
 	Grace     time.Duration // how long deliveries may continue after the outbox's context has ended
 	Edits     Edits
 	Chats     Chats     // nil: nobody is notified
 	Questions Questions // nil: nobody is notified
-}
-
-// Networks reach the channels.
-type Networks interface {
-	// Await returns the channel's live sender, and waits for it while the channel is down and ctx lasts.
-	Await(ctx context.Context, channel string) (Sender, error)
 }
 
 // Chats are notified of deliveries once they are stored. They must not block.
@@ -110,7 +94,7 @@ func (o *Outbox) Run(ctx context.Context) {
 	defer stop()
 
 	var loops sync.WaitGroup
-	for _, name := range o.options.Channels {
+	for _, name := range o.options.Plugins.Names() {
 		c := &channel{outbox: o, name: name, slots: make(chan struct{}, concurrentSends), ended: make(chan struct{}, 1), log: o.log.With("channel", name)}
 		loops.Go(func() { c.run(ctx, work) })
 	}
@@ -131,7 +115,7 @@ func (c *channel) run(ctx, work context.Context) {
 	defer c.sends.Wait()
 	for {
 		// Nothing is claimed while the channel is down.
-		if _, err := c.outbox.options.Networks.Await(ctx, c.name); err != nil {
+		if _, err := c.outbox.options.Plugins.Await(ctx, c.name); err != nil {
 			break
 		}
 		if len(c.slots) == cap(c.slots) {
@@ -154,7 +138,7 @@ func (c *channel) drain(work context.Context) {
 	for work.Err() == nil {
 		due, err := c.outbox.store.DeliveriesDue(work, c.name)
 		switch {
-		case err == nil && due && len(c.slots) < cap(c.slots) && c.live() != nil:
+		case err == nil && due && len(c.slots) < cap(c.slots) && c.outbox.options.Plugins.Running(c.name):
 			c.claim(work, work)
 			continue
 		case len(c.slots) == 0:
@@ -165,17 +149,6 @@ func (c *channel) drain(work context.Context) {
 		case <-work.Done():
 		}
 	}
-}
-
-// live returns the channel's sender, or nil if the channel is down.
-func (c *channel) live() Sender {
-	now, cancel := context.WithCancel(context.Background()) // it has ended already: Await must not wait
-	cancel()
-	sender, err := c.outbox.options.Networks.Await(now, c.name)
-	if err != nil {
-		return nil
-	}
-	return sender
 }
 
 // claim waits until items are due and starts as many sends as there are free slots.
@@ -191,11 +164,11 @@ func (c *channel) claim(ctx, work context.Context) {
 	if len(deliveries) == 0 {
 		return
 	}
-	sender := c.live()
+	plugin, _ := c.outbox.options.Plugins.Get(c.name)
 	for _, d := range deliveries {
 		c.slots <- struct{}{}
 		c.sends.Go(func() {
-			c.deliver(work, sender, d)
+			c.deliver(work, plugin, d)
 			<-c.slots
 			select {
 			case c.ended <- struct{}{}:
@@ -205,8 +178,8 @@ func (c *channel) claim(ctx, work context.Context) {
 	}
 }
 
-// deliver delivers one item and records the result.
-func (c *channel) deliver(work context.Context, sender Sender, d domain.Delivery) {
+// deliver delivers one item by the channel's plugin, nil if it is down, and records the result.
+func (c *channel) deliver(work context.Context, plugin *plugins.Plugin, d domain.Delivery) {
 	if age := time.Since(d.CreatedAt); c.outbox.options.MaxAge > 0 && age > c.outbox.options.MaxAge {
 		if optional(d.Item) {
 			c.delivered(work, d, nil)
@@ -215,14 +188,14 @@ func (c *channel) deliver(work context.Context, sender Sender, d domain.Delivery
 		c.giveUp(work, d, "too old to send: "+age.Round(time.Second).String())
 		return
 	}
-	if once, ok := sender.(Idempotent); d.Uncertain && !(ok && once.Idempotent()) {
+	if d.Uncertain && (plugin == nil || !plugin.Idempotent()) {
 		c.log.Warn("sending an item again whose outcome is unknown", "item", d.ID, "chat", d.Item.To.Chat, "attempt", d.Attempts+1)
 	}
-	if sender == nil {
+	if plugin == nil {
 		c.failed(work, d, &chat.Failure{Reason: chat.NotConnected, Err: errDown})
 		return
 	}
-	ids, err := c.transmit(work, sender, d)
+	ids, err := c.transmit(work, plugin, d)
 	if err != nil {
 		c.failed(work, d, err)
 		return

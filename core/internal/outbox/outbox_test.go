@@ -17,6 +17,9 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/outbox"
+	"github.com/clawhost/clawhost/core/internal/plugins"
+	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
+	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -157,6 +160,8 @@ func (p *items) entries() []string {
 
 // network fails as told and then takes everything.
 type network struct {
+	plugintest.Quiet
+
 	mu    sync.Mutex
 	fails map[string][]error // by text
 	took  []string
@@ -191,23 +196,18 @@ func refuse(r chat.Reason, after time.Duration) error {
 	return &chat.Failure{Reason: r, RetryAfter: after}
 }
 
-// networks are those of a channel that is up at times.
-type networks func(ctx context.Context) (outbox.Sender, error)
-
-func (f networks) Await(ctx context.Context, _ string) (outbox.Sender, error) { return f(ctx) }
-
-// always is the network of a channel that is up.
-type always struct{ outbox.Sender }
-
-func (a always) Await(context.Context, string) (outbox.Sender, error) { return a.Sender, nil }
+// running returns a registry in which a channel runs.
+func running[T sdk.Channel](t *testing.T, limits chat.Limits, channel T) (*plugins.Registry, *plugintest.Process) {
+	t.Helper()
+	r := plugintest.Registry("c")
+	return r, plugintest.Run(t, r, "c", plugintest.Channel(limits, channel))
+}
 
 // deliver runs an outbox for a while of the bubble's time.
 func deliver(t *testing.T, p *items, n *network, most time.Duration) {
 	t.Helper()
-	o := outbox.New(p, outbox.Options{
-		Channels: []string{"c"}, Attempts: 3, MaxAge: 24 * time.Hour, Grace: time.Minute,
-		Networks: always{n},
-	}, hclog.NewNullLogger())
+	r, _ := running(t, chat.Limits{}, n)
+	o := outbox.New(p, outbox.Options{Plugins: r, Attempts: 3, MaxAge: 24 * time.Hour, Grace: time.Minute}, hclog.NewNullLogger())
 	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup
 	done.Go(func() { o.Run(ctx) })
@@ -236,7 +236,10 @@ func TestDelivery(t *testing.T) {
 			fails: []error{refuse(chat.NotConnected, 0), refuse(chat.NotConnected, 0), refuse(chat.RateLimited, 0), refuse(chat.Temporary, 0), refuse(chat.Temporary, 0)},
 			want:  append(slices.Repeat([]string{"retry (uncertain false) one"}, 5), "delivered one", "delivered two"),
 		},
-		"too old": {fails: []error{refuse(chat.RateLimited, 25*time.Hour)}, want: []string{"retry (uncertain false) one", "buried (too old to send: 25h0m0s) one", "buried (too old to send: 25h0m0s) two"}},
+		"too old": {
+			fails: []error{refuse(chat.RateLimited, 13*time.Hour), refuse(chat.RateLimited, 13*time.Hour)},
+			want:  []string{"retry (uncertain false) one", "retry (uncertain false) one", "buried (too old to send: 26h0m0s) one", "buried (too old to send: 26h0m0s) two"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -286,35 +289,23 @@ func TestAStoreThatCannotNoteAnOutcomeIsAskedUntilItCan(t *testing.T) {
 	}
 }
 
-// once is a network that shows the same key once, or not.
-type once struct {
-	*network
-	shows bool
-}
-
-func (o once) Idempotent() bool { return o.shows }
-
 // TestARepeatIsWarnedOf where readers may see it.
 func TestARepeatIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		sender func(*network) outbox.Sender
+		limits chat.Limits
 		warned bool
 	}{
-		"an idempotent channel":  {func(n *network) outbox.Sender { return once{n, true} }, false},
-		"any other":              {func(n *network) outbox.Sender { return once{n, false} }, true},
-		"one that does not tell": {func(n *network) outbox.Sender { return n }, true},
+		"an idempotent channel": {chat.Limits{IdempotentSend: true}, false},
+		"any other":             {chat.Limits{}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				p := newPieces(map[chat.ID][]string{"a": {"one"}})
-				sender := tt.sender(&network{fails: map[string][]error{"one": {errors.New("cut")}}})
+				r, _ := running(t, tt.limits, &network{fails: map[string][]error{"one": {errors.New("cut")}}})
 				var log bytes.Buffer
-				o := outbox.New(p, outbox.Options{
-					Channels: []string{"c"}, Attempts: 3, Grace: time.Minute,
-					Networks: always{sender},
-				}, hclog.New(&hclog.LoggerOptions{Output: &log}))
+				o := outbox.New(p, outbox.Options{Plugins: r, Attempts: 3, Grace: time.Minute}, hclog.New(&hclog.LoggerOptions{Output: &log}))
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				o.Run(ctx)
@@ -358,40 +349,18 @@ func TestAChannelThatGoesDownWhileNothingIsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPieces(map[chat.ID][]string{"a": {"one"}})
 		p.heads["a"][0].due = time.Now().Add(time.Minute)
-		var mu sync.Mutex
-		down, up := false, make(chan struct{})
-		o := outbox.New(p, outbox.Options{
-			Channels: []string{"c"}, Attempts: 1, Grace: time.Minute,
-			Networks: networks(func(ctx context.Context) (outbox.Sender, error) {
-				mu.Lock()
-				live := !down
-				mu.Unlock()
-				if live {
-					return &network{}, nil
-				}
-				select {
-				case <-up:
-					mu.Lock()
-					down = false
-					mu.Unlock()
-					return &network{}, nil
-				case <-ctx.Done():
-					return nil, ctx.Err()
-				}
-			}),
-		}, hclog.NewNullLogger())
+		r, c := running(t, chat.Limits{}, &network{})
+		o := outbox.New(p, outbox.Options{Plugins: r, Attempts: 1, Grace: time.Minute}, hclog.NewNullLogger())
 		ctx, cancel := context.WithCancel(t.Context())
 		var done sync.WaitGroup
 		done.Go(func() { o.Run(ctx) })
 		synctest.Wait()
-		mu.Lock()
-		down = true
-		mu.Unlock()
+		c.Leave()
 		time.Sleep(time.Hour)
 		if diff := cmp.Diff([]string{"retry (uncertain false) one"}, p.entries()); diff != "" {
 			t.Error(diff)
 		}
-		close(up)
+		c.Enter(r)
 		time.Sleep(time.Minute)
 		if diff := cmp.Diff([]string{"retry (uncertain false) one", "delivered one"}, p.entries()); diff != "" {
 			t.Error(diff)
@@ -406,24 +375,8 @@ func TestAChannelThatIsDownIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPieces(map[chat.ID][]string{"a": {"one"}})
-		up := make(chan struct{})
-		n := &network{}
-		o := outbox.New(p, outbox.Options{
-			Channels: []string{"c"}, Attempts: 1, Grace: time.Minute,
-			Networks: networks(func(ctx context.Context) (outbox.Sender, error) {
-				select {
-				case <-up:
-					return n, nil
-				default:
-				}
-				select {
-				case <-up:
-					return n, nil
-				case <-ctx.Done():
-					return nil, ctx.Err()
-				}
-			}),
-		}, hclog.NewNullLogger())
+		r := plugintest.Registry("c")
+		o := outbox.New(p, outbox.Options{Plugins: r, Attempts: 1, Grace: time.Minute}, hclog.NewNullLogger())
 		ctx, cancel := context.WithCancel(t.Context())
 		var done sync.WaitGroup
 		done.Go(func() { o.Run(ctx) })
@@ -431,7 +384,7 @@ func TestAChannelThatIsDownIsWaitedFor(t *testing.T) {
 		if got := p.entries(); len(got) != 0 {
 			t.Errorf("with the channel down: %v", got)
 		}
-		close(up)
+		plugintest.Run(t, r, "c", plugintest.Channel(chat.Limits{}, &network{}))
 		time.Sleep(time.Second)
 		if diff := cmp.Diff([]string{"delivered one"}, p.entries()); diff != "" {
 			t.Error(diff)

@@ -8,26 +8,11 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/upload"
 )
-
-// Editor is a [Sender] that may be able to edit what it has sent: a live plugin has the method whatever its channel can do, and
-// returns [errors.ErrUnsupported] if the channel cannot.
-type Editor interface {
-	Edit(ctx context.Context, to chat.Address, id chat.MessageID, text string, buttons [][]chat.Button) error
-}
-
-// Deleter is a [Sender] that can delete what it has sent. [errors.ErrUnsupported] means that it cannot after all.
-type Deleter interface {
-	Delete(ctx context.Context, to chat.Address, id chat.MessageID) error
-}
-
-// Reactor is a [Sender] that can react to messages. [errors.ErrUnsupported] means that it cannot after all.
-type Reactor interface {
-	React(ctx context.Context, to chat.Address, id chat.MessageID, emoji string) error
-}
 
 // optional reports whether the change may be dropped silently.
 func optional(p domain.OutboxItem) bool { return p.Changes() && !p.OrSend }
@@ -35,11 +20,11 @@ func optional(p domain.OutboxItem) bool { return p.Changes() && !p.OrSend }
 // transmit sends an item, or edits, deletes or reacts to the message that it refers to. It returns the messages that show
 // it now. If an edit is not possible, the old message is left unchanged, or a new message replaces it and the old one is
 // deleted if possible.
-func (c *channel) transmit(work context.Context, sender Sender, d domain.Delivery) ([]chat.MessageID, error) {
+func (c *channel) transmit(work context.Context, plugin *plugins.Plugin, d domain.Delivery) ([]chat.MessageID, error) {
 	if !d.Item.Changes() {
-		return c.send(work, sender, d)
+		return c.send(work, plugin, d)
 	}
-	err := within(work, nil, func(ctx context.Context) error { return c.change(ctx, sender, d) })
+	err := within(work, nil, func(ctx context.Context) error { return c.change(ctx, plugin, d) })
 	if err == nil {
 		if removes(d.Item) || d.Item.Target != "" {
 			return nil, nil
@@ -53,13 +38,13 @@ func (c *channel) transmit(work context.Context, sender Sender, d domain.Deliver
 	if optional(d.Item) {
 		return nil, nil
 	}
-	if deleter, ok := sender.(Deleter); ok && d.Target != "" { // Networks report some messages as gone that merely cannot be edited.
-		err := within(work, nil, func(ctx context.Context) error { return deleter.Delete(ctx, d.Item.To, d.Target) })
+	if d.Target != "" { // Networks report some messages as gone that merely cannot be edited.
+		err := within(work, nil, func(ctx context.Context) error { return plugin.Delete(ctx, d.Item.To, d.Target) })
 		if err != nil {
 			c.log.Debug("the replaced message was not deleted", "item", d.ID, "chat", d.Item.To.Chat, "error", err)
 		}
 	}
-	return c.send(work, sender, d)
+	return c.send(work, plugin, d)
 }
 
 // within bounds a network call that transfers files.
@@ -77,55 +62,50 @@ func within(work context.Context, files []chat.Media, call func(context.Context)
 func removes(p domain.OutboxItem) bool { return p.Text == "" && len(p.Media) == 0 }
 
 // change edits, deletes or reacts to the message that an item refers to.
-func (c *channel) change(ctx context.Context, sender Sender, d domain.Delivery) error {
+func (c *channel) change(ctx context.Context, plugin *plugins.Plugin, d domain.Delivery) error {
 	switch {
 	case d.Target == "":
 		return &chat.Failure{Reason: chat.TargetGone}
 	case d.Item.React != nil:
-		if reactor, ok := sender.(Reactor); ok {
-			return reactor.React(ctx, d.Item.To, d.Target, *d.Item.React)
-		}
+		return plugin.React(ctx, d.Item.To, d.Target, *d.Item.React)
 	case removes(d.Item):
-		if deleter, ok := sender.(Deleter); ok {
-			return deleteAll(ctx, deleter, d)
-		}
+		return deleteAll(ctx, plugin, d)
 	case len(d.Item.Media) == 0 && c.outbox.options.Edits.Editable(c.name, d.TargetSentAt): // no network adds a file to a text message
-		if editor, ok := sender.(Editor); ok {
-			err := editor.Edit(ctx, d.Item.To, d.Target, d.Item.Text, d.Item.Buttons)
-			crashpoint.Pass("edited") // The network may show the edit, the store does not know it yet.
-			return err
-		}
+		err := plugin.Edit(ctx, d.Item.To, d.Target, d.Item.Text, d.Item.Buttons)
+		crashpoint.Pass("edited") // The network may show the edit, the store does not know it yet.
+		return err
+	default:
+		return errors.ErrUnsupported
 	}
-	return errors.ErrUnsupported
 }
 
 // deleteAll deletes the messages that an item has become. One that is gone is deleted.
-func deleteAll(ctx context.Context, deleter Deleter, d domain.Delivery) error {
+func deleteAll(ctx context.Context, plugin *plugins.Plugin, d domain.Delivery) error {
 	for _, id := range d.More {
-		if err := deleter.Delete(ctx, d.Item.To, id); err != nil && failureOf(err).Reason != chat.TargetGone {
+		if err := plugin.Delete(ctx, d.Item.To, id); err != nil && failureOf(err).Reason != chat.TargetGone {
 			return err
 		}
 	}
-	return deleter.Delete(ctx, d.Item.To, d.Target)
+	return plugin.Delete(ctx, d.Item.To, d.Target)
 }
 
 // send sends an item as a new message. If the network refuses the reply or the files, it is sent without them.
-func (c *channel) send(work context.Context, sender Sender, d domain.Delivery) ([]chat.MessageID, error) {
+func (c *channel) send(work context.Context, plugin *plugins.Plugin, d domain.Delivery) ([]chat.MessageID, error) {
 	p := d.Item
 	out := chat.Outgoing{Key: d.Key, To: p.To, Text: p.Text, Media: p.Media, ReplyTo: p.ReplyTo, Buttons: p.Buttons, Silent: p.Silent, Poll: p.Poll}
-	receipt, err := sendOne(work, sender, out)
+	receipt, err := sendOne(work, plugin, out)
 	if p.ReplyTo != "" && err != nil && refusesReply(failureOf(err)) {
 		c.log.Debug("a reply was refused", "item", d.ID, "chat", p.To.Chat, "error", err)
 		out.ReplyTo = ""
-		receipt, err = sendOne(work, sender, out)
+		receipt, err = sendOne(work, plugin, out)
 	}
 	if len(p.Media) > 0 && err != nil && failureOf(err).Reason == chat.MediaRejected {
 		c.log.Warn("files were refused", "item", d.ID, "chat", p.To.Chat, "files", len(p.Media), "error", err)
 		out.Media, out.Text = nil, without(p)
-		receipt, err = sendOne(work, sender, out)
+		receipt, err = sendOne(work, plugin, out)
 		if p.Text != "" && err != nil && failureOf(err).Reason == chat.TooLong {
 			out.Text = p.Text
-			receipt, err = sendOne(work, sender, out)
+			receipt, err = sendOne(work, plugin, out)
 		}
 	}
 	return receipt.IDs, err
@@ -136,9 +116,9 @@ func refusesReply(f *chat.Failure) bool {
 	return !f.MaybeDelivered && (f.Reason == chat.Invalid || f.Reason == chat.TargetGone)
 }
 
-func sendOne(work context.Context, sender Sender, out chat.Outgoing) (receipt chat.Receipt, err error) {
+func sendOne(work context.Context, plugin *plugins.Plugin, out chat.Outgoing) (receipt chat.Receipt, err error) {
 	err = within(work, out.Media, func(ctx context.Context) error {
-		receipt, err = sender.Send(ctx, out)
+		receipt, err = plugin.Send(ctx, out)
 		crashpoint.Pass("sent") // The network may have the message, the store does not know it yet.
 		return err
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -51,32 +52,22 @@ type Store interface {
 	ReactionsReady() <-chan struct{}
 }
 
-// Networks sets reactions.
-type Networks interface {
-	// React sets the reaction to a message; an empty emoji removes it. The error is [ErrNoChannel] while the channel is
-	// down.
-	React(ctx context.Context, to chat.Address, id chat.MessageID, emoji string) error
-	// Changed returns a channel that is closed when that may have changed.
-	Changed() <-chan struct{}
-}
-
-// ErrNoChannel is returned by [Networks] for a channel that does not run.
-var ErrNoChannel = errors.New("the channel does not run")
+// errNoChannel means that the message's channel does not run.
+var errNoChannel = errors.New("the channel does not run")
 
 // Reactor sets reactions on messages, best effort: one that repeatedly fails is dropped, and only the last stage of a
 // message matters.
 type Reactor struct {
-	store    Store
-	networks Networks
-	channels []string
-	log      hclog.Logger
+	store   Store
+	plugins *plugins.Registry
+	log     hclog.Logger
 
 	taken chan reaction // acknowledgements, which are final
 }
 
-// New returns a reactor for the messages of channels. Run starts it.
-func New(s Store, networks Networks, channels []string, log hclog.Logger) *Reactor {
-	return &Reactor{store: s, networks: networks, channels: channels, log: log, taken: make(chan reaction, maxWaiting)}
+// New returns a reactor for the messages of all channels. Run starts it.
+func New(s Store, plugins *plugins.Registry, log hclog.Logger) *Reactor {
+	return &Reactor{store: s, plugins: plugins, log: log, taken: make(chan reaction, maxWaiting)}
 }
 
 // Acknowledge sets an emoji on an accepted message. It does not block.
@@ -91,9 +82,9 @@ func (r *Reactor) Acknowledge(to chat.Address, id chat.MessageID, emoji string) 
 func (r *Reactor) Run(ctx context.Context) {
 	rests := map[string]time.Time{} // end of a channel's pause
 	for ctx.Err() == nil {
-		changed := r.networks.Changed()
+		changed := r.plugins.Changed()
 		var next time.Time
-		for _, channel := range r.channels {
+		for _, channel := range r.plugins.Names() {
 			if at := rests[channel]; time.Now().Before(at) {
 				next = earlier(next, at)
 				continue
@@ -148,7 +139,7 @@ func (r *Reactor) show(ctx context.Context, channel string) (more bool, pause ti
 	}
 	for _, stage := range list {
 		err := r.put(ctx, reaction{stage.To, stage.Message, stageEmoji[stage.Stage]})
-		if errors.Is(err, ErrNoChannel) || ctx.Err() != nil {
+		if errors.Is(err, errNoChannel) || ctx.Err() != nil {
 			return false, 0
 		}
 		if wait, again := later(err); again && time.Since(stage.ChangedAt) < patience {
@@ -166,7 +157,11 @@ func (r *Reactor) show(ctx context.Context, channel string) (more bool, pause ti
 func (r *Reactor) put(ctx context.Context, what reaction) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	return r.networks.React(ctx, what.to, what.id, what.emoji)
+	channel, running := r.plugins.Get(what.to.Channel)
+	if !running {
+		return errNoChannel
+	}
+	return channel.React(ctx, what.to, what.id, what.emoji)
 }
 
 // later reports whether a failed reaction is to be retried, and when.

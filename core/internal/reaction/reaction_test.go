@@ -14,18 +14,58 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/plugins"
+	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// reacting is a store with messages that do not show their stages, and the networks that are to show them.
+// reacting is a store with messages that do not show their stages, and what their networks, a and b, are to show.
 type reacting struct {
 	mu      sync.Mutex
 	due     []domain.Reaction
 	ready   chan struct{}
-	changed chan struct{}
+	plugins *plugins.Registry
 	errs    map[string][]error // of each channel's next reactions; the last one stays
 	put     []string           // with the seconds since the beginning
 	began   time.Time
+}
+
+func newReacting(errs map[string][]error) *reacting {
+	return &reacting{ready: make(chan struct{}, 1), plugins: plugintest.Registry("a", "b"), errs: errs, began: time.Now()}
+}
+
+// channel is a network of a reacting store.
+type channel struct {
+	plugintest.Quiet
+
+	reacting *reacting
+}
+
+func (channel) Send(context.Context, chat.Outgoing) (chat.Receipt, error) { return chat.Receipt{}, nil }
+
+func (c channel) React(_ context.Context, to chat.Address, id chat.MessageID, emoji string) error {
+	r := c.reacting
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var err error
+	if errs := r.errs[to.Channel]; len(errs) > 0 {
+		if err = errs[0]; len(errs) > 1 {
+			r.errs[to.Channel] = errs[1:]
+		}
+	}
+	r.put = append(r.put, fmt.Sprintf("%d %s %s%s", int(time.Since(r.began).Seconds()), to.Channel, id, emoji))
+	return err
+}
+
+// plain is a network without reactions.
+type plain struct{ plugintest.Quiet }
+
+func (plain) Send(context.Context, chat.Outgoing) (chat.Receipt, error) { return chat.Receipt{}, nil }
+
+// connect has a channel run.
+func (r *reacting) connect(t *testing.T, name string) {
+	t.Helper()
+	plugintest.Run(t, r.plugins, name, plugintest.Channel(chat.Limits{}, channel{reacting: r}))
 }
 
 func (r *reacting) Reactions(_ context.Context, channel string, limit int) (list []domain.Reaction, _ error) {
@@ -46,36 +86,12 @@ func (r *reacting) Reacted(_ context.Context, done domain.Reaction) error {
 	return nil
 }
 
-func (r *reacting) Changed() <-chan struct{} {
-	select {
-	case <-r.changed:
-		return nil // it was heard
-	default:
-		return r.changed
-	}
-}
-
 func (r *reacting) ReactionsReady() <-chan struct{} { return r.ready }
-
-func (r *reacting) React(_ context.Context, to chat.Address, id chat.MessageID, emoji string) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var err error
-	if errs := r.errs[to.Channel]; len(errs) > 0 {
-		if err = errs[0]; len(errs) > 1 {
-			r.errs[to.Channel] = errs[1:]
-		}
-	}
-	if !errors.Is(err, ErrNoChannel) {
-		r.put = append(r.put, fmt.Sprintf("%d %s %s%s", int(time.Since(r.began).Seconds()), to.Channel, id, emoji))
-	}
-	return err
-}
 
 func (r *reacting) accept(channel string, id chat.MessageID, stage domain.Stage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.due = append(r.due, domain.Reaction{To: chat.Address{Channel: channel}, Message: id, Stage: stage, ChangedAt: time.Now()})
+	r.due = append(r.due, domain.Reaction{To: chat.Address{Channel: channel, Chat: "c"}, Message: id, Stage: stage, ChangedAt: time.Now()})
 	select {
 	case r.ready <- struct{}{}:
 	default:
@@ -88,30 +104,38 @@ func TestReactor(t *testing.T) {
 	down, limited := &chat.Failure{Reason: chat.NotConnected}, &chat.Failure{Reason: chat.RateLimited, RetryAfter: 30 * time.Second}
 	for name, test := range map[string]struct {
 		errs  map[string][]error
-		after time.Duration
+		start func(t *testing.T, r *reacting) // nil: the channel a runs from the beginning
+		after func(t *testing.T, r *reacting) // what happens to it after a minute
 		want  []string
 		left  int
 	}{
 		"each shows its stage":             {want: []string{"0 a 1👀", "0 a 2✍", "0 a 3👍", "0 a 4💔", "0 a 5", "0 b 6👍"}},
-		"a network that is away":           {errs: map[string][]error{"a": {down, down, nil}}, after: time.Minute, want: []string{"0 a 1👀", "0 b 6👍", "5 a 1👀", "10 a 1👀", "10 a 2✍", "10 a 3👍", "10 a 4💔", "10 a 5"}},
-		"a network that wants to be left":  {errs: map[string][]error{"b": {limited, nil}}, after: time.Minute, want: []string{"0 a 1👀", "0 a 2✍", "0 a 3👍", "0 a 4💔", "0 a 5", "0 b 6👍", "30 b 6👍"}},
-		"an outcome that nobody knows":     {errs: map[string][]error{"b": {errors.New("the pipe broke"), nil}}, after: time.Minute, want: []string{"0 a 1👀", "0 a 2✍", "0 a 3👍", "0 a 4💔", "0 a 5", "0 b 6👍", "5 b 6👍"}},
-		"a message that is gone":           {errs: map[string][]error{"b": {&chat.Failure{Reason: chat.TargetGone}}}, after: time.Minute, want: []string{"0 a 1👀", "0 a 2✍", "0 a 3👍", "0 a 4💔", "0 a 5", "0 b 6👍"}},
-		"a channel that has none":          {errs: map[string][]error{"a": {errors.ErrUnsupported}}, after: time.Minute, want: []string{"0 a 1👀", "0 a 2✍", "0 a 3👍", "0 a 4💔", "0 a 5", "0 b 6👍"}},
-		"a channel that does not run":      {errs: map[string][]error{"a": {ErrNoChannel}}, after: time.Minute, want: []string{"0 b 6👍"}, left: 5},
-		"a channel that runs after a time": {errs: map[string][]error{"a": {ErrNoChannel, ErrNoChannel, nil}}, after: time.Minute, want: []string{"0 b 6👍", "60 a 1👀", "60 a 2✍", "60 a 3👍", "60 a 4💔", "60 a 5"}},
+		"a network that is away":           {errs: map[string][]error{"a": {down, down, nil}}, want: []string{"0 a 1👀", "0 b 6👍", "5 a 1👀", "10 a 1👀", "10 a 2✍", "10 a 3👍", "10 a 4💔", "10 a 5"}},
+		"a network that wants to be left":  {errs: map[string][]error{"b": {limited, nil}}, want: []string{"0 a 1👀", "0 a 2✍", "0 a 3👍", "0 a 4💔", "0 a 5", "0 b 6👍", "30 b 6👍"}},
+		"an outcome that nobody knows":     {errs: map[string][]error{"b": {errors.New("the pipe broke"), nil}}, want: []string{"0 a 1👀", "0 a 2✍", "0 a 3👍", "0 a 4💔", "0 a 5", "0 b 6👍", "5 b 6👍"}},
+		"a message that is gone":           {errs: map[string][]error{"b": {&chat.Failure{Reason: chat.TargetGone}}}, want: []string{"0 a 1👀", "0 a 2✍", "0 a 3👍", "0 a 4💔", "0 a 5", "0 b 6👍"}},
+		"a channel that has none":          {start: runsPlain, want: []string{"0 b 6👍"}},
+		"a channel that does not run":      {start: runsNot, want: []string{"0 b 6👍"}, left: 5},
+		"a channel that runs after a time": {start: runsNot, after: runs, want: []string{"0 b 6👍", "60 a 1👀", "60 a 2✍", "60 a 3👍", "60 a 4💔", "60 a 5"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := &reacting{ready: make(chan struct{}, 1), changed: make(chan struct{}), errs: test.errs, began: time.Now()}
+				s := newReacting(test.errs)
+				if test.start == nil {
+					test.start = runs
+				}
+				test.start(t, s)
+				s.connect(t, "b")
 				for i, stage := range []domain.Stage{domain.StageWaiting, domain.StageRunning, domain.StageDone, domain.StageFailed, domain.StageDropped} {
 					s.accept("a", chat.MessageID(fmt.Sprint(i+1)), stage)
 				}
 				s.accept("b", "6", domain.StageDone)
-				s.runs(t)
-				time.Sleep(test.after)
-				close(s.changed)
+				s.run(t)
+				time.Sleep(time.Minute)
+				if test.after != nil {
+					test.after(t, s)
+				}
 				synctest.Wait()
 				if diff := cmp.Diff(test.want, s.put); diff != "" {
 					t.Error(diff)
@@ -124,10 +148,23 @@ func TestReactor(t *testing.T) {
 	}
 }
 
-// runs has a reactor work until the test ends.
-func (r *reacting) runs(t *testing.T) *Reactor {
+// How the channel a runs.
+func runs(t *testing.T, r *reacting) {
 	t.Helper()
-	worker := New(r, r, []string{"a", "b"}, hclog.NewNullLogger())
+	r.connect(t, "a")
+}
+
+func runsPlain(t *testing.T, r *reacting) {
+	t.Helper()
+	plugintest.Run(t, r.plugins, "a", plugintest.Channel(chat.Limits{}, plain{}))
+}
+
+func runsNot(*testing.T, *reacting) {}
+
+// run has a reactor work until the test ends.
+func (r *reacting) run(t *testing.T) *Reactor {
+	t.Helper()
+	worker := New(r, r.plugins, hclog.NewNullLogger())
 	worker.taken = make(chan reaction, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	var work sync.WaitGroup
@@ -145,8 +182,9 @@ func (r *reacting) runs(t *testing.T) *Reactor {
 func TestReactorGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &reacting{ready: make(chan struct{}, 1), changed: make(chan struct{}), errs: map[string][]error{"a": {&chat.Failure{Reason: chat.Temporary}}}, began: time.Now()}
-		s.runs(t)
+		s := newReacting(map[string][]error{"a": {&chat.Failure{Reason: chat.Temporary}}})
+		s.connect(t, "a")
+		s.run(t)
 		s.accept("a", "1", domain.StageDone)
 		time.Sleep(patience + time.Minute)
 		synctest.Wait()
@@ -166,13 +204,15 @@ func TestReactorGivesUp(t *testing.T) {
 func TestReactorPutsAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &reacting{ready: make(chan struct{}, 1), changed: make(chan struct{}), began: time.Now()}
-		worker := s.runs(t)
+		s := newReacting(nil)
+		s.connect(t, "a")
+		s.connect(t, "b")
+		worker := s.run(t)
 		for i := range 3 * atOnce {
 			s.accept("a", chat.MessageID(fmt.Sprint(i)), domain.StageDone)
 		}
-		worker.Acknowledge(chat.Address{Channel: "b"}, "m", "🫡")
-		worker.Acknowledge(chat.Address{Channel: "b"}, "n", "🫡")
+		worker.Acknowledge(chat.Address{Channel: "b", Chat: "c"}, "m", "🫡")
+		worker.Acknowledge(chat.Address{Channel: "b", Chat: "c"}, "n", "🫡")
 		synctest.Wait()
 		if len(s.put) != 3*atOnce+1 || !slices.Contains(s.put, "0 b m🫡") {
 			t.Errorf("put %d: %q", len(s.put), s.put)

@@ -19,15 +19,21 @@ const (
 // listed stands with the folder that it is in. A new package is written here first, and in the table of docs/architecture.md, which
 // has the same order.
 var layers = []string{
-	"crashpoint", "lazyregexp", "recentlog", "process", "domain", "normalise", "wording", "session", "access", "config", "store", "frontmatter", "agent", "project", "answer", "chunk", "envelope", "credential", "budget",
+	"crashpoint", "lazyregexp", "recentlog", "process",
+	"domain", "normalise", "wording", "session", "access", "config", "store", "frontmatter", "agent", "project",
+	"answer", "chunk", "envelope", "credential", "budget",
+	"remote", "plugins", "supervisor",
 	"conversation", "reaction",
-	"remote", "supervisor",
-	"media", "notice", "hook", "dispatch", "claude/protocol", "claude/exchange", "claude/transcript", "claude/cli", "claude/client", "claude", "permission", "command", "interpret", "inbox", "tools", "follow", "stream", "reply", "turn", "prompt", "view", "heartbeat", "housekeeping",
-	"outbox", "hostapi", "plugins", "gateway", "admin",
+	"media", "notice", "hook", "dispatch",
+	"claude/protocol", "claude/exchange", "claude/transcript", "claude/cli", "claude/client", "claude",
+	"permission", "command", "claims", "interpret", "inbox", "tools", "follow",
+	"stream", "reply", "turn", "prompt", "view",
+	"heartbeat", "housekeeping",
+	"outbox", "hostapi", "gateway", "admin",
 }
 
 // testSupport are the packages that only tests import.
-var testSupport = []string{"claude/recordings", "journal", "messagesapi", "rules"}
+var testSupport = []string{"claude/recordings", "journal", "messagesapi", "plugins/plugintest", "rules"}
 
 // translators are the packages of core that know the protocol's messages. All others see the vocabulary of sdk/chat.
 var translators = []string{"remote", "hostapi"}

@@ -13,7 +13,9 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/test/bufconn"
 
+	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/journal"
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/remote"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 )
@@ -58,10 +60,10 @@ func watched(t *testing.T, answers ...string) (said, doing string, err error) {
 		t.Fatal(err)
 	}
 	log := &journal.Journal{}
-	i := &instance{log: hclog.New(&hclog.LoggerOptions{Output: log, Level: hclog.Info})}
+	i := &instance{entry: plugins.New([]*config.Plugin{{Label: "patient", Enabled: true}}).Entry("patient"), log: hclog.New(&hclog.LoggerOptions{Output: log, Level: hclog.Info})}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(len(answers))*healthEvery+healthEvery/2)
 	defer cancel()
-	err = i.health(ctx, &Live{Plugin: remote.New(conn)})
+	err = i.health(ctx, &plugins.Plugin{Plugin: remote.New(conn)})
 	if err := conn.Close(); err != nil {
 		t.Error(err)
 	}
@@ -69,7 +71,7 @@ func watched(t *testing.T, answers ...string) (said, doing string, err error) {
 	if err := <-served; err != nil {
 		t.Error(err)
 	}
-	return log.String(), i.status.Doing, err
+	return log.String(), i.entry.Status().Doing, err
 }
 
 // TestAPluginThatAnswersNothingIsEnded: a process that stands still is no reason to wait forever, and one that is slow now and

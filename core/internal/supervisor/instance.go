@@ -10,8 +10,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/wording"
-	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 const (
@@ -32,33 +32,6 @@ const (
 	retryEvery = 5 * time.Minute
 )
 
-// State is the state of a plugin.
-type State string
-
-// The states.
-const (
-	Starting State = "starting"
-	Running  State = "running"
-	Waiting  State = "waiting" // for its next start
-	Failed   State = "failed"  // disabled after failures
-	Stopped  State = "stopped"
-)
-
-// Status is the operator's view of a plugin.
-type Status struct {
-	Name       string
-	State      State
-	Detail     string // why it is waiting or failed, or its channel's report
-	Doing      string // what it has last said that it is doing
-	Version    string
-	Kinds      []string
-	PID        int
-	Since      time.Time // of the state
-	Restarts   int
-	Connection chat.State // of a channel
-	URL        string     // the address of the channel's page; it may contain a secret
-}
-
 // instance is one plugin across all its processes.
 type instance struct {
 	spec            Spec
@@ -69,21 +42,15 @@ type instance struct {
 	once            sync.Once     // closes settled
 	failureReported bool          // the host was notified of a failure and not yet of its end; owned by run
 	host            Host          // owned by run
-	changes         *changes      // shared by all plugins
-	sockets         *sockets      // shared by all processes
-
-	mu      sync.Mutex
-	status  Status
-	live    *Live
-	limits  map[chat.Kind]chat.Limits
-	changed chan struct{} // closed when live changes
+	entry           *plugins.Entry
+	sockets         *sockets // shared by all processes
 }
 
 // run keeps the plugin running until ctx ends.
 func (i *instance) run(ctx context.Context, host Host) {
 	i.host = host
-	defer i.set(func(s *Status) {
-		*s = Status{Name: s.Name, State: Stopped, Version: s.Version, Kinds: s.Kinds, Restarts: s.Restarts}
+	defer i.entry.Update(func(s *plugins.Status) {
+		*s = plugins.Status{Name: s.Name, State: plugins.Stopped, Version: s.Version, Kinds: s.Kinds, Restarts: s.Restarts}
 	})
 	defer i.settle()
 	defer i.sockets.close()
@@ -98,7 +65,7 @@ func (i *instance) run(ctx context.Context, host Host) {
 		}
 		if err == nil { // somebody asked for a new start
 			deaths, wait = nil, i.options.Backoff
-			i.set(func(s *Status) { s.State, s.Detail, s.Doing = Starting, "", "" })
+			i.entry.Update(func(s *plugins.Status) { s.State, s.Detail, s.Doing = plugins.Starting, "", "" })
 			continue
 		}
 		lived := time.Since(started)
@@ -129,7 +96,7 @@ func (i *instance) run(ctx context.Context, host Host) {
 		if ctx.Err() != nil {
 			return
 		}
-		i.set(func(s *Status) { s.State, s.Restarts = Starting, s.Restarts+1 })
+		i.entry.Update(func(s *plugins.Status) { s.State, s.Restarts = plugins.Starting, s.Restarts+1 })
 	}
 }
 
@@ -137,7 +104,7 @@ func (i *instance) settle() { i.once.Do(func() { close(i.settled) }) }
 
 // pause waits for the next start.
 func (i *instance) pause(ctx context.Context, why error, wait time.Duration) {
-	i.set(func(s *Status) { s.State, s.Detail = Waiting, why.Error() })
+	i.entry.Update(func(s *plugins.Status) { s.State, s.Detail = plugins.Waiting, why.Error() })
 	timer := time.NewTimer(wait - time.Duration(rand.Int64N(int64(wait)/5)))
 	defer timer.Stop()
 	select {
@@ -172,7 +139,7 @@ func (i *instance) park(ctx context.Context, why error) {
 	action := actionFor(why)
 	advice := action.advice(i.spec.Name)
 	i.log.Error("the plugin has failed", "plugin", i.spec.Name, "error", why, "advice", advice)
-	i.set(func(s *Status) { s.State, s.Detail = Failed, why.Error() })
+	i.entry.Update(func(s *plugins.Status) { s.State, s.Detail = plugins.Failed, why.Error() })
 	i.fails(why, advice)
 	before := modified(i.spec.Path)
 	tick := time.NewTicker(binaryEvery)
@@ -206,36 +173,4 @@ func modified(path string) time.Time {
 		return time.Time{}
 	}
 	return info.ModTime()
-}
-
-func (i *instance) set(change func(*Status)) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	before := i.status.State
-	change(&i.status)
-	if i.status.State != before || i.status.Since.IsZero() {
-		i.status.Since = time.Now()
-	}
-}
-
-// publish makes the plugin available; nil: it is no longer available.
-func (i *instance) publish(live *Live) {
-	defer i.changes.tell() // after unlocking: woken goroutines call current at once
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.live = live
-	if live != nil {
-		i.limits = live.limits
-	}
-	close(i.changed)
-	i.changed = make(chan struct{})
-	if live != nil {
-		i.settle()
-	}
-}
-
-func (i *instance) current() (*Live, <-chan struct{}) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.live, i.changed
 }

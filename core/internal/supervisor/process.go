@@ -14,9 +14,9 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/remote"
-	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/handshake"
 )
 
@@ -51,13 +51,14 @@ func (i *instance) runProcess(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	i.set(func(s *Status) {
-		*s = Status{Name: s.Name, State: Running, Version: live.Version, Kinds: live.Kinds(), PID: pid, Restarts: s.Restarts}
+	i.entry.Update(func(s *plugins.Status) {
+		*s = plugins.Status{Name: s.Name, State: plugins.Running, Version: live.Version, Kinds: live.Kinds(), PID: pid, Restarts: s.Restarts}
 	})
-	i.publish(live)
-	defer i.publish(nil)
+	i.entry.Publish(live)
+	defer i.entry.Publish(nil)
+	i.settle()
 	i.recovered()
-	defer i.set(func(s *Status) { s.PID, s.Connection, s.URL = 0, 0, "" })
+	defer i.entry.Update(func(s *plugins.Status) { s.PID, s.Connection, s.URL = 0, 0, "" })
 	i.log.Info("the plugin is running", "version", live.Version, "pid", pid)
 	return i.watch(ctx, l, live)
 }
@@ -86,7 +87,7 @@ func (i *instance) record(ctx context.Context, pid int) (forget func(), err erro
 }
 
 // configure describes, checks and configures a new process.
-func (i *instance) configure(ctx context.Context, l *launched) (*Live, error) {
+func (i *instance) configure(ctx context.Context, l *launched) (*plugins.Plugin, error) {
 	describing, cancel := context.WithTimeout(ctx, describeTimeout)
 	defer cancel()
 	description, err := l.plugin.Describe(describing, i.options.HostVersion)
@@ -124,21 +125,9 @@ func (i *instance) configure(ctx context.Context, l *launched) (*Live, error) {
 	if err := i.findings(found); err != nil {
 		return nil, err
 	}
-	return i.describeLive(configuring, l, description)
-}
-
-// describeLive returns the running plugin, with a channel's limits, which are constant for the process.
-func (i *instance) describeLive(ctx context.Context, l *launched, description remote.Description) (*Live, error) {
-	live := &Live{Name: i.spec.Name, Plugin: l.plugin, Description: description, limits: map[chat.Kind]chat.Limits{}}
-	if !live.Can(remote.Channel) {
-		return live, nil
-	}
-	for _, kind := range []chat.Kind{chat.Direct, chat.Group, chat.Broadcast} {
-		limits, err := l.plugin.Limits(ctx, description, kind)
-		if err != nil {
-			return nil, fmt.Errorf("get the channel's limits: %w", i.cause(err, l))
-		}
-		live.limits[kind] = limits
+	live, err := plugins.Open(configuring, i.spec.Name, l.plugin, description)
+	if err != nil {
+		return nil, fmt.Errorf("get the channel's limits: %w", i.cause(err, l))
 	}
 	return live, nil
 }
@@ -162,7 +151,7 @@ func (i *instance) findings(found []remote.Diagnostic) error {
 
 // watch returns when the process has ended or must end: its channel ended, it does not respond any more, or ctx ended or
 // the operator requested a restart.
-func (i *instance) watch(ctx context.Context, l *launched, live *Live) error {
+func (i *instance) watch(ctx context.Context, l *launched, live *plugins.Plugin) error {
 	running, stop := context.WithCancel(ctx)
 	var calls sync.WaitGroup
 	defer calls.Wait()
@@ -207,10 +196,7 @@ func (i *instance) cause(err error, l *launched) error {
 // report handles a change of the connection's state.
 func (i *instance) report(r remote.Report) {
 	r.Detail = printable(r.Detail) // shown on terminals
-	i.mu.Lock()
-	before := i.status
-	i.status.Connection, i.status.Detail, i.status.URL = r.State, r.Detail, r.URL
-	i.mu.Unlock()
+	before := i.entry.Update(func(s *plugins.Status) { s.Connection, s.Detail, s.URL = r.State, r.Detail, r.URL })
 	if before.Connection != r.State || before.Detail != r.Detail {
 		i.log.Info("connection", "state", r.State, "detail", r.Detail)
 	}
@@ -221,7 +207,7 @@ func (i *instance) report(r remote.Report) {
 
 // health returns an error once the plugin does not respond any more. A reported problem is the plugin's own business: its
 // start and its end are logged once.
-func (i *instance) health(ctx context.Context, live *Live) error {
+func (i *instance) health(ctx context.Context, live *plugins.Plugin) error {
 	tick := time.NewTicker(healthEvery)
 	defer tick.Stop()
 	unanswered, complaint := 0, ""
@@ -235,7 +221,7 @@ func (i *instance) health(ctx context.Context, live *Live) error {
 		doing, err := live.CheckHealth(asking)
 		cancel()
 		if doing = printable(doing); err == nil {
-			i.set(func(s *Status) { s.Doing = doing })
+			i.entry.Update(func(s *plugins.Status) { s.Doing = doing })
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -257,7 +243,7 @@ func (i *instance) health(ctx context.Context, live *Live) error {
 }
 
 // drain lets the plugin finish. It uses a new context: the caller's has ended.
-func (i *instance) drain(ctx context.Context, live *Live) {
+func (i *instance) drain(ctx context.Context, live *plugins.Plugin) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), i.options.Grace+time.Second)
 	defer cancel()
 	if err := live.Shutdown(ctx, i.options.Grace); err != nil {

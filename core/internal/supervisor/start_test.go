@@ -33,7 +33,7 @@ func TestAPluginThatNeverServes(t *testing.T) {
 
 	log := &journal.Journal{}
 	s := supervisor.New(supervisor.Options{
-		Plugins: []supervisor.Spec{spec(t, "mute")}, SocketDir: t.TempDir(),
+		Plugins: []supervisor.Spec{spec(t, "mute")}, Registry: registryOf([]supervisor.Spec{spec(t, "mute")}), SocketDir: t.TempDir(),
 	}, hclog.New(&hclog.LoggerOptions{Output: log}))
 	ctx, cancel = context.WithCancel(t.Context())
 	defer cancel()

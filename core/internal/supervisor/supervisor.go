@@ -5,7 +5,6 @@ package supervisor
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -14,9 +13,9 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/remote"
-	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // Spec is a plugin to run.
@@ -61,6 +60,7 @@ type Host interface {
 // Options are a supervisor's settings.
 type Options struct {
 	Plugins     []Spec
+	Registry    *plugins.Registry // has an entry for each of them
 	HostVersion string
 	StateDir    string // contains the instances' own folders
 	Workspace   string // the agent's, which plugins are told
@@ -79,31 +79,6 @@ type Supervisor struct {
 	options   Options
 	instances []*instance
 	byName    map[string]*instance
-	changes   changes
-}
-
-// changes notifies waiters of each change.
-type changes struct {
-	mu   sync.Mutex
-	next chan struct{} // closed at the next change; nil: no waiters
-}
-
-func (c *changes) wait() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.next == nil {
-		c.next = make(chan struct{})
-	}
-	return c.next
-}
-
-func (c *changes) tell() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.next != nil {
-		close(c.next)
-		c.next = nil
-	}
 }
 
 // New returns a supervisor. Run starts it.
@@ -115,12 +90,11 @@ func New(options Options, log hclog.Logger) *Supervisor {
 		options.Retry = retryEvery
 	}
 	s := &Supervisor{options: options, byName: map[string]*instance{}}
-	plugins := &pids{}
+	pids := &pids{}
 	for _, spec := range options.Plugins {
 		i := &instance{
 			spec: spec, options: &s.options, log: log.Named(spec.Name),
-			restart: make(chan struct{}, 1), settled: make(chan struct{}), changes: &s.changes,
-			sockets: newSockets(plugins), changed: make(chan struct{}), status: Status{Name: spec.Name, State: Starting, Since: time.Now()},
+			restart: make(chan struct{}, 1), settled: make(chan struct{}), entry: options.Registry.Entry(spec.Name), sockets: newSockets(pids),
 		}
 		s.instances = append(s.instances, i)
 		s.byName[spec.Name] = i
@@ -147,117 +121,6 @@ func (s *Supervisor) Settled(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// Live is a running plugin.
-type Live struct {
-	Name string
-	*remote.Plugin
-	remote.Description
-	limits map[chat.Kind]chat.Limits
-}
-
-// Kinds returns the kinds of the plugin's capabilities.
-func (l *Live) Kinds() []string {
-	var kinds []string
-	for _, k := range []struct {
-		capability remote.Capability
-		name       string
-	}{
-		{remote.Channel, "channel"},
-		{remote.Commands, "commands"},
-		{remote.Tools, "tools"},
-		{remote.BeforeAgentStart, "hook"},
-		{remote.MessageReceived, "hook"},
-		{remote.TranscriptAppended, "hook"},
-	} {
-		if l.Can(k.capability) && !slices.Contains(kinds, k.name) {
-			kinds = append(kinds, k.name)
-		}
-	}
-	if kinds == nil {
-		kinds = []string{"service"}
-	}
-	return kinds
-}
-
-// Get returns the plugin if it is running. Call it for each use: the result may become invalid at any time.
-func (s *Supervisor) Get(name string) (*Live, bool) {
-	i, ok := s.byName[name]
-	if !ok {
-		return nil, false
-	}
-	live, _ := i.current()
-	return live, live != nil
-}
-
-// Starts reports whether a plugin that is not running will start soon by itself: it exists and has not failed.
-func (s *Supervisor) Starts(name string) bool {
-	i, ok := s.byName[name]
-	if !ok {
-		return false
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.status.State != Failed && i.status.State != Stopped
-}
-
-// Await returns the plugin once it is running. Its error is ctx's, or says that there is no such plugin. A running plugin
-// is returned even if ctx has ended.
-func (s *Supervisor) Await(ctx context.Context, name string) (*Live, error) {
-	i, ok := s.byName[name]
-	if !ok {
-		return nil, fmt.Errorf("no plugin %q is enabled", name)
-	}
-	for {
-		live, changed := i.current()
-		if live != nil {
-			return live, nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-}
-
-// Running returns the running plugins in the order of the config file.
-func (s *Supervisor) Running() []*Live {
-	var running []*Live
-	for _, i := range s.instances {
-		if live, _ := i.current(); live != nil {
-			running = append(running, live)
-		}
-	}
-	return running
-}
-
-// Changed returns a channel that is closed when a plugin starts or stops running. Call it before [Supervisor.Running] or
-// [Supervisor.Get], so that no change is missed.
-func (s *Supervisor) Changed() <-chan struct{} { return s.changes.wait() }
-
-// Limits returns a channel's limits in one kind of chat, from its newest process; false: unknown yet.
-func (s *Supervisor) Limits(name string, kind chat.Kind) (chat.Limits, bool) {
-	i, ok := s.byName[name]
-	if !ok {
-		return chat.Limits{}, false
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	limits, ok := i.limits[kind]
-	return limits, ok
-}
-
-// List returns the plugins' states in the order of the config file.
-func (s *Supervisor) List() []Status {
-	list := make([]Status, len(s.instances))
-	for n, i := range s.instances {
-		i.mu.Lock()
-		list[n] = i.status
-		i.mu.Unlock()
-	}
-	return list
 }
 
 // Restart restarts a plugin, including a failed one.

@@ -109,12 +109,11 @@ func (t *Turn) ask(ctx context.Context, tool offered, arguments json.RawMessage,
 		return t.askHost(ctx, tool, arguments, use), nil
 	}
 	s := t.server
-	plugins := s.options.Plugins.Tools()
-	i := slices.IndexFunc(plugins, func(p Plugin) bool { return p.Name == tool.plugin })
-	if i < 0 || plugins[i].Live == nil {
+	plugin, running := s.options.Plugins.Get(tool.plugin)
+	if !running {
 		return said(fmt.Sprintf("The plugin %s, which has this tool, is not running at the moment. Try again later, or go on without it.", tool.plugin), true), nil
 	}
-	r, err := plugins[i].Live.CallTool(ctx, chat.ToolCall{Name: tool.spec.Name, Arguments: arguments, TurnID: t.id, Caller: t.caller})
+	r, err := plugin.CallTool(ctx, chat.ToolCall{Name: tool.spec.Name, Arguments: arguments, TurnID: t.id, Caller: t.caller})
 	switch {
 	case ctx.Err() != nil:
 		return s.unanswered(ctx.Err(), tool), nil

@@ -36,7 +36,7 @@ func TestCallsThatFail(t *testing.T) {
 			return chat.ToolResult{}, errors.New("the plugin failed (Internal): panic at s3cret")
 		}
 	}
-	r.run(tools.Plugin{Name: "p", Live: p})
+	process := r.run(t, "p", p)
 	turn := r.Turn("1", anna)
 	for _, test := range []struct{ tool, arguments, want string }{
 		{"p_do", `{"a":"fail"}`, "no such city"},
@@ -59,7 +59,7 @@ func TestCallsThatFail(t *testing.T) {
 	if got := use(t, turn, "p_do", `{}`); got.IsError || got.text() != "(The tool answered nothing.)" {
 		t.Errorf("no answer at all is %+v", got)
 	}
-	r.run(tools.Plugin{Name: "p"})
+	process.Leave()
 	if got := use(t, turn, "p_do", `{}`); !got.IsError || !strings.Contains(got.text(), "plugin p, which has this tool, is not running") {
 		t.Errorf("a plugin that is down answers %+v", got)
 	}
@@ -68,7 +68,7 @@ func TestCallsThatFail(t *testing.T) {
 func TestACallWithoutArguments(t *testing.T) {
 	t.Parallel()
 	r, p := newRig(t), offering("do")
-	r.run(tools.Plugin{Name: "p", Live: p})
+	r.run(t, "p", p)
 	got := handle(t, r.Turn("1", anna), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"p_do"}}`)
 	if read(t, got.Result).text() != "did do" || string(p.called[0].Arguments) != "{}" {
 		t.Errorf("%s, called with %v", got.Result, p.called)
@@ -95,7 +95,7 @@ func TestAPluginThatIsQuickerToGiveUp(t *testing.T) {
 	p.call = func(context.Context, chat.ToolCall) (chat.ToolResult, error) {
 		return chat.ToolResult{}, context.DeadlineExceeded
 	}
-	r.run(tools.Plugin{Name: "p", Live: p})
+	r.run(t, "p", p)
 	if got := use(t, r.Turn("1", anna), "p_wait", `{}`); !got.IsError || !strings.Contains(got.text(), "did not answer within 1m0s") {
 		t.Errorf("%+v", got)
 	}
@@ -106,7 +106,7 @@ func TestACallEndsInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.run(tools.Plugin{Name: "p", Live: blocking(make(chan struct{}, 1))})
+		r.run(t, "p", blocking(make(chan struct{}, 1)))
 		start := time.Now()
 		got := use(t, r.Turn("1", anna), "p_wait", `{}`)
 		if !got.IsError || !strings.Contains(got.text(), "did not answer within 1m0s") || time.Since(start) != time.Minute {
@@ -123,7 +123,7 @@ func TestACallEndsWithItsTurn(t *testing.T) {
 	t.Parallel()
 	began := make(chan struct{}, 1)
 	r := newRig(t)
-	r.run(tools.Plugin{Name: "p", Live: blocking(began)})
+	r.run(t, "p", blocking(began))
 	ctx, stop := context.WithCancel(t.Context())
 	go func() { <-began; stop() }()
 	answer, err := r.Turn("1", anna).Handle(ctx, json.RawMessage(calling(1, "p_wait", "{}")))
@@ -137,7 +137,7 @@ func TestACallIsCancelled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.run(tools.Plugin{Name: "p", Live: blocking(make(chan struct{}, 2))})
+		r.run(t, "p", blocking(make(chan struct{}, 2)))
 		turn := r.Turn("1", anna)
 		answers := make(chan reply, 2)
 		for _, id := range []int{7, 8} {
@@ -174,7 +174,7 @@ func TestCallsSideBySide(t *testing.T) {
 			return chat.ToolResult{Text: "done"}, nil
 		}
 		r := newRig(t)
-		r.run(tools.Plugin{Name: "p", Live: p})
+		r.run(t, "p", p)
 		turn := r.Turn("1", anna)
 		var done, refused atomic.Int32
 		var calls sync.WaitGroup
@@ -239,7 +239,7 @@ func TestFilesOfATool(t *testing.T) {
 			image("large 1", "image/png"), image("large 2", "image/png"), image("large 3", "image/png"),
 		}}, nil
 	}
-	r.run(tools.Plugin{Name: "p", Live: p})
+	r.run(t, "p", p)
 	turn := r.Turn("1", anna)
 	got := use(t, turn, "p_draw", `{}`)
 	if got.IsError || len(got.Content) != 9 {

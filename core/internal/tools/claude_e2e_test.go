@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/messagesapi"
+	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
 	"github.com/clawhost/clawhost/core/internal/tools"
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -93,11 +94,11 @@ func TestRealClaudeUsesTheTools(t *testing.T) {
 		City string `json:"city"`
 		Days int    `json:"days,omitempty"`
 	}
-	live, _ := served(t, sdk.Tools(sdk.Tool("forecast", "Tells the weather.", func(_ context.Context, _ sdk.ToolCall, in in) (string, error) {
+	weather := sdk.Tools(sdk.Tool("forecast", "Tells the weather.", func(_ context.Context, _ sdk.ToolCall, in in) (string, error) {
 		return "sunny in " + in.City, nil
 	}), sdk.Tool("radar", "Shows the clouds.", func(context.Context, sdk.ToolCall, struct{}) (sdk.ToolResult, error) {
 		return sdk.ToolResult{Text: "clouds", Media: []chat.Media{{Ref: "r1", Kind: chat.Image, MIMEType: "image/png", FileName: "radar.png"}}}, nil
-	})))
+	}))
 	var radar bytes.Buffer
 	if err := png.Encode(&radar, image.NewGray(image.Rect(0, 0, 64, 64))); err != nil {
 		t.Fatal(err)
@@ -108,7 +109,7 @@ func TestRealClaudeUsesTheTools(t *testing.T) {
 		})
 	})
 	r.sessions = chats
-	r.run(tools.Plugin{Name: "weather", Live: live})
+	plugintest.Run(t, r.options.Plugins, "weather", weather)
 
 	call := func(name string, input map[string]any) messagesapi.ToolUse {
 		return messagesapi.ToolUse{Name: "mcp__clawhost__" + name, Input: input}

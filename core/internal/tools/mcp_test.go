@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
-	"github.com/clawhost/clawhost/core/internal/tools"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -23,7 +22,7 @@ func TestConversationWithClaude(t *testing.T) {
 	send.call = func(_ context.Context, call chat.ToolCall) (chat.ToolResult, error) {
 		return chat.ToolResult{Text: "sent: " + string(call.Arguments) + " <&>", Details: json.RawMessage(`{"n":1}`)}, nil
 	}
-	r.run(tools.Plugin{Name: "gw", Live: send})
+	r.run(t, "gw", send)
 	turn := r.Turn("41", anna)
 	for _, step := range []struct{ message, want string }{
 		{
@@ -135,7 +134,7 @@ func FuzzHandle(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	r := newRig(f)
-	r.run(tools.Plugin{Name: "p", Live: offering("do")})
+	r.run(f, "p", offering("do"))
 	f.Fuzz(func(t *testing.T, message []byte) {
 		turn := r.Turn("1", anna)
 		answer, err := turn.Handle(t.Context(), message)

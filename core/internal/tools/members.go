@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/envelope"
+	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
@@ -36,6 +37,18 @@ type listedMember struct {
 	You      bool   `json:"you,omitempty"`
 }
 
+// listMembers returns at most so many members of a chat. The error is [errors.ErrUnsupported] if its channel cannot list them.
+func (s *Server) listMembers(ctx context.Context, of chat.Address, limit int) (chat.Members, error) {
+	switch channel, running := s.options.Plugins.Get(of.Channel); {
+	case !running:
+		return chat.Members{}, &chat.Failure{Reason: chat.NotConnected}
+	case !channel.Can(remote.Members):
+		return chat.Members{}, errors.ErrUnsupported
+	default:
+		return channel.Members(ctx, of, limit)
+	}
+}
+
 func (s *Server) members(ctx context.Context, t *Turn, arguments json.RawMessage, _ string) (string, error) {
 	in := struct {
 		Limit int `json:"limit"`
@@ -48,7 +61,7 @@ func (s *Server) members(ctx context.Context, t *Turn, arguments json.RawMessage
 		return "", Refusal("This is a direct chat. Members are listed only in the group that you were asked in.")
 	}
 	limit := clamp(in.Limit, wire.MaxMembers)
-	found, err := s.options.Groups.Members(ctx, t.caller.Address, limit)
+	found, err := s.listMembers(ctx, t.caller.Address, limit)
 	failure, failed := errors.AsType[*chat.Failure](err)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/plugins"
+	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -28,7 +30,7 @@ const (
 
 // known is a plugin's list of tools.
 type known struct {
-	live  Live // the process that was asked
+	live  *plugins.Plugin // the process that was asked
 	tools []chat.ToolSpec
 	again time.Time // when to ask again; zero: never
 }
@@ -60,42 +62,40 @@ func (s *Server) current(ctx context.Context) *offer {
 	case <-ctx.Done():
 		return &offer{list: json.RawMessage("[]")}
 	}
-	plugins := s.options.Plugins.Tools()
-	var names []string
-	for _, p := range plugins {
-		names = append(names, p.Name)
-	}
-	if changed := s.ask(ctx, plugins); changed || s.offer == nil || !slices.Equal(names, s.names) {
-		s.offer, s.names = s.compose(plugins), names
+	if s.ask(ctx) || s.offer == nil {
+		s.offer = s.compose()
 	}
 	return s.offer
 }
 
-// ask lists the tools of new plugins, and reports whether there were any.
-func (s *Server) ask(ctx context.Context, plugins []Plugin) bool {
+// ask lists the tools of new processes of plugins, and reports whether there were any.
+func (s *Server) ask(ctx context.Context) (changed bool) {
 	now := time.Now()
-	var asked []Plugin
-	for _, p := range plugins {
-		k := s.known[p.Name]
-		if p.Live != nil && (p.Live != k.live || !k.again.IsZero() && now.After(k.again)) {
+	var asked []*plugins.Plugin
+	for _, e := range s.options.Plugins.Entries() {
+		p, k := e.Running(), s.known[e.Config.Label]
+		switch {
+		case p == nil || p == k.live && (k.again.IsZero() || !now.After(k.again)):
+		case p.Can(remote.Tools):
 			asked = append(asked, p)
+		default:
+			s.known[p.Name], changed = known{live: p}, true
 		}
 	}
 	lists, errs := make([][]chat.ToolSpec, len(asked)), make([]error, len(asked))
 	var calls sync.WaitGroup
 	for i, p := range asked {
-		calls.Go(func() { lists[i], errs[i] = p.Live.ListTools(ctx) })
+		calls.Go(func() { lists[i], errs[i] = p.ListTools(ctx) })
 	}
 	calls.Wait()
-	changed := false
 	for i, p := range asked {
 		switch {
 		case errs[i] == nil:
-			s.known[p.Name] = known{live: p.Live, tools: lists[i]}
+			s.known[p.Name] = known{live: p, tools: lists[i]}
 			changed = true
 		case ctx.Err() == nil:
 			s.log.Warn("the tools of a plugin cannot be listed", "plugin", p.Name, "error", errs[i])
-			s.known[p.Name] = known{live: p.Live, tools: s.known[p.Name].tools, again: now.Add(askAgain)}
+			s.known[p.Name] = known{live: p, tools: s.known[p.Name].tools, again: now.Add(askAgain)}
 		}
 	}
 	return changed
@@ -103,14 +103,14 @@ func (s *Server) ask(ctx context.Context, plugins []Plugin) bool {
 
 // compose builds the offer. If two tools have the same name the first keeps it: the host's own, then in the order of the
 // plugins.
-func (s *Server) compose(plugins []Plugin) *offer {
+func (s *Server) compose() *offer {
 	var all []offered
 	for i := range s.own {
 		all = append(all, offered{name: s.own[i].spec.Name, spec: s.own[i].spec, own: &s.own[i]})
 	}
-	for _, p := range plugins {
-		for _, spec := range s.known[p.Name].tools {
-			all = append(all, offered{name: toolName(p.Name, spec.Name), spec: spec, plugin: p.Name})
+	for _, name := range s.options.Plugins.Names() {
+		for _, spec := range s.known[name].tools {
+			all = append(all, offered{name: toolName(name, spec.Name), spec: spec, plugin: name})
 		}
 	}
 	o, names, size, told := &offer{}, map[string]offered{}, 0, map[string]bool{}

@@ -1,6 +1,7 @@
 package tools_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,7 +17,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
 	"github.com/clawhost/clawhost/core/internal/tools"
+	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -44,28 +47,27 @@ func TestTheOfferFollowsThePlugins(t *testing.T) {
 		}
 		seen[fingerprint] = offer
 	}
-	check("no plugin")
-	r.run(tools.Plugin{Name: "memory"})
-	check("a plugin that has never run")
+	check("no plugin has run")
 	memory := offering("search", "get")
-	r.run(tools.Plugin{Name: "memory", Live: memory}, tools.Plugin{Name: "webchat", Live: offering()})
+	process := r.run(t, "memory", memory)
+	r.run(t, "webchat", offering())
 	check("it runs", "memory_get", "memory_search")
 	check("it still runs", "memory_get", "memory_search")
 	if memory.listed != 1 {
 		t.Errorf("it was asked %d times", memory.listed)
 	}
-	r.run(tools.Plugin{Name: "memory"})
+	process.Leave()
 	check("it is down", "memory_get", "memory_search")
-	r.run(tools.Plugin{Name: "memory", Live: offering("search", "get")})
+	r.run(t, "memory", offering("search", "get"))
 	check("it is back", "memory_get", "memory_search")
-	r.run(tools.Plugin{Name: "memory", Live: offering("search", "put")})
+	r.run(t, "memory", offering("search", "put"))
 	check("it is back with another one", "memory_put", "memory_search")
-	r.run(tools.Plugin{Name: "memory", Live: offering()})
+	r.run(t, "memory", offering())
 	check("it has none any more")
-	r.run(tools.Plugin{Name: "memory", Live: offering("get")})
+	r.run(t, "memory", offering("get"))
 	check("it has one again", "memory_get")
-	r.run()
-	check("it is not there any more")
+	plugintest.Run(t, r.options.Plugins, "memory", sdk.OnMessage(func(context.Context, sdk.MessageReceived) error { return nil }))
+	check("it is a plugin without tools")
 }
 
 func TestAPluginThatCannotListItsToolsIsAskedAgain(t *testing.T) {
@@ -74,14 +76,16 @@ func TestAPluginThatCannotListItsToolsIsAskedAgain(t *testing.T) {
 		r := newRig(t)
 		broken := offering("do")
 		broken.err = errors.New("the tool \"x\" has no description")
-		r.run(tools.Plugin{Name: "p", Live: offering("do")})
+		r.run(t, "p", offering("do"))
 		turn := r.Turn("1", anna)
 		want := append(slices.Clone(own), "p_do")
-		for range 3 {
+		for i := range 3 {
 			if got := names(t, turn); !cmp.Equal(got, []string{"manual", "members", "message", "p_do", "sessions"}) {
 				t.Fatalf("the tools are %v", got)
 			}
-			r.run(tools.Plugin{Name: "p", Live: broken})
+			if i == 0 {
+				r.run(t, "p", broken)
+			}
 		}
 		if broken.listed != 1 || strings.Count(r.log(), "has no description") != 1 {
 			t.Errorf("it was asked %d times in no time; the log:\n%s", broken.listed, r.log())
@@ -99,13 +103,15 @@ func TestClashesAreRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	first, second := offering("b_c"), offering("c", "d")
-	r.run(tools.Plugin{Name: "a", Live: first}, tools.Plugin{Name: "a_b", Live: second})
+	r.run(t, "a", first)
+	r.run(t, "a_b", second)
 	turn := r.Turn("1", anna)
 	for range 2 {
 		if got := names(t, turn); !cmp.Equal(got, []string{"a_b_c", "a_b_d", "manual", "members", "message", "sessions"}) {
 			t.Errorf("the tools are %v", got)
 		}
-		r.run(tools.Plugin{Name: "a", Live: first}, tools.Plugin{Name: "a_b", Live: offering("c", "d")})
+		r.run(t, "a", first)
+		r.run(t, "a_b", offering("c", "d"))
 	}
 	const why = `the tool \"c\" of the plugin \"a_b\" is called a_b_c, and so is the tool \"b_c\" of the plugin \"a\"`
 	if strings.Count(r.log(), why) != 1 {
@@ -124,17 +130,18 @@ func TestTheOfferIsBounded(t *testing.T) {
 		many = append(many, fmt.Sprintf("t%02d", i))
 	}
 	r := newRig(t)
-	r.run(tools.Plugin{Name: "a", Live: offering(many...)}, tools.Plugin{Name: "b", Live: offering(many...)})
+	r.run(t, "a", offering(many...))
+	r.run(t, "b", offering(many...))
 	if got := names(t, r.Turn("1", anna)); len(got) != 100 || !slices.Contains(got, "b_t45") || slices.Contains(got, "b_t46") {
 		t.Errorf("there are %d tools", len(got))
 	}
-	large := offering(many...)
+	large := offering(many[:49]...)
 	for i := range large.specs {
 		large.specs[i].InputSchema = json.RawMessage(`{"type":"object","description":"` + strings.Repeat("x", 15<<10) + `"}`)
 	}
 	large.specs = append(large.specs, offering("small").specs...)
 	r = newRig(t)
-	r.run(tools.Plugin{Name: "a", Live: large})
+	r.run(t, "a", large)
 	turn := r.Turn("1", anna)
 	list := handle(t, turn, `{"method":"tools/list","jsonrpc":"2.0","id":1}`)
 	if got := names(t, turn); len(list.Result) > 280<<10 || !slices.Contains(got, "a_small") || len(got) < 15 {
@@ -148,14 +155,13 @@ func TestNamesOfTools(t *testing.T) {
 	t.Parallel()
 	form := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 	rapid.Check(t, func(rt *rapid.T) {
-		r := newRig(t)
 		label := rapid.OneOf(rapid.StringMatching(`[a-b_-]{1,3}`), rapid.StringMatching(`[a-z0-9_-]{1,32}`), rapid.String())
 		tool := rapid.OneOf(rapid.StringMatching(`[a-b_]{1,3}`), rapid.StringMatching(`[a-z0-9_]{1,32}`))
-		var plugins []tools.Plugin
-		for _, name := range rapid.SliceOfNDistinct(label, 0, 5, rapid.ID).Draw(rt, "plugins") {
-			plugins = append(plugins, tools.Plugin{Name: name, Live: offering(rapid.SliceOfDistinct(tool, rapid.ID).Draw(rt, "tools")...)})
+		plugins := rapid.SliceOfNDistinct(label, 0, 5, rapid.ID).Draw(rt, "plugins")
+		r := newRig(t, func(o *tools.Options) { o.Plugins = plugintest.Registry(plugins...) })
+		for _, name := range plugins {
+			r.run(t, name, offering(rapid.SliceOfDistinct(tool, rapid.ID).Draw(rt, "tools")...))
 		}
-		r.run(plugins...)
 		got := names(t, r.Turn("1", anna))
 		if !slices.IsSorted(got) || len(slices.Compact(slices.Clone(got))) != len(got) {
 			rt.Fatalf("the names are %q", got)

@@ -3,49 +3,13 @@ package tools_test
 import (
 	"context"
 	"errors"
-	"net"
 	"strings"
-	"sync"
 	"testing"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/test/bufconn"
-
-	"github.com/clawhost/clawhost/core/internal/remote"
-	"github.com/clawhost/clawhost/core/internal/tools"
+	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
-	"github.com/clawhost/clawhost/sdk/handshake"
 )
-
-// served is a plugin of the sdk as the host sees it. Stop ends it.
-func served(t *testing.T, components ...sdk.Component) (live *remote.Plugin, stop func()) {
-	t.Helper()
-	plugin, err := sdk.NewPlugin("test", "1", t.Output(), components...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pipe, server := bufconn.Listen(1<<20), plugin.NewServer(nil)
-	toPipe := grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return pipe.DialContext(ctx) })
-	dial := func(_ uint32, options ...grpc.DialOption) (*grpc.ClientConn, error) {
-		return grpc.NewClient("passthrough:///pipe", append(options, grpc.WithTransportCredentials(insecure.NewCredentials()), toPipe)...)
-	}
-	plugin.Register(server, dial)
-	var serving sync.WaitGroup
-	serving.Go(func() { _ = server.Serve(pipe) }) // its error says that it was stopped
-	conn, err := dial(0, handshake.DialOptions()...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stop = sync.OnceFunc(func() { server.Stop(); serving.Wait() })
-	t.Cleanup(func() { _ = conn.Close(); stop() })
-	live = remote.New(conn)
-	if _, err := live.Configure(t.Context(), remote.Configuration{Config: []byte("{}"), Instance: "weather"}); err != nil {
-		t.Fatal(err)
-	}
-	return live, stop
-}
 
 // From Claude's message to the author's function and back.
 // Behaviour: tools.
@@ -65,8 +29,7 @@ func TestToolsOfAPlugin(t *testing.T) {
 		return sdk.ToolResult{Text: strings.Repeat("☀", in.Days) + " in " + in.City, Details: in}, nil
 	}
 	r := newRig(t)
-	live, stop := served(t, sdk.Tools(sdk.Tool("forecast", "Tells the weather.", forecast)))
-	r.run(tools.Plugin{Name: "weather", Live: live})
+	plugin := plugintest.Run(t, r.options.Plugins, "weather", sdk.Tools(sdk.Tool("forecast", "Tells the weather.", forecast)))
 	guest := anna
 	guest.Authority = chat.Other
 	for _, test := range []struct {
@@ -89,7 +52,7 @@ func TestToolsOfAPlugin(t *testing.T) {
 		t.Errorf("the details are %s", details)
 	}
 	fingerprint := r.Fingerprint(t.Context())
-	stop()
+	plugin.Kill()
 	if got := use(t, r.Turn("8", anna), "weather_forecast", `{"city":"Graz"}`); !got.IsError || !strings.HasPrefix(got.text(), "The tool failed") {
 		t.Errorf("a plugin that has died answers %+v", got)
 	}

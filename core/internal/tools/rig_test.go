@@ -14,9 +14,13 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
 	"github.com/clawhost/clawhost/core/internal/tools"
 	"github.com/clawhost/clawhost/docs"
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/wire"
 )
 
 // rig is a server with what it works with.
@@ -26,7 +30,6 @@ type rig struct {
 	logs    *strings.Builder
 
 	mu       sync.Mutex
-	plugins  []tools.Plugin
 	sessions []domain.Session
 	history  map[string][]chat.TranscriptEntry
 	posts    []tools.Post
@@ -40,11 +43,13 @@ type rig struct {
 	hidden   error    // why there are no members
 }
 
+// newRig returns a server of a host with a few enabled plugins. None of them runs.
 func newRig(t testing.TB, change ...func(*tools.Options)) *rig {
 	t.Helper()
 	r := &rig{history: map[string][]chat.TranscriptEntry{}, logs: &strings.Builder{}}
 	r.options = tools.Options{
-		Version: "1.2.3", Store: r, Plugins: r, Access: access{}, Intake: r, Groups: r, Manual: docs.Pages,
+		Version: "1.2.3", Store: r, Plugins: plugintest.Registry("memory", "webchat", "p", "gw", "weather", "a", "a_b", "b", "discord"),
+		Access: access{}, Intake: r, Manual: docs.Pages,
 		Links:   map[string][]string{"anna": {"telegram:anna", "discord:a"}, "bob": {"telegram:bob", "discord:b"}},
 		Timeout: time.Minute,
 	}
@@ -67,12 +72,6 @@ type files func(plugin string, ref chat.MediaRef, most int64) (chat.Media, []byt
 
 func (f files) Read(_ context.Context, plugin string, ref chat.MediaRef, most int64) (chat.Media, []byte, error) {
 	return f(plugin, ref, most)
-}
-
-func (r *rig) Tools() []tools.Plugin {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.plugins)
 }
 
 func (r *rig) NoteToolUse(_ context.Context, session string, u domain.ToolUse) error {
@@ -111,18 +110,31 @@ func (r *rig) FromAgent(_ context.Context, id chat.EventID, s domain.Session, m 
 	return id != "", nil
 }
 
-func (r *rig) Members(_ context.Context, of chat.Address, limit int) (chat.Members, error) {
+// groups is a channel that lists the members of a rig.
+type groups struct {
+	plugintest.Quiet
+
+	rig *rig
+}
+
+func (groups) Send(context.Context, chat.Outgoing) (chat.Receipt, error) { return chat.Receipt{}, nil }
+
+func (g groups) Members(_ context.Context, of chat.Address, limit int) (chat.Members, error) {
+	r := g.rig
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked = append(r.asked, fmt.Sprintf("%s/%s/%s: %d", of.Channel, of.Chat, of.Thread, limit))
 	return r.members, r.hidden
 }
 
-// run has these plugins run from now on.
-func (r *rig) run(plugins ...tools.Plugin) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.plugins = plugins
+// run has a plugin with tools run from now on.
+func (r *rig) run(t testing.TB, name string, f *fake) *plugintest.Process {
+	t.Helper()
+	p := plugintest.Start(t, name, plugintest.Service(f))
+	p.Handle("ListTools", f.list)
+	p.Handle("CallTool", f.answer)
+	p.Enter(r.options.Plugins)
+	return p
 }
 
 func (r *rig) log() string {
@@ -156,7 +168,7 @@ func (r *rig) Transcript(_ context.Context, session string, _ int64, limit int) 
 	return all[max(0, len(all)-limit):], nil
 }
 
-// fake is a plugin that offers tools.
+// fake is a plugin that offers whatever tools, and answers their calls.
 type fake struct {
 	specs []chat.ToolSpec
 	err   error
@@ -175,21 +187,33 @@ func offering(names ...string) *fake {
 	return f
 }
 
-func (f *fake) ListTools(context.Context) ([]chat.ToolSpec, error) {
+// Tools implements [sdk.Toolbox]. The tools are in specs.
+func (*fake) Tools() []sdk.AgentTool { return nil }
+
+func (f *fake) list(context.Context, any) (any, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.listed++
-	return f.specs, f.err
+	list := &pluginv1.ListToolsResponse{}
+	for _, spec := range f.specs {
+		list.Tools = append(list.Tools, wire.ToolSpecToProto(spec))
+	}
+	return list, f.err
 }
 
-func (f *fake) CallTool(ctx context.Context, call chat.ToolCall) (chat.ToolResult, error) {
+func (f *fake) answer(ctx context.Context, request any) (any, error) {
+	call, err := wire.ToolCallFromProto(request.(*pluginv1.CallToolRequest))
+	if err != nil {
+		return nil, err
+	}
 	f.mu.Lock()
 	f.called = append(f.called, call)
 	f.mu.Unlock()
-	if f.call == nil {
-		return chat.ToolResult{Text: "did " + call.Name}, nil
+	result := chat.ToolResult{Text: "did " + call.Name}
+	if f.call != nil {
+		result, err = f.call(ctx, call)
 	}
-	return f.call(ctx, call)
+	return wire.ToolResultToProto(result), err
 }
 
 var anna = chat.Caller{

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/session"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -23,24 +24,6 @@ const (
 	side    = 8
 	waiting = 64
 )
-
-// Live is a running plugin. Each process of a plugin is a distinct value; values are compared.
-type Live interface {
-	ListTools(ctx context.Context) ([]chat.ToolSpec, error)
-	CallTool(ctx context.Context, call chat.ToolCall) (chat.ToolResult, error)
-}
-
-// Plugin is the current state of a plugin.
-type Plugin struct {
-	Name string // the instance
-	Live Live   // nil: it does not run
-}
-
-// Plugins are the plugins as they are now.
-type Plugins interface {
-	// Tools returns the enabled plugins in the order of the config file, with or without those that are known to have no tools.
-	Tools() []Plugin
-}
 
 // Store is what the host's own tools read, and where uses of tools are noted.
 type Store interface {
@@ -70,21 +53,14 @@ type Files interface {
 	Read(ctx context.Context, plugin string, ref chat.MediaRef, most int64) (found chat.Media, data []byte, err error)
 }
 
-// Groups know their members.
-type Groups interface {
-	// Members returns at most so many members of a chat. The error is [errors.ErrUnsupported] if its channel cannot list them.
-	Members(ctx context.Context, of chat.Address, limit int) (chat.Members, error)
-}
-
 // Options are the settings and dependencies of a server.
 type Options struct {
 	Version string // of the host
-	Plugins Plugins
+	Plugins *plugins.Registry
 	Store   Store
 	Access  Access
 	Intake  Intake
 	Files   Files
-	Groups  Groups
 	Manual  fs.FS // the host's documentation, as Markdown
 	Links   session.Links
 	Zone    *time.Location // of the times that the model reads; nil: UTC
@@ -107,7 +83,6 @@ type Server struct {
 	known map[string]known
 	told  map[string]bool // logged reasons about the offer
 	offer *offer
-	names []string // of the plugins in the offer
 }
 
 // New returns a server.

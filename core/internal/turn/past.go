@@ -15,7 +15,7 @@ import (
 // pastTimeout bounds how long an answer waits for what was said before the agent came.
 const pastTimeout = 3 * time.Second
 
-// Past reads what was said in chats. plugins.Set implements it.
+// Past reads what was said in chats. plugins.Registry implements it.
 type Past interface {
 	// History returns the newest messages before one of a chat, oldest first; none if the channel cannot read them.
 	History(ctx context.Context, of chat.Address, before chat.MessageID, limit int) ([]chat.Event, error)

@@ -114,7 +114,7 @@ func unknown(c tools.Change, err error) error {
 // can returns a [tools.Refusal] if the run's channel is known not to support a change.
 func (v *view) can(do tools.Do) error {
 	channel := v.run.Caller.Address.Channel
-	live, ok := v.views.options.Networks.Get(channel)
+	live, ok := v.views.options.Plugins.Get(channel)
 	if !ok || live.Can(capabilities[do]) {
 		return nil // The outbox waits for a channel that is down.
 	}

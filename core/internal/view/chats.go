@@ -7,6 +7,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/stream"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -22,7 +23,7 @@ type Deliveries interface {
 // any message after it, even if that is not part of the answer, such as a question; it is shown again then. It is safe
 // for concurrent use.
 type Chats struct {
-	networks   Networks
+	plugins    *plugins.Registry
 	deliveries Deliveries
 	typist     *typist
 
@@ -31,8 +32,8 @@ type Chats struct {
 }
 
 // NewChats returns chats in which nothing is shown.
-func NewChats(networks Networks, deliveries Deliveries) *Chats {
-	c := &Chats{networks: networks, deliveries: deliveries, shown: map[*stream.Stream]chat.Address{}}
+func NewChats(plugins *plugins.Registry, deliveries Deliveries) *Chats {
+	c := &Chats{plugins: plugins, deliveries: deliveries, shown: map[*stream.Stream]chat.Address{}}
 	c.typist = newTypist(c)
 	return c
 }
@@ -74,7 +75,7 @@ func (c *Chats) typing(run *conversation.Turn) *typing {
 
 // signal implements [signals].
 func (c *Chats) signal(ctx context.Context, to chat.Address, active bool) {
-	live, ok := c.networks.Get(to.Channel)
+	live, ok := c.plugins.Get(to.Channel)
 	if !ok {
 		return
 	}

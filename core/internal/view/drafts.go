@@ -4,8 +4,8 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/stream"
-	"github.com/clawhost/clawhost/core/internal/supervisor"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -13,7 +13,7 @@ import (
 // channel clears it. It is safe for concurrent use.
 type drafts struct {
 	mu      sync.Mutex
-	refused map[place]*supervisor.Live
+	refused map[place]*plugins.Plugin
 }
 
 // place is a channel's chats of a kind.
@@ -23,7 +23,7 @@ type place struct {
 }
 
 // taken reports whether drafts are worth trying.
-func (d *drafts) taken(live *supervisor.Live, at place) bool {
+func (d *drafts) taken(live *plugins.Plugin, at place) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.refused[at] != live
@@ -31,7 +31,7 @@ func (d *drafts) taken(live *supervisor.Live, at place) bool {
 
 // judge returns [stream.ErrRefused] for a permanent failure of a draft, and other errors unchanged. It remembers
 // failures that are not specific to one chat.
-func (d *drafts) judge(live *supervisor.Live, at place, err error) error {
+func (d *drafts) judge(live *plugins.Plugin, at place, err error) error {
 	failure, _ := errors.AsType[*chat.Failure](err)
 	switch {
 	case failure != nil && failure.Reason == chat.Forbidden:
@@ -40,7 +40,7 @@ func (d *drafts) judge(live *supervisor.Live, at place, err error) error {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if d.refused == nil {
-			d.refused = map[place]*supervisor.Live{}
+			d.refused = map[place]*plugins.Plugin{}
 		}
 		d.refused[at] = live
 		return stream.ErrRefused

@@ -16,7 +16,7 @@ import (
 // Post implements [tools.Outbox].
 func (v *view) Post(ctx context.Context, p tools.Post) (number int64, err error) {
 	vs := v.views
-	if !vs.options.Channels.IsChannel(p.To.Channel) {
+	if !vs.options.Plugins.IsChannel(p.To.Channel) {
 		return 0, tools.Refusal("There is no channel " + p.To.Channel + ".")
 	}
 	key, err := vs.options.Sessions.Session(ctx, p.To.Channel, chat.Chat{ID: p.To.Chat, Kind: p.Kind}, p.To.Thread)

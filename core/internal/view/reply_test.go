@@ -12,8 +12,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/stream"
-	"github.com/clawhost/clawhost/core/internal/supervisor"
 	"github.com/clawhost/clawhost/core/internal/tools"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -39,10 +39,10 @@ func (w *world) Collect(_ context.Context, wanted media.Wanted) (media.Collected
 // open opens the view of a message that is answered.
 func (w *world) open(t *testing.T, m domain.Message) *view {
 	t.Helper()
-	networks := supervisor.New(supervisor.Options{}, hclog.NewNullLogger())
-	conversations := conversation.NewResolver(&config.Config{}, networks, w)
+	registry := plugins.New(nil)
+	conversations := conversation.NewResolver(&config.Config{}, registry, w)
 	views := New(Options{
-		Networks: networks, Chats: NewChats(networks, nil), Conversations: conversations, Tools: w, Files: w,
+		Plugins: registry, Chats: NewChats(registry, nil), Conversations: conversations, Tools: w, Files: w,
 	}, hclog.NewNullLogger())
 	run := conversations.Turn(&domain.Run{Head: domain.Queued{ClaudeSession: "6d1c2a3e-5f70-4b21-9c1d-0123456789ab", Message: m}})
 	return views.Open(t.Context(), run).(*view)

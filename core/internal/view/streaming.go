@@ -30,7 +30,7 @@ func (vs *Views) streaming(run *conversation.Turn) stream.Options {
 	if m.Silent || m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat || m.Origin == domain.OriginCompact || run.Visible == "tool" {
 		return o
 	}
-	if live, ok := vs.options.Networks.Get(m.Channel); ok {
+	if live, ok := vs.options.Plugins.Get(m.Channel); ok {
 		draft, undrafted := limits.Draft, limits.Draft
 		if draft == chat.NativeDraft {
 			undrafted = chat.NoDraft

@@ -68,7 +68,7 @@ func (s *surface) Show(ctx context.Context, preview int64, text string) error {
 	if !s.view.run.Editable(s.sentAt) {
 		return stream.ErrLate
 	}
-	live, ok := s.view.views.options.Networks.Get(to.Channel)
+	live, ok := s.view.views.options.Plugins.Get(to.Channel)
 	if !ok {
 		return errNotSent
 	}
@@ -80,7 +80,7 @@ func (s *surface) Show(ctx context.Context, preview int64, text string) error {
 // Draft implements [stream.Surface].
 func (s *surface) Draft(ctx context.Context, text string) error {
 	to := s.view.run.Head.Message.Address()
-	live, ok := s.view.views.options.Networks.Get(to.Channel)
+	live, ok := s.view.views.options.Plugins.Get(to.Channel)
 	if !ok {
 		return errNotSent
 	}

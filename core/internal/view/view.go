@@ -12,9 +12,9 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/core/internal/stream"
-	"github.com/clawhost/clawhost/core/internal/supervisor"
 	"github.com/clawhost/clawhost/core/internal/tools"
 	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -31,12 +31,6 @@ type Store interface {
 	SentBySession(ctx context.Context, session, channel string, in chat.ID, id chat.MessageID) (bool, error)
 	MessageIDs(ctx context.Context, session string) ([]chat.MessageID, error)
 	AgentMessage(ctx context.Context, session string, number int64) (domain.AgentMessage, error)
-}
-
-// Networks reach the channels.
-type Networks interface {
-	// Get returns a channel; false: it is not running.
-	Get(channel string) (*supervisor.Live, bool)
 }
 
 // Sessions knows the sessions of chats.
@@ -67,19 +61,12 @@ type Tools interface {
 	Turn(id string, caller chat.Caller, outbox tools.Outbox) *tools.Turn
 }
 
-// Channels know which plugins messages can be sent to.
-type Channels interface {
-	// IsChannel reports whether a plugin is a channel, or whether its kind is not known yet.
-	IsChannel(name string) bool
-}
-
 // Options are the settings and collaborators of views.
 type Options struct {
 	Store         Store
-	Networks      Networks
+	Plugins       *plugins.Registry
 	Chats         *Chats
 	Conversations *conversation.Resolver
-	Channels      Channels
 	Sessions      Sessions
 	Tools         Tools
 	Files         Files
@@ -163,7 +150,7 @@ func (v *view) End() turn.Sent {
 		v.outcome = v.stream.End()
 		sent = turn.Sent{Begun: v.outcome.Begun, Preview: v.outcome.Preview, Shown: v.outcome.Shown}
 		if sent.Preview != 0 {
-			live, running := v.views.options.Networks.Get(v.run.Head.Message.Channel)
+			live, running := v.views.options.Plugins.Get(v.run.Head.Message.Channel)
 			sent.Deletable = running && live.Can(remote.Delete)
 		}
 		v.outcome.Preview = 0 // The turn gives it to an item.

@@ -1,4 +1,4 @@
-package supervisor
+package plugins
 
 import (
 	"context"
@@ -39,7 +39,7 @@ func (w *wall) UpdateDraft(_ context.Context, r *pluginv1.UpdateDraftRequest) (*
 }
 
 // put returns a live channel with these limits in direct chats and groups, and what it is given.
-func put(t *testing.T, direct, group chat.Limits) (*Live, *wall) {
+func put(t *testing.T, direct, group chat.Limits) (*Plugin, *wall) {
 	t.Helper()
 	w := &wall{}
 	server, listener := grpc.NewServer(), bufconn.Listen(1<<16)
@@ -58,7 +58,7 @@ func put(t *testing.T, direct, group chat.Limits) (*Live, *wall) {
 		server.Stop()
 		<-served
 	})
-	return &Live{Plugin: remote.New(conn), limits: map[chat.Kind]chat.Limits{chat.Direct: direct, chat.Group: group}}, w
+	return &Plugin{Plugin: remote.New(conn), Description: remote.Description{Capabilities: []remote.Capability{remote.Channel}}, limits: map[chat.Kind]chat.Limits{chat.Direct: direct, chat.Group: group}}, w
 }
 
 // TestAPlainChannelIsGivenPlainText: what shows no Markdown would show its marks.

@@ -1,4 +1,4 @@
-package plugins
+package supervisor
 
 import (
 	"maps"
@@ -6,29 +6,29 @@ import (
 	"slices"
 
 	"github.com/clawhost/clawhost/core/internal/config"
-	"github.com/clawhost/clawhost/core/internal/supervisor"
 )
 
 // maxSocketPath is the longest path of a unix socket on the systems with the lowest limit.
 const maxSocketPath = 103
 
 // Specs returns the plugins of a config that are to run.
-func Specs(list []*config.Plugin) []supervisor.Spec {
-	var specs []supervisor.Spec
+func Specs(list []*config.Plugin) []Spec {
+	var specs []Spec
 	for _, p := range list {
 		if p.Enabled {
-			specs = append(specs, spec(p))
+			specs = append(specs, NewSpec(p))
 		}
 	}
 	return specs
 }
 
-func spec(p *config.Plugin) supervisor.Spec {
+// NewSpec returns a plugin of a config that is to run.
+func NewSpec(p *config.Plugin) Spec {
 	var env []string
 	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
 		env = append(env, name+"="+p.Env[name])
 	}
-	return supervisor.Spec{Name: p.Label, Path: p.Source, SHA256: p.SHA256, Env: env, Block: p}
+	return Spec{Name: p.Label, Path: p.Source, SHA256: p.SHA256, Env: env, Block: p}
 }
 
 // SocketDir is the folder of the plugins' sockets: the host's, if that keeps the sockets' paths short enough.

@@ -1,4 +1,5 @@
-package plugins
+// Package claims checks what plugins claim: that no two have the same command, and that their configs fit them.
+package claims
 
 import (
 	"errors"
@@ -9,21 +10,23 @@ import (
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/remote"
+	"github.com/clawhost/clawhost/core/internal/supervisor"
 )
 
 // Claims knows which plugin has which commands. If two have the same, the first in the config file keeps it and the
 // other is refused, whichever starts first.
 type Claims struct {
-	registry *command.Registry
-	plugins  *Set
+	plugins    []*config.Plugin // in the order of the file
+	commands   *command.Registry
+	supervisor *supervisor.Supervisor
 
 	mu    sync.Mutex
 	names map[string][]string // each plugin's commands
 }
 
-// NewClaims returns the claims of plugins beside the host's own commands.
-func NewClaims(plugins *Set, registry *command.Registry) *Claims {
-	return &Claims{registry: registry, plugins: plugins, names: map[string][]string{}}
+// New returns the claims of a config's plugins besides the host's own commands.
+func New(plugins []*config.Plugin, commands *command.Registry, s *supervisor.Supervisor) *Claims {
+	return &Claims{plugins: plugins, commands: commands, supervisor: s, names: map[string][]string{}}
 }
 
 // Accept refuses a plugin that has a command of the host or of a plugin before it in the file. A plugin after it that
@@ -44,7 +47,7 @@ func (c *Claims) Accept(instance string, d remote.Description) error {
 	for label, theirs := range c.names {
 		if label != instance && len(c.clashes(label, theirs)) > 0 {
 			delete(c.names, label)
-			errs = append(errs, c.plugins.supervisor.Restart(label))
+			errs = append(errs, c.supervisor.Restart(label))
 		}
 	}
 	return errors.Join(errs...)
@@ -53,14 +56,14 @@ func (c *Claims) Accept(instance string, d remote.Description) error {
 // clashes returns the commands that a plugin may not have.
 func (c *Claims) clashes(label string, names []string) config.Problems {
 	var list []command.PluginCommands
-	for _, p := range c.plugins.list {
+	for _, p := range c.plugins {
 		if p.Label == label {
 			list = append(list, command.PluginCommands{Plugin: label, Names: names, Overrides: p.Overrides})
 			break
 		}
 		list = append(list, command.PluginCommands{Plugin: p.Label, Names: c.names[p.Label], Overrides: p.Overrides})
 	}
-	return problems(c.plugins.list, c.registry.Clashes(list), label)
+	return problems(c.plugins, c.commands.Clashes(list), label)
 }
 
 // problems names both places of each clash. With a label it returns those of one plugin, without one all.
