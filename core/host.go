@@ -152,7 +152,7 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 	}, h.log.Named("dispatch"))
 	h.plugins = plugins.New(h.config.Plugins)
 	h.supervisor = supervisor.New(supervisor.Options{
-		Plugins: supervisor.Specs(h.config.Plugins), Registry: h.plugins, HostVersion: h.options.Version,
+		Plugins: h.plugins, HostVersion: h.options.Version,
 		StateDir: h.config.StateDir, Workspace: h.config.Agent.Workspace, SocketDir: supervisor.SocketDir(h.runDir()),
 		Processes: h.store, Children: h.options.Children, Grace: pluginGrace,
 	}, h.log)

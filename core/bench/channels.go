@@ -121,10 +121,9 @@ func (r *rig) plugin(ctx context.Context, name string) (_ *plugin, err error) {
 	}
 	p := &plugin{submitted: make(chan time.Time, 1)}
 	api := hostapi.New(hostapi.Options{Inbox: p, Store: s, Closing: make(chan struct{})}, hclog.NewNullLogger())
-	c := cfg.Plugins[0]
-	registry := plugins.New(cfg.Plugins)
+	registry := plugins.New(cfg.Plugins[:1])
 	supervised := supervisor.New(supervisor.Options{
-		Plugins: []supervisor.Spec{{Name: c.Label, Path: c.Source, Block: c}}, Registry: registry,
+		Plugins:     registry,
 		HostVersion: "bench", StateDir: r.path("state"), SocketDir: r.dir, Processes: s, Grace: patience,
 	}, hclog.NewNullLogger())
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -43,7 +43,7 @@ func validate(ctx context.Context, p *config.Plugin, version string, children *p
 	if missing, is := p.Missing(); is {
 		return config.Problems{missing}, command.PluginCommands{}
 	}
-	checked, err := supervisor.Check(ctx, supervisor.NewSpec(p), version, os.TempDir(), children, hclog.NewNullLogger())
+	checked, err := supervisor.Check(ctx, p, version, os.TempDir(), children, hclog.NewNullLogger())
 	if err != nil {
 		attribute := ""
 		if unfit, ok := errors.AsType[*supervisor.Unfit](err); ok {

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 )
 
@@ -16,7 +18,7 @@ func TestWhatTheHostLacksIsNoDeath(t *testing.T) {
 	t.Parallel()
 	const times = 6 // more than the deaths that park a plugin
 	r := &fixture{register: panicking, records: records{full: times}}
-	r.begin(t, supervisor.Options{Plugins: []supervisor.Spec{spec(t, "well")}})
+	r.begin(t, supervisor.Options{Plugins: plugins.New([]*config.Plugin{spec(t, "well")})})
 	if why := r.next(t, r.failed); !strings.Contains(why, "no space left on device") || !strings.Contains(why, "starts it by itself") {
 		t.Fatalf("the operator hears %q", why)
 	}
@@ -41,13 +43,13 @@ func TestAParkedPluginIsTriedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	fickle := spec(t, "well")
-	fickle.Path = filepath.Join(dir, "plugin")
+	fickle.Source = filepath.Join(dir, "plugin")
 	script := fmt.Sprintf("#!/bin/sh\ntest -e '%s' && exit 3\nexec '%s'\n", broken, self)
-	if err := os.WriteFile(fickle.Path, []byte(script), 0o700); err != nil {
+	if err := os.WriteFile(fickle.Source, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	r := &fixture{register: panicking}
-	r.begin(t, supervisor.Options{Plugins: []supervisor.Spec{fickle}, Retry: 20 * time.Millisecond})
+	r.begin(t, supervisor.Options{Plugins: plugins.New([]*config.Plugin{fickle}), Retry: 20 * time.Millisecond})
 	if why := r.next(t, r.failed); !strings.Contains(why, "tries again every few minutes") {
 		t.Errorf("the operator hears %q", why)
 	}

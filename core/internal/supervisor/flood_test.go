@@ -212,7 +212,7 @@ func TestAPluginCannotUseUpTheMemory(t *testing.T) {
 		t.Skipf("the peak of the memory cannot be measured here: %v", err)
 	}
 	before := memory(t, "VmRSS")
-	beginWith(t, api.Register, spec(t, "flood"))
+	beginWith(t, api.Register, configured(t, "flood", ""))
 	select {
 	case <-over:
 	case <-time.After(10 * patience): // it sends gigabytes

@@ -95,7 +95,7 @@ func (foreign) RunCommand(_ context.Context, r *pluginv1.RunCommandRequest) (*pl
 // A plugin without a broker works as far as it needs nothing of the host, and no library writes to the log past it.
 func TestAPluginWithoutABroker(t *testing.T) {
 	t.Parallel()
-	r := begin(t, spec(t, "foreign"))
+	r := begin(t, configured(t, "foreign", ""))
 	live, running := r.Get("foreign")
 	if !running {
 		t.Fatalf("not running: %+v", r.List())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
@@ -34,7 +35,7 @@ const (
 
 // instance is one plugin across all its processes.
 type instance struct {
-	spec            Spec
+	block           *config.Plugin
 	options         *Options
 	log             hclog.Logger
 	restart         chan struct{} // a restart was requested
@@ -118,7 +119,7 @@ func (i *instance) pause(ctx context.Context, why error, wait time.Duration) {
 func (i *instance) fails(why error, advice string) {
 	if !i.failureReported {
 		i.failureReported = true
-		i.host.PluginFails(i.spec.Name, why.Error(), advice)
+		i.host.PluginFails(i.block.Label, why.Error(), advice)
 	}
 }
 
@@ -126,7 +127,7 @@ func (i *instance) fails(why error, advice string) {
 func (i *instance) recovered() {
 	if i.failureReported {
 		i.failureReported = false
-		i.host.PluginRuns(i.spec.Name)
+		i.host.PluginRuns(i.block.Label)
 	}
 }
 
@@ -134,14 +135,14 @@ func (i *instance) recovered() {
 // needs another config is not restarted by itself, because the config is read only when the host starts.
 func (i *instance) park(ctx context.Context, why error) {
 	if unfit, ok := errors.AsType[*Unfit](why); ok {
-		why = placed{i.spec.Block.PlaceAttribute(unfit.Attribute, "Plugin does not start", why.Error()).String(), why}
+		why = placed{i.block.PlaceAttribute(unfit.Attribute, "Plugin does not start", why.Error()).String(), why}
 	}
 	action := actionFor(why)
-	advice := action.advice(i.spec.Name)
-	i.log.Error("the plugin has failed", "plugin", i.spec.Name, "error", why, "advice", advice)
+	advice := action.advice(i.block.Label)
+	i.log.Error("the plugin has failed", "plugin", i.block.Label, "error", why, "advice", advice)
 	i.entry.Update(func(s *plugins.Status) { s.State, s.Detail = plugins.Failed, why.Error() })
 	i.fails(why, advice)
-	before := modified(i.spec.Path)
+	before := modified(i.block.Source)
 	tick := time.NewTicker(binaryEvery)
 	defer tick.Stop()
 	var again <-chan time.Time
@@ -159,7 +160,7 @@ func (i *instance) park(ctx context.Context, why error) {
 		case <-again:
 			return
 		case <-tick.C:
-			if now := modified(i.spec.Path); !now.Equal(before) && !now.IsZero() {
+			if now := modified(i.block.Source); !now.Equal(before) && !now.IsZero() {
 				i.log.Info("the plugin's binary has changed; it is tried again")
 				return
 			}

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,6 +21,7 @@ import (
 	"github.com/hashicorp/go-plugin/runner"
 	"google.golang.org/grpc"
 
+	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/sdk/handshake"
@@ -40,8 +43,8 @@ type launched struct {
 }
 
 // launch starts a plugin's binary and performs the handshake. After an error, such as that of ctx, nothing remains.
-func launch(ctx context.Context, spec Spec, socketDir string, children *process.Children, sockets *sockets, log hclog.Logger) (*launched, error) {
-	program, err := open(spec, log)
+func launch(ctx context.Context, block *config.Plugin, socketDir string, children *process.Children, sockets *sockets, log hclog.Logger) (*launched, error) {
+	program, err := open(block, log)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +75,7 @@ func launch(ctx context.Context, spec Spec, socketDir string, children *process.
 		RunnerFunc: func(_ hclog.Logger, command *exec.Cmd, dir string) (runner.Runner, error) {
 			ownDir = dir
 			command.Env = append(command.Env, handshake.HostCertificate+"="+handshake.Certificate(identity))
-			started = newChild(ctx, command, program, spec.Env, children, lines, sockets, identity)
+			started = newChild(ctx, command, program, environment(block), children, lines, sockets, identity)
 			return started, nil
 		},
 	})
@@ -86,6 +89,27 @@ func launch(ctx context.Context, spec Spec, socketDir string, children *process.
 		return nil, explain(ctx, err, started)
 	}
 	return &launched{process: started, client: client, Connection: connection, plugin: remote.New(connection.Conn), tls: identity}, nil
+}
+
+// environment returns the plugin's whole environment.
+func environment(block *config.Plugin) []string {
+	var env []string
+	for _, name := range slices.Sorted(maps.Keys(block.Env)) {
+		env = append(env, name+"="+block.Env[name])
+	}
+	return env
+}
+
+// maxSocketPath is the longest path of a unix socket on the systems with the lowest limit.
+const maxSocketPath = 103
+
+// SocketDir is the folder of the plugins' sockets: the host's, if that keeps the sockets' paths short enough.
+func SocketDir(run string) string {
+	const socket = "/plugin-dir0123456789/plugin0123456789"
+	if len(run)+len(socket) <= maxSocketPath {
+		return run
+	}
+	return os.TempDir()
 }
 
 func dispense(client *plugin.Client) (*handshake.Connection, error) {

@@ -17,7 +17,7 @@ const loginStart = 30 * time.Second
 // Login lets a person log in to a channel's account and shows each step. A failed channel, such as one that lost its account,
 // is started for it. An empty account without an error means that the last step asks for an answer. The error is for people.
 func (s *Supervisor) Login(ctx context.Context, name string, answers map[string]string, show func(chat.LoginStep)) (chat.UserID, error) {
-	if e := s.options.Registry.Entry(name); e != nil {
+	if e := s.options.Plugins.Entry(name); e != nil {
 		if state := e.Status().State; state == plugins.Failed || state == plugins.Waiting {
 			if err := s.Restart(name); err != nil {
 				return "", err
@@ -26,7 +26,7 @@ func (s *Supervisor) Login(ctx context.Context, name string, answers map[string]
 	}
 	starting, cancel := context.WithTimeout(ctx, loginStart)
 	defer cancel()
-	plugin, err := s.options.Registry.Await(starting, name)
+	plugin, err := s.options.Plugins.Await(starting, name)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "", fmt.Errorf("%s does not start; `clawhost plugin list` shows why", name)

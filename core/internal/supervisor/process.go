@@ -32,7 +32,7 @@ const (
 // runProcess runs one process from its start to its end. Its error says why it ended; nil: ctx ended or a restart was
 // requested.
 func (i *instance) runProcess(ctx context.Context) error {
-	l, err := launch(ctx, i.spec, i.options.SocketDir, i.options.Children, i.sockets, i.log)
+	l, err := launch(ctx, i.block, i.options.SocketDir, i.options.Children, i.sockets, i.log)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (i *instance) record(ctx context.Context, pid int) (forget func(), err erro
 		}
 	}
 	err = i.options.Processes.RecordProcess(ctx, domain.Process{
-		Kind: "plugin", Name: i.spec.Name, PID: pid, StartTime: started, BootID: process.BootID(),
+		Kind: "plugin", Name: i.block.Label, PID: pid, StartTime: started, BootID: process.BootID(),
 	})
 	if err != nil {
 		return forget, fmt.Errorf("record the plugin's process: %w: %w", errExhausted, err)
@@ -97,27 +97,27 @@ func (i *instance) configure(ctx context.Context, l *launched) (*plugins.Plugin,
 	if len(description.Unknown) > 0 {
 		i.log.Warn("the plugin has capabilities that this host does not know; they are not used", "capabilities", description.Unknown)
 	}
-	if err := i.host.Accept(i.spec.Name, description); err != nil {
+	if err := i.host.Accept(i.block.Label, description); err != nil {
 		return nil, refusal{err}
 	}
-	config, err := i.spec.Block.Decode(description.Schema)
+	config, err := i.block.Decode(description.Schema)
 	if err != nil {
 		return nil, misfit{err}
 	}
-	dir := filepath.Join(i.options.StateDir, "plugins", i.spec.Name)
+	dir := filepath.Join(i.options.StateDir, "plugins", i.block.Label)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create the plugin's state folder: %w", err)
 	}
 	services := grpc.NewServer(slices.Concat(
 		[]grpc.ServerOption{grpc.Creds(credentials.NewTLS(l.tls))}, handshake.ServerOptions(), intakeOptions(), recovering(i.log),
 	)...)
-	i.host.Register(i.spec.Name, services)
+	i.host.Register(i.block.Label, services)
 	broker := l.Broker.NextId()
 	l.serve(broker, services, i.log)
 	configuring, cancel := context.WithTimeout(ctx, configureTimeout)
 	defer cancel()
 	found, err := l.plugin.Configure(configuring, remote.Configuration{
-		Config: config, BrokerID: broker, Instance: i.spec.Name, StateDir: dir, Workspace: i.options.Workspace,
+		Config: config, BrokerID: broker, Instance: i.block.Label, StateDir: dir, Workspace: i.options.Workspace,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("configure the plugin: %w", i.cause(err, l))
@@ -125,7 +125,7 @@ func (i *instance) configure(ctx context.Context, l *launched) (*plugins.Plugin,
 	if err := i.findings(found); err != nil {
 		return nil, err
 	}
-	live, err := plugins.Open(configuring, i.spec.Name, l.plugin, description)
+	live, err := plugins.Open(configuring, i.block.Label, l.plugin, description)
 	if err != nil {
 		return nil, fmt.Errorf("get the channel's limits: %w", i.cause(err, l))
 	}
@@ -136,7 +136,7 @@ func (i *instance) configure(ctx context.Context, l *launched) (*plugins.Plugin,
 func (i *instance) findings(found []remote.Diagnostic) error {
 	var errs []error
 	for _, d := range found {
-		text := i.spec.Block.Place(d.Path, d.Summary, d.Detail).String()
+		text := i.block.Place(d.Path, d.Summary, d.Detail).String()
 		if d.Warning {
 			i.log.Warn(text)
 			continue
@@ -201,7 +201,7 @@ func (i *instance) report(r remote.Report) {
 		i.log.Info("connection", "state", r.State, "detail", r.Detail)
 	}
 	if r.URL != "" && before.URL != r.URL {
-		i.host.Opened(i.spec.Name, r.URL)
+		i.host.Opened(i.block.Label, r.URL)
 	}
 }
 

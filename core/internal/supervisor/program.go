@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/process"
 )
 
@@ -31,31 +32,31 @@ func (p *program) close() {
 
 // open opens a plugin's current binary and checks it against the pinned checksum. If it can be sealed, exactly what was
 // checked is executed.
-func open(spec Spec, log hclog.Logger) (*program, error) {
+func open(block *config.Plugin, log hclog.Logger) (*program, error) {
 	sum := sha256.New()
 	var to io.Writer
-	if spec.SHA256 != nil {
+	if block.SHA256 != nil {
 		to = sum
 	}
-	sealed, err := process.Seal(spec.Path, to)
+	sealed, err := process.Seal(block.Source, to)
 	switch {
 	case err == nil:
-		p := &program{spec.Path, sealed.Path, sealed}
-		if err := compare(spec, sum.Sum(nil)); err != nil {
+		p := &program{block.Source, sealed.Path, sealed}
+		if err := compare(block, sum.Sum(nil)); err != nil {
 			p.close()
 			return nil, err
 		}
 		return p, nil
 	case errors.Is(err, process.ErrNotExecutable):
 		return nil, &Unfit{Attribute: "source", err: err}
-	case errors.Is(err, fs.ErrPermission) && spec.SHA256 == nil:
-		return &program{name: spec.Path, path: spec.Path}, nil // an execute-only file needs no copy
+	case errors.Is(err, fs.ErrPermission) && block.SHA256 == nil:
+		return &program{name: block.Source, path: block.Source}, nil // an execute-only file needs no copy
 	case !errors.Is(err, process.ErrNotSealed):
 		return nil, fmt.Errorf("open the plugin: %w", err)
 	}
 	log.Warn("other processes of this user can read the plugin's memory while it starts", "error", err)
-	if spec.SHA256 != nil {
-		f, err := os.Open(spec.Path)
+	if block.SHA256 != nil {
+		f, err := os.Open(block.Source)
 		if err != nil {
 			return nil, fmt.Errorf("open the plugin: %w", err)
 		}
@@ -63,17 +64,17 @@ func open(spec Spec, log hclog.Logger) (*program, error) {
 		if _, err := io.Copy(sum, f); err != nil {
 			return nil, fmt.Errorf("read the plugin: %w", err)
 		}
-		if err := compare(spec, sum.Sum(nil)); err != nil {
+		if err := compare(block, sum.Sum(nil)); err != nil {
 			return nil, err
 		}
 	}
-	return &program{name: spec.Path, path: spec.Path}, nil
+	return &program{name: block.Source, path: block.Source}, nil
 }
 
 // compare returns an error if a binary's checksum differs from the pinned one.
-func compare(spec Spec, got []byte) error {
-	if spec.SHA256 == nil || bytes.Equal(got, spec.SHA256) {
+func compare(block *config.Plugin, got []byte) error {
+	if block.SHA256 == nil || bytes.Equal(got, block.SHA256) {
 		return nil
 	}
-	return &Unfit{Attribute: "sha256", err: fmt.Errorf("%s has the sha256 %x, the config requires %x: the plugin is not started", spec.Path, got, spec.SHA256)}
+	return &Unfit{Attribute: "sha256", err: fmt.Errorf("%s has the sha256 %x, the config requires %x: the plugin is not started", block.Source, got, block.SHA256)}
 }

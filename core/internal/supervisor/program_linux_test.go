@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 )
 
@@ -45,8 +46,8 @@ func TestAScriptRunsAsItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	script := spec(t, "well")
-	script.Path = filepath.Join(t.TempDir(), "script")
-	if err := os.WriteFile(script.Path, []byte("#!/bin/sh\nexec '"+self+"'\n"), 0o700); err != nil {
+	script.Source = filepath.Join(t.TempDir(), "script")
+	if err := os.WriteFile(script.Source, []byte("#!/bin/sh\nexec '"+self+"'\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	r := begin(t, script)
@@ -70,16 +71,16 @@ func TestABinaryWithoutThePermissionIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain := spec(t, "well")
-	plain.Path = filepath.Join(t.TempDir(), "plugin")
-	if err := os.WriteFile(plain.Path, binary, 0o600); err != nil {
+	plain.Source = filepath.Join(t.TempDir(), "plugin")
+	if err := os.WriteFile(plain.Source, binary, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	pinned, sum := plain, sha256.Sum256(binary)
+	pinned, sum := *plain, sha256.Sum256(binary)
 	pinned.SHA256 = sum[:]
-	for name, spec := range map[string]supervisor.Spec{"plain": plain, "pinned": pinned} {
+	for name, spec := range map[string]*config.Plugin{"plain": plain, "pinned": &pinned} {
 		_, err := supervisor.Check(t.Context(), spec, "test", t.TempDir(), nil, hclog.NewNullLogger())
 		var unfit *supervisor.Unfit
-		if !errors.As(err, &unfit) || unfit.Attribute != "source" || !strings.Contains(err.Error(), plain.Path+": this user may not execute it") {
+		if !errors.As(err, &unfit) || unfit.Attribute != "source" || !strings.Contains(err.Error(), plain.Source+": this user may not execute it") {
 			t.Errorf("%s: %v, want that it may not be executed", name, err)
 		}
 	}

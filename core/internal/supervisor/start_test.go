@@ -13,7 +13,9 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/journal"
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 )
 
@@ -32,9 +34,7 @@ func TestAPluginThatNeverServes(t *testing.T) {
 	}
 
 	log := &journal.Journal{}
-	s := supervisor.New(supervisor.Options{
-		Plugins: []supervisor.Spec{spec(t, "mute")}, Registry: registryOf([]supervisor.Spec{spec(t, "mute")}), SocketDir: t.TempDir(),
-	}, hclog.New(&hclog.LoggerOptions{Output: log}))
+	s := supervisor.New(supervisor.Options{Plugins: plugins.New([]*config.Plugin{spec(t, "mute")}), SocketDir: t.TempDir()}, hclog.New(&hclog.LoggerOptions{Output: log}))
 	ctx, cancel = context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(chan struct{})
@@ -54,8 +54,8 @@ func TestAPluginThatNeverServes(t *testing.T) {
 func TestAFailedStartLeavesNothing(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	garbage := spec(t, "garbage")
-	garbage.Path = filepath.Join(t.TempDir(), "plugin")
-	if err := os.WriteFile(garbage.Path, []byte("no program\n"), 0o700); err != nil {
+	garbage.Source = filepath.Join(t.TempDir(), "plugin")
+	if err := os.WriteFile(garbage.Source, []byte("no program\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	sockets := t.TempDir()

@@ -18,25 +18,6 @@ import (
 	"github.com/clawhost/clawhost/core/internal/remote"
 )
 
-// Spec is a plugin to run.
-type Spec struct {
-	Name   string // the instance: the label of its block
-	Path   string // the binary
-	SHA256 []byte // of the only binary that may run; nil: any
-	Env    []string
-	Block  Block
-}
-
-// Block is a plugin's block of the config file.
-type Block interface {
-	// Decode returns the plugin's own config as JSON, if it fits a schema.
-	Decode(schema []byte) ([]byte, error)
-	// Place returns a finding of the plugin's own about its config as a problem at its place in the file.
-	Place(path []string, summary, detail string) config.Problem
-	// PlaceAttribute returns a finding about the plugin as a problem at an attribute of the block.
-	PlaceAttribute(name, summary, detail string) config.Problem
-}
-
 // Processes stores child processes, so that the host's next process can end them.
 type Processes interface {
 	RecordProcess(ctx context.Context, p domain.Process) error
@@ -59,8 +40,7 @@ type Host interface {
 
 // Options are a supervisor's settings.
 type Options struct {
-	Plugins     []Spec
-	Registry    *plugins.Registry // has an entry for each of them
+	Plugins     *plugins.Registry
 	HostVersion string
 	StateDir    string // contains the instances' own folders
 	Workspace   string // the agent's, which plugins are told
@@ -91,13 +71,13 @@ func New(options Options, log hclog.Logger) *Supervisor {
 	}
 	s := &Supervisor{options: options, byName: map[string]*instance{}}
 	pids := &pids{}
-	for _, spec := range options.Plugins {
+	for _, e := range options.Plugins.Entries() {
 		i := &instance{
-			spec: spec, options: &s.options, log: log.Named(spec.Name),
-			restart: make(chan struct{}, 1), settled: make(chan struct{}), entry: options.Registry.Entry(spec.Name), sockets: newSockets(pids),
+			block: e.Config, entry: e, options: &s.options, log: log.Named(e.Config.Label),
+			restart: make(chan struct{}, 1), settled: make(chan struct{}), sockets: newSockets(pids),
 		}
 		s.instances = append(s.instances, i)
-		s.byName[spec.Name] = i
+		s.byName[e.Config.Label] = i
 	}
 	return s
 }
@@ -144,12 +124,12 @@ type Checked struct {
 }
 
 // Check starts a plugin's binary, checks its description and its config, and ends it.
-func Check(ctx context.Context, spec Spec, hostVersion, socketDir string, children *process.Children, log hclog.Logger) (c Checked, err error) {
+func Check(ctx context.Context, block *config.Plugin, hostVersion, socketDir string, children *process.Children, log hclog.Logger) (c Checked, err error) {
 	sockets := newSockets(&pids{})
 	defer sockets.close()
 	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
 	defer cancel()
-	l, err := launch(ctx, spec, socketDir, children, sockets, log)
+	l, err := launch(ctx, block, socketDir, children, sockets, log)
 	if err != nil {
 		return Checked{}, err
 	}
@@ -157,7 +137,7 @@ func Check(ctx context.Context, spec Spec, hostVersion, socketDir string, childr
 	if c.Description, err = l.plugin.Describe(ctx, hostVersion); err != nil {
 		return Checked{}, err
 	}
-	own, err := spec.Block.Decode(c.Schema)
+	own, err := block.Decode(c.Schema)
 	if err != nil {
 		c.Misfit = err
 		return c, nil

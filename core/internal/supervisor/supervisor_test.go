@@ -239,35 +239,31 @@ func (panickingMedia) Upload(grpc.ClientStreamingServer[pluginv1.UploadRequest, 
 }
 
 // spec is the test binary as a plugin of a kind.
-func spec(t *testing.T, kind string) supervisor.Spec {
+func spec(t *testing.T, kind string) *config.Plugin {
+	t.Helper()
+	return configured(t, kind, `word = "hi"`)
+}
+
+// configured is the test binary as a plugin of a kind, with its own config and more attributes of the block.
+func configured(t *testing.T, kind, own string, attributes ...string) *config.Plugin {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return supervisor.Spec{
-		Name: kind, Path: self, Env: []string{behaviour + "=" + kind},
-		Block: block{word: "hi"},
+	file := filepath.Join(t.TempDir(), "config.hcl")
+	text := fmt.Sprintf("plugin %q {\n  source = %q\n  env = { %s = %q }\n  config {\n%s\n  }\n%s\n}\n", kind, self, behaviour, kind, own, strings.Join(attributes, "\n"))
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
+	c, err := config.Load(file, func(name string) (string, bool) { return "/home/test", name == "HOME" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Plugins[0]
 }
 
-// block is a plugin's block of the config file.
-type block struct {
-	word  string
-	unfit error
-}
-
-func (b block) Decode([]byte) ([]byte, error) { return []byte(`{"word":"` + b.word + `"}`), b.unfit }
-
-func (block) Place(path []string, summary, detail string) config.Problem {
-	return config.Problem{File: "config.hcl", Line: 7, Column: 3, Summary: strings.Join(path, ".") + ": " + summary, Detail: detail}
-}
-
-func (block) PlaceAttribute(name, _, detail string) config.Problem {
-	return config.Problem{File: "config.hcl", Line: 2, Column: 3, Summary: name + ": " + detail}
-}
-
-func begin(t *testing.T, specs ...supervisor.Spec) *fixture {
+func begin(t *testing.T, specs ...*config.Plugin) *fixture {
 	t.Helper()
 	return beginWith(t, panicking, specs...)
 }
@@ -279,20 +275,11 @@ func panicking(_ string, s *grpc.Server) {
 }
 
 // beginWith begins with services of the host.
-func beginWith(t *testing.T, register func(string, *grpc.Server), specs ...supervisor.Spec) *fixture {
+func beginWith(t *testing.T, register func(string, *grpc.Server), specs ...*config.Plugin) *fixture {
 	t.Helper()
 	r := &fixture{register: register}
-	r.begin(t, supervisor.Options{Plugins: specs})
+	r.begin(t, supervisor.Options{Plugins: plugins.New(specs)})
 	return r
-}
-
-// registryOf returns the registry of these plugins.
-func registryOf(specs []supervisor.Spec) *plugins.Registry {
-	var list []*config.Plugin
-	for _, s := range specs {
-		list = append(list, &config.Plugin{Label: s.Name, Enabled: true})
-	}
-	return plugins.New(list)
 }
 
 // begin fills in the options and has the supervisor work until the test ends.
@@ -307,8 +294,7 @@ func (r *fixture) begin(t *testing.T, options supervisor.Options) {
 	options.HostVersion, options.StateDir, options.SocketDir = "test", t.TempDir(), sockets
 	options.Processes = &r.records
 	options.Grace, options.Backoff = 5*time.Second, 10*time.Millisecond
-	r.Registry = registryOf(options.Plugins)
-	options.Registry = r.Registry
+	r.Registry = options.Plugins
 	r.Supervisor = supervisor.New(options, hclog.New(&hclog.LoggerOptions{Output: r.log, Level: hclog.Debug}))
 	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup
@@ -432,7 +418,7 @@ func TestAPluginRunsAndEndsInOrder(t *testing.T) {
 
 func TestADeathDisturbsNoOther(t *testing.T) {
 	t.Parallel()
-	r := begin(t, spec(t, "well"), func() supervisor.Spec { s := spec(t, "well"); s.Name = "other"; return s }())
+	r := begin(t, spec(t, "well"), func() *config.Plugin { p := spec(t, "well"); p.Label = "other"; return p }())
 	live, _ := r.Get("well")
 	other, _ := r.Get("other")
 	before := r.status("well").PID
@@ -499,33 +485,27 @@ func TestOperatorRestart(t *testing.T) {
 
 func TestParking(t *testing.T) {
 	t.Parallel()
-	bad := spec(t, "badconfig")
-	bad.Block = block{word: "bad"}
-	unfit := spec(t, "unfit")
-	unfit.Block = block{unfit: errors.New("config.hcl:9:5: word must be a text")}
-	worse := spec(t, "worse")
-	worse.Block = block{word: "worse"}
-	pinned := spec(t, "pinned")
-	pinned.SHA256 = make([]byte, sha256.Size)
+	bad, unfit, worse := configured(t, "badconfig", `word = "bad"`), configured(t, "unfit", "word = []"), configured(t, "worse", `word = "worse"`)
+	pinned := configured(t, "pinned", `word = "hi"`, fmt.Sprintf("sha256 = \"%x\"", make([]byte, sha256.Size)))
 	plain, garbage := spec(t, "plain"), spec(t, "garbage")
-	plain.Path, garbage.Path = filepath.Join(t.TempDir(), "plugin"), filepath.Join(t.TempDir(), "plugin")
-	for path, mode := range map[string]os.FileMode{plain.Path: 0o600, garbage.Path: 0o700} {
+	plain.Source, garbage.Source = filepath.Join(t.TempDir(), "plugin"), filepath.Join(t.TempDir(), "plugin")
+	for path, mode := range map[string]os.FileMode{plain.Source: 0o600, garbage.Source: 0o700} {
 		if err := os.WriteFile(path, []byte("no program\n"), mode); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for name, test := range map[string]struct {
-		spec   supervisor.Spec
+		spec   *config.Plugin
 		want   string
 		advice string
 	}{
-		"a config that the plugin refuses": {bad, "config.hcl:7:3: word: is bad", "clawhost plugin restart"},
-		"a config that the check refuses":  {worse, "config.hcl:7:3: word: is worse", "clawhost plugin restart"},
-		"a config that does not fit":       {unfit, "config.hcl:9:5: word must be a text", ": Correct its config and restart the host."},
-		"another binary than pinned":       {pinned, "config.hcl:2:3: sha256: ", "Replace its binary"},
+		"a config that the plugin refuses": {bad, "config.hcl:5:8: is bad", "clawhost plugin restart"},
+		"a config that the check refuses":  {worse, "config.hcl:5:8: is worse", "clawhost plugin restart"},
+		"a config that does not fit":       {unfit, "config.hcl:5:8: Unsuitable value; word must be text in quotes.", ": Correct its config and restart the host."},
+		"another binary than pinned":       {pinned, "config.hcl:7:10: Plugin does not start; ", "Replace its binary"},
 		"no program":                       {plain, "this user may not execute it", "Replace its binary"},
 		"garbage":                          {garbage, "exec format error", "Replace its binary"},
-		"another protocol":                 {spec(t, "future"), "config.hcl:2:3: source: the plugin speaks version 2 of the protocol, this host version 1", "Replace its binary"},
+		"another protocol":                 {spec(t, "future"), "config.hcl:2:12: Plugin does not start; the plugin speaks version 2 of the protocol, this host version 1", "Replace its binary"},
 		"refused credentials":              {spec(t, "credentials"), "the network says no", "Correct its credentials and restart the host."},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -534,13 +514,13 @@ func TestParking(t *testing.T) {
 			if why := r.next(t, r.failed); !strings.Contains(why, test.want) || !strings.Contains(why, test.advice) {
 				t.Errorf("failed by %q, want %q and %q", why, test.want, test.advice)
 			}
-			if s := r.status(test.spec.Name); s.State != plugins.Failed || !strings.Contains(s.Detail, test.want) {
+			if s := r.status(test.spec.Label); s.State != plugins.Failed || !strings.Contains(s.Detail, test.want) {
 				t.Errorf("status %+v", s)
 			}
-			if _, ok := r.Get(test.spec.Name); ok {
+			if _, ok := r.Get(test.spec.Label); ok {
 				t.Error("a failed plugin is reachable")
 			}
-			if _, err := r.FetchFile(t.Context(), test.spec.Name, "token", 1); errors.Is(err, plugins.ErrAway) {
+			if _, err := r.FetchFile(t.Context(), test.spec.Label, "token", 1); errors.Is(err, plugins.ErrAway) {
 				t.Error("a failed plugin is said to be started soon")
 			}
 		})
@@ -550,9 +530,9 @@ func TestParking(t *testing.T) {
 func TestAStartThatFailsSaysWhy(t *testing.T) {
 	t.Parallel()
 	missing := spec(t, "missing")
-	missing.Path = filepath.Join(t.TempDir(), "nothing")
+	missing.Source = filepath.Join(t.TempDir(), "nothing")
 	for name, test := range map[string]struct {
-		spec supervisor.Spec
+		spec *config.Plugin
 		want string
 	}{
 		"it exits":           {spec(t, "exit"), "it ended before it served, with exit status 3: panic: no more"},
@@ -566,7 +546,7 @@ func TestAStartThatFailsSaysWhy(t *testing.T) {
 			r := begin(t, test.spec)
 			var s plugins.Status
 			r.poll(t, "it waits to be started again", func() bool {
-				s = r.status(test.spec.Name)
+				s = r.status(test.spec.Label)
 				return s.State == plugins.Waiting
 			})
 			if !strings.Contains(s.Detail, test.want) {
@@ -626,9 +606,7 @@ func TestNoLineOfAPluginHarmsTheHost(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	worse, misfit := spec(t, "well"), spec(t, "well")
-	worse.Block = block{word: "worse"}
-	misfit.Block = block{unfit: errors.New("it does not fit")}
+	worse, misfit := configured(t, "well", `word = "worse"`), configured(t, "well", "word = []")
 	c, err := supervisor.Check(t.Context(), worse, "test", os.TempDir(), nil, hclog.NewNullLogger())
 	if err != nil || len(c.Found) != 1 || c.Found[0].Summary != "is worse" || !slices.Equal(c.Found[0].Path, []string{"word"}) {
 		t.Errorf("of a config that the plugin refuses: %+v, %v", c, err)
