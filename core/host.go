@@ -244,7 +244,7 @@ func (h *Host) wire() {
 	}, h.log.Named("turn"))
 	h.heartbeat = h.newHeartbeat()
 	h.outbox = outbox.New(h.store, outbox.Options{
-		Plugins: h.plugins, Attempts: h.config.Outbox.Attempts, MaxAge: h.config.Outbox.MaxAge, Grace: deliveryGrace, Edits: h.conversations,
+		Plugins: h.plugins, Attempts: h.config.Outbox.Attempts, MaxAge: h.config.Outbox.MaxAge, Grace: deliveryGrace, Conversations: h.conversations,
 		Chats: h.chats, Questions: h.questions,
 	}, h.log.Named("outbox"))
 	h.admin = admin.New(admin.Options{

@@ -14,6 +14,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -35,20 +36,12 @@ type Texts interface {
 	Notice(to chat.Address, kind chat.Kind, text string) []domain.OutboxItem
 }
 
-// Plugins knows the plugins of the config.
-type Plugins interface {
-	// Enabled reports whether the config has an enabled plugin of that name.
-	Enabled(name string) bool
-	// Running reports whether it runs.
-	Running(name string) bool
-}
-
 // Owners run the host. They get notices in each direct chat of theirs that has a channel.
 type Owners struct {
 	list    []string // each as channel:user
 	store   Store
 	texts   Texts
-	plugins Plugins
+	plugins *plugins.Registry
 	log     hclog.Logger
 
 	mu   sync.Mutex
@@ -62,7 +55,7 @@ type quota struct {
 }
 
 // NewOwners returns the owners, each listed as channel:user.
-func NewOwners(list []string, s Store, texts Texts, plugins Plugins, log hclog.Logger) *Owners {
+func NewOwners(list []string, s Store, texts Texts, plugins *plugins.Registry, log hclog.Logger) *Owners {
 	return &Owners{list: list, store: s, texts: texts, plugins: plugins, log: log, told: map[string]quota{}}
 }
 

@@ -15,6 +15,8 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/notice"
+	"github.com/clawhost/clawhost/core/internal/plugins"
+	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -27,12 +29,12 @@ func (whole) Notice(to chat.Address, _ chat.Kind, text string) []domain.OutboxIt
 	return []domain.OutboxItem{{To: to, Text: text}}
 }
 
-// plugins are the enabled ones, and whether they run.
-type plugins map[string]bool
-
-func (p plugins) Enabled(name string) bool { _, ok := p[name]; return ok }
-
-func (p plugins) Running(name string) bool { return p[name] }
+// running returns a registry in which one of the enabled plugins runs.
+func running(enabled []string, name string) *plugins.Registry {
+	r := plugintest.Registry(enabled...)
+	r.Entry(name).Publish(&plugins.Plugin{Name: name})
+	return r
+}
 
 // An owner is told in the direct chat in which they wrote last, which may have another id than they, and before that by their id.
 func TestOwnersAreToldInTheirDirectChats(t *testing.T) {
@@ -43,7 +45,7 @@ func TestOwnersAreToldInTheirDirectChats(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	owners := notice.NewOwners([]string{"telegram:1", "discord:+7", "irc:9"}, s, whole{}, plugins{"telegram": false, "discord": true}, hclog.NewNullLogger())
+	owners := notice.NewOwners([]string{"telegram:1", "discord:+7", "irc:9"}, s, whole{}, running([]string{"telegram", "discord"}, "discord"), hclog.NewNullLogger())
 	if to, ok := owners.Reachable(ctx); !ok || to != (chat.Address{Channel: "discord", Chat: "+7"}) {
 		t.Errorf("nobody has written, and reachable is %+v, %t", to, ok)
 	}
@@ -88,7 +90,7 @@ func TestOwnersAreNotFlooded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		outbox := &outbox{}
-		owners := notice.NewOwners([]string{"a:1"}, outbox, whole{}, plugins{"a": true}, hclog.NewNullLogger())
+		owners := notice.NewOwners([]string{"a:1"}, outbox, whole{}, running([]string{"a"}, "a"), hclog.NewNullLogger())
 		tell := func(n int) (texts []string) {
 			outbox.texts = nil
 			for i := range n {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -47,13 +48,13 @@ var errDown = errors.New("the channel is down")
 
 // Options are an outbox's settings.
 type Options struct {
-	Plugins   *plugins.Registry
-	Attempts  int           // sends of an item before it is given up, except those that a network deferred
-	MaxAge    time.Duration // older items are given up unsent; zero: no limit
-	Grace     time.Duration // how long deliveries may continue after the outbox's context has ended
-	Edits     Edits
-	Chats     Chats     // nil: nobody is notified
-	Questions Questions // nil: nobody is notified
+	Plugins       *plugins.Registry
+	Attempts      int           // sends of an item before it is given up, except those that a network deferred
+	MaxAge        time.Duration // older items are given up unsent; zero: no limit
+	Grace         time.Duration // how long deliveries may continue after the outbox's context has ended
+	Conversations *conversation.Resolver
+	Chats         Chats     // nil: nobody is notified
+	Questions     Questions // nil: nobody is notified
 }
 
 // Chats are notified of deliveries once they are stored. They must not block.
@@ -66,12 +67,6 @@ type Chats interface {
 type Questions interface {
 	// Undelivered is called after each item that was given up.
 	Undelivered()
-}
-
-// Edits knows which messages networks can edit.
-type Edits interface {
-	// Editable reports whether a channel's network can still edit a message that was sent at a time.
-	Editable(channel string, sentAt time.Time) bool
 }
 
 // Outbox delivers items.

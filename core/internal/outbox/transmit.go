@@ -70,7 +70,7 @@ func (c *channel) change(ctx context.Context, plugin *plugins.Plugin, d domain.D
 		return plugin.React(ctx, d.Item.To, d.Target, *d.Item.React)
 	case removes(d.Item):
 		return deleteAll(ctx, plugin, d)
-	case len(d.Item.Media) == 0 && c.outbox.options.Edits.Editable(c.name, d.TargetSentAt): // no network adds a file to a text message
+	case len(d.Item.Media) == 0 && c.outbox.options.Conversations.Editable(c.name, d.TargetSentAt): // no network adds a file to a text message
 		err := plugin.Edit(ctx, d.Item.To, d.Target, d.Item.Text, d.Item.Buttons)
 		crashpoint.Pass("edited") // The network may show the edit, the store does not know it yet.
 		return err

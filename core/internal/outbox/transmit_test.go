@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/outbox"
 	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
@@ -77,12 +79,10 @@ func (e editor) React(_ context.Context, to chat.Address, id chat.MessageID, emo
 	return e.tell("react", fmt.Sprint(to.Chat, "/", id, "=", emoji))
 }
 
-// edits is how long a network edits a message.
-type edits time.Duration
+// unmoved are chats that have kept their ids.
+type unmoved struct{}
 
-func (e edits) Editable(_ string, sentAt time.Time) bool {
-	return time.Since(sentAt) < time.Duration(e)
-}
+func (unmoved) Origin(_ string, id chat.ID) chat.ID { return id }
 
 // chats are notified of deliveries.
 type chats func(to chat.Address)
@@ -92,7 +92,7 @@ func (f chats) Delivered(to chat.Address) { f(to) }
 // hand delivers one item to a channel and returns what was noted of it.
 func hand[T sdk.Channel](t *testing.T, channel T, d domain.Delivery) (journal []string) {
 	t.Helper()
-	r, _ := running(t, chat.Limits{Markup: chat.Markdown}, channel)
+	r, _ := running(t, chat.Limits{Markup: chat.Markdown, Edit: chat.EditLimits{Window: 15 * time.Minute}}, channel)
 	p := newPieces(map[chat.ID][]string{"a": {""}})
 	d.ID, d.Item.To, d.Key, d.CreatedAt = 1, chat.Address{Channel: "c", Chat: "a"}, "k", time.Now()
 	if d.TargetSentAt.IsZero() {
@@ -103,7 +103,7 @@ func hand[T sdk.Channel](t *testing.T, channel T, d domain.Delivery) (journal []
 	settled := 0
 	o := outbox.New(p, outbox.Options{
 		Plugins: r, Attempts: 3, MaxAge: time.Hour, Grace: time.Minute,
-		Edits: edits(15 * time.Minute),
+		Conversations: conversation.NewResolver(&config.Config{}, r, unmoved{}),
 		Chats: chats(func(to chat.Address) {
 			if to != d.Item.To || len(p.entries()) == 0 {
 				t.Errorf("settled %v, after %q", to, p.entries())
