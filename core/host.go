@@ -215,8 +215,9 @@ func (h *Host) wire() {
 		Channels: h.plugins,
 	}, h.log.Named("prompt"))
 	h.tools = tools.New(tools.Options{
-		Version: h.options.Version, Plugins: h.plugins, Store: h.store, Access: h.conversations, Intake: h.intake, Files: h.media.files, Manual: docs.Pages,
-		Links: session.Links(h.config.Session.IdentityLinks), Zone: h.config.Agent.Timezone, Timeout: h.config.Claude.ToolTimeout,
+		Version: h.options.Version, Plugins: h.plugins, Store: h.store, Access: h.conversations, Intake: h.intake, Files: h.media.files,
+		Manual: docs.Pages,
+		Links:  session.Links(h.config.Session.IdentityLinks), Zone: h.config.Agent.Timezone, Timeout: h.config.Claude.ToolTimeout,
 	}, h.log.Named("tools"))
 	h.project = project.New(project.Options{
 		Agent: h.config.Agent, Claude: h.config.Claude, Dir: filepath.Join(h.runDir(), "project"), Store: h.store, Owners: h.owners,
@@ -244,8 +245,8 @@ func (h *Host) wire() {
 	}, h.log.Named("turn"))
 	h.heartbeat = h.newHeartbeat()
 	h.outbox = outbox.New(h.store, outbox.Options{
-		Plugins: h.plugins, Attempts: h.config.Outbox.Attempts, MaxAge: h.config.Outbox.MaxAge, Grace: deliveryGrace, Conversations: h.conversations,
-		Chats: h.chats, Questions: h.questions,
+		Plugins: h.plugins, Attempts: h.config.Outbox.Attempts, MaxAge: h.config.Outbox.MaxAge, Grace: deliveryGrace,
+		Conversations: h.conversations, Chats: h.chats, Questions: h.questions,
 	}, h.log.Named("outbox"))
 	h.admin = admin.New(admin.Options{
 		Socket: h.config.Socket(), Remote: admin.Remote(h.config.Admin), Store: h.store, Plugins: h.supervisor,

@@ -306,7 +306,8 @@ func (d *hostCommands) registryOfPlugins() *plugins.Registry {
 // answering is a plugin that answers each command so.
 func answering(t *testing.T, answer func(name string) (string, error)) *remote.Plugin {
 	t.Helper()
-	p := plugintest.Start(t, "dice", sdk.Command(sdk.CommandSpec{Name: "roll"}, func(context.Context, sdk.CommandCall) (string, error) { return "", nil }))
+	roll := func(context.Context, sdk.CommandCall) (string, error) { return "", nil }
+	p := plugintest.Start(t, "dice", sdk.Command(sdk.CommandSpec{Name: "roll"}, roll))
 	p.Handle("RunCommand", func(_ context.Context, request any) (any, error) {
 		reply, err := answer(request.(*pluginv1.RunCommandRequest).GetName())
 		return &pluginv1.RunCommandResponse{Reply: reply}, err

@@ -25,7 +25,9 @@ func answer(string) (string, error) { return "ran", nil }
 // Behaviour: command-refused.
 func TestAuthority(t *testing.T) {
 	t.Parallel()
-	d := &hostCommands{plugins: []chat.CommandSpec{{Name: "secret", Usage: "/secret", Summary: "for owners", MinAuthority: chat.Owner}}, plugin: answering(t, answer)}
+	d := &hostCommands{
+		plugins: []chat.CommandSpec{{Name: "secret", Usage: "/secret", Summary: "for owners", MinAuthority: chat.Owner}}, plugin: answering(t, answer),
+	}
 	r := d.registry()
 	for authority, want := range map[chat.Authority]string{chat.Other: "You may not use /secret here. Ask the owner of this bot.", chat.Authorised: "You may not use /secret here. Ask the owner of this bot.", chat.Owner: "ran"} {
 		if got, err := r.Run(t.Context(), d.call("/secret", authority)); err != nil || got != want {
@@ -72,12 +74,13 @@ func TestCommandsThatCannotBeDone(t *testing.T) {
 // Behaviour: command-plugins.
 func TestPluginCommands(t *testing.T) {
 	t.Parallel()
-	d := &hostCommands{plugins: []chat.CommandSpec{{Name: "roll"}, {Name: "stop"}, {Name: "id"}}, plugin: answering(t, func(name string) (string, error) {
+	plugin := answering(t, func(name string) (string, error) {
 		if name == "roll" {
 			return "", errors.New("token=hunter2")
 		}
 		return "ran", nil
-	})}
+	})
+	d := &hostCommands{plugins: []chat.CommandSpec{{Name: "roll"}, {Name: "stop"}, {Name: "id"}}, plugin: plugin}
 	r := d.registry()
 	got, err := r.Run(t.Context(), d.call("/roll", chat.Owner))
 	if err == nil || strings.Contains(got, "hunter2") || got != "/roll failed. The host's log says why." {

@@ -58,7 +58,9 @@ func observe(t *testing.T, log hclog.Logger, r *plugins.Registry) (o *hook.Obser
 }
 
 // writer writes what plugins observe.
-var writer = chat.Caller{Session: "s", Address: chat.Address{Channel: "telegram", Chat: "c"}, Kind: chat.Direct, Sender: chat.Sender{ID: "u"}, Authority: chat.Authorised}
+var writer = chat.Caller{
+	Session: "s", Address: chat.Address{Channel: "telegram", Chat: "c"}, Kind: chat.Direct, Sender: chat.Sender{ID: "u"}, Authority: chat.Authorised,
+}
 
 func say(o *hook.Observers, texts ...string) {
 	for _, text := range texts {

@@ -160,7 +160,7 @@ func (p *items) entries() []string {
 
 // network fails as told and then takes everything.
 type network struct {
-	plugintest.Quiet
+	plugintest.Idle
 
 	mu    sync.Mutex
 	fails map[string][]error // by text

@@ -23,7 +23,7 @@ import (
 
 // screen is a network that notes what it is told, and fails as it is told to, call by call.
 type screen struct {
-	plugintest.Quiet
+	plugintest.Idle
 
 	mu    sync.Mutex
 	fails map[string][]error // by "send", "edit", "delete"

@@ -58,7 +58,8 @@ func put(t *testing.T, direct, group chat.Limits) (*Plugin, *wall) {
 		server.Stop()
 		<-served
 	})
-	return &Plugin{Plugin: remote.New(conn), Description: remote.Description{Capabilities: []remote.Capability{remote.Channel}}, limits: map[chat.Kind]chat.Limits{chat.Direct: direct, chat.Group: group}}, w
+	channel := remote.Description{Capabilities: []remote.Capability{remote.Channel}}
+	return &Plugin{Plugin: remote.New(conn), Description: channel, limits: map[chat.Kind]chat.Limits{chat.Direct: direct, chat.Group: group}}, w
 }
 
 // TestAPlainChannelIsGivenPlainText: what shows no Markdown would show its marks.

@@ -29,16 +29,12 @@ func TestFilesOfAChannelThatDoesNotRun(t *testing.T) {
 	}
 	for _, name := range []string{"failed", "stopped", "disabled"} {
 		_, err := r.FetchFile(t.Context(), name, "token", 1)
-		if failed, ok := errors.AsType[*chat.FileError](err); !ok || failed.Problem != "could not be fetched, because its channel is not running" {
+		failed, ok := errors.AsType[*chat.FileError](err)
+		if !ok || failed.Problem != "could not be fetched, because its channel is not running" {
 			t.Errorf("a channel that is %s: %v", name, err)
 		}
 	}
 }
-
-// network is a channel that is idle.
-type network struct{ plugintest.Quiet }
-
-func (network) Send(context.Context, chat.Outgoing) (chat.Receipt, error) { return chat.Receipt{}, nil }
 
 func observe(context.Context, sdk.MessageReceived) error { return nil }
 
@@ -46,10 +42,9 @@ func TestPluginsAreFoundByWhatTheyCanDo(t *testing.T) {
 	t.Parallel()
 	r := plugintest.Registry("memory", "telegram", "later", "audit")
 	plugintest.Run(t, r, "audit", sdk.OnMessage(observe))
-	plugintest.Run(t, r, "telegram", plugintest.Channel(chat.Limits{Replies: true}, network{}))
-	memory := plugintest.Run(t, r, "memory", sdk.OnMessage(observe), sdk.BeforeAgentStart(func(context.Context, sdk.AgentStart) (sdk.AgentContext, error) {
-		return sdk.AgentContext{}, nil
-	}))
+	plugintest.Run(t, r, "telegram", plugintest.Channel(chat.Limits{Replies: true}, plugintest.Idle{}))
+	start := func(context.Context, sdk.AgentStart) (sdk.AgentContext, error) { return sdk.AgentContext{}, nil }
+	memory := plugintest.Run(t, r, "memory", sdk.OnMessage(observe), sdk.BeforeAgentStart(start))
 	with := func(c remote.Capability) (names []string) {
 		for _, p := range r.With(c) {
 			names = append(names, p.Name)
@@ -81,7 +76,7 @@ func TestLimitsOfAChannelThatIsDown(t *testing.T) {
 	if _, known := r.Limits("telegram", chat.Group); known {
 		t.Error("limits are known of a channel that has never run")
 	}
-	plugintest.Run(t, r, "telegram", plugintest.Channel(chat.Limits{Replies: true}, network{})).Leave()
+	plugintest.Run(t, r, "telegram", plugintest.Channel(chat.Limits{Replies: true}, plugintest.Idle{})).Leave()
 	if limits, known := r.Limits("telegram", chat.Group); !known || !limits.Replies {
 		t.Errorf("the limits are %+v, %t", limits, known)
 	}
@@ -103,7 +98,7 @@ func TestAwait(t *testing.T) {
 		p, _ := r.Await(t.Context(), "telegram")
 		found <- p
 	}()
-	started := plugintest.Run(t, r, "telegram", plugintest.Channel(chat.Limits{}, network{}))
+	started := plugintest.Run(t, r, "telegram", plugintest.Channel(chat.Limits{}, plugintest.Idle{}))
 	if p := <-found; p != started.Plugin {
 		t.Errorf("found is %v", p)
 	}
@@ -117,7 +112,9 @@ func TestWhoReadsTranscripts(t *testing.T) {
 	t.Parallel()
 	follow := sdk.OnTranscript(func(context.Context, sdk.TranscriptAppended) error { return nil })
 	r := plugins.New([]*config.Plugin{
-		{Label: "may", Enabled: true, ReadTranscripts: true}, {Label: "may not", Enabled: true}, {Label: "observer", Enabled: true, ReadTranscripts: true},
+		{Label: "may", Enabled: true, ReadTranscripts: true},
+		{Label: "may not", Enabled: true},
+		{Label: "observer", Enabled: true, ReadTranscripts: true},
 	})
 	plugintest.Run(t, r, "may", follow)
 	plugintest.Run(t, r, "may not", follow)
@@ -134,7 +131,8 @@ func TestAPluginThatIsNoChannel(t *testing.T) {
 	t.Parallel()
 	p := plugintest.Start(t, "memory", sdk.OnMessage(observe))
 	_, err := p.Send(t.Context(), chat.Outgoing{Key: "k", To: chat.Address{Channel: "memory", Chat: "c"}, Text: "x"})
-	if failure, ok := errors.AsType[*chat.Failure](err); !ok || failure.Reason != chat.Invalid || failure.Error() != "invalid: the plugin memory is not a channel" {
+	failure, ok := errors.AsType[*chat.Failure](err)
+	if !ok || failure.Reason != chat.Invalid || failure.Error() != "invalid: the plugin memory is not a channel" {
 		t.Errorf("the error is %v", err)
 	}
 	if err := p.Edit(t.Context(), chat.Address{Channel: "memory", Chat: "c"}, "1", "x", nil); !errors.Is(err, errors.ErrUnsupported) {

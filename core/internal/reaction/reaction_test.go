@@ -36,12 +36,10 @@ func newReacting(errs map[string][]error) *reacting {
 
 // channel is a network of a reacting store.
 type channel struct {
-	plugintest.Quiet
+	plugintest.Idle
 
 	reacting *reacting
 }
-
-func (channel) Send(context.Context, chat.Outgoing) (chat.Receipt, error) { return chat.Receipt{}, nil }
 
 func (c channel) React(_ context.Context, to chat.Address, id chat.MessageID, emoji string) error {
 	r := c.reacting
@@ -56,11 +54,6 @@ func (c channel) React(_ context.Context, to chat.Address, id chat.MessageID, em
 	r.put = append(r.put, fmt.Sprintf("%d %s %s%s", int(time.Since(r.began).Seconds()), to.Channel, id, emoji))
 	return err
 }
-
-// plain is a network without reactions.
-type plain struct{ plugintest.Quiet }
-
-func (plain) Send(context.Context, chat.Outgoing) (chat.Receipt, error) { return chat.Receipt{}, nil }
 
 // connect has a channel run.
 func (r *reacting) connect(t *testing.T, name string) {
@@ -156,7 +149,7 @@ func runs(t *testing.T, r *reacting) {
 
 func runsPlain(t *testing.T, r *reacting) {
 	t.Helper()
-	plugintest.Run(t, r.plugins, "a", plugintest.Channel(chat.Limits{}, plain{}))
+	plugintest.Run(t, r.plugins, "a", plugintest.Channel(chat.Limits{}, plugintest.Idle{}))
 }
 
 func runsNot(*testing.T, *reacting) {}

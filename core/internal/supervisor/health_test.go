@@ -60,7 +60,8 @@ func watched(t *testing.T, answers ...string) (said, doing string, err error) {
 		t.Fatal(err)
 	}
 	log := &journal.Journal{}
-	i := &instance{entry: plugins.New([]*config.Plugin{{Label: "patient", Enabled: true}}).Entry("patient"), log: hclog.New(&hclog.LoggerOptions{Output: log, Level: hclog.Info})}
+	entry := plugins.New([]*config.Plugin{{Label: "patient", Enabled: true}}).Entry("patient")
+	i := &instance{entry: entry, log: hclog.New(&hclog.LoggerOptions{Output: log, Level: hclog.Info})}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(len(answers))*healthEvery+healthEvery/2)
 	defer cancel()
 	err = i.health(ctx, &plugins.Plugin{Plugin: remote.New(conn)})

@@ -43,7 +43,9 @@ type launched struct {
 }
 
 // launch starts a plugin's binary and performs the handshake. After an error, such as that of ctx, nothing remains.
-func launch(ctx context.Context, block *config.Plugin, socketDir string, children *process.Children, sockets *sockets, log hclog.Logger) (*launched, error) {
+func launch(
+	ctx context.Context, block *config.Plugin, socketDir string, children *process.Children, sockets *sockets, log hclog.Logger,
+) (*launched, error) {
 	program, err := open(block, log)
 	if err != nil {
 		return nil, err

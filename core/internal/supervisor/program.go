@@ -76,5 +76,6 @@ func compare(block *config.Plugin, got []byte) error {
 	if block.SHA256 == nil || bytes.Equal(got, block.SHA256) {
 		return nil
 	}
-	return &Unfit{Attribute: "sha256", err: fmt.Errorf("%s has the sha256 %x, the config requires %x: the plugin is not started", block.Source, got, block.SHA256)}
+	err := fmt.Errorf("%s has the sha256 %x, the config requires %x: the plugin is not started", block.Source, got, block.SHA256)
+	return &Unfit{Attribute: "sha256", err: err}
 }

@@ -34,7 +34,8 @@ func TestAPluginThatNeverServes(t *testing.T) {
 	}
 
 	log := &journal.Journal{}
-	s := supervisor.New(supervisor.Options{Plugins: plugins.New([]*config.Plugin{spec(t, "mute")}), SocketDir: t.TempDir()}, hclog.New(&hclog.LoggerOptions{Output: log}))
+	options := supervisor.Options{Plugins: plugins.New([]*config.Plugin{spec(t, "mute")}), SocketDir: t.TempDir()}
+	s := supervisor.New(options, hclog.New(&hclog.LoggerOptions{Output: log}))
 	ctx, cancel = context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(chan struct{})

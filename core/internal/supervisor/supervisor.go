@@ -124,7 +124,9 @@ type Checked struct {
 }
 
 // Check starts a plugin's binary, checks its description and its config, and ends it.
-func Check(ctx context.Context, block *config.Plugin, hostVersion, socketDir string, children *process.Children, log hclog.Logger) (c Checked, err error) {
+func Check(
+	ctx context.Context, block *config.Plugin, hostVersion, socketDir string, children *process.Children, log hclog.Logger,
+) (c Checked, err error) {
 	sockets := newSockets(&pids{})
 	defer sockets.close()
 	ctx, cancel := context.WithTimeout(ctx, describeTimeout)

@@ -252,7 +252,8 @@ func configured(t *testing.T, kind, own string, attributes ...string) *config.Pl
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "config.hcl")
-	text := fmt.Sprintf("plugin %q {\n  source = %q\n  env = { %s = %q }\n  config {\n%s\n  }\n%s\n}\n", kind, self, behaviour, kind, own, strings.Join(attributes, "\n"))
+	text := fmt.Sprintf("plugin %q {\n  source = %q\n  env = { %s = %q }\n  config {\n%s\n  }\n%s\n}\n",
+		kind, self, behaviour, kind, own, strings.Join(attributes, "\n"))
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -485,7 +486,8 @@ func TestOperatorRestart(t *testing.T) {
 
 func TestParking(t *testing.T) {
 	t.Parallel()
-	bad, unfit, worse := configured(t, "badconfig", `word = "bad"`), configured(t, "unfit", "word = []"), configured(t, "worse", `word = "worse"`)
+	bad, worse := configured(t, "badconfig", `word = "bad"`), configured(t, "worse", `word = "worse"`)
+	unfit := configured(t, "unfit", "word = []")
 	pinned := configured(t, "pinned", `word = "hi"`, fmt.Sprintf("sha256 = \"%x\"", make([]byte, sha256.Size)))
 	plain, garbage := spec(t, "plain"), spec(t, "garbage")
 	plain.Source, garbage.Source = filepath.Join(t.TempDir(), "plugin"), filepath.Join(t.TempDir(), "plugin")

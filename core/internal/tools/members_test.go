@@ -71,13 +71,8 @@ func TestMembersOfAGroup(t *testing.T) {
 func TestMembersThatAChannelCannotList(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	plugintest.Run(t, r.options.Plugins, "discord", plugintest.Channel(chat.Limits{}, plain{}))
+	plugintest.Run(t, r.options.Plugins, "discord", plugintest.Channel(chat.Limits{}, plugintest.Idle{}))
 	if got := use(t, r.Turn("1", inGroup), "members", `{}`); !got.IsError || !strings.Contains(got.text(), "cannot list the members of its groups") {
 		t.Errorf("it is told as %q", got.text())
 	}
 }
-
-// plain is a channel that does nothing more than it must.
-type plain struct{ plugintest.Quiet }
-
-func (plain) Send(context.Context, chat.Outgoing) (chat.Receipt, error) { return chat.Receipt{}, nil }

@@ -112,12 +112,10 @@ func (r *rig) FromAgent(_ context.Context, id chat.EventID, s domain.Session, m 
 
 // groups is a channel that lists the members of a rig.
 type groups struct {
-	plugintest.Quiet
+	plugintest.Idle
 
 	rig *rig
 }
-
-func (groups) Send(context.Context, chat.Outgoing) (chat.Receipt, error) { return chat.Receipt{}, nil }
 
 func (g groups) Members(_ context.Context, of chat.Address, limit int) (chat.Members, error) {
 	r := g.rig

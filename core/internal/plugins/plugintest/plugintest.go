@@ -37,7 +37,6 @@ type Process struct {
 	kill  func()
 
 	mu       sync.Mutex // guards the following, by the names of calls in the protocol
-	calls    map[string]int
 	handlers map[string]grpc.UnaryHandler
 	held     map[string]chan struct{}
 }
@@ -57,7 +56,7 @@ func Start(t testing.TB, name string, components ...sdk.Component) *Process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Process{calls: map[string]int{}, handlers: map[string]grpc.UnaryHandler{}, held: map[string]chan struct{}{}}
+	p := &Process{handlers: map[string]grpc.UnaryHandler{}, held: map[string]chan struct{}{}}
 	pipe, server := bufconn.Listen(1<<20), plugin.NewServer([]grpc.ServerOption{grpc.UnaryInterceptor(p.intercept)})
 	p.kill = server.Stop
 	var serving sync.WaitGroup
@@ -126,17 +125,9 @@ func (p *Process) Hold(call string) (release func()) {
 	return func() { close(held) }
 }
 
-// Calls returns how often the host has made a call of the protocol.
-func (p *Process) Calls(call string) int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.calls[call]
-}
-
 func (p *Process) intercept(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 	call := path.Base(info.FullMethod)
 	p.mu.Lock()
-	p.calls[call]++
 	if own := p.handlers[call]; own != nil {
 		handle = own
 	}
@@ -168,11 +159,14 @@ func Service[T any](service T, commands ...sdk.CommandSpec) sdk.Component {
 	return sdk.Service(func(context.Context, sdk.Env, struct{}) (T, error) { return service, nil }, commands...)
 }
 
-// Quiet is the part of a channel that receives nothing.
-type Quiet struct{}
+// Idle is a channel that receives nothing, and loses what it is to send.
+type Idle struct{}
 
 // Run implements [sdk.Channel].
-func (Quiet) Run(ctx context.Context, _ sdk.Inbox) error {
+func (Idle) Run(ctx context.Context, _ sdk.Inbox) error {
 	<-ctx.Done()
 	return nil
 }
+
+// Send implements [sdk.Channel].
+func (Idle) Send(context.Context, chat.Outgoing) (chat.Receipt, error) { return chat.Receipt{}, nil }
