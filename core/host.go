@@ -34,6 +34,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/outbox"
 	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/core/internal/plugins"
+	"github.com/clawhost/clawhost/core/internal/posting"
 	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/project"
 	"github.com/clawhost/clawhost/core/internal/prompt"
@@ -236,11 +237,15 @@ func (h *Host) wire() {
 	followed := &follow.Turns{}
 	h.views = view.New(view.Options{
 		Store: h.store, Plugins: h.plugins, Chats: h.chats, Conversations: h.conversations,
-		Sessions: h.inbox, Tools: h.tools, Files: h.media.outgoing, Speaker: h.media.speaker, Followed: followed,
+		Files: h.media.outgoing, Speaker: h.media.speaker, Followed: followed,
 	}, h.log.Named("view"))
+	poster := posting.New(posting.Options{
+		Store: h.store, Plugins: h.plugins, Chats: h.chats, Conversations: h.conversations,
+		Intake: h.intake, Files: h.media.outgoing,
+	}, h.log.Named("posting"))
 	h.handler = turn.New(turn.Options{
 		Store: h.store, Conversations: h.conversations, Commands: h.commands, Hooks: hook.New(h.plugins, h.log.Named("hook")), Prompts: h.prompts,
-		Claude: turns{h.claude, h.tools, h.project, h.options.Demo != ""}, Views: h.views, Questions: h.questions, Files: h.media.outgoing, Followed: followed, Owners: h.owners, Past: h.plugins,
+		Claude: turns{h.claude, h.tools, h.project, h.options.Demo != ""}, Views: h.views, Tools: h.tools, Poster: poster, Questions: h.questions, Files: h.media.outgoing, Followed: followed, Owners: h.owners, Past: h.plugins,
 		MemoryFlush: h.config.MemoryFlush, Compaction: cli.Compaction(h.config.Claude.Args, environment(h.config.Claude)), Memory: h.tools, Limits: h.config.Limits, Fallbacks: h.config.Claude.FallbackModels, Retries: h.config.Claude.Retries, Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))
 	h.heartbeat = h.newHeartbeat()

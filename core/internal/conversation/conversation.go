@@ -11,6 +11,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/session"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -81,6 +82,11 @@ type Turn struct {
 	*domain.Run
 	*Conversation
 	Given map[string]string // what Claude has of hooks with this run's prompt; nil: as before
+}
+
+// NotAsking is the notice that the turn runs tools without asking.
+func (t *Turn) NotAsking() string {
+	return wording.NotAsking(t.Head.Message.Authority == chat.Owner && t.Head.Message.Overrides.Permission == "")
 }
 
 // Turn resolves the conversation of a run.

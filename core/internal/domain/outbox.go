@@ -41,6 +41,9 @@ type OutboxItem struct {
 	React *string
 }
 
+// HasContent reports whether the item shows anything: one without content deletes what it edits.
+func (p OutboxItem) HasContent() bool { return p.Text != "" || len(p.Media) > 0 }
+
 // Changes reports whether the item is not a message of its own.
 func (p OutboxItem) Changes() bool { return p.Edits != 0 || p.Target != "" }
 

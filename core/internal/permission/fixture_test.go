@@ -20,6 +20,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/notice"
 	"github.com/clawhost/clawhost/core/internal/permission"
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -252,7 +253,7 @@ func (r *fixture) options(s interface {
 	conversations := conversation.NewResolver(&config.Config{}, channels{r}, unmoved{})
 	return permission.Options{
 		Store: s, Turns: turns, Patience: time.Hour, Workspace: testWorkspace, Conversations: conversations,
-		Owners: notice.NewOwners([]string{"tg:owner"}, s, conversations, plugins{r}, hclog.NewNullLogger()), Chats: chats{r}, Intake: intake{r},
+		Owners: notice.NewOwners([]string{"tg:owner"}, s, conversations, r.plugins(), hclog.NewNullLogger()), Chats: chats{r}, Intake: intake{r},
 	}
 }
 
@@ -263,12 +264,15 @@ func (c channels) Limits(string, chat.Kind) (chat.Limits, bool) {
 	return chat.Limits{Buttons: c.fixture.buttons}, true
 }
 
-// plugins are those of a fixture.
-type plugins struct{ fixture *fixture }
-
-func (plugins) Enabled(string) bool { return true }
-
-func (p plugins) Running(string) bool { return !p.fixture.unheard }
+// plugins are the channel of a fixture, which runs unless nobody can be reached.
+func (r *fixture) plugins() *plugins.Registry {
+	found := plugins.New([]*config.Plugin{{Label: "tg", Enabled: true}})
+	if !r.unheard {
+		found.Entry("tg").Publish(&plugins.Plugin{Name: "tg"})
+		found.Entry("tg").Update(func(s *plugins.Status) { s.State = plugins.Running })
+	}
+	return found
+}
 
 // chats note which turns wait in a fixture.
 type chats struct{ fixture *fixture }

@@ -16,7 +16,6 @@ import (
 	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/session"
-	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -63,6 +62,22 @@ type Options struct {
 	Channels Channels
 }
 
+// Prompt is what Claude reads of a run.
+type Prompt struct {
+	Text     string
+	Pictures []agent.Picture // that Claude is shown with the text, which names their paths
+	Unheard  bool            // a voice message in it is not transcribed, because no program for that is installed
+}
+
+// Unusable is a run without anything for Claude: its messages are only files, and none of them could be fetched.
+type Unusable struct {
+	Reply string // the chat's notice
+	Event string // the note for the session's next turn
+}
+
+// Error implements error.
+func (*Unusable) Error() string { return "no file could be fetched" }
+
 // Builder builds prompts. It is safe for concurrent use.
 type Builder struct {
 	options Options
@@ -75,22 +90,23 @@ func New(options Options, log hclog.Logger) *Builder {
 	return &Builder{options: options, log: log}
 }
 
-// Build returns the prompt of a run. It waits for the programs that read its messages; see [turn.Prompts].
-func (b *Builder) Build(ctx context.Context, run *conversation.Turn, added []string) (turn.Prompt, error) {
+// Build returns a run's prompt once the files that it needs are there and programs have read them. Its error is that of an ended
+// context, an [*Unusable], or an [*agent.Failure] if files are unavailable for now.
+func (b *Builder) Build(ctx context.Context, run *conversation.Turn, added []string) (Prompt, error) {
 	head := run.Head.Message
 	if head.Origin == domain.OriginCompact {
-		return turn.Prompt{Text: strings.TrimSpace("/compact " + strings.Join(strings.Fields(head.Text), " "))}, nil
+		return Prompt{Text: strings.TrimSpace("/compact " + strings.Join(strings.Fields(head.Text), " "))}, nil
 	}
 	messages, err := b.options.Bringer.Bring(ctx, run.All()...)
 	if err != nil {
-		return turn.Prompt{}, err
+		return Prompt{}, err
 	}
 	if err := unusable(messages); err != nil {
-		return turn.Prompt{}, err
+		return Prompt{}, err
 	}
 	read, err := b.options.Reader.Read(ctx, messages...)
 	if err != nil {
-		return turn.Prompt{}, err
+		return Prompt{}, err
 	}
 	t := envelope.Turn{Context: added}
 	shown := &pictures{from: b.options.Pictures}
@@ -118,7 +134,7 @@ func (b *Builder) Build(ctx context.Context, run *conversation.Turn, added []str
 	if summary := b.channelSummary(run); summary != "" {
 		t.Events = append(t.Events, envelope.Event{At: run.Head.ReceivedAt, Text: summary})
 	}
-	return turn.Prompt{Text: envelope.Compose(t, run.Zone), Pictures: shown.list, Unheard: unheard(read)}, nil
+	return Prompt{Text: envelope.Compose(t, run.Zone), Pictures: shown.list, Unheard: unheard(read)}, nil
 }
 
 // outgoing makes the folder whose files are sent with a conversation's answers; "": its chat accepts none.
@@ -133,7 +149,7 @@ func (b *Builder) outgoing(run *conversation.Turn) string {
 	return folder
 }
 
-// unusable returns a [*turn.Unusable] if the messages are only files and none of them could be fetched.
+// unusable returns a [*Unusable] if the messages are only files and none of them could be fetched.
 func unusable(messages []domain.Queued) error {
 	var files []chat.Media
 	text := ""
@@ -142,7 +158,7 @@ func unusable(messages []domain.Queued) error {
 		files = append(files, q.Message.Media...)
 	}
 	if reply, event, missing := envelope.Missing(text, files); missing {
-		return &turn.Unusable{Reply: reply, Event: event}
+		return &Unusable{Reply: reply, Event: event}
 	}
 	return nil
 }
@@ -166,19 +182,20 @@ func (b *Builder) messages(c *conversation.Conversation, queued []domain.Queued,
 	return list, collected
 }
 
-// Steered returns the prompt of a message that joins a running turn of a conversation.
-func (b *Builder) Steered(ctx context.Context, c *conversation.Conversation, q domain.Queued) (turn.Prompt, error) {
+// Steered returns the prompt of a message that joins a running turn of a conversation. After an error the message and all later
+// ones wait for their own turn.
+func (b *Builder) Steered(ctx context.Context, c *conversation.Conversation, q domain.Queued) (Prompt, error) {
 	messages, err := b.options.Bringer.Bring(ctx, q)
 	if err != nil {
-		return turn.Prompt{}, err
+		return Prompt{}, err
 	}
 	read, err := b.options.Reader.Read(ctx, messages...)
 	if err != nil {
-		return turn.Prompt{}, err
+		return Prompt{}, err
 	}
 	shown := &pictures{from: b.options.Pictures}
 	said := envelope.Turn{Messages: []envelope.Message{b.message(c, messages[0], read, shown)}}
-	return turn.Prompt{Text: envelope.Compose(said, c.Zone), Pictures: shown.list, Unheard: unheard(read)}, nil
+	return Prompt{Text: envelope.Compose(said, c.Zone), Pictures: shown.list, Unheard: unheard(read)}, nil
 }
 
 // message returns a message as Claude reads it, with the results of the programs that read it.

@@ -15,7 +15,6 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/prompt"
-	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -113,7 +112,7 @@ func TestPicturesAreShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []agent.Picture{{Path: "/media/a", Type: "image/png"}}
-	for name, got := range map[string]turn.Prompt{"of its own": own, "steered": steered} {
+	for name, got := range map[string]prompt.Prompt{"of its own": own, "steered": steered} {
 		if !slices.Equal(got.Pictures, want) || !strings.Contains(got.Text, "/in/a") {
 			t.Errorf("%s: %+v", name, got)
 		}

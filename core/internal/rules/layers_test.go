@@ -27,7 +27,7 @@ var layers = []string{
 	"media", "notice", "hook", "dispatch",
 	"claude/protocol", "claude/exchange", "claude/transcript", "claude/cli", "claude/client", "claude",
 	"permission", "command", "claims", "interpret", "inbox", "tools", "follow",
-	"stream", "reply", "turn", "prompt", "view",
+	"stream", "prompt", "view", "posting", "turn",
 	"heartbeat", "housekeeping",
 	"outbox", "hostapi", "gateway", "admin",
 }

@@ -242,13 +242,13 @@ func TestBlocks(t *testing.T) {
 		},
 		"a text that a tool has sent": {
 			stream.Options{Block: block},
-			func(u *turn) { u.fixture.sendByTool(tea); u.write("One boils water.\n\n", "Then waits.") },
+			func(u *turn) { u.sendByTool(tea); u.write("One boils water.\n\n", "Then waits.") },
 			[]string{"200ms send: One boils water.\n\nThen waits."}, // which belongs to the answer
 		},
 		"a text that begins like one that a tool has sent": {
 			stream.Options{Block: block},
 			func(u *turn) {
-				u.fixture.sendByTool(tea)
+				u.sendByTool(tea)
 				u.write("One boils water.\n\n", "Then ", "drinks it.\n\n", "Enough")
 			},
 			[]string{"200ms send: One boils water.", "300ms send: Then drinks it.", "400ms send: Enough"},
@@ -256,7 +256,7 @@ func TestBlocks(t *testing.T) {
 		"a text before a tool that a tool has sent": {
 			stream.Options{Block: block},
 			func(u *turn) {
-				u.fixture.sendByTool(tea)
+				u.sendByTool(tea)
 				u.write("One boils water.\n\n", "Then waits.")
 				u.use(bash("make"))
 				u.used()

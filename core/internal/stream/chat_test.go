@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -33,6 +32,7 @@ type fixture struct {
 	old   bool          // the preview is too old to be edited
 
 	noDraft bool // drafts are refused
+	deletes bool // previews can be deleted
 
 	mu      sync.Mutex
 	log     []string // what happened, each with its time
@@ -41,7 +41,6 @@ type fixture struct {
 	said    string
 	preview int64
 	files   []string // that were sent early
-	byTool  string   // what the agent has sent by a tool
 }
 
 func (r *fixture) Early(_ context.Context, e domain.Early) (int64, error) {
@@ -125,19 +124,8 @@ func (r *fixture) Files(_ context.Context, paths []string, _ bool) (e domain.Ear
 	return domain.Early{Items: []domain.OutboxItem{piece}, Sent: &told}
 }
 
-// Sent reports what the agent has sent by a tool.
-func (r *fixture) Sent(text string, complete bool) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return text != "" && (text == r.byTool || !complete && strings.HasPrefix(r.byTool, text))
-}
-
-// sendByTool has the agent send a text by a tool.
-func (r *fixture) sendByTool(text string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.byTool = text
-}
+// Deletes implements [stream.Surface].
+func (r *fixture) Deletes() bool { return r.deletes }
 
 func (r *fixture) Show(_ context.Context, preview int64, text string) error {
 	r.mu.Lock()
@@ -220,7 +208,29 @@ func start(t testing.TB, o stream.Options) *turn {
 	}
 	r := &fixture{begun: time.Now(), to: o.To}
 	o.Files = true
-	return &turn{t: t, fixture: r, options: o, stream: stream.Start(t.Context(), o, r)}
+	return begin(t, o, r, &domain.Run{})
+}
+
+// begin begins a turn of a run.
+func begin(t testing.TB, o stream.Options, r *fixture, run *domain.Run) *turn {
+	u := &turn{t: t, fixture: r, options: o, stream: stream.New(o, r, run)}
+	u.stream.Start(t.Context())
+	return u
+}
+
+// resume has the turn be another attempt of a run.
+func (u *turn) resume(said string, preview int64) {
+	u.stream.End()
+	u.fixture.said, u.fixture.preview = said, preview
+	u.stream = stream.New(u.options, u.fixture, &domain.Run{Said: said, Preview: preview})
+	u.stream.Start(u.t.Context())
+}
+
+// sendByTool has the agent send a text by a tool.
+func (u *turn) sendByTool(text string) {
+	held := u.stream.Hold()
+	defer held.Release()
+	held.Add(domain.SentByTool{Text: text}, nil)
 }
 
 func (u *turn) tell() {
@@ -262,8 +272,8 @@ func (u *turn) used() {
 }
 
 // finish ends the turn with the text as its answer.
-func (u *turn) finish() stream.Outcome {
-	out := u.stream.End()
+func (u *turn) finish() {
+	u.stream.End()
 	a := answer.Parse(u.p.Text, true)
 	var within []stream.Placed
 	var behind []domain.OutboxItem
@@ -283,10 +293,9 @@ func (u *turn) finish() stream.Outcome {
 		place(answer.Parse(text, true), 0)
 	}
 	place(a, len(a.Text))
-	for _, p := range append(u.options.Items(a, out, stream.Beside{Files: within}), behind...) {
+	for _, p := range u.stream.Finish(a, stream.Rest{Files: within, Behind: behind}) {
 		u.fixture.post(p)
 	}
-	return out
 }
 
 func (u *turn) happened(want ...string) {

@@ -75,8 +75,14 @@ func TestLeave(t *testing.T) {
 			[]string{"0s draft: One", "2.1s draft: One two", "2.2s send: One two"},
 		},
 		"of an earlier attempt": {
-			stream.Options{Mode: stream.Preview, PreviewID: 7},
-			func(u *turn) { u.stream.Leave(); pass(time.Second); u.p = agent.Progress{Text: "One"}; u.tell() },
+			stream.Options{Mode: stream.Preview},
+			func(u *turn) {
+				u.resume("", 7)
+				u.stream.Leave()
+				pass(time.Second)
+				u.p = agent.Progress{Text: "One"}
+				u.tell()
+			},
 			[]string{"0s delete 7", "1s preview 2: One", "1s settle 2: One"},
 		},
 		"waits for people": {

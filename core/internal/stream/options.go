@@ -2,7 +2,7 @@
 //
 // Text that stays in the chat is sent through the outbox, under the run's fence: blocks of the answer, and the list of
 // tools used. The growing rest is shown by a preview, which is a message that is edited, or by a draft of the network.
-// What was not sent when the turn ends is sent with its answer.
+// What was not sent when the turn ends is sent with its answer: the stream finishes it, because it alone knows what the chat has.
 package stream
 
 import (
@@ -70,9 +70,9 @@ type Options struct {
 	Stop      [][]chat.Button // of the preview
 	Prefix    string          // put once before the answer
 	Quoting   answer.Quoting
-	// What earlier attempts of the run have sent; see [domain.Run].
-	Said      string
-	PreviewID int64
+	// An answer that comes NotifyAfter the turn's beginning is a new message, not an edit; zero: it never is.
+	NotifyAfter time.Duration
+	Began       time.Time
 }
 
 // Shows reports whether anything is shown of a turn while it goes on.
@@ -122,9 +122,6 @@ type Surface interface {
 	// Files takes files that a text names and returns what to send; no items: there is nothing to send now. They count as sent
 	// once Early was called with them.
 	Files(ctx context.Context, paths []string, voice bool) domain.Early
-	// Sent reports whether the agent has sent this very text to the chat by a tool, or, if the text is not complete, one that it may
-	// become: it is not sent again.
-	Sent(text string, complete bool) bool
 	// Show edits the text of a sent preview and keeps its buttons. After an error the next call may succeed, except
 	// after [ErrLate].
 	Show(ctx context.Context, preview int64, text string) error
@@ -133,6 +130,8 @@ type Surface interface {
 	Draft(ctx context.Context, text string) error
 	// Behind returns when the oldest item was posted that waits to be sent to the chat; the zero time: none waits.
 	Behind(ctx context.Context) (time.Time, error)
+	// Deletes reports whether the network can delete the preview.
+	Deletes() bool
 }
 
 // ErrLate is returned for a preview that is too old to be edited: a new one must replace it.

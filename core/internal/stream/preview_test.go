@@ -192,16 +192,16 @@ func TestPreview(t *testing.T) {
 		"a text that a tool has sent": {
 			stream.Options{},
 			func(u *turn) {
-				u.fixture.sendByTool(tea)
+				u.sendByTool(tea)
 				u.write("One boils water.", "\n\nThen waits.")
 				pass(3 * second)
 			},
 			[]string{"3.2s send: One boils water.\n\nThen waits."},
 		},
 		"what an earlier attempt has shown": {
-			stream.Options{Said: "One.", PreviewID: 7},
-			func(u *turn) { u.fixture.preview = 7; u.write("On", "e.", " Two") },
-			[]string{"200ms show 7: Two"},
+			stream.Options{},
+			func(u *turn) { u.resume("One.", 7); u.write("On", "e.", " Two") },
+			[]string{"200ms show 7: Two", "300ms settle 7: Two"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -210,11 +210,7 @@ func TestPreview(t *testing.T) {
 				tt.options.Mode, tt.options.Interval = stream.Preview, time.Second
 				u := start(t, tt.options)
 				tt.turn(u)
-				if tt.options.PreviewID == 0 {
-					u.finish()
-				} else {
-					u.stream.End()
-				}
+				u.finish()
 				u.happened(tt.want...)
 			})
 		})
@@ -331,7 +327,8 @@ func TestAChangeOnItsWayLandsFirst(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			u := start(t, stream.Options{Mode: stream.Preview})
 			u.stream.End()
-			u.stream = stream.Start(t.Context(), u.options, slow{u.fixture, takes})
+			u.stream = stream.New(u.options, slow{u.fixture, takes}, &domain.Run{})
+			u.stream.Start(t.Context())
 			u.write("One")
 			pass(900 * time.Millisecond)
 			u.write(", two") // at one second it is shown

@@ -303,10 +303,9 @@ func (u *turn) again() *turn {
 	u.stream.End()
 	u.fixture.mu.Lock()
 	defer u.fixture.mu.Unlock()
-	o := u.options
-	o.Said, o.PreviewID = u.fixture.said, u.fixture.preview
-	p := agent.Progress{Text: u.p.Text, Complete: u.p.Complete}
-	return &turn{t: u.t, fixture: u.fixture, options: o, p: p, before: u.before, stream: stream.Start(u.t.Context(), o, u.fixture)}
+	again := begin(u.t, u.options, u.fixture, &domain.Run{Said: u.fixture.said, Preview: u.fixture.preview})
+	again.p, again.before = agent.Progress{Text: u.p.Text, Complete: u.p.Complete}, u.before
+	return again
 }
 
 // markdown makes a text of paragraphs, code and tables.

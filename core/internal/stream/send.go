@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
@@ -15,73 +13,9 @@ import (
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
-// follow reports whether the current text continues what was said, so that more of it can be sent. A shorter one is
-// awaited; a different one starts over.
-func (s *sent) follow(a answer.Answer, over bool) bool {
-	switch {
-	case strings.HasPrefix(a.Text, s.said):
-		return true
-	case !over && strings.HasPrefix(s.said, a.Text):
-		return false
-	}
-	s.said, s.files, s.anew = "", 0, true
-	return true
-}
-
-// left returns the unsent part of a complete text, as it appears in the chat.
-func (s *sent) left(a answer.Answer) string {
-	if s.said == "" && slices.Contains(s.whole, a.Text) {
-		return ""
-	}
-	s.follow(a, true)
-	rest := chunk.Rest(a.Text, len(s.said))
-	if s.anew && rest != "" {
-		rest = wording.AnswerRestarted + "\n\n" + rest
-	}
-	return rest
-}
-
-// text is a text before a tool.
-type text struct {
-	answer.Answer
-	past answer.Answer // the part that the answer will begin with as well
-}
-
-func textOf(step agent.Step) text {
-	return text{answer.Parse(step.Earlier+step.Text, true), answer.Parse(step.Earlier, true)}
-}
-
-// begun reports whether what was said is a beginning of the text itself.
-func (t text) begun(said string) bool {
-	return len(said) > len(t.past.Text) && strings.HasPrefix(t.Text, said)
-}
-
-// remains returns the part of a sent text that the answer will begin with.
-func (t text) remains(said string) string {
-	switch past := t.past.Text; {
-	case strings.HasPrefix(said, past):
-		return past
-	case strings.HasPrefix(past, said):
-		return said
-	default:
-		return ""
-	}
-}
-
-// finish continues with the text after a complete one.
-func (s *sent) finish(t text) {
-	if s.said != "" && s.follow(t.Answer, true) && s.said != "" && chunk.Rest(t.Text, len(s.said)) == "" {
-		s.whole = append(slices.Clip(s.whole), t.Text)
-	}
-	s.said, s.files = t.remains(s.said), 0
-	if s.said == t.past.Text {
-		s.files = len(t.past.Media)
-	}
-}
-
 // sendsSteps reports whether a text before a tool stays in the chat: if such texts do, or if its sending has begun.
-func (s *Stream) sendsSteps(was sent, t text) bool {
-	return !s.surface.Sent(t.Text, true) && (s.options.Mode == Blocks || s.options.Steps || t.begun(was.said))
+func (s *Stream) sendsSteps(t text) bool {
+	return !s.ByTool(t.Text, true) && (s.options.Mode == Blocks || s.options.Steps || t.begun(s.said))
 }
 
 // send sends all that is due, and returns when to look again without news.
@@ -118,8 +52,8 @@ func (s *Stream) due(ctx context.Context, p agent.Progress) (e early, next time.
 			continue
 		}
 		t := textOf(step)
-		if !s.sendsSteps(s.sent, t) {
-			s.finish(t)
+		if !s.sendsSteps(t) {
+			s.pass(t)
 			continue
 		}
 		left := s.left(t.Answer) != ""
@@ -141,7 +75,7 @@ func (s *Stream) due(ctx context.Context, p agent.Progress) (e early, next time.
 				return e, time.Time{}, true
 			}
 		}
-		s.finish(t)
+		s.pass(t)
 	}
 	if s.said != s.stored && !s.anew {
 		// As above, for a text that was sent completely when it ended.
@@ -205,7 +139,7 @@ func (s *Stream) file(ctx context.Context, a answer.Answer) (e early, due bool) 
 	if len(taken.Items) == 0 {
 		return early{}, false
 	}
-	e = early{Early: s.inPlace(taken.Items)}
+	e = early{Early: s.early(taken.Items)}
 	e.Sent, e.Files = taken.Sent, taken.Files
 	return e, true
 }
@@ -227,7 +161,7 @@ func (s *Stream) used() early {
 	for _, text := range chunk.Split(toolList(s.tools, s.options.Verbose), s.options.Rule) {
 		pieces = append(pieces, domain.OutboxItem{To: s.options.To, Text: text})
 	}
-	return early{Early: s.inPlace(pieces), tools: true}
+	return early{Early: s.early(pieces), tools: true}
 }
 
 // cut returns where a block may end now; if none is ready, again is when to look.
@@ -274,19 +208,15 @@ func (s *Stream) piece(a answer.Answer, r chunk.Rule, cut chunk.Cut) (e early, d
 	if len(pieces) == 0 {
 		return early{}, false
 	}
-	e.Early = s.inPlace(pieces)
+	e.Early = s.early(pieces)
 	e.Said = a.Text[:end]
 	e.piece, e.upTo = true, e.Said
 	return e, true
 }
 
-// inPlace replaces the preview by the items. What is said does not change.
-func (s *Stream) inPlace(pieces []domain.OutboxItem) domain.Early {
-	e := domain.Early{Items: pieces, Said: s.stored}
-	if s.preview != 0 {
-		e.Items[0].Edits, e.Items[0].OrSend, e.Unpreview = s.preview, true, true
-	}
-	return e
+// early returns what sends items in place of the preview. What is said does not change.
+func (s *Stream) early(items []domain.OutboxItem) domain.Early {
+	return domain.Early{Items: s.replace(s.options.To, items), Said: s.stored, Unpreview: s.preview != 0}
 }
 
 // commit sends something, if the chat keeps up with it.
@@ -309,6 +239,9 @@ func (s *Stream) post(ctx context.Context, e early) bool {
 			s.cancel()
 		}
 		return false
+	}
+	if e.Sent != nil {
+		s.addAhead(*e.Sent, e.Files)
 	}
 	if e.Unpreview {
 		s.shown = ""

@@ -73,15 +73,16 @@ func (s *Stream) put(ctx, updating context.Context, text string) bool {
 		return false
 	}
 	to := s.options.Quoting.Target(s.making.ReplyAt(len(s.said)), s.cutter.first)
-	piece := domain.OutboxItem{To: s.options.To, Text: text, Buttons: s.options.Stop, ReplyTo: to, Kept: true, Edits: s.preview, OrSend: s.preview != 0}
-	return s.commit(ctx, early{Early: domain.Early{Preview: &piece, Said: s.stored}})
+	item := domain.OutboxItem{To: s.options.To, Text: text, Buttons: s.options.Stop, ReplyTo: to, Kept: true}
+	preview := s.replace(s.options.To, []domain.OutboxItem{item})[0]
+	return s.commit(ctx, early{Early: domain.Early{Preview: &preview, Said: s.stored}})
 }
 
 // leave deletes the preview if something was sent behind it, even if nothing else is sent early any more: the answer must not take
 // its place.
 func (s *Stream) leave(ctx context.Context) {
 	if s.behind.Swap(false) && s.preview != 0 {
-		s.post(ctx, early{Early: domain.Early{Items: []domain.OutboxItem{{To: s.options.To, Edits: s.preview}}, Said: s.stored, Unpreview: true}})
+		s.post(ctx, early{Early: s.early(nil)})
 	}
 }
 
@@ -119,7 +120,7 @@ func (s *Stream) spoke(p agent.Progress) bool {
 
 // growing returns the part of the current text that is not in the chat yet.
 func (s *Stream) growing() string {
-	a, was := s.making, s.sent
+	a, was := s.making, s.texts
 	if a.Text == "" || !was.follow(a, false) {
 		return ""
 	}

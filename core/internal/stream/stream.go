@@ -10,16 +10,17 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/answer"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// Stream shows one turn. Its goroutine runs from [Start] to [Stream.End].
+// Stream shows one turn, and finishes its answer. Its goroutine runs from [Stream.Start] to [Stream.End].
 type Stream struct {
+	*sent
 	options Options
-	nothing bool // nothing of the turn's progress is shown
 	surface Surface
 	cancel  context.CancelFunc
 	news    chan struct{} // buffers one: there is unprocessed progress
-	ended   chan struct{}
+	ended   chan struct{} // nil: it was not started
 
 	mu     sync.Mutex
 	latest agent.Progress
@@ -27,15 +28,11 @@ type Stream struct {
 	behind atomic.Bool // something else of the turn was sent after the preview
 	paused atomic.Int32
 
-	// The goroutine owns the fields below until ended is closed. The first two change only while it also holds sending.
+	// The goroutine owns the fields below until ended is closed. The first changes only while it also holds sending.
 
-	sending chan struct{} // buffers one: a lock
-	sent
-	done int // the steps that were processed
-
+	done   int // the steps that were processed
 	cutter *cutter
-	silent bool   // nothing more is sent early
-	stored string // what the store has as said
+	silent bool // nothing more is sent early
 
 	tools   []agent.ToolUse // used, but not shown yet
 	toolsAt time.Time       // when the first of them ended
@@ -44,40 +41,48 @@ type Stream struct {
 	making  answer.Answer   // its parsed form
 	since   time.Time       // when it last changed
 
+	over    bool     // End has set the fields below
+	remains string   // the part of an unfinished text that the chat was shown
+	before  []string // what must be sent before the answer, as Markdown
+
 	shown   string // by the preview or the draft
 	shownAt time.Time
 	running map[agent.ToolUse]time.Time // since when they run
 }
 
-// sent is what was sent of a turn's texts.
-type sent struct {
-	said    string   // of the current text
-	files   int      // how many of its files were taken
-	anew    bool     // something was sent that the current text does not continue
-	begun   bool     // anything was sent
-	whole   []string // texts before the answer that were sent completely
-	preview int64
+// New returns the stream of a run's turn, which shows nothing before Start. It continues after what earlier attempts have sent.
+func New(o Options, surface Surface, run *domain.Run) *Stream {
+	return newStream(o, surface, newSent(run))
 }
 
-// Start begins to show a turn. The context is the turn's: nothing is sent after it is done.
-func Start(ctx context.Context, o Options, surface Surface) *Stream {
-	ctx, cancel := context.WithCancel(ctx)
-	s := &Stream{
-		options: o, nothing: !o.Shows(), surface: surface, cancel: cancel,
-		news: make(chan struct{}, 1), ended: make(chan struct{}), sending: make(chan struct{}, 1),
-		sent:   sent{said: o.Said, begun: o.Said != "", preview: o.PreviewID},
-		cutter: o.cutter(o.Said != ""), stored: o.Said,
-		since:   time.Now(),
-		running: map[agent.ToolUse]time.Time{},
+func newStream(o Options, surface Surface, sent *sent) *Stream {
+	return &Stream{
+		sent: sent, options: o, surface: surface, cutter: o.cutter(sent.begun), cancel: func() {},
+		news: make(chan struct{}, 1), since: time.Now(), running: map[agent.ToolUse]time.Time{},
 	}
+}
+
+// Again returns the stream of the same run in a new conversation: nothing that was sent of its texts counts any more. It is called
+// after End.
+func (s *Stream) Again(o Options) *Stream {
+	s.texts = texts{}
+	return newStream(o, s.surface, s.sent)
+}
+
+// Start begins to show the turn, if anything is shown. The context is the turn's: nothing is sent after it is done.
+func (s *Stream) Start(ctx context.Context) {
+	if !s.options.Shows() {
+		return
+	}
+	ctx, s.cancel = context.WithCancel(ctx)
+	s.ended = make(chan struct{})
 	go s.run(ctx)
-	return s
 }
 
 // Progress takes the turn's progress. It does not block; only the latest counts.
 func (s *Stream) Progress(p agent.Progress) {
 	s.mu.Lock()
-	idle := s.nothing || s.options.tooShort(s.latest, p)
+	idle := s.ended == nil || s.options.tooShort(s.latest, p)
 	s.latest = p
 	s.mu.Unlock()
 	if !idle {
@@ -119,11 +124,20 @@ func (s *Stream) poke() {
 	}
 }
 
-// End stops the stream, waits for it, and returns what it has sent of the turn's latest progress.
-func (s *Stream) End() Outcome {
+// End stops the stream and waits for it. It may be called again.
+func (s *Stream) End() {
 	s.cancel()
-	<-s.ended
-	return s.outcome(s.progress())
+	if s.ended != nil {
+		<-s.ended
+	}
+	if s.over {
+		return
+	}
+	s.over = true
+	if s.shown != "" {
+		s.remains = s.growing()
+	}
+	s.before = s.unsent()
 }
 
 func (s *Stream) progress() agent.Progress {
@@ -144,7 +158,7 @@ func (s *Stream) run(ctx context.Context) {
 		now := time.Now()
 		if p.Text != s.written {
 			s.written, s.making, s.since = p.Text, answer.Parse(p.Text, false), now
-			if s.surface.Sent(s.making.Text, false) {
+			if s.ByTool(s.making.Text, false) {
 				s.making = answer.Answer{}
 			}
 		}
@@ -165,12 +179,10 @@ func (s *Stream) run(ctx context.Context) {
 	}
 }
 
-// Hold calls f while none of the turn's texts is sent. f may ask whether the stream has sent a text before a tool, or a
-// part of it, so that the chat gets the rest too. Spaces are ignored.
-func (s *Stream) Hold(f func(has func(text string) bool) error) error {
+// Hold waits until nothing of the turn's texts is being sent, and lets nothing be sent until Release.
+func (s *Stream) Hold() Held {
 	s.sending <- struct{}{}
-	defer func() { <-s.sending }()
-	return f(s.has)
+	return Held{s}
 }
 
 func (s *Stream) has(text string) bool {
@@ -211,44 +223,6 @@ func soonest(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-// outcome returns what was sent, and what was not, of an ended turn.
-func (s *Stream) outcome(p agent.Progress) Outcome {
-	sent := s.sent
-	var before []string
-	tools := append([]agent.ToolUse(nil), s.tools...)
-	tell := func() {
-		if len(tools) > 0 {
-			before = append(before, toolList(tools, s.options.Verbose))
-			tools = nil
-		}
-	}
-	for _, step := range p.Done[s.dealt(p):] {
-		if step.Tool.Name != "" {
-			if s.options.listsTools() {
-				tools = append(tools, step.Tool)
-			}
-			continue
-		}
-		t := textOf(step)
-		if rest := sent.left(t.Answer); s.sendsSteps(sent, t) && rest != "" {
-			tell()
-			before = append(before, rest)
-			sent.said, sent.anew, sent.begun = t.Text, false, true
-		}
-		sent.finish(t)
-	}
-	tell()
-	shown := ""
-	if s.shown != "" {
-		shown = s.growing()
-	}
-	return Outcome{
-		Shown: shown,
-		Said:  sent.said, Preview: sent.preview, Restart: sent.anew, Begun: sent.begun,
-		Whole: sent.whole, Before: before,
-	}
 }
 
 // dealt returns how many of the steps were processed. Another attempt of the turn begins at zero.

@@ -7,8 +7,6 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
-	"github.com/clawhost/clawhost/core/internal/wording"
-	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // announce tells a run's chat, once in all attempts, that its turn runs tools without asking. After an error the chat
@@ -18,7 +16,7 @@ func (h *Handler) announce(ctx context.Context, run *conversation.Turn, p agent.
 	if !p.SkipsApproval() || m.Origin == domain.OriginHeartbeat || maintenance(run) {
 		return nil // A heartbeat's answer contains it, if there is one.
 	}
-	items := h.notice(run, BypassNotice(m))
+	items := h.notice(run, run.NotAsking())
 	if len(items) == 0 {
 		return nil
 	}
@@ -29,9 +27,4 @@ func (h *Handler) announce(ctx context.Context, run *conversation.Turn, p agent.
 		return fmt.Errorf("announce a turn without questions: %w", err)
 	}
 	return nil
-}
-
-// BypassNotice says that the turn of a message runs tools without asking.
-func BypassNotice(m domain.Message) string {
-	return wording.NotAsking(m.Authority == chat.Owner && m.Overrides.Permission == "")
 }

@@ -12,12 +12,17 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/domain"
-	"github.com/clawhost/clawhost/core/internal/reply"
+	"github.com/clawhost/clawhost/core/internal/prompt"
+	"github.com/clawhost/clawhost/core/internal/view"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // reply sends the answer and completes the run, in one transaction.
-func (h *Handler) reply(ctx context.Context, run *conversation.Turn, r agent.Result, sent Sent, view View) error {
+func (h *Handler) reply(ctx context.Context, run *conversation.Turn, r agent.Result, view *view.View) error {
+	said, err := view.Answer(ctx, r)
+	if err != nil {
+		return h.fail(ctx, run, r, view, err) // The answer is in claude's transcript for the next attempt.
+	}
 	visible := answer.Parse(r.Text, true).Text
 	done := domain.Completion{
 		State:   domain.RunDone,
@@ -25,46 +30,15 @@ func (h *Handler) reply(ctx context.Context, run *conversation.Turn, r agent.Res
 		Turn:    h.figures(run, r),
 		Answer:  visible,
 		Then:    h.flushMemory(ctx, run, r),
+		Items:   said.Items,
+		Files:   said.Files,
 	}
 	done.Turn.Given = run.Given // a turn that failed may not have reached Claude
-	if !run.Head.Message.Silent {
-		said, err := view.Reply(ctx, r)
-		if err != nil {
-			return h.fail(ctx, run, r, sent, err) // The answer is in claude's transcript for the next attempt.
-		}
-		done.Items, done.Files = insteadOfPreview(run, sent, said.Items), said.Files
-	}
 	h.handled(run)
-	if visible != "" && (run.Head.Message.Silent || sent.Begun || hasContent(done.Items)) { // not the text with which the agent declines to answer
+	if visible != "" && said.Said { // not the text with which the agent declines to answer
 		done.Transcript = []chat.TranscriptEntry{{Role: chat.Assistant, Text: visible, At: time.Now()}}
 	}
 	return h.complete(ctx, run, done)
-}
-
-// replacePreview makes the first item an edit of the preview. Without an item the preview is deleted.
-func replacePreview(run *conversation.Turn, preview int64, items []domain.OutboxItem) []domain.OutboxItem {
-	switch {
-	case preview == 0:
-	case len(items) == 0:
-		return []domain.OutboxItem{{To: run.Head.Message.Address(), Edits: preview}}
-	default:
-		items[0].Edits, items[0].OrSend = preview, true
-	}
-	return items
-}
-
-// insteadOfPreview shows the items in place of the preview. After a long turn they are new messages, because nobody is notified of an edit.
-func insteadOfPreview(run *conversation.Turn, sent Sent, items []domain.OutboxItem) []domain.OutboxItem {
-	after := run.Settings.Reply.NotifyAfter
-	if sent.Preview == 0 || len(items) == 0 || !sent.Deletable || after == 0 || time.Since(run.StartedAt) < after {
-		return replacePreview(run, sent.Preview, items)
-	}
-	return append(items, replacePreview(run, sent.Preview, nil)...)
-}
-
-// hasContent reports whether the items contain anything.
-func hasContent(items []domain.OutboxItem) bool {
-	return slices.ContainsFunc(items, func(p domain.OutboxItem) bool { return p.Text != "" || len(p.Media) > 0 })
 }
 
 func (h *Handler) figures(run *conversation.Turn, r agent.Result) *domain.TurnFigures {
@@ -80,12 +54,12 @@ func (h *Handler) figures(run *conversation.Turn, r agent.Result) *domain.TurnFi
 
 // fail reports the failure to the user and completes the run. A stopped turn ends without a notice, because the stop
 // command answers; one interrupted by the host's end returns to its lane.
-func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Result, sent Sent, err error) error {
+func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Result, view *view.View, err error) error {
 	now := time.Now()
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, agent.ErrStopped):
 		if err := h.complete(ctx, run, domain.Completion{
-			State: domain.RunCancelled, Covered: r.Covered, Turn: h.figures(run, r), Items: h.left(run, sent),
+			State: domain.RunCancelled, Covered: r.Covered, Turn: h.figures(run, r), Items: view.Left(),
 			Transcript: []chat.TranscriptEntry{{Role: chat.System, Text: "stopped", At: now}},
 			Notes:      []domain.Note{{Kind: domain.NoteHint, At: now, Text: domain.HintStopped}},
 		}); err != nil {
@@ -93,7 +67,7 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Resu
 		}
 		return agent.ErrStopped
 	case errors.Is(cause, domain.ErrFenced):
-		if items := h.left(run, sent); len(items) > 0 {
+		if items := view.Left(); len(items) > 0 {
 			if _, err := h.options.Store.Post(context.WithoutCancel(ctx), "", items...); err != nil {
 				h.log.Warn("cannot keep the shown part of an interrupted turn", "run", run.ID, "error", err)
 			}
@@ -105,11 +79,11 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Resu
 	case cause != nil:
 		return cause
 	}
-	if unusable, ok := errors.AsType[*Unusable](err); ok {
+	if unusable, ok := errors.AsType[*prompt.Unusable](err); ok {
 		// A failed run leaves the notes that Claude has not read to the next one.
 		return h.complete(ctx, run, domain.Completion{
 			State: domain.RunFailed, Error: unusable.Error(), Answer: unusable.Reply,
-			Items: insteadOfPreview(run, sent, h.notice(run, unusable.Reply)),
+			Items: view.Notice(h.notice(run, unusable.Reply)),
 			Notes: []domain.Note{{Kind: domain.NoteEvent, At: now, Text: unusable.Event}},
 		})
 	}
@@ -137,9 +111,9 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Resu
 	switch m := run.Head.Message; {
 	case m.Origin == domain.OriginFlush, m.Origin == domain.OriginHeartbeat: // nobody asked for these; the log has the failure
 	case cutOff && m.Origin == "" && !m.Silent && h.offer(ctx, run, said):
-		done.Items = replacePreview(run, sent.Preview, nil)
+		done.Items = view.Notice(nil)
 	default:
-		done.Items = insteadOfPreview(run, sent, h.notice(run, said))
+		done.Items = view.Notice(h.notice(run, said))
 	}
 	return h.complete(ctx, run, done)
 }
@@ -151,14 +125,6 @@ func (h *Handler) offer(ctx context.Context, run *conversation.Turn, why string)
 		h.log.Warn("the question whether to continue could not be asked", "run", run.ID, "error", err)
 	}
 	return err == nil
-}
-
-// left is the part of an interrupted answer that stays in the chat.
-func (h *Handler) left(run *conversation.Turn, sent Sent) []domain.OutboxItem {
-	if sent.Shown == "" {
-		return replacePreview(run, sent.Preview, nil)
-	}
-	return replacePreview(run, sent.Preview, h.notice(run, sent.Shown))
 }
 
 // attempts is how many runs a message gets when they end with such a failure. Each continues from claude's transcript.
@@ -179,8 +145,8 @@ func (h *Handler) notice(run *conversation.Turn, text string) []domain.OutboxIte
 
 // complete ends the run. The message has been answered, so the end of its context no longer counts.
 func (h *Handler) complete(ctx context.Context, run *conversation.Turn, c domain.Completion) error {
-	if hasContent(c.Items) {
-		c.Undelivered = func(dead []domain.DeadLetter) []domain.OutboxItem { return undelivered(run, dead) }
+	if slices.ContainsFunc(c.Items, domain.OutboxItem.HasContent) {
+		c.Undelivered = func(dead []domain.DeadLetter) []domain.OutboxItem { return lost(run, dead) }
 	}
 	if err := h.options.Store.Complete(context.WithoutCancel(ctx), run.ID, c); err != nil {
 		if errors.Is(err, domain.ErrFenced) && c.Turn != nil {
@@ -214,11 +180,11 @@ func (h *Handler) spent(ctx context.Context, run *conversation.Turn, f *domain.T
 	}
 }
 
-// undelivered makes items that tell a run's chat which of the session's earlier answers did not arrive.
-func undelivered(run *conversation.Turn, dead []domain.DeadLetter) []domain.OutboxItem {
-	lost := make([]string, len(dead))
+// lost makes items that tell a run's chat which of the session's earlier answers did not arrive.
+func lost(run *conversation.Turn, dead []domain.DeadLetter) []domain.OutboxItem {
+	texts := make([]string, len(dead))
 	for i, d := range dead {
-		lost[i] = d.Text
+		texts[i] = d.Text
 	}
-	return run.Notice(reply.Undelivered(lost))
+	return run.Notice(undelivered(texts))
 }

@@ -17,8 +17,13 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/hook"
-	"github.com/clawhost/clawhost/core/internal/reply"
+	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/plugins"
+	"github.com/clawhost/clawhost/core/internal/posting"
+	"github.com/clawhost/clawhost/core/internal/prompt"
+	"github.com/clawhost/clawhost/core/internal/tools"
 	"github.com/clawhost/clawhost/core/internal/turn"
+	"github.com/clawhost/clawhost/core/internal/view"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -32,7 +37,7 @@ type fixture struct {
 	remembering []string
 	added       []hook.Added
 	addErr      error
-	unusable    *turn.Unusable
+	unusable    *prompt.Unusable
 	missing     error // what Prompt says
 	command     string
 	cmdErr      error
@@ -50,7 +55,8 @@ type fixture struct {
 	slow        map[string]time.Duration // how long it takes to bring the files of messages
 	stopped     []bool                   // how its runs have ended
 	cleared     []domain.OutgoingFile    // from their folder
-	view        view
+	files       []domain.OutgoingFile    // of the answer
+	unkept      error                    // why they cannot be stored
 	posted      []domain.OutboxItem
 	offered     []string
 	retries     int
@@ -90,40 +96,6 @@ func (r *fixture) History(ctx context.Context, of chat.Address, before chat.Mess
 func (r *fixture) NotePast(_ context.Context, _ int64, notes []domain.Note) error {
 	r.past.noted = append(r.past.noted, notes...)
 	return nil
-}
-
-// view is a chat that is shown a turn.
-type view struct {
-	progress []agent.Progress
-	sent     turn.Sent
-	said     string
-	result   agent.Result // of which Reply makes the answer
-	files    []domain.OutgoingFile
-	unkept   error // what Reply says
-	ended    int
-	anew     int
-	closed   int
-}
-
-func (v *view) Progress(p agent.Progress) { v.progress = append(v.progress, p) }
-
-func (v *view) Tools() agent.ToolServer { return nil }
-
-func (v *view) Reply(_ context.Context, r agent.Result) (turn.Reply, error) {
-	v.result = r
-	return turn.Reply{Items: item(strings.TrimPrefix(r.Text, v.said)), Files: v.files}, v.unkept
-}
-
-func (v *view) Close() { v.closed++ }
-
-func (v *view) Restart(context.Context) {
-	v.anew++
-	v.sent = turn.Sent{}
-}
-
-func (v *view) End() turn.Sent {
-	v.ended++
-	return v.sent
 }
 
 type outcome struct {
@@ -215,34 +187,37 @@ func (r *fixture) handler() *turn.Handler {
 		Agent: config.Agent{Timezone: time.UTC}, Claude: config.Claude{PermissionMode: "default"},
 		Settings: config.Settings{Reply: r.reply, Access: config.Access{Owners: []string{"telegram:anna"}, HistoryLimit: r.history}},
 	}
+	conversations, log := conversation.NewResolver(c, channels(r.channel), unmoved{}), hclog.NewNullLogger()
 	return turn.New(turn.Options{
-		Store: r, Conversations: conversation.NewResolver(c, channels(r.channel), unmoved{}),
-		Commands: r, Hooks: r, Prompts: r, Claude: claude{r}, Views: r, Questions: r, Files: r, Followed: r, Owners: r,
+		Store: r, Conversations: conversations,
+		Commands: r, Hooks: r, Prompts: r, Claude: claude{r}, Questions: r, Files: r, Followed: r, Owners: r,
 		MemoryFlush: config.MemoryFlush{Enabled: true, Reserve: 33_000, Prompt: "write it down"}, Retries: r.retries, Compaction: r.compaction, Memory: r, Zone: time.UTC,
 		Limits: r.limits, Fallbacks: r.fallbacks, Past: r,
-	}, hclog.NewNullLogger())
+		Views: view.New(view.Options{Plugins: plugins.New(nil), Chats: view.NewChats(plugins.New(nil), nil), Conversations: conversations, Files: r, Followed: r}, log),
+		Tools: tools.New(tools.Options{}, log), Poster: posting.New(posting.Options{}, log),
+	}, log)
 }
 
 func (r *fixture) BeforeAgentStart(context.Context, hook.Start) ([]hook.Added, error) {
 	return r.added, r.addErr
 }
 
-func (r *fixture) Build(_ context.Context, run *conversation.Turn, added []string) (turn.Prompt, error) {
+func (r *fixture) Build(_ context.Context, run *conversation.Turn, added []string) (prompt.Prompt, error) {
 	if r.missing != nil {
-		return turn.Prompt{}, r.missing
+		return prompt.Prompt{}, r.missing
 	}
 	if r.unusable != nil {
-		return turn.Prompt{}, r.unusable
+		return prompt.Prompt{}, r.unusable
 	}
-	return turn.Prompt{Text: "[host] " + run.Head.Message.Text + " " + strings.Join(added, "+") + opening(run), Pictures: r.pictures, Unheard: r.unheard}, nil
+	return prompt.Prompt{Text: "[host] " + run.Head.Message.Text + " " + strings.Join(added, "+") + opening(run), Pictures: r.pictures, Unheard: r.unheard}, nil
 }
 
-func (r *fixture) Steered(ctx context.Context, _ *conversation.Conversation, m domain.Queued) (turn.Prompt, error) {
+func (r *fixture) Steered(ctx context.Context, _ *conversation.Conversation, m domain.Queued) (prompt.Prompt, error) {
 	select {
 	case <-time.After(r.slow[m.UUID]):
-		return turn.Prompt{Text: "[host] " + m.Message.Text, Pictures: r.pictures, Unheard: r.unheard}, nil
+		return prompt.Prompt{Text: "[host] " + m.Message.Text, Pictures: r.pictures, Unheard: r.unheard}, nil
 	case <-ctx.Done():
-		return turn.Prompt{}, ctx.Err()
+		return prompt.Prompt{}, ctx.Err()
 	}
 }
 
@@ -275,10 +250,15 @@ func (r *fixture) Clear(_ context.Context, files []domain.OutgoingFile) error {
 }
 
 // trouble is the notice of a failure for a chat.
-func trouble(c agent.Class) string { return reply.Trouble(c, time.Time{}, time.UTC) }
+func trouble(c agent.Class) string { return turn.Failed(c) }
 
-// Open implements turn.Views.
-func (r *fixture) Open(context.Context, *conversation.Turn) turn.View { return &r.view }
+// Collect implements view.Files.
+func (r *fixture) Collect(context.Context, media.Wanted) (media.Collected, error) {
+	return media.Collected{Files: r.files}, r.unkept
+}
+
+// Progress implements view.Followed.
+func (*fixture) Progress(string, string, agent.Progress) {}
 
 // opening is what a conversation is told as it begins.
 func opening(run *conversation.Turn) string {

@@ -110,7 +110,7 @@ func TestATurnWithoutRoomForFilesIsHeld(t *testing.T) {
 	full := &agent.Failure{Class: agent.NoSpace, Detail: "no space left on device", Err: errors.New("write /media/x7")}
 	for name, lack := range map[string]func(r *fixture, err error){
 		"as it begins": func(r *fixture, err error) { r.missing = err },
-		"as it ends":   func(r *fixture, err error) { r.view.unkept = err },
+		"as it ends":   func(r *fixture, err error) { r.unkept = err },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -118,7 +118,7 @@ func TestATurnWithoutRoomForFilesIsHeld(t *testing.T) {
 				r := &fixture{}
 				h := r.handler()
 				handle := func(run *domain.Run) error {
-					r.results, r.turns = []outcome{{result: agent.Result{Text: "hello"}}}, nil
+					r.results, r.turns = []outcome{{result: agent.Result{Text: "hello\nMEDIA:/a"}}}, nil
 					return h.Handle(t.Context(), run, nil)
 				}
 				run := message(1)

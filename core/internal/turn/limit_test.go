@@ -13,6 +13,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -102,25 +103,25 @@ func TestUsageLimit(t *testing.T) {
 // Behaviour: fallback-model.
 func TestFallbackModels(t *testing.T) {
 	t.Parallel()
-	answered := outcome{result: agent.Result{Text: "hi", InputTokens: 2}}
+	answered := outcome{result: agent.Result{Text: "hi", Model: "another", InputTokens: 2}}
 	for name, test := range map[string]struct {
 		results  func() []outcome
 		models   []string
 		took     time.Duration
-		fallback agent.Class // why another model answered; zero: the chosen one did, or none
+		fallback string // the notice of another model that answered; empty: the chosen one did, or none
 		failed   agent.Class
 	}{
-		"a limit":       {func() []outcome { return []outcome{limited(time.Hour), answered} }, []string{"opus", "sonnet"}, 0, agent.RateLimit, 0},
-		"two that fail": {func() []outcome { return []outcome{failure(agent.Billing), failure(agent.Auth), answered} }, []string{"opus", "sonnet", "haiku"}, 0, agent.Billing, 0},
-		"a timeout":     {func() []outcome { return []outcome{failure(agent.Timeout), answered} }, []string{"opus", "sonnet"}, 0, agent.Timeout, 0},
+		"a limit":       {func() []outcome { return []outcome{limited(time.Hour), answered} }, []string{"opus", "sonnet"}, 0, wording.FallbackLimited("opus", "another"), 0},
+		"two that fail": {func() []outcome { return []outcome{failure(agent.Billing), failure(agent.Auth), answered} }, []string{"opus", "sonnet", "haiku"}, 0, wording.Fallback("opus", "another"), 0},
+		"a timeout":     {func() []outcome { return []outcome{failure(agent.Timeout), answered} }, []string{"opus", "sonnet"}, 0, wording.Fallback("opus", "another"), 0},
 		"too long for others": {func() []outcome {
 			return []outcome{failure(agent.Auth), failure(agent.ContextOverflow), failure(agent.Model)}
-		}, []string{"opus", "sonnet", "haiku"}, 0, 0, agent.Auth},
+		}, []string{"opus", "sonnet", "haiku"}, 0, "", agent.Auth},
 		"it comes back": {func() []outcome {
 			return []outcome{failure(agent.Overloaded), failure(agent.Overloaded), failure(agent.Overloaded), answered}
-		}, []string{"opus", "sonnet", "haiku", "opus"}, 5 * time.Second, 0, 0},
-		"too long for the chosen one": {func() []outcome { return []outcome{failure(agent.ContentFilter)} }, []string{"opus"}, 0, 0, agent.ContentFilter},
-		"a time limit":                {func() []outcome { return []outcome{failure(agent.TimeUp)} }, []string{"opus"}, 0, 0, agent.TimeUp},
+		}, []string{"opus", "sonnet", "haiku", "opus"}, 5 * time.Second, "", 0},
+		"too long for the chosen one": {func() []outcome { return []outcome{failure(agent.ContentFilter)} }, []string{"opus"}, 0, "", agent.ContentFilter},
+		"a time limit":                {func() []outcome { return []outcome{failure(agent.TimeUp)} }, []string{"opus"}, 0, "", agent.TimeUp},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -140,11 +141,12 @@ func TestFallbackModels(t *testing.T) {
 				if diff := cmp.Diff(test.models, models); diff != "" || time.Since(began) != test.took {
 					t.Errorf("in %v: %s", time.Since(began), diff)
 				}
-				if why := r.view.result.Fallback.Why; why != test.fallback {
-					t.Errorf("the chat learns of %s, want %s", why, test.fallback)
+				said := r.completed[0].Items[0].Text
+				if test.failed == 0 && strings.TrimSuffix(strings.TrimSuffix(said, "hi"), "\n\n") != test.fallback {
+					t.Errorf("the chat is told %q, want %q before the answer", said, test.fallback)
 				}
-				if c := r.completed[0]; test.failed != 0 && c.Items[0].Text != trouble(test.failed) {
-					t.Errorf("it is said %q", c.Items[0].Text)
+				if test.failed != 0 && said != trouble(test.failed) {
+					t.Errorf("the chat is told %q", said)
 				}
 			})
 		})
@@ -195,8 +197,8 @@ func TestFallbackOfTheUsualModel(t *testing.T) {
 			if err := r.handler().Handle(t.Context(), run, nil); err != nil {
 				t.Fatal(err)
 			}
-			if got := r.view.result.Fallback; got.From != want || got.To != "haiku-4-5" {
-				t.Errorf("after %q the chat learns of %+v", last, got)
+			if got := r.completed[0].Items[0].Text; got != wording.Fallback(want, "haiku-4-5")+"\n\nhi" {
+				t.Errorf("after %q the chat is told %q", last, got)
 			}
 		}
 	})

@@ -10,12 +10,13 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/hook"
+	"github.com/clawhost/clawhost/core/internal/view"
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
 // run runs the turn. If the claude session cannot continue, the message runs once more in a new one. The step that
 // begins the new session also posts the notice about it, so the chat always gets it.
-func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []hook.Added, nudged <-chan struct{}, view View) (agent.Result, error) {
+func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []hook.Added, nudged <-chan struct{}, view *view.View) (agent.Result, error) {
 	prompt, err := h.options.Prompts.Build(ctx, run, give(run, added))
 	if err != nil {
 		return agent.Result{}, err
@@ -41,7 +42,7 @@ func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []hook.
 		Timeout:   run.Head.Message.Timeout,
 		Watcher:   with,
 		Asker:     with,
-		Tools:     view.Tools(),
+		Tools:     h.options.Tools.Turn(run.Head.UUID, run.Caller, h.options.Poster.For(run, view)),
 	}
 	if run.Head.Message.Origin == "" {
 		t.Steering = &steering{handler: h, run: run, nudged: nudged}

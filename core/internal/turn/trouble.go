@@ -8,7 +8,6 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/notice"
-	"github.com/clawhost/clawhost/core/internal/reply"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -22,7 +21,7 @@ var explained = map[agent.Class]bool{
 // trouble is the notice about a failure for a run's chat. Only owners learn the cause, in their own direct chat. They are
 // also told, once a day for each cause, why Claude refuses to run, answers nobody, or cannot continue a conversation.
 func (h *Handler) trouble(run *conversation.Turn, f *agent.Failure) string {
-	said := reply.Trouble(f.Class, f.ResetsAt, run.Zone)
+	said := failed(f.Class, f.ResetsAt, run.Zone)
 	alone := run.Caller.Kind == chat.Direct && run.Owned
 	var why, cause string
 	switch f.Class {
@@ -47,4 +46,60 @@ func (h *Handler) trouble(run *conversation.Turn, f *agent.Failure) string {
 		h.options.Owners.Tell(fmt.Sprintf("refused:%x", key[:8]), why)
 	}
 	return said
+}
+
+// failed returns the notice of a turn that failed for good: what happened and what to do, without internals. The end
+// of a rate limit is shown in the given zone; the zero time means that it is not known.
+func failed(class agent.Class, resetsAt time.Time, zone *time.Location) string {
+	switch class {
+	case agent.Auth:
+		return wording.NotLoggedIn
+	case agent.Billing:
+		return wording.NoCredit
+	case agent.RateLimit:
+		if !resetsAt.IsZero() {
+			resetsAt = resetsAt.In(zone)
+		}
+		return wording.UsageLimit(resetsAt, time.Now())
+	case agent.Overloaded:
+		return wording.ServersOverloaded
+	case agent.Server:
+		return wording.ServersFailed
+	case agent.Timeout, agent.TimeUp:
+		return wording.TookTooLong
+	case agent.ContextOverflow:
+		return wording.MessageTooLong
+	case agent.ContentFilter:
+		return wording.Declined
+	case agent.Model:
+		return wording.ModelUnavailable
+	case agent.Limit:
+		return wording.LimitReached
+	case agent.Aborted:
+		return wording.WorkStopped
+	case agent.TranscriptMissing:
+		return wording.ConversationLost
+	case agent.Unavailable:
+		return wording.ClaudeUnavailable
+	case agent.NoSpace:
+		return wording.NoSpace
+	case agent.ChannelAway:
+		return wording.ChannelAway
+	case agent.Refused:
+		return wording.ClaudeRefuses
+	case agent.Died:
+		return wording.ClaudeDied
+	case agent.Hook:
+		return wording.HookFailed
+	case agent.Intruded:
+		return wording.Intruded
+	case agent.Rejected:
+		return wording.Rejected
+	case agent.Unresumable:
+		return wording.CannotContinue
+	case agent.GivenUp:
+		return wording.GivenUp
+	default:
+		return wording.Failed
+	}
 }

@@ -16,6 +16,10 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/hook"
+	"github.com/clawhost/clawhost/core/internal/posting"
+	"github.com/clawhost/clawhost/core/internal/prompt"
+	"github.com/clawhost/clawhost/core/internal/tools"
+	"github.com/clawhost/clawhost/core/internal/view"
 )
 
 // maxAttempts bounds the tries of a message whose runs end with the host or with claude. It is generous: a kill is
@@ -40,44 +44,6 @@ type Owners interface {
 	Tell(key, text string)
 }
 
-// Views opens views. The type of the same name in package view implements it.
-type Views interface {
-	// Open begins to show a run's turn in its chat.
-	Open(ctx context.Context, run *conversation.Turn) View
-}
-
-// View shows a turn in a chat while it runs.
-type View interface {
-	// Progress takes the turn's progress. It does not block.
-	Progress(p agent.Progress)
-	// Tools returns the host's tools for the turn.
-	Tools() agent.ToolServer
-	// End ends the view, and returns what the chat already has of the answer.
-	End() Sent
-	// Restart starts again after End: the run is in a new claude session, and nothing that was shown counts any more.
-	Restart(ctx context.Context)
-	// Reply returns the part of the answer that the chat does not have. It is called after End. An [*agent.Failure]
-	// means that its files cannot be stored now.
-	Reply(ctx context.Context, r agent.Result) (Reply, error)
-	// Close is called last, when the run is completed or has lost its lane.
-	Close()
-}
-
-// Reply is what a chat gets of an answer.
-type Reply struct {
-	Items []domain.OutboxItem   // none when there is nothing to send
-	Files []domain.OutgoingFile // used by the items
-}
-
-// Sent is what a chat has of an answer before its end.
-type Sent struct {
-	Begun   bool   // something was sent permanently
-	Shown   string // what was shown after that
-	Preview int64  // the item that shows it; zero: none
-	// Deletable says that the chat's network can delete the preview.
-	Deletable bool
-}
-
 // Commands are the slash commands. command.Registry implements it.
 type Commands interface {
 	// Answer answers a run's command. The answer is for the chat even with an error; the error is for the log.
@@ -90,21 +56,12 @@ type Hooks interface {
 	BeforeAgentStart(ctx context.Context, start hook.Start) ([]hook.Added, error)
 }
 
-// Prompt is what Claude reads of a run.
-type Prompt struct {
-	Text     string
-	Pictures []agent.Picture // that Claude is shown with the text, which names their paths
-	Unheard  bool            // a voice message in it is not transcribed, because no program for that is installed
-}
-
 // Prompts writes what Claude reads. prompt.Builder implements it.
 type Prompts interface {
-	// Build returns a run's prompt once the files that it needs are there. Its error is that of an ended context, an
-	// [*Unusable], or an [*agent.Failure] if files are unavailable for now.
-	Build(ctx context.Context, run *conversation.Turn, added []string) (Prompt, error)
-	// Steered returns the prompt of a message that joins a running turn. After an error the message and all later ones
-	// wait for their own turn.
-	Steered(ctx context.Context, c *conversation.Conversation, m domain.Queued) (Prompt, error)
+	// Build returns a run's prompt, as [prompt.Builder.Build].
+	Build(ctx context.Context, run *conversation.Turn, added []string) (prompt.Prompt, error)
+	// Steered returns the prompt of a message that joins a running turn, as [prompt.Builder.Steered].
+	Steered(ctx context.Context, c *conversation.Conversation, m domain.Queued) (prompt.Prompt, error)
 	// Profile returns how Claude Code is run for a conversation.
 	Profile(c *conversation.Conversation) agent.Profile
 }
@@ -147,7 +104,9 @@ type Options struct {
 	Hooks         Hooks
 	Prompts       Prompts
 	Claude        Claude
-	Views         Views
+	Views         *view.Views
+	Tools         *tools.Server
+	Poster        *posting.Poster
 	Questions     Questions
 	Files         Files
 	Followed      Followed
@@ -161,15 +120,6 @@ type Options struct {
 	Retries       int            // how often a turn is tried again after a failure or overload of the service
 	Zone          *time.Location // whose days the usage of turns is counted by
 }
-
-// Unusable is a run without anything for Claude: its messages are only files, and none of them could be fetched.
-type Unusable struct {
-	Reply string // the chat's notice
-	Event string // the note for the session's next turn
-}
-
-// Error implements error.
-func (*Unusable) Error() string { return "no file could be fetched" }
 
 // Handler answers claimed messages.
 type Handler struct {
@@ -205,8 +155,9 @@ func (h *Handler) Handle(ctx context.Context, claimed *domain.Run, nudged <-chan
 // answer lets Claude answer the message of a run.
 func (h *Handler) answer(ctx context.Context, run *conversation.Turn, nudged <-chan struct{}) error {
 	h.log.Info("a turn begins", "session", run.Session.Key, "run", run.ID, "attempt", run.Head.Attempts, "by", asked(run))
+	view := h.options.Views.For(run)
 	if run.Head.Attempts > maxAttempts {
-		return h.fail(ctx, run, agent.Result{}, Sent{Preview: run.Preview}, &agent.Failure{Class: agent.GivenUp, Detail: fmt.Sprintf("%d attempts", maxAttempts)})
+		return h.fail(ctx, run, agent.Result{}, view, &agent.Failure{Class: agent.GivenUp, Detail: fmt.Sprintf("%d attempts", maxAttempts)})
 	}
 	if err := h.tellDropped(ctx, run); err != nil {
 		return err
@@ -214,21 +165,22 @@ func (h *Handler) answer(ctx context.Context, run *conversation.Turn, nudged <-c
 	if err := h.recall(ctx, run); err != nil {
 		return err
 	}
-	view := h.options.Views.Open(ctx, run)
+	view.Open(ctx)
 	defer view.Close()
 	added, err := h.askHooks(ctx, run)
 	if err != nil {
-		return h.fail(ctx, run, agent.Result{}, view.End(), err)
+		view.End()
+		return h.fail(ctx, run, agent.Result{}, view, err)
 	}
 	result, err := h.run(ctx, run, added, nudged, view)
 	if run.Session.Replaced {
 		h.options.Claude.Retire(run.Head.ClaudeSession)
 	}
-	sent := view.End()
+	view.End()
 	if err != nil {
-		return h.fail(ctx, run, result, sent, err)
+		return h.fail(ctx, run, result, view, err)
 	}
-	return h.reply(ctx, run, result, sent, view)
+	return h.reply(ctx, run, result, view)
 }
 
 // asked is the person whom a run is for, as channel:user, or what started it.

@@ -15,7 +15,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/hook"
-	"github.com/clawhost/clawhost/core/internal/reply"
+	"github.com/clawhost/clawhost/core/internal/prompt"
 	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -67,7 +67,7 @@ func TestATurnWithoutQuestionsSaysSo(t *testing.T) {
 // Behaviour: dead-letter.
 func TestWhatDidNotArriveIsTold(t *testing.T) {
 	t.Parallel()
-	for said, want := range map[string][]domain.OutboxItem{"hi": item(reply.Undelivered([]string{"news"})), "NO_REPLY": nil} {
+	for said, want := range map[string][]domain.OutboxItem{"hi": item(turn.Undelivered([]string{"news"})), "NO_REPLY": nil} {
 		r := &fixture{results: []outcome{{result: agent.Result{Text: said}}}}
 		if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
 			t.Fatal(err)
@@ -151,12 +151,6 @@ func TestHandle(t *testing.T) {
 				if diff := cmp.Diff([]string{"old"}, r.retired); diff != "" {
 					t.Error(diff)
 				}
-				if r.view.ended != 2 || test.run.Said != "" || test.run.Preview != 0 {
-					t.Errorf("the view ended %d times; said %q, preview %d", r.view.ended, test.run.Said, test.run.Preview)
-				}
-			}
-			if r.view.anew != test.rebound {
-				t.Errorf("the view began anew %d times", r.view.anew)
 			}
 			if len(c.Transcript) != 1 || c.Transcript[0].Role != map[domain.RunState]chat.Role{domain.RunDone: chat.Assistant, domain.RunFailed: chat.System}[test.state] {
 				t.Errorf("transcript %+v", c.Transcript)
@@ -459,11 +453,13 @@ func TestALostLaneDropsTheResult(t *testing.T) {
 // Behaviour: file-accept.
 func TestNothingToBeRead(t *testing.T) {
 	t.Parallel()
-	r := &fixture{unusable: &turn.Unusable{Reply: "I could not take it.", Event: "A file was sent."}, view: view{sent: turn.Sent{Preview: 5}}}
-	if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
+	r := &fixture{unusable: &prompt.Unusable{Reply: "I could not take it.", Event: "A file was sent."}}
+	run := message(1)
+	run.Preview = 5
+	if err := r.handler().Handle(t.Context(), run, nil); err != nil {
 		t.Fatal(err)
 	}
-	if len(r.turns) != 0 || len(r.completed) != 1 || r.view.closed != 1 {
+	if len(r.turns) != 0 || len(r.completed) != 1 {
 		t.Fatalf("%d turns, completed %+v", len(r.turns), r.completed)
 	}
 	c := r.completed[0]

@@ -5,11 +5,12 @@ import (
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/prompt"
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
 // tellUnheard tells a run's chat, once in a conversation, that a voice message in a prompt is not transcribed.
-func (h *Handler) tellUnheard(ctx context.Context, run *conversation.Turn, p Prompt) error {
+func (h *Handler) tellUnheard(ctx context.Context, run *conversation.Turn, p prompt.Prompt) error {
 	if !p.Unheard {
 		return nil
 	}

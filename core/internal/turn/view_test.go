@@ -4,25 +4,21 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/domain"
-	"github.com/clawhost/clawhost/core/internal/turn"
 )
 
-// What the chat was shown of an answer becomes the answer, and is left as it is where there is none.
+// What earlier attempts have sent of an answer is not sent again, and the preview becomes the answer.
 // Behaviour: preview-tools, preview-left.
 func TestWhatBecomesOfAPreview(t *testing.T) {
 	t.Parallel()
 	answered := outcome{result: agent.Result{Text: "hello there"}}
 	for name, test := range map[string]struct {
-		sent    turn.Sent
 		said    string
+		preview int64
 		outcome outcome
 		cause   error
 		want    []domain.OutboxItem
@@ -30,31 +26,29 @@ func TestWhatBecomesOfAPreview(t *testing.T) {
 		state   domain.RunState
 		history int
 	}{
-		"an answer":                    {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: answered, want: []domain.OutboxItem{{Text: "hello there", Edits: 5, OrSend: true}}, state: domain.RunDone, history: 1},
-		"no preview":                   {outcome: answered, want: []domain.OutboxItem{{Text: "hello there"}}, state: domain.RunDone, history: 1},
-		"the rest of an answer":        {said: "hello ", sent: turn.Sent{Preview: 5, Begun: true}, outcome: answered, want: []domain.OutboxItem{{Text: "there", Edits: 5, OrSend: true}}, state: domain.RunDone, history: 1},
-		"all was sent":                 {said: "hello there", sent: turn.Sent{Begun: true}, outcome: answered, state: domain.RunDone, history: 1},
-		"a silent answer":              {sent: turn.Sent{Preview: 5}, outcome: outcome{result: agent.Result{Text: "NO_REPLY"}}, want: []domain.OutboxItem{{Edits: 5}}, state: domain.RunDone},
-		"a failure":                    {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: failure(agent.Server), want: []domain.OutboxItem{{Text: trouble(agent.Server), Edits: 5, OrSend: true}}, state: domain.RunFailed, history: 1},
-		"stopped":                      {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: outcome{err: errBlocks}, cause: agent.ErrStopped, want: []domain.OutboxItem{{Text: "hel", Edits: 5, OrSend: true}}, state: domain.RunCancelled, history: 1},
-		"stopped before the word":      {sent: turn.Sent{Preview: 5}, outcome: outcome{err: errBlocks}, cause: agent.ErrStopped, want: []domain.OutboxItem{{Edits: 5}}, state: domain.RunCancelled, history: 1},
-		"interrupted by a message":     {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: outcome{err: errBlocks}, cause: domain.ErrFenced, posted: []domain.OutboxItem{{Text: "hel", Edits: 5, OrSend: true}}},
-		"interrupted with nothing yet": {outcome: outcome{err: errBlocks}, cause: domain.ErrFenced},
-		"the host's end":               {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: outcome{err: errBlocks}, cause: agent.ErrShutdown},
+		"an answer":             {preview: 5, outcome: answered, want: []domain.OutboxItem{{Text: "hello there", Edits: 5, OrSend: true}}, state: domain.RunDone, history: 1},
+		"no preview":            {outcome: answered, want: []domain.OutboxItem{{Text: "hello there"}}, state: domain.RunDone, history: 1},
+		"the rest of an answer": {said: "hello", preview: 5, outcome: answered, want: []domain.OutboxItem{{Text: "there", Edits: 5, OrSend: true}}, state: domain.RunDone, history: 1},
+		"all was sent":          {said: "hello there", outcome: answered, state: domain.RunDone, history: 1},
+		"a silent answer":       {preview: 5, outcome: outcome{result: agent.Result{Text: "NO_REPLY"}}, want: []domain.OutboxItem{{Edits: 5}}, state: domain.RunDone},
+		"a failure":             {preview: 5, outcome: failure(agent.Server), want: []domain.OutboxItem{{Text: trouble(agent.Server), Edits: 5, OrSend: true}}, state: domain.RunFailed, history: 1},
+		"stopped":               {preview: 5, outcome: outcome{err: errBlocks}, cause: agent.ErrStopped, want: []domain.OutboxItem{{Edits: 5}}, state: domain.RunCancelled, history: 1},
+		"interrupted":           {preview: 5, outcome: outcome{err: errBlocks}, cause: domain.ErrFenced, posted: []domain.OutboxItem{{Edits: 5}}},
+		"nothing is shown":      {outcome: outcome{err: errBlocks}, cause: domain.ErrFenced},
+		"the host's end":        {preview: 5, outcome: outcome{err: errBlocks}, cause: agent.ErrShutdown},
+		"a lost conversation":   {said: "hello", preview: 5, outcome: failure(agent.TranscriptMissing), want: []domain.OutboxItem{{Text: "hello there"}}, state: domain.RunDone, history: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := &fixture{results: []outcome{test.outcome}, view: view{sent: test.sent, said: test.said}}
+			r, run := &fixture{results: []outcome{test.outcome, answered}}, message(1)
+			run.Said, run.Preview = test.said, test.preview
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			if test.cause != nil {
 				cancel(test.cause)
 			}
-			if err := r.handler().Handle(ctx, message(1), nil); (err != nil) != (test.cause != nil) {
+			if err := r.handler().Handle(ctx, run, nil); (err != nil) != (test.cause != nil) {
 				t.Fatal(err)
-			}
-			if r.view.ended != 1 || r.view.closed != 1 {
-				t.Errorf("the view ended %d times and was closed %d times", r.view.ended, r.view.closed)
 			}
 			if diff := cmp.Diff(test.posted, r.posted); diff != "" {
 				t.Error(diff)
@@ -70,48 +64,6 @@ func TestWhatBecomesOfAPreview(t *testing.T) {
 				t.Error(diff, c.State, c.Transcript)
 			}
 			if diff := cmp.Diff([]bool{test.state == domain.RunCancelled}, r.stopped); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
-// The answer of a long turn is a new message, if the preview can be deleted.
-// Behaviour: preview-notify.
-func TestTheAnswerOfALongTurn(t *testing.T) {
-	t.Parallel()
-	const text = "hello there"
-	edited := []domain.OutboxItem{{Text: text, Edits: 5, OrSend: true}}
-	for name, test := range map[string]struct {
-		after, took time.Duration
-		sent        turn.Sent
-		outcome     outcome
-		want        []domain.OutboxItem
-	}{
-		"a long turn":             {after: time.Minute, took: time.Minute, want: []domain.OutboxItem{{Text: text}, {Edits: 5}}},
-		"a short turn":            {after: time.Minute, took: 59 * time.Second, want: edited},
-		"never":                   {took: time.Hour, want: edited},
-		"it cannot be deleted":    {after: time.Minute, took: time.Minute, sent: turn.Sent{Preview: 5}, want: edited},
-		"nothing is shown":        {after: time.Minute, took: time.Minute, sent: turn.Sent{Deletable: true}, want: []domain.OutboxItem{{Text: text}}},
-		"there is nothing to say": {after: time.Minute, took: time.Minute, outcome: outcome{result: agent.Result{Text: "NO_REPLY"}}, want: []domain.OutboxItem{{Edits: 5}}},
-		"a failure":               {after: time.Minute, took: time.Minute, outcome: failure(agent.Server), want: []domain.OutboxItem{{Text: trouble(agent.Server)}, {Edits: 5}}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if test.sent == (turn.Sent{}) {
-				test.sent = turn.Sent{Preview: 5, Deletable: true}
-			}
-			if test.outcome.result.Text == "" && test.outcome.err == nil {
-				test.outcome.result.Text = text
-			}
-			r, run := &fixture{results: []outcome{test.outcome}, reply: config.Reply{NotifyAfter: test.after}, view: view{sent: test.sent}}, message(1)
-			synctest.Test(t, func(t *testing.T) {
-				run.StartedAt = time.Now().Add(-test.took)
-				if err := r.handler().Handle(t.Context(), run, nil); err != nil {
-					t.Fatal(err)
-				}
-			})
-			if diff := cmp.Diff(test.want, r.completed[0].Items); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -153,8 +105,8 @@ func TestARunThatIsGivenUp(t *testing.T) {
 func TestTheFilesOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	files := []domain.OutgoingFile{{Folder: "outbound/1", Name: "a.txt", Version: "1", Sent: true}}
-	answered := outcome{result: agent.Result{Text: "here it is"}}
-	r := &fixture{results: []outcome{answered}, view: view{files: files}, refuse: domain.ErrFenced}
+	answered := outcome{result: agent.Result{Text: "here it is\nMEDIA:/a.txt"}}
+	r := &fixture{results: []outcome{answered}, files: files, refuse: domain.ErrFenced}
 	if err := r.handler().Handle(t.Context(), message(1), nil); !errors.Is(err, domain.ErrFenced) || r.cleared != nil {
 		t.Errorf("%v, told of %+v", err, r.cleared)
 	}

@@ -9,13 +9,14 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/view"
 )
 
 // watcher follows the turn of a run and has its questions answered.
 type watcher struct {
 	handler  *Handler
 	run      *conversation.Turn
-	view     View
+	view     *view.View
 	consumed atomic.Bool    // Claude has read the message
 	marks    sync.WaitGroup // the consumption marks being written
 }

@@ -52,7 +52,7 @@ func (c *Chats) Delivered(to chat.Address) {
 // answered is called.
 func (c *Chats) Asking(to chat.Address, sent bool) (answered func()) {
 	if sent {
-		c.leave(to)
+		c.Leave(to)
 	}
 	c.each(to, (*stream.Stream).Pause)
 	return func() { c.each(to, (*stream.Stream).Resume) }
@@ -104,8 +104,8 @@ func (c *Chats) end(s *stream.Stream) {
 	delete(c.shown, s)
 }
 
-// leave moves what a chat's turn shows behind the messages that were sent there meanwhile.
-func (c *Chats) leave(to chat.Address) { c.each(to, (*stream.Stream).Leave) }
+// Leave moves what a chat's turn shows behind the messages that were sent there meanwhile. It does not block.
+func (c *Chats) Leave(to chat.Address) { c.each(to, (*stream.Stream).Leave) }
 
 func (c *Chats) each(to chat.Address, do func(*stream.Stream)) {
 	c.mu.Lock()

@@ -23,8 +23,6 @@ type drawn struct {
 	texts []string
 }
 
-func (*drawn) Sent(string, bool) bool { return false }
-
 func (d *drawn) Draft(_ context.Context, text string) error {
 	d.texts = append(d.texts, text)
 	return nil
@@ -38,11 +36,12 @@ func TestRedraw(t *testing.T) {
 		chats := NewChats(nil, nil)
 		here, elsewhere := chat.Address{Channel: "c", Chat: "1"}, chat.Address{Channel: "c", Chat: "1", Thread: "2"}
 		surface := &drawn{}
-		v := &view{
-			views: New(Options{Chats: chats, Followed: &follow.Turns{}}, hclog.NewNullLogger()), run: &conversation.Turn{Run: &domain.Run{}},
-			stream: stream.Start(t.Context(), stream.Options{Mode: stream.Draft, To: here}, surface),
+		run := &domain.Run{Head: domain.Queued{Message: domain.Message{Channel: "c", Chat: chat.Chat{ID: "1"}}}}
+		v := &View{
+			views: New(Options{Chats: chats, Followed: &follow.Turns{}}, hclog.NewNullLogger()), run: &conversation.Turn{Run: run},
+			stream: stream.New(stream.Options{Mode: stream.Draft, To: here}, surface, run),
 		}
-		chats.begin(v.stream, here)
+		v.show(t.Context())
 		v.Progress(agent.Progress{Text: "so far"})
 		for _, sent := range []chat.Address{elsewhere, here, here} {
 			time.Sleep(time.Second)

@@ -39,10 +39,10 @@ func (f *files) place(to chat.Address, file chat.Media, at int) {
 
 // files collects what the answer sends besides its text: the files that it or an earlier text names or that are in the
 // conversation's folder, its speech, and a line for what could not be sent.
-func (v *view) files(ctx context.Context, said answer.Answer, before []string) (f files, err error) {
+func (v *View) files(ctx context.Context, said answer.Answer, before []string) (f files, err error) {
 	m := v.run.Head.Message
 	w := v.wanted()
-	_, dealt := v.sent.files()
+	dealt := v.stream.Files().Dealt
 	f.before = len(w.Before) > 0
 	var places []int // by path
 	name := func(a answer.Answer, end int) {
@@ -58,7 +58,7 @@ func (v *view) files(ctx context.Context, said answer.Answer, before []string) (
 	for _, a := range parsed(before) {
 		name(a, 0)
 	}
-	if v.sent.has(said.Text, true) {
+	if v.stream.ByTool(said.Text, true) {
 		name(said, 0) // only its speech is sent
 	} else {
 		name(said, len(said.Text))
@@ -86,11 +86,11 @@ func (v *view) files(ctx context.Context, said answer.Answer, before []string) (
 }
 
 // wanted returns how the run's files are collected, without any that are named.
-func (v *view) wanted() media.Wanted {
+func (v *View) wanted() media.Wanted {
 	m := v.run.Head.Message
-	sent, _ := v.sent.files()
+	sent := v.stream.Files()
 	w := media.Wanted{
-		Channel: m.Channel, Before: sent, Already: v.sent.wentAhead(),
+		Channel: m.Channel, Before: sent.Names, Already: sent.Ahead,
 		Private: v.run.Owned && m.Chat.Kind == chat.Direct, Limits: v.run.Limits.MediaOut,
 	}
 	if sendsFiles(v.run) {

@@ -9,24 +9,22 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/remote"
-	"github.com/clawhost/clawhost/core/internal/reply"
 	"github.com/clawhost/clawhost/core/internal/stream"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// streaming returns how a run's turn is streamed.
-func (vs *Views) streaming(run *conversation.Turn) stream.Options {
+// streaming returns how the turn is streamed.
+func (v *View) streaming() stream.Options {
+	vs, run := v.views, v.run
 	m := run.Head.Message
 	settings, limits := run.Settings.Reply, run.Limits
-	speaker := reply.Speaker{Model: run.Model, Effort: run.Effort, Name: run.Agent, Channel: m.Channel}
+	by := speaker{Model: run.Model, Effort: run.Effort, Name: run.Agent, Channel: m.Channel}
 	o := stream.Options{
 		To: m.Address(), Rule: run.Rule(), Block: block(settings.Block),
-		Interval: limits.Edit.MinInterval, Prefix: reply.Prefix(settings.Prefix, speaker), Said: run.Said, PreviewID: run.Preview,
+		Interval: limits.Edit.MinInterval, Prefix: prefix(settings.Prefix, by), NotifyAfter: settings.NotifyAfter, Began: run.StartedAt,
 	}
-	if limits.Replies {
-		o.Quoting = answer.Quoting{Mode: settings.ReplyTo, Current: answered(run)}
-	}
+	o.Quoting = v.quoting()
 	if m.Silent || m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat || m.Origin == domain.OriginCompact || run.Visible == "tool" {
 		return o
 	}
@@ -47,14 +45,28 @@ func (vs *Views) streaming(run *conversation.Turn) stream.Options {
 	o.Verbose, o.Files = run.Verbose, len(limits.MediaOut) > 0
 	o.Delay = stream.Delay{Min: settings.HumanDelay.Min, Max: settings.HumanDelay.Max}
 	o.Reasoning, o.Listens = run.Reasoning == "stream", run.Listening
-	if limits.Buttons.Rows > 0 && limits.Buttons.Columns > 0 && m.Authority >= chat.Authorised { // a person who may not use commands may not stop the turn
-		o.Stop = [][]chat.Button{{{Label: wording.StopLabel, Data: "/stop"}}}
-	}
+	o.Stop = v.stop()
 	return o
 }
 
-// answered is the message that a run's answer replies to: the last one that has an id of the network.
-func answered(run *conversation.Turn) chat.MessageID {
+// quoting is how the turn's messages reply to others.
+func (v *View) quoting() answer.Quoting {
+	if !v.run.Limits.Replies {
+		return answer.Quoting{}
+	}
+	return answer.Quoting{Mode: v.run.Settings.Reply.ReplyTo, Current: Answered(v.run), Known: v}
+}
+
+// stop is the button of the preview; nil: none. A person who may not use commands may not stop the turn.
+func (v *View) stop() [][]chat.Button {
+	if b := v.run.Limits.Buttons; b.Rows == 0 || b.Columns == 0 || v.run.Head.Message.Authority < chat.Authorised {
+		return nil
+	}
+	return [][]chat.Button{{{Label: wording.StopLabel, Data: "/stop"}}}
+}
+
+// Answered is the message that a run's answer replies to: the last one that has an id of the network.
+func Answered(run *conversation.Turn) chat.MessageID {
 	for _, m := range slices.Backward(run.More) {
 		if m.Message.ID != "" {
 			return m.Message.ID

@@ -7,13 +7,14 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/core/internal/stream"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // surface is the chat that shows a run's turn.
 type surface struct {
-	view    *view
+	view    *View
 	preview int64
 	message chat.MessageID // the message that shows the preview; empty: not known yet
 	sentAt  time.Time
@@ -26,9 +27,6 @@ const transientCall = 5 * time.Second
 func (s *surface) Early(ctx context.Context, e domain.Early) (preview int64, err error) {
 	preview, err = s.view.views.options.Store.Early(ctx, s.view.run.ID, e)
 	crashpoint.Pass("early") // A part of the answer is durable, the rest is not there yet.
-	if err == nil && e.Sent != nil {
-		s.view.sent.addAhead(*e.Sent, e.Files)
-	}
 	return preview, err
 }
 
@@ -46,9 +44,6 @@ func (s *surface) Files(ctx context.Context, paths []string, voice bool) domain.
 		Sent:  &domain.SentByTool{Files: found.Sent}, Files: found.Files,
 	}
 }
-
-// Sent implements [stream.Surface].
-func (s *surface) Sent(text string, complete bool) bool { return s.view.sent.has(text, complete) }
 
 // errNotSent is returned for a preview that is still on its way.
 var errNotSent = errors.New("the preview was not sent yet")
@@ -74,7 +69,7 @@ func (s *surface) Show(ctx context.Context, preview int64, text string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, transientCall)
 	defer cancel()
-	return live.Edit(ctx, to, s.message, text, s.view.options.Stop)
+	return live.Edit(ctx, to, s.message, text, s.view.stop())
 }
 
 // Draft implements [stream.Surface].
@@ -95,4 +90,10 @@ func (s *surface) Draft(ctx context.Context, text string) error {
 // Behind implements [stream.Surface].
 func (s *surface) Behind(ctx context.Context) (time.Time, error) {
 	return s.view.views.options.Store.OldestUndelivered(ctx, s.view.run.Head.Message.Address())
+}
+
+// Deletes implements [stream.Surface].
+func (s *surface) Deletes() bool {
+	live, ok := s.view.views.options.Plugins.Get(s.view.run.Head.Message.Channel)
+	return ok && live.Can(remote.Delete)
 }

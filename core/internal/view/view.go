@@ -13,10 +13,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/plugins"
-	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/core/internal/stream"
-	"github.com/clawhost/clawhost/core/internal/tools"
-	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -25,18 +22,7 @@ type Store interface {
 	Early(ctx context.Context, run int64, e domain.Early) (preview int64, err error)
 	SentItem(ctx context.Context, id int64) (chat.MessageID, time.Time, error)
 	OldestUndelivered(ctx context.Context, to chat.Address) (time.Time, error)
-	Session(ctx context.Context, key string) (domain.Session, error)
-	PostByTool(ctx context.Context, run int64, p domain.ToolPost) (number int64, err error)
-	ChangeByTool(ctx context.Context, run int64, c domain.ToolChange) error
-	SentBySession(ctx context.Context, session, channel string, in chat.ID, id chat.MessageID) (bool, error)
 	MessageIDs(ctx context.Context, session string) ([]chat.MessageID, error)
-	AgentMessage(ctx context.Context, session string, number int64) (domain.AgentMessage, error)
-}
-
-// Sessions knows the sessions of chats.
-type Sessions interface {
-	// Session returns the key of a chat's session. A direct chat may be named by the id of its person.
-	Session(ctx context.Context, channel string, c chat.Chat, thread chat.ThreadID) (string, error)
 }
 
 // Files collects the files that the agent sends.
@@ -55,20 +41,12 @@ type Followed interface {
 	Progress(session, message string, p agent.Progress)
 }
 
-// Tools are the host's tools.
-type Tools interface {
-	// Turn returns the server of tools for a turn.
-	Turn(id string, caller chat.Caller, outbox tools.Outbox) *tools.Turn
-}
-
 // Options are the settings and collaborators of views.
 type Options struct {
 	Store         Store
 	Plugins       *plugins.Registry
 	Chats         *Chats
 	Conversations *conversation.Resolver
-	Sessions      Sessions
-	Tools         Tools
 	Files         Files
 	Speaker       Speaker
 	Followed      Followed
@@ -87,73 +65,79 @@ func New(options Options, log hclog.Logger) *Views {
 	return &Views{options: options, log: log}
 }
 
-// Open begins to show a run's turn in its chat.
-func (vs *Views) Open(ctx context.Context, run *conversation.Turn) turn.View {
-	v := &view{views: vs, run: run, known: known{store: vs.options.Store, run: run, log: vs.log}, sent: sent{all: run.Sent}, typing: vs.options.Chats.typing(run)}
-	v.tools = vs.options.Tools.Turn(run.Head.UUID, run.Caller, v)
-	v.Restart(ctx)
+// For returns the view of a run. It shows nothing before [View.Open].
+func (vs *Views) For(run *conversation.Turn) *View {
+	v := &View{views: vs, run: run, known: known{store: vs.options.Store, run: run, log: vs.log}}
+	v.stream = stream.New(v.streaming(), &surface{view: v}, run.Run)
 	return v
 }
 
-// view is what a run's chat sees of its turn while it runs, and of its answer.
-type view struct {
-	views   *Views
-	run     *conversation.Turn
-	tools   *tools.Turn
-	known   known   // the messages that the agent may name
-	sent    sent    // by the tools
-	typing  *typing // nil: none
-	options stream.Options
-	stream  *stream.Stream // nil: nothing is shown while the turn runs
-	outcome stream.Outcome
-	spoke   bool // the answer has begun
+// View is what a run's chat sees of its turn while it runs, and of its answer.
+type View struct {
+	views  *Views
+	run    *conversation.Turn
+	known  known   // the messages that the agent may name
+	typing *typing // nil: none
+	stream *stream.Stream
+	spoke  bool // the answer has begun
 }
 
-// Restart implements [turn.View].
-func (v *view) Restart(ctx context.Context) {
-	v.options = v.views.streaming(v.run)
-	v.options.Quoting.Known = &v.known
-	v.outcome = stream.Outcome{Said: v.run.Said, Begun: v.run.Said != ""}
-	if v.options.Shows() {
-		v.stream = stream.Start(ctx, v.options, &surface{view: v})
-		v.views.options.Chats.begin(v.stream, v.options.To)
-	}
+// Open begins to show the turn, until [View.End]. The context is the turn's.
+func (v *View) Open(ctx context.Context) {
+	v.typing = v.views.options.Chats.typing(v.run)
+	v.show(ctx)
 }
 
-// Progress implements [turn.View].
-func (v *view) Progress(p agent.Progress) {
+func (v *View) show(ctx context.Context) {
+	v.stream.Start(ctx)
+	v.views.options.Chats.begin(v.stream, v.run.Head.Message.Address())
+}
+
+// Progress takes the turn's progress. It does not block.
+func (v *View) Progress(p agent.Progress) {
 	if v.typing != nil {
 		v.spoke = v.spoke || p.Text != "" && answer.Parse(p.Text, false).Text != ""
 		v.typing.heard(v.spoke)
 	}
-	if v.stream != nil {
-		v.stream.Progress(p)
-	}
+	v.stream.Progress(p)
 	v.views.options.Followed.Progress(v.run.Session.Key, v.run.Head.UUID, p)
 }
 
-// Tools implements [turn.View].
-func (v *view) Tools() agent.ToolServer { return v.tools }
+// Hold waits until nothing of the turn's texts is being sent, and lets nothing be sent until it is released.
+func (v *View) Hold() stream.Held { return v.stream.Hold() }
 
-// Close implements [turn.View].
-func (v *view) Close() {
+// Target returns the message to reply to for one that the agent names, as in [answer.Reply]; empty: none.
+func (v *View) Target(name string) chat.MessageID { return v.quoting().Target(name, false) }
+
+// Message implements [answer.Messages]: it returns the id of a message that the agent names; empty: none, or several.
+func (v *View) Message(name string) chat.MessageID { return v.known.Message(name) }
+
+// End ends what is shown of the turn. It may be called again.
+func (v *View) End() {
+	v.views.options.Chats.end(v.stream)
+	v.stream.End()
+}
+
+// Restart shows the turn again after End: the run is in a new conversation, and nothing that was shown counts any more.
+func (v *View) Restart(ctx context.Context) {
+	v.stream = v.stream.Again(v.streaming())
+	v.show(ctx)
+}
+
+// Notice returns the items of a notice in place of the answer. It is called after End.
+func (v *View) Notice(items []domain.OutboxItem) []domain.OutboxItem { return v.stream.Replace(items) }
+
+// Left returns the items that leave the shown part of an unfinished answer in the chat. It is called after End.
+func (v *View) Left() []domain.OutboxItem {
+	if shown := v.stream.Shown(); shown != "" && !v.run.Head.Message.Silent {
+		return v.stream.Keep(v.run.Notice(shown))
+	}
+	return v.stream.Keep(nil)
+}
+
+// Close is called last, when the run is completed or has lost its lane.
+func (v *View) Close() {
 	if v.typing != nil {
 		v.typing.end()
 	}
-}
-
-// End implements [turn.View].
-func (v *view) End() turn.Sent {
-	sent := turn.Sent{Begun: v.outcome.Begun, Preview: v.run.Preview}
-	if v.stream != nil {
-		v.views.options.Chats.end(v.stream)
-		v.outcome = v.stream.End()
-		sent = turn.Sent{Begun: v.outcome.Begun, Preview: v.outcome.Preview, Shown: v.outcome.Shown}
-		if sent.Preview != 0 {
-			live, running := v.views.options.Plugins.Get(v.run.Head.Message.Channel)
-			sent.Deletable = running && live.Can(remote.Delete)
-		}
-		v.outcome.Preview = 0 // The turn gives it to an item.
-	}
-	return sent
 }

@@ -90,12 +90,13 @@ func (w *wall) Behind(context.Context) (time.Time, error) { return time.Time{}, 
 
 func (*wall) Files(context.Context, []string, bool) domain.Early { return domain.Early{} }
 
-func (*wall) Sent(string, bool) bool { return false }
+func (*wall) Deletes() bool { return false }
 
 // written has an exchange read the lines of a stream and shows the chat what it tells, with the answer at the end; after each line
 // something else may happen.
 func (w *wall) written(t *testing.T, x *Exchange, lines [][]byte, o stream.Options, after func()) {
-	s := stream.Start(t.Context(), o, w)
+	s := stream.New(o, w, &domain.Run{})
+	s.Start(t.Context())
 	for _, line := range lines {
 		e, err := protocol.Parse(line)
 		if err != nil {
@@ -107,8 +108,8 @@ func (w *wall) written(t *testing.T, x *Exchange, lines [][]byte, o stream.Optio
 		}
 		after()
 	}
-	out := s.End()
-	w.post(o.Items(replies.Parse(cmp.Or(x.Outcome().Text, none), true), out, stream.Beside{})...)
+	s.End()
+	w.post(s.Finish(replies.Parse(cmp.Or(x.Outcome().Text, none), true), stream.Rest{})...)
 }
 
 // pass lets time pass in a bubble.

@@ -3,6 +3,7 @@ package stream
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/chunk"
@@ -11,23 +12,12 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Outcome is what a stream has sent when it ends. For a run whose answer was recovered without a stream it is the run's
-// Said and Preview.
-type Outcome struct {
-	Said    string   // the part of the answer's text that was sent
-	Preview int64    // the item that shows the text after Said; zero: none
-	Shown   string   // what was visible after Said, of a text that may be incomplete
-	Restart bool     // what was sent is not the beginning of the answer
-	Begun   bool     // something of the answer, or of a text before it, was sent
-	Whole   []string // texts before the answer that were sent completely
-	// Before is what must be sent before the answer, as Markdown: the rest of earlier texts, and the tools.
-	Before []string
-}
-
-// Beside is what accompanies an answer; each part may be empty.
-type Beside struct {
+// Rest is what stands around the text of an answer; each part may be empty.
+type Rest struct {
+	Before     []string // Markdown, sent before the answer
 	Head, Tail string
-	Files      []Placed // in order
+	Files      []Placed            // in order, in the text
+	Behind     []domain.OutboxItem // sent after the answer
 }
 
 // Placed are files at a place within an answer's text.
@@ -36,57 +26,96 @@ type Placed struct {
 	Media []chat.Media
 }
 
-// Items returns the items for what is left of an answer: its unsent text, after the head, the prefix and the line
-// [wording.AnswerRestarted] where needed. Each file is at its place, or first if the text before it was already sent.
-// The tail follows even if nothing else is left. The first item replaces the preview; without an item the preview is
-// deleted. An answer that repeats a text of the same turn is not sent again.
-func (o Options) Items(a answer.Answer, out Outcome, beside Beside) []domain.OutboxItem {
-	head, tail, files := beside.Head, beside.Tail, beside.Files
-	c := o.cutter(out.Begun)
-	if head != "" {
-		c.heads = append(c.heads, head)
+// Finish returns the items for what the chat does not have of an answer: what is left of the texts before it and the list of
+// tools; its unsent text, after the head, the prefix and the line [wording.AnswerRestarted] where needed; the tail, even if
+// nothing else is left; and the files, each at its place, or first if the text before it was sent. They replace the preview, as
+// [Stream.Replace] does. An answer that repeats a text of the same turn is not sent again. It is called once, after End.
+func (s *Stream) Finish(a answer.Answer, rest Rest) []domain.OutboxItem {
+	var items []domain.OutboxItem
+	for _, text := range append(s.before, rest.Before...) {
+		for _, part := range chunk.Split(text, s.options.Rule) {
+			items = append(items, domain.OutboxItem{To: s.options.To, Text: part})
+		}
 	}
-	said := out.Said
+	c, said := s.options.cutter(s.begun), s.said
+	if rest.Head != "" {
+		c.heads = append(c.heads, rest.Head)
+	}
 	switch {
 	case said != "" && !strings.HasPrefix(a.Text, said):
-		said, out.Restart = "", true
-	case said == "" && slices.Contains(out.Whole, a.Text):
+		said, s.anew = "", true
+	case said == "" && slices.Contains(s.whole, a.Text):
 		said = a.Text
 	}
-	if out.Restart {
+	if s.anew {
 		c.heads = append(c.heads, wording.AnswerRestarted)
 	}
-	if tail != "" {
+	if rest.Tail != "" {
 		// It belongs to the last part.
 		a.Media = slices.DeleteFunc(slices.Clone(a.Media), func(m answer.Media) bool { return m.At == len(a.Text) })
 		a.Replies = slices.DeleteFunc(slices.Clone(a.Replies), func(r answer.Reply) bool { return r.At == len(a.Text) && r.At > 0 })
-		a.Text = strings.TrimPrefix(a.Text+"\n\n"+tail, "\n\n")
+		a.Text = strings.TrimPrefix(a.Text+"\n\n"+rest.Tail, "\n\n")
 	}
-	var pieces []domain.OutboxItem
-	for _, text := range out.Before {
-		for _, part := range chunk.Split(text, o.Rule) {
-			pieces = append(pieces, domain.OutboxItem{To: o.To, Text: part})
-		}
-	}
+	files := rest.Files
 	for at := len(said); ; {
 		for len(files) > 0 && (files[0].At <= at || chunk.Rest(a.Text[:files[0].At], at) == "") {
-			pieces, files = append(pieces, domain.OutboxItem{To: o.To, Media: files[0].Media}), files[1:]
+			items, files = append(items, domain.OutboxItem{To: s.options.To, Media: files[0].Media}), files[1:]
 		}
 		next, end := c.next(a, at, c.rule, chunk.Cut{Over: true})
 		if len(next) == 0 {
 			break
 		}
 		c.commit()
-		pieces, at = append(pieces, next...), end
+		items, at = append(items, next...), end
 	}
-	switch {
-	case out.Preview == 0:
-	case len(pieces) == 0:
-		pieces = []domain.OutboxItem{{To: o.To, Edits: out.Preview}}
-	default:
-		pieces[0].Edits, pieces[0].OrSend = out.Preview, true
+	return s.Replace(append(items, rest.Behind...))
+}
+
+// unsent returns what is left to send before the answer of an ended turn, as Markdown: the rest of earlier texts, and the tools.
+func (s *Stream) unsent() (before []string) {
+	p := s.progress()
+	tools := s.tools
+	list := func() {
+		if len(tools) > 0 {
+			before = append(before, toolList(tools, s.options.Verbose))
+			tools = nil
+		}
 	}
-	return pieces
+	for _, step := range p.Done[s.dealt(p):] {
+		if step.Tool.Name != "" {
+			if s.options.listsTools() {
+				tools = append(tools, step.Tool)
+			}
+			continue
+		}
+		t := textOf(step)
+		if rest := s.left(t.Answer); s.sendsSteps(t) && rest != "" {
+			list()
+			before = append(before, rest)
+			s.said, s.anew, s.begun = t.Text, false, true
+		}
+		s.pass(t)
+	}
+	list()
+	return before
+}
+
+// Replace returns items in place of the preview, after End. Without items it is deleted. After a long turn the items are new
+// messages, because nobody is notified of an edit.
+func (s *Stream) Replace(items []domain.OutboxItem) []domain.OutboxItem {
+	after := s.options.NotifyAfter
+	if s.preview == 0 || len(items) == 0 || after == 0 || time.Since(s.options.Began) < after || !s.surface.Deletes() {
+		return s.replace(s.options.To, items)
+	}
+	return append(items, s.replace(s.options.To, nil)...)
+}
+
+// Shown returns the part of an unfinished text that the chat was shown beyond what was sent, after End.
+func (s *Stream) Shown() string { return s.remains }
+
+// Keep returns an item that leaves a text in place of the preview, without notifying anybody; without items the preview is deleted.
+func (s *Stream) Keep(items []domain.OutboxItem) []domain.OutboxItem {
+	return s.replace(s.options.To, items)
 }
 
 // cutter divides an answer's text into items.

@@ -1,4 +1,4 @@
-package reply_test
+package turn
 
 import (
 	"regexp"
@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/reply"
 )
 
 // Behaviour: failure-told.
@@ -40,7 +39,7 @@ func TestTrouble(t *testing.T) {
 		agent.GivenUp:           "I tried this message several times and was interrupted each time, so I gave it up. Send it again if it still matters.",
 	}
 	for class, text := range want {
-		if got := reply.Trouble(class, time.Time{}, time.UTC); got != text {
+		if got := failed(class, time.Time{}, time.UTC); got != text {
 			t.Errorf("%v: %q, want %q", class, got, text)
 		}
 	}
@@ -69,7 +68,7 @@ func TestTroubleTellsWhenALimitEnds(t *testing.T) {
 			{24 * time.Hour * 366, time.UTC, "00:00 UTC on Monday, 1 January"},
 		} {
 			want := "Claude's usage limit is reached until " + tt.when + ". Send your message again then."
-			if got := reply.Trouble(agent.RateLimit, time.Now().Add(tt.in), tt.zone); got != want {
+			if got := failed(agent.RateLimit, time.Now().Add(tt.in), tt.zone); got != want {
 				t.Errorf("in %v: %q, want %q", tt.in, got, want)
 			}
 		}
@@ -81,7 +80,7 @@ func TestTroubleHasNoInsides(t *testing.T) {
 	t.Parallel()
 	insides := regexp.MustCompile(`(?i)api|http|[45]\d\d|error|exit|stderr|token|transcript|context|session|process|sqlite|_`)
 	for class := agent.Class(0); class <= agent.Unresumable; class++ {
-		if text := reply.Trouble(class, time.Time{}, time.UTC); insides.MatchString(text) {
+		if text := failed(class, time.Time{}, time.UTC); insides.MatchString(text) {
 			t.Errorf("%v: %q in %q", class, insides.FindString(text), text)
 		}
 	}

@@ -1,12 +1,10 @@
-package reply_test
+package turn
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/clawhost/clawhost/core/internal/reply"
 )
 
 // Behaviour: dead-letter.
@@ -23,7 +21,7 @@ func TestUndelivered(t *testing.T) {
 		"a long one":  {[]string{long}, "A message of mine did not arrive." + then + "\n\n> " + strings.Repeat("ä", 299) + "…"},
 		"the last of": {[]string{"a", "b", "c", "d"}, "4 messages of mine did not arrive." + then + "\n\n> b\n\n> c\n\n> d"},
 	} {
-		if diff := cmp.Diff(test.want, reply.Undelivered(test.texts)); diff != "" {
+		if diff := cmp.Diff(test.want, undelivered(test.texts)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}

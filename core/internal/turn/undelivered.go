@@ -1,4 +1,4 @@
-package reply
+package turn
 
 import (
 	"strings"
@@ -12,9 +12,9 @@ const (
 	maxLostText = 300 // characters of each
 )
 
-// Undelivered is the notice of messages that did not arrive, oldest first, with the beginning of the last of them. One
+// undelivered is the notice of messages that did not arrive, oldest first, with the beginning of the last of them. One
 // without a text was a file.
-func Undelivered(texts []string) string {
+func undelivered(texts []string) string {
 	shown := make([]string, 0, maxLost)
 	for _, text := range texts[max(0, len(texts)-maxLost):] {
 		shown = append(shown, begins(text))

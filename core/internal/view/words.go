@@ -1,4 +1,4 @@
-package reply
+package view
 
 import (
 	"strings"
@@ -10,8 +10,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
-// Fallback is the line before an answer that another model gave than the chosen one; empty if none did.
-func Fallback(f agent.Fallback) string {
+// fallback is the line before an answer that another model gave than the chosen one; empty if none did.
+func fallback(f agent.Fallback) string {
 	if f.From == "" {
 		return ""
 	}
@@ -34,9 +34,9 @@ func modelName(full string) string {
 	return strings.TrimPrefix(modelDate().ReplaceAllString(full, ""), "claude-")
 }
 
-// Heartbeat returns the answer of a heartbeat: nothing if it acknowledges it, with at most a few words beside the
+// heartbeat returns the answer of a heartbeat: nothing if it acknowledges it, with at most a few words beside the
 // token.
-func Heartbeat(written string) answer.Answer {
+func heartbeat(written string) answer.Answer {
 	text := strings.TrimSpace(written)
 	for _, token := range []string{answer.HeartbeatToken, answer.SilentToken} {
 		for _, cut := range []func(string) (string, bool){
@@ -56,8 +56,8 @@ func Heartbeat(written string) answer.Answer {
 	return answer.Parse(text, true)
 }
 
-// Usage is the line behind an answer that tells what it cost; shown is off, tokens or full.
-func Usage(r agent.Result, shown string) string {
+// usage is the line behind an answer that tells what it cost; shown is off, tokens or full.
+func usage(r agent.Result, shown string) string {
 	f := wording.Footer{
 		Model: r.Model, Input: r.InputTokens + r.CacheTokens, Cached: r.CacheTokens, Output: r.OutputTokens, CostMicros: r.CostMicros,
 		ContextUsed: r.ContextTokens, ContextOf: r.ContextWindow,
@@ -69,5 +69,17 @@ func Usage(r agent.Result, shown string) string {
 		return f.String()
 	default:
 		return ""
+	}
+}
+
+// compacted is the answer to a request to compact the conversation.
+func compacted(r agent.Result) string {
+	switch {
+	case r.Compactions > 0:
+		return wording.Compacted
+	case r.Text != "":
+		return r.Text
+	default:
+		return wording.NothingToCompact
 	}
 }

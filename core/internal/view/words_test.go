@@ -1,4 +1,4 @@
-package reply_test
+package view
 
 import (
 	"strings"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/answer"
-	"github.com/clawhost/clawhost/core/internal/reply"
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
@@ -30,7 +29,7 @@ func TestHeartbeat(t *testing.T) {
 		"HEARTBEAT_OK " + strings.Repeat("静", 301): {Text: strings.Repeat("静", 301)},
 		"": {},
 	} {
-		if diff := cmp.Diff(want, reply.Heartbeat(written)); diff != "" {
+		if diff := cmp.Diff(want, heartbeat(written)); diff != "" {
 			t.Errorf("%q: %s", written, diff)
 		}
 	}
@@ -44,7 +43,7 @@ func TestFallback(t *testing.T) {
 		"_The model sonnet-5 is overloaded; haiku-4-5 answered._": {From: "claude-sonnet-5", To: "claude-haiku-4-5-20251001", Why: agent.Overloaded},
 		"_The model opus-4-8 could not be used; mine answered._":  {From: "claude-opus-4-8[1m]", To: "mine"},
 	} {
-		if got := reply.Fallback(f); got != want {
+		if got := fallback(f); got != want {
 			t.Errorf("%+v: %q, want %q", f, got, want)
 		}
 	}
@@ -67,11 +66,11 @@ func TestUsage(t *testing.T) {
 		"full":   "_claude-opus: 100 tokens in (90 cached), 5 out, $0.0012, context 25%_",
 		"off":    "", "": "",
 	} {
-		if got := reply.Usage(r, shown); got != want {
+		if got := usage(r, shown); got != want {
 			t.Errorf("%s: %q, want %q", shown, got, want)
 		}
 	}
-	if got, want := reply.Usage(agent.Result{}, "full"), "_claude: 0 tokens in (0 cached), 0 out, $0.0000_"; got != want {
+	if got, want := usage(agent.Result{}, "full"), "_claude: 0 tokens in (0 cached), 0 out, $0.0000_"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

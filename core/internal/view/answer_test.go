@@ -11,10 +11,9 @@ import (
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/follow"
 	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/plugins"
-	"github.com/clawhost/clawhost/core/internal/stream"
-	"github.com/clawhost/clawhost/core/internal/tools"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -27,25 +26,22 @@ type world struct {
 // Origin implements [conversation.Chats].
 func (*world) Origin(_ string, id chat.ID) chat.ID { return id }
 
-// Turn implements Tools.
-func (*world) Turn(string, chat.Caller, tools.Outbox) *tools.Turn { return nil }
-
 // Collect implements Files.
 func (w *world) Collect(_ context.Context, wanted media.Wanted) (media.Collected, error) {
 	w.wanted = append(w.wanted, wanted)
 	return media.Collected{}, nil
 }
 
-// open opens the view of a message that is answered.
-func (w *world) open(t *testing.T, m domain.Message) *view {
-	t.Helper()
+// view returns the view of a message that is answered.
+func (w *world) view(m domain.Message, said string) *View {
 	registry := plugins.New(nil)
 	conversations := conversation.NewResolver(&config.Config{}, registry, w)
 	views := New(Options{
-		Plugins: registry, Chats: NewChats(registry, nil), Conversations: conversations, Tools: w, Files: w,
+		Plugins: registry, Chats: NewChats(registry, nil), Conversations: conversations, Files: w, Followed: &follow.Turns{},
 	}, hclog.NewNullLogger())
-	run := conversations.Turn(&domain.Run{Head: domain.Queued{ClaudeSession: "6d1c2a3e-5f70-4b21-9c1d-0123456789ab", Message: m}})
-	return views.Open(t.Context(), run).(*view)
+	return views.For(conversations.Turn(&domain.Run{
+		Head: domain.Queued{ClaudeSession: "6d1c2a3e-5f70-4b21-9c1d-0123456789ab", Message: m}, Said: said,
+	}))
 }
 
 // An answer without words is told to who waits for one, and to nobody else.
@@ -67,7 +63,7 @@ func TestAnEmptyAnswer(t *testing.T) {
 			t.Parallel()
 			var w world
 			var said []string
-			got, err := w.open(t, domain.Message{Chat: chat.Chat{ID: "c", Kind: test.kind}, Origin: test.origin}).Reply(t.Context(), agent.Result{})
+			got, err := w.view(domain.Message{Chat: chat.Chat{ID: "c", Kind: test.kind}, Origin: test.origin}, "").Answer(t.Context(), agent.Result{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,9 +81,10 @@ func TestAnEmptyAnswer(t *testing.T) {
 func TestAnEmptyAnswerBehindSomethingBegun(t *testing.T) {
 	t.Parallel()
 	var w world
-	v := w.open(t, domain.Message{Chat: chat.Chat{ID: "c", Kind: chat.Group}})
-	v.outcome = stream.Outcome{Begun: true, Before: []string{"the rest of a sentence."}}
-	got, err := v.Reply(t.Context(), agent.Result{})
+	v := w.view(domain.Message{Chat: chat.Chat{ID: "c", Kind: chat.Group}}, "First ")
+	v.Progress(agent.Progress{Done: []agent.Step{{Text: "First the rest of a sentence."}}})
+	v.End()
+	got, err := v.Answer(t.Context(), agent.Result{})
 	if err != nil || len(got.Items) != 1 || got.Items[0].Text != "the rest of a sentence." {
 		t.Errorf("said %+v, %v", got, err)
 	}
@@ -98,7 +95,7 @@ func TestAnEmptyAnswerBehindSomethingBegun(t *testing.T) {
 func TestFilesThatDoNotGoStay(t *testing.T) {
 	t.Parallel()
 	var w world
-	said, err := w.open(t, domain.Message{Channel: "telegram", Chat: chat.Chat{ID: "1", Kind: chat.Direct}}).Reply(t.Context(), agent.Result{Text: "here it is"})
+	said, err := w.view(domain.Message{Channel: "telegram", Chat: chat.Chat{ID: "1", Kind: chat.Direct}}, "").Answer(t.Context(), agent.Result{Text: "here it is"})
 	if err != nil || len(said.Items) != 1 || said.Items[0].Text != "here it is" || said.Files != nil {
 		t.Errorf("said %+v, %v", said, err)
 	}

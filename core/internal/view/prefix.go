@@ -1,9 +1,9 @@
-package reply
+package view
 
 import "github.com/clawhost/clawhost/core/internal/answer"
 
-// Speaker describes the author of an answer, as far as a prefix may name it.
-type Speaker struct {
+// speaker describes the author of an answer, as far as a prefix may name it.
+type speaker struct {
 	Model   string // as configured, or as the session has it
 	Effort  string // how hard it thinks
 	Name    string // the agent's
@@ -13,9 +13,9 @@ type Speaker struct {
 // provider is who serves the models.
 const provider = "anthropic"
 
-// Prefix fills in the variables of a prefix: {model}, {modelFull}, {provider}, {think} or {thinkingLevel}, {name},
+// prefix fills in the variables of a prefix: {model}, {modelFull}, {provider}, {think} or {thinkingLevel}, {name},
 // {identity.name} or {identityName}, and {channel}. An unknown one stays as written.
-func Prefix(template string, s Speaker) string {
+func prefix(template string, s speaker) string {
 	values := map[string]string{
 		"model": s.Model, "provider": provider,
 		"think": s.Effort, "thinkinglevel": s.Effort,
