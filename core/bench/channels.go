@@ -156,7 +156,7 @@ func (p *plugin) Submit(_ context.Context, _ string, e chat.Event) (inbox.Outcom
 }
 
 // Turn is not used by channels.
-func (p *plugin) Turn(context.Context, chat.EventID, domain.Message) (inbox.Outcome, error) {
+func (p *plugin) Turn(context.Context, domain.Key, domain.Message) (inbox.Outcome, error) {
 	return inbox.Outcome{Verdict: chat.Rejected}, nil
 }
 

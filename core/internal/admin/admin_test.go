@@ -179,7 +179,7 @@ func TestStatusAndPlugins(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.giveUp(t)
-	if _, err := b.store.Post(b.ctx, "", domain.OutboxItem{To: chat.Address{Channel: "echo", Chat: "anna"}, Text: "waits"}); err != nil {
+	if _, err := b.store.Post(b.ctx, domain.Key{}, domain.OutboxItem{To: chat.Address{Channel: "echo", Chat: "anna"}, Text: "waits"}); err != nil {
 		t.Fatal(err)
 	}
 	b.run(t)
@@ -219,7 +219,7 @@ func TestLinks(t *testing.T) {
 // giveUp gives up an item for a chat that is gone.
 func (b *bundle) giveUp(t *testing.T) {
 	t.Helper()
-	if _, err := b.store.Post(b.ctx, "", domain.OutboxItem{To: chat.Address{Channel: "echo", Chat: "gone", Thread: "7"}, Text: "lost"}); err != nil {
+	if _, err := b.store.Post(b.ctx, domain.Key{}, domain.OutboxItem{To: chat.Address{Channel: "echo", Chat: "gone", Thread: "7"}, Text: "lost"}); err != nil {
 		t.Fatal(err)
 	}
 	deliveries, err := b.store.ClaimDeliveries(b.ctx, "echo", 10)
@@ -289,7 +289,7 @@ func TestQueue(t *testing.T) {
 	b.accept(t, "1")
 	b.accept(t, "2")
 	b.giveUp(t)
-	if _, err := b.store.Post(b.ctx, "", domain.OutboxItem{To: chat.Address{Channel: "echo", Chat: "anna"}, Text: "waits"}); err != nil {
+	if _, err := b.store.Post(b.ctx, domain.Key{}, domain.OutboxItem{To: chat.Address{Channel: "echo", Chat: "anna"}, Text: "waits"}); err != nil {
 		t.Fatal(err)
 	}
 	queue, err = b.Queue(b.ctx)

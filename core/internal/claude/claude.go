@@ -92,7 +92,7 @@ type Processes interface {
 // Owners are those who run the host.
 type Owners interface {
 	// Tell sends them a text, once for each key.
-	Tell(key, text string)
+	Tell(key domain.Key, text string)
 }
 
 // check refuses a turn that the CLI would not take for a message.

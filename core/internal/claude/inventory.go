@@ -2,13 +2,13 @@ package claude
 
 import (
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
@@ -61,7 +61,7 @@ func (i *inventory) HasServers(list []agent.ServerStatus) {
 			i.failed[s.Name] = s.Error
 			i.log.Warn("an MCP server does not start", "server", s.Name, "state", s.State, "error", s.Error)
 			if i.owners != nil {
-				key := strings.Join([]string{"mcp", s.Name, time.Now().UTC().Format(time.DateOnly), s.Error}, ":")
+				key := domain.KeyServerFails.Of(s.Name, time.Now().UTC().Format(time.DateOnly), s.Error)
 				i.work.Go(func() { i.owners.Tell(key, wording.ServerFails(s.Name, s.Error)) })
 			}
 		}

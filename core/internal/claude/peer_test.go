@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // told are what owners were told.
@@ -14,7 +15,7 @@ type told struct {
 	texts []string
 }
 
-func (o *told) Tell(_, text string) {
+func (o *told) Tell(_ domain.Key, text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.texts = append(o.texts, text)

@@ -12,6 +12,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/claude/client"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -378,6 +379,6 @@ func (p *Pool) expel(s *worker) {
 	s.process.Destroy()
 	p.log.Error("another process wrote into a session, whose claude was killed", "session", s.key, "claude_session", s.session, "pid", *intruder)
 	if p.config.Owners != nil {
-		p.config.Owners.Tell("intruded:"+s.session, wording.SessionIntruded(*intruder, s.key))
+		p.config.Owners.Tell(domain.KeySessionEdited.Of(s.session), wording.SessionIntruded(*intruder, s.key))
 	}
 }

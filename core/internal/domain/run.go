@@ -88,7 +88,7 @@ type SentByTool struct {
 
 // ToolPost is a message that the agent sends by a tool.
 type ToolPost struct {
-	Key   string // the same for the same tool call in every attempt
+	Key   Key // the same for the same tool call in every attempt
 	From  Elsewhere
 	Items []OutboxItem
 	Sent  *SentByTool    // nil if it is for another chat
@@ -101,7 +101,7 @@ type ToolPost struct {
 
 // ToolChange changes a message that the agent has sent by a tool.
 type ToolChange struct {
-	Key    string // as in [ToolPost]
+	Key    Key // as in [ToolPost]
 	Number int64
 	Texts  []OutboxItem // the new text; none: the message is deleted
 	Labels []string     // of the buttons of the new text

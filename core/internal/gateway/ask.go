@@ -79,12 +79,12 @@ func (g *Gateway) Ask(ctx context.Context, key string, q Prompt, show func(Progr
 	}
 }
 
-// attempt returns the event ID of a question, after the given number of turns with its key were cancelled.
-func attempt(key string, again int) chat.EventID {
+// attempt returns the key of a question, after the given number of turns with its key were cancelled.
+func attempt(key string, again int) domain.Key {
 	if again > 0 {
 		key += fmt.Sprint("\x00", again) // no header holds this byte
 	}
-	return chat.EventID(hashed("ask", key))
+	return hashed(domain.KeyOperatorTurn, key)
 }
 
 // ask submits the turn of a question, if it does not exist yet, and waits for it. Cancelled means that the turn was cancelled
@@ -95,19 +95,19 @@ func (g *Gateway) ask(ctx context.Context, of question, m domain.Message, stays 
 	}
 	var stop func() // ends the turn if nobody else waits for it
 	defer func() { g.asked.leave(of, stop) }()
-	state, _, _, done, err := g.options.Store.Outcome(ctx, of.channel, of.id)
+	state, _, _, done, err := g.options.Store.Outcome(ctx, of.channel, of.key.EventID())
 	switch {
 	case err == nil && done && state == domain.RunCancelled:
 		return Answer{}, true, nil
 	case err != nil && !errors.Is(err, domain.ErrNotFound):
 		return Answer{}, false, err
 	}
-	completed, unwatch := g.options.Store.Watch(of.channel, of.id)
+	completed, unwatch := g.options.Store.Watch(of.channel, of.key.EventID())
 	defer unwatch()
-	message := store.MessageUUID(of.channel, of.id)
+	message := store.MessageUUID(of.channel, of.key.EventID())
 	follower := g.options.Followed.Follow(of.session, message)
 	defer follower.Close()
-	accepted, err := g.options.Intake.Turn(ctx, of.id, m)
+	accepted, err := g.options.Intake.Turn(ctx, of.key, m)
 	switch {
 	case err != nil:
 		return Answer{}, false, err
@@ -118,7 +118,7 @@ func (g *Gateway) ask(ctx context.Context, of question, m domain.Message, stays 
 	held := newHolding()
 	defer held.end()
 	for {
-		state, said, failure, done, err := g.options.Store.Outcome(ctx, of.channel, of.id)
+		state, said, failure, done, err := g.options.Store.Outcome(ctx, of.channel, of.key.EventID())
 		switch {
 		case err == nil && done && state == domain.RunDone:
 			return Answer{Session: of.session, Text: said}, false, nil
@@ -218,7 +218,7 @@ func (g *Gateway) stop(ctx context.Context, message string, of question) {
 	ctx, cancel := context.WithTimeout(ctx, stopTime)
 	defer cancel()
 	for range tries {
-		err := g.options.Store.WithdrawEvent(ctx, of.session, of.channel, of.id)
+		err := g.options.Store.WithdrawEvent(ctx, of.session, of.channel, of.key.EventID())
 		stopped := err == nil
 		if errors.Is(err, domain.ErrNotFound) {
 			stopped, err = g.options.Turns.StopMessage(ctx, of.session, message)

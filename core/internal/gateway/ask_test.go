@@ -40,7 +40,8 @@ type intake struct {
 	*turns
 }
 
-func (w intake) Turn(_ context.Context, id chat.EventID, _ domain.Message) (inbox.Outcome, error) {
+func (w intake) Turn(_ context.Context, key domain.Key, _ domain.Message) (inbox.Outcome, error) {
+	id := key.EventID()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if _, known := w.states[id]; known {

@@ -4,14 +4,14 @@ import (
 	"context"
 	"sync"
 
-	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // question identifies the turn of a question.
 type question struct {
 	session string
 	channel string
-	id      chat.EventID
+	key     domain.Key
 }
 
 // asked counts the callers that wait for each question. The zero value is ready for use.

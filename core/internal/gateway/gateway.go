@@ -29,7 +29,7 @@ type Store interface {
 	Outcome(ctx context.Context, channel string, id chat.EventID) (state domain.RunState, answer, errText string, done bool, err error)
 	Watch(channel string, id chat.EventID) (completed <-chan struct{}, stop func())
 	WithdrawEvent(ctx context.Context, session, channel string, id chat.EventID) error
-	PostFrom(ctx context.Context, key string, from domain.Elsewhere, items ...domain.OutboxItem) (firstID int64, err error)
+	PostFrom(ctx context.Context, key domain.Key, from domain.Elsewhere, items ...domain.OutboxItem) (firstID int64, err error)
 }
 
 // Chats know what chats take. conversation.Resolver implements it.
@@ -55,7 +55,7 @@ type Files interface {
 // Intake accepts turns. inbox.Intake implements it.
 type Intake interface {
 	// Turn accepts a prompt with an owner's authority, once for an id.
-	Turn(ctx context.Context, id chat.EventID, m domain.Message) (inbox.Outcome, error)
+	Turn(ctx context.Context, id domain.Key, m domain.Message) (inbox.Outcome, error)
 	// Session returns the key of the session of a chat.
 	Session(ctx context.Context, channel string, c chat.Chat, thread chat.ThreadID) (string, error)
 }
@@ -154,19 +154,20 @@ func (g *Gateway) Send(ctx context.Context, key string, m Message) (int64, error
 	if len(items) == 0 { // a text of markup only
 		return 0, Refusal("the message is empty")
 	}
+	var once domain.Key
 	if key != "" {
-		key = hashed("send", key)
+		once = hashed(domain.KeyOperatorPost, key)
 	}
-	return g.options.Store.PostFrom(ctx, key, domain.Elsewhere{
+	return g.options.Store.PostFrom(ctx, once, domain.Elsewhere{
 		Said: chat.TranscriptEntry{Role: chat.System, Text: "sent by a program: " + said},
 		Note: "A program of the operator has sent to this chat: " + said,
 	}, items...)
 }
 
 // hashed makes a program's key one of the host's: plugins choose keys, too.
-func hashed(kind, key string) string {
+func hashed(kind domain.KeyKind, key string) domain.Key {
 	sum := sha256.Sum256([]byte(key))
-	return kind + ":gateway:" + hex.EncodeToString(sum[:])
+	return kind.Of("gateway", hex.EncodeToString(sum[:]))
 }
 
 // check refuses an address of no channel.

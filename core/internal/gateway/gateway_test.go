@@ -26,8 +26,8 @@ type box struct {
 	from   domain.Elsewhere
 }
 
-func (b *box) PostFrom(_ context.Context, key string, from domain.Elsewhere, items ...domain.OutboxItem) (int64, error) {
-	b.keys, b.from, b.items = append(b.keys, key), from, items
+func (b *box) PostFrom(_ context.Context, key domain.Key, from domain.Elsewhere, items ...domain.OutboxItem) (int64, error) {
+	b.keys, b.from, b.items = append(b.keys, key.String()), from, items
 	return 7, nil
 }
 

@@ -3,12 +3,11 @@ package heartbeat
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // Options are a heartbeat's settings.
@@ -24,7 +23,7 @@ type Task interface {
 	// Idle reports why no beat is needed, such as an empty list of what to watch; "": one is.
 	Idle(ctx context.Context) (why string, err error)
 	// Beat queues a turn. The id is the same for the same beat.
-	Beat(ctx context.Context, id chat.EventID) error
+	Beat(ctx context.Context, id domain.Key) error
 }
 
 // Heartbeat calls Beat at intervals.
@@ -68,7 +67,7 @@ func (h *Heartbeat) beat(ctx context.Context, now time.Time) error {
 		h.log.Debug("no heartbeat", "reason", why)
 		return nil
 	}
-	return h.task.Beat(ctx, chat.EventID(fmt.Sprintf("heartbeat:%d", now.UnixMilli())))
+	return h.task.Beat(ctx, domain.KeyHeartbeat.Of(now.UnixMilli()))
 }
 
 // active reports whether a time is within the active hours.

@@ -11,19 +11,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/heartbeat"
-	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // task is what a heartbeat of a test does.
 type task struct {
 	idle func() (string, error)
-	beat func(id chat.EventID)
+	beat func(id domain.Key)
 }
 
 func (t task) Idle(context.Context) (string, error) { return t.idle() }
 
-func (t task) Beat(_ context.Context, id chat.EventID) error {
+func (t task) Beat(_ context.Context, id domain.Key) error {
 	t.beat(id)
 	return nil
 }
@@ -34,13 +34,13 @@ func beats(t *testing.T, from, to int, idle func(hour int) (string, error)) (hou
 	synctest.Test(t, func(t *testing.T) {
 		midnight := time.Now() // the bubble's clock begins at midnight UTC
 		var mu sync.Mutex
-		ids := map[chat.EventID]bool{}
+		ids := map[domain.Key]bool{}
 		hour := func() int { return int(time.Since(midnight) / time.Hour) }
 		h := heartbeat.New(heartbeat.Options{
 			Every: time.Hour, From: from, To: to, Zone: time.UTC,
 		}, task{
 			idle: func() (string, error) { return idle(hour()) },
-			beat: func(id chat.EventID) {
+			beat: func(id domain.Key) {
 				mu.Lock()
 				defer mu.Unlock()
 				if ids[id] {

@@ -33,7 +33,7 @@ type Turns interface {
 
 // Inbox takes turns in.
 type Inbox interface {
-	Turn(ctx context.Context, id chat.EventID, m domain.Message) (inbox.Outcome, error)
+	Turn(ctx context.Context, id domain.Key, m domain.Message) (inbox.Outcome, error)
 	Session(ctx context.Context, channel string, c chat.Chat, thread chat.ThreadID) (string, error)
 }
 
@@ -109,7 +109,7 @@ func (w *Watch) nothingToDo(ctx context.Context, session string) (string, error)
 }
 
 // Beat implements [Task].
-func (w *Watch) Beat(ctx context.Context, id chat.EventID) error {
+func (w *Watch) Beat(ctx context.Context, id domain.Key) error {
 	to, err := w.store.DirectChat(ctx, w.channel, string(w.user))
 	if err != nil {
 		return fmt.Errorf("find the chat of %s:%s: %w", w.channel, w.user, err)

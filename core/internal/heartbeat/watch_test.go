@@ -66,7 +66,7 @@ type recorded struct {
 	taken []string
 }
 
-func (r *recorded) Turn(ctx context.Context, id chat.EventID, m domain.Message) (inbox.Outcome, error) {
+func (r *recorded) Turn(ctx context.Context, id domain.Key, m domain.Message) (inbox.Outcome, error) {
 	outcome, err := r.Intake.Turn(ctx, id, m)
 	if m.Chat.ID == "dm7" && m.Origin == domain.OriginHeartbeat && m.Text == "look" {
 		r.taken = append(r.taken, outcome.Session)
@@ -100,7 +100,7 @@ func TestBeatInADirectChat(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := w.Beat(ctx, "2"); err != nil {
+		if err := w.Beat(ctx, domain.KeyHeartbeat.Of(2)); err != nil {
 			t.Fatal(err)
 		}
 		if len(messages.taken) != 1 || messages.taken[0] != session {

@@ -32,13 +32,13 @@ const maxKey = 200
 // Inbox accepts events and turns.
 type Inbox interface {
 	Submit(ctx context.Context, channel string, e chat.Event) (inbox.Outcome, error)
-	Turn(ctx context.Context, id chat.EventID, m domain.Message) (inbox.Outcome, error)
+	Turn(ctx context.Context, id domain.Key, m domain.Message) (inbox.Outcome, error)
 	Session(ctx context.Context, channel string, c chat.Chat, thread chat.ThreadID) (string, error)
 }
 
 // Store is the part of the store that the services need.
 type Store interface {
-	PostFrom(ctx context.Context, key string, from domain.Elsewhere, items ...domain.OutboxItem) (int64, error)
+	PostFrom(ctx context.Context, key domain.Key, from domain.Elsewhere, items ...domain.OutboxItem) (int64, error)
 	Outcome(ctx context.Context, channel string, id chat.EventID) (state domain.RunState, answer, errText string, done bool, err error)
 	Watch(channel string, id chat.EventID) (<-chan struct{}, func())
 	TranscriptAfter(ctx context.Context, after int64, limit int) ([]domain.Followed, error)
@@ -153,12 +153,12 @@ func (c caller) receives(to chat.Address) error {
 }
 
 // key converts a plugin's key to one of the host, so that no two plugins share keys.
-func (c caller) key(kind, key string) (string, error) {
+func (c caller) key(kind domain.KeyKind, key string) (domain.Key, error) {
 	if key == "" || len(key) > maxKey {
-		return "", status.Errorf(codes.InvalidArgument, "idempotency_key: %d bytes, 1 to %d are allowed", len(key), maxKey)
+		return domain.Key{}, status.Errorf(codes.InvalidArgument, "idempotency_key: %d bytes, 1 to %d are allowed", len(key), maxKey)
 	}
 	sum := sha256.Sum256([]byte(key))
-	return kind + ":" + c.instance + ":" + hex.EncodeToString(sum[:]), nil
+	return kind.Of(c.instance, hex.EncodeToString(sum[:])), nil
 }
 
 // refuse converts an error to a gRPC error. Errors that the plugin cannot fix are logged, and not shown to the plugin.

@@ -49,7 +49,7 @@ func (s outboxServer) Post(ctx context.Context, r *pluginv1.PostRequest) (*plugi
 	if err := s.receives(to); err != nil {
 		return nil, err
 	}
-	key, err := s.key("post", r.GetIdempotencyKey())
+	key, err := s.key(domain.KeyPluginPost, r.GetIdempotencyKey())
 	if err != nil {
 		return nil, err
 	}

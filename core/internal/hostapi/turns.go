@@ -40,7 +40,7 @@ func (s turnsServer) RunTurn(r *pluginv1.RunTurnRequest, out grpc.ServerStreamin
 			return err
 		}
 	}
-	key, err := s.key("turn", r.GetIdempotencyKey())
+	key, err := s.key(domain.KeyPluginTurn, r.GetIdempotencyKey())
 	if err != nil {
 		return err
 	}
@@ -53,10 +53,10 @@ func (s turnsServer) RunTurn(r *pluginv1.RunTurnRequest, out grpc.ServerStreamin
 	default:
 		return status.Errorf(codes.ResourceExhausted, "too many turns at a time: at most %d are allowed", maxTurns)
 	}
-	ctx, id := out.Context(), chat.EventID(key)
+	ctx, id := out.Context(), key.EventID()
 	completed, stop := s.options.Store.Watch(to.Channel, id)
 	defer stop()
-	outcome, err := s.options.Inbox.Turn(ctx, id, domain.Message{
+	outcome, err := s.options.Inbox.Turn(ctx, key, domain.Message{
 		Channel: to.Channel, Chat: c, Thread: to.Thread,
 		Sender: chat.Sender{DisplayName: s.instance, IsBot: true},
 		Text:   wire.Repair(r.GetPrompt()), Silent: !r.GetDeliver(), Timeout: min(r.GetTimeout().AsDuration(), maxTurnTime),

@@ -49,7 +49,7 @@ func (in *Inbox) record(ctx context.Context, a arrival, d destination) (Outcome,
 	}
 	if d.notice != "" {
 		notice := domain.OutboxItem{To: m.Address(), ReplyTo: m.ID, Text: d.notice}
-		if _, err := in.store.Post(ctx, "missing:"+m.Channel+":"+string(a.event.ID), notice); err != nil {
+		if _, err := in.store.Post(ctx, domain.KeyMissingFile.Of(m.Channel, a.event.ID), notice); err != nil {
 			return Outcome{}, fmt.Errorf("post why an event is only recorded: %w", err)
 		}
 	}
@@ -78,7 +78,7 @@ func (in *Inbox) acknowledge(ctx context.Context, a arrival, outcome Outcome) {
 func (in *Inbox) stillOpen(ctx context.Context, caller chat.Caller) {
 	id, told, ok, err := in.options.Questions.OpenNotice(ctx, caller)
 	if ok {
-		_, err = in.store.Post(ctx, "unread:"+id, in.conversations.Notice(caller.Address, caller.Kind, told)...)
+		_, err = in.store.Post(ctx, domain.KeyStillOpen.Of(id), in.conversations.Notice(caller.Address, caller.Kind, told)...)
 	}
 	if err != nil {
 		in.log.Warn("no notice that a question is still open", "question", id, "error", err)

@@ -110,7 +110,7 @@ func (in *Inbox) delete(ctx context.Context, channel string, e chat.Event, body 
 
 // late tells a chat, once, that a change came too late because the running turn has read the message.
 func (in *Inbox) late(ctx context.Context, channel string, e chat.Event, notice domain.OutboxItem) (Outcome, error) {
-	if _, err := in.store.Post(ctx, "late:"+channel+":"+string(e.ID), notice); err != nil {
+	if _, err := in.store.Post(ctx, domain.KeyLateChange.Of(channel, e.ID), notice); err != nil {
 		return Outcome{}, fmt.Errorf("post a notice of a late change: %w", err)
 	}
 	return changed(domain.StandingSteered, nil)

@@ -137,8 +137,8 @@ func (j *journal) Amend(_ context.Context, m domain.Message, model *string, unre
 	return j.stands(unread), j.fail
 }
 
-func (j *journal) Post(_ context.Context, key string, items ...domain.OutboxItem) (int64, error) {
-	j.posted = append(j.posted, key)
+func (j *journal) Post(_ context.Context, key domain.Key, items ...domain.OutboxItem) (int64, error) {
+	j.posted = append(j.posted, key.String())
 	j.told = append(j.told, items...)
 	return 1, j.fail
 }
@@ -459,7 +459,7 @@ func TestRepeat(t *testing.T) {
 	for n, mode := range map[int]domain.Mode{1: domain.Queue, 2: domain.Collect} {
 		j := &journal{}
 		for range 2 { // the second time they are duplicates
-			if err := box(j).Repeat(t.Context(), "again", "tg:owner", slices.Repeat([]domain.Message{m}, n)); err != nil {
+			if err := box(j).Repeat(t.Context(), domain.KeyResume.Of("again"), "tg:owner", slices.Repeat([]domain.Message{m}, n)); err != nil {
 				t.Fatal(err)
 			}
 		}

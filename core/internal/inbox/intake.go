@@ -33,7 +33,7 @@ type Store interface {
 	AgentMessageByToken(ctx context.Context, token string) (domain.AgentMessage, error)
 	Amend(ctx context.Context, m domain.Message, model *string, unread int64) (domain.Standing, error)
 	WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID, unread int64, notice ...domain.OutboxItem) (domain.Standing, error)
-	Post(ctx context.Context, key string, items ...domain.OutboxItem) (firstID int64, err error)
+	Post(ctx context.Context, key domain.Key, items ...domain.OutboxItem) (firstID int64, err error)
 	Allowed(ctx context.Context, channel string, users ...chat.UserID) (bool, error)
 	// Origin returns the first id of a chat that has moved; its own otherwise.
 	Origin(channel string, id chat.ID) chat.ID
@@ -125,7 +125,7 @@ func (in *Intake) put(ctx context.Context, inbound domain.Inbound) (Outcome, err
 
 // Turn accepts a prompt that nobody in the chat wrote: a plugin's, or the host's own. It runs as the person whose
 // direct chat it is, with an owner's authority, because an owner put it into the config.
-func (in *Intake) Turn(ctx context.Context, id chat.EventID, m domain.Message) (Outcome, error) {
+func (in *Intake) Turn(ctx context.Context, id domain.Key, m domain.Message) (Outcome, error) {
 	person, err := in.person(ctx, m.Channel, m.Chat)
 	if err != nil {
 		return Outcome{}, err
@@ -143,7 +143,7 @@ func (in *Intake) Turn(ctx context.Context, id chat.EventID, m domain.Message) (
 		return Outcome{}, fmt.Errorf("look up a session: %w", err)
 	}
 	m.Silent = m.Silent || in.denies(chosen, key, m) // nothing is sent there, whoever asked for it
-	inbound := domain.Inbound{EventID: id, Session: key, Lane: domain.TurnLane, Message: m, Queue: domain.Queueing{Mode: domain.Queue}}
+	inbound := domain.Inbound{EventID: id.EventID(), Session: key, Lane: domain.TurnLane, Message: m, Queue: domain.Queueing{Mode: domain.Queue}}
 	if m.Thread != "" {
 		inbound.Parent = in.name(settings, m.Channel, m.Chat, "", m.Sender).Key()
 	}
@@ -152,7 +152,7 @@ func (in *Intake) Turn(ctx context.Context, id chat.EventID, m domain.Message) (
 
 // FromAgent accepts what the agent does to a session from another one: a prompt, or, with an origin, a compaction. A reset begins
 // a new conversation instead. It is done as in [Intake.Turn], once for an id. False: the session has no chat of its own.
-func (in *Intake) FromAgent(ctx context.Context, id chat.EventID, s domain.Session, m domain.Message, reset bool) (ok bool, err error) {
+func (in *Intake) FromAgent(ctx context.Context, id domain.Key, s domain.Session, m domain.Message, reset bool) (ok bool, err error) {
 	m.Channel, m.Chat, m.Thread = s.Route.Channel, chat.Chat{ID: s.Route.Chat, Kind: s.Kind, Title: s.Title}, s.Route.Thread
 	key, err := in.Session(ctx, m.Channel, m.Chat, m.Thread)
 	if err != nil || key != s.Key || m.Chat.ID == "" {
@@ -164,12 +164,12 @@ func (in *Intake) FromAgent(ctx context.Context, id chat.EventID, s domain.Sessi
 	}
 	m.Authority, m.SentAt, m.Origin = chat.Owner, in.now(), domain.OriginPlugin
 	m.Text, m.Command = "/new", &domain.Command{Name: "new"}
-	outcome, err := in.put(ctx, domain.Inbound{EventID: id, Session: key, Lane: domain.ControlLane, Message: m, Reset: true})
+	outcome, err := in.put(ctx, domain.Inbound{EventID: id.EventID(), Session: key, Lane: domain.ControlLane, Message: m, Reset: true})
 	return outcome.Verdict != chat.Rejected, err
 }
 
 // Tell accepts a text for a session, as if the caller had written it. The same id is accepted once.
-func (in *Intake) Tell(ctx context.Context, id chat.EventID, session string, caller chat.Caller, text string) error {
+func (in *Intake) Tell(ctx context.Context, id domain.Key, session string, caller chat.Caller, text string) error {
 	known, err := in.store.Session(ctx, session)
 	if err != nil {
 		return fmt.Errorf("look up a session: %w", err)
@@ -178,20 +178,20 @@ func (in *Intake) Tell(ctx context.Context, id chat.EventID, session string, cal
 		Channel: caller.Address.Channel, Chat: chat.Chat{ID: caller.Address.Chat, Kind: caller.Kind, Title: known.Title}, Thread: caller.Address.Thread,
 		Sender: caller.Sender, Authority: caller.Authority, SentAt: in.now(), Text: text,
 	}
-	_, err = in.put(ctx, domain.Inbound{EventID: id, Session: session, Lane: domain.TurnLane, Message: m, Queue: domain.Queueing{Mode: domain.Queue}})
+	_, err = in.put(ctx, domain.Inbound{EventID: id.EventID(), Session: session, Lane: domain.TurnLane, Message: m, Queue: domain.Queueing{Mode: domain.Queue}})
 	return err
 }
 
 // Repeat accepts messages again that were given up before Claude had read them, to be answered together. They start no
 // new conversation, because they may have done so before. The same id is accepted once.
-func (in *Intake) Repeat(ctx context.Context, id chat.EventID, session string, messages []domain.Message) error {
+func (in *Intake) Repeat(ctx context.Context, id domain.Key, session string, messages []domain.Message) error {
 	mode := domain.Queue
 	if len(messages) > 1 {
 		mode = domain.Collect
 	}
 	for i, m := range messages {
 		m.Fresh = false
-		inbound := domain.Inbound{EventID: chat.EventID(fmt.Sprint(id, ":", i)), Session: session, Lane: domain.TurnLane, Message: m, Queue: domain.Queueing{Mode: mode}}
+		inbound := domain.Inbound{EventID: id.For(i).EventID(), Session: session, Lane: domain.TurnLane, Message: m, Queue: domain.Queueing{Mode: mode}}
 		if _, err := in.put(ctx, inbound); err != nil {
 			return err
 		}

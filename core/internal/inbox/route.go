@@ -160,7 +160,7 @@ func (in *Inbox) beside(a arrival, intent interpret.Intent) *domain.Inbound {
 	for _, c := range prompt.Commands {
 		m.Text = strings.TrimSpace(m.Text + " /" + c.Name)
 	}
-	a.event.ID = chat.EventID(fmt.Sprintf("beside:%x", sha256.Sum256([]byte(a.event.ID))))
+	a.event.ID = domain.KeyShortcut.Of(fmt.Sprintf("%x", sha256.Sum256([]byte(a.event.ID)))).EventID()
 	inbound := in.command(a, prompt.Commands...)
 	return &inbound
 }

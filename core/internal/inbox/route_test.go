@@ -3,7 +3,6 @@ package inbox_test
 import (
 	"errors"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -313,11 +312,11 @@ func TestWhatStartsNoTurn(t *testing.T) {
 		t.Errorf("a reset in a denied session: %+v", j.accepted[2:])
 	}
 	plugin := domain.Message{Channel: "tg", Chat: chat.Chat{ID: "owner", Kind: chat.Direct}, Sender: chat.Sender{ID: "owner", IsBot: true}, Text: "the weather"}
-	if _, err := boxOf(j, talkative).Turn(t.Context(), "h", plugin); err != nil || len(j.accepted) != 4 || !j.accepted[3].Message.Silent {
+	if _, err := boxOf(j, talkative).Turn(t.Context(), domain.KeyPluginTurn.Of("h"), plugin); err != nil || len(j.accepted) != 4 || !j.accepted[3].Message.Silent {
 		t.Errorf("a plugin's turn in a denied session speaks: %v", err)
 	}
 	plugin.Thread = "7"
-	if _, err := boxOf(j, talkative).Turn(t.Context(), "j", plugin); err != nil || j.accepted[3].Parent != "" || j.accepted[4].Parent != "tg:owner" {
+	if _, err := boxOf(j, talkative).Turn(t.Context(), domain.KeyPluginTurn.Of("j"), plugin); err != nil || j.accepted[3].Parent != "" || j.accepted[4].Parent != "tg:owner" {
 		t.Errorf("a plugin's turn in a thread: %+v, %v", j.accepted[4:], err)
 	}
 	broadcast := says("owner", "hi")
@@ -354,7 +353,7 @@ func TestTurnsAreOfThePersonsSession(t *testing.T) {
 			t.Errorf("%d: the session is %q, %v; want %q", n, key, err, test.want)
 		}
 		m := domain.Message{Channel: "tg", Chat: test.chat, Thread: test.thread, Text: "the weather"}
-		if _, err := in.Turn(t.Context(), chat.EventID(strconv.Itoa(n)), m); err != nil {
+		if _, err := in.Turn(t.Context(), domain.KeyPluginTurn.Of(n), m); err != nil {
 			t.Fatal(err)
 		}
 		got := j.accepted[n]

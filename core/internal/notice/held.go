@@ -2,7 +2,6 @@ package notice
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -24,7 +23,7 @@ const (
 // HeldStore finds messages that wait for a place.
 type HeldStore interface {
 	Held(ctx context.Context, owner bool, since, before time.Time, limit int) ([]domain.Held, error)
-	Post(ctx context.Context, key string, pieces ...domain.OutboxItem) (firstID int64, err error)
+	Post(ctx context.Context, key domain.Key, pieces ...domain.OutboxItem) (firstID int64, err error)
 }
 
 // Places knows whether a place is free for another turn.
@@ -80,7 +79,7 @@ func (h *Held) tell(ctx context.Context, held domain.Held) {
 	if held.Message.Silent || held.Message.Origin != "" || run.Listening {
 		return
 	}
-	if _, err := h.store.Post(ctx, fmt.Sprintf("held:%s:%s", held.Message.Channel, held.EventID), run.Notice(wording.WaitingForOthers)...); err != nil {
+	if _, err := h.store.Post(ctx, domain.KeyWaitsForPlace.Of(held.Message.Channel, held.EventID), run.Notice(wording.WaitingForOthers)...); err != nil {
 		h.log.Warn("cannot tell a chat that its message waits for a place", "session", held.Session.Key, "error", err)
 	}
 }

@@ -4,7 +4,6 @@ package notice
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -28,7 +27,7 @@ const patience = 10 * time.Second
 // Store is what notices need of the store.
 type Store interface {
 	DirectChat(ctx context.Context, channel, id string) (domain.DirectChat, error)
-	Post(ctx context.Context, key string, pieces ...domain.OutboxItem) (firstID int64, err error)
+	Post(ctx context.Context, key domain.Key, pieces ...domain.OutboxItem) (firstID int64, err error)
 }
 
 // Texts makes messages of the host's texts.
@@ -45,26 +44,24 @@ type Owners struct {
 	log     hclog.Logger
 
 	mu   sync.Mutex
-	told map[string]quota // by kind
+	told map[domain.KeyKind]quota // by kind
 }
 
 // quota has the keys of the notices of one kind in one hour.
 type quota struct {
 	hour time.Time
-	keys []string
+	keys []domain.Key
 }
 
 // NewOwners returns the owners, each listed as channel:user.
 func NewOwners(list []string, s Store, texts Texts, plugins *plugins.Registry, log hclog.Logger) *Owners {
-	return &Owners{list: list, store: s, texts: texts, plugins: plugins, log: log, told: map[string]quota{}}
+	return &Owners{list: list, store: s, texts: texts, plugins: plugins, log: log, told: map[domain.KeyKind]quota{}}
 }
 
-// Tell sends the owners a text, once for each key. The part of a key before the first colon is its kind. Of each kind, owners get
-// at most five texts in an hour, and then one that says that further ones are left out. A text that was left out is sent when Tell
-// is called again with its key in another hour.
-func (o *Owners) Tell(key, text string) {
-	kind, _, _ := strings.Cut(key, ":")
-	hour := time.Now().Truncate(time.Hour)
+// Tell sends the owners a text, once for each key. Of each kind of key, owners get at most five texts in an hour, and then one
+// that says that further ones are left out. A text that was left out is sent when Tell is called again with its key in another hour.
+func (o *Owners) Tell(key domain.Key, text string) {
+	kind, hour := key.Kind(), time.Now().Truncate(time.Hour)
 	o.mu.Lock()
 	q := o.told[kind]
 	if !q.hour.Equal(hour) {
@@ -80,11 +77,11 @@ func (o *Owners) Tell(key, text string) {
 	case len(q.keys) == before: // it was sent, or is left out
 	case before == mostAnHour:
 		o.log.Warn("owners get no more notices of this kind within the hour", "kind", kind, "most", mostAnHour)
-		o.tell(fmt.Sprintf("left out:%s:%d", kind, hour.Unix()), "", wording.NoticesLeftOut)
+		o.tell(domain.KeyLeftOut.Of(kind, hour.Unix()), "", wording.NoticesLeftOut)
 	case !o.tell(key, "", text):
 		o.mu.Lock()
 		q = o.told[kind]
-		q.keys = slices.DeleteFunc(slices.Clone(q.keys), func(other string) bool { return other == key }) // it is tried again
+		q.keys = slices.DeleteFunc(slices.Clone(q.keys), func(other domain.Key) bool { return other == key }) // it is tried again
 		o.told[kind] = q
 		o.mu.Unlock()
 	}
@@ -92,19 +89,19 @@ func (o *Owners) Tell(key, text string) {
 
 // PluginFails notifies them why a plugin does not run and what helps.
 func (o *Owners) PluginFails(name, why, advice string) {
-	o.tell("", name, wording.PluginFails(name, Quote(why), advice))
+	o.tell(domain.Key{}, name, wording.PluginFails(name, Quote(why), advice))
 }
 
 // PluginRuns notifies them that a plugin runs again.
 func (o *Owners) PluginRuns(name string) {
-	o.tell("", name, wording.PluginRuns(name))
+	o.tell(domain.Key{}, name, wording.PluginRuns(name))
 }
 
 // StrangerAsks notifies them of pairing requests on a channel, at most once an hour. It does not name the person: they
 // see the list, which shows nothing that a stranger has written.
 func (o *Owners) StrangerAsks(channel string) {
 	hour := time.Now().UTC().Format("2006-01-02T15")
-	o.Tell("stranger:"+channel+":"+hour, wording.StrangerAsks(channel))
+	o.Tell(domain.KeyStranger.Of(channel, hour), wording.StrangerAsks(channel))
 }
 
 // Crowding notifies them, until ctx ends, of files that were removed because a folder was full.
@@ -113,7 +110,7 @@ func (o *Owners) Crowding(ctx context.Context, crowded <-chan media.Crowded) {
 		select {
 		case c := <-crowded:
 			o.log.Warn("a folder of files is full; the oldest were removed", "folder", c.Folder, "files", c.Files, "bytes", c.Bytes, "most", c.Most)
-			o.Tell(fmt.Sprintf("crowded:%s:%d", c.Folder, time.Now().Unix()), c.String())
+			o.Tell(domain.KeyFolderFull.Of(c.Folder, time.Now().Unix()), c.String())
 		case <-ctx.Done():
 			return
 		}
@@ -130,9 +127,9 @@ func (o *Owners) Reachable(ctx context.Context) (chat.Address, bool) {
 	return chat.Address{}, false
 }
 
-// tell sends a text, once for each key, or always without one. A notice about a plugin does not go through that plugin. It
+// tell sends a text, once for each key, or always with the zero one. A notice about a plugin does not go through that plugin. It
 // reports whether the store has taken all that it sent.
-func (o *Owners) tell(key, plugin, text string) (all bool) {
+func (o *Owners) tell(key domain.Key, plugin, text string) (all bool) {
 	all = true
 	ctx, cancel := context.WithTimeout(context.Background(), patience) // it outlives the caller
 	defer cancel()
@@ -141,12 +138,8 @@ func (o *Owners) tell(key, plugin, text string) (all bool) {
 		if !o.plugins.Enabled(channel) || channel == plugin {
 			continue
 		}
-		once := ""
-		if key != "" {
-			once = key + ":" + owner
-		}
 		to := o.chat(ctx, channel, user)
-		if _, err := o.store.Post(ctx, once, o.texts.Notice(to, chat.Direct, text)...); err != nil {
+		if _, err := o.store.Post(ctx, key.For(owner), o.texts.Notice(to, chat.Direct, text)...); err != nil {
 			o.log.Error("cannot tell an owner", "channel", channel, "error", err)
 			all = false
 		}

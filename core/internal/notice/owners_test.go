@@ -57,8 +57,8 @@ func TestOwnersAreToldInTheirDirectChats(t *testing.T) {
 	if to, ok := owners.Reachable(ctx); !ok || to != (chat.Address{Channel: "discord", Chat: "dm7"}) {
 		t.Errorf("reachable is %+v, %t", to, ok)
 	}
-	owners.Tell("key", "once")
-	owners.Tell("key", "once")
+	owners.Tell(domain.KeyUsageLimit.Of("key"), "once")
+	owners.Tell(domain.KeyUsageLimit.Of("key"), "once")
 	owners.PluginFails("discord", "it ```broke", "Mend it.")
 	var told []string
 	for _, channel := range []string{"telegram", "discord"} {
@@ -94,9 +94,9 @@ func TestOwnersAreNotFlooded(t *testing.T) {
 		tell := func(n int) (texts []string) {
 			outbox.texts = nil
 			for i := range n {
-				owners.Tell(fmt.Sprint("mcp-asks:", i), fmt.Sprint(i))
+				owners.Tell(domain.KeyServerAsks.Of(i), fmt.Sprint(i))
 			}
-			owners.Tell("other:1", "other")
+			owners.Tell(domain.KeyUsageLimit.Of(1), "other")
 			return outbox.texts
 		}
 		time.Sleep(time.Until(time.Now().Truncate(time.Hour).Add(time.Hour)))
@@ -126,7 +126,7 @@ func (o *outbox) DirectChat(context.Context, string, string) (domain.DirectChat,
 	return domain.DirectChat{}, domain.ErrNotFound
 }
 
-func (o *outbox) Post(_ context.Context, _ string, items ...domain.OutboxItem) (int64, error) {
+func (o *outbox) Post(_ context.Context, _ domain.Key, items ...domain.OutboxItem) (int64, error) {
 	if o.err != nil {
 		return 0, o.err
 	}

@@ -125,5 +125,5 @@ func (d *Approvals) tooLate(ctx context.Context, row domain.Question, plain *Wri
 
 // tell passes a message on as an ordinary one.
 func (d *Approvals) tell(ctx context.Context, session string, w *Written) error {
-	return d.options.Intake.Tell(ctx, chat.EventID("words:"+w.ID), session, w.Caller, w.Text)
+	return d.options.Intake.Tell(ctx, domain.KeyLateAnswer.Of(w.ID), session, w.Caller, w.Text)
 }

@@ -91,7 +91,7 @@ func (d *Approvals) decline(ctx context.Context, run *conversation.Turn, q agent
 	m := run.Head.Message
 	text := wording.TooManyQuestions(q.Tool, tooMany.most, tooMany.of)
 	items := d.options.Conversations.Notice(m.Address(), m.Chat.Kind, text)
-	if _, err := d.options.Store.Post(ctx, fmt.Sprint("refused:", run.ID), items...); err != nil {
+	if _, err := d.options.Store.Post(ctx, domain.KeyTooManyQuestions.Of(run.ID), items...); err != nil {
 		return agent.Decision{}, fmt.Errorf("tell that a question was not asked: %w", err)
 	}
 	return agent.Decision{Message: fmt.Sprintf("Nobody was asked about this use of %s: too many questions are waiting for answers already. "+

@@ -107,11 +107,11 @@ func (r *fixture) Ask(_ context.Context, _ int64, q domain.Question, items ...do
 	return q, nil
 }
 
-func (r *fixture) Post(_ context.Context, key string, items ...domain.OutboxItem) (int64, error) {
+func (r *fixture) Post(_ context.Context, key domain.Key, items ...domain.OutboxItem) (int64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range items {
-		r.told = append(r.told, key+": "+p.Text)
+		r.told = append(r.told, fmt.Sprint(key, ": ", p.Text))
 	}
 	return 0, nil
 }
@@ -291,12 +291,12 @@ func (c chats) note(line string) {
 // intake notes what is taken for the sessions of a fixture.
 type intake struct{ fixture *fixture }
 
-func (i intake) Tell(_ context.Context, id chat.EventID, session string, caller chat.Caller, text string) error {
+func (i intake) Tell(_ context.Context, id domain.Key, session string, caller chat.Caller, text string) error {
 	i.fixture.told = append(i.fixture.told, fmt.Sprintf("%s: %s by %s as %s in %s: %s", id, session, caller.Sender.ID, caller.Authority, caller.Address.Chat, text))
 	return nil
 }
 
-func (i intake) Repeat(_ context.Context, id chat.EventID, session string, messages []domain.Message) error {
+func (i intake) Repeat(_ context.Context, id domain.Key, session string, messages []domain.Message) error {
 	for _, m := range messages {
 		i.fixture.told = append(i.fixture.told, fmt.Sprintf("%s: %s of %s as %s in %s: %s", id, session, m.Sender.ID, m.Authority, m.Chat.ID, m.Text))
 	}

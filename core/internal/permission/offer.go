@@ -33,7 +33,7 @@ func (d *Approvals) Offer(ctx context.Context, run *conversation.Turn, text stri
 // goOn continues the work where it was given up, with the same authority: the person who wants that gives the
 // requests of others no more. Messages that Claude has not read are repeated as they were written.
 func (d *Approvals) goOn(ctx context.Context, q question, caller chat.Caller) error {
-	id, authority := chat.EventID("resume:"+q.row.ID), min(caller.Authority, q.row.Authority)
+	id, authority := domain.KeyResume.Of(q.row.ID), min(caller.Authority, q.row.Authority)
 	if unread := slices.Clone(q.body.Unread); len(unread) > 0 {
 		for i := range unread {
 			unread[i].Authority = authority

@@ -30,7 +30,7 @@ type Store interface {
 	QuestionsOf(ctx context.Context, session string) ([]domain.Question, error)
 	OpenQuestions(ctx context.Context, at chat.Address, person chat.ID, noted string) ([]domain.Question, error)
 	Grants(ctx context.Context, session string) ([]domain.Grant, error)
-	Post(ctx context.Context, key string, items ...domain.OutboxItem) (int64, error)
+	Post(ctx context.Context, key domain.Key, items ...domain.OutboxItem) (int64, error)
 	SentItem(ctx context.Context, item int64) (chat.MessageID, time.Time, error)
 	// Unfinished reports whether a session's turn was begun in a claude session and is not completed.
 	Unfinished(ctx context.Context, session, claudeSession string) (bool, error)
@@ -60,10 +60,10 @@ type Chats interface {
 // Intake takes messages for sessions.
 type Intake interface {
 	// Tell accepts a text for a session, as if the caller had written it. The same id is accepted once.
-	Tell(ctx context.Context, id chat.EventID, session string, caller chat.Caller, text string) error
+	Tell(ctx context.Context, id domain.Key, session string, caller chat.Caller, text string) error
 	// Repeat accepts messages of a session that were given up, again, to be answered together. The same id is accepted
 	// once.
-	Repeat(ctx context.Context, id chat.EventID, session string, messages []domain.Message) error
+	Repeat(ctx context.Context, id domain.Key, session string, messages []domain.Message) error
 }
 
 // Approvals asks the questions and takes the answers.

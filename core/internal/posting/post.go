@@ -79,7 +79,8 @@ func (o *posts) Post(ctx context.Context, p tools.Post) (number int64, err error
 		return 0, tools.Refusal(wording.SendingOff)
 	}
 	own := p.To == p.Caller.Address
-	token := p.Key[max(0, len(p.Key)-tokenSize):]
+	token := p.Key.String()
+	token = token[max(0, len(token)-tokenSize):]
 	rows, labels, err := buttons(to.Limits.Buttons, p.To.Channel, token, p.Buttons)
 	if err != nil {
 		return 0, err

@@ -19,6 +19,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
@@ -31,7 +32,7 @@ type Store interface {
 // Owners are those who run the host.
 type Owners interface {
 	// Tell tells them a text, once for each key.
-	Tell(key, text string)
+	Tell(key domain.Key, text string)
 }
 
 // Options are the settings and dependencies of a [Folder].

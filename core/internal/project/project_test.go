@@ -40,9 +40,10 @@ func (s *state) PutState(_ context.Context, instance, key string, value []byte, 
 	return 1, nil
 }
 
-func (s *state) Tell(key, text string) {
-	if !slices.Contains(s.told, key+text) {
-		s.told = append(s.told, key+text)
+func (s *state) Tell(key domain.Key, text string) {
+	notice := key.String() + text
+	if !slices.Contains(s.told, notice) {
+		s.told = append(s.told, notice)
 	}
 }
 

@@ -53,7 +53,7 @@ func (f *Folder) allowed(ctx context.Context, list []Asked) (servers []agent.MCP
 		case a.Allowed:
 			servers = append(servers, a.Server)
 		case !a.Decided:
-			f.options.Owners.Tell("mcp-asks:"+a.Code, wording.ServerAsks(a.Server.Name, a.Content, a.Code))
+			f.options.Owners.Tell(domain.KeyServerAsks.Of(a.Code), wording.ServerAsks(a.Server.Name, a.Content, a.Code))
 		}
 	}
 	return servers, problems

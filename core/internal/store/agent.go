@@ -40,7 +40,7 @@ func (t *tx) postNumbered(session string, m domain.ToolPost) (number int64, fres
 		return 0, false, err
 	}
 	_, err = t.exec(`INSERT INTO agent_messages (session, number, key, texts, files, labels, posted_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
-		session, number, cmp.Or(m.Token, m.Key), texts, files, labels, t.now)
+		session, number, cmp.Or(m.Token, m.Key.String()), texts, files, labels, t.now)
 	if err != nil {
 		return 0, false, err
 	}
@@ -48,14 +48,14 @@ func (t *tx) postNumbered(session string, m domain.ToolPost) (number int64, fres
 }
 
 // posted returns what was noted with a key of a post; the error is [sql.ErrNoRows] for one that is new.
-func (t *tx) posted(key string) (ref int64, err error) {
-	err = t.row(`SELECT ref FROM dedupe WHERE kind = 'post' AND channel = '' AND id = ?1`, []any{key}, &ref)
+func (t *tx) posted(key domain.Key) (ref int64, err error) {
+	err = t.row(`SELECT ref FROM dedupe WHERE kind = 'post' AND channel = '' AND id = ?1`, []any{key.String()}, &ref)
 	return ref, err
 }
 
 // notePosted notes the key of a post.
-func (t *tx) notePosted(key string, ref int64) error {
-	_, err := t.exec(`INSERT INTO dedupe (kind, channel, id, seen_at, ref) VALUES ('post', '', ?1, ?2, ?3)`, key, t.now, ref)
+func (t *tx) notePosted(key domain.Key, ref int64) error {
+	_, err := t.exec(`INSERT INTO dedupe (kind, channel, id, seen_at, ref) VALUES ('post', '', ?1, ?2, ?3)`, key.String(), t.now, ref)
 	return err
 }
 

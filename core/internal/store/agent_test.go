@@ -10,9 +10,9 @@ import (
 )
 
 // number posts a message of the agent and returns its number.
-func (b *bundle) number(t *testing.T, run *domain.Run, key string, items ...domain.OutboxItem) int64 {
+func (b *bundle) number(t *testing.T, run *domain.Run, name string, items ...domain.OutboxItem) int64 {
 	t.Helper()
-	n, err := b.PostByTool(b.ctx, run.ID, domain.ToolPost{Key: key, Numbered: true, Items: items, Labels: []string{key}})
+	n, err := b.PostByTool(b.ctx, run.ID, domain.ToolPost{Key: key(name), Numbered: true, Items: items, Labels: []string{name}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,9 +20,9 @@ func (b *bundle) number(t *testing.T, run *domain.Run, key string, items ...doma
 }
 
 // change changes a message of the agent.
-func (b *bundle) change(t *testing.T, run *domain.Run, key string, number int64, items ...domain.OutboxItem) error {
+func (b *bundle) change(t *testing.T, run *domain.Run, name string, number int64, items ...domain.OutboxItem) error {
 	t.Helper()
-	return b.ChangeByTool(b.ctx, run.ID, domain.ToolChange{Key: key, Number: number, Texts: items})
+	return b.ChangeByTool(b.ctx, run.ID, domain.ToolChange{Key: key(name), Number: number, Texts: items})
 }
 
 // What the agent has sent to its conversation has a number, which is the same for the same call, and by which it is changed
@@ -72,7 +72,7 @@ func TestTheAgentChangesWhatItHasSent(t *testing.T) {
 		}
 	}
 	want(t, "the next number", int64(4), b.number(t, run, "k4", item("anna", "four")))
-	m, err := b.AgentMessageByToken(b.ctx, "k3")
+	m, err := b.AgentMessageByToken(b.ctx, key("k3").String())
 	if err != nil || m.Number != three || m.Session != run.Session.Key {
 		t.Errorf("by its token: %+v, %v", m, err)
 	}

@@ -411,7 +411,7 @@ func TestReclaimUndoesAClockThatWasSetBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.accept(t, inbound("anna", 1))
-	if _, err := b.Post(b.ctx, "", domain.OutboxItem{To: chat.Address{Channel: "telegram", Chat: "anna"}}); err != nil {
+	if _, err := b.Post(b.ctx, domain.Key{}, domain.OutboxItem{To: chat.Address{Channel: "telegram", Chat: "anna"}}); err != nil {
 		t.Fatal(err)
 	}
 	b.clock.Advance(-time.Hour)
@@ -430,7 +430,7 @@ func TestReclaimUndoesAClockThatWasSetBack(t *testing.T) {
 func TestReclaimLeavesAPauseAsItIs(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	if _, err := b.Post(b.ctx, "post", domain.OutboxItem{To: chat.Address{Channel: "telegram", Chat: "anna"}}); err != nil {
+	if _, err := b.Post(b.ctx, key("post"), domain.OutboxItem{To: chat.Address{Channel: "telegram", Chat: "anna"}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.Retry(b.ctx, b.deliveries(t, "telegram")[0].ID, domain.Retry{At: b.clock.Now().Add(time.Minute)}); err != nil {

@@ -153,7 +153,7 @@ func TestAnEditOfAnotherDestinationIsRefused(t *testing.T) {
 		"with files alone":  {To: thread.To, Edits: waiting, Media: []chat.Media{{Ref: "r"}}},
 		"with nothing else": edit("anna", "", waiting, true),
 	} {
-		if _, err := b.Post(b.ctx, "", p); err == nil {
+		if _, err := b.Post(b.ctx, domain.Key{}, p); err == nil {
 			t.Errorf("an edit %s was posted", name)
 		}
 	}

@@ -19,7 +19,7 @@ func TestManyPostsWithOneKey(t *testing.T) {
 	for i := range many {
 		posting.Go(func() {
 			var err error
-			if ids[i], err = b.PostFrom(b.ctx, "key", domain.Elsewhere{}, item("anna", "hello")); err != nil {
+			if ids[i], err = b.PostFrom(b.ctx, key("key"), domain.Elsewhere{}, item("anna", "hello")); err != nil {
 				t.Error(err)
 			}
 		})

@@ -100,7 +100,7 @@ func TestNeededMedia(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect("while the answer is sent", "telegram/c")
-	if _, err := b.Post(b.ctx, "", domain.OutboxItem{To: to, Text: "and", Silent: true}); err != nil {
+	if _, err := b.Post(b.ctx, domain.Key{}, domain.OutboxItem{To: to, Text: "and", Silent: true}); err != nil {
 		t.Fatal(err)
 	}
 	expect("beside a piece without files", "telegram/c")

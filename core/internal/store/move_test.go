@@ -120,7 +120,7 @@ func TestTheSessionOfAChatThatMovedIsTold(t *testing.T) {
 	b.complete(t, b.claim(t))
 	b.move(t, "1", "anna", "b")
 	from := domain.Elsewhere{Said: chat.TranscriptEntry{Role: chat.System, Text: "clock: tea time"}, Note: "tea time"}
-	if _, err := b.PostFrom(b.ctx, "", from, item("anna", "tea time")); err != nil {
+	if _, err := b.PostFrom(b.ctx, domain.Key{}, from, item("anna", "tea time")); err != nil {
 		t.Fatal(err)
 	}
 	b.accept(t, inbound("anna", 2))

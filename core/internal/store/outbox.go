@@ -10,15 +10,15 @@ import (
 )
 
 // Post puts items into the outbox, in order, and returns the first one's id; zero: they only edited items that were
-// never sent. The same key again posts nothing and returns the id of the first time; the empty key never repeats. Keys
+// never sent. The same key again posts nothing and returns the id of the first time; the zero key never repeats. Keys
 // have one namespace, separate from the events'.
-func (s *Store) Post(ctx context.Context, key string, items ...domain.OutboxItem) (firstID int64, err error) {
+func (s *Store) Post(ctx context.Context, key domain.Key, items ...domain.OutboxItem) (firstID int64, err error) {
 	return s.PostFrom(ctx, key, domain.Elsewhere{}, items...)
 }
 
 // PostFrom is [Store.Post] for a message to a chat from elsewhere. If another session received its last message from
 // that chat, it gets the text in its history, and a note for its next turn.
-func (s *Store) PostFrom(ctx context.Context, key string, from domain.Elsewhere, items ...domain.OutboxItem) (firstID int64, err error) {
+func (s *Store) PostFrom(ctx context.Context, key domain.Key, from domain.Elsewhere, items ...domain.OutboxItem) (firstID int64, err error) {
 	if len(items) == 0 {
 		return 0, errors.New("post: there is no item")
 	}

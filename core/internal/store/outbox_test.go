@@ -19,9 +19,17 @@ func item(to, text string) domain.OutboxItem {
 	return domain.OutboxItem{To: chat.Address{Channel: "telegram", Chat: chat.ID(to)}, Text: text}
 }
 
-func (b *bundle) post(t *testing.T, key string, items ...domain.OutboxItem) int64 {
+// key returns the key of a test; that without a name is zero.
+func key(name string) domain.Key {
+	if name == "" {
+		return domain.Key{}
+	}
+	return domain.KeyToolCall.Of(name)
+}
+
+func (b *bundle) post(t *testing.T, name string, items ...domain.OutboxItem) int64 {
 	t.Helper()
-	id, err := b.Post(b.ctx, key, items...)
+	id, err := b.Post(b.ctx, key(name), items...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,10 +292,10 @@ func TestPostWithTheSameKeyPostsOnce(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(domain.DestinationStatus{}, "To", "NextAt")); err != nil || diff != "" {
 		t.Errorf("destinations: %v (-want +got):\n%s", err, diff)
 	}
-	if _, err := b.Post(b.ctx, "k"); err == nil {
+	if _, err := b.Post(b.ctx, key("k")); err == nil {
 		t.Error("posted nothing")
 	}
-	if _, err := b.Post(b.ctx, "", domain.OutboxItem{Text: "to nobody"}); err == nil {
+	if _, err := b.Post(b.ctx, domain.Key{}, domain.OutboxItem{Text: "to nobody"}); err == nil {
 		t.Error("posted to no channel")
 	}
 }
@@ -302,9 +310,9 @@ func TestPostFromElsewhere(t *testing.T) {
 	b.accept(t, in)
 	b.complete(t, b.claim(t))
 	from := domain.Elsewhere{Session: "telegram:group", Said: chat.TranscriptEntry{Role: chat.Assistant, Text: "Coming?"}, Note: "sent: Coming?"}
-	post := func(key string, from domain.Elsewhere, to chat.ID) {
+	post := func(name string, from domain.Elsewhere, to chat.ID) {
 		t.Helper()
-		if id, err := b.PostFrom(b.ctx, key, from, domain.OutboxItem{To: chat.Address{Channel: "telegram", Chat: to}, Text: "Coming?"}); err != nil || id == 0 {
+		if id, err := b.PostFrom(b.ctx, key(name), from, domain.OutboxItem{To: chat.Address{Channel: "telegram", Chat: to}, Text: "Coming?"}); err != nil || id == 0 {
 			t.Fatal(id, err)
 		}
 	}

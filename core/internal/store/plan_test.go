@@ -87,7 +87,7 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 	stepsOfStreaming(t, s, accept, claim)
 	_, err = s.Clear(ctx, "s", domain.TurnLane, time.Now().Add(time.Hour))
 	must(err)
-	_, err = s.Post(ctx, "key", domain.OutboxItem{To: to})
+	_, err = s.Post(ctx, domain.KeyToolCall.Of("key"), domain.OutboxItem{To: to})
 	must(err)
 	for _, end := range []func(id int64) error{
 		func(id int64) error { return s.Retry(ctx, id, domain.Retry{At: time.Now(), Uncertain: true}) },
@@ -308,7 +308,7 @@ func stepsOfStreaming(t *testing.T, s *Store, accept func(func(*domain.Inbound))
 	waits("m3")
 	preview, err := s.Early(ctx, run.ID, domain.Early{Items: []domain.OutboxItem{{To: to}}, Said: "x", Preview: &domain.OutboxItem{To: to}})
 	must(err)
-	told := domain.ToolPost{Key: "told", Sent: &domain.SentByTool{Text: "x"}, Items: []domain.OutboxItem{{To: to}}, Files: []domain.OutgoingFile{{Folder: "f", Name: "n"}}}
+	told := domain.ToolPost{Key: domain.KeyToolCall.Of("told"), Sent: &domain.SentByTool{Text: "x"}, Items: []domain.OutboxItem{{To: to}}, Files: []domain.OutgoingFile{{Folder: "f", Name: "n"}}}
 	_, err = s.PostByTool(ctx, run.ID, told)
 	must(err)
 	deliver(func(d domain.Delivery) error { return s.Delivered(ctx, d.ID, []chat.MessageID{"1"}) })
@@ -321,7 +321,7 @@ func stepsOfStreaming(t *testing.T, s *Store, accept func(func(*domain.Inbound))
 	must(err)
 	_, err = s.Held(ctx, true, time.Time{}, time.Now(), 20)
 	must(err)
-	_, err = s.PostFrom(ctx, "from", domain.Elsewhere{Said: chat.TranscriptEntry{Text: "x"}}, domain.OutboxItem{To: to})
+	_, err = s.PostFrom(ctx, domain.KeyToolCall.Of("from"), domain.Elsewhere{Said: chat.TranscriptEntry{Text: "x"}}, domain.OutboxItem{To: to})
 	must(err)
 	must(s.Next(ctx, session, second))
 	if err := s.WithdrawEvent(ctx, session, "telegram", "none"); !errors.Is(err, domain.ErrNotFound) {

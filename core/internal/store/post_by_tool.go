@@ -14,7 +14,7 @@ import (
 // for the run's own chat, so that its next attempt, if there is one, knows of it by [domain.Run]. The error is [domain.ErrFenced] for a run
 // that has lost its lane. It returns the message's number if it has one.
 func (s *Store) PostByTool(ctx context.Context, runID int64, m domain.ToolPost) (number int64, err error) {
-	if len(m.Items) == 0 || m.Key == "" {
+	if len(m.Items) == 0 || m.Key == (domain.Key{}) {
 		return 0, errors.New("post by tool: there is no item, or no key")
 	}
 	if err := checkItems(m.Items); err != nil {
@@ -72,10 +72,10 @@ func decodeTold(raw string) (told []domain.SentByTool, err error) {
 	return told, nil
 }
 
-// postOnce posts items from elsewhere, unless the key was used before; the empty key never repeats. It returns the
+// postOnce posts items from elsewhere, unless the key was used before; the zero key never repeats. It returns the
 // first item's id, of the first time.
-func (t *tx) postOnce(key string, from domain.Elsewhere, items []domain.OutboxItem) (firstID int64, fresh bool, err error) {
-	if key != "" {
+func (t *tx) postOnce(key domain.Key, from domain.Elsewhere, items []domain.OutboxItem) (firstID int64, fresh bool, err error) {
+	if key != (domain.Key{}) {
 		if firstID, err = t.posted(key); !errors.Is(err, sql.ErrNoRows) {
 			return firstID, false, err
 		}
@@ -83,7 +83,7 @@ func (t *tx) postOnce(key string, from domain.Elsewhere, items []domain.OutboxIt
 	if firstID, err = t.post(0, items); err != nil {
 		return 0, false, err
 	}
-	if key != "" {
+	if key != (domain.Key{}) {
 		if err := t.notePosted(key, firstID); err != nil {
 			return 0, false, err
 		}

@@ -19,16 +19,16 @@ func TestWhatWasToldOutlivesAnAttempt(t *testing.T) {
 	one, two := domain.SentByTool{Text: "one"}, domain.SentByTool{Text: "two", Files: []string{"a 1"}}
 	file := domain.OutgoingFile{Folder: "outbound/x", Name: "a", Version: "1", Sent: true}
 	for _, m := range []domain.ToolPost{
-		{Key: "k1", Sent: &one, Items: []domain.OutboxItem{item("anna", "one")}},
-		{Key: "k2", Sent: &two, Items: []domain.OutboxItem{item("anna", "two")}, Files: []domain.OutgoingFile{file}},
-		{Key: "k1", Sent: &one, Items: []domain.OutboxItem{item("anna", "one")}},
-		{Key: "k3", Items: []domain.OutboxItem{item("bob", "elsewhere")}},
+		{Key: key("k1"), Sent: &one, Items: []domain.OutboxItem{item("anna", "one")}},
+		{Key: key("k2"), Sent: &two, Items: []domain.OutboxItem{item("anna", "two")}, Files: []domain.OutgoingFile{file}},
+		{Key: key("k1"), Sent: &one, Items: []domain.OutboxItem{item("anna", "one")}},
+		{Key: key("k3"), Items: []domain.OutboxItem{item("bob", "elsewhere")}},
 	} {
 		if _, err := b.PostByTool(b.ctx, run.ID, m); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, bad := range []domain.ToolPost{{Key: "k"}, {Items: []domain.OutboxItem{item("anna", "x")}}, {Key: "k", Items: []domain.OutboxItem{{}}}} {
+	for _, bad := range []domain.ToolPost{{Key: key("k")}, {Items: []domain.OutboxItem{item("anna", "x")}}, {Key: key("k"), Items: []domain.OutboxItem{{}}}} {
 		if _, err := b.PostByTool(b.ctx, run.ID, bad); err == nil {
 			t.Errorf("%+v was posted", bad)
 		}
@@ -44,7 +44,7 @@ func TestWhatWasToldOutlivesAnAttempt(t *testing.T) {
 	lost := run.ID
 	run = b.claim(t)
 	want(t, "told", []domain.SentByTool{one, two}, run.Sent)
-	if _, err := b.PostByTool(b.ctx, lost, domain.ToolPost{Key: "late", Items: []domain.OutboxItem{item("anna", "late")}}); !errors.Is(err, domain.ErrFenced) {
+	if _, err := b.PostByTool(b.ctx, lost, domain.ToolPost{Key: key("late"), Items: []domain.OutboxItem{item("anna", "late")}}); !errors.Is(err, domain.ErrFenced) {
 		t.Errorf("a run that is over tells: %v", err)
 	}
 	b.complete(t, run)

@@ -28,7 +28,7 @@ func TestAClockThatIsSetBackHoldsNothingUp(t *testing.T) {
 			return window, claimed, err
 		},
 		"a piece": func(ctx context.Context, s *Store) (time.Duration, <-chan error, error) {
-			if _, err := s.Post(ctx, "", domain.OutboxItem{To: to}); err != nil {
+			if _, err := s.Post(ctx, domain.Key{}, domain.OutboxItem{To: to}); err != nil {
 				return 0, nil, err
 			}
 			ds, err := s.ClaimDeliveries(ctx, to.Channel, 1)

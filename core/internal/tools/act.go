@@ -48,7 +48,7 @@ func (s *Server) act(ctx context.Context, t *Turn, visible []domain.Session, act
 	if action == "compact" {
 		m.Origin = domain.OriginCompact
 	}
-	ok, err := s.options.Intake.FromAgent(ctx, chat.EventID(t.key(use, action, one.Key, text)), one, m, action == "reset")
+	ok, err := s.options.Intake.FromAgent(ctx, t.key(use, action, one.Key, text), one, m, action == "reset")
 	switch {
 	case err != nil:
 		return "", err

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/answer"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
@@ -25,7 +26,7 @@ const (
 
 // Change changes a message of the turn's own chat.
 type Change struct {
-	Key    string // as in [Post]
+	Key    domain.Key // as in [Post]
 	Do     Do
 	Number int64  // the message, if the agent sent it by this tool; zero: another one
 	ID     string // then its id as the agent was told it; empty: the message that the turn answers

@@ -27,7 +27,7 @@ var tooMany = Refusal(fmt.Sprintf("You have sent %d messages in this turn, which
 // Post is a message that the agent sends.
 type Post struct {
 	// Key is the same for the same tool call, even in a later attempt of the turn.
-	Key    string
+	Key    domain.Key
 	Caller chat.Caller // of the turn
 	To     chat.Address
 	Kind   chat.Kind
@@ -188,10 +188,10 @@ func (s *Server) target(ctx context.Context, caller chat.Caller, name string) (c
 }
 
 // key returns the key of a tool call for the store. Without an id of the call it is derived from what is done.
-func (t *Turn) key(use string, what ...string) string {
+func (t *Turn) key(use string, what ...string) domain.Key {
 	if use == "" {
 		use = strings.Join(what, "\x00")
 	}
 	sum := sha256.Sum256([]byte(t.id + "\x00" + use))
-	return "message:" + hex.EncodeToString(sum[:])
+	return domain.KeyToolCall.Of(hex.EncodeToString(sum[:]))
 }

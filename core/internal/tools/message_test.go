@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
@@ -163,13 +164,12 @@ func TestMessages(t *testing.T) {
 		{Caller: anna, To: anna.Address, Kind: chat.Direct, Text: "one", Media: []string{"a.png"}},
 		{Caller: anna, To: group, Kind: chat.Group, Text: "two"},
 	}
-	for i := range r.posts {
-		if r.posts[i].Key == "" || len(r.posts[i].Key) > 200 {
-			t.Errorf("the key is %q", r.posts[i].Key)
+	for _, p := range r.posts {
+		if p.Key == (domain.Key{}) || len(p.Key.String()) > 200 {
+			t.Errorf("the key is %q", p.Key)
 		}
-		r.posts[i].Key = ""
 	}
-	if diff := cmp.Diff(want, r.posts); diff != "" {
+	if diff := cmp.Diff(want, r.posts, cmpopts.IgnoreFields(tools.Post{}, "Key")); diff != "" {
 		t.Errorf("posted (-want +got):\n%s", diff)
 	}
 }
@@ -225,8 +225,7 @@ func TestMarkersInMessages(t *testing.T) {
 	if len(r.posts) != 1 {
 		t.Fatalf("posted %+v", r.posts)
 	}
-	r.posts[0].Key = ""
-	if diff := cmp.Diff(want, r.posts[0]); diff != "" {
+	if diff := cmp.Diff(want, r.posts[0], cmpopts.IgnoreFields(tools.Post{}, "Key")); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -274,7 +273,7 @@ func TestAMessageThatCannotBePosted(t *testing.T) {
 func TestKeysOfMessages(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	key := func(turn, use, arguments string) string {
+	key := func(turn, use, arguments string) domain.Key {
 		message := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"message","arguments":` + arguments + `,"_meta":{"claudecode/toolUseId":"` + use + `"}}}`
 		if got := read(t, handle(t, r.Turn(turn, anna), message).Result); got.IsError {
 			t.Fatal(got.text())
@@ -288,8 +287,8 @@ func TestKeysOfMessages(t *testing.T) {
 	if nameless := key("1", "", `{"text":"hi"}`); nameless != key("1", "", `{"text":"hi"}`) {
 		t.Error("the same message has another key")
 	}
-	seen := map[string]bool{first: true}
-	for _, other := range []string{key("1", "toolu_2", `{"text":"hi"}`), key("2", "toolu_1", `{"text":"hi"}`), key("1", "", `{"text":"hi"}`), key("1", "", `{"text":"ho"}`), key("1", "", `{"text":"hi","media":["a"]}`), key("1", "", `{"poll":{"question":"a","options":["b","c"]}}`), key("1", "", `{"poll":{"question":"a","options":["b","d"]}}`)} {
+	seen := map[domain.Key]bool{first: true}
+	for _, other := range []domain.Key{key("1", "toolu_2", `{"text":"hi"}`), key("2", "toolu_1", `{"text":"hi"}`), key("1", "", `{"text":"hi"}`), key("1", "", `{"text":"ho"}`), key("1", "", `{"text":"hi","media":["a"]}`), key("1", "", `{"poll":{"question":"a","options":["b","c"]}}`), key("1", "", `{"poll":{"question":"a","options":["b","d"]}}`)} {
 		if seen[other] {
 			t.Error("two uses have one key")
 		}

@@ -103,11 +103,11 @@ func (r *rig) Change(_ context.Context, c tools.Change) error {
 	return r.postErr
 }
 
-func (r *rig) FromAgent(_ context.Context, id chat.EventID, s domain.Session, m domain.Message, reset bool) (bool, error) {
+func (r *rig) FromAgent(_ context.Context, id domain.Key, s domain.Session, m domain.Message, reset bool) (bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.acts = append(r.acts, fmt.Sprintf("%s %q %q %t %t", s.Key, m.Text, m.Origin, m.Sender.IsBot, reset))
-	return id != "", nil
+	return id != (domain.Key{}), nil
 }
 
 // groups is a channel that lists the members of a rig.

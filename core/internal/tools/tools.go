@@ -36,7 +36,7 @@ type Store interface {
 // Intake takes what the agent does to another session.
 type Intake interface {
 	// FromAgent accepts a prompt for a session, a compaction, or a reset, once for an id. False: the session cannot take it.
-	FromAgent(ctx context.Context, id chat.EventID, s domain.Session, m domain.Message, reset bool) (bool, error)
+	FromAgent(ctx context.Context, id domain.Key, s domain.Session, m domain.Message, reset bool) (bool, error)
 }
 
 // Access knows what owners may do.

@@ -23,7 +23,7 @@ func (h *Handler) announce(ctx context.Context, run *conversation.Turn, p agent.
 	for i := range items {
 		items[i].Silent = true
 	}
-	if _, err := h.options.Store.Post(ctx, "unasked:"+run.Head.UUID, items...); err != nil {
+	if _, err := h.options.Store.Post(ctx, domain.KeyUnasked.Of(run.Head.UUID), items...); err != nil {
 		return fmt.Errorf("announce a turn without questions: %w", err)
 	}
 	return nil

@@ -68,7 +68,7 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Resu
 		return agent.ErrStopped
 	case errors.Is(cause, domain.ErrFenced):
 		if items := view.Left(); len(items) > 0 {
-			if _, err := h.options.Store.Post(context.WithoutCancel(ctx), "", items...); err != nil {
+			if _, err := h.options.Store.Post(context.WithoutCancel(ctx), domain.Key{}, items...); err != nil {
 				h.log.Warn("cannot keep the shown part of an interrupted turn", "run", run.ID, "error", err)
 			}
 		}

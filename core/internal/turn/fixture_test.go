@@ -117,18 +117,22 @@ func (r *fixture) ReplaceSession(_ context.Context, _ int64, notice ...domain.Ou
 	return domain.Session{ClaudeSession: "fresh"}, nil
 }
 
-func (r *fixture) Post(_ context.Context, key string, items ...domain.OutboxItem) (int64, error) {
+func (r *fixture) Post(_ context.Context, key domain.Key, items ...domain.OutboxItem) (int64, error) {
 	if r.postErr != nil {
 		return 0, r.postErr
 	}
-	r.keys = append(r.keys, key)
+	r.keys = append(r.keys, key.String())
 	r.posted = append(r.posted, items...)
 	return 1, nil
 }
 
 func (r *fixture) NotifyDropped(ctx context.Context, run int64, items ...domain.OutboxItem) error {
-	_, err := r.Post(ctx, fmt.Sprint("dropped for run ", run), items...)
-	return err
+	if r.postErr != nil {
+		return r.postErr
+	}
+	r.keys = append(r.keys, fmt.Sprint("dropped for run ", run))
+	r.posted = append(r.posted, items...)
+	return nil
 }
 
 func (r *fixture) Join(context.Context, int64) ([]domain.Queued, error) { return r.joined, nil }

@@ -2,7 +2,6 @@ package turn
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/config"
@@ -44,6 +43,6 @@ func (h *Handler) flushMemory(ctx context.Context, run *conversation.Turn, r age
 		flush.Authority, flush.Silent = chat.Other, true // nobody in the chat has asked for it, and the memory is that of all of them
 	}
 	return &domain.Inbound{
-		EventID: chat.EventID(fmt.Sprintf("flush:%d", run.ID)), Session: run.Session.Key, Lane: domain.TurnLane, Message: flush,
+		EventID: domain.KeyMemoryFlush.Of(run.ID).EventID(), Session: run.Session.Key, Lane: domain.TurnLane, Message: flush,
 	}
 }

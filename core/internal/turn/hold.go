@@ -3,8 +3,8 @@ package turn
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -71,8 +71,7 @@ func (h *Handler) hold(ctx context.Context, run *conversation.Turn, f *agent.Fai
 	if told := heldBecause(f.Class, cause); begins && told != "" && h.options.Owners != nil {
 		// A host that was killed meanwhile does not repeat the notice.
 		of := sha256.Sum256([]byte(cause))
-		h.options.Owners.Tell(fmt.Sprintf("held:%s:%x:%s", f.Class, of[:8], time.Now().UTC().Format("2006-01-02T15")),
-			told)
+		h.options.Owners.Tell(domain.KeyHeldTurn.Of(f.Class, hex.EncodeToString(of[:8]), time.Now().UTC().Format("2006-01-02T15")), told)
 	}
 	return &agent.HeldError{Wait: wait, Err: f, Why: heldFor(f.Class, cause)}
 }
@@ -111,7 +110,7 @@ func (h *Handler) tellHeld(ctx context.Context, run *conversation.Turn, f *agent
 	if len(items) == 0 {
 		return
 	}
-	if _, err := h.options.Store.Post(context.WithoutCancel(ctx), fmt.Sprintf("held:%s:%s", f.Class, run.Head.UUID), items...); err != nil {
+	if _, err := h.options.Store.Post(context.WithoutCancel(ctx), domain.KeyHeldTurn.Of(f.Class, run.Head.UUID), items...); err != nil {
 		h.log.Warn("cannot tell a chat that its message is kept", "run", run.ID, "error", err)
 	}
 }
@@ -138,7 +137,7 @@ func (h *Handler) endOutage(class agent.Class, run *conversation.Turn, needs boo
 	o := h.outages[class]
 	if o.end(run.Head.UUID, needs) && o.over != "" && h.options.Owners != nil {
 		h.log.Info("turns are held no longer", "class", class)
-		h.options.Owners.Tell(fmt.Sprint("held over:", time.Now().UnixNano()), o.over)
+		h.options.Owners.Tell(domain.KeyHeldOver.Of(time.Now().UnixNano()), o.over)
 	}
 }
 

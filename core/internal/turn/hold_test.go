@@ -15,7 +15,7 @@ import (
 )
 
 // Tell keeps what the owners are told.
-func (r *fixture) Tell(_, text string) { r.owners = append(r.owners, text) }
+func (r *fixture) Tell(_ domain.Key, text string) { r.owners = append(r.owners, text) }
 
 // Held keeps what programs are told.
 func (r *fixture) Held(session, why string, wait time.Duration) {

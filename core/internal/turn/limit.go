@@ -49,7 +49,7 @@ func (h *Handler) awaitLimit(ctx context.Context, run *conversation.Turn, r agen
 		held.Notice = h.limitNotice(run, wording.WaitsForLimit(until, now))
 	}
 	if h.options.Owners != nil && !run.Owned && left > shortLimit {
-		h.options.Owners.Tell(fmt.Sprintf("limit:%d", f.ResetsAt.Unix()), wording.LimitReachedUntil(until, now))
+		h.options.Owners.Tell(domain.KeyUsageLimit.Of(f.ResetsAt.Unix()), wording.LimitReachedUntil(until, now))
 	}
 	return held, true
 }

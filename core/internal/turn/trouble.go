@@ -2,11 +2,12 @@ package turn
 
 import (
 	"crypto/sha256"
-	"fmt"
+	"encoding/hex"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/notice"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -43,7 +44,7 @@ func (h *Handler) trouble(run *conversation.Turn, f *agent.Failure) string {
 	}
 	if h.options.Owners != nil {
 		key := sha256.Sum256([]byte(cause + time.Now().Format(time.DateOnly)))
-		h.options.Owners.Tell(fmt.Sprintf("refused:%x", key[:8]), why)
+		h.options.Owners.Tell(domain.KeyTrouble.Of(hex.EncodeToString(key[:8])), why)
 	}
 	return said
 }

@@ -33,7 +33,7 @@ type Store interface {
 	Join(ctx context.Context, run int64) ([]domain.Queued, error)
 	Complete(ctx context.Context, run int64, c domain.Completion) error
 	RecordUsage(ctx context.Context, session, claudeSession string, f domain.TurnFigures) error
-	Post(ctx context.Context, key string, items ...domain.OutboxItem) (int64, error)
+	Post(ctx context.Context, key domain.Key, items ...domain.OutboxItem) (int64, error)
 	NotifyDropped(ctx context.Context, run int64, items ...domain.OutboxItem) error
 	NotePast(ctx context.Context, run int64, notes []domain.Note) error
 }
@@ -41,7 +41,7 @@ type Store interface {
 // Owners are those who run the host.
 type Owners interface {
 	// Tell tells them a text, once for each key.
-	Tell(key, text string)
+	Tell(key domain.Key, text string)
 }
 
 // Commands are the slash commands. command.Registry implements it.

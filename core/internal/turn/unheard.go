@@ -6,6 +6,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/prompt"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
@@ -18,7 +19,7 @@ func (h *Handler) tellUnheard(ctx context.Context, run *conversation.Turn, p pro
 	if len(items) == 0 {
 		return nil
 	}
-	if _, err := h.options.Store.Post(ctx, "unheard:"+run.Head.ClaudeSession, items...); err != nil {
+	if _, err := h.options.Store.Post(ctx, domain.KeyUnheard.Of(run.Head.ClaudeSession), items...); err != nil {
 		return fmt.Errorf("tell that voice messages are not transcribed: %w", err)
 	}
 	return nil
