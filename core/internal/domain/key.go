@@ -21,6 +21,7 @@ const (
 	_ KeyKind = iota
 
 	// Messages to a chat, posted by the host.
+
 	KeyLateChange       // that an edit or a deletion came too late
 	KeyMissingFile      // that a file is unavailable
 	KeyStillOpen        // that a question is still open
@@ -31,6 +32,7 @@ const (
 	KeyTooManyQuestions // that a question was not asked
 
 	// Messages to owners.
+
 	KeyStranger      // of a pairing request
 	KeyFolderFull    // of files that were removed
 	KeyLeftOut       // that further messages of a kind are left out
@@ -42,6 +44,7 @@ const (
 	KeySessionEdited // of another process that wrote into a session
 
 	// What the agent and programs do.
+
 	KeyToolCall     // a call of one of the host's tools
 	KeyPluginPost   // a message of a plugin
 	KeyPluginTurn   // a turn of a plugin
@@ -49,6 +52,7 @@ const (
 	KeyOperatorTurn // a turn of a program of the operator
 
 	// Events that the host submits itself.
+
 	KeyHeartbeat   // a regular check
 	KeyMemoryFlush // the turn in which the agent writes down what it must remember
 	KeyShortcut    // a command within a message
