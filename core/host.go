@@ -23,7 +23,6 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/credential"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
-	"github.com/clawhost/clawhost/core/internal/follow"
 	"github.com/clawhost/clawhost/core/internal/gateway"
 	"github.com/clawhost/clawhost/core/internal/heartbeat"
 	"github.com/clawhost/clawhost/core/internal/hook"
@@ -229,15 +228,17 @@ func (h *Host) wire() {
 	h.inbox = inbox.New(h.intake, inbox.Options{
 		Commands: h.commands, Questions: h.questions, Observers: h.observers, Reactions: h.reactor, Chats: h.chats, Owners: h.owners, Zone: h.config.Agent.Timezone,
 	})
+	programs := gateway.New(gateway.Options{
+		Store: h.store, Conversations: h.conversations, Files: h.media.files, Channels: h.plugins,
+		Intake: h.intake, Turns: h.dispatcher, Closing: h.closing,
+	}, h.log.Named("gateway"))
 	h.api = hostapi.New(hostapi.Options{
-		Inbox: h.inbox, Store: h.store, Notices: h.conversations, Grants: h.plugins, Channels: h.plugins,
-		Files: h.media.files, Closing: h.closing,
+		Inbox: h.inbox, Gateway: programs, Store: h.store, Grants: h.plugins, Files: h.media.files, Closing: h.closing,
 	}, h.log.Named("hostapi"))
 	h.followers = hook.NewFollowers(h.store, h.plugins, h.log.Named("hook"))
-	followed := &follow.Turns{}
 	h.views = view.New(view.Options{
 		Store: h.store, Plugins: h.plugins, Chats: h.chats, Conversations: h.conversations,
-		Files: h.media.outgoing, Speaker: h.media.speaker, Followed: followed,
+		Files: h.media.outgoing, Speaker: h.media.speaker, Followed: programs,
 	}, h.log.Named("view"))
 	poster := posting.New(posting.Options{
 		Store: h.store, Plugins: h.plugins, Chats: h.chats, Conversations: h.conversations,
@@ -245,7 +246,7 @@ func (h *Host) wire() {
 	}, h.log.Named("posting"))
 	h.handler = turn.New(turn.Options{
 		Store: h.store, Conversations: h.conversations, Commands: h.commands, Hooks: hook.New(h.plugins, h.log.Named("hook")), Prompts: h.prompts,
-		Claude: turns{h.claude, h.tools, h.project, h.options.Demo != ""}, Views: h.views, Tools: h.tools, Poster: poster, Questions: h.questions, Files: h.media.outgoing, Followed: followed, Owners: h.owners, Past: h.plugins,
+		Claude: turns{h.claude, h.tools, h.project, h.options.Demo != ""}, Views: h.views, Tools: h.tools, Poster: poster, Questions: h.questions, Files: h.media.outgoing, Followed: programs, Owners: h.owners, Past: h.plugins,
 		MemoryFlush: h.config.MemoryFlush, Compaction: cli.Compaction(h.config.Claude.Args, environment(h.config.Claude)), Memory: h.tools, Limits: h.config.Limits, Fallbacks: h.config.Claude.FallbackModels, Retries: h.config.Claude.Retries, Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))
 	h.heartbeat = h.newHeartbeat()
@@ -255,10 +256,7 @@ func (h *Host) wire() {
 	}, h.log.Named("outbox"))
 	h.admin = admin.New(admin.Options{
 		Socket: h.config.Socket(), Remote: admin.Remote(h.config.Admin), Store: h.store, Plugins: h.supervisor,
-		Gateway: gateway.New(gateway.Options{
-			Store: h.store, Chats: h.conversations, Files: h.media.files, Channels: h.plugins,
-			Intake: h.intake, Turns: h.dispatcher, Followed: followed, Closing: h.closing,
-		}, h.log.Named("gateway")), Peers: admin.Descendants{}, Log: h.options.Recent, Host: admin.Report{
+		Gateway: programs, Peers: admin.Descendants{}, Log: h.options.Recent, Host: admin.Report{
 			Version: h.options.Version, Started: h.started, Demo: h.options.Demo != "",
 			Config: h.config, Turns: h.dispatcher, Claude: h.claude, Plugins: h.plugins, Approvals: h.questions,
 		},

@@ -9,7 +9,6 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/config"
-	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/hostapi"
 	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/core/internal/plugins"
@@ -120,7 +119,7 @@ func (r *rig) plugin(ctx context.Context, name string) (_ *plugin, err error) {
 		return nil, err
 	}
 	p := &plugin{submitted: make(chan time.Time, 1)}
-	api := hostapi.New(hostapi.Options{Inbox: p, Store: s, Closing: make(chan struct{})}, hclog.NewNullLogger())
+	api := hostapi.New(hostapi.Options{Inbox: p, Store: s, Grants: p, Closing: make(chan struct{})}, hclog.NewNullLogger())
 	registry := plugins.New(cfg.Plugins[:1])
 	supervised := supervisor.New(supervisor.Options{
 		Plugins:     registry,
@@ -155,10 +154,11 @@ func (p *plugin) Submit(_ context.Context, _ string, e chat.Event) (inbox.Outcom
 	return inbox.Outcome{Verdict: chat.Accepted, Session: "bench"}, nil
 }
 
-// Turn is not used by channels.
-func (p *plugin) Turn(context.Context, domain.Key, domain.Message) (inbox.Outcome, error) {
-	return inbox.Outcome{Verdict: chat.Rejected}, nil
-}
+// Grants implements [hostapi.Grants]: there are none.
+func (*plugin) Grants(string) []string { return nil }
+
+// ReadsTranscripts implements [hostapi.Grants].
+func (*plugin) ReadsTranscripts(context.Context, string) bool { return false }
 
 // Session is not used by channels.
 func (p *plugin) Session(context.Context, string, chat.Chat, chat.ThreadID) (string, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"net/http"
 	"regexp"
@@ -32,16 +33,18 @@ type thinker struct {
 	gone  chan struct{}
 }
 
-func (h *thinker) Ask(ctx context.Context, _ string, p gateway.Prompt, show func(gateway.Progress)) (gateway.Answer, error) {
-	if p.Text == "much" {
-		for text := strings.Repeat("tea ", 1<<18); ctx.Err() == nil; text += text[:4] {
-			show(gateway.Progress{Text: text})
+func (h *thinker) Ask(ctx context.Context, _ gateway.Caller, p gateway.Prompt) iter.Seq2[gateway.Progress, error] {
+	return func(yield func(gateway.Progress, error) bool) {
+		if p.Text == "much" {
+			for text := strings.Repeat("tea ", 1<<18); ctx.Err() == nil; text += text[:4] {
+				yield(gateway.Progress{Text: text}, nil)
+			}
 		}
+		h.asked <- struct{}{}
+		<-ctx.Done()
+		h.gone <- struct{}{}
+		yield(gateway.Progress{}, ctx.Err())
 	}
-	h.asked <- struct{}{}
-	<-ctx.Done()
-	h.gone <- struct{}{}
-	return gateway.Answer{}, ctx.Err()
 }
 
 // serveTCP serves the HTTP interface of a bundle and returns its address.

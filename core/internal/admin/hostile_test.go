@@ -89,6 +89,32 @@ func TestWaysToTheControlSocket(t *testing.T) {
 	}
 }
 
+// A message has at most so many files.
+// Behaviour: program-send.
+func TestSoManyFilesOfAMessage(t *testing.T) {
+	t.Parallel()
+	for files, code := range map[int]int{10: 200, 11: 422} {
+		_, d, h := remote(t)
+		var form bytes.Buffer
+		parts := multipart.NewWriter(&form)
+		message, err := parts.CreateFormField("message")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = message.Write([]byte(`{"to": "tg:1"}`))
+		for range files {
+			if _, err := parts.CreateFormFile("file", "tea.txt"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_ = parts.Close()
+		w := ask(t, h, "POST", "/v1/messages", form.String(), "Authorization", "Bearer "+token, "Content-Type", parts.FormDataContentType())
+		if w.Code != code || code == 422 && !strings.Contains(w.Body.String(), "a message has at most 10 files") || len(d.sent) == 1 != (code == 200) {
+			t.Errorf("%d files: %d, %s, sent %+v", files, w.Code, w.Body, d.sent)
+		}
+	}
+}
+
 // The name of a file of a form is a name and no path.
 // Behaviour: program-http.
 func TestNamesOfFormFiles(t *testing.T) {

@@ -11,14 +11,19 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/clawhost/clawhost/core/internal/gateway"
+	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
 // maxMessage bounds the part of a request that is not a file: a text of the maximum size with each byte escaped in JSON.
 const maxMessage = 8 * wire.MaxText
+
+// maxFiles bounds the files of a message.
+const maxFiles = 10
 
 // idempotencyKey is the header by which a repeated request is recognised.
 const idempotencyKey = "Idempotency-Key"
@@ -42,7 +47,7 @@ func (s *Server) send(r *http.Request) (any, error) {
 	if form, err := r.MultipartReader(); err == nil {
 		next = form.NextPart
 		if message, err = next(); err != nil {
-			return nil, gateway.Refusal(fmt.Sprintf("read the form: %v", err))
+			return nil, gateway.Refusal{Text: fmt.Sprintf("read the form: %v", err)}
 		}
 	}
 	m, err := read(message)
@@ -53,14 +58,14 @@ func (s *Server) send(r *http.Request) (any, error) {
 		part, err := next()
 		switch {
 		case errors.Is(err, io.EOF):
-			id, err := s.options.Gateway.Send(r.Context(), r.Header.Get(idempotencyKey), m)
+			id, err := s.options.Gateway.Post(r.Context(), gateway.Caller{}, r.Header.Get(idempotencyKey), m)
 			return Sent{id}, err
 		case err != nil:
-			return nil, gateway.Refusal(fmt.Sprintf("read the form: %v", err))
-		case len(m.Files) == gateway.MaxFiles:
-			return nil, gateway.Refusal(fmt.Sprintf("a message has at most %d files", gateway.MaxFiles))
+			return nil, gateway.Refusal{Text: fmt.Sprintf("read the form: %v", err)}
+		case len(m.Files) == maxFiles:
+			return nil, gateway.Refusal{Text: fmt.Sprintf("a message has at most %d files", maxFiles)}
 		}
-		kept, err := s.options.Gateway.Keep(r.Context(), m.To, part.FileName(), part)
+		kept, err := s.options.Gateway.Keep(r.Context(), gateway.Caller{}, m.To, part.FileName(), part)
 		if err != nil {
 			return nil, err
 		}
@@ -74,10 +79,23 @@ func read(from io.Reader) (gateway.Message, error) {
 	decoder := json.NewDecoder(io.LimitReader(from, maxMessage))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&m); err != nil {
-		return gateway.Message{}, gateway.Refusal(fmt.Sprintf("read the message: %v", err))
+		return gateway.Message{}, gateway.Refusal{Text: fmt.Sprintf("read the message: %v", err)}
 	}
-	to, err := gateway.ParseAddress(m.To, m.Thread)
+	if len(m.Text) > wire.MaxText {
+		return gateway.Message{}, gateway.Refusal{Text: fmt.Sprintf("the text has %d bytes, and at most %d can be sent", len(m.Text), wire.MaxText)}
+	}
+	to, err := parseAddress(m.To, m.Thread)
 	return gateway.Message{To: to, Text: m.Text}, err
+}
+
+// parseAddress reads the address of a chat that is written as channel:chat, such as telegram:-100123, and of a thread in it,
+// which may be empty. The chat may contain colons.
+func parseAddress(s, thread string) (chat.Address, error) {
+	channel, id, ok := strings.Cut(s, ":")
+	if !ok || channel == "" || id == "" {
+		return chat.Address{}, gateway.Refusal{Text: fmt.Sprintf("%q is not an address; one looks like telegram:1001", s)}
+	}
+	return chat.Address{Channel: channel, Chat: chat.ID(id), Thread: chat.ThreadID(thread)}, nil
 }
 
 // Send puts a message with these files into the host's outbox. The same key again sends nothing; an empty one never

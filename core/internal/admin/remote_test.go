@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -23,6 +24,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/gateway"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/wire"
 )
 
 const token = "0123456789abcdef"
@@ -33,12 +35,12 @@ type desk struct {
 	sent []gateway.Message
 }
 
-func (d *desk) Keep(_ context.Context, _ chat.Address, name string, content io.Reader) (chat.Media, error) {
+func (d *desk) Keep(_ context.Context, _ gateway.Caller, _ chat.Address, name string, content io.Reader) (chat.Media, error) {
 	text, err := io.ReadAll(content)
 	return chat.Media{FileName: name + "=" + string(text)}, err
 }
 
-func (d *desk) Send(_ context.Context, key string, m gateway.Message) (int64, error) {
+func (d *desk) Post(_ context.Context, _ gateway.Caller, key string, m gateway.Message) (int64, error) {
 	if m.Text == "broken" {
 		return 0, errors.New("the disk is full")
 	}
@@ -46,18 +48,29 @@ func (d *desk) Send(_ context.Context, key string, m gateway.Message) (int64, er
 	return int64(len(d.sent)), nil
 }
 
-func (d *desk) Ask(_ context.Context, key string, p gateway.Prompt, show func(gateway.Progress)) (gateway.Answer, error) {
-	switch p.Text {
-	case "":
-		return gateway.Answer{}, gateway.Refusal("the question is empty")
-	case "fail":
-		return gateway.Answer{Session: p.Session, Text: "over", Failed: true}, nil
+func (d *desk) Ask(_ context.Context, _ gateway.Caller, p gateway.Prompt) iter.Seq2[gateway.Progress, error] {
+	return func(yield func(gateway.Progress, error) bool) {
+		yield(gateway.Progress{Waiting: 1}, nil)
+		switch p.Text {
+		case "refuse":
+			yield(gateway.Progress{}, gateway.Refusal{Text: "there is no session"})
+			return
+		case "fail":
+			yield(gateway.Progress{Answer: &gateway.Answer{Session: p.Session, State: domain.RunFailed, Text: "over"}}, nil)
+			return
+		case "stop":
+			yield(gateway.Progress{Answer: &gateway.Answer{Session: p.Session, State: domain.RunCancelled}}, nil)
+			return
+		}
+		d.keys = append(d.keys, p.Key)
+		for _, text := range []string{"te", "te", "tea", "cake"} {
+			yield(gateway.Progress{Text: text}, nil)
+		}
+		for range 2 {
+			yield(gateway.Progress{Text: "cake", Held: "no space"}, nil)
+		}
+		yield(gateway.Progress{Answer: &gateway.Answer{Session: p.Session, State: domain.RunDone, Text: "cake\nand tea"}}, nil)
 	}
-	d.keys = append(d.keys, key)
-	for _, text := range []string{"te", "te", "tea", "cake"} {
-		show(gateway.Progress{Text: text})
-	}
-	return gateway.Answer{Session: p.Session, Text: "cake\nand tea"}, nil
 }
 
 // remote is the HTTP interface of a bundle.
@@ -88,6 +101,7 @@ func ask(t *testing.T, h http.Handler, method, path, body string, headers ...str
 func TestRemote(t *testing.T) {
 	t.Parallel()
 	_, d, h := remote(t)
+	long := strings.Repeat("x", wire.MaxText+1)
 	bearer := []string{"Authorization", "Bearer " + token}
 	w := ask(t, h, "POST", "/v1/messages", `{"to": "tg:1", "thread": "2", "text": "hello"}`, append(bearer, "Idempotency-Key", "k")...)
 	want := gateway.Message{To: chat.Address{Channel: "tg", Chat: "1", Thread: "2"}, Text: "hello"}
@@ -95,7 +109,7 @@ func TestRemote(t *testing.T) {
 		t.Errorf("a message: %d, %s, keys %q (-want +got):\n%s", w.Code, w.Body, d.keys, diff)
 	}
 	w = ask(t, h, "POST", "/v1/turns", `{"text": "what is there?", "session": "tg:1"}`, append(bearer, "Idempotency-Key", "q")...)
-	lines := `{"more":"te"}` + "\n" + `{"more":"a"}` + "\n" + `{"anew":true}` + "\n" + `{"more":"cake"}` + "\n" + `{"answer":{"session":"tg:1","text":"cake\nand tea"}}` + "\n"
+	lines := `{"more":"te"}` + "\n" + `{"more":"a"}` + "\n" + `{"anew":true}` + "\n" + `{"more":"cake"}` + "\n" + `{"held":"no space"}` + "\n" + `{"answer":{"session":"tg:1","text":"cake\nand tea"}}` + "\n"
 	if w.Code != 200 || w.Body.String() != lines || w.Header().Get("Content-Type") != "application/x-ndjson" || d.keys[1] != "q" {
 		t.Errorf("a question: %d, %s", w.Code, w.Body)
 	}
@@ -103,16 +117,28 @@ func TestRemote(t *testing.T) {
 	if w.Body.String() != `data: {"answer":{"session":"","text":"","error":"over"}}`+"\n\n" || w.Header().Get("Content-Type") != "text/event-stream" {
 		t.Errorf("an event: %s", w.Body)
 	}
+	w = ask(t, h, "POST", "/v1/messages", `{"to": "tg:1:2", "text": "hello"}`, bearer...)
+	if want.To = (chat.Address{Channel: "tg", Chat: "1:2"}); w.Code != 200 || !reflect.DeepEqual(d.sent[1], want) {
+		t.Errorf("to a chat with a colon: %d, %+v", w.Code, d.sent[1])
+	}
 	for name, test := range map[string]struct {
 		method, path, body string
 		code               int
 		says               string
 	}{
 		"no address":      {"POST", "/v1/messages", `{"text": "hello"}`, 422, "is not an address"},
+		"no chat":         {"POST", "/v1/messages", `{"to": "tg:", "text": "hello"}`, 422, "is not an address"},
+		"only a channel":  {"POST", "/v1/messages", `{"to": "tg", "text": "hello"}`, 422, "is not an address"},
+		"no channel":      {"POST", "/v1/messages", `{"to": ":1", "text": "hello"}`, 422, "is not an address"},
+		"a long text":     {"POST", "/v1/messages", `{"to": "tg:1", "text": "` + long + `"}`, 422, "the text has 262145 bytes"},
 		"an unknown name": {"POST", "/v1/messages", `{"to": "tg:1", "txt": "hello"}`, 422, "unknown field"},
 		"no JSON":         {"POST", "/v1/messages", `hello`, 422, "read the message"},
 		"a failure":       {"POST", "/v1/messages", `{"to": "tg:1", "text": "broken"}`, 500, "the disk is full"},
-		"no question":     {"POST", "/v1/turns", `{}`, 200, "the question is empty"},
+		"no question":     {"POST", "/v1/turns", `{}`, 200, `{"error":"the question is empty"}`},
+		"a blank one":     {"POST", "/v1/turns", `{"text": " \n"}`, 200, `{"error":"the question is empty"}`},
+		"a long one":      {"POST", "/v1/turns", `{"text": "` + long + `"}`, 200, "the question has 262145 bytes"},
+		"a refused one":   {"POST", "/v1/turns", `{"text": "refuse"}`, 200, `{"error":"there is no session"}`},
+		"a stopped turn":  {"POST", "/v1/turns", `{"text": "stop"}`, 200, `"error":"the turn was cancelled"`},
 		"a bad question":  {"POST", "/v1/turns", `[`, 400, "read the question"},
 		"the status":      {"GET", "/v1/status", "", 200, `"plugins":[]`},
 		"the queue":       {"GET", "/v1/queue", "", 200, `"lanes":[]`},

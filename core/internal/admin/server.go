@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"net/http"
 	"net/netip"
@@ -82,9 +83,9 @@ type Log interface {
 
 // Gateway does what programs ask for. The text of a [gateway.Refusal] is shown to them.
 type Gateway interface {
-	Keep(ctx context.Context, to chat.Address, name string, content io.Reader) (chat.Media, error)
-	Send(ctx context.Context, key string, m gateway.Message) (int64, error)
-	Ask(ctx context.Context, key string, q gateway.Prompt, show func(gateway.Progress)) (gateway.Answer, error)
+	Keep(ctx context.Context, c gateway.Caller, to chat.Address, name string, content io.Reader) (chat.Media, error)
+	Post(ctx context.Context, c gateway.Caller, key string, m gateway.Message) (int64, error)
+	Ask(ctx context.Context, c gateway.Caller, p gateway.Prompt) iter.Seq2[gateway.Progress, error]
 }
 
 // Options are a server's settings.

@@ -3,6 +3,7 @@ package admin
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +12,9 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/gateway"
+	"github.com/clawhost/clawhost/sdk/wire"
 )
 
 // Prompt is a text for Claude.
@@ -61,38 +64,58 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, stays bool) {
 		_ = lines.Encode(problem{fmt.Sprintf("read the question: %v", err)})
 		return
 	}
-	shown, held := "", ""
-	// Write errors are ignored: the request's context ends when the client is gone.
-	answer, err := s.options.Gateway.Ask(r.Context(), r.Header.Get(idempotencyKey), gateway.Prompt{Session: q.Session, Text: q.Text, Stays: stays}, func(p gateway.Progress) {
-		var event TurnEvent
-		if rest, grows := strings.CutPrefix(p.Text, shown); grows {
-			event.More = rest
-		} else {
-			_ = lines.Encode(TurnEvent{Anew: true})
-			_ = flush()
-			event.More = p.Text
+	if err := q.check(); err != nil {
+		_ = lines.Encode(TurnEvent{Error: err.Error()})
+		return
+	}
+	var shown gateway.Progress
+	for p, err := range s.options.Gateway.Ask(r.Context(), gateway.Caller{}, gateway.Prompt{
+		Key: r.Header.Get(idempotencyKey), Session: q.Session, Text: q.Text, Stays: stays,
+	}) {
+		if err != nil && !errors.As(err, new(gateway.Refusal)) && r.Context().Err() == nil {
+			s.log.Error("a question could not be asked", "error", err)
 		}
-		if shown = p.Text; event.More != "" {
+		// Write errors are ignored: the request's context ends when the client is gone.
+		for _, event := range turnEvents(shown, p, err) {
 			_ = lines.Encode(event)
 			_ = flush()
 		}
-		if p.Held != held && p.Held != "" {
-			_ = lines.Encode(TurnEvent{Held: p.Held})
-			_ = flush()
-		}
-		held = p.Held
-	})
-	switch {
-	case err != nil:
-		if !errors.As(err, new(gateway.Refusal)) && r.Context().Err() == nil {
-			s.log.Error("a question could not be asked", "error", err)
-		}
-		_ = lines.Encode(TurnEvent{Error: err.Error()})
-	case answer.Failed:
-		_ = lines.Encode(TurnEvent{Answer: &Answer{Session: answer.Session, Error: answer.Text}})
-	default:
-		_ = lines.Encode(TurnEvent{Answer: &Answer{Session: answer.Session, Text: answer.Text}})
+		shown = p
 	}
+}
+
+// check refuses a text that nobody can be asked.
+func (q Prompt) check() error {
+	switch {
+	case strings.TrimSpace(q.Text) == "":
+		return gateway.Refusal{Text: "the question is empty"}
+	case len(q.Text) > wire.MaxText:
+		return gateway.Refusal{Text: fmt.Sprintf("the question has %d bytes, and at most %d can be asked", len(q.Text), wire.MaxText)}
+	}
+	return nil
+}
+
+// turnEvents are the lines for a turn's progress, of which a part was shown, or for its end.
+func turnEvents(shown, p gateway.Progress, err error) (events []TurnEvent) {
+	switch a := p.Answer; {
+	case err != nil:
+		return []TurnEvent{{Error: err.Error()}}
+	case a != nil && a.State != domain.RunDone:
+		return []TurnEvent{{Answer: &Answer{Session: a.Session, Error: cmp.Or(a.Text, "the turn was "+string(a.State))}}}
+	case a != nil:
+		return []TurnEvent{{Answer: &Answer{Session: a.Session, Text: a.Text}}}
+	}
+	more, grows := strings.CutPrefix(p.Text, shown.Text)
+	if !grows {
+		events = append(events, TurnEvent{Anew: true})
+	}
+	if more != "" {
+		events = append(events, TurnEvent{More: more})
+	}
+	if p.Held != shown.Held && p.Held != "" {
+		events = append(events, TurnEvent{Held: p.Held})
+	}
+	return events
 }
 
 // eventStream is the type of server-sent events.

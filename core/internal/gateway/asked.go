@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/store"
 )
 
 // question identifies the turn of a question.
@@ -13,6 +14,9 @@ type question struct {
 	channel string
 	key     domain.Key
 }
+
+// message is the id of the question's message for Claude.
+func (q question) message() string { return store.MessageUUID(q.channel, q.key.EventID()) }
 
 // asked counts the callers that wait for each question. The zero value is ready for use.
 type asked struct {
@@ -60,21 +64,28 @@ func (a *asked) enter(of question) (ending <-chan struct{}) {
 	return nil
 }
 
-// leave removes a caller. For the last one it calls stop to end the turn; nil: the turn goes on, or has ended.
-func (a *asked) leave(of question, stop func()) {
+// leave removes a caller. It returns true if the turn is unwanted and this was the last one, who then has to stop the turn and to
+// call stopped.
+func (a *asked) leave(of question, unwanted bool) (last bool) {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	there := a.open[of]
-	if there.count--; there.count > 0 {
-		a.mu.Unlock()
-		return
-	}
-	if stop != nil {
+	there.count--
+	switch {
+	case there.count > 0:
+		return false
+	case unwanted:
 		there.ending = make(chan struct{})
-		a.mu.Unlock()
-		stop()
-		close(there.ending)
-		a.mu.Lock()
+		return true
 	}
 	delete(a.open, of)
-	a.mu.Unlock()
+	return false
+}
+
+// stopped notes that the turn of a question was stopped.
+func (a *asked) stopped(of question) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	close(a.open[of].ending)
+	delete(a.open, of)
 }

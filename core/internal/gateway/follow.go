@@ -1,5 +1,4 @@
-// Package follow passes the progress of turns on to programs that wait for their answers.
-package follow
+package gateway
 
 import (
 	"slices"
@@ -10,78 +9,83 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 )
 
-// Turns are the turns that programs follow. The zero Turns are followed by none. They are safe for concurrent use.
-type Turns struct {
+// followers are the programs that follow turns. The zero followers are none. They are safe for concurrent use.
+type followers struct {
 	following atomic.Int64 // spares other turns the lock
 
-	mu        sync.Mutex
-	followers map[string][]*Follower // by session
+	mu  sync.Mutex
+	all map[string][]*follower // by session
 }
 
-// Follower follows the turn of one message, whenever it runs.
-type Follower struct {
-	turns   *Turns
+// follower follows the turn of one message, whenever it runs.
+type follower struct {
+	among   *followers
 	session string
 	message string        // its id for Claude
-	news    chan struct{} // buffers one
+	news    chan struct{} // receives when there is new progress; one value may stand for many
 
 	mu     sync.Mutex
 	latest agent.Progress
-	hold   Hold
+	hold   hold
 }
 
-// Hold is why a session's turns cannot begin or end yet.
-type Hold struct {
-	Why  string
-	Wait time.Duration // until it is tried again
+// hold is why a session's turns cannot begin or end yet; zero: nothing prevents it.
+type hold struct {
+	why  string
+	wait time.Duration // until it is tried again
 }
 
-// Follow follows the turn of a session's message, by its id for Claude, until [Follower.Close].
-func (t *Turns) Follow(session, message string) *Follower {
-	f := &Follower{turns: t, session: session, message: message, news: make(chan struct{}, 1)}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.followers == nil {
-		t.followers = map[string][]*Follower{}
+// follow follows the turn of a session's message, by its id for Claude, until the follower is closed.
+func (fs *followers) follow(session, message string) *follower {
+	f := &follower{among: fs, session: session, message: message, news: make(chan struct{}, 1)}
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if fs.all == nil {
+		fs.all = map[string][]*follower{}
 	}
-	t.followers[session] = append(t.followers[session], f)
-	t.following.Add(1)
+	fs.all[session] = append(fs.all[session], f)
+	fs.following.Add(1)
 	return f
 }
 
-// Close ends the following. It is called once.
-func (f *Follower) Close() {
-	t := f.turns
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.following.Add(-1)
-	if t.followers[f.session] = slices.DeleteFunc(t.followers[f.session], func(other *Follower) bool { return other == f }); len(t.followers[f.session]) == 0 {
-		delete(t.followers, f.session)
+// close ends the following. It is called once.
+func (f *follower) close() {
+	fs := f.among
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	fs.following.Add(-1)
+	if fs.all[f.session] = slices.DeleteFunc(fs.all[f.session], func(other *follower) bool { return other == f }); len(fs.all[f.session]) == 0 {
+		delete(fs.all, f.session)
 	}
 }
 
-// News receives when there is new progress. One value may stand for many.
-func (f *Follower) News() <-chan struct{} { return f.news }
+// hears receives when there is new progress; never without a follower.
+func (f *follower) hears() <-chan struct{} {
+	if f == nil {
+		return nil
+	}
+	return f.news
+}
 
-// Progress returns the latest progress.
-func (f *Follower) Progress() agent.Progress {
+// progress returns the latest progress.
+func (f *follower) progress() agent.Progress {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.latest
 }
 
-// Held returns why the turn, or one before it, cannot begin or end yet; zero: nothing prevents it.
-func (f *Follower) Held() Hold {
+// held returns why the turn, or one before it, cannot begin or end yet.
+func (f *follower) held() hold {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.hold
 }
 
-// Progress passes the progress of a message's turn on. It does not block.
-func (t *Turns) Progress(session, message string, p agent.Progress) {
-	t.tell(session, func(f *Follower) bool {
-		freed := f.hold != Hold{}
-		if f.hold = (Hold{}); f.message != message {
+// Progress passes the progress of a message's turn on, by the message's id for Claude. It does not block.
+func (fs *followers) Progress(session, message string, p agent.Progress) {
+	fs.tell(session, func(f *follower) bool {
+		freed := f.hold != hold{}
+		if f.hold = (hold{}); f.message != message {
 			return freed
 		}
 		f.latest = p
@@ -91,21 +95,21 @@ func (t *Turns) Progress(session, message string, p agent.Progress) {
 
 // Held passes on why a session's turns cannot begin or end yet. That holds until the next progress of one of them. It does not
 // block.
-func (t *Turns) Held(session, why string, wait time.Duration) {
-	t.tell(session, func(f *Follower) bool {
-		f.hold = Hold{Why: why, Wait: wait}
+func (fs *followers) Held(session, why string, wait time.Duration) {
+	fs.tell(session, func(f *follower) bool {
+		f.hold = hold{why, wait}
 		return true
 	})
 }
 
-// tell calls note for each follower of a session. If note returns true, the follower's News receives a value.
-func (t *Turns) tell(session string, note func(*Follower) (news bool)) {
-	if t.following.Load() == 0 {
+// tell calls note for each follower of a session. If note returns true, the follower's news receive a value.
+func (fs *followers) tell(session string, note func(*follower) (news bool)) {
+	if fs.following.Load() == 0 {
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, f := range t.followers[session] {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	for _, f := range fs.all[session] {
 		f.mu.Lock()
 		news := note(f)
 		f.mu.Unlock()

@@ -4,11 +4,8 @@ package hostapi
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/gateway"
 	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/process"
@@ -29,29 +27,20 @@ import (
 // maxKey is the maximum length of idempotency keys, in bytes.
 const maxKey = 200
 
-// Inbox accepts events and turns.
+// Inbox accepts events.
 type Inbox interface {
 	Submit(ctx context.Context, channel string, e chat.Event) (inbox.Outcome, error)
-	Turn(ctx context.Context, id domain.Key, m domain.Message) (inbox.Outcome, error)
 	Session(ctx context.Context, channel string, c chat.Chat, thread chat.ThreadID) (string, error)
 }
 
 // Store is the part of the store that the services need.
 type Store interface {
-	PostFrom(ctx context.Context, key domain.Key, from domain.Elsewhere, items ...domain.OutboxItem) (int64, error)
-	Outcome(ctx context.Context, channel string, id chat.EventID) (state domain.RunState, answer, errText string, done bool, err error)
-	Watch(channel string, id chat.EventID) (<-chan struct{}, func())
 	TranscriptAfter(ctx context.Context, after int64, limit int) ([]domain.Followed, error)
 	Transcript(ctx context.Context, session string, before int64, limit int) ([]chat.TranscriptEntry, error)
 	GetState(ctx context.Context, instance, key string) ([]byte, uint64, error)
 	PutState(ctx context.Context, instance, key string, value []byte, ifRevision *uint64) (uint64, error)
 	DeleteState(ctx context.Context, instance, key string) error
 	ListState(ctx context.Context, instance, prefix, after string, limit int) ([]string, error)
-}
-
-// Notices splits texts of the host according to a chat's limits.
-type Notices interface {
-	Notice(to chat.Address, kind chat.Kind, text string) []domain.OutboxItem
 }
 
 // Grants knows what plugins may reach.
@@ -62,20 +51,13 @@ type Grants interface {
 	ReadsTranscripts(ctx context.Context, instance string) bool
 }
 
-// Channels know which plugins messages can be sent to.
-type Channels interface {
-	// IsChannel reports whether a plugin is a channel, or whether its kind is not known yet.
-	IsChannel(name string) bool
-}
-
 // Options are what the services work with.
 type Options struct {
-	Inbox    Inbox
-	Store    Store
-	Notices  Notices
-	Grants   Grants
-	Channels Channels
-	Files    *media.Files
+	Inbox   Inbox
+	Gateway *gateway.Gateway
+	Store   Store
+	Grants  Grants
+	Files   *media.Files
 	// Closing is closed when nothing more is to be taken in.
 	Closing <-chan struct{}
 }
@@ -110,27 +92,33 @@ func (a *API) Register(instance string, server *grpc.Server) {
 type caller struct {
 	*API
 	instance string
+	program  gateway.Caller
 	uploads  chan struct{} // an entry for each open one
-	turns    chan struct{} // an entry for each awaited one
 	pages    chan struct{} // an entry for each that is looked up
 }
 
 func (a *API) caller(instance string) caller {
-	return caller{API: a, instance: instance, uploads: make(chan struct{}, maxUploads), turns: make(chan struct{}, maxTurns), pages: make(chan struct{}, maxPages)}
+	return caller{
+		API: a, instance: instance, program: gateway.Plugin(instance, a.options.Grants.Grants(instance)),
+		uploads: make(chan struct{}, maxUploads), pages: make(chan struct{}, maxPages),
+	}
 }
 
-// open returns an error while the host is shutting down. The sdk retries with the next host process.
+// errClosing is the error while the host is shutting down. The sdk retries with the next host process.
+var errClosing = status.Error(codes.Unavailable, "the host is shutting down")
+
+// open returns an error while the host is shutting down.
 func (c caller) open() error {
 	select {
 	case <-c.options.Closing:
-		return status.Error(codes.Unavailable, "the host is shutting down")
+		return errClosing
 	default:
 		return nil
 	}
 }
 
-// reach checks that the instance may use an address and sets its own channel.
-func (c caller) reach(a *pluginv1.Address) (chat.Address, error) {
+// address returns an address, by default on the instance's own channel.
+func (c caller) address(a *pluginv1.Address) (chat.Address, error) {
 	address, err := wire.AddressFromProto(a)
 	if err != nil {
 		return chat.Address{}, status.Errorf(codes.InvalidArgument, "address: %v", err)
@@ -138,32 +126,23 @@ func (c caller) reach(a *pluginv1.Address) (chat.Address, error) {
 	if address.Channel == "" {
 		address.Channel = c.instance
 	}
-	if address.Channel != c.instance && !slices.Contains(c.options.Grants.Grants(c.instance), address.Channel) {
-		return chat.Address{}, status.Errorf(codes.PermissionDenied, "the block of plugin %q grants no access to channel %q", c.instance, address.Channel)
-	}
 	return address, nil
 }
 
-// receives returns an error unless messages can be sent to an address.
-func (c caller) receives(to chat.Address) error {
-	if !c.options.Channels.IsChannel(to.Channel) {
-		return status.Errorf(codes.InvalidArgument, "address: the plugin %q is not a channel, so nothing can be sent to it", to.Channel)
+// checkIdempotencyKey returns an error for a key of no request.
+func checkIdempotencyKey(key string) error {
+	if key == "" || len(key) > maxKey {
+		return status.Errorf(codes.InvalidArgument, "idempotency_key: %d bytes, 1 to %d are allowed", len(key), maxKey)
 	}
 	return nil
 }
 
-// key converts a plugin's key to one of the host, so that no two plugins share keys.
-func (c caller) key(kind domain.KeyKind, key string) (domain.Key, error) {
-	if key == "" || len(key) > maxKey {
-		return domain.Key{}, status.Errorf(codes.InvalidArgument, "idempotency_key: %d bytes, 1 to %d are allowed", len(key), maxKey)
-	}
-	sum := sha256.Sum256([]byte(key))
-	return kind.Of(c.instance, hex.EncodeToString(sum[:])), nil
-}
-
 // refuse converts an error to a gRPC error. Errors that the plugin cannot fix are logged, and not shown to the plugin.
 func (c caller) refuse(doing string, err error) error {
+	var refused gateway.Refusal
 	switch {
+	case errors.As(err, &refused):
+		return refusal(refused)
 	case errors.Is(err, domain.ErrNotFound):
 		return status.Error(codes.NotFound, err.Error())
 	case errors.Is(err, context.Canceled):
@@ -178,5 +157,19 @@ func (c caller) refuse(doing string, err error) error {
 	default:
 		c.log.Error(doing, "plugin", c.instance, "error", err)
 		return status.Error(codes.Unavailable, fmt.Sprintf("%s failed; the host's log says why", doing))
+	}
+}
+
+// refusal converts a refusal to a gRPC error.
+func refusal(r gateway.Refusal) error {
+	switch r.Reason {
+	case gateway.Denied:
+		return status.Error(codes.PermissionDenied, r.Text)
+	case gateway.Full:
+		return status.Error(codes.ResourceExhausted, r.Text)
+	case gateway.Closing:
+		return errClosing
+	default:
+		return status.Error(codes.InvalidArgument, r.Text)
 	}
 }

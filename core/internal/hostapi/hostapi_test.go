@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"path/filepath"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -21,6 +20,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/gateway"
 	"github.com/clawhost/clawhost/core/internal/hostapi"
 	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/core/internal/journal"
@@ -68,13 +68,18 @@ func setup(t *testing.T) *bundle {
 		},
 		Send: config.Send{Default: "allow"},
 	}
-	intake := inbox.NewIntake(s, nil, nil, conversation.NewResolver(c, silent{}, s), func() time.Time { return start }, log)
-	messages := inbox.New(intake, inbox.Options{Commands: command.New(nil, nil, command.Host{}), Questions: permission.New(permission.Options{Store: s}, log), Observers: silent{}, Owners: silent{}, Zone: time.UTC})
+	conversations := conversation.NewResolver(c, silent{}, s)
+	intake := inbox.NewIntake(s, nil, nil, conversations, func() time.Time { return start }, log)
+	messages := inbox.New(intake, inbox.Options{
+		Commands: command.New(nil, nil, command.Host{}), Questions: permission.New(permission.Options{Store: s}, log),
+		Observers: silent{}, Owners: silent{}, Zone: time.UTC,
+	})
 	b.api = hostapi.New(hostapi.Options{
-		Inbox: messages, Store: s,
-		Notices: whole{},
-		Grants:  grants{"granted": {"echo"}, "hook": {"echo"}}, Channels: channels{"echo", "granted"},
-		Files: media.NewFiles(media.FilesOptions{Dir: b.media, Rows: s, MaxBytes: maxMedia}), Closing: b.closing,
+		Inbox: messages, Store: s, Grants: grants{"granted": {"echo"}, "hook": {"echo"}}, Closing: b.closing,
+		Gateway: gateway.New(gateway.Options{
+			Store: s, Conversations: conversations, Channels: channels{"echo", "granted"}, Intake: intake, Closing: b.closing,
+		}, log),
+		Files: media.NewFiles(media.FilesOptions{Dir: b.media, Rows: s, MaxBytes: maxMedia}),
 	}, log)
 	return b
 }
@@ -82,12 +87,12 @@ func setup(t *testing.T) *bundle {
 // channels are the plugins that are channels.
 type channels []string
 
-func (c channels) IsChannel(name string) bool { return slices.Contains(c, name) }
+func (c channels) ChannelNames() []string { return c }
 
 // silent asks and tells nobody.
 type silent struct{}
 
-func (silent) Limits(string, chat.Kind) (chat.Limits, bool) { return chat.Limits{}, false }
+func (silent) Limits(string, chat.Kind) (chat.Limits, bool) { return chat.Limits{}, true }
 
 func (silent) Received(chat.Caller, chat.Message) {}
 
@@ -170,14 +175,4 @@ func (b *bundle) idle(t *testing.T) {
 // address is a chat of a channel; empty: of the instance's own.
 func address(channel, id string) *pluginv1.Address {
 	return &pluginv1.Address{Channel: channel, ChatId: id}
-}
-
-// whole sends each text in one message.
-type whole struct{}
-
-func (whole) Notice(to chat.Address, _ chat.Kind, text string) []domain.OutboxItem {
-	if text == "" {
-		return nil
-	}
-	return []domain.OutboxItem{{To: to, Text: text}}
 }

@@ -2,10 +2,10 @@ package hostapi
 
 import (
 	"context"
+	"errors"
 
-	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/gateway"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
-	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
@@ -42,26 +42,15 @@ func (s outboxServer) Post(ctx context.Context, r *pluginv1.PostRequest) (*plugi
 	if err := s.open(); err != nil {
 		return nil, err
 	}
-	to, err := s.reach(r.GetAddress())
+	to, err := s.address(r.GetAddress())
 	if err != nil {
 		return nil, err
 	}
-	if err := s.receives(to); err != nil {
+	if err := checkIdempotencyKey(r.GetIdempotencyKey()); err != nil {
 		return nil, err
 	}
-	key, err := s.key(domain.KeyPluginPost, r.GetIdempotencyKey())
-	if err != nil {
-		return nil, err
-	}
-	text := wire.Cut(r.GetText(), wire.MaxText)
-	var items []domain.OutboxItem
-	if items = s.options.Notices.Notice(to, chat.Direct, text); len(items) == 0 {
-		return &pluginv1.PostResponse{}, nil
-	}
-	id, err := s.options.Store.PostFrom(ctx, key, domain.Elsewhere{
-		Said: chat.TranscriptEntry{Role: chat.System, Text: s.instance + ": " + text}, Note: "The plugin " + s.instance + " has sent to this chat: " + text,
-	}, items...)
-	if err != nil {
+	id, err := s.options.Gateway.Post(ctx, s.program, r.GetIdempotencyKey(), gateway.Message{To: to, Text: wire.Cut(r.GetText(), wire.MaxText)})
+	if err != nil && !errors.Is(err, gateway.ErrEmpty) {
 		return nil, s.refuse("post a message", err)
 	}
 	return &pluginv1.PostResponse{OutboxId: id}, nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/domain"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
@@ -28,15 +29,18 @@ type sessionsServer struct {
 
 // ReadHistory returns a page of a transcript.
 func (s sessionsServer) ReadHistory(ctx context.Context, r *pluginv1.ReadHistoryRequest) (*pluginv1.ReadHistoryResponse, error) {
-	to, c, err := s.conversation(r.GetAddress(), r.GetChatKind())
+	to, kind, err := s.conversation(r.GetAddress(), r.GetChatKind())
 	if err != nil {
 		return nil, err
+	}
+	if err := s.program.Reach(to.Channel); err != nil {
+		return nil, s.refuse("read history", err)
 	}
 	limit := 50
 	if r.GetLimit() > 0 {
 		limit = int(min(r.GetLimit(), 200))
 	}
-	session, err := s.options.Inbox.Session(ctx, to.Channel, c, to.Thread)
+	session, err := s.options.Inbox.Session(ctx, to.Channel, chat.Chat{ID: to.Chat, Kind: kind}, to.Thread)
 	if err != nil {
 		return nil, s.refuse("read history", err)
 	}

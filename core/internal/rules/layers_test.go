@@ -26,10 +26,10 @@ var layers = []string{
 	"conversation", "reaction",
 	"media", "notice", "hook", "dispatch",
 	"claude/protocol", "claude/exchange", "claude/transcript", "claude/cli", "claude/client", "claude",
-	"permission", "command", "claims", "interpret", "inbox", "tools", "follow",
+	"permission", "command", "claims", "interpret", "inbox", "tools", "gateway",
 	"stream", "prompt", "view", "posting", "turn",
 	"heartbeat", "housekeeping",
-	"outbox", "hostapi", "gateway", "admin",
+	"outbox", "hostapi", "admin",
 }
 
 // testSupport are the packages that only tests import.

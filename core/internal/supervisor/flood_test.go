@@ -196,16 +196,11 @@ func (noRows) Media(context.Context, string, chat.MediaRef) (chat.Media, error) 
 	return chat.Media{}, domain.ErrNotFound
 }
 
-// everything is a channel.
-type everything struct{}
-
-func (everything) IsChannel(string) bool { return true }
-
 // A plugin that brings more than the host can hold, or asks for more, at a time and without end, leaves the host its memory.
 func TestAPluginCannotUseUpTheMemory(t *testing.T) {
 	dir, over := t.TempDir(), make(chan struct{})
 	api := hostapi.New(hostapi.Options{
-		Inbox: busyInbox{}, Channels: everything{}, Store: overStore{over: over}, Grants: readers{}, Files: media.NewFiles(media.FilesOptions{Dir: filepath.Join(dir, "media"), Rows: noRows{}, MaxBytes: 20 << 20}),
+		Inbox: busyInbox{}, Store: overStore{over: over}, Grants: readers{}, Files: media.NewFiles(media.FilesOptions{Dir: filepath.Join(dir, "media"), Rows: noRows{}, MaxBytes: 20 << 20}),
 	}, hclog.NewNullLogger())
 	debug.FreeOSMemory()
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0o200); err != nil {

@@ -84,7 +84,7 @@ type Questions interface {
 	End(ctx context.Context, session string, run int64, stopped bool)
 }
 
-// Followed passes what happens to turns on to programs. follow.Turns implements it.
+// Followed passes what happens to turns on to programs. gateway.Gateway implements it.
 type Followed interface {
 	// Held notes that the turns of a session cannot begin or end yet, why, and when that is tried again.
 	Held(session, why string, wait time.Duration)

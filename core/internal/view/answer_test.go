@@ -11,7 +11,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
-	"github.com/clawhost/clawhost/core/internal/follow"
+	"github.com/clawhost/clawhost/core/internal/gateway"
 	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/wording"
@@ -37,7 +37,7 @@ func (w *world) view(m domain.Message, said string) *View {
 	registry := plugins.New(nil)
 	conversations := conversation.NewResolver(&config.Config{}, registry, w)
 	views := New(Options{
-		Plugins: registry, Chats: NewChats(registry, nil), Conversations: conversations, Files: w, Followed: &follow.Turns{},
+		Plugins: registry, Chats: NewChats(registry, nil), Conversations: conversations, Files: w, Followed: &gateway.Gateway{},
 	}, hclog.NewNullLogger())
 	return views.For(conversations.Turn(&domain.Run{
 		Head: domain.Queued{ClaudeSession: "6d1c2a3e-5f70-4b21-9c1d-0123456789ab", Message: m}, Said: said,

@@ -12,7 +12,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
-	"github.com/clawhost/clawhost/core/internal/follow"
+	"github.com/clawhost/clawhost/core/internal/gateway"
 	"github.com/clawhost/clawhost/core/internal/stream"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -38,7 +38,7 @@ func TestRedraw(t *testing.T) {
 		surface := &drawn{}
 		run := &domain.Run{Head: domain.Queued{Message: domain.Message{Channel: "c", Chat: chat.Chat{ID: "1"}}}}
 		v := &View{
-			views: New(Options{Chats: chats, Followed: &follow.Turns{}}, hclog.NewNullLogger()), run: &conversation.Turn{Run: run},
+			views: New(Options{Chats: chats, Followed: &gateway.Gateway{}}, hclog.NewNullLogger()), run: &conversation.Turn{Run: run},
 			stream: stream.New(stream.Options{Mode: stream.Draft, To: here}, surface, run),
 		}
 		v.show(t.Context())

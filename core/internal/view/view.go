@@ -35,7 +35,7 @@ type Speaker interface {
 	Speak(ctx context.Context, m domain.Message, text string, limits []chat.MediaLimit) (chat.Media, error)
 }
 
-// Followed passes the progress of turns on to programs. follow.Turns implements it.
+// Followed passes the progress of turns on to programs. gateway.Gateway implements it.
 type Followed interface {
 	// Progress takes the progress of the turn of a session's message, by its id for Claude. It does not block.
 	Progress(session, message string, p agent.Progress)
