@@ -27,7 +27,6 @@ import (
 	"github.com/clawhost/clawhost/core/internal/heartbeat"
 	"github.com/clawhost/clawhost/core/internal/hook"
 	"github.com/clawhost/clawhost/core/internal/hostapi"
-	"github.com/clawhost/clawhost/core/internal/housekeeping"
 	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/core/internal/notice"
 	"github.com/clawhost/clawhost/core/internal/outbox"
@@ -135,7 +134,7 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, h.closeKeys(), h.store.Close())
+			err = errors.Join(err, h.keys.Close(), h.store.Close())
 		}
 	}()
 	if err := h.runFolder(); err != nil {
@@ -294,7 +293,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	})
 	defer h.end("plugins", processes.stop)
 	for _, job := range []func(context.Context){
-		housekeeping.NewUpkeep(h.store, h.questions, h.media, h.log).Run, h.observers.Run, h.followers.Run, h.reactor.Run,
+		h.upkeep, h.observers.Run, h.followers.Run, h.reactor.Run,
 		command.NewMenus(h.plugins, h.commands, h.log).Run,
 		func(ctx context.Context) { h.owners.Crowding(ctx, h.media.crowded) },
 		notice.NewHeld(h.store, h.dispatcher, h.conversations, h.log).Run,
@@ -327,14 +326,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 
 // Close releases what New opened. Run calls it.
 func (h *Host) Close(ctx context.Context) error {
-	return errors.Join(h.claude.Close(ctx), h.closeKeys(), h.store.Close())
-}
-
-func (h *Host) closeKeys() error {
-	if h.keys == nil {
-		return nil
-	}
-	return h.keys.Close()
+	return errors.Join(h.claude.Close(ctx), h.keys.Close(), h.store.Close())
 }
 
 // running is a running job.

@@ -20,6 +20,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/access"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/gateway"
+	"github.com/clawhost/clawhost/core/internal/recentlog"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -75,12 +76,6 @@ type Peers interface {
 	Admit(local, remote netip.AddrPort) error
 }
 
-// Log has the newest lines of the host's log.
-type Log interface {
-	// After returns the entries behind a number, which counts from 1, and the newest one's. More is closed at the next one.
-	After(number int64) (entries []string, last int64, more <-chan struct{})
-}
-
 // Gateway does what programs ask for. The text of a [gateway.Refusal] is shown to them.
 type Gateway interface {
 	Keep(ctx context.Context, c gateway.Caller, to chat.Address, name string, content io.Reader) (chat.Media, error)
@@ -97,7 +92,7 @@ type Options struct {
 	Gateway Gateway
 	Remote  Remote
 	Peers   Peers
-	Log     Log
+	Log     *recentlog.Log
 }
 
 // Server serves the clawhost command.

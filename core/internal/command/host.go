@@ -12,6 +12,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/plugins"
+	"github.com/clawhost/clawhost/core/internal/recentlog"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -86,12 +87,6 @@ type Claude interface {
 	StopTask(ctx context.Context, claudeSession string, number int) (client.Task, error)
 }
 
-// Recent is the newest part of the host's log.
-type Recent interface {
-	// Errors returns its newest errors, oldest first.
-	Errors() []string
-}
-
 // Restart restarts the host.
 type Restart interface {
 	// Request makes the host shut down and start again, and returns at once. The error says why that would fail: the
@@ -101,7 +96,7 @@ type Restart interface {
 
 // Host is what the commands use of the host. A registry that only parses may lack all of it.
 type Host struct {
-	Recent  Recent
+	Recent  *recentlog.Log
 	Log     hclog.Logger // gets a line for each change of who may do what; nil: none
 	Version string
 	// Started is when this Host was constructed: `/restart` constructs another one.

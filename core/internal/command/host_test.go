@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,9 +24,12 @@ import (
 	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
 	"github.com/clawhost/clawhost/core/internal/remote"
+	"github.com/clawhost/clawhost/core/internal/recentlog"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
+
+	"github.com/hashicorp/go-hclog"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -265,7 +269,7 @@ func (d *hostCommands) registry() *command.Registry {
 	host := command.Host{
 		Version: "v1", Started: now.Add(-3 * time.Hour), ConfigPath: "/etc/clawhost/config.hcl", ExportDir: d.exports, Models: models,
 		Now: func() time.Time { return now }, Zone: time.UTC,
-		Conversations: d.conversations(), Plugins: d.registryOfPlugins(), Agent: skilled{d}, Claude: asked{d}, Tools: tooled{}, Speech: d.speech, Questions: d, Restart: restart{d}, Recent: recent{},
+		Conversations: d.conversations(), Plugins: d.registryOfPlugins(), Agent: skilled{d}, Claude: asked{d}, Tools: tooled{}, Speech: d.speech, Questions: d, Restart: restart{d}, Recent: recent(),
 	}
 	if d.shell != nil {
 		host.Shell, host.Files = d.shell, d.shell
@@ -274,10 +278,10 @@ func (d *hostCommands) registry() *command.Registry {
 }
 
 // recent is a log with an error.
-type recent struct{}
-
-func (recent) Errors() []string {
-	return []string{"2000-01-01T00:00:00.000Z [ERROR] clawhost.turn: a turn failed: session=s"}
+func recent() *recentlog.Log {
+	log := recentlog.New(io.Discard)
+	_, _ = log.LevelWrite(hclog.Error, []byte("2000-01-01T00:00:00.000Z [ERROR] clawhost.turn: a turn failed: session=s"))
+	return log
 }
 
 // registryOfPlugins has two channels, a plugin that is busy, and the one with commands.

@@ -28,7 +28,7 @@ var layers = []string{
 	"claude/protocol", "claude/exchange", "claude/transcript", "claude/cli", "claude/client", "claude",
 	"permission", "command", "claims", "interpret", "inbox", "tools", "gateway",
 	"stream", "prompt", "view", "posting", "turn",
-	"heartbeat", "housekeeping",
+	"heartbeat",
 	"outbox", "hostapi", "admin",
 }
 

@@ -1,0 +1,29 @@
+package core
+
+import (
+	"context"
+	"time"
+)
+
+// upkeepEvery is the interval at which expired rows and files are deleted.
+const upkeepEvery = time.Hour
+
+// upkeep deletes what has expired, at once and then every hour, until ctx ends.
+func (h *Host) upkeep(ctx context.Context) {
+	tick := time.NewTicker(upkeepEvery)
+	defer tick.Stop()
+	for {
+		if err := h.store.Purge(ctx); err != nil && ctx.Err() == nil {
+			h.log.Error("cannot delete expired rows", "error", err)
+		}
+		h.questions.Expire(ctx)
+		if err := h.media.Forget(ctx); err != nil && ctx.Err() == nil {
+			h.log.Error("cannot delete expired files", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
