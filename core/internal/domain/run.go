@@ -157,7 +157,7 @@ type Completion struct {
 	Transcript []chat.TranscriptEntry
 	// Turn is the turn's cost; nil: there was no turn. For a session that was reset meanwhile only the usage is recorded.
 	Turn *TurnFigures
-	// Answer is the answer for Watch.
+	// Answer is that of the [Outcome].
 	Answer string
 	// Files are the files of a conversation's outgoing folder that Items send. They are recorded until they are deleted.
 	Files []OutgoingFile
@@ -170,6 +170,13 @@ type Completion struct {
 	Undelivered func([]DeadLetter) []OutboxItem
 	// Then is a message that goes before all waiting ones. It is dropped if the session was reset meanwhile.
 	Then *Inbound
+}
+
+// Outcome is how the turn of an event has ended; the zero Outcome: it has not.
+type Outcome struct {
+	State  RunState // empty: it waits or runs
+	Answer string   // as in [Completion]
+	Error  string   // as in [Completion]
 }
 
 // OutgoingFile is a file that the agent put into a conversation's outgoing folder.

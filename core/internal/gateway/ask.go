@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -194,14 +195,14 @@ func (g *Gateway) await(
 
 // end returns the end of a question's turn; nil: it has not ended.
 func (g *Gateway) end(ctx context.Context, of question) (*Answer, error) {
-	state, said, failure, done, err := g.options.Store.Outcome(ctx, of.channel, of.key.EventID())
-	if err != nil || !done {
+	o, err := g.options.Store.Outcome(ctx, of.channel, of.key.EventID())
+	if err != nil || o.State == "" {
 		return nil, err
 	}
-	if said == "" && state != domain.RunDone {
-		said = failure
+	if o.State != domain.RunDone {
+		o.Answer = cmp.Or(o.Answer, o.Error)
 	}
-	return &Answer{Session: of.session, State: state, Text: said}, nil
+	return &Answer{Session: of.session, State: o.State, Text: o.Answer}, nil
 }
 
 // holding measures how long a turn has been held.

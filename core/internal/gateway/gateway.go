@@ -26,7 +26,7 @@ const maxTurns = 100
 // Store is what the gateway needs of the store.
 type Store interface {
 	Session(ctx context.Context, key string) (domain.Session, error)
-	Outcome(ctx context.Context, channel string, id chat.EventID) (state domain.RunState, answer, errText string, done bool, err error)
+	Outcome(ctx context.Context, channel string, id chat.EventID) (domain.Outcome, error)
 	Watch(channel string, id chat.EventID) (completed <-chan struct{}, stop func())
 	WithdrawEvent(ctx context.Context, session, channel string, id chat.EventID) error
 	PostFrom(ctx context.Context, key domain.Key, from domain.Elsewhere, items ...domain.OutboxItem) (firstID int64, err error)

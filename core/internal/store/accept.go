@@ -349,20 +349,20 @@ func (t *tx) expire(in domain.Inbound, p place, before sessionBefore) (replaced 
 	return replaced, err
 }
 
-// Outcome returns the result of an accepted event. done is false while it waits or runs. errText is the run's Error,
-// empty after success. The error is [domain.ErrNotFound] for an event that was never accepted, or was purged.
-func (s *Store) Outcome(ctx context.Context, channel string, id chat.EventID) (state domain.RunState, answer, errText string, done bool, err error) {
+// Outcome returns how the turn of an accepted event has ended. The error is [domain.ErrNotFound] for an event that was never
+// accepted, or was purged.
+func (s *Store) Outcome(ctx context.Context, channel string, id chat.EventID) (o domain.Outcome, err error) {
 	err = s.view(ctx).row(`SELECT COALESCE(r.state, ''), COALESCE(r.answer, ''), COALESCE(r.error, '')
 		FROM dedupe d LEFT JOIN runs r ON r.channel = d.channel AND r.event_id = d.id AND r.state IN ('done', 'failed', 'cancelled')
 		WHERE d.kind = 'event' AND d.channel = ?1 AND d.id = ?2 ORDER BY r.id DESC LIMIT 1`,
-		[]any{channel, id}, &state, &answer, &errText)
+		[]any{channel, id}, &o.State, &o.Answer, &o.Error)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = domain.ErrNotFound
 	}
 	if err != nil {
-		return "", "", "", false, fmt.Errorf("outcome: %w", err)
+		return domain.Outcome{}, fmt.Errorf("outcome: %w", err)
 	}
-	return state, answer, errText, state != "", nil
+	return o, nil
 }
 
 // cleared is the reason of messages that were dropped on request.

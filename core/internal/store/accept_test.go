@@ -194,9 +194,9 @@ func TestClearDropsWaitingMessagesOnly(t *testing.T) {
 	if !poked(watch) {
 		t.Error("who watches a dropped message is not told")
 	}
-	state, _, _, done, err := b.Outcome(b.ctx, "telegram", "anna-2")
-	if err != nil || !done || state != domain.RunCancelled {
-		t.Errorf("outcome of a dropped message: %q, %v, %v", state, done, err)
+	o, err := b.Outcome(b.ctx, "telegram", "anna-2")
+	if err != nil || o.State != domain.RunCancelled {
+		t.Errorf("outcome of a dropped message: %+v, %v", o, err)
 	}
 	b.complete(t, run)
 	b.idle(t)

@@ -109,7 +109,7 @@ func TestCompleteRefusesWhatIsNoEnd(t *testing.T) {
 func TestOutcomeOfAnEvent(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	if _, _, _, _, err := b.Outcome(b.ctx, "telegram", "anna-1"); !errors.Is(err, domain.ErrNotFound) {
+	if _, err := b.Outcome(b.ctx, "telegram", "anna-1"); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("before it is accepted: %v", err)
 	}
 	b.accept(t, inbound("anna", 1))
@@ -119,8 +119,8 @@ func TestOutcomeOfAnEvent(t *testing.T) {
 	stopOther()
 	notDone := func(when string) {
 		t.Helper()
-		if state, _, _, done, err := b.Outcome(b.ctx, "telegram", "anna-1"); done || err != nil || state != "" {
-			t.Errorf("%s: state %q, done %v, error %v", when, state, done, err)
+		if o, err := b.Outcome(b.ctx, "telegram", "anna-1"); err != nil || o != (domain.Outcome{}) {
+			t.Errorf("%s: %+v, %v", when, o, err)
 		}
 	}
 	notDone("waiting")
@@ -145,8 +145,8 @@ func TestOutcomeOfAnEvent(t *testing.T) {
 		t.Error("told after the watch was ended")
 	}
 	b.reopen(t)
-	state, answer, errText, done, err := b.Outcome(b.ctx, "telegram", "anna-1")
-	if state != domain.RunFailed || answer != "sorry" || errText != "overloaded" || !done || err != nil {
-		t.Errorf("outcome: %q, %q, %q, %v, %v", state, answer, errText, done, err)
+	o, err := b.Outcome(b.ctx, "telegram", "anna-1")
+	if err != nil || o != (domain.Outcome{State: domain.RunFailed, Answer: "sorry", Error: "overloaded"}) {
+		t.Errorf("outcome: %+v, %v", o, err)
 	}
 }

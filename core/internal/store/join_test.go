@@ -211,9 +211,9 @@ func TestCovered(t *testing.T) {
 		t.Error("nobody is told of a covered message")
 	}
 	for _, n := range []int{1, 3, 5, 6} {
-		state, answer, errText, done, err := b.Outcome(b.ctx, "telegram", inbound("anna", n).EventID)
-		if state != domain.RunFailed || answer != "sorry" || errText != "overloaded" || !done || err != nil {
-			t.Errorf("message %d: %q, %q, %q, %v, %v", n, state, answer, errText, done, err)
+		o, err := b.Outcome(b.ctx, "telegram", inbound("anna", n).EventID)
+		if err != nil || o != (domain.Outcome{State: domain.RunFailed, Answer: "sorry", Error: "overloaded"}) {
+			t.Errorf("message %d: %+v, %v", n, o, err)
 		}
 	}
 	entries, err := b.Transcript(b.ctx, "telegram:anna", 0, 0)

@@ -98,7 +98,7 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 		must(err)
 		must(end(ds[0].ID))
 	}
-	_, _, _, _, err = s.Outcome(ctx, "telegram", "1")
+	_, err = s.Outcome(ctx, "telegram", "1")
 	must(err)
 	_, err = s.OpenQuestions(ctx, to, "anna", "noted")
 	must(err)

@@ -32,9 +32,9 @@ func busy(t *testing.T) (*bundle, *domain.Run) {
 // wantOutcome compares how the nth message of anna has ended; "": not yet.
 func (b *bundle) wantOutcome(t *testing.T, n int, want domain.RunState) {
 	t.Helper()
-	state, _, _, done, err := b.Outcome(b.ctx, "telegram", inbound("anna", n).EventID)
-	if state != want || done != (want != "") || err != nil {
-		t.Errorf("message %d ended as %q, %v, %v; want %q", n, state, done, err, want)
+	o, err := b.Outcome(b.ctx, "telegram", inbound("anna", n).EventID)
+	if o.State != want || err != nil {
+		t.Errorf("message %d ended as %+v, %v; want %q", n, o, err, want)
 	}
 }
 
