@@ -56,10 +56,10 @@ func (d *desk) Ask(_ context.Context, _ gateway.Caller, p gateway.Prompt) iter.S
 			yield(gateway.Progress{}, gateway.Refusal{Text: "there is no session"})
 			return
 		case "fail":
-			yield(gateway.Progress{Answer: &gateway.Answer{Session: p.Session, State: domain.RunFailed, Text: "over"}}, nil)
+			yield(gateway.Progress{Session: p.Session, End: domain.Outcome{State: domain.RunFailed, Answer: "over"}}, nil)
 			return
 		case "stop":
-			yield(gateway.Progress{Answer: &gateway.Answer{Session: p.Session, State: domain.RunCancelled}}, nil)
+			yield(gateway.Progress{Session: p.Session, End: domain.Outcome{State: domain.RunCancelled}}, nil)
 			return
 		}
 		d.keys = append(d.keys, p.Key)
@@ -69,7 +69,7 @@ func (d *desk) Ask(_ context.Context, _ gateway.Caller, p gateway.Prompt) iter.S
 		for range 2 {
 			yield(gateway.Progress{Text: "cake", Held: "no space"}, nil)
 		}
-		yield(gateway.Progress{Answer: &gateway.Answer{Session: p.Session, State: domain.RunDone, Text: "cake\nand tea"}}, nil)
+		yield(gateway.Progress{Session: p.Session, End: domain.Outcome{State: domain.RunDone, Answer: "cake\nand tea"}}, nil)
 	}
 }
 

@@ -97,13 +97,13 @@ func (q Prompt) check() error {
 
 // turnEvents are the lines for a turn's progress, of which a part was shown, or for its end.
 func turnEvents(shown, p gateway.Progress, err error) (events []TurnEvent) {
-	switch a := p.Answer; {
+	switch end := p.End; {
 	case err != nil:
 		return []TurnEvent{{Error: err.Error()}}
-	case a != nil && a.State != domain.RunDone:
-		return []TurnEvent{{Answer: &Answer{Session: a.Session, Error: cmp.Or(a.Text, "the turn was "+string(a.State))}}}
-	case a != nil:
-		return []TurnEvent{{Answer: &Answer{Session: a.Session, Text: a.Text}}}
+	case end.State == domain.RunDone:
+		return []TurnEvent{{Answer: &Answer{Session: p.Session, Text: end.Answer}}}
+	case end.State != "":
+		return []TurnEvent{{Answer: &Answer{Session: p.Session, Error: cmp.Or(end.Answer, end.Error, "the turn was "+string(end.State))}}}
 	}
 	more, grows := strings.CutPrefix(p.Text, shown.Text)
 	if !grows {

@@ -41,19 +41,13 @@ type Prompt struct {
 	Stays bool
 }
 
-// Progress is what is known of a turn that has not ended, or its end.
+// Progress is what is known of a turn.
 type Progress struct {
-	Waiting int     // how many messages were waiting before it, in the first value
-	Text    string  // the whole answer so far; only for the operator
-	Held    string  // why the turn, or one before it, cannot begin or end yet, if anything prevents it; only for the operator
-	Answer  *Answer // the end; nil: the turn has not ended
-}
-
-// Answer is the end of a turn.
-type Answer struct {
 	Session string
-	State   domain.RunState // [domain.RunDone], or how the turn failed
-	Text    string          // of the answer; of a turn that failed, why, if it is known
+	Waiting int            // how many messages were waiting before it
+	Text    string         // the whole answer so far; only for the operator
+	Held    string         // why the turn, or one before it, cannot begin or end yet, if anything prevents it; only for the operator
+	End     domain.Outcome // zero: it has not ended
 }
 
 // Ask runs a turn and yields its progress: at first that it waits, then what is new, and last the end. An error is the last value,
@@ -64,145 +58,112 @@ type Answer struct {
 // it cannot begin or end for a minute, or its next attempt is more than a minute away, it is stopped in the same way and fails.
 func (g *Gateway) Ask(ctx context.Context, c Caller, p Prompt) iter.Seq2[Progress, error] {
 	return func(yield func(Progress, error) bool) {
-		if err := g.ask(ctx, c, p, func(p Progress) bool { return yield(p, nil) }); err != nil {
-			yield(Progress{}, err)
+		last, err := g.ask(ctx, c, p, func(p Progress) bool { return yield(p, nil) })
+		if err != nil || last.End.State != "" {
+			yield(last, err)
 		}
 	}
 }
 
-// ask returns nil once show has returned false.
-func (g *Gateway) ask(ctx context.Context, c Caller, p Prompt, show func(Progress) bool) error {
-	m, own, err := g.conversation(ctx, p)
-	if err == nil {
-		err = c.Reach(m.Channel)
-	}
-	if err == nil && p.Deliver {
-		err = g.sendable(c, m.Channel)
-	}
+// ask returns the end of a turn; none once show has returned false.
+func (g *Gateway) ask(ctx context.Context, c Caller, p Prompt, show func(Progress) bool) (last Progress, err error) {
+	m, own, err := g.message(ctx, c, p)
 	if err != nil {
-		return err
+		return last, err
 	}
-	m.Text, m.Silent, m.Timeout, m.Sender = p.Text, !p.Deliver, p.Timeout, chat.Sender{DisplayName: "the command line", IsBot: true}
-	p.Stays = p.Stays && p.Key != ""
+	stays := p.Stays && p.Key != "" || c.plugin != ""
 	if c.plugin != "" {
-		m.Sender.DisplayName, p.Stays = c.plugin, true
 		select {
 		case c.turns <- struct{}{}:
 			defer func() { <-c.turns }()
 		default:
-			return Refusal{Full, fmt.Sprintf("too many turns at a time: at most %d are allowed", maxTurns)}
+			return last, Refusal{Full, fmt.Sprintf("too many turns at a time: at most %d are allowed", maxTurns)}
 		}
 	}
-	if p.Key == "" {
-		p.Key = rand.Text()
-	}
-	for again := 0; ; again++ {
-		end, cancelled, err := g.run(ctx, c, question{own, m.Channel, c.attempt(p.Key, again)}, m, p.Stays, show)
-		switch {
-		case err != nil:
-			return err
-		case !cancelled:
-			if end != nil {
-				show(Progress{Answer: end})
-			}
-			return nil
-		}
-	}
-}
-
-// attempt returns the key of a question, after the given number of turns with it were cancelled.
-func (c Caller) attempt(key string, again int) domain.Key {
-	if again > 0 {
-		key += fmt.Sprint("\x00", again) // no header holds this byte
-	}
-	return c.key(domain.KeyOperatorTurn, domain.KeyPluginTurn, key)
-}
-
-// run submits the turn of a question, if it does not exist yet, and waits for its end, which is nil if show has returned false.
-// Cancelled means that a turn of the operator was cancelled before this call.
-func (g *Gateway) run(
-	ctx context.Context, c Caller, of question, m domain.Message, stays bool, show func(Progress) bool,
-) (end *Answer, cancelled bool, err error) {
-	if err := g.asked.join(ctx, of); err != nil {
-		return nil, false, err
+	w, err := g.join(ctx, c, question{session: own, channel: m.Channel}, cmp.Or(p.Key, rand.Text()))
+	if err != nil {
+		return last, err
 	}
 	unwanted := false // the turn is stopped if nobody else waits for it
 	defer func() {
-		if g.asked.leave(of, unwanted) {
-			g.stop(context.WithoutCancel(ctx), of)
-			g.asked.stopped(of)
+		if g.leave(w, unwanted) {
+			g.stop(context.WithoutCancel(ctx), w)
+			g.stopped(w)
 		}
 	}()
-	completed, unwatch := g.options.Store.Watch(of.channel, of.key.EventID())
+	completed, unwatch := g.options.Store.Watch(w.channel, w.key.EventID())
 	defer unwatch()
-	var f *follower
-	if c.plugin == "" {
-		switch end, err := g.end(ctx, of); {
-		case err != nil && !errors.Is(err, domain.ErrNotFound):
-			return nil, false, err
-		case end != nil && end.State == domain.RunCancelled:
-			return nil, true, nil
-		}
-		f = g.follow(of.session, of.message())
-		defer f.close()
-	}
-	accepted, err := g.options.Intake.Turn(ctx, of.key, m)
+	accepted, err := g.options.Intake.Turn(ctx, w.key, m)
 	switch {
 	case err != nil:
-		return nil, false, err
+		return last, err
 	case accepted.Verdict == chat.Rejected:
-		return nil, false, Refusal{Full, accepted.Reason}
+		return last, Refusal{Full, accepted.Reason}
 	}
-	if !show(Progress{Waiting: accepted.Waiting}) {
-		return nil, false, nil
+	last = Progress{Session: own, Waiting: accepted.Waiting}
+	if !show(last) {
+		return last, nil
 	}
-	end, unwanted, err = g.await(ctx, of, completed, f, stays, show)
-	return end, false, err
-}
-
-// await waits for the end of a question's turn, or until the question is unwanted.
-func (g *Gateway) await(
-	ctx context.Context, of question, completed <-chan struct{}, f *follower, stays bool, show func(Progress) bool,
-) (end *Answer, unwanted bool, err error) {
+	var news <-chan struct{} // a plugin is told the end only
+	if c.plugin == "" {
+		news = w.news
+	}
 	held := newHolding()
 	defer held.end()
 	for {
-		end, err := g.end(ctx, of)
-		if end != nil || err != nil && ctx.Err() == nil {
-			return end, false, err
+		last.End, err = g.options.Store.Outcome(ctx, w.channel, w.key.EventID())
+		if last.End.State != "" || err != nil && ctx.Err() == nil {
+			return last, err
 		}
 		for done := false; !done; {
 			select {
-			case <-f.hears():
-				now := Progress{Text: answer.Parse(f.progress().Text, false).Text, Held: held.note(f.held())}
-				if !show(now) {
-					return nil, false, nil
+			case <-news:
+				now, hold := g.progress(w)
+				last.Text, last.Held = answer.Parse(now.Text, false).Text, held.note(hold)
+				if !show(last) {
+					return last, nil
 				}
 			case <-held.over():
-				return &Answer{Session: of.session, State: domain.RunFailed, Text: held.why}, true, nil
+				unwanted, last.End = true, domain.Outcome{State: domain.RunFailed, Error: held.why}
+				return last, nil
 			case <-completed:
 				done = true
 			case <-g.options.Closing:
-				return nil, false, Refusal{
-					Closing, "the host is shutting down; the turn continues in its next process, and the same question with the same key waits for it",
-				}
+				return last, errClosing
 			case <-ctx.Done():
-				return nil, !stays, ctx.Err()
+				unwanted = !stays
+				return last, ctx.Err()
 			}
 		}
 	}
 }
 
-// end returns the end of a question's turn; nil: it has not ended.
-func (g *Gateway) end(ctx context.Context, of question) (*Answer, error) {
-	o, err := g.options.Store.Outcome(ctx, of.channel, of.key.EventID())
-	if err != nil || o.State == "" {
-		return nil, err
+// errClosing refuses to wait for a turn any longer.
+var errClosing = Refusal{
+	Closing, "the host is shutting down; the turn continues in its next process, and the same question with the same key waits for it",
+}
+
+// join adds the caller to those who wait for a question. If the operator asks again what was cancelled, it is another question each
+// time.
+func (g *Gateway) join(ctx context.Context, c Caller, of question, key string) (*waiter, error) {
+	for again := 0; ; again++ {
+		attempt := key
+		if again > 0 {
+			attempt += fmt.Sprint("\x00", again) // no header holds this byte
+		}
+		of.key = c.key(domain.KeyOperatorTurn, domain.KeyPluginTurn, attempt)
+		w, err := g.waiters.join(ctx, of)
+		if err != nil || c.plugin != "" {
+			return w, err
+		}
+		o, err := g.options.Store.Outcome(ctx, of.channel, of.key.EventID())
+		if errors.Is(err, domain.ErrNotFound) || err == nil && o.State != domain.RunCancelled {
+			return w, nil
+		}
+		if g.leave(w, false); err != nil {
+			return nil, err
+		}
 	}
-	if o.State != domain.RunDone {
-		o.Answer = cmp.Or(o.Answer, o.Error)
-	}
-	return &Answer{Session: of.session, State: o.State, Text: o.Answer}, nil
 }
 
 // holding measures how long a turn has been held.
@@ -236,23 +197,30 @@ func (h *holding) over() <-chan time.Time { return h.timer.C }
 
 func (h *holding) end() { h.timer.Stop() }
 
-// conversation returns a message of the conversation in which a question is asked, and the key of its session.
-func (g *Gateway) conversation(ctx context.Context, p Prompt) (domain.Message, string, error) {
-	m := domain.Message{Channel: p.To.Channel, Chat: chat.Chat{ID: p.To.Chat, Kind: p.Kind}, Thread: p.To.Thread}
+// message returns the message of a prompt that the caller may give, and the key of its session.
+func (g *Gateway) message(ctx context.Context, c Caller, p Prompt) (m domain.Message, own string, err error) {
+	m = domain.Message{Channel: p.To.Channel, Chat: chat.Chat{ID: p.To.Chat, Kind: p.Kind}, Thread: p.To.Thread}
 	switch {
 	case p.Session != "":
 		s, err := g.options.Store.Session(ctx, p.Session)
 		if errors.Is(err, domain.ErrNotFound) {
-			return domain.Message{}, "", Refusal{Invalid, fmt.Sprintf("there is no session %q; `clawhost sessions` lists them", p.Session)}
+			return m, "", Refusal{Invalid, fmt.Sprintf("there is no session %q; `clawhost sessions` lists them", p.Session)}
 		}
 		if err != nil {
-			return domain.Message{}, "", err
+			return m, "", err
 		}
-		m = domain.Message{Channel: s.Route.Channel, Chat: chat.Chat{ID: s.Route.Chat, Kind: s.Kind, Title: s.Title}, Thread: s.Route.Thread}
+		m.Channel, m.Chat, m.Thread = s.Route.Channel, chat.Chat{ID: s.Route.Chat, Kind: s.Kind, Title: s.Title}, s.Route.Thread
 	case p.To == chat.Address{}:
-		m = domain.Message{Channel: session.CLI, Chat: chat.Chat{ID: ownChat, Kind: chat.Direct}}
+		m.Channel, m.Chat = session.CLI, chat.Chat{ID: ownChat, Kind: chat.Direct}
 	}
-	own, err := g.options.Intake.Session(ctx, m.Channel, m.Chat, m.Thread)
+	if err = c.Reach(m.Channel); err == nil && p.Deliver {
+		err = g.sendable(c, m.Channel)
+	}
+	if err != nil {
+		return m, "", err
+	}
+	m.Text, m.Silent, m.Timeout, m.Sender = p.Text, !p.Deliver, p.Timeout, chat.Sender{DisplayName: cmp.Or(c.plugin, "the command line"), IsBot: true}
+	own, err = g.options.Intake.Session(ctx, m.Channel, m.Chat, m.Thread)
 	if err == nil && p.Session != "" && own != p.Session {
 		err = Refusal{Invalid, fmt.Sprintf("nobody can be asked in the session %q any more, because its chat has another one", p.Session)}
 	}
@@ -261,7 +229,7 @@ func (g *Gateway) conversation(ctx context.Context, p Prompt) (domain.Message, s
 
 // stop withdraws the turn of a question that nobody waits for any more, or ends it. It tries several times, because a turn that
 // is about to be held or tried again is neither waiting nor running for a moment.
-func (g *Gateway) stop(ctx context.Context, of question) {
+func (g *Gateway) stop(ctx context.Context, of *waiter) {
 	const tries = 3
 	ctx, cancel := context.WithTimeout(ctx, stopTime)
 	defer cancel()
@@ -269,7 +237,7 @@ func (g *Gateway) stop(ctx context.Context, of question) {
 		err := g.options.Store.WithdrawEvent(ctx, of.session, of.channel, of.key.EventID())
 		stopped := err == nil
 		if errors.Is(err, domain.ErrNotFound) {
-			stopped, err = g.options.Turns.StopMessage(ctx, of.session, of.message())
+			stopped, err = g.options.Turns.StopMessage(ctx, of.session, of.message)
 		}
 		if err != nil {
 			g.log.Warn("a question that nobody waits for could not be stopped", "session", of.session, "error", err)

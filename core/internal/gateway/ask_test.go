@@ -22,7 +22,7 @@ type asker struct {
 	held  []string
 	ended chan struct{}
 
-	answer *gateway.Answer
+	answer domain.Outcome
 	err    error
 }
 
@@ -39,11 +39,14 @@ func programAsks(t *testing.T, g *rig, c gateway.Caller, p gateway.Prompt) *aske
 	go func() {
 		defer close(a.ended)
 		for p, err := range g.Ask(ctx, c, p) {
-			a.answer, a.err = p.Answer, err
-			if p.Held != "" {
+			a.answer, a.err = p.End, err
+			if err == nil && p.Session != "cli:main" {
+				t.Errorf("the session is %q", p.Session)
+			}
+			if p.Held != "" && p.End.State == "" {
 				a.held = append(a.held, p.Held)
 			}
-			if p.Text != "" {
+			if p.Text != "" && p.End.State == "" {
 				a.texts = append(a.texts, p.Text)
 			}
 		}
@@ -52,10 +55,10 @@ func programAsks(t *testing.T, g *rig, c gateway.Caller, p gateway.Prompt) *aske
 	return a
 }
 
-func (a *asker) wants(t *testing.T, want gateway.Answer) {
+func (a *asker) wants(t *testing.T, want domain.Outcome) {
 	t.Helper()
 	<-a.ended
-	if diff := cmp.Diff(&want, a.answer); a.err != nil || diff != "" {
+	if diff := cmp.Diff(want, a.answer); a.err != nil || diff != "" {
 		t.Errorf("the answer, %v (-want +got):\n%s", a.err, diff)
 	}
 }
@@ -70,9 +73,9 @@ func (a *asker) leaves(t *testing.T) {
 }
 
 var (
-	tea       = gateway.Answer{Session: "cli:main", State: domain.RunDone, Text: "tea"}
-	failed    = gateway.Answer{Session: "cli:main", State: domain.RunFailed}
-	cancelled = gateway.Answer{Session: "cli:main", State: domain.RunCancelled}
+	tea       = domain.Outcome{State: domain.RunDone, Answer: "tea"}
+	failed    = domain.Outcome{State: domain.RunFailed}
+	cancelled = domain.Outcome{State: domain.RunCancelled}
 )
 
 // opens fails unless so many turns wait or run.
@@ -207,7 +210,7 @@ func TestAQuestionThatIsHeld(t *testing.T) {
 					time.Sleep(90 * time.Second)
 					g.complete(t, run, domain.RunDone)
 				}
-				want := gateway.Answer{Session: "cli:main", State: domain.RunFailed, Text: why}
+				want := domain.Outcome{State: domain.RunFailed, Error: why}
 				if test.began {
 					want = tea
 				}

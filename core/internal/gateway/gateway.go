@@ -53,8 +53,7 @@ type Options struct {
 type Gateway struct {
 	options Options
 	log     hclog.Logger
-	asked   asked
-	followers
+	waiters
 }
 
 // New returns a gateway.

@@ -54,14 +54,14 @@ func (s turnsServer) RunTurn(r *pluginv1.RunTurnRequest, out grpc.ServerStreamin
 
 // turnEvent converts the progress of a turn: that it is queued, or its result.
 func turnEvent(p gateway.Progress) *pluginv1.RunTurnResponse {
-	if p.Answer == nil {
+	if p.End.State == "" {
 		return &pluginv1.RunTurnResponse{Event: &pluginv1.RunTurnResponse_Queued{
 			Queued: &pluginv1.TurnQueued{Position: uint32(min(p.Waiting, 1<<16))},
 		}}
 	}
-	result := &pluginv1.TurnResult{Text: p.Answer.Text}
-	if p.Answer.State != domain.RunDone {
-		result = &pluginv1.TurnResult{Error: cmp.Or(p.Answer.Text, string(p.Answer.State))}
+	result := &pluginv1.TurnResult{Text: p.End.Answer}
+	if p.End.State != domain.RunDone {
+		result = &pluginv1.TurnResult{Error: cmp.Or(p.End.Answer, p.End.Error, string(p.End.State))}
 	}
 	return &pluginv1.RunTurnResponse{Event: &pluginv1.RunTurnResponse_Result{Result: result}}
 }
