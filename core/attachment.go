@@ -9,60 +9,67 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/config"
-	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/media/extract"
+	"github.com/clawhost/clawhost/core/internal/media/files"
+	"github.com/clawhost/clawhost/core/internal/media/outgoing"
+	"github.com/clawhost/clawhost/core/internal/media/program"
+	"github.com/clawhost/clawhost/core/internal/media/speech"
+	"github.com/clawhost/clawhost/core/internal/media/web"
 	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/store"
 )
 
 // attachments fetches, stores and deletes files.
 type attachments struct {
-	files    *media.Files
-	inbound  *media.Inbound
-	bringer  *media.Bringer
-	outgoing *media.Outgoing
-	reader   *media.Reader
-	speaker  *media.Speaker
+	files    *files.Store
+	inbound  *files.Inbound
+	bringer  *files.Bringer
+	outgoing *outgoing.Files
+	reader   *extract.Reader
+	speaker  *speech.Speaker
 
-	transcriber media.Transcriber
-	crowded     <-chan media.Crowded
+	transcriber speech.Method
+	crowded     <-chan files.Crowded
 }
 
-func newAttachments(c *config.Config, s *store.Store, network media.Network, mediaDir, runDir string, family *process.Family, log hclog.Logger) attachments {
-	crowded := make(chan media.Crowded, 3) // one for each folder
-	bounds := media.SpaceOptions{Most: c.Media.MaxStored, Each: c.Media.MaxPerChannel, Needs: s, Crowded: crowded}
-	files := media.NewFiles(media.FilesOptions{Dir: mediaDir, Rows: s, MaxBytes: c.Media.MaxBytes, Accept: c.Media.Accept, Space: bounds})
+func newAttachments(
+	c *config.Config, s *store.Store, network files.Network, mediaDir, runDir string, family *process.Family, log hclog.Logger,
+) attachments {
+	programs := program.Runner{Dir: runDir, Family: family}
+	crowded := make(chan files.Crowded, 3) // one for each folder
+	bounds := files.SpaceOptions{Most: c.Media.MaxStored, Each: c.Media.MaxPerChannel, Needs: s, Crowded: crowded}
+	stored := files.NewStore(files.Options{Dir: mediaDir, Rows: s, MaxBytes: c.Media.MaxBytes, Accept: c.Media.Accept, Space: bounds})
 	bounds.Most, bounds.Each = c.Media.MaxInbound, 0
-	inbound := media.NewInbound(files, c.Agent.Workspace, bounds)
-	outbound := media.SpaceOptions{Most: c.Media.MaxOutbound, Crowded: crowded}
-	voice := transcriber(c.Media)
+	inbound := files.NewInbound(stored, c.Agent.Workspace, bounds)
+	fetcher := web.NewFetcher(web.NewGuard())
+	sent := outgoing.Options{
+		Store: stored, Ledger: s, Workspace: c.Agent.Workspace, Own: c.Own(), Space: files.SpaceOptions{Most: c.Media.MaxOutbound, Crowded: crowded},
+	}
+	if c.Media.Fetch {
+		sent.Web = fetcher
+	}
+	pages := web.NewPages(web.Options{
+		Fetcher: fetcher, Programs: programs, Command: c.Links.Command, Fetch: c.Links.Fetch, Self: process.Self(), Timeout: c.Links.Timeout,
+	}, log)
+	method := transcription(c.Media)
 	return attachments{
-		crowded: crowded,
-		files:   files,
-		inbound: inbound,
-		bringer: media.NewBringer(files, inbound, network, log),
-		outgoing: media.NewOutgoing(media.OutgoingOptions{
-			Files: files, Ledger: s, Workspace: c.Agent.Workspace, Own: c.Own(), Fetches: c.Media.Fetch, Space: outbound,
-		}, log),
-		reader: media.NewReader(media.ReaderOptions{
-			Files: files, Extracts: s, Dir: runDir,
-			Transcriber: voice, TranscribeTimeout: c.Media.Timeout, Links: c.Links.Command, Fetch: c.Links.Fetch, Self: process.Self(), LinksTimeout: c.Links.Timeout, Family: family,
-		}, log),
-		speaker:     media.NewSpeaker(files, c.Media.Speak, c.Media.Timeout, runDir, family),
-		transcriber: voice,
+		files: stored, inbound: inbound, bringer: files.NewBringer(stored, inbound, network, log), outgoing: outgoing.New(sent, log),
+		reader:  extract.NewReader(s, speech.NewTranscriber(method, stored, programs, c.Media.Timeout), pages, log),
+		speaker: speech.NewSpeaker(stored, programs, c.Media.Speak, c.Media.Timeout), transcriber: method, crowded: crowded,
 	}
 }
 
-// transcriber returns how voice messages are transcribed.
-func transcriber(c config.Media) media.Transcriber {
+// transcription returns how voice messages are transcribed.
+func transcription(c config.Media) speech.Method {
 	if c.FindTranscriber {
 		home, _ := os.UserHomeDir() // without one, models are only looked for elsewhere
-		return media.FindTranscriber(home, c.TranscribeModel)
+		return speech.FindMethod(home, c.TranscribeModel)
 	}
-	return media.NewTranscriber(c.Transcribe)
+	return speech.NewMethod(c.Transcribe)
 }
 
 // Transcription says what transcribes voice messages, or why nothing does. The commands that check the config print it.
-func Transcription(c *config.Config) string { return transcriber(c.Media).String() }
+func Transcription(c *config.Config) string { return transcription(c.Media).String() }
 
 // Forget deletes expired files.
 func (a attachments) Forget(ctx context.Context) error {

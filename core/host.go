@@ -106,7 +106,6 @@ type Host struct {
 	inbox         *inbox.Inbox
 	tools         *tools.Server
 	chats         *view.Chats
-	views         *view.Views
 	reactor       *reaction.Reactor
 	observers     *hook.Observers
 	followers     *hook.Followers
@@ -235,7 +234,7 @@ func (h *Host) wire() {
 		Inbox: h.inbox, Gateway: programs, Store: h.store, Grants: h.plugins, Files: h.media.files, Closing: h.closing,
 	}, h.log.Named("hostapi"))
 	h.followers = hook.NewFollowers(h.store, h.plugins, h.log.Named("hook"))
-	h.views = view.New(view.Options{
+	views := view.New(view.Options{
 		Store: h.store, Plugins: h.plugins, Chats: h.chats, Conversations: h.conversations,
 		Files: h.media.outgoing, Speaker: h.media.speaker, Followed: programs,
 	}, h.log.Named("view"))
@@ -245,7 +244,7 @@ func (h *Host) wire() {
 	}, h.log.Named("posting"))
 	h.handler = turn.New(turn.Options{
 		Store: h.store, Conversations: h.conversations, Commands: h.commands, Hooks: hook.New(h.plugins, h.log.Named("hook")), Prompts: h.prompts,
-		Claude: turns{h.claude, h.tools, h.project, h.options.Demo != ""}, Views: h.views, Tools: h.tools, Poster: poster, Questions: h.questions, Files: h.media.outgoing, Followed: programs, Owners: h.owners, Past: h.plugins,
+		Claude: turns{h.claude, h.tools, h.project, h.options.Demo != ""}, Views: views, Tools: h.tools, Poster: poster, Questions: h.questions, Files: h.media.outgoing, Followed: programs, Owners: h.owners, Past: h.plugins,
 		MemoryFlush: h.config.MemoryFlush, Compaction: cli.Compaction(h.config.Claude.Args, environment(h.config.Claude)), Memory: h.tools, Limits: h.config.Limits, Fallbacks: h.config.Claude.FallbackModels, Retries: h.config.Claude.Retries, Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))
 	h.heartbeat = h.newHeartbeat()

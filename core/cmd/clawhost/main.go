@@ -15,7 +15,7 @@ import (
 	"github.com/peterbourgon/ff/v3/ffcli"
 
 	"github.com/clawhost/clawhost/core/internal/config"
-	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/media/web"
 	"github.com/clawhost/clawhost/core/internal/process"
 )
 
@@ -30,7 +30,7 @@ const (
 )
 
 func main() {
-	if len(os.Args) == 2 && os.Args[1] == media.PageCommand {
+	if len(os.Args) == 2 && os.Args[1] == web.PageCommand {
 		readPage()
 		return
 	}
@@ -49,7 +49,7 @@ func main() {
 
 // readPage is what the host executes to read a page. It is not a command for people.
 func readPage() {
-	if err := media.ReadPage(os.Stdin, os.Stdout); err != nil {
+	if err := web.ReadPage(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(exitNot)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/inbox"
-	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -42,7 +42,7 @@ type Channels interface {
 type Options struct {
 	Store         Store
 	Conversations *conversation.Resolver
-	Files         *media.Files
+	Files         *files.Store
 	Channels      Channels
 	Intake        *inbox.Intake
 	Turns         *dispatch.Dispatcher

@@ -16,7 +16,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/gateway"
 	"github.com/clawhost/clawhost/core/internal/inbox"
-	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -53,7 +53,7 @@ func open(t *testing.T, limits chat.Limits) *rig {
 	conversations := conversation.NewResolver(c, channel(limits), s)
 	r.Gateway = gateway.New(gateway.Options{
 		Store: s, Conversations: conversations, Channels: channel(limits), Turns: r.turns, Closing: r.closing,
-		Files:  media.NewFiles(media.FilesOptions{Dir: filepath.Join(t.TempDir(), "media"), Rows: s, MaxBytes: 100}),
+		Files:  files.NewStore(files.Options{Dir: filepath.Join(t.TempDir(), "media"), Rows: s, MaxBytes: 100}),
 		Intake: inbox.NewIntake(s, r.turns, nil, conversations, time.Now, log),
 	}, log)
 	return r

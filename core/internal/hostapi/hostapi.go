@@ -17,7 +17,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/gateway"
 	"github.com/clawhost/clawhost/core/internal/inbox"
-	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/core/internal/process"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -57,7 +57,7 @@ type Options struct {
 	Gateway *gateway.Gateway
 	Store   Store
 	Grants  Grants
-	Files   *media.Files
+	Files   *files.Store
 	// Closing is closed when nothing more is to be taken in.
 	Closing <-chan struct{}
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/hostapi"
 	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/core/internal/journal"
-	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/core/internal/store"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
@@ -79,7 +79,7 @@ func setup(t *testing.T) *bundle {
 		Gateway: gateway.New(gateway.Options{
 			Store: s, Conversations: conversations, Channels: channels{"echo", "granted"}, Intake: intake, Closing: b.closing,
 		}, log),
-		Files: media.NewFiles(media.FilesOptions{Dir: b.media, Rows: s, MaxBytes: maxMedia}),
+		Files: files.NewStore(files.Options{Dir: b.media, Rows: s, MaxBytes: maxMedia}),
 	}, log)
 	return b
 }

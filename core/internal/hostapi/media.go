@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/media/files"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
@@ -49,11 +49,11 @@ func (s mediaServer) Upload(in grpc.ClientStreamingServer[pluginv1.UploadRequest
 	switch {
 	case errors.As(err, &broken):
 		return broken.err
-	case errors.Is(err, media.ErrTooLarge):
+	case errors.Is(err, files.ErrTooLarge):
 		return status.Error(codes.FailedPrecondition, "is larger than "+s.options.Files.Most())
-	case errors.Is(err, media.ErrNotAccepted):
+	case errors.Is(err, files.ErrNotAccepted):
 		return status.Error(codes.FailedPrecondition, err.Error())
-	case errors.Is(err, media.ErrNoSpace):
+	case errors.Is(err, files.ErrNoSpace):
 		return status.Error(codes.Unavailable, err.Error()+"; try again later")
 	case err != nil:
 		return s.refuse("store a file", err)

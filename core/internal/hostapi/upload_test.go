@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/clawhost/clawhost/core/internal/hostapi"
-	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/media/files"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -47,7 +47,7 @@ func (s *slow) SendAndClose(r *pluginv1.UploadResponse) error {
 }
 
 // noRows keep nothing of what is known of files.
-type noRows struct{ media.Rows }
+type noRows struct{ files.Rows }
 
 func (noRows) PutMedia(context.Context, string, chat.Media, time.Time) error { return nil }
 
@@ -59,7 +59,7 @@ type uploads struct {
 
 func newUploads(t *testing.T) *uploads {
 	t.Helper()
-	api := hostapi.New(hostapi.Options{Grants: grants{}, Files: media.NewFiles(media.FilesOptions{Dir: t.TempDir(), Rows: noRows{}, MaxBytes: maxMedia})}, nil)
+	api := hostapi.New(hostapi.Options{Grants: grants{}, Files: files.NewStore(files.Options{Dir: t.TempDir(), Rows: noRows{}, MaxBytes: maxMedia})}, nil)
 	return &uploads{server: api.MediaStore("echo"), ended: make(chan error, 300)}
 }
 

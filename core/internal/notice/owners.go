@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
-	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -105,7 +105,7 @@ func (o *Owners) StrangerAsks(channel string) {
 }
 
 // Crowding notifies them, until ctx ends, of files that were removed because a folder was full.
-func (o *Owners) Crowding(ctx context.Context, crowded <-chan media.Crowded) {
+func (o *Owners) Crowding(ctx context.Context, crowded <-chan files.Crowded) {
 	for {
 		select {
 		case c := <-crowded:

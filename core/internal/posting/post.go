@@ -12,7 +12,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/inbox"
-	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/media/outgoing"
 	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/tools"
 	"github.com/clawhost/clawhost/core/internal/view"
@@ -93,7 +93,7 @@ func (o *posts) Post(ctx context.Context, p tools.Post) (number int64, err error
 	}
 	posted, said := domain.ToolPost{Key: p.Key, From: elsewhere(p)}, domain.SentByTool{Text: p.Text}
 	if len(p.Media) > 0 {
-		wanted := media.Wanted{
+		wanted := outgoing.Wanted{
 			Channel: p.To.Channel, Paths: p.Media, Named: true,
 			Private: p.Caller.Authority == chat.Owner && p.Kind == chat.Direct, Limits: to.Limits.MediaOut,
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/envelope"
-	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/media/extract"
 	"github.com/clawhost/clawhost/core/internal/session"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -26,7 +26,7 @@ type Bringer interface {
 
 // Reader has programs transcribe the voice messages and fetch the links of messages.
 type Reader interface {
-	Read(ctx context.Context, messages ...domain.Queued) (map[string]media.Read, error)
+	Read(ctx context.Context, messages ...domain.Queued) (map[string]extract.Read, error)
 }
 
 // Inbound puts files where the agent can read them.
@@ -164,7 +164,7 @@ func unusable(messages []domain.Queued) error {
 }
 
 // unheard reports whether no program for a voice message is installed.
-func unheard(read map[string]media.Read) bool {
+func unheard(read map[string]extract.Read) bool {
 	for _, r := range read {
 		if r.Unheard {
 			return true
@@ -174,7 +174,7 @@ func unheard(read map[string]media.Read) bool {
 }
 
 // messages returns what a run answers: one burst, or several that were collected.
-func (b *Builder) messages(c *conversation.Conversation, queued []domain.Queued, read map[string]media.Read, shown *pictures) (list []envelope.Message, collected bool) {
+func (b *Builder) messages(c *conversation.Conversation, queued []domain.Queued, read map[string]extract.Read, shown *pictures) (list []envelope.Message, collected bool) {
 	for _, q := range queued {
 		list = append(list, b.message(c, q, read, shown))
 		collected = collected || q.Burst != queued[0].Burst
@@ -199,7 +199,7 @@ func (b *Builder) Steered(ctx context.Context, c *conversation.Conversation, q d
 }
 
 // message returns a message as Claude reads it, with the results of the programs that read it.
-func (b *Builder) message(c *conversation.Conversation, q domain.Queued, read map[string]media.Read, shown *pictures) envelope.Message {
+func (b *Builder) message(c *conversation.Conversation, q domain.Queued, read map[string]extract.Read, shown *pictures) envelope.Message {
 	m := q.Message
 	e := envelope.Message{
 		Host:    m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat,
@@ -222,7 +222,7 @@ func (b *Builder) message(c *conversation.Conversation, q domain.Queued, read ma
 }
 
 // attachments describe files as the prompt shows them to Claude.
-func (b *Builder) attachments(channel string, files []chat.Media, known media.Read, shown *pictures) (list []envelope.Attachment) {
+func (b *Builder) attachments(channel string, files []chat.Media, known extract.Read, shown *pictures) (list []envelope.Attachment) {
 	for _, file := range files {
 		a := b.attachment(channel, file)
 		a.Shown = a.Path != "" && shown.add(channel, a.Media)

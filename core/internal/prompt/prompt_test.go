@@ -13,7 +13,10 @@ import (
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
-	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/media/extract"
+	"github.com/clawhost/clawhost/core/internal/media/files"
+	"github.com/clawhost/clawhost/core/internal/media/speech"
+	"github.com/clawhost/clawhost/core/internal/media/web"
 	"github.com/clawhost/clawhost/core/internal/prompt"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -33,7 +36,8 @@ func builder(c *config.Config) (*prompt.Builder, *conversation.Resolver) {
 	log := hclog.NewNullLogger()
 	return prompt.New(prompt.Options{
 		System:  agent.NewPrompter(agent.Identity{Name: c.Agent.Name, Workspace: c.Agent.Workspace, Timezone: c.Agent.Timezone}),
-		Bringer: media.NewBringer(media.NewFiles(media.FilesOptions{}), nil, nil, log), Reader: media.NewReader(media.ReaderOptions{}, log),
+		Bringer: files.NewBringer(files.NewStore(files.Options{}), nil, nil, log),
+		Reader:  extract.NewReader(nil, &speech.Transcriber{}, web.NewPages(web.Options{}, log), log),
 	}, log), conversation.NewResolver(c, noChannels{}, unmoved{})
 }
 
@@ -82,7 +86,9 @@ func (album) Bring(_ context.Context, messages ...domain.Queued) ([]domain.Queue
 	return messages, nil
 }
 
-func (album) Read(context.Context, ...domain.Queued) (map[string]media.Read, error) { return nil, nil }
+func (album) Read(context.Context, ...domain.Queued) (map[string]extract.Read, error) {
+	return nil, nil
+}
 
 func (album) Show(_ string, m chat.Media) (chat.Media, string, error) {
 	return m, "/in/" + string(m.Ref), nil

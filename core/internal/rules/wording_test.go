@@ -31,6 +31,7 @@ var notChat = map[string]string{
 	"core/internal/domain":            "the model: hints about the previous turn",
 	"core/internal/config":            "the author of the config file: errors that name file, line and column",
 	"core/internal/envelope":          "the model",
+	"core/internal/media/mediatest":   "tests",
 	"core/internal/messagesapi":       "tests",
 	"core/internal/tools":             "the model: tools, and what they return",
 	"core/internal/wording":           "people in chats: here they are",
@@ -69,8 +70,8 @@ var (
 // forModel are the types whose texts the model reads.
 var forModel = []string{"agent.Decision", "verdict"}
 
-// forPeople is the type, in any package, whose texts people read, as a part of a sentence that may begin anywhere.
-const forPeople = "reason"
+// forPeople is the type whose texts people read, as a part of a sentence that may begin anywhere.
+const forPeople = "wording.Reason"
 
 var (
 	wordPattern = regexp.MustCompile(`[\p{L}]{2,}|\bI\b`)
@@ -111,7 +112,7 @@ func sentences(file string, source []byte, other func(string) bool) []string {
 		case *ast.StructType, *ast.ImportSpec:
 			return false
 		case *ast.ValueSpec:
-			if name, ok := n.Type.(*ast.Ident); ok && name.Name == forPeople {
+			if n.Type != nil && typeName(n.Type) == forPeople {
 				found = append(found, literals(set, n)...)
 				return false
 			}
@@ -204,9 +205,9 @@ func TestSentences(t *testing.T) {
 		`var x = "SELECT id FROM messages WHERE id = ?"`:               0,
 		`var x = "the group is not listed"`:                            0,
 		`var x = "POST /v1/plugins/restart"`:                           0,
-		`const x reason = "is not a file"`:                             1,
-		`const x reason = wording.PathNoFile`:                          0,
-		`var x = reason(fmt.Sprintf("took %d tries", 3))`:              1,
+		`const x wording.Reason = wording.PathNoFile`:                  0,
+		`const x wording.Reason = "is not a file"`:                     1,
+		`var x = wording.Reason(fmt.Sprintf("took %d tries", 3))`:      1,
 	} {
 		if got := sentences("x.go", []byte("package x\n"+code), func(string) bool { return false }); len(got) != want {
 			t.Errorf("%s: found %q, want %d", code, got, want)

@@ -21,7 +21,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/hostapi"
 	"github.com/clawhost/clawhost/core/internal/inbox"
-	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/media/files"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/handshake"
@@ -200,7 +200,7 @@ func (noRows) Media(context.Context, string, chat.MediaRef) (chat.Media, error) 
 func TestAPluginCannotUseUpTheMemory(t *testing.T) {
 	dir, over := t.TempDir(), make(chan struct{})
 	api := hostapi.New(hostapi.Options{
-		Inbox: busyInbox{}, Store: overStore{over: over}, Grants: readers{}, Files: media.NewFiles(media.FilesOptions{Dir: filepath.Join(dir, "media"), Rows: noRows{}, MaxBytes: 20 << 20}),
+		Inbox: busyInbox{}, Store: overStore{over: over}, Grants: readers{}, Files: files.NewStore(files.Options{Dir: filepath.Join(dir, "media"), Rows: noRows{}, MaxBytes: 20 << 20}),
 	}, hclog.NewNullLogger())
 	debug.FreeOSMemory()
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0o200); err != nil {

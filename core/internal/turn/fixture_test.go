@@ -17,7 +17,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/hook"
-	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/media/outgoing"
 	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/posting"
 	"github.com/clawhost/clawhost/core/internal/prompt"
@@ -257,8 +257,8 @@ func (r *fixture) Clear(_ context.Context, files []domain.OutgoingFile) error {
 func trouble(c agent.Class) string { return turn.Failed(c) }
 
 // Collect implements view.Files.
-func (r *fixture) Collect(context.Context, media.Wanted) (media.Collected, error) {
-	return media.Collected{Files: r.files}, r.unkept
+func (r *fixture) Collect(context.Context, outgoing.Wanted) (outgoing.Collected, error) {
+	return outgoing.Collected{Files: r.files}, r.unkept
 }
 
 // Progress implements view.Followed.

@@ -12,7 +12,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/gateway"
-	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/media/outgoing"
 	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -20,16 +20,16 @@ import (
 
 // world is what views work with, without any channel that runs.
 type world struct {
-	wanted []media.Wanted // files that were asked for
+	wanted []outgoing.Wanted // files that were asked for
 }
 
 // Origin implements [conversation.Chats].
 func (*world) Origin(_ string, id chat.ID) chat.ID { return id }
 
 // Collect implements Files.
-func (w *world) Collect(_ context.Context, wanted media.Wanted) (media.Collected, error) {
+func (w *world) Collect(_ context.Context, wanted outgoing.Wanted) (outgoing.Collected, error) {
 	w.wanted = append(w.wanted, wanted)
-	return media.Collected{}, nil
+	return outgoing.Collected{}, nil
 }
 
 // view returns the view of a message that is answered.

@@ -7,7 +7,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
-	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/media/outgoing"
 	"github.com/clawhost/clawhost/core/internal/stream"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -86,10 +86,10 @@ func (v *View) files(ctx context.Context, said answer.Answer, before []string) (
 }
 
 // wanted returns how the run's files are collected, without any that are named.
-func (v *View) wanted() media.Wanted {
+func (v *View) wanted() outgoing.Wanted {
 	m := v.run.Head.Message
 	sent := v.stream.Files()
-	w := media.Wanted{
+	w := outgoing.Wanted{
 		Channel: m.Channel, Before: sent.Names, Already: sent.Ahead,
 		Private: v.run.Owned && m.Chat.Kind == chat.Direct, Limits: v.run.Limits.MediaOut,
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
-	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/media/speech"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -40,7 +40,7 @@ func (n *notified) first(conversation string) bool {
 // sound gets nothing.
 func (vs *Views) spoken(ctx context.Context, run *conversation.Turn, said answer.Answer, limits []chat.MediaLimit) []domain.OutboxItem {
 	m := run.Head.Message
-	text := media.Spoken(run.Speech, media.Heard(m.Media), said)
+	text := speech.Spoken(run.Speech, speech.Heard(m.Media), said)
 	if text == "" {
 		return nil
 	}
@@ -48,7 +48,7 @@ func (vs *Views) spoken(ctx context.Context, run *conversation.Turn, said answer
 	switch {
 	case err == nil:
 		return []domain.OutboxItem{{To: m.Address(), Media: []chat.Media{voice}}}
-	case errors.Is(err, media.ErrNoSound):
+	case errors.Is(err, speech.ErrNoSound):
 		vs.log.Debug("an answer is not spoken", "session", run.Session.Key, "error", err)
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
-	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/media/outgoing"
 	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/stream"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -27,7 +27,7 @@ type Store interface {
 
 // Files collects the files that the agent sends.
 type Files interface {
-	Collect(ctx context.Context, w media.Wanted) (media.Collected, error)
+	Collect(ctx context.Context, w outgoing.Wanted) (outgoing.Collected, error)
 }
 
 // Speaker synthesises the speech of answers.

@@ -87,7 +87,7 @@ func exported(t *testing.T) map[string]bool {
 			maps.Copy(names, messages(d))
 		}
 	}
-	for _, part := range []string{"", "Asked"} { // of others
+	for _, part := range []string{"", "Asked", "Error"} { // of others
 		delete(names, part)
 	}
 	return names
@@ -108,7 +108,7 @@ func messages(d ast.Decl) map[string]bool {
 	case *ast.GenDecl:
 		for _, spec := range d.Specs {
 			value, ok := spec.(*ast.ValueSpec)
-			if !ok || value.Type != nil || len(value.Values) == 0 {
+			if !ok || value.Type != nil && !isText(value.Type) || len(value.Values) == 0 {
 				continue
 			}
 			if literal, ok := value.Values[0].(*ast.BasicLit); d.Tok == token.CONST && ok && literal.Kind != token.STRING {
@@ -133,8 +133,12 @@ func returnsText(f *ast.FuncDecl) bool {
 	if f.Type.Results == nil || len(f.Type.Results.List) != 1 {
 		return false
 	}
-	name, ok := f.Type.Results.List[0].Type.(*ast.Ident)
-	return ok && name.Name == "string"
+	return isText(f.Type.Results.List[0].Type)
+}
+
+func isText(of ast.Expr) bool {
+	name, ok := of.(*ast.Ident)
+	return ok && (name.Name == "string" || name.Name == "Reason")
 }
 
 // unwelcome are words that the messages do without: archaic or unclear ones, and those that stand for what has another name.

@@ -1,9 +1,0 @@
-//go:build !linux
-
-package media
-
-import "os"
-
-func mountOf(*os.File) (id uint64, known bool) { return 0, false }
-
-func mountAt(string) (id uint64, known bool) { return 0, false }
