@@ -309,7 +309,7 @@ func (c *collection) take(ctx context.Context, name, id string, claim chat.Media
 	case errors.Is(err, files.ErrTooLarge):
 		return c.tooLarge(name, 0, most)
 	case err != nil:
-		return c.unsent(name, web.Plainly(err))
+		return c.unsent(name, err)
 	}
 	if disposition := c.admit(name, &m); disposition != sent {
 		c.from.store.Drop(c.wanted.Channel, m.Ref)

@@ -51,12 +51,18 @@ func NewFetcher(g Guard) *Fetcher {
 	}}
 }
 
-// File is a file from the web that is being read.
+// File is a file from the web that is being read. The errors of reading it are those of [Fetcher.Get].
 type File struct {
 	io.ReadCloser
 	Claim chat.Media // according to its server
 	Size  int64      // -1: unknown
 	from  *url.URL   // after redirects
+}
+
+// Read implements io.Reader.
+func (f File) Read(p []byte) (int, error) {
+	n, err := f.ReadCloser.Read(p)
+	return n, plainly(err)
 }
 
 // Get starts to fetch a file. The error is a [wording.Reason] if there is one for people.
@@ -72,7 +78,7 @@ func (f *Fetcher) Get(ctx context.Context, address string) (File, error) {
 	request.Header.Set("User-Agent", "clawhost")
 	response, err := f.client.Do(request)
 	if err != nil {
-		return File{}, Plainly(err)
+		return File{}, plainly(err)
 	}
 	if response.StatusCode != http.StatusOK {
 		return File{}, errors.Join(wording.AddressStatus(response.StatusCode), response.Body.Close())
@@ -80,8 +86,8 @@ func (f *Fetcher) Get(ctx context.Context, address string) (File, error) {
 	return File{response.Body, chat.Media{MIMEType: response.Header.Get("Content-Type"), FileName: fileNameOf(response)}, response.ContentLength, response.Request.URL}, nil
 }
 
-// Plainly returns a web error without the address, which may contain a secret.
-func Plainly(err error) error {
+// plainly returns a web error without the address, which may contain a secret.
+func plainly(err error) error {
 	var timeout net.Error
 	if errors.As(err, &timeout) && timeout.Timeout() {
 		return wording.AddressTooLate

@@ -99,11 +99,11 @@ func (p *Pages) fetch(ctx context.Context, address string) (domain.Extract, erro
 		text, err = page.plain()
 	}
 	var why wording.Reason
-	if errors.As(Plainly(err), &why) {
+	if errors.As(plainly(err), &why) {
 		return domain.Extract{Failure: fmt.Sprintf("%s, so it was not read", why)}, nil
 	}
 	if err != nil {
-		return domain.Extract{Failure: "could not be read"}, fmt.Errorf("read a page: %w", Plainly(err))
+		return domain.Extract{Failure: "could not be read"}, fmt.Errorf("read a page: %w", plainly(err))
 	}
 	return domain.Extract{Text: text}, nil
 }
