@@ -1,6 +1,7 @@
 package extract_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -75,8 +76,9 @@ func setupReading(t *testing.T) *reading {
 	}
 }
 
-func (r *reading) reader() *extract.Reader {
-	log := hclog.NewNullLogger()
+func (r *reading) reader() *extract.Reader { return r.logging(hclog.NewNullLogger()) }
+
+func (r *reading) logging(log hclog.Logger) *extract.Reader {
 	transcriber := speech.NewTranscriber(r.method, r.Store, program.Runner{Dir: r.dir}, r.timeout)
 	return extract.NewReader(&r.extracts, transcriber, web.NewPages(r.pages, log), log)
 }
@@ -285,6 +287,26 @@ func TestPagesOfStrangersAreNotFetched(t *testing.T) {
 		got, err := r.reader().Read(t.Context(), q)
 		if err != nil || (len(got[run].Pages) == 1) != read {
 			t.Errorf("authority %v: %+v, %v", authority, got, err)
+		}
+	}
+}
+
+// What a program says of its failure is logged without what looks like a credential.
+// Behaviour: media-programs.
+func TestAComplaintIsLogged(t *testing.T) {
+	t.Parallel()
+	const secret = "p4ssw0rdXYZ12"
+	complain := []string{"sh", "-c", "echo cannot log in at https://user:" + secret + "@proxy.example/ >&2; exit 1", "sh"}
+	r := setupReading(t)
+	r.method, r.pages.Command = speech.NewMethod(append(complain, "{file}")), append(complain, "{url}")
+	voice, link := r.voice(t, "hello"), domain.Queued{UUID: run, Message: domain.Message{Text: "https://93.184.216.34/"}}
+	for name, q := range map[string]domain.Queued{"transcribe": voice, "links": link} {
+		var log bytes.Buffer
+		if _, err := r.logging(hclog.New(&hclog.LoggerOptions{Output: &log})).Read(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+		if said := log.String(); !strings.Contains(said, "cannot log in") || strings.Contains(said, secret) {
+			t.Errorf("%s: the log is %q", name, said)
 		}
 	}
 }

@@ -150,6 +150,21 @@ func TestTheWebHasItsTime(t *testing.T) {
 	}
 }
 
+// A server that stops in the middle of a file is too late, too.
+func TestAFileThatStops(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	out, server := b.web(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write(text)
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}))
+	got, problems := collect(t.Context(), out.Hasty(time.Second), []string{server + "/note.txt"}, "", true, all)
+	if want := []string{"The file at 127.0.0.1 took too long, so it was not sent."}; !slices.Equal(problems, want) || got != nil || len(b.Kept(t)) != 0 {
+		t.Errorf("sent %v, problems %q, kept are %q", got, problems, b.Kept(t))
+	}
+}
+
 // The address that is connected to is checked, not only the one that the name stood for before.
 // Behaviour: files-web-public.
 func TestWhereTheWebEnds(t *testing.T) {
