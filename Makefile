@@ -101,7 +101,7 @@ check-tidy:
 check-generated: $(TOOLS)/installed
 	@fresh=$$(mktemp -d); trap 'rm -rf "$$fresh"' EXIT; \
 	cd proto && PATH="$(TOOLS):$$PATH" buf generate --output "$$fresh"; \
-	diff -r -x '*.proto' clawhost "$$fresh/clawhost" || { echo 'the generated code is not current: run "make generate"'; exit 1; }; \
+	diff -r ../sdk/pluginv1 "$$fresh/sdk/pluginv1" || { echo 'the generated code is not current: run "make generate"'; exit 1; }; \
 	echo 'generated code: current'
 
 .PHONY: check-proto
@@ -139,8 +139,8 @@ format: $(TOOLS)/installed ## format all Go files
 
 .PHONY: generate
 generate: $(TOOLS)/installed ## write the Go code of the protocol
-	find proto/clawhost -name '*.pb.go' -delete
-	cd proto && PATH="$(TOOLS):$$PATH" buf generate
+	rm -rf sdk/pluginv1
+	cd proto && PATH="$(TOOLS):$$PATH" buf generate --output ..
 
 .PHONY: tools
 tools: $(TOOLS)/installed ## build the tools of check and generate into .tools/ (some minutes, once)

@@ -3,8 +3,8 @@ package sdk
 import (
 	"context"
 
-	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/pluginv1"
 )
 
 // MessageReceived describes a message to a message observer.

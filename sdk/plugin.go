@@ -13,9 +13,9 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
 
-	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/handshake"
 	"github.com/clawhost/clawhost/sdk/internal/serving"
+	"github.com/clawhost/clawhost/sdk/pluginv1"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/grpc"
 
-	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/pluginv1"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 

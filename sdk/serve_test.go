@@ -21,9 +21,9 @@ import (
 	"github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 
-	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/handshake"
+	"github.com/clawhost/clawhost/sdk/pluginv1"
 )
 
 // role is the variable that makes the test binary a plugin, or a host that starts one.

@@ -1,8 +1,8 @@
 package wire
 
 import (
-	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/pluginv1"
 )
 
 // table maps the values of an enumeration of package chat to those of the protocol.

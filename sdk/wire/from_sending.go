@@ -3,8 +3,8 @@ package wire
 import (
 	"errors"
 
-	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/pluginv1"
 )
 
 // OutgoingFromProto converts a message to send.

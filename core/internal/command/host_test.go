@@ -25,9 +25,9 @@ import (
 	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
 	"github.com/clawhost/clawhost/core/internal/recentlog"
 	"github.com/clawhost/clawhost/core/internal/remote"
-	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/pluginv1"
 
 	"github.com/hashicorp/go-hclog"
 )

@@ -15,8 +15,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/hook"
 	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
-	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk"
+	"github.com/clawhost/clawhost/sdk/pluginv1"
 )
 
 // plugin has a hook with a second's time.

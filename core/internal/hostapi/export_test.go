@@ -1,6 +1,6 @@
 package hostapi
 
-import pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+import "github.com/clawhost/clawhost/sdk/pluginv1"
 
 // MediaStore is the service of an instance's files, without a connection.
 func (a *API) MediaStore(instance string) pluginv1.MediaStoreServer {

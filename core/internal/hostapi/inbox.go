@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/clawhost/clawhost/core/internal/gateway"
-	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/pluginv1"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/clawhost/clawhost/core/internal/remote"
-	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/pluginv1"
 )
 
 // wall is a channel that notes what it is given.

@@ -1,6 +1,6 @@
 package remote
 
-import pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+import "github.com/clawhost/clawhost/sdk/pluginv1"
 
 // Capability is what a plugin can do.
 type Capability string

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/clawhost/clawhost/core/internal/remote"
-	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/pluginv1"
 )
 
 func (n *nasty) FetchFile(r *pluginv1.FetchFileRequest, stream grpc.ServerStreamingServer[pluginv1.FetchFileResponse]) error {

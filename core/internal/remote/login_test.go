@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/pluginv1"
 )
 
 func TestLogins(t *testing.T) {

@@ -39,27 +39,28 @@ var testSupport = []string{"claude/recordings", "journal", "media/mediatest", "m
 // translators are the packages of core that know the protocol's messages. All others see the vocabulary of sdk/chat.
 var translators = []string{"remote", "hostapi"}
 
-// violation says what is wrong with an import of one package of this module by another, or "". Paths are relative to the
-// module. A test of core may import what it likes, a test of the sdk, a plugin or an example only what they may.
+// violation says what is wrong with an import of one package of the repository by another, or "". Paths are relative to its
+// root. A test of core may import what it likes, a test of the sdk, a plugin or an example only what they may.
 func violation(importer, imported string, inTest bool) string {
 	from, to := strings.Split(importer, "/"), strings.Split(imported, "/")
 	switch from[0] {
 	case "docs":
 		return refuse(true, "the pages import nothing")
-	case "proto":
-		return refuse(to[0] != "proto", "the protocol imports only itself")
 	case "sdk":
-		if importer == "sdk/chat" {
+		switch importer {
+		case "sdk/chat":
 			return refuse(imported != "sdk/chat" && !inTest, "the vocabulary imports the standard library only")
+		case "sdk/pluginv1":
+			return refuse(imported != "sdk/pluginv1", "the protocol imports only itself")
 		}
-		return refuse(to[0] != "sdk" && to[0] != "proto", "the sdk imports only itself and the protocol")
+		return refuse(to[0] != "sdk", "the sdk imports only itself")
 	case "plugins", "examples":
 		own := len(from) > 1 && len(to) > 1 && from[0] == to[0] && from[1] == to[1]
-		return refuse(to[0] != "sdk" && !own, "plugins and examples import only the sdk of this module")
+		return refuse((to[0] != "sdk" || imported == "sdk/pluginv1") && !own, "plugins and examples import only the sdk, without the protocol")
 	case "core":
 		return coreViolation(importer, imported, inTest)
 	}
-	return "packages stand below core, sdk, proto, plugins or examples"
+	return "packages stand below core, sdk, plugins or examples"
 }
 
 func coreViolation(importer, imported string, inTest bool) string {
@@ -183,7 +184,7 @@ func TestLayers(t *testing.T) {
 		}
 	}
 	if checked == 0 {
-		t.Error("no import within the module was seen")
+		t.Error("no import within the repository was seen")
 	}
 }
 
@@ -212,17 +213,17 @@ func TestLayersRules(t *testing.T) {
 		inTest, allowed    bool
 	}{
 		{"sdk", "sdk/chat", false, true},
-		{"sdk/wire", "proto/clawhost/plugin/v1", false, true},
+		{"sdk/wire", "sdk/pluginv1", false, true},
 		{"sdk", "core", false, false},
 		{"sdk/sdktest", "core/internal/store", true, false},
 		{"sdk/chat", "sdk/wire", false, false},
-		{"proto/clawhost/plugin/v1", "sdk/chat", false, false},
+		{"sdk/pluginv1", "sdk/chat", false, false},
 
 		{"plugins/telegram", "sdk/chat", false, true},
 		{"plugins/telegram", "plugins/telegram/markup", false, true},
 		{"plugins/telegram", "plugins/webchat/page", false, false},
 		{"plugins/telegram", "core/internal/chunk", true, false},
-		{"examples/echo", "proto/clawhost/plugin/v1", false, false},
+		{"examples/echo", "sdk/pluginv1", false, false},
 		{"examples/echo", "sdk", false, true},
 
 		{"core/internal/store", "sdk/chat", false, true},

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
-	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/pluginv1"
 )
 
 // TestAPluginAnswersItsHostAlone: who finds its socket and has not the certificate that was made for this one connection gets
