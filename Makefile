@@ -5,8 +5,12 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 
+# The modules of go.work: the host with its plugins, and what authors of plugins import.
+MODULES := . ./sdk
+PACKAGES := $(MODULES:%=%/...)
+
 TOOLS := $(CURDIR)/.tools
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+VERSION := $(shell git describe --tags --match 'v*' --always --dirty 2>/dev/null || echo dev)
 
 # Binaries carry no symbols, which no stack trace needs; `make build SYMBOLS=1` keeps them for debuggers and profilers.
 STRIP := $(if $(SYMBOLS),,-s -w)
@@ -63,13 +67,13 @@ run: build ## build everything and run the host with config.hcl
 .PHONY: test
 test: ## run all tests that need Go alone, with short crash and fault tests
 	@echo '$(RACE_NOTE)'
-	$(RACE) $(OURS) -parallel 4 -timeout 20m ./...
+	$(RACE) $(OURS) -parallel 4 -timeout 20m $(PACKAGES)
 	@echo 'left to "make test-long": long crash and fault tests, all texts for the parsers'
 
 .PHONY: test-long
 test-long: ## run the same in full: hundreds of kill -9 and faults, all texts for the parsers
 	@echo '$(RACE_NOTE)'
-	CLAWHOST_LONG=1 $(RACE) $(OURS) -count=1 -timeout 40m ./...
+	CLAWHOST_LONG=1 $(RACE) $(OURS) -count=1 -timeout 40m $(PACKAGES)
 
 .PHONY: bench
 bench: build ## measure the built binaries: the figures of docs/performance.md, for this machine
@@ -95,7 +99,8 @@ check: check-tidy check-generated check-proto check-rules check-format lint list
 
 .PHONY: check-tidy
 check-tidy:
-	go mod tidy -diff
+	@for module in $(MODULES); do go -C $$module mod tidy -diff; done
+	@echo 'go.mod and go.sum: tidy'
 
 .PHONY: check-generated
 check-generated: $(TOOLS)/installed
@@ -121,12 +126,12 @@ check-format: $(TOOLS)/installed
 
 .PHONY: lint
 lint: $(TOOLS)/installed ## run the linters of .golangci.yaml, vet and staticcheck among them
-	"$(TOOLS)/golangci-lint" run ./...
+	"$(TOOLS)/golangci-lint" run $(PACKAGES)
 
 # It asks vuln.go.dev what is known today, so it is no part of check, which says the same of a commit at any time.
 .PHONY: vulnerabilities
 vulnerabilities: $(TOOLS)/installed ## look for known vulnerabilities in what is called (needs the network)
-	"$(TOOLS)/govulncheck" -tags e2e ./...
+	"$(TOOLS)/govulncheck" -tags e2e $(PACKAGES)
 
 .PHONY: list-long
 list-long:
@@ -146,7 +151,7 @@ generate: $(TOOLS)/installed ## write the Go code of the protocol
 tools: $(TOOLS)/installed ## build the tools of check and generate into .tools/ (some minutes, once)
 
 $(TOOLS)/installed: proto/tools/go.mod proto/tools/go.sum
-	CGO_ENABLED=0 GOBIN="$(TOOLS)" go -C proto/tools install -trimpath tool
+	CGO_ENABLED=0 GOBIN="$(TOOLS)" GOWORK=off go -C proto/tools install -trimpath tool
 	@touch $@
 
 .PHONY: clean

@@ -2,6 +2,10 @@ module github.com/clawhost/clawhost
 
 go 1.26.0
 
+require github.com/clawhost/clawhost/sdk v0.0.0
+
+replace github.com/clawhost/clawhost/sdk => ./sdk
+
 require (
 	codeberg.org/readeck/go-readability/v2 v2.1.3
 	github.com/bwmarrin/discordgo v0.29.0

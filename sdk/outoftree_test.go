@@ -59,7 +59,7 @@ func TestAThirdPartyBuildsAndRuns(t *testing.T) {
 // buildOutOfTree builds offline: the dependencies are those of this module, which are in the cache.
 func buildOutOfTree(t *testing.T) (binary string) {
 	t.Helper()
-	repository, err := filepath.Abs("..")
+	sdk, err := filepath.Abs(".")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func buildOutOfTree(t *testing.T) (binary string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sums, err := os.ReadFile(filepath.Join(repository, "go.sum"))
+	sums, err := os.ReadFile("go.sum")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,10 +76,10 @@ func buildOutOfTree(t *testing.T) (binary string) {
 
 go 1.26.0
 
-require github.com/clawhost/clawhost v0.0.0
+require github.com/clawhost/clawhost/sdk v0.0.0
 
-replace github.com/clawhost/clawhost => %s
-`, repository)
+replace github.com/clawhost/clawhost/sdk => %s
+`, sdk)
 	for name, content := range map[string][]byte{"main.go": source, "go.sum": sums, "go.mod": []byte(module)} {
 		if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {
 			t.Fatal(err)
@@ -90,7 +90,7 @@ replace github.com/clawhost/clawhost => %s
 	build.Dir = folder
 	build.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off", "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+		t.Fatalf("go build: %v; if modules are missing, \"make build\" downloads them\n%s", err, out)
 	}
 	return binary
 }

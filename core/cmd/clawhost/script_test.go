@@ -94,6 +94,10 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	caches, err := goCaches(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		WorkdirRoot:         t.TempDir(),
@@ -111,6 +115,7 @@ func TestScripts(t *testing.T) {
 			// Under the race detector a process waits a second before it ends, and a script has many.
 			env.Setenv("GORACE", strings.TrimSpace(os.Getenv("GORACE")+" atexit_sleep_ms=10"))
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
+			env.Vars = append(env.Vars, caches...)
 			for _, label := range labels {
 				free, err := net.Listen("tcp", "127.0.0.1:0")
 				if err != nil {
@@ -125,6 +130,20 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 	})
+}
+
+// goCaches returns the variables by which the go command finds its caches whatever HOME is.
+func goCaches(ctx context.Context) ([]string, error) {
+	names := []string{"GOCACHE", "GOMODCACHE"}
+	out, err := exec.CommandContext(ctx, "go", append([]string{"env"}, names...)...).Output()
+	if err != nil {
+		return nil, fmt.Errorf("ask for the caches of go: %w", err)
+	}
+	folders := strings.Split(string(out), "\n")
+	for i := range names {
+		names[i] += "=" + folders[i]
+	}
+	return names, nil
 }
 
 // packages are those whose binaries the tests run.

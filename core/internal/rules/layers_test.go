@@ -126,10 +126,10 @@ type pkg struct {
 	XTestImports []string
 }
 
-// packages lists all packages of the module, end-to-end tests included.
+// packages lists all packages of the repository's modules, end-to-end tests included.
 func packages(t *testing.T) []pkg {
 	t.Helper()
-	list := exec.CommandContext(t.Context(), "go", "list", "-tags=e2e", "-json=ImportPath,Imports,TestImports,XTestImports", "./...")
+	list := exec.CommandContext(t.Context(), "go", "list", "-tags=e2e", "-json=ImportPath,Imports,TestImports,XTestImports", module+"/...")
 	list.Dir = root
 	out, err := list.Output()
 	if err != nil {
