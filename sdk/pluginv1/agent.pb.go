@@ -7,13 +7,12 @@
 package pluginv1
 
 import (
-	reflect "reflect"
-	sync "sync"
-	unsafe "unsafe"
-
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
+	reflect "reflect"
+	sync "sync"
+	unsafe "unsafe"
 )
 
 const (
@@ -1081,37 +1080,34 @@ func file_clawhost_plugin_v1_agent_proto_rawDescGZIP() []byte {
 	return file_clawhost_plugin_v1_agent_proto_rawDescData
 }
 
-var (
-	file_clawhost_plugin_v1_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-	file_clawhost_plugin_v1_agent_proto_msgTypes  = make([]protoimpl.MessageInfo, 16)
-	file_clawhost_plugin_v1_agent_proto_goTypes   = []any{
-		Role(0),                            // 0: clawhost.plugin.v1.Role
-		(*RunCommandRequest)(nil),          // 1: clawhost.plugin.v1.RunCommandRequest
-		(*Caller)(nil),                     // 2: clawhost.plugin.v1.Caller
-		(*RunCommandResponse)(nil),         // 3: clawhost.plugin.v1.RunCommandResponse
-		(*BeforeAgentStartRequest)(nil),    // 4: clawhost.plugin.v1.BeforeAgentStartRequest
-		(*BeforeAgentStartResponse)(nil),   // 5: clawhost.plugin.v1.BeforeAgentStartResponse
-		(*MessageReceivedRequest)(nil),     // 6: clawhost.plugin.v1.MessageReceivedRequest
-		(*MessageReceivedResponse)(nil),    // 7: clawhost.plugin.v1.MessageReceivedResponse
-		(*TranscriptAppendedRequest)(nil),  // 8: clawhost.plugin.v1.TranscriptAppendedRequest
-		(*TranscriptAppendedResponse)(nil), // 9: clawhost.plugin.v1.TranscriptAppendedResponse
-		(*TranscriptEntry)(nil),            // 10: clawhost.plugin.v1.TranscriptEntry
-		(*ListToolsRequest)(nil),           // 11: clawhost.plugin.v1.ListToolsRequest
-		(*ListToolsResponse)(nil),          // 12: clawhost.plugin.v1.ListToolsResponse
-		(*ToolSpec)(nil),                   // 13: clawhost.plugin.v1.ToolSpec
-		(*CallToolRequest)(nil),            // 14: clawhost.plugin.v1.CallToolRequest
-		(*CallToolResponse)(nil),           // 15: clawhost.plugin.v1.CallToolResponse
-		(*Content)(nil),                    // 16: clawhost.plugin.v1.Content
-		(*Address)(nil),                    // 17: clawhost.plugin.v1.Address
-		ChatKind(0),                        // 18: clawhost.plugin.v1.ChatKind
-		(*Sender)(nil),                     // 19: clawhost.plugin.v1.Sender
-		Authority(0),                       // 20: clawhost.plugin.v1.Authority
-		(*Message)(nil),                    // 21: clawhost.plugin.v1.Message
-		(*timestamppb.Timestamp)(nil),      // 22: google.protobuf.Timestamp
-		(*Media)(nil),                      // 23: clawhost.plugin.v1.Media
-	}
-)
-
+var file_clawhost_plugin_v1_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_clawhost_plugin_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_clawhost_plugin_v1_agent_proto_goTypes = []any{
+	(Role)(0),                          // 0: clawhost.plugin.v1.Role
+	(*RunCommandRequest)(nil),          // 1: clawhost.plugin.v1.RunCommandRequest
+	(*Caller)(nil),                     // 2: clawhost.plugin.v1.Caller
+	(*RunCommandResponse)(nil),         // 3: clawhost.plugin.v1.RunCommandResponse
+	(*BeforeAgentStartRequest)(nil),    // 4: clawhost.plugin.v1.BeforeAgentStartRequest
+	(*BeforeAgentStartResponse)(nil),   // 5: clawhost.plugin.v1.BeforeAgentStartResponse
+	(*MessageReceivedRequest)(nil),     // 6: clawhost.plugin.v1.MessageReceivedRequest
+	(*MessageReceivedResponse)(nil),    // 7: clawhost.plugin.v1.MessageReceivedResponse
+	(*TranscriptAppendedRequest)(nil),  // 8: clawhost.plugin.v1.TranscriptAppendedRequest
+	(*TranscriptAppendedResponse)(nil), // 9: clawhost.plugin.v1.TranscriptAppendedResponse
+	(*TranscriptEntry)(nil),            // 10: clawhost.plugin.v1.TranscriptEntry
+	(*ListToolsRequest)(nil),           // 11: clawhost.plugin.v1.ListToolsRequest
+	(*ListToolsResponse)(nil),          // 12: clawhost.plugin.v1.ListToolsResponse
+	(*ToolSpec)(nil),                   // 13: clawhost.plugin.v1.ToolSpec
+	(*CallToolRequest)(nil),            // 14: clawhost.plugin.v1.CallToolRequest
+	(*CallToolResponse)(nil),           // 15: clawhost.plugin.v1.CallToolResponse
+	(*Content)(nil),                    // 16: clawhost.plugin.v1.Content
+	(*Address)(nil),                    // 17: clawhost.plugin.v1.Address
+	(ChatKind)(0),                      // 18: clawhost.plugin.v1.ChatKind
+	(*Sender)(nil),                     // 19: clawhost.plugin.v1.Sender
+	(Authority)(0),                     // 20: clawhost.plugin.v1.Authority
+	(*Message)(nil),                    // 21: clawhost.plugin.v1.Message
+	(*timestamppb.Timestamp)(nil),      // 22: google.protobuf.Timestamp
+	(*Media)(nil),                      // 23: clawhost.plugin.v1.Media
+}
 var file_clawhost_plugin_v1_agent_proto_depIdxs = []int32{
 	2,  // 0: clawhost.plugin.v1.RunCommandRequest.caller:type_name -> clawhost.plugin.v1.Caller
 	17, // 1: clawhost.plugin.v1.Caller.address:type_name -> clawhost.plugin.v1.Address

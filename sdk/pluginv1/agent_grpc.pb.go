@@ -8,7 +8,6 @@ package pluginv1
 
 import (
 	context "context"
-
 	grpc "google.golang.org/grpc"
 	codes "google.golang.org/grpc/codes"
 	status "google.golang.org/grpc/status"
@@ -208,11 +207,9 @@ type UnimplementedHooksServer struct{}
 func (UnimplementedHooksServer) BeforeAgentStart(context.Context, *BeforeAgentStartRequest) (*BeforeAgentStartResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method BeforeAgentStart not implemented")
 }
-
 func (UnimplementedHooksServer) MessageReceived(context.Context, *MessageReceivedRequest) (*MessageReceivedResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method MessageReceived not implemented")
 }
-
 func (UnimplementedHooksServer) TranscriptAppended(context.Context, *TranscriptAppendedRequest) (*TranscriptAppendedResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method TranscriptAppended not implemented")
 }
@@ -379,7 +376,6 @@ type UnimplementedToolsServer struct{}
 func (UnimplementedToolsServer) ListTools(context.Context, *ListToolsRequest) (*ListToolsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListTools not implemented")
 }
-
 func (UnimplementedToolsServer) CallTool(context.Context, *CallToolRequest) (*CallToolResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CallTool not implemented")
 }

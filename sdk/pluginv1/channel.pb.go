@@ -7,13 +7,12 @@
 package pluginv1
 
 import (
-	reflect "reflect"
-	sync "sync"
-	unsafe "unsafe"
-
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
+	reflect "reflect"
+	sync "sync"
+	unsafe "unsafe"
 )
 
 const (
@@ -2988,67 +2987,64 @@ func file_clawhost_plugin_v1_channel_proto_rawDescGZIP() []byte {
 	return file_clawhost_plugin_v1_channel_proto_rawDescData
 }
 
-var (
-	file_clawhost_plugin_v1_channel_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-	file_clawhost_plugin_v1_channel_proto_msgTypes  = make([]protoimpl.MessageInfo, 40)
-	file_clawhost_plugin_v1_channel_proto_goTypes   = []any{
-		ChannelState(0),                 // 0: clawhost.plugin.v1.ChannelState
-		Markup(0),                       // 1: clawhost.plugin.v1.Markup
-		DraftKind(0),                    // 2: clawhost.plugin.v1.DraftKind
-		Reason(0),                       // 3: clawhost.plugin.v1.Reason
-		Delivery(0),                     // 4: clawhost.plugin.v1.Delivery
-		TextLimit_Unit(0),               // 5: clawhost.plugin.v1.TextLimit.Unit
-		(*RunRequest)(nil),              // 6: clawhost.plugin.v1.RunRequest
-		(*RunResponse)(nil),             // 7: clawhost.plugin.v1.RunResponse
-		(*GetCapabilitiesRequest)(nil),  // 8: clawhost.plugin.v1.GetCapabilitiesRequest
-		(*GetCapabilitiesResponse)(nil), // 9: clawhost.plugin.v1.GetCapabilitiesResponse
-		(*TextLimit)(nil),               // 10: clawhost.plugin.v1.TextLimit
-		(*EditLimits)(nil),              // 11: clawhost.plugin.v1.EditLimits
-		(*ButtonLimits)(nil),            // 12: clawhost.plugin.v1.ButtonLimits
-		(*PollLimits)(nil),              // 13: clawhost.plugin.v1.PollLimits
-		(*MediaLimit)(nil),              // 14: clawhost.plugin.v1.MediaLimit
-		(*SendMessageRequest)(nil),      // 15: clawhost.plugin.v1.SendMessageRequest
-		(*Poll)(nil),                    // 16: clawhost.plugin.v1.Poll
-		(*ButtonRow)(nil),               // 17: clawhost.plugin.v1.ButtonRow
-		(*Button)(nil),                  // 18: clawhost.plugin.v1.Button
-		(*SendMessageResponse)(nil),     // 19: clawhost.plugin.v1.SendMessageResponse
-		(*Sent)(nil),                    // 20: clawhost.plugin.v1.Sent
-		(*Failure)(nil),                 // 21: clawhost.plugin.v1.Failure
-		(*EditMessageRequest)(nil),      // 22: clawhost.plugin.v1.EditMessageRequest
-		(*EditMessageResponse)(nil),     // 23: clawhost.plugin.v1.EditMessageResponse
-		(*DeleteMessageRequest)(nil),    // 24: clawhost.plugin.v1.DeleteMessageRequest
-		(*DeleteMessageResponse)(nil),   // 25: clawhost.plugin.v1.DeleteMessageResponse
-		(*ReactToMessageRequest)(nil),   // 26: clawhost.plugin.v1.ReactToMessageRequest
-		(*ReactToMessageResponse)(nil),  // 27: clawhost.plugin.v1.ReactToMessageResponse
-		(*SetTypingRequest)(nil),        // 28: clawhost.plugin.v1.SetTypingRequest
-		(*SetTypingResponse)(nil),       // 29: clawhost.plugin.v1.SetTypingResponse
-		(*UpdateDraftRequest)(nil),      // 30: clawhost.plugin.v1.UpdateDraftRequest
-		(*UpdateDraftResponse)(nil),     // 31: clawhost.plugin.v1.UpdateDraftResponse
-		(*SetCommandsRequest)(nil),      // 32: clawhost.plugin.v1.SetCommandsRequest
-		(*SetCommandsResponse)(nil),     // 33: clawhost.plugin.v1.SetCommandsResponse
-		(*LoginRequest)(nil),            // 34: clawhost.plugin.v1.LoginRequest
-		(*LoginResponse)(nil),           // 35: clawhost.plugin.v1.LoginResponse
-		(*LoginComplete)(nil),           // 36: clawhost.plugin.v1.LoginComplete
-		(*FetchFileRequest)(nil),        // 37: clawhost.plugin.v1.FetchFileRequest
-		(*FetchFileResponse)(nil),       // 38: clawhost.plugin.v1.FetchFileResponse
-		(*FetchFailure)(nil),            // 39: clawhost.plugin.v1.FetchFailure
-		(*GetHistoryRequest)(nil),       // 40: clawhost.plugin.v1.GetHistoryRequest
-		(*GetHistoryResponse)(nil),      // 41: clawhost.plugin.v1.GetHistoryResponse
-		(*ListMembersRequest)(nil),      // 42: clawhost.plugin.v1.ListMembersRequest
-		(*ListMembersResponse)(nil),     // 43: clawhost.plugin.v1.ListMembersResponse
-		(*Member)(nil),                  // 44: clawhost.plugin.v1.Member
-		nil,                             // 45: clawhost.plugin.v1.LoginRequest.AnswersEntry
-		ChatKind(0),                     // 46: clawhost.plugin.v1.ChatKind
-		(*durationpb.Duration)(nil),     // 47: google.protobuf.Duration
-		MediaKind(0),                    // 48: clawhost.plugin.v1.MediaKind
-		(*Address)(nil),                 // 49: clawhost.plugin.v1.Address
-		(*Media)(nil),                   // 50: clawhost.plugin.v1.Media
-		(*CommandSpec)(nil),             // 51: clawhost.plugin.v1.CommandSpec
-		(*Event)(nil),                   // 52: clawhost.plugin.v1.Event
-		(*Sender)(nil),                  // 53: clawhost.plugin.v1.Sender
-	}
-)
-
+var file_clawhost_plugin_v1_channel_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_clawhost_plugin_v1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
+var file_clawhost_plugin_v1_channel_proto_goTypes = []any{
+	(ChannelState)(0),               // 0: clawhost.plugin.v1.ChannelState
+	(Markup)(0),                     // 1: clawhost.plugin.v1.Markup
+	(DraftKind)(0),                  // 2: clawhost.plugin.v1.DraftKind
+	(Reason)(0),                     // 3: clawhost.plugin.v1.Reason
+	(Delivery)(0),                   // 4: clawhost.plugin.v1.Delivery
+	(TextLimit_Unit)(0),             // 5: clawhost.plugin.v1.TextLimit.Unit
+	(*RunRequest)(nil),              // 6: clawhost.plugin.v1.RunRequest
+	(*RunResponse)(nil),             // 7: clawhost.plugin.v1.RunResponse
+	(*GetCapabilitiesRequest)(nil),  // 8: clawhost.plugin.v1.GetCapabilitiesRequest
+	(*GetCapabilitiesResponse)(nil), // 9: clawhost.plugin.v1.GetCapabilitiesResponse
+	(*TextLimit)(nil),               // 10: clawhost.plugin.v1.TextLimit
+	(*EditLimits)(nil),              // 11: clawhost.plugin.v1.EditLimits
+	(*ButtonLimits)(nil),            // 12: clawhost.plugin.v1.ButtonLimits
+	(*PollLimits)(nil),              // 13: clawhost.plugin.v1.PollLimits
+	(*MediaLimit)(nil),              // 14: clawhost.plugin.v1.MediaLimit
+	(*SendMessageRequest)(nil),      // 15: clawhost.plugin.v1.SendMessageRequest
+	(*Poll)(nil),                    // 16: clawhost.plugin.v1.Poll
+	(*ButtonRow)(nil),               // 17: clawhost.plugin.v1.ButtonRow
+	(*Button)(nil),                  // 18: clawhost.plugin.v1.Button
+	(*SendMessageResponse)(nil),     // 19: clawhost.plugin.v1.SendMessageResponse
+	(*Sent)(nil),                    // 20: clawhost.plugin.v1.Sent
+	(*Failure)(nil),                 // 21: clawhost.plugin.v1.Failure
+	(*EditMessageRequest)(nil),      // 22: clawhost.plugin.v1.EditMessageRequest
+	(*EditMessageResponse)(nil),     // 23: clawhost.plugin.v1.EditMessageResponse
+	(*DeleteMessageRequest)(nil),    // 24: clawhost.plugin.v1.DeleteMessageRequest
+	(*DeleteMessageResponse)(nil),   // 25: clawhost.plugin.v1.DeleteMessageResponse
+	(*ReactToMessageRequest)(nil),   // 26: clawhost.plugin.v1.ReactToMessageRequest
+	(*ReactToMessageResponse)(nil),  // 27: clawhost.plugin.v1.ReactToMessageResponse
+	(*SetTypingRequest)(nil),        // 28: clawhost.plugin.v1.SetTypingRequest
+	(*SetTypingResponse)(nil),       // 29: clawhost.plugin.v1.SetTypingResponse
+	(*UpdateDraftRequest)(nil),      // 30: clawhost.plugin.v1.UpdateDraftRequest
+	(*UpdateDraftResponse)(nil),     // 31: clawhost.plugin.v1.UpdateDraftResponse
+	(*SetCommandsRequest)(nil),      // 32: clawhost.plugin.v1.SetCommandsRequest
+	(*SetCommandsResponse)(nil),     // 33: clawhost.plugin.v1.SetCommandsResponse
+	(*LoginRequest)(nil),            // 34: clawhost.plugin.v1.LoginRequest
+	(*LoginResponse)(nil),           // 35: clawhost.plugin.v1.LoginResponse
+	(*LoginComplete)(nil),           // 36: clawhost.plugin.v1.LoginComplete
+	(*FetchFileRequest)(nil),        // 37: clawhost.plugin.v1.FetchFileRequest
+	(*FetchFileResponse)(nil),       // 38: clawhost.plugin.v1.FetchFileResponse
+	(*FetchFailure)(nil),            // 39: clawhost.plugin.v1.FetchFailure
+	(*GetHistoryRequest)(nil),       // 40: clawhost.plugin.v1.GetHistoryRequest
+	(*GetHistoryResponse)(nil),      // 41: clawhost.plugin.v1.GetHistoryResponse
+	(*ListMembersRequest)(nil),      // 42: clawhost.plugin.v1.ListMembersRequest
+	(*ListMembersResponse)(nil),     // 43: clawhost.plugin.v1.ListMembersResponse
+	(*Member)(nil),                  // 44: clawhost.plugin.v1.Member
+	nil,                             // 45: clawhost.plugin.v1.LoginRequest.AnswersEntry
+	(ChatKind)(0),                   // 46: clawhost.plugin.v1.ChatKind
+	(*durationpb.Duration)(nil),     // 47: google.protobuf.Duration
+	(MediaKind)(0),                  // 48: clawhost.plugin.v1.MediaKind
+	(*Address)(nil),                 // 49: clawhost.plugin.v1.Address
+	(*Media)(nil),                   // 50: clawhost.plugin.v1.Media
+	(*CommandSpec)(nil),             // 51: clawhost.plugin.v1.CommandSpec
+	(*Event)(nil),                   // 52: clawhost.plugin.v1.Event
+	(*Sender)(nil),                  // 53: clawhost.plugin.v1.Sender
+}
 var file_clawhost_plugin_v1_channel_proto_depIdxs = []int32{
 	0,  // 0: clawhost.plugin.v1.RunResponse.state:type_name -> clawhost.plugin.v1.ChannelState
 	46, // 1: clawhost.plugin.v1.GetCapabilitiesRequest.chat_kind:type_name -> clawhost.plugin.v1.ChatKind

@@ -8,7 +8,6 @@ package pluginv1
 
 import (
 	context "context"
-
 	grpc "google.golang.org/grpc"
 	codes "google.golang.org/grpc/codes"
 	status "google.golang.org/grpc/status"
@@ -283,51 +282,39 @@ type UnimplementedChannelServer struct{}
 func (UnimplementedChannelServer) Run(*RunRequest, grpc.ServerStreamingServer[RunResponse]) error {
 	return status.Error(codes.Unimplemented, "method Run not implemented")
 }
-
 func (UnimplementedChannelServer) GetCapabilities(context.Context, *GetCapabilitiesRequest) (*GetCapabilitiesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetCapabilities not implemented")
 }
-
 func (UnimplementedChannelServer) SendMessage(context.Context, *SendMessageRequest) (*SendMessageResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SendMessage not implemented")
 }
-
 func (UnimplementedChannelServer) EditMessage(context.Context, *EditMessageRequest) (*EditMessageResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method EditMessage not implemented")
 }
-
 func (UnimplementedChannelServer) DeleteMessage(context.Context, *DeleteMessageRequest) (*DeleteMessageResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DeleteMessage not implemented")
 }
-
 func (UnimplementedChannelServer) ReactToMessage(context.Context, *ReactToMessageRequest) (*ReactToMessageResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReactToMessage not implemented")
 }
-
 func (UnimplementedChannelServer) SetTyping(context.Context, *SetTypingRequest) (*SetTypingResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SetTyping not implemented")
 }
-
 func (UnimplementedChannelServer) UpdateDraft(context.Context, *UpdateDraftRequest) (*UpdateDraftResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method UpdateDraft not implemented")
 }
-
 func (UnimplementedChannelServer) SetCommands(context.Context, *SetCommandsRequest) (*SetCommandsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SetCommands not implemented")
 }
-
 func (UnimplementedChannelServer) Login(*LoginRequest, grpc.ServerStreamingServer[LoginResponse]) error {
 	return status.Error(codes.Unimplemented, "method Login not implemented")
 }
-
 func (UnimplementedChannelServer) FetchFile(*FetchFileRequest, grpc.ServerStreamingServer[FetchFileResponse]) error {
 	return status.Error(codes.Unimplemented, "method FetchFile not implemented")
 }
-
 func (UnimplementedChannelServer) GetHistory(context.Context, *GetHistoryRequest) (*GetHistoryResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetHistory not implemented")
 }
-
 func (UnimplementedChannelServer) ListMembers(context.Context, *ListMembersRequest) (*ListMembersResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListMembers not implemented")
 }

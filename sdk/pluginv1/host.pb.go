@@ -7,13 +7,12 @@
 package pluginv1
 
 import (
-	reflect "reflect"
-	sync "sync"
-	unsafe "unsafe"
-
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
+	reflect "reflect"
+	sync "sync"
+	unsafe "unsafe"
 )
 
 const (
@@ -1594,45 +1593,42 @@ func file_clawhost_plugin_v1_host_proto_rawDescGZIP() []byte {
 	return file_clawhost_plugin_v1_host_proto_rawDescData
 }
 
-var (
-	file_clawhost_plugin_v1_host_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-	file_clawhost_plugin_v1_host_proto_msgTypes  = make([]protoimpl.MessageInfo, 25)
-	file_clawhost_plugin_v1_host_proto_goTypes   = []any{
-		Verdict(0),                      // 0: clawhost.plugin.v1.Verdict
-		(*SubmitRequest)(nil),           // 1: clawhost.plugin.v1.SubmitRequest
-		(*SubmitResponse)(nil),          // 2: clawhost.plugin.v1.SubmitResponse
-		(*PostRequest)(nil),             // 3: clawhost.plugin.v1.PostRequest
-		(*PostResponse)(nil),            // 4: clawhost.plugin.v1.PostResponse
-		(*RunTurnRequest)(nil),          // 5: clawhost.plugin.v1.RunTurnRequest
-		(*RunTurnResponse)(nil),         // 6: clawhost.plugin.v1.RunTurnResponse
-		(*TurnQueued)(nil),              // 7: clawhost.plugin.v1.TurnQueued
-		(*TurnResult)(nil),              // 8: clawhost.plugin.v1.TurnResult
-		(*ReadTranscriptsRequest)(nil),  // 9: clawhost.plugin.v1.ReadTranscriptsRequest
-		(*ReadTranscriptsResponse)(nil), // 10: clawhost.plugin.v1.ReadTranscriptsResponse
-		(*SessionEntry)(nil),            // 11: clawhost.plugin.v1.SessionEntry
-		(*ReadHistoryRequest)(nil),      // 12: clawhost.plugin.v1.ReadHistoryRequest
-		(*ReadHistoryResponse)(nil),     // 13: clawhost.plugin.v1.ReadHistoryResponse
-		(*GetValueRequest)(nil),         // 14: clawhost.plugin.v1.GetValueRequest
-		(*GetValueResponse)(nil),        // 15: clawhost.plugin.v1.GetValueResponse
-		(*PutValueRequest)(nil),         // 16: clawhost.plugin.v1.PutValueRequest
-		(*PutValueResponse)(nil),        // 17: clawhost.plugin.v1.PutValueResponse
-		(*DeleteValueRequest)(nil),      // 18: clawhost.plugin.v1.DeleteValueRequest
-		(*DeleteValueResponse)(nil),     // 19: clawhost.plugin.v1.DeleteValueResponse
-		(*ListKeysRequest)(nil),         // 20: clawhost.plugin.v1.ListKeysRequest
-		(*ListKeysResponse)(nil),        // 21: clawhost.plugin.v1.ListKeysResponse
-		(*UploadRequest)(nil),           // 22: clawhost.plugin.v1.UploadRequest
-		(*UploadResponse)(nil),          // 23: clawhost.plugin.v1.UploadResponse
-		(*DownloadRequest)(nil),         // 24: clawhost.plugin.v1.DownloadRequest
-		(*DownloadResponse)(nil),        // 25: clawhost.plugin.v1.DownloadResponse
-		(*Event)(nil),                   // 26: clawhost.plugin.v1.Event
-		(*Address)(nil),                 // 27: clawhost.plugin.v1.Address
-		ChatKind(0),                     // 28: clawhost.plugin.v1.ChatKind
-		(*durationpb.Duration)(nil),     // 29: google.protobuf.Duration
-		(*TranscriptEntry)(nil),         // 30: clawhost.plugin.v1.TranscriptEntry
-		(*Media)(nil),                   // 31: clawhost.plugin.v1.Media
-	}
-)
-
+var file_clawhost_plugin_v1_host_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_clawhost_plugin_v1_host_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_clawhost_plugin_v1_host_proto_goTypes = []any{
+	(Verdict)(0),                    // 0: clawhost.plugin.v1.Verdict
+	(*SubmitRequest)(nil),           // 1: clawhost.plugin.v1.SubmitRequest
+	(*SubmitResponse)(nil),          // 2: clawhost.plugin.v1.SubmitResponse
+	(*PostRequest)(nil),             // 3: clawhost.plugin.v1.PostRequest
+	(*PostResponse)(nil),            // 4: clawhost.plugin.v1.PostResponse
+	(*RunTurnRequest)(nil),          // 5: clawhost.plugin.v1.RunTurnRequest
+	(*RunTurnResponse)(nil),         // 6: clawhost.plugin.v1.RunTurnResponse
+	(*TurnQueued)(nil),              // 7: clawhost.plugin.v1.TurnQueued
+	(*TurnResult)(nil),              // 8: clawhost.plugin.v1.TurnResult
+	(*ReadTranscriptsRequest)(nil),  // 9: clawhost.plugin.v1.ReadTranscriptsRequest
+	(*ReadTranscriptsResponse)(nil), // 10: clawhost.plugin.v1.ReadTranscriptsResponse
+	(*SessionEntry)(nil),            // 11: clawhost.plugin.v1.SessionEntry
+	(*ReadHistoryRequest)(nil),      // 12: clawhost.plugin.v1.ReadHistoryRequest
+	(*ReadHistoryResponse)(nil),     // 13: clawhost.plugin.v1.ReadHistoryResponse
+	(*GetValueRequest)(nil),         // 14: clawhost.plugin.v1.GetValueRequest
+	(*GetValueResponse)(nil),        // 15: clawhost.plugin.v1.GetValueResponse
+	(*PutValueRequest)(nil),         // 16: clawhost.plugin.v1.PutValueRequest
+	(*PutValueResponse)(nil),        // 17: clawhost.plugin.v1.PutValueResponse
+	(*DeleteValueRequest)(nil),      // 18: clawhost.plugin.v1.DeleteValueRequest
+	(*DeleteValueResponse)(nil),     // 19: clawhost.plugin.v1.DeleteValueResponse
+	(*ListKeysRequest)(nil),         // 20: clawhost.plugin.v1.ListKeysRequest
+	(*ListKeysResponse)(nil),        // 21: clawhost.plugin.v1.ListKeysResponse
+	(*UploadRequest)(nil),           // 22: clawhost.plugin.v1.UploadRequest
+	(*UploadResponse)(nil),          // 23: clawhost.plugin.v1.UploadResponse
+	(*DownloadRequest)(nil),         // 24: clawhost.plugin.v1.DownloadRequest
+	(*DownloadResponse)(nil),        // 25: clawhost.plugin.v1.DownloadResponse
+	(*Event)(nil),                   // 26: clawhost.plugin.v1.Event
+	(*Address)(nil),                 // 27: clawhost.plugin.v1.Address
+	(ChatKind)(0),                   // 28: clawhost.plugin.v1.ChatKind
+	(*durationpb.Duration)(nil),     // 29: google.protobuf.Duration
+	(*TranscriptEntry)(nil),         // 30: clawhost.plugin.v1.TranscriptEntry
+	(*Media)(nil),                   // 31: clawhost.plugin.v1.Media
+}
 var file_clawhost_plugin_v1_host_proto_depIdxs = []int32{
 	26, // 0: clawhost.plugin.v1.SubmitRequest.event:type_name -> clawhost.plugin.v1.Event
 	0,  // 1: clawhost.plugin.v1.SubmitResponse.verdict:type_name -> clawhost.plugin.v1.Verdict

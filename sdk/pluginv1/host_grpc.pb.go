@@ -8,7 +8,6 @@ package pluginv1
 
 import (
 	context "context"
-
 	grpc "google.golang.org/grpc"
 	codes "google.golang.org/grpc/codes"
 	status "google.golang.org/grpc/status"
@@ -420,7 +419,6 @@ type UnimplementedSessionsServer struct{}
 func (UnimplementedSessionsServer) ReadHistory(context.Context, *ReadHistoryRequest) (*ReadHistoryResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReadHistory not implemented")
 }
-
 func (UnimplementedSessionsServer) ReadTranscripts(context.Context, *ReadTranscriptsRequest) (*ReadTranscriptsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReadTranscripts not implemented")
 }
@@ -591,15 +589,12 @@ type UnimplementedStateServer struct{}
 func (UnimplementedStateServer) GetValue(context.Context, *GetValueRequest) (*GetValueResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetValue not implemented")
 }
-
 func (UnimplementedStateServer) PutValue(context.Context, *PutValueRequest) (*PutValueResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method PutValue not implemented")
 }
-
 func (UnimplementedStateServer) DeleteValue(context.Context, *DeleteValueRequest) (*DeleteValueResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DeleteValue not implemented")
 }
-
 func (UnimplementedStateServer) ListKeys(context.Context, *ListKeysRequest) (*ListKeysResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListKeys not implemented")
 }
@@ -800,7 +795,6 @@ type UnimplementedMediaStoreServer struct{}
 func (UnimplementedMediaStoreServer) Upload(grpc.ClientStreamingServer[UploadRequest, UploadResponse]) error {
 	return status.Error(codes.Unimplemented, "method Upload not implemented")
 }
-
 func (UnimplementedMediaStoreServer) Download(*DownloadRequest, grpc.ServerStreamingServer[DownloadResponse]) error {
 	return status.Error(codes.Unimplemented, "method Download not implemented")
 }

@@ -7,13 +7,12 @@
 package pluginv1
 
 import (
-	reflect "reflect"
-	sync "sync"
-	unsafe "unsafe"
-
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
+	reflect "reflect"
+	sync "sync"
+	unsafe "unsafe"
 )
 
 const (
@@ -1596,34 +1595,31 @@ func file_clawhost_plugin_v1_message_proto_rawDescGZIP() []byte {
 	return file_clawhost_plugin_v1_message_proto_rawDescData
 }
 
-var (
-	file_clawhost_plugin_v1_message_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-	file_clawhost_plugin_v1_message_proto_msgTypes  = make([]protoimpl.MessageInfo, 17)
-	file_clawhost_plugin_v1_message_proto_goTypes   = []any{
-		ChatKind(0),                   // 0: clawhost.plugin.v1.ChatKind
-		MediaKind(0),                  // 1: clawhost.plugin.v1.MediaKind
-		MemberChange_Kind(0),          // 2: clawhost.plugin.v1.MemberChange.Kind
-		(*Address)(nil),               // 3: clawhost.plugin.v1.Address
-		(*Chat)(nil),                  // 4: clawhost.plugin.v1.Chat
-		(*Sender)(nil),                // 5: clawhost.plugin.v1.Sender
-		(*Event)(nil),                 // 6: clawhost.plugin.v1.Event
-		(*Message)(nil),               // 7: clawhost.plugin.v1.Message
-		(*Quote)(nil),                 // 8: clawhost.plugin.v1.Quote
-		(*Forward)(nil),               // 9: clawhost.plugin.v1.Forward
-		(*Mention)(nil),               // 10: clawhost.plugin.v1.Mention
-		(*MessageEdited)(nil),         // 11: clawhost.plugin.v1.MessageEdited
-		(*MessageDeleted)(nil),        // 12: clawhost.plugin.v1.MessageDeleted
-		(*Reaction)(nil),              // 13: clawhost.plugin.v1.Reaction
-		(*ButtonPress)(nil),           // 14: clawhost.plugin.v1.ButtonPress
-		(*NativeCommand)(nil),         // 15: clawhost.plugin.v1.NativeCommand
-		(*StopRequest)(nil),           // 16: clawhost.plugin.v1.StopRequest
-		(*MemberChange)(nil),          // 17: clawhost.plugin.v1.MemberChange
-		(*ChatMigrated)(nil),          // 18: clawhost.plugin.v1.ChatMigrated
-		(*Media)(nil),                 // 19: clawhost.plugin.v1.Media
-		(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
-	}
-)
-
+var file_clawhost_plugin_v1_message_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_clawhost_plugin_v1_message_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_clawhost_plugin_v1_message_proto_goTypes = []any{
+	(ChatKind)(0),                 // 0: clawhost.plugin.v1.ChatKind
+	(MediaKind)(0),                // 1: clawhost.plugin.v1.MediaKind
+	(MemberChange_Kind)(0),        // 2: clawhost.plugin.v1.MemberChange.Kind
+	(*Address)(nil),               // 3: clawhost.plugin.v1.Address
+	(*Chat)(nil),                  // 4: clawhost.plugin.v1.Chat
+	(*Sender)(nil),                // 5: clawhost.plugin.v1.Sender
+	(*Event)(nil),                 // 6: clawhost.plugin.v1.Event
+	(*Message)(nil),               // 7: clawhost.plugin.v1.Message
+	(*Quote)(nil),                 // 8: clawhost.plugin.v1.Quote
+	(*Forward)(nil),               // 9: clawhost.plugin.v1.Forward
+	(*Mention)(nil),               // 10: clawhost.plugin.v1.Mention
+	(*MessageEdited)(nil),         // 11: clawhost.plugin.v1.MessageEdited
+	(*MessageDeleted)(nil),        // 12: clawhost.plugin.v1.MessageDeleted
+	(*Reaction)(nil),              // 13: clawhost.plugin.v1.Reaction
+	(*ButtonPress)(nil),           // 14: clawhost.plugin.v1.ButtonPress
+	(*NativeCommand)(nil),         // 15: clawhost.plugin.v1.NativeCommand
+	(*StopRequest)(nil),           // 16: clawhost.plugin.v1.StopRequest
+	(*MemberChange)(nil),          // 17: clawhost.plugin.v1.MemberChange
+	(*ChatMigrated)(nil),          // 18: clawhost.plugin.v1.ChatMigrated
+	(*Media)(nil),                 // 19: clawhost.plugin.v1.Media
+	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
+}
 var file_clawhost_plugin_v1_message_proto_depIdxs = []int32{
 	0,  // 0: clawhost.plugin.v1.Chat.kind:type_name -> clawhost.plugin.v1.ChatKind
 	4,  // 1: clawhost.plugin.v1.Event.chat:type_name -> clawhost.plugin.v1.Chat

@@ -7,13 +7,12 @@
 package pluginv1
 
 import (
-	reflect "reflect"
-	sync "sync"
-	unsafe "unsafe"
-
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
+	reflect "reflect"
+	sync "sync"
+	unsafe "unsafe"
 )
 
 const (
@@ -1058,30 +1057,27 @@ func file_clawhost_plugin_v1_plugin_proto_rawDescGZIP() []byte {
 	return file_clawhost_plugin_v1_plugin_proto_rawDescData
 }
 
-var (
-	file_clawhost_plugin_v1_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-	file_clawhost_plugin_v1_plugin_proto_msgTypes  = make([]protoimpl.MessageInfo, 13)
-	file_clawhost_plugin_v1_plugin_proto_goTypes   = []any{
-		Capability(0),               // 0: clawhost.plugin.v1.Capability
-		Authority(0),                // 1: clawhost.plugin.v1.Authority
-		Diagnostic_Severity(0),      // 2: clawhost.plugin.v1.Diagnostic.Severity
-		(*DescribeRequest)(nil),     // 3: clawhost.plugin.v1.DescribeRequest
-		(*DescribeResponse)(nil),    // 4: clawhost.plugin.v1.DescribeResponse
-		(*CommandSpec)(nil),         // 5: clawhost.plugin.v1.CommandSpec
-		(*CheckConfigRequest)(nil),  // 6: clawhost.plugin.v1.CheckConfigRequest
-		(*CheckConfigResponse)(nil), // 7: clawhost.plugin.v1.CheckConfigResponse
-		(*ConfigureRequest)(nil),    // 8: clawhost.plugin.v1.ConfigureRequest
-		(*ConfigureResponse)(nil),   // 9: clawhost.plugin.v1.ConfigureResponse
-		(*Diagnostic)(nil),          // 10: clawhost.plugin.v1.Diagnostic
-		(*PathStep)(nil),            // 11: clawhost.plugin.v1.PathStep
-		(*CheckHealthRequest)(nil),  // 12: clawhost.plugin.v1.CheckHealthRequest
-		(*CheckHealthResponse)(nil), // 13: clawhost.plugin.v1.CheckHealthResponse
-		(*ShutdownRequest)(nil),     // 14: clawhost.plugin.v1.ShutdownRequest
-		(*ShutdownResponse)(nil),    // 15: clawhost.plugin.v1.ShutdownResponse
-		(*durationpb.Duration)(nil), // 16: google.protobuf.Duration
-	}
-)
-
+var file_clawhost_plugin_v1_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_clawhost_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_clawhost_plugin_v1_plugin_proto_goTypes = []any{
+	(Capability)(0),             // 0: clawhost.plugin.v1.Capability
+	(Authority)(0),              // 1: clawhost.plugin.v1.Authority
+	(Diagnostic_Severity)(0),    // 2: clawhost.plugin.v1.Diagnostic.Severity
+	(*DescribeRequest)(nil),     // 3: clawhost.plugin.v1.DescribeRequest
+	(*DescribeResponse)(nil),    // 4: clawhost.plugin.v1.DescribeResponse
+	(*CommandSpec)(nil),         // 5: clawhost.plugin.v1.CommandSpec
+	(*CheckConfigRequest)(nil),  // 6: clawhost.plugin.v1.CheckConfigRequest
+	(*CheckConfigResponse)(nil), // 7: clawhost.plugin.v1.CheckConfigResponse
+	(*ConfigureRequest)(nil),    // 8: clawhost.plugin.v1.ConfigureRequest
+	(*ConfigureResponse)(nil),   // 9: clawhost.plugin.v1.ConfigureResponse
+	(*Diagnostic)(nil),          // 10: clawhost.plugin.v1.Diagnostic
+	(*PathStep)(nil),            // 11: clawhost.plugin.v1.PathStep
+	(*CheckHealthRequest)(nil),  // 12: clawhost.plugin.v1.CheckHealthRequest
+	(*CheckHealthResponse)(nil), // 13: clawhost.plugin.v1.CheckHealthResponse
+	(*ShutdownRequest)(nil),     // 14: clawhost.plugin.v1.ShutdownRequest
+	(*ShutdownResponse)(nil),    // 15: clawhost.plugin.v1.ShutdownResponse
+	(*durationpb.Duration)(nil), // 16: google.protobuf.Duration
+}
 var file_clawhost_plugin_v1_plugin_proto_depIdxs = []int32{
 	0,  // 0: clawhost.plugin.v1.DescribeResponse.capabilities:type_name -> clawhost.plugin.v1.Capability
 	5,  // 1: clawhost.plugin.v1.DescribeResponse.commands:type_name -> clawhost.plugin.v1.CommandSpec

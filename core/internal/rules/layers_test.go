@@ -64,7 +64,7 @@ func violation(importer, imported string, inTest bool) string {
 }
 
 func coreViolation(importer, imported string, inTest bool) string {
-	if strings.HasPrefix(imported, "proto/") && !inTest {
+	if imported == "sdk/pluginv1" && !inTest {
 		return refuse(!slices.Contains(translators, inside(importer)), "only remote, hostapi and the sdk translate the protocol")
 	}
 	if inTest || !strings.HasPrefix(imported, "core") && !strings.HasPrefix(imported, "plugins") && !strings.HasPrefix(imported, "examples") {
@@ -244,12 +244,12 @@ func TestLayersRules(t *testing.T) {
 		{"core/internal/dispatch", "core/internal/claude/stub", false, false},
 		{"core/internal/claude", "core/internal/claude/recordings", false, false},
 		{"core/internal/claude", "core/internal/claude/recordings", true, true},
-		{"core/internal/remote", "proto/clawhost/plugin/v1", false, true},
-		{"core/internal/hostapi", "proto/clawhost/plugin/v1", false, true},
-		{"core/internal/view", "proto/clawhost/plugin/v1", false, false},
-		{"core/internal/supervisor", "proto/clawhost/plugin/v1", false, false},
-		{"core/internal/supervisor", "proto/clawhost/plugin/v1", true, true},
-		{"core", "proto/clawhost/plugin/v1", false, false},
+		{"core/internal/remote", "sdk/pluginv1", false, true},
+		{"core/internal/hostapi", "sdk/pluginv1", false, true},
+		{"core/internal/view", "sdk/pluginv1", false, false},
+		{"core/internal/supervisor", "sdk/pluginv1", false, false},
+		{"core/internal/supervisor", "sdk/pluginv1", true, true},
+		{"core", "sdk/pluginv1", false, false},
 		{"core/internal/hostapi", "core/internal/inbox", false, true},
 		{"core/internal/hostapi", "core/internal/admin", false, false},
 		{"core/internal/hostapi", "core", false, false},
