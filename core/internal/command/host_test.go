@@ -258,10 +258,8 @@ func (d *hostCommands) conversations() *conversation.Resolver {
 	if d.speech {
 		c.Media.Speak = []string{"speak"}
 	}
-	return conversation.NewResolver(c, d, d)
+	return conversation.NewResolver(c, d.registryOfPlugins(), d)
 }
-
-func (d *hostCommands) Limits(string, chat.Kind) (chat.Limits, bool) { return chat.Limits{}, false }
 
 func (d *hostCommands) Origin(_ string, id chat.ID) chat.ID { return id }
 

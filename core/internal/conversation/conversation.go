@@ -10,6 +10,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/session"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -21,12 +22,6 @@ var fallbackLimit = chat.TextLimit{Max: 2000, Unit: chat.UTF16}
 // DefaultModel is the name that selects the config's model.
 const DefaultModel = "default"
 
-// Channels provides the limits of channels.
-type Channels interface {
-	// Limits returns a channel's limits in one kind of chat; false: it has not reported them yet.
-	Limits(channel string, kind chat.Kind) (chat.Limits, bool)
-}
-
 // Chats tracks chats that have moved to another id.
 type Chats interface {
 	// Origin returns the first id of a chat; its own if it has not moved.
@@ -35,14 +30,14 @@ type Chats interface {
 
 // Resolver resolves conversations. It is safe for concurrent use.
 type Resolver struct {
-	config   *config.Config
-	channels Channels
-	chats    Chats
+	config  *config.Config
+	plugins *plugins.Registry
+	chats   Chats
 }
 
 // NewResolver returns a resolver for a config.
-func NewResolver(c *config.Config, channels Channels, chats Chats) *Resolver {
-	return &Resolver{config: c, channels: channels, chats: chats}
+func NewResolver(c *config.Config, plugins *plugins.Registry, chats Chats) *Resolver {
+	return &Resolver{config: c, plugins: plugins, chats: chats}
 }
 
 // Conversation has the settings for a message and its session. Every value is set. In descending order of precedence they
@@ -150,7 +145,7 @@ func (r *Resolver) resolve(m domain.Message, s domain.Session, chosen domain.Ove
 
 // limits returns a channel's limits in one kind of chat, and the limit of one message.
 func (r *Resolver) limits(channel string, kind chat.Kind) (chat.Limits, chat.TextLimit) {
-	limits, known := r.channels.Limits(channel, kind)
+	limits, known := r.plugins.Limits(channel, kind)
 	if !known {
 		return limits, fallbackLimit
 	}

@@ -10,16 +10,10 @@ import (
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/plugins"
+	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
-
-// channels are what the channels of a test have told.
-type channels map[string]chat.Limits
-
-func (c channels) Limits(channel string, _ chat.Kind) (chat.Limits, bool) {
-	limits, ok := c[channel]
-	return limits, ok
-}
 
 // chats are the first ids of chats that have moved.
 type chats map[chat.ID]chat.ID
@@ -35,7 +29,7 @@ func (c chats) Origin(_ string, id chat.ID) chat.ID {
 // Behaviour: session-direct.
 func TestOwned(t *testing.T) {
 	t.Parallel()
-	r := conversation.NewResolver(&config.Config{Settings: config.Settings{Access: config.Access{Owners: []string{"whatsapp:+7"}}}}, channels{}, chats{})
+	r := conversation.NewResolver(&config.Config{Settings: config.Settings{Access: config.Access{Owners: []string{"whatsapp:+7"}}}}, plugins.New(nil), chats{})
 	anna := chat.Sender{ID: "7@lid", Aliases: []chat.UserID{"+7"}}
 	for name, test := range map[string]struct {
 		message domain.Message
@@ -76,7 +70,7 @@ func TestWhatGoesBefore(t *testing.T) {
 			Access: config.Access{RequireMention: true},
 		},
 	}
-	r := conversation.NewResolver(c, channels{"tg": {Text: chat.TextLimit{Max: 4096, Unit: chat.UTF16}}}, chats{})
+	r := conversation.NewResolver(c, plugintest.Channels(map[string]chat.Limits{"tg": {Text: chat.TextLimit{Max: 4096, Unit: chat.UTF16}}}), chats{})
 	s := domain.Session{Key: "tg:1", Overrides: domain.Overrides{Model: "big", Verbose: "on", Permission: "plan", Queue: domain.QueueOverrides{Mode: domain.Collect}}}
 	m := domain.Message{
 		Channel: "tg", Chat: chat.Chat{ID: "1", Kind: chat.Direct}, Authority: chat.Owner,
@@ -129,7 +123,7 @@ func TestSilenceByKindOfChat(t *testing.T) {
 			[2]any{true, tool},
 		},
 	} {
-		r := conversation.NewResolver(&config.Config{Settings: config.Settings{Reply: test.reply, Access: config.Access{RequireMention: true}}}, channels{}, chats{})
+		r := conversation.NewResolver(&config.Config{Settings: config.Settings{Reply: test.reply, Access: config.Access{RequireMention: true}}}, plugins.New(nil), chats{})
 		for kind, want := range map[chat.Kind][2]any{chat.Direct: test.direct, chat.Group: test.group, chat.Broadcast: test.cast} {
 			c := r.Session(chat.Caller{Address: chat.Address{Channel: "tg", Chat: "1"}, Kind: kind}, domain.Session{})
 			if got := [2]any{c.MayBeSilent, c.Visible}; got != want || c.Listening != (c.MayBeSilent && kind == chat.Direct) {
@@ -148,7 +142,7 @@ func TestActivation(t *testing.T) {
 		Reply:  config.Reply{Silent: "groups"},
 		Access: config.Access{RequireMention: true, Group: map[string]config.Group{"old": {RequireMention: &no}, "plain": {}}},
 	}}
-	r := conversation.NewResolver(c, channels{}, chats{"new": "old"})
+	r := conversation.NewResolver(c, plugins.New(nil), chats{"new": "old"})
 	for name, test := range map[string]struct {
 		group  chat.ID
 		chosen string
@@ -208,7 +202,7 @@ func TestANoticeIsCutAtTheLimit(t *testing.T) {
 func TestEditable(t *testing.T) {
 	t.Parallel()
 	limits := func(window time.Duration) chat.Limits { return chat.Limits{Edit: chat.EditLimits{Window: window}} }
-	r := conversation.NewResolver(&config.Config{}, channels{"short": limits(time.Minute), "long": limits(time.Hour), "endless": {}}, chats{})
+	r := conversation.NewResolver(&config.Config{}, plugintest.Channels(map[string]chat.Limits{"short": limits(time.Minute), "long": limits(time.Hour), "endless": {}}), chats{})
 	for _, test := range []struct {
 		channel string
 		age     time.Duration

@@ -17,6 +17,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/gateway"
 	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/core/internal/media/files"
+	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -35,8 +36,6 @@ type channel chat.Limits
 
 func (channel) ChannelNames() []string { return []string{"tg"} }
 
-func (c channel) Limits(string, chat.Kind) (chat.Limits, bool) { return chat.Limits(c), true }
-
 func open(t *testing.T, limits chat.Limits) *rig {
 	t.Helper()
 	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "clawhost.db"), store.Options{})
@@ -50,7 +49,7 @@ func open(t *testing.T, limits chat.Limits) *rig {
 		closing: make(chan struct{}), ends: make(chan domain.RunState),
 	}
 	c := &config.Config{Settings: config.Settings{Session: config.Session{Scope: "per-channel-peer"}}, Send: config.Send{Default: "allow"}}
-	conversations := conversation.NewResolver(c, channel(limits), s)
+	conversations := conversation.NewResolver(c, plugintest.Channels(map[string]chat.Limits{"tg": limits}), s)
 	r.Gateway = gateway.New(gateway.Options{
 		Store: s, Conversations: conversations, Channels: channel(limits), Turns: r.turns, Closing: r.closing,
 		Files:  files.NewStore(files.Options{Dir: filepath.Join(t.TempDir(), "media"), Rows: s, MaxBytes: 100}),

@@ -17,6 +17,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/inbox"
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/workspace"
@@ -84,7 +85,7 @@ func TestBeatInADirectChat(t *testing.T) {
 	for scope, session := range map[string]string{"per-channel-peer": "discord:7", "per-peer": "peer:discord:7", "main": "main"} {
 		s := open(t)
 		c := &config.Config{Settings: config.Settings{Session: config.Session{Scope: scope}}}
-		messages := &recorded{Intake: inbox.NewIntake(s, nil, nil, conversation.NewResolver(c, nil, s), time.Now, hclog.NewNullLogger())}
+		messages := &recorded{Intake: inbox.NewIntake(s, nil, nil, conversation.NewResolver(c, plugins.New(nil), s), time.Now, hclog.NewNullLogger())}
 		w := &Watch{channel: "discord", user: "+7", prompt: "look", workspace: workspace.New(t.TempDir()), store: s, inbox: messages}
 		if why, err := w.Idle(ctx); err != nil || !strings.Contains(why, "has not written") {
 			t.Errorf("%s: nobody has written: %q, %v", scope, why, err)

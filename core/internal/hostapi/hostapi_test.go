@@ -26,6 +26,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/journal"
 	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/core/internal/permission"
+	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/handshake"
@@ -68,7 +69,7 @@ func setup(t *testing.T) *bundle {
 		},
 		Send: config.Send{Default: "allow"},
 	}
-	conversations := conversation.NewResolver(c, silent{}, s)
+	conversations := conversation.NewResolver(c, plugintest.Channels(map[string]chat.Limits{"echo": {}, "granted": {}}), s)
 	intake := inbox.NewIntake(s, nil, nil, conversations, func() time.Time { return start }, log)
 	messages := inbox.New(intake, inbox.Options{
 		Commands: command.New(nil, nil, command.Host{}), Questions: permission.New(permission.Options{Store: s}, log),
@@ -91,8 +92,6 @@ func (c channels) ChannelNames() []string { return c }
 
 // silent asks and tells nobody.
 type silent struct{}
-
-func (silent) Limits(string, chat.Kind) (chat.Limits, bool) { return chat.Limits{}, true }
 
 func (silent) Received(chat.Caller, chat.Message) {}
 

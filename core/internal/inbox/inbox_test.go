@@ -370,7 +370,7 @@ func box(j *journal) *inbox.Inbox {
 func boxOf(j *journal, settings func(string) config.Settings) *inbox.Inbox {
 	intake := inbox.NewIntake(j, j, j, conversations{settings}, func() time.Time { return now }, hclog.NewNullLogger())
 	asks := permission.New(permission.Options{
-		Store: questions{journal: j}, Conversations: conversation.NewResolver(&config.Config{Settings: settings("tg")}, moveless{}, moveless{}),
+		Store: questions{journal: j}, Conversations: conversation.NewResolver(&config.Config{Settings: settings("tg")}, plugins.New(nil), moveless{}),
 	}, hclog.NewNullLogger())
 	return inbox.New(intake, inbox.Options{Commands: registry(), Questions: asks, Observers: j, Reactions: j, Chats: j, Owners: j, Zone: time.UTC})
 }
@@ -416,12 +416,10 @@ var numbered = domain.Question{
 	Body: []byte(`{"about": "tool", "tool": "Bash", "numbered": true}`),
 }
 
-// moveless are chats that have kept their ids, in channels that have reported no limits.
+// moveless are chats that have kept their ids.
 type moveless struct{}
 
 func (moveless) Origin(_ string, id chat.ID) chat.ID { return id }
-
-func (moveless) Limits(string, chat.Kind) (chat.Limits, bool) { return chat.Limits{}, false }
 
 func TestAStrangerIsAskedToPairAndLetInOnceAllowed(t *testing.T) {
 	t.Parallel()

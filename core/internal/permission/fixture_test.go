@@ -250,25 +250,20 @@ func (r *fixture) options(s interface {
 	notice.Store
 }, turns *dispatch.Dispatcher,
 ) permission.Options {
-	conversations := conversation.NewResolver(&config.Config{}, channels{r}, unmoved{})
+	conversations := conversation.NewResolver(&config.Config{}, r.plugins(), unmoved{})
 	return permission.Options{
 		Store: s, Turns: turns, Patience: time.Hour, Workspace: testWorkspace, Conversations: conversations,
 		Owners: notice.NewOwners([]string{"tg:owner"}, s, conversations, r.plugins(), hclog.NewNullLogger()), Chats: chats{r}, Intake: intake{r},
 	}
 }
 
-// channels are those of a fixture, which have its buttons.
-type channels struct{ fixture *fixture }
-
-func (c channels) Limits(string, chat.Kind) (chat.Limits, bool) {
-	return chat.Limits{Buttons: c.fixture.buttons}, true
-}
-
 // plugins are the channel of a fixture, which runs unless nobody can be reached.
 func (r *fixture) plugins() *plugins.Registry {
 	found := plugins.New([]*config.Plugin{{Label: "tg", Enabled: true}})
 	if !r.unheard {
-		found.Entry("tg").Publish(&plugins.Plugin{Name: "tg"})
+		limits := chat.Limits{Buttons: r.buttons}
+		reported := map[chat.Kind]chat.Limits{chat.Direct: limits, chat.Group: limits}
+		found.Entry("tg").Publish(&plugins.Plugin{Name: "tg", Reported: reported})
 		found.Entry("tg").Update(func(s *plugins.Status) { s.State = plugins.Running })
 	}
 	return found
@@ -312,7 +307,7 @@ func runOf(user string, authority chat.Authority) *conversation.Turn {
 
 // turnOf resolves the conversation of a run over an empty config.
 func turnOf(run *domain.Run) *conversation.Turn {
-	return conversation.NewResolver(&config.Config{}, noChannels{}, unmoved{}).Turn(run)
+	return conversation.NewResolver(&config.Config{}, plugins.New(nil), unmoved{}).Turn(run)
 }
 
 // noChannels are channels that have told nothing, and unmoved chats that have kept their ids.

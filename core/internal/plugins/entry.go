@@ -105,7 +105,7 @@ func (e *Entry) Publish(p *Plugin) {
 	defer e.mu.Unlock()
 	e.running = p
 	if p != nil {
-		e.limits = p.limits
+		e.limits = p.Reported
 	}
 	close(e.changed)
 	e.changed = make(chan struct{})

@@ -15,12 +15,13 @@ type Plugin struct {
 	Name string
 	*remote.Plugin
 	remote.Description
-	limits map[chat.Kind]chat.Limits
+	// Reported are the limits of a channel in each kind of chat.
+	Reported map[chat.Kind]chat.Limits
 }
 
 // Open returns a configured plugin as it runs, with the limits of a channel, which are constant for the process.
 func Open(ctx context.Context, name string, p *remote.Plugin, d remote.Description) (*Plugin, error) {
-	opened := &Plugin{Name: name, Plugin: p, Description: d, limits: map[chat.Kind]chat.Limits{}}
+	opened := &Plugin{Name: name, Plugin: p, Description: d, Reported: map[chat.Kind]chat.Limits{}}
 	if !d.Can(remote.Channel) {
 		return opened, nil
 	}
@@ -29,7 +30,7 @@ func Open(ctx context.Context, name string, p *remote.Plugin, d remote.Descripti
 		if err != nil {
 			return nil, err
 		}
-		opened.limits[kind] = limits
+		opened.Reported[kind] = limits
 	}
 	return opened, nil
 }
@@ -85,10 +86,10 @@ func (p *Plugin) Draft(ctx context.Context, to chat.Address, draftID int64, text
 
 // Idempotent reports whether the same key sent twice shows one message, in each kind of chat.
 func (p *Plugin) Idempotent() bool {
-	if len(p.limits) == 0 {
+	if len(p.Reported) == 0 {
 		return false
 	}
-	for _, limits := range p.limits {
+	for _, limits := range p.Reported {
 		if !limits.IdempotentSend {
 			return false
 		}
@@ -99,13 +100,13 @@ func (p *Plugin) Idempotent() bool {
 // shown returns a text for the channel: plain if the channel supports Markdown in no kind of chat. Plain text is rarely
 // longer than the Markdown, which fits the limit; if it is, the Markdown is sent.
 func (p *Plugin) shown(text string) string {
-	for _, limits := range p.limits {
+	for _, limits := range p.Reported {
 		if limits.Markup != chat.Plain {
 			return text
 		}
 	}
-	plain := markdown.ToText(text, p.limits[chat.Direct].Text)
-	for _, limits := range p.limits {
+	plain := markdown.ToText(text, p.Reported[chat.Direct].Text)
+	for _, limits := range p.Reported {
 		if !limits.Text.Fits(plain) {
 			return text
 		}
@@ -116,7 +117,7 @@ func (p *Plugin) shown(text string) string {
 // checkButtons returns an error if no kind of chat of the channel accepts the buttons.
 func (p *Plugin) checkButtons(buttons [][]chat.Button) error {
 	var wrong error
-	for _, limits := range p.limits {
+	for _, limits := range p.Reported {
 		if wrong = limits.Buttons.Check(buttons); wrong == nil {
 			return nil
 		}

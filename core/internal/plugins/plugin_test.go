@@ -59,7 +59,7 @@ func put(t *testing.T, direct, group chat.Limits) (*Plugin, *wall) {
 		<-served
 	})
 	channel := remote.Description{Capabilities: []remote.Capability{remote.Channel}}
-	return &Plugin{Plugin: remote.New(conn), Description: channel, limits: map[chat.Kind]chat.Limits{chat.Direct: direct, chat.Group: group}}, w
+	return &Plugin{Plugin: remote.New(conn), Description: channel, Reported: map[chat.Kind]chat.Limits{chat.Direct: direct, chat.Group: group}}, w
 }
 
 // TestAPlainChannelIsGivenPlainText: what shows no Markdown would show its marks.

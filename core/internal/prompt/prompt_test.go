@@ -17,6 +17,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/core/internal/media/speech"
 	"github.com/clawhost/clawhost/core/internal/media/web"
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/prompt"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -26,11 +27,6 @@ type unmoved struct{}
 
 func (unmoved) Origin(_ string, id chat.ID) chat.ID { return id }
 
-// noChannels are channels that have told nothing.
-type noChannels struct{}
-
-func (noChannels) Limits(string, chat.Kind) (chat.Limits, bool) { return chat.Limits{}, false }
-
 // builder returns a builder without any programs that read files, and what resolves its conversations.
 func builder(c *config.Config) (*prompt.Builder, *conversation.Resolver) {
 	log := hclog.NewNullLogger()
@@ -38,7 +34,7 @@ func builder(c *config.Config) (*prompt.Builder, *conversation.Resolver) {
 		System:  agent.NewPrompter(agent.Identity{Name: c.Agent.Name, Workspace: c.Agent.Workspace, Timezone: c.Agent.Timezone}),
 		Bringer: files.NewBringer(files.NewStore(files.Options{}), nil, nil, log),
 		Reader:  extract.NewReader(nil, &speech.Transcriber{}, web.NewPages(web.Options{}, log), log),
-	}, log), conversation.NewResolver(c, noChannels{}, unmoved{})
+	}, log), conversation.NewResolver(c, plugins.New(nil), unmoved{})
 }
 
 // A message that has waited for long is told with its age, each of a burst by itself.

@@ -19,6 +19,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/hook"
 	"github.com/clawhost/clawhost/core/internal/media/outgoing"
 	"github.com/clawhost/clawhost/core/internal/plugins"
+	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
 	"github.com/clawhost/clawhost/core/internal/posting"
 	"github.com/clawhost/clawhost/core/internal/prompt"
 	"github.com/clawhost/clawhost/core/internal/tools"
@@ -191,7 +192,7 @@ func (r *fixture) handler() *turn.Handler {
 		Agent: config.Agent{Timezone: time.UTC}, Claude: config.Claude{PermissionMode: "default"},
 		Settings: config.Settings{Reply: r.reply, Access: config.Access{Owners: []string{"telegram:anna"}, HistoryLimit: r.history}},
 	}
-	conversations, log := conversation.NewResolver(c, channels(r.channel), unmoved{}), hclog.NewNullLogger()
+	conversations, log := conversation.NewResolver(c, plugintest.Channels(map[string]chat.Limits{"": r.channel}), unmoved{}), hclog.NewNullLogger()
 	return turn.New(turn.Options{
 		Store: r, Conversations: conversations,
 		Commands: r, Hooks: r, Prompts: r, Claude: claude{r}, Questions: r, Files: r, Followed: r, Owners: r,
@@ -287,13 +288,6 @@ func message(attempts int) *domain.Run {
 }
 
 func failure(c agent.Class) outcome { return outcome{err: &agent.Failure{Class: c}} }
-
-// channels are channels that all have told the same; the zero value: nothing.
-type channels chat.Limits
-
-func (c channels) Limits(string, chat.Kind) (chat.Limits, bool) {
-	return chat.Limits(c), c.Buttons.Rows > 0
-}
 
 // unmoved are chats that have kept their ids.
 type unmoved struct{}

@@ -3,8 +3,10 @@ package plugintest
 
 import (
 	"context"
+	"maps"
 	"net"
 	"path"
+	"slices"
 	"sync"
 	"testing"
 
@@ -27,6 +29,17 @@ func Registry(names ...string) *plugins.Registry {
 		list = append(list, &config.Plugin{Label: name, Enabled: true})
 	}
 	return plugins.New(list)
+}
+
+// Channels returns a registry of channels that have reported their limits, the same in each kind of chat. None of them runs.
+func Channels(limits map[string]chat.Limits) *plugins.Registry {
+	r := Registry(slices.Sorted(maps.Keys(limits))...)
+	for name, l := range limits {
+		reported := map[chat.Kind]chat.Limits{0: l, chat.Direct: l, chat.Group: l, chat.Broadcast: l}
+		r.Entry(name).Publish(&plugins.Plugin{Name: name, Reported: reported})
+		r.Entry(name).Publish(nil)
+	}
+	return r
 }
 
 // Process is a plugin that runs within a test.
