@@ -4,17 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
+	"maps"
 	"strings"
 	"time"
-
-	"github.com/hashicorp/go-hclog"
 )
 
-// logHandler passes the author's log records to go-plugin's logger, whose lines the host reads with their levels and
-// fields.
+// logHandler writes the author's log records as lines of JSON, from which the host reads levels and fields. Names with an "@"
+// are the record's own, as in the lines of github.com/hashicorp/go-hclog.
 type logHandler struct {
-	to     hclog.Logger
+	to     io.Writer
+	module string
+	fields map[string]any
 	groups string // the open groups, each followed by a dot
 }
 
@@ -25,48 +27,57 @@ func (h logHandler) Enabled(_ context.Context, level slog.Level) bool {
 
 // Handle implements [slog.Handler].
 func (h logHandler) Handle(_ context.Context, r slog.Record) error {
-	fields := make([]any, 0, 2*r.NumAttrs())
+	line := map[string]any{
+		"@level": logLevel(r.Level), "@message": r.Message, "@module": h.module,
+		"@timestamp": r.Time.Format("2006-01-02T15:04:05.000000Z07:00"),
+	}
+	maps.Copy(line, h.fields)
 	r.Attrs(func(a slog.Attr) bool {
-		fields = appendField(fields, h.groups, a)
+		setField(line, h.groups, a)
 		return true
 	})
-	h.to.Log(logLevel(r.Level), r.Message, fields...)
-	return nil
+	encoded, err := json.Marshal(line)
+	if err != nil {
+		return err
+	}
+	_, err = h.to.Write(append(encoded, '\n'))
+	return err
 }
 
 // WithAttrs implements [slog.Handler].
 func (h logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	var fields []any
+	fields := map[string]any{}
+	maps.Copy(fields, h.fields)
 	for _, a := range attrs {
-		fields = appendField(fields, h.groups, a)
+		setField(fields, h.groups, a)
 	}
-	return logHandler{h.to.With(fields...), h.groups}
+	h.fields = fields
+	return h
 }
 
 // WithGroup implements [slog.Handler].
 func (h logHandler) WithGroup(name string) slog.Handler {
-	if name == "" {
-		return h
+	if name != "" {
+		h.groups += name + "."
 	}
-	return logHandler{h.to, h.groups + name + "."}
+	return h
 }
 
-// appendField appends a name and its value; fields of a group are prefixed with its name.
-func appendField(fields []any, groups string, a slog.Attr) []any {
+// setField sets a name to its value; fields of a group are prefixed with its name.
+func setField(fields map[string]any, groups string, a slog.Attr) {
 	value := a.Value.Resolve()
 	if value.Kind() == slog.KindGroup {
 		if a.Key != "" {
 			groups += a.Key + "."
 		}
 		for _, member := range value.Group() {
-			fields = appendField(fields, groups, member)
+			setField(fields, groups, member)
 		}
-		return fields
+		return
 	}
-	if a.Equal(slog.Attr{}) {
-		return fields
+	if !a.Equal(slog.Attr{}) {
+		fields[groups+a.Key] = logValue(value)
 	}
-	return append(fields, groups+a.Key, logValue(value))
 }
 
 // logValue returns a value as people should read it: by its String or Error method, not as JSON.
@@ -91,15 +102,41 @@ func logValue(v slog.Value) any {
 	}
 }
 
-func logLevel(level slog.Level) hclog.Level {
+func logLevel(level slog.Level) string {
 	switch {
 	case level >= slog.LevelError:
-		return hclog.Error
+		return "error"
 	case level >= slog.LevelWarn:
-		return hclog.Warn
+		return "warn"
 	case level >= slog.LevelInfo:
-		return hclog.Info
+		return "info"
 	default:
-		return hclog.Debug
+		return "debug"
 	}
+}
+
+// standardLog logs what the standard library's log package writes, at the level that a line begins with, such as "[WARN]".
+type standardLog struct{ to *slog.Logger }
+
+// Write takes one line.
+func (s standardLog) Write(line []byte) (int, error) {
+	text, level := strings.TrimRight(string(line), " \t\n"), slog.LevelInfo
+	for _, known := range []struct {
+		prefix string
+		level  slog.Level
+	}{
+		{"[TRACE]", slog.LevelDebug - 1},
+		{"[DEBUG]", slog.LevelDebug},
+		{"[INFO]", slog.LevelInfo},
+		{"[WARN]", slog.LevelWarn},
+		{"[ERROR]", slog.LevelError},
+		{"[ERR]", slog.LevelError},
+	} {
+		if rest, found := strings.CutPrefix(text, known.prefix); found {
+			text, level = strings.TrimSpace(rest), known.level
+			break
+		}
+	}
+	s.to.Log(context.Background(), level, text) // the writer of a log has no context
+	return len(line), nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net/netip"
@@ -62,6 +63,9 @@ func TestLog(t *testing.T) {
 				if got[name] != want {
 					t.Errorf("%s is %v, want %v", name, got[name], want)
 				}
+			}
+			if at, err := time.Parse("2006-01-02T15:04:05.000000Z07:00", fmt.Sprint(got["@timestamp"])); err != nil || at.Year() < 2000 {
+				t.Errorf("@timestamp is %v", got["@timestamp"])
 			}
 			maps.DeleteFunc(got, func(name string, _ any) bool {
 				_, wanted := tt.want[name]

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
 
 	"github.com/clawhost/clawhost/sdk/handshake"
@@ -26,7 +25,6 @@ type plugin struct {
 	description *pluginv1.DescribeResponse
 	components  []Component
 	log         *slog.Logger
-	lines       hclog.Logger // where log and go-plugin write
 	redact      *redactor
 	line        *handshake.Line // to the host; nil if the host has none
 
@@ -69,9 +67,6 @@ func newPlugin(name, version string, logs io.Writer, components []Component) (*p
 		return nil, err
 	}
 	redact := &redactor{}
-	lines := hclog.New(&hclog.LoggerOptions{
-		Name: name, Level: hclog.Debug, JSONFormat: true, Output: redact.writer(logs),
-	})
 	p := &plugin{
 		description: &pluginv1.DescribeResponse{Name: name, Version: version},
 		components:  components,
@@ -79,8 +74,7 @@ func newPlugin(name, version string, logs io.Writer, components []Component) (*p
 		calls:       &gate{},
 		runs:        &gate{},
 		failed:      make(chan error, 1),
-		lines:       lines,
-		log:         slog.New(logHandler{to: lines}),
+		log:         slog.New(logHandler{to: redact.writer(logs), module: name}),
 	}
 	p.alive, p.end = context.WithCancel(context.Background())
 	told := map[pluginv1.Capability]bool{}

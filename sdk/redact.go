@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 )
 
@@ -48,15 +49,19 @@ func (r *redactor) text(s string) string {
 	return s
 }
 
-// writer returns a writer that passes whole lines on to w without secrets.
-func (r *redactor) writer(w io.Writer) io.Writer { return redactingWriter{r, w} }
+// writer returns a writer that passes whole lines on to w without secrets, one at a time.
+func (r *redactor) writer(w io.Writer) io.Writer { return &redactingWriter{redactor: r, to: w} }
 
 type redactingWriter struct {
 	redactor *redactor
-	to       io.Writer
+
+	mu sync.Mutex
+	to io.Writer
 }
 
-func (w redactingWriter) Write(line []byte) (int, error) {
+func (w *redactingWriter) Write(line []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if _, err := io.WriteString(w.to, w.redactor.text(string(line))); err != nil {
 		return 0, err
 	}

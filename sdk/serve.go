@@ -1,19 +1,12 @@
 package sdk
 
 import (
-	"context"
-	"crypto/tls"
-	"errors"
 	"fmt"
 	stdlog "log"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
-
-	"github.com/hashicorp/go-hclog"
-	goplugin "github.com/hashicorp/go-plugin"
-	"google.golang.org/grpc"
 
 	"github.com/clawhost/clawhost/sdk/handshake"
 )
@@ -32,37 +25,6 @@ func Serve(name, version string, components ...Component) {
 	os.Exit(serve(name, version, components))
 }
 
-// entry is the plugin in go-plugin's set.
-type entry struct {
-	goplugin.NetRPCUnsupportedPlugin
-
-	plugin *plugin
-}
-
-// GRPCServer is called by go-plugin.
-func (e *entry) GRPCServer(broker *goplugin.GRPCBroker, s *grpc.Server) error {
-	e.plugin.Register(s, broker.DialWithOptions)
-	return nil
-}
-
-// GRPCClient returns an error: the host's entry is a [handshake.Client].
-func (*entry) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientConn) (any, error) {
-	return nil, errors.New("the plugin's side has no client")
-}
-
-// introduceWithin limits the time that the host may take to note the plugin's certificate.
-const introduceWithin = 5 * time.Second
-
-// introduce returns the plugin's side of its connections; nil leaves it to go-plugin.
-func (p *plugin) introduce() (*tls.Config, error) {
-	if p.line == nil {
-		return nil, nil
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), introduceWithin) // go-plugin gives none
-	defer cancel()
-	return p.line.Introduce(ctx)
-}
-
 // serve returns the exit code.
 func serve(name, version string, components []Component) int {
 	p, err := newPlugin(name, version, os.Stderr, components)
@@ -70,8 +32,7 @@ func serve(name, version string, components []Component) int {
 		fmt.Fprintf(os.Stderr, "plugin %s: %v.\n", name, err)
 		return 1
 	}
-	cookie := handshake.Config()
-	if os.Getenv(cookie.MagicCookieKey) != cookie.MagicCookieValue {
+	if os.Getenv(handshake.CookieName) != handshake.CookieValue {
 		printUsage(os.Stdout, os.Args[0], p.description, p.components)
 		return 0
 	}
@@ -87,24 +48,19 @@ func serve(name, version string, components []Component) int {
 	// Signals are received and dropped, not ignored: child processes of the plugin would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT)
 	stdlog.SetFlags(0)
-	stdlog.SetOutput(p.lines.StandardWriter(&hclog.StandardLoggerOptions{InferLevels: true}))
+	stdlog.SetOutput(standardLog{p.log})
 
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		goplugin.Serve(&goplugin.ServeConfig{
-			HandshakeConfig: cookie,
-			Plugins:         goplugin.PluginSet{handshake.PluginName: &entry{plugin: p}},
-			GRPCServer:      p.NewServer,
-			TLSProvider:     p.introduce,
-			Logger:          p.lines.Named("go-plugin"),
-		})
-	}()
+	served := make(chan error, 1)
+	go func() { served <- p.serveHost() }()
 	parent := time.NewTicker(parentPoll)
 	defer parent.Stop()
 	for host := os.Getppid(); ; {
 		select {
-		case <-served:
+		case err := <-served:
+			if err != nil {
+				p.log.Error("cannot serve the host", "error", err)
+				return 1
+			}
 			return 0
 		case err := <-p.Failed():
 			p.log.Error("plugin failed", "error", err)

@@ -73,26 +73,33 @@ func Certificate(side *tls.Config) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: side.Certificates[0].Certificate[0]}))
 }
 
-// Introduce makes the plugin's identity and gives its certificate to the host, before go-plugin serves. A nil configuration
-// means that the host does not take it, as an earlier one: then go-plugin makes an identity and reports it.
-func (l *Line) Introduce(ctx context.Context) (*tls.Config, error) {
-	block, _ := pem.Decode([]byte(os.Getenv(HostCertificate)))
-	if block == nil {
+// NewPluginIdentity returns the plugin's side of its connections, which accepts only the host that started the process. It is nil
+// if that host has no certificate.
+func NewPluginIdentity() (*tls.Config, error) {
+	host := os.Getenv(HostCertificate)
+	if host == "" {
 		return nil, nil
+	}
+	block, _ := pem.Decode([]byte(host))
+	if block == nil {
+		return nil, errors.New("the host's certificate is not in PEM")
 	}
 	side, err := NewIdentity()
 	if err != nil {
 		return nil, err
 	}
-	if err := Trust(side, block.Bytes); err != nil {
-		return nil, err
+	return side, Trust(side, block.Bytes)
+}
+
+// Introduce gives the plugin's certificate to the host, before the plugin serves. It returns false if the host does not take it:
+// an earlier host reads it from the line in which the plugin says where it serves.
+func (l *Line) Introduce(ctx context.Context, side *tls.Config) (taken bool, err error) {
+	_, err = l.ask(ctx, request{Identify: side.Certificates[0].Certificate[0]}, false)
+	if _, refused := errors.AsType[*Refusal](err); refused {
+		return false, nil
 	}
-	var refused *Refusal
-	switch _, err := l.ask(ctx, request{Identify: side.Certificates[0].Certificate[0]}, false); {
-	case errors.As(err, &refused):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("tell the host who serves: %w", err)
+	if err != nil {
+		return false, fmt.Errorf("tell the host who serves: %w", err)
 	}
-	return side, nil
+	return true, nil
 }

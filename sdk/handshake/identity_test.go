@@ -73,9 +73,12 @@ func TestIntroduce(t *testing.T) {
 	own := identity(t)
 	t.Setenv(handshake.HostCertificate, handshake.Certificate(own))
 	known := make(chan struct{})
-	plugin, err := lines(t, host{side: own, known: known}).Introduce(t.Context())
+	plugin, err := handshake.NewPluginIdentity()
 	if err != nil || plugin == nil {
-		t.Fatalf("introduce: %v, %v", plugin, err)
+		t.Fatalf("the plugin's side: %v, %v", plugin, err)
+	}
+	if taken, err := lines(t, host{side: own, known: known}).Introduce(t.Context(), plugin); !taken || err != nil {
+		t.Fatalf("introduce: %v, %v", taken, err)
 	}
 	<-known
 	if clients, servers := connect(t, own, plugin); clients != nil || servers != nil {
@@ -117,14 +120,23 @@ func TestIdentityTrustsNobody(t *testing.T) {
 	}
 }
 
-// A plugin of this sdk also runs under a host that does not take its certificate: then go-plugin makes one.
+// A plugin learns that an earlier host does not take its certificate over the line.
 func TestIntroduceToAnEarlierHost(t *testing.T) {
-	t.Setenv(handshake.HostCertificate, handshake.Certificate(identity(t)))
-	if side, err := lines(t, host{refuses: true}).Introduce(t.Context()); side != nil || err != nil {
-		t.Errorf("got %v, %v", side, err)
+	t.Parallel()
+	if taken, err := lines(t, host{refuses: true}).Introduce(t.Context(), identity(t)); taken || err != nil {
+		t.Errorf("got %v, %v", taken, err)
 	}
+}
+
+func TestPluginOfAHostWithoutACertificate(t *testing.T) {
 	t.Setenv(handshake.HostCertificate, "")
-	if side, err := lines(t, host{side: identity(t)}).Introduce(t.Context()); side != nil || err != nil {
-		t.Errorf("without a certificate of the host: %v, %v", side, err)
+	if side, err := handshake.NewPluginIdentity(); side != nil || err != nil {
+		t.Errorf("none: %v, %v", side, err)
+	}
+	for _, broken := range []string{"no PEM", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"} {
+		t.Setenv(handshake.HostCertificate, broken)
+		if _, err := handshake.NewPluginIdentity(); err == nil {
+			t.Errorf("%q is a certificate", broken)
+		}
 	}
 }

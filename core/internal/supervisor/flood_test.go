@@ -37,8 +37,10 @@ type flood struct {
 
 func serveFlood() {
 	plugin.Serve(&plugin.ServeConfig{
-		HandshakeConfig: handshake.Config(), Plugins: plugin.PluginSet{handshake.PluginName: &flood{}}, GRPCServer: plugin.DefaultGRPCServer,
-		Logger: hclog.NewNullLogger(),
+		HandshakeConfig: plugin.HandshakeConfig{
+			ProtocolVersion: handshake.ProtocolVersion, MagicCookieKey: handshake.CookieName, MagicCookieValue: handshake.CookieValue,
+		},
+		Plugins: plugin.PluginSet{"clawhost": &flood{}}, GRPCServer: plugin.DefaultGRPCServer, Logger: hclog.NewNullLogger(),
 	})
 }
 

@@ -34,7 +34,7 @@ const startTimeout = 20 * time.Second
 type launched struct {
 	process *child
 	client  *plugin.Client
-	*handshake.Connection
+	*connection
 	plugin *remote.Plugin
 	tls    *tls.Config // for this connection only
 
@@ -61,8 +61,10 @@ func launch(
 	var ownDir string
 	lines := &guard{log: log}
 	client := plugin.NewClient(&plugin.ClientConfig{
-		HandshakeConfig:  handshake.Config(),
-		Plugins:          plugin.PluginSet{handshake.PluginName: &handshake.Client{}},
+		HandshakeConfig: plugin.HandshakeConfig{
+			ProtocolVersion: handshake.ProtocolVersion, MagicCookieKey: handshake.CookieName, MagicCookieValue: handshake.CookieValue,
+		},
+		Plugins:          plugin.PluginSet{pluginName: &dispensed{}},
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
 		TLSConfig:        identity,
 		SkipHostEnv:      true,
@@ -81,7 +83,7 @@ func launch(
 			return started, nil
 		},
 	})
-	connection, err := dispense(client)
+	to, err := dispense(client)
 	if started != nil && !started.keep() && err == nil {
 		err = ctx.Err()
 	}
@@ -90,7 +92,7 @@ func launch(
 		_ = os.RemoveAll(ownDir) // Kill does not remove it if nothing was started
 		return nil, explain(ctx, err, started)
 	}
-	return &launched{process: started, client: client, Connection: connection, plugin: remote.New(connection.Conn), tls: identity}, nil
+	return &launched{process: started, client: client, connection: to, plugin: remote.New(to.conn), tls: identity}, nil
 }
 
 // environment returns the plugin's whole environment.
@@ -114,23 +116,45 @@ func SocketDir(run string) string {
 	return os.TempDir()
 }
 
-func dispense(client *plugin.Client) (*handshake.Connection, error) {
+// pluginName is the only name in a plugin's set. Describe returns what the plugin serves under it.
+const pluginName = "clawhost"
+
+// connection is a connection to a plugin's services, and the broker for its connection to the host's.
+type connection struct {
+	conn   *grpc.ClientConn
+	broker *plugin.GRPCBroker
+}
+
+// dispensed is the host's entry in go-plugin's set. Dispensing it gives a [*connection].
+type dispensed struct{ plugin.NetRPCUnsupportedPlugin }
+
+// GRPCServer returns an error: the host's entry serves nothing.
+func (*dispensed) GRPCServer(*plugin.GRPCBroker, *grpc.Server) error {
+	return errors.New("this is the host's side")
+}
+
+// GRPCClient returns a [*connection].
+func (*dispensed) GRPCClient(_ context.Context, broker *plugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
+	return &connection{conn, broker}, nil
+}
+
+func dispense(client *plugin.Client) (*connection, error) {
 	protocol, err := client.Client()
 	if err != nil {
 		return nil, err
 	}
-	raw, err := protocol.Dispense(handshake.PluginName)
+	raw, err := protocol.Dispense(pluginName)
 	if err != nil {
 		return nil, err
 	}
-	return raw.(*handshake.Connection), nil
+	return raw.(*connection), nil
 }
 
 // serve serves the host's services to the plugin. A plugin without a broker does not need them.
 func (l *launched) serve(broker uint32, services *grpc.Server, log hclog.Logger) {
 	l.services = services
 	l.serving.Go(func() {
-		listener, err := l.Broker.Accept(broker)
+		listener, err := l.broker.Accept(broker)
 		if err != nil {
 			log.Debug("the plugin cannot call the host: it serves no broker", "error", err)
 			return
@@ -168,8 +192,8 @@ func explain(ctx context.Context, err error, started *child) error {
 	version, shakes := protocolOf(line)
 	var why string
 	switch {
-	case shakes && version != handshake.Config().ProtocolVersion:
-		return &Unfit{Attribute: "source", err: fmt.Errorf("the plugin speaks version %d of the protocol, this host version %d", version, handshake.Config().ProtocolVersion)}
+	case shakes && version != handshake.ProtocolVersion:
+		return &Unfit{Attribute: "source", err: fmt.Errorf("the plugin speaks version %d of the protocol, this host version %d", version, handshake.ProtocolVersion)}
 	case !started.killed():
 		why = "it ended before it served, with " + started.outcome()
 	case ctx.Err() != nil:

@@ -112,7 +112,7 @@ func (i *instance) configure(ctx context.Context, l *launched) (*plugins.Plugin,
 		[]grpc.ServerOption{grpc.Creds(credentials.NewTLS(l.tls))}, handshake.ServerOptions(), intakeOptions(), recovering(i.log),
 	)...)
 	i.host.Register(i.block.Label, services)
-	broker := l.Broker.NextId()
+	broker := l.broker.NextId()
 	l.serve(broker, services, i.log)
 	configuring, cancel := context.WithTimeout(ctx, configureTimeout)
 	defer cancel()

@@ -56,6 +56,10 @@ func TestMain(m *testing.M) {
 		serveForeign()
 	case "flood":
 		serveFlood()
+	case "ticker":
+		sdk.Serve("ticker", "1.2.3", sdk.Service(openTicker, sdk.CommandSpec{Name: "pid", Usage: "/pid", Summary: "Answers the process's id."}))
+	case "host":
+		os.Exit(hostThatStarts())
 	default:
 		sdk.Serve("test", "1.2.3", component(kind))
 	}

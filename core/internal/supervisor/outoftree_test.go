@@ -1,4 +1,4 @@
-package sdk_test
+package supervisor_test
 
 import (
 	"fmt"
@@ -31,16 +31,15 @@ func TestAThirdPartyBuildsAndRuns(t *testing.T) {
 		}
 	}
 
-	command := exec.CommandContext(t.Context(), binary)
-	client, c := launchCommand(t, command, t.Output())
+	client, c := connect(t, earlierHost(exec.CommandContext(t.Context(), binary), t.Output()))
 	defer client.Kill()
-	d, err := pluginv1.NewPluginClient(c.Conn).Describe(t.Context(), &pluginv1.DescribeRequest{})
+	d, err := pluginv1.NewPluginClient(c.conn).Describe(t.Context(), &pluginv1.DescribeRequest{})
 	if err != nil || d.GetName() != "parrot" || d.GetVersion() != "2.0.0" ||
 		len(d.GetCapabilities()) != 1 || d.GetCapabilities()[0] != pluginv1.Capability_CAPABILITY_CHANNEL {
 		t.Fatalf("Describe answers %v, %v", d, err)
 	}
-	configurePlugin(t, c, `{"token": "very secret"}`)
-	channel := pluginv1.NewChannelClient(c.Conn)
+	c.configure(t, `{"token": "very secret"}`)
+	channel := pluginv1.NewChannelClient(c.conn)
 	run, err := channel.Run(t.Context(), &pluginv1.RunRequest{})
 	if err != nil {
 		t.Fatal(err)
@@ -56,10 +55,10 @@ func TestAThirdPartyBuildsAndRuns(t *testing.T) {
 	}
 }
 
-// buildOutOfTree builds offline: the dependencies are those of this module, which are in the cache.
+// buildOutOfTree builds offline: the dependencies are those of the SDK, which are in the cache.
 func buildOutOfTree(t *testing.T) (binary string) {
 	t.Helper()
-	sdk, err := filepath.Abs(".")
+	sdk, err := filepath.Abs("../../../sdk")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +67,7 @@ func buildOutOfTree(t *testing.T) (binary string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sums, err := os.ReadFile("go.sum")
+	sums, err := os.ReadFile(filepath.Join(sdk, "go.sum"))
 	if err != nil {
 		t.Fatal(err)
 	}

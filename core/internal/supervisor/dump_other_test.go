@@ -1,6 +1,6 @@
 //go:build !linux
 
-package sdk_test
+package supervisor_test
 
 // dumpable is not supported on this system.
 func dumpable() int { return 0 }

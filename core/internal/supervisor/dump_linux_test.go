@@ -1,4 +1,4 @@
-package sdk_test
+package supervisor_test
 
 import "golang.org/x/sys/unix"
 
