@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"google.golang.org/grpc"
@@ -31,11 +32,11 @@ import (
 const (
 	// introduceWithin limits the time that the host may take to note the plugin's certificate.
 	introduceWithin = 5 * time.Second
-	// offerWithin limits the time between a call that needs the host's services and the host's word where they are.
+	// offerWithin limits the time that a call waits for the address of the host's services.
 	offerWithin = 5 * time.Second
 )
 
-// serveHost serves the plugin until the host ends it. Its first word to the host is the line on the standard output.
+// serveHost serves the plugin until the host ends it. By a line on its standard output it first tells the host where.
 func (p *plugin) serveHost() error {
 	side, certificate, err := p.introduce()
 	if err != nil {
@@ -46,7 +47,7 @@ func (p *plugin) serveHost() error {
 		secured = credentials.NewTLS(side)
 	}
 	dir := cmp.Or(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), os.TempDir())
-	socket := filepath.Join(dir, "plugin"+rand.Text()[:10]) // no longer: the host has reckoned with the length
+	socket := filepath.Join(dir, "plugin"+rand.Text()[:10]) // no longer: the host allows for this length
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
 		return fmt.Errorf("listen for the host: %w", err)
@@ -62,7 +63,8 @@ func (p *plugin) serveHost() error {
 	if _, err := fmt.Fprintf(os.Stdout, "1|%d|unix|%s|grpc|%s\n", handshake.ProtocolVersion, socket, certificate); err != nil {
 		return fmt.Errorf("tell the host where the plugin serves: %w", err)
 	}
-	os.Stdout = os.Stderr // the host logs what it reads there
+	defer runtime.KeepAlive(os.Stdout) // a file that nothing refers to may be closed, and another get its number
+	os.Stdout = os.Stderr              // the host logs what it reads there
 	return server.Serve(listener)
 }
 
