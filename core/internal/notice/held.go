@@ -7,7 +7,9 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
 
@@ -20,29 +22,17 @@ const (
 	heldMost = 20
 )
 
-// HeldStore finds messages that wait for a place.
-type HeldStore interface {
-	Held(ctx context.Context, owner bool, since, before time.Time, limit int) ([]domain.Held, error)
-	Post(ctx context.Context, key domain.Key, pieces ...domain.OutboxItem) (firstID int64, err error)
-}
-
-// Places knows whether a place is free for another turn.
-type Places interface {
-	// Full reports whether no place is left for turns of owners, and for those of others.
-	Full() (owners, others bool)
-}
-
 // Held notifies the chats whose next message waits because no place is free for its turn.
 type Held struct {
-	store         HeldStore
-	places        Places
+	store         *store.Store
+	turns         *dispatch.Dispatcher
 	conversations *conversation.Resolver
 	log           hclog.Logger
 }
 
 // NewHeld returns a notifier. Run starts it.
-func NewHeld(s HeldStore, places Places, conversations *conversation.Resolver, log hclog.Logger) *Held {
-	return &Held{store: s, places: places, conversations: conversations, log: log}
+func NewHeld(s *store.Store, turns *dispatch.Dispatcher, conversations *conversation.Resolver, log hclog.Logger) *Held {
+	return &Held{store: s, turns: turns, conversations: conversations, log: log}
 }
 
 // Run notifies them until ctx ends, once for each message.
@@ -56,7 +46,7 @@ func (h *Held) Run(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		owners, others := h.places.Full()
+		owners, others := h.turns.Full()
 		for owner, full := range map[bool]bool{true: owners, false: others} {
 			if !full {
 				continue

@@ -11,9 +11,11 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/core/internal/plugins"
+	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -24,24 +26,13 @@ const mostAnHour = 5
 // patience bounds a notice to the owners. The caller does not wait for longer.
 const patience = 10 * time.Second
 
-// Store is what notices need of the store.
-type Store interface {
-	DirectChat(ctx context.Context, channel, id string) (domain.DirectChat, error)
-	Post(ctx context.Context, key domain.Key, pieces ...domain.OutboxItem) (firstID int64, err error)
-}
-
-// Texts makes messages of the host's texts.
-type Texts interface {
-	Notice(to chat.Address, kind chat.Kind, text string) []domain.OutboxItem
-}
-
 // Owners run the host. They get notices in each direct chat of theirs that has a channel.
 type Owners struct {
-	list    []string // each as channel:user
-	store   Store
-	texts   Texts
-	plugins *plugins.Registry
-	log     hclog.Logger
+	list          []string // each as channel:user
+	store         *store.Store
+	conversations *conversation.Resolver
+	plugins       *plugins.Registry
+	log           hclog.Logger
 
 	mu   sync.Mutex
 	told map[domain.KeyKind]quota // by kind
@@ -54,8 +45,10 @@ type quota struct {
 }
 
 // NewOwners returns the owners, each listed as channel:user.
-func NewOwners(list []string, s Store, texts Texts, plugins *plugins.Registry, log hclog.Logger) *Owners {
-	return &Owners{list: list, store: s, texts: texts, plugins: plugins, log: log, told: map[domain.KeyKind]quota{}}
+func NewOwners(
+	list []string, s *store.Store, conversations *conversation.Resolver, plugins *plugins.Registry, log hclog.Logger,
+) *Owners {
+	return &Owners{list: list, store: s, conversations: conversations, plugins: plugins, log: log, told: map[domain.KeyKind]quota{}}
 }
 
 // Tell sends the owners a text, once for each key. Of each kind of key, owners get at most five texts in an hour, and then one
@@ -139,7 +132,7 @@ func (o *Owners) tell(key domain.Key, plugin, text string) (all bool) {
 			continue
 		}
 		to := o.chat(ctx, channel, user)
-		if _, err := o.store.Post(ctx, key.For(owner), o.texts.Notice(to, chat.Direct, text)...); err != nil {
+		if _, err := o.store.Post(ctx, key.For(owner), o.conversations.Notice(to, chat.Direct, text)...); err != nil {
 			o.log.Error("cannot tell an owner", "channel", channel, "error", err)
 			all = false
 		}

@@ -124,7 +124,7 @@ func TestWaitingTurnsLeaveTheirPlaces(t *testing.T) {
 		r := newFixture()
 		runs := make(claims)
 		turns := dispatch.New(runs, dispatch.Options{Turns: 1}, hclog.NewNullLogger())
-		d := r.deskOf(turns)
+		d := r.deskOf(t, turns)
 		a := asking{d, make(chan agent.Decision, 10), make(chan struct{})}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})

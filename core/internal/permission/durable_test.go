@@ -35,7 +35,7 @@ func start(t *testing.T, path string) process {
 		t.Fatal(err)
 	}
 	r := newFixture()
-	options := r.options(s, dispatch.New(s, dispatch.Options{}, hclog.NewNullLogger()))
+	options := r.options(t, s, dispatch.New(s, dispatch.Options{}, hclog.NewNullLogger()))
 	p := process{store: s, Approvals: permission.New(options, hclog.NewNullLogger())}
 	if err := p.Recover(t.Context()); err != nil {
 		t.Fatal(err)

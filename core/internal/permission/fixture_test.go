@@ -21,6 +21,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/notice"
 	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/core/internal/plugins"
+	"github.com/clawhost/clawhost/core/internal/store/storetest"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -211,10 +212,6 @@ func (r *fixture) those(which func(domain.Question) bool) (list []domain.Questio
 	return list
 }
 
-func (r *fixture) DirectChat(context.Context, string, string) (domain.DirectChat, error) {
-	return domain.DirectChat{}, domain.ErrNotFound
-}
-
 func (r *fixture) Grants(context.Context, string) ([]domain.Grant, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -235,25 +232,24 @@ func (r *fixture) Unfinished(_ context.Context, _, claude string) (bool, error) 
 // testWorkspace is where no file is.
 const testWorkspace = "/nonexistent/workspace"
 
-func (r *fixture) desk(*testing.T) *permission.Approvals {
-	return r.deskOf(dispatch.New(nil, dispatch.Options{}, hclog.NewNullLogger()))
+func (r *fixture) desk(t *testing.T) *permission.Approvals {
+	t.Helper()
+	return r.deskOf(t, dispatch.New(nil, dispatch.Options{}, hclog.NewNullLogger()))
 }
 
 // deskOf asks for the turns of a dispatcher.
-func (r *fixture) deskOf(turns *dispatch.Dispatcher) *permission.Approvals {
-	return permission.New(r.options(r, turns), hclog.NewNullLogger())
+func (r *fixture) deskOf(t *testing.T, turns *dispatch.Dispatcher) *permission.Approvals {
+	t.Helper()
+	return permission.New(r.options(t, r, turns), hclog.NewNullLogger())
 }
 
 // options are those of approvals with a store, which is the fixture's own or another one.
-func (r *fixture) options(s interface {
-	permission.Store
-	notice.Store
-}, turns *dispatch.Dispatcher,
-) permission.Options {
+func (r *fixture) options(t *testing.T, s permission.Store, turns *dispatch.Dispatcher) permission.Options {
+	t.Helper()
 	conversations := conversation.NewResolver(&config.Config{}, r.plugins(), unmoved{})
 	return permission.Options{
 		Store: s, Turns: turns, Patience: time.Hour, Workspace: testWorkspace, Conversations: conversations,
-		Owners: notice.NewOwners([]string{"tg:owner"}, s, conversations, r.plugins(), hclog.NewNullLogger()), Chats: chats{r}, Intake: intake{r},
+		Owners: notice.NewOwners([]string{"tg:owner"}, storetest.Open(t), conversations, r.plugins(), hclog.NewNullLogger()), Chats: chats{r}, Intake: intake{r},
 	}
 }
 

@@ -19,29 +19,18 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/config"
-	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/notice"
+	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/workspace"
 )
-
-// Store keeps which servers of a folder owners have allowed.
-type Store interface {
-	GetState(ctx context.Context, instance, key string) (value []byte, revision uint64, err error)
-	PutState(ctx context.Context, instance, key string, value []byte, ifRevision *uint64) (revision uint64, err error)
-}
-
-// Owners are those who run the host.
-type Owners interface {
-	// Tell tells them a text, once for each key.
-	Tell(key domain.Key, text string)
-}
 
 // Options are the settings and dependencies of a [Folder].
 type Options struct {
 	Agent  config.Agent
 	Claude config.Claude
 	Dir    string // of the host, for what Claude Code reads
-	Store  Store
-	Owners Owners
+	Store  *store.Store
+	Owners *notice.Owners
 }
 
 // Folder is the workspace of an agent. It is safe for concurrent use.

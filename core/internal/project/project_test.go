@@ -2,7 +2,6 @@ package project_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -17,45 +16,29 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/config"
-	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/notice"
+	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
 	"github.com/clawhost/clawhost/core/internal/project"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/store/storetest"
 )
 
-// state is what the store keeps and what owners are told.
-type state struct {
-	values map[string][]byte
-	told   []string
-}
-
-func (s *state) GetState(_ context.Context, instance, key string) ([]byte, uint64, error) {
-	value, found := s.values[instance+" "+key]
-	if !found {
-		return nil, 0, domain.ErrNotFound
-	}
-	return value, 1, nil
-}
-
-func (s *state) PutState(_ context.Context, instance, key string, value []byte, _ *uint64) (uint64, error) {
-	s.values[instance+" "+key] = value
-	return 1, nil
-}
-
-func (s *state) Tell(key domain.Key, text string) {
-	notice := key.String() + text
-	if !slices.Contains(s.told, notice) {
-		s.told = append(s.told, notice)
-	}
-}
-
-// folder returns a workspace with files, of which the parts are used, and the state beside it.
-func folder(t *testing.T, files map[string]string, parts ...string) (*project.Folder, string, *state) {
+// folder returns a workspace with files, of which the parts are used, and the store beside it. Its owner is a:1.
+func folder(t *testing.T, files map[string]string, parts ...string) (*project.Folder, string, *store.Store) {
 	t.Helper()
-	dir, s := t.TempDir(), &state{values: map[string][]byte{}}
+	return logged(t, hclog.NewNullLogger(), files, parts...)
+}
+
+func logged(t *testing.T, log hclog.Logger, files map[string]string, parts ...string) (*project.Folder, string, *store.Store) {
+	t.Helper()
+	dir, s, channels := t.TempDir(), storetest.Open(t), plugintest.Registry("a")
 	lay(t, dir, files)
 	return project.New(project.Options{
-		Agent: config.Agent{Workspace: dir, Project: parts}, Dir: filepath.Join(t.TempDir(), "run"), Store: s, Owners: s,
+		Agent: config.Agent{Workspace: dir, Project: parts}, Dir: filepath.Join(t.TempDir(), "run"), Store: s,
+		Owners: notice.NewOwners([]string{"a:1"}, s, conversation.NewResolver(&config.Config{}, channels, s), channels, log),
 		Claude: config.Claude{MCP: map[string]config.MCP{"b": {URL: "https://b"}, "a": {Command: []string{"a"}}}},
-	}, hclog.NewNullLogger()), dir, s
+	}, log), dir, s
 }
 
 func lay(t *testing.T, dir string, files map[string]string) {
@@ -146,8 +129,9 @@ func TestServersOfTheWorkspace(t *testing.T) {
 		}
 		return strings.Join(list, " ")
 	}
-	if got := names(); got != "a b" || len(s.told) != 1 || !strings.Contains(s.told[0], `{"command":"make","args":["serve","\u{fc}"],"env":{"A":"b"}}`) {
-		t.Fatalf("undecided: servers %q, owners were told %q", got, s.told)
+	got, told := names(), storetest.Texts(t, s, "a")
+	if got != "a b" || len(told) != 1 || !strings.Contains(told[0], `{"command":"make","args":["serve","\u{fc}"],"env":{"A":"b"}}`) {
+		t.Fatalf("undecided: servers %q, owners were told %q", got, told)
 	}
 	list := f.Servers(t.Context())
 	if len(list) != 1 || list[0].Decided {
@@ -164,12 +148,12 @@ func TestServersOfTheWorkspace(t *testing.T) {
 			t.Errorf("servers %q, want %q", got, want)
 		}
 	}
-	if len(s.told) != 1 {
-		t.Errorf("owners were told %q", s.told)
+	if told := storetest.Texts(t, s, "a"); len(told) != 0 {
+		t.Errorf("owners were told %q", told)
 	}
 	lay(t, dir, map[string]string{".mcp.json": `{"mcpServers": {"own": {"command": "make", "args": ["serve"], "env": {"A": "c"}}}}`})
-	if got := names(); got != "a b" || len(s.told) != 2 {
-		t.Errorf("after a change: servers %q, owners were told %q", got, s.told)
+	if got, told := names(), storetest.Texts(t, s, "a"); got != "a b" || len(told) != 1 {
+		t.Errorf("after a change: servers %q, owners were told %q", got, told)
 	}
 }
 
@@ -214,13 +198,8 @@ func TestManyImports(t *testing.T) {
 		"missing":   {"CLAUDE.md": different.String()},
 		"both ways": {"CLAUDE.md": different.String(), "1": strings.Repeat("@d ", 20_000), "d/file": ""},
 	} {
-		dir := t.TempDir()
-		lay(t, dir, files)
 		var log bytes.Buffer
-		s := &state{values: map[string][]byte{}}
-		f := project.New(project.Options{
-			Agent: config.Agent{Workspace: dir, Project: []string{"instructions"}}, Dir: filepath.Join(t.TempDir(), "run"), Store: s, Owners: s,
-		}, hclog.New(&hclog.LoggerOptions{Output: &log}))
+		f, _, _ := logged(t, hclog.New(&hclog.LoggerOptions{Output: &log}), files, "instructions")
 		if setup := f.Setup(t.Context()); !strings.Contains(setup.Instructions, "### CLAUDE.md\n") {
 			t.Errorf("%s: the instructions are %.100q", name, setup.Instructions)
 		}

@@ -20,12 +20,12 @@ const (
 // has the same order.
 var layers = []string{
 	"crashpoint", "lazyregexp", "recentlog", "process",
-	"domain", "normalise", "wording", "session", "access", "config", "store", "frontmatter", "agent", "project",
+	"domain", "normalise", "wording", "session", "access", "config", "store", "frontmatter", "agent",
 	"answer", "chunk", "envelope", "credential", "budget",
 	"remote", "plugins", "supervisor",
 	"conversation", "reaction",
 	"media/filetype", "media/files", "media/program", "media/web", "media/speech", "media/extract", "media/outgoing",
-	"notice", "hook", "dispatch",
+	"dispatch", "notice", "project", "hook",
 	"claude/protocol", "claude/exchange", "claude/transcript", "claude/cli", "claude/client", "claude",
 	"permission", "command", "claims", "interpret", "inbox", "tools", "gateway",
 	"stream", "prompt", "view", "posting", "turn",
@@ -34,7 +34,7 @@ var layers = []string{
 }
 
 // testSupport are the packages that only tests import.
-var testSupport = []string{"claude/recordings", "journal", "media/mediatest", "messagesapi", "plugins/plugintest", "rules"}
+var testSupport = []string{"claude/recordings", "journal", "media/mediatest", "messagesapi", "plugins/plugintest", "rules", "store/storetest"}
 
 // translators are the packages of core that know the protocol's messages. All others see the vocabulary of sdk/chat.
 var translators = []string{"remote", "hostapi"}
