@@ -387,17 +387,16 @@ func (h *Host) ready() {
 
 // newHeartbeat returns the host's heartbeat, or nil if there is none.
 func (h *Host) newHeartbeat() *heartbeat.Heartbeat {
-	c := h.config.Heartbeat
-	if c.Every == 0 {
+	if h.config.Heartbeat.Every == 0 {
 		return nil
 	}
 	log := h.log.Named("heartbeat")
-	watch, err := heartbeat.NewWatch(h.config, h.store, h.dispatcher, h.inbox)
+	beat, err := heartbeat.New(h.config, h.store, h.dispatcher, h.intake, log)
 	if err != nil {
 		log.Error("there will be no heartbeat", "error", err)
 		return nil
 	}
-	return heartbeat.New(heartbeat.Options{Every: c.Every, From: int(max(c.From, 0)), To: int(max(c.To, 0)), Zone: h.config.Agent.Timezone}, watch, log)
+	return beat
 }
 
 // forPlugins is the host's side of plugins.

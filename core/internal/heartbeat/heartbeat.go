@@ -3,63 +3,91 @@ package heartbeat
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/inbox"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
-// Options are a heartbeat's settings.
-type Options struct {
-	Every time.Duration // more than zero
-	// From and To are the active minutes after midnight; they may span midnight. If they are equal, always.
-	From, To int
-	Zone     *time.Location
-}
+// file is the agent's list of what it is to look after.
+const file = "HEARTBEAT.md"
 
-// Task is what a heartbeat does.
-type Task interface {
-	// Idle reports why no beat is needed, such as an empty list of what to watch; "": one is.
-	Idle(ctx context.Context) (why string, err error)
-	// Beat queues a turn. The id is the same for the same beat.
-	Beat(ctx context.Context, id domain.Key) error
-}
-
-// Heartbeat calls Beat at intervals.
+// Heartbeat has the agent look after the list in its workspace at intervals, and speak in one person's direct chat.
 type Heartbeat struct {
-	options Options
-	task    Task
-	log     hclog.Logger
+	config    config.Heartbeat
+	zone      *time.Location
+	channel   string
+	user      chat.UserID
+	workspace *workspace.Workspace
+	store     *store.Store
+	turns     *dispatch.Dispatcher
+	intake    *inbox.Intake
+	log       hclog.Logger
 }
 
-// New returns a heartbeat. Run starts it.
-func New(options Options, task Task, log hclog.Logger) *Heartbeat {
-	return &Heartbeat{options: options, task: task, log: log}
+// New returns a config's heartbeat, whose interval is more than zero. Run starts it. The error says why there cannot be one.
+func New(c *config.Config, s *store.Store, turns *dispatch.Dispatcher, intake *inbox.Intake, log hclog.Logger) (*Heartbeat, error) {
+	channel, user, err := target(c)
+	if err != nil {
+		return nil, err
+	}
+	return &Heartbeat{
+		config: c.Heartbeat, zone: c.Agent.Timezone, channel: channel, user: user, workspace: workspace.New(c.Agent.Workspace),
+		store: s, turns: turns, intake: intake, log: log,
+	}, nil
+}
+
+// target is the person in whose direct chat a heartbeat speaks.
+func target(c *config.Config) (channel string, user chat.UserID, err error) {
+	target := c.Heartbeat.Target
+	if target == "owner" {
+		if len(c.Access.Owners) == 0 {
+			return "", "", errors.New("heartbeat.target is the owner, and access.owners names none")
+		}
+		target = c.Access.Owners[0]
+	}
+	channel, id, _ := strings.Cut(target, ":")
+	if p := c.Plugin(channel); p == nil || !p.Enabled {
+		return "", "", fmt.Errorf("it would be told to %s, and no plugin %q is enabled", target, channel)
+	}
+	return channel, chat.UserID(id), nil
 }
 
 // Run beats until ctx ends, first after one interval.
 func (h *Heartbeat) Run(ctx context.Context) {
-	tick := time.NewTicker(h.options.Every)
+	tick := time.NewTicker(h.config.Every)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
-			if err := h.beat(ctx, now); err != nil && ctx.Err() == nil {
+			if err := h.tick(ctx, now); err != nil && ctx.Err() == nil {
 				h.log.Error("a heartbeat failed", "error", err)
 			}
 		}
 	}
 }
 
-func (h *Heartbeat) beat(ctx context.Context, now time.Time) error {
+func (h *Heartbeat) tick(ctx context.Context, now time.Time) error {
 	if !h.active(now) {
 		h.log.Debug("no heartbeat outside its hours")
 		return nil
 	}
-	why, err := h.task.Idle(ctx)
+	why, err := h.idle(ctx)
 	if err != nil {
 		return err
 	}
@@ -67,14 +95,14 @@ func (h *Heartbeat) beat(ctx context.Context, now time.Time) error {
 		h.log.Debug("no heartbeat", "reason", why)
 		return nil
 	}
-	return h.task.Beat(ctx, domain.KeyHeartbeat.Of(now.UnixMilli()))
+	return h.beat(ctx, domain.KeyHeartbeat.Of(now.UnixMilli()))
 }
 
-// active reports whether a time is within the active hours.
+// active reports whether a time is within the active hours. They may span midnight. If both ends are equal, it always is.
 func (h *Heartbeat) active(now time.Time) bool {
-	local := now.In(h.options.Zone)
+	local := now.In(h.zone)
 	minute := local.Hour()*60 + local.Minute()
-	from, to := h.options.From, h.options.To
+	from, to := int(max(h.config.From, 0)), int(max(h.config.To, 0))
 	switch {
 	case from == to:
 		return true
@@ -83,4 +111,45 @@ func (h *Heartbeat) active(now time.Time) bool {
 	default:
 		return minute >= from || minute < to
 	}
+}
+
+// idle reports why no beat is needed; "": one is.
+func (h *Heartbeat) idle(ctx context.Context) (why string, err error) {
+	if _, err := h.store.DirectChat(ctx, h.channel, string(h.user)); err != nil {
+		return fmt.Sprintf("%s:%s has not written to the agent yet, so that nobody knows in which chat", h.channel, h.user), nil
+	}
+	key, err := h.intake.Session(ctx, h.channel, chat.Chat{ID: chat.ID(h.user), Kind: chat.Direct}, "")
+	if err != nil {
+		return "", err
+	}
+	if _, running := h.turns.Running(key); running {
+		return "a turn runs", nil
+	}
+	if waiting, err := h.store.Waiting(ctx, key, domain.TurnLane); err != nil || waiting > 0 {
+		return "messages wait", err
+	}
+	text, err := agent.ReadFile(h.workspace, file)
+	switch {
+	case errors.Is(err, os.ErrNotExist) && h.config.Prompt != config.HeartbeatPrompt:
+		return "", nil // the operator's prompt says what to look after
+	case errors.Is(err, os.ErrNotExist):
+		return "there is no " + filepath.Join(h.workspace.Dir(), file), nil
+	case err != nil || !agent.HeartbeatEmpty(text):
+		return "", err
+	default:
+		return file + " has nothing to do in it", nil
+	}
+}
+
+// beat queues a turn, once for an id.
+func (h *Heartbeat) beat(ctx context.Context, id domain.Key) error {
+	to, err := h.store.DirectChat(ctx, h.channel, string(h.user))
+	if err != nil {
+		return fmt.Errorf("find the chat of %s:%s: %w", h.channel, h.user, err)
+	}
+	_, err = h.intake.Turn(ctx, id, domain.Message{
+		Channel: h.channel, Chat: chat.Chat{ID: to.Chat, Kind: chat.Direct},
+		Sender: chat.Sender{IsBot: true}, Text: h.config.Prompt, Origin: domain.OriginHeartbeat,
+	})
+	return err
 }

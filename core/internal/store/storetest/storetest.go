@@ -10,7 +10,6 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/store"
-	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // empty is the file of a new store. To make one takes a second under the race detector.
@@ -88,12 +87,5 @@ func Accept(t testing.TB, s *store.Store, in domain.Inbound) {
 	t.Helper()
 	if _, err := s.Accept(t.Context(), in); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// Direct is a message in a direct chat, whose id is the person's.
-func Direct(channel string, id chat.ID, text string) domain.Message {
-	return domain.Message{
-		Channel: channel, Chat: chat.Chat{ID: id, Kind: chat.Direct}, Sender: chat.Sender{ID: chat.UserID(id)}, Text: text,
 	}
 }
