@@ -227,11 +227,11 @@ func (h *Host) wire() {
 		Commands: h.commands, Questions: h.questions, Observers: h.observers, Reactions: h.reactor, Chats: h.chats, Owners: h.owners, Zone: h.config.Agent.Timezone,
 	})
 	programs := gateway.New(gateway.Options{
-		Store: h.store, Conversations: h.conversations, Files: h.media.files, Channels: h.plugins,
+		Store: h.store, Conversations: h.conversations, Files: h.media.files, Plugins: h.plugins,
 		Intake: h.intake, Turns: h.dispatcher, Closing: h.closing,
 	}, h.log.Named("gateway"))
 	h.api = hostapi.New(hostapi.Options{
-		Inbox: h.inbox, Gateway: programs, Store: h.store, Grants: h.plugins, Files: h.media.files, Closing: h.closing,
+		Inbox: h.inbox, Gateway: programs, Store: h.store, Plugins: h.plugins, Files: h.media.files, Closing: h.closing,
 	}, h.log.Named("hostapi"))
 	h.followers = hook.NewFollowers(h.store, h.plugins, h.log.Named("hook"))
 	views := view.New(view.Options{

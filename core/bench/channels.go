@@ -119,8 +119,8 @@ func (r *rig) plugin(ctx context.Context, name string) (_ *plugin, err error) {
 		return nil, err
 	}
 	p := &plugin{submitted: make(chan time.Time, 1)}
-	api := hostapi.New(hostapi.Options{Inbox: p, Store: s, Grants: p, Closing: make(chan struct{})}, hclog.NewNullLogger())
 	registry := plugins.New(cfg.Plugins[:1])
+	api := hostapi.New(hostapi.Options{Inbox: p, Store: s, Plugins: registry, Closing: make(chan struct{})}, hclog.NewNullLogger())
 	supervised := supervisor.New(supervisor.Options{
 		Plugins:     registry,
 		HostVersion: "bench", StateDir: r.path("state"), SocketDir: r.dir, Processes: s, Grace: patience,
@@ -153,12 +153,6 @@ func (p *plugin) Submit(_ context.Context, _ string, e chat.Event) (inbox.Outcom
 	}
 	return inbox.Outcome{Verdict: chat.Accepted, Session: "bench"}, nil
 }
-
-// Grants implements [hostapi.Grants]: there are none.
-func (*plugin) Grants(string) []string { return nil }
-
-// ReadsTranscripts implements [hostapi.Grants].
-func (*plugin) ReadsTranscripts(context.Context, string) bool { return false }
 
 // Session is not used by channels.
 func (p *plugin) Session(context.Context, string, chat.Chat, chat.ThreadID) (string, error) {

@@ -3,7 +3,6 @@
 package gateway
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -17,33 +16,19 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/core/internal/media/files"
-	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/core/internal/plugins"
+	"github.com/clawhost/clawhost/core/internal/store"
 )
 
 // maxTurns limits the turns that a plugin waits for at a time. Each of them has an open call.
 const maxTurns = 100
 
-// Store is what the gateway needs of the store.
-type Store interface {
-	Session(ctx context.Context, key string) (domain.Session, error)
-	Outcome(ctx context.Context, channel string, id chat.EventID) (domain.Outcome, error)
-	Watch(channel string, id chat.EventID) (completed <-chan struct{}, stop func())
-	WithdrawEvent(ctx context.Context, session, channel string, id chat.EventID) error
-	PostFrom(ctx context.Context, key domain.Key, from domain.Elsewhere, items ...domain.OutboxItem) (firstID int64, err error)
-}
-
-// Channels know which plugins messages can be sent to.
-type Channels interface {
-	// ChannelNames lists the channels by the labels of their blocks, and the plugins whose kind is not known yet.
-	ChannelNames() []string
-}
-
 // Options are a gateway's collaborators.
 type Options struct {
-	Store         Store
+	Store         *store.Store
 	Conversations *conversation.Resolver
 	Files         *files.Store
-	Channels      Channels
+	Plugins       *plugins.Registry
 	Intake        *inbox.Intake
 	Turns         *dispatch.Dispatcher
 	Closing       <-chan struct{} // closed when the host shuts down
@@ -114,7 +99,7 @@ func (g *Gateway) sendable(c Caller, channel string) error {
 	if err := c.Reach(channel); err != nil {
 		return err
 	}
-	switch names := g.options.Channels.ChannelNames(); {
+	switch names := g.options.Plugins.ChannelNames(); {
 	case slices.Contains(names, channel):
 		return nil
 	case c.plugin != "":

@@ -19,6 +19,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/store/storetest"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -31,27 +32,19 @@ type rig struct {
 	ends    chan domain.RunState // of the running turn
 }
 
-// channel is a channel, tg, with these limits.
-type channel chat.Limits
-
-func (channel) ChannelNames() []string { return []string{"tg"} }
-
+// open returns a rig with a channel, tg, that has these limits.
 func open(t *testing.T, limits chat.Limits) *rig {
 	t.Helper()
-	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "clawhost.db"), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
+	s, channels := storetest.Open(t), plugintest.Channels(map[string]chat.Limits{"tg": limits})
 	log := hclog.NewNullLogger()
 	r := &rig{
 		store: s, turns: dispatch.New(s, dispatch.Options{Turns: 2, Commands: 1}, log),
 		closing: make(chan struct{}), ends: make(chan domain.RunState),
 	}
 	c := &config.Config{Settings: config.Settings{Session: config.Session{Scope: "per-channel-peer"}}, Send: config.Send{Default: "allow"}}
-	conversations := conversation.NewResolver(c, plugintest.Channels(map[string]chat.Limits{"tg": limits}), s)
+	conversations := conversation.NewResolver(c, channels, s)
 	r.Gateway = gateway.New(gateway.Options{
-		Store: s, Conversations: conversations, Channels: channel(limits), Turns: r.turns, Closing: r.closing,
+		Store: s, Conversations: conversations, Plugins: channels, Turns: r.turns, Closing: r.closing,
 		Files:  files.NewStore(files.Options{Dir: filepath.Join(t.TempDir(), "media"), Rows: s, MaxBytes: 100}),
 		Intake: inbox.NewIntake(s, r.turns, nil, conversations, time.Now, log),
 	}, log)

@@ -18,7 +18,9 @@ import (
 	"github.com/clawhost/clawhost/core/internal/gateway"
 	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/core/internal/media/files"
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/process"
+	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/pluginv1"
 	"github.com/clawhost/clawhost/sdk/wire"
@@ -27,36 +29,18 @@ import (
 // maxKey is the maximum length of idempotency keys, in bytes.
 const maxKey = 200
 
-// Inbox accepts events.
+// Inbox accepts events: the host's, or that of the measurements.
 type Inbox interface {
 	Submit(ctx context.Context, channel string, e chat.Event) (inbox.Outcome, error)
 	Session(ctx context.Context, channel string, c chat.Chat, thread chat.ThreadID) (string, error)
-}
-
-// Store is the part of the store that the services need.
-type Store interface {
-	TranscriptAfter(ctx context.Context, after int64, limit int) ([]domain.Followed, error)
-	Transcript(ctx context.Context, session string, before int64, limit int) ([]chat.TranscriptEntry, error)
-	GetState(ctx context.Context, instance, key string) ([]byte, uint64, error)
-	PutState(ctx context.Context, instance, key string, value []byte, ifRevision *uint64) (uint64, error)
-	DeleteState(ctx context.Context, instance, key string) error
-	ListState(ctx context.Context, instance, prefix, after string, limit int) ([]string, error)
-}
-
-// Grants knows what plugins may reach.
-type Grants interface {
-	// Grants lists the other channels that an instance may reach.
-	Grants(instance string) []string
-	// ReadsTranscripts reports whether an instance follows transcripts and may also read what was said before.
-	ReadsTranscripts(ctx context.Context, instance string) bool
 }
 
 // Options are what the services work with.
 type Options struct {
 	Inbox   Inbox
 	Gateway *gateway.Gateway
-	Store   Store
-	Grants  Grants
+	Store   *store.Store
+	Plugins *plugins.Registry
 	Files   *files.Store
 	// Closing is closed when nothing more is to be taken in.
 	Closing <-chan struct{}
@@ -99,7 +83,7 @@ type caller struct {
 
 func (a *API) caller(instance string) caller {
 	return caller{
-		API: a, instance: instance, program: gateway.Plugin(instance, a.options.Grants.Grants(instance)),
+		API: a, instance: instance, program: gateway.Plugin(instance, a.options.Plugins.Grants(instance)),
 		uploads: make(chan struct{}, maxUploads), pages: make(chan struct{}, maxPages),
 	}
 }

@@ -26,8 +26,10 @@ import (
 	"github.com/clawhost/clawhost/core/internal/journal"
 	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/core/internal/permission"
-	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
+	"github.com/clawhost/clawhost/core/internal/plugins"
+	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/store/storetest"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/handshake"
 	"github.com/clawhost/clawhost/sdk/pluginv1"
@@ -54,11 +56,7 @@ type bundle struct {
 // setup returns services for two instances: "granted" may reach the channel "echo", "echo" only itself.
 func setup(t *testing.T) *bundle {
 	t.Helper()
-	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "clawhost.db"), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
+	s, running := storetest.Open(t), registry()
 	b := &bundle{store: s, media: filepath.Join(t.TempDir(), "media"), closing: make(chan struct{}), log: &journal.Journal{}}
 	log := hclog.New(&hclog.LoggerOptions{Output: b.log, Level: hclog.Debug})
 	c := &config.Config{
@@ -69,26 +67,41 @@ func setup(t *testing.T) *bundle {
 		},
 		Send: config.Send{Default: "allow"},
 	}
-	conversations := conversation.NewResolver(c, plugintest.Channels(map[string]chat.Limits{"echo": {}, "granted": {}}), s)
+	conversations := conversation.NewResolver(c, running, s)
 	intake := inbox.NewIntake(s, nil, nil, conversations, func() time.Time { return start }, log)
 	messages := inbox.New(intake, inbox.Options{
 		Commands: command.New(nil, nil, command.Host{}), Questions: permission.New(permission.Options{Store: s}, log),
 		Observers: silent{}, Owners: silent{}, Zone: time.UTC,
 	})
 	b.api = hostapi.New(hostapi.Options{
-		Inbox: messages, Store: s, Grants: grants{"granted": {"echo"}, "hook": {"echo"}}, Closing: b.closing,
+		Inbox: messages, Store: s, Plugins: running, Closing: b.closing,
 		Gateway: gateway.New(gateway.Options{
-			Store: s, Conversations: conversations, Channels: channels{"echo", "granted"}, Intake: intake, Closing: b.closing,
+			Store: s, Conversations: conversations, Plugins: running, Intake: intake, Closing: b.closing,
 		}, log),
 		Files: files.NewStore(files.Options{Dir: b.media, Rows: s, MaxBytes: maxMedia}),
 	}, log)
 	return b
 }
 
-// channels are the plugins that are channels.
-type channels []string
-
-func (c channels) ChannelNames() []string { return c }
+// registry has two channels and two plugins with hooks, all of which run.
+func registry() *plugins.Registry {
+	r := plugins.New([]*config.Plugin{
+		{Label: "echo", Enabled: true},
+		{Label: "granted", Enabled: true, Grants: []string{"echo"}},
+		{Label: "hook", Enabled: true, Grants: []string{"echo"}},
+		{Label: "reader", Enabled: true, ReadTranscripts: true},
+	})
+	for name, can := range map[string]remote.Capability{
+		"echo": remote.Channel, "granted": remote.Channel, "hook": remote.BeforeAgentStart, "reader": remote.TranscriptAppended,
+	} {
+		p := &plugins.Plugin{
+			Name: name, Description: remote.Description{Capabilities: []remote.Capability{can}}, Reported: map[chat.Kind]chat.Limits{chat.Direct: {}, chat.Group: {}},
+		}
+		r.Entry(name).Update(func(s *plugins.Status) { s.Kinds = p.Kinds() })
+		r.Entry(name).Publish(p)
+	}
+	return r
+}
 
 // silent asks and tells nobody.
 type silent struct{}
@@ -96,15 +109,6 @@ type silent struct{}
 func (silent) Received(chat.Caller, chat.Message) {}
 
 func (silent) StrangerAsks(string) {}
-
-// grants are the channels that plugins may reach.
-type grants map[string][]string
-
-func (g grants) Grants(instance string) []string { return g[instance] }
-
-func (g grants) ReadsTranscripts(_ context.Context, instance string) bool {
-	return instance == "reader"
-}
 
 // connect returns an instance's connection.
 func (b *bundle) connect(t *testing.T, instance string) *grpc.ClientConn {

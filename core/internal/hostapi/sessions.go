@@ -62,7 +62,7 @@ func (s sessionsServer) ReadHistory(ctx context.Context, r *pluginv1.ReadHistory
 
 // ReadTranscripts returns a page of all transcripts.
 func (s sessionsServer) ReadTranscripts(ctx context.Context, r *pluginv1.ReadTranscriptsRequest) (*pluginv1.ReadTranscriptsResponse, error) {
-	if !s.options.Grants.ReadsTranscripts(ctx, s.instance) {
+	if !s.options.Plugins.ReadsTranscripts(ctx, s.instance) {
 		return nil, status.Errorf(codes.PermissionDenied, "the block of plugin %q has no read_transcripts, or the plugin follows no transcripts", s.instance)
 	}
 	limit := maxTranscripts

@@ -2,9 +2,12 @@ package supervisor_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,10 +21,17 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/clawhost/clawhost/core/internal/command"
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/hostapi"
 	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/core/internal/media/files"
+	"github.com/clawhost/clawhost/core/internal/permission"
+	"github.com/clawhost/clawhost/core/internal/plugins"
+	"github.com/clawhost/clawhost/core/internal/remote"
+	"github.com/clawhost/clawhost/core/internal/store/storetest"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/handshake"
 	"github.com/clawhost/clawhost/sdk/pluginv1"
@@ -138,82 +148,60 @@ func run(conn *grpc.ClientConn) {
 		calls.Wait()
 		cancel()
 	}
-	_, _ = pluginv1.NewStateClient(conn).PutValue(context.Background(), &pluginv1.PutValueRequest{Key: "over"})
+	fmt.Fprintln(os.Stderr, "the flood is over")
 }
 
-// busyInbox never gets done with an event.
-type busyInbox struct{ hostapi.Inbox }
-
-func (busyInbox) Session(context.Context, string, chat.Chat, chat.ThreadID) (string, error) {
-	return "s", nil
-}
-
-func (busyInbox) Submit(ctx context.Context, _ string, _ chat.Event) (inbox.Outcome, error) {
-	<-ctx.Done()
-	return inbox.Outcome{}, ctx.Err()
-}
-
-// overStore hears that the plugin is done.
-type overStore struct {
-	hostapi.Store
-	over chan struct{}
-}
-
-// Transcript has nothing but long entries, as many as a page may have.
-func (overStore) Transcript(context.Context, string, int64, int) ([]chat.TranscriptEntry, error) {
-	entries := make([]chat.TranscriptEntry, 40)
-	for i := range entries {
-		entries[i] = chat.TranscriptEntry{ID: int64(i + 1), Role: chat.User, Text: strings.Repeat("x", wire.MaxEntry)}
+// busy returns services for a plugin, over a store that has nothing but long entries and takes nothing in until the test ends.
+func busy(t *testing.T, name string) *hostapi.API {
+	t.Helper()
+	s, dir, log := storetest.Open(t), t.TempDir(), hclog.NewNullLogger()
+	entries := slices.Repeat([]chat.TranscriptEntry{{Role: chat.User, Text: strings.Repeat("x", wire.MaxEntry)}}, 40)
+	if _, err := s.Accept(t.Context(), domain.Inbound{EventID: "first", Session: name + ":c", Lane: domain.TurnLane, Message: domain.Message{
+		Channel: name, Chat: chat.Chat{ID: "c", Kind: chat.Direct},
+	}}); err != nil {
+		t.Fatal(err)
 	}
-	return entries, nil
-}
-
-func (s overStore) TranscriptAfter(ctx context.Context, _ int64, _ int) ([]domain.Followed, error) {
-	var all []domain.Followed
-	entries, err := s.Transcript(ctx, "", 0, 0)
-	for _, e := range entries {
-		all = append(all, domain.Followed{Session: "s", Entry: e})
+	if _, err := s.RecordPassive(t.Context(), domain.Passive{EventID: "entries", Channel: name, Session: name + ":c", Transcript: entries}); err != nil {
+		t.Fatal(err)
 	}
-	return all, err
-}
-
-// readers may read everything.
-type readers struct{}
-
-func (readers) Grants(string) []string { return nil }
-
-func (readers) ReadsTranscripts(context.Context, string) bool { return true }
-
-func (s overStore) PutState(context.Context, string, string, []byte, *uint64) (uint64, error) {
-	close(s.over)
-	return 1, nil
-}
-
-// noRows keep nothing of what is known of files.
-type noRows struct{}
-
-func (noRows) PutMedia(context.Context, string, chat.Media, time.Time) error { return nil }
-
-func (noRows) Media(context.Context, string, chat.MediaRef) (chat.Media, error) {
-	return chat.Media{}, domain.ErrNotFound
+	running := plugins.New([]*config.Plugin{{Label: name, Enabled: true, ReadTranscripts: true}})
+	running.Entry(name).Publish(&plugins.Plugin{Name: name, Description: remote.Description{Capabilities: []remote.Capability{remote.TranscriptAppended}}})
+	c := &config.Config{Settings: config.Settings{
+		Session: config.Session{Scope: "per-channel-peer"}, Access: config.Access{DM: "open"},
+	}}
+	intake := inbox.NewIntake(s, nil, nil, conversation.NewResolver(c, running, s), time.Now, log)
+	var keeping sync.WaitGroup
+	t.Cleanup(keeping.Wait)
+	taken, free := make(chan struct{}), make(chan struct{})
+	t.Cleanup(func() { close(free) })
+	keeping.Go(func() {
+		_, _ = s.Configure(t.Context(), name+":c", func(*domain.Overrides) {
+			close(taken)
+			<-free
+		})
+	})
+	<-taken
+	return hostapi.New(hostapi.Options{
+		Inbox: inbox.New(intake, inbox.Options{
+			Commands: command.New(nil, nil, command.Host{}), Questions: permission.New(permission.Options{Store: s}, log), Zone: time.UTC,
+		}),
+		Store: s, Plugins: running, Files: files.NewStore(files.Options{Dir: filepath.Join(dir, "media"), Rows: s, MaxBytes: 20 << 20}),
+	}, log)
 }
 
 // A plugin that brings more than the host can hold, or asks for more, at a time and without end, leaves the host its memory.
 func TestAPluginCannotUseUpTheMemory(t *testing.T) {
-	dir, over := t.TempDir(), make(chan struct{})
-	api := hostapi.New(hostapi.Options{
-		Inbox: busyInbox{}, Store: overStore{over: over}, Grants: readers{}, Files: files.NewStore(files.Options{Dir: filepath.Join(dir, "media"), Rows: noRows{}, MaxBytes: 20 << 20}),
-	}, hclog.NewNullLogger())
+	api := busy(t, "flood")
 	debug.FreeOSMemory()
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0o200); err != nil {
 		t.Skipf("the peak of the memory cannot be measured here: %v", err)
 	}
 	before := memory(t, "VmRSS")
-	beginWith(t, api.Register, configured(t, "flood", ""))
-	select {
-	case <-over:
-	case <-time.After(10 * patience): // it sends gigabytes
-		t.Fatal("the plugin is not done")
+	r := beginWith(t, api.Register, configured(t, "flood", ""))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*patience) // it sends gigabytes
+	defer cancel()
+	if err := r.log.Await(ctx, nil, 0, regexp.MustCompile("the flood is over")); err != nil {
+		t.Fatal(err)
 	}
 	const most = 512 << 20
 	grown := memory(t, "VmHWM") - before
