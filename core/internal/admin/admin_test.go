@@ -24,6 +24,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/recentlog"
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/store/storetest"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -52,12 +53,7 @@ func setup(t *testing.T) *bundle {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "clawhost.db"), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	return &bundle{Client: admin.NewClient(filepath.Join(dir, "clawhost.sock")), ctx: t.Context(), store: s, dir: dir}
+	return &bundle{Client: admin.NewClient(filepath.Join(dir, "clawhost.sock")), ctx: t.Context(), store: storetest.Open(t), dir: dir}
 }
 
 // host is that of a bundle.

@@ -21,6 +21,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/gateway"
 	"github.com/clawhost/clawhost/core/internal/recentlog"
+	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -29,25 +30,6 @@ const shutdownGrace = time.Second
 
 // listed bounds the list in one response.
 const listed = 1000
-
-// Store is what the server needs of the store.
-type Store interface {
-	Lanes(ctx context.Context) ([]domain.LaneStatus, error)
-	Destinations(ctx context.Context) ([]domain.DestinationStatus, error)
-	DeadLetters(ctx context.Context, limit int) ([]domain.DeadLetter, error)
-	Requeue(ctx context.Context, id int64) error
-	RequeueAll(ctx context.Context) (int, error)
-	Discard(ctx context.Context, id int64) error
-	DiscardAll(ctx context.Context) (int, error)
-	Uncertain(ctx context.Context) (int64, error)
-	Sessions(ctx context.Context, after string, limit int) ([]domain.Session, error)
-	Session(ctx context.Context, key string) (domain.Session, error)
-	Entries(ctx context.Context, session string, before int64, limit int) ([]domain.Entry, error)
-	ToolUses(ctx context.Context, session string) ([]domain.ToolUse, error)
-	Pairings(ctx context.Context) ([]domain.Pairing, error)
-	ApprovePairing(ctx context.Context, channel, code string, notice func(domain.Pairing) domain.OutboxItem) (domain.Pairing, error)
-	RejectPairing(ctx context.Context, channel, code string) (domain.Pairing, error)
-}
 
 // Host reports the state that is not in the store.
 type Host interface {
@@ -86,7 +68,7 @@ type Gateway interface {
 // Options are a server's settings.
 type Options struct {
 	Socket  string // the control socket's path
-	Store   Store
+	Store   *store.Store
 	Host    Host
 	Plugins Plugins
 	Gateway Gateway
