@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,37 +14,52 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/domain"
-	"github.com/clawhost/clawhost/core/internal/permission"
+	"github.com/clawhost/clawhost/core/internal/store/storetest"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
+// What waits must be gone before the running turn is, or the next one begins in between. What came after the command is not meant by it.
 // Behaviour: stop.
 func TestStopSaysOnlyWhatIsTrue(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		hostCommands hostCommands
-		want         string
+		running, deaf bool
+		waiting       int
+		want          string
 	}{
-		"a turn":                {hostCommands{running: true}, "Stopped."},
-		"nothing":               {hostCommands{}, "Nothing is running."},
-		"a turn and one behind": {hostCommands{running: true, waiting: 1}, "Stopped. One waiting message was dropped."},
-		"a turn and many":       {hostCommands{running: true, waiting: 3}, "Stopped. 3 waiting messages were dropped."},
-		"only waiting ones":     {hostCommands{waiting: 2}, "Nothing was running. 2 waiting messages were dropped."},
-		"a deaf turn":           {hostCommands{running: true, slow: true}, "The running turn did not stop yet. It is being killed; send /status to see."},
+		"a turn":                {running: true, want: "Stopped."},
+		"nothing":               {want: "Nothing is running."},
+		"a turn and one behind": {running: true, waiting: 1, want: "Stopped. One waiting message was dropped."},
+		"a turn and many":       {running: true, waiting: 3, want: "Stopped. 3 waiting messages were dropped."},
+		"only waiting ones":     {waiting: 2, want: "Nothing was running. 2 waiting messages were dropped."},
+		"a deaf turn":           {running: true, deaf: true, want: "The running turn did not stop yet. It is being killed; send /status to see."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := test.hostCommands.registry().Run(t.Context(), test.hostCommands.call("/stop", chat.Authorised))
-			if err != nil || got != test.want {
-				t.Errorf("%q, %v, want %q", got, err, test.want)
-			}
-			// What waits must be gone before the running turn is, or the next one begins in between.
-			if diff := cmp.Diff([]string{"clear", "clear", "stop"}, test.hostCommands.order); diff != "" {
-				t.Error(diff)
-			}
-			if diff := cmp.Diff([]time.Time{received, received, received}, test.hostCommands.before); diff != "" {
-				t.Error("what came after the command is not meant by it:", diff)
-			}
+			inBubble(t, func(t *testing.T, d *hostCommands) {
+				if d.deaf = test.deaf; test.running {
+					d.run(t)
+				}
+				for i := range test.waiting {
+					d.write(t, map[bool]domain.Lane{true: domain.ShellLane, false: domain.TurnLane}[!test.running && i == 0], message("and then"))
+				}
+				time.Sleep(time.Until(now))
+				d.write(t, domain.TurnLane, message("later"))
+				got, err := d.registry().Run(t.Context(), d.call("/stop", chat.Authorised))
+				if err != nil || got != test.want {
+					t.Errorf("%q, %v, want %q", got, err, test.want)
+				}
+				if synctest.Wait(); d.deaf {
+					return
+				}
+				waiting, begun := 1, 0
+				if test.running {
+					waiting, begun = 0, 2 // the second is about what was written later
+				}
+				if d.waiting(t) != waiting || d.begun != begun {
+					t.Errorf("%d messages wait and %d turns have begun, want %d and %d", d.waiting(t), d.begun, waiting, begun)
+				}
+			})
 		})
 	}
 }
@@ -61,10 +77,14 @@ func TestNew(t *testing.T) {
 		{false, "opus", "New conversation, with the model opus."},
 	} {
 		for _, name := range []string{"/new", "/reset"} {
-			d := &hostCommands{running: test.running, session: domain.Session{Overrides: domain.Overrides{Model: test.model}}}
-			if got, err := d.registry().Run(t.Context(), d.call(name, chat.Authorised)); err != nil || got != test.want {
-				t.Errorf("%s, %+v: %q, %v", name, test, got, err)
-			}
+			inBubble(t, func(t *testing.T, d *hostCommands) {
+				if d.choose(t, domain.Overrides{Model: test.model}); test.running {
+					d.run(t)
+				}
+				if got, err := d.registry().Run(t.Context(), d.call(name, chat.Authorised)); err != nil || got != test.want {
+					t.Errorf("%s, %+v: %q, %v", name, test, got, err)
+				}
+			})
 		}
 	}
 }
@@ -72,25 +92,26 @@ func TestNew(t *testing.T) {
 // Behaviour: directive-alone, prompt-events, command-transcript.
 func TestSettings(t *testing.T) {
 	t.Parallel()
-	d := &hostCommands{}
-	d.talk(t, "settings", chat.Owner,
-		"/think", "/think high", "/think", "/thinking off", "/t hihg", "/think high please", "/think default",
-		"/fast", "/fast on", "/fast", "/fast maybe", "/fast off", "/fast default",
-		"/verbose", "/v full", "/verbose loud", "/verbose reset",
-		"/reasoning", "/reason on", "/reasoning stream", "/reasoning off",
-		"/elevated", "/elevated on", "/elevated full", "/elevated off", "/elevated default",
-		"/exec", "/exec deny", "/elevated", "/exec sandbox", "/exec full",
-		"/usage tokens", "/usage weekly",
-		"/send", "/send off", "/send on", "/send inherit", "/send maybe",
-		"/activation", "/activation always",
-	)
-	want := domain.Overrides{Permission: "bypassPermissions", Reasoning: "off", Usage: "tokens"}
-	if diff := cmp.Diff(want, d.session.Overrides); diff != "" {
-		t.Error(diff)
-	}
-	checkNotes(t, d, "Thinking effort switched to high.", "Thinking effort switched to off.", "Thinking effort switched to Claude's choice.",
-		"Permission mode switched to acceptEdits.", "Permission mode switched to bypassPermissions.", "Permission mode switched to default.",
-		"Permission mode switched to dontAsk.", "Permission mode switched to bypassPermissions.")
+	inBubble(t, func(t *testing.T, d *hostCommands) {
+		d.talk(t, "settings", chat.Owner,
+			"/think", "/think high", "/think", "/thinking off", "/t hihg", "/think high please", "/think default",
+			"/fast", "/fast on", "/fast", "/fast maybe", "/fast off", "/fast default",
+			"/verbose", "/v full", "/verbose loud", "/verbose reset",
+			"/reasoning", "/reason on", "/reasoning stream", "/reasoning off",
+			"/elevated", "/elevated on", "/elevated full", "/elevated off", "/elevated default",
+			"/exec", "/exec deny", "/elevated", "/exec sandbox", "/exec full",
+			"/usage tokens", "/usage weekly",
+			"/send", "/send off", "/send on", "/send inherit", "/send maybe",
+			"/activation", "/activation always",
+		)
+		want := domain.Overrides{Permission: "bypassPermissions", Reasoning: "off", Usage: "tokens"}
+		if diff := cmp.Diff(want, d.chosen(t)); diff != "" {
+			t.Error(diff)
+		}
+		checkNotes(t, d, "Thinking effort switched to high.", "Thinking effort switched to off.", "Thinking effort switched to Claude's choice.",
+			"Permission mode switched to acceptEdits.", "Permission mode switched to bypassPermissions.", "Permission mode switched to default.",
+			"Permission mode switched to dontAsk.", "Permission mode switched to bypassPermissions.")
+	})
 }
 
 // The answer to a choice says if the model does not support it.
@@ -114,13 +135,15 @@ func TestWhatAModelCannotDo(t *testing.T) {
 		"it cannot, in full":   {model: "claude-sonnet-5-5", told: listed, lacks: true},
 		"another one is asked": {model: "claude-opus-9", told: listed},
 	} {
-		d := &hostCommands{inventory: claude.Inventory{Models: test.told}}
-		d.session.Overrides.Model = test.model
 		for text, lack := range map[string]string{"/think off": "always thinks", "/fast on": "has no fast mode", "/think low": "never", "/fast off": "never"} {
-			got, err := d.registry().Run(t.Context(), d.call(text, chat.Authorised))
-			if err != nil || strings.Contains(got, lack) != (test.lacks && lack != "never") || strings.Count(got, ".") != 1+strings.Count(got, "sonnet-5-5") {
-				t.Errorf("%s, %s: %q, %v", name, text, got, err)
-			}
+			inBubble(t, func(t *testing.T, d *hostCommands) {
+				d.inventory.Models = test.told
+				d.choose(t, domain.Overrides{Model: test.model})
+				got, err := d.registry().Run(t.Context(), d.call(text, chat.Authorised))
+				if err != nil || strings.Contains(got, lack) != (test.lacks && lack != "never") || strings.Count(got, ".") != 1+strings.Count(got, "sonnet-5-5") {
+					t.Errorf("%s, %s: %q, %v", name, text, got, err)
+				}
+			})
 		}
 	}
 }
@@ -137,20 +160,23 @@ func TestStatusShowsFastMode(t *testing.T) {
 		{"on", "off", "disabled_by`_env"}: "\n- fast mode on, but Claude Code does not use it: `` disabled_by`_env ``\n",
 		{"on", "cooldown", ""}:            "\n- fast mode on, but paused: too many requests\n",
 	} {
-		d := &hostCommands{speed: said[1], slowed: said[2]}
-		d.session.Overrides.Fast = said[0]
-		got, err := d.registry().Run(t.Context(), d.call("/status", chat.Authorised))
-		if err != nil || strings.Contains(got, "fast mode") != (want != "") || !strings.Contains(got, want) {
-			t.Errorf("%q: %q, %v", said, got, err)
-		}
+		inBubble(t, func(t *testing.T, d *hostCommands) {
+			d.speed, d.slowed = said[1], said[2]
+			d.choose(t, domain.Overrides{Fast: said[0]})
+			got, err := d.registry().Run(t.Context(), d.call("/status", chat.Authorised))
+			if err != nil || strings.Contains(got, "fast mode") != (want != "") || !strings.Contains(got, want) {
+				t.Errorf("%q: %q, %v", said, got, err)
+			}
+		})
 	}
 }
 
 // checkNotes tells what the agent is to be told.
 func checkNotes(t *testing.T, d *hostCommands, want ...string) {
 	t.Helper()
+	d.write(t, domain.TurnLane, message("and?"))
 	var texts []string
-	for _, n := range d.notes {
+	for _, n := range d.claim(t, domain.TurnLane).Notes {
 		texts = append(texts, n.Text)
 		if n.Kind != domain.NoteEvent || !n.At.Equal(received) || n.Count != 1 {
 			t.Errorf("%+v", n)
@@ -164,69 +190,84 @@ func checkNotes(t *testing.T, d *hostCommands, want ...string) {
 // Behaviour: group-activation.
 func TestActivationInAGroup(t *testing.T) {
 	t.Parallel()
-	d := &hostCommands{}
-	var said []string
-	for _, text := range []string{"/activation", "/activation always", "/activation sometimes", "/activation default"} {
-		c := d.call(text, chat.Owner)
-		c.Caller.Kind = chat.Group
-		got, err := d.registry().Run(t.Context(), c)
-		if err != nil {
-			t.Error(err)
+	inBubble(t, func(t *testing.T, d *hostCommands) {
+		var said []string
+		for _, text := range []string{"/activation", "/activation always", "/activation sometimes", "/activation default"} {
+			c := d.call(text, chat.Owner)
+			c.Caller.Kind = chat.Group
+			got, err := d.registry().Run(t.Context(), c)
+			if err != nil {
+				t.Error(err)
+			}
+			said = append(said, got)
 		}
-		said = append(said, got)
-	}
-	golden(t, "activation", strings.Join(said, "\n\n"))
+		golden(t, "activation", strings.Join(said, "\n\n"))
+	})
 }
 
 // Behaviour: prompt-events, model.
 func TestModel(t *testing.T) {
 	t.Parallel()
-	d := &hostCommands{}
-	d.talk(t, "model", chat.Authorised, "/model", "/models", "/model opus", "/model FAST", "/models", "/model gpt-5", "/model opus please", "/model --help", "/model default")
-	if d.session.Overrides != (domain.Overrides{}) {
-		t.Errorf("%+v", d.session.Overrides)
-	}
-	checkNotes(t, d, "Model switched to opus.", "Model switched to fast.", "Model switched to sonnet.")
+	inBubble(t, func(t *testing.T, d *hostCommands) {
+		d.talk(t, "model", chat.Authorised, "/model", "/models", "/model opus", "/model FAST", "/models", "/model gpt-5", "/model opus please", "/model --help", "/model default")
+		if chosen := d.chosen(t); chosen != (domain.Overrides{}) {
+			t.Errorf("%+v", chosen)
+		}
+		checkNotes(t, d, "Model switched to opus.", "Model switched to fast.", "Model switched to sonnet.")
+	})
 }
 
 // Behaviour: queue-command.
 func TestQueue(t *testing.T) {
 	t.Parallel()
-	d := &hostCommands{}
-	d.talk(t, "queue", chat.Authorised,
-		"/queue", "/queue collect", "/queue followup debounce:2s cap:5 drop:old", "/queue cap:7", "/queue", "/queue collect cap:0", "/queue sometimes", "/queue collect please",
-		"/queue default", "/queue reset")
-	if d.session.Overrides != (domain.Overrides{}) {
-		t.Errorf("%+v", d.session.Overrides)
-	}
+	inBubble(t, func(t *testing.T, d *hostCommands) {
+		d.talk(t, "queue", chat.Authorised,
+			"/queue", "/queue collect", "/queue followup debounce:2s cap:5 drop:old", "/queue cap:7", "/queue", "/queue collect cap:0", "/queue sometimes", "/queue collect please",
+			"/queue default", "/queue reset")
+		if chosen := d.chosen(t); chosen != (domain.Overrides{}) {
+			t.Errorf("%+v", chosen)
+		}
+	})
 }
 
 // Behaviour: status.
 func TestStatus(t *testing.T) {
 	t.Parallel()
-	d := &hostCommands{running: true, waiting: 2, session: used()}
-	d.talk(t, "status_running", chat.Owner, "/status")
-	fresh := &hostCommands{session: domain.Session{Key: "telegram:7", CreatedAt: now}}
-	fresh.talk(t, "status_fresh", chat.Authorised, "/status")
-	d.session.Label = "holidays"
-	d.session.Overrides = domain.Overrides{Model: "opus", Effort: "high", Send: "deny", Queue: domain.QueueOverrides{Mode: domain.Collect}}
-	d.talk(t, "status_chosen", chat.Owner, "/status")
+	inBubble(t, func(t *testing.T, d *hostCommands) {
+		d.session = domain.Session{Key: "telegram:7", CreatedAt: now}
+		d.talk(t, "status_fresh", chat.Authorised, "/status")
+		d.session = used()
+		d.run(t)
+		d.write(t, domain.TurnLane, message("and"), message("then"))
+		time.Sleep(time.Until(now))
+		d.talk(t, "status_running", chat.Owner, "/status")
+		if err := d.store.SetLabel(t.Context(), "telegram:7", "holidays"); err != nil {
+			t.Fatal(err)
+		}
+		d.choose(t, domain.Overrides{Model: "opus", Effort: "high", Send: "deny", Queue: domain.QueueOverrides{Mode: domain.Collect}})
+		d.talk(t, "status_chosen", chat.Owner, "/status")
+	})
 }
 
 // Behaviour: session-usage, usage.
 func TestUsage(t *testing.T) {
 	t.Parallel()
-	day := func(day, model string, turns int64) domain.DayUsage {
-		return domain.DayUsage{Day: day, Model: model, Usage: domain.Usage{Turns: turns, InputTokens: 10 * turns, CacheTokens: 1000 * turns, OutputTokens: 5 * turns, CostMicros: 2000 * turns}}
-	}
-	d := &hostCommands{session: used(), days: []domain.DayUsage{
-		day("2026-03-09", "claude-haiku-4-5", 1), day("2026-03-14", "claude-sonnet-5", 20), day("2026-03-15", "claude-sonnet-5", 3), day("2026-03-15", "", 1),
-	}}
-	d.talk(t, "usage_owner", chat.Owner, "/usage")
-	if d.from != "2026-03-09" {
-		t.Errorf("a week from the 15th begins on %s", d.from)
-	}
-	d.talk(t, "usage_authorised", chat.Authorised, "/usage")
+	inBubble(t, func(t *testing.T, d *hostCommands) {
+		use := func(day, model string, turns int64) {
+			u := domain.Usage{Turns: turns, InputTokens: 10 * turns, CacheTokens: 1000 * turns, OutputTokens: 5 * turns, CostMicros: 2000 * turns}
+			if err := d.store.RecordUsage(t.Context(), "s", "c", domain.TurnFigures{Day: day, Model: model, Usage: u}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d.session = used()
+		use("2026-03-08", "claude-haiku-4-5", 1) // more than a week ago
+		use("2026-03-09", "claude-haiku-4-5", 1)
+		use("2026-03-14", "claude-sonnet-5", 20)
+		use("2026-03-15", "claude-sonnet-5", 3)
+		use("2026-03-15", "", 1)
+		d.talk(t, "usage_owner", chat.Owner, "/usage")
+		d.talk(t, "usage_authorised", chat.Authorised, "/usage")
+	})
 }
 
 // Behaviour: system-prompt, whoami.
@@ -259,54 +300,73 @@ func TestTools(t *testing.T) {
 // Behaviour: session-label, session.
 func TestSession(t *testing.T) {
 	t.Parallel()
-	d := &hostCommands{session: used()}
-	d.session.Title = "a `title` of\nsomebody"
-	d.talk(t, "session", chat.Authorised, "/session", "/session label Summer\tholidays", "/session", "/session label -", "/session label",
-		"/session label "+strings.Repeat("ü", 65), "/session label "+strings.Repeat("ü", 64), "/session rename it")
-	d.session = domain.Session{Key: "discord:group:9:thread:1", Kind: chat.Group, ClaudeSession: "6d1c2a3e", ForkOf: "parent", CreatedAt: now, Overrides: domain.Overrides{
-		Model: "opus", Queue: domain.QueueOverrides{Mode: domain.Collect, Debounce: ptr(time.Second), Cap: 3},
-	}}
-	d.talk(t, "session_forked", chat.Authorised, "/session")
+	inBubble(t, func(t *testing.T, d *hostCommands) {
+		d.session = used()
+		d.session.Title = "a `title` of\nsomebody"
+		d.talk(t, "session", chat.Authorised, "/session", "/session label Summer\tholidays", "/session", "/session label -", "/session label",
+			"/session label "+strings.Repeat("ü", 65), "/session label "+strings.Repeat("ü", 64), "/session rename it")
+		d.session = domain.Session{Key: "discord:group:9:thread:1", Kind: chat.Group, ClaudeSession: "6d1c2a3e", ForkOf: "parent", CreatedAt: now}
+		if err := d.store.SetLabel(t.Context(), "telegram:7", ""); err != nil {
+			t.Fatal(err)
+		}
+		d.choose(t, domain.Overrides{
+			Model: "opus", Queue: domain.QueueOverrides{Mode: domain.Collect, Debounce: ptr(time.Second), Cap: 3},
+		})
+		d.talk(t, "session_forked", chat.Authorised, "/session")
+	})
 }
 
 // Behaviour: people.
 func TestPeople(t *testing.T) {
 	t.Parallel()
-	d := &hostCommands{config: []string{"telegram:1", "telegram:7"}, pairings: []domain.Pairing{
-		{Code: "ABCDEFGH", Channel: "telegram", User: "55", Name: "Eve `*hi*`"},
-		{Code: "HGFEDCBA", Channel: "telegram", User: "56", Name: "Mallory"},
-		{Code: "SAMESAME", Channel: "telegram", User: "57", Name: "One"},
-		{Code: "SAMESAME", Channel: "discord", User: "58", Name: "Two"},
-	}}
-	d.talk(t, "people", chat.Owner,
-		"/allowlist", "/allowlist add 99", "/allowlist add discord 42", "/allowlist list", "/allowlist remove 99", "/allowlist remove 99", "/allowlist remove 7",
-		"/allowlist add nowhere 1", "/allowlist add", "/allowlist drop 99",
-		"/approve", "/approve abcd-efgh", "/approve ABCDEFGH", "/approve nonsense", "/approve SAMESAME", "/approve discord SAMESAME",
-		"/deny HGFEDCBA", "/deny", "/deny HGFEDCBA", "/allowlist")
-	if diff := cmp.Diff([]string{
-		"Welcome, Eve `*hi*`. You may write to me now; /help lists what else you can do.",
-		"Welcome, Two. You may write to me now; /help lists what else you can do.",
-	}, d.order); diff != "" {
-		t.Error(diff)
-	}
-	c := d.call("/approve", chat.Owner)
-	c.Caller.Kind = chat.Group
-	if got, err := d.registry().Run(t.Context(), c); err != nil || got != "/approve needs a code. In a direct chat it lists the pairing requests." {
-		t.Errorf("in a group: %q, %v", got, err)
-	}
+	inBubble(t, func(t *testing.T, d *hostCommands) {
+		d.config = []string{"telegram:1", "telegram:7"}
+		for _, p := range []domain.Pairing{
+			{Code: "ABCDEFGH", Channel: "telegram", User: "55", Name: "Eve `*hi*`"},
+			{Code: "HGFEDCBA", Channel: "telegram", User: "56", Name: "Mallory"},
+			{Code: "SAMESAME", Channel: "telegram", User: "57", Name: "One"},
+			{Code: "SAMESAME", Channel: "discord", User: "58", Name: "Two"},
+		} {
+			p.Chat, p.CreatedAt, p.ExpiresAt = chat.ID(p.User), time.Now(), now.Add(time.Hour)
+			item := domain.OutboxItem{To: chat.Address{Channel: p.Channel, Chat: p.Chat}, Text: p.Code}
+			if created, err := d.store.RequestPairing(t.Context(), p, 10, time.Time{}, item); err != nil || !created {
+				t.Fatal(created, err)
+			}
+			storetest.Sent(t, d.store, p.Channel)
+			time.Sleep(time.Second)
+		}
+		d.talk(t, "people", chat.Owner,
+			"/allowlist", "/allowlist add 99", "/allowlist add discord 42", "/allowlist list", "/allowlist remove 99", "/allowlist remove 99", "/allowlist remove 7",
+			"/allowlist add nowhere 1", "/allowlist add", "/allowlist drop 99",
+			"/approve", "/approve abcd-efgh", "/approve ABCDEFGH", "/approve nonsense", "/approve SAMESAME", "/approve discord SAMESAME",
+			"/deny HGFEDCBA", "/deny", "/deny HGFEDCBA", "/allowlist")
+		if diff := cmp.Diff([]string{
+			"Welcome, Eve `*hi*`. You may write to me now; /help lists what else you can do.",
+			"Welcome, Two. You may write to me now; /help lists what else you can do.",
+		}, append(storetest.Texts(t, d.store, "telegram"), storetest.Texts(t, d.store, "discord")...)); diff != "" {
+			t.Error(diff)
+		}
+		c := d.call("/approve", chat.Owner)
+		c.Caller.Kind = chat.Group
+		if got, err := d.registry().Run(t.Context(), c); err != nil || got != "/approve needs a code. In a direct chat it lists the pairing requests." {
+			t.Errorf("in a group: %q, %v", got, err)
+		}
+	})
 }
 
 // Behaviour: speech, speech-command.
 func TestSpeech(t *testing.T) {
 	t.Parallel()
-	d := &hostCommands{speech: true}
-	d.talk(t, "speech", chat.Authorised,
-		"/tts", "/tts inbound", "/tts status", "/tts STATUS", "/tts on", "/tts tagged", "/session", "/tts sometimes", "/tts off", "/tts off please", "/tts default", "/tts status")
-	d = &hostCommands{}
-	want := "I answer in writing only: the config names no command that speaks (`media.speak`)."
-	if got, err := d.registry().Run(t.Context(), d.call("/tts always", chat.Authorised)); err != nil || got != want || d.session.Overrides.TTS != "" {
-		t.Errorf("%q, %v; want %q", got, err, want)
-	}
+	inBubble(t, func(t *testing.T, d *hostCommands) {
+		d.speech = true
+		d.talk(t, "speech", chat.Authorised,
+			"/tts", "/tts inbound", "/tts status", "/tts STATUS", "/tts on", "/tts tagged", "/session", "/tts sometimes", "/tts off", "/tts off please", "/tts default", "/tts status")
+		d.speech = false
+		want := "I answer in writing only: the config names no command that speaks (`media.speak`)."
+		if got, err := d.registry().Run(t.Context(), d.call("/tts always", chat.Authorised)); err != nil || got != want || d.chosen(t).TTS != "" {
+			t.Errorf("%q, %v; want %q", got, err, want)
+		}
+	})
 }
 
 // Behaviour: restart.
@@ -327,7 +387,7 @@ func TestRestartHappensOnce(t *testing.T) {
 	if got, err := r.Run(t.Context(), d.call("/restart", chat.Owner)); err != nil || got != want {
 		t.Errorf("%q, %v; want %q", got, err, want)
 	}
-	r = command.New(d, d, command.Host{})
+	r = command.New(nil, nil, command.Host{})
 	if got, err := r.Run(t.Context(), d.call("/restart", chat.Owner)); err != nil || got != "The host cannot restart itself here. Ask its operator to do it." {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -336,61 +396,77 @@ func TestRestartHappensOnce(t *testing.T) {
 // Behaviour: config-command.
 func TestConfigAndDebug(t *testing.T) {
 	t.Parallel()
-	d := &hostCommands{session: used()}
-	d.session.Overrides = domain.Overrides{Effort: "max"}
-	d.talk(t, "config", chat.Owner, "/config")
-	for i := range 12 {
-		d.lanes = append(d.lanes, domain.LaneStatus{Session: fmt.Sprintf("telegram:%d", i), Lane: domain.TurnLane, Waiting: i, Running: i == 0, Attempts: 1})
-	}
-	got, err := d.registry().Run(t.Context(), d.call("/debug", chat.Owner))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"goroutines: ", "MiB in use", "claude: 1 running, 2 idle", "lanes with work: 12", "`telegram:0` turn: running, 0 waiting, attempt 1", "`telegram:9` turn: waiting, 9 waiting", "last errors: 1", "a turn failed: session=s"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("/debug says %q, want %q in it", got, want)
+	inBubble(t, func(t *testing.T, d *hostCommands) {
+		d.session = used()
+		d.choose(t, domain.Overrides{Effort: "max"})
+		d.talk(t, "config", chat.Owner, "/config")
+		for i := range 12 {
+			for n := range max(1, i) {
+				in := domain.Inbound{EventID: chat.EventID(fmt.Sprint(i, n)), Session: fmt.Sprintf("telegram:%d", i), Lane: domain.TurnLane, Message: message("hi")}
+				if _, err := d.store.Accept(t.Context(), in); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if i == 0 {
+				d.claim(t, domain.TurnLane)
+			}
 		}
-	}
-	if n := strings.Count(got, "\n  - "); n != 10 {
-		t.Errorf("%d lanes are shown", n)
-	}
+		got, err := d.registry().Run(t.Context(), d.call("/debug", chat.Owner))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"goroutines: ", "MiB in use", "claude: 1 running, 2 idle", "lanes with work: 12", "`telegram:0` turn: running, 0 waiting, attempt 1", "`telegram:6` turn: waiting, 6 waiting", "last errors: 1", "a turn failed: session=s"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("/debug says %q, want %q in it", got, want)
+			}
+		}
+		if n := strings.Count(got, "\n  - "); n != 10 {
+			t.Errorf("%d lanes are shown", n)
+		}
+	})
 }
 
 // No command hides that the store failed, and none tells the chat why.
 func TestFailuresAreForTheLog(t *testing.T) {
 	t.Parallel()
-	d := &hostCommands{fail: errors.New("secret path"), session: used()}
-	for _, text := range []string{
-		"/think high", "/model opus", "/queue collect", "/send off", "/session label x", "/export", "/usage", "/status", "/stop",
-		"/allowlist", "/allowlist add 9", "/approve ABCDEFGH", "/deny ABCDEFGH", "/debug",
-	} {
-		got, err := d.registry().Run(t.Context(), d.call(text, chat.Owner))
-		if !errors.Is(err, d.fail) || strings.Contains(got, "secret") || !strings.Contains(got, "failed. The host's log says why.") {
-			t.Errorf("%s: %q, %v", text, got, err)
+	inBubble(t, func(t *testing.T, d *hostCommands) {
+		d.session = used()
+		if err := d.store.Close(); err != nil {
+			t.Fatal(err)
 		}
-	}
+		for _, text := range []string{
+			"/think high", "/model opus", "/queue", "/queue collect", "/grants", "/send off", "/session label x", "/export", "/usage", "/status", "/stop",
+			"/allowlist", "/allowlist add 9", "/approve ABCDEFGH", "/deny ABCDEFGH", "/debug",
+		} {
+			got, err := d.registry().Run(t.Context(), d.call(text, chat.Owner))
+			if err == nil || strings.Contains(got, "store") || !strings.Contains(got, "failed. The host's log says why.") {
+				t.Errorf("%s: %q, %v", text, got, err)
+			}
+		}
+	})
 }
 
 // An open question is shown where it is asked, and to an owner in a direct chat wherever it is.
 // Behaviour: log.
 func TestStatusShowsOpenQuestions(t *testing.T) {
 	t.Parallel()
-	d := &hostCommands{open: []permission.Open{
-		{ID: "AAAAA", About: "Bash", Session: "telegram:7", Since: now.Add(-time.Minute)},
-		{ID: "BBBBB", About: "Write", Session: "telegram:group:-1", Since: now.Add(-time.Hour)},
-	}}
-	for authority, want := range map[chat.Authority]int{chat.Owner: 2, chat.Authorised: 1} {
-		answer, err := d.registry().Run(t.Context(), d.call("/status", authority))
-		if err != nil || strings.Count(answer, "waits for an answer to") != want || !strings.Contains(answer, "`AAAAA`: `Bash`, asked 1m") {
-			t.Errorf("%v is told %q, %v; want %d questions", authority, answer, err, want)
+	inBubble(t, func(t *testing.T, d *hostCommands) {
+		d.ask(t, "telegram:group:-1", "BBBBB", `{"about":"tool","tool":"Write"}`)
+		time.Sleep(30 * time.Second)
+		d.ask(t, "telegram:7", "AAAAA", `{"about":"tool","tool":"Bash"}`)
+		for authority, want := range map[chat.Authority]int{chat.Owner: 2, chat.Authorised: 1} {
+			answer, err := d.registry().Run(t.Context(), d.call("/status", authority))
+			if err != nil || strings.Count(answer, "waits for an answer to") != want || !strings.Contains(answer, "`AAAAA`: `Bash`, asked 1m") {
+				t.Errorf("%v is told %q, %v; want %d questions", authority, answer, err, want)
+			}
 		}
-	}
+	})
 }
 
 // Behaviour: subagents.
 func TestSubagents(t *testing.T) {
 	t.Parallel()
-	d := &hostCommands{running: true}
+	d := &hostCommands{}
 	d.talk(t, "subagents", chat.Authorised, "/subagents", "/subagents stop 4", "/subagents stop 5", "/subagents stop 6", "/subagents stop", "/subagents stop all", "/subagents halt")
 }
 
@@ -401,16 +477,18 @@ func TestPermissionModesByTheirWords(t *testing.T) {
 		"/elevated off": "default", "/elevated ask": "default", "/elevated on": "acceptEdits", "/elevated full": "bypassPermissions",
 		"/exec deny": "dontAsk", "/exec ask": "default", "/exec full": "bypassPermissions",
 	} {
-		d := &hostCommands{session: domain.Session{Key: "telegram:7"}}
-		if _, err := d.registry().Run(t.Context(), d.call(text, chat.Owner)); err != nil || d.session.Overrides.Permission != want {
-			t.Errorf("%s: %q, want %q, %v", text, d.session.Overrides.Permission, want, err)
-		}
+		inBubble(t, func(t *testing.T, d *hostCommands) {
+			if _, err := d.registry().Run(t.Context(), d.call(text, chat.Owner)); err != nil || d.chosen(t).Permission != want {
+				t.Errorf("%s: %q, want %q, %v", text, d.chosen(t).Permission, want, err)
+			}
+		})
 	}
 	for _, text := range []string{"/exec host=gateway", "/exec host=gateway security=full", "/elevated host"} {
-		d := &hostCommands{session: domain.Session{Key: "telegram:7"}}
-		got, err := d.registry().Run(t.Context(), d.call(text, chat.Owner))
-		if err != nil || !strings.Contains(got, "Options: ") || d.session.Overrides.Permission != "" {
-			t.Errorf("%s: %q, chose %q, %v", text, got, d.session.Overrides.Permission, err)
-		}
+		inBubble(t, func(t *testing.T, d *hostCommands) {
+			got, err := d.registry().Run(t.Context(), d.call(text, chat.Owner))
+			if err != nil || !strings.Contains(got, "Options: ") || d.chosen(t).Permission != "" {
+				t.Errorf("%s: %q, chose %q, %v", text, got, d.chosen(t).Permission, err)
+			}
+		})
 	}
 }

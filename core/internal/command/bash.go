@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 	"unicode"
@@ -30,18 +29,6 @@ const (
 // errOutOfTime ends a line that takes too long.
 var errOutOfTime = errors.New("the line takes too long")
 
-// Shell runs lines of the shell.
-type Shell interface {
-	// Shell runs a line and returns its exit code. When ctx ends, the line is killed and the error is ctx's cause.
-	Shell(ctx context.Context, name, line string, output io.Writer) (code int, err error)
-}
-
-// Files are the host's files.
-type Files interface {
-	// Keep stores a file for a channel to send, if a chat with these limits takes it; false: it does not.
-	Keep(ctx context.Context, channel string, limits []chat.MediaLimit, file chat.Media, content io.Reader) (kept chat.Media, ok bool, err error)
-}
-
 // bashOff answers when the config does not switch the shell on.
 func (d hostCommands) bashOff(context.Context, Call) (string, error) { return wording.BashOff, nil }
 
@@ -57,7 +44,7 @@ func (d hostCommands) bash(ctx context.Context, call Call) (Answer, error) {
 	defer cancel()
 	output := &clipped{most: maxOutput}
 	begun := time.Now()
-	code, err := d.host.Shell.Shell(bounded, "shell:"+call.ID, call.Args, output)
+	code, err := d.host.Claude.Shell(bounded, "shell:"+call.ID, call.Args, output)
 	ran := wording.Bash{Code: code, Took: time.Since(begun)}
 	switch {
 	case errors.Is(err, agent.ErrStopped):

@@ -12,6 +12,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/media/files"
+	"github.com/clawhost/clawhost/core/internal/store/storetest"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -20,12 +22,9 @@ import (
 type shell struct {
 	ran    []string
 	output string
-	taken  bool // the chat takes files
-	file   string
 }
 
-// Shell implements [command.Shell].
-func (s *shell) Shell(ctx context.Context, name, line string, output io.Writer) (int, error) {
+func (s *shell) run(ctx context.Context, name, line string, output io.Writer) (int, error) {
 	s.ran = append(s.ran, name+" "+line)
 	if line == "wait" {
 		<-ctx.Done()
@@ -33,13 +32,6 @@ func (s *shell) Shell(ctx context.Context, name, line string, output io.Writer) 
 	}
 	_, err := io.WriteString(output, s.output)
 	return 0, err
-}
-
-// Keep implements [command.Files].
-func (s *shell) Keep(_ context.Context, _ string, _ []chat.MediaLimit, file chat.Media, content io.Reader) (chat.Media, bool, error) {
-	data, err := io.ReadAll(content)
-	s.file = string(data)
-	return file, s.taken, err
 }
 
 // line is a run of a line of the shell.
@@ -105,14 +97,23 @@ func TestBashIsBounded(t *testing.T) {
 	for i := range 400_000 {
 		fmt.Fprintln(&long, i)
 	}
-	s := &shell{output: long.String(), taken: true}
-	r := (&hostCommands{shell: s}).registry()
+	s, kept := &shell{output: long.String()}, storetest.Open(t)
+	stored := files.NewStore(files.Options{Dir: t.TempDir(), Rows: kept, MaxBytes: 10 << 20})
+	d := &hostCommands{store: kept, shell: s, files: stored, takes: []chat.MediaLimit{{Kind: chat.File, MaxBytes: 10 << 20}}}
+	r := d.registry()
 	got, err := r.Answer(t.Context(), line("seq", chat.Owner, 1))
-	if err != nil || len(got.Media) != 1 || len(got.Text) > 100 || len(s.file) > 1<<20+100 || !strings.HasPrefix(s.file, "0\n1\n") ||
-		!strings.HasSuffix(s.file, "\n399999\n") || !strings.Contains(s.file, "bytes were left out here …]") {
-		t.Errorf("a long output: %q, %d files of %d bytes, %v", got.Text, len(got.Media), len(s.file), err)
+	if err != nil || len(got.Media) != 1 || len(got.Text) > 100 {
+		t.Fatalf("a long output: %q, %d files, %v", got.Text, len(got.Media), err)
 	}
-	s.taken, s.output = false, strings.Repeat("\x1bx\n", 100_000)+"the \xffend\n"
+	_, data, err := stored.Read(t.Context(), "telegram", got.Media[0].Ref, 10<<20)
+	file := string(data)
+	if err != nil || len(file) > 1<<20+100 || !strings.HasPrefix(file, "0\n1\n") || !strings.HasSuffix(file, "\n399999\n") ||
+		!strings.Contains(file, "bytes were left out here …]") {
+		t.Errorf("the file of a long output: %d bytes, %v", len(file), err)
+	}
+	d.takes = nil
+	r = d.registry()
+	s.output = strings.Repeat("\x1bx\n", 100_000) + "the \xffend\n"
 	got, err = r.Answer(t.Context(), line("seq", chat.Owner, 1))
 	if err != nil || len(got.Media) != 0 || len(got.Text) > 16<<10 || !strings.HasPrefix(got.Text, "The end of the output:\n\n```\nx\n") || !strings.HasSuffix(got.Text, "x\nthe �end\n```") {
 		t.Errorf("without files: %d bytes, %.60q, %v", len(got.Text), got.Text, err)

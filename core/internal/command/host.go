@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -10,58 +11,17 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/claude/client"
 	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/media/files"
+	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/core/internal/plugins"
+	"github.com/clawhost/clawhost/core/internal/project"
 	"github.com/clawhost/clawhost/core/internal/recentlog"
+	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
-
-// Store is what the host's own commands need of the store.
-type Store interface {
-	Sessions
-	People
-	Grants
-	UsageByDay(ctx context.Context, from string) ([]domain.DayUsage, error)
-	Lanes(ctx context.Context) ([]domain.LaneStatus, error)
-}
-
-// Sessions is what the commands need of the store for the caller's session.
-type Sessions interface {
-	Clear(ctx context.Context, session string, lane domain.Lane, before time.Time) (int, error)
-	Configure(ctx context.Context, key string, change func(*domain.Overrides)) (domain.Session, error)
-	Next(ctx context.Context, session string, seq int64) error
-	Withdraw(ctx context.Context, session string, seq int64, may func(domain.Message) bool) error
-	Waiting(ctx context.Context, session string, lane domain.Lane) (int, error)
-	WaitingMessages(ctx context.Context, session string, limit int) ([]domain.WaitingMessage, error)
-	SetLabel(ctx context.Context, key, label string) error
-	Note(ctx context.Context, session string, notes ...domain.Note) error
-	Entries(ctx context.Context, session string, before int64, limit int) ([]domain.Entry, error)
-}
-
-// People is what the commands need of the store for people with access.
-type People interface {
-	Pairings(ctx context.Context) ([]domain.Pairing, error)
-	ApprovePairing(ctx context.Context, channel, code string, notice func(domain.Pairing) domain.OutboxItem) (domain.Pairing, error)
-	RejectPairing(ctx context.Context, channel, code string) (domain.Pairing, error)
-	AllowedUsers(ctx context.Context) ([]domain.AllowedUser, error)
-	Allow(ctx context.Context, channel string, user chat.UserID) error
-	Disallow(ctx context.Context, channel string, user chat.UserID) (bool, error)
-}
-
-// Conversations resolve the settings of sessions.
-type Conversations interface {
-	// Session returns what applies to a session when the caller writes in it.
-	Session(caller chat.Caller, s domain.Session) *conversation.Conversation
-	// People returns the users that the config permits on a channel, each as channel:user.
-	People(channel string) []string
-}
-
-// Turns is what the commands need of the dispatcher.
-type Turns interface {
-	Stop(ctx context.Context, session string, before time.Time) (bool, error)
-	Running(session string) (time.Time, bool)
-}
 
 // Agent is the agent that answers.
 type Agent interface {
@@ -85,6 +45,8 @@ type Claude interface {
 	// StopTask stops a subagent. The error is [client.ErrNoTask] or [client.ErrNotRunning] if it does not run, and
 	// [client.ErrNoTaskStop] if the CLI cannot do it.
 	StopTask(ctx context.Context, claudeSession string, number int) (client.Task, error)
+	// Shell runs a line of the shell and returns its exit code. When ctx ends, the line is killed and the error is ctx's cause.
+	Shell(ctx context.Context, name, line string, output io.Writer) (code int, err error)
 }
 
 // Restart restarts the host.
@@ -107,23 +69,23 @@ type Host struct {
 	Models        Models
 	Now           func() time.Time
 	Zone          *time.Location // of the days that usage is counted by, and of displayed times
-	Conversations Conversations
+	Conversations *conversation.Resolver
 	Plugins       *plugins.Registry // nil: none
 	Agent         Agent
 	Claude        Claude
 	Tools         Tools
-	Project       Project
+	Project       *project.Folder
 	Speech        bool // a text-to-speech command is configured
-	Questions     Questions
-	Restart       Restart // nil: it cannot restart by itself
-	Shell         Shell   // nil: switched off
-	Files         Files   // of the output of the shell
+	Questions     *permission.Approvals
+	Restart       Restart      // nil: it cannot restart by itself
+	Bash          bool         // owners may run lines of the shell
+	Files         *files.Store // of their output
 }
 
 // hostCommands is what the host's own commands use.
 type hostCommands struct {
-	store Store
-	turns Turns
+	store *store.Store
+	turns *dispatch.Dispatcher
 	host  Host
 }
 
@@ -176,7 +138,7 @@ func (d hostCommands) commands() []Command {
 // shell is the command for lines of the shell, which says how it is switched on while it is off.
 func (d hostCommands) shell() Command {
 	c := Command{Name: "bash", Usage: "/bash COMMAND", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.bashOff}
-	if d.host.Shell != nil {
+	if d.host.Bash {
 		c.Run, c.Shell = nil, true
 	}
 	return c

@@ -2,6 +2,7 @@ package command_test
 
 import (
 	"context"
+	"crypto/rand"
 	"flag"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,12 +21,16 @@ import (
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
 	"github.com/clawhost/clawhost/core/internal/recentlog"
 	"github.com/clawhost/clawhost/core/internal/remote"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/store/storetest"
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/pluginv1"
@@ -57,24 +63,12 @@ var (
 	received = now.Add(-time.Second)
 )
 
-// hostCommands is a store and a dispatcher in memory.
+// hostCommands is what the commands use: claude is scripted. Only an opened one has a store, and turns that run.
 type hostCommands struct {
-	open    []permission.Open
-	running bool
-	waiting int
-	slow    bool // a stop that does not come to its end in time
-	order   []string
-	before  []time.Time // what is told to end
+	store   *store.Store
+	turns   *dispatch.Dispatcher
+	session domain.Session // of the chat in which commands are written; its choices and its label are those of the store
 
-	session       domain.Session
-	notes         []domain.Note
-	days          []domain.DayUsage
-	from          string // what UsageByDay was asked for
-	entries       []domain.Entry
-	pairings      []domain.Pairing
-	allowed       []domain.AllowedUser
-	lanes         []domain.LaneStatus
-	messages      []domain.WaitingMessage
 	restarted     int
 	cannotRestart error
 	exports       string
@@ -83,165 +77,115 @@ type hostCommands struct {
 	plugin        *remote.Plugin     // the plugin; nil: no command of it is run
 	skills        []agent.Skill
 	config        []string // who may write by the config
-	grants        []domain.Grant
-	beside        string // the answer to a question beside what runs
 	speech        bool
 	shell         *shell
+	files         *files.Store
+	takes         []chat.MediaLimit // the files that the chat takes
 	inventory     claude.Inventory
-	speed, slowed string // what Claude Code says of fast mode
-	fail          error
+	speed, slowed string                                // what Claude Code says of fast mode
+	beside        func(question string) (string, error) // answers beside what runs
+
+	begun int  // turns
+	deaf  bool // turns do not end when they are stopped
 }
 
-func (d *hostCommands) Clear(_ context.Context, _ string, _ domain.Lane, before time.Time) (int, error) {
-	d.before = append(d.before, before)
-	d.order = append(d.order, "clear")
-	dropped := d.waiting
-	d.waiting = 0
-	return dropped, d.fail
-}
-
-func (d *hostCommands) Stop(_ context.Context, _ string, before time.Time) (bool, error) {
-	d.before = append(d.before, before)
-	d.order = append(d.order, "stop")
-	if d.slow {
-		return true, context.DeadlineExceeded
+// open gives the commands a store that knows their session. In the bubble of the test it is a while before now.
+func (d *hostCommands) open(t *testing.T) *hostCommands {
+	t.Helper()
+	time.Sleep(time.Until(now.Add(-90 * time.Second)))
+	d.store = storetest.Open(t)
+	d.turns = dispatch.New(d.store, dispatch.Options{Turns: 9, Commands: 9}, hclog.NewNullLogger())
+	d.write(t, domain.ControlLane, message("hello"))
+	if err := d.store.Complete(t.Context(), d.claim(t, domain.ControlLane).ID, domain.Completion{State: domain.RunDone}); err != nil {
+		t.Fatal(err)
 	}
-	was := d.running
-	d.running = false
-	return was, nil
+	d.choose(t, d.session.Overrides)
+	return d
 }
 
-func (d *hostCommands) Waiting(context.Context, string, domain.Lane) (int, error) {
-	return d.waiting, d.fail
-}
-
-func (d *hostCommands) Running(string) (time.Time, bool) {
-	return now.Add(-90 * time.Second), d.running
-}
-
-func (d *hostCommands) Configure(_ context.Context, _ string, change func(*domain.Overrides)) (domain.Session, error) {
-	if d.fail != nil {
-		return domain.Session{}, d.fail
+// choose makes the choices of the session.
+func (d *hostCommands) choose(t *testing.T, o domain.Overrides) {
+	t.Helper()
+	if _, err := d.store.Configure(t.Context(), "telegram:7", func(chosen *domain.Overrides) { *chosen = o }); err != nil {
+		t.Fatal(err)
 	}
-	change(&d.session.Overrides)
-	return d.session, nil
 }
 
-func (d *hostCommands) SetLabel(_ context.Context, _, label string) error {
-	d.session.Label = label
-	return d.fail
+// chosen are the choices of the session.
+func (d *hostCommands) chosen(t *testing.T) domain.Overrides {
+	t.Helper()
+	s, err := d.store.Session(t.Context(), "telegram:7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Overrides
 }
 
-func (d *hostCommands) Note(_ context.Context, _ string, notes ...domain.Note) error {
-	d.notes = append(d.notes, notes...)
-	return d.fail
+// message is one of Anna's, in the direct chat of the session.
+func message(text string) domain.Message {
+	return domain.Message{
+		Channel: "telegram", Chat: chat.Chat{ID: "7", Kind: chat.Direct}, Sender: chat.Sender{ID: "7", DisplayName: "Anna", Username: "anna"}, Text: text,
+	}
 }
 
-func (d *hostCommands) Entries(_ context.Context, _ string, before int64, limit int) ([]domain.Entry, error) {
-	var page []domain.Entry
-	for _, e := range d.entries {
-		if before == 0 || e.ID < before {
-			page = append(page, e)
+// write has messages wait in the session.
+func (d *hostCommands) write(t *testing.T, lane domain.Lane, messages ...domain.Message) {
+	t.Helper()
+	for _, m := range messages {
+		if _, err := d.store.Accept(t.Context(), domain.Inbound{EventID: chat.EventID(rand.Text()), Session: "telegram:7", Lane: lane, Message: m}); err != nil {
+			t.Fatal(err)
 		}
 	}
-	return page[max(0, len(page)-min(limit, 3)):], d.fail
 }
 
-func (d *hostCommands) Next(_ context.Context, _ string, seq int64) error {
-	return d.queued("next", seq)
-}
-
-func (d *hostCommands) WaitingMessages(_ context.Context, _ string, limit int) ([]domain.WaitingMessage, error) {
-	return d.messages[:min(len(d.messages), limit)], d.fail
-}
-
-func (d *hostCommands) Withdraw(_ context.Context, _ string, seq int64, may func(domain.Message) bool) error {
-	var m domain.Message
-	for _, w := range d.messages {
-		if w.Seq == seq {
-			m = w.Message
-		}
+// waiting is how many messages wait in the session for a turn.
+func (d *hostCommands) waiting(t *testing.T) int {
+	t.Helper()
+	n, err := d.store.Waiting(t.Context(), "telegram:7", domain.TurnLane)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if !may(m) {
-		return domain.ErrNotYours
+	return n
+}
+
+// claim begins what waits.
+func (d *hostCommands) claim(t *testing.T, lane domain.Lane) (run *domain.Run) {
+	t.Helper()
+	if err := d.store.Claim(t.Context(), lane, domain.Anybodys, func(claimed *domain.Run) { run = claimed }); err != nil {
+		t.Fatal(err)
 	}
-	return d.queued("withdraw", seq)
+	return run
 }
 
-func (d *hostCommands) queued(what string, seq int64) error {
-	if seq > 9 {
-		return domain.ErrNotFound
+// run has a turn of the session run until it is stopped, or the test ends.
+func (d *hostCommands) run(t *testing.T) {
+	t.Helper()
+	d.write(t, domain.TurnLane, message("work"))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		d.turns.Run(ctx, d)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
+	synctest.Wait()
+}
+
+// Handle implements [dispatch.Handler].
+func (d *hostCommands) Handle(ctx context.Context, run *domain.Run, _ <-chan struct{}) error {
+	d.begun++
+	<-ctx.Done()
+	if d.deaf {
+		time.Sleep(time.Minute)
 	}
-	d.order = append(d.order, fmt.Sprint(what, " ", seq))
-	return d.fail
-}
-
-func (d *hostCommands) Grants(context.Context, string) ([]domain.Grant, error) {
-	return d.grants, d.fail
-}
-
-func (d *hostCommands) Revoke(_ context.Context, g domain.Grant) (int64, error) {
-	d.order = append(d.order, "revoke "+g.Rule)
-	return int64(len(d.grants)), d.fail
-}
-
-func (d *hostCommands) Answer(_ context.Context, caller chat.Caller, id, answer string) (string, bool, error) {
-	d.order = append(d.order, fmt.Sprintf("%s: %s by %s", id, answer, caller.Authority))
-	return "", id != "ZZZZZ", d.fail
-}
-
-func (d *hostCommands) Hear(_ context.Context, id, answer string, w permission.Written) (string, error) {
-	return id + " is answered with " + answer + " by " + w.Text, d.fail
-}
-
-func (d *hostCommands) Pairings(context.Context) ([]domain.Pairing, error) {
-	return append([]domain.Pairing(nil), d.pairings...), d.fail
-}
-
-func (d *hostCommands) ApprovePairing(ctx context.Context, channel, code string, notice func(domain.Pairing) domain.OutboxItem) (domain.Pairing, error) {
-	p, err := d.RejectPairing(ctx, channel, code)
-	if err == nil {
-		d.order = append(d.order, notice(p).Text)
-		d.allowed = append(d.allowed, domain.AllowedUser{Channel: p.Channel, User: p.User})
+	if err := d.store.Complete(context.WithoutCancel(ctx), run.ID, domain.Completion{State: domain.RunCancelled}); err != nil {
+		return err
 	}
-	return p, err
+	return context.Cause(ctx)
 }
-
-func (d *hostCommands) RejectPairing(_ context.Context, channel, code string) (domain.Pairing, error) {
-	for i, p := range d.pairings {
-		if p.Channel == channel && p.Code == code {
-			d.pairings = append(d.pairings[:i], d.pairings[i+1:]...)
-			return p, nil
-		}
-	}
-	return domain.Pairing{}, domain.ErrNotFound
-}
-
-func (d *hostCommands) AllowedUsers(context.Context) ([]domain.AllowedUser, error) {
-	return d.allowed, d.fail
-}
-
-func (d *hostCommands) Allow(_ context.Context, channel string, user chat.UserID) error {
-	d.allowed = append(d.allowed, domain.AllowedUser{Channel: channel, User: user})
-	return d.fail
-}
-
-func (d *hostCommands) Disallow(_ context.Context, channel string, user chat.UserID) (bool, error) {
-	for i, a := range d.allowed {
-		if a.Channel == channel && a.User == user {
-			d.allowed = append(d.allowed[:i], d.allowed[i+1:]...)
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
-func (d *hostCommands) UsageByDay(_ context.Context, from string) ([]domain.DayUsage, error) {
-	d.from = from
-	return d.days, d.fail
-}
-
-func (d *hostCommands) Lanes(context.Context) ([]domain.LaneStatus, error) { return d.lanes, d.fail }
 
 var models = command.Models{Aliases: map[string]string{"fast": "haiku", "Big": "claude-opus-4-8"}, Names: []string{"sonnet", "acme.claude-7"}}
 
@@ -258,21 +202,19 @@ func (d *hostCommands) conversations() *conversation.Resolver {
 	if d.speech {
 		c.Media.Speak = []string{"speak"}
 	}
-	return conversation.NewResolver(c, d.registryOfPlugins(), d)
+	return conversation.NewResolver(c, d.registryOfPlugins(), d.store)
 }
 
-func (d *hostCommands) Origin(_ string, id chat.ID) chat.ID { return id }
-
 func (d *hostCommands) registry() *command.Registry {
+	conversations := d.conversations()
 	host := command.Host{
 		Version: "v1", Started: now.Add(-3 * time.Hour), ConfigPath: "/etc/clawhost/config.hcl", ExportDir: d.exports, Models: models,
 		Now: func() time.Time { return now }, Zone: time.UTC,
-		Conversations: d.conversations(), Plugins: d.registryOfPlugins(), Agent: skilled{d}, Claude: asked{d}, Tools: tooled{}, Speech: d.speech, Questions: d, Restart: restart{d}, Recent: recent(),
+		Conversations: conversations, Plugins: d.registryOfPlugins(), Agent: skilled{d}, Claude: asked{d}, Tools: tooled{}, Speech: d.speech, Restart: restart{d}, Recent: recent(),
+		Questions: permission.New(permission.Options{Store: d.store, Conversations: conversations}, hclog.NewNullLogger()),
+		Bash:      d.shell != nil, Files: d.files,
 	}
-	if d.shell != nil {
-		host.Shell, host.Files = d.shell, d.shell
-	}
-	return command.New(d, d, host)
+	return command.New(d.store, d.turns, host)
 }
 
 // recent is a log with an error.
@@ -301,6 +243,8 @@ func (d *hostCommands) registryOfPlugins() *plugins.Registry {
 		s.State = plugins.Running
 		r.Entry(s.Name).Update(func(status *plugins.Status) { *status = s })
 	}
+	limits := chat.Limits{MediaOut: d.takes}
+	r.Entry("telegram").Publish(&plugins.Plugin{Name: "telegram", Reported: map[chat.Kind]chat.Limits{chat.Direct: limits, chat.Group: limits}})
 	r.Entry("dice").Publish(&plugins.Plugin{Name: "dice", Plugin: d.plugin, Description: remote.Description{Commands: d.plugins}})
 	return r
 }
@@ -341,11 +285,7 @@ func (tooled) Offered(context.Context) map[string][]string {
 }
 
 func (a asked) Aside(_ context.Context, _, question string) (string, error) {
-	if !a.hostCommands.running {
-		return "", client.ErrNotRunning
-	}
-	a.hostCommands.order = append(a.hostCommands.order, question)
-	return a.hostCommands.beside, a.hostCommands.fail
+	return a.hostCommands.beside(question)
 }
 
 func (a asked) Speed(string) (fast, why string) { return a.hostCommands.speed, a.hostCommands.slowed }
@@ -365,6 +305,10 @@ func (a asked) StopTask(_ context.Context, _ string, number int) (client.Task, e
 	}
 }
 
+func (a asked) Shell(ctx context.Context, name, line string, output io.Writer) (int, error) {
+	return a.hostCommands.shell.run(ctx, name, line, output)
+}
+
 // restart notes that the host of a hostCommands is to be restarted.
 type restart struct{ hostCommands *hostCommands }
 
@@ -376,7 +320,13 @@ func (r restart) Request(context.Context) error {
 // call is a command of somebody in the direct chat of the hostCommands's session.
 func (d *hostCommands) call(text string, authority chat.Authority) command.Call {
 	name, args, _ := splitCommand(text)
-	return command.Call{Name: name, Args: args, At: received, Session: d.session, Caller: chat.Caller{
+	session := d.session
+	if d.store != nil {
+		if known, err := d.store.Session(context.Background(), "telegram:7"); err == nil {
+			session.Overrides, session.Label = known.Overrides, known.Label
+		}
+	}
+	return command.Call{Name: name, Args: args, At: received, Session: session, Caller: chat.Caller{
 		Session: "telegram:7", Address: chat.Address{Channel: "telegram", Chat: "7"}, Kind: chat.Direct,
 		Sender: chat.Sender{ID: "7", DisplayName: "Anna", Username: "anna"}, Authority: authority,
 	}}
@@ -396,6 +346,12 @@ func (d *hostCommands) talk(t *testing.T, name string, authority chat.Authority,
 	golden(t, name, strings.ReplaceAll(strings.TrimSpace(said.String()), strings.Join(domain.Modes(), ", "), "MODES"))
 }
 
+// inBubble runs a test in a bubble of its own, with commands that have a store.
+func inBubble(t *testing.T, test func(t *testing.T, d *hostCommands)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { test(t, (&hostCommands{}).open(t)) })
+}
+
 // used is a session that has seen some work.
 func used() domain.Session {
 	return domain.Session{
@@ -405,5 +361,3 @@ func used() domain.Session {
 		Usage: domain.Usage{Turns: 12, InputTokens: 900, CacheTokens: 150_000, OutputTokens: 4_200, CostMicros: 123_456},
 	}
 }
-
-func (d *hostCommands) Open(context.Context) ([]permission.Open, error) { return d.open, nil }

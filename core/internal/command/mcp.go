@@ -4,17 +4,8 @@ import (
 	"context"
 	"strings"
 
-	"github.com/clawhost/clawhost/core/internal/project"
 	"github.com/clawhost/clawhost/core/internal/wording"
 )
-
-// Project is the agent's workspace with its own setup for Claude Code.
-type Project interface {
-	// Servers returns the MCP servers of the workspace, with what owners decided.
-	Servers(ctx context.Context) []project.Asked
-	// Decide records an owner's decision about the server with this code; false: the workspace has none now.
-	Decide(ctx context.Context, code string, allow bool, by string) (name string, known bool, err error)
-}
 
 // mcp lists the MCP servers of the workspace, or records an owner's decision about one.
 func (d hostCommands) mcp(ctx context.Context, call Call) (string, error) {

@@ -9,25 +9,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/core/internal/wording"
-	"github.com/clawhost/clawhost/sdk/chat"
 )
-
-// Questions are claude's questions to people.
-type Questions interface {
-	// Answer takes a person's answer to a question and returns the reply to them, which may be empty. known is false
-	// for an unknown id.
-	Answer(ctx context.Context, caller chat.Caller, id, answer string) (told string, known bool, err error)
-	// Hear takes a plain message as the answer that it was recognised as, and returns the reply to its writer.
-	Hear(ctx context.Context, id, answer string, w permission.Written) (told string, err error)
-	// Open returns the open questions, oldest first.
-	Open(ctx context.Context) ([]permission.Open, error)
-}
-
-// Grants is what the commands need of the store for permissions that last.
-type Grants interface {
-	Grants(ctx context.Context, session string) ([]domain.Grant, error)
-	Revoke(ctx context.Context, g domain.Grant) (int64, error)
-}
 
 // answer answers a question of claude's. The question decides who may.
 func (d hostCommands) answer(ctx context.Context, call Call) (string, error) {

@@ -2,42 +2,79 @@ package command_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clawhost/clawhost/core/internal/claude/client"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
+
+// ask asks a question in a turn of a session.
+func (d *hostCommands) ask(t *testing.T, session, id, body string) {
+	t.Helper()
+	in := domain.Inbound{EventID: chat.EventID(id), Session: session, Lane: domain.TurnLane, Message: message("do it")}
+	if _, err := d.store.Accept(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	to := in.Message.Address()
+	q := domain.Question{ID: id, Digest: id, Authority: chat.Authorised, Asker: "telegram:7", To: to, Body: json.RawMessage(body), ExpiresAt: now.Add(time.Hour)}
+	if _, err := d.store.Ask(t.Context(), d.claim(t, domain.TurnLane).ID, q, domain.OutboxItem{To: to, Text: id}); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // Behaviour: ask, people.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
+	const tool = `{"about":"tool","tool":"Bash","rules":["Bash(ls)"]}`
+	const choice = `{"about":"choice","line":"Tea?","labels":["yes","no"],"details":["",""]}`
 	for _, test := range []struct {
-		typed string
-		who   chat.Authority
-		asked []string
-		said  string
+		body, typed string
+		who         chat.Authority
+		answer      string // to the question; empty: none
+		said        string
 	}{
-		{"/answer abcde 2", chat.Other, []string{"ABCDE: 2 by other"}, ""},
-		{"/answer ABCDE my own words", chat.Authorised, []string{"ABCDE: my own words by authorised"}, ""},
-		{"/answer", chat.Other, nil, "Which question? Give the ID that it shows: `/answer ID ANSWER`."},
-		{"/answer ZZZZZ once", chat.Owner, []string{"ZZZZZ: once by owner"}, "No question has this ID. It may be closed already."},
-		{"/approve ABCDE", chat.Owner, []string{"ABCDE: once by owner"}, ""},
-		{"/approve ABCDE always", chat.Owner, []string{"ABCDE: always by owner"}, ""},
-		{"/approve ABCDE always", chat.Authorised, nil, "You may not use /approve here. Ask the owner of this bot."},
-		{"/deny ABCDE it is late", chat.Owner, []string{"ABCDE: no it is late by owner"}, ""},
-		{"/deny ABCDE", chat.Owner, []string{"ABCDE: no by owner"}, ""},
-		{"/approve slack ABCD2345", chat.Owner, nil, "No pairing request has this code. Codes are valid for one hour."},
+		{choice, "/answer abcde 2", chat.Other, `{"allow":true,"said":"no"}`, ""},
+		{choice, "/answer ABCDE my own words", chat.Authorised, `{"allow":true,"said":"my own words"}`, ""},
+		{tool, "/answer", chat.Other, "", "Which question? Give the ID that it shows: `/answer ID ANSWER`."},
+		{tool, "/answer ZZZZZ once", chat.Owner, "", "No question has this ID. It may be closed already."},
+		{tool, "/answer ABCDE once", chat.Other, "", wording.QuestionForOwners},
+		{tool, "/approve ABCDE", chat.Owner, `{"allow":true}`, ""},
+		{tool, "/approve ABCDE always", chat.Owner, `{"allow":true} Bash(ls)`, ""},
+		{tool, "/approve ABCDE always", chat.Authorised, "", "You may not use /approve here. Ask the owner of this bot."},
+		{tool, "/deny ABCDE it is late", chat.Owner, `{"allow":false,"said":"It was not allowed, for this reason: it is late"}`, ""},
+		{tool, "/deny ABCDE", chat.Owner, `{"allow":false}`, ""},
+		{tool, "/approve slack ABCD2345", chat.Owner, "", "No pairing request has this code. Codes are valid for one hour."},
 	} {
-		d := &hostCommands{}
-		said := d.say(t, test.typed, test.who)
-		if diff := cmp.Diff(test.asked, d.order); diff != "" || said != test.said {
-			t.Errorf("%s by %s: %q %s", test.typed, test.who, said, diff)
-		}
+		inBubble(t, func(t *testing.T, d *hostCommands) {
+			d.ask(t, "telegram:7", "ABCDE", test.body)
+			said := d.say(t, test.typed, test.who)
+			q, err := d.store.Question(t.Context(), "ABCDE")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := string(q.Answer)
+			held, err := d.store.Grants(t.Context(), "telegram:7")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, g := range held {
+				got += " " + g.Rule
+			}
+			if got != test.answer || said != test.said {
+				t.Errorf("%s by %s: the answer is %s, said %q", test.typed, test.who, got, said)
+			}
+		})
 	}
 }
 
@@ -45,42 +82,60 @@ func TestQuestions(t *testing.T) {
 func TestAside(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		hostCommands *hostCommands
-		typed        string
-		said         string
+		answer string
+		err    error
+		typed  string
+		said   string
 	}{
-		{&hostCommands{running: true, beside: "42"}, "/btw what is six times seven?", "42"},
-		{&hostCommands{running: true, beside: " "}, "/side why?", "Claude had no answer to this."},
-		{&hostCommands{running: true}, "/btw", "What do you want to know? `/btw QUESTION` is answered beside what is running."},
-		{&hostCommands{}, "/btw why?", "Nothing is running here. Ask it as a message of its own."},
-		{&hostCommands{running: true, fail: context.DeadlineExceeded}, "/btw why?", "Claude had no answer to this in time. It goes on with what is running."},
-		{&hostCommands{running: true, fail: errors.New("pipe")}, "/btw why?", "/btw failed. The host's log says why."},
+		{"42", nil, "/btw what is six times seven?", "what is six times seven? 42"},
+		{" ", nil, "/side", "What do you want to know? `/btw QUESTION` is answered beside what is running."},
+		{"", client.ErrNotRunning, "/btw why?", "Nothing is running here. Ask it as a message of its own."},
+		{"", context.DeadlineExceeded, "/btw why?", "Claude had no answer to this in time. It goes on with what is running."},
+		{"", errors.New("pipe"), "/btw why?", "/btw failed. The host's log says why."},
 	} {
-		if said := test.hostCommands.say(t, test.typed, chat.Authorised); said != test.said {
+		d := &hostCommands{beside: func(question string) (string, error) { return question + " " + test.answer, test.err }}
+		if said := d.say(t, test.typed, chat.Authorised); said != test.said {
 			t.Errorf("%s: %q, want %q", test.typed, said, test.said)
 		}
+	}
+	d := &hostCommands{beside: func(string) (string, error) { return " ", nil }}
+	if said := d.say(t, "/side why?", chat.Authorised); said != "Claude had no answer to this." {
+		t.Errorf("%q", said)
 	}
 }
 
 // Behaviour: queue-next.
 func TestWaitingMessages(t *testing.T) {
 	t.Parallel()
-	for typed, want := range map[string]string{
-		"/next 3":     "This message is answered next.",
-		"/withdraw 3": "This message is withdrawn.",
-		"/withdraw 7": "This message is withdrawn.",
-		"/next 12":    "This message is no longer waiting.",
-		"/next it":    "Which message? `/queue` lists those that wait, with their numbers: `/next NUMBER`.",
-		"/withdraw":   "Which message? `/queue` lists those that wait, with their numbers: `/withdraw NUMBER`.",
+	for typed, test := range map[string]struct{ said, left string }{
+		"/next %d":     {"This message is answered next.", "two one three"},
+		"/withdraw %d": {"This message is withdrawn.", "one three"},
+		"/next 12":     {"This message is no longer waiting.", "one two three"},
+		"/next it":     {"Which message? `/queue` lists those that wait, with their numbers: `/next NUMBER`.", "one two three"},
+		"/withdraw":    {"Which message? `/queue` lists those that wait, with their numbers: `/withdraw NUMBER`.", "one two three"},
 	} {
-		d := &hostCommands{}
-		if said := d.say(t, typed, chat.Authorised); said != want {
-			t.Errorf("%s: %q", typed, said)
-		}
-		if done := len(d.order) == 1 && d.order[0] == strings.TrimPrefix(typed, "/"); done != strings.HasSuffix(typed, "3") && done != strings.HasSuffix(typed, "7") {
-			t.Errorf("%s: %v", typed, d.order)
-		}
+		inBubble(t, func(t *testing.T, d *hostCommands) {
+			d.write(t, domain.TurnLane, message("one"), message("two"), message("three"))
+			said := d.say(t, strings.Replace(typed, "%d", fmt.Sprint(d.queued(t)[1].Seq), 1), chat.Authorised)
+			var left []string
+			for _, w := range d.queued(t) {
+				left = append(left, w.Message.Text)
+			}
+			if said != test.said || strings.Join(left, " ") != test.left {
+				t.Errorf("%s: %q, and %q wait", typed, said, left)
+			}
+		})
 	}
+}
+
+// queued are the messages that wait in the session.
+func (d *hostCommands) queued(t *testing.T) []domain.WaitingMessage {
+	t.Helper()
+	list, err := d.store.WaitingMessages(t.Context(), "telegram:7", 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
 }
 
 // Who may not use commands takes back what they wrote themselves, and nothing else.
@@ -103,19 +158,20 @@ func TestWhoMayTakeBack(t *testing.T) {
 		"nobody's":                {domain.Message{Channel: "telegram"}, chat.Other, not},
 		"another's, with a right": {another, chat.Authorised, "This message is withdrawn."},
 	} {
-		d := &hostCommands{messages: []domain.WaitingMessage{{Seq: 3, Message: test.of}}}
-		if said := d.say(t, "/withdraw 3", test.authority); said != test.want || (len(d.order) == 1) != (said != not) {
-			t.Errorf("%s: %q, done %v", name, said, d.order)
-		}
-		if said := d.say(t, "/next 3", chat.Other); !strings.HasPrefix(said, "You may not use /next") {
-			t.Errorf("%s is next: %q", name, said)
-		}
-	}
-	d := &hostCommands{}
-	call := d.call("/withdraw 3", chat.Other)
-	call.Caller.Sender.ID, d.messages = "", []domain.WaitingMessage{{Seq: 3, Message: domain.Message{Channel: "telegram"}}}
-	if said, _ := d.registry().Run(t.Context(), call); said != not {
-		t.Errorf("nobody takes back what is nobody's: %q", said)
+		inBubble(t, func(t *testing.T, d *hostCommands) {
+			d.write(t, domain.TurnLane, test.of)
+			number := fmt.Sprint(d.queued(t)[0].Seq)
+			if said := d.say(t, "/next "+number, chat.Other); !strings.HasPrefix(said, "You may not use /next") {
+				t.Errorf("%s is next: %q", name, said)
+			}
+			call := d.call("/withdraw "+number, test.authority)
+			if name == "nobody's" {
+				call.Caller.Sender.ID = ""
+			}
+			if said, _ := d.registry().Run(t.Context(), call); said != test.want || len(d.queued(t)) != map[bool]int{true: 1}[said == not] {
+				t.Errorf("%s: %q, waiting %v", name, said, d.queued(t))
+			}
+		})
 	}
 }
 
@@ -130,83 +186,89 @@ func TestQueueLists(t *testing.T) {
 	elsewhere.Chat.ID = "8"
 	file.Media = []chat.Media{{Kind: chat.Image}}
 	beat.Origin = domain.OriginHeartbeat
-	d := &hostCommands{}
-	for i, m := range []domain.Message{here("then coffee"), long, elsewhere, file, beat} {
-		d.messages = append(d.messages, domain.WaitingMessage{Seq: int64(3 + i), Message: m, ReceivedAt: now.Add(-time.Duration(i) * time.Minute)})
-	}
-	said := d.say(t, "/queue", chat.Authorised)
-	const want = "**What waits**\n" +
-		"\n- `3` `then coffee`, 0s ago" +
-		"\n- `4` `` a `long` one xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx… ``, 1m ago" +
-		"\n- `5` a message from another chat, 2m ago" +
-		"\n- `6` a file from `Anna`, 3m ago" +
-		"\n- `7` a turn that I or a plugin began, 4m ago" +
-		"\n\n`/next NUMBER` answers one next, `/withdraw NUMBER` withdraws it.\n\nCurrent queue settings: "
-	if !strings.HasPrefix(said, want) {
-		t.Error(cmp.Diff(want, said))
-	}
-	call := d.call("/queue", chat.Authorised)
-	call.Caller.Kind = chat.Group
-	if said, _ := d.registry().Run(t.Context(), call); !strings.Contains(said, "- `3` `then coffee` from `Anna`, 0s ago") {
-		t.Errorf("in a group: %s", said)
-	}
-	for range 20 {
-		d.messages = append(d.messages, d.messages[0])
-	}
-	if said := d.say(t, "/queue", chat.Authorised); strings.Count(said, "\n- `") != 20 || !strings.Contains(said, "\n- and more\n") {
-		t.Errorf("of many: %s", said)
-	}
-	broken := &hostCommands{fail: errors.New("the disk is full")}
-	if said := broken.say(t, "/queue", chat.Authorised); said != "/queue failed. The host's log says why." {
-		t.Error(said)
-	}
+	inBubble(t, func(t *testing.T, d *hostCommands) {
+		for _, m := range []domain.Message{here("then coffee"), long, elsewhere, file, beat} {
+			d.write(t, domain.TurnLane, m)
+			time.Sleep(20 * time.Second)
+		}
+		said := d.say(t, "/queue", chat.Authorised)
+		first := d.queued(t)[0].Seq
+		want := fmt.Sprintf("**What waits**\n"+
+			"\n- `%d` `then coffee`, 1m ago"+
+			"\n- `%d` `` a `long` one xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx… ``, 1m ago"+
+			"\n- `%d` a message from another chat, 50s ago"+
+			"\n- `%d` a file from `Anna`, 30s ago"+
+			"\n- `%d` a turn that I or a plugin began, 10s ago"+
+			"\n\n`/next NUMBER` answers one next, `/withdraw NUMBER` withdraws it.\n\nCurrent queue settings: ", first, first+1, first+2, first+3, first+4)
+		if !strings.HasPrefix(said, want) {
+			t.Error(cmp.Diff(want, said))
+		}
+		call := d.call("/queue", chat.Authorised)
+		call.Caller.Kind = chat.Group
+		if said, _ := d.registry().Run(t.Context(), call); !strings.Contains(said, "`then coffee` from `Anna`, 1m ago") {
+			t.Errorf("in a group: %s", said)
+		}
+		d.write(t, domain.TurnLane, slices.Repeat([]domain.Message{here("more")}, 20)...)
+		if said := d.say(t, "/queue", chat.Authorised); strings.Count(said, "\n- `") != 20 || !strings.Contains(said, "\n- and more\n") {
+			t.Errorf("of many: %s", said)
+		}
+	})
 }
 
 // Who stops may keep what waits.
 // Behaviour: stop-keep.
 func TestStopThatKeeps(t *testing.T) {
 	t.Parallel()
-	d := &hostCommands{running: true, waiting: 2}
-	if said := d.say(t, "/stop keep", chat.Authorised); said != "Stopped." || d.waiting != 2 {
-		t.Errorf("%q, %d wait", said, d.waiting)
-	}
-	if said := d.say(t, "/stop never", chat.Authorised); !strings.Contains(said, "keep") || d.waiting != 2 {
-		t.Errorf("%q, %d wait", said, d.waiting)
-	}
+	inBubble(t, func(t *testing.T, d *hostCommands) {
+		d.run(t)
+		d.write(t, domain.TurnLane, message("one"), message("two"))
+		if said := d.say(t, "/stop never", chat.Authorised); !strings.Contains(said, "keep") || d.begun != 1 {
+			t.Errorf("%q, %d turns have begun", said, d.begun)
+		}
+		if said := d.say(t, "/stop keep", chat.Authorised); said != "Stopped." {
+			t.Errorf("%q", said)
+		}
+		if synctest.Wait(); d.begun != 2 || d.waiting(t) != 1 {
+			t.Errorf("%d turns have begun, %d messages wait", d.begun, d.waiting(t))
+		}
+	})
 }
 
 // Behaviour: ask-grant.
 func TestGrants(t *testing.T) {
 	t.Parallel()
-	held := []domain.Grant{
-		{Session: "s", Authority: chat.Owner, Rule: "Bash(git `status`)", By: "telegram:1"},
-		{Session: "s", ClaudeSession: "gone", Authority: chat.Other, Rule: "=0011", By: "telegram:1"},
-		{Session: "s", Authority: chat.Authorised, Rule: "=0012 Bash ls /etc; cat > yy", By: "telegram:1"},
+	grants := []domain.Grant{
+		{Session: "telegram:7", ClaudeSession: "gone", Authority: chat.Other, Rule: "=0011", By: "telegram:1"},
+		{Session: "telegram:7", Authority: chat.Authorised, Rule: "=0012 Bash ls /etc; cat > yy", By: "telegram:1"},
+		{Session: "telegram:7", Authority: chat.Owner, Rule: "Bash(git `status`)", By: "telegram:1"},
 	}
-	d := &hostCommands{grants: held, session: domain.Session{ClaudeSession: "now"}}
-	want := "**What Claude may do here without asking**\n\n1. `` Bash(git `status`) ``, always, for owners (allowed by `telegram:1`)" +
-		"\n2. one input of a tool, of which an earlier version kept no details, in a conversation that is over, for people who may not use commands (allowed by `telegram:1`)" +
-		"\n3. exactly Bash `ls /etc; cat > yy`, always, for people who may use commands (allowed by `telegram:1`)" +
-		"\n\n`/grants revoke NUMBER` or `/grants revoke all` revokes them."
-	if got := d.say(t, "/grants", chat.Owner); got != want {
-		t.Error(cmp.Diff(want, got))
-	}
-	for typed, want := range map[string]string{
-		"/grants revoke 1":   "Revoked: `` Bash(git `status`) ``. Claude asks again.",
-		"/grants revoke all": "Revoked: 3. Claude asks again.",
-		"/grants revoke 4":   "There is no number `4`. /grants lists them.",
-	} {
-		if got := d.say(t, typed, chat.Owner); got != want {
-			t.Errorf("%s: %q", typed, got)
+	inBubble(t, func(t *testing.T, d *hostCommands) {
+		if got, want := d.say(t, "/grants", chat.Owner), "There are no lasting permissions here."; got != want {
+			t.Error(got)
 		}
-	}
-	if got, want := (&hostCommands{}).say(t, "/grants", chat.Owner), "There are no lasting permissions here."; got != want {
-		t.Error(got)
-	}
-	broken := &hostCommands{fail: errors.New("the disk is full")}
-	if got := broken.say(t, "/grants", chat.Owner); got != "/grants failed. The host's log says why." {
-		t.Error(got)
-	}
+		d.ask(t, "telegram:7", "ABCDE", `{"about":"tool","tool":"Bash"}`)
+		if _, _, err := d.store.Settle(t.Context(), "ABCDE", domain.QuestionAnswered, json.RawMessage(`{"allow":true}`), "yes", grants...); err != nil {
+			t.Fatal(err)
+		}
+		d.session.ClaudeSession = "now"
+		want := "**What Claude may do here without asking**\n" +
+			"\n1. one input of a tool, of which an earlier version kept no details, in a conversation that is over, for people who may not use commands (allowed by `telegram:1`)" +
+			"\n2. exactly Bash `ls /etc; cat > yy`, always, for people who may use commands (allowed by `telegram:1`)" +
+			"\n3. `` Bash(git `status`) ``, always, for owners (allowed by `telegram:1`)" +
+			"\n\n`/grants revoke NUMBER` or `/grants revoke all` revokes them."
+		if got := d.say(t, "/grants", chat.Owner); got != want {
+			t.Error(cmp.Diff(want, got))
+		}
+		for _, test := range [][2]string{
+			{"/grants revoke 4", "There is no number `4`. /grants lists them."},
+			{"/grants revoke 3", "Revoked: `` Bash(git `status`) ``. Claude asks again."},
+			{"/grants revoke all", "Revoked: 2. Claude asks again."},
+		} {
+			if got := d.say(t, test[0], chat.Owner); got != test[1] {
+				t.Errorf("%s: %q", test[0], got)
+			}
+		}
+	})
 }
 
 // say is what somebody of an authority is answered.

@@ -11,9 +11,11 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/lazyregexp"
 	"github.com/clawhost/clawhost/core/internal/permission"
+	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -31,7 +33,7 @@ type Registry struct {
 
 // New returns a registry of the host's own commands and those that plugins offer when it is asked. The host's command
 // hides a plugin's of the same name, unless the plugin's overrides it.
-func New(s Store, t Turns, h Host) *Registry {
+func New(s *store.Store, t *dispatch.Dispatcher, h Host) *Registry {
 	if h.Log == nil {
 		h.Log = hclog.NewNullLogger()
 	}
