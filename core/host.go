@@ -213,7 +213,7 @@ func (h *Host) wire() {
 		Channels: h.plugins,
 	}, h.log.Named("prompt"))
 	h.tools = tools.New(tools.Options{
-		Version: h.options.Version, Plugins: h.plugins, Store: h.store, Access: h.conversations, Intake: h.intake, Files: h.media.files,
+		Version: h.options.Version, Plugins: h.plugins, Store: h.store, Conversations: h.conversations, Intake: h.intake, Files: h.media.files,
 		Manual: docs.Pages,
 		Links:  session.Links(h.config.Session.IdentityLinks), Zone: h.config.Agent.Timezone, Timeout: h.config.Claude.ToolTimeout,
 	}, h.log.Named("tools"))

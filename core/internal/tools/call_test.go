@@ -5,7 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"image"
+	"image/png"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -210,33 +211,21 @@ func TestCallsSideBySide(t *testing.T) {
 func TestFilesOfATool(t *testing.T) {
 	t.Parallel()
 	const large = 4 << 20
-	r := newRig(t, func(o *tools.Options) {
-		o.Files = files(func(plugin string, ref chat.MediaRef, most int64) (chat.Media, []byte, error) {
-			found := chat.Media{Ref: ref, Kind: chat.Image, MIMEType: "image/png", Size: 10}
-			switch ref {
-			case "gone":
-				return chat.Media{}, nil, errors.New("not found")
-			case "huge":
-				found.Size = 6 << 20
-			case "text":
-				found.MIMEType = "text/html"
-			case "large 1", "large 2", "large 3":
-				found.Size = large
-			}
-			if found.Size > most {
-				return found, nil, nil
-			}
-			return found, append(fmt.Appendf(nil, "%s of %s", ref, plugin), make([]byte, found.Size-10)...), nil
-		})
-	})
-	image := func(ref chat.MediaRef, mime string) chat.Media {
+	var encoded strings.Builder
+	if err := png.Encode(&encoded, image.NewGray(image.Rect(0, 0, 1, 1))); err != nil {
+		t.Fatal(err)
+	}
+	padded := func(bytes int) string { return encoded.String() + strings.Repeat("x", bytes-encoded.Len()) }
+	kept, refs := stored(t, "p", padded(100), padded(101), padded(6<<20), "<!DOCTYPE html>", padded(large), padded(large)+"2", padded(large)+"3")
+	r := newRig(t, func(o *tools.Options) { o.Files = kept })
+	picture := func(ref chat.MediaRef, mime string) chat.Media {
 		return chat.Media{Ref: ref, Kind: chat.Image, MIMEType: mime, FileName: "a.png", Size: 9}
 	}
 	p := offering("draw")
 	p.call = func(context.Context, chat.ToolCall) (chat.ToolResult, error) {
 		return chat.ToolResult{Text: "drawn", Media: []chat.Media{
-			image("r1", "image/jpeg"), image("r2", "image/tiff"), image("gone", "image/png"), image("huge", "image/png"), image("text", "image/png"),
-			image("large 1", "image/png"), image("large 2", "image/png"), image("large 3", "image/png"),
+			picture(refs[0], "image/jpeg"), picture(refs[1], "image/tiff"), picture("gone", "image/png"), picture(refs[2], "image/png"), picture(refs[3], "image/png"),
+			picture(refs[4], "image/png"), picture(refs[5], "image/png"), picture(refs[6], "image/png"),
 		}}, nil
 	}
 	r.run(t, "p", p)
@@ -245,9 +234,9 @@ func TestFilesOfATool(t *testing.T) {
 	if got.IsError || len(got.Content) != 9 {
 		t.Fatalf("the result is %+v", got)
 	}
-	for i, want := range map[int]string{1: "r1 of p", 6: "large 1 of p", 7: "large 2 of p"} {
+	for i, want := range map[int]string{1: padded(100), 6: padded(large), 7: padded(large) + "2"} {
 		data, err := base64.StdEncoding.DecodeString(got.Content[i].Data)
-		if got.Content[i].Type != "image" || got.Content[i].MIMEType != "image/png" || !strings.HasPrefix(string(data), want) || err != nil {
+		if got.Content[i].Type != "image" || got.Content[i].MIMEType != "image/png" || string(data) != want || err != nil {
 			t.Errorf("picture %d is %s %s of %d bytes, %v", i, got.Content[i].Type, got.Content[i].MIMEType, len(data), err)
 		}
 	}
@@ -257,7 +246,7 @@ func TestFilesOfATool(t *testing.T) {
 		}
 	}
 	p.call = func(context.Context, chat.ToolCall) (chat.ToolResult, error) {
-		return chat.ToolResult{Media: []chat.Media{image("r1", "image/png")}, Failed: true}, nil
+		return chat.ToolResult{Media: []chat.Media{picture(refs[0], "image/png")}, Failed: true}, nil
 	}
 	if got := use(t, turn, "p_draw", `{}`); !got.IsError || len(got.Content) != 1 || got.Content[0].Type != "image" {
 		t.Errorf("an image of a failure is %+v", got)

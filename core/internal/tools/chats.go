@@ -68,7 +68,7 @@ func (s *Server) reachable(ctx context.Context, caller chat.Caller) ([]domain.Se
 // owns reports whether owners read a session's chat, or write in it.
 func (s *Server) owns(one domain.Session) bool {
 	if one.Kind != chat.Direct {
-		return s.options.Access.OwnersWrite(one.Route.Channel, one.Route.Chat)
+		return s.options.Conversations.OwnersWrite(one.Route.Channel, one.Route.Chat)
 	}
 	if slices.ContainsFunc(one.Peer, func(id chat.UserID) bool { return s.isOwner(one.Route.Channel + ":" + string(id)) }) {
 		return true
@@ -80,7 +80,7 @@ func (s *Server) owns(one domain.Session) bool {
 // isOwner reports whether a person, as channel:user, is an owner.
 func (s *Server) isOwner(person string) bool {
 	channel, _, _ := strings.Cut(person, ":")
-	return slices.Contains(s.options.Access.Owners(channel), person)
+	return slices.Contains(s.options.Conversations.Owners(channel), person)
 }
 
 // chatNames lists chats for the model.

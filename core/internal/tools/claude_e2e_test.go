@@ -94,20 +94,17 @@ func TestRealClaudeUsesTheTools(t *testing.T) {
 		City string `json:"city"`
 		Days int    `json:"days,omitempty"`
 	}
-	weather := sdk.Tools(sdk.Tool("forecast", "Tells the weather.", func(_ context.Context, _ sdk.ToolCall, in in) (string, error) {
-		return "sunny in " + in.City, nil
-	}), sdk.Tool("radar", "Shows the clouds.", func(context.Context, sdk.ToolCall, struct{}) (sdk.ToolResult, error) {
-		return sdk.ToolResult{Text: "clouds", Media: []chat.Media{{Ref: "r1", Kind: chat.Image, MIMEType: "image/png", FileName: "radar.png"}}}, nil
-	}))
 	var radar bytes.Buffer
 	if err := png.Encode(&radar, image.NewGray(image.Rect(0, 0, 64, 64))); err != nil {
 		t.Fatal(err)
 	}
-	r := newRig(t, func(o *tools.Options) {
-		o.Files = files(func(string, chat.MediaRef, int64) (chat.Media, []byte, error) {
-			return chat.Media{MIMEType: "image/png", Size: int64(radar.Len())}, radar.Bytes(), nil
-		})
-	})
+	kept, refs := stored(t, "weather", radar.String())
+	weather := sdk.Tools(sdk.Tool("forecast", "Tells the weather.", func(_ context.Context, _ sdk.ToolCall, in in) (string, error) {
+		return "sunny in " + in.City, nil
+	}), sdk.Tool("radar", "Shows the clouds.", func(context.Context, sdk.ToolCall, struct{}) (sdk.ToolResult, error) {
+		return sdk.ToolResult{Text: "clouds", Media: []chat.Media{{Ref: refs[0], Kind: chat.Image, MIMEType: "image/png", FileName: "radar.png"}}}, nil
+	}))
+	r := newRig(t, func(o *tools.Options) { o.Files = kept })
 	r.sessions = chats
 	plugintest.Run(t, r.options.Plugins, "weather", weather)
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -13,7 +14,11 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/media/files"
+	"github.com/clawhost/clawhost/core/internal/media/mediatest"
 	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
 	"github.com/clawhost/clawhost/core/internal/tools"
 	"github.com/clawhost/clawhost/docs"
@@ -49,29 +54,38 @@ func newRig(t testing.TB, change ...func(*tools.Options)) *rig {
 	r := &rig{history: map[string][]chat.TranscriptEntry{}, logs: &strings.Builder{}}
 	r.options = tools.Options{
 		Version: "1.2.3", Store: r, Plugins: plugintest.Registry("memory", "webchat", "p", "gw", "weather", "a", "a_b", "b", "discord"),
-		Access: access{}, Intake: r, Manual: docs.Pages,
+		Intake: r, Manual: docs.Pages,
 		Links:   map[string][]string{"anna": {"telegram:anna", "discord:a"}, "bob": {"telegram:bob", "discord:b"}},
 		Timeout: time.Minute,
 	}
 	for _, c := range change {
 		c(&r.options)
 	}
+	owners := config.Access{
+		Owners: []string{"telegram:anna", "webchat:anna", "discord:anna", "discord:77"}, Groups: "allowlist", Group: map[string]config.Group{"listed": {}},
+	}
+	r.options.Conversations = conversation.NewResolver(&config.Config{Settings: config.Settings{Access: owners}}, r.options.Plugins, unmoved{})
 	r.Server = tools.New(r.options, hclog.New(&hclog.LoggerOptions{Output: r.logs, Level: hclog.Debug, Mutex: &r.mu}))
 	return r
 }
 
-// access is what the owners of a rig may do.
-type access struct{}
+// unmoved are chats that have their first ids.
+type unmoved struct{}
 
-func (access) Owners(channel string) []string { return []string{channel + ":anna", "discord:77"} }
+func (unmoved) Origin(_ string, id chat.ID) chat.ID { return id }
 
-func (access) OwnersWrite(_ string, id chat.ID) bool { return id == "listed" }
-
-// files read files of plugins.
-type files func(plugin string, ref chat.MediaRef, most int64) (chat.Media, []byte, error)
-
-func (f files) Read(_ context.Context, plugin string, ref chat.MediaRef, most int64) (chat.Media, []byte, error) {
-	return f(plugin, ref, most)
+// stored returns a store with files of a plugin, and their ids.
+func stored(t testing.TB, plugin string, contents ...string) (kept *files.Store, refs []chat.MediaRef) {
+	t.Helper()
+	kept = files.NewStore(files.Options{Dir: filepath.Join(t.TempDir(), "media"), Rows: &mediatest.Rows{}, MaxBytes: 10 << 20})
+	for _, content := range contents {
+		m, err := kept.Put(t.Context(), plugin, chat.Media{}, strings.NewReader(content))
+		if err != nil {
+			t.Fatal(err)
+		}
+		refs = append(refs, m.Ref)
+	}
+	return kept, refs
 }
 
 func (r *rig) NoteToolUse(_ context.Context, session string, u domain.ToolUse) error {

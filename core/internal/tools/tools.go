@@ -10,7 +10,9 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/session"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -39,32 +41,18 @@ type Intake interface {
 	FromAgent(ctx context.Context, id domain.Key, s domain.Session, m domain.Message, reset bool) (bool, error)
 }
 
-// Access knows what owners may do.
-type Access interface {
-	// Owners lists a channel's owners as "channel:user".
-	Owners(channel string) []string
-	// OwnersWrite reports whether owners may write in a group or broadcast channel.
-	OwnersWrite(channel string, id chat.ID) bool
-}
-
-// Files are those that plugins have stored.
-type Files interface {
-	// Read returns a file with its type and size by its content. Of one that is larger than most bytes there is no data.
-	Read(ctx context.Context, plugin string, ref chat.MediaRef, most int64) (found chat.Media, data []byte, err error)
-}
-
 // Options are the settings and dependencies of a server.
 type Options struct {
-	Version string // of the host
-	Plugins *plugins.Registry
-	Store   Store
-	Access  Access
-	Intake  Intake
-	Files   Files
-	Manual  fs.FS // the host's documentation, as Markdown
-	Links   session.Links
-	Zone    *time.Location // of the times that the model reads; nil: UTC
-	Timeout time.Duration  // how long a call may take
+	Version       string // of the host
+	Plugins       *plugins.Registry
+	Store         Store
+	Conversations *conversation.Resolver
+	Intake        Intake
+	Files         *files.Store // of plugins
+	Manual        fs.FS        // the host's documentation, as Markdown
+	Links         session.Links
+	Zone          *time.Location // of the times that the model reads; nil: UTC
+	Timeout       time.Duration  // how long a call may take
 }
 
 // Refusal is an error that the model reads.
