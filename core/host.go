@@ -254,7 +254,7 @@ func (h *Host) wire() {
 	}, h.log.Named("outbox"))
 	h.admin = admin.New(admin.Options{
 		Socket: h.config.Socket(), Remote: admin.Remote(h.config.Admin), Store: h.store, Plugins: h.supervisor,
-		Gateway: programs, Peers: admin.Descendants{}, Log: h.options.Recent, Host: admin.Report{
+		Gateway: programs, Peers: admin.Descendants{}, Log: h.options.Recent, Host: admin.Host{
 			Version: h.options.Version, Started: h.started, Demo: h.options.Demo != "",
 			Config: h.config, Turns: h.dispatcher, Claude: h.claude, Plugins: h.plugins, Approvals: h.questions,
 		},

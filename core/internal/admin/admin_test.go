@@ -21,7 +21,12 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/admin"
+	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/permission"
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/recentlog"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/store/storetest"
@@ -37,15 +42,16 @@ type bundle struct {
 	restarted []string
 	refuse    func(pid int) bool // nil: nobody
 	tool      bool               // whoever connects by TCP is a tool of the agent
-	status    admin.Status
-	links     []admin.Link
+	config    []*config.Plugin
+	plugins   *plugins.Registry
+	turns     *dispatch.Dispatcher
 	log       *recentlog.Log
 	stop      func()
 	left      chan struct{} // closed when a slow login has ended
 }
 
 // setup returns a bundle whose server does not run yet.
-func setup(t *testing.T) *bundle {
+func setup(t *testing.T, blocks ...*config.Plugin) *bundle {
 	t.Helper()
 	// The socket's path must be short, which the test's own folder is not everywhere.
 	dir, err := os.MkdirTemp("", "claw")
@@ -53,33 +59,38 @@ func setup(t *testing.T) *bundle {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return &bundle{Client: admin.NewClient(filepath.Join(dir, "clawhost.sock")), ctx: t.Context(), store: storetest.Open(t), dir: dir}
+	s := storetest.Open(t)
+	return &bundle{
+		Client: admin.NewClient(filepath.Join(dir, "clawhost.sock")), ctx: t.Context(), store: s, dir: dir, config: blocks, plugins: plugins.New(blocks),
+		turns: dispatch.New(s, dispatch.Options{Turns: 1, Commands: 1}, hclog.NewNullLogger()),
+	}
 }
 
-// host is that of a bundle.
-type host struct{ bundle *bundle }
-
-func (h host) Status() admin.Status { return h.bundle.status }
-
-func (h host) Questions(context.Context) ([]admin.Question, error) {
-	return h.bundle.status.Questions, nil
+// host is the state of a bundle's host, whose pool has two idle processes.
+func (b *bundle) host() admin.Host {
+	return admin.Host{
+		Version: "1", Demo: true, Started: time.Unix(5, 0).UTC(), Config: &config.Config{Claude: config.Claude{Command: "claude"}, Plugins: b.config}, Turns: b.turns,
+		Claude: pool{}, Plugins: b.plugins, Approvals: permission.New(permission.Options{Store: b.store}, hclog.NewNullLogger()),
+	}
 }
 
-func (h host) Links() []admin.Link { return h.bundle.links }
+type pool struct{}
 
-// plugins are those of a bundle.
-type plugins struct{ bundle *bundle }
+func (pool) Stats() claude.Stats { return claude.Stats{Idle: 2} }
 
-func (p plugins) Restart(name string) error {
+// supervisor is that of a bundle.
+type supervisor struct{ bundle *bundle }
+
+func (s supervisor) Restart(name string) error {
 	if name != "echo" {
 		return fmt.Errorf("no plugin %q is enabled", name)
 	}
-	p.bundle.restarted = append(p.bundle.restarted, name)
+	s.bundle.restarted = append(s.bundle.restarted, name)
 	return nil
 }
 
-func (p plugins) Login(ctx context.Context, plugin string, answers map[string]string, show func(chat.LoginStep)) (chat.UserID, error) {
-	return p.bundle.login(ctx, plugin, answers, show)
+func (s supervisor) Login(ctx context.Context, plugin string, answers map[string]string, show func(chat.LoginStep)) (chat.UserID, error) {
+	return s.bundle.login(ctx, plugin, answers, show)
 }
 
 // peers are refused as a bundle says.
@@ -98,7 +109,7 @@ func (p peers) Admit(_, _ netip.AddrPort) error {
 func (b *bundle) run(t *testing.T) {
 	t.Helper()
 	server := admin.New(admin.Options{
-		Socket: b.socket(), Store: b.store, Host: host{b}, Plugins: plugins{b}, Peers: peers{b}, Log: b.log,
+		Socket: b.socket(), Store: b.store, Host: b.host(), Plugins: supervisor{b}, Peers: peers{b}, Log: b.log,
 	}, hclog.NewNullLogger())
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -163,17 +174,25 @@ func wantError(t *testing.T, err error, text string) {
 
 func TestStatusAndPlugins(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := setup(t, &config.Plugin{Label: "echo", Enabled: true}, &config.Plugin{Label: "telegram"})
+	b.plugins.Entry("echo").Update(func(s *plugins.Status) {
+		s.State, s.Doing, s.Kinds, s.PID, s.Connection = plugins.Running, "reads", []string{"channel"}, 7, chat.Connected
+	})
+	since := b.plugins.Entry("echo").Status().Since.UTC()
 	plugins := []admin.Plugin{
-		{Name: "echo", State: "running", Kinds: []string{"channel"}, PID: 7, Since: time.Unix(1, 0).UTC()},
+		{Name: "echo", State: "running", Detail: "reads", Kinds: []string{"channel"}, PID: 7, Since: since, Connection: "connected"},
 		{Name: "telegram", State: "disabled"},
 	}
-	b.status = admin.Status{Version: "1", Demo: true, Running: 1, Started: time.Unix(5, 0).UTC(), Claude: admin.Claude{Command: "claude", Idle: 2}, Plugins: plugins}
 	b.accept(t, "1")
 	b.accept(t, "2")
-	if err := b.store.Claim(b.ctx, domain.TurnLane, domain.Anybodys, func(*domain.Run) {}); err != nil {
-		t.Fatal(err)
-	}
+	ctx, cancel := context.WithCancel(b.ctx)
+	begun, ended := make(endless, 1), make(chan struct{})
+	go func() {
+		defer close(ended)
+		b.turns.Run(ctx, begun)
+	}()
+	defer func() { cancel(); <-ended }()
+	<-begun
 	b.giveUp(t)
 	if _, err := b.store.Post(b.ctx, domain.Key{}, domain.OutboxItem{To: chat.Address{Channel: "echo", Chat: "anna"}, Text: "waits"}); err != nil {
 		t.Fatal(err)
@@ -184,8 +203,10 @@ func TestStatusAndPlugins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := b.status
-	want.PID, want.Waiting, want.Pending, want.Dead = os.Getpid(), 1, 1, 1
+	want := admin.Status{
+		Version: "1", Demo: true, Running: 1, Started: time.Unix(5, 0).UTC(), Claude: admin.Claude{Command: "claude", Idle: 2}, Plugins: plugins,
+		PID: os.Getpid(), Waiting: 1, Pending: 1, Dead: 1,
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
@@ -198,16 +219,26 @@ func TestStatusAndPlugins(t *testing.T) {
 	}
 }
 
+// endless has runs go on until they are ended.
+type endless chan struct{}
+
+// Handle implements [dispatch.Handler].
+func (e endless) Handle(ctx context.Context, _ *domain.Run, _ <-chan struct{}) error {
+	e <- struct{}{}
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
 func TestLinks(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := setup(t, &config.Plugin{Label: "echo", Enabled: true}, &config.Plugin{Label: "web", Enabled: true})
 	b.run(t)
 	if links, err := b.Links(b.ctx); err != nil || links == nil || len(links) > 0 {
 		t.Errorf("without a link: %+v, %v", links, err)
 	}
-	b.links = []admin.Link{{Name: "web", Link: "http://127.0.0.1/#t"}}
+	b.plugins.Entry("web").Update(func(s *plugins.Status) { s.URL = "http://127.0.0.1/#t" })
 	links, err := b.Links(b.ctx)
-	if diff := cmp.Diff(b.links, links); err != nil || diff != "" {
+	if diff := cmp.Diff([]admin.Link{{Name: "web", Link: "http://127.0.0.1/#t"}}, links); err != nil || diff != "" {
 		t.Errorf("links, %v (-want +got):\n%s", err, diff)
 	}
 }

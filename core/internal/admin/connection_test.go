@@ -52,7 +52,7 @@ func serveTCP(t *testing.T, b *bundle, g admin.Gateway) string {
 	t.Helper()
 	var log journal.Journal
 	server := admin.New(admin.Options{
-		Socket: b.socket(), Store: b.store, Host: host{b}, Plugins: plugins{b}, Peers: peers{b}, Gateway: g,
+		Socket: b.socket(), Store: b.store, Host: b.host(), Plugins: supervisor{b}, Peers: peers{b}, Gateway: g,
 		Remote: admin.Remote{Listen: "127.0.0.1:0", Token: token, Hosts: []string{"claw.example"}},
 	}, hclog.New(&hclog.LoggerOptions{Output: &log}))
 	ctx, cancel := context.WithCancel(t.Context())

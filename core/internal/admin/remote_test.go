@@ -21,8 +21,10 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/clawhost/clawhost/core/internal/admin"
+	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/gateway"
+	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
@@ -74,11 +76,11 @@ func (d *desk) Ask(_ context.Context, _ gateway.Caller, p gateway.Prompt) iter.S
 }
 
 // remote is the HTTP interface of a bundle.
-func remote(t *testing.T) (*bundle, *desk, http.Handler) {
+func remote(t *testing.T, blocks ...*config.Plugin) (*bundle, *desk, http.Handler) {
 	t.Helper()
-	b, d := setup(t), &desk{}
+	b, d := setup(t, blocks...), &desk{}
 	server := admin.New(admin.Options{
-		Store: b.store, Host: host{b}, Plugins: plugins{b}, Peers: peers{b}, Gateway: d, Remote: admin.Remote{Token: token, Hosts: []string{"claw.example"}},
+		Store: b.store, Host: b.host(), Plugins: supervisor{b}, Peers: peers{b}, Gateway: d, Remote: admin.Remote{Token: token, Hosts: []string{"claw.example"}},
 	}, hclog.NewNullLogger())
 	return b, d, server.RemoteHandler()
 }
@@ -172,12 +174,12 @@ func TestRemoteNeedsTheToken(t *testing.T) {
 
 func TestReady(t *testing.T) {
 	t.Parallel()
-	b, _, h := remote(t)
+	b, _, h := remote(t, &config.Plugin{Label: "tg", Enabled: true}, &config.Plugin{Label: "discord"})
 	if w := ask(t, h, "GET", "/healthz", ""); w.Code != 200 {
 		t.Errorf("the health: %d", w.Code)
 	}
-	for state, code := range map[string]int{"running": 200, "disabled": 200, "starting": 503, "failed": 503} {
-		b.status.Plugins = []admin.Plugin{{Name: "tg", State: state}}
+	for state, code := range map[plugins.State]int{plugins.Running: 200, plugins.Starting: 503, plugins.Failed: 503} {
+		b.plugins.Entry("tg").Update(func(s *plugins.Status) { s.State = state })
 		if w := ask(t, h, "GET", "/readyz", ""); w.Code != code {
 			t.Errorf("with a plugin that is %s: %d, want %d", state, w.Code, code)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/process"
@@ -22,27 +23,27 @@ import (
 // maxQuestions bounds the open questions in a status.
 const maxQuestions = 100
 
-// Report is a [Host] made of the host's parts.
-type Report struct {
+// Host reports the state of the host that is not in the store.
+type Host struct {
 	Version   string
 	Started   time.Time
 	Demo      bool
 	Config    *config.Config
-	Turns     interface{ Count() int }
+	Turns     *dispatch.Dispatcher
 	Claude    interface{ Stats() claude.Stats }
 	Plugins   *plugins.Registry
 	Approvals *permission.Approvals
 }
 
-// Status implements [Host].
-func (r Report) Status() Status {
-	pool := r.Claude.Stats()
+// Status reports its parts. It holds no secret, and no questions.
+func (h Host) Status() Status {
+	pool := h.Claude.Stats()
 	status := Status{
-		Version: r.Version, Started: r.Started, Demo: r.Demo, Running: r.Turns.Count(),
-		Claude: Claude{Command: r.Config.Claude.Command, Running: pool.Running, Idle: pool.Idle},
+		Version: h.Version, Started: h.Started, Demo: h.Demo, Running: h.Turns.Count(),
+		Claude: Claude{Command: h.Config.Claude.Command, Running: pool.Running, Idle: pool.Idle},
 	}
 	running := map[string]Plugin{}
-	for _, s := range r.Plugins.List() {
+	for _, s := range h.Plugins.List() {
 		p := Plugin{
 			Name: s.Name, State: string(s.State), Detail: cmp.Or(s.Detail, s.Doing), Version: s.Version, Kinds: s.Kinds, PID: s.PID,
 			Since: s.Since, Restarts: s.Restarts,
@@ -52,7 +53,7 @@ func (r Report) Status() Status {
 		}
 		running[s.Name] = p
 	}
-	for _, p := range r.Config.Plugins {
+	for _, p := range h.Config.Plugins {
 		shown, ok := running[p.Label]
 		if !ok {
 			shown = Plugin{Name: p.Label, State: "disabled"}
@@ -62,10 +63,10 @@ func (r Report) Status() Status {
 	return status
 }
 
-// Links implements [Host].
-func (r Report) Links() []Link {
+// Links are the links of the plugins that have one.
+func (h Host) Links() []Link {
 	list := []Link{}
-	for _, s := range r.Plugins.List() {
+	for _, s := range h.Plugins.List() {
 		if s.URL != "" {
 			list = append(list, Link{Name: s.Name, Link: s.URL})
 		}
@@ -73,16 +74,16 @@ func (r Report) Links() []Link {
 	return list
 }
 
-// Questions implements [Host].
-func (r Report) Questions(ctx context.Context) ([]Question, error) {
-	open, err := r.Approvals.Open(ctx)
+// Questions are the open questions, oldest first, as a status shows them.
+func (h Host) Questions(ctx context.Context) ([]Question, error) {
+	open, err := h.Approvals.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]Question, 0, min(len(open), maxQuestions))
 	for _, q := range open[:cap(list)] {
 		may := []string{"owner"}
-		if len(r.Config.For(q.To.Channel).Access.Approvers) > 0 {
+		if len(h.Config.For(q.To.Channel).Access.Approvers) > 0 {
 			may = append(may, "approver")
 		}
 		if q.Asker != "" {

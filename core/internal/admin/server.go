@@ -31,16 +31,6 @@ const shutdownGrace = time.Second
 // listed bounds the list in one response.
 const listed = 1000
 
-// Host reports the state that is not in the store.
-type Host interface {
-	// Status holds no secret, and no questions.
-	Status() Status
-	// Questions are the open questions, oldest first, as a status shows them.
-	Questions(ctx context.Context) ([]Question, error)
-	// Links are the links of the plugins that have one.
-	Links() []Link
-}
-
 // Plugins are the host's plugins. Their errors are for people.
 type Plugins interface {
 	Restart(name string) error
