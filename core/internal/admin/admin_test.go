@@ -61,7 +61,8 @@ func setup(t *testing.T, blocks ...*config.Plugin) *bundle {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	s := storetest.Open(t)
 	return &bundle{
-		Client: admin.NewClient(filepath.Join(dir, "clawhost.sock")), ctx: t.Context(), store: s, dir: dir, config: blocks, plugins: plugins.New(blocks),
+		Client: admin.NewClient(filepath.Join(dir, "clawhost.sock")), ctx: t.Context(), store: s, dir: dir,
+		config: blocks, plugins: plugins.New(blocks),
 		turns: dispatch.New(s, dispatch.Options{Turns: 1, Commands: 1}, hclog.NewNullLogger()),
 	}
 }
@@ -69,8 +70,9 @@ func setup(t *testing.T, blocks ...*config.Plugin) *bundle {
 // host is the state of a bundle's host, whose pool has two idle processes.
 func (b *bundle) host() admin.Host {
 	return admin.Host{
-		Version: "1", Demo: true, Started: time.Unix(5, 0).UTC(), Config: &config.Config{Claude: config.Claude{Command: "claude"}, Plugins: b.config}, Turns: b.turns,
-		Claude: pool{}, Plugins: b.plugins, Approvals: permission.New(permission.Options{Store: b.store}, hclog.NewNullLogger()),
+		Version: "1", Demo: true, Started: time.Unix(5, 0).UTC(),
+		Config: &config.Config{Claude: config.Claude{Command: "claude"}, Plugins: b.config},
+		Turns:  b.turns, Claude: pool{}, Plugins: b.plugins, Approvals: permission.New(permission.Options{Store: b.store}, hclog.NewNullLogger()),
 	}
 }
 

@@ -80,7 +80,8 @@ func remote(t *testing.T, blocks ...*config.Plugin) (*bundle, *desk, http.Handle
 	t.Helper()
 	b, d := setup(t, blocks...), &desk{}
 	server := admin.New(admin.Options{
-		Store: b.store, Host: b.host(), Plugins: supervisor{b}, Peers: peers{b}, Gateway: d, Remote: admin.Remote{Token: token, Hosts: []string{"claw.example"}},
+		Store: b.store, Host: b.host(), Plugins: supervisor{b}, Peers: peers{b}, Gateway: d,
+		Remote: admin.Remote{Token: token, Hosts: []string{"claw.example"}},
 	}, hclog.NewNullLogger())
 	return b, d, server.RemoteHandler()
 }

@@ -402,7 +402,8 @@ func TestConfigAndDebug(t *testing.T) {
 		d.talk(t, "config", chat.Owner, "/config")
 		for i := range 12 {
 			for n := range max(1, i) {
-				in := domain.Inbound{EventID: chat.EventID(fmt.Sprint(i, n)), Session: fmt.Sprintf("telegram:%d", i), Lane: domain.TurnLane, Message: message("hi")}
+				session, id := fmt.Sprintf("telegram:%d", i), chat.EventID(fmt.Sprint(i, n))
+				in := domain.Inbound{EventID: id, Session: session, Lane: domain.TurnLane, Message: message("hi")}
 				if _, err := d.store.Accept(t.Context(), in); err != nil {
 					t.Fatal(err)
 				}
@@ -415,7 +416,11 @@ func TestConfigAndDebug(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"goroutines: ", "MiB in use", "claude: 1 running, 2 idle", "lanes with work: 12", "`telegram:0` turn: running, 0 waiting, attempt 1", "`telegram:6` turn: waiting, 6 waiting", "last errors: 1", "a turn failed: session=s"} {
+		for _, want := range []string{
+			"goroutines: ", "MiB in use", "claude: 1 running, 2 idle", "lanes with work: 12",
+			"`telegram:0` turn: running, 0 waiting, attempt 1", "`telegram:6` turn: waiting, 6 waiting",
+			"last errors: 1", "a turn failed: session=s",
+		} {
 			if !strings.Contains(got, want) {
 				t.Errorf("/debug says %q, want %q in it", got, want)
 			}
@@ -435,7 +440,8 @@ func TestFailuresAreForTheLog(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, text := range []string{
-			"/think high", "/model opus", "/queue", "/queue collect", "/grants", "/send off", "/session label x", "/export", "/usage", "/status", "/stop",
+			"/think high", "/model opus", "/queue", "/queue collect", "/grants", "/send off", "/session label x", "/export", "/usage",
+			"/status", "/stop",
 			"/allowlist", "/allowlist add 9", "/approve ABCDEFGH", "/deny ABCDEFGH", "/debug",
 		} {
 			got, err := d.registry().Run(t.Context(), d.call(text, chat.Owner))

@@ -23,7 +23,8 @@ func TestExport(t *testing.T) {
 		}
 		var said []chat.TranscriptEntry
 		for i := range 7 {
-			said = append(said, chat.TranscriptEntry{Role: chat.User, Text: fmt.Sprintf("message %d", i), At: now.Add(time.Duration(i) * time.Minute)})
+			at := now.Add(time.Duration(i) * time.Minute)
+			said = append(said, chat.TranscriptEntry{Role: chat.User, Text: fmt.Sprintf("message %d", i), At: at})
 		}
 		d.record(t, "first", said...)
 		path := filepath.Join(d.exports, "telegram_7-20260315T143000.000Z.jsonl")
@@ -50,7 +51,8 @@ func TestExport(t *testing.T) {
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := d.registry().Run(t.Context(), d.call("/export", chat.Owner)); err != nil || !strings.HasPrefix(got, "Exported 2107 messages") {
+		got, err := d.registry().Run(t.Context(), d.call("/export", chat.Owner))
+		if err != nil || !strings.HasPrefix(got, "Exported 2107 messages") {
 			t.Errorf("of many: %q, %v", got, err)
 		}
 	})
@@ -59,7 +61,8 @@ func TestExport(t *testing.T) {
 // record records what was said in the session.
 func (d *hostCommands) record(t *testing.T, id chat.EventID, said ...chat.TranscriptEntry) {
 	t.Helper()
-	if _, err := d.store.RecordPassive(t.Context(), domain.Passive{EventID: id, Channel: "telegram", Session: "telegram:7", Transcript: said}); err != nil {
+	recorded := domain.Passive{EventID: id, Channel: "telegram", Session: "telegram:7", Transcript: said}
+	if _, err := d.store.RecordPassive(t.Context(), recorded); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -63,7 +63,7 @@ var (
 	received = now.Add(-time.Second)
 )
 
-// hostCommands is what the commands use: claude is scripted. Only an opened one has a store, and turns that run.
+// hostCommands is what the commands use: claude is scripted. Only inBubble gives it a store, and turns that run.
 type hostCommands struct {
 	store   *store.Store
 	turns   *dispatch.Dispatcher
@@ -89,18 +89,19 @@ type hostCommands struct {
 	deaf  bool // turns do not end when they are stopped
 }
 
-// open gives the commands a store that knows their session. In the bubble of the test it is a while before now.
-func (d *hostCommands) open(t *testing.T) *hostCommands {
+// inBubble runs a test in a bubble of its own, with commands whose store knows their session. It is a while before now.
+func inBubble(t *testing.T, test func(t *testing.T, d *hostCommands)) {
 	t.Helper()
-	time.Sleep(time.Until(now.Add(-90 * time.Second)))
-	d.store = storetest.Open(t)
-	d.turns = dispatch.New(d.store, dispatch.Options{Turns: 9, Commands: 9}, hclog.NewNullLogger())
-	d.write(t, domain.ControlLane, message("hello"))
-	if err := d.store.Complete(t.Context(), d.claim(t, domain.ControlLane).ID, domain.Completion{State: domain.RunDone}); err != nil {
-		t.Fatal(err)
-	}
-	d.choose(t, d.session.Overrides)
-	return d
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(now.Add(-90 * time.Second)))
+		d := &hostCommands{store: storetest.Open(t)}
+		d.turns = dispatch.New(d.store, dispatch.Options{Turns: 9, Commands: 9}, hclog.NewNullLogger())
+		d.write(t, domain.ControlLane, message("hello"))
+		if err := d.store.Complete(t.Context(), d.claim(t, domain.ControlLane).ID, domain.Completion{State: domain.RunDone}); err != nil {
+			t.Fatal(err)
+		}
+		test(t, d)
+	})
 }
 
 // choose makes the choices of the session.
@@ -124,7 +125,8 @@ func (d *hostCommands) chosen(t *testing.T) domain.Overrides {
 // message is one of Anna's, in the direct chat of the session.
 func message(text string) domain.Message {
 	return domain.Message{
-		Channel: "telegram", Chat: chat.Chat{ID: "7", Kind: chat.Direct}, Sender: chat.Sender{ID: "7", DisplayName: "Anna", Username: "anna"}, Text: text,
+		Channel: "telegram", Chat: chat.Chat{ID: "7", Kind: chat.Direct}, Text: text,
+		Sender: chat.Sender{ID: "7", DisplayName: "Anna", Username: "anna"},
 	}
 }
 
@@ -132,7 +134,8 @@ func message(text string) domain.Message {
 func (d *hostCommands) write(t *testing.T, lane domain.Lane, messages ...domain.Message) {
 	t.Helper()
 	for _, m := range messages {
-		if _, err := d.store.Accept(t.Context(), domain.Inbound{EventID: chat.EventID(rand.Text()), Session: "telegram:7", Lane: lane, Message: m}); err != nil {
+		in := domain.Inbound{EventID: chat.EventID(rand.Text()), Session: "telegram:7", Lane: lane, Message: m}
+		if _, err := d.store.Accept(t.Context(), in); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -210,7 +213,8 @@ func (d *hostCommands) registry() *command.Registry {
 	host := command.Host{
 		Version: "v1", Started: now.Add(-3 * time.Hour), ConfigPath: "/etc/clawhost/config.hcl", ExportDir: d.exports, Models: models,
 		Now: func() time.Time { return now }, Zone: time.UTC,
-		Conversations: conversations, Plugins: d.registryOfPlugins(), Agent: skilled{d}, Claude: asked{d}, Tools: tooled{}, Speech: d.speech, Restart: restart{d}, Recent: recent(),
+		Conversations: conversations, Plugins: d.registryOfPlugins(), Agent: skilled{d}, Claude: asked{d}, Tools: tooled{},
+		Speech: d.speech, Restart: restart{d}, Recent: recent(),
 		Questions: permission.New(permission.Options{Store: d.store, Conversations: conversations}, hclog.NewNullLogger()),
 		Bash:      d.shell != nil, Files: d.files,
 	}
@@ -243,8 +247,8 @@ func (d *hostCommands) registryOfPlugins() *plugins.Registry {
 		s.State = plugins.Running
 		r.Entry(s.Name).Update(func(status *plugins.Status) { *status = s })
 	}
-	limits := chat.Limits{MediaOut: d.takes}
-	r.Entry("telegram").Publish(&plugins.Plugin{Name: "telegram", Reported: map[chat.Kind]chat.Limits{chat.Direct: limits, chat.Group: limits}})
+	limits := map[chat.Kind]chat.Limits{chat.Direct: {MediaOut: d.takes}, chat.Group: {MediaOut: d.takes}}
+	r.Entry("telegram").Publish(&plugins.Plugin{Name: "telegram", Reported: limits})
 	r.Entry("dice").Publish(&plugins.Plugin{Name: "dice", Plugin: d.plugin, Description: remote.Description{Commands: d.plugins}})
 	return r
 }
@@ -344,12 +348,6 @@ func (d *hostCommands) talk(t *testing.T, name string, authority chat.Authority,
 		fmt.Fprintf(&said, ">>> %s\n%s\n\n", text, got)
 	}
 	golden(t, name, strings.ReplaceAll(strings.TrimSpace(said.String()), strings.Join(domain.Modes(), ", "), "MODES"))
-}
-
-// inBubble runs a test in a bubble of its own, with commands that have a store.
-func inBubble(t *testing.T, test func(t *testing.T, d *hostCommands)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) { test(t, (&hostCommands{}).open(t)) })
 }
 
 // used is a session that has seen some work.

@@ -27,7 +27,9 @@ func (d *hostCommands) ask(t *testing.T, session, id, body string) {
 		t.Fatal(err)
 	}
 	to := in.Message.Address()
-	q := domain.Question{ID: id, Digest: id, Authority: chat.Authorised, Asker: "telegram:7", To: to, Body: json.RawMessage(body), ExpiresAt: now.Add(time.Hour)}
+	q := domain.Question{
+		ID: id, Digest: id, Authority: chat.Authorised, Asker: "telegram:7", To: to, Body: json.RawMessage(body), ExpiresAt: now.Add(time.Hour),
+	}
 	if _, err := d.store.Ask(t.Context(), d.claim(t, domain.TurnLane).ID, q, domain.OutboxItem{To: to, Text: id}); err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +201,8 @@ func TestQueueLists(t *testing.T) {
 			"\n- `%d` a message from another chat, 50s ago"+
 			"\n- `%d` a file from `Anna`, 30s ago"+
 			"\n- `%d` a turn that I or a plugin began, 10s ago"+
-			"\n\n`/next NUMBER` answers one next, `/withdraw NUMBER` withdraws it.\n\nCurrent queue settings: ", first, first+1, first+2, first+3, first+4)
+			"\n\n`/next NUMBER` answers one next, `/withdraw NUMBER` withdraws it.\n\nCurrent queue settings: ",
+			first, first+1, first+2, first+3, first+4)
 		if !strings.HasPrefix(said, want) {
 			t.Error(cmp.Diff(want, said))
 		}
@@ -247,12 +250,14 @@ func TestGrants(t *testing.T) {
 			t.Error(got)
 		}
 		d.ask(t, "telegram:7", "ABCDE", `{"about":"tool","tool":"Bash"}`)
-		if _, _, err := d.store.Settle(t.Context(), "ABCDE", domain.QuestionAnswered, json.RawMessage(`{"allow":true}`), "yes", grants...); err != nil {
+		allowed := json.RawMessage(`{"allow":true}`)
+		if _, _, err := d.store.Settle(t.Context(), "ABCDE", domain.QuestionAnswered, allowed, "yes", grants...); err != nil {
 			t.Fatal(err)
 		}
 		d.session.ClaudeSession = "now"
 		want := "**What Claude may do here without asking**\n" +
-			"\n1. one input of a tool, of which an earlier version kept no details, in a conversation that is over, for people who may not use commands (allowed by `telegram:1`)" +
+			"\n1. one input of a tool, of which an earlier version kept no details, in a conversation that is over, " +
+			"for people who may not use commands (allowed by `telegram:1`)" +
 			"\n2. exactly Bash `ls /etc; cat > yy`, always, for people who may use commands (allowed by `telegram:1`)" +
 			"\n3. `` Bash(git `status`) ``, always, for owners (allowed by `telegram:1`)" +
 			"\n\n`/grants revoke NUMBER` or `/grants revoke all` revokes them."

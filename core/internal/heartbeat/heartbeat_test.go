@@ -138,7 +138,8 @@ func TestBeats(t *testing.T) {
 		"always":           {want: []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23}},
 		"nothing to watch": {list: func(hour int) string { return map[bool]string{true: backup, false: empty}[hour == 5] }, want: []int{5}},
 		"an error is no end": {
-			from: 5 * 60, to: 8 * 60, list: func(hour int) string { return map[bool]string{true: pipe, false: backup}[hour == 6] }, want: []int{5, 7},
+			from: 5 * 60, to: 8 * 60, want: []int{5, 7},
+			list: func(hour int) string { return map[bool]string{true: pipe, false: backup}[hour == 6] },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

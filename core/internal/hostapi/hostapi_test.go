@@ -95,7 +95,8 @@ func registry() *plugins.Registry {
 		"echo": remote.Channel, "granted": remote.Channel, "hook": remote.BeforeAgentStart, "reader": remote.TranscriptAppended,
 	} {
 		p := &plugins.Plugin{
-			Name: name, Description: remote.Description{Capabilities: []remote.Capability{can}}, Reported: map[chat.Kind]chat.Limits{chat.Direct: {}, chat.Group: {}},
+			Name: name, Description: remote.Description{Capabilities: []remote.Capability{can}},
+			Reported: map[chat.Kind]chat.Limits{chat.Direct: {}, chat.Group: {}},
 		}
 		r.Entry(name).Update(func(s *plugins.Status) { s.Kinds = p.Kinds() })
 		r.Entry(name).Publish(p)

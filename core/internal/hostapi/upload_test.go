@@ -59,7 +59,8 @@ type uploads struct {
 
 func newUploads(t *testing.T) *uploads {
 	t.Helper()
-	api := hostapi.New(hostapi.Options{Plugins: registry(), Files: files.NewStore(files.Options{Dir: t.TempDir(), Rows: noRows{}, MaxBytes: maxMedia})}, nil)
+	stored := files.NewStore(files.Options{Dir: t.TempDir(), Rows: noRows{}, MaxBytes: maxMedia})
+	api := hostapi.New(hostapi.Options{Plugins: registry(), Files: stored}, nil)
 	return &uploads{server: api.MediaStore("echo"), ended: make(chan error, 300)}
 }
 

@@ -96,7 +96,9 @@ func TestANoticeThatTheStoreDoesNotTake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := storetest.Open(t)
 		owners := newOwners(s, []string{"a:1"}, "a")
-		storetest.Accept(t, s, domain.Inbound{EventID: "1", Session: "a:1", Lane: domain.TurnLane, Message: domain.Message{Channel: "a", Chat: chat.Chat{ID: "1", Kind: chat.Direct}}})
+		storetest.Accept(t, s, domain.Inbound{EventID: "1", Session: "a:1", Lane: domain.TurnLane, Message: domain.Message{
+			Channel: "a", Chat: chat.Chat{ID: "1", Kind: chat.Direct},
+		}})
 		free := make(chan struct{})
 		var keeping sync.WaitGroup
 		keeping.Go(func() {

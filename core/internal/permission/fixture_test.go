@@ -249,7 +249,8 @@ func (r *fixture) options(t *testing.T, s permission.Store, turns *dispatch.Disp
 	conversations := conversation.NewResolver(&config.Config{}, r.plugins(), unmoved{})
 	return permission.Options{
 		Store: s, Turns: turns, Patience: time.Hour, Workspace: testWorkspace, Conversations: conversations,
-		Owners: notice.NewOwners([]string{"tg:owner"}, storetest.Open(t), conversations, r.plugins(), hclog.NewNullLogger()), Chats: chats{r}, Intake: intake{r},
+		Owners: notice.NewOwners([]string{"tg:owner"}, storetest.Open(t), conversations, r.plugins(), hclog.NewNullLogger()),
+		Chats:  chats{r}, Intake: intake{r},
 	}
 }
 

@@ -34,7 +34,10 @@ var layers = []string{
 }
 
 // testSupport are the packages that only tests import.
-var testSupport = []string{"claude/recordings", "journal", "media/mediatest", "messagesapi", "plugins/plugintest", "rules", "store/storetest"}
+var testSupport = []string{
+	"claude/recordings", "journal", "media/mediatest", "messagesapi", "plugins/plugintest", "rules",
+	"store/storetest",
+}
 
 // translators are the packages of core that know the protocol's messages. All others see the vocabulary of sdk/chat.
 var translators = []string{"remote", "hostapi"}

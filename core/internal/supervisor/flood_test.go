@@ -156,16 +156,16 @@ func busy(t *testing.T, name string) *hostapi.API {
 	t.Helper()
 	s, dir, log := storetest.Open(t), t.TempDir(), hclog.NewNullLogger()
 	entries := slices.Repeat([]chat.TranscriptEntry{{Role: chat.User, Text: strings.Repeat("x", wire.MaxEntry)}}, 40)
-	if _, err := s.Accept(t.Context(), domain.Inbound{EventID: "first", Session: name + ":c", Lane: domain.TurnLane, Message: domain.Message{
+	storetest.Accept(t, s, domain.Inbound{EventID: "first", Session: name + ":c", Lane: domain.TurnLane, Message: domain.Message{
 		Channel: name, Chat: chat.Chat{ID: "c", Kind: chat.Direct},
-	}}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.RecordPassive(t.Context(), domain.Passive{EventID: "entries", Channel: name, Session: name + ":c", Transcript: entries}); err != nil {
+	}})
+	recorded := domain.Passive{EventID: "entries", Channel: name, Session: name + ":c", Transcript: entries}
+	if _, err := s.RecordPassive(t.Context(), recorded); err != nil {
 		t.Fatal(err)
 	}
 	running := plugins.New([]*config.Plugin{{Label: name, Enabled: true, ReadTranscripts: true}})
-	running.Entry(name).Publish(&plugins.Plugin{Name: name, Description: remote.Description{Capabilities: []remote.Capability{remote.TranscriptAppended}}})
+	reads := remote.Description{Capabilities: []remote.Capability{remote.TranscriptAppended}}
+	running.Entry(name).Publish(&plugins.Plugin{Name: name, Description: reads})
 	c := &config.Config{Settings: config.Settings{
 		Session: config.Session{Scope: "per-channel-peer"}, Access: config.Access{DM: "open"},
 	}}

@@ -216,7 +216,8 @@ func TestFilesOfATool(t *testing.T) {
 		t.Fatal(err)
 	}
 	padded := func(bytes int) string { return encoded.String() + strings.Repeat("x", bytes-encoded.Len()) }
-	kept, refs := stored(t, "p", padded(100), padded(101), padded(6<<20), "<!DOCTYPE html>", padded(large), padded(large)+"2", padded(large)+"3")
+	kept, refs := stored(t, "p", padded(100), padded(101), padded(6<<20), "<!DOCTYPE html>",
+		padded(large), padded(large)+"2", padded(large)+"3")
 	r := newRig(t, func(o *tools.Options) { o.Files = kept })
 	picture := func(ref chat.MediaRef, mime string) chat.Media {
 		return chat.Media{Ref: ref, Kind: chat.Image, MIMEType: mime, FileName: "a.png", Size: 9}
@@ -224,7 +225,8 @@ func TestFilesOfATool(t *testing.T) {
 	p := offering("draw")
 	p.call = func(context.Context, chat.ToolCall) (chat.ToolResult, error) {
 		return chat.ToolResult{Text: "drawn", Media: []chat.Media{
-			picture(refs[0], "image/jpeg"), picture(refs[1], "image/tiff"), picture("gone", "image/png"), picture(refs[2], "image/png"), picture(refs[3], "image/png"),
+			picture(refs[0], "image/jpeg"), picture(refs[1], "image/tiff"), picture("gone", "image/png"),
+			picture(refs[2], "image/png"), picture(refs[3], "image/png"),
 			picture(refs[4], "image/png"), picture(refs[5], "image/png"), picture(refs[6], "image/png"),
 		}}, nil
 	}

@@ -62,7 +62,8 @@ func newRig(t testing.TB, change ...func(*tools.Options)) *rig {
 		c(&r.options)
 	}
 	owners := config.Access{
-		Owners: []string{"telegram:anna", "webchat:anna", "discord:anna", "discord:77"}, Groups: "allowlist", Group: map[string]config.Group{"listed": {}},
+		Owners: []string{"telegram:anna", "webchat:anna", "discord:anna", "discord:77"},
+		Groups: "allowlist", Group: map[string]config.Group{"listed": {}},
 	}
 	r.options.Conversations = conversation.NewResolver(&config.Config{Settings: config.Settings{Access: owners}}, r.options.Plugins, unmoved{})
 	r.Server = tools.New(r.options, hclog.New(&hclog.LoggerOptions{Output: r.logs, Level: hclog.Debug, Mutex: &r.mu}))
