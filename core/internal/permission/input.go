@@ -20,6 +20,9 @@ const (
 	maxFields = 20  // fields
 )
 
+// maxDepth is how deep an input may be nested to be shown with indentation.
+const maxDepth = 20
+
 // input is the input of a tool.
 type input struct {
 	fields []field // in their order in the input
@@ -156,9 +159,41 @@ func (b *body) showInput(q agent.Question) {
 		b.besides(in.without(append(said, "new_source")...))
 		return
 	}
-	var pretty bytes.Buffer
-	if err := json.Indent(&pretty, q.Input, "", "  "); err == nil && pretty.String() != "{}" {
-		b.show(wording.Visible(pretty.String()), maxShown)
+	if text := indented(q.Input); text != "" && text != "{}" {
+		b.show(wording.Visible(text), maxShown)
+	}
+}
+
+// indented returns JSON with a line for each value, and on one line if it is nested deeper than maxDepth: the spaces before
+// the lines grow with the square of the depth. It returns "" for what is not JSON.
+func indented(raw json.RawMessage) string {
+	if !json.Valid(raw) {
+		return ""
+	}
+	var text bytes.Buffer
+	if depth(raw) > maxDepth {
+		_ = json.Compact(&text, raw) // it is valid
+		return text.String()
+	}
+	_ = json.Indent(&text, raw, "", "  ")
+	return text.String()
+}
+
+// depth returns how deep valid JSON is nested.
+func depth(raw json.RawMessage) (most int) {
+	at := 0
+	for d := json.NewDecoder(bytes.NewReader(raw)); ; {
+		token, err := d.Token()
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			at++
+			most = max(most, at)
+		case json.Delim('}'), json.Delim(']'):
+			at--
+		}
+		if err != nil {
+			return most
+		}
 	}
 }
 

@@ -121,6 +121,10 @@ func TestAQuestionHidesNothing(t *testing.T) {
 			tool: "AskUserQuestion", input: `{"questions":[{"question":"Which?","options":[{"label":"` + long + `","description":"` + long + `"}` + strings.Repeat(`,{"label":"Another"}`, 10) + `]}]}`,
 			has: []string{"**9747 characters of it are not shown here.** Say so in your own words if you want to see them first."},
 		},
+		"a deep input": {
+			tool: "Other", input: `{"a":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + `}`,
+			has: []string{"```\n{\"a\":[[[", "16506 characters of it are not shown"}, once: true,
+		},
 		"a path outside":    {tool: "Read", input: `{"file_path":"/x  y"}`, outside: "/x  `y`\n", has: []string{"It reaches outside the workspace: `` /x  `y`� ``"}},
 		"a file is emptied": {tool: "Write", input: `{"file_path":"/x","content":""}`, has: []string{`"content": ""`}},
 		"no text":           {tool: "Edit", input: `{"file_path":"/x","old_string":1,"new_string":["b"]}`, has: []string{`"old_string": 1`}},
