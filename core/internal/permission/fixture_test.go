@@ -307,13 +307,8 @@ func turnOf(run *domain.Run) *conversation.Turn {
 	return conversation.NewResolver(&config.Config{}, plugins.New(nil), unmoved{}).Turn(run)
 }
 
-// noChannels are channels that have told nothing, and unmoved chats that have kept their ids.
-type (
-	noChannels struct{}
-	unmoved    struct{}
-)
-
-func (noChannels) Limits(string, chat.Kind) (chat.Limits, bool) { return chat.Limits{}, false }
+// unmoved are chats that have kept their ids.
+type unmoved struct{}
 
 func (unmoved) Origin(_ string, id chat.ID) chat.ID { return id }
 
