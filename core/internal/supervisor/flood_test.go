@@ -203,7 +203,7 @@ func TestAPluginCannotUseUpTheMemory(t *testing.T) {
 	if err := r.log.Await(ctx, nil, 0, regexp.MustCompile("the flood is over")); err != nil {
 		t.Fatal(err)
 	}
-	const most = 512 << 20
+	const most = 768 << 20 // some 320 MB, and as much again for the race detector
 	grown := memory(t, "VmHWM") - before
 	t.Logf("the memory grew by %d MB", grown>>20)
 	if grown > most {
