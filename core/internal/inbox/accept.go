@@ -30,7 +30,7 @@ func (in *Inbox) accept(ctx context.Context, a arrival, d destination) (outcome 
 	if err != nil || outcome.Verdict != chat.Accepted || !said {
 		return outcome, err
 	}
-	if d.inbound != nil || d.observed {
+	if d.observed {
 		in.options.Observers.Received(a.caller(), withoutTokens(body))
 	}
 	if d.inbound != nil && d.inbound.Lane == domain.TurnLane {

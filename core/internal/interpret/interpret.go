@@ -56,9 +56,9 @@ type Language struct {
 	Resets   []string         // that begin a new conversation, besides /new and /reset
 }
 
-// Read returns what a message asks for that may reach the agent. Of a person who may not use commands it recognises commands
-// only, so that the answer can say so; and the same of a message that is not addressed to the agent. Asked are the questions
-// that the message may answer.
+// Read returns what a message asks for that may reach the agent. Of a person who may not use commands, and of a message that is
+// not addressed to the agent, it recognises only commands, so that their answer can say so, and answers to questions. Asked are
+// the questions that the message may answer.
 func (l Language) Read(m domain.Message, addressed bool, asked permission.Asked) Intent {
 	text, may := l.called(commandText(m)), m.Authority >= chat.Authorised
 	// A word that begins a conversation, other than a command, counts only if it is addressed to the agent.
@@ -66,7 +66,7 @@ func (l Language) Read(m domain.Message, addressed bool, asked permission.Asked)
 		return l.reset(m, rest)
 	}
 	if c, known := l.Commands.Parse(text); known {
-		return of(c, may)
+		return intentOf(c, may)
 	}
 	if may && addressed {
 		if command.IsAbort(text) { // even while a reason is awaited: stop means stop
@@ -121,8 +121,8 @@ func (l Language) ReadPassive(m domain.Message, asked permission.Asked) Intent {
 	return None{}
 }
 
-// of returns the intent of a command. May reports whether its writer may use commands.
-func of(c domain.Command, may bool) Intent {
+// intentOf returns the intent of a command. May reports whether its writer may use commands.
+func intentOf(c domain.Command, may bool) Intent {
 	switch {
 	case c.Name == "stop":
 		return Stop{c.Args}
