@@ -13,6 +13,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/activity"
 	"github.com/clawhost/clawhost/core/internal/admin"
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claims"
@@ -105,7 +106,7 @@ type Host struct {
 	intake        *inbox.Intake
 	inbox         *inbox.Inbox
 	tools         *tools.Server
-	chats         *view.Chats
+	chats         *activity.Chats
 	reactor       *reaction.Reactor
 	observers     *hook.Observers
 	followers     *hook.Followers
@@ -155,7 +156,7 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 		Processes: h.store, Children: h.options.Children, Grace: pluginGrace,
 	}, h.log)
 	h.conversations = conversation.NewResolver(h.config, h.plugins, h.store)
-	h.chats = view.NewChats(h.plugins, h.store)
+	h.chats = activity.NewChats(h.plugins, h.store)
 	h.owners = notice.NewOwners(h.config.Access.Owners, h.store, h.conversations, h.plugins, h.log.Named("owners"))
 	h.claude, err = claude.New(h.claudeConfig(), h.log.Named("claude"), h.store)
 	if err != nil {

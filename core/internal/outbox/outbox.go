@@ -11,8 +11,10 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/activity"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -53,20 +55,8 @@ type Options struct {
 	MaxAge        time.Duration // older items are given up unsent; zero: no limit
 	Grace         time.Duration // how long deliveries may continue after the outbox's context has ended
 	Conversations *conversation.Resolver
-	Chats         Chats     // nil: nobody is notified
-	Questions     Questions // nil: nobody is notified
-}
-
-// Chats are notified of deliveries once they are stored. They must not block.
-type Chats interface {
-	// Delivered receives the destination of each item that no longer waits, because it was sent or given up.
-	Delivered(to chat.Address)
-}
-
-// Questions are notified of failed deliveries once these are stored. They must not block.
-type Questions interface {
-	// Undelivered is called after each item that was given up.
-	Undelivered()
+	Chats         *activity.Chats       // learn of deliveries
+	Questions     *permission.Approvals // learn of items that were given up
 }
 
 // Outbox delivers items.
@@ -206,7 +196,7 @@ func (c *channel) delivered(work context.Context, d domain.Delivery, ids []chat.
 
 // settled notifies the chat that an item no longer waits, if the store has recorded it.
 func (c *channel) settled(d domain.Delivery, err error) error {
-	if err == nil && c.outbox.options.Chats != nil {
+	if err == nil {
 		c.outbox.options.Chats.Delivered(d.Item.To)
 	}
 	return err
@@ -252,7 +242,7 @@ func (c *channel) giveUp(work context.Context, d domain.Delivery, cause string) 
 	c.log.Error("an item is given up; `clawhost queue dead` lists it", "item", d.ID, "chat", d.Item.To.Chat, "attempts", d.Attempts+1, "error", cause)
 	c.note(work, d, "cannot give an item up", func(ctx context.Context) error {
 		err := c.outbox.store.DeadLetter(ctx, d.ID, cause)
-		if err == nil && c.outbox.options.Questions != nil {
+		if err == nil {
 			c.outbox.options.Questions.Undelivered()
 		}
 		return c.settled(d, err)

@@ -15,10 +15,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/activity"
+	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/outbox"
+	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
+	"github.com/clawhost/clawhost/core/internal/stream"
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -203,11 +207,20 @@ func running[T sdk.Channel](t *testing.T, limits chat.Limits, channel T) (*plugi
 	return r, plugintest.Run(t, r, "c", plugintest.Channel(limits, channel))
 }
 
+// open returns an outbox that delivers the items.
+func open(p *items, options outbox.Options, log hclog.Logger) *outbox.Outbox {
+	if options.Chats == nil {
+		options.Chats = activity.NewChats(options.Plugins, nil)
+	}
+	options.Questions, options.Grace = permission.New(permission.Options{}, log), time.Minute
+	return outbox.New(p, options, log)
+}
+
 // deliver runs an outbox for a while of the bubble's time.
 func deliver(t *testing.T, p *items, n *network, most time.Duration) {
 	t.Helper()
 	r, _ := running(t, chat.Limits{}, n)
-	o := outbox.New(p, outbox.Options{Plugins: r, Attempts: 3, MaxAge: 24 * time.Hour, Grace: time.Minute}, hclog.NewNullLogger())
+	o := open(p, outbox.Options{Plugins: r, Attempts: 3, MaxAge: 24 * time.Hour}, hclog.NewNullLogger())
 	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup
 	done.Go(func() { o.Run(ctx) })
@@ -305,7 +318,7 @@ func TestARepeatIsWarnedOf(t *testing.T) {
 				p := newPieces(map[chat.ID][]string{"a": {"one"}})
 				r, _ := running(t, tt.limits, &network{fails: map[string][]error{"one": {errors.New("cut")}}})
 				var log bytes.Buffer
-				o := outbox.New(p, outbox.Options{Plugins: r, Attempts: 3, Grace: time.Minute}, hclog.New(&hclog.LoggerOptions{Output: &log}))
+				o := open(p, outbox.Options{Plugins: r, Attempts: 3}, hclog.New(&hclog.LoggerOptions{Output: &log}))
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				o.Run(ctx)
@@ -314,6 +327,55 @@ func TestARepeatIsWarnedOf(t *testing.T) {
 				}
 				if warned := strings.Contains(log.String(), "whose outcome is unknown"); warned != tt.warned {
 					t.Errorf("the operator is warned: %t, want %t:\n%s", warned, tt.warned, &log)
+				}
+			})
+		})
+	}
+}
+
+// drafts is a chat that notes when it shows a draft.
+type drafts struct {
+	stream.Surface
+
+	items *items
+	seen  []string
+}
+
+func (d *drafts) Draft(context.Context, string) error {
+	d.seen = append(d.seen, strings.Join(d.items.entries(), ", "))
+	return nil
+}
+
+// A chat learns, once the store knows it, of each item that no longer waits.
+// Behaviour: draft-refresh.
+func TestAChatLearnsOfDeliveries(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		fails []error
+		want  string
+	}{
+		"delivered":       {want: "delivered one"},
+		"delivered later": {[]error{refuse(chat.Temporary, 0)}, "retry (uncertain false) one, delivered one"},
+		"given up":        {[]error{refuse(chat.Forbidden, 0)}, "buried (forbidden) one"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newPieces(map[chat.ID][]string{"a": {"one"}})
+				p.full = 1
+				r, _ := running(t, chat.Limits{}, &network{fails: map[string][]error{"one": test.fails}})
+				seen, chats, to := &drafts{items: p}, activity.NewChats(r, nil), p.heads["a"][0].Item.To
+				shown := stream.New(stream.Options{Mode: stream.Draft, To: to}, seen, &domain.Run{})
+				shown.Start(t.Context())
+				chats.Begin(shown, to)
+				shown.Progress(agent.Progress{Text: "so far"})
+				synctest.Wait()
+				ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+				defer cancel()
+				open(p, outbox.Options{Plugins: r, Attempts: 3, Chats: chats}, hclog.NewNullLogger()).Run(ctx)
+				shown.End()
+				if diff := cmp.Diff([]string{"", test.want}, seen.seen); diff != "" {
+					t.Error(diff)
 				}
 			})
 		})
@@ -350,7 +412,7 @@ func TestAChannelThatGoesDownWhileNothingIsDue(t *testing.T) {
 		p := newPieces(map[chat.ID][]string{"a": {"one"}})
 		p.heads["a"][0].due = time.Now().Add(time.Minute)
 		r, c := running(t, chat.Limits{}, &network{})
-		o := outbox.New(p, outbox.Options{Plugins: r, Attempts: 1, Grace: time.Minute}, hclog.NewNullLogger())
+		o := open(p, outbox.Options{Plugins: r, Attempts: 1}, hclog.NewNullLogger())
 		ctx, cancel := context.WithCancel(t.Context())
 		var done sync.WaitGroup
 		done.Go(func() { o.Run(ctx) })
@@ -376,7 +438,7 @@ func TestAChannelThatIsDownIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPieces(map[chat.ID][]string{"a": {"one"}})
 		r := plugintest.Registry("c")
-		o := outbox.New(p, outbox.Options{Plugins: r, Attempts: 1, Grace: time.Minute}, hclog.NewNullLogger())
+		o := open(p, outbox.Options{Plugins: r, Attempts: 1}, hclog.NewNullLogger())
 		ctx, cancel := context.WithCancel(t.Context())
 		var done sync.WaitGroup
 		done.Go(func() { o.Run(ctx) })

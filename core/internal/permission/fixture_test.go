@@ -13,6 +13,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/activity"
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
@@ -38,18 +39,18 @@ type fixture struct {
 	refuse     error
 	buttons    chat.ButtonLimits
 	told       []string
-	waits      []string // what turns do, by their chats
-	unfinished bool     // a turn was begun and not completed
-	lost       bool     // no message arrives
-	unheard    bool     // nobody who may decide can be reached
-	shown      func()   // what happens once a question can be seen, before its turn knows
-	meanwhile  func()   // what happens before a question is settled or redrafted the next time
-	taking     func()   // what happens before an answer is taken
-	afterwards func()   // what happens once it is, before anybody is told
+	chats      *activity.Chats // which show turns
+	unfinished bool            // a turn was begun and not completed
+	lost       bool            // no message arrives
+	unheard    bool            // nobody who may decide can be reached
+	shown      func()          // what happens once a question can be seen, before its turn knows
+	meanwhile  func()          // what happens before a question is settled or redrafted the next time
+	taking     func()          // what happens before an answer is taken
+	afterwards func()          // what happens once it is, before anybody is told
 }
 
 func newFixture() *fixture {
-	return &fixture{posted: make(chan string, 10), buttons: chat.ButtonLimits{Rows: 8, Columns: 3, DataBytes: 64}}
+	return &fixture{chats: activity.NewChats(plugins.New(nil), nil), posted: make(chan string, 10), buttons: chat.ButtonLimits{Rows: 8, Columns: 3, DataBytes: 64}}
 }
 
 // patience bounds each wait of a test.
@@ -250,7 +251,7 @@ func (r *fixture) options(t *testing.T, s permission.Store, turns *dispatch.Disp
 	return permission.Options{
 		Store: s, Turns: turns, Patience: time.Hour, Workspace: testWorkspace, Conversations: conversations,
 		Owners: notice.NewOwners([]string{"tg:owner"}, storetest.Open(t), conversations, r.plugins(), hclog.NewNullLogger()),
-		Chats:  chats{r}, Intake: intake{r},
+		Chats:  r.chats, Intake: intake{r},
 	}
 }
 
@@ -264,20 +265,6 @@ func (r *fixture) plugins() *plugins.Registry {
 		found.Entry("tg").Update(func(s *plugins.Status) { s.State = plugins.Running })
 	}
 	return found
-}
-
-// chats note which turns wait in a fixture.
-type chats struct{ fixture *fixture }
-
-func (c chats) Asking(at chat.Address, sent bool) func() {
-	c.note(fmt.Sprintf("%s waits, sent %t", at.Chat, sent))
-	return func() { c.note(fmt.Sprintf("%s goes on", at.Chat)) }
-}
-
-func (c chats) note(line string) {
-	c.fixture.mu.Lock()
-	defer c.fixture.mu.Unlock()
-	c.fixture.waits = append(c.fixture.waits, line)
 }
 
 // intake notes what is taken for the sessions of a fixture.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/activity"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/domain"
@@ -46,15 +47,8 @@ type Options struct {
 	Workspace     string
 	Conversations *conversation.Resolver
 	Owners        *notice.Owners // decide in place of people who may not
-	Chats         Chats
+	Chats         *activity.Chats
 	Intake        Intake
-}
-
-// Chats show turns.
-type Chats interface {
-	// Asking is called with the chat of a turn that waits for people from now on, until answered is called. Sent
-	// reports whether a message was sent for it now, there or to a person who may decide; false: it was sent before.
-	Asking(at chat.Address, sent bool) (answered func())
 }
 
 // Intake takes messages for sessions.

@@ -4,12 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clawhost/clawhost/core/internal/activity"
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/stream"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -49,29 +53,103 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// A turn waits in its own chat, also where somebody else is asked; not where a grant spares the question.
+// screen is a chat that shows a turn, and keeps what could be seen.
+type screen struct {
+	stream.Surface
+
+	seen []string
+}
+
+func (s *screen) Early(ctx context.Context, e domain.Early) (int64, error) {
+	if e.Unpreview {
+		s.seen = append(s.seen, "deleted")
+	}
+	if e.Preview != nil {
+		return 1, s.Show(ctx, 0, e.Preview.Text)
+	}
+	return 0, nil
+}
+
+func (s *screen) Show(_ context.Context, _ int64, text string) error {
+	s.seen = append(s.seen, text)
+	return nil
+}
+
+func (*screen) Behind(context.Context) (time.Time, error) { return time.Time{}, nil }
+func (*screen) Deletes() bool                             { return true }
+
+// redrawn is when a change can be seen, and well before the running time of a tool is shown.
+const redrawn = 1500 * time.Millisecond
+
+// show has a run's chat show a turn in which a tool runs, until end is called.
+func (s *screen) show(t *testing.T, chats *activity.Chats, run *conversation.Turn) (end func()) {
+	t.Helper()
+	shown := stream.New(stream.Options{Mode: stream.Preview, To: run.Head.Message.Address()}, s, run.Run)
+	shown.Start(t.Context())
+	chats.Begin(shown, run.Head.Message.Address())
+	shown.Progress(agent.Progress{Text: "Look", Running: []agent.ToolUse{{Name: "Bash"}}})
+	time.Sleep(redrawn)
+	synctest.Wait()
+	s.seen = nil
+	return func() { chats.End(shown); shown.End() }
+}
+
+// A turn waits in its own chat, also where somebody else is asked; not where a grant spares the question. What it shows moves
+// behind a question that was sent, and hides the tool until it is answered.
 // Behaviour: preview-behind.
 func TestTurnsWaitForTheirQuestions(t *testing.T) {
 	t.Parallel()
-	r := newFixture()
-	d, owner := r.desk(t), caller("owner", chat.Owner)
-	ask(t, d, r, runOf("owner", chat.Owner), ls, owner, "always")
-	d.Ask(t.Context(), runOf("owner", chat.Owner), ls) // It was granted.
-	ask(t, d, r, runOf("guest", chat.Authorised), rm, owner, "no")
-	life, end := context.WithCancelCause(t.Context())
-	done := make(chan agent.Decision, 1)
-	go func() { done <- d.Ask(life, runOf("owner", chat.Owner), odd) }()
-	r.next(t)
-	end(agent.ErrShutdown)
-	receive(t, done)
-	ask(t, r.desk(t), r, runOf("owner", chat.Owner), odd, owner, "no")
-	want := []string{
-		"owner waits, sent true", "owner goes on", "guest waits, sent true", "guest goes on",
-		"owner waits, sent true", "owner goes on", "owner waits, sent false", "owner goes on",
-	}
-	if diff := cmp.Diff(want, r.waits); diff != "" {
-		t.Error(diff)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r := newFixture()
+		var own, guests screen
+		defer own.show(t, r.chats, runOf("owner", chat.Owner))()
+		defer guests.show(t, r.chats, runOf("guest", chat.Authorised))()
+		sees := func(what string, s *screen, want ...string) {
+			t.Helper()
+			time.Sleep(redrawn)
+			synctest.Wait()
+			if diff := cmp.Diff(want, s.seen); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", what, diff)
+			}
+			s.seen = nil
+		}
+		d, done := r.desk(t), make(chan agent.Decision, 1)
+		answer := func(id, answer string) {
+			t.Helper()
+			if _, known, err := d.Answer(t.Context(), caller("owner", chat.Owner), id, answer); !known || err != nil {
+				t.Fatal(known, err)
+			}
+			receive(t, done)
+		}
+		go func() { done <- d.Ask(t.Context(), runOf("owner", chat.Owner), ls) }()
+		id := r.next(t)
+		sees("a question", &own, "deleted", "Look")
+		answer(id, "always")
+		sees("an answer", &own, "Look\n\n🔧 Bash")
+		d.Ask(t.Context(), runOf("owner", chat.Owner), ls)
+		sees("what was granted", &own)
+
+		go func() { done <- d.Ask(t.Context(), runOf("guest", chat.Authorised), rm) }()
+		id = r.next(t)
+		sees("a guest's question", &guests, "deleted", "Look")
+		answer(id, "no")
+		sees("its answer", &guests, "Look\n\n🔧 Bash")
+		sees("where it was asked", &own)
+
+		life, end := context.WithCancelCause(t.Context())
+		go func() { done <- d.Ask(life, runOf("owner", chat.Owner), odd) }()
+		r.next(t)
+		sees("another question", &own, "deleted", "Look")
+		end(agent.ErrShutdown)
+		receive(t, done)
+		sees("the end of the host", &own, "Look\n\n🔧 Bash")
+		d = r.desk(t)
+		go func() { done <- d.Ask(t.Context(), runOf("owner", chat.Owner), odd) }()
+		id = r.next(t)
+		sees("a question that was sent before", &own, "Look")
+		answer(id, "no")
+		sees("its answer", &own, "Look\n\n🔧 Bash")
+	})
 }
 
 // What was answered of several questions is kept until all are.

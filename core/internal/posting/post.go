@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/activity"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/inbox"
@@ -33,7 +34,7 @@ type Store interface {
 type Options struct {
 	Store         Store
 	Plugins       *plugins.Registry
-	Chats         *view.Chats
+	Chats         *activity.Chats
 	Conversations *conversation.Resolver
 	Intake        *inbox.Intake
 	Files         view.Files

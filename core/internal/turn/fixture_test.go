@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/activity"
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/config"
@@ -198,7 +199,7 @@ func (r *fixture) handler() *turn.Handler {
 		Commands: r, Hooks: r, Prompts: r, Claude: claude{r}, Questions: r, Files: r, Followed: r, Owners: r,
 		MemoryFlush: config.MemoryFlush{Enabled: true, Reserve: 33_000, Prompt: "write it down"}, Retries: r.retries, Compaction: r.compaction, Memory: r, Zone: time.UTC,
 		Limits: r.limits, Fallbacks: r.fallbacks, Past: r,
-		Views: view.New(view.Options{Plugins: plugins.New(nil), Chats: view.NewChats(plugins.New(nil), nil), Conversations: conversations, Files: r, Followed: r}, log),
+		Views: view.New(view.Options{Plugins: plugins.New(nil), Chats: activity.NewChats(plugins.New(nil), nil), Conversations: conversations, Files: r, Followed: r}, log),
 		Tools: tools.New(tools.Options{}, log), Poster: posting.New(posting.Options{}, log),
 	}, log)
 }

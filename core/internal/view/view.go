@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/activity"
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/conversation"
@@ -45,7 +46,7 @@ type Followed interface {
 type Options struct {
 	Store         Store
 	Plugins       *plugins.Registry
-	Chats         *Chats
+	Chats         *activity.Chats
 	Conversations *conversation.Resolver
 	Files         Files
 	Speaker       Speaker
@@ -76,28 +77,28 @@ func (vs *Views) For(run *conversation.Turn) *View {
 type View struct {
 	views  *Views
 	run    *conversation.Turn
-	known  known   // the messages that the agent may name
-	typing *typing // nil: none
+	known  known            // the messages that the agent may name
+	typing *activity.Typing // nil: none
 	stream *stream.Stream
 	spoke  bool // the answer has begun
 }
 
 // Open begins to show the turn, until [View.End]. The context is the turn's.
 func (v *View) Open(ctx context.Context) {
-	v.typing = v.views.options.Chats.typing(v.run)
+	v.typing = v.views.options.Chats.Type(v.run)
 	v.show(ctx)
 }
 
 func (v *View) show(ctx context.Context) {
 	v.stream.Start(ctx)
-	v.views.options.Chats.begin(v.stream, v.run.Head.Message.Address())
+	v.views.options.Chats.Begin(v.stream, v.run.Head.Message.Address())
 }
 
 // Progress takes the turn's progress. It does not block.
 func (v *View) Progress(p agent.Progress) {
 	if v.typing != nil {
 		v.spoke = v.spoke || p.Text != "" && answer.Parse(p.Text, false).Text != ""
-		v.typing.heard(v.spoke)
+		v.typing.Heard(v.spoke)
 	}
 	v.stream.Progress(p)
 	v.views.options.Followed.Progress(v.run.Session.Key, v.run.Head.UUID, p)
@@ -114,7 +115,7 @@ func (v *View) Message(name string) chat.MessageID { return v.known.Message(name
 
 // End ends what is shown of the turn. It may be called again.
 func (v *View) End() {
-	v.views.options.Chats.end(v.stream)
+	v.views.options.Chats.End(v.stream)
 	v.stream.End()
 }
 
@@ -138,6 +139,6 @@ func (v *View) Left() []domain.OutboxItem {
 // Close is called last, when the run is completed or has lost its lane.
 func (v *View) Close() {
 	if v.typing != nil {
-		v.typing.end()
+		v.typing.End()
 	}
 }
