@@ -21,10 +21,12 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/gateway"
+	"github.com/clawhost/clawhost/core/internal/hook"
 	"github.com/clawhost/clawhost/core/internal/hostapi"
 	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/core/internal/journal"
 	"github.com/clawhost/clawhost/core/internal/media/files"
+	"github.com/clawhost/clawhost/core/internal/notice"
 	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/remote"
@@ -71,7 +73,7 @@ func setup(t *testing.T) *bundle {
 	intake := inbox.NewIntake(s, nil, nil, conversations, func() time.Time { return start }, log)
 	messages := inbox.New(intake, inbox.Options{
 		Commands: command.New(nil, nil, command.Host{}), Questions: permission.New(permission.Options{Store: s}, log),
-		Observers: silent{}, Owners: silent{}, Zone: time.UTC,
+		Observers: hook.NewObservers(running, log), Owners: notice.NewOwners(nil, s, conversations, running, log), Zone: time.UTC,
 	})
 	b.api = hostapi.New(hostapi.Options{
 		Inbox: messages, Store: s, Plugins: running, Closing: b.closing,
@@ -103,13 +105,6 @@ func registry() *plugins.Registry {
 	}
 	return r
 }
-
-// silent asks and tells nobody.
-type silent struct{}
-
-func (silent) Received(chat.Caller, chat.Message) {}
-
-func (silent) StrangerAsks(string) {}
 
 // connect returns an instance's connection.
 func (b *bundle) connect(t *testing.T, instance string) *grpc.ClientConn {

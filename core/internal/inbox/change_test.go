@@ -2,8 +2,10 @@ package inbox_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -185,19 +187,23 @@ func TestChangesOfWhatIsUnread(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := &journal{standing: domain.StandingSteered, waiting: was, unread: true}
-			if outcome, err := box(j).Submit(t.Context(), "tg", test.event); err != nil || outcome.Verdict != chat.Accepted {
-				t.Fatalf("%+v, error %v", outcome, err)
-			}
-			if diff := cmp.Diff(test.changes, j.changes) + cmp.Diff(test.nudged, j.nudged); diff != "" {
-				t.Error(diff)
-			}
-			if test.amended != "" && (len(j.amended) != 1 || j.amended[0].Text != test.amended || j.amended[0].Edition != edit.ID) || test.amended == "" && len(j.amended) != 0 {
-				t.Errorf("amended %+v", j.amended)
-			}
-			if test.told == "" != (len(j.told) == 0) || test.told != "" && !strings.Contains(j.told[0].Text, test.told) {
-				t.Errorf("told %+v", j.told)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				j := &journal{standing: domain.StandingSteered, waiting: was, unread: true}
+				j.run(t)
+				if outcome, err := box(j).Submit(t.Context(), "tg", test.event); err != nil || outcome.Verdict != chat.Accepted {
+					t.Fatalf("%+v, error %v", outcome, err)
+				}
+				synctest.Wait()
+				if diff := cmp.Diff(test.changes, j.changes) + cmp.Diff(test.nudged, j.nudged); diff != "" {
+					t.Error(diff)
+				}
+				if test.amended != "" && (len(j.amended) != 1 || j.amended[0].Text != test.amended || j.amended[0].Edition != edit.ID) || test.amended == "" && len(j.amended) != 0 {
+					t.Errorf("amended %+v", j.amended)
+				}
+				if test.told == "" != (len(j.told) == 0) || test.told != "" && !strings.Contains(j.told[0].Text, test.told) {
+					t.Errorf("told %+v", j.told)
+				}
+			})
 		})
 	}
 }
@@ -240,18 +246,24 @@ func TestReceipt(t *testing.T) {
 // A chat is shown at once that its message is heard, where the config wants that, but for a command.
 func TestHeardAtOnce(t *testing.T) {
 	t.Parallel()
-	eager := func(string) config.Settings {
-		s := settings("")
-		s.Reply.AckReaction, s.Reply.Typing = "👀", "instant"
-		return s
-	}
-	j := &journal{}
-	submit(t, j, eager, event("owner", chat.Message{ID: "m", Text: "hi"}))
-	submit(t, j, eager, says("owner", "/status"))
-	submit(t, j, settings, says("owner", "hi"))
-	if diff := cmp.Diff([]string{"👀 on m in owner", "typing in owner"}, j.heard); diff != "" {
-		t.Error(diff)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		eager := func(string) config.Settings {
+			s := settings("")
+			s.Reply.AckReaction, s.Reply.Typing = "👀", "instant"
+			return s
+		}
+		j := &journal{}
+		j.run(t)
+		submit(t, j, eager, event("owner", chat.Message{ID: "m", Text: "hi"}))
+		synctest.Wait()
+		slices.Sort(j.heard) // they are side by side
+		submit(t, j, eager, says("owner", "/status"))
+		submit(t, j, settings, says("owner", "hi"))
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"typing in owner", "👀 on m in owner"}, j.heard); diff != "" {
+			t.Error(diff)
+		}
+	})
 }
 
 // What a person writes shows how far its answer is where the config wants that of its channel.

@@ -7,45 +7,26 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/access"
+	"github.com/clawhost/clawhost/core/internal/activity"
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/crashpoint"
+	"github.com/clawhost/clawhost/core/internal/hook"
 	"github.com/clawhost/clawhost/core/internal/interpret"
 	"github.com/clawhost/clawhost/core/internal/normalise"
+	"github.com/clawhost/clawhost/core/internal/notice"
 	"github.com/clawhost/clawhost/core/internal/permission"
+	"github.com/clawhost/clawhost/core/internal/reaction"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
-
-// Observers receive accepted messages. They must not block.
-type Observers interface {
-	Received(caller chat.Caller, m chat.Message)
-}
-
-// Reactions add emoji to messages.
-type Reactions interface {
-	// Acknowledge adds an emoji to a message. It does not block.
-	Acknowledge(to chat.Address, id chat.MessageID, emoji string)
-}
-
-// Chats show the state of messages.
-type Chats interface {
-	// Typing signals that an answer is being written. It does not block.
-	Typing(to chat.Address)
-}
-
-// Owners are those who run the host.
-type Owners interface {
-	// StrangerAsks is called when a stranger asks for access on a channel.
-	StrangerAsks(channel string)
-}
 
 // Options are the settings and collaborators of an inbox.
 type Options struct {
 	Commands  *command.Registry
 	Questions *permission.Approvals
-	Observers Observers
-	Reactions Reactions
-	Chats     Chats
-	Owners    Owners
+	Observers *hook.Observers
+	Reactions *reaction.Reactor
+	Chats     *activity.Chats
+	Owners    *notice.Owners
 	Zone      *time.Location
 }
 

@@ -4,23 +4,35 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/activity"
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/hook"
 	"github.com/clawhost/clawhost/core/internal/inbox"
+	"github.com/clawhost/clawhost/core/internal/notice"
 	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/core/internal/plugins"
+	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
+	"github.com/clawhost/clawhost/core/internal/reaction"
 	"github.com/clawhost/clawhost/core/internal/remote"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/wording"
+	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -41,7 +53,6 @@ type journal struct {
 	ended     []int64
 	received  []chat.Caller
 	heard     []string // what chats were shown at once
-	strangers []string // the channels on which somebody asks to be let in
 	changes   []string
 	standing  domain.Standing
 	unread    bool            // claude has not read what it was told
@@ -52,21 +63,8 @@ type journal struct {
 	posted    []string // the keys
 	direct    map[string]domain.DirectChat
 	questions []domain.Question // that are open
+	host      *host             // nil: nothing of the host runs
 }
-
-func (j *journal) Received(caller chat.Caller, _ chat.Message) {
-	j.received = append(j.received, caller)
-}
-
-func (j *journal) Acknowledge(to chat.Address, id chat.MessageID, emoji string) {
-	j.heard = append(j.heard, fmt.Sprint(emoji, " on ", id, " in ", to.Chat))
-}
-
-func (j *journal) Typing(to chat.Address) {
-	j.heard = append(j.heard, fmt.Sprint("typing in ", to.Chat))
-}
-
-func (j *journal) StrangerAsks(channel string) { j.strangers = append(j.strangers, channel) }
 
 func (j *journal) Session(_ context.Context, key string) (domain.Session, error) {
 	return domain.Session{Key: key}, j.fail
@@ -150,9 +148,6 @@ func (j *journal) WithdrawMessage(_ context.Context, channel string, in chat.ID,
 	}
 	return j.stands(unread), j.fail
 }
-
-func (j *journal) Nudge(session string) { j.nudged = append(j.nudged, session) }
-func (j *journal) End(run int64)        { j.ended = append(j.ended, run) }
 
 func (j *journal) Accept(_ context.Context, in domain.Inbound) (domain.Acceptance, error) {
 	if j.fail != nil {
@@ -368,36 +363,97 @@ func box(j *journal) *inbox.Inbox {
 }
 
 func boxOf(j *journal, settings func(string) config.Settings) *inbox.Inbox {
-	intake := inbox.NewIntake(j, j, j, conversations{settings}, func() time.Time { return now }, hclog.NewNullLogger())
-	asks := permission.New(permission.Options{
-		Store: questions{journal: j}, Conversations: conversation.NewResolver(&config.Config{Settings: settings("tg")}, plugins.New(nil), moveless{}),
-	}, hclog.NewNullLogger())
-	return inbox.New(intake, inbox.Options{Commands: registry(), Questions: asks, Observers: j, Reactions: j, Chats: j, Owners: j, Zone: time.UTC})
-}
-
-// conversations resolve what holds in a chat by settings.
-type conversations struct{ settings func(string) config.Settings }
-
-func (c conversations) Settings(channel string) config.Settings { return c.settings(channel) }
-
-func (conversations) Limits(string, chat.Kind) chat.Limits {
-	return chat.Limits{Buttons: chat.ButtonLimits{Rows: 1, Columns: 2}, Replies: true, TypingTTL: time.Second}
-}
-
-func (c conversations) History(channel string, id chat.ID) int {
-	access := c.settings(channel).Access
-	if g := access.Group[string(id)]; g.HistoryLimit != nil {
-		return *g.HistoryLimit
+	log := hclog.NewNullLogger()
+	c := &config.Config{Settings: settings("tg"), Send: config.Send{Default: "allow", Rules: []config.SendRule{{Chat: "channel", Policy: "deny"}}}}
+	h := j.host
+	if h == nil {
+		h = newHost(plugintest.Channels(map[string]chat.Limits{"tg": limits}), nil)
 	}
-	return access.HistoryLimit
+	conversations := conversation.NewResolver(c, h.plugins, j)
+	return inbox.New(inbox.NewIntake(j, h.turns, j, conversations, func() time.Time { return now }, log), inbox.Options{
+		Commands: registry(), Observers: h.observers, Reactions: h.reactor, Chats: h.chats, Zone: time.UTC,
+		Questions: permission.New(permission.Options{Store: questions{journal: j}, Conversations: conversations}, log),
+		Owners:    notice.NewOwners(c.Access.Owners, j, conversations, h.plugins, log),
+	})
 }
 
-func (conversations) SendPolicy(own, session string, from chat.Address, kind chat.Kind) string {
-	return config.Send{Default: "allow", Rules: []config.SendRule{{Chat: "channel", Policy: "deny"}}}.Policy(own, session, from, kind)
+// limits are those of the channel tg.
+var limits = chat.Limits{Buttons: chat.ButtonLimits{Rows: 1, Columns: 2}, Replies: true, TypingTTL: time.Second}
+
+// host is what learns of messages.
+type host struct {
+	plugins   *plugins.Registry
+	turns     *dispatch.Dispatcher
+	observers *hook.Observers
+	reactor   *reaction.Reactor
+	chats     *activity.Chats
 }
 
-func (conversations) Notice(to chat.Address, _ chat.Kind, text string) []domain.OutboxItem {
-	return []domain.OutboxItem{{To: to, Text: text}}
+func newHost(r *plugins.Registry, s *store.Store) *host {
+	log := hclog.NewNullLogger()
+	return &host{
+		plugins: r, turns: dispatch.New(s, dispatch.Options{Turns: 1, Commands: 1, Grace: time.Second}, log),
+		observers: hook.NewObservers(r, log), reactor: reaction.New(s, r, log), chats: activity.NewChats(r, s),
+	}
+}
+
+// run runs the host of a journal, in a bubble, with the channel tg and an observer. The run 1 of the session tg:owner runs.
+func (j *journal) run(t *testing.T) {
+	t.Helper()
+	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "clawhost.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	r := plugintest.Registry("tg")
+	plugintest.Run(t, r, "tg", plugintest.Channel(limits, &network{journal: j}), sdk.OnMessage(func(_ context.Context, m sdk.MessageReceived) error {
+		j.received = append(j.received, m.Caller)
+		return nil
+	}))
+	j.host = newHost(r, s)
+	first := domain.Inbound{EventID: "first", Session: "tg:owner", Lane: domain.TurnLane, MaxWaiting: 1, Message: domain.Message{Channel: "tg", Text: "hi"}}
+	if _, err := s.Accept(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var work sync.WaitGroup
+	work.Go(func() { j.host.turns.Run(ctx, j) })
+	work.Go(func() { j.host.observers.Run(ctx) })
+	work.Go(func() { j.host.reactor.Run(ctx) })
+	t.Cleanup(func() { cancel(); work.Wait() })
+	synctest.Wait()
+}
+
+// Handle notes how a run is signalled.
+func (j *journal) Handle(ctx context.Context, run *domain.Run, nudged <-chan struct{}) error {
+	for {
+		select {
+		case <-nudged:
+			j.nudged = append(j.nudged, run.Session.Key)
+		case <-ctx.Done():
+			if errors.Is(context.Cause(ctx), domain.ErrFenced) {
+				j.ended = append(j.ended, run.ID)
+			}
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// network notes what it shows at once.
+type network struct {
+	plugintest.Idle
+
+	journal *journal
+}
+
+func (n *network) React(_ context.Context, to chat.Address, id chat.MessageID, emoji string) error {
+	n.journal.heard = append(n.journal.heard, fmt.Sprint(emoji, " on ", id, " in ", to.Chat))
+	return nil
+}
+
+func (n *network) Typing(_ context.Context, to chat.Address, _ bool) error {
+	n.journal.heard = append(n.journal.heard, fmt.Sprint("typing in ", to.Chat))
+	return nil
 }
 
 // questions are a journal's, as the store has them.
@@ -416,19 +472,14 @@ var numbered = domain.Question{
 	Body: []byte(`{"about": "tool", "tool": "Bash", "numbered": true}`),
 }
 
-// moveless are chats that have kept their ids.
-type moveless struct{}
-
-func (moveless) Origin(_ string, id chat.ID) chat.ID { return id }
-
 func TestAStrangerIsAskedToPairAndLetInOnceAllowed(t *testing.T) {
 	t.Parallel()
 	j := &journal{}
 	if outcome, err := box(j).Submit(t.Context(), "tg", says("stranger", "hello")); err != nil || outcome.Verdict != chat.Rejected {
 		t.Fatal(outcome, err)
 	}
-	if !slices.Equal(j.strangers, []string{"tg"}) {
-		t.Errorf("the owners are told of strangers on %q", j.strangers)
+	if len(j.told) != 1 || j.told[0].To.Chat != "owner" || j.told[0].Text != wording.StrangerAsks("tg") {
+		t.Errorf("the owners are told %+v", j.told)
 	}
 	if len(j.paired) != 1 || j.paired[0].User != "stranger" || !j.paired[0].ExpiresAt.After(now) {
 		t.Errorf("paired %+v", j.paired)

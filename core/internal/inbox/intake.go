@@ -9,6 +9,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/session"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -41,14 +43,6 @@ type Store interface {
 	RequestPairing(ctx context.Context, p domain.Pairing, limit int, olderThan time.Time, prompt domain.OutboxItem) (bool, error)
 }
 
-// Turns are the running turns.
-type Turns interface {
-	// Nudge signals a session's running turn that messages wait that may be steered into it.
-	Nudge(session string)
-	// End ends a run that has lost its lane.
-	End(run int64)
-}
-
 // Claude is what the inbox needs of the claude processes.
 type Claude interface {
 	// Withdraw removes a message that was steered into a session's running turn, by its id for claude. False: it was
@@ -58,32 +52,20 @@ type Claude interface {
 	Retire(session string)
 }
 
-// Conversations resolve the settings of chats.
-type Conversations interface {
-	// Settings returns the settings of a channel.
-	Settings(channel string) config.Settings
-	// Limits returns what a channel can do in one kind of chat.
-	Limits(channel string, kind chat.Kind) chat.Limits
-	// History returns how many messages of a group that are not for the agent are kept for it.
-	History(channel string, id chat.ID) int
-	// SendPolicy returns whether messages of a chat are answered: allow or deny. Own is the session's own setting.
-	SendPolicy(own, session string, from chat.Address, kind chat.Kind) string
-	// Notice makes messages of the host's texts.
-	Notice(to chat.Address, kind chat.Kind, text string) []domain.OutboxItem
-}
-
 // Intake puts messages into the lanes of their sessions. It makes no decisions: the [Inbox] does.
 type Intake struct {
 	store         Store
-	turns         Turns
+	turns         *dispatch.Dispatcher
 	claude        Claude
-	conversations Conversations
+	conversations *conversation.Resolver
 	now           func() time.Time
 	log           hclog.Logger
 }
 
 // NewIntake returns an intake.
-func NewIntake(s Store, turns Turns, claude Claude, conversations Conversations, now func() time.Time, log hclog.Logger) *Intake {
+func NewIntake(
+	s Store, turns *dispatch.Dispatcher, claude Claude, conversations *conversation.Resolver, now func() time.Time, log hclog.Logger,
+) *Intake {
 	return &Intake{store: s, turns: turns, claude: claude, conversations: conversations, now: now, log: log}
 }
 

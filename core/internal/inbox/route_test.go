@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -262,70 +263,74 @@ func TestCommandsByName(t *testing.T) {
 // Behaviour: send-policy, prompt-thread.
 func TestWhatStartsNoTurn(t *testing.T) {
 	t.Parallel()
-	j := &journal{}
-	chatter := inGroup("g", event("bob", chat.Message{ID: "m", Text: "lunch?", Media: []chat.Media{{Kind: chat.Image}}}))
-	for _, want := range []chat.Verdict{chat.Accepted, chat.Duplicate} {
-		if verdict := submit(t, j, talkative, chatter); verdict != want {
-			t.Errorf("%v, want %v", verdict, want)
+	synctest.Test(t, func(t *testing.T) {
+		j := &journal{}
+		chatter := inGroup("g", event("bob", chat.Message{ID: "m", Text: "lunch?", Media: []chat.Media{{Kind: chat.Image}}}))
+		for _, want := range []chat.Verdict{chat.Accepted, chat.Duplicate} {
+			if verdict := submit(t, j, talkative, chatter); verdict != want {
+				t.Errorf("%v, want %v", verdict, want)
+			}
 		}
-	}
-	want := domain.Passive{
-		EventID: "e", Channel: "tg", Session: "tg:group:g", Limit: 20,
-		Note: &domain.Note{Kind: domain.NoteHistory, MessageID: "m", At: now.Add(-time.Minute), Sender: "bob", Text: "lunch? <media:image>"},
-	}
-	if diff := cmp.Diff([]domain.Passive{want}, j.overheard); diff != "" || len(j.accepted) != 0 {
-		t.Error(diff, j.accepted)
-	}
-	if verdict := submit(t, &journal{}, talkative, inGroup("quiet", says("bob", "lunch?"))); verdict != chat.Rejected {
-		t.Errorf("without a history: %v", verdict)
-	}
-	j = &journal{}
-	begun := inGroup("quiet", event("bob", chat.Message{Text: "lunch?", ThreadStarter: "bread"}))
-	if verdict := submit(t, j, talkative, begun); verdict != chat.Accepted || j.overheard[0].Starter != "bread" || j.overheard[0].Limit != 0 {
-		t.Errorf("what a thread began with, without a history: %v, %+v", verdict, j.overheard)
-	}
+		want := domain.Passive{
+			EventID: "e", Channel: "tg", Session: "tg:group:g", Limit: 20,
+			Note: &domain.Note{Kind: domain.NoteHistory, MessageID: "m", At: now.Add(-time.Minute), Sender: "bob", Text: "lunch? <media:image>"},
+		}
+		if diff := cmp.Diff([]domain.Passive{want}, j.overheard); diff != "" || len(j.accepted) != 0 {
+			t.Error(diff, j.accepted)
+		}
+		if verdict := submit(t, &journal{}, talkative, inGroup("quiet", says("bob", "lunch?"))); verdict != chat.Rejected {
+			t.Errorf("without a history: %v", verdict)
+		}
+		j = &journal{}
+		begun := inGroup("quiet", event("bob", chat.Message{Text: "lunch?", ThreadStarter: "bread"}))
+		if verdict := submit(t, j, talkative, begun); verdict != chat.Accepted || j.overheard[0].Starter != "bread" || j.overheard[0].Limit != 0 {
+			t.Errorf("what a thread began with, without a history: %v, %+v", verdict, j.overheard)
+		}
 
-	j = &journal{chosen: map[string]domain.Overrides{"tg:owner": {Send: "deny"}}}
-	if verdict := submit(t, j, talkative, says("owner", "hi")); verdict != chat.Accepted || len(j.accepted) != 0 {
-		t.Errorf("a denied session: %v, %v", verdict, j.accepted)
-	}
-	recorded := domain.Passive{EventID: "e", Channel: "tg", Session: "tg:owner", Transcript: []chat.TranscriptEntry{{Role: chat.User, Text: "hi", At: now}}}
-	if diff := cmp.Diff([]domain.Passive{recorded}, j.overheard); diff != "" {
-		t.Error(diff)
-	}
-	if len(j.received) != 1 || j.received[0].Session != "tg:owner" {
-		t.Errorf("observed of a denied session: %+v", j.received)
-	}
-	command := says("owner", "/status")
-	command.ID = "f"
-	if verdict := submit(t, j, talkative, command); verdict != chat.Accepted || len(j.accepted) != 1 {
-		t.Errorf("a command in a denied session: %v", verdict)
-	}
-	compact := event("owner", chat.NativeCommand{Name: "compact"})
-	compact.ID = "g"
-	if verdict := submit(t, j, talkative, compact); verdict != chat.Accepted || len(j.accepted) != 2 {
-		t.Errorf("a compaction in a denied session: %v", verdict)
-	}
-	reset := says("owner", "/new opus tell me")
-	reset.ID = "i"
-	if submit(t, j, talkative, reset); len(j.accepted) != 3 || !j.accepted[2].Reset || j.accepted[2].Model == nil || *j.accepted[2].Model != "opus" || j.accepted[2].Lane != domain.ControlLane {
-		t.Errorf("a reset in a denied session: %+v", j.accepted[2:])
-	}
-	plugin := domain.Message{Channel: "tg", Chat: chat.Chat{ID: "owner", Kind: chat.Direct}, Sender: chat.Sender{ID: "owner", IsBot: true}, Text: "the weather"}
-	if _, err := boxOf(j, talkative).Turn(t.Context(), domain.KeyPluginTurn.Of("h"), plugin); err != nil || len(j.accepted) != 4 || !j.accepted[3].Message.Silent {
-		t.Errorf("a plugin's turn in a denied session speaks: %v", err)
-	}
-	plugin.Thread = "7"
-	if _, err := boxOf(j, talkative).Turn(t.Context(), domain.KeyPluginTurn.Of("j"), plugin); err != nil || j.accepted[3].Parent != "" || j.accepted[4].Parent != "tg:owner" {
-		t.Errorf("a plugin's turn in a thread: %+v, %v", j.accepted[4:], err)
-	}
-	broadcast := says("owner", "hi")
-	broadcast.Chat = chat.Chat{ID: "g", Kind: chat.Broadcast}
-	broadcast.Body = chat.Message{Text: "hi", MentionsSelf: true}
-	j = &journal{}
-	if submit(t, j, talkative, broadcast); len(j.accepted) != 0 || len(j.overheard) != 1 {
-		t.Error("the config's rule is not applied")
-	}
+		j = &journal{chosen: map[string]domain.Overrides{"tg:owner": {Send: "deny"}}}
+		j.run(t)
+		if verdict := submit(t, j, talkative, says("owner", "hi")); verdict != chat.Accepted || len(j.accepted) != 0 {
+			t.Errorf("a denied session: %v, %v", verdict, j.accepted)
+		}
+		recorded := domain.Passive{EventID: "e", Channel: "tg", Session: "tg:owner", Transcript: []chat.TranscriptEntry{{Role: chat.User, Text: "hi", At: now}}}
+		if diff := cmp.Diff([]domain.Passive{recorded}, j.overheard); diff != "" {
+			t.Error(diff)
+		}
+		synctest.Wait()
+		if len(j.received) != 1 || j.received[0].Session != "tg:owner" {
+			t.Errorf("observed of a denied session: %+v", j.received)
+		}
+		command := says("owner", "/status")
+		command.ID = "f"
+		if verdict := submit(t, j, talkative, command); verdict != chat.Accepted || len(j.accepted) != 1 {
+			t.Errorf("a command in a denied session: %v", verdict)
+		}
+		compact := event("owner", chat.NativeCommand{Name: "compact"})
+		compact.ID = "g"
+		if verdict := submit(t, j, talkative, compact); verdict != chat.Accepted || len(j.accepted) != 2 {
+			t.Errorf("a compaction in a denied session: %v", verdict)
+		}
+		reset := says("owner", "/new opus tell me")
+		reset.ID = "i"
+		if submit(t, j, talkative, reset); len(j.accepted) != 3 || !j.accepted[2].Reset || j.accepted[2].Model == nil || *j.accepted[2].Model != "opus" || j.accepted[2].Lane != domain.ControlLane {
+			t.Errorf("a reset in a denied session: %+v", j.accepted[2:])
+		}
+		plugin := domain.Message{Channel: "tg", Chat: chat.Chat{ID: "owner", Kind: chat.Direct}, Sender: chat.Sender{ID: "owner", IsBot: true}, Text: "the weather"}
+		if _, err := boxOf(j, talkative).Turn(t.Context(), domain.KeyPluginTurn.Of("h"), plugin); err != nil || len(j.accepted) != 4 || !j.accepted[3].Message.Silent {
+			t.Errorf("a plugin's turn in a denied session speaks: %v", err)
+		}
+		plugin.Thread = "7"
+		if _, err := boxOf(j, talkative).Turn(t.Context(), domain.KeyPluginTurn.Of("j"), plugin); err != nil || j.accepted[3].Parent != "" || j.accepted[4].Parent != "tg:owner" {
+			t.Errorf("a plugin's turn in a thread: %+v, %v", j.accepted[4:], err)
+		}
+		broadcast := says("owner", "hi")
+		broadcast.Chat = chat.Chat{ID: "g", Kind: chat.Broadcast}
+		broadcast.Body = chat.Message{Text: "hi", MentionsSelf: true}
+		j = &journal{}
+		if submit(t, j, talkative, broadcast); len(j.accepted) != 0 || len(j.overheard) != 1 {
+			t.Error("the config's rule is not applied")
+		}
+	})
 }
 
 // A network's direct chat may have an id of its own, and its person several. What a plugin, or the host, has done there belongs
@@ -393,16 +398,20 @@ func TestWhatIsAwaitedNeedNotAddressTheAgent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := &journal{questions: []domain.Question{awaited}}
-			if verdict := submit(t, j, talkative, test.event); verdict != chat.Accepted {
-				t.Error(verdict)
-			}
-			if taken := len(j.accepted) == 1; taken != test.taken || taken == (len(j.overheard) == 1) || taken != (len(j.received) == 1) {
-				t.Fatalf("accepted %+v, overheard %+v, received %+v", j.accepted, j.overheard, j.received)
-			}
-			if test.taken && (j.accepted[0].Lane != domain.ControlLane || j.accepted[0].Message.Command.Name != "answer" || j.accepted[0].Message.Authority != chat.Owner) {
-				t.Errorf("%+v", j.accepted[0])
-			}
+			synctest.Test(t, func(t *testing.T) {
+				j := &journal{questions: []domain.Question{awaited}}
+				j.run(t)
+				if verdict := submit(t, j, talkative, test.event); verdict != chat.Accepted {
+					t.Error(verdict)
+				}
+				synctest.Wait()
+				if taken := len(j.accepted) == 1; taken != test.taken || taken == (len(j.overheard) == 1) || taken != (len(j.received) == 1) {
+					t.Fatalf("accepted %+v, overheard %+v, received %+v", j.accepted, j.overheard, j.received)
+				}
+				if test.taken && (j.accepted[0].Lane != domain.ControlLane || j.accepted[0].Message.Command.Name != "answer" || j.accepted[0].Message.Authority != chat.Owner) {
+					t.Errorf("%+v", j.accepted[0])
+				}
+			})
 		})
 	}
 }
@@ -410,28 +419,34 @@ func TestWhatIsAwaitedNeedNotAddressTheAgent(t *testing.T) {
 // Behaviour: observe, ask-no-approval-by-words.
 func TestRunningTurnsAreTold(t *testing.T) {
 	t.Parallel()
-	steering := func(string) config.Settings {
-		s := talkative("")
-		s.Queue.Mode = "steer"
-		return s
-	}
-	j := &journal{answer: domain.Acceptance{Running: true}, questions: []domain.Question{numbered}}
-	submit(t, j, steering, says("owner", "hi"))
-	submit(t, &journal{}, steering, says("owner", "hi"))
-	if diff := cmp.Diff([]string{"tg:owner"}, j.nudged); diff != "" {
-		t.Error(diff)
-	}
-	if len(j.received) != 1 || j.received[0].Authority != chat.Owner || j.received[0].Session != "tg:owner" {
-		t.Errorf("observed %+v", j.received)
-	}
-	if diff := cmp.Diff([]string{"unread:ABCDE"}, j.posted); diff != "" {
-		t.Error(diff)
-	}
-	j = &journal{answer: domain.Acceptance{Superseded: 9}}
-	submit(t, j, talkative, says("owner", "hi"))
-	if len(j.ended) != 1 || j.ended[0] != 9 || len(j.nudged) != 0 || len(j.posted) != 0 {
-		t.Errorf("ended %v, nudged %v", j.ended, j.nudged)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		steering := func(string) config.Settings {
+			s := talkative("")
+			s.Queue.Mode = "steer"
+			return s
+		}
+		j := &journal{answer: domain.Acceptance{Running: true}, questions: []domain.Question{numbered}}
+		j.run(t)
+		submit(t, j, steering, says("owner", "hi"))
+		submit(t, &journal{host: j.host}, steering, event("owner", chat.NativeCommand{Name: "compact"})) // no turn runs
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"tg:owner"}, j.nudged); diff != "" {
+			t.Error(diff)
+		}
+		if len(j.received) != 1 || j.received[0].Authority != chat.Owner || j.received[0].Session != "tg:owner" {
+			t.Errorf("observed %+v", j.received)
+		}
+		if diff := cmp.Diff([]string{"unread:ABCDE"}, j.posted); diff != "" {
+			t.Error(diff)
+		}
+		j = &journal{answer: domain.Acceptance{Superseded: 1}}
+		j.run(t)
+		submit(t, j, talkative, says("owner", "hi"))
+		synctest.Wait()
+		if len(j.ended) != 1 || j.ended[0] != 1 || len(j.nudged) != 0 || len(j.posted) != 0 {
+			t.Errorf("ended %v, nudged %v", j.ended, j.nudged)
+		}
+	})
 }
 
 // A session's own activation goes before the config's, and directives count only in messages to the agent.
