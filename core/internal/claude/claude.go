@@ -15,7 +15,6 @@
 package claude
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"time"
@@ -23,19 +22,19 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/claude/client"
-	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/notice"
 )
 
 // Config is how claude is run, and how many processes. The zero value of a field means what its comment says.
 type Config struct {
 	cli.Options
 
-	Owners       Owners        // nil: failures are only logged
-	OneShot      bool          // each turn gets a new process, and no process is kept idle
-	MaxProcesses int           // zero: 4
-	MaxMemory    int64         // total bytes of all processes and their tools, above which idle ones are ended; zero: no limit; negative: half of the machine's memory
-	RecycleAt    int64         // bytes above which a process is ended when it becomes idle; zero: never
-	WeighEvery   time.Duration // interval between measurements of memory; zero: 15 seconds
+	Owners       *notice.Owners // nil: failures are only logged
+	OneShot      bool           // each turn gets a new process, and no process is kept idle
+	MaxProcesses int            // zero: 4
+	MaxMemory    int64          // total bytes of all processes and their tools, above which idle ones are ended; zero: no limit; negative: half of the machine's memory
+	RecycleAt    int64          // bytes above which a process is ended when it becomes idle; zero: never
+	WeighEvery   time.Duration  // interval between measurements of memory; zero: 15 seconds
 	ParkAfter    time.Duration
 	Timeout      time.Duration // of a turn, not counting the time of open questions; zero: 30 minutes
 	Interrupt    time.Duration // for the answer to an interrupt, before the process is ended; zero: 100 ms
@@ -81,18 +80,6 @@ func (c Config) withDefaults() Config {
 // limits are the time limits of a turn.
 func (c Config) limits() client.Limits {
 	return client.Limits{Timeout: c.Timeout, Interrupt: c.Interrupt, Stall: c.Stall}
-}
-
-// Processes records the pool's processes, so that the next host process can end those that outlive this one.
-type Processes interface {
-	RecordProcess(context.Context, domain.Process) error
-	DeleteProcess(ctx context.Context, pid int, startTime uint64) error
-}
-
-// Owners are those who run the host.
-type Owners interface {
-	// Tell sends them a text, once for each key.
-	Tell(key domain.Key, text string)
 }
 
 // check refuses a turn that the CLI would not take for a message.

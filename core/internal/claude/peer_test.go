@@ -1,30 +1,34 @@
 package claude_test
 
 import (
+	"context"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/notice"
+	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
+	"github.com/clawhost/clawhost/core/internal/store"
 )
 
-// told are what owners were told.
-type told struct {
-	mu    sync.Mutex
-	texts []string
-}
-
-func (o *told) Tell(_ domain.Key, text string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.texts = append(o.texts, text)
-}
-
-func (o *told) all() []string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return append([]string(nil), o.texts...)
+// owners are those who run the host of a rig, and its store, which has what they are told.
+func (r *rig) owners() (*notice.Owners, *store.Store) {
+	r.Helper()
+	s, err := store.Open(r.Context(), filepath.Join(r.TempDir(), "clawhost.db"), store.Options{})
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() { _ = s.Close() })
+	registry := plugintest.Registry("telegram")
+	conversations := conversation.NewResolver(&config.Config{}, registry, s)
+	return notice.NewOwners([]string{"telegram:owner"}, s, conversations, registry, hclog.NewNullLogger()), s
 }
 
 // Where something else than the host writes into a session, its claude is killed with its tools, nothing of what it answers
@@ -42,7 +46,7 @@ func TestPeerIsCutOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
-			owners := new(told)
+			owners, tells := r.owners()
 			r.config.Owners = owners
 			pool := r.pool()
 			turn := r.turn(directive(script))
@@ -62,9 +66,11 @@ func TestPeerIsCutOff(t *testing.T) {
 			} else {
 				r.wantClass(err, agent.Intruded)
 			}
-			poll(t, "the owners are told", func() bool { return len(owners.all()) > 0 })
-			if got := owners.all(); len(got) != 1 || !strings.Contains(got[0], "pid 17") || !strings.Contains(got[0], "telegram:1") {
-				t.Errorf("the owners were told %q", got)
+			late, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			told, err := tells.ClaimDeliveries(late, "telegram", 1)
+			if err != nil || len(told) != 1 || !strings.Contains(told[0].Item.Text, "pid 17") || !strings.Contains(told[0].Item.Text, "telegram:1") {
+				t.Fatalf("the owners were told %+v, %v", told, err)
 			}
 			mu.Lock()
 			if strings.Contains(result.Text+shown.String(), "CANARY") {
@@ -76,6 +82,12 @@ func TestPeerIsCutOff(t *testing.T) {
 			}
 			if n := r.processes.spawned(); n != 2 {
 				t.Errorf("%d processes were started, want another one", n)
+			}
+			if err := tells.Delivered(t.Context(), told[0].ID, nil); err != nil {
+				t.Fatal(err)
+			}
+			if more, err := tells.DeliveriesDue(t.Context(), "telegram"); more || err != nil {
+				t.Errorf("the owners were told more than once (%v)", err)
 			}
 		})
 	}

@@ -28,9 +28,9 @@ type Pool struct {
 	config    Config
 	command   *cli.Command
 	log       hclog.Logger
-	processes Processes
+	processes cli.Records
 	scale     scale
-	inventory *inventory
+	inventory *client.Inventory
 
 	spawns  chan struct{} // one for each concurrent start
 	closing context.Context
@@ -54,7 +54,7 @@ type Pool struct {
 // worker is a process in the pool.
 type worker struct {
 	*client.Client
-	process proc
+	process client.Process
 	session string // of claude's, by its id
 	key     string // the host's name of the session; may be empty
 	log     hclog.Logger
@@ -64,16 +64,6 @@ type worker struct {
 	holds   bool       // it has a slot, which its end frees
 	leaving bool       // parked
 	over    bool       // ended
-}
-
-// proc is what the pool needs of a claude.
-type proc interface {
-	ID() cli.ID
-	Park(patience time.Duration)
-	Destroy(known ...cli.ID)
-	Exited() <-chan struct{}
-	Ended() string
-	Stderr() string
 }
 
 // scale weighs processes.
@@ -108,7 +98,7 @@ type Stats struct {
 }
 
 // New prepares a pool; processes are started by turns. It returns a [*NotInstalledError] when there is no CLI.
-func New(cfg Config, log hclog.Logger, processes Processes) (*Pool, error) {
+func New(cfg Config, log hclog.Logger, processes cli.Records) (*Pool, error) {
 	cfg = cfg.withDefaults()
 	command, err := cli.NewCommand(cfg.Options)
 	if err != nil {
@@ -121,7 +111,7 @@ func New(cfg Config, log hclog.Logger, processes Processes) (*Pool, error) {
 		busy: map[string]chan struct{}{}, idle: map[string]*worker{}, live: map[*worker]bool{},
 		parked: map[string]*worker{}, retired: map[string]bool{},
 	}
-	p.inventory = &inventory{owners: cfg.Owners, log: log, work: &p.work, failed: map[string]string{}}
+	p.inventory = client.NewInventory(cfg.Owners, &p.work, log)
 	if !cli.CanWeigh && cfg.MaxMemory > 0 {
 		log.Warn("claude.max_memory has no effect: this system does not report the memory of processes")
 	}
@@ -182,6 +172,19 @@ func (p *Pool) Stats() Stats {
 	}
 	slices.Sort(stats.PIDs)
 	return stats
+}
+
+// Inventory describes the tools of the latest process.
+type Inventory struct {
+	Tools   []string             // all, as the CLI names them; none: no turn has begun yet
+	Servers []agent.ServerStatus // the MCP servers, except the host's own
+	Models  []agent.Abilities    // what the CLI reports of models; none: it reports nothing
+}
+
+// Inventory returns the tools of the latest process.
+func (p *Pool) Inventory() Inventory {
+	tools, servers, models := p.inventory.Latest()
+	return Inventory{tools, servers, models}
 }
 
 // enter reserves a session for a run; there is one at a time. The pool waits for the run until it calls exit.

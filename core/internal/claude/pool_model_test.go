@@ -95,7 +95,7 @@ func (m *model) start(id string, leaves time.Duration) *worker {
 
 // leaver is a process that leaves when it is told to.
 type leaver struct {
-	proc
+	client.Process
 	id           cli.ID
 	told, exited chan struct{}
 }

@@ -19,18 +19,13 @@ func NewFamily(children *process.Children) *process.Family {
 	return process.NewFamily(children, process.Marks{Host: marker, Name: sessionMarker}, uuid.NewString())
 }
 
-// forgetter deletes the records of processes.
-type forgetter interface {
-	DeleteProcess(ctx context.Context, pid int, startTime uint64) error
-}
-
 // Reap ends what a previous process of the host left running: claude processes, identified by pid, start time and boot,
 // and the tools that they started, found by their mark. A pid that belongs to another process by now is not touched.
 // Records are deleted once the processes are gone.
 //
 // A claude whose host died completes its turn and exits, because its stdin has ended. It must be ended here because the
 // message runs again, and two writers on a session lose messages.
-func Reap(ctx context.Context, left []domain.Process, records forgetter, log hclog.Logger) {
+func Reap(ctx context.Context, left []domain.Process, records Records, log hclog.Logger) {
 	boot := process.BootID()
 	for _, old := range left {
 		if ctx.Err() != nil {

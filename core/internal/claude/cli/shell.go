@@ -25,8 +25,8 @@ exec "$0" -c "$1"`
 
 // Records keep the processes that the next host process has to end.
 type Records interface {
-	forgetter
 	RecordProcess(ctx context.Context, p domain.Process) error
+	DeleteProcess(ctx context.Context, pid int, startTime uint64) error
 }
 
 // Shell runs a line in the workspace, by bash or else by sh, and returns its exit code. It has a session of its own and

@@ -29,7 +29,7 @@ type Client struct {
 	process  Process
 	requests *requests
 
-	inventory Inventory
+	inventory *Inventory
 
 	ready chan struct{} // initialize was answered
 
@@ -60,30 +60,27 @@ type Limits struct {
 	Stall     time.Duration // silence after which a turn counts as hung, while no tool runs
 }
 
-// Process is what a client needs of its claude process.
+// Process is a claude process with its descendants.
 type Process interface {
-	Tree
+	ID() cli.ID
 	Initialized()
 	Send(v any) // writes a line without blocking
-	// Exited returns a channel that is closed when the process has ended and its output was read.
-	Exited() <-chan struct{}
-	Ended() string  // says how it ended
-	Stderr() string // returns the end of what it wrote there
-}
-
-// Tree is a process and its descendants.
-type Tree interface {
 	Kill()
 	Interrupt()
 	// Destroy kills all of it and the known processes, and waits for their end.
 	Destroy(known ...cli.ID)
 	Descendants() ([]cli.ID, error)
 	KillDescendants(known ...cli.ID)
+	Park(patience time.Duration) // ends an idle one
+	// Exited returns a channel that is closed when the process has ended and its output was read.
+	Exited() <-chan struct{}
+	Ended() string  // says how it ended
+	Stderr() string // returns the end of what it wrote there
 }
 
 // New returns a client for a process that was prepared for a turn's session. Before holds the ids of lines that previous
 // processes steered into the session.
-func New(c *cli.Command, l Limits, t agent.Turn, process Process, before map[string]bool, inventory Inventory, log hclog.Logger) *Client {
+func New(c *cli.Command, l Limits, t agent.Turn, process Process, before map[string]bool, inventory *Inventory, log hclog.Logger) *Client {
 	return &Client{
 		session: t.Session, command: c, limits: l, before: before, inventory: inventory, profile: t.Profile, tools: t.Tools != nil, log: log, process: process, requests: newRequests(process, c.Folder, log),
 		ready: make(chan struct{}), moved: make(chan struct{}), heard: time.Now(), spent: map[string]bool{},

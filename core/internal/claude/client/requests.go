@@ -18,7 +18,7 @@ import (
 
 // requests are the CLI's requests: permission questions, and messages to the host's tools. Safe for concurrent use.
 type requests struct {
-	process sender
+	process Process
 	folder  string // the workspace, as the CLI names it
 	log     hclog.Logger
 
@@ -26,11 +26,6 @@ type requests struct {
 	serving *service      // nil: no turn
 	settled time.Time     // when the last question was closed
 	moved   chan struct{} // closed and replaced when a question is opened or closed
-}
-
-// sender writes lines to a claude without blocking.
-type sender interface {
-	Send(v any)
 }
 
 // service answers the requests during a turn, from the start of a process for it. Each has a goroutine, for which dismiss
@@ -45,7 +40,7 @@ type service struct {
 	closed bool
 }
 
-func newRequests(process sender, folder string, log hclog.Logger) *requests {
+func newRequests(process Process, folder string, log hclog.Logger) *requests {
 	return &requests{process: process, folder: folder, log: log, moved: make(chan struct{})}
 }
 

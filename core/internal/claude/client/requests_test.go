@@ -40,15 +40,6 @@ type askFunc func(context.Context, agent.Question) agent.Decision
 
 func (f askFunc) Ask(ctx context.Context, q agent.Question) agent.Decision { return f(ctx, q) }
 
-// noInventory ignores what a process tells about its tools.
-type noInventory struct{}
-
-func (noInventory) HasTools([]string) {}
-
-func (noInventory) HasModels([]agent.Abilities) {}
-
-func (noInventory) HasServers([]agent.ServerStatus) {}
-
 // unstarted is a client without a process.
 type unstarted struct {
 	*Client
@@ -60,7 +51,7 @@ func newUnstarted(t *testing.T, turn agent.Turn) unstarted {
 	in := stdin{lines: make(chan []byte, 256)}
 	log := hclog.NewNullLogger()
 	s := &Client{
-		session: turn.Session, command: new(cli.Command), inventory: noInventory{}, log: log, process: in, requests: newRequests(in, "", log),
+		session: turn.Session, command: new(cli.Command), inventory: new(Inventory), log: log, process: in, requests: newRequests(in, "", log),
 		moved: make(chan struct{}), ready: make(chan struct{}), exchange: exchange.New("m"),
 	}
 	s.Attend(t.Context(), turn)

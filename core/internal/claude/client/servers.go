@@ -6,16 +6,6 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
-// Inventory gets what a process tells about its tools. Its methods must not block.
-type Inventory interface {
-	// HasTools gets the names of all tools of a process, as each turn begins.
-	HasTools(names []string)
-	// HasModels takes what the models that the CLI lists can do.
-	HasModels(list []agent.Abilities)
-	// HasServers gets the MCP servers of a process, except the host's own.
-	HasServers(list []agent.ServerStatus)
-}
-
 // takeModels takes what a process reports of models. An older CLI reports only their names.
 func (c *Client) takeModels(list []protocol.Model) {
 	var models []agent.Abilities
@@ -25,7 +15,7 @@ func (c *Client) takeModels(list []protocol.Model) {
 		}
 	}
 	if len(models) > 0 {
-		c.inventory.HasModels(models)
+		c.inventory.hasModels(models)
 	}
 }
 
@@ -47,7 +37,7 @@ const (
 
 // take takes the tools and servers that a turn begins with. The reasons for a failure are asked for. The client is locked.
 func (c *Client) take(e *protocol.Event) {
-	c.inventory.HasTools(e.Tools)
+	c.inventory.hasTools(e.Tools)
 	if !c.takeServers(e.Servers) {
 		c.request(statusID, map[string]any{"subtype": "mcp_status"})
 	}
@@ -67,7 +57,7 @@ func (c *Client) takeServers(list []protocol.Server) bool {
 		servers = append(servers, agent.ServerStatus{Name: s.Name, State: s.Status, Error: c.command.RedactServers(s.Error, c.profile.Servers())})
 	}
 	if len(servers) > 0 {
-		c.inventory.HasServers(servers)
+		c.inventory.hasServers(servers)
 	}
 	return all
 }
