@@ -10,6 +10,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/plugins"
+	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -42,23 +43,13 @@ type reaction struct {
 	emoji string
 }
 
-// Store is the part of the store that a reactor needs.
-type Store interface {
-	// Reactions returns messages of a channel whose reaction does not show their current stage.
-	Reactions(ctx context.Context, channel string, limit int) ([]domain.Reaction, error)
-	// Reacted records that a message shows its stage.
-	Reacted(ctx context.Context, r domain.Reaction) error
-	// ReactionsReady receives a value when there may be such messages.
-	ReactionsReady() <-chan struct{}
-}
-
 // errNoChannel means that the message's channel does not run.
 var errNoChannel = errors.New("the channel does not run")
 
 // Reactor sets reactions on messages, best effort: one that repeatedly fails is dropped, and only the last stage of a
 // message matters.
 type Reactor struct {
-	store   Store
+	store   *store.Store
 	plugins *plugins.Registry
 	log     hclog.Logger
 
@@ -66,7 +57,7 @@ type Reactor struct {
 }
 
 // New returns a reactor for the messages of all channels. Run starts it.
-func New(s Store, plugins *plugins.Registry, log hclog.Logger) *Reactor {
+func New(s *store.Store, plugins *plugins.Registry, log hclog.Logger) *Reactor {
 	return &Reactor{store: s, plugins: plugins, log: log, taken: make(chan reaction, maxWaiting)}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -16,22 +17,29 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
+	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // reacting is a store with messages that do not show their stages, and what their networks, a and b, are to show.
 type reacting struct {
-	mu      sync.Mutex
-	due     []domain.Reaction
-	ready   chan struct{}
+	*store.Store
+
 	plugins *plugins.Registry
+	began   time.Time
+	mu      sync.Mutex
 	errs    map[string][]error // of each channel's next reactions; the last one stays
 	put     []string           // with the seconds since the beginning
-	began   time.Time
 }
 
-func newReacting(errs map[string][]error) *reacting {
-	return &reacting{ready: make(chan struct{}, 1), plugins: plugintest.Registry("a", "b"), errs: errs, began: time.Now()}
+func newReacting(t *testing.T, errs map[string][]error) *reacting {
+	t.Helper()
+	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "clawhost.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return &reacting{Store: s, plugins: plugintest.Registry("a", "b"), errs: errs, began: time.Now()}
 }
 
 // channel is a network of a reacting store.
@@ -61,34 +69,42 @@ func (r *reacting) connect(t *testing.T, name string) {
 	plugintest.Run(t, r.plugins, name, plugintest.Channel(chat.Limits{}, channel{reacting: r}))
 }
 
-func (r *reacting) Reactions(_ context.Context, channel string, limit int) (list []domain.Reaction, _ error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, d := range r.due {
-		if d.To.Channel == channel && len(list) < limit {
-			list = append(list, d)
-		}
+// accept accepts a message, whose turn comes to a stage.
+func (r *reacting) accept(t *testing.T, channel string, id chat.MessageID, stage domain.Stage) {
+	t.Helper()
+	in := domain.Inbound{
+		EventID: chat.EventID(id), Session: channel + string(id), Lane: domain.TurnLane, MaxWaiting: 1, Reacts: true,
+		Message: domain.Message{ID: id, Channel: channel, Chat: chat.Chat{ID: "c"}, Text: "hi"},
 	}
-	return list, nil
+	if stage == domain.StageWaiting {
+		in.Burst = domain.Burst{Window: time.Hour, By: "anna", Wait: time.Hour, Messages: 2, Bytes: 100} // more is to come
+	}
+	if _, err := r.Accept(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	if stage == domain.StageWaiting {
+		return
+	}
+	var run int64
+	err := r.Claim(t.Context(), domain.TurnLane, domain.Anybodys, func(claimed *domain.Run) { run = claimed.ID })
+	if state, ends := map[domain.Stage]domain.RunState{
+		domain.StageDone: domain.RunDone, domain.StageFailed: domain.RunFailed, domain.StageDropped: domain.RunCancelled,
+	}[stage]; err == nil && ends {
+		err = r.Complete(t.Context(), run, domain.Completion{State: state})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
-func (r *reacting) Reacted(_ context.Context, done domain.Reaction) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.due = slices.DeleteFunc(r.due, func(d domain.Reaction) bool { return d == done })
-	return nil
-}
-
-func (r *reacting) ReactionsReady() <-chan struct{} { return r.ready }
-
-func (r *reacting) accept(channel string, id chat.MessageID, stage domain.Stage) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.due = append(r.due, domain.Reaction{To: chat.Address{Channel: channel, Chat: "c"}, Message: id, Stage: stage, ChangedAt: time.Now()})
-	select {
-	case r.ready <- struct{}{}:
-	default:
+// left returns how many messages of the channel a do not show their stage.
+func (r *reacting) left(t *testing.T) int {
+	t.Helper()
+	list, err := r.Reactions(t.Context(), "a", 100)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return len(list)
 }
 
 // Behaviour: reaction.
@@ -114,16 +130,16 @@ func TestReactor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := newReacting(test.errs)
+				s := newReacting(t, test.errs)
 				if test.start == nil {
 					test.start = runs
 				}
 				test.start(t, s)
 				s.connect(t, "b")
 				for i, stage := range []domain.Stage{domain.StageWaiting, domain.StageRunning, domain.StageDone, domain.StageFailed, domain.StageDropped} {
-					s.accept("a", chat.MessageID(fmt.Sprint(i+1)), stage)
+					s.accept(t, "a", chat.MessageID(fmt.Sprint(i+1)), stage)
 				}
-				s.accept("b", "6", domain.StageDone)
+				s.accept(t, "b", "6", domain.StageDone)
 				s.run(t)
 				time.Sleep(time.Minute)
 				if test.after != nil {
@@ -133,8 +149,8 @@ func TestReactor(t *testing.T) {
 				if diff := cmp.Diff(test.want, s.put); diff != "" {
 					t.Error(diff)
 				}
-				if len(s.due) != test.left {
-					t.Errorf("%d are left: %+v", len(s.due), s.due)
+				if left := s.left(t); left != test.left {
+					t.Errorf("%d are left, want %d", left, test.left)
 				}
 			})
 		})
@@ -154,11 +170,14 @@ func runsPlain(t *testing.T, r *reacting) {
 
 func runsNot(*testing.T, *reacting) {}
 
-// run has a reactor work until the test ends.
-func (r *reacting) run(t *testing.T) *Reactor {
+// run has a reactor work until the test ends, after it was to acknowledge messages of the channel b.
+func (r *reacting) run(t *testing.T, acknowledged ...chat.MessageID) {
 	t.Helper()
-	worker := New(r, r.plugins, hclog.NewNullLogger())
+	worker := New(r.Store, r.plugins, hclog.NewNullLogger())
 	worker.taken = make(chan reaction, 1)
+	for _, id := range acknowledged {
+		worker.Acknowledge(chat.Address{Channel: "b", Chat: "c"}, id, "🫡")
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var work sync.WaitGroup
 	work.Go(func() { worker.Run(ctx) })
@@ -167,7 +186,6 @@ func (r *reacting) run(t *testing.T) *Reactor {
 		work.Wait()
 	})
 	synctest.Wait()
-	return worker
 }
 
 // A reaction that a network never takes is not tried forever, and what comes later is put.
@@ -175,20 +193,20 @@ func (r *reacting) run(t *testing.T) *Reactor {
 func TestReactorGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newReacting(map[string][]error{"a": {&chat.Failure{Reason: chat.Temporary}}})
+		s := newReacting(t, map[string][]error{"a": {&chat.Failure{Reason: chat.Temporary}}})
 		s.connect(t, "a")
+		s.accept(t, "a", "1", domain.StageDone)
 		s.run(t)
-		s.accept("a", "1", domain.StageDone)
 		time.Sleep(patience + time.Minute)
 		synctest.Wait()
-		if len(s.due) != 0 || len(s.put) != int(patience/pause)+1 {
-			t.Errorf("tried %d times, and %+v is left", len(s.put), s.due)
+		if left := s.left(t); left != 0 || len(s.put) != int(patience/pause)+1 {
+			t.Errorf("tried %d times, and %d are left", len(s.put), left)
 		}
 		s.errs, s.put = nil, nil
-		s.accept("a", "2", domain.StageDone)
+		s.accept(t, "a", "2", domain.StageDone)
 		synctest.Wait()
-		if diff := cmp.Diff([]string{"660 a 2👍"}, s.put); diff != "" {
-			t.Error(diff)
+		if len(s.put) == 0 || s.put[len(s.put)-1] != "660 a 2👍" {
+			t.Errorf("put %q", s.put)
 		}
 	})
 }
@@ -197,16 +215,13 @@ func TestReactorGivesUp(t *testing.T) {
 func TestReactorPutsAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newReacting(nil)
+		s := newReacting(t, nil)
 		s.connect(t, "a")
 		s.connect(t, "b")
-		worker := s.run(t)
 		for i := range 3 * atOnce {
-			s.accept("a", chat.MessageID(fmt.Sprint(i)), domain.StageDone)
+			s.accept(t, "a", chat.MessageID(fmt.Sprint(i)), domain.StageDone)
 		}
-		worker.Acknowledge(chat.Address{Channel: "b", Chat: "c"}, "m", "🫡")
-		worker.Acknowledge(chat.Address{Channel: "b", Chat: "c"}, "n", "🫡")
-		synctest.Wait()
+		s.run(t, "m", "n")
 		if len(s.put) != 3*atOnce+1 || !slices.Contains(s.put, "0 b m🫡") {
 			t.Errorf("put %d: %q", len(s.put), s.put)
 		}
