@@ -3,7 +3,6 @@ package activity_test
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -17,6 +16,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/store/storetest"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -58,11 +58,7 @@ func (n *network) saw(t *testing.T, want ...string) {
 // chats are those of a network, which notes the signals from now on, and for the chat wait items of a store.
 func (n *network) chats(t *testing.T, items int) (*activity.Chats, *store.Store) {
 	t.Helper()
-	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "clawhost.db"), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
+	s := storetest.Open(t)
 	for i := range items {
 		if _, err := s.Post(t.Context(), domain.KeyStillOpen.Of(fmt.Sprint(i)), domain.OutboxItem{To: here, Text: "hello"}); err != nil {
 			t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -31,6 +30,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/reaction"
 	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/store/storetest"
 	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -373,7 +373,7 @@ func boxOf(j *journal, settings func(string) config.Settings) *inbox.Inbox {
 	return inbox.New(inbox.NewIntake(j, h.turns, j, conversations, func() time.Time { return now }, log), inbox.Options{
 		Commands: registry(), Observers: h.observers, Reactions: h.reactor, Chats: h.chats, Zone: time.UTC,
 		Questions: permission.New(permission.Options{Store: questions{journal: j}, Conversations: conversations}, log),
-		Owners:    notice.NewOwners(c.Access.Owners, j, conversations, h.plugins, log),
+		Owners:    notice.NewOwners(h.owners, h.store, conversations, h.plugins, log),
 	})
 }
 
@@ -382,6 +382,8 @@ var limits = chat.Limits{Buttons: chat.ButtonLimits{Rows: 1, Columns: 2}, Replie
 
 // host is what learns of messages.
 type host struct {
+	store     *store.Store
+	owners    []string // who get notices
 	plugins   *plugins.Registry
 	turns     *dispatch.Dispatcher
 	observers *hook.Observers
@@ -392,7 +394,7 @@ type host struct {
 func newHost(r *plugins.Registry, s *store.Store) *host {
 	log := hclog.NewNullLogger()
 	return &host{
-		plugins: r, turns: dispatch.New(s, dispatch.Options{Turns: 1, Commands: 1, Grace: time.Second}, log),
+		store: s, plugins: r, turns: dispatch.New(s, dispatch.Options{Turns: 1, Commands: 1, Grace: time.Second}, log),
 		observers: hook.NewObservers(r, log), reactor: reaction.New(s, r, log), chats: activity.NewChats(r, s),
 	}
 }
@@ -400,21 +402,14 @@ func newHost(r *plugins.Registry, s *store.Store) *host {
 // run runs the host of a journal, in a bubble, with the channel tg and an observer. The run 1 of the session tg:owner runs.
 func (j *journal) run(t *testing.T) {
 	t.Helper()
-	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "clawhost.db"), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
+	s := storetest.Open(t)
 	r := plugintest.Registry("tg")
 	plugintest.Run(t, r, "tg", plugintest.Channel(limits, &network{journal: j}), sdk.OnMessage(func(_ context.Context, m sdk.MessageReceived) error {
 		j.received = append(j.received, m.Caller)
 		return nil
 	}))
 	j.host = newHost(r, s)
-	first := domain.Inbound{EventID: "first", Session: "tg:owner", Lane: domain.TurnLane, MaxWaiting: 1, Message: domain.Message{Channel: "tg", Text: "hi"}}
-	if _, err := s.Accept(t.Context(), first); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Accept(t, s, domain.Inbound{EventID: "first", Session: "tg:owner", Lane: domain.TurnLane, MaxWaiting: 1, Message: domain.Message{Channel: "tg", Text: "hi"}})
 	ctx, cancel := context.WithCancel(t.Context())
 	var work sync.WaitGroup
 	work.Go(func() { j.host.turns.Run(ctx, j) })
@@ -474,12 +469,13 @@ var numbered = domain.Question{
 
 func TestAStrangerIsAskedToPairAndLetInOnceAllowed(t *testing.T) {
 	t.Parallel()
-	j := &journal{}
+	j := &journal{host: newHost(plugintest.Channels(map[string]chat.Limits{"tg": limits}), storetest.Open(t))}
+	j.host.owners = []string{"tg:owner"}
 	if outcome, err := box(j).Submit(t.Context(), "tg", says("stranger", "hello")); err != nil || outcome.Verdict != chat.Rejected {
 		t.Fatal(outcome, err)
 	}
-	if len(j.told) != 1 || j.told[0].To.Chat != "owner" || j.told[0].Text != wording.StrangerAsks("tg") {
-		t.Errorf("the owners are told %+v", j.told)
+	if diff := cmp.Diff([]domain.OutboxItem{{To: chat.Address{Channel: "tg", Chat: "owner"}, Text: wording.StrangerAsks("tg")}}, storetest.Sent(t, j.host.store, "tg")); diff != "" {
+		t.Errorf("what the owners are told: %s", diff)
 	}
 	if len(j.paired) != 1 || j.paired[0].User != "stranger" || !j.paired[0].ExpiresAt.After(now) {
 		t.Errorf("paired %+v", j.paired)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/plugins"
 	"github.com/clawhost/clawhost/core/internal/plugins/plugintest"
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/store/storetest"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -34,12 +34,7 @@ type reacting struct {
 
 func newReacting(t *testing.T, errs map[string][]error) *reacting {
 	t.Helper()
-	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "clawhost.db"), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	return &reacting{Store: s, plugins: plugintest.Registry("a", "b"), errs: errs, began: time.Now()}
+	return &reacting{Store: storetest.Open(t), plugins: plugintest.Registry("a", "b"), errs: errs, began: time.Now()}
 }
 
 // channel is a network of a reacting store.
