@@ -24,12 +24,9 @@ func (h *Host) claudeConfig() claude.Config {
 			AllowedTools: c.AllowedTools, DisallowedTools: c.DisallowedTools,
 			Workspace: h.config.Agent.Workspace, RunDir: filepath.Join(h.runDir(), "claude"),
 			TrustProject: h.config.Agent.TrustProject,
-			DenyPaths:    []string{h.config.StateDir, h.config.Path}, Family: h.family,
+			DenyPaths:    []string{h.config.StateDir, h.config.Path}, Family: h.family, Credentials: h.keys,
 		},
 		OneShot: c.Mode == "oneshot", MaxProcesses: c.MaxProcesses, Owners: h.owners, MaxMemory: c.MaxMemory, RecycleAt: c.RecycleAt, ParkAfter: c.ParkAfter, Timeout: c.Timeout,
-	}
-	if h.keys != nil {
-		settings.Credentials = h.keys
 	}
 	if h.options.Demo != "" {
 		settings.Command, settings.Demo = h.options.Demo, true

@@ -234,6 +234,8 @@ type records struct {
 	list  []domain.Process
 	begun int
 	fail  error
+	// started is called with each process; nil: nothing is.
+	started func(domain.Process)
 	// doubled counts processes that were started while another one of their session ran.
 	doubled int
 }
@@ -243,6 +245,9 @@ func newRecords() *records { return &records{} }
 func (r *records) RecordProcess(_ context.Context, p domain.Process) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.started != nil {
+		r.started(p)
+	}
 	if r.fail != nil {
 		return r.fail
 	}

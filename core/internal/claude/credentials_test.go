@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/uuid"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/credential"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/messagesapi"
 )
 
@@ -23,13 +23,7 @@ import (
 func TestKeyStaysInTheHost(t *testing.T) {
 	t.Parallel()
 	const key = "sk-ant-canary-key"
-	api := messagesapi.New(messagesapi.Options{Key: key})
-	t.Cleanup(api.Close)
-	proxy, err := credential.Listen(credential.Options{Keys: []string{key}, Upstream: api.URL()}, hclog.NewNullLogger())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = proxy.Close() })
+	api, proxy := newProxy(t, key)
 	r := newRig(t)
 	r.config.Credentials = proxy
 	r.config.Env["ANTHROPIC_BASE_URL"] = api.URL()
@@ -65,58 +59,70 @@ func TestKeyStaysInTheHost(t *testing.T) {
 	if token == "" || strings.Contains(string(line), token) {
 		t.Errorf("the token is %q, and the command line %q", token, line)
 	}
-	ask := func() int {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, proxy.URL()+"/v1/messages", strings.NewReader(`{"messages":[{"role":"user","content":"hello"}]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("X-Api-Key", token)
-		answer, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer.Body.Close()
-		return answer.StatusCode
-	}
-	if got := ask(); got != http.StatusOK {
+	if got := answered(t, proxy, token); got != http.StatusOK {
 		t.Errorf("the token of a running process was answered %d", got)
 	}
 	if err := pool.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := ask(); got != http.StatusUnauthorized {
+	if got := answered(t, proxy, token); got != http.StatusUnauthorized {
 		t.Errorf("the token of a process that has ended was answered %d", got)
 	}
 }
 
-// issued counts tokens.
-type issued struct {
-	mu      sync.Mutex
-	given   int
-	revoked map[string]bool
+// newProxy returns an API that takes a key, and a proxy that has it.
+func newProxy(t *testing.T, key string) (*messagesapi.Server, *credential.Proxy) {
+	t.Helper()
+	api := messagesapi.New(messagesapi.Options{Key: key})
+	t.Cleanup(api.Close)
+	proxy, err := credential.Listen(credential.Options{Keys: []string{key}, Upstream: api.URL()}, hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = proxy.Close() })
+	return api, proxy
 }
 
-func (i *issued) URL() string { return "http://127.0.0.1:1" }
-
-func (i *issued) Issue() (string, func()) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.given++
-	token := fmt.Sprint("token ", i.given)
-	return token, func() {
-		i.mu.Lock()
-		defer i.mu.Unlock()
-		i.revoked[token] = true
+// answered is the status with which a proxy answers a request with a token.
+func answered(t *testing.T, proxy *credential.Proxy, token string) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, proxy.URL()+"/v1/messages", strings.NewReader(`{"messages":[{"role":"user","content":"hello"}]}`))
+	if err != nil {
+		t.Fatal(err)
 	}
+	req.Header.Set("X-Api-Key", token)
+	answer, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	return answer.StatusCode
+}
+
+// tokenOf is the token of a process that was started.
+func tokenOf(t *testing.T, p domain.Process) string {
+	t.Helper()
+	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID))
+	if err != nil {
+		t.Error(err)
+	}
+	_, after, _ := strings.Cut(string(env), "\x00ANTHROPIC_API_KEY=")
+	token, _, _ := strings.Cut(after, "\x00")
+	return token
 }
 
 // Each process has a token of its own, which is revoked however it ends, or if it does not begin.
 // Behaviour: api-keys.
 func TestTokenOfEachProcess(t *testing.T) {
 	t.Parallel()
+	if _, err := os.Stat("/proc/self/environ"); err != nil {
+		t.Skip("without /proc a process's token is not found")
+	}
 	r := newRig(t)
-	tokens := &issued{revoked: map[string]bool{}}
-	r.config.Credentials = tokens
+	_, proxy := newProxy(t, "sk-ant-key")
+	r.config.Credentials = proxy
+	var tokens []string
+	r.processes.started = func(p domain.Process) { tokens = append(tokens, tokenOf(t, p)) }
 	pool := r.pool()
 	say := directive(map[string]any{"tool": `echo "$ANTHROPIC_API_KEY" >> tokens`})
 	r.ask(pool, r.turn(say))
@@ -138,10 +144,15 @@ func TestTokenOfEachProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "token 1\ntoken 1\ntoken 2\n"; string(used) != want {
+	if len(tokens) != 3 || tokens[0] == tokens[1] || tokens[1] == tokens[2] {
+		t.Fatalf("three processes have the tokens %q", tokens)
+	}
+	if want := fmt.Sprintf("%[1]s\n%[1]s\n%[2]s\n", tokens[0], tokens[1]); string(used) != want {
 		t.Errorf("the processes had %q, want %q", used, want)
 	}
-	if tokens.given != 3 || len(tokens.revoked) != 3 {
-		t.Errorf("%d tokens were given and %d revoked, want 3", tokens.given, len(tokens.revoked))
+	for i, token := range tokens {
+		if got := answered(t, proxy, token); got != http.StatusUnauthorized {
+			t.Errorf("the token of process %d, which has ended, was answered %d", i+1, got)
+		}
 	}
 }

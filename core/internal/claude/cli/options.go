@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 
+	"github.com/clawhost/clawhost/core/internal/credential"
 	"github.com/clawhost/clawhost/core/internal/process"
 )
 
@@ -11,7 +12,7 @@ type Options struct {
 	Command         string            // found on PATH; empty: "claude"
 	Args            []string          // further flags, before the host's own; the host's own are not permitted
 	Env             map[string]string // in addition to the allowlisted variables of the host's environment
-	Credentials     Credentials       // nil: the CLI has its own
+	Credentials     *credential.Proxy // nil: the CLI has its own
 	FallbackModels  []string
 	AllowedTools    []string
 	DisallowedTools []string
@@ -20,14 +21,6 @@ type Options struct {
 	RunDir          string          // a 0700 folder of the host for the files that flags name
 	TrustProject    bool            // use the workspace's own settings, hooks and all
 	DenyPaths       []string        // files and folders that the agent's file tools may not touch
-}
-
-// Credentials let a process use the API without a key of its own.
-type Credentials interface {
-	// URL is the loopback address for the process's requests.
-	URL() string
-	// Issue returns a token that replaces the key there until it is revoked.
-	Issue() (token string, revoke func())
 }
 
 // NotInstalledError reports that the CLI was not found.
