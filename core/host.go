@@ -392,7 +392,7 @@ func (h *Host) newHeartbeat() *heartbeat.Heartbeat {
 		return nil
 	}
 	log := h.log.Named("heartbeat")
-	beat, err := heartbeat.New(h.config, h.store, h.dispatcher, h.intake, log)
+	beat, err := heartbeat.New(h.config, h.store, h.intake, log)
 	if err != nil {
 		log.Error("there will be no heartbeat", "error", err)
 		return nil

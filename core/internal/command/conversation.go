@@ -18,13 +18,16 @@ import (
 
 // fresh reports the new claude session, which began when the command was accepted. A running turn ends in the old one,
 // and its answer is still sent.
-func (d hostCommands) fresh(_ context.Context, call Call) (string, error) {
+func (d hostCommands) fresh(ctx context.Context, call Call) (string, error) {
+	running, _, err := d.store.Lane(ctx, call.Caller.Session, domain.TurnLane)
+	if err != nil {
+		return "", fmt.Errorf("look for a running turn: %w", err)
+	}
 	model := ""
 	if call.Session.Overrides.Model != "" {
 		model = wording.ModelName(d.effective(call).Model)
 	}
-	_, running := d.turns.Running(call.Caller.Session)
-	return wording.NewConversation(model, running), nil
+	return wording.NewConversation(model, !running.IsZero()), nil
 }
 
 // stop says "stopped" only when it is true: Stop returns after the turn and its tools have ended,

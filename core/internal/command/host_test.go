@@ -144,7 +144,7 @@ func (d *hostCommands) write(t *testing.T, lane domain.Lane, messages ...domain.
 // waiting is how many messages wait in the session for a turn.
 func (d *hostCommands) waiting(t *testing.T) int {
 	t.Helper()
-	n, err := d.store.Waiting(t.Context(), "telegram:7", domain.TurnLane)
+	_, n, err := d.store.Lane(t.Context(), "telegram:7", domain.TurnLane)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,9 +12,9 @@ import (
 
 // status summarises the conversation and the host.
 func (d hostCommands) status(ctx context.Context, call Call) (string, error) {
-	waiting, err := d.store.Waiting(ctx, call.Caller.Session, domain.TurnLane)
+	running, waiting, err := d.store.Lane(ctx, call.Caller.Session, domain.TurnLane)
 	if err != nil {
-		return "", fmt.Errorf("count what waits: %w", err)
+		return "", fmt.Errorf("look at the conversation's turns: %w", err)
 	}
 	questions, err := d.openQuestions(ctx, call)
 	if err != nil {
@@ -29,10 +29,9 @@ func (d hostCommands) status(ctx context.Context, call Call) (string, error) {
 	if e.Fast {
 		speed, slowed = d.host.Claude.Speed(call.Session.ClaudeSession)
 	}
-	since, running := d.turns.Running(call.Caller.Session)
 	return wording.Status{
 		Version: d.host.Version, Now: now, Up: now.Sub(d.host.Started), Demo: d.host.Demo,
-		Running: running, RunningFor: now.Sub(since), Waiting: waiting, Questions: questions,
+		Running: !running.IsZero(), RunningFor: now.Sub(running), Waiting: waiting, Questions: questions,
 		Session: s, Model: e.Model, Effort: e.Effort, Fast: e.Fast, Speed: speed, Slowed: slowed, Permission: e.PermissionMode, Queue: e.Queue, Activation: e.Activation,
 		Muted: e.Send == "deny", Authority: call.Caller.Authority, Channels: d.host.Plugins.Channels(), Plugins: doing,
 	}.String(), nil

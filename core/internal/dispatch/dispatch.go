@@ -57,7 +57,6 @@ type Dispatcher struct {
 
 type running struct {
 	run    *domain.Run
-	since  time.Time
 	ctx    context.Context // of the handler
 	cancel context.CancelCauseFunc
 	nudge  chan struct{}
@@ -132,7 +131,7 @@ func (d *Dispatcher) claim(ctx, work context.Context, lane domain.Lane, places *
 
 // begin registers a claimed run, so that it can be stopped.
 func (d *Dispatcher) begin(work context.Context, run *domain.Run, places *places) *running {
-	r := &running{run: run, places: places, since: time.Now(), nudge: make(chan struct{}, 1), done: make(chan struct{})}
+	r := &running{run: run, places: places, nudge: make(chan struct{}, 1), done: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancelCause(work)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -283,16 +282,6 @@ func (d *Dispatcher) find(run int64) *running {
 
 // Full reports whether a turn of an owner, or of another person, has to wait for a place.
 func (d *Dispatcher) Full() (owners, others bool) { return d.turns.full() }
-
-// Running returns since when the session's turn has been running; false: none is.
-func (d *Dispatcher) Running(session string) (since time.Time, running bool) {
-	for _, r := range d.turnsOf(session) {
-		if r.since.After(since) {
-			since, running = r.since, true
-		}
-	}
-	return since, running
-}
 
 // Count returns the number of running turns.
 func (d *Dispatcher) Count() int {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/config"
-	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/core/internal/store"
@@ -33,20 +32,19 @@ type Heartbeat struct {
 	user      chat.UserID
 	workspace *workspace.Workspace
 	store     *store.Store
-	turns     *dispatch.Dispatcher
 	intake    *inbox.Intake
 	log       hclog.Logger
 }
 
 // New returns a config's heartbeat, whose interval is more than zero. Run starts it. The error says why there cannot be one.
-func New(c *config.Config, s *store.Store, turns *dispatch.Dispatcher, intake *inbox.Intake, log hclog.Logger) (*Heartbeat, error) {
+func New(c *config.Config, s *store.Store, intake *inbox.Intake, log hclog.Logger) (*Heartbeat, error) {
 	channel, user, err := target(c)
 	if err != nil {
 		return nil, err
 	}
 	return &Heartbeat{
 		config: c.Heartbeat, zone: c.Agent.Timezone, channel: channel, user: user, workspace: workspace.New(c.Agent.Workspace),
-		store: s, turns: turns, intake: intake, log: log,
+		store: s, intake: intake, log: log,
 	}, nil
 }
 
@@ -122,11 +120,13 @@ func (h *Heartbeat) idle(ctx context.Context) (why string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if _, running := h.turns.Running(key); running {
+	switch running, waiting, err := h.store.Lane(ctx, key, domain.TurnLane); {
+	case err != nil:
+		return "", err
+	case !running.IsZero():
 		return "a turn runs", nil
-	}
-	if waiting, err := h.store.Waiting(ctx, key, domain.TurnLane); err != nil || waiting > 0 {
-		return "messages wait", err
+	case waiting > 0:
+		return "messages wait", nil
 	}
 	text, err := agent.ReadFile(h.workspace, file)
 	switch {

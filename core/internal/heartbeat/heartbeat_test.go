@@ -53,7 +53,7 @@ func (r *rig) heartbeat() (*heartbeat.Heartbeat, error) {
 	log := hclog.New(&hclog.LoggerOptions{Output: &r.log, Level: hclog.Debug})
 	conversations := conversation.NewResolver(&config.Config{Settings: r.config.Settings}, plugins.New(nil), r.store)
 	intake := inbox.NewIntake(r.store, r.turns, nil, conversations, time.Now, log)
-	return heartbeat.New(r.config, r.store, r.turns, intake, log)
+	return heartbeat.New(r.config, r.store, intake, log)
 }
 
 // run runs the heartbeat for some time, and turns with it if there is a handler.
@@ -271,7 +271,7 @@ func TestNothingToDo(t *testing.T) {
 					r.run(t, r, time.Minute)
 				}
 				r.run(t, test.handler, 90*time.Minute)
-				beat, err := r.store.Waiting(t.Context(), "telegram:1", domain.TurnLane)
+				_, beat, err := r.store.Lane(t.Context(), "telegram:1", domain.TurnLane)
 				if err != nil {
 					t.Fatal(err)
 				}

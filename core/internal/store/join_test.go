@@ -346,26 +346,26 @@ func TestClearOfJoinedMessages(t *testing.T) {
 	}
 }
 
-func TestWaiting(t *testing.T) {
+// A run is over for the chat once it is completed, however long what is left of its work takes.
+func TestLaneShowsWhatRunsAndWaits(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
-	want := func(n int) {
+	want := func(session string, runs bool, waiting int) {
 		t.Helper()
-		if got, err := b.Waiting(b.ctx, "telegram:anna", domain.TurnLane); got != n || err != nil {
-			t.Errorf("%d wait, %v; want %d", got, err, n)
+		since, n, err := b.Lane(b.ctx, session, domain.TurnLane)
+		if since.IsZero() == runs || n != waiting || err != nil {
+			t.Errorf("running since %v, %d wait, %v; want running %t, %d", since, n, err, runs, waiting)
 		}
 	}
-	want(0)
+	want("telegram:anna", true, 0)
 	b.accept(t, steered(2))
 	b.accept(t, queued(3, domain.Queueing{}))
-	want(2)
+	want("telegram:anna", true, 2)
 	b.join(t, run)
-	want(1)
+	want("telegram:anna", true, 1)
 	b.complete(t, run)
-	want(2)
-	if n, err := b.Waiting(b.ctx, "nobody's", domain.TurnLane); n != 0 || err != nil {
-		t.Errorf("%d wait where nothing ever did, %v", n, err)
-	}
+	want("telegram:anna", false, 2)
+	want("telegram:never", false, 0)
 }
 
 // Messages that a run holds are not among those that may be too many, and are not dropped for others.

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
@@ -34,13 +35,19 @@ func (s *Store) Lanes(ctx context.Context) ([]domain.LaneStatus, error) {
 	return lanes, nil
 }
 
-// Waiting counts the messages that wait in a session's lane, without running ones.
-func (s *Store) Waiting(ctx context.Context, session string, lane domain.Lane) (n int, err error) {
-	err = s.view(ctx).row(`SELECT queued - held FROM lanes WHERE session = ?1 AND lane = ?2`, []any{session, lane}, &n)
+// Lane returns since when a run of a session's lane has been running, the zero time if none is, and how many messages wait
+// in the lane, without running ones.
+func (s *Store) Lane(ctx context.Context, session string, lane domain.Lane) (running time.Time, waiting int, err error) {
+	var since int64
+	err = s.view(ctx).row(`SELECT queued - held, COALESCE((SELECT started_at FROM runs WHERE id = lanes.run_id), 0)
+		FROM lanes WHERE session = ?1 AND lane = ?2`, []any{session, lane}, &waiting, &since)
 	if err = noRows(err); err != nil {
-		return 0, fmt.Errorf("waiting: %w", err)
+		return running, 0, fmt.Errorf("lane: %w", err)
 	}
-	return n, nil
+	if since != 0 {
+		running = moment(since)
+	}
+	return running, waiting, nil
 }
 
 // Destinations returns the destinations with undelivered items, by address; at most 1000. Attempts are the first
