@@ -3,7 +3,7 @@ package core
 import (
 	"testing"
 
-	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/base/config"
 )
 
 // Behaviour: memory-flush.

@@ -6,13 +6,13 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/base/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
-	"github.com/clawhost/clawhost/core/internal/config"
-	"github.com/clawhost/clawhost/core/internal/crashpoint"
-	"github.com/clawhost/clawhost/core/internal/project"
-	"github.com/clawhost/clawhost/core/internal/tools"
+	"github.com/clawhost/clawhost/core/internal/claude/project"
+	"github.com/clawhost/clawhost/core/internal/claude/tools"
 )
 
 // claudeConfig is the config of the claude processes.

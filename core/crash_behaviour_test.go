@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/clawhost/clawhost/core/internal/wording"
+	"github.com/clawhost/clawhost/core/internal/base/wording"
 )
 
 // unanswered is how many messages a person writes ahead of the answers.

@@ -1,6 +1,6 @@
 package core
 
-import "github.com/clawhost/clawhost/core/internal/config"
+import "github.com/clawhost/clawhost/core/internal/base/config"
 
 // Warnings returns the problems of a valid config; root reports whether the host runs as root, demo whether no real
 // claude runs.

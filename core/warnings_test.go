@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/clawhost/clawhost/core"
-	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/base/config"
 )
 
 // Behaviour: claude-refuses.

@@ -8,13 +8,13 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/clawhost/clawhost/core/internal/config"
-	"github.com/clawhost/clawhost/core/internal/hostapi"
-	"github.com/clawhost/clawhost/core/internal/inbox"
-	"github.com/clawhost/clawhost/core/internal/plugins"
-	"github.com/clawhost/clawhost/core/internal/remote"
+	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/chat/inbox"
+	"github.com/clawhost/clawhost/core/internal/network/plugins"
+	"github.com/clawhost/clawhost/core/internal/network/remote"
+	"github.com/clawhost/clawhost/core/internal/network/supervisor"
+	"github.com/clawhost/clawhost/core/internal/operate/hostapi"
 	"github.com/clawhost/clawhost/core/internal/store"
-	"github.com/clawhost/clawhost/core/internal/supervisor"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 

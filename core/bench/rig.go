@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/admin"
+	"github.com/clawhost/clawhost/core/internal/operate/admin"
 )
 
 // patience bounds each wait for a host, far above the usual time.

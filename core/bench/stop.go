@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/process"
+	"github.com/clawhost/clawhost/core/internal/base/process"
 )
 
 // stop has turns run tools of several processes, some of which leave their parents' session or lose their parents,

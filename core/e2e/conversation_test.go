@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/clawhost/clawhost/core/internal/domain"
-	"github.com/clawhost/clawhost/core/internal/journal"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/journal"
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 )
 

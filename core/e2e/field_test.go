@@ -18,9 +18,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/claude"
-	"github.com/clawhost/clawhost/core/internal/messagesapi"
+	"github.com/clawhost/clawhost/core/internal/claude/messagesapi"
 )
 
 // wrapped runs the CLI by a shell that does something first.

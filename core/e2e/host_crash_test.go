@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clawhost/clawhost/core/internal/admin"
-	"github.com/clawhost/clawhost/core/internal/messagesapi"
+	"github.com/clawhost/clawhost/core/internal/claude/messagesapi"
+	"github.com/clawhost/clawhost/core/internal/operate/admin"
 )
 
 // Whatever is killed in whatever moment: each message of each chat is answered once, in its order. What Telegram cannot

@@ -16,8 +16,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/clawhost/clawhost/core/internal/journal"
-	"github.com/clawhost/clawhost/core/internal/messagesapi"
+	"github.com/clawhost/clawhost/core/internal/base/journal"
+	"github.com/clawhost/clawhost/core/internal/claude/messagesapi"
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/clawhost/clawhost/core/internal/claude"
-	"github.com/clawhost/clawhost/core/internal/messagesapi"
+	"github.com/clawhost/clawhost/core/internal/claude/messagesapi"
 )
 
 // What the CLI takes for a command or a file when a person types it does nothing when it comes from a chat: the model

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/clawhost/clawhost/core/internal/messagesapi"
+	"github.com/clawhost/clawhost/core/internal/claude/messagesapi"
 )
 
 // A message whose turn is interrupted continues where it was, without tools of the first attempt still running.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/messagesapi"
+	"github.com/clawhost/clawhost/core/internal/claude/messagesapi"
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clawhost/clawhost/core/internal/messagesapi"
+	"github.com/clawhost/clawhost/core/internal/claude/messagesapi"
 )
 
 // uses is an answer that calls one tool.

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/messagesapi"
 	"github.com/clawhost/clawhost/core/internal/claude/recordings"
-	"github.com/clawhost/clawhost/core/internal/messagesapi"
 )
 
 // drawing is a file with a PNG of about so many bytes, without a pattern.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clawhost/clawhost/core/internal/admin"
-	"github.com/clawhost/clawhost/core/internal/messagesapi"
+	"github.com/clawhost/clawhost/core/internal/claude/messagesapi"
+	"github.com/clawhost/clawhost/core/internal/operate/admin"
 )
 
 // working has claude run a tool that ends when the returned function is called.

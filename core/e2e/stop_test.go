@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/messagesapi"
+	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/messagesapi"
 )
 
 // A stopped turn leaves no tool behind when Run returns, and the session goes on.

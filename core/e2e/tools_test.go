@@ -12,8 +12,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/messagesapi"
+	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/messagesapi"
 )
 
 // toolbox is an MCP server with one tool, "greet".

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/domain"
-	"github.com/clawhost/clawhost/core/internal/messagesapi"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/claude/messagesapi"
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 )
 

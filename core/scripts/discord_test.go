@@ -15,7 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/clawhost/clawhost/core/internal/journal"
+	"github.com/clawhost/clawhost/core/internal/base/journal"
 	"github.com/clawhost/clawhost/plugins/discord/discordtest"
 )
 

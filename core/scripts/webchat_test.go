@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/clawhost/clawhost/core/internal/journal"
+	"github.com/clawhost/clawhost/core/internal/base/journal"
 	"github.com/clawhost/clawhost/plugins/webchat/webchattest"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/peterbourgon/ff/v3/ffcli"
 
-	"github.com/clawhost/clawhost/core/internal/admin"
+	"github.com/clawhost/clawhost/core/internal/operate/admin"
 )
 
 // ask is the command that asks Claude something and prints the answer: in a terminal as it grows, else when it is whole.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/clawhost/clawhost/core/internal/admin"
+	"github.com/clawhost/clawhost/core/internal/operate/admin"
 )
 
 func TestAnAnswerThatGrows(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/clawhost/clawhost/core/internal/claims"
-	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/operate/claims"
 )
 
 // exampleVariables is the environment that the example configs ask for.

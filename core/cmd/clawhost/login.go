@@ -9,7 +9,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/clawhost/clawhost/core/internal/admin"
+	"github.com/clawhost/clawhost/core/internal/operate/admin"
 )
 
 // pluginLogin shows a channel's login steps, and asks for required input.

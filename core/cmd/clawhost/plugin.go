@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/clawhost/clawhost/core/internal/admin"
+	"github.com/clawhost/clawhost/core/internal/operate/admin"
 )
 
 func (a *app) pluginList(ctx context.Context, args []string) error {

@@ -21,7 +21,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/clawhost/clawhost/core/internal/journal"
+	"github.com/clawhost/clawhost/core/internal/base/journal"
 )
 
 const (

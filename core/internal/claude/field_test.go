@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/base/agent"
 )
 
 // events are what the stub sends beside its own.

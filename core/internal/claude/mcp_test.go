@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/base/agent"
 )
 
 // toolbox is an MCP server with the tools "echo", which returns its text, "fail", "hang", which ends with its context, and

@@ -13,9 +13,9 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"pgregory.net/rapid"
 
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/claude/client"
-	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // unrecorded are processes that nobody needs to know of.

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/claude"
 )
 

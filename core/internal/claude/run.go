@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/claude/exchange"
 	"github.com/clawhost/clawhost/core/internal/claude/transcript"
 )

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/claude"
-	"github.com/clawhost/clawhost/core/internal/process"
 )
 
 // server is an MCP server that starts two processes, in a group and in a session of their own, which have nothing of its own

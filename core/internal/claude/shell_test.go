@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/base/agent"
 )
 
 func TestShellRunsALine(t *testing.T) {

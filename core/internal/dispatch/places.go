@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 )
 
 // places limit how many runs of one kind of lane work at the same time. A run that waits for people gives its place

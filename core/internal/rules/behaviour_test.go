@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clawhost/clawhost/core/internal/command"
+	"github.com/clawhost/clawhost/core/internal/chat/command"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -159,9 +160,9 @@ func TestTheLifeOfAMessageIsTrue(t *testing.T) {
 	}
 	seen := 0
 	for _, found := range regexp.MustCompile("`([a-z]+(?:/[a-z]+)*)\\.([A-Za-z]+(?:\\.[A-Za-z]+)?)`").FindAllStringSubmatch(text, -1) {
-		dir := "core/internal/" + found[1]
-		if found[1] == "core" || found[1] == "sdk" {
-			dir = found[1]
+		dir := found[1]
+		if at := slices.IndexFunc(layers, func(layer string) bool { return strings.HasSuffix("/"+layer, "/"+dir) }); at >= 0 {
+			dir = "core/internal/" + layers[at]
 		}
 		if seen++; !declared(t, dir)[found[2]] {
 			t.Errorf("%s: the package %s has no %s", page, found[1], found[2])

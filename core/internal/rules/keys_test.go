@@ -11,7 +11,7 @@ import (
 )
 
 // keyFile declares the kinds of keys and is the only file that converts a text to the id of an event.
-const keyFile = "core/internal/domain/key.go"
+const keyFile = "core/internal/base/domain/key.go"
 
 // keyKinds lists the kinds of keys.
 func keyKinds(t *testing.T) (kinds []string) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os/exec"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -15,32 +16,53 @@ const (
 	root   = "../../.." // of the repository
 )
 
-// layers are the packages of core/internal in reading order. A package imports only packages that stand before it; one that is not
-// listed stands with the folder that it is in. A new package is written here first, and in the table of docs/architecture.md, which
-// has the same order.
-var layers = []string{
-	"crashpoint", "lazyregexp", "recentlog", "process",
-	"domain", "normalise", "wording", "session", "access", "config", "store", "frontmatter", "agent",
-	"answer", "chunk", "envelope", "credential", "budget",
-	"remote", "plugins", "supervisor",
-	"conversation", "reaction", "stream", "activity",
-	"media/filetype", "media/files", "media/program", "media/web", "media/speech", "media/extract", "media/outgoing",
-	"dispatch", "notice", "project", "hook",
-	"claude/protocol", "claude/exchange", "claude/transcript", "claude/cli", "claude/client", "claude",
-	"permission", "command", "claims", "interpret", "inbox", "tools", "gateway",
-	"prompt", "view", "posting", "turn",
-	"heartbeat",
-	"outbox", "hostapi", "admin",
+// wing is a folder of core/internal with its packages.
+type wing struct {
+	name     string // empty: the packages stand in core/internal itself
+	packages []string
 }
+
+// wings are the packages of core/internal in reading order. A package imports only packages that stand before it; one that is
+// not listed stands with the folder that it is in. A new package is written here first, and in the page of its wing, which has
+// the same order.
+var wings = []wing{
+	{"base", []string{
+		"crashpoint", "lazyregexp", "recentlog", "process", "budget", "frontmatter", "domain", "wording", "session", "access",
+		"config", "agent",
+	}},
+	{"", []string{"store", "dispatch"}},
+	{"text", []string{"normalise", "answer", "chunk", "envelope"}},
+	{"network", []string{"remote", "plugins", "supervisor", "hook", "reaction", "conversation"}},
+	{"media", []string{"filetype", "files", "program", "web", "speech", "extract", "outgoing"}},
+	{"", []string{"notice"}},
+	{"claude", []string{
+		"credential", "protocol", "exchange", "transcript", "cli", "client", ".", "project", "tools",
+	}},
+	{"chat", []string{
+		"stream", "activity", "permission", "command", "interpret", "inbox", "prompt", "view", "posting", "turn", "heartbeat",
+		"outbox",
+	}},
+	{"operate", []string{"claims", "gateway", "hostapi", "admin"}},
+}
+
+// layers are the paths of these packages below core/internal, in the same order.
+var layers = func() (paths []string) {
+	for _, w := range wings {
+		for _, name := range w.packages {
+			paths = append(paths, path.Join(w.name, name))
+		}
+	}
+	return paths
+}()
 
 // testSupport are the packages that only tests import.
 var testSupport = []string{
-	"claude/recordings", "journal", "media/mediatest", "messagesapi", "plugins/plugintest", "rules",
+	"base/journal", "claude/messagesapi", "claude/recordings", "media/mediatest", "network/plugins/plugintest", "rules",
 	"store/storetest",
 }
 
 // translators are the packages of core that know the protocol's messages. All others see the vocabulary of sdk/chat.
-var translators = []string{"remote", "hostapi"}
+var translators = []string{"network/remote", "operate/hostapi"}
 
 // violation says what is wrong with an import of one package of the repository by another, or "". Paths are relative to its
 // root. A test of core may import what it likes, a test of the sdk, a plugin or an example only what they may.
@@ -191,18 +213,31 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// The page about the architecture shows the layers in their order.
+// The page about the architecture shows the wings in their order, and the page of each wing its packages in theirs.
 func TestLayersAreDocumented(t *testing.T) {
 	t.Parallel()
-	text := readPage(t, "docs/architecture.md")
-	_, text, _ = strings.Cut(text, "\n## Layers\n")
-	text, _, _ = strings.Cut(text, "\nAn interface is declared")
-	var shown []string
-	for _, r := range rows(text)[1:] {
-		shown = append(shown, strings.Trim(r.cells[0], "`"))
+	shown := func(page, from, to string) (names []string) {
+		_, text, _ := strings.Cut(readPage(t, page), from)
+		text, _, _ = strings.Cut(text, to)
+		for _, r := range rows(text)[1:] {
+			names = append(names, span.FindStringSubmatch(r.cells[0])[1])
+		}
+		return names
 	}
-	if !slices.Equal(shown, layers) {
-		t.Errorf("docs/architecture.md shows the layers\n%v, the list of this test has\n%v", shown, layers)
+	var names []string
+	for _, w := range wings {
+		if w.name == "" {
+			names = append(names, w.packages...)
+			continue
+		}
+		names = append(names, w.name)
+		page := "core/internal/" + w.name + "/README.md"
+		if packages := shown(page, "# ", "\n## "); !slices.Equal(packages, w.packages) {
+			t.Errorf("%s shows the packages\n%v, the list of this test has\n%v", page, packages, w.packages)
+		}
+	}
+	if wings := shown("docs/architecture.md", "\n## Layers\n", "\nAn interface is declared"); !slices.Equal(wings, names) {
+		t.Errorf("docs/architecture.md shows\n%v, the list of this test has\n%v", wings, names)
 	}
 }
 
@@ -225,19 +260,19 @@ func TestLayersRules(t *testing.T) {
 		{"plugins/telegram", "sdk/chat", false, true},
 		{"plugins/telegram", "plugins/telegram/markup", false, true},
 		{"plugins/telegram", "plugins/webchat/page", false, false},
-		{"plugins/telegram", "core/internal/chunk", true, false},
+		{"plugins/telegram", "core/internal/text/chunk", true, false},
 		{"examples/echo", "sdk/pluginv1", false, false},
 		{"examples/echo", "sdk", false, true},
 
 		{"core/internal/store", "sdk/chat", false, true},
-		{"core/internal/store", "core/internal/session", false, true},
-		{"core/internal/session", "core/internal/store", false, false},
-		{"core/internal/store", "core/internal/turn", false, false},
-		{"core/internal/turn", "core/internal/store", false, true},
-		{"core/internal/claude", "core/internal/turn", false, false},
-		{"core/internal/turn", "core/internal/claude", false, true},
-		{"core/internal/turn", "core/internal/claude", true, true},
-		{"core/internal/turn", "core/internal/hostapi", false, false},
+		{"core/internal/store", "core/internal/base/session", false, true},
+		{"core/internal/base/session", "core/internal/store", false, false},
+		{"core/internal/store", "core/internal/chat/turn", false, false},
+		{"core/internal/chat/turn", "core/internal/store", false, true},
+		{"core/internal/claude", "core/internal/chat/turn", false, false},
+		{"core/internal/chat/turn", "core/internal/claude", false, true},
+		{"core/internal/chat/turn", "core/internal/claude", true, true},
+		{"core/internal/chat/turn", "core/internal/operate/hostapi", false, false},
 		{"core/internal/claude", "core/internal/claude/protocol", false, true},
 		{"core/internal/claude/protocol", "core/internal/claude", false, false},
 		{"core/internal/claude/protocol", "core/internal/claude/exchange", false, false},
@@ -247,22 +282,22 @@ func TestLayersRules(t *testing.T) {
 		{"core/internal/dispatch", "core/internal/claude/stub", false, false},
 		{"core/internal/claude", "core/internal/claude/recordings", false, false},
 		{"core/internal/claude", "core/internal/claude/recordings", true, true},
-		{"core/internal/remote", "sdk/pluginv1", false, true},
-		{"core/internal/hostapi", "sdk/pluginv1", false, true},
-		{"core/internal/view", "sdk/pluginv1", false, false},
-		{"core/internal/supervisor", "sdk/pluginv1", false, false},
-		{"core/internal/supervisor", "sdk/pluginv1", true, true},
+		{"core/internal/network/remote", "sdk/pluginv1", false, true},
+		{"core/internal/operate/hostapi", "sdk/pluginv1", false, true},
+		{"core/internal/chat/view", "sdk/pluginv1", false, false},
+		{"core/internal/network/supervisor", "sdk/pluginv1", false, false},
+		{"core/internal/network/supervisor", "sdk/pluginv1", true, true},
 		{"core", "sdk/pluginv1", false, false},
-		{"core/internal/hostapi", "core/internal/inbox", false, true},
-		{"core/internal/hostapi", "core/internal/admin", false, false},
-		{"core/internal/hostapi", "core", false, false},
+		{"core/internal/operate/hostapi", "core/internal/chat/inbox", false, true},
+		{"core/internal/operate/hostapi", "core/internal/operate/admin", false, false},
+		{"core/internal/operate/hostapi", "core", false, false},
 		{"core/internal/unknown", "core/internal/store", false, false},
-		{"core/internal/turn", "core/internal/unknown", false, false},
-		{"core/internal/claude", "core/internal/messagesapi", false, false},
-		{"core/internal/claude", "core/internal/messagesapi", true, true},
-		{"core", "core/internal/messagesapi", false, false},
-		{"core", "core/internal/turn", false, true},
-		{"core/internal/turn", "core", false, false},
+		{"core/internal/chat/turn", "core/internal/unknown", false, false},
+		{"core/internal/claude", "core/internal/claude/messagesapi", false, false},
+		{"core/internal/claude", "core/internal/claude/messagesapi", true, true},
+		{"core", "core/internal/claude/messagesapi", false, false},
+		{"core", "core/internal/chat/turn", false, true},
+		{"core/internal/chat/turn", "core", false, false},
 		{"core/cmd/clawhost", "core", false, true},
 		{"core", "plugins/telegram", false, false},
 		{"core/bench", "plugins/telegram", false, false},

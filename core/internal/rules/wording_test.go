@@ -14,29 +14,29 @@ import (
 	"unicode"
 )
 
-// The texts of the host that people read in a chat are in core/internal/wording. Elsewhere in core no literal reads like one, but for
+// The texts of the host that people read in a chat are in core/internal/base/wording. Elsewhere in core no literal reads like one, but for
 // what these lists say.
 
 // notChat are the packages and folders whose sentences are for others, with whom they are for.
 var notChat = map[string]string{
-	"core/bench":                      "figures",
-	"core/cmd":                        "the operator at the command line: usage and errors stand beside the flags",
-	"core/e2e":                        "tests",
-	"core/internal/agent":             "the model: the system prompt",
-	"core/internal/claude/client":     "the model, and the CLI",
-	"core/internal/claude/exchange":   "words of the CLI that are looked for",
-	"core/internal/claude/recordings": "tests",
-	"core/internal/claude/stub":       "the stand-in for Claude, which plays what a model writes",
-	"core/internal/claude/transcript": "the model",
-	"core/internal/domain":            "the model: hints about the previous turn",
-	"core/internal/config":            "the author of the config file: errors that name file, line and column",
-	"core/internal/envelope":          "the model",
-	"core/internal/media/mediatest":   "tests",
-	"core/internal/messagesapi":       "tests",
-	"core/internal/tools":             "the model: tools, and what they return",
-	"core/internal/wording":           "people in chats: here they are",
-	"core/scripts":                    "tests",
-	"core/testdata":                   "tests",
+	"core/bench":                       "figures",
+	"core/cmd":                         "the operator at the command line: usage and errors stand beside the flags",
+	"core/e2e":                         "tests",
+	"core/internal/base/agent":         "the model: the system prompt",
+	"core/internal/claude/client":      "the model, and the CLI",
+	"core/internal/claude/exchange":    "words of the CLI that are looked for",
+	"core/internal/claude/recordings":  "tests",
+	"core/internal/claude/stub":        "the stand-in for Claude, which plays what a model writes",
+	"core/internal/claude/transcript":  "the model",
+	"core/internal/base/domain":        "the model: hints about the previous turn",
+	"core/internal/base/config":        "the author of the config file: errors that name file, line and column",
+	"core/internal/text/envelope":      "the model",
+	"core/internal/media/mediatest":    "tests",
+	"core/internal/claude/messagesapi": "tests",
+	"core/internal/claude/tools":       "the model: tools, and what they return",
+	"core/internal/base/wording":       "people in chats: here they are",
+	"core/scripts":                     "tests",
+	"core/testdata":                    "tests",
 }
 
 // notSaid are literals that read like a text for people and are none, with the reason.
@@ -180,7 +180,7 @@ func TestTextsForPeople(t *testing.T) {
 			}
 		}
 		for _, found := range sentences(name, source, other) {
-			t.Errorf("%s:%s is a text for people: give it a name in core/internal/wording, or say here why it is none", name, found)
+			t.Errorf("%s:%s is a text for people: give it a name in core/internal/base/wording, or say here why it is none", name, found)
 		}
 	})
 	for text := range notSaid {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 

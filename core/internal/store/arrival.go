@@ -1,6 +1,6 @@
 package store
 
-import "github.com/clawhost/clawhost/core/internal/domain"
+import "github.com/clawhost/clawhost/core/internal/base/domain"
 
 // arrivals are the times of the last message and the last command.
 type arrivals struct{ message, command int64 }

@@ -1,6 +1,6 @@
 package store
 
-import "github.com/clawhost/clawhost/core/internal/domain"
+import "github.com/clawhost/clawhost/core/internal/base/domain"
 
 // burst is what a message joins: waiting messages that its sender wrote just before it. The zero burst is none.
 type burst struct {

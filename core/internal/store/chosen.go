@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 )
 
 // maxChosen bounds the sessions whose settings are cached.

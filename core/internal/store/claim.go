@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 )
 
 // Claim starts a run of the head of the lane that has been ready for the longest, and calls take with it. If no lane of

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 )
 
 // DeadLetter gives up a claimed delivery: the item becomes a dead letter with its cause, and its destination continues.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 )
 
 // Who asks for a new conversation with a message gets it, whatever becomes of the message: what comes then belongs to it, and

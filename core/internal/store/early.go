@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 )
 
 // Early sends a part of a running run: the items and the preview enter the outbox, and what was said is recorded with

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 )
 
 // Held returns the heads of turn lanes that became ready after one time and not after another, in that order: owners'

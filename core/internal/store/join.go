@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 
-	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 )
 
 // Join gives a running run the messages that can be steered into it, in order, and returns them: those whose mode

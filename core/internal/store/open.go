@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 )
 
 // Options are the settings of a Store.

@@ -12,7 +12,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver named "sqlite", with which tests look at databases beside the store
 
-	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/store"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 )
 
 // overviewRows bounds the rows of an overview.

@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 
-	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 )
 
 // NotePast gives a run more notes, as if they had been there when it was claimed. The error is [domain.ErrFenced] for a run that

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 )
 
 // PostByTool posts what a run's agent sends by a tool, once for a key, as [Store.Post] does; and notes with the run what of it is

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 )
 
 // What the agent has sent to its own chat by a tool is posted once and known to the run's next attempts, and to nobody else.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/clawhost/clawhost/core/internal/domain"
-	"github.com/clawhost/clawhost/core/internal/process"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/process"
 )
 
 // self returns this process.

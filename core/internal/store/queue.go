@@ -1,7 +1,7 @@
 package store
 
 import (
-	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 )
 
 // patience bounds how long collected messages wait, in multiples of the quiet time.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 )
 
 // What a thread began with stays with its session, whichever event tells it, and is told wherever a conversation begins in it.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 )
 
 // toolUses bounds the stored tool uses of a session: the last ones.

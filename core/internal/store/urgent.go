@@ -7,7 +7,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 )
 
 // Next moves a message that waits in a session's turn lane, and the rest of its burst, before all other waiting

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 )
 
 // RecordUsage adds the cost of a turn whose run lost its lane, and so could not be completed, to its session and day.

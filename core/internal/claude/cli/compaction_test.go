@@ -3,7 +3,7 @@ package cli
 import (
 	"testing"
 
-	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/base/agent"
 )
 
 // Behaviour: memory-flush.

@@ -3,8 +3,8 @@ package cli
 import (
 	"fmt"
 
-	"github.com/clawhost/clawhost/core/internal/credential"
-	"github.com/clawhost/clawhost/core/internal/process"
+	"github.com/clawhost/clawhost/core/internal/base/process"
+	"github.com/clawhost/clawhost/core/internal/claude/credential"
 )
 
 // Options are how each claude is run. The zero value of a field means what its comment says.

@@ -3,7 +3,7 @@ package cli
 import (
 	"strings"
 
-	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/sdk/redact"
 )
 

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"path/filepath"
 
-	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/base/agent"
 )
 
 // Servers are told to the CLI without "alwaysLoad": with it, the CLI is not ready before the slowest of them is. Instead it

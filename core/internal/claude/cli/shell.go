@@ -11,8 +11,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/clawhost/clawhost/core/internal/domain"
-	"github.com/clawhost/clawhost/core/internal/process"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/process"
 )
 
 // guarded runs the line that is its argument in the shell that is its name, once the host has recorded the process. Beside

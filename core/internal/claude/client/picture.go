@@ -6,7 +6,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 

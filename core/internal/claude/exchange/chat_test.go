@@ -15,13 +15,13 @@ import (
 
 	"pgregory.net/rapid"
 
-	replies "github.com/clawhost/clawhost/core/internal/answer"
-	"github.com/clawhost/clawhost/core/internal/chunk"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/wording"
+	"github.com/clawhost/clawhost/core/internal/chat/stream"
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 	"github.com/clawhost/clawhost/core/internal/claude/recordings"
-	"github.com/clawhost/clawhost/core/internal/domain"
-	"github.com/clawhost/clawhost/core/internal/stream"
-	"github.com/clawhost/clawhost/core/internal/wording"
+	replies "github.com/clawhost/clawhost/core/internal/text/answer"
+	"github.com/clawhost/clawhost/core/internal/text/chunk"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 

@@ -3,7 +3,7 @@ package exchange
 import (
 	"strings"
 
-	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/base/agent"
 )
 
 // failed returns why a finished turn has no answer. is_error marks such turns: failures of the API have the subtype

@@ -9,12 +9,12 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/clawhost/clawhost/core/internal/budget"
-	"github.com/clawhost/clawhost/core/internal/domain"
-	"github.com/clawhost/clawhost/core/internal/envelope"
+	"github.com/clawhost/clawhost/core/internal/base/budget"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/media/program"
 	"github.com/clawhost/clawhost/core/internal/media/speech"
 	"github.com/clawhost/clawhost/core/internal/media/web"
+	"github.com/clawhost/clawhost/core/internal/text/envelope"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 

@@ -14,13 +14,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/clawhost/clawhost/core/internal/domain"
-	"github.com/clawhost/clawhost/core/internal/envelope"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/media/extract"
 	"github.com/clawhost/clawhost/core/internal/media/mediatest"
 	"github.com/clawhost/clawhost/core/internal/media/program"
 	"github.com/clawhost/clawhost/core/internal/media/speech"
 	"github.com/clawhost/clawhost/core/internal/media/web"
+	"github.com/clawhost/clawhost/core/internal/text/envelope"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/clawhost/clawhost/core/internal/wording"
+	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/sdk/workspace"
 )
 

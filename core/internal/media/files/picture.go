@@ -3,7 +3,7 @@ package files
 import (
 	"slices"
 
-	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 

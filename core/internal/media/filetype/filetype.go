@@ -14,7 +14,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/clawhost/clawhost/core/internal/lazyregexp"
+	"github.com/clawhost/clawhost/core/internal/base/lazyregexp"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 

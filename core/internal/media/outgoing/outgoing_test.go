@@ -18,8 +18,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"pgregory.net/rapid"
 
-	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/core/internal/media/mediatest"
 	"github.com/clawhost/clawhost/core/internal/media/outgoing"

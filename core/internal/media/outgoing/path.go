@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/clawhost/clawhost/core/internal/wording"
+	"github.com/clawhost/clawhost/core/internal/base/wording"
 )
 
 // maxPath limits a path from the agent, in bytes.

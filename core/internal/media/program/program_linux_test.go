@@ -12,12 +12,12 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/media/mediatest"
 	"github.com/clawhost/clawhost/core/internal/media/program"
 	"github.com/clawhost/clawhost/core/internal/media/speech"
 	"github.com/clawhost/clawhost/core/internal/media/web"
-	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 

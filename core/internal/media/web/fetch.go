@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/wording"
+	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 

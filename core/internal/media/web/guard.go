@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/wording"
+	"github.com/clawhost/clawhost/core/internal/base/wording"
 )
 
 const (

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/media/mediatest"
 	"github.com/clawhost/clawhost/core/internal/media/web"
-	"github.com/clawhost/clawhost/core/internal/process"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/clawhost/clawhost/core/internal/lazyregexp"
+	"github.com/clawhost/clawhost/core/internal/base/lazyregexp"
 )
 
 // maxLinks limits the links of a message that are read.

@@ -15,10 +15,10 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"golang.org/x/net/html/charset"
 
-	"github.com/clawhost/clawhost/core/internal/budget"
-	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/base/budget"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/media/program"
-	"github.com/clawhost/clawhost/core/internal/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 

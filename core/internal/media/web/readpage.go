@@ -12,7 +12,7 @@ import (
 	"codeberg.org/readeck/go-readability/v2/render"
 	"golang.org/x/net/html"
 
-	"github.com/clawhost/clawhost/core/internal/process"
+	"github.com/clawhost/clawhost/core/internal/base/process"
 )
 
 // Limits of the process that reads a page. The parser also refuses elements that are nested more than 512 deep.

@@ -1,0 +1,76 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/clawhost/clawhost/core/internal/base/config"
+)
+
+// Arguments of programs may be secrets. No error shows them, whatever is wrong in or beside them.
+func TestArgumentsOfProgramsAreNotShown(t *testing.T) {
+	t.Parallel()
+	const secret = "hush-4711"
+	for _, text := range []string{
+		`claude { args = ["--header", "hush-4711", "--model"] }`,
+		`claude { args = ["--model=hush-4711"] }`,
+		`claude { args = ["-rhush-4711"] }`,
+		`claude { args = "hush-4711" }`,
+		"claude {\n  args = [\n    \"hush-4711\", 5,\n    \"--verbose\"\n  ]\n}",
+		"claude {\n  args = [\"hush-4711\"\n}",
+		"claude {\n  args = [\"hush-4711]\n}",
+		`claude { mcp "a" { headers = { A = "hush-4711", B = 5 } } }`,
+		`claude { mcp "clawhost" { url = "https://hush-4711" } }`,
+		`claude { mcp "a" { url = "hush-4711" } }`,
+		"claude {\n  mcp \"a\" {\n    headers = { A = \"hush-4711\"\n",
+		"claude {\n  mcp \"a\" {\n    url = \"https://a?hush-4711\n",
+		`media { transcribe = ["sh", "hush-4711"] }`,
+		`media { transcribe = "sh hush-4711" }`,
+		`media { speak = ["clawhost-no-such-program", "hush-4711", "{out}"] }`,
+		"media {\n  speak = [\"sh\", \"hush-4711\"\n}",
+		`links { command = ["sh", "hush-4711"] }`,
+		`links { command = ["sh", "hush-4711", nothing, "{url}"] }`,
+		"links {\n  command = [\"sh\", \"hush-4711\"\n}",
+	} {
+		_, err := config.Load(write(t, text), variables(nil))
+		if err == nil || strings.Contains(err.Error(), secret) {
+			t.Errorf("%s\ngives the error %v", text, err)
+		}
+	}
+}
+
+// What is good, and of no use as it is, is said beside.
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ text, want string }{
+		{"plugin \"telegram\" {}\nclaude {\n  command = \"sh\"\n}", ""},
+		{"", " No plugin is enabled; Nobody can talk"},
+		{"claude {\n  command = \"sh\"\n}\nplugin \"telegram\" {\n  enabled = false\n}", " No plugin is enabled; Nobody can talk"},
+		{"plugin \"telegram\" {}\nclaude {\n  command = \"clawhost-no-such-program\"\n}", `3:13: Missing program; claude.command: there is no program "clawhost-no-such-program" here`},
+		{"plugin \"telegram\" {}\nclaude {\n  command = \"sh\"\n}\naccess {\n  owners = [\"telegram:1\", \"telegram:@ann\"]\n}", "6:27: Name instead of an id; access.owners: telegram:@ann is a name"},
+		{"plugin \"telegram\" {}\nclaude {\n  command = \"sh\"\n}\nagent {\n  trust_project = true\n}", "6:19: Trusted workspace; agent.trust_project: whoever can write into the workspace can run programs"},
+		{"plugin \"telegram\" {}\nclaude {\n  command = \"sh\"\n}\nadmin {\n  listen = \":8765\"\n  token = \"0123456789abcdef\"\n}", "6:12: Open to the network; admin.listen: other machines can reach"},
+		{"plugin \"telegram\" {}\nclaude {\n  command = \"sh\"\n}\nadmin {\n  listen = \"[::1]:8765\"\n  token = \"0123456789abcdef\"\n}", ""},
+		{"plugin \"matrix\" {}\nclaude {\n  command = \"sh\"\n}\naccess {\n  owners = [\"matrix:@ann:example.org\"]\n}", ""},
+	}
+	for _, test := range tests {
+		var got []string
+		for _, w := range load(t, test.text, nil).Warnings(false) {
+			got = append(got, w.String()[strings.Index(w.String(), "config.hcl:")+len("config.hcl:"):])
+		}
+		all := strings.Join(got, "\n")
+		if test.want == "" && all != "" || !strings.Contains(all, test.want) {
+			t.Errorf("%s\nwarns %q, want %q", test.text, all, test.want)
+		}
+	}
+}
+
+// A problem about something that the file does not contain has no line.
+func TestAWarningWithoutALine(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	c := load(t, "log {}\nplugin \"telegram\" {}\nclaude {\n  model = \"opus\"\n}", nil)
+	warnings := c.Warnings(false)
+	if len(warnings) != 1 || !strings.HasSuffix(warnings[0].String(), `config.hcl: Missing program; claude.command: there is no program "claude" here. Install Claude Code, or write the program's path.`) {
+		t.Errorf("warnings: %v", warnings)
+	}
+}

@@ -1,0 +1,193 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	_ "time/tzdata" // for systems without a time zone database
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/clawhost/clawhost/core/internal/base/process"
+)
+
+const (
+	// socketName is the control socket's name in the state folder.
+	socketName = "clawhost.sock"
+	// maxSocketPath is a portable limit for the path of a Unix socket, in bytes, including the final zero byte.
+	maxSocketPath = 104
+	// maxOperators limits the tokens that open, close or join something. The parser uses up to 8 KB of stack for each
+	// (measured).
+	maxOperators = 20_000
+)
+
+// Load reads the file at path. Variables come from env, which is usually [os.LookupEnv]; ~ expands to HOME. The error is a
+// [Problems] with all errors of the file.
+func Load(path string, env func(name string) (value string, ok bool)) (*Config, error) {
+	d, text, err := open(path, env)
+	if err != nil {
+		return nil, err
+	}
+	body, problems := d.parse(text)
+	if problems != nil {
+		return nil, problems.err()
+	}
+	c := d.file(body, filepath.Join(d.dir, filepath.Base(path)))
+	if err := d.problems.err(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// LoadSocket returns the path of the control socket of the host that runs with the file at path. It evaluates only the
+// state folder: clients of a running host need none of its variables. The error is a [Problems].
+func LoadSocket(path string, env func(name string) (value string, ok bool)) (string, error) {
+	d, text, err := open(path, env)
+	if err != nil {
+		return "", err
+	}
+	body, problems := d.parse(text)
+	if problems != nil {
+		return "", problems.err()
+	}
+	c, only := defaults(), &hclsyntax.Body{Attributes: hclsyntax.Attributes{}, SrcRange: body.SrcRange, EndRange: body.EndRange}
+	if a, ok := body.Attributes["state_dir"]; ok {
+		only.Attributes["state_dir"] = a
+	}
+	d.defaultPaths(c)
+	d.decode(only, c.fileBlock(func(*hclsyntax.Block) {}))
+	d.checkPaths(c, only.Attributes["state_dir"])
+	return c.Socket(), d.problems.err()
+}
+
+// open reads a file and prepares to decode it.
+func open(path string, env func(name string) (value string, ok bool)) (*decoder, []byte, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return nil, nil, Problems{{File: path, Summary: "Cannot find the config file", Detail: err.Error()}}
+	}
+	text, err := readFile(absolute)
+	if err != nil {
+		return nil, nil, Problems{{File: path, Summary: "Cannot read the config file", Detail: printable(err.Error())}}
+	}
+	d := &decoder{place: place{dir: filepath.Dir(absolute), env: env}, source: newSource(path, text)}
+	d.eval = d.functions()
+	return d, text, nil
+}
+
+func (d *decoder) parse(text []byte) (*hclsyntax.Body, Problems) {
+	if problems := d.checkSize(text); problems != nil {
+		return nil, problems
+	}
+	file, diagnostics := hclsyntax.ParseConfig(text, d.name, hcl.InitialPos)
+	if diagnostics.HasErrors() {
+		d.hideUnparsed()
+		return nil, d.fromHCL(withoutEchoes(diagnostics))
+	}
+	body := file.Body.(*hclsyntax.Body) // documented by ParseConfig
+	d.hideSecrets(body)
+	return body, nil
+}
+
+// withoutEchoes keeps only one of the errors that a missing quote causes on the following lines.
+func withoutEchoes(diagnostics hcl.Diagnostics) hcl.Diagnostics {
+	seen := false
+	return slices.DeleteFunc(diagnostics, func(d *hcl.Diagnostic) bool {
+		echo := d.Summary == "Invalid multi-line string" && seen
+		seen = seen || d.Summary == "Invalid multi-line string"
+		return echo
+	})
+}
+
+// checkSize refuses a file with too many nested expressions for the recursive parser, whose stack overflow would end the
+// process.
+func (d *decoder) checkSize(text []byte) Problems {
+	tokens, _ := hclsyntax.LexConfig(text, d.name, hcl.InitialPos) // the parser reports the same errors
+	operators := 0
+	for _, token := range tokens {
+		switch token.Type {
+		case hclsyntax.TokenComment, hclsyntax.TokenNewline, hclsyntax.TokenIdent, hclsyntax.TokenEqual, hclsyntax.TokenComma,
+			hclsyntax.TokenNumberLit, hclsyntax.TokenQuotedLit, hclsyntax.TokenStringLit:
+			continue
+		}
+		if operators++; operators > maxOperators {
+			d.hide(1, len(d.quiet))
+			return Problems{d.problem(token.Range, "File too large", fmt.Sprintf("The file has more than %d brackets, quotes and operators.", maxOperators))}
+		}
+	}
+	return nil
+}
+
+// file reads the whole file: the top level first, because the plugin blocks inherit from it.
+func (d *decoder) file(body *hclsyntax.Body, path string) *Config {
+	c := defaults()
+	c.Path = path
+	d.channels = []string{"webchat"}
+	for _, b := range body.Blocks {
+		if b.Type == "plugin" && len(b.Labels) == 1 {
+			d.channels = append(d.channels, b.Labels[0])
+		}
+	}
+	d.defaultPaths(c)
+	var plugins []*hclsyntax.Block
+	d.decode(body, c.fileBlock(func(b *hclsyntax.Block) { plugins = append(plugins, b) }))
+	d.checkPaths(c, body.Attributes["state_dir"])
+	c.Claude.resolveModels()
+	c.Media.fillFolderSizes()
+	if c.Agent.ContextFiles == nil {
+		c.Agent.ContextFiles = []string{filepath.Join(c.Agent.Workspace, "AGENTS.md")}
+	}
+	for _, b := range plugins {
+		c.Plugins = append(c.Plugins, d.plugin(b, c))
+	}
+	d.checkTarget(c, body)
+	c.Claude.ConfigDir = d.claudeDir(c)
+	d.checkWorkspace(c, body)
+	c.warnings = d.warn(c, body)
+	return c
+}
+
+// checkTarget refuses a group as the target of the heartbeat.
+func (d *decoder) checkTarget(c *Config, body *hclsyntax.Body) {
+	channel, id, _ := strings.Cut(c.Heartbeat.Target, ":")
+	if _, group := c.For(channel).Access.Group[id]; !group {
+		return
+	}
+	for _, b := range body.Blocks {
+		if a := b.Body.Attributes["target"]; b.Type == "heartbeat" && a != nil {
+			d.report(a.Expr.Range(), "Unsuitable value", fmt.Sprintf("heartbeat.target must be a person, and %s is a group in access.group.", c.Heartbeat.Target))
+		}
+	}
+}
+
+// defaultPaths makes the default paths absolute. On error they are left empty: the file may set them.
+func (d *decoder) defaultPaths(c *Config) {
+	c.StateDir, _ = d.resolve(d.dir, c.StateDir)
+	c.Agent.Workspace, _ = d.resolve(d.dir, c.Agent.Workspace)
+	if program, err := process.Executable(); err == nil {
+		if program, err = filepath.EvalSymlinks(program); err == nil {
+			c.PluginDir = filepath.Dir(program)
+		}
+	}
+}
+
+// checkPaths reports default paths that could not be made absolute, and a state folder whose path is too long.
+func (d *decoder) checkPaths(c *Config, stateDir *hclsyntax.Attribute) {
+	at := hcl.Range{}
+	for _, p := range []struct{ name, path string }{
+		{"state_dir", c.StateDir}, {"agent.workspace", c.Agent.Workspace}, {"plugin_dir", c.PluginDir},
+	} {
+		if p.path == "" {
+			d.report(at, "Missing value", fmt.Sprintf("%s must be set, because its default is unknown: is HOME set?", p.name))
+		}
+	}
+	if stateDir != nil {
+		at = stateDir.Expr.Range()
+	}
+	if socket := c.Socket(); len(socket) >= maxSocketPath {
+		d.report(at, "Unsuitable value", fmt.Sprintf("state_dir is too deep: the path of its control socket has %d bytes and must have fewer than %d.",
+			len(socket), maxSocketPath))
+	}
+}

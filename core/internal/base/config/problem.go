@@ -1,0 +1,238 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/clawhost/clawhost/core/internal/base/lazyregexp"
+)
+
+// Limits of a problem's parts, in bytes.
+const (
+	maxText    = 1000
+	maxSnippet = 160
+)
+
+// Problem is an error in the file. It contains no value that may be a secret.
+type Problem struct {
+	File    string `json:"file"`
+	Line    int    `json:"line,omitempty"`   // from 1; zero: the file as a whole
+	Column  int    `json:"column,omitempty"` // in characters, from 1
+	Summary string `json:"summary"`
+	Detail  string `json:"detail,omitempty"`
+	// Snippet is the line of the file. It is empty within plugin blocks and for lines that may contain a secret.
+	Snippet string `json:"snippet,omitempty"`
+}
+
+// String returns the problem as "file:line:column: summary; detail", with the snippet on a line of its own.
+func (p Problem) String() string {
+	var b strings.Builder
+	b.WriteString(p.File)
+	if p.Line > 0 {
+		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Column)
+	}
+	b.WriteString(": " + p.Summary)
+	if p.Detail != "" {
+		b.WriteString("; " + p.Detail)
+	}
+	if p.Snippet != "" {
+		b.WriteString("\n    " + p.Snippet)
+	}
+	return b.String()
+}
+
+// Problems are the errors of a file, in the file's order. It is the error type of this package.
+type Problems []Problem
+
+// Error returns the problems, each starting on a new line.
+func (p Problems) Error() string {
+	lines := make([]string, len(p))
+	for i := range p {
+		lines[i] = p[i].String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// err returns p as an error, in order, or nil if there is no problem.
+func (p Problems) err() error {
+	if len(p) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(p, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return slices.Compact(p)
+}
+
+// secretNames are attributes whose values are never shown in any block: secrets, and arguments of programs, which may be
+// secret.
+var secretNames = []string{"api_keys", "dsn", "token", "env", "args", "transcribe", "speak", "command", "headers", "url"}
+
+// secretWords matches, in a file that cannot be parsed, the first line that may contain a secret or opens a plugin block. A
+// command in one string, such as claude's, has no arguments.
+var secretWords = lazyregexp.New(`(?im)^[^#\n]*(\bplugin\b|\bdsn\b|\benv\s*=|\b(args|transcribe|speak|headers|url)\s*=|\bcommand\s*=\s*[^"\s]|key|token|secret|password)`)
+
+// source is the file's text, and which of its lines may be shown.
+type source struct {
+	name  string
+	lines []string
+	quiet []bool // by line, from 0
+}
+
+func newSource(name string, text []byte) *source {
+	s := &source{name: name, lines: strings.Split(string(text), "\n")}
+	s.quiet = make([]bool, len(s.lines))
+	return s
+}
+
+// hideUnparsed hides everything from the first possible secret on: if braces do not match, the end of a block is unknown.
+func (s *source) hideUnparsed() {
+	for i, line := range s.lines {
+		if secretWords().MatchString(line) {
+			s.hide(i+1, len(s.lines))
+			return
+		}
+	}
+}
+
+// hideSecrets hides plugin blocks and secrets of a parsed file.
+func (s *source) hideSecrets(body *hclsyntax.Body) {
+	for _, name := range secretNames {
+		if a := body.Attributes[name]; a != nil {
+			s.hide(a.SrcRange.Start.Line, a.SrcRange.End.Line)
+		}
+	}
+	for _, b := range body.Blocks {
+		if b.Type == "plugin" {
+			s.hide(b.TypeRange.Start.Line, b.CloseBraceRange.End.Line)
+			continue
+		}
+		s.hideSecrets(b.Body)
+	}
+}
+
+func (s *source) hide(first, last int) {
+	for i := max(first, 1); i <= min(last, len(s.quiet)); i++ {
+		s.quiet[i-1] = true
+	}
+}
+
+func (s *source) isQuiet(line int) bool {
+	return line >= 1 && line <= len(s.quiet) && s.quiet[line-1]
+}
+
+// problem returns a problem at a range. The zero range stands for the file as a whole.
+func (s *source) problem(at hcl.Range, summary, detail string) Problem {
+	p := Problem{
+		File:    s.name,
+		Line:    at.Start.Line,
+		Column:  at.Start.Column,
+		Summary: printable(summary),
+		Detail:  printable(detail),
+	}
+	if p.Line >= 1 && p.Line <= len(s.lines) && !s.isQuiet(p.Line) {
+		p.Snippet = shorten(printable(strings.TrimSpace(s.lines[p.Line-1])), maxSnippet)
+	}
+	return p
+}
+
+// nameProblem returns a problem with an unknown name. The value after the name is hidden: the name may be that of a secret,
+// misspelt.
+func (s *source) nameProblem(name hcl.Range, summary, detail string) Problem {
+	p := s.problem(name, summary, detail)
+	if p.Snippet != "" {
+		line := s.lines[p.Line-1]
+		end := min(name.End.Byte-name.Start.Byte+name.Start.Column-1, len(line))
+		p.Snippet = printable(strings.TrimSpace(line[:end])) + " …"
+	}
+	return p
+}
+
+// tellable are HCL's errors whose details quote names and our own functions' errors, but no value.
+var tellable = []string{
+	"Error in function call", "Invalid function argument", "Not enough function arguments", "Too many function arguments",
+}
+
+// fromHCL converts the HCL library's diagnostics.
+func (s *source) fromHCL(diagnostics hcl.Diagnostics) Problems {
+	var found Problems
+	for _, d := range diagnostics {
+		if d.Severity != hcl.DiagError {
+			continue
+		}
+		var at hcl.Range
+		if d.Subject != nil {
+			at = *d.Subject
+		}
+		detail := d.Detail
+		unknown, isUnknown := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d)
+		switch {
+		case isUnknown:
+			detail = noFunction(unknown.CalledFunctionName(), s.isQuiet(at.Start.Line))
+		case d.Summary == "Unclosed configuration block":
+			detail = s.unclosed(at.Start.Line)
+		case d.Summary == "Variables not allowed":
+			// A secret without quotes is parsed as a variable.
+			detail = `Quote text, as in "steer"; for yes or no write true or false.`
+		case s.isQuiet(at.Start.Line) && !slices.Contains(tellable, d.Summary):
+			detail = ""
+		}
+		found = append(found, s.problem(at, d.Summary, detail))
+	}
+	return found
+}
+
+// functionForm matches names that are shown beside a secret: they look like those of functions.
+var functionForm = lazyregexp.New(`^[a-z_]{1,24}$`)
+
+// noFunction explains that there is no function with this name. Quiet means that a secret is near: then the name is shown only if
+// it looks like that of a function.
+func noFunction(name string, quiet bool) string {
+	known := slices.Sorted(maps.Keys(place{}.functions().Functions))
+	there := "The functions are " + strings.Join(known[:len(known)-1], ", ") + " and " + known[len(known)-1] + "."
+	if quiet && !functionForm().MatchString(name) {
+		return there
+	}
+	return fmt.Sprintf("There is no function %q.%s %s", name, suggestion(name, known), there)
+}
+
+// blockForm matches the beginning of a block.
+var blockForm = lazyregexp.New(`^\s*([a-z_]+(?: "[A-Za-z0-9_-]{1,32}")?)\s*\{`)
+
+// unclosed explains that the block on a line has no end.
+func (s *source) unclosed(line int) string {
+	block := "The block that begins here"
+	if line >= 1 && line <= len(s.lines) {
+		if found := blockForm().FindStringSubmatch(s.lines[line-1]); found != nil {
+			block = "The block " + found[1]
+		}
+	}
+	return block + " has no closing brace }, or a block after it has none."
+}
+
+// printable returns one short line of text without control characters.
+func printable(text string) string {
+	return shorten(strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return ' '
+		case !unicode.IsPrint(r):
+			return '�'
+		}
+		return r
+	}, text), maxText)
+}
+
+func shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}

@@ -1,0 +1,150 @@
+package command
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/recentlog"
+	"github.com/clawhost/clawhost/core/internal/base/wording"
+	"github.com/clawhost/clawhost/core/internal/chat/permission"
+	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/claude/client"
+	"github.com/clawhost/clawhost/core/internal/claude/project"
+	"github.com/clawhost/clawhost/core/internal/dispatch"
+	"github.com/clawhost/clawhost/core/internal/media/files"
+	"github.com/clawhost/clawhost/core/internal/network/conversation"
+	"github.com/clawhost/clawhost/core/internal/network/plugins"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Agent is the agent that answers.
+type Agent interface {
+	// Sections returns the parts of the session's system prompt.
+	Sections(caller chat.Caller, session domain.Session) []agent.Section
+	// SkillList returns the agent's current skills.
+	SkillList() []agent.Skill
+}
+
+// Claude are the claude processes.
+type Claude interface {
+	Stats() claude.Stats
+	Inventory() claude.Inventory
+	// Aside answers a question beside a turn, from the conversation so far. The error is [client.ErrNotRunning] if no
+	// turn runs, and [client.ErrNoAside] if the CLI cannot do it.
+	Aside(ctx context.Context, claudeSession, question string) (string, error)
+	// Speed returns what Claude Code told last about how fast the model answers: on, off, cooldown, or nothing; and why not.
+	Speed(claudeSession string) (fast, why string)
+	// Tasks returns the running subagents of a session.
+	Tasks(claudeSession string) []client.Task
+	// StopTask stops a subagent. The error is [client.ErrNoTask] or [client.ErrNotRunning] if it does not run, and
+	// [client.ErrNoTaskStop] if the CLI cannot do it.
+	StopTask(ctx context.Context, claudeSession string, number int) (client.Task, error)
+	// Shell runs a line of the shell and returns its exit code. When ctx ends, the line is killed and the error is ctx's cause.
+	Shell(ctx context.Context, name, line string, output io.Writer) (code int, err error)
+}
+
+// Restart restarts the host.
+type Restart interface {
+	// Request makes the host shut down and start again, and returns at once. The error says why that would fail: the
+	// host continues unchanged.
+	Request(ctx context.Context) error
+}
+
+// Host is what the commands use of the host. A registry that only parses may lack all of it.
+type Host struct {
+	Recent  *recentlog.Log
+	Log     hclog.Logger // gets a line for each change of who may do what; nil: none
+	Version string
+	// Started is when this Host was constructed: `/restart` constructs another one.
+	Started       time.Time
+	Demo          bool
+	ConfigPath    string
+	ExportDir     string // created by the first export
+	Models        Models
+	Now           func() time.Time
+	Zone          *time.Location // of the days that usage is counted by, and of displayed times
+	Conversations *conversation.Resolver
+	Plugins       *plugins.Registry // nil: none
+	Agent         Agent
+	Claude        Claude
+	Tools         Tools
+	Project       *project.Folder
+	Speech        bool // a text-to-speech command is configured
+	Questions     *permission.Approvals
+	Restart       Restart      // nil: it cannot restart by itself
+	Bash          bool         // owners may run lines of the shell
+	Files         *files.Store // of their output
+}
+
+// hostCommands is what the host's own commands use.
+type hostCommands struct {
+	store *store.Store
+	turns *dispatch.Dispatcher
+	host  Host
+}
+
+// commands are the host's own commands, except those that list commands.
+func (d hostCommands) commands() []Command {
+	return []Command{
+		{Name: "new", Usage: "/new [model] [text]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Run: d.fresh},
+		{Name: "reset", Usage: "/reset [model] [text]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Run: d.fresh},
+		{Name: "stop", Aliases: []string{"abort"}, Usage: "/stop [keep]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Run: d.stop},
+		{Name: "compact", Usage: "/compact [what to keep]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Turn: true},
+		{Name: "btw", Aliases: []string{"side"}, Usage: "/btw QUESTION", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Slow: true, Run: d.aside},
+		{Name: "subagents", Usage: "/subagents [stop NUMBER]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Slow: true, Run: d.subagents},
+		{Name: "next", Usage: "/next NUMBER", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Run: d.next},
+		{Name: "withdraw", Usage: "/withdraw NUMBER", Group: wording.GroupConversation, MinAuthority: chat.Other, Run: d.withdraw},
+		{Name: "session", Usage: "/session [label TEXT]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Run: d.session},
+		{Name: "export_session", Aliases: []string{"export"}, Usage: "/export-session", Group: wording.GroupConversation, MinAuthority: chat.Owner, Run: d.export},
+
+		d.setting(think, "/think [level]", chat.Authorised, true),
+		d.setting(fast, "/fast [off|on]", chat.Authorised, false),
+		{Name: "model", Usage: "/model [name]", Group: wording.GroupSettings, MinAuthority: chat.Authorised, Menu: true, Run: d.model},
+		{Name: "models", Usage: "/models", Group: wording.GroupSettings, MinAuthority: chat.Authorised, Run: d.models},
+		d.setting(verbose, "/verbose [off|on|full]", chat.Authorised, true),
+		d.setting(reasoning, "/reasoning [off|on|stream]", chat.Authorised, true),
+		{Name: "queue", Usage: "/queue [mode] [debounce:0.5s] [cap:20] [drop:summarize]", Group: wording.GroupSettings, MinAuthority: chat.Authorised, Menu: true, Run: d.queue},
+		d.setting(elevated, "/elevated [off|ask|on|full]", chat.Owner, false),
+		d.setting(exec, "/exec [deny|ask|full]", chat.Owner, false),
+		{Name: "send", Usage: "/send [on|off|default]", Group: wording.GroupSettings, MinAuthority: chat.Owner, Run: d.send},
+		{Name: "tts", Usage: "/tts [off|inbound|always|tagged|status]", Group: wording.GroupSettings, MinAuthority: chat.Authorised, Run: d.speech},
+		{Name: "activation", Usage: "/activation [mention|always|default]", Group: wording.GroupSettings, MinAuthority: chat.Owner, Run: d.activation},
+
+		{Name: "status", Usage: "/status", Group: wording.GroupInformation, MinAuthority: chat.Authorised, Menu: true, Run: d.status},
+		{Name: "usage", Usage: "/usage [off|tokens|full]", Group: wording.GroupInformation, MinAuthority: chat.Authorised, Menu: true, Run: d.usage},
+		{Name: "context", Usage: "/context", Group: wording.GroupInformation, MinAuthority: chat.Authorised, Menu: true, Run: d.context},
+		{Name: "tools", Usage: "/tools", Group: wording.GroupInformation, MinAuthority: chat.Authorised, Run: d.tools},
+		{Name: "whoami", Aliases: []string{"id"}, Usage: "/whoami", Group: wording.GroupInformation, MinAuthority: chat.Other, Menu: true, Run: d.whoami},
+		{Name: "answer", Usage: "/answer ID ANSWER", Group: wording.GroupConversation, MinAuthority: chat.Other, Run: d.answer},
+
+		{Name: "allowlist", Usage: "/allowlist [add|remove [CHANNEL] USER]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: d.allowlist},
+		{Name: "approve", Usage: "/approve ID [once|session|always], /approve [CHANNEL] CODE", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.approve},
+		{Name: "deny", Usage: "/deny ID [reason], /deny [CHANNEL] CODE", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.deny},
+		{Name: "grants", Usage: "/grants [revoke NUMBER|all]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.grants},
+		{Name: "mcp", Usage: "/mcp [allow|deny CODE]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: d.mcp},
+		d.shell(),
+		{Name: "restart", Usage: "/restart", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: d.restart},
+		{Name: "config", Usage: "/config", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: d.config},
+		{Name: "debug", Usage: "/debug", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: d.debug},
+	}
+}
+
+// shell is the command for lines of the shell, which says how it is switched on while it is off.
+func (d hostCommands) shell() Command {
+	c := Command{Name: "bash", Usage: "/bash COMMAND", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.bashOff}
+	if d.host.Bash {
+		c.Run, c.Shell = nil, true
+	}
+	return c
+}
+
+// effective returns the settings that apply in the caller's session.
+func (d hostCommands) effective(call Call) *conversation.Conversation {
+	return d.host.Conversations.Session(call.Caller, call.Session)
+}

@@ -1,0 +1,283 @@
+package inbox_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// What a message that waits is after an edit is what it would be if it had been written so.
+// Behaviour: accept-no-turn, text-mentions, edit-waiting, edit-no-command.
+func TestEdits(t *testing.T) {
+	t.Parallel()
+	high := domain.Overrides{Effort: "high"}
+	picture := []chat.Media{{Kind: chat.Image}}
+	asked := func(m domain.Message) domain.Message {
+		m.ID, m.Channel, m.SentAt = "m", "tg", now.Add(-time.Hour)
+		m.Chat, m.Sender, m.Authority = chat.Chat{ID: "owner", Kind: chat.Direct}, chat.Sender{ID: "owner"}, chat.Owner
+		return m
+	}
+	grouped := func(m domain.Message) domain.Message {
+		m = asked(m)
+		m.Chat = chat.Chat{ID: "g", Kind: chat.Group}
+		return m
+	}
+	for name, test := range map[string]struct {
+		was   domain.Message
+		edit  chat.Event
+		want  *domain.Message
+		model string
+		told  string // a part of it
+	}{
+		"a text": {was: asked(domain.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "new\r\ntext "}), want: new(asked(domain.Message{Text: "new\ntext", Raw: "new\r\ntext "}))},
+		"a mention": {
+			was:  asked(domain.Message{Text: "old"}),
+			edit: event("owner", chat.Edited{ID: "m", Text: "@bot, do it", Mentions: []chat.Mention{{Length: 4, IsSelf: true}}}),
+			want: new(asked(domain.Message{Text: "do it", Raw: "@bot, do it"})),
+		},
+		"a directive": {was: asked(domain.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "/think high why"}), want: new(asked(domain.Message{Text: "why", Raw: "/think high why", Overrides: high}))},
+		"no directive any more": {
+			was: asked(domain.Message{Text: "why", Raw: "/think high why", Overrides: high}), edit: event("owner", chat.Edited{ID: "m", Text: "why"}), want: new(asked(domain.Message{Text: "why"})),
+		},
+		"a new conversation": {
+			was: asked(domain.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "/new opus why"}), model: "opus",
+			want: new(asked(domain.Message{Text: "why", Raw: "/new opus why", Fresh: true})),
+		},
+		"no new conversation any more": {was: asked(domain.Message{Text: "why", Raw: "/new why", Fresh: true}), edit: event("owner", chat.Edited{ID: "m", Text: "why"}), want: new(asked(domain.Message{Text: "why"}))},
+		"a skill":                      {was: asked(domain.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "/deploy it"}), want: new(asked(domain.Message{Text: deploy + "it", Raw: "/deploy it"}))},
+		"a file stays": {
+			was: asked(domain.Message{Text: "old", Media: picture, ReplyTo: &chat.Quote{ID: "q"}}), edit: event("owner", chat.Edited{ID: "m", Text: "new"}),
+			want: new(asked(domain.Message{Text: "new", Media: picture, ReplyTo: &chat.Quote{ID: "q"}})),
+		},
+		"a group": {
+			was: grouped(domain.Message{Text: "old"}), edit: inGroup("g", event("owner", chat.Edited{ID: "m", Text: "/think high why"})),
+			want: new(grouped(domain.Message{Text: "why", Raw: "/think high why", Overrides: high})),
+		},
+		"no answer to a question": {was: asked(domain.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "2"}), want: new(asked(domain.Message{Text: "2"}))},
+		"a command":               {was: asked(domain.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "/status"}), told: "into a command"},
+		"a word that means stop":  {was: asked(domain.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "stop!"}), told: "into a command"},
+		"another authority":       {was: asked(domain.Message{Text: "old"}), edit: event("commander", chat.Edited{ID: "m", Text: "new"}), told: "have changed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := &journal{standing: domain.StandingWaiting, waiting: test.was, allowed: []chat.UserID{"commander"}}
+			if outcome, err := box(j).Submit(t.Context(), "tg", test.edit); err != nil || outcome.Verdict != chat.Accepted || len(j.accepted) != 0 {
+				t.Fatalf("%+v, error %v, accepted %+v", outcome, err, j.accepted)
+			}
+			var amended []domain.Message
+			var changes []string
+			switch {
+			case test.want == nil:
+				changes = []string{"tg/owner/m is gone"}
+			case test.model != "":
+				changes = []string{"the model is " + test.model}
+				fallthrough
+			default:
+				amended = []domain.Message{*test.want}
+			}
+			if diff := cmp.Diff(amended, j.amended) + cmp.Diff(changes, j.changes); diff != "" {
+				t.Error(diff)
+			}
+			if test.told == "" != (len(j.told) == 0) || test.told != "" && (!strings.Contains(j.told[0].Text, test.told) || j.told[0].ReplyTo != "m" || j.told[0].To.Chat != "owner") {
+				t.Errorf("told %+v", j.told)
+			}
+			j.fail = errors.New("the disk is full")
+			if _, err := box(j).Submit(t.Context(), "tg", test.edit); err == nil {
+				t.Error("the host seems to have what it has not")
+			}
+		})
+	}
+}
+
+// Behaviour: edit-waiting.
+func TestChangesThatAreNotHeeded(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		event    chat.Event
+		standing domain.Standing
+	}{
+		"an edit of what runs":    {event("owner", chat.Edited{ID: "m", Text: "new"}), domain.StandingRunning},
+		"an edit of what was":     {event("owner", chat.Edited{ID: "m", Text: "new"}), domain.StandingNone},
+		"a stranger's edit":       {event("stranger", chat.Edited{ID: "m", Text: "new"}), domain.StandingWaiting},
+		"an edit to nothing":      {event("owner", chat.Edited{ID: "m", Text: " \u200b"}), domain.StandingWaiting},
+		"a deletion of what runs": {event("owner", chat.Deleted{ID: "m"}), domain.StandingRunning},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := &journal{standing: test.standing}
+			outcome, err := box(j).Submit(t.Context(), "tg", test.event)
+			if err != nil || outcome.Verdict != chat.Rejected || len(j.accepted)+len(j.amended)+len(j.told)+len(j.paired) != 0 {
+				t.Errorf("%+v, error %v: %+v", outcome, err, j)
+			}
+		})
+	}
+}
+
+// Who changes what the running turn was told is told that it is too late, once.
+// Behaviour: edit-waiting.
+func TestChangesThatComeTooLate(t *testing.T) {
+	t.Parallel()
+	was := domain.Message{ID: "m", Channel: "tg", Chat: chat.Chat{ID: "owner"}, Text: "old"}
+	for name, test := range map[string]struct {
+		event   chat.Event
+		replyTo chat.MessageID
+		want    string
+		after   domain.Standing // what has become of the message that claude had not read; empty: it had
+	}{
+		"an edit":                          {event("owner", chat.Edited{ID: "m", Text: "new"}), "m", "had read this already", ""},
+		"an edit of how it looks":          {event("owner", chat.Edited{ID: "m", Text: "old"}), "", "", ""},
+		"an edit that makes a command":     {event("owner", chat.Edited{ID: "m", Text: "/status"}), "m", "had read this already", ""},
+		"a deletion":                       {event("owner", chat.Deleted{ID: "m"}), "", "still counts", ""},
+		"an edit of what runs by now":      {event("owner", chat.Edited{ID: "m", Text: "new"}), "m", "had read this already", domain.StandingRunning},
+		"a deletion of what runs by now":   {event("owner", chat.Deleted{ID: "m"}), "", "still counts", domain.StandingRunning},
+		"a deletion of what is told again": {event("owner", chat.Deleted{ID: "m"}), "", "still counts", domain.StandingSteered},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := &journal{standing: domain.StandingSteered, waiting: was, unread: test.after != "", after: test.after}
+			outcome, err := box(j).Submit(t.Context(), "tg", test.event)
+			if err != nil || outcome.Verdict != chat.Rejected || len(j.amended)+len(j.changes) != 0 {
+				t.Errorf("%+v, error %v: %+v", outcome, err, j)
+			}
+			if test.want == "" {
+				if len(j.told) != 0 {
+					t.Errorf("told %+v", j.told)
+				}
+				return
+			}
+			if len(j.told) != 1 || !strings.Contains(j.told[0].Text, test.want) || j.told[0].To != was.Address() || j.told[0].ReplyTo != test.replyTo {
+				t.Errorf("told %+v", j.told)
+			}
+			if want := []string{"late:tg:" + string(test.event.ID)}; !cmp.Equal(want, j.posted) {
+				t.Errorf("by the keys %q, want %q", j.posted, want)
+			}
+			j.fail = errors.New("the disk is full")
+			if _, err := box(j).Submit(t.Context(), "tg", test.event); err == nil {
+				t.Error("the host seems to have what it has not")
+			}
+		})
+	}
+}
+
+// A message that was steered and not read is changed as if it had only waited, and steered again.
+// Behaviour: edit-waiting.
+func TestChangesOfWhatIsUnread(t *testing.T) {
+	t.Parallel()
+	was := domain.Message{ID: "m", Channel: "tg", Chat: chat.Chat{ID: "owner"}, Authority: chat.Owner, Text: "old"}
+	edit := event("owner", chat.Edited{ID: "m", Text: "new"})
+	for name, test := range map[string]struct {
+		event   chat.Event
+		amended string
+		changes []string
+		told    string
+		nudged  []string
+	}{
+		"an edit":                      {event: edit, amended: "new", nudged: []string{"tg:owner"}},
+		"an edit that makes a command": {event: event("owner", chat.Edited{ID: "m", Text: "/status"}), changes: []string{"tg/owner/m is gone"}, told: "into a command"},
+		"a deletion":                   {event: event("owner", chat.Deleted{ID: "m"}), changes: []string{"tg/owner/m is gone"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				j := &journal{standing: domain.StandingSteered, waiting: was, unread: true}
+				j.run(t)
+				if outcome, err := box(j).Submit(t.Context(), "tg", test.event); err != nil || outcome.Verdict != chat.Accepted {
+					t.Fatalf("%+v, error %v", outcome, err)
+				}
+				synctest.Wait()
+				if diff := cmp.Diff(test.changes, j.changes) + cmp.Diff(test.nudged, j.nudged); diff != "" {
+					t.Error(diff)
+				}
+				if test.amended != "" && (len(j.amended) != 1 || j.amended[0].Text != test.amended || j.amended[0].Edition != edit.ID) || test.amended == "" && len(j.amended) != 0 {
+					t.Errorf("amended %+v", j.amended)
+				}
+				if test.told == "" != (len(j.told) == 0) || test.told != "" && !strings.Contains(j.told[0].Text, test.told) {
+					t.Errorf("told %+v", j.told)
+				}
+			})
+		})
+	}
+}
+
+// Behaviour: accept-no-turn, edit-waiting.
+func TestDeletions(t *testing.T) {
+	t.Parallel()
+	j := &journal{standing: domain.StandingWaiting}
+	gone := event("owner", chat.Deleted{ID: "m"})
+	if outcome, err := box(j).Submit(t.Context(), "tg", gone); err != nil || outcome.Verdict != chat.Accepted || len(j.told) != 0 {
+		t.Errorf("%+v, error %v, told %+v", outcome, err, j.told)
+	}
+	if diff := cmp.Diff([]string{"tg/owner/m is gone"}, j.changes); diff != "" {
+		t.Error(diff)
+	}
+	j.fail = errors.New("the disk is full")
+	if _, err := box(j).Submit(t.Context(), "tg", gone); err == nil {
+		t.Error("the host seems to have what it has not")
+	}
+}
+
+// What waits behind others says so in the chat, in each mode. Whether it waits the store knows.
+// Behaviour: receipt.
+func TestReceipt(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []domain.Mode{domain.Followup, domain.Queue, domain.Collect, domain.Steer, domain.SteerBacklog, domain.Interrupt} {
+		j := &journal{chosen: map[string]domain.Overrides{"tg:owner": {Queue: domain.QueueOverrides{Mode: mode}}}}
+		submit(t, j, settings, says("owner", "hi"))
+		if got := j.accepted[0].Receipt; got == nil || got(domain.Acceptance{Seq: 7}).Buttons[0][1].Data != "/withdraw 7" {
+			t.Errorf("%s: none, or another message's", mode)
+		}
+	}
+	j := &journal{}
+	submit(t, j, settings, says("owner", "/status"))
+	if j.accepted[0].Receipt != nil {
+		t.Error("a command does not wait")
+	}
+}
+
+// A chat is shown at once that its message is heard, where the config wants that, but for a command.
+func TestHeardAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		eager := func(string) config.Settings {
+			s := settings("")
+			s.Reply.AckReaction, s.Reply.Typing = "👀", "instant"
+			return s
+		}
+		j := &journal{}
+		j.run(t)
+		submit(t, j, eager, event("owner", chat.Message{ID: "m", Text: "hi"}))
+		synctest.Wait()
+		slices.Sort(j.heard) // they are side by side
+		submit(t, j, eager, says("owner", "/status"))
+		submit(t, j, settings, says("owner", "hi"))
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"typing in owner", "👀 on m in owner"}, j.heard); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// What a person writes shows how far its answer is where the config wants that of its channel.
+func TestReacts(t *testing.T) {
+	t.Parallel()
+	for emoji, want := range map[string]bool{"": false, "👀": false, config.AckStatus: true} {
+		j := &journal{}
+		submit(t, j, func(channel string) config.Settings {
+			s := settings(channel)
+			s.Reply.AckReaction = emoji
+			return s
+		}, says("owner", "hi"))
+		if got := j.accepted[0].Reacts; got != want {
+			t.Errorf("%q: %v", emoji, got)
+		}
+	}
+}

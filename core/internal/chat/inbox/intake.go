@@ -1,0 +1,213 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/session"
+	"github.com/clawhost/clawhost/core/internal/dispatch"
+	"github.com/clawhost/clawhost/core/internal/network/conversation"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+const (
+	// maxWaiting bounds a lane. More unanswered messages are a flood.
+	maxWaiting = 1000
+	// stopsWaiting and ownersWaiting are additional places for stop commands and for owners' messages, so that a flood
+	// by others does not block them.
+	stopsWaiting, ownersWaiting = 50, 100
+)
+
+// Store is what the inbox needs of package store.
+type Store interface {
+	Accept(ctx context.Context, in domain.Inbound) (domain.Acceptance, error)
+	RecordPassive(ctx context.Context, o domain.Passive) (duplicate bool, err error)
+	Overrides(ctx context.Context, session string) (domain.Overrides, error)
+	Session(ctx context.Context, key string) (domain.Session, error)
+	DirectChat(ctx context.Context, channel, id string) (domain.DirectChat, error)
+	Find(ctx context.Context, channel string, in chat.ID, id chat.MessageID) (domain.Found, error)
+	AgentMessageByToken(ctx context.Context, token string) (domain.AgentMessage, error)
+	Amend(ctx context.Context, m domain.Message, model *string, unread int64) (domain.Standing, error)
+	WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID, unread int64, notice ...domain.OutboxItem) (domain.Standing, error)
+	Post(ctx context.Context, key domain.Key, items ...domain.OutboxItem) (firstID int64, err error)
+	Allowed(ctx context.Context, channel string, users ...chat.UserID) (bool, error)
+	// Origin returns the first id of a chat that has moved; its own otherwise.
+	Origin(channel string, id chat.ID) chat.ID
+	Move(ctx context.Context, channel string, event chat.EventID, from, to chat.ID) (duplicate bool, err error)
+	RequestPairing(ctx context.Context, p domain.Pairing, limit int, olderThan time.Time, prompt domain.OutboxItem) (bool, error)
+}
+
+// Claude is what the inbox needs of the claude processes.
+type Claude interface {
+	// Withdraw removes a message that was steered into a session's running turn, by its id for claude. False: it was
+	// read, or may have been.
+	Withdraw(ctx context.Context, session, message string) bool
+	// Retire notes that a reset has ended a claude session.
+	Retire(session string)
+}
+
+// Intake puts messages into the lanes of their sessions. It makes no decisions: the [Inbox] does.
+type Intake struct {
+	store         Store
+	turns         *dispatch.Dispatcher
+	claude        Claude
+	conversations *conversation.Resolver
+	now           func() time.Time
+	log           hclog.Logger
+}
+
+// NewIntake returns an intake.
+func NewIntake(
+	s Store, turns *dispatch.Dispatcher, claude Claude, conversations *conversation.Resolver, now func() time.Time, log hclog.Logger,
+) *Intake {
+	return &Intake{store: s, turns: turns, claude: claude, conversations: conversations, now: now, log: log}
+}
+
+// denies reports whether the messages of a session, which has chosen own settings, are not answered.
+func (in *Intake) denies(chosen domain.Overrides, session string, m domain.Message) bool {
+	return in.conversations.SendPolicy(chosen.Send, session, m.Address(), m.Chat.Kind) == "deny"
+}
+
+// put accepts a message into its lane.
+func (in *Intake) put(ctx context.Context, inbound domain.Inbound) (Outcome, error) {
+	inbound.MaxWaiting = maxWaiting
+	switch {
+	case inbound.Message.Authority == chat.Owner:
+		inbound.MaxWaiting += ownersWaiting
+	case inbound.Urgent:
+		inbound.MaxWaiting += stopsWaiting
+	}
+	accepted, err := in.store.Accept(ctx, inbound)
+	switch {
+	case errors.Is(err, domain.ErrLaneFull):
+		in.log.Warn("a session has too many waiting messages; further ones are refused", "session", inbound.Session, "waiting", inbound.MaxWaiting)
+		return rejected("too many messages wait in this chat"), nil
+	case err != nil:
+		return Outcome{}, fmt.Errorf("accept an event: %w", err)
+	case accepted.Duplicate:
+		return Outcome{Verdict: chat.Duplicate, Session: inbound.Session}, nil
+	}
+	if accepted.Replaced != "" {
+		in.claude.Retire(accepted.Replaced)
+	}
+	if accepted.Superseded != 0 {
+		in.turns.End(accepted.Superseded)
+	}
+	if accepted.Running && inbound.Queue.Steers() {
+		in.turns.Nudge(inbound.Session)
+	}
+	return Outcome{Verdict: chat.Accepted, Session: inbound.Session, Waiting: accepted.Waiting, Number: accepted.Seq, behind: accepted.Running}, nil
+}
+
+// Turn accepts a prompt that nobody in the chat wrote: a plugin's, or the host's own. It runs as the person whose
+// direct chat it is, with an owner's authority, because an owner put it into the config.
+func (in *Intake) Turn(ctx context.Context, id domain.Key, m domain.Message) (Outcome, error) {
+	person, err := in.person(ctx, m.Channel, m.Chat)
+	if err != nil {
+		return Outcome{}, err
+	}
+	m.Sender.ID, m.Sender.Aliases = person.ID, person.Aliases
+	m.Authority = chat.Owner
+	m.SentAt = in.now()
+	if m.Origin == "" {
+		m.Origin = domain.OriginPlugin
+	}
+	settings := in.conversations.Settings(m.Channel).Session
+	key := in.name(settings, m.Channel, m.Chat, m.Thread, m.Sender).Key()
+	chosen, err := in.store.Overrides(ctx, key)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("look up a session: %w", err)
+	}
+	m.Silent = m.Silent || in.denies(chosen, key, m) // nothing is sent there, whoever asked for it
+	inbound := domain.Inbound{EventID: id.EventID(), Session: key, Lane: domain.TurnLane, Message: m, Queue: domain.Queueing{Mode: domain.Queue}}
+	if m.Thread != "" {
+		inbound.Parent = in.name(settings, m.Channel, m.Chat, "", m.Sender).Key()
+	}
+	return in.put(ctx, inbound)
+}
+
+// FromAgent accepts what the agent does to a session from another one: a prompt, or, with an origin, a compaction. A reset begins
+// a new conversation instead. It is done as in [Intake.Turn], once for an id. False: the session has no chat of its own.
+func (in *Intake) FromAgent(ctx context.Context, id domain.Key, s domain.Session, m domain.Message, reset bool) (ok bool, err error) {
+	m.Channel, m.Chat, m.Thread = s.Route.Channel, chat.Chat{ID: s.Route.Chat, Kind: s.Kind, Title: s.Title}, s.Route.Thread
+	key, err := in.Session(ctx, m.Channel, m.Chat, m.Thread)
+	if err != nil || key != s.Key || m.Chat.ID == "" {
+		return false, err
+	}
+	if !reset {
+		outcome, err := in.Turn(ctx, id, m)
+		return outcome.Verdict != chat.Rejected, err
+	}
+	m.Authority, m.SentAt, m.Origin = chat.Owner, in.now(), domain.OriginPlugin
+	m.Text, m.Command = "/new", &domain.Command{Name: "new"}
+	outcome, err := in.put(ctx, domain.Inbound{EventID: id.EventID(), Session: key, Lane: domain.ControlLane, Message: m, Reset: true})
+	return outcome.Verdict != chat.Rejected, err
+}
+
+// Tell accepts a text for a session, as if the caller had written it. The same id is accepted once.
+func (in *Intake) Tell(ctx context.Context, id domain.Key, session string, caller chat.Caller, text string) error {
+	known, err := in.store.Session(ctx, session)
+	if err != nil {
+		return fmt.Errorf("look up a session: %w", err)
+	}
+	m := domain.Message{
+		Channel: caller.Address.Channel, Chat: chat.Chat{ID: caller.Address.Chat, Kind: caller.Kind, Title: known.Title}, Thread: caller.Address.Thread,
+		Sender: caller.Sender, Authority: caller.Authority, SentAt: in.now(), Text: text,
+	}
+	_, err = in.put(ctx, domain.Inbound{EventID: id.EventID(), Session: session, Lane: domain.TurnLane, Message: m, Queue: domain.Queueing{Mode: domain.Queue}})
+	return err
+}
+
+// Repeat accepts messages again that were given up before Claude had read them, to be answered together. They start no
+// new conversation, because they may have done so before. The same id is accepted once.
+func (in *Intake) Repeat(ctx context.Context, id domain.Key, session string, messages []domain.Message) error {
+	mode := domain.Queue
+	if len(messages) > 1 {
+		mode = domain.Collect
+	}
+	for i, m := range messages {
+		m.Fresh = false
+		inbound := domain.Inbound{EventID: id.For(i).EventID(), Session: session, Lane: domain.TurnLane, Message: m, Queue: domain.Queueing{Mode: mode}}
+		if _, err := in.put(ctx, inbound); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Session returns the key of the session of a chat. A direct chat may be named by the id of its person.
+func (in *Intake) Session(ctx context.Context, channel string, c chat.Chat, thread chat.ThreadID) (string, error) {
+	person, err := in.person(ctx, channel, c)
+	if err != nil {
+		return "", err
+	}
+	return in.name(in.conversations.Settings(channel).Session, channel, c, thread, person).Key(), nil
+}
+
+// person is the person of a direct chat. Before the first message, the chat's id is taken for the person's.
+func (in *Intake) person(ctx context.Context, channel string, c chat.Chat) (chat.Sender, error) {
+	taken := chat.Sender{ID: chat.UserID(c.ID)}
+	if c.Kind != chat.Direct {
+		return taken, nil
+	}
+	found, err := in.store.DirectChat(ctx, channel, string(c.ID))
+	switch {
+	case errors.Is(err, domain.ErrNotFound), err == nil && len(found.Person) == 0:
+		return taken, nil
+	case err != nil:
+		return chat.Sender{}, fmt.Errorf("look up whose chat it is: %w", err)
+	}
+	return chat.Sender{ID: found.Person[0], Aliases: found.Person[1:]}, nil
+}
+
+// name returns the session key of a chat, by the chat's first id.
+func (in *Intake) name(s config.Session, channel string, c chat.Chat, thread chat.ThreadID, sender chat.Sender) session.Name {
+	c.ID = in.store.Origin(channel, c.ID)
+	return session.Of(session.Scope(s.Scope), channel, c, thread, sender, session.Links(s.IdentityLinks))
+}

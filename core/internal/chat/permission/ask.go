@@ -1,0 +1,265 @@
+package permission
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/base/access"
+	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/wording"
+	"github.com/clawhost/clawhost/core/internal/network/conversation"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Ask decides what claude asks for in a run's turn: by earlier permissions, or else by asking people. It returns when
+// they have answered, when the time is over, or when ctx ends; the result has no meaning then.
+func (d *Approvals) Ask(ctx context.Context, run *conversation.Turn, q agent.Question) agent.Decision {
+	decision, err := d.decide(ctx, run, q)
+	switch {
+	case err == nil:
+		return decision
+	case ctx.Err() != nil:
+		return agent.Decision{Message: "The question was withdrawn."}
+	default:
+		d.log.Error("a question could not be asked", "session", run.Session.Key, "tool", q.Tool, "error", err)
+		return agent.Decision{Message: "Nobody could be asked, because the host failed to. Go on without it."}
+	}
+}
+
+func (d *Approvals) decide(ctx context.Context, run *conversation.Turn, q agent.Question) (agent.Decision, error) {
+	w := &waiter{
+		run: run.ID, session: run.Session.Key, digests: []string{digest(q, 0)},
+		changed: make(chan struct{}, 1), over: make(chan struct{}),
+	}
+	if !d.options.Conversations.Decides(run.Caller) {
+		w.sender = nameOf(run.Caller)
+	}
+	if err := d.waiters.add(ctx, w); err != nil {
+		return agent.Decision{}, err
+	}
+	defer d.waiters.remove(w)
+	if run.Owned && remembers(d.options.Workspace, run.Head.Message.Origin, q) {
+		return agent.Decision{Allow: true}, nil
+	}
+	leave := q.Tool != "AskUserQuestion" && q.Tool != "ExitPlanMode"
+	if leave {
+		if granted, err := d.granted(ctx, run, q); err != nil || granted {
+			return agent.Decision{Allow: granted}, err
+		}
+	}
+	if refusal := unattended(run.Head.Message, leave); refusal != nil {
+		return *refusal, nil
+	}
+	return d.askPeople(ctx, run, w, q)
+}
+
+// askPeople asks, unless too many questions are open.
+func (d *Approvals) askPeople(ctx context.Context, run *conversation.Turn, w *waiter, q agent.Question) (agent.Decision, error) {
+	if tooMany := d.waiters.count(w); tooMany != nil {
+		return d.decline(ctx, run, q, tooMany)
+	}
+	if !d.options.Turns.Pause(run.ID) {
+		d.waiters.discount(w)
+		return d.decline(ctx, run, q, &bound{key: "other conversations", of: wording.OfOthers})
+	}
+	defer func() {
+		d.waiters.discount(w)
+		d.options.Turns.Resume(ctx, run.ID)
+	}()
+	switch q.Tool {
+	case "AskUserQuestion":
+		return d.choices(ctx, run, w, q)
+	case "ExitPlanMode":
+		return d.one(ctx, run, w, q, planBody(q))
+	default:
+		return d.one(ctx, run, w, q, toolBody(q))
+	}
+}
+
+// decline answers a question that nobody is asked because too many are open. The chat gets one notice a turn.
+func (d *Approvals) decline(ctx context.Context, run *conversation.Turn, q agent.Question, tooMany *bound) (agent.Decision, error) {
+	d.log.Warn("a question was not asked: too many are open",
+		"bound", tooMany.key, "session", run.Session.Key, "run", run.ID, "tool", q.Tool)
+	m := run.Head.Message
+	text := wording.TooManyQuestions(q.Tool, tooMany.most, tooMany.of)
+	items := d.options.Conversations.Notice(m.Address(), m.Chat.Kind, text)
+	if _, err := d.options.Store.Post(ctx, domain.KeyTooManyQuestions.Of(run.ID), items...); err != nil {
+		return agent.Decision{}, fmt.Errorf("tell that a question was not asked: %w", err)
+	}
+	return agent.Decision{Message: fmt.Sprintf("Nobody was asked about this use of %s: too many questions are waiting for answers already. "+
+		"Go on without it, and do not try it again in this turn.", q.Tool)}, nil
+}
+
+// choices asks the questions of one AskUserQuestion in turn. Their answers are taken together: claude gets all or none,
+// and a resumed turn asks all of them again.
+func (d *Approvals) choices(ctx context.Context, run *conversation.Turn, w *waiter, q agent.Question) (agent.Decision, error) {
+	questions, ok := readChoices(q.Input)
+	if !ok || len(questions) == 0 || len(questions) > maxChoices {
+		return agent.Decision{Message: "The questions could not be read."}, nil
+	}
+	answers, asked := map[string]string{}, []string{}
+	for i, c := range questions {
+		b := choiceBody(c)
+		id, v, err := d.await(ctx, run, w, q, i, b)
+		if err != nil {
+			return agent.Decision{}, err
+		}
+		asked = append(asked, id)
+		if !v.Allow {
+			return v.decision(b.About), d.options.Store.TakeAnswers(ctx, asked...)
+		}
+		answers[c.question] = v.Said
+	}
+	full := map[string]json.RawMessage{}
+	err := json.Unmarshal(q.Input, &full)
+	if err != nil {
+		return agent.Decision{}, fmt.Errorf("read the questions: %w", err)
+	}
+	if err := d.options.Store.TakeAnswers(ctx, asked...); err != nil {
+		return agent.Decision{}, err
+	}
+	if full["answers"], err = json.Marshal(answers); err != nil {
+		return agent.Decision{}, err
+	}
+	given, err := json.Marshal(full)
+	return agent.Decision{Allow: true, Input: given}, err
+}
+
+// one asks a single question and takes its answer.
+func (d *Approvals) one(ctx context.Context, run *conversation.Turn, w *waiter, q agent.Question, b body) (agent.Decision, error) {
+	id, v, err := d.await(ctx, run, w, q, 0, b)
+	if err != nil {
+		return agent.Decision{}, err
+	}
+	return v.decision(b.About), d.options.Store.TakeAnswers(ctx, id)
+}
+
+// errClosed is the error for a question that was closed while its turn waited for it.
+var errClosed = errors.New("the question was closed")
+
+// await asks one part of a question and waits for its answer, which is still to be taken.
+func (d *Approvals) await(
+	ctx context.Context, run *conversation.Turn, w *waiter, q agent.Question, part int, b body,
+) (id string, v verdict, err error) {
+	d.waiters.asks(w, digest(q, part))
+	for {
+		row, sent, err := d.post(ctx, run, q, part, b)
+		if err != nil {
+			return "", v, err
+		}
+		answered := d.options.Chats.Asking(run.Head.Message.Address(), sent)
+		v, err := d.wait(ctx, w, row)
+		answered()
+		// The end of an earlier run may have closed it in the moment in which this one asked the same.
+		if !errors.Is(err, errClosed) {
+			return row.ID, v, err
+		}
+	}
+}
+
+// post asks a question, unless it is already open; sent reports whether it was sent now.
+func (d *Approvals) post(
+	ctx context.Context, run *conversation.Turn, q agent.Question, part int, b body,
+) (row domain.Question, sent bool, err error) {
+	m := run.Head.Message
+	to := m.Address()
+	b.Kind, b.Purpose, b.Whose = m.Chat.Kind, purpose(m.Origin), access.Audience(run.Caller.Authority)
+	var before []domain.OutboxItem
+	if b.About != wording.AboutChoice && m.Chat.Kind == chat.Direct && !d.options.Conversations.Decides(run.Caller) {
+		decider, ok := d.options.Owners.Reachable(ctx)
+		if !ok {
+			return row, false, errors.New("nobody who may decide can be reached")
+		}
+		to, b.Kind, b.For = decider, chat.Direct, m.Sender.Name()
+		before = d.options.Conversations.Notice(m.Address(), m.Chat.Kind, b.question("").Elsewhere())
+	}
+	row = domain.Question{Digest: digest(q, part), To: to, ExpiresAt: time.Now().Add(d.options.Patience)}
+	row, sent, err = d.store(ctx, run, row, b, before)
+	if sent {
+		d.log.Info("a question was asked", "question", row.ID, "session", row.Session,
+			"about", cmp.Or(q.Tool, string(b.About)), "in", to.Channel+":"+string(to.Chat))
+	}
+	return row, sent, err
+}
+
+// store stores a run's question with the message that asks it, after other items, or returns the equal one that is
+// already open; stored reports which.
+func (d *Approvals) store(
+	ctx context.Context, run *conversation.Turn, row domain.Question, b body, before []domain.OutboxItem,
+) (known domain.Question, stored bool, err error) {
+	id, m := newID(), run.Head.Message
+	// With buttons if the chat has enough of them, else with numbers.
+	buttons := layout(id, b.options(), d.options.Conversations.Limits(row.To.Channel, b.Kind).Buttons)
+	b.Numbered = buttons == nil
+	items := d.options.Conversations.Notice(row.To, b.Kind, b.text(id, buttons != nil))
+	items[len(items)-1].Buttons = buttons
+	row.ID, row.ClaudeSession, row.Authority = id, run.Head.ClaudeSession, run.Caller.Authority
+	row.Asker, row.Unseen = m.Channel+":"+string(m.Sender.ID), b.question("").Undelivered()
+	if row.Body, err = json.Marshal(b); err != nil {
+		return row, false, err
+	}
+	known, err = d.options.Store.Ask(ctx, run.ID, row, append(before, items...)...)
+	return known, err == nil && known.ID == id, err
+}
+
+// digest identifies the content of a question.
+func digest(q agent.Question, part int) string {
+	var compact strings.Builder
+	_ = json.NewEncoder(&compact).Encode(q.Input)
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%d\n%s", q.Tool, part, compact.String()))
+	return hex.EncodeToString(sum[:16])
+}
+
+// wait returns the answer to a question once it is no longer open.
+func (d *Approvals) wait(ctx context.Context, w *waiter, row domain.Question) (verdict, error) {
+	expiry := time.NewTimer(time.Until(row.ExpiresAt))
+	defer expiry.Stop()
+	for row.State == domain.QuestionOpen {
+		select {
+		case <-w.changed:
+		case <-expiry.C:
+			q := read(row)
+			over := wording.QuestionExpired(d.options.Patience, q.body.what())
+			if _, _, err := d.retire(ctx, q, domain.QuestionExpired, over); err != nil {
+				return verdict{}, err
+			}
+		case <-ctx.Done():
+			return verdict{}, d.abandon(ctx, row)
+		}
+		var err error
+		if row, err = d.options.Store.Question(context.WithoutCancel(ctx), row.ID); err != nil { // the end of ctx is handled above
+			return verdict{}, err
+		}
+	}
+	switch row.State {
+	case domain.QuestionAnswered:
+		return readVerdict(row.Answer)
+	case domain.QuestionUnseen:
+		return verdict{Said: "The question could not be delivered, so nobody has answered it."}, nil
+	case domain.QuestionExpired:
+		return verdict{Said: "Nobody answered in time."}, nil
+	default:
+		return verdict{}, errClosed
+	}
+}
+
+// abandon returns why nobody waits for an answer any more. It retires a question that is no longer useful; one that was
+// interrupted, such as by the host's end, stays open, because it may be asked again.
+func (d *Approvals) abandon(ctx context.Context, row domain.Question) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, agent.ErrWithdrawn) || errors.Is(cause, domain.ErrFenced) {
+		d.withdraw(context.WithoutCancel(ctx), read(row))
+	}
+	return cause
+}
+
+// Undelivered lets turns look whether the message of their question was given up. The store has ended the question by then.
+func (d *Approvals) Undelivered() { d.waiters.wake() }

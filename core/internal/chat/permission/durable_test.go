@@ -1,0 +1,163 @@
+package permission_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/chat/permission"
+	"github.com/clawhost/clawhost/core/internal/dispatch"
+	"github.com/clawhost/clawhost/core/internal/network/conversation"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// process is a process of the host with a store on the disk. The rest is that of a fixture.
+type process struct {
+	*permission.Approvals
+	store *store.Store
+}
+
+// start opens the store of the process before.
+func start(t *testing.T, path string) process {
+	t.Helper()
+	s, err := store.Open(t.Context(), path, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	if _, _, err := s.Reclaim(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r := newFixture()
+	options := r.options(t, s, dispatch.New(s, dispatch.Options{}, hclog.NewNullLogger()))
+	p := process{store: s, Approvals: permission.New(options, hclog.NewNullLogger())}
+	if err := p.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// claim is the next run, of the owner in their direct chat.
+func (p process) claim(t *testing.T) *conversation.Turn {
+	t.Helper()
+	var run *domain.Run
+	if err := p.store.Claim(t.Context(), domain.TurnLane, domain.Anybodys, func(r *domain.Run) { run = r }); err != nil {
+		t.Fatal(err)
+	}
+	return turnOf(run)
+}
+
+// begin has a run ask in the background until end is called.
+func (p process) begin(
+	t *testing.T, run *conversation.Turn, q agent.Question,
+) (decided <-chan agent.Decision, end context.CancelCauseFunc) {
+	t.Helper()
+	ctx, end := context.WithCancelCause(t.Context())
+	t.Cleanup(func() { end(agent.ErrShutdown) })
+	decisions := make(chan agent.Decision, 1)
+	go func() { decisions <- p.Ask(ctx, run, q) }()
+	return decisions, end
+}
+
+// open waits until as many questions are open, and returns them.
+func (p process) open(t *testing.T, want int) []permission.Open {
+	t.Helper()
+	patient, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		open, err := p.Open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(open) == want {
+			return open
+		}
+		select {
+		case <-tick.C:
+		case <-patient.Done():
+			t.Fatalf("open are %+v; want %d", open, want)
+		}
+	}
+}
+
+// The store is all that a process knows of questions: each of these happens in a process of its own, which has nothing
+// but the file of the one before.
+// Behaviour: ask-durable.
+func TestEachStepInAProcessOfItsOwn(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "clawhost.db")
+	owner := caller("owner", chat.Owner)
+	owner.Session = "s"
+
+	asks := start(t, path)
+	message := runOf("owner", chat.Owner).Head.Message
+	inbound := domain.Inbound{EventID: "1", Session: "s", Lane: domain.TurnLane, Message: message}
+	if _, err := asks.store.Accept(t.Context(), inbound); err != nil {
+		t.Fatal(err)
+	}
+	decided, end := asks.begin(t, asks.claim(t), ls)
+	id := asks.open(t, 1)[0].ID
+	end(agent.ErrShutdown)
+	receive(t, decided)
+	_ = asks.store.Close()
+
+	announces := start(t, path)
+	if told, known, err := announces.Answer(t.Context(), owner, id, "why"); told == "" || !known || err != nil {
+		t.Fatal(told, known, err)
+	}
+	_ = announces.store.Close()
+
+	parses := start(t, path)
+	got, answer, ok, err := answerOf(t.Context(), parses.Approvals, owner, domain.Message{Text: "too late today"}, true)
+	if got != id || answer != "no too late today" || !ok || err != nil {
+		t.Fatal(got, answer, ok, err)
+	}
+	if _, told, ok, err := parses.OpenNotice(t.Context(), owner); told == "" || !ok || err != nil {
+		t.Error(told, ok, err)
+	}
+	_ = parses.store.Close()
+
+	hears := start(t, path)
+	written := permission.Written{ID: "w", Text: "too late today", Caller: owner}
+	if told, err := hears.Hear(t.Context(), got, answer, written); told != "" || err != nil {
+		t.Fatal(told, err)
+	}
+	hears.open(t, 0)
+	_ = hears.store.Close()
+
+	resumes := start(t, path)
+	run := resumes.claim(t)
+	if got := resumes.Ask(t.Context(), run, ls); got.Message != "It was not allowed, for this reason: too late today" {
+		t.Errorf("the resumed turn is told %+v", got)
+	}
+	// The answer was for one use. An answer to the next question reaches the turn that waits.
+	decided, _ = resumes.begin(t, run, ls)
+	again := resumes.open(t, 1)[0].ID
+	if told, _, err := resumes.Answer(t.Context(), owner, again, "always"); told != "" || err != nil {
+		t.Fatal(told, err)
+	}
+	if got := receive(t, decided); !got.Allow || again == id {
+		t.Errorf("%s, after %s, is answered with %+v", again, id, got)
+	}
+	_, left := resumes.begin(t, run, rm)
+	resumes.open(t, 1)
+	if err := resumes.store.Complete(t.Context(), run.ID, domain.Completion{State: domain.RunDone}); err != nil {
+		t.Fatal(err)
+	}
+	left(agent.ErrShutdown)
+	_ = resumes.store.Close()
+
+	ends := start(t, path) // Its turn is completed.
+	ends.open(t, 0)
+	if got := ends.Ask(t.Context(), run, ls); !got.Allow {
+		t.Errorf("what is always allowed: %+v", got)
+	}
+}

@@ -1,0 +1,122 @@
+package prompt_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/chat/prompt"
+	"github.com/clawhost/clawhost/core/internal/media/extract"
+	"github.com/clawhost/clawhost/core/internal/media/files"
+	"github.com/clawhost/clawhost/core/internal/media/speech"
+	"github.com/clawhost/clawhost/core/internal/media/web"
+	"github.com/clawhost/clawhost/core/internal/network/conversation"
+	"github.com/clawhost/clawhost/core/internal/network/plugins"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// unmoved are chats that have kept their ids.
+type unmoved struct{}
+
+func (unmoved) Origin(_ string, id chat.ID) chat.ID { return id }
+
+// builder returns a builder without any programs that read files, and what resolves its conversations.
+func builder(c *config.Config) (*prompt.Builder, *conversation.Resolver) {
+	log := hclog.NewNullLogger()
+	return prompt.New(prompt.Options{
+		System:  agent.NewPrompter(agent.Identity{Name: c.Agent.Name, Workspace: c.Agent.Workspace, Timezone: c.Agent.Timezone}),
+		Bringer: files.NewBringer(files.NewStore(files.Options{}), nil, nil, log),
+		Reader:  extract.NewReader(nil, &speech.Transcriber{}, web.NewPages(web.Options{}, log), log),
+	}, log), conversation.NewResolver(c, plugins.New(nil), unmoved{})
+}
+
+// A message that has waited for long is told with its age, each of a burst by itself.
+// Behaviour: accept-old.
+func TestWhatWaitedForLongIsToldSo(t *testing.T) {
+	t.Parallel()
+	b, conversations := builder(&config.Config{
+		Agent:    config.Agent{Timezone: time.UTC},
+		Settings: config.Settings{Inbound: config.Inbound{MaxAge: time.Hour}},
+	})
+	queued := func(text string, age time.Duration) domain.Queued {
+		return domain.Queued{Burst: 1, Message: domain.Message{
+			Channel: "telegram", Chat: chat.Chat{ID: "1", Kind: chat.Direct}, Sender: chat.Sender{ID: "1", DisplayName: "Anna"},
+			SentAt: time.Now().Add(-age), Text: text,
+		}}
+	}
+	run := conversations.Turn(&domain.Run{Session: domain.Session{Key: "telegram:1"}, Head: queued("old news", 3*time.Hour), More: []domain.Queued{queued("and this", time.Minute)}})
+	built, err := b.Build(t.Context(), run, nil)
+	text := built.Text
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(text, "[Telegram Anna ") || !strings.Contains(text, "] old news\n") ||
+		strings.Count(text, "[Late: written 3h before you read it]") != 1 || strings.Count(text, "[Late:") != 1 {
+		t.Errorf("prompt %q", text)
+	}
+}
+
+// What a compaction should keep is one line, so that the CLI takes all of it for the command that it is.
+func TestCompactionIsOneLine(t *testing.T) {
+	t.Parallel()
+	b, conversations := builder(&config.Config{Agent: config.Agent{Timezone: time.UTC}})
+	for text, want := range map[string]string{"": "/compact", " the plan\n\n/clear  and @/etc/passwd": "/compact the plan /clear and @/etc/passwd"} {
+		run := conversations.Turn(&domain.Run{Head: domain.Queued{Message: domain.Message{Origin: domain.OriginCompact, Text: text}}})
+		if got, err := b.Build(t.Context(), run, []string{"a hook's word"}); got.Text != want || err != nil {
+			t.Errorf("%q, want %q, error %v", got.Text, want, err)
+		}
+	}
+}
+
+// album has the files of messages, and shows each of them.
+type album struct{}
+
+func (album) Bring(_ context.Context, messages ...domain.Queued) ([]domain.Queued, error) {
+	return messages, nil
+}
+
+func (album) Read(context.Context, ...domain.Queued) (map[string]extract.Read, error) {
+	return nil, nil
+}
+
+func (album) Show(_ string, m chat.Media) (chat.Media, string, error) {
+	return m, "/in/" + string(m.Ref), nil
+}
+
+func (album) Picture(_ string, m chat.Media) (agent.Picture, bool) {
+	return agent.Picture{Path: "/media/" + string(m.Ref), Type: m.MIMEType}, true
+}
+
+// Claude is shown the pictures of a message that is steered, as it is those of a message with a turn of its own.
+// Behaviour: file-inline.
+func TestPicturesAreShown(t *testing.T) {
+	t.Parallel()
+	_, conversations := builder(&config.Config{Agent: config.Agent{Timezone: time.UTC}})
+	b := prompt.New(prompt.Options{Bringer: album{}, Reader: album{}, Inbound: album{}, Pictures: album{}}, hclog.NewNullLogger())
+	queued := domain.Queued{Message: domain.Message{
+		Channel: "telegram", Chat: chat.Chat{ID: "1", Kind: chat.Direct}, Sender: chat.Sender{ID: "1"}, Text: "this one",
+		Media: []chat.Media{{Kind: chat.Image, Ref: "a", MIMEType: "image/png"}},
+	}}
+	run := conversations.Turn(&domain.Run{Session: domain.Session{Key: "telegram:1", ClaudeStarted: true}, Head: queued})
+	own, err := b.Build(t.Context(), run, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steered, err := b.Steered(t.Context(), run.Conversation, queued)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []agent.Picture{{Path: "/media/a", Type: "image/png"}}
+	for name, got := range map[string]prompt.Prompt{"of its own": own, "steered": steered} {
+		if !slices.Equal(got.Pictures, want) || !strings.Contains(got.Text, "/in/a") {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package prompt_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// The turns of plugins have an owner's authority in whoever's chat they are. That must not open the owner's memory there, nor
+// lets tools run without a question that only the owner may run so.
+// Behaviour: memory-section, permission-mode-owner.
+func TestWhatOnlyOwnersOpen(t *testing.T) {
+	t.Parallel()
+	const dangerous = "bypassPermissions"
+	b, conversations := builder(&config.Config{
+		Agent:    config.Agent{Name: "Claw", Workspace: t.TempDir(), Timezone: time.UTC},
+		Claude:   config.Claude{PermissionMode: "default"},
+		Settings: config.Settings{Access: config.Access{Owners: []string{"telegram:anna"}}},
+	})
+	for name, test := range map[string]struct {
+		user          chat.UserID
+		kind          chat.Kind
+		authority     chat.Authority
+		origin        domain.Origin
+		opens, powers bool
+	}{
+		"the owner":                         {user: "anna", kind: chat.Direct, authority: chat.Owner, opens: true, powers: true},
+		"the owner in a group":              {user: "anna", kind: chat.Group, authority: chat.Owner, powers: true},
+		"somebody else":                     {user: "bob", kind: chat.Direct, authority: chat.Authorised},
+		"a plugin in the owner's chat":      {user: "anna", kind: chat.Direct, authority: chat.Owner, origin: domain.OriginPlugin, opens: true, powers: true},
+		"a plugin in somebody else's chat":  {user: "bob", kind: chat.Direct, authority: chat.Owner, origin: domain.OriginPlugin},
+		"a plugin in a group":               {user: "anna", kind: chat.Group, authority: chat.Owner, origin: domain.OriginPlugin},
+		"a heartbeat in the owner's chat":   {user: "anna", kind: chat.Direct, authority: chat.Owner, origin: domain.OriginHeartbeat, opens: true, powers: true},
+		"a heartbeat for somebody else":     {user: "bob", kind: chat.Direct, authority: chat.Owner, origin: domain.OriginHeartbeat},
+		"a person whom a link makes owner":  {user: "anna2", kind: chat.Direct, authority: chat.Owner, opens: true, powers: true},
+		"a stranger of another channel too": {user: "anna", kind: chat.Direct, authority: chat.Other},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run := conversations.Turn(&domain.Run{Session: domain.Session{Overrides: domain.Overrides{Permission: dangerous}}, Head: domain.Queued{Message: domain.Message{
+				Channel: "telegram", Chat: chat.Chat{ID: "chat", Kind: test.kind}, Sender: chat.Sender{ID: test.user}, Authority: test.authority, Origin: test.origin,
+			}}})
+			p := b.Profile(run.Conversation)
+			if private := strings.Contains(p.SystemPrompt, "search both and read what fits"); private != test.opens || p.Private != test.opens {
+				t.Errorf("the prompt opens the memory: %v, and says so: %v", private, p.Private)
+			}
+			if (p.PermissionMode == dangerous) != test.powers {
+				t.Errorf("permission mode %s", p.PermissionMode)
+			}
+			if owns := run.Caller.Authority == chat.Owner; owns != test.powers {
+				t.Errorf("an owner's authority: %v", owns)
+			}
+		})
+	}
+}

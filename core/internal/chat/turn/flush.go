@@ -1,0 +1,48 @@
+package turn
+
+import (
+	"context"
+
+	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/network/conversation"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Memory knows the tools with which the agent writes the memory of a conversation, other than the owner's files.
+type Memory interface {
+	// Remembering returns the names, as the agent knows them, of these tools in a kind of chat.
+	Remembering(ctx context.Context, in chat.Kind) []string
+}
+
+// flushMemory returns a memory flush that must run before all waiting messages, or nil. There is one in each compaction cycle,
+// when the next turn may cause the compaction. In an owner's direct chat the agent writes the owner's files, in any other one only
+// a memory of the conversation's own.
+func (h *Handler) flushMemory(ctx context.Context, run *conversation.Turn, r agent.Result) *domain.Inbound {
+	f, m := h.options.MemoryFlush, run.Head.Message
+	compactions := run.Session.Compactions + int64(r.Compactions)
+	switch {
+	case !f.Enabled, r.ContextWindow == 0, r.ContextTokens < h.options.Compaction.At(r.ContextWindow, f.Reserve)-f.Margin:
+		return nil
+	case m.Origin == domain.OriginFlush, m.Origin == domain.OriginCompact:
+		return nil
+	case run.Session.Flushed == compactions+1:
+		return nil
+	}
+	flush := domain.Message{
+		Channel: m.Channel, Chat: m.Chat, Thread: m.Thread, Sender: chat.Sender{ID: m.Sender.ID, Aliases: m.Sender.Aliases, IsBot: true}, Authority: m.Authority,
+		SentAt: run.Head.ReceivedAt, Text: f.Prompt, Origin: domain.OriginFlush,
+	}
+	if m.Chat.Kind != chat.Direct || !run.Owned {
+		tools := h.options.Memory.Remembering(ctx, m.Chat.Kind)
+		if len(tools) == 0 {
+			return nil
+		}
+		flush.Text = config.ToolFlushPrompt(tools)
+		flush.Authority, flush.Silent = chat.Other, true // nobody in the chat has asked for it, and the memory is that of all of them
+	}
+	return &domain.Inbound{
+		EventID: domain.KeyMemoryFlush.Of(run.ID).EventID(), Session: run.Session.Key, Lane: domain.TurnLane, Message: flush,
+	}
+}

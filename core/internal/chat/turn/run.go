@@ -1,0 +1,129 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/wording"
+	"github.com/clawhost/clawhost/core/internal/chat/view"
+	"github.com/clawhost/clawhost/core/internal/network/conversation"
+	"github.com/clawhost/clawhost/core/internal/network/hook"
+)
+
+// run runs the turn. If the claude session cannot continue, the message runs once more in a new one. The step that
+// begins the new session also posts the notice about it, so the chat always gets it.
+func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []hook.Added, nudged <-chan struct{}, view *view.View) (agent.Result, error) {
+	prompt, err := h.options.Prompts.Build(ctx, run, give(run, added))
+	if err != nil {
+		return agent.Result{}, err
+	}
+	with := &watcher{handler: h, run: run, view: view}
+	defer func() {
+		if with.marks.Wait(); with.consumed.Load() {
+			run.Head.ConsumedAt = time.Now()
+		}
+	}()
+	t := agent.Turn{
+		Key:       run.Session.Key,
+		Session:   run.Head.ClaudeSession,
+		Started:   run.Session.ClaudeStarted,
+		ForkOf:    run.Session.ForkOf,
+		Profile:   h.options.Prompts.Profile(run.Conversation),
+		UUID:      run.Head.UUID,
+		Attempt:   run.Head.Attempts,
+		Consumed:  !run.Head.ConsumedAt.IsZero(),
+		Prompt:    prompt.Text,
+		Pictures:  prompt.Pictures,
+		Authority: run.Head.Message.Authority,
+		Timeout:   run.Head.Message.Timeout,
+		Watcher:   with,
+		Asker:     with,
+		Tools:     h.options.Tools.Turn(run.Head.UUID, run.Caller, h.options.Poster.For(run, view)),
+	}
+	if run.Head.Message.Origin == "" {
+		t.Steering = &steering{handler: h, run: run, nudged: nudged}
+	}
+	if t.Profile.SkipsApproval() {
+		h.log.Info("a turn runs tools without asking", "session", t.Key, "run", run.ID, "by", asked(run))
+	}
+	if err := h.announce(ctx, run, t.Profile); err != nil {
+		return agent.Result{}, err
+	}
+	if err := h.tellUnheard(ctx, run, prompt); err != nil {
+		return agent.Result{}, err
+	}
+	result, err := h.try(ctx, run, t)
+	h.noteStarted(run, err)
+	notice := fresh(t, run.Session.ContextTokens > 0, err)
+	if notice == "" {
+		return result, err
+	}
+	with.marks.Wait() // a late one would mark the new session
+	h.log.Warn("the claude session cannot continue; the message runs in a new one", "session", run.Session.Key, "error", err)
+	view.End() // it would show more of what is withdrawn
+	session, err := h.options.Store.ReplaceSession(ctx, run.ID, h.notice(run, notice)...)
+	if err != nil {
+		return agent.Result{}, fmt.Errorf("begin a fresh claude session: %w", err)
+	}
+	h.options.Claude.Retire(t.Session)
+	with.consumed.Store(false)
+	move(run, session)
+	view.Restart(ctx)
+	// A new conversation needs the prompt that an old one already has.
+	if prompt, err = h.options.Prompts.Build(ctx, run, give(run, added)); err != nil {
+		return agent.Result{}, err
+	}
+	t.Prompt, t.Pictures = prompt.Text, prompt.Pictures
+	if notice == wording.BeganRejected {
+		t.Pictures = nil // one of them may be what the API rejects; the text names their paths
+	}
+	t.Session, t.Started, t.ForkOf, t.Attempt, t.Consumed = session.ClaudeSession, false, "", 1, false
+	// The new session does not know what was steered into the lost one: those messages are not covered, and wait. Later
+	// ones must not overtake them.
+	t.Steering = nil
+	return h.try(ctx, run, t)
+}
+
+// move gives a run its session's new claude session, in which nothing of its answer is sent. The rest of the session
+// stays.
+func move(run *conversation.Turn, s domain.Session) {
+	run.Said, run.Preview = "", 0
+	run.Head.ClaudeSession, run.Head.ConsumedAt = s.ClaudeSession, time.Time{}
+	for i := range run.More {
+		run.More[i].ClaudeSession = s.ClaudeSession
+	}
+	of := &run.Session
+	of.ClaudeSession, of.Replaced, of.ClaudeStarted, of.ResetAt = s.ClaudeSession, s.Replaced, s.ClaudeStarted, s.ResetAt
+	of.ForkOf, of.Starter = s.ForkOf, s.Starter
+	of.ContextTokens, of.Compactions, of.Flushed, of.Given = s.ContextTokens, s.Compactions, s.Flushed, s.Given
+}
+
+// fresh is the notice for a turn that is repeated in a new session, or "" if that would not help: in a session that is
+// already new, and not a copy of another one, the message itself is too long. In one that never had an answer, the
+// conversation is not what the API rejects, unless a picture is.
+func fresh(t agent.Turn, answered bool, err error) string {
+	var failure *agent.Failure
+	if !errors.As(err, &failure) {
+		return ""
+	}
+	switch failure.Class {
+	case agent.ContextOverflow:
+		if !t.Started && t.ForkOf == "" {
+			return ""
+		}
+		return wording.BeganTooLong
+	case agent.Rejected:
+		if !answered && t.ForkOf == "" && len(t.Pictures) == 0 {
+			return ""
+		}
+		return wording.BeganRejected
+	case agent.TranscriptMissing:
+		return wording.BeganLost
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,221 @@
+// Package turn answers a claimed message, from [Handler.Handle] to the step Complete.
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/chat/command"
+	"github.com/clawhost/clawhost/core/internal/chat/posting"
+	"github.com/clawhost/clawhost/core/internal/chat/prompt"
+	"github.com/clawhost/clawhost/core/internal/chat/view"
+	"github.com/clawhost/clawhost/core/internal/claude/tools"
+	"github.com/clawhost/clawhost/core/internal/network/conversation"
+	"github.com/clawhost/clawhost/core/internal/network/hook"
+)
+
+// maxAttempts bounds the tries of a message whose runs end with the host or with claude. It is generous: a kill is
+// usually not the message's fault, and only a message that always causes one must be stopped.
+const maxAttempts = 10
+
+// Store is what a turn needs of the store.
+type Store interface {
+	Consumed(ctx context.Context, run int64) error
+	ReplaceSession(ctx context.Context, run int64, notice ...domain.OutboxItem) (domain.Session, error)
+	Join(ctx context.Context, run int64) ([]domain.Queued, error)
+	Complete(ctx context.Context, run int64, c domain.Completion) error
+	RecordUsage(ctx context.Context, session, claudeSession string, f domain.TurnFigures) error
+	Post(ctx context.Context, key domain.Key, items ...domain.OutboxItem) (int64, error)
+	NotifyDropped(ctx context.Context, run int64, items ...domain.OutboxItem) error
+	NotePast(ctx context.Context, run int64, notes []domain.Note) error
+}
+
+// Owners are those who run the host.
+type Owners interface {
+	// Tell tells them a text, once for each key.
+	Tell(key domain.Key, text string)
+}
+
+// Commands are the slash commands. command.Registry implements it.
+type Commands interface {
+	// Answer answers a run's command. The answer is for the chat even with an error; the error is for the log.
+	Answer(ctx context.Context, run *conversation.Turn) (answer command.Answer, err error)
+}
+
+// Hooks are the plugins' hooks. hook.Chain implements it.
+type Hooks interface {
+	// BeforeAgentStart returns what they add to a turn's prompt.
+	BeforeAgentStart(ctx context.Context, start hook.Start) ([]hook.Added, error)
+}
+
+// Prompts writes what Claude reads. prompt.Builder implements it.
+type Prompts interface {
+	// Build returns a run's prompt, as [prompt.Builder.Build].
+	Build(ctx context.Context, run *conversation.Turn, added []string) (prompt.Prompt, error)
+	// Steered returns the prompt of a message that joins a running turn, as [prompt.Builder.Steered].
+	Steered(ctx context.Context, c *conversation.Conversation, m domain.Queued) (prompt.Prompt, error)
+	// Profile returns how Claude Code is run for a conversation.
+	Profile(c *conversation.Conversation) agent.Profile
+}
+
+// Claude is Claude Code. In the host, the pool of package claude implements it, wrapped by package core.
+type Claude interface {
+	// Run runs a turn. Its error is an [*agent.Failure].
+	Run(ctx context.Context, t agent.Turn) (agent.Result, error)
+	// Retire notes that a claude session will not be used again.
+	Retire(claudeSession string)
+}
+
+// Questions asks people. permission.Approvals implements it.
+type Questions interface {
+	// Ask lets people decide what Claude asks for.
+	Ask(ctx context.Context, run *conversation.Turn, q agent.Question) agent.Decision
+	// Offer asks a run's chat whether to continue its abandoned work. An error means that it did not ask.
+	Offer(ctx context.Context, run *conversation.Turn, why string) error
+	// End notes that a run of a session is completed: the answers to its questions no longer matter.
+	End(ctx context.Context, session string, run int64, stopped bool)
+}
+
+// Followed passes what happens to turns on to programs. gateway.Gateway implements it.
+type Followed interface {
+	// Held notes that the turns of a session cannot begin or end yet, why, and when that is tried again.
+	Held(session, why string, wait time.Duration)
+}
+
+// Files manages the files that answers send.
+type Files interface {
+	// Clear deletes files from the folders of their conversations, once the answer that sends them is durable.
+	Clear(ctx context.Context, files []domain.OutgoingFile) error
+}
+
+// Options are the settings and collaborators of a handler.
+type Options struct {
+	Store         Store
+	Conversations *conversation.Resolver
+	Commands      Commands
+	Hooks         Hooks
+	Prompts       Prompts
+	Claude        Claude
+	Views         *view.Views
+	Tools         *tools.Server
+	Poster        *posting.Poster
+	Questions     Questions
+	Files         Files
+	Followed      Followed
+	Past          Past
+	Owners        Owners // get notices of what prevents turns from beginning; nil: none
+	MemoryFlush   config.MemoryFlush
+	Limits        config.Limits
+	Fallbacks     []string         // models that are tried when the chosen one fails, in order
+	Compaction    agent.Compaction // when conversations are compacted
+	Memory        Memory
+	Retries       int            // how often a turn is tried again after a failure or overload of the service
+	Zone          *time.Location // whose days the usage of turns is counted by
+}
+
+// Handler answers claimed messages.
+type Handler struct {
+	options Options
+	log     hclog.Logger
+	outages map[agent.Class]*outage
+	models  *models
+}
+
+// New returns a handler.
+func New(options Options, log hclog.Logger) *Handler {
+	return &Handler{options: options, log: log, outages: newOutages(), models: newModels(options.Fallbacks)}
+}
+
+// Handle answers the message of a run and completes the run. After an error the run is not completed and returns to its
+// lane, except after [agent.ErrStopped]: the run is completed as cancelled. Nudged fires when messages wait that may be
+// steered into the running turn.
+func (h *Handler) Handle(ctx context.Context, claimed *domain.Run, nudged <-chan struct{}) error {
+	run := h.options.Conversations.Turn(claimed)
+	if run.Head.Message.Command != nil {
+		return h.command(ctx, run)
+	}
+	err := h.answer(ctx, run, nudged)
+	if held, ok := errors.AsType[*agent.HeldError](err); ok {
+		h.options.Followed.Held(run.Session.Key, held.Why, held.Wait)
+	}
+	if errors.Is(err, domain.ErrFenced) || errors.Is(err, agent.ErrShutdown) {
+		h.log.Info("a turn was interrupted", "session", run.Session.Key, "run", run.ID, "took", took(run), "by", err)
+	}
+	return err
+}
+
+// answer lets Claude answer the message of a run.
+func (h *Handler) answer(ctx context.Context, run *conversation.Turn, nudged <-chan struct{}) error {
+	h.log.Info("a turn begins", "session", run.Session.Key, "run", run.ID, "attempt", run.Head.Attempts, "by", asked(run))
+	view := h.options.Views.For(run)
+	if run.Head.Attempts > maxAttempts {
+		return h.fail(ctx, run, agent.Result{}, view, &agent.Failure{Class: agent.GivenUp, Detail: fmt.Sprintf("%d attempts", maxAttempts)})
+	}
+	if err := h.tellDropped(ctx, run); err != nil {
+		return err
+	}
+	if err := h.recall(ctx, run); err != nil {
+		return err
+	}
+	view.Open(ctx)
+	defer view.Close()
+	added, err := h.askHooks(ctx, run)
+	if err != nil {
+		view.End()
+		return h.fail(ctx, run, agent.Result{}, view, err)
+	}
+	result, err := h.run(ctx, run, added, nudged, view)
+	if run.Session.Replaced {
+		h.options.Claude.Retire(run.Head.ClaudeSession)
+	}
+	view.End()
+	if err != nil {
+		return h.fail(ctx, run, result, view, err)
+	}
+	return h.reply(ctx, run, result, view)
+}
+
+// asked is the person whom a run is for, as channel:user, or what started it.
+func asked(run *conversation.Turn) string {
+	m := run.Head.Message
+	if m.Origin != "" {
+		return string(m.Origin)
+	}
+	return m.Channel + ":" + string(m.Sender.ID)
+}
+
+// took is how long a run has been running.
+func took(run *conversation.Turn) time.Duration {
+	return time.Since(run.StartedAt).Round(time.Millisecond)
+}
+
+// askHooks returns what the hooks add to the prompt. They are asked for turns of people, plugins and the heartbeat, not for the host's own
+// housekeeping.
+func (h *Handler) askHooks(ctx context.Context, run *conversation.Turn) ([]hook.Added, error) {
+	if maintenance(run) {
+		return nil, nil
+	}
+	texts := []string{run.Head.Message.Text}
+	for _, m := range run.More {
+		texts = append(texts, m.Message.Text)
+	}
+	added, err := h.options.Hooks.BeforeAgentStart(ctx, hook.Start{TurnID: fmt.Sprint(run.ID), Caller: run.Caller, Prompt: strings.Join(texts, "\n")})
+	if err != nil {
+		return nil, &agent.Failure{Class: agent.Hook, Err: err}
+	}
+	return added, nil
+}
+
+// maintenance reports whether a run maintains the conversation itself and answers nobody.
+func maintenance(run *conversation.Turn) bool {
+	origin := run.Head.Message.Origin
+	return origin == domain.OriginFlush || origin == domain.OriginCompact
+}

@@ -1,0 +1,114 @@
+package view
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/wording"
+	"github.com/clawhost/clawhost/core/internal/chat/stream"
+	"github.com/clawhost/clawhost/core/internal/text/answer"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Answer is what a chat gets of an answer.
+type Answer struct {
+	Items []domain.OutboxItem   // none when there is nothing to send
+	Files []domain.OutgoingFile // used by the items
+	Said  bool                  // the chat has something of the answer, or gets it with the items
+}
+
+// Answer returns the part of the answer that the chat does not have. It is called after End. An [*agent.Failure] means that its
+// files cannot be stored now.
+func (v *View) Answer(ctx context.Context, r agent.Result) (a Answer, err error) {
+	switch m := v.run.Head.Message; {
+	case m.Silent:
+		return Answer{Said: true}, nil
+	case m.Origin == domain.OriginCompact:
+		a.Items = v.stream.Replace(v.run.Notice(compacted(r)))
+	case v.run.Visible == "tool":
+		a.Items = v.begun(answer.Answer{}, stream.Rest{})
+	default:
+		if a, err = v.answer(ctx, r); err != nil {
+			return a, err
+		}
+	}
+	a.Said = v.stream.Begun() || slices.ContainsFunc(a.Items, domain.OutboxItem.HasContent)
+	return a, nil
+}
+
+// answer returns an answer with its files.
+func (v *View) answer(ctx context.Context, r agent.Result) (Answer, error) {
+	said := answer.Parse(r.Text, true)
+	if v.run.Head.Message.Origin == domain.OriginHeartbeat {
+		said = heartbeat(r.Text)
+	}
+	files, err := v.files(ctx, said, r.Before)
+	if err != nil {
+		return Answer{}, err
+	}
+	return Answer{Items: v.items(said, r, files), Files: files.dealt}, nil
+}
+
+// items makes the items of an answer: a summary of its work if the session wants it, then the text with its files. A silent text
+// makes none, an empty one a sentence that says so if somebody waits for it.
+func (v *View) items(said answer.Answer, r agent.Result, files files) []domain.OutboxItem {
+	m, rest := v.run.Head.Message, stream.Rest{Behind: files.behind}
+	awaited := m.Chat.Kind == chat.Direct && m.Origin != domain.OriginFlush && m.Origin != domain.OriginHeartbeat
+	switch {
+	case said.Silent || v.stream.ByTool(said.Text, true):
+		return v.begun(answer.Answer{}, rest)
+	case said.Text == "" && (len(files.behind) > 0 || files.before):
+		return v.stream.Finish(said, rest)
+	case said.Text == "" && !awaited:
+		return v.begun(said, rest)
+	case said.Text == "" && !v.stream.SentWhole():
+		said.Text = wording.EmptyAnswer
+	}
+	if v.run.Reasoning == "on" && r.Reasoning != "" {
+		rest.Before = []string{wording.Reasoning(r.Reasoning)}
+	}
+	rest.Head, rest.Tail, rest.Files = v.head(r), usage(r, v.run.Usage), files.within
+	return v.stream.Finish(said, rest)
+}
+
+// begun finishes what was begun to be said; otherwise there are only the files.
+func (v *View) begun(said answer.Answer, rest stream.Rest) []domain.OutboxItem {
+	if !v.stream.Begun() {
+		return v.stream.Replace(rest.Behind)
+	}
+	return v.stream.Finish(said, rest)
+}
+
+// head is what stands before an answer, about the turn.
+func (v *View) head(r agent.Result) string {
+	var heads []string
+	if (agent.Profile{PermissionMode: v.run.PermissionMode}).SkipsApproval() && v.run.Head.Message.Origin == domain.OriginHeartbeat {
+		heads = append(heads, v.run.NotAsking())
+	}
+	if r.Continued && !v.stream.Begun() {
+		heads = append(heads, wording.Continued)
+	}
+	if v.run.Verbose == "on" || v.run.Verbose == "full" {
+		heads = append(heads, v.conversation(r)...)
+	}
+	// Once, until another model answers: the chosen model is tried again in each turn.
+	if line := fallback(r.Fallback); line != "" && r.Model != v.run.Session.Model {
+		heads = append(heads, line)
+	}
+	return strings.Join(heads, "\n\n")
+}
+
+// conversation says what has happened to the conversation in which the turn ran: what Claude no longer knows.
+func (v *View) conversation(r agent.Result) (lines []string) {
+	// A session that expires gets a new conversation when its next message is accepted.
+	if s := v.run.Session; s.ResetAt.After(s.CreatedAt) && s.ResetAt.Equal(v.run.Head.ReceivedAt) && !v.run.Head.Message.Fresh {
+		lines = append(lines, wording.BeganExpired)
+	}
+	if r.Compactions > 0 {
+		lines = append(lines, wording.CompactedFirst)
+	}
+	return lines
+}

@@ -1,0 +1,106 @@
+package view
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/wording"
+	"github.com/clawhost/clawhost/core/internal/chat/activity"
+	"github.com/clawhost/clawhost/core/internal/media/outgoing"
+	"github.com/clawhost/clawhost/core/internal/network/conversation"
+	"github.com/clawhost/clawhost/core/internal/network/plugins"
+	"github.com/clawhost/clawhost/core/internal/operate/gateway"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// world is what views work with, without any channel that runs.
+type world struct {
+	wanted []outgoing.Wanted // files that were asked for
+}
+
+// Origin implements [conversation.Chats].
+func (*world) Origin(_ string, id chat.ID) chat.ID { return id }
+
+// Collect implements Files.
+func (w *world) Collect(_ context.Context, wanted outgoing.Wanted) (outgoing.Collected, error) {
+	w.wanted = append(w.wanted, wanted)
+	return outgoing.Collected{}, nil
+}
+
+// view returns the view of a message that is answered.
+func (w *world) view(m domain.Message, said string) *View {
+	registry := plugins.New(nil)
+	conversations := conversation.NewResolver(&config.Config{}, registry, w)
+	views := New(Options{
+		Plugins: registry, Chats: activity.NewChats(registry, nil), Conversations: conversations, Files: w, Followed: &gateway.Gateway{},
+	}, hclog.NewNullLogger())
+	return views.For(conversations.Turn(&domain.Run{
+		Head: domain.Queued{ClaudeSession: "6d1c2a3e-5f70-4b21-9c1d-0123456789ab", Message: m}, Said: said,
+	}))
+}
+
+// An answer without words is told to who waits for one, and to nobody else.
+// Behaviour: answer-empty, memory-flush-when.
+func TestAnEmptyAnswer(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		kind   chat.Kind
+		origin domain.Origin
+		said   []string
+	}{
+		"a person":       {chat.Direct, "", []string{wording.EmptyAnswer}},
+		"a plugin":       {chat.Direct, domain.OriginPlugin, []string{wording.EmptyAnswer}},
+		"a group":        {chat.Group, "", nil},
+		"a memory flush": {chat.Direct, domain.OriginFlush, nil},
+		"a heartbeat":    {chat.Direct, domain.OriginHeartbeat, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var w world
+			var said []string
+			got, err := w.view(domain.Message{Chat: chat.Chat{ID: "c", Kind: test.kind}, Origin: test.origin}, "").Answer(t.Context(), agent.Result{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range got.Items {
+				said = append(said, p.Text)
+			}
+			if diff := cmp.Diff(test.said, said); diff != "" {
+				t.Errorf("said (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What was begun to be said before it is said to its end, also where nobody waits for an answer.
+func TestAnEmptyAnswerBehindSomethingBegun(t *testing.T) {
+	t.Parallel()
+	var w world
+	v := w.view(domain.Message{Chat: chat.Chat{ID: "c", Kind: chat.Group}}, "First ")
+	v.Progress(agent.Progress{Done: []agent.Step{{Text: "First the rest of a sentence."}}})
+	v.End()
+	got, err := v.Answer(t.Context(), agent.Result{})
+	if err != nil || len(got.Items) != 1 || got.Items[0].Text != "the rest of a sentence." {
+		t.Errorf("said %+v, %v", got, err)
+	}
+}
+
+// What is in the folder of outgoing files stays with an answer that can take none along: as long as the channel has not told what it
+// takes, nobody looks there.
+func TestFilesThatDoNotGoStay(t *testing.T) {
+	t.Parallel()
+	var w world
+	said, err := w.view(domain.Message{Channel: "telegram", Chat: chat.Chat{ID: "1", Kind: chat.Direct}}, "").Answer(t.Context(), agent.Result{Text: "here it is"})
+	if err != nil || len(said.Items) != 1 || said.Items[0].Text != "here it is" || said.Files != nil {
+		t.Errorf("said %+v, %v", said, err)
+	}
+	if len(w.wanted) > 0 {
+		t.Errorf("files are asked for: %+v", w.wanted)
+	}
+}

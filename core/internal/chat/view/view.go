@@ -1,0 +1,144 @@
+// Package view shows the progress of a run's turn in its chat, and makes the items of its answer.
+package view
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/chat/activity"
+	"github.com/clawhost/clawhost/core/internal/chat/stream"
+	"github.com/clawhost/clawhost/core/internal/media/outgoing"
+	"github.com/clawhost/clawhost/core/internal/network/conversation"
+	"github.com/clawhost/clawhost/core/internal/network/plugins"
+	"github.com/clawhost/clawhost/core/internal/text/answer"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Store is what views need of the store.
+type Store interface {
+	Early(ctx context.Context, run int64, e domain.Early) (preview int64, err error)
+	SentItem(ctx context.Context, id int64) (chat.MessageID, time.Time, error)
+	OldestUndelivered(ctx context.Context, to chat.Address) (time.Time, error)
+	MessageIDs(ctx context.Context, session string) ([]chat.MessageID, error)
+}
+
+// Files collects the files that the agent sends.
+type Files interface {
+	Collect(ctx context.Context, w outgoing.Wanted) (outgoing.Collected, error)
+}
+
+// Speaker synthesises the speech of answers.
+type Speaker interface {
+	Speak(ctx context.Context, m domain.Message, text string, limits []chat.MediaLimit) (chat.Media, error)
+}
+
+// Followed passes the progress of turns on to programs. gateway.Gateway implements it.
+type Followed interface {
+	// Progress takes the progress of the turn of a session's message, by its id for Claude. It does not block.
+	Progress(session, message string, p agent.Progress)
+}
+
+// Options are the settings and collaborators of views.
+type Options struct {
+	Store         Store
+	Plugins       *plugins.Registry
+	Chats         *activity.Chats
+	Conversations *conversation.Resolver
+	Files         Files
+	Speaker       Speaker
+	Followed      Followed
+}
+
+// Views opens views. It is safe for concurrent use.
+type Views struct {
+	options  Options
+	log      hclog.Logger
+	drafts   drafts
+	unspoken notified
+}
+
+// New returns what opens views.
+func New(options Options, log hclog.Logger) *Views {
+	return &Views{options: options, log: log}
+}
+
+// For returns the view of a run. It shows nothing before [View.Open].
+func (vs *Views) For(run *conversation.Turn) *View {
+	v := &View{views: vs, run: run, known: known{store: vs.options.Store, run: run, log: vs.log}}
+	v.stream = stream.New(v.streaming(), &surface{view: v}, run.Run)
+	return v
+}
+
+// View is what a run's chat sees of its turn while it runs, and of its answer.
+type View struct {
+	views  *Views
+	run    *conversation.Turn
+	known  known            // the messages that the agent may name
+	typing *activity.Typing // nil: none
+	stream *stream.Stream
+	spoke  bool // the answer has begun
+}
+
+// Open begins to show the turn, until [View.End]. The context is the turn's.
+func (v *View) Open(ctx context.Context) {
+	v.typing = v.views.options.Chats.Type(v.run)
+	v.show(ctx)
+}
+
+func (v *View) show(ctx context.Context) {
+	v.stream.Start(ctx)
+	v.views.options.Chats.Begin(v.stream, v.run.Head.Message.Address())
+}
+
+// Progress takes the turn's progress. It does not block.
+func (v *View) Progress(p agent.Progress) {
+	if v.typing != nil {
+		v.spoke = v.spoke || p.Text != "" && answer.Parse(p.Text, false).Text != ""
+		v.typing.Heard(v.spoke)
+	}
+	v.stream.Progress(p)
+	v.views.options.Followed.Progress(v.run.Session.Key, v.run.Head.UUID, p)
+}
+
+// Hold waits until nothing of the turn's texts is being sent, and lets nothing be sent until it is released.
+func (v *View) Hold() stream.Held { return v.stream.Hold() }
+
+// Target returns the message to reply to for one that the agent names, as in [answer.Reply]; empty: none.
+func (v *View) Target(name string) chat.MessageID { return v.quoting().Target(name, false) }
+
+// Message implements [answer.Messages]: it returns the id of a message that the agent names; empty: none, or several.
+func (v *View) Message(name string) chat.MessageID { return v.known.Message(name) }
+
+// End ends what is shown of the turn. It may be called again.
+func (v *View) End() {
+	v.views.options.Chats.End(v.stream)
+	v.stream.End()
+}
+
+// Restart shows the turn again after End: the run is in a new conversation, and nothing that was shown counts any more.
+func (v *View) Restart(ctx context.Context) {
+	v.stream = v.stream.Again(v.streaming())
+	v.show(ctx)
+}
+
+// Notice returns the items of a notice in place of the answer. It is called after End.
+func (v *View) Notice(items []domain.OutboxItem) []domain.OutboxItem { return v.stream.Replace(items) }
+
+// Left returns the items that leave the shown part of an unfinished answer in the chat. It is called after End.
+func (v *View) Left() []domain.OutboxItem {
+	if shown := v.stream.Shown(); shown != "" && !v.run.Head.Message.Silent {
+		return v.stream.Keep(v.run.Notice(shown))
+	}
+	return v.stream.Keep(nil)
+}
+
+// Close is called last, when the run is completed or has lost its lane.
+func (v *View) Close() {
+	if v.typing != nil {
+		v.typing.End()
+	}
+}

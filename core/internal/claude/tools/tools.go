@@ -1,0 +1,109 @@
+// Package tools is the host's MCP server: the agent's tools besides Claude Code's own, which are the host's and those of
+// plugins. It handles one message at a time and has no transport: the messages arrive over claude's pipe.
+package tools
+
+import (
+	"context"
+	"io/fs"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/session"
+	"github.com/clawhost/clawhost/core/internal/media/files"
+	"github.com/clawhost/clawhost/core/internal/network/conversation"
+	"github.com/clawhost/clawhost/core/internal/network/plugins"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Name is the server's name: its tools are named mcp__<name>__<tool>.
+const Name = "clawhost"
+
+const (
+	// side limits the concurrent calls of one turn, and waiting how many more may wait.
+	side    = 8
+	waiting = 64
+)
+
+// Store is what the host's own tools read, and where uses of tools are noted.
+type Store interface {
+	Session(ctx context.Context, key string) (domain.Session, error)
+	Sessions(ctx context.Context, after string, limit int) ([]domain.Session, error)
+	Transcript(ctx context.Context, session string, before int64, limit int) ([]chat.TranscriptEntry, error)
+	NoteToolUse(ctx context.Context, session string, u domain.ToolUse) error
+}
+
+// Intake takes what the agent does to another session.
+type Intake interface {
+	// FromAgent accepts a prompt for a session, a compaction, or a reset, once for an id. False: the session cannot take it.
+	FromAgent(ctx context.Context, id domain.Key, s domain.Session, m domain.Message, reset bool) (bool, error)
+}
+
+// Options are the settings and dependencies of a server.
+type Options struct {
+	Version       string // of the host
+	Plugins       *plugins.Registry
+	Store         Store
+	Conversations *conversation.Resolver
+	Intake        Intake
+	Files         *files.Store // of plugins
+	Manual        fs.FS        // the host's documentation, as Markdown
+	Links         session.Links
+	Zone          *time.Location // of the times that the model reads; nil: UTC
+	Timeout       time.Duration  // how long a call may take
+}
+
+// Refusal is an error that the model reads.
+type Refusal string
+
+// Error returns the text.
+func (r Refusal) Error() string { return string(r) }
+
+// Server offers tools.
+type Server struct {
+	options Options
+	own     []ownTool
+	log     hclog.Logger
+
+	turn  chan struct{} // a semaphore that guards the following fields
+	known map[string]known
+	told  map[string]bool // logged reasons about the offer
+	offer *offer
+}
+
+// New returns a server.
+func New(options Options, log hclog.Logger) *Server {
+	if options.Zone == nil {
+		options.Zone = time.UTC
+	}
+	s := &Server{options: options, log: log, turn: make(chan struct{}, 1), known: map[string]known{}, told: map[string]bool{}}
+	s.own = []ownTool{s.messageTool(), s.sessionsTool(), s.membersTool(), s.manualTool()}
+	return s
+}
+
+// Turn is the server for one turn.
+type Turn struct {
+	server *Server
+	id     string
+	caller chat.Caller
+	outbox Outbox
+	slots  chan struct{} // held by running calls
+	queue  chan struct{} // held by all calls
+
+	mu    sync.Mutex
+	calls map[string]*running // by the message's id
+	posts int                 // messages sent or attempted
+}
+
+// running is a call that can be cancelled.
+type running struct{ cancel context.CancelFunc }
+
+// Turn returns the server for a turn. The caller's authority is an owner's only if an owner is behind the turn.
+func (s *Server) Turn(id string, caller chat.Caller, outbox Outbox) *Turn {
+	return &Turn{
+		server: s, id: id, caller: caller, outbox: outbox, slots: make(chan struct{}, side), queue: make(chan struct{}, side+waiting),
+		calls: map[string]*running{},
+	}
+}

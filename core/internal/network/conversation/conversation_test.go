@@ -1,0 +1,224 @@
+package conversation_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/network/conversation"
+	"github.com/clawhost/clawhost/core/internal/network/plugins"
+	"github.com/clawhost/clawhost/core/internal/network/plugins/plugintest"
+	"github.com/clawhost/clawhost/core/internal/text/chunk"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// chats are the first ids of chats that have moved.
+type chats map[chat.ID]chat.ID
+
+func (c chats) Origin(_ string, id chat.ID) chat.ID {
+	if first, ok := c[id]; ok {
+		return first
+	}
+	return id
+}
+
+// The owner whom the config names by a telephone number is the one who writes under another id.
+// Behaviour: session-direct.
+func TestOwned(t *testing.T) {
+	t.Parallel()
+	r := conversation.NewResolver(&config.Config{Settings: config.Settings{Access: config.Access{Owners: []string{"whatsapp:+7"}}}}, plugins.New(nil), chats{})
+	anna := chat.Sender{ID: "7@lid", Aliases: []chat.UserID{"+7"}}
+	for name, test := range map[string]struct {
+		message domain.Message
+		want    bool
+	}{
+		"their own message":                 {domain.Message{Authority: chat.Owner}, true},
+		"of the command line":               {domain.Message{Channel: "cli", Authority: chat.Owner, Origin: domain.OriginPlugin, Chat: chat.Chat{Kind: chat.Direct}}, true},
+		"somebody else's":                   {domain.Message{Authority: chat.Authorised, Sender: anna}, false},
+		"a plugin's in their chat":          {domain.Message{Authority: chat.Owner, Origin: domain.OriginPlugin, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, true},
+		"a heartbeat in their chat":         {domain.Message{Authority: chat.Owner, Origin: domain.OriginHeartbeat, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, true},
+		"a plugin's in another's chat":      {domain.Message{Authority: chat.Owner, Origin: domain.OriginPlugin, Sender: chat.Sender{ID: "8"}, Chat: chat.Chat{Kind: chat.Direct}}, false},
+		"a plugin's in a group":             {domain.Message{Authority: chat.Owner, Origin: domain.OriginPlugin, Sender: anna, Chat: chat.Chat{Kind: chat.Group}}, false},
+		"a plugin's on a different network": {domain.Message{Channel: "signal", Authority: chat.Owner, Origin: domain.OriginPlugin, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if test.message.Channel == "" {
+				test.message.Channel = "whatsapp"
+			}
+			if got := r.Message(test.message, domain.Session{}).Owned; got != test.want {
+				t.Errorf("an owner is behind it: %t", got)
+			}
+		})
+	}
+}
+
+// A message's directives go before the session's choices, these before the channel's block, and that before the rest of the config.
+// A permission mode that somebody chose holds for owners only.
+func TestWhatGoesBefore(t *testing.T) {
+	t.Parallel()
+	c := &config.Config{
+		Agent:  config.Agent{Name: "Claw"},
+		Claude: config.Claude{Model: "sonnet", Effort: "low", PermissionMode: "default", Aliases: map[string]string{"big": "opus"}},
+		Send:   config.Send{Default: "allow"},
+		Settings: config.Settings{
+			Reply:  config.Reply{Verbose: "off", Reasoning: "stream", Usage: "full"},
+			Queue:  config.Queue{Mode: "steer", Cap: 20},
+			Access: config.Access{RequireMention: true},
+		},
+	}
+	r := conversation.NewResolver(c, plugintest.Channels(map[string]chat.Limits{"tg": {Text: chat.TextLimit{Max: 4096, Unit: chat.UTF16}}}), chats{})
+	s := domain.Session{Key: "tg:1", Overrides: domain.Overrides{Model: "big", Verbose: "on", Permission: "plan", Queue: domain.QueueOverrides{Mode: domain.Collect}}}
+	m := domain.Message{
+		Channel: "tg", Chat: chat.Chat{ID: "1", Kind: chat.Direct}, Authority: chat.Owner,
+		Overrides: domain.Overrides{Verbose: "full", Effort: "max", Queue: domain.QueueOverrides{Cap: 3}},
+	}
+	got := r.Message(m, s)
+	if got.Model != "opus" || got.Effort != "max" || got.Verbose != "full" || got.Reasoning != "stream" || got.Usage != "full" || got.PermissionMode != "plan" {
+		t.Errorf("resolved to %+v", got)
+	}
+	if got.Queue.Mode != domain.Collect || got.Queue.Cap != 3 || got.Text.Max != 4096 || got.Speech != "" || got.Activation != "" || got.Send != "allow" {
+		t.Errorf("resolved to %+v", got)
+	}
+	m.Authority, m.Overrides.Model = chat.Authorised, conversation.DefaultModel
+	if got := r.Message(m, s); got.PermissionMode != "default" || got.Model != "sonnet" || got.Caller.Authority != chat.Authorised {
+		t.Errorf("of somebody else: resolved to %+v", got)
+	}
+	m.Channel = "silent"
+	if got := r.Message(m, s); got.Text.Max != 2000 {
+		t.Errorf("of a channel that has told nothing, a message has room for %+v", got.Text)
+	}
+}
+
+// Whether the agent may be silent, and what is sent of its answer, can differ by the kind of chat, and the channel's own word
+// counts more than the top level's.
+// Behaviour: silent, visible.
+func TestSilenceByKindOfChat(t *testing.T) {
+	t.Parallel()
+	yes, no, tool, all := true, false, "tool", "answer"
+	by := func(kinds map[string]config.ReplyIn) config.Reply {
+		return config.Reply{Silent: "groups", Visible: "answer", Chat: kinds}
+	}
+	for name, test := range map[string]struct {
+		reply  config.Reply
+		direct [2]any
+		group  [2]any
+		cast   [2]any
+	}{
+		"as everywhere": {by(nil), [2]any{false, all}, [2]any{true, all}, [2]any{true, all}},
+		"never":         {config.Reply{Silent: "never", Visible: tool}, [2]any{false, tool}, [2]any{false, tool}, [2]any{false, tool}},
+		"the other way": {
+			by(map[string]config.ReplyIn{"direct": {Silent: &yes, Visible: &tool}, "group": {Silent: &no}}),
+			[2]any{true, tool},
+			[2]any{false, all},
+			[2]any{true, all},
+		},
+		"groups by the tool": {
+			config.Reply{Silent: "never", Visible: tool, Chat: map[string]config.ReplyIn{"direct": {Visible: &all}, "channel": {Silent: &yes}}},
+			[2]any{false, all},
+			[2]any{false, tool},
+			[2]any{true, tool},
+		},
+	} {
+		r := conversation.NewResolver(&config.Config{Settings: config.Settings{Reply: test.reply, Access: config.Access{RequireMention: true}}}, plugins.New(nil), chats{})
+		for kind, want := range map[chat.Kind][2]any{chat.Direct: test.direct, chat.Group: test.group, chat.Broadcast: test.cast} {
+			c := r.Session(chat.Caller{Address: chat.Address{Channel: "tg", Chat: "1"}, Kind: kind}, domain.Session{})
+			if got := [2]any{c.MayBeSilent, c.Visible}; got != want || c.Listening != (c.MayBeSilent && kind == chat.Direct) {
+				t.Errorf("%s, %v: %v, want %v; listening %t", name, kind, got, want, c.Listening)
+			}
+		}
+	}
+}
+
+// Whether a group is all heard or only where the agent is mentioned is said by the session, by the group's block under the id that
+// it has or had first, or by the channel.
+func TestActivation(t *testing.T) {
+	t.Parallel()
+	no := false
+	c := &config.Config{Settings: config.Settings{
+		Reply:  config.Reply{Silent: "groups"},
+		Access: config.Access{RequireMention: true, Group: map[string]config.Group{"old": {RequireMention: &no}, "plain": {}}},
+	}}
+	r := conversation.NewResolver(c, plugins.New(nil), chats{"new": "old"})
+	for name, test := range map[string]struct {
+		group  chat.ID
+		chosen string
+		want   string
+	}{
+		"a group that is not listed":     {group: "other", want: "mention"},
+		"a listed one that says nothing": {group: "plain", want: "mention"},
+		"a listed one":                   {group: "old", want: "always"},
+		"a listed one that has moved":    {group: "new", want: "always"},
+		"chosen":                         {group: "old", chosen: "mention", want: "mention"},
+		"chosen to hear all":             {group: "other", chosen: "always", want: "always"},
+	} {
+		got := r.Session(chat.Caller{Address: chat.Address{Channel: "tg", Chat: test.group}, Kind: chat.Group}, domain.Session{Overrides: domain.Overrides{Activation: test.chosen}})
+		if got.Activation != test.want || got.Listening != (test.want == "always") {
+			t.Errorf("%s: %s, listening %t", name, got.Activation, got.Listening)
+		}
+	}
+}
+
+// How the messages of an answer are made depends on what the channel can and what the config says.
+// Behaviour: chunks.
+func TestRule(t *testing.T) {
+	t.Parallel()
+	limit := chat.TextLimit{Max: 4096, Unit: chat.UTF16}
+	for _, tt := range []struct {
+		limit    chat.TextLimit
+		settings config.Reply
+		want     chunk.Rule
+	}{
+		{limit, config.Reply{ChunkMode: "length"}, chunk.Rule{Limit: limit}},
+		{limit, config.Reply{TextLimit: 1000, MaxLines: 17, ChunkMode: "newline"}, chunk.Rule{Limit: chat.TextLimit{Max: 1000, Unit: chat.UTF16}, Lines: 17, Paragraphs: true}},
+		{limit, config.Reply{TextLimit: 5000}, chunk.Rule{Limit: limit}},
+		{chat.TextLimit{}, config.Reply{TextLimit: 5000}, chunk.Rule{Limit: chat.TextLimit{Max: 5000, Unit: chat.Runes}}},
+	} {
+		if diff := cmp.Diff(tt.want, (&conversation.Conversation{Text: tt.limit, Settings: config.Settings{Reply: tt.settings}}).Rule()); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// What the host says keeps to the limit of the chat's messages. The ways in which answers are cut else are not for it.
+func TestANoticeIsCutAtTheLimit(t *testing.T) {
+	t.Parallel()
+	c := &conversation.Conversation{Settings: config.Settings{Reply: config.Reply{TextLimit: 8, MaxLines: 1, ChunkMode: "newline"}}}
+	for text, want := range map[string][]string{"": nil, "one\n\ntwo": {"one\n\ntwo"}, "three four": {"three", "four"}} {
+		var said []string
+		for _, p := range c.Notice(text) {
+			said = append(said, p.Text)
+		}
+		if diff := cmp.Diff(want, said); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+// A message is edited for as long as its network does in the kind of chat where that is shortest, but for a margin.
+func TestEditable(t *testing.T) {
+	t.Parallel()
+	limits := func(window time.Duration) chat.Limits { return chat.Limits{Edit: chat.EditLimits{Window: window}} }
+	r := conversation.NewResolver(&config.Config{}, plugintest.Channels(map[string]chat.Limits{"short": limits(time.Minute), "long": limits(time.Hour), "endless": {}}), chats{})
+	for _, test := range []struct {
+		channel string
+		age     time.Duration
+		want    bool
+	}{
+		{"short", 50 * time.Second, true},
+		{"short", 55 * time.Second, false},
+		{"long", 59 * time.Minute, true},
+		{"long", 59*time.Minute + 40*time.Second, false},
+		{"endless", 1000 * time.Hour, true},
+		{"unknown", 1000 * time.Hour, true},
+	} {
+		sentAt := time.Now().Add(-test.age)
+		c := r.Message(domain.Message{Channel: test.channel}, domain.Session{})
+		if now, resolved := r.Editable(test.channel, sentAt), c.Editable(sentAt); now != test.want || resolved != test.want {
+			t.Errorf("%s after %v: editable %t, and %t by the conversation", test.channel, test.age, now, resolved)
+		}
+	}
+}

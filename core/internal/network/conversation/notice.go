@@ -1,0 +1,44 @@
+package conversation
+
+import (
+	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/text/chunk"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Rule returns how an answer is split into messages.
+func (c *Conversation) Rule() chunk.Rule { return rule(c.Text, c.Settings.Reply) }
+
+// Notice returns outbox items for a text of the host in the conversation's chat. Of the config's settings for answers only
+// the limit of a message applies.
+func (c *Conversation) Notice(text string) []domain.OutboxItem {
+	return items(c.Caller.Address, text, rule(c.Text, config.Reply{TextLimit: c.Settings.Reply.TextLimit}))
+}
+
+// Notice returns outbox items for a text of the host in any chat.
+func (r *Resolver) Notice(to chat.Address, kind chat.Kind, text string) []domain.OutboxItem {
+	_, limit := r.limits(to.Channel, kind)
+	return items(to, text, chunk.Rule{Limit: limit})
+}
+
+func items(to chat.Address, text string, rule chunk.Rule) []domain.OutboxItem {
+	var list []domain.OutboxItem
+	for _, part := range chunk.Split(text, rule) {
+		list = append(list, domain.OutboxItem{To: to, Text: part})
+	}
+	return list
+}
+
+// rule returns how messages of a chat are split. The config's limit may lower the channel's, in its unit; if the channel
+// has none, characters are counted.
+func rule(limit chat.TextLimit, settings config.Reply) chunk.Rule {
+	switch most := settings.TextLimit; {
+	case most <= 0:
+	case limit.Max <= 0:
+		limit = chat.TextLimit{Max: most, Unit: chat.Runes}
+	default:
+		limit.Max = min(limit.Max, most)
+	}
+	return chunk.Rule{Limit: limit, Lines: settings.MaxLines, Paragraphs: settings.ChunkMode == "newline"}
+}

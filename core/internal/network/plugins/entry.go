@@ -1,0 +1,112 @@
+package plugins
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// State is the state of a plugin.
+type State string
+
+// The states.
+const (
+	Starting State = "starting"
+	Running  State = "running"
+	Waiting  State = "waiting" // for its next start
+	Failed   State = "failed"  // disabled after failures
+	Stopped  State = "stopped"
+)
+
+// Status is the operator's view of a plugin.
+type Status struct {
+	Name       string
+	State      State
+	Detail     string // why it is waiting or failed, or its channel's report
+	Doing      string // what it has last said that it is doing
+	Version    string
+	Kinds      []string
+	PID        int
+	Since      time.Time // of the state
+	Restarts   int
+	Connection chat.State // of a channel
+	URL        string     // the address of the channel's page; it may contain a secret
+}
+
+func (s Status) channel() bool { return slices.Contains(s.Kinds, "channel") }
+
+// Entry is an enabled plugin across all its processes. Only the supervisor changes it.
+type Entry struct {
+	Config  *config.Plugin
+	changes *changes // of all plugins
+
+	mu      sync.Mutex
+	status  Status
+	running *Plugin
+	limits  map[chat.Kind]chat.Limits // of the newest process
+	changed chan struct{}             // closed when running changes
+}
+
+func newEntry(p *config.Plugin, c *changes) *Entry {
+	return &Entry{Config: p, changes: c, changed: make(chan struct{}), status: Status{Name: p.Label, State: Starting, Since: time.Now()}}
+}
+
+// Running returns the plugin, or nil if it does not run.
+func (e *Entry) Running() *Plugin {
+	p, _ := e.current()
+	return p
+}
+
+func (e *Entry) current() (p *Plugin, changed <-chan struct{}) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.running, e.changed
+}
+
+// Status returns the plugin's state.
+func (e *Entry) Status() Status {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.status
+}
+
+// starts reports whether a plugin that does not run will start soon by itself.
+func (e *Entry) starts() bool {
+	state := e.Status().State
+	return state != Failed && state != Stopped
+}
+
+func (e *Entry) limitsIn(kind chat.Kind) (limits chat.Limits, known bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	limits, known = e.limits[kind]
+	return limits, known
+}
+
+// Update changes the status and returns the previous one.
+func (e *Entry) Update(change func(*Status)) (before Status) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	before = e.status
+	change(&e.status)
+	if e.status.State != before.State || e.status.Since.IsZero() {
+		e.status.Since = time.Now()
+	}
+	return before
+}
+
+// Publish makes the plugin available; nil: it no longer is.
+func (e *Entry) Publish(p *Plugin) {
+	defer e.changes.tell() // after unlocking: woken goroutines ask at once
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.running = p
+	if p != nil {
+		e.limits = p.Reported
+	}
+	close(e.changed)
+	e.changed = make(chan struct{})
+}

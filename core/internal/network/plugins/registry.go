@@ -1,0 +1,230 @@
+// Package plugins knows the plugins of the config: which of them run now, and what they can do.
+package plugins
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/network/remote"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// ErrAway means that a channel does not run, and will be started again by itself.
+var ErrAway = errors.New("the channel is not running")
+
+// Registry finds the plugins that run. Ask it at each use: a plugin may end at any time. It is safe for concurrent use.
+type Registry struct {
+	entries []*Entry // in the order of the config file
+	byName  map[string]*Entry
+	changes *changes
+}
+
+// changes notifies waiters of each change.
+type changes struct {
+	mu   sync.Mutex
+	next chan struct{} // closed at the next change; nil: no waiters
+}
+
+func (c *changes) wait() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.next == nil {
+		c.next = make(chan struct{})
+	}
+	return c.next
+}
+
+func (c *changes) tell() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.next != nil {
+		close(c.next)
+		c.next = nil
+	}
+}
+
+// New returns the registry of a config's enabled plugins, none of which runs yet.
+func New(list []*config.Plugin) *Registry {
+	r := &Registry{byName: map[string]*Entry{}, changes: &changes{}}
+	for _, p := range list {
+		if p.Enabled {
+			e := newEntry(p, r.changes)
+			r.entries = append(r.entries, e)
+			r.byName[p.Label] = e
+		}
+	}
+	return r
+}
+
+// Entries returns the enabled plugins in the order of the config file.
+func (r *Registry) Entries() []*Entry { return r.entries }
+
+// Entry returns an enabled plugin; nil: there is none of that name.
+func (r *Registry) Entry(name string) *Entry { return r.byName[name] }
+
+// Enabled reports whether the config has an enabled plugin of that name.
+func (r *Registry) Enabled(name string) bool { return r.byName[name] != nil }
+
+// Names lists the enabled plugins.
+func (r *Registry) Names() []string {
+	var names []string
+	for _, e := range r.entries {
+		names = append(names, e.Config.Label)
+	}
+	return names
+}
+
+// Get returns a plugin if it runs.
+func (r *Registry) Get(name string) (*Plugin, bool) {
+	e := r.byName[name]
+	if e == nil {
+		return nil, false
+	}
+	p := e.Running()
+	return p, p != nil
+}
+
+// Running reports whether a plugin runs.
+func (r *Registry) Running(name string) bool {
+	_, running := r.Get(name)
+	return running
+}
+
+// With returns the running plugins that have a capability, in the order of the config file.
+func (r *Registry) With(c remote.Capability) []*Plugin {
+	var list []*Plugin
+	for _, e := range r.entries {
+		if p := e.Running(); p != nil && p.Can(c) {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// Await returns the plugin once it runs. Its error is ctx's, or says that there is no such plugin. A running plugin is
+// returned even if ctx has ended.
+func (r *Registry) Await(ctx context.Context, name string) (*Plugin, error) {
+	e := r.byName[name]
+	if e == nil {
+		return nil, fmt.Errorf("no plugin %q is enabled", name)
+	}
+	for {
+		p, changed := e.current()
+		if p != nil {
+			return p, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// Changed returns a channel that is closed when a plugin starts or stops running. Call it before [Registry.With] or
+// [Registry.Get], so that no change is missed.
+func (r *Registry) Changed() <-chan struct{} { return r.changes.wait() }
+
+// List returns the states of the enabled plugins in the order of the config file.
+func (r *Registry) List() []Status {
+	list := make([]Status, len(r.entries))
+	for i, e := range r.entries {
+		list[i] = e.Status()
+	}
+	return list
+}
+
+// Limits returns a channel's limits in one kind of chat, from its newest process; false: unknown yet.
+func (r *Registry) Limits(name string, kind chat.Kind) (chat.Limits, bool) {
+	e := r.byName[name]
+	if e == nil {
+		return chat.Limits{}, false
+	}
+	return e.limitsIn(kind)
+}
+
+// ChannelNames lists the enabled plugins that are channels, and those whose kind is not known yet.
+func (r *Registry) ChannelNames() []string {
+	var names []string
+	for _, status := range r.List() {
+		if len(status.Kinds) == 0 || status.channel() {
+			names = append(names, status.Name)
+		}
+	}
+	return names
+}
+
+// IsChannel reports whether ChannelNames lists a plugin. Messages cannot be sent to any other one.
+func (r *Registry) IsChannel(name string) bool { return slices.Contains(r.ChannelNames(), name) }
+
+// Channels describes the state of each channel.
+func (r *Registry) Channels() []string {
+	var lines []string
+	for _, status := range r.List() {
+		if !status.channel() && status.State == Running {
+			continue
+		}
+		state := string(status.State)
+		if status.State == Running && status.Connection != 0 {
+			state = status.Connection.String()
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s", status.Name, state))
+	}
+	return lines
+}
+
+// Doing returns what the running plugins say that they are doing, a line for each that says something.
+func (r *Registry) Doing() []string {
+	var lines []string
+	for _, status := range r.List() {
+		if status.State == Running && status.Doing != "" {
+			lines = append(lines, fmt.Sprintf("%s: %s", status.Name, status.Doing))
+		}
+	}
+	return lines
+}
+
+// Grants lists the other channels that a plugin may reach.
+func (r *Registry) Grants(instance string) []string {
+	if e := r.byName[instance]; e != nil {
+		return e.Config.Grants
+	}
+	return nil
+}
+
+// ReadsTranscripts reports whether a plugin follows transcripts, and its block also lets it read what was said before. A
+// plugin may ask while it starts: then it waits until the plugin runs.
+func (r *Registry) ReadsTranscripts(ctx context.Context, instance string) bool {
+	if e := r.byName[instance]; e == nil || !e.Config.ReadTranscripts {
+		return false
+	}
+	p, err := r.Await(ctx, instance)
+	return err == nil && p.Can(remote.TranscriptAppended)
+}
+
+// History returns the newest messages before one of a chat, oldest first; none if its channel cannot read them.
+func (r *Registry) History(ctx context.Context, of chat.Address, before chat.MessageID, limit int) ([]chat.Event, error) {
+	p, running := r.Get(of.Channel)
+	if !running || !p.Can(remote.History) {
+		return nil, nil
+	}
+	return p.History(ctx, of, before, limit)
+}
+
+// FetchFile reads a file from its channel's network, of at most this many bytes. Errors, including those of reading, are a
+// [*chat.FileError] if there is a reason for people, and [ErrAway] if the channel will run again.
+func (r *Registry) FetchFile(ctx context.Context, channel string, token chat.FileToken, most int64) (io.ReadCloser, error) {
+	switch p, running := r.Get(channel); {
+	case running:
+		return p.FetchFile(ctx, token, most)
+	case r.Enabled(channel) && r.Entry(channel).starts():
+		return nil, ErrAway
+	default:
+		return nil, &chat.FileError{Problem: "could not be fetched, because its channel is not running"}
+	}
+}

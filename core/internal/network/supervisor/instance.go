@@ -1,0 +1,177 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/base/wording"
+	"github.com/clawhost/clawhost/core/internal/network/plugins"
+)
+
+const (
+	firstBackoff = time.Second
+	maxBackoff   = 2 * time.Minute
+	// healthy is how long a plugin must have run to reset the backoff.
+	healthy = time.Minute
+
+	// A crash within quick of the start is a quick one. Too many of them within window disable the plugin.
+	quick       = 30 * time.Second
+	quickDeaths = 5
+	window      = 10 * time.Minute
+
+	// binaryEvery is how often a failed plugin's binary is checked: a changed one is started.
+	binaryEvery = 5 * time.Second
+
+	// retryEvery is how often a failed plugin is restarted anyway: the cause may be gone.
+	retryEvery = 5 * time.Minute
+)
+
+// instance is one plugin across all its processes.
+type instance struct {
+	block           *config.Plugin
+	options         *Options
+	log             hclog.Logger
+	restart         chan struct{} // a restart was requested
+	settled         chan struct{} // closed when the first start has succeeded or failed
+	once            sync.Once     // closes settled
+	failureReported bool          // the host was notified of a failure and not yet of its end; owned by run
+	host            Host          // owned by run
+	entry           *plugins.Entry
+	sockets         *sockets // shared by all processes
+}
+
+// run keeps the plugin running until ctx ends.
+func (i *instance) run(ctx context.Context, host Host) {
+	i.host = host
+	defer i.entry.Update(func(s *plugins.Status) {
+		*s = plugins.Status{Name: s.Name, State: plugins.Stopped, Version: s.Version, Kinds: s.Kinds, Restarts: s.Restarts}
+	})
+	defer i.settle()
+	defer i.sockets.close()
+	var deaths []time.Time
+	wait := i.options.Backoff
+	for {
+		started := time.Now()
+		err := i.runProcess(ctx)
+		i.settle()
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil { // somebody asked for a new start
+			deaths, wait = nil, i.options.Backoff
+			i.entry.Update(func(s *plugins.Status) { s.State, s.Detail, s.Doing = plugins.Starting, "", "" })
+			continue
+		}
+		lived := time.Since(started)
+		if lived >= healthy {
+			wait = i.options.Backoff
+		}
+		lacks := exhausted(err)
+		if lived < quick && !lacks {
+			deaths = append(deaths, time.Now())
+		}
+		for len(deaths) > 0 && time.Since(deaths[0]) > window {
+			deaths = deaths[1:]
+		}
+		switch {
+		case actionFor(err) != unknown, len(deaths) >= quickDeaths:
+			i.park(ctx, err)
+			deaths, wait = nil, i.options.Backoff
+		case lacks:
+			i.log.Warn("the plugin cannot be started for now", "error", err, "again_in", wait)
+			i.fails(err, wording.AdviceWait)
+			i.pause(ctx, err, wait)
+			wait = min(2*wait, maxBackoff)
+		default:
+			i.log.Warn("the plugin ended and is started again", "error", err, "again_in", wait)
+			i.pause(ctx, err, wait)
+			wait = min(2*wait, maxBackoff)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		i.entry.Update(func(s *plugins.Status) { s.State, s.Restarts = plugins.Starting, s.Restarts+1 })
+	}
+}
+
+func (i *instance) settle() { i.once.Do(func() { close(i.settled) }) }
+
+// pause waits for the next start.
+func (i *instance) pause(ctx context.Context, why error, wait time.Duration) {
+	i.entry.Update(func(s *plugins.Status) { s.State, s.Detail = plugins.Waiting, why.Error() })
+	timer := time.NewTimer(wait - time.Duration(rand.Int64N(int64(wait)/5)))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	case <-i.restart:
+	}
+}
+
+// fails notifies the host that the plugin does not run, once until it runs again.
+func (i *instance) fails(why error, advice string) {
+	if !i.failureReported {
+		i.failureReported = true
+		i.host.PluginFails(i.block.Label, why.Error(), advice)
+	}
+}
+
+// recovered notifies the host that the reported failure is over.
+func (i *instance) recovered() {
+	if i.failureReported {
+		i.failureReported = false
+		i.host.PluginRuns(i.block.Label)
+	}
+}
+
+// park disables the plugin until a restart is requested, its binary changes or some minutes have passed. A plugin that
+// needs another config is not restarted by itself, because the config is read only when the host starts.
+func (i *instance) park(ctx context.Context, why error) {
+	if unfit, ok := errors.AsType[*Unfit](why); ok {
+		why = placed{i.block.PlaceAttribute(unfit.Attribute, "Plugin does not start", why.Error()).String(), why}
+	}
+	action := actionFor(why)
+	advice := action.advice(i.block.Label)
+	i.log.Error("the plugin has failed", "plugin", i.block.Label, "error", why, "advice", advice)
+	i.entry.Update(func(s *plugins.Status) { s.State, s.Detail = plugins.Failed, why.Error() })
+	i.fails(why, advice)
+	before := modified(i.block.Source)
+	tick := time.NewTicker(binaryEvery)
+	defer tick.Stop()
+	var again <-chan time.Time
+	if !action.rereads() {
+		timer := time.NewTimer(i.options.Retry)
+		defer timer.Stop()
+		again = timer.C
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-i.restart:
+			return
+		case <-again:
+			return
+		case <-tick.C:
+			if now := modified(i.block.Source); !now.Equal(before) && !now.IsZero() {
+				i.log.Info("the plugin's binary has changed; it is tried again")
+				return
+			}
+		}
+	}
+}
+
+func modified(path string) time.Time {
+	info, err := os.Stat(path)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}

@@ -1,0 +1,151 @@
+// Package supervisor keeps plugins running: each is a separate process, restarted with backoff when it crashes, disabled
+// when it crashes repeatedly, and drained before it is ended. A failure of one does not affect the others.
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"google.golang.org/grpc"
+
+	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/process"
+	"github.com/clawhost/clawhost/core/internal/network/plugins"
+	"github.com/clawhost/clawhost/core/internal/network/remote"
+)
+
+// Processes stores child processes, so that the host's next process can end them.
+type Processes interface {
+	RecordProcess(ctx context.Context, p domain.Process) error
+	DeleteProcess(ctx context.Context, pid int, startTime uint64) error
+}
+
+// Host is the host as seen by plugins.
+type Host interface {
+	// Register registers the host's services on an instance's server.
+	Register(instance string, server *grpc.Server)
+	// Accept returns an error if the host refuses an instance because of its description; the instance then fails.
+	Accept(instance string, d remote.Description) error
+	// Opened receives the address of a channel's web page. The url may contain a secret.
+	Opened(name, url string)
+	// PluginFails reports why a plugin does not run and what to do, once until it runs again.
+	PluginFails(name, why, advice string)
+	// PluginRuns reports that a failed plugin runs again.
+	PluginRuns(name string)
+}
+
+// Options are a supervisor's settings.
+type Options struct {
+	Plugins     *plugins.Registry
+	HostVersion string
+	StateDir    string // contains the instances' own folders
+	Workspace   string // the agent's, which plugins are told
+	SocketDir   string // contains the sockets; has a short path
+	Processes   Processes
+	Children    *process.Children // starts the plugins; nil: without adopting processes
+	Grace       time.Duration     // for a plugin to drain
+	// Backoff is the wait before the first restart of a crashed plugin; it doubles up to two minutes. Zero: a second.
+	Backoff time.Duration
+	// Retry is the wait before a failed plugin is restarted by itself. Zero: five minutes.
+	Retry time.Duration
+}
+
+// Supervisor runs plugins.
+type Supervisor struct {
+	options   Options
+	instances []*instance
+	byName    map[string]*instance
+}
+
+// New returns a supervisor. Run starts it.
+func New(options Options, log hclog.Logger) *Supervisor {
+	if options.Backoff <= 0 {
+		options.Backoff = firstBackoff
+	}
+	if options.Retry <= 0 {
+		options.Retry = retryEvery
+	}
+	s := &Supervisor{options: options, byName: map[string]*instance{}}
+	pids := &pids{}
+	for _, e := range options.Plugins.Entries() {
+		i := &instance{
+			block: e.Config, entry: e, options: &s.options, log: log.Named(e.Config.Label),
+			restart: make(chan struct{}, 1), settled: make(chan struct{}), sockets: newSockets(pids),
+		}
+		s.instances = append(s.instances, i)
+		s.byName[e.Config.Label] = i
+	}
+	return s
+}
+
+// Run runs all plugins concurrently until ctx ends, then drains and ends them.
+func (s *Supervisor) Run(ctx context.Context, host Host) {
+	var running sync.WaitGroup
+	for _, i := range s.instances {
+		running.Go(func() { i.run(ctx, host) })
+	}
+	running.Wait()
+}
+
+// Settled returns once every plugin is running, or its first start has failed.
+func (s *Supervisor) Settled(ctx context.Context) error {
+	for _, i := range s.instances {
+		select {
+		case <-i.settled:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// Restart restarts a plugin, including a failed one.
+func (s *Supervisor) Restart(name string) error {
+	i, ok := s.byName[name]
+	if !ok {
+		return fmt.Errorf("no plugin %q is enabled", name)
+	}
+	select {
+	case i.restart <- struct{}{}:
+	default: // already requested
+	}
+	return nil
+}
+
+// Checked is the result of checking a plugin without configuring it.
+type Checked struct {
+	remote.Description
+	Misfit error               // why the config does not match the schema; nil: it does
+	Found  []remote.Diagnostic // the plugin's own diagnostics of a matching config
+}
+
+// Check starts a plugin's binary, checks its description and its config, and ends it.
+func Check(
+	ctx context.Context, block *config.Plugin, hostVersion, socketDir string, children *process.Children, log hclog.Logger,
+) (c Checked, err error) {
+	sockets := newSockets(&pids{})
+	defer sockets.close()
+	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
+	defer cancel()
+	l, err := launch(ctx, block, socketDir, children, sockets, log)
+	if err != nil {
+		return Checked{}, err
+	}
+	defer func() { _ = l.end() }() // an error means that it has ended
+	if c.Description, err = l.plugin.Describe(ctx, hostVersion); err != nil {
+		return Checked{}, err
+	}
+	own, err := block.Decode(c.Schema)
+	if err != nil {
+		c.Misfit = err
+		return c, nil
+	}
+	if c.Can(remote.CheckConfig) {
+		c.Found, err = l.plugin.CheckConfig(ctx, own)
+	}
+	return c, err
+}

@@ -1,0 +1,359 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/clawhost/clawhost/core/internal/base/access"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/recentlog"
+	"github.com/clawhost/clawhost/core/internal/operate/gateway"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// shutdownGrace is how long responses may take when the server ends.
+const shutdownGrace = time.Second
+
+// listed bounds the list in one response.
+const listed = 1000
+
+// Plugins are the host's plugins. Their errors are for people.
+type Plugins interface {
+	Restart(name string) error
+	// Login lets a person log in to a channel's account and shows each step. An empty account without an error means
+	// that the last step asks for an answer.
+	Login(ctx context.Context, plugin string, answers map[string]string, show func(chat.LoginStep)) (chat.UserID, error)
+}
+
+// Peers knows which processes may use the socket.
+type Peers interface {
+	// Refused reports whether a process may not use it: the agent's tools must not approve pairings. The pid is zero on
+	// systems that do not report it.
+	Refused(pid int) bool
+	// Admit returns why whoever is at the remote end of a TCP connection may not use the HTTP interface.
+	Admit(local, remote netip.AddrPort) error
+}
+
+// Gateway does what programs ask for. The text of a [gateway.Refusal] is shown to them.
+type Gateway interface {
+	Keep(ctx context.Context, c gateway.Caller, to chat.Address, name string, content io.Reader) (chat.Media, error)
+	Post(ctx context.Context, c gateway.Caller, key string, m gateway.Message) (int64, error)
+	Ask(ctx context.Context, c gateway.Caller, p gateway.Prompt) iter.Seq2[gateway.Progress, error]
+}
+
+// Options are a server's settings.
+type Options struct {
+	Socket  string // the control socket's path
+	Store   *store.Store
+	Host    Host
+	Plugins Plugins
+	Gateway Gateway
+	Remote  Remote
+	Peers   Peers
+	Log     *recentlog.Log
+}
+
+// Server serves the clawhost command.
+type Server struct {
+	options Options
+	log     hclog.Logger
+}
+
+// New returns a server. Run starts it.
+func New(options Options, log hclog.Logger) *Server {
+	return &Server{options: options, log: log}
+}
+
+// Run serves until ctx ends.
+func (s *Server) Run(ctx context.Context) error {
+	path := s.options.Socket
+	// The store holds locks on the state folder and its database as long as the server runs. So no other host uses this
+	// socket, and an existing one is left from a previous process.
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove the old control socket: %w", err)
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return fmt.Errorf("open the control socket: %w", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		_ = l.Close()
+		return fmt.Errorf("close the control socket to others: %w", err)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		if err := s.serve(ctx, &guarded{Listener: l, peers: s.options.Peers, log: s.log}, s.routes()); err != nil {
+			return fmt.Errorf("serve the control socket: %w", err)
+		}
+		return nil
+	})
+	if s.options.Remote.Listen != "" {
+		group.Go(func() error { return s.serveRemote(ctx) })
+	}
+	return group.Wait()
+}
+
+// guarded refuses peers before it reads a byte of theirs.
+type guarded struct {
+	net.Listener
+	peers Peers
+	log   hclog.Logger
+}
+
+// Accept returns the next connection of a permitted peer.
+func (g *guarded) Accept() (net.Conn, error) {
+	for {
+		conn, err := g.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if err := g.admit(conn); err != nil {
+			g.log.Warn("refused a peer on the control socket", "error", err)
+			_ = conn.Close()
+			continue
+		}
+		return conn, nil
+	}
+}
+
+// admit refuses a peer that may not use the socket, and one that ended meanwhile: the check could have seen another
+// process.
+func (g *guarded) admit(conn net.Conn) error {
+	p, err := peerOf(conn)
+	if err != nil {
+		return fmt.Errorf("process %d: %w", p.pid, err)
+	}
+	defer p.close()
+	switch {
+	case g.peers.Refused(p.pid):
+		return fmt.Errorf("process %d may not use it", p.pid)
+	case p.gone():
+		return fmt.Errorf("process %d is gone", p.pid)
+	}
+	return nil
+}
+
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/status", answer(s.status))
+	mux.HandleFunc("GET /v1/plugins", answer(func(*http.Request) (any, error) { return list(s.options.Host.Status().Plugins, nil) }))
+	mux.HandleFunc("GET /v1/links", answer(func(*http.Request) (any, error) { return list(s.options.Host.Links(), nil) }))
+	mux.HandleFunc("POST /v1/plugins/restart", answer(func(r *http.Request) (any, error) {
+		return struct{}{}, s.options.Plugins.Restart(r.FormValue("name"))
+	}))
+	mux.HandleFunc("POST /v1/plugins/login", s.login)
+	mux.HandleFunc("POST /v1/messages", answer(s.send))
+	mux.HandleFunc("POST /v1/turns", s.asking(false)) // a connection of this machine ends with the command
+	mux.HandleFunc("GET /v1/logs", s.logs)
+	mux.HandleFunc("GET /v1/queue", answer(s.queue))
+	mux.HandleFunc("GET /v1/queue/dead", answer(s.dead))
+	mux.HandleFunc("POST /v1/queue/retry", answer(func(r *http.Request) (any, error) {
+		return onDead(r, s.options.Store.Requeue, s.options.Store.RequeueAll)
+	}))
+	mux.HandleFunc("POST /v1/queue/drop", answer(func(r *http.Request) (any, error) {
+		return onDead(r, s.options.Store.Discard, s.options.Store.DiscardAll)
+	}))
+	mux.HandleFunc("GET /v1/sessions", answer(s.sessions))
+	mux.HandleFunc("GET /v1/transcript", answer(s.transcript))
+	mux.HandleFunc("GET /v1/tools", answer(func(r *http.Request) (any, error) {
+		return list(s.options.Store.ToolUses(r.Context(), r.FormValue("session")))
+	}))
+	mux.HandleFunc("GET /v1/pairings", answer(func(r *http.Request) (any, error) {
+		return list(s.options.Store.Pairings(r.Context()))
+	}))
+	mux.HandleFunc("POST /v1/pairings/approve", answer(func(r *http.Request) (any, error) {
+		channel, code := r.FormValue("channel"), r.FormValue("code")
+		p, err := s.options.Store.ApprovePairing(r.Context(), channel, code, access.Welcome)
+		if err == nil {
+			s.log.Info("a pairing request was approved", "user", p.Channel+":"+string(p.User), "by", "the clawhost command")
+		}
+		return p, notPending(err, channel, code)
+	}))
+	mux.HandleFunc("POST /v1/pairings/reject", answer(func(r *http.Request) (any, error) {
+		channel, code := r.FormValue("channel"), r.FormValue("code")
+		p, err := s.options.Store.RejectPairing(r.Context(), channel, code)
+		if err == nil {
+			s.log.Info("a pairing request was rejected", "user", p.Channel+":"+string(p.User), "by", "the clawhost command")
+		}
+		return p, notPending(err, channel, code)
+	}))
+	return mux
+}
+
+// missing is an error for something that does not exist; it says where to look.
+type missing string
+
+// Error returns the text.
+func (m missing) Error() string { return string(m) }
+
+// notPending names the code in an error about a code that is not pending.
+func notPending(err error, channel, code string) error {
+	if !errors.Is(err, domain.ErrNotFound) {
+		return err
+	}
+	if channel != "" {
+		channel = " on " + channel
+	}
+	return missing(fmt.Sprintf("no request with the code %s is pending%s; `clawhost pairing list` shows those that are", code, channel))
+}
+
+// answer writes the result of f as JSON.
+func answer(f func(*http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		value, err := f(r)
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case errors.As(err, new(missing)):
+			w.WriteHeader(http.StatusNotFound)
+			value = problem{err.Error()}
+		case errors.As(err, new(gateway.Refusal)):
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			value = problem{err.Error()}
+		case err != nil:
+			w.WriteHeader(http.StatusInternalServerError)
+			value = problem{err.Error()}
+		}
+		_ = json.NewEncoder(w).Encode(value) // the client is gone or has it
+	}
+}
+
+// present turns nil into an empty list: scripts expect brackets instead of null.
+func present[T any](l []T) []T {
+	if l == nil {
+		return []T{}
+	}
+	return l
+}
+
+// list is a response with a list.
+func list[T any](l []T, err error) (any, error) { return present(l), err }
+
+func (s *Server) status(r *http.Request) (any, error) {
+	status := s.options.Host.Status()
+	status.Plugins = present(status.Plugins)
+	status.PID = os.Getpid()
+	lanes, err := s.options.Store.Lanes(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	for _, lane := range lanes {
+		status.Waiting += lane.Waiting
+	}
+	destinations, err := s.options.Store.Destinations(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range destinations {
+		status.Pending += d.Pending
+	}
+	dead, err := s.options.Store.DeadLetters(r.Context(), listed)
+	if err != nil {
+		return nil, err
+	}
+	status.Dead = len(dead)
+	if status.Questions, err = s.options.Host.Questions(r.Context()); err != nil {
+		return nil, err
+	}
+	status.Uncertain, err = s.options.Store.Uncertain(r.Context())
+	return status, err
+}
+
+func (s *Server) queue(r *http.Request) (any, error) {
+	var q Queue
+	var err error
+	if q.Lanes, err = s.options.Store.Lanes(r.Context()); err != nil {
+		return nil, err
+	}
+	if q.Destinations, err = s.options.Store.Destinations(r.Context()); err != nil {
+		return nil, err
+	}
+	if q.Questions, err = s.options.Host.Questions(r.Context()); err != nil {
+		return nil, err
+	}
+	q.Lanes, q.Destinations = present(q.Lanes), present(q.Destinations)
+	q.Uncertain, err = s.options.Store.Uncertain(r.Context())
+	return q, err
+}
+
+func (s *Server) dead(r *http.Request) (any, error) {
+	letters, err := s.options.Store.DeadLetters(r.Context(), listed)
+	shown := make([]DeadLetter, 0, len(letters))
+	for _, d := range letters {
+		letter := DeadLetter{
+			ID: d.ID, To: d.To, Text: d.Text, CreatedAt: d.CreatedAt, DiedAt: d.DiedAt, Attempts: d.Attempts, Error: d.Error, RunID: d.RunID, Session: d.Session,
+		}
+		for _, m := range d.Media {
+			letter.Files = append(letter.Files, File{Kind: m.Kind.String(), Name: m.FileName, Type: m.MIMEType, Size: m.Size})
+		}
+		shown = append(shown, letter)
+	}
+	return shown, err
+}
+
+// onDead acts on the dead letter of a request, or on all if it names none, and responds with their number.
+func onDead(r *http.Request, one func(context.Context, int64) error, all func(context.Context) (int, error)) (any, error) {
+	text := r.FormValue("id")
+	if text == "" {
+		return all(r.Context())
+	}
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("id: %w", err)
+	}
+	err = one(r.Context(), id)
+	if errors.Is(err, domain.ErrNotFound) {
+		return nil, missing(fmt.Sprintf("message %d is not among the dead ones; `clawhost queue dead` lists them", id))
+	}
+	return 1, err
+}
+
+func (s *Server) sessions(r *http.Request) (any, error) {
+	rows, err := s.options.Store.Sessions(r.Context(), r.FormValue("after"), listed)
+	if err != nil {
+		return nil, err
+	}
+	sessions := make([]Session, 0, len(rows))
+	for _, row := range rows {
+		sessions = append(sessions, view(row))
+	}
+	return sessions, nil
+}
+
+func view(s domain.Session) Session {
+	return Session{
+		Key: s.Key, Kind: s.Kind.String(), Title: s.Title, Route: s.Route, ClaudeSession: s.ClaudeSession,
+		CreatedAt: s.CreatedAt, InteractedAt: s.InteractedAt, Model: s.Model, Usage: s.Usage,
+	}
+}
+
+// transcript responds with a page of a session's history, or 404 for an unknown session.
+func (s *Server) transcript(r *http.Request) (any, error) {
+	key := r.FormValue("session")
+	if _, err := s.options.Store.Session(r.Context(), key); errors.Is(err, domain.ErrNotFound) {
+		return nil, missing(fmt.Sprintf("there is no session %q; `clawhost sessions` lists them", key))
+	} else if err != nil {
+		return nil, err
+	}
+	var before int64
+	if text := r.FormValue("before"); text != "" {
+		var err error
+		if before, err = strconv.ParseInt(text, 10, 64); err != nil {
+			return nil, fmt.Errorf("before: %w", err)
+		}
+	}
+	return list(s.options.Store.Entries(r.Context(), key, before, listed))
+}

@@ -1,0 +1,249 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/session"
+	"github.com/clawhost/clawhost/core/internal/text/answer"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// ownChat is the conversation of questions that name none.
+const ownChat = "main"
+
+// stopTime is how long the gateway waits for a stopped turn to end.
+const stopTime = 10 * time.Second
+
+// patience is how long a question of the operator waits while its turn, or one before it, cannot begin or end. With a longer
+// pause before the next attempt, such as that of a usage limit, it does not wait at all.
+const patience = time.Minute
+
+// Prompt is a text for Claude.
+type Prompt struct {
+	// Key identifies the turn: a further prompt with it waits for the same turn and gets the same answer. The empty key is
+	// different for each prompt.
+	Key     string
+	Session string       // whose conversation continues
+	To      chat.Address // the chat whose conversation continues, if there is no Session; zero: that of all questions that name none
+	Kind    chat.Kind    // of that chat
+	Text    string
+	Deliver bool          // the chat sees the answer
+	Timeout time.Duration // zero: as configured
+	// Stays says that the turn goes on when nobody waits for it any more, so that a program that lost its connection can ask again
+	// with the same key. It has no effect without a key. A plugin's turn always goes on.
+	Stays bool
+}
+
+// Progress is what is known of a turn.
+type Progress struct {
+	Session string
+	Waiting int            // how many messages were waiting before it
+	Text    string         // the whole answer so far; only for the operator
+	Held    string         // why the turn, or one before it, cannot begin or end yet, if anything prevents it; only for the operator
+	End     domain.Outcome // zero: it has not ended
+}
+
+// Ask runs a turn and yields its progress: at first that it waits, then what is new, and last the end. An error is the last value,
+// too; it is a [Refusal] for a turn that cannot be run.
+//
+// A plugin's turn lasts as long as it takes, and its end is final. If a turn of the operator was cancelled, its key asks again.
+// When ctx ends and nobody else waits for such a turn, it is stopped, or withdrawn if it has not begun, unless p.Stays is set. If
+// it cannot begin or end for a minute, or its next attempt is more than a minute away, it is stopped in the same way and fails.
+func (g *Gateway) Ask(ctx context.Context, c Caller, p Prompt) iter.Seq2[Progress, error] {
+	return func(yield func(Progress, error) bool) {
+		last, err := g.ask(ctx, c, p, func(p Progress) bool { return yield(p, nil) })
+		if err != nil || last.End.State != "" {
+			yield(last, err)
+		}
+	}
+}
+
+// ask returns the end of a turn; none once show has returned false.
+func (g *Gateway) ask(ctx context.Context, c Caller, p Prompt, show func(Progress) bool) (last Progress, err error) {
+	m, own, err := g.message(ctx, c, p)
+	if err != nil {
+		return last, err
+	}
+	stays := p.Stays && p.Key != "" || c.plugin != ""
+	if c.plugin != "" {
+		select {
+		case c.turns <- struct{}{}:
+			defer func() { <-c.turns }()
+		default:
+			return last, Refusal{Full, fmt.Sprintf("too many turns at a time: at most %d are allowed", maxTurns)}
+		}
+	}
+	w, err := g.join(ctx, c, question{session: own, channel: m.Channel}, cmp.Or(p.Key, rand.Text()))
+	if err != nil {
+		return last, err
+	}
+	unwanted := false // the turn is stopped if nobody else waits for it
+	defer func() {
+		if g.leave(w, unwanted) {
+			g.stop(context.WithoutCancel(ctx), w)
+			g.stopped(w)
+		}
+	}()
+	completed, unwatch := g.options.Store.Watch(w.channel, w.key.EventID())
+	defer unwatch()
+	accepted, err := g.options.Intake.Turn(ctx, w.key, m)
+	switch {
+	case err != nil:
+		return last, err
+	case accepted.Verdict == chat.Rejected:
+		return last, Refusal{Full, accepted.Reason}
+	}
+	last = Progress{Session: own, Waiting: accepted.Waiting}
+	if !show(last) {
+		return last, nil
+	}
+	var news <-chan struct{} // a plugin is told the end only
+	if c.plugin == "" {
+		news = w.news
+	}
+	held := newHolding()
+	defer held.end()
+	for {
+		last.End, err = g.options.Store.Outcome(ctx, w.channel, w.key.EventID())
+		if last.End.State != "" || err != nil && ctx.Err() == nil {
+			return last, err
+		}
+		for done := false; !done; {
+			select {
+			case <-news:
+				now, hold := g.progress(w)
+				last.Text, last.Held = answer.Parse(now.Text, false).Text, held.note(hold)
+				if !show(last) {
+					return last, nil
+				}
+			case <-held.over():
+				unwanted, last.End = true, domain.Outcome{State: domain.RunFailed, Error: held.why}
+				return last, nil
+			case <-completed:
+				done = true
+			case <-g.options.Closing:
+				return last, errClosing
+			case <-ctx.Done():
+				unwanted = !stays
+				return last, ctx.Err()
+			}
+		}
+	}
+}
+
+// errClosing refuses to wait for a turn any longer.
+var errClosing = Refusal{
+	Closing, "the host is shutting down; the turn continues in its next process, and the same question with the same key waits for it",
+}
+
+// join adds the caller to those who wait for a question. If the operator asks again what was cancelled, it is another question each
+// time.
+func (g *Gateway) join(ctx context.Context, c Caller, of question, key string) (*waiter, error) {
+	for again := 0; ; again++ {
+		attempt := key
+		if again > 0 {
+			attempt += fmt.Sprint("\x00", again) // no header holds this byte
+		}
+		of.key = c.key(domain.KeyOperatorTurn, domain.KeyPluginTurn, attempt)
+		w, err := g.waiters.join(ctx, of)
+		if err != nil || c.plugin != "" {
+			return w, err
+		}
+		o, err := g.options.Store.Outcome(ctx, of.channel, of.key.EventID())
+		if errors.Is(err, domain.ErrNotFound) || err == nil && o.State != domain.RunCancelled {
+			return w, nil
+		}
+		if g.leave(w, false); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// holding measures how long a turn has been held.
+type holding struct {
+	why   string // why it is held; empty: it is not
+	timer *time.Timer
+}
+
+func newHolding() *holding {
+	timer := time.NewTimer(patience)
+	timer.Stop()
+	return &holding{timer: timer}
+}
+
+// note records whether the turn is held, and returns why.
+func (h *holding) note(now hold) (why string) {
+	switch {
+	case now.why == "":
+		h.timer.Stop()
+	case now.wait > patience:
+		h.timer.Reset(0)
+	case h.why == "":
+		h.timer.Reset(patience)
+	}
+	h.why = now.why
+	return h.why
+}
+
+// over receives a value when the turn has been held for too long.
+func (h *holding) over() <-chan time.Time { return h.timer.C }
+
+func (h *holding) end() { h.timer.Stop() }
+
+// message returns the message of a prompt that the caller may give, and the key of its session.
+func (g *Gateway) message(ctx context.Context, c Caller, p Prompt) (m domain.Message, own string, err error) {
+	m = domain.Message{Channel: p.To.Channel, Chat: chat.Chat{ID: p.To.Chat, Kind: p.Kind}, Thread: p.To.Thread}
+	switch {
+	case p.Session != "":
+		s, err := g.options.Store.Session(ctx, p.Session)
+		if errors.Is(err, domain.ErrNotFound) {
+			return m, "", Refusal{Invalid, fmt.Sprintf("there is no session %q; `clawhost sessions` lists them", p.Session)}
+		}
+		if err != nil {
+			return m, "", err
+		}
+		m.Channel, m.Chat, m.Thread = s.Route.Channel, chat.Chat{ID: s.Route.Chat, Kind: s.Kind, Title: s.Title}, s.Route.Thread
+	case p.To == chat.Address{}:
+		m.Channel, m.Chat = session.CLI, chat.Chat{ID: ownChat, Kind: chat.Direct}
+	}
+	if err = c.Reach(m.Channel); err == nil && p.Deliver {
+		err = g.sendable(c, m.Channel)
+	}
+	if err != nil {
+		return m, "", err
+	}
+	m.Text, m.Silent, m.Timeout, m.Sender = p.Text, !p.Deliver, p.Timeout, chat.Sender{DisplayName: cmp.Or(c.plugin, "the command line"), IsBot: true}
+	own, err = g.options.Intake.Session(ctx, m.Channel, m.Chat, m.Thread)
+	if err == nil && p.Session != "" && own != p.Session {
+		err = Refusal{Invalid, fmt.Sprintf("nobody can be asked in the session %q any more, because its chat has another one", p.Session)}
+	}
+	return m, own, err
+}
+
+// stop withdraws the turn of a question that nobody waits for any more, or ends it. It tries several times, because a turn that
+// is about to be held or tried again is neither waiting nor running for a moment.
+func (g *Gateway) stop(ctx context.Context, of *waiter) {
+	const tries = 3
+	ctx, cancel := context.WithTimeout(ctx, stopTime)
+	defer cancel()
+	for range tries {
+		err := g.options.Store.WithdrawEvent(ctx, of.session, of.channel, of.key.EventID())
+		stopped := err == nil
+		if errors.Is(err, domain.ErrNotFound) {
+			stopped, err = g.options.Turns.StopMessage(ctx, of.session, of.message)
+		}
+		if err != nil {
+			g.log.Warn("a question that nobody waits for could not be stopped", "session", of.session, "error", err)
+		}
+		if stopped || err != nil {
+			return
+		}
+	}
+}
