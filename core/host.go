@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -327,25 +326,6 @@ func (h *Host) Run(ctx context.Context) (err error) {
 // Close releases what New opened. Run calls it.
 func (h *Host) Close(ctx context.Context) error {
 	return errors.Join(h.claude.Close(ctx), h.keys.Close(), h.store.Close())
-}
-
-// running is a running job.
-type running struct {
-	cancel context.CancelFunc
-	done   sync.WaitGroup
-}
-
-// start runs a job until stop is called, which waits for it.
-func start(ctx context.Context, run func(context.Context)) *running {
-	ctx, cancel := context.WithCancel(ctx)
-	r := &running{cancel: cancel}
-	r.done.Go(func() { run(ctx) })
-	return r
-}
-
-func (r *running) stop() {
-	r.cancel()
-	r.done.Wait()
 }
 
 // recover ends what the previous process left running and resumes what it left undone.
