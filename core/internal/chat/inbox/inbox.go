@@ -13,8 +13,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/chat/interpret"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
 	"github.com/clawhost/clawhost/core/internal/network/hook"
-	"github.com/clawhost/clawhost/core/internal/notice"
 	"github.com/clawhost/clawhost/core/internal/network/reaction"
+	"github.com/clawhost/clawhost/core/internal/notice"
 	"github.com/clawhost/clawhost/core/internal/text/normalise"
 	"github.com/clawhost/clawhost/sdk/chat"
 )

@@ -18,8 +18,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/claude/project"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
-	"github.com/clawhost/clawhost/core/internal/notice"
 	"github.com/clawhost/clawhost/core/internal/network/plugins/plugintest"
+	"github.com/clawhost/clawhost/core/internal/notice"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/store/storetest"
 )
