@@ -45,8 +45,8 @@ func (h *Host) newPrompter() *agent.Prompter {
 	})
 }
 
-// turns has Claude do turns, with the tools and the setup that there are as each begins.
-type turns struct {
+// equipped runs turns with the tools and the setup that there are when each begins. It completes their profiles.
+type equipped struct {
 	*claude.Pool
 	tools   *tools.Server
 	project *project.Folder
@@ -54,7 +54,7 @@ type turns struct {
 }
 
 // Run implements [turn.Claude].
-func (c turns) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
+func (c equipped) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	setup := c.project.Setup(ctx)
 	t.Profile.Tools, t.Profile.Setup = c.tools.Fingerprint(ctx), setup
 	t.Profile.SystemPrompt += setup.Text()

@@ -236,7 +236,7 @@ func (h *Host) wire() {
 	h.followers = hook.NewFollowers(h.store, h.plugins, h.log.Named("hook"))
 	views := view.New(view.Options{
 		Store: h.store, Plugins: h.plugins, Chats: h.chats, Conversations: h.conversations,
-		Files: h.media.outgoing, Speaker: h.media.speaker, Followed: programs,
+		Files: h.media.outgoing, Speaker: h.media.speaker, Programs: programs,
 	}, h.log.Named("view"))
 	poster := posting.New(posting.Options{
 		Store: h.store, Plugins: h.plugins, Chats: h.chats, Conversations: h.conversations,
@@ -244,7 +244,7 @@ func (h *Host) wire() {
 	}, h.log.Named("posting"))
 	h.handler = turn.New(turn.Options{
 		Store: h.store, Conversations: h.conversations, Commands: h.commands, Hooks: hook.New(h.plugins, h.log.Named("hook")), Prompts: h.prompts,
-		Claude: turns{h.claude, h.tools, h.project, h.options.Demo != ""}, Views: views, Tools: h.tools, Poster: poster, Questions: h.questions, Files: h.media.outgoing, Followed: programs, Owners: h.owners, Past: h.plugins,
+		Claude: equipped{h.claude, h.tools, h.project, h.options.Demo != ""}, Views: views, Tools: h.tools, Poster: poster, Questions: h.questions, Files: h.media.outgoing, Programs: programs, Owners: h.owners, Past: h.plugins,
 		MemoryFlush: h.config.MemoryFlush, Compaction: cli.Compaction(h.config.Claude.Args, environment(h.config.Claude)), Memory: h.tools, Limits: h.config.Limits, Fallbacks: h.config.Claude.FallbackModels, Retries: h.config.Claude.Retries, Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))
 	h.heartbeat = h.newHeartbeat()

@@ -20,10 +20,10 @@ import (
 // In these tests claude is killed and the host restarts: the message is run a second time with the stored state.
 
 // restart runs a turn again in a new process of the host.
-func (r *rig) restart(old *claude.Pool, turn agent.Turn, consumed bool) agent.Result {
+func (r *rig) restart(old *claude.Pool, turn agent.Turn) agent.Result {
 	r.Helper()
 	r.close(old)
-	turn.Attempt, turn.Consumed = 2, consumed
+	turn.Again = true
 	return r.run(r.pool(), turn)
 }
 
@@ -43,7 +43,7 @@ func TestKilledBeforeTheMessageWasRead(t *testing.T) {
 		t.Errorf("answer = %+v, %v, want one by another process", attempt.result, attempt.err)
 	}
 
-	if got := r.restart(pool, turn, false); !got.Recovered {
+	if got := r.restart(pool, turn); !got.Recovered {
 		t.Errorf("answer after a restart = %+v, want the recovered one", got)
 	}
 	if got := len(r.api.Messages()); got != 2 {
@@ -81,7 +81,7 @@ func TestKilledWhileTheModelAnswers(t *testing.T) {
 	<-attempt.done
 	r.wantClass(attempt.err, agent.Died)
 
-	if got := r.restart(pool, turn, true); got.Text == "" || got.Recovered {
+	if got := r.restart(pool, turn); got.Text == "" || got.Recovered {
 		t.Errorf("answer = %+v", got)
 	}
 	r.remembers("count to three")
@@ -104,7 +104,7 @@ func TestKilledAfterATool(t *testing.T) {
 	r.wantClass(attempt.err, agent.Died)
 
 	r.api.Enqueue(messagesapi.Reply{Text: "it is done"})
-	if got := r.restart(pool, turn, true); got.Text != "it is done" || got.Recovered {
+	if got := r.restart(pool, turn); got.Text != "it is done" || got.Recovered {
 		t.Errorf("answer = %+v", got)
 	}
 	r.remembers("water the plants")
@@ -132,7 +132,7 @@ func TestKilledWhileAToolRuns(t *testing.T) {
 	}
 
 	r.api.Enqueue(messagesapi.Reply{Text: "it is done"})
-	if got := r.restart(pool, turn, true); got.Text != "it is done" || got.Recovered {
+	if got := r.restart(pool, turn); got.Text != "it is done" || got.Recovered {
 		t.Errorf("answer = %+v", got)
 	}
 	r.remembers("water the plants")
@@ -146,7 +146,7 @@ func TestKilledAfterTheAnswer(t *testing.T) {
 	first := r.run(pool, turn)
 	r.signal(pool, syscall.SIGKILL)
 
-	if got := r.restart(pool, turn, true); !got.Recovered || got.Text != first.Text {
+	if got := r.restart(pool, turn); !got.Recovered || got.Text != first.Text {
 		t.Errorf("answer = %+v, want the recovered %q", got, first.Text)
 	}
 	if got := len(r.api.Messages()); got != 1 {

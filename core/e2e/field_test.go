@@ -356,7 +356,7 @@ func TestTwoWriters(t *testing.T) {
 	r.remembers("my number is 4711")
 	r.close(pool)
 	pool = r.pool()
-	mine.Attempt, mine.Consumed = 2, true
+	mine.Again = true
 	if again := r.run(pool, mine); !again.Recovered || again.Text != first.Text {
 		t.Errorf("after a crash the message is answered by %+v", again)
 	}

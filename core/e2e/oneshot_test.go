@@ -40,7 +40,7 @@ func TestOneShot(t *testing.T) {
 		t.Errorf("%d processes were started for 3 turns", n)
 	}
 	asked := len(r.api.Messages())
-	first.Attempt, first.Consumed = 2, true
+	first.Again = true
 	if got := r.run(pool, first); !got.Recovered || len(r.api.Messages()) != asked {
 		t.Errorf("the repetition brings %+v, and the model was asked %d times more", got, len(r.api.Messages())-asked)
 	}

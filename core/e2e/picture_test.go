@@ -73,7 +73,7 @@ func TestPicturesAreShown(t *testing.T) {
 
 	r.close(pool)
 	pool = r.pool()
-	turn.Attempt, turn.Consumed = 2, true
+	turn.Again = true
 	if again := r.run(pool, turn); !again.Recovered || again.Text != first.Text {
 		t.Errorf("after a restart: %q, recovered %v; before: %q", again.Text, again.Recovered, first.Text)
 	}

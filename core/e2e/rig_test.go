@@ -123,7 +123,7 @@ func (r *rig) close(pool *claude.Pool) {
 // turn is a message of the session, as the host writes it.
 func (r *rig) turn(text string) agent.Turn {
 	return agent.Turn{
-		Session: r.session, UUID: uuid.NewString(), Attempt: 1, Prompt: prompt(text), Authority: chat.Owner,
+		Session: r.session, UUID: uuid.NewString(), Prompt: prompt(text), Authority: chat.Owner,
 	}
 }
 

@@ -54,7 +54,7 @@ func TestForkKnowsItsParent(t *testing.T) {
 	// The fork is a session like any other from now on.
 	r.close(pool)
 	pool = r.pool()
-	turn.Attempt, turn.Consumed = 2, true
+	turn.Again = true
 	if got := r.run(pool, turn); !got.Recovered {
 		t.Errorf("the repetition brings %+v", got)
 	}
@@ -89,7 +89,7 @@ func TestCompaction(t *testing.T) {
 	if got.Text != "" || got.Compactions != 1 || got.CostMicros == 0 || got.ContextTokens == 0 || got.ContextWindow == 0 {
 		t.Errorf("the compaction brings %+v", got)
 	}
-	turn.Attempt, turn.Consumed = 2, true
+	turn.Again = true
 	if got := r.run(pool, turn); got.Text != "" || got.Continued {
 		t.Errorf("the next attempt brings %+v", got)
 	}

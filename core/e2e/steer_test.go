@@ -343,7 +343,7 @@ func TestKilledWithLines(t *testing.T) {
 			r.close(pool)
 			pool = r.pool()
 			r.api.Enqueue(messagesapi.Reply{Text: "it is done"})
-			turn.Attempt, turn.Consumed = 2, true
+			turn.Again = true
 			got := r.run(pool, turn)
 			if got.Text != "it is done" || !got.Continued {
 				t.Errorf("the second attempt brings %+v", got)

@@ -31,7 +31,7 @@ func BenchmarkRun(b *testing.B) {
 			turn := 0
 			for b.Loop() {
 				turn++
-				t := agent.Turn{Session: session, Started: turn > 1, UUID: uuid.NewString(), Attempt: 1, Prompt: fmt.Sprintf("[Bob] %d", turn)}
+				t := agent.Turn{Session: session, Started: turn > 1, UUID: uuid.NewString(), Prompt: fmt.Sprintf("[Bob] %d", turn)}
 				if _, err := pool.Run(b.Context(), t); err != nil {
 					b.Fatal(err)
 				}

@@ -131,7 +131,7 @@ func (r *rig) pool() *claude.Pool {
 // turn is a first attempt at a message of the session.
 func (r *rig) turn(text string) agent.Turn {
 	return agent.Turn{
-		Session: r.session, UUID: uuid.NewString(), Attempt: 1, Prompt: "[Bob] " + text, Authority: chat.Owner,
+		Session: r.session, UUID: uuid.NewString(), Prompt: "[Bob] " + text, Authority: chat.Owner,
 		Started: r.started,
 		Watcher: r.showing(nil),
 	}
@@ -167,8 +167,7 @@ func (f askFunc) Ask(ctx context.Context, q agent.Question) agent.Decision { ret
 
 // again is the next attempt at a message, by what is known of the one before.
 func (r *rig) again(t agent.Turn) agent.Turn {
-	t.Attempt++
-	t.Consumed, t.Started = r.started, r.started
+	t.Again, t.Started = true, r.started
 	return t
 }
 

@@ -19,7 +19,7 @@ import (
 
 // in is a first attempt at a message of another session than the rig's.
 func (r *rig) in(session string, started bool, text string) agent.Turn {
-	return agent.Turn{Session: session, Started: started, UUID: uuid.NewString(), Attempt: 1, Prompt: "[Bob] " + text}
+	return agent.Turn{Session: session, Started: started, UUID: uuid.NewString(), Prompt: "[Bob] " + text}
 }
 
 func TestParksTheLeastRecentlyUsed(t *testing.T) {

@@ -89,7 +89,6 @@ func TestKillAnywhere(t *testing.T) {
 						}
 						// A third attempt, after a crash before the answer was stored, brings the same.
 						third := r.again(turn)
-						third.Attempt++
 						if result := r.ask(pool, third); result.Text != "the one answer" || !result.Recovered {
 							t.Errorf("the third attempt brought %+v", result)
 						}
@@ -189,13 +188,10 @@ func TestContinueManyTimes(t *testing.T) {
 			t.Fatal(err)
 		}
 		pool, turn := r.pool(), r.turn("hello")
-		for try := range 5 {
+		for range 5 {
 			_, err := pool.Run(r.Context(), turn)
 			r.wantClass(err, agent.RateLimit)
-			turn.Consumed, turn.Started = true, true
-			if try == 2 {
-				turn.Attempt = 7
-			}
+			turn.Again, turn.Started = true, true
 		}
 		if err := os.Remove(limit); err != nil {
 			t.Fatal(err)

@@ -95,7 +95,7 @@ type run struct {
 // carry writes lines until one is answered.
 func (r *run) carry(ctx context.Context) (agent.Result, error) {
 	p := r.pool
-	if r.turn.Attempt > 1 || r.turn.Consumed {
+	if r.turn.Again {
 		if err := r.plan(false); err != nil {
 			return r.past, err
 		}

@@ -43,10 +43,10 @@ func TestKillWithSteeredLine(t *testing.T) {
 							t.Errorf("answer = %q", got.Text)
 						}
 						if recovered := attempt > 0 || point == "answered"; got.Recovered != recovered || got.Continued == recovered {
-							t.Errorf("recovered %t, continued %t in attempt %d", got.Recovered, got.Continued, turn.Attempt)
+							t.Errorf("recovered %t, continued %t in attempt %d", got.Recovered, got.Continued, attempt)
 						}
 						if diff := cmp.Diff(want, got.Covered); diff != "" {
-							t.Errorf("covered by attempt %d (-want +got):\n%s", turn.Attempt, diff)
+							t.Errorf("covered by attempt %d (-want +got):\n%s", attempt, diff)
 						}
 					}
 					// Even if the host has forgotten that the line was covered.

@@ -68,7 +68,7 @@ type running struct {
 	places    *places
 	questions int           // open questions to people
 	paused    bool          // it has given up its place
-	resumed   chan struct{} // closed once it has a place again; nil: it does not want one
+	resumed   chan struct{} // closed once it has a place again, or has asked again and stays paused; nil: it waits for none
 }
 
 func (r *running) owner() bool { return r.run.Head.Message.Authority == chat.Owner }

@@ -113,9 +113,9 @@ type place struct {
 func (p place) waiting() int64 { return p.queued - p.held }
 
 func (t *tx) accept(in domain.Inbound, e encoded) (domain.Acceptance, error) {
-	fresh, err := t.unseen(in.Message.Channel, in.EventID)
-	if err != nil || !fresh {
-		return domain.Acceptance{Duplicate: !fresh}, err
+	isNew, err := t.unseen(in.Message.Channel, in.EventID)
+	if err != nil || !isNew {
+		return domain.Acceptance{Duplicate: !isNew}, err
 	}
 	p, err := t.place(in)
 	if err != nil {
@@ -154,7 +154,8 @@ func (t *tx) accept(in domain.Inbound, e encoded) (domain.Acceptance, error) {
 			return domain.Acceptance{}, err
 		}
 	}
-	// A running lane is woken when its run ends, and an unchanged head is known.
+	// A running lane is woken when its run ends, and an unchanged head is known. The Claim that waits for the lane then runs
+	// in this transaction (writer.woken).
 	if !accepted.Running && (p.queued == 1 || p.moved) {
 		t.after.ready(in.Lane)
 	}

@@ -7,8 +7,9 @@ import (
 // patience bounds how long collected messages wait, in multiples of the quiet time.
 const patience = 5
 
-// admit finds the position of a message among those that wait for the session's turn. A message that is dropped at once
-// has none: accepted.Seq is 0.
+// admit applies what the session's queue says about a new message for its turn, whose place is reserved: it joins a burst,
+// interrupts the running turn, drops what is too much, and sets when the message may be claimed. A message that is dropped
+// at once has no place any more: accepted.Seq is 0.
 func (t *tx) admit(in domain.Inbound, e encoded, p *place, accepted *domain.Acceptance) error {
 	b, err := t.openBurst(in, e, *p)
 	if err != nil {

@@ -27,7 +27,8 @@ const EffortOff = "off"
 
 // Profile is how Claude Code is run for a turn. A running process accepts another Model, Effort and Fast, where the CLI can.
 // A process with any other difference is replaced before the turn, except if only the SystemPrompt differs: a process
-// keeps its prompt, so that the API can cache it.
+// keeps its prompt, so that the API can cache it. The prompt's builder makes it; package core adds Tools, Setup and what
+// SystemPrompt says about them when the turn begins, and package turn puts a fallback model in place of Model.
 type Profile struct {
 	Model          string // empty: the CLI's default
 	Effort         string // [EffortOff], or as the CLI names it; empty: the CLI's default
@@ -46,7 +47,7 @@ func (p Profile) SkipsApproval() bool { return p.PermissionMode == "bypassPermis
 // Line is a message as it is written to Claude.
 type Line struct {
 	UUID     string
-	Text     string    // begins with a line of the host
+	Text     string    // begins with a line of the host, except for /compact
 	Pictures []Picture // that Claude is shown with it
 }
 
@@ -58,9 +59,8 @@ type Turn struct {
 	ForkOf    string // a session that does not exist yet starts as a copy of this Claude session; empty: none
 	Profile   Profile
 	UUID      string // the message's id, by which Claude recognises duplicates
-	Attempt   int    // 1 the first time; a later one looks for the results of the earlier ones
-	Consumed  bool   // Claude is known to have read the message in an earlier attempt
-	Prompt    string // begins with a line of the host
+	Again     bool   // Claude may have the message from an earlier try, whose results are looked for first
+	Prompt    string // as [Line.Text]
 	Pictures  []Picture
 	Authority chat.Authority
 	Timeout   time.Duration // zero: the configured one
@@ -70,7 +70,7 @@ type Turn struct {
 	Tools     ToolServer    // nil: the agent is not offered the host's tools
 }
 
-// Watcher follows a running turn. Its methods must not block.
+// Watcher follows a running turn. Its methods must not block. Package turn implements it.
 type Watcher interface {
 	// Consumed is called at most once, when Claude has read the message.
 	Consumed(ctx context.Context)
@@ -78,7 +78,7 @@ type Watcher interface {
 	Progress(p Progress)
 }
 
-// Steering supplies the messages that join a running turn.
+// Steering supplies the messages that join a running turn. Package turn implements it.
 type Steering interface {
 	// Lines takes the lines that wait for the turn. It is called when a tool begins, and when Nudged fires while a tool
 	// runs. All lines that it returns are written, even with an error.
@@ -87,14 +87,14 @@ type Steering interface {
 	Nudged() <-chan struct{}
 }
 
-// Asker decides what Claude may not do by itself.
+// Asker decides what Claude may not do by itself. Package turn implements it, by permission.Approvals.
 type Asker interface {
 	// Ask may take long; ctx ends when the question is withdrawn or the turn ends, and the decision no longer counts.
 	// Several questions may be open.
 	Ask(ctx context.Context, q Question) Decision
 }
 
-// ToolServer is the host's MCP server for one turn.
+// ToolServer is the host's MCP server for one turn. Package tools implements it.
 type ToolServer interface {
 	// Handle answers a message from Claude; a notification has no answer. Messages are concurrent, and some come before
 	// the turn begins, when the process starts.
@@ -211,7 +211,7 @@ const (
 	Unavailable             // claude could not be started for now: the message has not reached it
 	Refused                 // claude does not run in this configuration
 	Died                    // claude ended during the turn
-	GivenUp                 // every attempt ended with the host
+	GivenUp                 // no attempt has completed, for reasons that no other class covers
 	Hook                    // a hook that the config requires failed
 	Intruded                // another process wrote into Claude's session
 	NoSpace                 // this machine has no space for the turn's files, for now; Detail names the resource

@@ -26,7 +26,7 @@ type Message struct {
 	Origin    Origin         `json:"origin,omitempty"`
 	Pressed   *Press         `json:"pressed,omitempty"` // the message is a press on a button of the agent's, whose label is the text; nil: it is none
 	Command   *Command       `json:"command,omitempty"` // a command, which claude does not see; nil: none
-	Fresh     bool           `json:"fresh,omitempty"`   // start a new claude session before this message, even if it is dropped
+	Fresh     bool           `json:"fresh,omitempty"`   // a new claude session begins when this message is claimed, even if it is dropped; [Inbound.Reset] begins one at once
 	Silent    bool           `json:"silent,omitempty"`  // do not send the answer to the chat (a plugin's turn)
 	Timeout   time.Duration  `json:"timeout,omitempty"` // zero: the configured one
 	// Edition is the edit that the message contains, if claude had been sent the previous text and has not read it: the
@@ -89,7 +89,8 @@ type Inbound struct {
 	Urgent     bool      // goes before other waiting commands of its lane, as a stop does
 	ReadyAt    time.Time // not claimed before this time; zero: at once
 	MaxWaiting int       // maximum waiting messages in the lane, else ErrLaneFull; zero: no limit
-	// Reset starts a new claude session with the event: messages claimed from then on run in it.
+	// Reset starts a new claude session when the event is accepted: messages claimed from then on run in it. With
+	// [Message.Fresh] it starts when the message is claimed.
 	Reset bool
 	// Parent is the session whose conversation a session created by this event continues at its first turn, as a thread
 	// does with its chat's; empty: none.
@@ -163,7 +164,7 @@ type Queued struct {
 	ClaudeSession string    // the claude session of its first claim
 	ConsumedAt    time.Time // when claude echoed the uuid; zero: not known to be consumed
 	ReceivedAt    time.Time
-	Attempts      int // number of claims that were not released
+	Attempts      int // number of claims, without those that ended with a Hold
 }
 
 // CameBefore reports whether a message was received before a command that is being executed.

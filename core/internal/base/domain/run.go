@@ -10,7 +10,8 @@ import (
 // Early is what a run sends before it is completed.
 type Early struct {
 	Items []OutboxItem
-	// Said is the part of the current text that was sent, including these items.
+	// Said is the part of the current text that was sent, including these items. Of a text that is complete it is what the
+	// next attempt's answer would begin with.
 	Said string
 	// Preview, if not nil, is posted after the items, is kept, and becomes the run's preview.
 	Preview *OutboxItem
@@ -120,7 +121,7 @@ type AgentMessage struct {
 // RunState is how a run ended.
 type RunState string
 
-// The states of an ended run. A run that was reclaimed is RunLost.
+// The states of an ended run. A run that returned to its lane is RunLost.
 const (
 	RunDone      RunState = "done"
 	RunFailed    RunState = "failed"

@@ -43,16 +43,17 @@ type Store interface {
 	RequestPairing(ctx context.Context, p domain.Pairing, limit int, olderThan time.Time, prompt domain.OutboxItem) (bool, error)
 }
 
-// Claude is what the inbox needs of the claude processes.
+// Claude is what the inbox needs of the claude processes: claude.Pool.
 type Claude interface {
-	// Withdraw removes a message that was steered into a session's running turn, by its id for claude. False: it was
+	// Withdraw removes a message that was steered into the running turn of a claude session, by its id for claude. False: it was
 	// read, or may have been.
-	Withdraw(ctx context.Context, session, message string) bool
+	Withdraw(ctx context.Context, claudeSession, message string) bool
 	// Retire notes that a reset has ended a claude session.
-	Retire(session string)
+	Retire(claudeSession string)
 }
 
-// Intake puts messages into the lanes of their sessions. It makes no decisions: the [Inbox] does.
+// Intake puts messages into the lanes of their sessions: those that the [Inbox] has let in, and turns that the host, plugins
+// and programs begin.
 type Intake struct {
 	store         Store
 	turns         *dispatch.Dispatcher

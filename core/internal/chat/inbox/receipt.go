@@ -9,7 +9,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// receipt makes the message with buttons that shows that a message waits; nil: none is shown.
+// receipt returns what makes the message with buttons that shows that a message waits; nil: none is shown. The step that
+// accepts the message calls it, if the message has to wait.
 func (in *Inbox) receipt(m domain.Message) func(domain.Acceptance) domain.OutboxItem {
 	limits := in.conversations.Limits(m.Channel, m.Chat.Kind)
 	next := m.Authority >= chat.Authorised // people who may not use commands may only withdraw their own messages

@@ -19,33 +19,33 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Bringer fetches the files of messages.
+// Bringer fetches the files of messages. files.Bringer implements it.
 type Bringer interface {
 	Bring(ctx context.Context, messages ...domain.Queued) ([]domain.Queued, error)
 }
 
-// Reader has programs transcribe the voice messages and fetch the links of messages.
+// Reader has programs transcribe the voice messages and fetch the links of messages. extract.Reader implements it.
 type Reader interface {
 	Read(ctx context.Context, messages ...domain.Queued) (map[string]extract.Read, error)
 }
 
-// Inbound puts files where the agent can read them.
+// Inbound puts files where the agent can read them. files.Inbound implements it.
 type Inbound interface {
 	Show(channel string, m chat.Media) (shown chat.Media, path string, err error)
 }
 
-// Pictures finds the pictures that Claude is shown with a message.
+// Pictures finds the pictures that Claude is shown with a message. files.Store implements it.
 type Pictures interface {
 	// Picture returns a file that Inbound has shown, if it is a picture and not too large.
 	Picture(channel string, shown chat.Media) (agent.Picture, bool)
 }
 
-// Outgoing makes the folders whose files are sent with answers.
+// Outgoing makes the folders whose files are sent with answers. outgoing.Files implements it.
 type Outgoing interface {
 	Open(session string) (folder string, err error)
 }
 
-// Channels describes the channels.
+// Channels describes the channels. plugins.Registry implements it.
 type Channels interface {
 	// Channels returns a line for each channel that describes its state.
 	Channels() []string

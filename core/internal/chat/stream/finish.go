@@ -81,7 +81,7 @@ func (s *Stream) unsent() (before []string) {
 			tools = nil
 		}
 	}
-	for _, step := range p.Done[s.dealt(p):] {
+	for _, step := range p.Done[s.processed(p):] {
 		if step.Tool.Name != "" {
 			if s.options.listsTools() {
 				tools = append(tools, step.Tool)
@@ -113,8 +113,8 @@ func (s *Stream) Replace(items []domain.OutboxItem) []domain.OutboxItem {
 // Shown returns the part of an unfinished text that the chat was shown beyond what was sent, after End.
 func (s *Stream) Shown() string { return s.remains }
 
-// Keep returns an item that leaves a text in place of the preview, without notifying anybody; without items the preview is deleted.
-func (s *Stream) Keep(items []domain.OutboxItem) []domain.OutboxItem {
+// ReplaceQuietly is Replace without new messages: the items edit the preview, of which nobody is notified.
+func (s *Stream) ReplaceQuietly(items []domain.OutboxItem) []domain.OutboxItem {
 	return s.replace(s.options.To, items)
 }
 

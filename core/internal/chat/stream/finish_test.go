@@ -158,7 +158,7 @@ func TestWhatWasShownOfAnInterruptedAnswer(t *testing.T) {
 				if got := u.stream.Shown(); got != tt.want {
 					t.Errorf("shown %q, want %q", got, tt.want)
 				}
-				left := u.stream.Keep([]domain.OutboxItem{{Text: tt.want}})
+				left := u.stream.ReplaceQuietly([]domain.OutboxItem{{Text: tt.want}})
 				if preview := u.fixture.preview; len(left) != 1 || left[0].Edits != preview || left[0].OrSend != (preview != 0) {
 					t.Errorf("left is %+v, the preview is %d", left, preview)
 				}

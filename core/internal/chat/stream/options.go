@@ -114,7 +114,7 @@ type Block struct {
 	Whole bool
 }
 
-// Surface is the chat that shows a turn, for the turn's run.
+// Surface is the chat that shows a turn, for the turn's run. Package view implements it.
 type Surface interface {
 	// Early sends something permanently. An error means that nothing was sent, and ends early sending. It is not
 	// cancelled.

@@ -23,7 +23,7 @@ func (s *Stream) send(ctx context.Context, p agent.Progress) time.Time {
 	if !s.options.Shows() {
 		return time.Time{}
 	}
-	s.done = s.dealt(p)
+	s.done = s.processed(p)
 	for !s.silent && ctx.Err() == nil {
 		e, next, due := s.due(ctx, p)
 		if !due {

@@ -14,7 +14,9 @@ import (
 
 // sent is what the chat of a run has of it: of the texts, by a stream, and what the agent has sent by its tool.
 type sent struct {
-	texts                 // The stream's goroutine owns them until it has ended, and changes them only while it holds sending.
+	// The stream's goroutine owns the texts until it has ended. It changes what was said only while it holds sending; which
+	// item is the preview, and what the store has, is its own.
+	texts
 	sending chan struct{} // buffers one: a lock
 
 	mu    sync.Mutex

@@ -21,8 +21,8 @@ const maxRunning = 5
 // maxThought bounds how much of the reasoning is shown: its end, in bytes.
 const maxThought = 600
 
-// show updates the preview or the draft, and returns when to look again without news. Flight is the context of an
-// running update.
+// show updates the preview or the draft, and returns when to look again without news. Updating is the context of the
+// call to the plugin, which may outlive ctx for a moment.
 func (s *Stream) show(ctx, updating context.Context, p agent.Progress) time.Time {
 	if s.options.Mode != Preview && s.options.Mode != Draft || ctx.Err() != nil {
 		return time.Time{}

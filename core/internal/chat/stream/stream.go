@@ -192,7 +192,7 @@ func (s *Stream) has(text string) bool {
 		return true
 	}
 	p := s.progress()
-	for _, step := range p.Done[s.dealt(p):] {
+	for _, step := range p.Done[s.processed(p):] {
 		if step.Tool.Name == "" {
 			return textOf(step).begun(s.said) && is(answer.Parse(step.Text, true).Text)
 		}
@@ -225,8 +225,8 @@ func soonest(a, b time.Time) time.Time {
 	return a
 }
 
-// dealt returns how many of the steps were processed. Another attempt of the turn begins at zero.
-func (s *Stream) dealt(p agent.Progress) int {
+// processed returns how many of the steps were processed. Another attempt of the turn begins at zero.
+func (s *Stream) processed(p agent.Progress) int {
 	if s.done > len(p.Done) {
 		return 0
 	}

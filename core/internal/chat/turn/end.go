@@ -52,8 +52,9 @@ func (h *Handler) figures(run *conversation.Turn, r agent.Result) *domain.TurnFi
 	}
 }
 
-// fail reports the failure to the user and completes the run. A stopped turn ends without a notice, because the stop
-// command answers; one interrupted by the host's end returns to its lane.
+// fail ends a turn that has no answer. If it returns nil, the chat knows why, and the run is completed. After
+// [agent.ErrStopped] the run is completed, too, without a notice: the stop command answers. After an [*agent.HeldError],
+// and after any other error, the dispatcher returns the run to its lane.
 func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Result, view *view.View, err error) error {
 	now := time.Now()
 	switch cause := context.Cause(ctx); {
@@ -89,8 +90,10 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Resu
 	}
 	var failure *agent.Failure
 	switch {
-	case !errors.As(err, &failure), run.Head.Attempts < attempts(failure):
-		return err
+	case !errors.As(err, &failure):
+		return err // not Claude's: a step of the store has failed
+	case failure.Class == agent.Died && run.Head.Attempts < maxAttempts:
+		return err // the next attempt reads from the transcript how far Claude has come
 	case failure.Class == agent.RateLimit:
 		if held, ok := h.awaitLimit(ctx, run, r, failure); ok {
 			return held
@@ -125,14 +128,6 @@ func (h *Handler) offer(ctx context.Context, run *conversation.Turn, why string)
 		h.log.Warn("the question whether to continue could not be asked", "run", run.ID, "error", err)
 	}
 	return err == nil
-}
-
-// attempts is how many runs a message gets when they end with such a failure. Each continues from claude's transcript.
-func attempts(f *agent.Failure) int {
-	if f.Class == agent.Died {
-		return maxAttempts
-	}
-	return 1
 }
 
 // notice makes a notice of the host for the chat; none for a silent turn.

@@ -196,10 +196,10 @@ func (r *fixture) handler() *turn.Handler {
 	conversations, log := conversation.NewResolver(c, plugintest.Channels(map[string]chat.Limits{"": r.channel}), unmoved{}), hclog.NewNullLogger()
 	return turn.New(turn.Options{
 		Store: r, Conversations: conversations,
-		Commands: r, Hooks: r, Prompts: r, Claude: claude{r}, Questions: r, Files: r, Followed: r, Owners: r,
+		Commands: r, Hooks: r, Prompts: r, Claude: claude{r}, Questions: r, Files: r, Programs: r, Owners: r,
 		MemoryFlush: config.MemoryFlush{Enabled: true, Reserve: 33_000, Prompt: "write it down"}, Retries: r.retries, Compaction: r.compaction, Memory: r, Zone: time.UTC,
 		Limits: r.limits, Fallbacks: r.fallbacks, Past: r,
-		Views: view.New(view.Options{Plugins: plugins.New(nil), Chats: activity.NewChats(plugins.New(nil), nil), Conversations: conversations, Files: r, Followed: r}, log),
+		Views: view.New(view.Options{Plugins: plugins.New(nil), Chats: activity.NewChats(plugins.New(nil), nil), Conversations: conversations, Files: r, Programs: r}, log),
 		Tools: tools.New(tools.Options{}, log), Poster: posting.New(posting.Options{}, log),
 	}, log)
 }
@@ -263,7 +263,7 @@ func (r *fixture) Collect(context.Context, outgoing.Wanted) (outgoing.Collected,
 	return outgoing.Collected{Files: r.files}, r.unkept
 }
 
-// Progress implements view.Followed.
+// Progress implements view.Programs.
 func (*fixture) Progress(string, string, agent.Progress) {}
 
 // opening is what a conversation is told as it begins.

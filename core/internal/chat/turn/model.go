@@ -79,8 +79,8 @@ func passes(class agent.Class, chosen bool) bool {
 }
 
 // askModels runs a turn with the chosen model, and with the fallback models while the ones before fail for a reason of
-// their own. If all fail, the failure is the chosen model's, with the time at which the first limit ends. It counts the
-// attempts of t.
+// their own. If all fail, the failure is the chosen model's, with the time at which the first limit ends. It notes in
+// t that Claude may have the message.
 func (h *Handler) askModels(ctx context.Context, run *conversation.Turn, t *agent.Turn) (agent.Result, error) {
 	chosen := t.Profile.Model
 	defer func() { t.Profile.Model = chosen }()
@@ -118,7 +118,7 @@ func (h *Handler) askModels(ctx context.Context, run *conversation.Turn, t *agen
 		}
 		h.log.Warn("another model is tried", "session", run.Session.Key, "run", run.ID, "model", model, "next", list[i+1], "error", err)
 		spent = result
-		t.Attempt++
+		t.Again = true
 	}
 }
 

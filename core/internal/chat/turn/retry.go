@@ -47,7 +47,7 @@ func (h *Handler) try(ctx context.Context, run *conversation.Turn, t agent.Turn)
 			h.options.Claude.Retire(t.Session) // as claude resumes a conversation, it repairs what is recorded of it
 		}
 		if class != agent.Unresumable { // otherwise claude has not got the message
-			t.Attempt++
+			t.Again = true
 		}
 	}
 }

@@ -34,8 +34,7 @@ func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []hook.
 		ForkOf:    run.Session.ForkOf,
 		Profile:   h.options.Prompts.Profile(run.Conversation),
 		UUID:      run.Head.UUID,
-		Attempt:   run.Head.Attempts,
-		Consumed:  !run.Head.ConsumedAt.IsZero(),
+		Again:     run.Head.Attempts > 1 || !run.Head.ConsumedAt.IsZero(),
 		Prompt:    prompt.Text,
 		Pictures:  prompt.Pictures,
 		Authority: run.Head.Message.Authority,
@@ -81,17 +80,15 @@ func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []hook.
 	if notice == wording.BeganRejected {
 		t.Pictures = nil // one of them may be what the API rejects; the text names their paths
 	}
-	t.Session, t.Started, t.ForkOf, t.Attempt, t.Consumed = session.ClaudeSession, false, "", 1, false
+	t.Session, t.Started, t.ForkOf, t.Again = session.ClaudeSession, false, "", false
 	// The new session does not know what was steered into the lost one: those messages are not covered, and wait. Later
 	// ones must not overtake them.
 	t.Steering = nil
 	return h.try(ctx, run, t)
 }
 
-// move gives a run its session's new claude session, in which nothing of its answer is sent. The rest of the session
-// stays.
+// move gives a run its session's new claude session. The rest of the session stays.
 func move(run *conversation.Turn, s domain.Session) {
-	run.Said, run.Preview = "", 0
 	run.Head.ClaudeSession, run.Head.ConsumedAt = s.ClaudeSession, time.Time{}
 	for i := range run.More {
 		run.More[i].ClaudeSession = s.ClaudeSession

@@ -1,4 +1,18 @@
 // Package turn answers a claimed message, from [Handler.Handle] to the step Complete.
+//
+// What fails is tried again as near to its cause as possible. From the inside out, with what repeats it and for which
+// [agent.Class]:
+//
+//   - starting a process: package claude, for shortages of the machine
+//   - a line that the process did not run: package claude, before anything has failed
+//   - the next model: Handler.askModels, for limits and overload of one model
+//   - the same message after a pause: Handler.try, for Overloaded, Server, Rejected and Unresumable
+//   - the same message in a new session: Handler.run, where the conversation cannot continue
+//   - the whole run, which counts no attempt: Handler.hold and Handler.awaitLimit, for Unavailable, NoSpace, ChannelAway and
+//     RateLimit
+//   - the whole run, which counts an attempt: the dispatcher, for Died and every other error that Handle returns
+//
+// Before Claude gets a message again, the result of the earlier try is read from its transcript ([agent.Turn].Again).
 package turn
 
 import (
@@ -22,8 +36,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/network/hook"
 )
 
-// maxAttempts bounds the tries of a message whose runs end with the host or with claude. It is generous: a kill is
-// usually not the message's fault, and only a message that always causes one must be stopped.
+// maxAttempts bounds the runs of a message that end with the host or with claude, or by an error that no class covers. It
+// is generous: a kill is usually not the message's fault, and only a message that always causes one must be stopped.
 const maxAttempts = 10
 
 // Store is what a turn needs of the store.
@@ -38,7 +52,7 @@ type Store interface {
 	NotePast(ctx context.Context, run int64, notes []domain.Note) error
 }
 
-// Owners are those who run the host.
+// Owners are those who run the host. notice.Owners implements it.
 type Owners interface {
 	// Tell tells them a text, once for each key.
 	Tell(key domain.Key, text string)
@@ -66,7 +80,7 @@ type Prompts interface {
 	Profile(c *conversation.Conversation) agent.Profile
 }
 
-// Claude is Claude Code. In the host, the pool of package claude implements it, wrapped by package core.
+// Claude is Claude Code. core.equipped implements it, by the pool of package claude.
 type Claude interface {
 	// Run runs a turn. Its error is an [*agent.Failure].
 	Run(ctx context.Context, t agent.Turn) (agent.Result, error)
@@ -84,13 +98,13 @@ type Questions interface {
 	End(ctx context.Context, session string, run int64, stopped bool)
 }
 
-// Followed passes what happens to turns on to programs. gateway.Gateway implements it.
-type Followed interface {
+// Programs learn why the turns that they follow do not begin or end. gateway.Gateway implements it.
+type Programs interface {
 	// Held notes that the turns of a session cannot begin or end yet, why, and when that is tried again.
 	Held(session, why string, wait time.Duration)
 }
 
-// Files manages the files that answers send.
+// Files manages the files that answers send. outgoing.Files implements it.
 type Files interface {
 	// Clear deletes files from the folders of their conversations, once the answer that sends them is durable.
 	Clear(ctx context.Context, files []domain.OutgoingFile) error
@@ -109,7 +123,7 @@ type Options struct {
 	Poster        *posting.Poster
 	Questions     Questions
 	Files         Files
-	Followed      Followed
+	Programs      Programs
 	Past          Past
 	Owners        Owners // get notices of what prevents turns from beginning; nil: none
 	MemoryFlush   config.MemoryFlush
@@ -144,7 +158,7 @@ func (h *Handler) Handle(ctx context.Context, claimed *domain.Run, nudged <-chan
 	}
 	err := h.answer(ctx, run, nudged)
 	if held, ok := errors.AsType[*agent.HeldError](err); ok {
-		h.options.Followed.Held(run.Session.Key, held.Why, held.Wait)
+		h.options.Programs.Held(run.Session.Key, held.Why, held.Wait)
 	}
 	if errors.Is(err, domain.ErrFenced) || errors.Is(err, agent.ErrShutdown) {
 		h.log.Info("a turn was interrupted", "session", run.Session.Key, "run", run.ID, "took", took(run), "by", err)

@@ -141,7 +141,7 @@ func TestHandle(t *testing.T) {
 				if r.marked != 1 {
 					t.Error("the first turn's mark is of the second session")
 				}
-				if again := r.turns[1]; again.Session != "fresh" || again.Started || again.ForkOf != "" || again.Attempt != 1 || again.UUID != "u" ||
+				if again := r.turns[1]; again.Session != "fresh" || again.Started || again.ForkOf != "" || again.Again || again.UUID != "u" ||
 					!strings.HasSuffix(again.Prompt, "(fresh begins)") {
 					t.Errorf("the second turn is %+v", again)
 				}
@@ -199,7 +199,7 @@ func TestRejected(t *testing.T) {
 			if diff := cmp.Diff(test.sessions, sessions); diff != "" {
 				t.Errorf("conversations of the turns: %s", diff)
 			}
-			if len(r.retired) == 0 || r.retired[0] != "old" || r.turns[1].Attempt != 2 {
+			if len(r.retired) == 0 || r.retired[0] != "old" || !r.turns[1].Again {
 				t.Errorf("no other process resumes it: %q, %+v", r.retired, r.turns[1])
 			}
 		})
@@ -261,7 +261,7 @@ func TestWhatClaudeIsTold(t *testing.T) {
 	}
 	got := r.turns[0]
 	got.Watcher, got.Steering, got.Asker, got.Tools = nil, nil, nil, nil
-	want := agent.Turn{Key: "s", Session: "old", Started: true, Profile: agent.Profile{Model: "m"}, UUID: "u", Attempt: 3, Consumed: true, Prompt: "[host] hello (the time)", Authority: chat.Owner}
+	want := agent.Turn{Key: "s", Session: "old", Started: true, Profile: agent.Profile{Model: "m"}, UUID: "u", Again: true, Prompt: "[host] hello (the time)", Authority: chat.Owner}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -404,8 +404,8 @@ func TestAConversationThatCannotBeResumed(t *testing.T) {
 			t.Errorf("%+v, offered %q: %s", c, r.offered, diff)
 		}
 		for _, tried := range r.turns {
-			if tried.Attempt != 1 {
-				t.Errorf("attempt %d, though claude never got the message", tried.Attempt)
+			if tried.Again {
+				t.Errorf("it is tried again, though claude never got the message")
 			}
 		}
 	})

@@ -38,7 +38,7 @@ func (w *world) view(m domain.Message, said string) *View {
 	registry := plugins.New(nil)
 	conversations := conversation.NewResolver(&config.Config{}, registry, w)
 	views := New(Options{
-		Plugins: registry, Chats: activity.NewChats(registry, nil), Conversations: conversations, Files: w, Followed: &gateway.Gateway{},
+		Plugins: registry, Chats: activity.NewChats(registry, nil), Conversations: conversations, Files: w, Programs: &gateway.Gateway{},
 	}, hclog.NewNullLogger())
 	return views.For(conversations.Turn(&domain.Run{
 		Head: domain.Queued{ClaudeSession: "6d1c2a3e-5f70-4b21-9c1d-0123456789ab", Message: m}, Said: said,

@@ -26,18 +26,18 @@ type Store interface {
 	MessageIDs(ctx context.Context, session string) ([]chat.MessageID, error)
 }
 
-// Files collects the files that the agent sends.
+// Files collects the files that the agent sends. outgoing.Files implements it.
 type Files interface {
 	Collect(ctx context.Context, w outgoing.Wanted) (outgoing.Collected, error)
 }
 
-// Speaker synthesises the speech of answers.
+// Speaker synthesises the speech of answers. speech.Speaker implements it.
 type Speaker interface {
 	Speak(ctx context.Context, m domain.Message, text string, limits []chat.MediaLimit) (chat.Media, error)
 }
 
-// Followed passes the progress of turns on to programs. gateway.Gateway implements it.
-type Followed interface {
+// Programs get the progress of the turns that they follow. gateway.Gateway implements it.
+type Programs interface {
 	// Progress takes the progress of the turn of a session's message, by its id for Claude. It does not block.
 	Progress(session, message string, p agent.Progress)
 }
@@ -50,7 +50,7 @@ type Options struct {
 	Conversations *conversation.Resolver
 	Files         Files
 	Speaker       Speaker
-	Followed      Followed
+	Programs      Programs
 }
 
 // Views opens views. It is safe for concurrent use.
@@ -101,7 +101,7 @@ func (v *View) Progress(p agent.Progress) {
 		v.typing.Heard(v.spoke)
 	}
 	v.stream.Progress(p)
-	v.views.options.Followed.Progress(v.run.Session.Key, v.run.Head.UUID, p)
+	v.views.options.Programs.Progress(v.run.Session.Key, v.run.Head.UUID, p)
 }
 
 // Hold waits until nothing of the turn's texts is being sent, and lets nothing be sent until it is released.
@@ -131,9 +131,9 @@ func (v *View) Notice(items []domain.OutboxItem) []domain.OutboxItem { return v.
 // Left returns the items that leave the shown part of an unfinished answer in the chat. It is called after End.
 func (v *View) Left() []domain.OutboxItem {
 	if shown := v.stream.Shown(); shown != "" && !v.run.Head.Message.Silent {
-		return v.stream.Keep(v.run.Notice(shown))
+		return v.stream.ReplaceQuietly(v.run.Notice(shown))
 	}
-	return v.stream.Keep(nil)
+	return v.stream.ReplaceQuietly(nil)
 }
 
 // Close is called last, when the run is completed or has lost its lane.

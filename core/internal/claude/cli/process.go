@@ -20,7 +20,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/process"
 )
 
-// Output receives what a process writes to stdout.
+// Output receives what a process writes to stdout. client.Client implements it.
 type Output interface {
 	// Line receives a line, which is valid until it returns. More reports whether another one is already there.
 	// Patience is how long the next read may be delayed, to read more at once. An error means that the line is not an

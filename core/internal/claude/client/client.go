@@ -60,7 +60,7 @@ type Limits struct {
 	Stall     time.Duration // silence after which a turn counts as hung, while no tool runs
 }
 
-// Process is a claude process with its descendants.
+// Process is a claude process with its descendants. cli.Process implements it.
 type Process interface {
 	ID() cli.ID
 	Initialized()

@@ -9,12 +9,17 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/claude/exchange"
+	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
 // Converse writes a line and follows it to the end of its turn, and of the turns of the lines that it has steered into
-// it. If its own turn did not run, and there is no error, the line was acknowledged and not run. The timers use the
-// monotonic clock, which does not advance while the machine sleeps, so that time does not count as silence of claude. They
-// also stop while a question to people is open, because people take their time; the Asker decides how much.
+// it. An error means that the turn did not end by itself: ctx ended, the time was up, nothing was heard, or the process
+// died. Without an error the exchange says how it ended: with a failure ([exchange.Exchange.Failure]), without output
+// (Void), with an answer (Ran), or, if none of these, the line was acknowledged and not run.
+//
+// The timers use the monotonic clock, which does not advance while the machine sleeps, so that time does not count as
+// silence of claude. They also stop while a question to people is open, because people take their time; the Asker decides
+// how much.
 func (c *Client) Converse(ctx context.Context, t agent.Turn, l agent.Line) (*exchange.Exchange, error) {
 	const (
 		look  = 50 * time.Millisecond // for the transcript of a new session, which the CLI writes with a delay
@@ -114,6 +119,20 @@ func (c *Client) Converse(ctx context.Context, t agent.Turn, l agent.Line) (*exc
 			return x, &agent.Failure{Class: agent.Timeout, Detail: fmt.Sprintf("nothing was heard for %v", c.limits.Stall)}
 		}
 	}
+}
+
+// say writes a message with its pictures. One that cannot be read is left out: the text has its path.
+func (c *Client) say(l agent.Line) {
+	var images []protocol.Image
+	for _, p := range l.Pictures[:min(len(l.Pictures), agent.MaxPictures)] {
+		data, err := read(p.Path)
+		if err != nil {
+			c.log.Warn("a picture is not shown to claude with its message", "error", err)
+			continue
+		}
+		images = append(images, protocol.Image{Type: p.Type, Data: data})
+	}
+	c.process.Send(protocol.UserMessage(l.UUID, l.Text, images...))
 }
 
 // expect returns a new exchange for a line. If claude reports when it starts a line, output of an earlier turn is not taken for the

@@ -7,22 +7,7 @@ import (
 	"os"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
-	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
-
-// say writes a message with its pictures. One that cannot be read is left out: the text has its path.
-func (c *Client) say(l agent.Line) {
-	var images []protocol.Image
-	for _, p := range l.Pictures[:min(len(l.Pictures), agent.MaxPictures)] {
-		data, err := read(p.Path)
-		if err != nil {
-			c.log.Warn("a picture is not shown to claude with its message", "error", err)
-			continue
-		}
-		images = append(images, protocol.Image{Type: p.Type, Data: data})
-	}
-	c.process.Send(protocol.UserMessage(l.UUID, l.Text, images...))
-}
 
 // errTooLarge: the file has grown beyond the bound.
 var errTooLarge = errors.New("it is too large")

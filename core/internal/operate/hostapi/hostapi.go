@@ -29,7 +29,7 @@ import (
 // maxKey is the maximum length of idempotency keys, in bytes.
 const maxKey = 200
 
-// Inbox accepts events: the host's, or that of the measurements.
+// Inbox accepts events: inbox.Inbox, or that of the measurements.
 type Inbox interface {
 	Submit(ctx context.Context, channel string, e chat.Event) (inbox.Outcome, error)
 	Session(ctx context.Context, channel string, c chat.Chat, thread chat.ThreadID) (string, error)
@@ -88,7 +88,8 @@ func (a *API) caller(instance string) caller {
 	}
 }
 
-// errClosing is the error while the host is shutting down. The sdk retries with the next host process.
+// errClosing is the error while the host is shutting down. The network sends the event again to the next process of the
+// plugin.
 var errClosing = status.Error(codes.Unavailable, "the host is shutting down")
 
 // open returns an error while the host is shutting down.
