@@ -1,59 +1,64 @@
 package turn_test
 
 import (
+	"context"
+	"regexp"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
-	"github.com/clawhost/clawhost/core/internal/network/hook"
+	"github.com/clawhost/clawhost/core/internal/network/plugins/plugintest"
+	"github.com/clawhost/clawhost/sdk"
 )
 
+// hooked has two plugins add to each turn what is returned, which may change.
+func (r *rig) hooked(t *testing.T) (notes, tea *sdk.AgentContext) {
+	t.Helper()
+	notes, tea = &sdk.AgentContext{}, &sdk.AgentContext{}
+	for name, adds := range map[string]*sdk.AgentContext{"notes": notes, "tea": tea} {
+		plugintest.Run(t, r.plugins, name, sdk.BeforeAgentStart(func(context.Context, sdk.AgentStart) (sdk.AgentContext, error) { return *adds, nil }))
+	}
+	return notes, tea
+}
+
+// marks are the words in braces of a text.
+func marks(text string) string {
+	return strings.Join(regexp.MustCompile(`\{\w+\}`).FindAllString(text, -1), "")
+}
+
+// A conversation is given each text of a hook once, until that changes, and only what Claude has certainly read counts.
 // Behaviour: hooks-conversation.
 func TestAConversationIsGivenATextOnce(t *testing.T) {
 	t.Parallel()
-	// given is what a conversation has of hooks after a turn, and the texts of hooks in the turn's prompt.
-	given := func(before map[string]string, consumed bool, results []outcome, added ...hook.Added) (after map[string]string, texts string) {
+	r := open(t)
+	notes, tea := r.hooked(t)
+	given := func(want string, script ...step) {
 		t.Helper()
-		r, run := &fixture{added: added, results: results}, message(1)
-		if run.Session.Given = before; consumed {
-			run.Head.ConsumedAt = time.Now()
+		if script == nil {
+			script = []step{says("hi")}
 		}
-		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
-			t.Fatal(err)
+		r.plays(script...)
+		r.do(t, message("hello"))
+		if got := marks(r.asked()[len(r.asked())-1].Prompt); got != want {
+			t.Errorf("it is given %q, want %q", got, want)
 		}
-		prompt := strings.Fields(r.turns[len(r.turns)-1].Prompt)
-		return r.completed[0].Turn.Given, strings.TrimSuffix(prompt[2], "(fresh")
 	}
-	ok := []outcome{{result: agent.Result{Text: "hi"}}}
-	notes, tea := hook.Added{Name: "a", Prepend: "now", Conversation: "notes"}, hook.Added{Name: "b", Conversation: "tea"}
+	*notes, *tea = sdk.AgentContext{Prepend: "{now}", Conversation: "{notes}"}, sdk.AgentContext{Conversation: "{tea}"}
+	given("{notes}{now}{tea}", fails(agent.Auth)) // it does not count
+	given("{notes}{now}{tea}")
+	tea.Prepend = "{only}"
+	given("{now}{only}")
+	tea.Conversation = "{coffee}"
+	given("{now}{coffee}{only}")
+	given("{now}{only}")
+	tea.Conversation = "{notes}" // of another hook than before
+	given("{now}{notes}{only}")
 
-	has, texts := given(nil, false, ok, notes, tea)
-	if texts != "notes+now+tea" || len(has) != 2 {
-		t.Errorf("a new conversation is given %q, and has %v", texts, has)
-	}
-	if after, texts := given(has, false, ok, notes, tea, hook.Added{Name: "c", Prepend: "only"}); texts != "now+only" || after != nil {
-		t.Errorf("one that has all is given %q, and has %v", texts, after)
-	}
-	changed := tea
-	changed.Conversation = "coffee"
-	after, texts := given(has, false, ok, notes, changed)
-	if texts != "now+coffee" || after["a"] != has["a"] || after["b"] == has["b"] {
-		t.Errorf("after a change it is given %q, and has %v", texts, after)
-	}
-	if after, texts := given(has, false, ok, hook.Added{Name: "b", Conversation: "notes"}); texts != "notes" || after["a"] != has["a"] {
-		t.Errorf("another hook's text counts as this one's: %q, %v", texts, after)
-	}
-	if after, _ := given(nil, false, []outcome{failure(agent.Auth)}, notes); after != nil {
-		t.Errorf("after a failure it has %v", after)
-	}
-	if after, _ := given(nil, true, ok, notes); after != nil {
-		t.Errorf("a prompt of an earlier attempt counts as this one: %v", after)
-	}
-	after, texts = given(has, false, []outcome{failure(agent.ContextOverflow), ok[0]}, notes, tea)
-	if diff := cmp.Diff(has, after); texts != "notes+now+tea" || diff != "" {
-		t.Errorf("a conversation that replaces another is given %q, and has %v", texts, after)
-	}
+	notes.Conversation = "{changed}"
+	r.accept(t, message("hello"))
+	must(t, r.store.Consumed(t.Context(), r.claim(t).ID))
+	must(t, r.Handle(t.Context(), r.crash(t), nil)) // The first attempt may have had another prompt.
+	given("{changed}{now}{only}")
+	given("{changed}{now}{notes}{only}", fails(agent.ContextOverflow), says("hi")) // in a new conversation
+	given("{now}{only}")
 }

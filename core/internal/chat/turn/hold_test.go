@@ -1,61 +1,62 @@
 package turn_test
 
 import (
-	"errors"
-	"fmt"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/clawhost/clawhost/core/internal/base/agent"
-	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
-	"github.com/clawhost/clawhost/core/internal/chat/turn"
+	"github.com/clawhost/clawhost/core/internal/network/plugins/plugintest"
+	"github.com/clawhost/clawhost/core/internal/operate/gateway"
+	"github.com/clawhost/clawhost/core/internal/store/storetest"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Tell keeps what the owners are told.
-func (r *fixture) Tell(_ domain.Key, text string) { r.owners = append(r.owners, text) }
-
-// Held keeps what programs are told.
-func (r *fixture) Held(session, why string, wait time.Duration) {
-	r.holds = append(r.holds, fmt.Sprintf("%s: %s, again in %v", session, why, wait))
-}
-
-// Programs that wait for an answer are told at once why there is none yet.
+// Programs that wait for an answer are told at once why there is none yet, and wait only if that may be over soon.
 // Behaviour: program-ask-held.
 func TestProgramsAreToldWhyATurnIsHeld(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		for class, want := range map[agent.Class]string{
-			agent.Unavailable: "s: Claude cannot be started: no 'exec' format, again in 1s",
-			agent.NoSpace:     "s: This machine has no space for files: no `exec` format, again in 1s",
-			agent.ChannelAway: "s: Files cannot be fetched while their channel is not running., again in 1s",
-			agent.RateLimit:   "s: Claude's usage limit is reached until 03:00 UTC. Send your message again then., again in 3h0m5s",
-		} {
-			r := &fixture{results: []outcome{{err: &agent.Failure{Class: class, Detail: "no `exec`\nformat", ResetsAt: time.Now().Add(3 * time.Hour)}}}, limits: config.Limits{OnUsageLimit: "wait"}}
-			run := message(1)
-			run.Head.Message.Silent = true
-			var held *agent.HeldError
-			if err := r.handler().Handle(t.Context(), run, nil); !errors.As(err, &held) {
-				t.Errorf("%v: %v", class, err)
+	for class, want := range map[agent.Class]string{
+		agent.Unavailable: "Claude cannot be started: no 'exec' format",
+		agent.NoSpace:     "This machine has no space for files: no 'exec' format",
+		agent.ChannelAway: "Files cannot be fetched while their channel is not running.",
+		agent.RateLimit:   "Claude's usage limit is reached until 03:00 UTC. Send your message again then.",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := open(t)
+			r.plays(costs(agent.Result{}, agent.Failure{Class: class, Detail: "no `exec`\nformat", ResetsAt: time.Now().Add(3 * time.Hour)}))
+			r.run(t)
+			var told []string
+			began := time.Now()
+			for p, err := range r.programs.Ask(t.Context(), gateway.Caller{}, gateway.Prompt{Text: "hello"}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if p.Held != "" && len(told) == 0 {
+					told = append(told, p.Held, time.Since(began).String())
+				}
+				if p.End.Error != "" {
+					told = append(told, p.End.Error, time.Since(began).String())
+				}
 			}
-			if want = strings.ReplaceAll(want, "`", "'"); len(r.holds) != 1 || r.holds[0] != want || len(r.posted) > 0 {
-				t.Errorf("%v: programs are told %q, want %q; posted %+v", class, r.holds, want, r.posted)
+			ended := time.Minute
+			if class == agent.RateLimit {
+				ended = 0
 			}
-		}
-	})
-}
-
-// wait has a turn tried that cannot begin, and waits until it may be tried again.
-func (r *fixture) wait(t *testing.T, h *turn.Handler, run *domain.Run) time.Duration {
-	t.Helper()
-	var held *agent.HeldError
-	if err := h.Handle(t.Context(), run, nil); !errors.As(err, &held) || held.Wait < time.Second || held.Wait > 2*time.Minute {
-		t.Fatalf("error %v: it is not held", err)
+			said := storetest.Texts(t, r.store, "cli")
+			if !cmp.Equal(told, []string{want, "0s", want, ended.String()}) || len(said) > 0 {
+				t.Errorf("%v: the program is told %q, the chat %q", class, told, said)
+			}
+		})
 	}
-	time.Sleep(held.Wait)
-	return held.Wait
 }
 
 // A turn that cannot begin is tried until it can, ever less often and without end. Its chat and the owners are told once,
@@ -64,86 +65,97 @@ func (r *fixture) wait(t *testing.T, h *turn.Handler, run *domain.Run) time.Dura
 func TestATurnThatCannotBeginIsHeld(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := &fixture{}
-		h := r.handler()
-		run := message(1)
-		began := time.Now()
-		tries, longest := 0, time.Duration(0)
-		for ; time.Since(began) < 24*time.Hour; tries++ {
-			r.results = []outcome{failure(agent.Unavailable)}
-			r.turns = nil
-			longest = max(longest, r.wait(t, h, run))
+		r := open(t)
+		r.plays(fails(agent.Unavailable))
+		r.accept(t, message("hello"))
+		r.run(t)
+		time.Sleep(6 * time.Hour)
+		if n := len(r.asked()); n < 180 || n > 200 {
+			t.Errorf("it was tried %d times in six hours", n)
 		}
-		if len(r.owners) != 1 {
-			t.Errorf("in a day the owners were told %q", r.owners)
+		said, owner := r.told(t)
+		if !cmp.Equal(said, []string{notices[agent.Unavailable]}) || len(owner) != 1 || r.outcome(t).State != "" {
+			t.Errorf("the chat was told %q, the owners %q: %+v", said, owner, r.outcome(t))
 		}
-		if longest != 2*time.Minute || tries > 800 {
-			t.Errorf("it was tried %d times in a day, after %v at last", tries, longest)
+		r.plays(says("hi"))
+		time.Sleep(3 * time.Minute)
+		said, owner = r.told(t)
+		if !cmp.Equal(said, []string{"hi"}) || len(owner) != 1 || !strings.Contains(owner[0], "again") {
+			t.Errorf("then the chat was told %q, the owners %q", said, owner)
 		}
-		if len(r.posted) == 0 || len(r.completed) != 0 {
-			t.Errorf("posted %+v, completed %+v", r.posted, r.completed)
-		}
-		for _, key := range r.keys {
-			if key != r.keys[0] {
-				t.Errorf("the chat is told under the keys %q, which is more than once", r.keys)
-				break
-			}
-		}
-		r.results, r.turns = []outcome{{result: agent.Result{Text: "hello"}}}, nil
-		if err := h.Handle(t.Context(), run, nil); err != nil {
-			t.Fatal(err)
-		}
-		if len(r.completed) != 1 || len(r.completed[0].Notes) != 0 {
-			t.Errorf("completed %+v, want no word of a crash", r.completed)
-		}
-		if len(r.owners) != 2 || !strings.Contains(r.owners[1], "again") {
-			t.Errorf("the owners were told %q", r.owners)
+		r.accept(t, message("and then"))
+		if time.Sleep(time.Minute); strings.Contains(r.asked()[1].Prompt, domain.HintCutOff) {
+			t.Errorf("it is told of a crash: %q", r.asked()[1].Prompt)
 		}
 	})
 }
 
-// A turn is also held if its files cannot be fetched at its start, or stored at its end, because of a lack of space. The notice names the resource, and
-// only a turn with files shows that it is over.
+// network is telegram, which fetches files.
+type network struct {
+	plugintest.Idle
+	fetch func(ctx context.Context, token chat.FileToken) error // before it has a file
+}
+
+// FetchFile implements [sdk.FileFetcher].
+func (n network) FetchFile(ctx context.Context, token chat.FileToken, _ int64) (io.ReadCloser, error) {
+	if err := n.fetch(ctx, token); err != nil {
+		return nil, err
+	}
+	return io.NopCloser(strings.NewReader("a file")), nil
+}
+
+// file is a message with a file that is to be fetched.
+func file(token chat.FileToken, text string) domain.Message {
+	m := message(text)
+	m.Media = []chat.Media{{Kind: chat.File, Token: token, FileName: "a.txt"}}
+	return m
+}
+
+// A turn is also held if its files cannot be fetched at its start, or stored at its end, because of a lack of space. The notice
+// names the resource, and only a turn with files shows that it is over.
 // Behaviour: file-retry.
 func TestATurnWithoutRoomForFilesIsHeld(t *testing.T) {
 	t.Parallel()
-	full := &agent.Failure{Class: agent.NoSpace, Detail: "no space left on device", Err: errors.New("write /media/x7")}
-	for name, lack := range map[string]func(r *fixture, err error){
-		"as it begins": func(r *fixture, err error) { r.missing = err },
-		"as it ends":   func(r *fixture, err error) { r.unkept = err },
+	for name, test := range map[string]struct {
+		message domain.Message
+		answer  string
+		lacks   string
+	}{
+		"as it begins": {file("a", "read this"), "hi", "a plugin has no space for a file"},
+		"as it ends":   {message("hello"), "hi\nMEDIA:a.txt", "no space left on device"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r := &fixture{}
-				h := r.handler()
-				handle := func(run *domain.Run) error {
-					r.results, r.turns = []outcome{{result: agent.Result{Text: "hello\nMEDIA:/a"}}}, nil
-					return h.Handle(t.Context(), run, nil)
+				r := open(t)
+				limits := chat.Limits{MediaOut: []chat.MediaLimit{{Kind: chat.File, MaxBytes: 1000}}}
+				plugintest.Run(t, r.plugins, "telegram", plugintest.Channel(limits, network{fetch: func(context.Context, chat.FileToken) error { return r.disk.space() }}))
+				must(t, os.WriteFile(filepath.Join(r.workspace, "a.txt"), []byte("a file"), 0o600))
+				r.disk.full.Store(true)
+				r.plays(says(test.answer))
+				r.accept(t, test.message)
+				r.run(t)
+				time.Sleep(time.Hour)
+				said, owner := r.told(t)
+				if r.outcome(t).State != "" || !cmp.Equal(said, []string{notices[agent.NoSpace]}) {
+					t.Errorf("%+v, the chat was told %q", r.outcome(t), said)
 				}
-				run := message(1)
-				lack(r, full)
-				for began := time.Now(); time.Since(began) < time.Hour; {
-					var held *agent.HeldError
-					if err := handle(run); !errors.As(err, &held) || held.Wait > 2*time.Minute {
-						t.Fatalf("error %v: it is not held", err)
-					}
-					time.Sleep(held.Wait)
+				if len(owner) != 1 || !strings.Contains(owner[0], "no space for files:\n\n```\n"+test.lacks+"\n```") {
+					t.Errorf("the owners were told %q", owner)
 				}
-				if len(r.completed) != 0 || len(r.posted) == 0 || r.posted[0].Text != trouble(agent.NoSpace) || r.keys[0] != r.keys[len(r.keys)-1] {
-					t.Errorf("completed %+v, the chat was told %+v under %q", r.completed, r.posted, r.keys)
+				other := r.inbound(message("and without files?"))
+				other.Session = "telegram:8"
+				r.plays(says("sure"))
+				storetest.Accept(t, r.store, other)
+				synctest.Wait()
+				if said, owner := r.told(t); len(owner) != 0 || !cmp.Equal(said, []string{"sure"}) {
+					t.Errorf("a turn without files: the chat was told %q, the owners %q", said, owner)
 				}
-				if len(r.owners) != 1 || !strings.Contains(r.owners[0], "no space for files:\n\n```\nno space left on device\n```") {
-					t.Errorf("the owners were told %q", r.owners)
-				}
-				lack(r, nil)
-				other := message(1)
-				other.Head.UUID = "other"
-				if err := handle(other); err != nil || len(r.owners) != 1 {
-					t.Errorf("a turn without files: %v, the owners were told %q", err, r.owners)
-				}
-				if err := handle(run); err != nil || len(r.owners) != 2 || !strings.Contains(r.owners[1], "again") {
-					t.Errorf("with space: %v, the owners were told %q", err, r.owners)
+				r.disk.full.Store(false)
+				r.plays(says(test.answer))
+				time.Sleep(3 * time.Minute)
+				if said, owner := r.told(t); len(said) == 0 || said[0] != "hi" || len(owner) != 1 || !strings.Contains(owner[0], "again") {
+					t.Errorf("with space: the chat was told %q, the owners %q", said, owner)
 				}
 			})
 		})
@@ -154,60 +166,53 @@ func TestATurnWithoutRoomForFilesIsHeld(t *testing.T) {
 func TestADroppedTurnEndsNoOutageButIsForgotten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := &fixture{missing: &agent.Failure{Class: agent.NoSpace, Detail: "no space left on device"}}
-		h := r.handler()
-		for n, id := range []string{"first", "second"} {
-			run := message(1)
-			run.Head.UUID = id
-			for range 10 {
-				r.wait(t, h, run)
+		r := open(t)
+		r.plays(fails(agent.Unavailable))
+		r.run(t)
+		for _, text := range []string{"first", "second"} {
+			r.accept(t, message(text))
+			time.Sleep(10 * time.Minute)
+			if _, owner := r.told(t); len(owner) != 1 {
+				t.Errorf("the owners were told %q at the %s", owner, text)
 			}
-			if len(r.owners) != n+1 {
-				t.Errorf("the owners were told %q at the %s", r.owners, id)
+			if n, err := r.store.Clear(t.Context(), session, domain.TurnLane, time.Now()); err != nil || n != 1 {
+				t.Fatal(n, err)
 			}
 			time.Sleep(2 * time.Hour)
 		}
 	})
 }
 
-// A channel that is being started holds the turns that need its files. Nobody is told: the chat could not be, and the owners are by
-// others.
-// Behaviour: file-retry.
-func TestAChannelThatIsAwayHoldsATurn(t *testing.T) {
+// What passes within seconds nobody is told. Nor of a channel that is being started, which holds the turns that need its files: the
+// chat could not be told, and the owners are by others.
+// Behaviour: claude-unavailable, file-retry.
+func TestWhatNobodyIsTold(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r := &fixture{missing: &agent.Failure{Class: agent.ChannelAway}}
-		h := r.handler()
-		for range 10 {
-			r.wait(t, h, message(1))
-		}
-		r.missing, r.results = nil, []outcome{{result: agent.Result{Text: "hello"}}}
-		if err := h.Handle(t.Context(), message(1), nil); err != nil {
-			t.Fatal(err)
-		}
-		if len(r.posted)+len(r.owners) != 0 || len(r.completed) != 1 {
-			t.Errorf("the chat was told %+v, the owners %q", r.posted, r.owners)
-		}
-	})
-}
-
-// What passes within seconds nobody is told.
-// Behaviour: claude-unavailable.
-func TestAShortOutageIsNotTold(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r := &fixture{}
-		h := r.handler()
-		for range 3 {
-			r.results, r.turns = []outcome{failure(agent.Unavailable)}, nil
-			r.wait(t, h, message(1))
-		}
-		r.results, r.turns = []outcome{{result: agent.Result{Text: "hello"}}}, nil
-		if err := h.Handle(t.Context(), message(1), nil); err != nil {
-			t.Fatal(err)
-		}
-		if len(r.posted)+len(r.owners) != 0 {
-			t.Errorf("the chat was told %+v, the owners %q", r.posted, r.owners)
-		}
-	})
+	for name, test := range map[string]struct {
+		message domain.Message
+		script  []step
+		away    time.Duration // for how long the channel is
+	}{
+		"a short outage":         {message("hello"), []step{fails(agent.Unavailable), fails(agent.Unavailable), fails(agent.Unavailable), says("hi")}, 0},
+		"a channel that is away": {file("a", "hello"), []step{says("hi")}, 20 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := open(t)
+				r.plays(test.script...)
+				r.accept(t, test.message)
+				r.run(t)
+				time.Sleep(test.away)
+				if said := r.said(t); test.away > 0 && (len(r.asked()) > 0 || r.outcome(t).State != "" || said != "") {
+					t.Errorf("it began without the files, or %q was told", said)
+				}
+				plugintest.Run(t, r.plugins, "telegram", plugintest.Channel(chat.Limits{}, network{fetch: func(context.Context, chat.FileToken) error { return nil }}))
+				time.Sleep(3 * time.Minute)
+				if said := r.said(t); said != "hi" || len(r.asked()) != len(test.script) {
+					t.Errorf("in %d turns %q was told", len(r.asked()), said)
+				}
+			})
+		})
+	}
 }

@@ -1,11 +1,15 @@
 package turn_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/network/plugins/plugintest"
+	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -15,54 +19,60 @@ import (
 // Behaviour: memory-flush, memory-flush-when.
 func TestMemoryFlush(t *testing.T) {
 	t.Parallel()
-	full := agent.Result{Text: "hi", ContextTokens: 170_000, ContextWindow: 200_000}
+	const window, percent, off = "CLAUDE_CODE_AUTO_COMPACT_WINDOW", "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "DISABLE_AUTO_COMPACT"
 	for name, test := range map[string]struct {
 		user      chat.UserID
 		kind      chat.Kind
 		authority chat.Authority
 		origin    domain.Origin
-		result    agent.Result
-		flushed   int64
-		told      agent.Compaction
-		own       []string
+		tokens    int64 // of 200,000
+		flushed   bool
+		env       map[string]string // of claude
+		own       bool              // groups have a memory of their own
 		want      bool
 	}{
-		"the owner":                        {user: "anna", kind: chat.Direct, authority: chat.Owner, result: full, want: true},
-		"there is space left":              {user: "anna", kind: chat.Direct, authority: chat.Owner, result: agent.Result{Text: "hi", ContextTokens: 100_000, ContextWindow: 200_000}},
-		"a smaller budget is full":         {user: "anna", kind: chat.Direct, authority: chat.Owner, result: agent.Result{Text: "hi", ContextTokens: 70_000, ContextWindow: 200_000}, told: agent.Compaction{Window: 100_000}, want: true},
-		"a smaller share is full":          {user: "anna", kind: chat.Direct, authority: chat.Owner, result: agent.Result{Text: "hi", ContextTokens: 90_000, ContextWindow: 200_000}, told: agent.Compaction{Percent: 50}, want: true},
-		"a smaller share has space left":   {user: "anna", kind: chat.Direct, authority: chat.Owner, result: agent.Result{Text: "hi", ContextTokens: 89_000, ContextWindow: 200_000}, told: agent.Compaction{Percent: 50}},
-		"nothing is compacted":             {user: "anna", kind: chat.Direct, authority: chat.Owner, result: full, told: agent.Compaction{Window: 500_000, Percent: 50, Off: true}, want: true},
-		"a group with a memory of its own": {user: "bob", kind: chat.Group, authority: chat.Other, result: full, own: []string{"mcp__clawhost__memory_note"}, want: true},
-		"the owner in such a group":        {user: "anna", kind: chat.Group, authority: chat.Owner, result: full, own: []string{"mcp__clawhost__memory_note"}, want: true},
-		"such a group was flushed":         {user: "bob", kind: chat.Group, authority: chat.Other, result: full, own: []string{"mcp__clawhost__memory_note"}, flushed: 1},
-		"it was written":                   {user: "anna", kind: chat.Direct, authority: chat.Owner, result: full, flushed: 1},
-		"a flush":                          {user: "anna", kind: chat.Direct, authority: chat.Owner, origin: domain.OriginFlush, result: full},
-		"the owner in a group":             {user: "anna", kind: chat.Group, authority: chat.Owner, result: full},
-		"somebody else":                    {user: "bob", kind: chat.Direct, authority: chat.Authorised, result: full},
-		"a plugin in the owner's chat":     {user: "anna", kind: chat.Direct, authority: chat.Owner, origin: domain.OriginPlugin, result: full, want: true},
-		"a plugin in somebody else's chat": {user: "bob", kind: chat.Direct, authority: chat.Owner, origin: domain.OriginPlugin, result: full},
+		"the owner":                        {user: "anna", kind: chat.Direct, authority: chat.Owner, tokens: 170_000, want: true},
+		"there is space left":              {user: "anna", kind: chat.Direct, authority: chat.Owner, tokens: 100_000},
+		"a smaller budget is full":         {user: "anna", kind: chat.Direct, authority: chat.Owner, tokens: 70_000, env: map[string]string{window: "100000"}, want: true},
+		"a smaller share is full":          {user: "anna", kind: chat.Direct, authority: chat.Owner, tokens: 90_000, env: map[string]string{percent: "50"}, want: true},
+		"a smaller share has space left":   {user: "anna", kind: chat.Direct, authority: chat.Owner, tokens: 89_000, env: map[string]string{percent: "50"}},
+		"nothing is compacted":             {user: "anna", kind: chat.Direct, authority: chat.Owner, tokens: 170_000, env: map[string]string{window: "500000", percent: "50", off: "1"}, want: true},
+		"a group with a memory of its own": {user: "bob", kind: chat.Group, authority: chat.Other, tokens: 170_000, own: true, want: true},
+		"the owner in such a group":        {user: "anna", kind: chat.Group, authority: chat.Owner, tokens: 170_000, own: true, want: true},
+		"such a group was flushed":         {user: "bob", kind: chat.Group, authority: chat.Other, tokens: 170_000, own: true, flushed: true},
+		"it was written":                   {user: "anna", kind: chat.Direct, authority: chat.Owner, tokens: 170_000, flushed: true},
+		"a flush":                          {user: "anna", kind: chat.Direct, authority: chat.Owner, origin: domain.OriginFlush, tokens: 170_000},
+		"the owner in a group":             {user: "anna", kind: chat.Group, authority: chat.Owner, tokens: 170_000},
+		"somebody else":                    {user: "bob", kind: chat.Direct, authority: chat.Authorised, tokens: 170_000},
+		"a plugin in the owner's chat":     {user: "anna", kind: chat.Direct, authority: chat.Owner, origin: domain.OriginPlugin, tokens: 170_000, want: true},
+		"a plugin in somebody else's chat": {user: "bob", kind: chat.Direct, authority: chat.Owner, origin: domain.OriginPlugin, tokens: 170_000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, run := &fixture{results: []outcome{{result: test.result}}, compaction: test.told, remembering: test.own}, message(1)
-			run.Session.Flushed = test.flushed
-			run.Head.Message = domain.Message{
-				Channel: "telegram", Chat: chat.Chat{ID: "chat", Kind: test.kind}, Sender: chat.Sender{ID: test.user}, Authority: test.authority, Origin: test.origin,
+			r := open(t, func(c *config.Config) { c.Claude.Env = test.env })
+			if test.own {
+				note := func(context.Context, sdk.ToolCall, struct{}) (sdk.ToolResult, error) { return sdk.ToolResult{}, nil }
+				plugintest.Run(t, r.plugins, "notes", sdk.Tools(sdk.Tool("write", "Writes.", note).Remembers(chat.Group)))
 			}
-			if err := r.handler().Handle(t.Context(), run, nil); err != nil {
-				t.Fatal(err)
+			m := message("hello")
+			m.Sender.ID, m.Chat.Kind, m.Authority, m.Origin = test.user, test.kind, test.authority, test.origin
+			r.plays(answers(agent.Result{Text: "hi", Model: "m", ContextTokens: test.tokens, ContextWindow: 200_000}))
+			if test.flushed {
+				flush := m
+				flush.Origin = domain.OriginFlush
+				r.do(t, flush)
 			}
-			then := r.completed[0].Then
-			if (then != nil) != test.want {
-				t.Fatalf("what comes next is %+v", then)
+			r.do(t, m)
+			if n := r.waiting(t); (n == 1) != test.want {
+				t.Fatalf("%d turns come next", n)
 			}
-			if then == nil {
+			if !test.want {
 				return
 			}
+			then := r.claim(t).Head.Message
 			own := test.kind != chat.Direct // nobody there has asked for it, and nobody's authority is used for it
-			if then.Message.Origin != domain.OriginFlush || then.Message.Silent != own || own && then.Message.Authority != chat.Other ||
-				own != strings.Contains(then.Message.Text, "the tool mcp__clawhost__memory_note for that") || !own && then.Message.Text != "write it down" {
+			if then.Origin != domain.OriginFlush || then.Silent != own || own && then.Authority != chat.Other ||
+				own != strings.Contains(then.Text, "the tool mcp__clawhost__notes_write for that") || !own && then.Text != "write it down" {
 				t.Errorf("what comes next is %+v", then)
 			}
 		})
@@ -74,56 +84,35 @@ func TestMemoryFlush(t *testing.T) {
 func TestWhoSeesTheCause(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		class      agent.Class
-		owner      bool
-		kind       chat.Kind
-		seen, told bool
+		class     agent.Class
+		authority chat.Authority
+		kind      chat.Kind
+		seen      string // how the cause is told in the chat; empty: it is not
+		told      string // and to the owners
 	}{
-		{class: agent.Rejected, owner: true, kind: chat.Direct, seen: true},
-		{class: agent.Rejected, owner: true, kind: chat.Group},
-		{class: agent.Rejected, kind: chat.Direct},
-		{class: agent.Auth, owner: true, kind: chat.Direct, seen: true},
-		{class: agent.Auth, owner: true, kind: chat.Group, told: true},
-		{class: agent.Auth, kind: chat.Direct, told: true},
-		{class: agent.ContentFilter, owner: true, kind: chat.Direct},
+		{class: agent.Rejected, authority: chat.Owner, kind: chat.Direct, seen: "flag: '--x'"},
+		{class: agent.Rejected, authority: chat.Owner, kind: chat.Group},
+		{class: agent.Rejected, authority: chat.Other, kind: chat.Direct},
+		{class: agent.Auth, authority: chat.Owner, kind: chat.Direct, seen: "flag: '--x'"},
+		{class: agent.Auth, authority: chat.Owner, kind: chat.Group, told: "flag: '--x'"},
+		{class: agent.Auth, authority: chat.Other, kind: chat.Direct, told: "flag: '--x'"},
+		{class: agent.ContentFilter, authority: chat.Owner, kind: chat.Direct},
+		{class: agent.Refused, authority: chat.Owner, kind: chat.Direct, seen: "Claude refuses to run"},
+		{class: agent.Refused, authority: chat.Other, kind: chat.Direct, told: "Claude refuses to run"},
 	} {
-		failed := outcome{err: &agent.Failure{Class: test.class, Detail: "boom"}}
-		r, run := &fixture{results: []outcome{failed, failed}}, message(1)
-		run.Head.Message.Chat.Kind = test.kind
-		if test.owner {
-			run.Head.Message.Authority = chat.Owner
+		r := open(t)
+		r.plays(costs(agent.Result{}, agent.Failure{Class: test.class, Detail: "no such flag: `--x`"}))
+		m := message("hello")
+		m.Authority, m.Chat.Kind = test.authority, test.kind
+		r.do(t, m)
+		said, owner := r.told(t)
+		for told, want := range map[string]string{strings.Join(said, ""): test.seen, strings.Join(owner, ""): test.told} {
+			if strings.Contains(told, "flag: '--x'") != (want != "") || !strings.Contains(told, want) {
+				t.Errorf("%v, of an authority %v, in a %v: the chat is told %q, owners %q", test.class, test.authority, test.kind, said, owner)
+			}
 		}
-		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
-			t.Fatal(err)
-		}
-		seen, told := strings.Contains(r.completed[0].Items[0].Text, "boom"), strings.Contains(strings.Join(r.owners, ""), "boom")
-		if seen != test.seen || told != test.told {
-			t.Errorf("%v, owner %t, kind %v: seen %t, told %t", test.class, test.owner, test.kind, seen, told)
-		}
-	}
-}
-
-// Why Claude refuses to run is told to an owner who asks, and to the owners where somebody else does.
-func TestWhoIsToldOfTheCause(t *testing.T) {
-	t.Parallel()
-	for _, owner := range []bool{true, false} {
-		r, run := &fixture{results: []outcome{{err: &agent.Failure{Class: agent.Refused, Detail: "no such flag: `--x`"}}}}, message(1)
-		run.Head.Message.Chat.Kind = chat.Direct
-		if owner {
-			run.Head.Message.Authority = chat.Owner
-		}
-		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
-			t.Fatal(err)
-		}
-		said, told := r.completed[0].Items[0].Text, strings.Join(r.owners, "")
-		if owner {
-			said, told = told, said
-		}
-		if !strings.Contains(told, "Claude refuses to run") || !strings.Contains(told, "no such flag: '--x'") {
-			t.Errorf("an owner asks: %t: the cause is told as %q", owner, told)
-		}
-		if want := map[bool]string{true: "", false: trouble(agent.Refused)}[owner]; said != want {
-			t.Errorf("an owner asks: %t: the others are told %q, want %q", owner, said, want)
+		if len(said) != 1 || test.seen == "" && said[0] != notices[test.class] || (len(owner) > 0) != (test.told != "") {
+			t.Errorf("%v, of an authority %v, in a %v: the chat is told %q, owners %q", test.class, test.authority, test.kind, said, owner)
 		}
 	}
 }

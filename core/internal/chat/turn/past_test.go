@@ -1,24 +1,37 @@
 package turn_test
 
 import (
+	"context"
 	"errors"
-	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/network/plugins/plugintest"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// said is something that somebody said in a group.
-func said(id chat.MessageID, by chat.Sender, body chat.Body) chat.Event {
-	if m, ok := body.(chat.Message); ok {
-		m.ID = id
-		body = m
-	}
-	return chat.Event{ID: chat.EventID(id), Chat: chat.Chat{ID: "g", Kind: chat.Group}, Sender: by, At: time.Unix(1, 0), Body: body}
+// past is telegram, which reads what was said before.
+type past struct {
+	plugintest.Idle
+	asked chan chat.MessageID // before which message
+	read  func(ctx context.Context) ([]chat.Event, error)
+}
+
+// History implements [sdk.Historian].
+func (p past) History(ctx context.Context, _ chat.Address, before chat.MessageID, _ int) ([]chat.Event, error) {
+	p.asked <- before
+	return p.read(ctx)
+}
+
+// wrote is a message that somebody wrote in a group.
+func wrote(id chat.MessageID, by chat.Sender, m chat.Message) chat.Event {
+	m.ID = id
+	return chat.Event{ID: chat.EventID(id), Chat: chat.Chat{ID: "g", Kind: chat.Group}, Sender: by, At: time.Unix(1, 0), Body: m}
 }
 
 // What was said in a group before the agent came is read once, before its first turn there, where and as far as its history is
@@ -28,56 +41,72 @@ func TestThePastOfAGroup(t *testing.T) {
 	t.Parallel()
 	bob := chat.Sender{ID: "bob", DisplayName: "Bob"}
 	events := []chat.Event{
-		said("1", bob, chat.Message{Text: "one"}),
-		said("2", chat.Sender{ID: "me", IsSelf: true}, chat.Message{Text: "mine"}),
-		said("3", chat.Sender{ID: "it", IsBot: true}, chat.Message{Text: "a bot's"}),
-		said("4", bob, chat.Message{Text: "four", Media: []chat.Media{{Kind: chat.Image}}}),
-		said("", bob, chat.Message{Text: "without an id"}),
-		said("5", bob, chat.Message{Text: "five"}),
-		said("6", bob, chat.Message{Text: "six"}),
+		wrote("1", bob, chat.Message{Text: "{one}"}),
+		wrote("2", chat.Sender{ID: "me", IsSelf: true}, chat.Message{Text: "{mine}"}),
+		wrote("3", chat.Sender{ID: "it", IsBot: true}, chat.Message{Text: "{bot}"}),
+		wrote("4", bob, chat.Message{Text: "{four}", Media: []chat.Media{{Kind: chat.Image}}}),
+		wrote("", bob, chat.Message{Text: "{nameless}"}),
+		wrote("5", bob, chat.Message{Text: "{five}"}),
+		wrote("6", bob, chat.Message{Text: "{six}"}),
 	}
+	all := func(context.Context) ([]chat.Event, error) { return events, nil }
+	fails := func(context.Context) ([]chat.Event, error) { return nil, errors.New("away") }
+	hangs := func(ctx context.Context) ([]chat.Event, error) { <-ctx.Done(); return nil, ctx.Err() }
 	for name, test := range map[string]struct {
-		change func(*domain.Run, *fixture)
+		kept   int
+		kind   chat.Kind
+		origin domain.Origin
+		read   func(context.Context) ([]chat.Event, error)
+		later  bool // it is not the group's first turn
+		begun  bool // Claude has read its message
 		asked  bool
-		noted  []string
+		noted  string // with what is known already
 	}{
-		"the first turn of a group":   {func(*domain.Run, *fixture) {}, true, []string{"one", "four <media:image>", "six"}},
-		"at most as many as kept":     {func(_ *domain.Run, f *fixture) { f.history = 2 }, true, []string{"six"}},
-		"no more than kept already":   {func(_ *domain.Run, f *fixture) { f.history = 1 }, false, nil},
-		"where no history is kept":    {func(_ *domain.Run, f *fixture) { f.history = 0 }, false, nil},
-		"a direct chat":               {func(r *domain.Run, _ *fixture) { r.Head.Message.Chat.Kind = chat.Direct }, false, nil},
-		"a later turn":                {func(r *domain.Run, _ *fixture) { r.PreviousAt = time.Unix(1, 0) }, false, nil},
-		"a turn that Claude has read": {func(r *domain.Run, _ *fixture) { r.Head.ConsumedAt = time.Unix(1, 0) }, false, nil},
-		"a turn of the host's":        {func(r *domain.Run, _ *fixture) { r.Head.Message.Origin = domain.OriginHeartbeat }, false, nil},
-		"a network that fails":        {func(_ *domain.Run, f *fixture) { f.past.events, f.past.err = nil, errors.New("away") }, true, nil},
-		"a network that hangs":        {func(_ *domain.Run, f *fixture) { f.past.hangs = true }, true, nil},
+		"the first turn of a group":   {kept: 50, kind: chat.Group, read: all, asked: true, noted: "{five}{one}{four}{six}"},
+		"at most as many as kept":     {kept: 2, kind: chat.Group, read: all, asked: true, noted: "{five}{six}"},
+		"no more than kept already":   {kept: 1, kind: chat.Group, read: all, noted: "{five}"},
+		"where no history is kept":    {kind: chat.Group, read: all, noted: "{five}"},
+		"a direct chat":               {kept: 50, kind: chat.Direct, read: all, noted: "{five}"},
+		"a later turn":                {kept: 50, kind: chat.Group, read: all, later: true, noted: "{five}"},
+		"a turn that Claude has read": {kept: 50, kind: chat.Group, read: all, begun: true, noted: "{five}"},
+		"a turn of the host's":        {kept: 50, kind: chat.Group, origin: domain.OriginHeartbeat, read: all},
+		"a network that fails":        {kept: 50, kind: chat.Group, read: fails, asked: true, noted: "{five}"},
+		"a network that hangs":        {kept: 50, kind: chat.Group, read: hangs, asked: true, noted: "{five}"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				f := &fixture{history: 50, past: past{events: events}, results: []outcome{{result: agent.Result{Text: "yes"}}}}
-				run := message(1)
-				run.Session.ClaudeStarted = false
-				run.Head.Message.Channel, run.Head.Message.ID = "telegram", "7"
-				run.Head.Message.Chat, run.Head.Message.Thread = chat.Chat{ID: "g", Kind: chat.Group}, "t"
-				run.Notes = []domain.Note{{Kind: domain.NoteHint}, {Kind: domain.NoteHistory, MessageID: "5", Text: "five"}}
-				test.change(run, f)
+				r := open(t, func(c *config.Config) { c.Access.HistoryLimit = test.kept })
+				network := past{asked: make(chan chat.MessageID, 9), read: test.read}
+				if test.later {
+					r.begin(t, agent.Result{})
+				}
+				plugintest.Run(t, r.plugins, "telegram", plugintest.Channel(chat.Limits{}, network))
+				m := message("hello")
+				m.ID, m.Chat, m.Thread, m.Origin = "7", chat.Chat{ID: "g", Kind: test.kind}, "t", test.origin
+				five := &domain.Note{Kind: domain.NoteHistory, MessageID: "5", Text: "{five}"}
+				_, err := r.store.RecordPassive(t.Context(), domain.Passive{EventID: "5", Channel: "telegram", Session: session, Limit: 50, Note: five})
+				must(t, err)
+				r.accept(t, m)
+				run := r.claim(t)
+				if test.begun {
+					must(t, r.store.Consumed(t.Context(), run.ID))
+					run = r.crash(t)
+				}
+				r.plays(costs(agent.Result{}, agent.Failure{Class: agent.Died}))
 				began := time.Now()
-				if err := f.handler().Handle(t.Context(), run, nil); err != nil || len(f.completed) != 1 {
-					t.Fatalf("%v, completed %+v", err, f.completed)
+				if err := r.Handle(t.Context(), run, nil); err == nil || time.Since(began) > 5*time.Second {
+					t.Errorf("the answer waited for %v: %v", time.Since(began), err)
 				}
-				if took := time.Since(began); took > 5*time.Second {
-					t.Errorf("the answer waited for %v", took)
+				if (len(network.asked) == 1) != test.asked || test.asked && <-network.asked != "7" {
+					t.Errorf("it is read before %d messages", len(network.asked))
 				}
-				var noted []string
-				for _, n := range f.past.noted {
-					noted = append(noted, n.Text)
+				var again string // for the next attempt
+				for _, n := range r.crash(t).Notes {
+					again += n.Text
 				}
-				if (len(f.past.asked) == 1) != test.asked || !slices.Equal(noted, test.noted) {
-					t.Errorf("asked %q, noted %q; want %q", f.past.asked, noted, test.noted)
-				}
-				if len(run.Notes) != 2+len(noted) {
-					t.Errorf("the turn has the notes %+v", run.Notes)
+				if prompt := r.asked()[0].Prompt; marks(prompt) != test.noted || marks(again) != test.noted || strings.Contains(again, "{four}") != strings.Contains(again, "{four} <media:image>") {
+					t.Errorf("it reads %q, want %q, and then %q", prompt, test.noted, again)
 				}
 			})
 		})

@@ -1,54 +1,51 @@
 package turn_test
 
 import (
-	"context"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 )
+
+func retries(c *config.Config) { c.Claude.Retries = 3 }
 
 // Behaviour: turn-retry.
 func TestRetries(t *testing.T) {
 	t.Parallel()
-	answered := outcome{result: agent.Result{Text: "hi", Continued: true, InputTokens: 2, CostMicros: 1}}
-	failed := outcome{result: agent.Result{InputTokens: 3, CostMicros: 10}, err: &agent.Failure{Class: agent.Overloaded}}
+	answered := answers(agent.Result{Text: "hi", Continued: true, InputTokens: 2, CostMicros: 1})
+	failed := costs(agent.Result{InputTokens: 3, CostMicros: 10}, agent.Failure{Class: agent.Overloaded})
 	for name, test := range map[string]struct {
-		results func() []outcome
-		tries   int
-		took    time.Duration
-		state   domain.RunState
-		said    string
-		input   int64
+		script []step
+		tries  int
+		took   time.Duration
+		state  domain.RunState
+		said   string
+		input  int64
 	}{
-		"it passes":           {func() []outcome { return []outcome{failed, failure(agent.Server), answered} }, 3, 20 * time.Second, domain.RunDone, "hi", 5},
-		"it does not pass":    {func() []outcome { return []outcome{failed, failed, failed, failed} }, 4, 65 * time.Second, domain.RunFailed, trouble(agent.Overloaded), 12},
-		"nothing that passes": {func() []outcome { return []outcome{failure(agent.Auth)} }, 1, 0, domain.RunFailed, trouble(agent.Auth), 0},
-		"a limit of no end":   {func() []outcome { return []outcome{failure(agent.RateLimit)} }, 1, 0, domain.RunFailed, trouble(agent.RateLimit), 0},
-		"then something else": {func() []outcome { return []outcome{failed, failure(agent.ContentFilter)} }, 2, 5 * time.Second, domain.RunFailed, trouble(agent.ContentFilter), 3},
+		"it passes":           {[]step{failed, fails(agent.Server), answered}, 3, 20 * time.Second, domain.RunDone, "hi", 5},
+		"it does not pass":    {[]step{failed}, 4, 65 * time.Second, domain.RunFailed, notices[agent.Overloaded], 12},
+		"nothing that passes": {[]step{fails(agent.Auth)}, 1, 0, domain.RunFailed, notices[agent.Auth], 0},
+		"a limit of no end":   {[]step{fails(agent.RateLimit)}, 1, 0, domain.RunFailed, notices[agent.RateLimit], 0},
+		"then something else": {[]step{failed, fails(agent.ContentFilter)}, 2, 5 * time.Second, domain.RunFailed, notices[agent.ContentFilter], 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r := &fixture{results: test.results(), retries: 3}
+				r := open(t, retries)
+				r.plays(test.script...)
 				began := time.Now()
-				if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
-					t.Fatal(err)
+				r.do(t, message("hello"))
+				if took := time.Since(began); took != test.took || !cmp.Equal(r.tries(), []string{"opus", "opus again", "opus again", "opus again"}[:test.tries]) {
+					t.Errorf("tried %q in %v", r.tries(), took)
 				}
-				if took := time.Since(began); took != test.took || len(r.turns) != test.tries {
-					t.Errorf("%d tries in %v", len(r.turns), took)
-				}
-				c := r.completed[0]
-				if c.State != test.state || !strings.HasPrefix(c.Items[0].Text, test.said) || c.Turn.Usage.InputTokens != test.input {
-					t.Errorf("%s, %q, %d tokens", c.State, c.Items[0].Text, c.Turn.Usage.InputTokens)
-				}
-				for i, turn := range r.turns {
-					if turn.Again != (i > 0) {
-						t.Errorf("try %d: again %t", i+1, turn.Again)
-					}
+				said, _ := r.told(t)
+				if o, usage := r.outcome(t), r.known(t).Usage; o.State != test.state || !cmp.Equal(said, []string{test.said}) || usage.InputTokens != test.input {
+					t.Errorf("%s, %q, usage %+v", o.State, said, usage)
 				}
 			})
 		})
@@ -60,15 +57,15 @@ func TestRetries(t *testing.T) {
 func TestStopBetweenTries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := &fixture{results: []outcome{failure(agent.Server)}, retries: 3}
-		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(2*time.Second, func() { cancel(agent.ErrStopped) })
-		began := time.Now()
-		if err := r.handler().Handle(ctx, message(1), nil); err == nil {
-			t.Error("it goes on")
-		}
-		if took := time.Since(began); took != 2*time.Second || r.completed[0].State != domain.RunCancelled {
-			t.Errorf("%v, %s", took, r.completed[0].State)
+		r := open(t, retries)
+		r.plays(fails(agent.Server))
+		r.accept(t, message("hello"))
+		r.run(t)
+		time.Sleep(2 * time.Second)
+		asked := time.Now()
+		stopped, err := r.turns.Stop(t.Context(), session, asked)
+		if err != nil || !stopped || !time.Now().Equal(asked) || r.outcome(t).State != domain.RunCancelled {
+			t.Errorf("stopped %t after %v, %v: %+v", stopped, time.Since(asked), err, r.outcome(t))
 		}
 	})
 }

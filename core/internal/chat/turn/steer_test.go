@@ -13,7 +13,25 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
+	"github.com/clawhost/clawhost/core/internal/media/mediatest"
+	"github.com/clawhost/clawhost/core/internal/network/plugins/plugintest"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
+
+// steers accepts messages during a turn, and calls look with what joins the turn of them, which it covers.
+func (r *rig) steers(t *testing.T, look func(told []agent.Line, err error), messages ...domain.Message) step {
+	return func(ctx context.Context, turn agent.Turn) (agent.Result, error) {
+		turn.Watcher.Consumed(ctx)
+		r.accept(t, messages...)
+		told, err := turn.Steering.Lines(ctx)
+		look(told, err)
+		result := agent.Result{Text: "hi"}
+		for _, line := range told {
+			result.Covered = append(result.Covered, line.UUID)
+		}
+		return result, nil
+	}
+}
 
 // A message whose files take too long waits for a turn of its own, and nothing that came behind it overtakes it. What stands
 // before it is told. All of them together hold the turn up for ten seconds at most.
@@ -21,40 +39,50 @@ import (
 func TestASlowMessageIsNotOvertaken(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		slow map[string]time.Duration
+		slow map[chat.FileToken]time.Duration
 		took time.Duration
-		told []agent.Line
+		told int // of the three messages
 	}{
-		"none":           {nil, 0, []agent.Line{{UUID: "a", Text: "[host] one"}, {UUID: "b", Text: "[host] two"}, {UUID: "c", Text: "[host] three"}}},
-		"the second":     {map[string]time.Duration{"b": time.Hour}, 10 * time.Second, []agent.Line{{UUID: "a", Text: "[host] one"}}},
-		"each by itself": {map[string]time.Duration{"a": 6 * time.Second, "b": 6 * time.Second}, 10 * time.Second, []agent.Line{{UUID: "a", Text: "[host] one"}}},
+		"none":           {nil, 0, 3},
+		"the second":     {map[chat.FileToken]time.Duration{"two": time.Minute}, 10 * time.Second, 1},
+		"each by itself": {map[chat.FileToken]time.Duration{"one": 6 * time.Second, "two": 6 * time.Second}, 10 * time.Second, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r := &fixture{results: []outcome{{result: agent.Result{Text: "hi"}}}, slow: test.slow}
-				if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
-					t.Fatal(err)
+				r := open(t)
+				plugintest.Run(t, r.plugins, "telegram", plugintest.Channel(chat.Limits{}, network{fetch: func(ctx context.Context, token chat.FileToken) error {
+					select {
+					case <-time.After(test.slow[token]):
+						return nil
+					case <-ctx.Done():
+						return ctx.Err()
+					}
+				}}))
+				var began time.Time
+				look := func(told []agent.Line, err error) {
+					if took := time.Since(began); len(told) != test.told || took != test.took || errors.Is(err, context.DeadlineExceeded) != (test.slow != nil) {
+						t.Errorf("told %+v after %v, error %v", told, took, err)
+					}
+					for i, line := range told {
+						if want := []string{"{one}", "{two}", "{three}"}[i]; !strings.Contains(line.Text, want) {
+							t.Errorf("line %d is %q, want %s", i, line.Text, want)
+						}
+					}
 				}
-				steer := r.turns[0].Steering.Lines
-				r.joined = []domain.Queued{
-					{UUID: "a", Message: domain.Message{Text: "one"}}, {UUID: "b", Message: domain.Message{Text: "two"}}, {UUID: "c", Message: domain.Message{Text: "three"}},
-				}
-				began := time.Now()
-				told, err := steer(t.Context())
-				if diff := cmp.Diff(test.told, told); diff != "" {
-					t.Errorf("told (-want +got):\n%s", diff)
-				}
-				if took := time.Since(began); took != test.took || (err != nil) != (test.slow != nil) {
-					t.Errorf("it took %v, error %v", took, err)
-				}
-				if test.slow != nil && !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("error %v", err)
-				}
-				r.joined = []domain.Queued{{UUID: "d", Message: domain.Message{Text: "four"}}}
-				told, err = steer(t.Context())
-				if err != nil || (len(told) == 0) != (test.slow != nil) {
-					t.Errorf("then it is told %+v, error %v", told, err)
+				first := r.steers(t, look, file("one", "{one}"), file("two", "{two}"), file("three", "{three}"))
+				r.plays(func(ctx context.Context, turn agent.Turn) (agent.Result, error) {
+					began = time.Now()
+					result, _ := first(ctx, turn)
+					r.accept(t, message("{four}"))
+					if then, err := turn.Steering.Lines(ctx); err != nil || (len(then) == 0) != (test.slow != nil) {
+						t.Errorf("then it is told %+v, error %v", then, err)
+					}
+					return result, nil
+				})
+				r.do(t, message("hello"))
+				if n := r.waiting(t); n != 4-test.told {
+					t.Errorf("%d messages wait for turns of their own", n)
 				}
 			})
 		})
@@ -64,51 +92,50 @@ func TestASlowMessageIsNotOvertaken(t *testing.T) {
 // Behaviour: steer, file-inline.
 func TestSteering(t *testing.T) {
 	t.Parallel()
-	r := &fixture{
-		results:  []outcome{{result: agent.Result{Text: "both", Covered: []string{"v"}}}},
-		joined:   []domain.Queued{{UUID: "v", Message: domain.Message{Text: "and this"}}},
-		pictures: []agent.Picture{{Path: "/media/p", Type: "image/png"}},
-	}
+	r := open(t)
+	m := message("and this")
+	m.Media = r.stored(t, chat.Image, mediatest.Picture(t, "png"))
 	nudged := make(chan struct{})
-	run := message(1)
-	if err := r.handler().Handle(t.Context(), run, nudged); err != nil {
-		t.Fatal(err)
-	}
-	got := r.turns[0]
-	if got.Steering == nil || got.Steering.Nudged() == nil {
-		t.Fatal("a person's turn cannot be steered")
-	}
-	lines, err := got.Steering.Lines(t.Context())
-	if diff := cmp.Diff([]agent.Line{{UUID: "v", Text: "[host] and this", Pictures: r.pictures}}, lines); err != nil || diff != "" {
-		t.Error(err, diff)
-	}
-	if c := r.completed[0]; len(c.Covered) != 1 || c.Covered[0] != "v" {
-		t.Errorf("completed %+v", c)
+	steers := r.steers(t, func(told []agent.Line, err error) {
+		if err != nil || len(told) != 1 || !strings.Contains(told[0].Text, "and this") || len(told[0].Pictures) != 1 {
+			t.Errorf("told %+v, error %v", told, err)
+		}
+	}, m)
+	r.plays(func(ctx context.Context, turn agent.Turn) (agent.Result, error) {
+		if turn.Steering.Nudged() != (<-chan struct{})(nudged) {
+			t.Error("nobody wakes it")
+		}
+		return steers(ctx, turn)
+	})
+	r.accept(t, message("hello"))
+	must(t, r.Handle(t.Context(), r.claim(t), nudged))
+	if o := r.outcome(t); o.State != domain.RunDone || r.waiting(t) != 0 {
+		t.Errorf("what was steered ends as %+v", o)
 	}
 }
 
-// A voice message that is not transcribed is answered with a notice under the conversation's key, which the store posts
-// once, whether it begins a turn or is steered into one.
+// A voice message that is not transcribed is answered with a notice, once in a conversation, whether it begins a turn or is steered
+// into one.
 func TestUnheardVoiceMessages(t *testing.T) {
 	t.Parallel()
-	r := &fixture{
-		results: []outcome{{result: agent.Result{Text: "hi"}}},
-		joined:  []domain.Queued{{UUID: "v", Message: domain.Message{Text: "and this"}}},
-		unheard: true,
+	r := open(t)
+	m := message("")
+	m.Media = r.stored(t, chat.Voice, []byte(mediatest.Opus))
+	told := func(lines []agent.Line, err error) {
+		if err != nil || len(lines) != 1 {
+			t.Errorf("told %+v, error %v", lines, err)
+		}
 	}
-	if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.turns[0].Steering.Lines(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	key := "unheard:" + message(1).Head.ClaudeSession
-	if diff := cmp.Diff([]string{key, key}, r.keys); diff != "" {
-		t.Errorf("keys of the notices (-want +got):\n%s", diff)
-	}
-	for _, item := range r.posted {
-		if !strings.Contains(item.Text, wording.VoiceUnheard) {
-			t.Errorf("posted %q", item.Text)
+	r.plays(r.steers(t, told, m))
+	anew := message("anew")
+	anew.Fresh = true
+	for _, first := range []domain.Message{m, anew} {
+		for _, want := range [][]string{{wording.VoiceUnheard, "hi"}, {"hi"}} {
+			r.do(t, first)
+			if got, _ := r.told(t); !cmp.Equal(got, want) {
+				t.Errorf("after %q the chat is told %q, want %q", first.Text, got, want)
+			}
+			first = m
 		}
 	}
 }
@@ -117,16 +144,19 @@ func TestUnheardVoiceMessages(t *testing.T) {
 // Behaviour: steer-once.
 func TestSteeredMessagesOfALostSessionWait(t *testing.T) {
 	t.Parallel()
-	overflowed := failure(agent.ContextOverflow)
-	overflowed.result.Covered = []string{"v"}
-	r := &fixture{results: []outcome{overflowed, {result: agent.Result{Text: "hi", Covered: []string{"w"}}}}}
-	if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"w"}, r.completed[0].Covered); diff != "" {
-		t.Errorf("covered (-want +got):\n%s", diff)
-	}
-	if r.turns[0].Steering == nil || r.turns[1].Steering != nil {
-		t.Error("the fresh session is told what came after that")
+	r := open(t)
+	r.begin(t, agent.Result{})
+	steers := r.steers(t, func(told []agent.Line, err error) {
+		if err != nil || len(told) != 1 {
+			t.Errorf("told %+v, error %v", told, err)
+		}
+	}, message("and this"))
+	r.plays(func(ctx context.Context, turn agent.Turn) (agent.Result, error) {
+		result, _ := steers(ctx, turn)
+		return result, &agent.Failure{Class: agent.ContextOverflow}
+	}, says("hi"))
+	r.do(t, message("hello"))
+	if n := r.waiting(t); n != 1 || r.outcome(t).State != "" || len(r.asked()) != 2 || r.asked()[1].Steering != nil {
+		t.Errorf("%d messages wait, or the fresh session is told what came after that", n)
 	}
 }

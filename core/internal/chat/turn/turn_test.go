@@ -11,17 +11,20 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
-	"github.com/clawhost/clawhost/core/internal/chat/prompt"
-	"github.com/clawhost/clawhost/core/internal/chat/turn"
-	"github.com/clawhost/clawhost/core/internal/network/hook"
+	"github.com/clawhost/clawhost/core/internal/media/mediatest"
+	"github.com/clawhost/clawhost/core/internal/network/plugins/plugintest"
+	"github.com/clawhost/clawhost/core/internal/store/storetest"
+	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// A turn that runs tools without asking says so before it begins, and does not run where it cannot.
+// A turn that runs tools without asking says so before it begins, once in all attempts, and does not run where it cannot.
 // Behaviour: permission-mode-said.
 func TestATurnWithoutQuestionsSaysSo(t *testing.T) {
 	t.Parallel()
@@ -40,44 +43,31 @@ func TestATurnWithoutQuestionsSaysSo(t *testing.T) {
 		"housekeeping":              {mode: "bypassPermissions", message: domain.Message{Origin: domain.OriginFlush}},
 		"a heartbeat":               {mode: "bypassPermissions", message: domain.Message{Origin: domain.OriginHeartbeat}}, // its answer says it
 	} {
-		r := &fixture{mode: test.mode, results: []outcome{{result: agent.Result{Text: "hi"}}}}
-		run := message(1)
-		run.Head.Message = test.message
-		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
-			t.Fatal(err)
+		r, m := open(t, func(c *config.Config) { c.Claude.PermissionMode = test.mode }), message("hello")
+		m.Authority, m.Overrides, m.Origin, m.Silent = max(test.message.Authority, chat.Other), test.message.Overrides, test.message.Origin, test.message.Silent
+		r.accept(t, m)
+		r.plays(func(context.Context, agent.Turn) (agent.Result, error) {
+			var want []domain.OutboxItem
+			if test.want != "" && len(r.asked()) == 1 {
+				want = []domain.OutboxItem{{To: m.Address(), Text: test.want, Silent: true}}
+			}
+			if len(r.asked()) <= 2 {
+				if diff := cmp.Diff(want, storetest.Sent(t, r.store, "telegram")); diff != "" {
+					t.Errorf("%s, as attempt %d begins: %s", name, len(r.asked()), diff)
+				}
+			}
+			return agent.Result{Text: "hi"}, &agent.Failure{Class: agent.Died}
+		})
+		if err := r.Handle(t.Context(), r.claim(t), nil); err == nil {
+			t.Errorf("%s: it did not fail", name)
 		}
-		var want []domain.OutboxItem
-		if test.want != "" {
-			want = []domain.OutboxItem{{Text: test.want, Silent: true}}
+		if err := r.Handle(t.Context(), r.crash(t), nil); err == nil || len(r.asked()) != 2 {
+			t.Errorf("%s: %d turns, %v", name, len(r.asked()), err)
 		}
-		if diff := cmp.Diff(want, r.posted); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
-		if len(want) > 0 && !slices.Equal(r.keys, []string{"unasked:u"}) {
-			t.Errorf("%s is posted as %q, so another attempt would say it again", name, r.keys)
-		}
-	}
-	r := &fixture{mode: "bypassPermissions", postErr: errors.New("disk full")}
-	if err := r.handler().Handle(t.Context(), message(1), nil); !errors.Is(err, r.postErr) || len(r.turns) > 0 {
-		t.Errorf("the chat could not be told: %v, %d turns ran", err, len(r.turns))
-	}
-}
-
-// Whoever is told something is told first what did not arrive; a silent turn tells nobody.
-// Behaviour: dead-letter.
-func TestWhatDidNotArriveIsTold(t *testing.T) {
-	t.Parallel()
-	for said, want := range map[string][]domain.OutboxItem{"hi": item(turn.Undelivered([]string{"news"})), "NO_REPLY": nil} {
-		r := &fixture{results: []outcome{{result: agent.Result{Text: said}}}}
-		if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
-			t.Fatal(err)
-		}
-		var got []domain.OutboxItem
-		if tell := r.completed[0].Undelivered; tell != nil {
-			got = tell([]domain.DeadLetter{{Text: "news"}})
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: %s", said, diff)
+		run := r.crash(t)
+		must(t, r.store.Close())
+		if err := r.Handle(t.Context(), run, nil); err == nil || (len(r.asked()) == 2) != (test.want != "") {
+			t.Errorf("%s: the chat could not be told, and of %d turns the last one failed by %v", name, len(r.asked()), err)
 		}
 	}
 }
@@ -85,151 +75,132 @@ func TestWhatDidNotArriveIsTold(t *testing.T) {
 // Behaviour: prompt-ended, recovery-overflow, given-up.
 func TestHandle(t *testing.T) {
 	t.Parallel()
-	answered := outcome{result: agent.Result{Text: "hi", Model: "m", InputTokens: 3}}
-	deaf := message(1)
-	deaf.Head.Message.Silent = true
-	first := message(1)
-	first.Session.ClaudeStarted = false
-	copied := message(1)
-	copied.Session.ClaudeStarted, copied.Session.ForkOf = false, "parent"
-	silent := message(1)
-	silent.Head.Message.Silent = true
+	const tooLong = "Our conversation had become too long for the model. I began a new one and no longer know what was said before."
+	const lost = "The record of our conversation is gone from this machine. I began a new one and no longer know what was said before."
+	hi := answers(agent.Result{Text: "hi", Model: "m", InputTokens: 3})
+	overflows := fails(agent.ContextOverflow)
 	for name, test := range map[string]struct {
-		run     *domain.Run
-		results []outcome
-		addErr  error
-		state   domain.RunState
-		said    []string
-		turns   int
-		rebound int
-		notes   int // hints for the next turn
+		silent   bool
+		first    bool // of its session
+		copied   bool // its session copies another
+		attempts int
+		failing  bool // a hook
+		script   []step
+		state    domain.RunState
+		said     []string // of a question, only its beginning
+		turns    int
+		anew     bool   // the last turn is of another claude session
+		hint     string // for the next turn
 	}{
-		"an answer":                  {run: message(1), results: []outcome{answered}, state: domain.RunDone, said: []string{"hi"}, turns: 1},
-		"a plugin's silent turn":     {run: silent, results: []outcome{answered}, state: domain.RunDone, turns: 1},
-		"a silent turn's long talk":  {run: deaf, results: []outcome{failure(agent.ContextOverflow), answered}, state: domain.RunDone, turns: 2, rebound: 1},
-		"a failure is told":          {run: message(1), results: []outcome{failure(agent.Auth)}, state: domain.RunFailed, said: []string{trouble(agent.Auth)}, turns: 1},
-		"a long talk begins anew":    {run: message(1), results: []outcome{failure(agent.ContextOverflow), answered}, state: domain.RunDone, said: []string{"Our conversation had become too long for the model. I began a new one and no longer know what was said before.", "hi"}, turns: 2, rebound: 1},
-		"a message that is too long": {run: message(1), results: []outcome{failure(agent.ContextOverflow), failure(agent.ContextOverflow)}, state: domain.RunFailed, said: []string{"Our conversation had become too long for the model. I began a new one and no longer know what was said before.", trouble(agent.ContextOverflow)}, turns: 2, rebound: 1},
-		"one that begins a session":  {run: first, results: []outcome{failure(agent.ContextOverflow)}, state: domain.RunFailed, said: []string{trouble(agent.ContextOverflow)}, turns: 1},
-		"a copy of a long talk":      {run: copied, results: []outcome{failure(agent.ContextOverflow), answered}, state: domain.RunDone, said: []string{"Our conversation had become too long for the model. I began a new one and no longer know what was said before.", "hi"}, turns: 2, rebound: 1},
-		"a lost transcript":          {run: message(2), results: []outcome{failure(agent.TranscriptMissing), answered}, state: domain.RunDone, said: []string{"The record of our conversation is gone from this machine. I began a new one and no longer know what was said before.", "hi"}, turns: 2, rebound: 1},
-		"a required hook that fails": {run: message(1), addErr: errors.New("down"), state: domain.RunFailed, said: []string{trouble(agent.Hook)}},
-		"claude always dies of it":   {run: message(10), results: []outcome{failure(agent.Died)}, state: domain.RunFailed, said: []string{trouble(agent.Died)}, turns: 1, notes: 1},
-		"the host always dies of it": {run: message(11), state: domain.RunFailed, said: []string{trouble(agent.GivenUp) + ", unread"}, notes: 1},
+		"an answer":                  {script: []step{hi}, state: domain.RunDone, said: []string{"hi"}, turns: 1},
+		"a plugin's silent turn":     {silent: true, script: []step{hi}, state: domain.RunDone, turns: 1},
+		"a silent turn's long talk":  {silent: true, script: []step{overflows, hi}, state: domain.RunDone, turns: 2, anew: true},
+		"a failure is told":          {script: []step{fails(agent.Billing)}, state: domain.RunFailed, said: []string{notices[agent.Billing]}, turns: 1},
+		"a long talk begins anew":    {script: []step{overflows, hi}, state: domain.RunDone, said: []string{tooLong, "hi"}, turns: 2, anew: true},
+		"a message that is too long": {script: []step{overflows}, state: domain.RunFailed, said: []string{tooLong, notices[agent.ContextOverflow]}, turns: 2, anew: true},
+		"one that begins a session":  {first: true, script: []step{overflows}, state: domain.RunFailed, said: []string{notices[agent.ContextOverflow]}, turns: 1},
+		"a copy of a long talk":      {copied: true, script: []step{overflows, hi}, state: domain.RunDone, said: []string{tooLong, "hi"}, turns: 2, anew: true},
+		"a lost transcript":          {attempts: 2, script: []step{fails(agent.TranscriptMissing), hi}, state: domain.RunDone, said: []string{lost, "hi"}, turns: 2, anew: true},
+		"a required hook that fails": {failing: true, script: []step{hi}, state: domain.RunFailed, said: []string{notices[agent.Hook]}},
+		"claude always dies of it":   {attempts: 10, script: []step{fails(agent.Died)}, state: domain.RunFailed, said: []string{notices[agent.Died]}, turns: 1, hint: domain.HintCutOff},
+		"the host always dies of it": {attempts: 11, script: []step{hi}, state: domain.RunFailed, said: []string{notices[agent.GivenUp]}, hint: domain.HintCutOff},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := &fixture{results: test.results, addErr: test.addErr}
-			if err := r.handler().Handle(t.Context(), test.run, nil); err != nil {
-				t.Fatal(err)
+			r, m := open(t), message("hello")
+			if m.Silent = test.silent; !test.first {
+				r.begin(t, agent.Result{})
 			}
-			if len(r.completed) != 1 {
-				t.Fatalf("completed %d times", len(r.completed))
+			hook := &r.plugins.Entry("notes").Config.Hook
+			if test.failing {
+				hook.OnError = "fail"
 			}
-			c := r.completed[0]
-			said := r.offered
-			for _, p := range append(r.noticed, c.Items...) {
-				said = append(said, p.Text)
+			in := r.inbound(m)
+			if test.copied {
+				in.Session, in.Parent = session+":thread:1", session
 			}
-			if diff := cmp.Diff(test.said, said); diff != "" || c.State != test.state {
-				t.Errorf("%s %s", c.State, diff)
+			storetest.Accept(t, r.store, in)
+			var run *domain.Run
+			take := func(claimed *domain.Run) { run = claimed }
+			for run == nil || run.Head.Attempts < test.attempts {
+				r.restart(t)
+				must(t, r.store.Claim(t.Context(), domain.TurnLane, domain.Anybodys, take))
 			}
-			if len(r.turns) != test.turns || r.rebound != test.rebound || r.consumed != test.turns {
-				t.Errorf("%d turns, %d rebound, %d consumed", len(r.turns), r.rebound, r.consumed)
+			old := run.Head.ClaudeSession
+			r.plays(test.script...)
+			must(t, r.Handle(t.Context(), run, nil))
+			said, _ := r.told(t)
+			same := len(said) == len(test.said)
+			for i := range said {
+				same = same && strings.HasPrefix(said[i], test.said[i])
 			}
-			if test.rebound > 0 {
-				if r.marked != 1 {
-					t.Error("the first turn's mark is of the second session")
-				}
-				if again := r.turns[1]; again.Session != "fresh" || again.Started || again.ForkOf != "" || again.Again || again.UUID != "u" ||
-					!strings.HasSuffix(again.Prompt, "(fresh begins)") {
+			if o := r.outcome(t); !same || o.State != test.state || len(r.asked()) != test.turns {
+				t.Errorf("in %d turns %+v, the chat is told %q, want %q", len(r.asked()), o, said, test.said)
+			}
+			s, err := r.store.Session(t.Context(), in.Session)
+			if err != nil || s.ClaudeStarted != (test.turns > 0 || !test.first) || (s.ClaudeSession != old) != test.anew || cmp.Equal(r.retired, []string{old}) != test.anew {
+				t.Errorf("then the session is %+v, %v; retired %q", s, err, r.retired)
+			}
+			if test.anew {
+				again := r.asked()[1]
+				if again.Session != s.ClaudeSession || again.Started || again.ForkOf != "" || again.Again || again.UUID != run.Head.UUID {
 					t.Errorf("the second turn is %+v", again)
 				}
-				if test.run.Head.ClaudeSession != "fresh" {
-					t.Error("what is asked, sent and spent from then on is of the lost session")
-				}
-				if diff := cmp.Diff([]string{"old"}, r.retired); diff != "" {
-					t.Error(diff)
-				}
 			}
-			if len(c.Transcript) != 1 || c.Transcript[0].Role != map[domain.RunState]chat.Role{domain.RunDone: chat.Assistant, domain.RunFailed: chat.System}[test.state] {
-				t.Errorf("transcript %+v", c.Transcript)
+			history, err := r.store.Transcript(t.Context(), in.Session, 0, 1)
+			if role := map[domain.RunState]chat.Role{domain.RunDone: chat.Assistant, domain.RunFailed: chat.System}[test.state]; err != nil || history[0].Role != role {
+				t.Errorf("history %+v, %v", history, err)
 			}
-			if len(c.Notes) != test.notes {
-				t.Errorf("hints for the next turn: %+v", c.Notes)
+			hook.OnError = "skip"
+			if prompt := r.next(t); strings.Contains(prompt, domain.HintCutOff) != (test.hint != "") {
+				t.Errorf("the next turn is told %q", prompt)
 			}
 		})
 	}
 }
 
 // A conversation that the API rejects is resumed by another process, which repairs it, and else replaced, once, if it had an answer
-// before.
-// Behaviour: recovery-rejected.
+// before. What the API rejects may be a picture: the new conversation has none, even if the old one had no answer yet. Each try in
+// the old one shows the same.
+// Behaviour: recovery-rejected, file-inline.
 func TestRejected(t *testing.T) {
 	t.Parallel()
-	answered, rejected := outcome{result: agent.Result{Text: "hi"}}, failure(agent.Rejected)
+	hi, rejected := says("hi"), fails(agent.Rejected)
 	for name, test := range map[string]struct {
-		context  int64
-		results  []outcome
-		sessions []string // of the turns
-		said     []string
+		context int64
+		picture bool
+		script  []step
+		turns   []string // of the old or a new session, with how many pictures
+		said    []string
 	}{
-		"it is repaired":       {5000, []outcome{rejected, answered}, []string{"old", "old"}, []string{"hi"}},
-		"it is not":            {5000, []outcome{rejected, rejected, answered}, []string{"old", "old", "fresh"}, []string{wording.BeganRejected, "hi"}},
-		"the message is bad":   {5000, []outcome{rejected, rejected, rejected, rejected}, []string{"old", "old", "fresh", "fresh"}, []string{wording.BeganRejected, trouble(agent.Rejected)}},
-		"it had no answer yet": {0, []outcome{rejected, rejected}, []string{"old", "old"}, []string{trouble(agent.Rejected)}},
+		"it is repaired":       {5000, false, []step{rejected, hi}, []string{"old 0", "old 0"}, []string{"hi"}},
+		"it is not":            {5000, false, []step{rejected, rejected, hi}, []string{"old 0", "old 0", "new 0"}, []string{wording.BeganRejected, "hi"}},
+		"the message is bad":   {5000, false, []step{rejected}, []string{"old 0", "old 0", "new 0", "new 0"}, []string{wording.BeganRejected, notices[agent.Rejected]}},
+		"it had no answer yet": {0, false, []step{rejected}, []string{"old 0", "old 0"}, []string{notices[agent.Rejected]}},
+		"the picture is bad":   {0, true, []step{rejected, rejected, hi}, []string{"old 1", "old 1", "new 0"}, []string{wording.BeganRejected, "hi"}},
+		"its record is gone":   {0, true, []step{fails(agent.TranscriptMissing), hi}, []string{"old 1", "new 1"}, []string{wording.BeganLost, "hi"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, run := &fixture{results: test.results}, message(1)
-			run.Session.ContextTokens = test.context
-			if err := r.handler().Handle(t.Context(), run, nil); err != nil {
-				t.Fatal(err)
+			r, m := open(t), message("this")
+			r.begin(t, agent.Result{ContextTokens: test.context})
+			if test.picture {
+				m.Media = r.stored(t, chat.Image, mediatest.Picture(t, "png"))
 			}
-			var said, sessions []string
-			for _, p := range append(r.noticed, r.completed[0].Items...) {
-				said = append(said, p.Text)
+			old := r.known(t).ClaudeSession
+			r.plays(test.script...)
+			r.do(t, m)
+			var turns []string
+			for _, asked := range r.asked() {
+				turns = append(turns, fmt.Sprint(map[bool]string{true: "old ", false: "new "}[asked.Session == old], len(asked.Pictures)))
 			}
-			for _, turn := range r.turns {
-				sessions = append(sessions, turn.Session)
+			if said, _ := r.told(t); !cmp.Equal(said, test.said) || !cmp.Equal(turns, test.turns) {
+				t.Errorf("in the turns %q the chat is told %q", turns, said)
 			}
-			if diff := cmp.Diff(test.said, said); diff != "" {
-				t.Error(diff)
-			}
-			if diff := cmp.Diff(test.sessions, sessions); diff != "" {
-				t.Errorf("conversations of the turns: %s", diff)
-			}
-			if len(r.retired) == 0 || r.retired[0] != "old" || !r.turns[1].Again {
-				t.Errorf("no other process resumes it: %q, %+v", r.retired, r.turns[1])
+			if len(r.retired) == 0 || r.retired[0] != old || turns[1] == test.turns[0] && !r.asked()[1].Again {
+				t.Errorf("no other process resumes it: %q, tried %q", r.retired, r.tries())
 			}
 		})
-	}
-}
-
-// What the API rejects may be a picture: the new conversation has none, even if the old one had no answer yet. Each try in the
-// old one shows the same.
-// Behaviour: file-inline.
-func TestARejectedPictureIsLeftOut(t *testing.T) {
-	t.Parallel()
-	rejected := failure(agent.Rejected)
-	r := &fixture{results: []outcome{rejected, rejected, {result: agent.Result{Text: "hi"}}}, pictures: []agent.Picture{{Path: "/media/p", Type: "image/png"}}}
-	if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
-		t.Fatal(err)
-	}
-	var shown []int
-	for _, turn := range r.turns {
-		shown = append(shown, len(turn.Pictures))
-	}
-	if diff := cmp.Diff([]int{1, 1, 0}, shown); diff != "" || r.turns[2].Session != "fresh" || r.completed[0].Items[0].Text != "hi" {
-		t.Errorf("pictures of the turns: %s; %+v", diff, r.completed)
-	}
-
-	r = &fixture{results: []outcome{failure(agent.TranscriptMissing), {result: agent.Result{Text: "hi"}}}, pictures: r.pictures}
-	if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
-		t.Fatal(err)
-	}
-	if len(r.turns) != 2 || len(r.turns[1].Pictures) != 1 {
-		t.Errorf("a conversation whose record is gone: %+v", r.turns)
 	}
 }
 
@@ -237,33 +208,48 @@ func TestARejectedPictureIsLeftOut(t *testing.T) {
 // Behaviour: process-new-conversation.
 func TestWhatIsAnsweredInAReplacedConversation(t *testing.T) {
 	t.Parallel()
-	for replaced, want := range map[bool][]string{false: nil, true: {"old"}} {
-		r := &fixture{results: []outcome{{result: agent.Result{Text: "hi"}}}}
-		run := message(1)
-		run.Session.Replaced = replaced
-		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, r.retired); diff != "" || len(r.turns) != 1 {
-			t.Errorf("replaced %t: %s", replaced, diff)
-		}
+	r := open(t)
+	r.begin(t, agent.Result{})
+	r.accept(t, message("hello"))
+	r.claim(t)
+	old := r.known(t).ClaudeSession
+	anew := r.inbound(message("anew"))
+	anew.Lane, anew.Reset = domain.ControlLane, true
+	storetest.Accept(t, r.store, anew)
+	r.plays(says("hi"))
+	must(t, r.Handle(t.Context(), r.crash(t), nil))
+	if r.next(t); !cmp.Equal(r.retired, []string{old}) || r.asked()[0].Session == old {
+		t.Errorf("retired %q, then asked in %q", r.retired, r.asked()[0].Session)
 	}
 }
 
 func TestWhatClaudeIsTold(t *testing.T) {
 	t.Parallel()
-	r := &fixture{results: []outcome{{}}, added: []hook.Added{{Prepend: "(the time)"}}}
-	run := message(3)
-	run.Head.ConsumedAt = time.Unix(1, 0)
-	run.Head.Message.Authority = chat.Owner
-	if err := r.handler().Handle(t.Context(), run, nil); err != nil {
-		t.Fatal(err)
+	r := open(t)
+	notes, _ := r.hooked(t)
+	r.begin(t, agent.Result{})
+	notes.Prepend = "(the time)"
+	m := message("do it")
+	m.Authority, m.Timeout = chat.Owner, time.Minute
+	r.accept(t, m)
+	must(t, r.store.Consumed(t.Context(), r.claim(t).ID))
+	r.crash(t)
+	run := r.crash(t)
+	r.plays(says("hi"))
+	must(t, r.Handle(t.Context(), run, nil))
+	want := agent.Turn{
+		Key: session, Session: run.Head.ClaudeSession, Started: true, Profile: agent.Profile{Model: "opus", PermissionMode: "default"}, UUID: run.Head.UUID,
+		Again: true, Authority: chat.Owner, Timeout: time.Minute,
 	}
-	got := r.turns[0]
-	got.Watcher, got.Steering, got.Asker, got.Tools = nil, nil, nil, nil
-	want := agent.Turn{Key: "s", Session: "old", Started: true, Profile: agent.Profile{Model: "m"}, UUID: "u", Again: true, Prompt: "[host] hello (the time)", Authority: chat.Owner}
-	if diff := cmp.Diff(want, got); diff != "" {
+	ignored := cmp.Options{
+		cmpopts.IgnoreFields(agent.Turn{}, "Prompt", "Watcher", "Steering", "Asker", "Tools"), cmpopts.IgnoreFields(agent.Profile{}, "SystemPrompt", "Skills", "Private"),
+	}
+	got := r.asked()[0]
+	if diff := cmp.Diff(want, got, ignored); diff != "" {
 		t.Error(diff)
+	}
+	if !strings.Contains(got.Prompt, "[Telegram Bob] do it") || !strings.Contains(got.Prompt, "(the time)") || got.Profile.SystemPrompt == "" {
+		t.Errorf("it reads %q", got.Prompt)
 	}
 }
 
@@ -276,18 +262,12 @@ func TestMarkersStayWithTheHost(t *testing.T) {
 		"NO_REPLY": "", "hi": "hi", "[[reply_to_current]] The chart.\nMEDIA:charts/may.png": "The chart.",
 	} {
 		for _, silent := range []bool{false, true} {
-			r := &fixture{results: []outcome{{result: agent.Result{Text: text}}}}
-			run := message(1)
-			run.Head.Message.Silent = silent
-			if err := r.handler().Handle(t.Context(), run, nil); err != nil {
-				t.Fatal(err)
-			}
-			c := r.completed[0]
-			if c.Answer != want {
-				t.Errorf("%q, silent %t: the answer is %q", text, silent, c.Answer)
-			}
-			if entries := c.Transcript; want == "" && len(entries) > 0 || want != "" && (len(entries) != 1 || entries[0].Text != want) {
-				t.Errorf("%q, silent %t: the history has %+v", text, silent, entries)
+			r, m := open(t), message("hello")
+			m.Silent = silent
+			r.plays(says(text))
+			r.do(t, m)
+			if o, history := r.outcome(t), r.history(t); o.Answer != want || want == "" && len(history) != 1 || want != "" && (len(history) != 2 || history[1].Text != want) {
+				t.Errorf("%q, silent %t: %+v, the history has %+v", text, silent, o, history)
 			}
 		}
 	}
@@ -297,154 +277,143 @@ func TestMarkersStayWithTheHost(t *testing.T) {
 // Behaviour: memory-flush-when.
 func TestHousekeeping(t *testing.T) {
 	t.Parallel()
-	for _, origin := range []domain.Origin{domain.OriginFlush, domain.OriginCompact} {
-		r := &fixture{results: []outcome{failure(agent.Server)}, addErr: errors.New("a hook is down")}
-		run := message(1)
-		run.Head.Message.Origin = origin
-		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
-			t.Fatal(err)
+	for origin, told := range map[domain.Origin]bool{domain.OriginFlush: false, domain.OriginCompact: true} {
+		r, m := open(t), message("hello")
+		r.plugins.Entry("notes").Config.Hook.OnError = "fail" // it does not run
+		m.Origin = origin
+		r.plays(fails(agent.Server))
+		r.do(t, m)
+		if len(r.asked()) != 1 || r.asked()[0].Steering != nil {
+			t.Errorf("%s: turns %+v", origin, r.asked())
 		}
-		if r.turns[0].Steering != nil {
-			t.Error("it can be steered")
-		}
-		c := r.completed[0]
-		if told := origin == domain.OriginCompact; c.State != domain.RunFailed || (len(c.Items) != 0) != told || c.Turn.Flush != (origin == domain.OriginFlush) {
-			t.Errorf("%s: %+v", origin, c)
+		said := r.said(t)
+		if flushed := r.known(t).Flushed > 0; r.outcome(t).State != domain.RunFailed || (said != "") != told || flushed != (origin == domain.OriginFlush) {
+			t.Errorf("%s: %+v, flushed %t, the chat is told %q", origin, r.outcome(t), flushed, said)
 		}
 	}
 }
 
 func TestCommand(t *testing.T) {
 	t.Parallel()
-	run := message(1)
-	run.Lane, run.Head.Message.Command = domain.ControlLane, &domain.Command{Name: "status"}
 	for name, test := range map[string]struct {
 		answer string
 		err    error
 		state  domain.RunState
-		pieces int
+		said   string
 	}{
-		"an answer": {answer: "fine", state: domain.RunDone, pieces: 1},
+		"an answer": {answer: "a six", state: domain.RunDone, said: "a six"},
 		"no answer": {state: domain.RunDone},
-		"a failure": {answer: "it failed", err: errors.New("why"), state: domain.RunFailed, pieces: 1},
+		"a failure": {err: errors.New("why"), state: domain.RunFailed, said: wording.CommandFailed("roll")},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := &fixture{command: test.answer, cmdErr: test.err}
-			if err := r.handler().Handle(t.Context(), run, nil); err != nil {
-				t.Fatal(err)
-			}
-			if c := r.completed[0]; c.State != test.state || len(c.Items) != test.pieces || len(r.turns) != 0 {
-				t.Errorf("%+v, %d turns", c, len(r.turns))
-			}
-		})
+		r, m := open(t), message("/roll")
+		spec := sdk.CommandSpec{Name: "roll", Summary: "Rolls a dice."}
+		plugintest.Run(t, r.plugins, "notes", sdk.Command(spec, func(context.Context, sdk.CommandCall) (string, error) { return test.answer, test.err }))
+		m.Command, m.Authority = &domain.Command{Name: "roll"}, chat.Authorised
+		r.accept(t, m)
+		var run *domain.Run
+		must(t, r.store.Claim(t.Context(), domain.ControlLane, domain.Anybodys, func(claimed *domain.Run) { run = claimed }))
+		must(t, r.Handle(t.Context(), run, nil))
+		if said := r.said(t); said != test.said || r.outcome(t).State != test.state || len(r.asked()) != 0 {
+			t.Errorf("%s: %+v, the chat is told %q in %d turns", name, r.outcome(t), said, len(r.asked()))
+		}
 	}
 }
 
+// A turn that is stopped is completed. One that is interrupted goes back, without its answer; what it has cost counts if it has lost
+// its lane, which it may notice only as it ends.
 // Behaviour: prompt-ended.
-func TestTheEndOfAContext(t *testing.T) {
+func TestATurnThatIsEnded(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		cause     error
-		err       error
-		cancelled bool
+		cause error // of the end of its context
+		late  bool  // the lane is lost as Claude answers
+		want  error
+		state domain.RunState
+		spent int64
 	}{
-		"stopped":        {cause: agent.ErrStopped, err: agent.ErrStopped, cancelled: true},
-		"the host's end": {cause: agent.ErrShutdown, err: agent.ErrShutdown},
-		"a lost lane":    {cause: domain.ErrFenced, err: domain.ErrFenced},
+		"stopped":             {cause: agent.ErrStopped, want: agent.ErrStopped, state: domain.RunCancelled, spent: 3},
+		"the host's end":      {cause: agent.ErrShutdown, want: agent.ErrShutdown}, // the turn goes on
+		"a lost lane":         {cause: domain.ErrFenced, want: domain.ErrFenced, spent: 3},
+		"one lost at the end": {late: true, want: domain.ErrFenced, spent: 3},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := &fixture{results: []outcome{{result: agent.Result{InputTokens: 3}, err: errBlocks}}}
-			ctx, cancel := context.WithCancelCause(t.Context())
+		r := open(t)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		if r.plays(works(agent.Result{InputTokens: 3})); test.late {
+			r.plays(r.loses(t, agent.Result{Text: "hi", InputTokens: 3}))
+		} else {
 			cancel(test.cause)
-			if err := r.handler().Handle(ctx, message(1), nil); !errors.Is(err, test.err) {
-				t.Errorf("error %v, want %v", err, test.err)
-			}
-			if lost := errors.Is(test.cause, domain.ErrFenced); (r.spent == 3) != lost {
-				t.Errorf("spent %d", r.spent)
-			}
-			if test.cancelled {
-				if len(r.completed) != 1 || r.completed[0].State != domain.RunCancelled || len(r.completed[0].Items) != 0 ||
-					len(r.completed[0].Notes) != 1 || r.completed[0].Notes[0].Text != domain.HintStopped {
-					t.Errorf("completed %+v", r.completed)
-				}
-			} else if len(r.completed) != 0 {
-				t.Errorf("completed %+v, want the run to go back", r.completed)
-			}
-		})
+		}
+		r.accept(t, message("hello"))
+		err := r.Handle(ctx, r.claim(t), nil)
+		cancel(nil)
+		if o, usage, said := r.outcome(t), r.known(t).Usage, r.said(t); !errors.Is(err, test.want) || o.State != test.state || usage.InputTokens != test.spent || said != "" {
+			t.Errorf("%s: error %v, ends as %+v, usage %+v, the chat is told %q", name, err, o, usage, said)
+		}
+		if test.state == domain.RunCancelled && !strings.Contains(r.next(t), domain.HintStopped) {
+			t.Errorf("the next turn is told %q", r.asked()[0].Prompt)
+		}
 	}
 }
 
+// loses answers once another run may have the lane.
+func (r *rig) loses(t *testing.T, result agent.Result) step {
+	return func(context.Context, agent.Turn) (agent.Result, error) {
+		r.restart(t)
+		return result, nil
+	}
+}
+
+// A turn that claude did not survive goes back, also from a new conversation. That its message was read in the lost one is not noted
+// in the new one, however late it is.
 // Behaviour: failure-told.
 func TestATurnThatClaudeDidNotSurviveGoesBack(t *testing.T) {
 	t.Parallel()
-	r := &fixture{results: []outcome{failure(agent.Died)}}
-	var f *agent.Failure
-	if err := r.handler().Handle(t.Context(), message(1), nil); !errors.As(err, &f) || f.Class != agent.Died {
-		t.Error(err)
+	unread := func(context.Context, agent.Turn) (agent.Result, error) {
+		return agent.Result{}, &agent.Failure{Class: agent.Died}
 	}
-	if len(r.completed) != 0 {
-		t.Errorf("completed %+v", r.completed)
+	for told, script := range map[string][]step{"": {fails(agent.Died)}, wording.BeganTooLong: {fails(agent.ContextOverflow), unread}} {
+		synctest.Test(t, func(t *testing.T) {
+			r := open(t)
+			r.begin(t, agent.Result{})
+			r.disk.slow = time.Second
+			r.plays(script...)
+			r.accept(t, message("hello"))
+			failure, ok := errors.AsType[*agent.Failure](r.Handle(t.Context(), r.claim(t), nil))
+			if said := r.said(t); !ok || failure.Class != agent.Died || r.outcome(t).State != "" || said != told {
+				t.Errorf("error %v, ends as %+v, the chat is told %q", failure, r.outcome(t), said)
+			}
+			time.Sleep(time.Minute)
+			if read := !r.crash(t).Head.ConsumedAt.IsZero(); read != (told == "") {
+				t.Errorf("after %q it was read: %t", told, read)
+			}
+		})
 	}
 }
 
-// A conversation that claude cannot resume is tried five times, and then the chat is told: another run would fail as well,
-// so nobody is asked whether to continue.
+// A conversation that claude cannot resume is tried five times. Then the chat is told: another run would fail as well, so nobody is
+// asked whether to continue. If it resumes at the last try it is answered, however many runs of its message ended with the host
+// before.
 // Behaviour: conversation-broken.
 func TestAConversationThatCannotBeResumed(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r := &fixture{results: slices.Repeat([]outcome{failure(agent.Unresumable)}, 5)}
-		if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
-			t.Fatal(err)
-		}
-		c := r.completed[0]
-		if diff := cmp.Diff(item(trouble(agent.Unresumable)), c.Items); diff != "" || c.State != domain.RunFailed || len(c.Notes)+len(r.offered) != 0 {
-			t.Errorf("%+v, offered %q: %s", c, r.offered, diff)
-		}
-		for _, tried := range r.turns {
-			if tried.Again {
-				t.Errorf("it is tried again, though claude never got the message")
+	broken := fails(agent.Unresumable)
+	for want, script := range map[string][]step{notices[agent.Unresumable]: {broken}, "hi": {broken, broken, broken, broken, says("hi")}} {
+		synctest.Test(t, func(t *testing.T) {
+			r := open(t)
+			r.plays(script...)
+			r.accept(t, message("hello"))
+			run := r.claim(t)
+			for range 8 {
+				run = r.crash(t)
 			}
-		}
-	})
-}
-
-// A conversation that resumes at the last try is answered, however many runs of its message ended with the host before.
-// Behaviour: conversation-broken.
-func TestAConversationThatIsResumedAtLast(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r := &fixture{results: append(slices.Repeat([]outcome{failure(agent.Unresumable)}, 4), outcome{result: agent.Result{Text: "hi"}})}
-		if err := r.handler().Handle(t.Context(), message(9), nil); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(item("hi"), r.completed[0].Items); diff != "" {
-			t.Error(diff)
-		}
-	})
-}
-
-func TestABeginningAnewIsToldAlsoWhereTheTurnGoesBack(t *testing.T) {
-	t.Parallel()
-	r := &fixture{results: []outcome{failure(agent.ContextOverflow), failure(agent.Died)}}
-	if err := r.handler().Handle(t.Context(), message(1), nil); err == nil || len(r.completed) != 0 {
-		t.Fatalf("error %v, completed %+v", err, r.completed)
-	}
-	if len(r.noticed) != 1 {
-		t.Errorf("the chat is told %+v", r.noticed)
-	}
-}
-
-func TestALostLaneDropsTheResult(t *testing.T) {
-	t.Parallel()
-	r := &fixture{results: []outcome{{result: agent.Result{InputTokens: 3}}}, refuse: domain.ErrFenced}
-	if err := r.handler().Handle(t.Context(), message(1), nil); !errors.Is(err, domain.ErrFenced) {
-		t.Error(err)
-	}
-	if r.spent != 3 {
-		t.Errorf("spent %d, want what it cost all the same", r.spent)
+			must(t, r.Handle(t.Context(), run, nil))
+			if said, _ := r.told(t); !cmp.Equal(said, []string{want}) || !cmp.Equal(r.tries(), slices.Repeat([]string{"opus again"}, 5)) {
+				t.Errorf("in the attempts %q the chat is told %q", r.tries(), said)
+			}
+			if prompt := r.next(t); strings.Contains(prompt, domain.HintCutOff) {
+				t.Errorf("the next turn is told %q", prompt)
+			}
+		})
 	}
 }
 
@@ -453,21 +422,21 @@ func TestALostLaneDropsTheResult(t *testing.T) {
 // Behaviour: file-accept.
 func TestNothingToBeRead(t *testing.T) {
 	t.Parallel()
-	r := &fixture{unusable: &prompt.Unusable{Reply: "I could not take it.", Event: "A file was sent."}}
-	run := message(1)
-	run.Preview = 5
-	if err := r.handler().Handle(t.Context(), run, nil); err != nil {
-		t.Fatal(err)
+	r, m := open(t), message("")
+	m.Media = []chat.Media{{Kind: chat.Image, FileName: "a.png", Problem: "is too large"}}
+	r.begin(t, agent.Result{})
+	must(t, r.store.Note(t.Context(), session, domain.Note{Kind: domain.NoteHint, Text: "Note: wait."}))
+	r.accept(t, m)
+	preview, run := r.early(t, r.claim(t), "", true)
+	r.plays(says("hi"))
+	before := r.known(t).Usage
+	must(t, r.Handle(t.Context(), run, nil))
+	sent, o := storetest.Sent(t, r.store, "telegram"), r.outcome(t)
+	if len(r.asked()) != 0 || o.State != domain.RunFailed || len(sent) != 1 || sent[0].Edits != preview || sent[0].Text != o.Answer || !strings.Contains(o.Answer, "is too large") {
+		t.Errorf("in %d turns %+v, sent %+v", len(r.asked()), o, sent)
 	}
-	if len(r.turns) != 0 || len(r.completed) != 1 {
-		t.Fatalf("%d turns, completed %+v", len(r.turns), r.completed)
-	}
-	c := r.completed[0]
-	if c.State != domain.RunFailed || len(c.Items) != 1 || c.Items[0].Text != "I could not take it." || c.Items[0].Edits != 5 || c.Turn != nil {
-		t.Errorf("completed %+v", c)
-	}
-	if len(c.Notes) != 1 || c.Notes[0].Kind != domain.NoteEvent || c.Notes[0].Text != "A file was sent." {
-		t.Errorf("noted %+v", c.Notes)
+	if prompt := r.next(t); r.known(t).Usage.Turns != before.Turns+1 || !strings.Contains(prompt, "is too large") || !strings.Contains(prompt, "Note: wait.") {
+		t.Errorf("the next turn is told %q", prompt)
 	}
 }
 
@@ -475,33 +444,23 @@ func TestNothingToBeRead(t *testing.T) {
 // Behaviour: queue-cap-told.
 func TestDroppedMessagesAreTold(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		dropped int
-		want    string
-	}{
-		"none": {},
-		"one":  {dropped: 1, want: "1 message was dropped, because too many waited. Claude is told how it began."},
-		"many": {dropped: 5, want: "5 messages were dropped, because too many waited. Claude is told how they began."},
+	for dropped, want := range map[int][]string{
+		0: nil,
+		1: {"1 message was dropped, because too many waited. Claude is told how it began."},
+		5: {"5 messages were dropped, because too many waited. Claude is told how they began."},
 	} {
-		r := &fixture{results: []outcome{{result: agent.Result{Text: "hi"}}}}
-		run := message(1)
-		run.Dropped = test.dropped
-		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
-			t.Fatal(err)
+		r, m := open(t), message("hello")
+		m.Overrides.Queue = domain.QueueOverrides{Cap: 1, Drop: domain.DropSummarize}
+		for range dropped + 1 {
+			r.accept(t, m)
 		}
-		var want []string
-		if test.want != "" {
-			want = []string{test.want}
+		r.plays(fails(agent.Died), says("hi"))
+		if err := r.Handle(t.Context(), r.claim(t), nil); err == nil {
+			t.Error("it did not fail")
 		}
-		var got []string
-		for _, p := range r.posted {
-			got = append(got, p.Text)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
-		if len(want) > 0 && !slices.Equal(r.keys, []string{fmt.Sprint("dropped for run ", run.ID)}) {
-			t.Errorf("%s: it is %q, so that another run would say it again", name, r.keys)
+		must(t, r.Handle(t.Context(), r.crash(t), nil))
+		if got, _ := r.told(t); !cmp.Equal(got, append(want, "hi")) {
+			t.Errorf("of %d dropped messages the chat is told %q", dropped, got)
 		}
 	}
 }

@@ -3,68 +3,100 @@ package turn_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/wording"
+	"github.com/clawhost/clawhost/core/internal/media/outgoing"
+	"github.com/clawhost/clawhost/core/internal/store/storetest"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
+
+// early has an earlier attempt of a run show a preview, if it is to, after a part of the answer. It returns the preview and the run's
+// next attempt.
+func (r *rig) early(t *testing.T, run *domain.Run, said string, shows bool) (preview int64, again *domain.Run) {
+	t.Helper()
+	sent := domain.Early{Said: said}
+	if said != "" {
+		sent.Items = []domain.OutboxItem{{To: run.Head.Message.Address(), Text: said}}
+	}
+	if shows {
+		sent.Preview = &domain.OutboxItem{To: run.Head.Message.Address(), Text: "…"}
+	}
+	preview, err := r.store.Early(t.Context(), run.ID, sent)
+	must(t, err)
+	for range len(sent.Items) + min(1, int(preview)) {
+		list, err := r.store.ClaimDeliveries(t.Context(), "telegram", 1)
+		must(t, err)
+		must(t, r.store.Delivered(t.Context(), list[0].ID, []chat.MessageID{"m"}))
+	}
+	return preview, r.crash(t)
+}
 
 // What earlier attempts have sent of an answer is not sent again, and the preview becomes the answer.
 // Behaviour: preview-tools, preview-left.
 func TestWhatBecomesOfAPreview(t *testing.T) {
 	t.Parallel()
-	answered := outcome{result: agent.Result{Text: "hello there"}}
+	answered, shown, gone := says("hello there"), domain.OutboxItem{OrSend: true}, domain.OutboxItem{}
+	with := func(item domain.OutboxItem, text string) []domain.OutboxItem {
+		item.Text = text
+		return []domain.OutboxItem{item}
+	}
 	for name, test := range map[string]struct {
 		said    string
-		preview int64
-		outcome outcome
+		preview bool
+		script  []step
 		cause   error
-		want    []domain.OutboxItem
-		posted  []domain.OutboxItem
+		want    []domain.OutboxItem // with preview they edit it, but for those after the first
 		state   domain.RunState
-		history int
+		history int // entries after that of the message
 	}{
-		"an answer":             {preview: 5, outcome: answered, want: []domain.OutboxItem{{Text: "hello there", Edits: 5, OrSend: true}}, state: domain.RunDone, history: 1},
-		"no preview":            {outcome: answered, want: []domain.OutboxItem{{Text: "hello there"}}, state: domain.RunDone, history: 1},
-		"the rest of an answer": {said: "hello", preview: 5, outcome: answered, want: []domain.OutboxItem{{Text: "there", Edits: 5, OrSend: true}}, state: domain.RunDone, history: 1},
-		"all was sent":          {said: "hello there", outcome: answered, state: domain.RunDone, history: 1},
-		"a silent answer":       {preview: 5, outcome: outcome{result: agent.Result{Text: "NO_REPLY"}}, want: []domain.OutboxItem{{Edits: 5}}, state: domain.RunDone},
-		"a failure":             {preview: 5, outcome: failure(agent.Server), want: []domain.OutboxItem{{Text: trouble(agent.Server), Edits: 5, OrSend: true}}, state: domain.RunFailed, history: 1},
-		"stopped":               {preview: 5, outcome: outcome{err: errBlocks}, cause: agent.ErrStopped, want: []domain.OutboxItem{{Edits: 5}}, state: domain.RunCancelled, history: 1},
-		"interrupted":           {preview: 5, outcome: outcome{err: errBlocks}, cause: domain.ErrFenced, posted: []domain.OutboxItem{{Edits: 5}}},
-		"nothing is shown":      {outcome: outcome{err: errBlocks}, cause: domain.ErrFenced},
-		"the host's end":        {preview: 5, outcome: outcome{err: errBlocks}, cause: agent.ErrShutdown},
-		"a lost conversation":   {said: "hello", preview: 5, outcome: failure(agent.TranscriptMissing), want: []domain.OutboxItem{{Text: "hello there"}}, state: domain.RunDone, history: 1},
+		"an answer":             {preview: true, script: []step{answered}, want: with(shown, "hello there"), state: domain.RunDone, history: 1},
+		"no preview":            {script: []step{answered}, want: with(gone, "hello there"), state: domain.RunDone, history: 1},
+		"the rest of an answer": {said: "hello", preview: true, script: []step{answered}, want: with(shown, "there"), state: domain.RunDone, history: 1},
+		"all was sent":          {said: "hello there", script: []step{answered}, state: domain.RunDone, history: 1},
+		"a silent answer":       {preview: true, script: []step{says("NO_REPLY")}, want: with(gone, ""), state: domain.RunDone},
+		"a failure":             {preview: true, script: []step{fails(agent.Server)}, want: with(shown, notices[agent.Server]), state: domain.RunFailed, history: 1},
+		"stopped":               {preview: true, script: []step{works(agent.Result{})}, cause: agent.ErrStopped, want: with(gone, ""), state: domain.RunCancelled, history: 1},
+		"interrupted":           {preview: true, script: []step{works(agent.Result{})}, cause: domain.ErrFenced, want: with(gone, "")},
+		"nothing is shown":      {script: []step{works(agent.Result{})}, cause: domain.ErrFenced},
+		"the host's end":        {preview: true, script: []step{works(agent.Result{})}, cause: agent.ErrShutdown},
+		"a lost conversation": {
+			said: "hello", preview: true, script: []step{fails(agent.TranscriptMissing), answered},
+			want: append(with(gone, ""), domain.OutboxItem{Text: wording.BeganLost}, domain.OutboxItem{Text: "hello there"}), state: domain.RunDone, history: 1,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, run := &fixture{results: []outcome{test.outcome, answered}}, message(1)
-			run.Said, run.Preview = test.said, test.preview
+			r := open(t)
+			r.plays(test.script...)
+			r.accept(t, message("hi"))
+			preview, run := r.early(t, r.claim(t), test.said, test.preview)
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			if test.cause != nil {
 				cancel(test.cause)
 			}
-			if err := r.handler().Handle(ctx, run, nil); (err != nil) != (test.cause != nil) {
+			if err := r.Handle(ctx, run, nil); (err != nil) != (test.cause != nil) {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(test.posted, r.posted); diff != "" {
+			for i := range test.want {
+				test.want[i].To = run.Head.Message.Address()
+			}
+			if test.preview && len(test.want) > 0 {
+				test.want[0].Edits = preview
+			}
+			if diff := cmp.Diff(test.want, storetest.Sent(t, r.store, "telegram")); diff != "" {
 				t.Error(diff)
 			}
-			if test.state == "" {
-				if len(r.completed) != 0 {
-					t.Errorf("completed %+v", r.completed)
-				}
-				return
-			}
-			c := r.completed[0]
-			if diff := cmp.Diff(test.want, c.Items); diff != "" || c.State != test.state || len(c.Transcript) != test.history {
-				t.Error(diff, c.State, c.Transcript)
-			}
-			if diff := cmp.Diff([]bool{test.state == domain.RunCancelled}, r.stopped); diff != "" {
-				t.Error(diff)
+			if o, history := r.outcome(t), r.history(t); o.State != test.state || len(history) != test.history+min(1, len(o.State)) {
+				t.Errorf("%+v: %+v", o, history)
 			}
 		})
 	}
@@ -75,49 +107,100 @@ func TestWhatBecomesOfAPreview(t *testing.T) {
 // Behaviour: given-up, preview-left.
 func TestARunThatIsGivenUp(t *testing.T) {
 	t.Parallel()
-	told := []domain.OutboxItem{{Text: trouble(agent.GivenUp), Edits: 9, OrSend: true}}
-	gone := []domain.OutboxItem{{Edits: 9}}
 	for name, test := range map[string]struct {
-		change  func(*fixture, *domain.Message)
-		want    []domain.OutboxItem
-		offered int
+		change func(*rig, *domain.Message)
+		want   string // the text that takes the preview's place; empty: it is deleted
+		asked  bool
+		stays  bool // the preview
 	}{
-		"a person's":          {func(*fixture, *domain.Message) {}, gone, 1},
-		"nobody can be asked": {func(r *fixture, _ *domain.Message) { r.offerErr = errors.New("the disk is full") }, told, 1},
-		"a plugin's":          {func(_ *fixture, m *domain.Message) { m.Origin = domain.OriginPlugin }, told, 0},
-		"a heartbeat's":       {func(_ *fixture, m *domain.Message) { m.Origin = domain.OriginHeartbeat }, nil, 0},
-		"a silent one":        {func(_ *fixture, m *domain.Message) { m.Silent = true }, gone, 0},
+		"a person's":          {change: func(*rig, *domain.Message) {}, asked: true},
+		"nobody can be asked": {change: func(r *rig, _ *domain.Message) { r.disk.full.Store(true) }, want: notices[agent.GivenUp]},
+		"a plugin's":          {change: func(_ *rig, m *domain.Message) { m.Origin = domain.OriginPlugin }, want: notices[agent.GivenUp]},
+		"a heartbeat's":       {change: func(_ *rig, m *domain.Message) { m.Origin = domain.OriginHeartbeat }, stays: true},
+		"a silent one":        {change: func(_ *rig, m *domain.Message) { m.Silent = true }},
 	} {
-		r, run := &fixture{}, message(11)
-		run.Preview = 9
-		test.change(r, &run.Head.Message)
-		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
-			t.Fatal(err)
+		r, m := open(t), message("hello")
+		test.change(r, &m)
+		r.accept(t, m)
+		run := r.claim(t)
+		for range 9 {
+			run = r.crash(t)
 		}
-		if diff := cmp.Diff(test.want, r.completed[0].Items); diff != "" || len(r.offered) != test.offered {
-			t.Errorf("%s: offered %q %s", name, r.offered, diff)
+		preview, run := r.early(t, run, "", true)
+		must(t, r.Handle(t.Context(), run, nil))
+		var want []domain.OutboxItem
+		if !test.stays {
+			want = []domain.OutboxItem{{To: m.Address(), Text: test.want, Edits: preview, OrSend: test.want != ""}}
+		}
+		sent := storetest.Sent(t, r.store, "telegram")
+		if test.asked {
+			if len(sent) == 0 || !strings.HasPrefix(sent[0].Text, notices[agent.GivenUp]) {
+				t.Fatalf("%s: sent %+v", name, sent)
+			}
+			sent = sent[1:]
+		}
+		if diff := cmp.Diff(want, sent); diff != "" {
+			t.Errorf("%s: %s", name, diff)
 		}
 	}
 }
 
-// The files of an answer are noted with it, and told of only once that is durable.
+// Whoever continues a run that was given up has its message repeated, or the work continued if Claude has read that.
+// Behaviour: given-up.
+func TestARunThatIsContinued(t *testing.T) {
+	t.Parallel()
+	for read, want := range map[bool]string{false: "hello", true: "Go on from where you left off."} {
+		r := open(t)
+		r.plays(fails(agent.Died))
+		r.accept(t, message("hello"))
+		run := r.claim(t)
+		for run.Head.Attempts < 10 || !read && run.Head.Attempts < 11 {
+			run = r.crash(t)
+		}
+		must(t, r.Handle(t.Context(), run, nil))
+		open, err := r.store.Questions(t.Context())
+		if err != nil || len(open) != 1 {
+			t.Fatalf("asked %+v, %v", open, err)
+		}
+		bob := chat.Caller{Session: session, Address: message("").Address(), Kind: chat.Direct, Sender: chat.Sender{ID: "bob"}, Authority: chat.Other}
+		if _, _, err := r.questions.Answer(t.Context(), bob, open[0].ID, "go"); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.claim(t).Head.Message.Text; got != want {
+			t.Errorf("read %t: it continues with %q", read, got)
+		}
+	}
+}
+
+// The files of an answer are noted with it, and removed only once it is durable.
 // Behaviour: files-out-once.
 func TestTheFilesOfAnAnswer(t *testing.T) {
 	t.Parallel()
-	files := []domain.OutgoingFile{{Folder: "outbound/1", Name: "a.txt", Version: "1", Sent: true}}
-	answered := outcome{result: agent.Result{Text: "here it is\nMEDIA:/a.txt"}}
-	r := &fixture{results: []outcome{answered}, files: files, refuse: domain.ErrFenced}
-	if err := r.handler().Handle(t.Context(), message(1), nil); !errors.Is(err, domain.ErrFenced) || r.cleared != nil {
-		t.Errorf("%v, told of %+v", err, r.cleared)
+	r := open(t)
+	r.report(chat.Limits{MediaOut: []chat.MediaLimit{{Kind: chat.File, MaxBytes: 1000}}})
+	r.begin(t, agent.Result{})
+	folder := filepath.Join(r.workspace, outgoing.Folder(r.known(t).ClaudeSession))
+	for name, content := range map[string]string{"a.txt": "a file", "empty.txt": ""} {
+		must(t, os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600))
 	}
-	r.refuse, r.results = nil, []outcome{answered}
-	if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
-		t.Fatal(err)
+	left := func() []string {
+		list, err := filepath.Glob(folder + "/*")
+		must(t, err)
+		return list
 	}
-	if diff := cmp.Diff(files, r.completed[1].Files); diff != "" {
-		t.Error(diff)
+	r.plays(r.loses(t, agent.Result{Text: "here it is"}), says("here it is"))
+	r.accept(t, message("send it"))
+	if err := r.Handle(t.Context(), r.claim(t), nil); !errors.Is(err, domain.ErrFenced) || len(left()) != 2 {
+		t.Errorf("%v, there are left %q", err, left())
 	}
-	if diff := cmp.Diff(files, r.cleared); diff != "" {
-		t.Error(diff)
+	must(t, r.Handle(t.Context(), r.claim(t), nil))
+	sent := storetest.Sent(t, r.store, "telegram")
+	if len(sent) != 3 || len(sent[1].Media) != 1 || !strings.Contains(sent[2].Text, "empty.txt") || !cmp.Equal(left(), []string{folder + "/empty.txt"}) {
+		t.Errorf("sent %+v, there are left %q", sent, left())
+	}
+	r.plays(says("more"))
+	r.do(t, message("and more"))
+	if got := r.said(t); got != "more" {
+		t.Errorf("then it sends %q", got)
 	}
 }
