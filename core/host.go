@@ -163,7 +163,7 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 	}
 	h.intake = inbox.NewIntake(h.store, h.dispatcher, h.claude, h.conversations, time.Now, h.log.Named("inbox"))
 	h.questions = permission.New(permission.Options{
-		Store: h.store, Turns: h.dispatcher, Patience: h.config.Claude.AskTimeout, Workspace: h.config.Agent.Workspace,
+		Store: h.store, Dispatcher: h.dispatcher, Patience: h.config.Claude.AskTimeout, Workspace: h.config.Agent.Workspace,
 		Conversations: h.conversations, Owners: h.owners, Chats: h.chats, Intake: h.intake,
 	}, h.log.Named("permission"))
 	h.wire()
@@ -228,7 +228,7 @@ func (h *Host) wire() {
 	})
 	programs := gateway.New(gateway.Options{
 		Store: h.store, Conversations: h.conversations, Files: h.media.files, Plugins: h.plugins,
-		Intake: h.intake, Turns: h.dispatcher, Closing: h.closing,
+		Intake: h.intake, Dispatcher: h.dispatcher, Closing: h.closing,
 	}, h.log.Named("gateway"))
 	h.api = hostapi.New(hostapi.Options{
 		Inbox: h.inbox, Gateway: programs, Store: h.store, Plugins: h.plugins, Files: h.media.files, Closing: h.closing,
@@ -244,8 +244,8 @@ func (h *Host) wire() {
 	}, h.log.Named("posting"))
 	h.handler = turn.New(turn.Options{
 		Store: h.store, Conversations: h.conversations, Commands: h.commands, Hooks: hook.New(h.plugins, h.log.Named("hook")), Prompts: h.prompts,
-		Claude: equipped{h.claude, h.tools, h.project, h.options.Demo != ""}, Views: views, Tools: h.tools, Poster: poster, Questions: h.questions, Files: h.media.outgoing, Programs: programs, Owners: h.owners, Past: h.plugins,
-		MemoryFlush: h.config.MemoryFlush, Compaction: cli.Compaction(h.config.Claude.Args, environment(h.config.Claude)), Memory: h.tools, Limits: h.config.Limits, Fallbacks: h.config.Claude.FallbackModels, Retries: h.config.Claude.Retries, Zone: h.config.Agent.Timezone,
+		Claude: equipped{h.claude, h.tools, h.project, h.options.Demo != ""}, Views: views, Tools: h.tools, Poster: poster, Questions: h.questions, Files: h.media.outgoing, Programs: programs, Owners: h.owners, Plugins: h.plugins,
+		MemoryFlush: h.config.MemoryFlush, Compaction: cli.Compaction(h.config.Claude.Args, environment(h.config.Claude)), Limits: h.config.Limits, Fallbacks: h.config.Claude.FallbackModels, Retries: h.config.Claude.Retries, Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))
 	h.heartbeat = h.newHeartbeat()
 	h.outbox = outbox.New(h.store, outbox.Options{
@@ -256,7 +256,7 @@ func (h *Host) wire() {
 		Socket: h.config.Socket(), Remote: admin.Remote(h.config.Admin), Store: h.store, Plugins: h.supervisor,
 		Gateway: programs, Peers: admin.Descendants{}, Log: h.options.Recent, Host: admin.Host{
 			Version: h.options.Version, Started: h.started, Demo: h.options.Demo != "",
-			Config: h.config, Turns: h.dispatcher, Claude: h.claude, Plugins: h.plugins, Approvals: h.questions,
+			Config: h.config, Dispatcher: h.dispatcher, Claude: h.claude, Plugins: h.plugins, Approvals: h.questions,
 		},
 	}, h.log.Named("admin"))
 }

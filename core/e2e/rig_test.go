@@ -129,7 +129,7 @@ func (r *rig) turn(text string) agent.Turn {
 
 // prompt puts the host's envelope around a text.
 func prompt(text string) string {
-	return envelope.Compose(envelope.Turn{Messages: []envelope.Message{{
+	return envelope.Compose(envelope.Content{Messages: []envelope.Message{{
 		Channel: "telegram",
 		Chat:    chat.Chat{ID: "1", Kind: chat.Direct},
 		Sender:  chat.Sender{ID: "2", DisplayName: "John"},

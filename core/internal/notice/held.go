@@ -65,7 +65,7 @@ func (h *Held) Run(ctx context.Context) {
 }
 
 func (h *Held) tell(ctx context.Context, held domain.Held) {
-	run := h.conversations.Turn(&domain.Run{Session: held.Session, Head: domain.Queued{Message: held.Message}})
+	run := h.conversations.Run(&domain.Run{Session: held.Session, Head: domain.Queued{Message: held.Message}})
 	if held.Message.Silent || held.Message.Origin != "" || run.Listening {
 		return
 	}

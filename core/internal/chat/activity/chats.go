@@ -90,7 +90,7 @@ func (c *Chats) Typing(to chat.Address) {
 }
 
 // Type starts the typing signal in a run's chat, if the channel can and the config wants it; else nil.
-func (c *Chats) Type(run *conversation.Turn) *Typing {
+func (c *Chats) Type(run *conversation.Run) *Typing {
 	m := run.Head.Message
 	settings, limits := run.Settings.Reply, run.Limits
 	background := m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat

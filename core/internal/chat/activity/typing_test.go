@@ -83,8 +83,8 @@ func deliver(t *testing.T, s *store.Store) {
 }
 
 // turn is one in the chat, in which the signal begins when the config says, and is repeated after a time.
-func turn(typing string, interval time.Duration) *conversation.Turn {
-	return &conversation.Turn{
+func turn(typing string, interval time.Duration) *conversation.Run {
+	return &conversation.Run{
 		Run: &domain.Run{Head: domain.Queued{Message: domain.Message{Channel: here.Channel, Chat: chat.Chat{ID: here.Chat}}}},
 		Conversation: &conversation.Conversation{
 			Settings: config.Settings{Reply: config.Reply{Typing: typing, TypingInterval: interval}}, Limits: chat.Limits{TypingTTL: time.Hour},

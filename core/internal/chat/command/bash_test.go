@@ -35,12 +35,12 @@ func (s *shell) run(ctx context.Context, name, line string, output io.Writer) (i
 }
 
 // line is a run of a line of the shell.
-func line(text string, by chat.Authority, attempt int) *conversation.Turn {
+func line(text string, by chat.Authority, attempt int) *conversation.Run {
 	c := &domain.Run{Lane: domain.ShellLane}
 	c.Head.UUID, c.Head.Attempts = "id", attempt
 	c.Head.Message.Command = &domain.Command{Name: "bash", Args: text}
 	d := &hostCommands{}
-	return &conversation.Turn{Run: c, Conversation: &conversation.Conversation{Caller: d.call("/bash", by).Caller}}
+	return &conversation.Run{Run: c, Conversation: &conversation.Conversation{Caller: d.call("/bash", by).Caller}}
 }
 
 func TestBashIsForOwnersAndRunsOnce(t *testing.T) {

@@ -176,7 +176,7 @@ func (r *Registry) Parse(text string) (domain.Command, bool) {
 // Answer answers the commands of a run's message, or takes the message as the answer to a question that it was
 // recognised as. It returns the result of [Registry.Run]; or of a line of the shell, with [agent.ErrShutdown] if that is to
 // be answered by the next host process.
-func (r *Registry) Answer(ctx context.Context, run *conversation.Turn) (Answer, error) {
+func (r *Registry) Answer(ctx context.Context, run *conversation.Run) (Answer, error) {
 	c := run.Head.Message.Command
 	if !c.Plain {
 		call := Call{

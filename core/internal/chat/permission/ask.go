@@ -21,7 +21,7 @@ import (
 
 // Ask decides what claude asks for in a run's turn: by earlier permissions, or else by asking people. It returns when
 // they have answered, when the time is over, or when ctx ends; the result has no meaning then.
-func (d *Approvals) Ask(ctx context.Context, run *conversation.Turn, q agent.Question) agent.Decision {
+func (d *Approvals) Ask(ctx context.Context, run *conversation.Run, q agent.Question) agent.Decision {
 	decision, err := d.decide(ctx, run, q)
 	switch {
 	case err == nil:
@@ -34,7 +34,7 @@ func (d *Approvals) Ask(ctx context.Context, run *conversation.Turn, q agent.Que
 	}
 }
 
-func (d *Approvals) decide(ctx context.Context, run *conversation.Turn, q agent.Question) (agent.Decision, error) {
+func (d *Approvals) decide(ctx context.Context, run *conversation.Run, q agent.Question) (agent.Decision, error) {
 	w := &waiter{
 		run: run.ID, session: run.Session.Key, digests: []string{digest(q, 0)},
 		changed: make(chan struct{}, 1), over: make(chan struct{}),
@@ -62,17 +62,17 @@ func (d *Approvals) decide(ctx context.Context, run *conversation.Turn, q agent.
 }
 
 // askPeople asks, unless too many questions are open.
-func (d *Approvals) askPeople(ctx context.Context, run *conversation.Turn, w *waiter, q agent.Question) (agent.Decision, error) {
+func (d *Approvals) askPeople(ctx context.Context, run *conversation.Run, w *waiter, q agent.Question) (agent.Decision, error) {
 	if tooMany := d.waiters.count(w); tooMany != nil {
 		return d.decline(ctx, run, q, tooMany)
 	}
-	if !d.options.Turns.Pause(run.ID) {
+	if !d.options.Dispatcher.Pause(run.ID) {
 		d.waiters.discount(w)
 		return d.decline(ctx, run, q, &bound{key: "other conversations", of: wording.OfOthers})
 	}
 	defer func() {
 		d.waiters.discount(w)
-		d.options.Turns.Resume(ctx, run.ID)
+		d.options.Dispatcher.Resume(ctx, run.ID)
 	}()
 	switch q.Tool {
 	case "AskUserQuestion":
@@ -85,7 +85,7 @@ func (d *Approvals) askPeople(ctx context.Context, run *conversation.Turn, w *wa
 }
 
 // decline answers a question that nobody is asked because too many are open. The chat gets one notice a turn.
-func (d *Approvals) decline(ctx context.Context, run *conversation.Turn, q agent.Question, tooMany *bound) (agent.Decision, error) {
+func (d *Approvals) decline(ctx context.Context, run *conversation.Run, q agent.Question, tooMany *bound) (agent.Decision, error) {
 	d.log.Warn("a question was not asked: too many are open",
 		"bound", tooMany.key, "session", run.Session.Key, "run", run.ID, "tool", q.Tool)
 	m := run.Head.Message
@@ -100,7 +100,7 @@ func (d *Approvals) decline(ctx context.Context, run *conversation.Turn, q agent
 
 // choices asks the questions of one AskUserQuestion in turn. Their answers are taken together: claude gets all or none,
 // and a resumed turn asks all of them again.
-func (d *Approvals) choices(ctx context.Context, run *conversation.Turn, w *waiter, q agent.Question) (agent.Decision, error) {
+func (d *Approvals) choices(ctx context.Context, run *conversation.Run, w *waiter, q agent.Question) (agent.Decision, error) {
 	questions, ok := readChoices(q.Input)
 	if !ok || len(questions) == 0 || len(questions) > maxChoices {
 		return agent.Decision{Message: "The questions could not be read."}, nil
@@ -134,7 +134,7 @@ func (d *Approvals) choices(ctx context.Context, run *conversation.Turn, w *wait
 }
 
 // one asks a single question and takes its answer.
-func (d *Approvals) one(ctx context.Context, run *conversation.Turn, w *waiter, q agent.Question, b body) (agent.Decision, error) {
+func (d *Approvals) one(ctx context.Context, run *conversation.Run, w *waiter, q agent.Question, b body) (agent.Decision, error) {
 	id, v, err := d.await(ctx, run, w, q, 0, b)
 	if err != nil {
 		return agent.Decision{}, err
@@ -147,7 +147,7 @@ var errClosed = errors.New("the question was closed")
 
 // await asks one part of a question and waits for its answer, which is still to be taken.
 func (d *Approvals) await(
-	ctx context.Context, run *conversation.Turn, w *waiter, q agent.Question, part int, b body,
+	ctx context.Context, run *conversation.Run, w *waiter, q agent.Question, part int, b body,
 ) (id string, v verdict, err error) {
 	d.waiters.asks(w, digest(q, part))
 	for {
@@ -167,7 +167,7 @@ func (d *Approvals) await(
 
 // post asks a question, unless it is already open; sent reports whether it was sent now.
 func (d *Approvals) post(
-	ctx context.Context, run *conversation.Turn, q agent.Question, part int, b body,
+	ctx context.Context, run *conversation.Run, q agent.Question, part int, b body,
 ) (row domain.Question, sent bool, err error) {
 	m := run.Head.Message
 	to := m.Address()
@@ -193,7 +193,7 @@ func (d *Approvals) post(
 // store stores a run's question with the message that asks it, after other items, or returns the equal one that is
 // already open; stored reports which.
 func (d *Approvals) store(
-	ctx context.Context, run *conversation.Turn, row domain.Question, b body, before []domain.OutboxItem,
+	ctx context.Context, run *conversation.Run, row domain.Question, b body, before []domain.OutboxItem,
 ) (known domain.Question, stored bool, err error) {
 	id, m := newID(), run.Head.Message
 	// With buttons if the chat has enough of them, else with numbers.

@@ -44,7 +44,7 @@ func start(t *testing.T, path string) process {
 }
 
 // claim is the next run, of the owner in their direct chat.
-func (p process) claim(t *testing.T) *conversation.Turn {
+func (p process) claim(t *testing.T) *conversation.Run {
 	t.Helper()
 	var run *domain.Run
 	if err := p.store.Claim(t.Context(), domain.TurnLane, domain.Anybodys, func(r *domain.Run) { run = r }); err != nil {
@@ -55,7 +55,7 @@ func (p process) claim(t *testing.T) *conversation.Turn {
 
 // begin has a run ask in the background until end is called.
 func (p process) begin(
-	t *testing.T, run *conversation.Turn, q agent.Question,
+	t *testing.T, run *conversation.Run, q agent.Question,
 ) (decided <-chan agent.Decision, end context.CancelCauseFunc) {
 	t.Helper()
 	ctx, end := context.WithCancelCause(t.Context())

@@ -249,7 +249,7 @@ func (r *fixture) options(t *testing.T, s permission.Store, turns *dispatch.Disp
 	t.Helper()
 	conversations := conversation.NewResolver(&config.Config{}, r.plugins(), unmoved{})
 	return permission.Options{
-		Store: s, Turns: turns, Patience: time.Hour, Workspace: testWorkspace, Conversations: conversations,
+		Store: s, Dispatcher: turns, Patience: time.Hour, Workspace: testWorkspace, Conversations: conversations,
 		Owners: notice.NewOwners([]string{"tg:owner"}, storetest.Open(t), conversations, r.plugins(), hclog.NewNullLogger()),
 		Chats:  r.chats, Intake: intake{r},
 	}
@@ -283,15 +283,15 @@ func (i intake) Repeat(_ context.Context, id domain.Key, session string, message
 }
 
 // runOf is a run of somebody's message in their direct chat.
-func runOf(user string, authority chat.Authority) *conversation.Turn {
+func runOf(user string, authority chat.Authority) *conversation.Run {
 	return turnOf(&domain.Run{ID: 7, Session: domain.Session{Key: "s"}, Head: domain.Queued{ClaudeSession: "c1", Message: domain.Message{
 		Channel: "tg", Chat: chat.Chat{ID: chat.ID(user), Kind: chat.Direct}, Sender: chat.Sender{ID: chat.UserID(user), DisplayName: "Anna_" + user}, Authority: authority,
 	}}})
 }
 
 // turnOf resolves the conversation of a run over an empty config.
-func turnOf(run *domain.Run) *conversation.Turn {
-	return conversation.NewResolver(&config.Config{}, plugins.New(nil), unmoved{}).Turn(run)
+func turnOf(run *domain.Run) *conversation.Run {
+	return conversation.NewResolver(&config.Config{}, plugins.New(nil), unmoved{}).Run(run)
 }
 
 // unmoved are chats that have kept their ids.
@@ -315,7 +315,7 @@ var (
 )
 
 // ask asks, has somebody answer, and returns the decision and what who answered was told.
-func ask(t *testing.T, d *permission.Approvals, r *fixture, run *conversation.Turn, q agent.Question, who chat.Caller, answers ...string) (agent.Decision, []string) {
+func ask(t *testing.T, d *permission.Approvals, r *fixture, run *conversation.Run, q agent.Question, who chat.Caller, answers ...string) (agent.Decision, []string) {
 	t.Helper()
 	decided := make(chan agent.Decision, 1)
 	go func() { decided <- d.Ask(t.Context(), run, q) }()

@@ -22,7 +22,7 @@ func rules(q agent.Question) []string {
 }
 
 // granted reports whether an earlier permission makes the question unnecessary.
-func (d *Approvals) granted(ctx context.Context, run *conversation.Turn, q agent.Question) (bool, error) {
+func (d *Approvals) granted(ctx context.Context, run *conversation.Run, q agent.Question) (bool, error) {
 	grants, err := d.options.Store.Grants(ctx, run.Session.Key)
 	if err != nil {
 		return false, err

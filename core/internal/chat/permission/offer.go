@@ -17,7 +17,7 @@ const offerLife = 24 * time.Hour
 
 // Offer asks the people of a run's chat whether its work should be continued, after the text that explains why it was
 // given up. It asks before the run is completed; an error means that nothing was asked.
-func (d *Approvals) Offer(ctx context.Context, run *conversation.Turn, text string) error {
+func (d *Approvals) Offer(ctx context.Context, run *conversation.Run, text string) error {
 	m := run.Head.Message
 	b := body{About: wording.AboutResume, Kind: m.Chat.Kind, Line: cut(text, maxShown)}
 	if run.Head.ConsumedAt.IsZero() {

@@ -29,7 +29,7 @@ func reading(t *testing.T, d *permission.Approvals, who chat.Caller, text string
 
 // asked has a turn of somebody ask in the background, and returns the question's id. The turn waits until the test, which runs
 // in a bubble, ends, or until it is ended.
-func asked(t *testing.T, d *permission.Approvals, r *fixture, run *conversation.Turn, q agent.Question) (id string, decided <-chan agent.Decision, end context.CancelCauseFunc) {
+func asked(t *testing.T, d *permission.Approvals, r *fixture, run *conversation.Run, q agent.Question) (id string, decided <-chan agent.Decision, end context.CancelCauseFunc) {
 	t.Helper()
 	ctx, end := context.WithCancelCause(t.Context())
 	decisions := make(chan agent.Decision, 1)
@@ -331,7 +331,7 @@ func TestUnread(t *testing.T) {
 func TestUndeliverable(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		run  *conversation.Turn
+		run  *conversation.Run
 		q    agent.Question
 		told string
 	}{

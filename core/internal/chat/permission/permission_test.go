@@ -91,7 +91,7 @@ func TestGrantsSpareTheQuestion(t *testing.T) {
 	another := odd
 	another.Input = json.RawMessage(`{"url":"https://example.org"}`)
 	for name, test := range map[string]struct {
-		run *conversation.Turn
+		run *conversation.Run
 		q   agent.Question
 	}{
 		"another authority":      {runOf("anna", chat.Authorised), other},

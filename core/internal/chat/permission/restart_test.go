@@ -82,7 +82,7 @@ func (*screen) Deletes() bool                             { return true }
 const redrawn = 1500 * time.Millisecond
 
 // show has a run's chat show a turn in which a tool runs, until end is called.
-func (s *screen) show(t *testing.T, chats *activity.Chats, run *conversation.Turn) (end func()) {
+func (s *screen) show(t *testing.T, chats *activity.Chats, run *conversation.Run) (end func()) {
 	t.Helper()
 	shown := stream.New(stream.Options{Mode: stream.Preview, To: run.Head.Message.Address()}, s, run.Run)
 	shown.Start(t.Context())
@@ -191,7 +191,7 @@ func TestQuestionsOfAConversationThatWasLeft(t *testing.T) {
 	first, done := r.desk(t), make(chan agent.Decision)
 	left := runOf("owner", chat.Owner)
 	left.Head.ClaudeSession = "c0"
-	for run, q := range map[*conversation.Turn]agent.Question{left: ls, runOf("owner", chat.Owner): rm} {
+	for run, q := range map[*conversation.Run]agent.Question{left: ls, runOf("owner", chat.Owner): rm} {
 		go func() { done <- first.Ask(life, run, q) }()
 		r.next(t)
 	}

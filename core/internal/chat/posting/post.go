@@ -50,14 +50,14 @@ type Poster struct {
 func New(options Options, log hclog.Logger) *Poster { return &Poster{options, log} }
 
 // For returns the outbox of a run's tools. The view is that of the run.
-func (p *Poster) For(run *conversation.Turn, v *view.View) tools.Outbox {
+func (p *Poster) For(run *conversation.Run, v *view.View) tools.Outbox {
 	return &posts{p, run, v}
 }
 
 // posts are what the agent of a run posts.
 type posts struct {
 	*Poster
-	run  *conversation.Turn
+	run  *conversation.Run
 	view *view.View
 }
 

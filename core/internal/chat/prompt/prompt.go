@@ -92,7 +92,7 @@ func New(options Options, log hclog.Logger) *Builder {
 
 // Build returns a run's prompt once the files that it needs are there and programs have read them. Its error is that of an ended
 // context, an [*Unusable], or an [*agent.Failure] if files are unavailable for now.
-func (b *Builder) Build(ctx context.Context, run *conversation.Turn, added []string) (Prompt, error) {
+func (b *Builder) Build(ctx context.Context, run *conversation.Run, added []string) (Prompt, error) {
 	head := run.Head.Message
 	if head.Origin == domain.OriginCompact {
 		return Prompt{Text: strings.TrimSpace("/compact " + strings.Join(strings.Fields(head.Text), " "))}, nil
@@ -108,7 +108,7 @@ func (b *Builder) Build(ctx context.Context, run *conversation.Turn, added []str
 	if err != nil {
 		return Prompt{}, err
 	}
-	t := envelope.Turn{Context: added}
+	t := envelope.Content{Context: added}
 	shown := &pictures{from: b.options.Pictures}
 	t.Messages, t.Collected = b.messages(run.Conversation, messages, read, shown)
 	t.Messages[0].Previous = run.PreviousAt
@@ -138,7 +138,7 @@ func (b *Builder) Build(ctx context.Context, run *conversation.Turn, added []str
 }
 
 // outgoing makes the folder whose files are sent with a conversation's answers; "": its chat accepts none.
-func (b *Builder) outgoing(run *conversation.Turn) string {
+func (b *Builder) outgoing(run *conversation.Run) string {
 	if len(run.Limits.MediaOut) == 0 {
 		return ""
 	}
@@ -194,7 +194,7 @@ func (b *Builder) Steered(ctx context.Context, c *conversation.Conversation, q d
 		return Prompt{}, err
 	}
 	shown := &pictures{from: b.options.Pictures}
-	said := envelope.Turn{Messages: []envelope.Message{b.message(c, messages[0], read, shown)}}
+	said := envelope.Content{Messages: []envelope.Message{b.message(c, messages[0], read, shown)}}
 	return Prompt{Text: envelope.Compose(said, c.Zone), Pictures: shown.list, Unheard: unheard(read)}, nil
 }
 
@@ -279,7 +279,7 @@ func about(m domain.Message) []string {
 
 // channelSummary describes the state of the channels to a new conversation that all direct chats share; "" in any
 // other.
-func (b *Builder) channelSummary(run *conversation.Turn) string {
+func (b *Builder) channelSummary(run *conversation.Run) string {
 	name, err := session.Parse(run.Session.Key)
 	if err != nil || name != (session.Name{}) || run.Session.ClaudeStarted {
 		return ""

@@ -51,7 +51,7 @@ func TestWhatWaitedForLongIsToldSo(t *testing.T) {
 			SentAt: time.Now().Add(-age), Text: text,
 		}}
 	}
-	run := conversations.Turn(&domain.Run{Session: domain.Session{Key: "telegram:1"}, Head: queued("old news", 3*time.Hour), More: []domain.Queued{queued("and this", time.Minute)}})
+	run := conversations.Run(&domain.Run{Session: domain.Session{Key: "telegram:1"}, Head: queued("old news", 3*time.Hour), More: []domain.Queued{queued("and this", time.Minute)}})
 	built, err := b.Build(t.Context(), run, nil)
 	text := built.Text
 	if err != nil {
@@ -68,7 +68,7 @@ func TestCompactionIsOneLine(t *testing.T) {
 	t.Parallel()
 	b, conversations := builder(&config.Config{Agent: config.Agent{Timezone: time.UTC}})
 	for text, want := range map[string]string{"": "/compact", " the plan\n\n/clear  and @/etc/passwd": "/compact the plan /clear and @/etc/passwd"} {
-		run := conversations.Turn(&domain.Run{Head: domain.Queued{Message: domain.Message{Origin: domain.OriginCompact, Text: text}}})
+		run := conversations.Run(&domain.Run{Head: domain.Queued{Message: domain.Message{Origin: domain.OriginCompact, Text: text}}})
 		if got, err := b.Build(t.Context(), run, []string{"a hook's word"}); got.Text != want || err != nil {
 			t.Errorf("%q, want %q, error %v", got.Text, want, err)
 		}
@@ -104,7 +104,7 @@ func TestPicturesAreShown(t *testing.T) {
 		Channel: "telegram", Chat: chat.Chat{ID: "1", Kind: chat.Direct}, Sender: chat.Sender{ID: "1"}, Text: "this one",
 		Media: []chat.Media{{Kind: chat.Image, Ref: "a", MIMEType: "image/png"}},
 	}}
-	run := conversations.Turn(&domain.Run{Session: domain.Session{Key: "telegram:1", ClaudeStarted: true}, Head: queued})
+	run := conversations.Run(&domain.Run{Session: domain.Session{Key: "telegram:1", ClaudeStarted: true}, Head: queued})
 	own, err := b.Build(t.Context(), run, nil)
 	if err != nil {
 		t.Fatal(err)

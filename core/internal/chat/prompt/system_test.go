@@ -41,7 +41,7 @@ func TestWhatOnlyOwnersOpen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run := conversations.Turn(&domain.Run{Session: domain.Session{Overrides: domain.Overrides{Permission: dangerous}}, Head: domain.Queued{Message: domain.Message{
+			run := conversations.Run(&domain.Run{Session: domain.Session{Overrides: domain.Overrides{Permission: dangerous}}, Head: domain.Queued{Message: domain.Message{
 				Channel: "telegram", Chat: chat.Chat{ID: "chat", Kind: test.kind}, Sender: chat.Sender{ID: test.user}, Authority: test.authority, Origin: test.origin,
 			}}})
 			p := b.Profile(run.Conversation)

@@ -11,7 +11,7 @@ import (
 
 // announce tells a run's chat, once in all attempts, that its turn runs tools without asking. After an error the chat
 // was not told, and the turn must not run.
-func (h *Handler) announce(ctx context.Context, run *conversation.Turn, p agent.Profile) error {
+func (h *Handler) announce(ctx context.Context, run *conversation.Run, p agent.Profile) error {
 	m := run.Head.Message
 	if !p.SkipsApproval() || m.Origin == domain.OriginHeartbeat || maintenance(run) {
 		return nil // A heartbeat's answer contains it, if there is one.

@@ -12,7 +12,7 @@ import (
 )
 
 // command answers a slash command.
-func (h *Handler) command(ctx context.Context, run *conversation.Turn) error {
+func (h *Handler) command(ctx context.Context, run *conversation.Run) error {
 	said, err := h.options.Commands.Answer(ctx, run)
 	if run.Lane == domain.ShellLane && errors.Is(err, agent.ErrShutdown) {
 		return err

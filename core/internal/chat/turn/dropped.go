@@ -9,7 +9,7 @@ import (
 
 // tellDropped tells the chat how many of its messages were dropped because too many waited, each once, whichever runs
 // get their notes. Claude learns how they began.
-func (h *Handler) tellDropped(ctx context.Context, run *conversation.Turn) error {
+func (h *Handler) tellDropped(ctx context.Context, run *conversation.Run) error {
 	if run.Dropped == 0 {
 		return nil
 	}

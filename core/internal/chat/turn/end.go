@@ -18,7 +18,7 @@ import (
 )
 
 // reply sends the answer and completes the run, in one transaction.
-func (h *Handler) reply(ctx context.Context, run *conversation.Turn, r agent.Result, view *view.View) error {
+func (h *Handler) reply(ctx context.Context, run *conversation.Run, r agent.Result, view *view.View) error {
 	said, err := view.Answer(ctx, r)
 	if err != nil {
 		return h.fail(ctx, run, r, view, err) // The answer is in claude's transcript for the next attempt.
@@ -41,7 +41,7 @@ func (h *Handler) reply(ctx context.Context, run *conversation.Turn, r agent.Res
 	return h.complete(ctx, run, done)
 }
 
-func (h *Handler) figures(run *conversation.Turn, r agent.Result) *domain.TurnFigures {
+func (h *Handler) figures(run *conversation.Run, r agent.Result) *domain.TurnFigures {
 	return &domain.TurnFigures{
 		Usage: domain.Usage{
 			Turns: 1, InputTokens: r.InputTokens, CacheTokens: r.CacheTokens, OutputTokens: r.OutputTokens, CostMicros: r.CostMicros,
@@ -55,7 +55,7 @@ func (h *Handler) figures(run *conversation.Turn, r agent.Result) *domain.TurnFi
 // fail ends a turn that has no answer. If it returns nil, the chat knows why, and the run is completed. After
 // [agent.ErrStopped] the run is completed, too, without a notice: the stop command answers. After an [*agent.HeldError],
 // and after any other error, the dispatcher returns the run to its lane.
-func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Result, view *view.View, err error) error {
+func (h *Handler) fail(ctx context.Context, run *conversation.Run, r agent.Result, view *view.View, err error) error {
 	now := time.Now()
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, agent.ErrStopped):
@@ -122,7 +122,7 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Resu
 }
 
 // offer explains why a run is given up, and asks whether to continue it.
-func (h *Handler) offer(ctx context.Context, run *conversation.Turn, why string) bool {
+func (h *Handler) offer(ctx context.Context, run *conversation.Run, why string) bool {
 	err := h.options.Questions.Offer(context.WithoutCancel(ctx), run, why)
 	if err != nil {
 		h.log.Warn("the question whether to continue could not be asked", "run", run.ID, "error", err)
@@ -131,7 +131,7 @@ func (h *Handler) offer(ctx context.Context, run *conversation.Turn, why string)
 }
 
 // notice makes a notice of the host for the chat; none for a silent turn.
-func (h *Handler) notice(run *conversation.Turn, text string) []domain.OutboxItem {
+func (h *Handler) notice(run *conversation.Run, text string) []domain.OutboxItem {
 	if run.Head.Message.Silent {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (h *Handler) notice(run *conversation.Turn, text string) []domain.OutboxIte
 }
 
 // complete ends the run. The message has been answered, so the end of its context no longer counts.
-func (h *Handler) complete(ctx context.Context, run *conversation.Turn, c domain.Completion) error {
+func (h *Handler) complete(ctx context.Context, run *conversation.Run, c domain.Completion) error {
 	if slices.ContainsFunc(c.Items, domain.OutboxItem.HasContent) {
 		c.Undelivered = func(dead []domain.DeadLetter) []domain.OutboxItem { return lost(run, dead) }
 	}
@@ -160,7 +160,7 @@ func (h *Handler) complete(ctx context.Context, run *conversation.Turn, c domain
 }
 
 // close releases what a completed run still has open.
-func (h *Handler) close(ctx context.Context, run *conversation.Turn, c domain.Completion) {
+func (h *Handler) close(ctx context.Context, run *conversation.Run, c domain.Completion) {
 	crashpoint.Pass("completed") // The answer is durable, its files are still where the agent put them.
 	h.options.Questions.End(ctx, run.Session.Key, run.ID, c.State == domain.RunCancelled)
 	if err := h.options.Files.Clear(ctx, c.Files); err != nil {
@@ -169,14 +169,14 @@ func (h *Handler) close(ctx context.Context, run *conversation.Turn, c domain.Co
 }
 
 // spent counts the cost of an interrupted turn.
-func (h *Handler) spent(ctx context.Context, run *conversation.Turn, f *domain.TurnFigures) {
+func (h *Handler) spent(ctx context.Context, run *conversation.Run, f *domain.TurnFigures) {
 	if err := h.options.Store.RecordUsage(context.WithoutCancel(ctx), run.Session.Key, run.Head.ClaudeSession, *f); err != nil {
 		h.log.Warn("cannot record the cost of an interrupted turn", "run", run.ID, "error", err)
 	}
 }
 
 // lost makes items that tell a run's chat which of the session's earlier answers did not arrive.
-func lost(run *conversation.Turn, dead []domain.DeadLetter) []domain.OutboxItem {
+func lost(run *conversation.Run, dead []domain.DeadLetter) []domain.OutboxItem {
 	texts := make([]string, len(dead))
 	for i, d := range dead {
 		texts[i] = d.Text

@@ -10,16 +10,10 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Memory knows the tools with which the agent writes the memory of a conversation, other than the owner's files.
-type Memory interface {
-	// Remembering returns the names, as the agent knows them, of these tools in a kind of chat.
-	Remembering(ctx context.Context, in chat.Kind) []string
-}
-
 // flushMemory returns a memory flush that must run before all waiting messages, or nil. There is one in each compaction cycle,
 // when the next turn may cause the compaction. In an owner's direct chat the agent writes the owner's files, in any other one only
 // a memory of the conversation's own.
-func (h *Handler) flushMemory(ctx context.Context, run *conversation.Turn, r agent.Result) *domain.Inbound {
+func (h *Handler) flushMemory(ctx context.Context, run *conversation.Run, r agent.Result) *domain.Inbound {
 	f, m := h.options.MemoryFlush, run.Head.Message
 	compactions := run.Session.Compactions + int64(r.Compactions)
 	switch {
@@ -35,7 +29,7 @@ func (h *Handler) flushMemory(ctx context.Context, run *conversation.Turn, r age
 		SentAt: run.Head.ReceivedAt, Text: f.Prompt, Origin: domain.OriginFlush,
 	}
 	if m.Chat.Kind != chat.Direct || !run.Owned {
-		tools := h.options.Memory.Remembering(ctx, m.Chat.Kind)
+		tools := h.options.Tools.Remembering(ctx, m.Chat.Kind)
 		if len(tools) == 0 {
 			return nil
 		}

@@ -14,7 +14,7 @@ import (
 //
 // If Claude already has the prompt, of an earlier attempt, it may be another one: nothing is noted then, and the next turn
 // gives all again.
-func give(run *conversation.Turn, added []hook.Added) (texts []string) {
+func give(run *conversation.Run, added []hook.Added) (texts []string) {
 	has := map[string]string{}
 	maps.Copy(has, run.Session.Given)
 	for _, a := range added {

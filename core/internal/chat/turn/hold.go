@@ -56,7 +56,7 @@ func newOutages() map[agent.Class]*outage {
 
 // hold schedules another try of a turn that could not begin or end. It notifies its chat once, and the owners of the
 // cause.
-func (h *Handler) hold(ctx context.Context, run *conversation.Turn, f *agent.Failure) error {
+func (h *Handler) hold(ctx context.Context, run *conversation.Run, f *agent.Failure) error {
 	o := h.outages[f.Class]
 	why := strings.TrimPrefix(f.Error(), f.Class.String()+": ")
 	cause := why
@@ -101,7 +101,7 @@ func heldBecause(class agent.Class, cause string) string {
 }
 
 // tellHeld tells a run's chat that its message is kept, once for each class.
-func (h *Handler) tellHeld(ctx context.Context, run *conversation.Turn, f *agent.Failure) {
+func (h *Handler) tellHeld(ctx context.Context, run *conversation.Run, f *agent.Failure) {
 	m := run.Head.Message
 	if m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat {
 		return
@@ -116,7 +116,7 @@ func (h *Handler) tellHeld(ctx context.Context, run *conversation.Turn, f *agent
 }
 
 // noteStarted handles the end of a turn that was tried. A turn that could begin ends the outage.
-func (h *Handler) noteStarted(run *conversation.Turn, err error) {
+func (h *Handler) noteStarted(run *conversation.Run, err error) {
 	var f *agent.Failure
 	if errors.As(err, &f) && (f.Class == agent.Unavailable || f.Class == agent.Aborted) {
 		return
@@ -125,7 +125,7 @@ func (h *Handler) noteStarted(run *conversation.Turn, err error) {
 }
 
 // handled notes that all files of a run could be fetched and stored.
-func (h *Handler) handled(run *conversation.Turn) {
+func (h *Handler) handled(run *conversation.Run) {
 	files := slices.ContainsFunc(run.All(), func(q domain.Queued) bool { return len(q.Message.Media) > 0 })
 	h.endOutage(agent.NoSpace, run, files)
 	h.endOutage(agent.ChannelAway, run, files)
@@ -133,7 +133,7 @@ func (h *Handler) handled(run *conversation.Turn) {
 
 // endOutage notes that a run could use the resource that runs are held for. That ends the outage if the run was held for
 // it, or needs it.
-func (h *Handler) endOutage(class agent.Class, run *conversation.Turn, needs bool) {
+func (h *Handler) endOutage(class agent.Class, run *conversation.Run, needs bool) {
 	o := h.outages[class]
 	if o.end(run.Head.UUID, needs) && o.over != "" && h.options.Owners != nil {
 		h.log.Info("turns are held no longer", "class", class)

@@ -25,7 +25,7 @@ const (
 
 // awaitLimit holds a run until the end of a usage limit, and counts what it has cost. It reports false if the run fails
 // instead: the config says so, it is not known when the limit ends, or nobody waits for the answer.
-func (h *Handler) awaitLimit(ctx context.Context, run *conversation.Turn, r agent.Result, f *agent.Failure) (*agent.HeldError, bool) {
+func (h *Handler) awaitLimit(ctx context.Context, run *conversation.Run, r agent.Result, f *agent.Failure) (*agent.HeldError, bool) {
 	m, now := run.Head.Message, time.Now()
 	left := f.ResetsAt.Sub(now)
 	awaited := m.Origin == "" || m.Origin == domain.OriginPlugin
@@ -56,7 +56,7 @@ func (h *Handler) awaitLimit(ctx context.Context, run *conversation.Turn, r agen
 
 // limitNotice makes the notice that a run's message waits, with buttons if the config wants them and the channel has them; nil
 // for a silent turn. If no button is pressed, the message is answered.
-func (h *Handler) limitNotice(run *conversation.Turn, text string) *domain.OutboxItem {
+func (h *Handler) limitNotice(run *conversation.Run, text string) *domain.OutboxItem {
 	items := h.notice(run, text)
 	if len(items) == 0 {
 		return nil

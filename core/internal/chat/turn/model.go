@@ -81,7 +81,7 @@ func passes(class agent.Class, chosen bool) bool {
 // askModels runs a turn with the chosen model, and with the fallback models while the ones before fail for a reason of
 // their own. If all fail, the failure is the chosen model's, with the time at which the first limit ends. It notes in
 // t that Claude may have the message.
-func (h *Handler) askModels(ctx context.Context, run *conversation.Turn, t *agent.Turn) (agent.Result, error) {
+func (h *Handler) askModels(ctx context.Context, run *conversation.Run, t *agent.Turn) (agent.Result, error) {
 	chosen := t.Profile.Model
 	defer func() { t.Profile.Model = chosen }()
 	var first *agent.Failure // the failure that counts: the chosen model's, if it was asked

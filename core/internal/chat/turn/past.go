@@ -15,14 +15,8 @@ import (
 // pastTimeout bounds how long an answer waits for what was said before the agent came.
 const pastTimeout = 3 * time.Second
 
-// Past reads what was said in chats. plugins.Registry implements it.
-type Past interface {
-	// History returns the newest messages before one of a chat, oldest first; none if the channel cannot read them.
-	History(ctx context.Context, of chat.Address, before chat.MessageID, limit int) ([]chat.Event, error)
-}
-
 // recall adds to the first turn of a group or thread what was said there before, within the group's limit.
-func (h *Handler) recall(ctx context.Context, run *conversation.Turn) error {
+func (h *Handler) recall(ctx context.Context, run *conversation.Run) error {
 	m := run.Head.Message
 	if run.History == 0 || m.ID == "" || m.Origin != "" || !run.PreviousAt.IsZero() || !run.Head.ConsumedAt.IsZero() {
 		return nil
@@ -39,7 +33,7 @@ func (h *Handler) recall(ctx context.Context, run *conversation.Turn) error {
 	}
 	within, cancel := context.WithTimeout(ctx, pastTimeout)
 	defer cancel()
-	events, err := h.options.Past.History(within, m.Address(), m.ID, run.History)
+	events, err := h.options.Plugins.History(within, m.Address(), m.ID, run.History)
 	if err != nil {
 		h.log.Info("what was said before the agent came cannot be read", "session", run.Session.Key, "error", err)
 	}

@@ -20,7 +20,7 @@ const (
 
 // try runs a turn, and repeats it after a pause if that may help. Each try continues the conversation of the one
 // before. The CLI's own retries are few and quick, so that a stop and the chat do not wait for them.
-func (h *Handler) try(ctx context.Context, run *conversation.Turn, t agent.Turn) (agent.Result, error) {
+func (h *Handler) try(ctx context.Context, run *conversation.Run, t agent.Turn) (agent.Result, error) {
 	var spent agent.Result
 	continued := false // by the tries of earlier attempts, not by those of this one
 	for n := 0; ; n++ {

@@ -87,7 +87,7 @@ func open(t *testing.T, changes ...func(*config.Config)) *rig {
 	intake := inbox.NewIntake(s, r.turns, nil, conversations, time.Now, log)
 	owners := notice.NewOwners(c.Access.Owners, s, conversations, r.plugins, log)
 	r.questions = permission.New(permission.Options{
-		Store: r.disk, Turns: r.turns, Patience: time.Hour, Workspace: r.workspace, Conversations: conversations, Owners: owners, Chats: chats, Intake: intake,
+		Store: r.disk, Dispatcher: r.turns, Patience: time.Hour, Workspace: r.workspace, Conversations: conversations, Owners: owners, Chats: chats, Intake: intake,
 	}, log)
 	r.media = files.NewStore(files.Options{Dir: filepath.Join(dir, "media"), Rows: r.disk, MaxBytes: 1 << 20})
 	inbound := files.NewInbound(r.media, r.workspace, files.SpaceOptions{})
@@ -95,10 +95,10 @@ func open(t *testing.T, changes ...func(*config.Config)) *rig {
 	voices := speech.NewTranscriber(speech.FindMethod(dir, "a model that is not there"), r.media, program.Runner{}, time.Minute)
 	toolServer := tools.New(tools.Options{Plugins: r.plugins, Store: s, Conversations: conversations, Intake: intake, Files: r.media}, log)
 	r.programs = gateway.New(gateway.Options{
-		Store: s, Conversations: conversations, Files: r.media, Plugins: r.plugins, Intake: intake, Turns: r.turns, Closing: make(chan struct{}),
+		Store: s, Conversations: conversations, Files: r.media, Plugins: r.plugins, Intake: intake, Dispatcher: r.turns, Closing: make(chan struct{}),
 	}, log)
 	r.Handler = turn.New(turn.Options{
-		Store: r.disk, Conversations: conversations, Hooks: hook.New(r.plugins, log), Claude: r.claude, Tools: toolServer, Memory: toolServer,
+		Store: r.disk, Conversations: conversations, Hooks: hook.New(r.plugins, log), Claude: r.claude, Tools: toolServer,
 		Commands: command.New(s, r.turns, command.Host{Plugins: r.plugins, Questions: r.questions}),
 		Prompts: prompt.New(prompt.Options{
 			System:  agent.NewPrompter(agent.Identity{Workspace: r.workspace, Timezone: time.UTC}),
@@ -111,7 +111,7 @@ func open(t *testing.T, changes ...func(*config.Config)) *rig {
 		Poster: posting.New(posting.Options{
 			Store: s, Plugins: r.plugins, Chats: chats, Conversations: conversations, Intake: intake, Files: sent,
 		}, log),
-		Questions: r.questions, Files: sent, Programs: r.programs, Past: r.plugins, Owners: owners,
+		Questions: r.questions, Files: sent, Programs: r.programs, Plugins: r.plugins, Owners: owners,
 		MemoryFlush: c.MemoryFlush, Limits: c.Limits, Fallbacks: c.Claude.FallbackModels, Compaction: cli.Compaction(nil, c.Claude.Env),
 		Retries: c.Claude.Retries, Zone: time.UTC,
 	}, log)

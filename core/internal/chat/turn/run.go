@@ -16,7 +16,7 @@ import (
 
 // run runs the turn. If the claude session cannot continue, the message runs once more in a new one. The step that
 // begins the new session also posts the notice about it, so the chat always gets it.
-func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []hook.Added, nudged <-chan struct{}, view *view.View) (agent.Result, error) {
+func (h *Handler) run(ctx context.Context, run *conversation.Run, added []hook.Added, nudged <-chan struct{}, view *view.View) (agent.Result, error) {
 	prompt, err := h.options.Prompts.Build(ctx, run, give(run, added))
 	if err != nil {
 		return agent.Result{}, err
@@ -88,7 +88,7 @@ func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []hook.
 }
 
 // move gives a run its session's new claude session. The rest of the session stays.
-func move(run *conversation.Turn, s domain.Session) {
+func move(run *conversation.Run, s domain.Session) {
 	run.Head.ClaudeSession, run.Head.ConsumedAt = s.ClaudeSession, time.Time{}
 	for i := range run.More {
 		run.More[i].ClaudeSession = s.ClaudeSession

@@ -14,7 +14,7 @@ const steerTime = 10 * time.Second
 // steering passes waiting messages to a running turn, in order.
 type steering struct {
 	handler *Handler
-	run     *conversation.Turn
+	run     *conversation.Run
 	nudged  <-chan struct{}
 	over    bool // a message could not be steered: it and all later ones wait for their own turn
 }

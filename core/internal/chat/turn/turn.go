@@ -28,12 +28,16 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/chat/command"
+	"github.com/clawhost/clawhost/core/internal/chat/permission"
 	"github.com/clawhost/clawhost/core/internal/chat/posting"
 	"github.com/clawhost/clawhost/core/internal/chat/prompt"
 	"github.com/clawhost/clawhost/core/internal/chat/view"
 	"github.com/clawhost/clawhost/core/internal/claude/tools"
+	"github.com/clawhost/clawhost/core/internal/media/outgoing"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
 	"github.com/clawhost/clawhost/core/internal/network/hook"
+	"github.com/clawhost/clawhost/core/internal/network/plugins"
+	"github.com/clawhost/clawhost/core/internal/notice"
 )
 
 // maxAttempts bounds the runs of a message that end with the host or with claude, or by an error that no class covers. It
@@ -52,34 +56,6 @@ type Store interface {
 	NotePast(ctx context.Context, run int64, notes []domain.Note) error
 }
 
-// Owners are those who run the host. notice.Owners implements it.
-type Owners interface {
-	// Tell tells them a text, once for each key.
-	Tell(key domain.Key, text string)
-}
-
-// Commands are the slash commands. command.Registry implements it.
-type Commands interface {
-	// Answer answers a run's command. The answer is for the chat even with an error; the error is for the log.
-	Answer(ctx context.Context, run *conversation.Turn) (answer command.Answer, err error)
-}
-
-// Hooks are the plugins' hooks. hook.Chain implements it.
-type Hooks interface {
-	// BeforeAgentStart returns what they add to a turn's prompt.
-	BeforeAgentStart(ctx context.Context, start hook.Start) ([]hook.Added, error)
-}
-
-// Prompts writes what Claude reads. prompt.Builder implements it.
-type Prompts interface {
-	// Build returns a run's prompt, as [prompt.Builder.Build].
-	Build(ctx context.Context, run *conversation.Turn, added []string) (prompt.Prompt, error)
-	// Steered returns the prompt of a message that joins a running turn, as [prompt.Builder.Steered].
-	Steered(ctx context.Context, c *conversation.Conversation, m domain.Queued) (prompt.Prompt, error)
-	// Profile returns how Claude Code is run for a conversation.
-	Profile(c *conversation.Conversation) agent.Profile
-}
-
 // Claude is Claude Code. core.equipped implements it, by the pool of package claude.
 type Claude interface {
 	// Run runs a turn. Its error is an [*agent.Failure].
@@ -88,51 +64,34 @@ type Claude interface {
 	Retire(claudeSession string)
 }
 
-// Questions asks people. permission.Approvals implements it.
-type Questions interface {
-	// Ask lets people decide what Claude asks for.
-	Ask(ctx context.Context, run *conversation.Turn, q agent.Question) agent.Decision
-	// Offer asks a run's chat whether to continue its abandoned work. An error means that it did not ask.
-	Offer(ctx context.Context, run *conversation.Turn, why string) error
-	// End notes that a run of a session is completed: the answers to its questions no longer matter.
-	End(ctx context.Context, session string, run int64, stopped bool)
-}
-
 // Programs learn why the turns that they follow do not begin or end. gateway.Gateway implements it.
 type Programs interface {
 	// Held notes that the turns of a session cannot begin or end yet, why, and when that is tried again.
 	Held(session, why string, wait time.Duration)
 }
 
-// Files manages the files that answers send. outgoing.Files implements it.
-type Files interface {
-	// Clear deletes files from the folders of their conversations, once the answer that sends them is durable.
-	Clear(ctx context.Context, files []domain.OutgoingFile) error
-}
-
 // Options are the settings and collaborators of a handler.
 type Options struct {
 	Store         Store
 	Conversations *conversation.Resolver
-	Commands      Commands
-	Hooks         Hooks
-	Prompts       Prompts
+	Commands      *command.Registry
+	Hooks         *hook.Chain
+	Prompts       *prompt.Builder
 	Claude        Claude
 	Views         *view.Views
 	Tools         *tools.Server
 	Poster        *posting.Poster
-	Questions     Questions
-	Files         Files
+	Questions     *permission.Approvals
+	Files         *outgoing.Files
 	Programs      Programs
-	Past          Past
-	Owners        Owners // get notices of what prevents turns from beginning; nil: none
+	Plugins       *plugins.Registry // asked for what was said in a chat before
+	Owners        *notice.Owners    // get notices of what prevents turns from beginning; nil: none
 	MemoryFlush   config.MemoryFlush
 	Limits        config.Limits
 	Fallbacks     []string         // models that are tried when the chosen one fails, in order
 	Compaction    agent.Compaction // when conversations are compacted
-	Memory        Memory
-	Retries       int            // how often a turn is tried again after a failure or overload of the service
-	Zone          *time.Location // whose days the usage of turns is counted by
+	Retries       int              // how often a turn is tried again after a failure or overload of the service
+	Zone          *time.Location   // whose days the usage of turns is counted by
 }
 
 // Handler answers claimed messages.
@@ -152,7 +111,7 @@ func New(options Options, log hclog.Logger) *Handler {
 // lane, except after [agent.ErrStopped]: the run is completed as cancelled. Nudged fires when messages wait that may be
 // steered into the running turn.
 func (h *Handler) Handle(ctx context.Context, claimed *domain.Run, nudged <-chan struct{}) error {
-	run := h.options.Conversations.Turn(claimed)
+	run := h.options.Conversations.Run(claimed)
 	if run.Head.Message.Command != nil {
 		return h.command(ctx, run)
 	}
@@ -167,7 +126,7 @@ func (h *Handler) Handle(ctx context.Context, claimed *domain.Run, nudged <-chan
 }
 
 // answer lets Claude answer the message of a run.
-func (h *Handler) answer(ctx context.Context, run *conversation.Turn, nudged <-chan struct{}) error {
+func (h *Handler) answer(ctx context.Context, run *conversation.Run, nudged <-chan struct{}) error {
 	h.log.Info("a turn begins", "session", run.Session.Key, "run", run.ID, "attempt", run.Head.Attempts, "by", asked(run))
 	view := h.options.Views.For(run)
 	if run.Head.Attempts > maxAttempts {
@@ -198,7 +157,7 @@ func (h *Handler) answer(ctx context.Context, run *conversation.Turn, nudged <-c
 }
 
 // asked is the person whom a run is for, as channel:user, or what started it.
-func asked(run *conversation.Turn) string {
+func asked(run *conversation.Run) string {
 	m := run.Head.Message
 	if m.Origin != "" {
 		return string(m.Origin)
@@ -207,13 +166,13 @@ func asked(run *conversation.Turn) string {
 }
 
 // took is how long a run has been running.
-func took(run *conversation.Turn) time.Duration {
+func took(run *conversation.Run) time.Duration {
 	return time.Since(run.StartedAt).Round(time.Millisecond)
 }
 
 // askHooks returns what the hooks add to the prompt. They are asked for turns of people, plugins and the heartbeat, not for the host's own
 // housekeeping.
-func (h *Handler) askHooks(ctx context.Context, run *conversation.Turn) ([]hook.Added, error) {
+func (h *Handler) askHooks(ctx context.Context, run *conversation.Run) ([]hook.Added, error) {
 	if maintenance(run) {
 		return nil, nil
 	}
@@ -229,7 +188,7 @@ func (h *Handler) askHooks(ctx context.Context, run *conversation.Turn) ([]hook.
 }
 
 // maintenance reports whether a run maintains the conversation itself and answers nobody.
-func maintenance(run *conversation.Turn) bool {
+func maintenance(run *conversation.Run) bool {
 	origin := run.Head.Message.Origin
 	return origin == domain.OriginFlush || origin == domain.OriginCompact
 }

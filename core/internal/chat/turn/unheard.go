@@ -11,7 +11,7 @@ import (
 )
 
 // tellUnheard tells a run's chat, once in a conversation, that a voice message in a prompt is not transcribed.
-func (h *Handler) tellUnheard(ctx context.Context, run *conversation.Turn, p prompt.Prompt) error {
+func (h *Handler) tellUnheard(ctx context.Context, run *conversation.Run, p prompt.Prompt) error {
 	if !p.Unheard {
 		return nil
 	}

@@ -15,7 +15,7 @@ import (
 // watcher follows the turn of a run and has its questions answered.
 type watcher struct {
 	handler  *Handler
-	run      *conversation.Turn
+	run      *conversation.Run
 	view     *view.View
 	consumed atomic.Bool    // Claude has read the message
 	marks    sync.WaitGroup // the consumption marks being written

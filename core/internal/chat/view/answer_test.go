@@ -40,7 +40,7 @@ func (w *world) view(m domain.Message, said string) *View {
 	views := New(Options{
 		Plugins: registry, Chats: activity.NewChats(registry, nil), Conversations: conversations, Files: w, Programs: &gateway.Gateway{},
 	}, hclog.NewNullLogger())
-	return views.For(conversations.Turn(&domain.Run{
+	return views.For(conversations.Run(&domain.Run{
 		Head: domain.Queued{ClaudeSession: "6d1c2a3e-5f70-4b21-9c1d-0123456789ab", Message: m}, Said: said,
 	}))
 }

@@ -39,7 +39,7 @@ func TestRedraw(t *testing.T) {
 		surface := &drawn{}
 		run := &domain.Run{Head: domain.Queued{Message: domain.Message{Channel: "c", Chat: chat.Chat{ID: "1"}}}}
 		v := &View{
-			views: New(Options{Chats: chats, Programs: &gateway.Gateway{}}, hclog.NewNullLogger()), run: &conversation.Turn{Run: run},
+			views: New(Options{Chats: chats, Programs: &gateway.Gateway{}}, hclog.NewNullLogger()), run: &conversation.Run{Run: run},
 			stream: stream.New(stream.Options{Mode: stream.Draft, To: here}, surface, run),
 		}
 		v.show(t.Context())

@@ -110,7 +110,7 @@ func parsed(texts []string) []answer.Answer {
 
 // sendsFiles reports whether the files in the folder of a run's conversation are sent with its answer. If not, for
 // example because the channel's limits are not known yet, they stay for the next answer.
-func sendsFiles(run *conversation.Turn) bool {
+func sendsFiles(run *conversation.Run) bool {
 	m := run.Head.Message
 	return len(run.Limits.MediaOut) > 0 && !m.Silent && m.Origin != domain.OriginCompact
 }

@@ -16,7 +16,7 @@ import (
 // the run does not have. It is safe for concurrent use.
 type known struct {
 	store Store
-	run   *conversation.Turn
+	run   *conversation.Run
 	log   hclog.Logger
 
 	mu    sync.Mutex

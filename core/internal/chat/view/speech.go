@@ -38,7 +38,7 @@ func (n *notified) first(conversation string) bool {
 
 // spoken returns an item with the spoken part of an answer, or with a sentence that it could not be spoken. A chat without
 // sound gets nothing.
-func (vs *Views) spoken(ctx context.Context, run *conversation.Turn, said answer.Answer, limits []chat.MediaLimit) []domain.OutboxItem {
+func (vs *Views) spoken(ctx context.Context, run *conversation.Run, said answer.Answer, limits []chat.MediaLimit) []domain.OutboxItem {
 	m := run.Head.Message
 	text := speech.Spoken(run.Speech, speech.Heard(m.Media), said)
 	if text == "" {

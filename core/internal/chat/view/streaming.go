@@ -66,7 +66,7 @@ func (v *View) stop() [][]chat.Button {
 }
 
 // Answered is the message that a run's answer replies to: the last one that has an id of the network.
-func Answered(run *conversation.Turn) chat.MessageID {
+func Answered(run *conversation.Run) chat.MessageID {
 	for _, m := range slices.Backward(run.More) {
 		if m.Message.ID != "" {
 			return m.Message.ID

@@ -67,7 +67,7 @@ func New(options Options, log hclog.Logger) *Views {
 }
 
 // For returns the view of a run. It shows nothing before [View.Open].
-func (vs *Views) For(run *conversation.Turn) *View {
+func (vs *Views) For(run *conversation.Run) *View {
 	v := &View{views: vs, run: run, known: known{store: vs.options.Store, run: run, log: vs.log}}
 	v.stream = stream.New(v.streaming(), &surface{view: v}, run.Run)
 	return v
@@ -76,7 +76,7 @@ func (vs *Views) For(run *conversation.Turn) *View {
 // View is what a run's chat sees of its turn while it runs, and of its answer.
 type View struct {
 	views  *Views
-	run    *conversation.Turn
+	run    *conversation.Run
 	known  known            // the messages that the agent may name
 	typing *activity.Typing // nil: none
 	stream *stream.Stream

@@ -72,21 +72,21 @@ type Conversation struct {
 	Listening      bool   // the agent reads all messages and may stay silent: nothing is shown before it answers
 }
 
-// Turn is a run with the settings of its conversation.
-type Turn struct {
+// Run is a run with the settings of its conversation.
+type Run struct {
 	*domain.Run
 	*Conversation
 	Given map[string]string // what Claude has of hooks with this run's prompt; nil: as before
 }
 
 // NotAsking is the notice that the turn runs tools without asking.
-func (t *Turn) NotAsking() string {
-	return wording.NotAsking(t.Head.Message.Authority == chat.Owner && t.Head.Message.Overrides.Permission == "")
+func (r *Run) NotAsking() string {
+	return wording.NotAsking(r.Head.Message.Authority == chat.Owner && r.Head.Message.Overrides.Permission == "")
 }
 
-// Turn resolves the conversation of a run.
-func (r *Resolver) Turn(run *domain.Run) *Turn {
-	return &Turn{Run: run, Conversation: r.Message(run.Head.Message, run.Session)}
+// Run resolves the conversation of a run.
+func (r *Resolver) Run(run *domain.Run) *Run {
+	return &Run{Run: run, Conversation: r.Message(run.Head.Message, run.Session)}
 }
 
 // Message resolves the conversation of a message in a session.

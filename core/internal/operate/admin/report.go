@@ -25,21 +25,21 @@ const maxQuestions = 100
 
 // Host reports the state of the host that is not in the store.
 type Host struct {
-	Version   string
-	Started   time.Time
-	Demo      bool
-	Config    *config.Config
-	Turns     *dispatch.Dispatcher
-	Claude    interface{ Stats() claude.Stats }
-	Plugins   *plugins.Registry
-	Approvals *permission.Approvals
+	Version    string
+	Started    time.Time
+	Demo       bool
+	Config     *config.Config
+	Dispatcher *dispatch.Dispatcher
+	Claude     interface{ Stats() claude.Stats }
+	Plugins    *plugins.Registry
+	Approvals  *permission.Approvals
 }
 
 // Status reports its parts. It holds no secret, and no questions.
 func (h Host) Status() Status {
 	pool := h.Claude.Stats()
 	status := Status{
-		Version: h.Version, Started: h.Started, Demo: h.Demo, Running: h.Turns.Count(),
+		Version: h.Version, Started: h.Started, Demo: h.Demo, Running: h.Dispatcher.Count(),
 		Claude: Claude{Command: h.Config.Claude.Command, Running: pool.Running, Idle: pool.Idle},
 	}
 	running := map[string]Plugin{}

@@ -237,7 +237,7 @@ func (g *Gateway) stop(ctx context.Context, of *waiter) {
 		err := g.options.Store.WithdrawEvent(ctx, of.session, of.channel, of.key.EventID())
 		stopped := err == nil
 		if errors.Is(err, domain.ErrNotFound) {
-			stopped, err = g.options.Turns.StopMessage(ctx, of.session, of.message)
+			stopped, err = g.options.Dispatcher.StopMessage(ctx, of.session, of.message)
 		}
 		if err != nil {
 			g.log.Warn("a question that nobody waits for could not be stopped", "session", of.session, "error", err)

@@ -30,7 +30,7 @@ type Options struct {
 	Files         *files.Store
 	Plugins       *plugins.Registry
 	Intake        *inbox.Intake
-	Turns         *dispatch.Dispatcher
+	Dispatcher    *dispatch.Dispatcher
 	Closing       <-chan struct{} // closed when the host shuts down
 }
 

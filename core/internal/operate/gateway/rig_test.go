@@ -44,7 +44,7 @@ func open(t *testing.T, limits chat.Limits) *rig {
 	c := &config.Config{Settings: config.Settings{Session: config.Session{Scope: "per-channel-peer"}}, Send: config.Send{Default: "allow"}}
 	conversations := conversation.NewResolver(c, channels, s)
 	r.Gateway = gateway.New(gateway.Options{
-		Store: s, Conversations: conversations, Plugins: channels, Turns: r.turns, Closing: r.closing,
+		Store: s, Conversations: conversations, Plugins: channels, Dispatcher: r.turns, Closing: r.closing,
 		Files:  files.NewStore(files.Options{Dir: filepath.Join(t.TempDir(), "media"), Rows: s, MaxBytes: 100}),
 		Intake: inbox.NewIntake(s, r.turns, nil, conversations, time.Now, log),
 	}, log)

@@ -4,7 +4,7 @@
 //	[Telegram John +5m Fri 2024-03-15 14:30 EST] text
 //
 // In a group the line contains the group, the text begins with the sender's name, and a line after it says who that is.
-// Further information about a message follows its text, and that of a [Turn] surrounds it, each on a line or in a block of
+// Further information about a message follows its text, and that of a [Content] surrounds it, each on a line or in a block of
 // the host.
 //
 // Chat text is not inert: the claude CLI treats a prompt that begins with "/" as a command, and the agent trusts the host's

@@ -29,7 +29,7 @@ func message(text string, change func(*envelope.Message)) envelope.Message {
 
 // prompt is that of a message alone.
 func prompt(m envelope.Message, context ...string) string {
-	return envelope.Compose(envelope.Turn{Messages: []envelope.Message{m}, Context: context}, est)
+	return envelope.Compose(envelope.Content{Messages: []envelope.Message{m}, Context: context}, est)
 }
 
 // unreadable are files that the agent cannot open.

@@ -243,7 +243,7 @@ func FuzzCompose(f *testing.F) {
 		second := envelope.Message{
 			Channel: "telegram", Chat: group, Sender: sender, SentAt: sent, Text: "b\n" + more, Forwarded: &chat.Forward{From: name},
 		}
-		got := envelope.Compose(envelope.Turn{
+		got := envelope.Compose(envelope.Content{
 			Messages: []envelope.Message{first, second}, Collected: collected,
 			Dropped: 1, Overflow: []string{"a" + text},
 			Events: []envelope.Event{{At: sent, Text: "a" + text}}, Hints: []string{"a" + more},

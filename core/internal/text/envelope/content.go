@@ -9,8 +9,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Turn is the content of a turn's prompt.
-type Turn struct {
+// Content is what a turn's prompt contains.
+type Content struct {
 	// Messages are answered in the turn, in order. Without one the prompt is from the host and has no text. Several are a
 	// burst of one sender in one chat, which is read as one message, unless Collected.
 	Messages []Message
@@ -46,37 +46,37 @@ type Entry struct {
 
 // Compose returns the prompt, with times in the zone. It begins with a line of the host, is valid UTF-8, uses only "\n" as
 // line break and is at most about a megabyte.
-func Compose(t Turn, zone *time.Location) string {
-	if len(t.Messages) == 0 {
-		t.Messages = []Message{{Host: true}}
+func Compose(c Content, zone *time.Location) string {
+	if len(c.Messages) == 0 {
+		c.Messages = []Message{{Host: true}}
 	}
-	blocks := []string{t.outgoing(), t.events(zone), t.hints()}
-	for _, text := range t.Context {
-		blocks = append(blocks, block(contextOpen, cut(Neutralise(text), share(maxContext, maxContexts, len(t.Context))), contextClose))
+	blocks := []string{c.outgoing(), c.events(zone), c.hints()}
+	for _, text := range c.Context {
+		blocks = append(blocks, block(contextOpen, cut(Neutralise(text), share(maxContext, maxContexts, len(c.Context))), contextClose))
 	}
-	if text := cut(Neutralise(t.Starter), maxQuote); text != "" {
+	if text := cut(Neutralise(c.Starter), maxQuote); text != "" {
 		blocks = append(blocks, block(threadOpen, text, threadClose))
 	}
-	current := t.current(zone)
-	if history := t.history(zone); history != "" {
+	current := c.current(zone)
+	if history := c.history(zone); history != "" {
 		blocks = append(blocks, history)
 		current = currentMark + "\n" + current
 	}
-	return cut(paragraphs(append(blocks, current, t.untrusted())), maxPrompt)
+	return cut(paragraphs(append(blocks, current, c.untrusted())), maxPrompt)
 }
 
 // outgoing returns the line with the folder for files to send.
-func (t Turn) outgoing() string {
-	if folder := part(t.Outgoing); folder != "" {
+func (c Content) outgoing() string {
+	if folder := part(c.Outgoing); folder != "" {
 		return outgoingMark + " " + folder + "]"
 	}
 	return ""
 }
 
 // events returns the session's events, a line each.
-func (t Turn) events(zone *time.Location) string {
+func (c Content) events(zone *time.Location) string {
 	var lines []string
-	for _, e := range newest(t.Events) {
+	for _, e := range newest(c.Events) {
 		at := ""
 		if !e.At.IsZero() {
 			at = "[" + e.At.In(zone).Format("2006-01-02 15:04:05 MST") + "]"
@@ -88,9 +88,9 @@ func (t Turn) events(zone *time.Location) string {
 	return strings.Join(lines, "\n")
 }
 
-func (t Turn) hints() string {
+func (c Content) hints() string {
 	var lines []string
-	for _, hint := range newest(t.Hints) {
+	for _, hint := range newest(c.Hints) {
 		if text := line(strings.TrimPrefix(hint, hintMark), maxNote); text != "" {
 			lines = append(lines, hintMark+" "+text)
 		}
@@ -99,15 +99,15 @@ func (t Turn) hints() string {
 }
 
 // history returns the chat's messages, the newest if there are too many. It is from the chat of the first message.
-func (t Turn) history(zone *time.Location) string {
-	first := t.Messages[0]
+func (c Content) history(zone *time.Location) string {
+	first := c.Messages[0]
 	group := ""
 	if first.inGroup() {
 		group = first.group()
 	}
 	var lines []string
 	space := maxHistory
-	for _, e := range slices.Backward(t.History) {
+	for _, e := range slices.Backward(c.History) {
 		text := cut(Neutralise(e.Text), maxEntry)
 		if text == "" {
 			continue
@@ -126,29 +126,29 @@ func (t Turn) history(zone *time.Location) string {
 }
 
 // current returns the messages that the agent answers.
-func (t Turn) current(zone *time.Location) string {
+func (c Content) current(zone *time.Location) string {
 	shares := shares{
-		text:  share(maxBody, maxBodies, len(t.Messages)),
-		quote: share(maxQuote, maxQuotes, len(t.Messages)),
+		text:  share(maxBody, maxBodies, len(c.Messages)),
+		quote: share(maxQuote, maxQuotes, len(c.Messages)),
 	}
 	transcripts, pages := 0, 0
-	for _, m := range t.Messages {
+	for _, m := range c.Messages {
 		transcripts += len(m.Media) + len(m.Quoted)
 		pages += len(m.Pages)
 	}
 	shares.transcript, shares.page = share(maxSpoken, maxSpokens, transcripts), share(maxPage, maxPages, pages)
-	if t.Collected {
-		return t.collected(zone, shares)
+	if c.Collected {
+		return c.collected(zone, shares)
 	}
-	first := t.Messages[0]
-	lines := told(t.Messages, zone, shares)
-	lines[0] = join(first.header(zone, ids(t.Messages)), lines[0])
-	return paragraphs([]string{t.overflow(), joined("\n", append(lines, first.sender()))})
+	first := c.Messages[0]
+	lines := told(c.Messages, zone, shares)
+	lines[0] = join(first.header(zone, ids(c.Messages)), lines[0])
+	return paragraphs([]string{c.overflow(), joined("\n", append(lines, first.sender()))})
 }
 
-func (t Turn) collected(zone *time.Location, shares shares) string {
-	blocks := []string{queuedMark, t.overflow()}
-	for i, burst := range t.bursts() {
+func (c Content) collected(zone *time.Location, shares shares) string {
+	blocks := []string{queuedMark, c.overflow()}
+	for i, burst := range c.bursts() {
 		heading := fmt.Sprintf("%s%d", itemMark, i+1)
 		if name := part(burst[0].Sender.Name()); name != "" {
 			heading += " (from " + name + ")"
@@ -160,10 +160,10 @@ func (t Turn) collected(zone *time.Location, shares shares) string {
 }
 
 // bursts groups the messages by burst, in the order of each burst's first message.
-func (t Turn) bursts() [][]Message {
+func (c Content) bursts() [][]Message {
 	var list [][]Message
 	index := map[int64]int{}
-	for _, m := range t.Messages {
+	for _, m := range c.Messages {
 		at, known := index[m.Burst]
 		if known && m.Burst != 0 {
 			list[at] = append(list[at], m)
@@ -200,13 +200,13 @@ func told(burst []Message, zone *time.Location, shares shares) []string {
 }
 
 // overflow returns the lines about dropped messages.
-func (t Turn) overflow() string {
-	dropped := max(t.Dropped, len(t.Overflow))
+func (c Content) overflow() string {
+	dropped := max(c.Dropped, len(c.Overflow))
 	if dropped == 0 {
 		return ""
 	}
 	lines := []string{fmt.Sprintf("%s Dropped %d message(s) due to cap.", overflowMark, dropped)}
-	for _, text := range newest(t.Overflow) {
+	for _, text := range newest(c.Overflow) {
 		if text = line(text, maxSummary); text != "" {
 			lines = append(lines, "- "+text)
 		}
@@ -217,9 +217,9 @@ func (t Turn) overflow() string {
 	return strings.Join(lines, "\n")
 }
 
-func (t Turn) untrusted() string {
+func (c Content) untrusted() string {
 	lines := []string{untrustedMark}
-	for _, text := range newest(t.Untrusted) {
+	for _, text := range newest(c.Untrusted) {
 		if text = Neutralise(line(text, maxNote)); text != "" {
 			lines = append(lines, text)
 		}
