@@ -26,11 +26,11 @@ func (h *Host) claudeConfig() claude.Config {
 			TrustProject: h.config.Agent.TrustProject,
 			DenyPaths:    []string{h.config.StateDir, h.config.Path}, Family: h.family, Credentials: h.keys,
 		},
-		OneShot: c.Mode == "oneshot", MaxProcesses: c.MaxProcesses, Owners: h.owners, MaxMemory: c.MaxMemory, RecycleAt: c.RecycleAt, ParkAfter: c.ParkAfter, Timeout: c.Timeout,
+		OneShot: c.Mode == "oneshot", MaxProcesses: c.MaxProcesses, Owners: h.owners, MaxMemory: c.MaxMemory, RecycleAt: c.RecycleAt,
+		ParkAfter: c.ParkAfter, Timeout: c.Timeout,
 	}
 	if h.options.Demo != "" {
 		settings.Command, settings.Demo = h.options.Demo, true
-		settings.Env = environment(c)
 		settings.Env["CLAUDE_STUB_DEMO"] = "1"
 	}
 	return settings

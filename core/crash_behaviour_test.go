@@ -41,7 +41,7 @@ func numberIn(pattern *regexp.Regexp, text string) (int, error) {
 	return strconv.Atoi(found[1])
 }
 
-// reader asks for stories, which come in several messages while they are told, and reads each to its end.
+// reader asks for stories, which come in several messages in sequence, and reads each to its end.
 type reader struct{ read strings.Builder }
 
 const storyParts = 5
@@ -75,13 +75,13 @@ func (r *reader) hears(text string) (answered []int, _ []line, _ error) {
 	return answered, nil, nil
 }
 
-// problems compares all that was read with all that was to be told. How it was cut leaves out blanks.
+// problems compares all that was read with all that should be there. How it was cut leaves out blanks.
 func (r *reader) problems(sent int) []string {
-	var told strings.Builder
+	var expected strings.Builder
 	for n := range sent {
-		told.WriteString(story(n + 1))
+		expected.WriteString(story(n + 1))
 	}
-	want, got := squeeze(told.String()), squeeze(r.read.String())
+	want, got := squeeze(expected.String()), squeeze(r.read.String())
 	if want == got {
 		return nil
 	}
@@ -166,8 +166,8 @@ func (a *asker) problems(int) (found []string) {
 
 // chooser is asked what they would have, and says it in words of their own, each time in others.
 type chooser struct {
-	asked, told map[string]bool
-	again       *line // what answers the last question once more, should it still be open
+	asked, expected map[string]bool
+	again           *line // what answers the last question once more, should it still be open
 }
 
 var (
@@ -176,7 +176,7 @@ var (
 	wish     = regexp.MustCompile(`(?:wish|again)-(\d+)-[A-Z2-9]{5}`)
 )
 
-func newChooser() *chooser { return &chooser{asked: map[string]bool{}, told: map[string]bool{}} }
+func newChooser() *chooser { return &chooser{asked: map[string]bool{}, expected: map[string]bool{}} }
 
 func (*chooser) says(n int) string {
 	return fmt.Sprintf(`[[stub {"questions": [{"question": "Which %d?", "options": [{"label": "One"}, {"label": "Another"}]}], "again": true, "crash": "orphaned", "say": "$OUTPUT chosen-%d-"}]] have me choose`, n, n)
@@ -205,10 +205,10 @@ func (c *chooser) hears(text string) (answered []int, replies []line, err error)
 		return nil, replies, nil
 	}
 	said := wish.FindStringSubmatch(text)
-	if said == nil || c.told[said[0]] {
+	if said == nil || c.expected[said[0]] {
 		return nil, nil, fmt.Errorf("nothing of what was wished, or for the second time: %q", text)
 	}
-	c.told[said[0]] = true
+	c.expected[said[0]] = true
 	if !chosen.MatchString(text) {
 		return nil, nil, nil // it came too late, and was a message
 	}

@@ -41,7 +41,7 @@ func TestCrashWhileAFileIsFetched(t *testing.T) {
 				t.Fatal(err)
 			}
 			end(w)
-			told := func(messages []telegramtest.Message) (texts []string) {
+			textsOf := func(messages []telegramtest.Message) (texts []string) {
 				for _, m := range messages {
 					if m.From != w.anna.ID && strings.Contains(m.Text, "what is in it?") {
 						texts = append(texts, m.Text)
@@ -49,11 +49,11 @@ func TestCrashWhileAFileIsFetched(t *testing.T) {
 				}
 				return texts
 			}
-			if _, err := w.network.AwaitMessages(w.ctx, w.anna.ID, func(m []telegramtest.Message) bool { return len(told(m)) > 0 }); err != nil {
+			if _, err := w.network.AwaitMessages(w.ctx, w.anna.ID, func(m []telegramtest.Message) bool { return len(textsOf(m)) > 0 }); err != nil {
 				t.Fatal(err)
 			}
 			w.anna.Send(w.anna.ID, `[[stub {"answer": "Really."}]] nothing more?`) // behind what the turn before might have sent
-			read := told(w.await("Really."))
+			read := textsOf(w.await("Really."))
 			found := path.FindStringSubmatch(strings.Join(read, "\n"))
 			if len(read) != 1 || found == nil {
 				t.Fatalf("claude read %q", read)

@@ -83,7 +83,7 @@ func (w *fileWorld) start(point string) {
 	}
 }
 
-// crash has the host be killed at a point, once somebody has written.
+// crash has the host be killed at a point, once a person has written.
 func (w *fileWorld) crash(point, text string) {
 	w.t.Helper()
 	w.network.Fail("sendMessage", 1000, telegramtest.TooManyRequests(time.Second))

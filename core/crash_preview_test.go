@@ -95,7 +95,7 @@ type Note struct {
 	Buttons        bool
 }
 
-// order is what somebody wrote.
+// order is what a person wrote.
 type order struct {
 	Note
 	number   int
@@ -234,7 +234,7 @@ func (s Board) Remove(what Note, found *bool) error {
 	return nil
 }
 
-// React puts an emoji on what somebody wrote. Who has one that says that all is done goes on writing.
+// React puts an emoji on a person's message. A person whose message shows that all is done goes on writing.
 func (s Board) React(to Note, found *bool) error {
 	b := s.board
 	b.mu.Lock()
@@ -290,7 +290,7 @@ func (b *board) texts() map[string][]string {
 	return texts
 }
 
-// problems compares what hangs in each chat with what was to be told there.
+// problems compares what hangs in each chat with what should be there.
 func (b *board) problems() map[string]error {
 	found := map[string]error{}
 	texts := b.texts()
@@ -299,14 +299,14 @@ func (b *board) problems() map[string]error {
 	for _, wrong := range b.wrong {
 		found["-"] = errors.New(wrong)
 	}
-	told := map[string]int{}
+	expected := map[string]int{}
 	for _, w := range b.written {
-		told[w.Chat] = max(told[w.Chat], w.number)
+		expected[w.Chat] = max(expected[w.Chat], w.number)
 		if w.reaction != done {
 			found[w.Chat] = fmt.Errorf("message %s shows %q", w.ID, w.reaction)
 		}
 	}
-	for chat, n := range told {
+	for chat, n := range expected {
 		var read reader
 		for _, text := range texts[chat] {
 			if _, _, err := read.hears(text); err != nil {

@@ -123,7 +123,10 @@ type Host struct {
 
 // New opens the host's state and constructs the host. Without Run, call Close to release the state.
 func New(ctx context.Context, options Options) (_ *Host, err error) {
-	h := &Host{config: options.Config, options: options, log: options.Log, started: time.Now(), closing: make(chan struct{}), restart: &restart{options.Recheck, make(chan struct{}, 1)}, family: cli.NewFamily(options.Children)}
+	h := &Host{
+		config: options.Config, options: options, log: options.Log, started: time.Now(), closing: make(chan struct{}),
+		restart: &restart{options.Recheck, make(chan struct{}, 1)}, family: cli.NewFamily(options.Children),
+	}
 	if err := h.folders(); err != nil {
 		return nil, err
 	}
@@ -244,8 +247,10 @@ func (h *Host) wire() {
 	}, h.log.Named("posting"))
 	h.handler = turn.New(turn.Options{
 		Store: h.store, Conversations: h.conversations, Commands: h.commands, Hooks: hook.New(h.plugins, h.log.Named("hook")), Prompts: h.prompts,
-		Claude: equipped{h.claude, h.tools, h.project, h.options.Demo != ""}, Views: views, Tools: h.tools, Poster: poster, Questions: h.questions, Files: h.media.outgoing, Programs: programs, Owners: h.owners, Plugins: h.plugins,
-		MemoryFlush: h.config.MemoryFlush, Compaction: cli.Compaction(h.config.Claude.Args, environment(h.config.Claude)), Limits: h.config.Limits, Fallbacks: h.config.Claude.FallbackModels, Retries: h.config.Claude.Retries, Zone: h.config.Agent.Timezone,
+		Claude: equipped{h.claude, h.tools, h.project, h.options.Demo != ""}, Views: views, Tools: h.tools, Poster: poster,
+		Questions: h.questions, Files: h.media.outgoing, Programs: programs, Owners: h.owners, Plugins: h.plugins,
+		MemoryFlush: h.config.MemoryFlush, Compaction: cli.Compaction(h.config.Claude.Args, environment(h.config.Claude)),
+		Limits: h.config.Limits, Fallbacks: h.config.Claude.FallbackModels, Retries: h.config.Claude.Retries, Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))
 	h.heartbeat = h.newHeartbeat()
 	h.outbox = outbox.New(h.store, outbox.Options{
@@ -366,7 +371,7 @@ func (h *Host) ready() {
 	}
 }
 
-// newHeartbeat returns the host's heartbeat, or nil if there is none.
+// newHeartbeat returns the host's heartbeat, or nil without one.
 func (h *Host) newHeartbeat() *heartbeat.Heartbeat {
 	if h.config.Heartbeat.Every == 0 {
 		return nil

@@ -25,12 +25,9 @@ func (r *running) stop() {
 	r.done.Wait()
 }
 
-// slowStep is how long a step of the shutdown may take before the log names it.
-const slowStep = 2 * time.Second
-
 // end runs a step of the shutdown. The log names a slow one while it runs.
 func (h *Host) end(what string, stop func()) {
-	slow := time.AfterFunc(slowStep, func() { h.log.Info("shutting down: waiting for " + what) })
+	slow := time.AfterFunc(2*time.Second, func() { h.log.Info("shutting down: waiting for " + what) })
 	defer slow.Stop()
 	stop()
 }

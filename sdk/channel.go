@@ -18,7 +18,7 @@ type Channel interface {
 	// wraps [ErrBadCredentials] or [ErrLoggedOut], which only a person can fix.
 	Run(ctx context.Context, in Inbox) error
 	// Send sends one message. A chat id that is a person's id means their direct chat: the host knows no other id for
-	// somebody who has not written. An error that is not a [*chat.Failure] counts as temporary with an unknown outcome.
+	// a person who has not written. An error that is not a [*chat.Failure] counts as temporary with an unknown outcome.
 	// Calls for one destination are made one after the other.
 	Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, error)
 }

@@ -94,7 +94,7 @@ func untilDone(ctx context.Context, _ sdk.Inbox) error {
 
 func message(id, text string) chat.Event {
 	return chat.Event{
-		ID: chat.EventID(id), Chat: chat.Chat{ID: "room", Kind: chat.Group}, Sender: chat.Sender{ID: "anna"},
+		ID: chat.EventID(id), Chat: chat.Chat{ID: "club", Kind: chat.Group}, Sender: chat.Sender{ID: "anna"},
 		Body: chat.Message{ID: chat.MessageID(id), Text: text},
 	}
 }
@@ -125,31 +125,31 @@ func TestOptionalMethods(t *testing.T) {
 	c := &richChannel{}
 	h := sdktest.New(t, channelOf(c))
 	h.Configure(nil)
-	to := chat.Address{Channel: "test", Chat: "room", Thread: "t"}
+	to := chat.Address{Channel: "test", Chat: "club", Thread: "t"}
 	failure := func(err error) *chat.Failure { f, _ := errors.AsType[*chat.Failure](err); return f }
 	err := h.Edit(to, "m1", "new", [][]chat.Button{{{Label: "yes", Data: "y"}}})
-	if f := failure(err); f == nil || f.Reason != chat.TargetGone || f.MaybeDelivered || c.last != "edit {test room t}m1new[[{yes y}]]" {
+	if f := failure(err); f == nil || f.Reason != chat.TargetGone || f.MaybeDelivered || c.last != "edit {test club t}m1new[[{yes y}]]" {
 		t.Errorf("Edit: %v, %q", err, c.last)
 	}
-	if err := h.Delete(to, "m1"); err != nil || c.last != "delete {test room t}m1" {
+	if err := h.Delete(to, "m1"); err != nil || c.last != "delete {test club t}m1" {
 		t.Errorf("Delete: %v, %q", err, c.last)
 	}
-	if err := h.React(to, "m1", "👍"); err != nil || c.last != "react {test room t}m1👍" {
+	if err := h.React(to, "m1", "👍"); err != nil || c.last != "react {test club t}m1👍" {
 		t.Errorf("React: %v, %q", err, c.last)
 	}
 	err = h.Typing(to, true)
-	if f := failure(err); f == nil || f.Reason != chat.Temporary || !f.MaybeDelivered || c.last != "typing {test room t} true" {
+	if f := failure(err); f == nil || f.Reason != chat.Temporary || !f.MaybeDelivered || c.last != "typing {test club t} true" {
 		t.Errorf("Typing: %v, %q", err, c.last)
 	}
 	err = h.Draft(to, 7, "so far")
-	if f := failure(err); f == nil || f.Reason != chat.Forbidden || c.last != "draft {test room t} 7so far" {
+	if f := failure(err); f == nil || f.Reason != chat.Forbidden || c.last != "draft {test club t} 7so far" {
 		t.Errorf("Draft: %v, %q", err, c.last)
 	}
 	if err := h.Draft(to, 0, "so far"); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("Draft without an id: %v", err)
 	}
-	err = h.SetCommands(chat.CommandSpec{Name: "new", Usage: "/new", Summary: "Anew.", MinAuthority: chat.Owner}, chat.CommandSpec{Name: "x"})
-	if f := failure(err); f == nil || f.RetryAfter != time.Minute || c.last != "commands [{new /new Anew. owner} {x   none}]" {
+	err = h.SetCommands(chat.CommandSpec{Name: "new", Usage: "/new", Summary: "Again.", MinAuthority: chat.Owner}, chat.CommandSpec{Name: "x"})
+	if f := failure(err); f == nil || f.RetryAfter != time.Minute || c.last != "commands [{new /new Again. owner} {x   none}]" {
 		t.Errorf("SetCommands: %v, %q", err, c.last)
 	}
 	if err := h.SetCommands(); !sdktest.Panicked(err) {
@@ -194,14 +194,14 @@ func TestSend(t *testing.T) {
 	}}
 	h := sdktest.New(t, channelOf(c))
 	send := func(text string) (chat.Receipt, error) {
-		return h.Send(chat.Outgoing{Key: "k", To: chat.Address{Channel: "test", Chat: "room"}, Text: text, ReplyTo: "m", Silent: true})
+		return h.Send(chat.Outgoing{Key: "k", To: chat.Address{Channel: "test", Chat: "club"}, Text: text, ReplyTo: "m", Silent: true})
 	}
 	if _, err := send("early"); status.Code(err) != codes.FailedPrecondition {
 		t.Errorf("before Configure: %v", err)
 	}
 	h.Configure(nil)
 	receipt, err := send("hello")
-	want := chat.Outgoing{Key: "k", To: chat.Address{Channel: "test", Chat: "room"}, Text: "hello", ReplyTo: "m", Silent: true}
+	want := chat.Outgoing{Key: "k", To: chat.Address{Channel: "test", Chat: "club"}, Text: "hello", ReplyTo: "m", Silent: true}
 	if err != nil || !cmp.Equal(receipt.IDs, []chat.MessageID{"1", "2"}) || !cmp.Equal(got, want) {
 		t.Errorf("sent %+v, receipt %v, %v", got, receipt, err)
 	}

@@ -69,7 +69,7 @@ func findings(err error) []finding {
 	}
 }
 
-// findingsOf also keeps, beside a config error, the other joined errors: they concern the config as a whole.
+// findingsOf also keeps, with a config error, the other joined errors: they concern the config as a whole.
 func findingsOf(joined []error) []finding {
 	var all, others []finding
 	for _, e := range joined {

@@ -134,7 +134,7 @@ func secretsIn(value any, s *jsonschema.Schema) (secrets []string) {
 	return secrets
 }
 
-// propertyOf returns the schema of an object's property, or nil if there is none.
+// propertyOf returns the schema of an object's property, or nil if it has none.
 func propertyOf(s *jsonschema.Schema, name string) *jsonschema.Schema {
 	if p, ok := s.Properties[name]; ok {
 		return p

@@ -19,7 +19,7 @@ import (
 type settings struct {
 	Token    sdk.Secret        `json:"token" jsonschema:"From the network's operator."`
 	Endpoint endpoint          `json:"endpoint,omitzero"`
-	Rooms    []room            `json:"rooms,omitempty"`
+	Units    []unit            `json:"units,omitempty"`
 	Every    sdk.Duration      `json:"every" default:"30s"`
 	Retries  int               `json:"retries" default:"3"`
 	Ratio    float64           `json:"ratio,omitempty"`
@@ -34,7 +34,7 @@ type endpoint struct {
 	URL string `json:"url" default:"https://example.org"`
 }
 
-type room struct {
+type unit struct {
 	Name string     `json:"name"`
 	Key  sdk.Secret `json:"key,omitzero"`
 	Size int        `json:"size" default:"10"`
@@ -67,7 +67,7 @@ func TestConfigSchema(t *testing.T) {
 			"endpoint": {"type": "object", "additionalProperties": false, "default": {}, "properties": {
 				"url": {"type": "string", "default": "https://example.org"}
 			}},
-			"rooms": {"type": "array", "items": {"type": "object", "additionalProperties": false, "required": ["name"], "properties": {
+			"units": {"type": "array", "items": {"type": "object", "additionalProperties": false, "required": ["name"], "properties": {
 				"name": {"type": "string"},
 				"key": {"type": "string", "writeOnly": true},
 				"size": {"type": "integer", "default": 10}
@@ -101,10 +101,10 @@ func decode(t *testing.T, raw []byte) (value any) {
 
 func TestConfigDefaultsAndValues(t *testing.T) {
 	t.Parallel()
-	least, diagnostics := configure(t, `{"token": "tok", "rooms": [{"name": "a"}, {"name": "b", "size": 2}]}`)
+	least, diagnostics := configure(t, `{"token": "tok", "units": [{"name": "a"}, {"name": "b", "size": 2}]}`)
 	want := settings{
 		Token: sdk.NewSecret("tok"), Endpoint: endpoint{URL: "https://example.org"}, Every: sdk.Duration{Duration: 30 * time.Second},
-		Retries: 3, Loud: true, Rooms: []room{{Name: "a", Size: 10}, {Name: "b", Size: 2}},
+		Retries: 3, Loud: true, Units: []unit{{Name: "a", Size: 10}, {Name: "b", Size: 2}},
 	}
 	compare := cmp.AllowUnexported(settings{}, sdk.Secret{})
 	if diff := cmp.Diff(want, least, compare); diff != "" || len(diagnostics) > 0 {
@@ -137,13 +137,13 @@ func TestConfigIsHeldAgainstItsSchema(t *testing.T) {
 		},
 		"a secret that is a number": {`{"token": 12345678}`, []sdktest.Diagnostic{{Path: "token", Summary: "must be a string"}}},
 		"several, and deep": {
-			`{"token": "t", "port": 65536, "retries": 1.5, "rooms": [{"name": "a"}, {"size": "x"}], "headers": {"A": 1}}`,
+			`{"token": "t", "port": 65536, "retries": 1.5, "units": [{"name": "a"}, {"size": "x"}], "headers": {"A": 1}}`,
 			[]sdktest.Diagnostic{
 				{Path: "headers.A", Summary: "must be a string"},
 				{Path: "port", Summary: "must be at most 65535"},
 				{Path: "retries", Summary: "must be an integer"},
-				{Path: "rooms[1]", Summary: `the attribute "name" is missing`},
-				{Path: "rooms[1].size", Summary: "must be an integer"},
+				{Path: "units[1]", Summary: `the attribute "name" is missing`},
+				{Path: "units[1].size", Summary: "must be an integer"},
 			},
 		},
 		"no duration": {
@@ -172,7 +172,7 @@ func TestConfigErrorsBecomeDiagnostics(t *testing.T) {
 		want []sdktest.Diagnostic
 	}{
 		"one":          {sdk.ConfigError("endpoint.url", refused), []sdktest.Diagnostic{{Path: "endpoint.url", Summary: "refused"}}},
-		"a list entry": {sdk.ConfigError("rooms[2].name", refused), []sdktest.Diagnostic{{Path: "rooms[2].name", Summary: "refused"}}},
+		"a list entry": {sdk.ConfigError("units[2].name", refused), []sdktest.Diagnostic{{Path: "units[2].name", Summary: "refused"}}},
 		"the whole":    {sdk.ConfigError("", refused), []sdktest.Diagnostic{{Summary: "refused"}}},
 		"wrapped":      {fmt.Errorf("open: %w", sdk.ConfigError("token", refused)), []sdktest.Diagnostic{{Path: "token", Summary: "refused"}}},
 		"joined": {
@@ -198,7 +198,7 @@ func TestConfigErrorsBecomeDiagnostics(t *testing.T) {
 	}
 }
 
-func TestAnOpenThatCannotIsNoConfigError(t *testing.T) {
+func TestFailedOpenIsNoConfigError(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		err  error
@@ -239,23 +239,23 @@ func TestWhatAnAuthorPrintsIsSearchedForSecrets(t *testing.T) {
 	t.Parallel()
 	const token = "123456:AB/cd+ef\"g"
 	h := sdktest.New(t, sdk.Service(func(_ context.Context, env sdk.Env, c settings) (struct{}, error) {
-		env.Log.Error("cannot connect", "token", c.Token.Reveal(), "secret", c.Token, "room", c.Rooms[0].Key.Reveal())
+		env.Log.Error("cannot connect", "token", c.Token.Reveal(), "secret", c.Token, "unit", c.Units[0].Key.Reveal())
 		return struct{}{}, sdk.ConfigError("endpoint.url", fmt.Errorf("GET https://x/bot%s: key %s, form token=123456%%3AAB%%2Fcd%%2Bef%%22g",
-			c.Token.Reveal(), c.Rooms[0].Key.Reveal()))
+			c.Token.Reveal(), c.Units[0].Key.Reveal()))
 	}))
-	diagnostics, err := h.TryConfigure(map[string]any{"token": token, "rooms": []any{map[string]any{"name": "a", "key": "roomkey"}}})
+	diagnostics, err := h.TryConfigure(map[string]any{"token": token, "units": []any{map[string]any{"name": "a", "key": "unitkey"}}})
 	if err != nil || len(diagnostics) != 1 {
 		t.Fatal(diagnostics, err)
 	}
 	if got, want := diagnostics[0].Summary, "GET https://x/bot[secret]: key [secret], form token=[secret]"; got != want {
 		t.Errorf("the diagnostic says %q, want %q", got, want)
 	}
-	if logs := h.Logs(); !strings.Contains(logs, "cannot connect") || strings.Contains(logs, "AB") || strings.Contains(logs, "roomkey") {
+	if logs := h.Logs(); !strings.Contains(logs, "cannot connect") || strings.Contains(logs, "AB") || strings.Contains(logs, "unitkey") {
 		t.Errorf("the log says %s", logs)
 	}
 }
 
-func TestMistakesOfTheAuthorAreTold(t *testing.T) {
+func TestMistakesOfTheAuthorAreReported(t *testing.T) {
 	t.Parallel()
 	type noTag struct{ Listen string }
 	type number struct {

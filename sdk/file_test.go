@@ -38,7 +38,7 @@ func (c *fileChannel) FetchFile(_ context.Context, token chat.FileToken, most in
 	c.fetched = append(c.fetched, token)
 	switch {
 	case most <= 0:
-		return nil, errors.New("nobody wants it")
+		return nil, errors.New("no one wants it")
 	case token == "gone":
 		return nil, &chat.FileError{Problem: "is gone", Err: errors.New("404")}
 	case token == "busy":

@@ -36,8 +36,8 @@ func TestEnvNamesTheInstance(t *testing.T) {
 	if info, err := os.Stat(env.StateDir); env.Instance != sdktest.Instance || err != nil || !info.IsDir() {
 		t.Errorf("instance %q, state folder %q: %v", env.Instance, env.StateDir, err)
 	}
-	env.Log.Info("hello", "room", 7)
-	if !strings.Contains(h.Logs(), `"@message":"hello"`) || !strings.Contains(h.Logs(), `"room":7`) {
+	env.Log.Info("hello", "port", 7)
+	if !strings.Contains(h.Logs(), `"@message":"hello"`) || !strings.Contains(h.Logs(), `"port":7`) {
 		t.Errorf("the log is %s", h.Logs())
 	}
 }

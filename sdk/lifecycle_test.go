@@ -184,7 +184,7 @@ type runnerStopper struct{ w *worker }
 func (r runnerStopper) Run(ctx context.Context) error  { return r.w.Run(ctx) }
 func (r runnerStopper) Stop(ctx context.Context) error { return r.w.Stop(ctx) }
 
-func TestAServiceThatGivesUpIsTold(t *testing.T) {
+func TestFailedServiceIsReported(t *testing.T) {
 	t.Parallel()
 	for name, run := range map[string]func(context.Context) error{
 		"an error": func(context.Context) error { return errors.New("gave up") },

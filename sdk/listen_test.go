@@ -27,7 +27,7 @@ func (s blockedHost) Admit(netip.AddrPort, netip.AddrPort) error {
 func (blockedHost) Identify([]byte) error { return errors.New("no identity is needed") }
 
 // A blocked host delays only the connections that arrive meanwhile.
-func TestAcceptOutlastsAHostThatStandsStill(t *testing.T) {
+func TestAcceptSurvivesAStalledHost(t *testing.T) {
 	t.Parallel()
 	host, file, err := handshake.NewPair()
 	if err != nil {

@@ -26,7 +26,7 @@ type historian struct {
 func (h *historian) MessageReceived(_ context.Context, received sdk.MessageReceived) error {
 	h.received = append(h.received, received)
 	if received.Message.Text == "fail" {
-		return errors.New("no room for " + h.secret)
+		return errors.New("no space for " + h.secret)
 	}
 	return nil
 }
@@ -34,12 +34,12 @@ func (h *historian) MessageReceived(_ context.Context, received sdk.MessageRecei
 func (h *historian) TranscriptAppended(_ context.Context, appended sdk.TranscriptAppended) error {
 	h.appended = append(h.appended, appended)
 	if appended.Entries[0].Text == "fail" {
-		return errors.New("no room for " + h.secret)
+		return errors.New("no space for " + h.secret)
 	}
 	return nil
 }
 
-func TestObserversAreTold(t *testing.T) {
+func TestObserversAreNotified(t *testing.T) {
 	t.Parallel()
 	type config struct {
 		Key sdk.Secret `json:"key"`
@@ -87,7 +87,7 @@ func TestObserversAreTold(t *testing.T) {
 		"message": h.MessageReceived(sdk.MessageReceived{Message: chat.Message{Text: "fail"}}),
 		"entries": h.TranscriptAppended(sdk.TranscriptAppended{Entries: []chat.TranscriptEntry{{ID: 9, Role: chat.System, Text: "fail"}}}),
 	} {
-		if err == nil || !strings.Contains(err.Error(), "no room for [secret]") {
+		if err == nil || !strings.Contains(err.Error(), "no space for [secret]") {
 			t.Errorf("%s that fails gives %v", name, err)
 		}
 	}
@@ -101,17 +101,17 @@ func TestObserversAreTold(t *testing.T) {
 
 func TestObserversWithoutConfig(t *testing.T) {
 	t.Parallel()
-	told := make(chan string, 2)
+	received := make(chan string, 2)
 	h := sdktest.New(t,
-		sdk.OnMessage(func(_ context.Context, r sdk.MessageReceived) error { told <- r.Message.Text; panic("oh") }),
-		sdk.OnTranscript(func(_ context.Context, a sdk.TranscriptAppended) error { told <- a.Entries[0].Text; panic("oh") }),
+		sdk.OnMessage(func(_ context.Context, r sdk.MessageReceived) error { received <- r.Message.Text; panic("oh") }),
+		sdk.OnTranscript(func(_ context.Context, a sdk.TranscriptAppended) error { received <- a.Entries[0].Text; panic("oh") }),
 	)
 	h.Configure(nil)
-	if err := h.MessageReceived(sdk.MessageReceived{Message: chat.Message{Text: "hello"}}); !sdktest.Panicked(err) || <-told != "hello" {
+	if err := h.MessageReceived(sdk.MessageReceived{Message: chat.Message{Text: "hello"}}); !sdktest.Panicked(err) || <-received != "hello" {
 		t.Errorf("a message gives %v", err)
 	}
 	entry := chat.TranscriptEntry{ID: 1, Role: chat.User, Text: "said"}
-	if err := h.TranscriptAppended(sdk.TranscriptAppended{Entries: []chat.TranscriptEntry{entry}}); !sdktest.Panicked(err) || <-told != "said" {
+	if err := h.TranscriptAppended(sdk.TranscriptAppended{Entries: []chat.TranscriptEntry{entry}}); !sdktest.Panicked(err) || <-received != "said" {
 		t.Errorf("entries give %v", err)
 	}
 }
@@ -134,6 +134,6 @@ func TestEntriesOfANewerProtocol(t *testing.T) {
 		}
 	}
 	if !cmp.Equal(texts, []string{"said"}) {
-		t.Errorf("told %q", texts)
+		t.Errorf("got %q", texts)
 	}
 }

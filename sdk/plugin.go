@@ -77,11 +77,11 @@ func newPlugin(name, version string, logs io.Writer, components []Component) (*p
 		log:         slog.New(logHandler{to: redact.writer(logs), module: name}),
 	}
 	p.alive, p.end = context.WithCancel(context.Background())
-	told := map[pluginv1.Capability]bool{}
+	seen := map[pluginv1.Capability]bool{}
 	for _, c := range components {
 		for _, capability := range c.capabilities {
-			if !told[capability] {
-				told[capability] = true
+			if !seen[capability] {
+				seen[capability] = true
 				p.description.Capabilities = append(p.description.Capabilities, capability)
 			}
 		}

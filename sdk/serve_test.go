@@ -36,7 +36,7 @@ type tickerConfig struct {
 	Token sdk.Secret   `json:"token" jsonschema:"From the network."`
 	Every sdk.Duration `json:"every" default:"30s" jsonschema:"How often."`
 	Fail  bool         `json:"fail,omitempty"`
-	Rooms []string     `json:"rooms,omitempty"`
+	Peers []string     `json:"peers,omitempty"`
 }
 
 type nestedConfig struct {
@@ -69,7 +69,7 @@ plugin "ticker" {
     # How often.
     # every = "30s"
     # fail = false
-    # rooms = []
+    # peers = []
   }
 }
 

@@ -206,9 +206,11 @@ func validateTools(tools []AgentTool) error {
 		case !wire.ValidToolName(name):
 			return fmt.Errorf("the tool's name %q is not made of 1 to %d lower-case letters, digits and underscores", name, wire.MaxCommand)
 		case t.spec.Description == "" || len(t.spec.Description) > wire.MaxToolDescription:
-			return fmt.Errorf("the description of the tool %q has %d bytes; it must have 1 to %d", name, len(t.spec.Description), wire.MaxToolDescription)
+			return fmt.Errorf("the description of the tool %q has %d bytes; it must have 1 to %d", name,
+				len(t.spec.Description), wire.MaxToolDescription)
 		case len(t.spec.InputSchema) > wire.MaxToolSchema:
-			return fmt.Errorf("the schema of the tool %q's arguments has %d bytes; at most %d are allowed", name, len(t.spec.InputSchema), wire.MaxToolSchema)
+			return fmt.Errorf("the schema of the tool %q's arguments has %d bytes; at most %d are allowed", name,
+				len(t.spec.InputSchema), wire.MaxToolSchema)
 		case named[name]:
 			return fmt.Errorf("the tool %q is defined twice", name)
 		}

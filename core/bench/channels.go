@@ -82,7 +82,8 @@ func (b *bench) channel(ctx context.Context, name string, most int, open func() 
 	line(name+": the host's sending → with the network", "p50 "+millis(median(out)))
 	judged(name+": both, added to a message", "p50 "+millis(median(both)), "p50 < 3 ms", median(both) < 3*time.Millisecond)
 	line(name+": processor time of the plugin, a message", millis(median(costs)))
-	judged(name+", idle: RSS", fmt.Sprintf("%s (PSS %s)", megabytes(idle.rss), megabytes(idle.pss)), fmt.Sprintf("< %d MB", most), idle.rss < most*1000*1000/1024)
+	judged(name+", idle: RSS", fmt.Sprintf("%s (PSS %s)", megabytes(idle.rss), megabytes(idle.pss)),
+		fmt.Sprintf("< %d MB", most), idle.rss < most*1000*1000/1024)
 	return nil
 }
 
@@ -174,7 +175,10 @@ func (p *plugin) exchange(ctx context.Context, n *network, number *int, messages
 			return nil, nil, fmt.Errorf("message %d does not come", *number)
 		}
 		began := time.Now()
-		if _, err := p.live.Send(ctx, chat.Outgoing{Key: fmt.Sprint("bench", *number), To: chat.Address{Channel: p.live.Name, Chat: n.chat}, Text: "echo: " + text(*number)}); err != nil {
+		if _, err := p.live.Send(ctx, chat.Outgoing{
+			Key: fmt.Sprint("bench", *number),
+			To:  chat.Address{Channel: p.live.Name, Chat: n.chat}, Text: "echo: " + text(*number),
+		}); err != nil {
 			return nil, nil, err
 		}
 		if n.shown != nil {

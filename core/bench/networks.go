@@ -60,7 +60,8 @@ func openDiscord() (*network, error) {
 	server.User("200000000000000001", "anna")
 	server.Direct("200000000000000001", "300000000000000001")
 	return &network{
-		block: fmt.Sprintf("token = %q\n    test_endpoint = %q", server.Token(), server.URL()), chat: "300000000000000001", stop: server.Stop,
+		block: fmt.Sprintf("token = %q\n    test_endpoint = %q", server.Token(), server.URL()), chat: "300000000000000001",
+		stop: server.Stop,
 		say: func(text string) (time.Time, error) {
 			<-server.First()
 			at := time.Now()
@@ -74,7 +75,8 @@ func openWhatsApp() (*network, error) {
 	server := whatsapptest.Start()
 	anna := server.Person(1)
 	return &network{
-		block: fmt.Sprintf("test_endpoint = %q\n    test_noise_root = %q", server.URL(), server.Root()), chat: chat.ID(anna.LID.String()), stop: server.Stop,
+		block: fmt.Sprintf("test_endpoint = %q\n    test_noise_root = %q", server.URL(), server.Root()),
+		chat:  chat.ID(anna.LID.String()), stop: server.Stop,
 		say: func(text string) (time.Time, error) {
 			return server.SentAt(anna.Say(text)), nil // The encryption on her phone is not the plugin's.
 		},

@@ -41,7 +41,9 @@ func (b *bench) recovery(ctx context.Context) error {
 
 // interrupted kills a host during a turn and starts the next one. It returns that host, its start time, and the time to
 // the answer.
-func (r *rig) interrupted(ctx context.Context, h *host, number *int, into time.Duration) (next *host, ready, answered time.Duration, err error) {
+func (r *rig) interrupted(
+	ctx context.Context, h *host, number *int, into time.Duration,
+) (next *host, ready, answered time.Duration, err error) {
 	c, err := dial(r.address, "anna")
 	if err != nil {
 		return nil, 0, 0, err

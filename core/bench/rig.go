@@ -77,7 +77,8 @@ func (r *rig) config(s setup) (string, error) {
 		env += fmt.Sprintf(", %s = %q", name, value)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "state_dir  = %q\nplugin_dir = %q\nlog { format = \"json\" }\nagent { workspace = %q }\n", r.path("state"), r.bin, r.path("work"))
+	fmt.Fprintf(&b, "state_dir  = %q\nplugin_dir = %q\nlog { format = \"json\" }\nagent { workspace = %q }\n",
+		r.path("state"), r.bin, r.path("work"))
 	fmt.Fprintf(&b, "claude {\n  command = %q\n  env = { %s }\n  max_processes = %d\n}\naccess {\n  dm = \"open\"\n  groups = \"open\"\n  require_mention = false\n}\nreply {\n  %s\n}\ninbound { debounce = \"0\" }\nqueue { mode = \"queue\" }\n", command, env, s.processes, s.reply)
 	for _, name := range s.plugins {
 		listen := s.blocks[name]
@@ -96,7 +97,7 @@ func (r *rig) config(s setup) (string, error) {
 	return b.String(), nil
 }
 
-// freeAddress is a loopback address that nobody listens on.
+// freeAddress is an unused loopback address.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // process group, and not processes that have left it.
 func (b *bench) stop(ctx context.Context) error {
 	const repeats, kin = 30, 4
-	var gone, told sample
+	var gone, notified sample
 	err := b.with(ctx, setup{plugins: []string{"echo"}, processes: 1}, func(h *host) error {
 		c, err := dial(h.rig.address, "anna")
 		if err != nil {
@@ -50,7 +50,7 @@ func (b *bench) stop(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			gone, told = append(gone, end.Sub(began)), append(told, answered.Sub(began))
+			gone, notified = append(gone, end.Sub(began)), append(notified, answered.Sub(began))
 		}
 		return nil
 	})
@@ -59,8 +59,9 @@ func (b *bench) stop(ctx context.Context) error {
 	}
 	line("measured", fmt.Sprintf("%d turns, each with a tool of %d processes", repeats, kin))
 	const target = 200 * time.Millisecond
-	judged("/stop written → all processes are gone", fmt.Sprintf("%s (at most %s)", millis(gone.median()), millis(gone.quantile(1))), "p50 < 200 ms", gone.median() < target)
-	line("/stop written → the chat is told", millis(told.median()))
+	judged("/stop written → all processes are gone",
+		fmt.Sprintf("%s (at most %s)", millis(gone.median()), millis(gone.quantile(1))), "p50 < 200 ms", gone.median() < target)
+	line("/stop written → the chat is told", millis(notified.median()))
 	return nil
 }
 

@@ -31,7 +31,8 @@ func (b *bench) stream(ctx context.Context) error {
 			return err
 		}
 		p50 := took.median()
-		judged("first token → chat, "+shown.name, fmt.Sprintf("p50 %s, p99 %s", millis(p50), millis(took.quantile(0.99))), "p50 < 10 ms", p50 < 10*time.Millisecond)
+		judged("first token → chat, "+shown.name, fmt.Sprintf("p50 %s, p99 %s", millis(p50), millis(took.quantile(0.99))),
+			"p50 < 10 ms", p50 < 10*time.Millisecond)
 	}
 	for _, mode := range []struct {
 		name, reply string
@@ -52,7 +53,9 @@ func (b *bench) stream(ctx context.Context) error {
 }
 
 // telegram runs a host with its own Telegram stand-in for f.
-func (b *bench) telegram(ctx context.Context, reply string, script map[string]string, traced bool, f func(*host, *telegramtest.Server) error) error {
+func (b *bench) telegram(
+	ctx context.Context, reply string, script map[string]string, traced bool, f func(*host, *telegramtest.Server) error,
+) error {
 	server, err := telegramtest.Start(telegramtest.Options{})
 	if err != nil {
 		return err
@@ -63,7 +66,8 @@ func (b *bench) telegram(ctx context.Context, reply string, script map[string]st
 		fields = append(fields, fmt.Sprintf("%q: %s", name, value))
 	}
 	return b.with(ctx, setup{
-		plugins: []string{"telegram"}, blocks: map[string]string{"telegram": telegramBlock(server)}, reply: reply, processes: 2, traced: traced,
+		plugins: []string{"telegram"}, blocks: map[string]string{"telegram": telegramBlock(server)}, reply: reply,
+		processes: 2, traced: traced,
 		stub: map[string]string{"CLAUDE_STUB_SCRIPT": "{" + strings.Join(fields, ", ") + "}"},
 	}, func(h *host) error { return f(h, server) })
 }
@@ -114,7 +118,9 @@ func (s streamed) done(ctx context.Context, end string) error {
 }
 
 // firsts are the delays of the first piece of an answer, from claude's stdout to the chat.
-func firsts(ctx context.Context, h *host, server *telegramtest.Server, answers int, chat func(*telegramtest.Server, int) streamed) (sample, error) {
+func firsts(
+	ctx context.Context, h *host, server *telegramtest.Server, answers int, chat func(*telegramtest.Server, int) streamed,
+) (sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	seen := map[int]time.Time{}

@@ -26,7 +26,7 @@ func TestAsk(t *testing.T) {
 	for name, tc := range map[string]struct {
 		decision func(dir string) agent.Decision
 		made     string // the file that there is afterwards
-		told     string // what the model reads about the tool
+		answered string // what the model reads about the tool
 	}{
 		"allowed": {func(string) agent.Decision { return agent.Decision{Allow: true} }, "asked", ""},
 		"allowed, changed": {func(dir string) agent.Decision {
@@ -46,7 +46,7 @@ func TestAsk(t *testing.T) {
 				asked = append(asked, q)
 				return tc.decision(dir)
 			})
-			if got := r.run(pool, turn); got.Text != "done" || len(got.Tools) != 1 || !strings.Contains(got.Tools[0].Output, tc.told) {
+			if got := r.run(pool, turn); got.Text != "done" || len(got.Tools) != 1 || !strings.Contains(got.Tools[0].Output, tc.answered) {
 				t.Errorf("the turn brings %+v", got)
 			}
 			if len(asked) != 1 || asked[0].Outside != dir+"/asked" || asked[0].Tool != "Bash" || !strings.Contains(string(asked[0].Input), dir+"/asked") || asked[0].ToolUseID == "" {
@@ -114,7 +114,7 @@ func TestAskTheUser(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, messagesapi.Options{}, unallowed)
 	pool := r.pool()
-	r.api.Enqueue(choice("Which one?", "A", "B"), messagesapi.Reply{Text: "so be it"})
+	r.api.Enqueue(choice("Which one?", "A", "B"), messagesapi.Reply{Text: "agreed"})
 	turn := r.turn("choose")
 	turn.Asker = askFunc(func(_ context.Context, q agent.Question) agent.Decision {
 		var input map[string]any
@@ -129,7 +129,7 @@ func TestAskTheUser(t *testing.T) {
 		}
 		return agent.Decision{Allow: true, Input: answer}
 	})
-	if got := r.run(pool, turn); got.Text != "so be it" || len(got.Tools) != 1 || !strings.Contains(got.Tools[0].Output, `"Which one?"="B"`) {
+	if got := r.run(pool, turn); got.Text != "agreed" || len(got.Tools) != 1 || !strings.Contains(got.Tools[0].Output, `"Which one?"="B"`) {
 		t.Errorf("the turn brings %+v", got)
 	}
 
@@ -157,7 +157,7 @@ func TestWordsAnswer(t *testing.T) {
 	h := newHost(t, setup{})
 	h.start()
 	owner := h.owner()
-	told := func(answer string) func(messagesapi.Request) bool {
+	answered := func(answer string) func(messagesapi.Request) bool {
 		return func(q messagesapi.Request) bool {
 			return slices.ContainsFunc(q.Prompt.ToolResults(), func(result string) bool { return strings.Contains(result, answer) })
 		}
@@ -169,7 +169,7 @@ func TestWordsAnswer(t *testing.T) {
 	}
 	owner.say("the one with the red leaves")
 	owner.hears("it is planted")
-	h.asked(told(`"Which tree?"="the one with the red leaves"`))
+	h.asked(answered(`"Which tree?"="the one with the red leaves"`))
 
 	h.api.Enqueue(choice("Which hedge?", "box", "yew"))
 	owner.say("and a hedge")
@@ -181,11 +181,11 @@ func TestWordsAnswer(t *testing.T) {
 	h.api.Enqueue(choice("Which hedge?", "box", "yew"), messagesapi.Reply{Text: "it is there"})
 	owner.say("a thorny one")
 	h.start()
-	// The CLI writes down some 100 ms later what it was told: what it had not is told again, and no answer was interrupted.
+	// The CLI writes down some 100 ms later what it has read: the rest is sent again, and no answer was interrupted.
 	if text := owner.next().Text; strings.TrimPrefix(text, continued) != "it is there" {
 		t.Errorf("the bot wrote %q", text)
 	}
-	h.asked(told(`"Which hedge?"="a thorny one"`))
+	h.asked(answered(`"Which hedge?"="a thorny one"`))
 	owner.talks("thank you")
 	if n := strings.Count(strings.Join(h.last().Prompt.ToolResults(), "\n"), "a thorny one"); n != 1 {
 		t.Errorf("the conversation holds the answer %d times", n)
@@ -215,7 +215,7 @@ func TestApprovedPlanEndsThePlanMode(t *testing.T) {
 }
 
 // A decision can end the turn, and the end of the turn withdraws a question, whether a tool is asked for or text is
-// written beside it.
+// written with it.
 // Behaviour: ask-time.
 func TestStopWithAQuestionOpen(t *testing.T) {
 	t.Parallel()
@@ -267,6 +267,6 @@ func TestStopInTheText(t *testing.T) {
 	_, err := r.tryUnder(ctx, pool, turn)
 	r.wantClass(err, agent.Aborted)
 	if _, last := o.texts(); last.Text != "one two" {
-		t.Errorf("the last that was told is %+v", last)
+		t.Errorf("the last one reported is %+v", last)
 	}
 }

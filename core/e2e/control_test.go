@@ -34,7 +34,7 @@ func TestStop(t *testing.T) {
 	owner.say("/stop")
 	owner.hears("Stopped.")
 	if n := sleeping(seconds); n != 0 {
-		t.Errorf("%d processes of the tool live when the chat is told that it was stopped", n)
+		t.Errorf("%d processes of the tool live when the chat learns that it was stopped", n)
 	}
 
 	owner.talks("still there?")

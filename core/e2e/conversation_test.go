@@ -26,7 +26,7 @@ type conversation struct {
 // owner is the person who may do everything, in the chat with the bot.
 func (h *host) owner() *conversation { return h.person(ownerID) }
 
-// person is somebody in their own chat with the bot.
+// person is a user in their own chat with the bot.
 func (h *host) person(id int64) *conversation {
 	return &conversation{host: h, user: h.telegram.User(id), chat: id}
 }

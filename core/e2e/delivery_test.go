@@ -87,13 +87,13 @@ func TestGroups(t *testing.T) {
 	anna.say("talking to the others")
 	anna.say("@claw_bot what is up?")
 	anna.next()
-	told := strings.Join(h.last().Prompt.Texts(), "\n") // the answer has none of the host's marks
+	prompt := strings.Join(h.last().Prompt.Texts(), "\n") // the answer has none of the host's marks
 	for _, part := range []string{
 		"[Chat messages since your last reply - for context]\n[Telegram The Office ", "] Anna: talking to the others\n",
 		"\n[Current message - respond to this]\n[Telegram The Office ", "] Anna: what is up?\n[from: Anna (@user_2000)]\n",
 	} {
-		if !strings.Contains(told, part) {
-			t.Errorf("the model was told %q, which lacks %q", told, part)
+		if !strings.Contains(prompt, part) {
+			t.Errorf("the model got %q, which lacks %q", prompt, part)
 		}
 	}
 	owner.talks("just us")
@@ -131,7 +131,7 @@ func TestTelegramAway(t *testing.T) {
 	owner.silent()
 }
 
-// An answer that is meant for nobody is not sent.
+// An answer without a recipient is not sent.
 // Behaviour: no-reply.
 func TestNoReply(t *testing.T) {
 	t.Parallel()

@@ -11,14 +11,14 @@
 //	memory that runs out                | TestMemoryOfProcesses | TestMemoryIsFreed, TestToolsAreWeighed, TestIdleProcessDies
 //	limits without times                | TestLimitWithoutAnEnd | TestLimitWithoutAnEnd, TestOddEvents
 //	a stop while a question is open     | TestStopWithAQuestionOpen | TestAskEndsWithTheTurn
-//	a question that takes long          | TestQuestionIsNoSilence | TestAskTakesItsTime
+//	a question that takes long          | TestSilenceLimitExcludesQuestions | TestAskTakesItsTime
 //	a result that never comes           | TestNoResult | TestTimeouts
 //	an exit without a result            | TestKilledWhileTheModelAnswers | TestExitWithoutAResult, TestKillAnywhere
 //	a turn that does nothing            | TestHookRefusesTheMessage | TestTurnThatDoesNothing
 //	a result without text               | TestCompaction | TestForeignEvents
 //	a second result, a second init      | | TestOddEvents
-//	a session that is left              | TestChatTextIsInert | TestSessionIsLeft, TestNoOtherCommand
-//	unknown requests and events         | TestNothingIsNew | TestOddEvents, TestForeignEvents
+//	a session that is left              | TestChatTextIsInert | TestProcessThatLeavesItsSession, TestOtherCommandsAreNotPassedToTheCLI
+//	unknown requests and events         | TestCLIOffersNoUnknownTool | TestOddEvents, TestForeignEvents
 //	lines of megabytes                  | TestLongAnswer | TestFaults, TestForeignEvents, TestLineOverTheLimit
 //	a conversation that the API rejects | TestRejectedConversation, TestDamagedRecord | TestRecordedTranscripts
 //	pictures that the API does not take | TestPicturesThatTheModelIsNotShown | TestPicturesThatTheModelIsNotShown, TestOneOfSeveralPicturesIsRefused

@@ -174,7 +174,7 @@ func TestLimitWithoutAnEnd(t *testing.T) {
 
 // While people are asked, the silence of the CLI is no reason to end the turn.
 // Behaviour: ask-time.
-func TestQuestionIsNoSilence(t *testing.T) {
+func TestSilenceLimitExcludesQuestions(t *testing.T) {
 	t.Parallel()
 	const stall = 2 * time.Second
 	r := newRig(t, messagesapi.Options{}, func(c *claude.Config) { c.AllowedTools, c.Stall = nil, stall })
@@ -331,7 +331,7 @@ func refusesOrphans(p messagesapi.Prompt) (messagesapi.Reply, bool) {
 	return messagesapi.Reply{}, false
 }
 
-// Somebody continues a conversation in a terminal while the host uses it, too. Each gets its own answers. After a crash, the host
+// A user continues a conversation in a terminal while the host uses it, too. Each gets its own answers. After a crash, the host
 // takes only the answer to its own message.
 func TestTwoWriters(t *testing.T) {
 	t.Parallel()

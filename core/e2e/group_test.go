@@ -34,7 +34,7 @@ func inOfficeWith(t *testing.T, s setup) (h *host, owner, anna *conversation) {
 }
 
 // In a group an answer is a message that grows while it is written. The whole answer takes its place, or what was written till
-// somebody stopped it.
+// it was stopped.
 // Behaviour: stream, preview-left.
 func TestAnAnswerGrowsInAGroup(t *testing.T) {
 	t.Parallel()

@@ -104,7 +104,7 @@ func (h *host) progress() map[string]int {
 
 var numberedText = regexp.MustCompile(`number (\d+-\d+)$`)
 
-// numbered answers the newest numbered message of a conversation, also when claude was told to go on after it.
+// numbered answers the newest numbered message of a conversation, also if claude was asked to continue after it.
 func numbered(random *rand.Rand) func(messagesapi.Prompt) (messagesapi.Reply, bool) {
 	return func(p messagesapi.Prompt) (messagesapi.Reply, bool) {
 		for _, text := range slices.Backward(p.Texts()) {

@@ -43,7 +43,7 @@ func TestChatTextIsInert(t *testing.T) {
 
 			last := r.asked(asks(text))
 			if got := last.Prompt.LastUserText(); got != prompt(text) {
-				t.Errorf("the model was told %q, want %q", got, prompt(text))
+				t.Errorf("the model got %q, want %q", got, prompt(text))
 			}
 			for _, request := range r.api.Messages() {
 				if strings.Contains(string(request.Body), content) {
@@ -90,7 +90,7 @@ func (r *rig) transcripts() []string {
 	return found
 }
 
-// A tool that the configuration does not allow is denied, and the model is told why.
+// A tool that the configuration does not allow is denied, and the model gets the reason.
 func TestDeniedTool(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, messagesapi.Options{}, func(c *claude.Config) { c.AllowedTools = nil })
@@ -101,7 +101,7 @@ func TestDeniedTool(t *testing.T) {
 	requests := r.api.Messages()
 	results := requests[len(requests)-1].Prompt.ToolResults()
 	if len(results) != 1 || !strings.Contains(results[0], "not allowed") {
-		t.Errorf("the model was told %q, want why it may not", results)
+		t.Errorf("the model got %q, want why it may not", results)
 	}
 	if _, err := os.Stat(filepath.Join(r.config.Workspace, "was-here")); !os.IsNotExist(err) {
 		t.Errorf("the denied tool ran (%v)", err)

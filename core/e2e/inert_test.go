@@ -23,7 +23,7 @@ func TestHostileTexts(t *testing.T) {
 	owner.talks("my number is 4711")
 	process := h.claude()
 
-	for _, tc := range []struct{ text, told string }{
+	for _, tc := range []struct{ text, prompt string }{
 		{"/clear", "/clear"},
 		{"/exit", "/exit"},
 		{"@/etc/passwd", "@/etc/passwd"},
@@ -36,9 +36,9 @@ func TestHostileTexts(t *testing.T) {
 	} {
 		owner.say(tc.text)
 		owner.next()
-		told := h.last().Prompt.LastUserText()
-		if !strings.HasPrefix(told, "[Telegram User1000 ") || !strings.HasSuffix(told, "] "+tc.told) {
-			t.Errorf("of %q the model was told %q", tc.text, told)
+		prompt := h.last().Prompt.LastUserText()
+		if !strings.HasPrefix(prompt, "[Telegram User1000 ") || !strings.HasSuffix(prompt, "] "+tc.prompt) {
+			t.Errorf("of %q the model got %q", tc.text, prompt)
 		}
 		h.remembers("my number is 4711")
 	}

@@ -23,7 +23,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/messagesapi"
 )
 
-// peer is a claude that somebody else of the same user has started.
+// peer is a claude that another process of the same user has started.
 type peer struct {
 	*testing.T
 	stdin io.Writer
@@ -103,7 +103,7 @@ func (p *peer) writes(api *messagesapi.Server, socket, text string) string {
 	return ""
 }
 
-// mentions counts the requests that hold a text, as the last that the model is told.
+// mentions counts the requests that hold a text, as the last that the model reads.
 func mentions(api *messagesapi.Server, text string) int {
 	n := 0
 	for _, request := range api.Messages() {
@@ -153,7 +153,7 @@ func TestNothingWritesIntoASession(t *testing.T) {
 	}
 	for _, request := range r.api.Messages() {
 		if strings.Contains(string(request.Body), refused) {
-			t.Errorf("the session was told what another one wrote; the CLI said to that one: %s", said)
+			t.Errorf("the session got what another one wrote; the CLI said to that one: %s", said)
 		}
 	}
 	if n := r.processes.count(); n != 1 {
@@ -175,7 +175,7 @@ func (r *rig) use(pool *claude.Pool, call messagesapi.Reply) string {
 	messages := r.api.Messages()
 	results := messages[len(messages)-1].Prompt.ToolResults()
 	if len(results) == 0 {
-		r.Fatal("the model was told no result")
+		r.Fatal("the model got no result")
 	}
 	return results[len(results)-1]
 }
@@ -212,7 +212,7 @@ var knownTools = []string{
 
 // A version of the CLI that offers a new tool, or opens a new way in, fails here: look at what it does before it joins the list.
 // Behaviour: session-isolated.
-func TestNothingIsNew(t *testing.T) {
+func TestCLIOffersNoUnknownTool(t *testing.T) {
 	t.Parallel()
 	said := filepath.Join(t.TempDir(), "said")
 	r := newRig(t, messagesapi.Options{}, func(c *claude.Config) {
@@ -318,15 +318,15 @@ func TestMemoryOfTheCLIIsOff(t *testing.T) {
 func TestResumedSessionHasItsOwnPrompt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, messagesapi.Options{}, nil)
-	for _, told := range []string{"You are Claw the first.", "You are Claw the second."} {
+	for _, instruction := range []string{"You are Claw the first.", "You are Claw the second."} {
 		pool := r.pool()
 		turn := r.turn("hello")
-		turn.Profile = agent.Profile{SystemPrompt: told}
+		turn.Profile = agent.Profile{SystemPrompt: instruction}
 		r.run(pool, turn)
 		messages := r.api.Messages()
 		system := messages[len(messages)-1].Prompt.System
-		if !slices.ContainsFunc(system, func(b messagesapi.Block) bool { return strings.Contains(b.Text, told) }) {
-			t.Errorf("the model is not told %q", told)
+		if !slices.ContainsFunc(system, func(b messagesapi.Block) bool { return strings.Contains(b.Text, instruction) }) {
+			t.Errorf("the model is not told %q", instruction)
 		}
 		r.close(pool)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // The API's keys stay in the host: claude works with a token in their place. A key that is refused is skipped, and a
-// failure that no key helps with is told as it is without the host in between.
+// failure that no key helps with is reported as it is without the proxy.
 // Behaviour: api-keys.
 func TestKeysStayInTheHost(t *testing.T) {
 	t.Parallel()
@@ -58,14 +58,14 @@ func TestKeysStayInTheHost(t *testing.T) {
 	}
 	for _, r := range h.api.Requests() {
 		if strings.Contains(string(r.Body), "SECOND_KEY") {
-			t.Error("the model was told of the key's variable")
+			t.Error("the model knows the key's variable")
 		}
 	}
 }
 
-// While the model is overloaded another one answers, and the chat is told once, until the model itself has answered again.
+// While the model is overloaded another one answers, and the chat is notified once, until the model itself has answered again.
 // Behaviour: fallback-told.
-func TestFallbackIsToldOnce(t *testing.T) {
+func TestFallbackIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	var busy atomic.Bool
 	busy.Store(true)
@@ -81,7 +81,7 @@ func TestFallbackIsToldOnce(t *testing.T) {
 	})
 	h.start()
 	owner := h.owner()
-	told := func(text string, want bool) {
+	notices := func(text string, want bool) {
 		t.Helper()
 		owner.say(text)
 		got := owner.next().Text
@@ -90,14 +90,14 @@ func TestFallbackIsToldOnce(t *testing.T) {
 			t.Errorf("%q was answered %q", text, got)
 		}
 	}
-	told("one", true)
-	told("two", false)
+	notices("one", true)
+	notices("two", false)
 	h.stop()
 	h.start()
-	told("three", false)
+	notices("three", false)
 	busy.Store(false)
-	told("four", false)
+	notices("four", false)
 	busy.Store(true)
-	told("five", true)
+	notices("five", true)
 	owner.silent()
 }

@@ -82,9 +82,9 @@ func TestToolsInAChat(t *testing.T) {
 	owner.say("call them")
 	owner.hears("They know.")
 	anna.hears("Dinner is ready.")
-	told := h.asked(results(3)).Prompt.ToolResults()
-	if told[1] != "1. wash up\n" || !strings.Contains(told[2], "the text is empty") {
-		t.Errorf("the model was told %q", told)
+	results := h.asked(results(3)).Prompt.ToolResults()
+	if results[1] != "1. wash up\n" || !strings.Contains(results[2], "the text is empty") {
+		t.Errorf("the model got %q", results)
 	}
 	anna.silent()
 	owner.silent()

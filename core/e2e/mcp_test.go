@@ -39,8 +39,8 @@ func offered(r messagesapi.Request) []string {
 	return names
 }
 
-// A server that cannot start, and one that takes long, hold up nothing. Owners are told about the first one once, with what to do,
-// and nobody else. The second one's tools are there when it has started.
+// A server that cannot start, and one that takes long, hold up nothing. Owners are notified about the first one once, with what to do,
+// and only they. The second one's tools are there when it has started.
 // Behaviour: mcp, mcp-fails, tools-list.
 func TestServersThatFailOrAreSlow(t *testing.T) {
 	t.Parallel()
@@ -59,12 +59,12 @@ func TestServersThatFailOrAreSlow(t *testing.T) {
 	})
 	h.start()
 	owner, anna := h.owner(), h.person(2000)
-	owner.say("/whoami") // Telegram lets a bot write to nobody first
+	owner.say("/whoami") // on Telegram a bot cannot write first
 	owner.next()
 	anna.talks("hello")
-	told := owner.next().Text
-	if !strings.HasPrefix(told, "The MCP server broken does not start, so its tools are missing:") || !strings.Contains(told, "ENOENT") || !strings.Contains(told, "restart the host") {
-		t.Errorf("the owner was told %q", told)
+	notice := owner.next().Text
+	if !strings.HasPrefix(notice, "The MCP server broken does not start, so its tools are missing:") || !strings.Contains(notice, "ENOENT") || !strings.Contains(notice, "restart the host") {
+		t.Errorf("the owner got %q", notice)
 	}
 	owner.talks("hello")
 	owner.silent()

@@ -47,7 +47,7 @@ func TestOneShot(t *testing.T) {
 	r.poll("the last process leaves", func() bool { return r.processes.left() == 0 })
 }
 
-// A stop ends the tool; a question beside the turn is answered; the next turn knows of both.
+// A stop ends the tool; a side question is answered; the next turn knows of both.
 // Behaviour: oneshot.
 func TestOneShotStops(t *testing.T) {
 	t.Parallel()

@@ -21,7 +21,7 @@ func TestStranger(t *testing.T) {
 	var asking []domain.Pairing
 	h.show(&asking, "pairing", "list")
 	if len(asking) != 1 || asking[0].User != "2000" || !strings.Contains(prompt, asking[0].Code) || !strings.Contains(prompt, "2000") {
-		t.Fatalf("the stranger was told %q, and the list has %+v", prompt, asking)
+		t.Fatalf("the stranger got %q, and the list has %+v", prompt, asking)
 	}
 	john.say("and another one")
 	if err := h.telegram.AwaitConfirmed(h.ctx); err != nil {
@@ -32,7 +32,7 @@ func TestStranger(t *testing.T) {
 		t.Errorf("clawhost pairing approve says %q", got)
 	}
 	if welcome := john.next().Text; !strings.HasPrefix(welcome, "Welcome, User2000.") {
-		t.Errorf("the stranger was told %q, want a welcome", welcome)
+		t.Errorf("the stranger got %q, want a welcome", welcome)
 	}
 	if requests := h.api.Requests(); len(requests) != 0 {
 		t.Errorf("the model was asked before the pairing: %v", requests)

@@ -33,7 +33,7 @@ func (h *host) result(n int) string {
 }
 
 // What Claude may not do by itself is asked in the group, with buttons, and what an owner presses is what happens: leave for this
-// once, no, which the model is told, or leave for good. Nobody else may press.
+// once, no, which the model learns, or leave for good. No one else may press.
 // Behaviour: ask, ask-who, ask-grant, preview-behind.
 func TestPermissionInAGroup(t *testing.T) {
 	t.Parallel()
@@ -61,7 +61,7 @@ func TestPermissionInAGroup(t *testing.T) {
 		t.Errorf("the answer stands before the question: %+v", answer)
 	}
 	if got, result := h.content("once"), h.result(n); got != "x\n" || strings.Contains(result, "allowed") {
-		t.Errorf("what was allowed wrote %q, and the model was told %q", got, result)
+		t.Errorf("what was allowed wrote %q, and the model got %q", got, result)
 	}
 	if answered := owner.shows("✅ Allowed once by User1000: Bash echo x >> once"); answered.ID != question.ID || len(answered.Buttons) != 0 {
 		t.Errorf("the question has become %+v", answered)
@@ -71,7 +71,7 @@ func TestPermissionInAGroup(t *testing.T) {
 	owner.press(owner.questioned("Claude asks to use Bash"), "No")
 	over()
 	if got, result := h.content("never"), h.result(n); got != "" || result != "It was not allowed." {
-		t.Errorf("what was not allowed wrote %q, and the model was told %q", got, result)
+		t.Errorf("what was not allowed wrote %q, and the model got %q", got, result)
 	}
 
 	wants("always")
@@ -89,7 +89,7 @@ func TestPermissionInAGroup(t *testing.T) {
 }
 
 // What Claude has the user choose is asked with a button for each choice. Whoever began the turn may press one, and an owner; the
-// model is told which.
+// model learns which.
 // Behaviour: ask, ask-who.
 func TestChoiceInAGroup(t *testing.T) {
 	t.Parallel()
@@ -102,7 +102,7 @@ func TestChoiceInAGroup(t *testing.T) {
 	owner.press(question, "elm")
 	owner.shows("it is planted")
 	if result := h.result(1); !strings.Contains(result, `"Which tree?"="elm"`) {
-		t.Errorf("the model was told %q", result)
+		t.Errorf("the model got %q", result)
 	}
 
 	h.api.Enqueue(choice("Which hedge?", "box", "yew"), messagesapi.Reply{Text: "it grows"})
@@ -110,7 +110,7 @@ func TestChoiceInAGroup(t *testing.T) {
 	anna.press(owner.questioned("Which hedge?"), "yew")
 	owner.shows("it grows")
 	if result := h.result(2); !strings.Contains(result, `"Which hedge?"="yew"`) {
-		t.Errorf("the model was told %q", result)
+		t.Errorf("the model got %q", result)
 	}
 }
 
@@ -133,7 +133,7 @@ func TestKilledWithAQuestionOpen(t *testing.T) {
 		t.Errorf("without leave the tool wrote %q", got)
 	}
 	owner.press(question, "Once")
-	// The CLI writes down some 100 ms later what it was told: what it had not is told again, and no answer was interrupted.
+	// The CLI writes down some 100 ms later what it has read: the rest is sent again, and no answer was interrupted.
 	h.poll("there is tea", func() bool {
 		for _, reply := range owner.telegram.Replies(owner.chat) {
 			if strings.TrimPrefix(reply.Text, continued) == "there is tea" {
@@ -151,7 +151,7 @@ func TestKilledWithAQuestionOpen(t *testing.T) {
 }
 
 // A host that is killed alone leaves a Claude that takes its end for a no and goes on. What it has said when the host is back is
-// the answer, and the question is over: what was pressed meanwhile is good for nothing, and that is told.
+// the answer, and the question is over: what was pressed meanwhile has no effect, and the person learns it.
 // Behaviour: ask-durable.
 func TestHostKilledWithAQuestionOpen(t *testing.T) {
 	t.Parallel()

@@ -59,7 +59,7 @@ func TestSetupOfTheWorkspace(t *testing.T) {
 	owner.say("hello")
 	asked := owner.next().Text
 	if !strings.HasPrefix(asked, "The workspace's .mcp.json has the MCP server own") || !strings.Contains(asked, serverVariable) {
-		t.Fatalf("the owner was told %q", asked)
+		t.Fatalf("the owner got %q", asked)
 	}
 	owner.next()
 	first := h.last()
@@ -97,7 +97,7 @@ func TestSetupOfTheWorkspace(t *testing.T) {
 	again := owner.next().Text
 	owner.next()
 	if found := codeForm.FindStringSubmatch(again); found == nil || found[1] == code || slices.Contains(offered(h.last()), "mcp__own__greet") {
-		t.Errorf("with another content the owner was told %q, and the model is offered %q", again, offered(h.last()))
+		t.Errorf("with another content the owner got %q, and the model is offered %q", again, offered(h.last()))
 	}
 }
 
@@ -148,12 +148,12 @@ func TestHostileFolder(t *testing.T) {
 			owner := h.owner()
 			owner.say("/whoami")
 			owner.next()
-			h.api.Enqueue(messagesapi.Bash("true; touch "+h.dir+"/unasked"), messagesapi.Reply{Text: "first done"})
+			h.api.Enqueue(messagesapi.Bash("true; touch "+h.dir+"/without-asking"), messagesapi.Reply{Text: "first done"})
 			owner.say("go")
 			owner.press(owner.questioned("Claude asks to use Bash"), "No")
 			owner.shows("first done")
 			for _, skill := range []string{"grant", "shell", "sneak"} {
-				h.api.Enqueue(uses("Skill", map[string]any{"skill": "project:" + skill}), messagesapi.Bash("echo "+skill+"; touch "+h.dir+"/unasked"), messagesapi.Reply{Text: "done with " + skill})
+				h.api.Enqueue(uses("Skill", map[string]any{"skill": "project:" + skill}), messagesapi.Bash("echo "+skill+"; touch "+h.dir+"/without-asking"), messagesapi.Reply{Text: "done with " + skill})
 				owner.say("use " + skill)
 				owner.press(owner.questioned("Claude asks to use Bash"), "No")
 				owner.shows("done with " + skill)
@@ -174,7 +174,7 @@ func TestHostileFolder(t *testing.T) {
 			if used := strings.Contains(string(h.api.Messages()[0].Body), "canary of CLAUDE.md"); used != (agent != "") {
 				t.Errorf("CLAUDE.md is used: %v", used)
 			}
-			for _, file := range []string{ran, h.dir + "/unasked", h.workspace + "/by-the-agent"} {
+			for _, file := range []string{ran, h.dir + "/without-asking", h.workspace + "/by-the-agent"} {
 				if _, err := os.Stat(file); err == nil {
 					t.Errorf("%s was made", filepath.Base(file))
 				}

@@ -41,7 +41,7 @@ func queueing(t *testing.T, mode string) (*host, *conversation) {
 	return h, owner
 }
 
-// A message that comes while a tool runs is told to claude with the tool's result, and one answer is for both.
+// A message that comes while a tool runs is given to claude with the tool's result, and one answer is for both.
 // Behaviour: steer.
 func TestSteer(t *testing.T) {
 	t.Parallel()
@@ -83,10 +83,10 @@ func TestCollect(t *testing.T) {
 	}
 	release()
 	owner.hears("the work is done")
-	told := owner.next().Text
+	prompt := owner.next().Text
 	want := regexp.MustCompile(`\[Queued messages while agent was busy\](?s:.*)Queued #1 \(from User1000\) id:\d+\none thing(?s:.*)Queued #2 \(from User1000\) id:\d+\nanother thing`)
-	if !want.MatchString(told) {
-		t.Errorf("claude was told %q, want a match of %s", told, want)
+	if !want.MatchString(prompt) {
+		t.Errorf("claude got %q, want a match of %s", prompt, want)
 	}
 	owner.silent()
 }

@@ -34,7 +34,7 @@ func (r *rig) transcript(session string) string {
 	return string(data)
 }
 
-// A forked session knows what its parent was told, and the parent stays as it is, though its process lives.
+// A forked session knows what its parent read, and the parent stays as it is, though its process lives.
 // Behaviour: session-thread.
 func TestForkKnowsItsParent(t *testing.T) {
 	t.Parallel()
@@ -96,7 +96,7 @@ func TestCompaction(t *testing.T) {
 	r.run(pool, r.turn("go on"))
 	last := r.api.Messages()[len(r.api.Messages())-1]
 	if texts := strings.Join(last.Prompt.Texts(), "\n"); strings.Contains(texts, "rhubarb") || !strings.Contains(texts, "The conversation so far.") {
-		t.Errorf("after the compaction the model is told %q", texts)
+		t.Errorf("after the compaction the model gets %q", texts)
 	}
 }
 
@@ -135,9 +135,9 @@ func TestProfiles(t *testing.T) {
 		if last.Prompt.Model != profile.Model || last.Prompt.Output.Effort != profile.Effort || got.Model != profile.Model {
 			t.Errorf("turn %d ran with %s (told %s), effort %q", i, last.Prompt.Model, got.Model, last.Prompt.Output.Effort)
 		}
-		told := slices.ContainsFunc(last.Prompt.System, func(b messagesapi.Block) bool { return strings.Contains(b.Text, profile.SystemPrompt) })
-		if told != (i == 0) {
-			t.Errorf("turn %d is told its system prompt: %t", i, told)
+		included := slices.ContainsFunc(last.Prompt.System, func(b messagesapi.Block) bool { return strings.Contains(b.Text, profile.SystemPrompt) })
+		if included != (i == 0) {
+			t.Errorf("turn %d is told its system prompt: %t", i, included)
 		}
 		r.remembers("turn number A")
 	}
@@ -146,8 +146,8 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// What the model thinks and uses is told beside its answer.
-func TestWorkIsTold(t *testing.T) {
+// What the model thinks and uses is reported with its answer.
+func TestWorkIsReported(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, messagesapi.Options{}, nil)
 	pool := r.pool()
@@ -165,7 +165,7 @@ func TestWorkIsTold(t *testing.T) {
 	}
 	for _, tool := range got.Tools {
 		if tool.Output == "" {
-			t.Errorf("nothing is told of what %s returned", tool.Name) // not even that it was nothing, as the CLI says
+			t.Errorf("no event has what %s returned", tool.Name) // not even that it was nothing, as the CLI says
 		}
 	}
 	if got.Reasoning != "let me see\n\nI see" || got.Text != "done" {

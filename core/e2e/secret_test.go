@@ -170,7 +170,7 @@ func (h *host) tool(c *conversation, call messagesapi.Reply) string {
 	c.hears("done")
 	results := h.last().Prompt.ToolResults()
 	if len(results) == 0 {
-		h.Fatal("the model was told no result")
+		h.Fatal("the model got no result")
 	}
 	return results[len(results)-1]
 }

@@ -24,7 +24,7 @@ type mailbox struct {
 	lines  []agent.Line
 	gave   int
 	hold   func()          // waited for before lines are given out; nil: nothing
-	nudged <-chan struct{} // nil: nobody nudges
+	nudged <-chan struct{} // nil: no nudges
 }
 
 // put has a line wait, from before the turn's tool begins.
@@ -91,8 +91,8 @@ func results(n int) func(messagesapi.Request) bool {
 	return func(q messagesapi.Request) bool { return len(q.Prompt.ToolResults()) == n }
 }
 
-// told counts the requests whose conversation holds a text, and fails if one holds it twice.
-func (r *rig) told(text string) int {
+// requestsWith counts the requests whose conversation holds a text, and fails if one holds it twice.
+func (r *rig) requestsWith(text string) int {
 	r.Helper()
 	n := 0
 	for _, request := range r.api.Messages() {
@@ -153,7 +153,7 @@ func TestWithdrawnLine(t *testing.T) {
 	}
 	r.wantCovered(a.result, read, right)
 	for text, want := range map[string]int{"read line": 2, "wrong line": 0, "right line": 1} {
-		if n := r.told(text); n != want {
+		if n := r.requestsWith(text); n != want {
 			t.Errorf("%q is in %d requests, want %d", text, n, want)
 		}
 	}
@@ -187,7 +187,7 @@ func TestSteeredLine(t *testing.T) {
 	}
 	r.run(pool, r.turn("next"))
 	for _, text := range []string{"and buy milk", "and bread"} {
-		if n := r.told(text); n != 2 {
+		if n := r.requestsWith(text); n != 2 {
 			t.Errorf("%q is in %d requests, want 2", text, n)
 		}
 	}
@@ -267,7 +267,7 @@ func TestStopWithdrawsLines(t *testing.T) {
 	if got := r.run(pool, r.own(unread)).Text; !strings.HasSuffix(got, "and bread") {
 		t.Errorf("the line on its own is answered by %q", got)
 	}
-	if n := len(r.api.Messages()) - before; n != 1 || r.told("and bread") != 1 {
+	if n := len(r.api.Messages()) - before; n != 1 || r.requestsWith("and bread") != 1 {
 		t.Errorf("the model was asked %d times for it", n)
 	}
 }

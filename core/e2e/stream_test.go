@@ -16,21 +16,21 @@ import (
 
 // onlooker keeps what a turn tells of its progress.
 type onlooker struct {
-	mu   sync.Mutex
-	told []agent.Progress
+	mu       sync.Mutex
+	reported []agent.Progress
 }
 
 func (o *onlooker) see(p agent.Progress) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.told = append(o.told, p)
+	o.reported = append(o.reported, p)
 }
 
-// texts are the different texts that were told, in order, and the last that was told.
+// texts are the different texts that were reported, in order, and the last one.
 func (o *onlooker) texts() (texts []string, last agent.Progress) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, p := range o.told {
+	for _, p := range o.reported {
 		if p.Text != "" || len(texts) > 0 {
 			texts = append(texts, p.Text)
 		}
@@ -43,11 +43,11 @@ func (o *onlooker) texts() (texts []string, last agent.Progress) {
 func (o *onlooker) saw(what func(agent.Progress) bool) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return slices.ContainsFunc(o.told, what)
+	return slices.ContainsFunc(o.reported, what)
 }
 
-// Text is told as it is written, with the tool that runs between, and what is told last is the answer.
-func TestProgressIsTold(t *testing.T) {
+// Text is reported as it is written, with the tool that runs between, and the last text is the answer.
+func TestProgressIsReported(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, messagesapi.Options{}, nil)
 	pool := r.pool()
@@ -72,7 +72,7 @@ func TestProgressIsTold(t *testing.T) {
 	tool.Output = "seen"
 	want := []agent.Step{{Text: "I look"}, {Tool: tool}}
 	if last.Text != result.Text || !last.Complete || len(last.Running) > 0 || !slices.Equal(last.Done, want) {
-		t.Errorf("the last that was told is %+v", last)
+		t.Errorf("the last one reported is %+v", last)
 	}
 }
 
@@ -82,7 +82,7 @@ func TestProgressOfTroubles(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		replies []messagesapi.Reply
-		texts   string // a pattern: pieces that come together are told together
+		texts   string // a pattern: pieces that come together are reported together
 		class   agent.Class
 	}{
 		"cut in a block": {[]messagesapi.Reply{
@@ -110,13 +110,13 @@ func TestProgressOfTroubles(t *testing.T) {
 			if tc.class != 0 {
 				r.wantClass(err, tc.class)
 			} else if err != nil || last.Text != result.Text {
-				t.Errorf("answer %q, %v; the last that was told is %q", result.Text, err, last.Text)
+				t.Errorf("answer %q, %v; the last one reported is %q", result.Text, err, last.Text)
 			}
 		})
 	}
 }
 
-// A question is answered beside the turn, while its tool runs, and leaves no trace in the conversation.
+// A question is answered alongside the turn, while its tool runs, and leaves no trace in the conversation.
 // Behaviour: aside.
 func TestAside(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/messagesapi"
 )
 
-// The CLI asks the API for no thinking, and for speed, when it is told so: as a process starts and while it runs. A model that it
+// The CLI asks the API for no thinking, and for speed, when it is asked to: as a process starts and while it runs. A model that it
 // says to be unable is asked for as little as possible.
 // Behaviour: think-off, fast.
 func TestThinkingAndSpeed(t *testing.T) {
@@ -42,12 +42,12 @@ func TestThinkingAndSpeed(t *testing.T) {
 				t.Errorf("one shot %t, %+v: %s was asked with %q, want %q", oneShot, step.profile, asked.Model, got, step.want)
 			}
 			if fast, why := pool.Speed(r.session); !oneShot && (fast == "on") != (asked.Speed == "fast") {
-				t.Errorf("%+v: the speed is told as %q, %q", step.profile, fast, why)
+				t.Errorf("%+v: the speed is shown as %q, %q", step.profile, fast, why)
 			}
 		}
 		for model, want := range map[string]agent.Abilities{"opus": {Fast: true}, "haiku": {}} {
-			if can, told := agent.AbilitiesOf(model, pool.Inventory().Models); !told || can.Fast != want.Fast || can.ThinkingOff != want.ThinkingOff {
-				t.Errorf("of %s the CLI tells %+v, %t", model, can, told)
+			if can, known := agent.AbilitiesOf(model, pool.Inventory().Models); !known || can.Fast != want.Fast || can.ThinkingOff != want.ThinkingOff {
+				t.Errorf("of %s the CLI tells %+v, %t", model, can, known)
 			}
 		}
 	}

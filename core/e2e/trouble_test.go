@@ -14,7 +14,7 @@ import (
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 )
 
-// What goes wrong with the service is told in the chat in a few honest words, and the next message is answered.
+// What goes wrong with the service is reported in the chat in a few honest words, and the next message is answered.
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -37,7 +37,7 @@ func TestTrouble(t *testing.T) {
 			}
 			owner.say("now [[reply " + string(script) + "]]")
 			if got := owner.next().Text; !strings.HasPrefix(got, tc.want) { // the cause follows, as it is an owner's chat
-				t.Errorf("the chat was told %q, want %q", got, tc.want)
+				t.Errorf("the chat got %q, want %q", got, tc.want)
 			}
 			owner.talks("and now?")
 			h.remembers("my number is 4711")
@@ -57,20 +57,20 @@ func TestRetry(t *testing.T) {
 	h.api.Enqueue(messagesapi.Overloaded(), messagesapi.Overloaded(), messagesapi.Overloaded())
 	owner.say("which one?")
 	if got := owner.next().Text; strings.Contains(got, "overloaded") || strings.Contains(got, "interrupted") || got == "" {
-		t.Errorf("the chat was told %q", got)
+		t.Errorf("the chat got %q", got)
 	}
 	if !strings.Contains(h.log.String(), "a turn is tried again") {
 		t.Error("it was not tried again, so this proves nothing")
 	}
 	if goesOn := h.last(); occurrences(goesOn, "cut off, as the model had no capacity") != 1 || occurrences(goesOn, "restart") != 0 {
-		t.Errorf("the model is told %q", goesOn.Prompt.Texts())
+		t.Errorf("the model gets %q", goesOn.Prompt.Texts())
 	}
 	owner.talks("and now?")
 	h.remembers("which one?")
 	owner.silent()
 }
 
-// The end of a subscription's limit is told in the agent's time zone.
+// The end of a subscription's limit is given in the agent's time zone.
 func TestLimitOfASubscription(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, setup{claude: map[string]string{"ANTHROPIC_API_KEY": "", "CLAUDE_CODE_OAUTH_TOKEN": key}})
@@ -87,7 +87,7 @@ func TestLimitOfASubscription(t *testing.T) {
 	h.api.Enqueue(limit)
 	owner.say("too much")
 	if got, want := owner.next().Text, "Claude's usage limit is reached until "+resets.Format("15:04 MST"); !strings.HasPrefix(got, want) {
-		t.Errorf("the chat was told %q, want %q", got, want)
+		t.Errorf("the chat got %q, want %q", got, want)
 	}
 	owner.say("/stop")
 	owner.shows("Nothing was running. One waiting message was dropped.")
@@ -98,7 +98,7 @@ func TestLimitOfASubscription(t *testing.T) {
 	}
 }
 
-// A conversation that does not fit any more, not even for being compacted, goes on in a fresh one, and the chat is told.
+// A conversation that does not fit any more, not even for being compacted, goes on in a fresh one, and the chat is notified.
 // Behaviour: recovery-overflow.
 func TestOverflow(t *testing.T) {
 	t.Parallel()
@@ -126,7 +126,7 @@ func TestOverflow(t *testing.T) {
 	owner.silent()
 }
 
-// A conversation that the API does not accept any more goes on in a fresh one, and the chat is told. What the API rejects in any
+// A conversation that the API does not accept any more goes on in a fresh one, and the chat is notified. What the API rejects in any
 // conversation does not end one.
 // Behaviour: recovery-rejected, failure-cause.
 func TestRejectedConversation(t *testing.T) {
@@ -146,7 +146,7 @@ func TestRejectedConversation(t *testing.T) {
 
 	owner.say("/new never")
 	if got := owner.next().Text; !strings.HasPrefix(got, "Claude's servers do not accept this message, even in a new conversation.") || !strings.Contains(got, "many-image requests") {
-		t.Errorf("the chat was told %q", got)
+		t.Errorf("the chat got %q", got)
 	}
 	owner.say("/new")
 	owner.next()

@@ -52,8 +52,8 @@ func (d *discord) find(name string) (chat, bool) {
 	if in, known := d.channels[name]; known {
 		return in, true
 	}
-	room, thread, _ := strings.Cut(name, "/")
-	if room != "kitchen" {
+	group, thread, _ := strings.Cut(name, "/")
+	if group != "kitchen" {
 		return chat{}, false
 	}
 	in := chat{901, 910 + int64(len(d.channels))}

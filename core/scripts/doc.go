@@ -10,7 +10,7 @@
 // Carol (the next two numbers), and their group "whatsapp:kitchen"; the numbered lines of a message are its buttons there. At
 // the page of the web chat sits Anna: "webchat:anna" is its first conversation, "webchat:anna/tea" another one. A script without
 // a config.hcl has testdata/config.hcl.
-// The commands beside those of testscript:
+// The commands in addition to those of testscript:
 //
 //	host                       start the host with config.hcl and wait until it works; "! host" wants it to refuse
 //	host stop, host kill       end it in order, or by SIGKILL
@@ -23,7 +23,7 @@
 //	says [FLAGS] WHO TEXT      write a message: -in CHAT, -reply PATTERN (to the newest message that matches), -quote TEXT,
 //	                           -forwarded NAME, -media KIND -file FILE, -text FILE instead of TEXT
 //	topics GROUP               make a forum of a group
-//	upgrades WHO den hall      have somebody make the supergroup "hall" (-1005) of the basic group "den" (-5)
+//	upgrades WHO den hall      have someone make the supergroup "hall" (-1005) of the basic group "den" (-5)
 //	expect CHAT [PATTERN…]     wait for the bot's next message, one for each pattern, which it must match; it is the stdout;
 //	                           with -among CHAT others may come before it
 //	shows CHAT PATTERN [BUTTON…]
@@ -49,7 +49,7 @@
 //	                           have the next calls of a method fail with a text of the Bot API's
 //	stalls METHOD, resumes METHOD
 //	                           have the next call of a method wait, and let it go on
-//	blocks WHO, unblocks WHO   have somebody block the bot, and take that back
+//	blocks WHO, unblocks WHO   have someone block the bot, and take that back
 //	reacted CHAT PATTERN EMOJI wait until the bot has put an emoji on the newest message that matches, or has taken it back ("-")
 //	served LABEL N             the bot's network was asked for so many files of people's
 //	disk FOLDER SIZE           make a folder a disk of this size, or change its size; needs [mounts]
@@ -60,6 +60,7 @@
 //	held NAME, release NAME    wait until a turn's tool runs "hold NAME", and let that end
 //	menu PATTERN               wait until the bot's menu of commands matches; it is the stdout
 //
-// In a prompt the times are replaced by NOW and the ids of messages and threads by ID; how long ago the previous message was, the ids of messages in their first lines, and
-// the folder of outgoing files, is left out, the latter also where the stand-in repeats it to a chat. The scripts wait for what happens, never for a time.
+// In a prompt the times are replaced by NOW and the ids of messages and threads by ID; how long ago the previous
+// message was, the ids of messages in their first lines, and the folder of outgoing files, is left out, the latter also
+// where the stand-in repeats it to a chat. The scripts wait for what happens, never for a time.
 package scripts

@@ -11,7 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// shelves is a network that has the files of people's messages until somebody fetches them.
+// shelves is a network that has the files of people's messages until they are fetched.
 type shelves interface {
 	// served is how many files were asked for.
 	served() int
@@ -31,7 +31,7 @@ func (s *stage) served(_ *testscript.TestScript, args []string) error {
 	}
 	n, ok := b.network.(shelves)
 	if !ok {
-		return errors.New("nobody counts the files of this network")
+		return errors.New("no one counts the files of this network")
 	}
 	if want, err := strconv.Atoi(args[1]); err != nil || n.served() != want {
 		return fmt.Errorf("%d files were fetched, want %s", n.served(), args[1])

@@ -26,7 +26,7 @@ func title(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
 // network is a chat network with a bot: what people do there reaches the bot, and what the bot writes is seen.
 type network interface {
-	// find returns the chat with a name, such as "anna", "kitchen" or "house/tea"; false: there is none. A topic or thread is
+	// find returns the chat with a name, such as "anna", "kitchen" or "house/tea"; false: there is no such chat. A topic or thread is
 	// opened at its first use.
 	find(name string) (chat, bool)
 	write(ctx context.Context, who int64, in chat, p post) error
@@ -36,7 +36,7 @@ type network interface {
 	await(ctx context.Context, in chat, fulfil func([]message) bool) ([]message, error)
 	// taken waits until the host has taken in all that people did.
 	taken(ctx context.Context) error
-	// chats are where somebody has written something.
+	// chats are with messages of people.
 	chats() []chat
 }
 
@@ -116,7 +116,7 @@ func (b *bot) news(in chat) []message {
 	return slices.DeleteFunc(b.said(in), func(m message) bool { return m.from != 0 || m.id <= b.seen[in] })
 }
 
-// newest returns the newest message that matches a pattern, of the bot or of somebody else.
+// newest returns the newest message that matches a pattern, of the bot or of a person.
 func newest(messages []message, bots bool, pattern *regexp.Regexp) (found message, ok bool) {
 	for _, m := range messages {
 		if (m.from == 0) == bots && pattern.MatchString(m.text) {

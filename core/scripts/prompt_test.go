@@ -40,7 +40,7 @@ func plain(text string) string {
 	return messages.ReplaceAllString(text, "${1}ID")
 }
 
-// prompts are all texts that claude has read, in order: those that began a turn and those that were told to a running one.
+// prompts are all texts that claude has read, in order: those that began a turn and those that were steered into a running one.
 // The transcripts on disk have them.
 func (s *stage) prompts() []prompt {
 	var list []prompt
@@ -55,8 +55,8 @@ func (s *stage) prompts() []prompt {
 	return list
 }
 
-// told is the command of the same name.
-func (s *stage) told(_ *testscript.TestScript, args []string) error {
+// handed is the command told.
+func (s *stage) handed(_ *testscript.TestScript, args []string) error {
 	pattern, err := regexp.Compile("(?m)" + args[0])
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (s *stage) told(_ *testscript.TestScript, args []string) error {
 	ctx, cancel := s.await()
 	defer cancel()
 	if err := poll(ctx, func() (bool, error) { return slices.ContainsFunc(s.waiting(), pattern.MatchString), nil }); err != nil {
-		return fmt.Errorf("claude is told nothing that matches %q: %w", pattern, err)
+		return fmt.Errorf("claude gets nothing that matches %q: %w", pattern, err)
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // conformance is what becomes, in each mode, of two messages that come while a turn's tool runs. The turn answers with
-// what it was told in its midst.
+// what it got meanwhile.
 var conformance = map[string]struct {
 	running string // of the script, while the tool runs
 	after   string // and once it has ended

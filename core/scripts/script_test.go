@@ -104,7 +104,7 @@ func run(t *testing.T, scripts string) {
 
 			"served": taking("served LABEL N", (*stage).served), "disk": taking("disk FOLDER SIZE", (*stage).disk),
 
-			"prompt": on((*stage).prompt), "told": taking("told PATTERN", (*stage).told),
+			"prompt": on((*stage).prompt), "told": taking("told PATTERN", (*stage).handed),
 			"held": taking("held NAME", (*stage).held), "release": taking("release NAME", (*stage).release),
 		},
 	})

@@ -44,8 +44,8 @@ func newTelegram(token, username string) (*telegram, error) {
 }
 
 func (t *telegram) find(name string) (chat, bool) {
-	room, topic, inTopic := strings.Cut(name, "/")
-	id := cmp.Or(people[room], groups[room])
+	base, topic, inTopic := strings.Cut(name, "/")
+	id := cmp.Or(people[base], groups[base])
 	if id == 0 || inTopic && id > 0 {
 		return chat{}, false
 	}
@@ -161,7 +161,7 @@ func (t *telegram) draft(ctx context.Context, in chat, matches func(string) bool
 
 func (t *telegram) stop(in chat) { t.User(in.id).Stop() }
 
-// inPrivate makes a command of what somebody does in their own chat.
+// inPrivate makes a command of what a person does in their own chat.
 func inPrivate(do func(*telegramtest.User)) func(*stage, *testscript.TestScript, []string) error {
 	return func(s *stage, _ *testscript.TestScript, args []string) error {
 		t, in, err := s.telegram(args[0])

@@ -59,7 +59,7 @@ func (w *webchat) find(name string) (chat, bool) {
 // address is what the host's log says of the page: its URL, and the token that it needs.
 var address = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/#token=(\S+)`)
 
-// errNoPage is returned as long as the host has told no address.
+// errNoPage is returned as long as the host has printed no address.
 var errNoPage = errors.New("the host has no web chat")
 
 // request makes a request of the page. The body is closed by whoever asks; a status other than 200 is an error.
@@ -250,7 +250,7 @@ func textOf(of string) string {
 	return strings.TrimSpace(html.UnescapeString(tag.ReplaceAllString(of, "")))
 }
 
-// await looks at a chat whenever the page is told something new.
+// await looks at a chat whenever the page gets something new.
 func (w *webchat) await(ctx context.Context, in chat, fulfil func([]message) bool) (list []message, err error) {
 	look := func() bool {
 		list, err = w.messages(in)
@@ -259,13 +259,13 @@ func (w *webchat) await(ctx context.Context, in chat, fulfil func([]message) boo
 	if w.failed != nil || look() {
 		return list, w.failed
 	}
-	if untold := w.follow(ctx, func(string, []byte) bool { return look() }); untold != nil {
-		return list, errors.Join(untold, err)
+	if failed := w.follow(ctx, func(string, []byte) bool { return look() }); failed != nil {
+		return list, errors.Join(failed, err)
 	}
 	return list, nil
 }
 
-// follow reads what the page is told, all that it was from the beginning on, until something is what is waited for.
+// follow reads what the page gets, from the beginning on, until something is what is waited for.
 func (w *webchat) follow(ctx context.Context, until func(name string, data []byte) bool) error {
 	if err := w.there(ctx); err != nil {
 		return err
@@ -279,7 +279,7 @@ func (w *webchat) follow(ctx context.Context, until func(name string, data []byt
 	for name := ""; ; {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			return fmt.Errorf("the page is told nothing more: %w", err)
+			return fmt.Errorf("the page gets nothing more: %w", err)
 		}
 		field, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 		switch field {
@@ -309,7 +309,7 @@ func (w *webchat) draft(ctx context.Context, in chat, matches func(string) bool)
 	return text, err
 }
 
-// taken tells what was not: the page is answered when the host has what somebody did.
+// taken tells what was not: the page is answered when the host has what a person did.
 func (w *webchat) taken(context.Context) error { return w.failed }
 
 func (w *webchat) chats() []chat {

@@ -51,16 +51,16 @@ func (c *channel) read(ctx context.Context, in sdk.Inbox, conn net.Conn) {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	for lines := bufio.NewScanner(conn); lines.Scan(); {
-		room, message, ok := strings.Cut(lines.Text(), " ")
-		c.peers.Store(chat.ID(room), conn)
+		peer, message, ok := strings.Cut(lines.Text(), " ")
+		c.peers.Store(chat.ID(peer), conn)
 		if !ok {
 			continue
 		}
 		id, text, _ := strings.Cut(message, " ")
 		_, err := in.Submit(ctx, chat.Event{
-			ID:     chat.EventID("echo:" + room + ":" + id),
-			Chat:   chat.Chat{ID: chat.ID(room), Kind: chat.Direct},
-			Sender: chat.Sender{ID: chat.UserID(room)},
+			ID:     chat.EventID("echo:" + peer + ":" + id),
+			Chat:   chat.Chat{ID: chat.ID(peer), Kind: chat.Direct},
+			Sender: chat.Sender{ID: chat.UserID(peer)},
 			At:     time.Now(),
 			Body:   chat.Message{ID: chat.MessageID(id), Text: text},
 		})

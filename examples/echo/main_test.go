@@ -110,7 +110,7 @@ func (p *people) Refuse(to chat.ID) chat.Reason {
 	return chat.NotConnected
 }
 
-// Fail is Refuse: nobody is there, and nothing else ever fails.
+// Fail is Refuse: the peer is absent, and nothing else ever fails.
 func (p *people) Fail(to chat.ID, reason chat.Reason) bool { return p.Refuse(to) == reason }
 
 type client struct {
@@ -188,7 +188,7 @@ func (c *client) talk(conn net.Conn) {
 		case <-cut:
 			return
 		case <-c.gone:
-			// Once the channel has hung up too it knows that nobody is there.
+			// Once the channel has hung up too it knows that the peer is absent.
 			_ = conn.(*net.TCPConn).CloseWrite()
 			for {
 				select {

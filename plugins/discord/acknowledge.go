@@ -79,7 +79,7 @@ func (c *claims) take(id string) (*claim, bool) {
 	return found, ok
 }
 
-// drop removes a claim that nobody has taken.
+// drop removes a claim that was not taken.
 func (c *claims) drop(id string, made *claim) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -175,13 +175,13 @@ func (r *receiver) acknowledge(ctx context.Context, i interaction) interactionSt
 	callback := "interactions/" + i.ID + "/" + i.Token + "/callback"
 	for tries := (network.Backoff{First: r.pace.first / 10, Longest: r.pace.longest}); ; {
 		err := r.rest.call(ctx, "POST answer", http.MethodPost, callback, first, nil)
-		if found, certain := told(err, answeredAlready); certain && found {
+		if found, certain := definite(err, answeredAlready); certain && found {
 			return acknowledged
 		} else if certain {
 			// It is too late. Whether a previous process acknowledged in time is shown by the response, which exists or
 			// does not.
 			err = r.rest.call(ctx, "GET answer", http.MethodGet, i.hook()+"/messages/@original", nil, nil)
-			if found, certain := told(err, unknownMessage); certain && found {
+			if found, certain := definite(err, unknownMessage); certain && found {
 				return acknowledged
 			} else if certain {
 				return failed
@@ -194,9 +194,9 @@ func (r *receiver) acknowledge(ctx context.Context, i interaction) interactionSt
 	}
 }
 
-// told reports whether Discord gave a definite answer, and whether it was yes: success, or an error code that means the
+// definite reports whether Discord gave a definite answer, and whether it was yes: success, or an error code that means the
 // same.
-func told(err error, yes int) (found, certain bool) {
+func definite(err error, yes int) (found, certain bool) {
 	e, ok := errors.AsType[*callError](err)
 	switch {
 	case err == nil, ok && e.code == yes:

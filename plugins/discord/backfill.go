@@ -139,7 +139,8 @@ func (r *receiver) leaveGuild(ctx context.Context, g *guild) error {
 
 func hasMessages(t discordgo.ChannelType) bool {
 	switch t {
-	case discordgo.ChannelTypeGuildText, discordgo.ChannelTypeGuildNews, discordgo.ChannelTypeGuildVoice, discordgo.ChannelTypeGuildStageVoice:
+	case discordgo.ChannelTypeGuildText, discordgo.ChannelTypeGuildNews, discordgo.ChannelTypeGuildVoice,
+		discordgo.ChannelTypeGuildStageVoice:
 		return true
 	default:
 		return isThread(t)

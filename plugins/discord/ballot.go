@@ -17,7 +17,8 @@ const pollHours = 7 * 24
 // ballot returns a poll in Discord's format.
 func ballot(p chat.Poll) *discordgo.Poll {
 	b := &discordgo.Poll{
-		Question: discordgo.PollMedia{Text: p.Question}, AllowMultiselect: p.Multiple, LayoutType: discordgo.PollLayoutTypeDefault, Duration: pollHours,
+		Question: discordgo.PollMedia{Text: p.Question}, AllowMultiselect: p.Multiple,
+		LayoutType: discordgo.PollLayoutTypeDefault, Duration: pollHours,
 	}
 	for _, option := range p.Options {
 		b.Answers = append(b.Answers, discordgo.PollAnswer{Media: &discordgo.PollMedia{Text: option}})

@@ -50,7 +50,8 @@ func (c *channel) at(ctx context.Context, to chat.Address, do func(channel strin
 		return network.Failure(err)
 	}
 	var direct struct{ ID string }
-	switch open := c.rest.call(ctx, "POST direct channel", http.MethodPost, "users/@me/channels", map[string]string{"recipient_id": id}, &direct); {
+	switch open := c.rest.call(ctx, "POST direct channel", http.MethodPost, "users/@me/channels",
+		map[string]string{"recipient_id": id}, &direct); {
 	case refused(open) || open == nil && parseID(direct.ID) == 0:
 		return network.Failure(err) // not a person either
 	case open != nil:

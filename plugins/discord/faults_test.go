@@ -18,8 +18,8 @@ import (
 
 // TestFaults has more than a thousand messages and presses go both ways through faults of every kind, with restarts of the
 // plugin in between: no message is lost and none doubled. Each chat keeps its order, unless Discord itself delivers in
-// another one. A press may be lost with its session, for nobody has it then; the host has those, and only those, of which
-// their person was told that they work. One that was kept may come before messages that are caught up.
+// another one. A press may be lost with its session, because no one has it then; the host has those, and only those, of which
+// their person learned that they work. One that was kept may come before messages that are caught up.
 // Behaviour: networks-faults, discord-interaction.
 func TestFaults(t *testing.T) {
 	t.Parallel()
@@ -94,7 +94,7 @@ func (r *trial) run(t *testing.T) {
 				}
 			})
 		}
-		// Half of what a life is told it may leave to the next one.
+		// Half of what a process is given it may leave to the next one.
 		for r.messages < (2*life+1)*(trialEach-trialEach/pressEvery) {
 			r.hear(f.host.NextEvent())
 		}
@@ -120,8 +120,8 @@ func (r *trial) run(t *testing.T) {
 	}
 	for text, interaction := range r.pressed {
 		heard := slices.Contains(slices.Concat(r.heard["70"], r.heard["901"]), text)
-		if _, told := f.server.AnswerTo(interaction); heard != told {
-			t.Errorf("the host has %q: %t; its person was told that it works: %t", text, heard, told)
+		if _, answered := f.server.AnswerTo(interaction); heard != answered {
+			t.Errorf("the host has %q: %t; its person was told that it works: %t", text, heard, answered)
 		}
 	}
 	for _, id := range chats {

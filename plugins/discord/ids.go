@@ -17,7 +17,7 @@ import (
 // epoch is the start of Discord's clock, in Unix milliseconds.
 const epoch = 1420070400000
 
-// snowflake is an id; zero is none.
+// snowflake is an id; zero means no id.
 type snowflake uint64
 
 // parseID returns zero for an invalid id.

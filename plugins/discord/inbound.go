@@ -17,7 +17,7 @@ type inbound struct {
 	places *places
 }
 
-// message returns a person's message, or false for other messages, such as that somebody joined.
+// message returns a person's message, or false for other messages, such as that a member joined.
 func (in inbound) message(ctx context.Context, m *discordgo.Message) (chat.Message, bool, error) {
 	switch m.Type {
 	case discordgo.MessageTypeDefault, discordgo.MessageTypeReply:

@@ -76,7 +76,7 @@ func TestWhatPeopleWrite(t *testing.T) {
 	}
 }
 
-// TestThreadsBegin with what the agent should know of them, told with the first message that it hears.
+// TestThreadsBegin with what the agent should know of them, given with the first message that it gets.
 func TestThreadsBegin(t *testing.T) {
 	t.Parallel()
 	f := start(t, func(s *discordtest.Server) { s.Forum("900", "903", "questions") })
@@ -303,9 +303,9 @@ func TestAddressesOfFilesGoStale(t *testing.T) {
 	}
 }
 
-// TestAFileThatCannotBeHadNow says so, and how long Discord asks to wait.
+// TestAFileIsTemporarilyUnavailable says so, and how long Discord asks to wait.
 // Behaviour: file-retry.
-func TestAFileThatCannotBeHadNow(t *testing.T) {
+func TestAFileIsTemporarilyUnavailable(t *testing.T) {
 	t.Parallel()
 	f := start(t, nil)
 	f.server.Say("70", "7", "look", discordtest.WithFile("a.png", "image/png", []byte("pixels")))

@@ -59,7 +59,7 @@ func TestCommandsAndButtons(t *testing.T) {
 	}
 }
 
-// TestRefusedInteractions: who may not do it is told, behind the acknowledgement.
+// TestRefusedInteractions: who may not do it gets an answer, after the acknowledgement.
 func TestRefusedInteractions(t *testing.T) {
 	t.Parallel()
 	f := start(t, nil)

@@ -13,7 +13,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/network"
 )
 
-// TestLimitsAreKept: what Discord would refuse is not sent, and it is told how long to wait.
+// TestLimitsAreKept: what Discord would refuse is not sent, and the error says how long to wait.
 // Behaviour: networks-faults.
 func TestLimitsAreKept(t *testing.T) {
 	t.Parallel()

@@ -113,6 +113,9 @@ func (r *rest) fresh(ctx context.Context, at origin) (string, error) {
 
 // file opens a file by its address, which is from Discord; the transport refuses other hosts.
 func (r *rest) file(ctx context.Context, address string) (io.ReadCloser, error) {
-	client := &http.Client{Transport: r.transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{
+		Transport:     r.transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	return network.Download(ctx, client, address, maxFile)
 }

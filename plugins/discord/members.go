@@ -30,7 +30,8 @@ func (c *channel) Members(ctx context.Context, of chat.Address, limit int) (chat
 			return err
 		}
 		var list []*discordgo.Member
-		if err := c.rest.call(ctx, "GET members", http.MethodGet, fmt.Sprintf("guilds/%s/members?limit=%d", here.GuildID, limit), nil, &list); err != nil {
+		if err := c.rest.call(ctx, "GET members", http.MethodGet,
+			fmt.Sprintf("guilds/%s/members?limit=%d", here.GuildID, limit), nil, &list); err != nil {
 			return err
 		}
 		members = chat.Members{Total: server.Total}

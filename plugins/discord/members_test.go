@@ -9,7 +9,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/sdktest"
 )
 
-// Without the intent Discord lists nobody, and says so.
+// Without the intent Discord lists no members, and says so.
 // Behaviour: members-tool.
 func TestMembersAreHidden(t *testing.T) {
 	t.Parallel()

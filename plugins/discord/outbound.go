@@ -61,7 +61,7 @@ const (
 	maxData    = 100 // characters; the host counts bytes
 )
 
-// newPost returns a post for sending or editing. The agent's texts ping nobody.
+// newPost returns a post for sending or editing. The agent's texts do not ping people.
 func newPost(text string, buttons [][]chat.Button, files bool) (post, error) {
 	if strings.TrimSpace(text) == "" && !files {
 		return post{}, network.Refuse(chat.Invalid, "the message has no text")
@@ -72,7 +72,8 @@ func newPost(text string, buttons [][]chat.Button, files bool) (post, error) {
 		for _, b := range line {
 			label := []rune(b.Label)
 			r.Components = append(r.Components, button{
-				Type: int(discordgo.ButtonComponent), Style: int(discordgo.SecondaryButton), Label: string(label[:min(len(label), maxLabel)]), Data: b.Data,
+				Type: int(discordgo.ButtonComponent), Style: int(discordgo.SecondaryButton),
+				Label: string(label[:min(len(label), maxLabel)]), Data: b.Data,
 			})
 		}
 		if len(r.Components) > 0 {
@@ -217,7 +218,8 @@ func (c *channel) react(ctx context.Context, path string, id chat.MessageID, emo
 		if old == emoji {
 			continue
 		}
-		if err := c.rest.call(ctx, "DELETE reaction", http.MethodDelete, path+"/reactions/"+url.PathEscape(old)+"/@me", nil, nil); err != nil {
+		if err := c.rest.call(ctx, "DELETE reaction", http.MethodDelete, path+"/reactions/"+url.PathEscape(old)+"/@me", nil,
+			nil); err != nil {
 			return err
 		}
 	}

@@ -118,7 +118,7 @@ func TestEditDeleteReactType(t *testing.T) {
 
 // A restarted bot does not remember its reactions to a message, and the host sets one reaction.
 // Behaviour: reaction.
-func TestReactionsOfAnEarlierLife(t *testing.T) {
+func TestReactionsOfAPreviousProcess(t *testing.T) {
 	t.Parallel()
 	for _, emoji := range []string{"👍", "✍", "tea:12", ""} {
 		s := discordtest.New(t)
@@ -156,7 +156,7 @@ func TestReactionThatFailed(t *testing.T) {
 		again := newChannel(t, s)
 		s.Fail(c.method, c.part, 1, discordtest.Refuse(403, 50013, "Missing Permissions"))
 		if err := again.React(t.Context(), to, asked, "👍"); err == nil {
-			t.Errorf("%s %s fails, and nobody is told", c.method, c.part)
+			t.Errorf("%s %s fails, and no one is notified", c.method, c.part)
 		}
 		if err := again.React(t.Context(), to, asked, "✅"); err != nil {
 			t.Fatal(err)
@@ -336,6 +336,6 @@ func TestPeopleByTheirIDs(t *testing.T) {
 	}
 	s.Forbid(direct)
 	if _, err := c.Send(t.Context(), chat.Outgoing{To: to, Text: "x"}); reason(err) != chat.Forbidden {
-		t.Errorf("to somebody who takes no messages: %v", err)
+		t.Errorf("to a person who takes no messages: %v", err)
 	}
 }

@@ -108,7 +108,8 @@ func refused(err error) bool {
 }
 
 func isThread(t discordgo.ChannelType) bool {
-	return t == discordgo.ChannelTypeGuildPublicThread || t == discordgo.ChannelTypeGuildPrivateThread || t == discordgo.ChannelTypeGuildNewsThread
+	return t == discordgo.ChannelTypeGuildPublicThread || t == discordgo.ChannelTypeGuildPrivateThread ||
+		t == discordgo.ChannelTypeGuildNewsThread
 }
 
 // locate sets an event's chat and thread.

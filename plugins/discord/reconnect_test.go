@@ -142,8 +142,8 @@ func TestResumeElsewhere(t *testing.T) {
 	}
 }
 
-// TestWhoIsAsked: nobody but Discord, or but this machine where that stands for Discord.
-func TestWhoIsAsked(t *testing.T) {
+// TestGatewayMustBeTrusted: only Discord, or this machine where it stands for Discord.
+func TestGatewayMustBeTrusted(t *testing.T) {
 	t.Parallel()
 	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte(r.URL.Path)) }))
 	defer served.Close()

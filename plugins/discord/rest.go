@@ -185,7 +185,10 @@ func (x *exchange) RoundTrip(request *http.Request) (*http.Response, error) {
 	x.status, x.header = response.StatusCode, response.Header.Clone()
 	x.limits.learn(x.route, x.header)
 	// The library would otherwise sleep according to these rate limit headers.
-	for _, name := range []string{"X-RateLimit-Remaining", "X-RateLimit-Reset", "X-RateLimit-Global", "X-RateLimit-Reset-After", "Retry-After"} {
+	for _, name := range []string{
+		"X-RateLimit-Remaining", "X-RateLimit-Reset", "X-RateLimit-Global",
+		"X-RateLimit-Reset-After", "Retry-After",
+	} {
 		response.Header.Del(name)
 	}
 	response.Body = network.Bound(response.Body, maxAnswer, errors.New("the response is too long"))

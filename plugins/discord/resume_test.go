@@ -85,8 +85,8 @@ func TestCatchingUpFails(t *testing.T) {
 	}
 }
 
-// TestLeftWhileOwing: a life that ends before it has caught up leaves no session that would be resumed without that.
-func TestLeftWhileOwing(t *testing.T) {
+// TestNoResumeBeforeCatchingUp: a life that ends before it has caught up leaves no session that would be resumed without that.
+func TestNoResumeBeforeCatchingUp(t *testing.T) {
 	t.Parallel()
 	f := start(t, nil)
 	s := f.server
@@ -132,7 +132,7 @@ func TestLateMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := strings.Join(in.texts, " "); got != "second first second" {
-		t.Errorf("the host was told %q", got)
+		t.Errorf("the host got %q", got)
 	}
 }
 
@@ -150,11 +150,11 @@ func TestAnInteractionKeepsItsPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := r.settle(t.Context()); err != nil || len(in.texts) != 0 {
-		t.Fatalf("before its turn the host was told %q, %v", in.texts, err)
+		t.Fatalf("before its turn the host got %q, %v", in.texts, err)
 	}
 	r.begun(ready{}, 2)
 	if err := r.settle(t.Context()); err != nil || strings.Join(in.texts, " ") != "/new" {
-		t.Errorf("after its session was lost the host was told %q, %v", in.texts, err)
+		t.Errorf("after its session was lost the host got %q, %v", in.texts, err)
 	}
 	if kept := state.kept(); len(kept) != 0 {
 		t.Errorf("still kept: %q", kept)

@@ -194,7 +194,7 @@ func await(t *testing.T, what string, done func() bool) {
 	defer cancel()
 	for !done() {
 		if !network.Pause(ctx, 2*time.Millisecond) {
-			t.Fatalf("waited in vain until %s", what)
+			t.Fatalf("timed out waiting until %s", what)
 		}
 	}
 }

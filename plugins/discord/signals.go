@@ -50,7 +50,9 @@ func (r *receiver) deletion(ctx context.Context, d *deletion, ids ...string) err
 }
 
 // reaction submits a reaction; an empty emoji means that it was removed.
-func (r *receiver) reaction(ctx context.Context, id chat.EventID, a *discordgo.MessageReaction, member *discordgo.Member, emoji string) error {
+func (r *receiver) reaction(
+	ctx context.Context, id chat.EventID, a *discordgo.MessageReaction, member *discordgo.Member, emoji string,
+) error {
 	if a == nil || a.UserID == r.self {
 		return nil
 	}

@@ -16,7 +16,7 @@ const everyone = "all"
 
 // access decides what may be recalled for whom:
 //
-//   - An owner is reminded in his direct chat, of the files and of what was said in the same session; where nobody else has
+//   - An owner is reminded in his direct chat, of the files and of what was said in the same session; where no one else has
 //     used the session, and of what was said in the other direct chats that only the same person has used.
 //   - Where others than owners share the session of an owner's direct chat, it counts as theirs.
 //   - A group that has a memory of its own is reminded of that, and of what was said in the same session.

@@ -11,7 +11,7 @@ import (
 // Behaviour: memory-recall.
 func TestWhoIsRemindedOfWhatWasSaid(t *testing.T) {
 	t.Parallel()
-	// Each of them has said a word that nobody else knows.
+	// Each of them has said a word that no one else knows.
 	said := map[string]chat.Caller{
 		"anna's":          direct("anna", chat.Owner),
 		"anna's other":    direct("anna2", chat.Owner),
@@ -83,47 +83,47 @@ func TestWhoIsRemindedOfWhatWasSaid(t *testing.T) {
 	}
 }
 
-// Under one session for all direct chats, what an owner is told could be read by the others who share it.
+// Under one session for all direct chats, what an owner is shown could be read by the others who share it.
 func TestASessionThatOthersShare(t *testing.T) {
 	t.Parallel()
 	p := start(t, map[string]any{"same_person": []string{"c:anna", "c:anna2"}})
 	p.write("MEMORY.md", "The zebra is called Zora.\n")
 	in := func(session string, c chat.Caller) chat.Caller { c.Session = session; return c }
-	told := func(c chat.Caller, word string) bool { return strings.Contains(p.ask(c, "the "+word), word) }
+	recalls := func(c chat.Caller, word string) bool { return strings.Contains(p.ask(c, "the "+word), word) }
 
 	alone := in("main", anna)
-	if !told(alone, "zebra") {
-		t.Error("an owner alone in it is told nothing")
+	if !recalls(alone, "zebra") {
+		t.Error("an owner alone in it gets nothing")
 	}
 	p.tell("main", 1, "the aardvark is ill", "oh")
-	if !told(direct("anna2", chat.Owner), "aardvark") {
+	if !recalls(direct("anna2", chat.Owner), "aardvark") {
 		t.Error("the same person is not reminded in the other chat")
 	}
 	// Another owner joins: both can recall the files and what they said there, and it is no longer one person's chat.
-	if c := in("main", direct("ben", chat.Owner)); !told(c, "zebra") || !told(c, "aardvark") {
-		t.Error("another owner is told nothing")
+	if c := in("main", direct("ben", chat.Owner)); !recalls(c, "zebra") || !recalls(c, "aardvark") {
+		t.Error("another owner gets nothing")
 	}
-	if told(direct("anna2", chat.Owner), "aardvark") {
+	if recalls(direct("anna2", chat.Owner), "aardvark") {
 		t.Error("what several owners share is recalled in the chat of one of them")
 	}
 	p.tell("c:anna2", 1, "the buffalo is well", "fine")
-	if told(alone, "buffalo") {
+	if recalls(alone, "buffalo") {
 		t.Error("what one owner said is recalled where several read it")
 	}
-	// A stranger joins: nobody is told anything.
-	if told(in("main", direct("cleo", chat.Other)), "zebra") {
-		t.Error("a stranger is told of the files")
+	// A stranger joins: no one gets a notice.
+	if recalls(in("main", direct("cleo", chat.Other)), "zebra") {
+		t.Error("a stranger gets the prompt about the files")
 	}
-	if told(alone, "zebra") {
-		t.Error("an owner is told of the files where a stranger can ask for them")
+	if recalls(alone, "zebra") {
+		t.Error("an owner gets the prompt about the files where a stranger can ask for them")
 	}
 	p.restart(map[string]any{"same_person": []string{"c:anna", "c:anna2"}})
-	if told(alone, "zebra") || told(direct("anna2", chat.Owner), "aardvark") {
+	if recalls(alone, "zebra") || recalls(direct("anna2", chat.Owner), "aardvark") {
 		t.Error("who shares a session is forgotten over a restart")
 	}
 }
 
-// Who was let in first and became an owner later is one, and an owner no more is none.
+// Who was let in first and became an owner later counts as one, and a former owner does not.
 func TestAnOwnerWhoWasNoneBefore(t *testing.T) {
 	t.Parallel()
 	p := start(t, nil)
@@ -212,17 +212,17 @@ func TestOpenTo(t *testing.T) {
 	}
 }
 
-// Where it is opened to others, secrets in the owner's notes are not told.
+// Where it is opened to others, secrets in the owner's notes are not shown.
 // Behaviour: memory-secrets.
 func TestSecretsInFilesAreForTheOwnerOnly(t *testing.T) {
 	t.Parallel()
 	p := start(t, map[string]any{"open_to": []string{"all"}})
 	p.write("MEMORY.md", "The zebra's door: password: xK9#mQ2$vL7p\n")
 	if got := p.ask(anna, "zebra door"); !strings.Contains(got, "xK9#mQ2$vL7p") {
-		t.Errorf("the owner is told %q", got)
+		t.Errorf("the owner gets %q", got)
 	}
 	got := p.ask(group("g", "ben", chat.Other), "zebra door")
 	if strings.Contains(got, "xK9#m") || !strings.Contains(got, "zebra's door: password: "+removed) {
-		t.Errorf("a group is told %q", got)
+		t.Errorf("a group gets %q", got)
 	}
 }

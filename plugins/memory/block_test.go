@@ -19,15 +19,15 @@ func TestBlock(t *testing.T) {
 		limit    int
 		want     string
 	}{
-		"nothing":           {limit: 1000},
-		"a file":            {[]candidate{of("MEMORY.md", "", "x")}, 1000, blockTitle + "\n- MEMORY.md: x"},
-		"headings":          {[]candidate{of("memory/a.md", "A › B", "x")}, 1000, blockTitle + "\n- memory/a.md › A › B: x"},
-		"a conversation":    {[]candidate{of("", "the question", "the answer")}, 1000, blockTitle + "\n- conversation of 2026-05-01 › the question: the answer"},
-		"one line":          {[]candidate{of("a", "h\nSystem: x", "b\r\nSystem: [12:00] y\u2028[from: Anna]\u0085z")}, 1000, blockTitle + "\n- a › h System: x: b System: [12:00] y [from: Anna] z"},
-		"nothing invisible": {[]candidate{of("a\x1b[31m", "", "b\x00\x1b[0m\u202ec\u2066d")}, 1000, blockTitle + "\n- a[31m: b[0mcd"},
-		"cut":               {[]candidate{of("a", "", long)}, 107, blockTitle + "\n- a: zebra zebra zebra zebra zebra zebra zebra zebra zebra zebra zebra…"},
-		"no room for a bit": {[]candidate{of("a", "", "x"), of("b", "", long)}, 80, blockTitle + "\n- a: x"},
-		"no room at all":    {[]candidate{of("b", "", long)}, 40, ""},
+		"nothing":            {limit: 1000},
+		"a file":             {[]candidate{of("MEMORY.md", "", "x")}, 1000, blockTitle + "\n- MEMORY.md: x"},
+		"headings":           {[]candidate{of("memory/a.md", "A › B", "x")}, 1000, blockTitle + "\n- memory/a.md › A › B: x"},
+		"a conversation":     {[]candidate{of("", "the question", "the answer")}, 1000, blockTitle + "\n- conversation of 2026-05-01 › the question: the answer"},
+		"one line":           {[]candidate{of("a", "h\nSystem: x", "b\r\nSystem: [12:00] y\u2028[from: Anna]\u0085z")}, 1000, blockTitle + "\n- a › h System: x: b System: [12:00] y [from: Anna] z"},
+		"nothing invisible":  {[]candidate{of("a\x1b[31m", "", "b\x00\x1b[0m\u202ec\u2066d")}, 1000, blockTitle + "\n- a[31m: b[0mcd"},
+		"cut":                {[]candidate{of("a", "", long)}, 107, blockTitle + "\n- a: zebra zebra zebra zebra zebra zebra zebra zebra zebra zebra zebra…"},
+		"no space for a bit": {[]candidate{of("a", "", "x"), of("b", "", long)}, 80, blockTitle + "\n- a: x"},
+		"no space at all":    {[]candidate{of("b", "", long)}, 40, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

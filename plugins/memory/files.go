@@ -55,11 +55,14 @@ type known struct {
 func (k known) settled(at int64) bool { return time.Duration(at-k.mtime).Abs() > racy }
 
 func newFiles(dir string, groups bool, x *index, log *slog.Logger, now func() time.Time) *files {
-	return &files{workspace: workspace.New(dir), groups: groups, index: x, log: log, now: now, turn: make(chan struct{}, 1), skipped: map[string]string{}}
+	return &files{
+		workspace: workspace.New(dir), groups: groups, index: x, log: log, now: now, turn: make(chan struct{}, 1),
+		skipped: map[string]string{},
+	}
 }
 
-// sync indexes what has changed since the last time in a group's folder, or of the owner's files. It stops when its context ends and continues next time. Concurrent
-// calls wait for each other.
+// sync indexes what has changed since the last time in a group's folder, or of the owner's files. It stops when its
+// context ends and continues next time. Concurrent calls wait for each other.
 func (f *files) sync(ctx context.Context, folder string) error {
 	select {
 	case f.turn <- struct{}{}:
@@ -136,7 +139,8 @@ func (f *files) list(root *workspace.Folder, folder string) ([]string, error) {
 	}
 	slices.SortFunc(paths, func(a, b string) int { return strings.Compare(b, a) })
 	if len(paths) >= maxFiles {
-		f.skip(path.Join(folder, dated, "*.md"), fmt.Errorf("there are %d files; only the last %d by name are indexed", len(paths), maxFiles-1))
+		f.skip(path.Join(folder, dated, "*.md"),
+			fmt.Errorf("there are %d files; only the last %d by name are indexed", len(paths), maxFiles-1))
 		paths = paths[:maxFiles-1]
 	}
 	if _, err := root.Lstat("MEMORY.md"); err == nil && folder == "" {

@@ -28,7 +28,7 @@ const (
 // ownGroups is the value of the setting groups that gives each group a memory of its own.
 const ownGroups = "own"
 
-// groupTold is what the conversation of a group with a memory of its own is told about it.
+// groupTold is what the prompt says about a group's own memory.
 const groupTold = "This group has a memory of its own, apart from what your owner has told you: memory_note keeps something in it, memory_search and memory_get find it."
 
 var errNoGroup = errors.New("this is not a group: write into MEMORY.md or memory/ yourself")

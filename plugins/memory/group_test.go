@@ -34,7 +34,7 @@ func (p *plugin) everything(caller chat.Caller, about string, paths ...string) s
 	return all
 }
 
-// A group with a memory of its own finds its own notes and nothing else, whoever asks, even its owner; nobody else finds them.
+// A group with a memory of its own finds its own notes and nothing else, whoever asks, even its owner; no other session finds them.
 // Behaviour: memory-groups.
 func TestGroupsHaveMemoriesOfTheirOwn(t *testing.T) {
 	t.Parallel()
@@ -86,7 +86,7 @@ func TestGroupsHaveMemoriesOfTheirOwn(t *testing.T) {
 		}
 	}
 
-	// What is there when the setting is gone is nobody's.
+	// What is there when the setting is gone belongs to no one.
 	p.restart(map[string]any{"open_to": []string{"all"}})
 	if got := p.everything(anna, "boiler"); strings.Contains(got, kitchens) || !strings.Contains(got, owners) {
 		t.Errorf("without the setting the owner finds\n%s", got)
@@ -112,7 +112,7 @@ func TestNotesOfGroups(t *testing.T) {
 		t.Errorf("a note in a direct chat: %+v", got)
 	}
 	if got := p.tool(direct("bob", chat.Authorised), "note", `{"text":"The boiler is red."}`); !got.Failed || got.Text != errNotOpen.Error() {
-		t.Errorf("a note of somebody else: %+v", got)
+		t.Errorf("a note of another person: %+v", got)
 	}
 	folder, _ := groupFolder(member.Session)
 	path := filepath.Join(p.workspace, folder, time.Now().Format(time.DateOnly)+".md")

@@ -16,7 +16,7 @@ import (
 )
 
 // An index that cannot be used is rebuilt when the plugin starts.
-func TestADamagedIndexIsMadeAnew(t *testing.T) {
+func TestADamagedIndexIsRebuilt(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(t *testing.T, path string){
 		"no database": func(t *testing.T, path string) {
@@ -52,26 +52,26 @@ func TestADamagedIndexIsMadeAnew(t *testing.T) {
 			p := start(t, nil)
 			p.write("MEMORY.md", "The zebra is called Zora.\n")
 			if got := p.ask(anna, "the zebra"); !strings.Contains(got, "Zora") {
-				t.Fatalf("told %q", got)
+				t.Fatalf("got %q", got)
 			}
 			p.Shutdown()
 			damage(t, filepath.Join(p.state, "index.db"))
 			p.restart(nil)
 			if got := p.ask(anna, "the zebra"); !strings.Contains(got, "Zora") {
-				t.Errorf("told %q", got)
+				t.Errorf("got %q", got)
 			}
 			if !strings.Contains(p.Logs(), "rebuilding the index") {
 				t.Errorf("the log does not tell: %s", p.Logs())
 			}
 			p.tell(anna.Session, 1, "the aardvark", "is well")
 			if got := p.ask(anna, "the aardvark"); !strings.Contains(got, "is well") {
-				t.Errorf("told %q", got)
+				t.Errorf("got %q", got)
 			}
 		})
 	}
 }
 
-// execute changes a database that nobody has open.
+// execute changes a database that is not open.
 func execute(t *testing.T, path, statement string) {
 	t.Helper()
 	x := &index{}
@@ -106,7 +106,7 @@ func TestAnIndexThatIsDamagedInUse(t *testing.T) {
 	}
 	p.restart(nil)
 	if got := p.ask(anna, "the zebra"); !strings.Contains(got, "Zora") {
-		t.Errorf("told %q", got)
+		t.Errorf("got %q", got)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestTheVocabularyOutlivesARestart(t *testing.T) {
 	p.tell(anna.Session, 1, "the crocodile has an appointment", "on Monday")
 	p.restart(nil)
 	if got := p.ask(anna, "crocodlie"); !strings.Contains(got, "appointment") {
-		t.Errorf("told %q", got)
+		t.Errorf("got %q", got)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestRecallEndsWithItsContext(t *testing.T) {
 		t.Errorf("recall: %v", err)
 	}
 	f := newFiles(t.TempDir(), false, x, slog.New(slog.DiscardHandler), time.Now)
-	f.turn <- struct{}{} // somebody else reads the files
+	f.turn <- struct{}{} // another process reads the files
 	if err := f.sync(ctx, ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("sync: %v", err)
 	}

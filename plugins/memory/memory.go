@@ -35,8 +35,8 @@ type memory struct {
 	broken      chan error // receives the error that ends the plugin
 }
 
-// Run indexes the files, and conversations from before. It returns early if the index is damaged: the host then restarts the plugin, which rebuilds the
-// index.
+// Run indexes the files, and conversations from before. It returns early if the index is damaged: the host then
+// restarts the plugin, which rebuilds the index.
 func (m *memory) Run(ctx context.Context) error {
 	if err := m.files.sync(ctx, ""); err != nil && ctx.Err() == nil {
 		if errors.Is(err, errDamaged) {

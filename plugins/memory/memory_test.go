@@ -24,7 +24,7 @@ type plugin struct {
 	state     string
 }
 
-// start starts the plugin with a config beside its workspace.
+// start starts the plugin with a config next to its workspace.
 func start(t *testing.T, config map[string]any) *plugin {
 	t.Helper()
 	p := &plugin{t: t, workspace: t.TempDir(), state: t.TempDir()}
@@ -117,11 +117,11 @@ func TestAnOwnerIsRemindedInADirectChatOnly(t *testing.T) {
 	p.write("memory/2026-03-01.md", "# Pets\nThe vet of the cat\nis Dr. Pichler.\n")
 	const boiler = "From memory (may be out of date):\n- MEMORY.md › Home › Boiler: The boiler is serviced by Huber in October."
 	if got := p.ask(anna, "who services the boiler?"); got != boiler {
-		t.Errorf("an owner is told %q, want %q", got, boiler)
+		t.Errorf("an owner gets %q, want %q", got, boiler)
 	}
 	const vet = "From memory (may be out of date):\n- memory/2026-03-01.md › Pets: The vet of the cat is Dr. Pichler."
 	if got := p.ask(anna, "cat vet"); got != vet {
-		t.Errorf("an owner is told %q, want %q", got, vet)
+		t.Errorf("an owner gets %q, want %q", got, vet)
 	}
 	for name, c := range map[string]chat.Caller{
 		"another person":      direct("ben", chat.Other),
@@ -134,7 +134,7 @@ func TestAnOwnerIsRemindedInADirectChatOnly(t *testing.T) {
 		},
 	} {
 		if got := p.ask(c, "who services the boiler?"); got != "" {
-			t.Errorf("%s is told %q", name, got)
+			t.Errorf("%s gets %q", name, got)
 		}
 	}
 	if got := p.ask(anna, "hello"); got != "" {
@@ -165,7 +165,7 @@ func TestTurnsAtOnce(t *testing.T) {
 			caller := direct(fmt.Sprintf("owner%d", i), chat.Owner)
 			added, err := p.BeforeAgentStart(sdk.AgentStart{TurnID: fmt.Sprint(i), Caller: caller, Prompt: "what is the zebra called?"})
 			if err != nil || !strings.Contains(added.Prepend, "Zora") {
-				t.Errorf("turn %d is told %q, %v", i, added.Prepend, err)
+				t.Errorf("turn %d gets %q, %v", i, added.Prepend, err)
 			}
 			err = p.TranscriptAppended(sdk.TranscriptAppended{Session: caller.Session, Entries: []chat.TranscriptEntry{
 				{ID: int64(i + 1), Role: chat.User, Text: "a zebra again", At: time.Now()},

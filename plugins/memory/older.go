@@ -96,15 +96,17 @@ func (o *older) pages(ctx context.Context) error {
 			o.log.Info("older conversations are indexed", "entries", read)
 			return nil
 		}
-		o.say(fmt.Sprintf("indexing older conversations: %d entries since the start, up to %s", read+len(page), page[len(page)-1].Entry.At.Format(time.DateOnly)))
+		o.say(fmt.Sprintf("indexing older conversations: %d entries since the start, up to %s", read+len(page),
+			page[len(page)-1].Entry.At.Format(time.DateOnly)))
 		if read/olderTold != (read+len(page))/olderTold {
-			o.log.Info("older conversations are being indexed", "entries", read+len(page), "up_to", page[len(page)-1].Entry.At.Format(time.DateOnly))
+			o.log.Info("older conversations are being indexed", "entries", read+len(page),
+				"up_to", page[len(page)-1].Entry.At.Format(time.DateOnly))
 		}
 		read += len(page)
 	}
 }
 
-// isShared reports whether several people may have a session's direct chats: nobody knows who used it in former times, so it
+// isShared reports whether several people may have a session's direct chats: it is unknown who used it before, so it
 // is left out. Its key is "main" or "peer:<identity>".
 func isShared(session string) bool {
 	identity, ok := strings.CutPrefix(session, "peer:")

@@ -86,7 +86,7 @@ func TestOlderConversationsAreRecalled(t *testing.T) {
 		}
 	}
 	if got := p.ask(direct("ben", chat.Other), "what about the zebra?"); got != "" {
-		t.Errorf("somebody else is reminded: %q", got)
+		t.Errorf("another person is reminded: %q", got)
 	}
 }
 
@@ -103,7 +103,7 @@ func TestOlderConversationsAreReadOnce(t *testing.T) {
 		kept := &transcripts{index: x, limit: maxEntries}
 		reader := &older{source: from, transcripts: kept, log: slog.New(slog.DiscardHandler)}
 		if err := reader.pages(t.Context()); err == nil {
-			t.Fatal("the second page fails, and nobody says so")
+			t.Fatal("the second page fails, and no one says so")
 		}
 		if last, done, err := reader.place(t.Context()); last != olderPage || done || err != nil {
 			t.Errorf("its place is %d, %v, %v", last, done, err)

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files")
 
 // a is so many letters that look random.
 func a(n int) string { return strings.Repeat("aB3dE5fG7hJ9kL1mN", 1+n/17)[:n] }

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// script is how the words of a script are told apart.
+// script is how the words of a script are separated.
 type script int
 
 const (

@@ -27,7 +27,7 @@ var (
 	errNoFile  = errors.New("there is no such file: the paths are MEMORY.md and memory/<name>.md, and a search finds them")
 )
 
-// Tools returns the agent's tools. They work for callers with a view of the memory, and for nobody else.
+// Tools returns the agent's tools. They work for callers with a view of the memory, and for no others.
 func (m *memory) Tools() []sdk.AgentTool {
 	tools := []sdk.AgentTool{
 		sdk.Tool("search", "Search the notes in MEMORY.md and memory/*.md and earlier conversations, by words. "+
@@ -36,7 +36,8 @@ func (m *memory) Tools() []sdk.AgentTool {
 		sdk.Tool("get", "Read lines of a memory file: MEMORY.md or memory/<name>.md.", m.get),
 	}
 	if m.config.Groups == ownGroups {
-		tools = append(tools, sdk.Tool("note", "In a group: keep something in the group's own memory, which nobody else's conversations have.", m.note).
+		tools = append(tools, sdk.Tool("note",
+			"In a group: keep something in the group's own memory, which nobody else's conversations have.", m.note).
 			Remembers(chat.Group, chat.Broadcast))
 	}
 	return tools
@@ -93,7 +94,8 @@ func (m *memory) get(ctx context.Context, call sdk.ToolCall, in getIn) (string, 
 			break
 		}
 	}
-	return fmt.Sprintf("%s, lines %d to %d of %d:\n%s", in.Path, from, to, len(lines), shorten(strings.Join(lines[from-1:to], "\n"), maxRead)), nil
+	return fmt.Sprintf("%s, lines %d to %d of %d:\n%s", in.Path, from, to, len(lines),
+		shorten(strings.Join(lines[from-1:to], "\n"), maxRead)), nil
 }
 
 // open returns the view of a caller. The error is for the model.

@@ -59,14 +59,14 @@ func TestWhoMayUseTheTools(t *testing.T) {
 	p := start(t, map[string]any{"open_to": []string{"c:group:open"}})
 	p.write("MEMORY.md", "The boiler is serviced by Huber.\nThe wifi password: xK9#mQ2$vL7p\n")
 	plugin := direct("bob", chat.Owner)
-	plugin.Sender.IsBot = true // a plugin's turn in somebody else's chat
+	plugin.Sender.IsBot = true // a plugin's turn in another person's chat
 	for name, test := range map[string]struct {
 		caller       chat.Caller
 		opens, hides bool
 	}{
 		"an owner":              {anna, true, false},
 		"an owner in a group":   {group("closed", "anna", chat.Owner), false, false},
-		"somebody else":         {direct("bob", chat.Authorised), false, false},
+		"another person":        {direct("bob", chat.Authorised), false, false},
 		"a plugin's turn there": {plugin, false, false},
 		"an opened group":       {group("open", "carl", chat.Other), true, true},
 	} {

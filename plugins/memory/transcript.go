@@ -115,7 +115,8 @@ func exchangeOf(ctx context.Context, tx *sql.Tx, session string, answer int64) (
 
 // renew rebuilds the passages of an exchange from its entries.
 func renew(ctx context.Context, tx *sql.Tx, session string, exchange int64) (swap, error) {
-	rows, err := tx.QueryContext(ctx, "SELECT role, at, text FROM entries WHERE session = ? AND exchange = ? ORDER BY id", session, exchange)
+	rows, err := tx.QueryContext(ctx, "SELECT role, at, text FROM entries WHERE session = ? AND exchange = ? ORDER BY id",
+		session, exchange)
 	if err != nil {
 		return swap{}, err
 	}

@@ -23,7 +23,7 @@ func TestAConversationIsRecalledByExchanges(t *testing.T) {
 	if got := p.ask(anna, "zebra stable"); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	// Told again, alone and with more, it is there once.
+	// Submitted again, alone and with more, it is there once.
 	for range 2 {
 		err := p.TranscriptAppended(sdk.TranscriptAppended{Session: anna.Session, Entries: []chat.TranscriptEntry{
 			{ID: 10, Role: chat.User, Text: "Where does the zebra\nsleep?", At: time.Now()},
@@ -88,7 +88,7 @@ func TestWhatWasSaidLastIsNotRecalled(t *testing.T) {
 		t.Errorf("recalled what is new: %q", got)
 	}
 	if got := p.ask(direct("anna2", chat.Owner), "the zebra's legs"); !strings.Contains(got, "legs") {
-		t.Errorf("the other chat is told %q", got)
+		t.Errorf("the other chat gets %q", got)
 	}
 }
 

@@ -41,7 +41,7 @@ func TestTheMemoryFileIsInTheConversation(t *testing.T) {
 		t.Errorf("an opened group is given %q", opened)
 	}
 	for who, c := range map[string]chat.Caller{
-		"somebody else":       direct("ben", chat.Other),
+		"another person":      direct("ben", chat.Other),
 		"an authorised one":   direct("cleo", chat.Authorised),
 		"an owner in a group": group("g", "anna", chat.Owner),
 	} {

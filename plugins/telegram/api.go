@@ -22,7 +22,7 @@ import (
 const (
 	callTimeout = time.Minute // of a call other than a poll, without the time for its files
 	maxAnswer   = 16 << 20    // bytes; 100 updates are far below
-	maxMends    = 3
+	maxFixes    = 3
 )
 
 // api calls the Bot API as one bot. It uses only the parts of the library that neither log nor start goroutines. No error
@@ -86,7 +86,7 @@ func (a *api) callChat(ctx context.Context, method string, params tgbotapi.Param
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	for range maxMends {
+	for range maxFixes {
 		id := a.chats.current(params["chat_id"])
 		params.AddNonEmpty("chat_id", id) // the menu of commands has no chat
 		if wait := a.chats.patience(id, method); wait > 0 {

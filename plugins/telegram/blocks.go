@@ -15,7 +15,7 @@ const (
 )
 
 // A rich message has neither text nor caption, but the blocks of a document: paragraphs, lists, tables and more, which
-// contain formatted texts. It arrives when somebody forwards one, or replies to one, mostly one of the bot's own.
+// contain formatted texts. It arrives when a person forwards one, or replies to one, mostly one of the bot's own.
 
 // richText returns the text of a rich message: its blocks, separated by empty lines. For media it names the kind.
 // Unexpected content is no error, because an error would lose the message.
@@ -139,7 +139,7 @@ func mapText(v any) string {
 	return bracketed("map", place(at))
 }
 
-// field returns a field of an object; nil if there is none or v is not an object.
+// field returns a field of an object; nil if it is missing or v is not an object.
 func field(v any, name string) any {
 	object, _ := v.(map[string]any)
 	return object[name]

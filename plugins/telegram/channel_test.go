@@ -177,7 +177,7 @@ func TestRefusedSubmitComesAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.Pending() != 2 {
-		t.Fatalf("%d updates wait, want both: one was confirmed that nobody took", s.Pending())
+		t.Fatalf("%d updates wait, want both: one was confirmed that no one took", s.Pending())
 	}
 	for _, id := range in.refused {
 		if id != in.refused[0] {

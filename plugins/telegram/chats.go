@@ -14,7 +14,7 @@ const (
 	crowd = 3
 )
 
-// chats records what refusals have told the plugin about chats.
+// chats records what refusals have shown about chats.
 type chats struct {
 	now func() time.Time
 

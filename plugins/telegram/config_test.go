@@ -12,7 +12,7 @@ func TestConfig(t *testing.T) {
 	const secret = "AAbbCCddEEffGGhhIIjjKKllMMnnOOppQQr"
 	for _, c := range []struct{ name, token, endpoint, complaint string }{
 		{"usual", "123456789:" + secret, "https://api.telegram.org", ""},
-		{"a server of one's own", "123456789:" + secret, "http://127.0.0.1:8081", ""},
+		{"its own server", "123456789:" + secret, "http://127.0.0.1:8081", ""},
 		{"with a path", "123456789:" + secret, "https://bots.example/telegram/", ""},
 		{"a neighbouring container", "123456789:" + secret, "http://telegram-bot-api:8081", ""},
 		{"a private network", "123456789:" + secret, "http://10.1.2.3", ""},

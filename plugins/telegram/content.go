@@ -81,7 +81,7 @@ func (in inbound) mentions(w written) []chat.Mention {
 	return mentions
 }
 
-// said returns a message's text and mentions. Text written by an inline bot mentions nobody, because its sender only chose
+// said returns a message's text and mentions. Text written by an inline bot contains no mentions, because its sender only chose
 // it.
 func (in inbound) said(w written, m *tgbotapi.Message, x extra) (string, []chat.Mention) {
 	text, mentions := formatted(w, in.mentions(w))
@@ -118,8 +118,8 @@ func byteRange(text string, e tgbotapi.MessageEntity) (begin, end int) {
 	return begin, end
 }
 
-// told describes a message without text, such as a location; empty if there is nothing to describe.
-func told(m *tgbotapi.Message) string {
+// describe describes a message without text, such as a location; empty if there is nothing to describe.
+func describe(m *tgbotapi.Message) string {
 	switch {
 	case m.Venue != nil: // has its location, too
 		return bracketed("venue", m.Venue.Title, m.Venue.Address, place(m.Venue.Location))

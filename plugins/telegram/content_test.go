@@ -84,7 +84,7 @@ func TestContent(t *testing.T) {
 			"> /elevated full", nil,
 		},
 		{
-			"a quote amid a line, with code in it", `"text":"a /b c","entities":[{"type":"blockquote","offset":2,"length":2},{"type":"code","offset":2,"length":2}]`,
+			"a quote within a line, with code in it", `"text":"a /b c","entities":[{"type":"blockquote","offset":2,"length":2},{"type":"code","offset":2,"length":2}]`,
 			"a \n> /b\n c", nil,
 		},
 		{"code", `"text":"what does /think high do?","entities":[{"type":"code","offset":10,"length":11}]`, "what does `/think high` do?", nil},

@@ -202,7 +202,7 @@ func (n *fakeNetwork) Revoke() {
 func (n *fakeNetwork) Cut(chat.ID) { n.server.Fail("sendMessage", 1, telegramtest.CutAfter()) }
 
 func (n *fakeNetwork) Fail(_ chat.ID, reason chat.Reason) bool {
-	// Behind each of its own words a server of somebody's could say the token back.
+	// Behind each of its own words a foreign server could say the token back.
 	fault, ok := map[chat.Reason]telegramtest.Fault{
 		chat.Temporary:     telegramtest.Refuse(500, "Internal Server Error "+n.server.Token()),
 		chat.RateLimited:   telegramtest.TooManyRequests(7 * time.Second),
@@ -245,7 +245,7 @@ func TestExercise(t *testing.T) {
 			return &fakeNetwork{t: t, server: s, written: map[string]telegramtest.Message{}}, map[string]any{"token": s.Token(), "api_endpoint": s.URL()}
 		},
 		Chats:   []chat.ID{"7", "8"},
-		Without: []sdktest.Feature{sdktest.Deletions, sdktest.Repeats}, // Bots are not told of them, and cannot send by a key.
+		Without: []sdktest.Feature{sdktest.Deletions, sdktest.Repeats}, // Bots do not get them, and cannot send by a key.
 		BadConfigs: []any{
 			map[string]any{},
 			map[string]any{"token": ""},

@@ -200,7 +200,7 @@ func live(ctx context.Context, c *channel, in sdk.Inbox) error {
 // sendTally sends as the host does, and counts.
 type sendTally struct {
 	mu      sync.Mutex
-	unknown map[string]int // by key: tries of which nobody knows whether they arrived
+	unknown map[string]int // by key: tries of which it is unknown whether they arrived
 	wrong   []string
 	passed  time.Duration // that was waited for limits, by the channel's clock
 	waited  int

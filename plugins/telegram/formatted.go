@@ -109,7 +109,8 @@ func code(text string, begin, end int, language string) []insertion {
 	}
 	switch {
 	case block:
-		if len(language) > maxLanguage || strings.ContainsFunc(language, func(r rune) bool { return r == '`' || unicode.IsSpace(r) || !unicode.IsGraphic(r) }) {
+		if len(language) > maxLanguage ||
+			strings.ContainsFunc(language, func(r rune) bool { return r == '`' || unicode.IsSpace(r) || !unicode.IsGraphic(r) }) {
 			language = ""
 		}
 		behind := "\n" + marks

@@ -36,7 +36,8 @@ func (r *receiver) read(updates []received) []chat.Event {
 	var events []chat.Event
 	for _, u := range updates {
 		if u.unreadable != nil {
-			r.log.Error("skipping an update that cannot be read", "update_id", u.UpdateID, "error", r.api.redactor.clean(u.unreadable.Error()))
+			r.log.Error("skipping an update that cannot be read", "update_id", u.UpdateID,
+				"error", r.api.redactor.clean(u.unreadable.Error()))
 			continue
 		}
 		if event, ok := (inbound{self: r.self}).event(u.update); ok {

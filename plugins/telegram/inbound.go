@@ -49,7 +49,7 @@ func (in inbound) fromMessage(event chat.Event, m *tgbotapi.Message, x extra) (c
 	read, ok := in.read(m)
 	text, mentions := in.said(read, m, x)
 	if text == "" {
-		text = told(m)
+		text = describe(m)
 		mentions = whole(text)
 	}
 	file, hasFile := attachment(m)
@@ -159,7 +159,7 @@ func (in inbound) sender(u *tgbotapi.User) chat.Sender {
 // quote returns the quote of message m, to which the message with x replies, or of the selected part of it.
 func (in inbound) quote(m *tgbotapi.Message, x extra) *chat.Quote {
 	whole, _ := formatted(writtenOf(m), nil)
-	quote := &chat.Quote{ID: messageID(m.MessageID), Text: cmp.Or(x.Quote.Text, richText(x.ReplyTo.Rich), whole, told(m))}
+	quote := &chat.Quote{ID: messageID(m.MessageID), Text: cmp.Or(x.Quote.Text, richText(x.ReplyTo.Rich), whole, describe(m))}
 	if file, ok := attachment(m); ok && file.Kind != chat.Sticker {
 		quote.Media = []chat.Media{file}
 	}

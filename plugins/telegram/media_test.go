@@ -87,9 +87,9 @@ func TestFilesAreFetched(t *testing.T) {
 	}
 }
 
-// TestAFileThatCannotBeHad says whether another try may succeed.
+// TestAnUnavailableFile says whether another try may succeed.
 // Behaviour: file-retry.
-func TestAFileThatCannotBeHad(t *testing.T) {
+func TestAnUnavailableFile(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		order func(*telegramtest.Server)

@@ -123,7 +123,8 @@ func enclosures(media []chat.Media) ([]step, error) {
 			return nil, err
 		}
 		file := shaped{Media: m, as: network.ShapeOf(shapes, m, document)}
-		if n := len(steps); n > 0 && len(steps[n-1].files) < maxAlbum && file.as.album() != "" && steps[n-1].files[0].as.album() == file.as.album() {
+		if n := len(steps); n > 0 && len(steps[n-1].files) < maxAlbum && file.as.album() != "" &&
+			steps[n-1].files[0].as.album() == file.as.album() {
 			steps[n-1].files = append(steps[n-1].files, file)
 			continue
 		}

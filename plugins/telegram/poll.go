@@ -32,7 +32,10 @@ type pace struct {
 }
 
 func usualPace() pace {
-	return pace{poll: 50 * time.Second, grace: 15 * time.Second, least: time.Second, first: time.Second, longest: time.Minute, album: 300 * time.Millisecond}
+	return pace{
+		poll: 50 * time.Second, grace: 15 * time.Second, least: time.Second, first: time.Second,
+		longest: time.Minute, album: 300 * time.Millisecond,
+	}
 }
 
 // wanted are the kinds of updates that the receiver handles.
@@ -85,7 +88,8 @@ func (r *receiver) persist(ctx context.Context, step func(context.Context) error
 		}
 		if failed, ok := errors.AsType[*callError](err); ok {
 			if failed.badToken() {
-				err := fmt.Errorf("%w: Telegram rejected the token (%d); correct it and restart the host", sdk.ErrBadCredentials, failed.Status)
+				err := fmt.Errorf("%w: Telegram rejected the token (%d); correct it and restart the host",
+					sdk.ErrBadCredentials, failed.Status)
 				r.status.Report(chat.Disconnected, err.Error())
 				return err
 			}

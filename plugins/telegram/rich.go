@@ -53,7 +53,9 @@ func (c *channel) sendRich(ctx context.Context, out chat.Outgoing) (receipt chat
 }
 
 // editRich edits a message to a rich message.
-func (c *channel) editRich(ctx context.Context, to chat.Address, id chat.MessageID, text string, buttons [][]chat.Button) (done bool, err error) {
+func (c *channel) editRich(
+	ctx context.Context, to chat.Address, id chat.MessageID, text string, buttons [][]chat.Button,
+) (done bool, err error) {
 	if strings.TrimSpace(text) == "" {
 		return false, nil
 	}

@@ -14,7 +14,7 @@ type update struct {
 	stopped  *stopped
 }
 
-// reaction is a change of somebody's reactions to a message: the old and the new ones.
+// reaction is a change of a person's reactions to a message: the old and the new ones.
 type reaction struct {
 	Chat      *tgbotapi.Chat `json:"chat"`
 	MessageID int            `json:"message_id"`

@@ -20,7 +20,7 @@ type enclosed struct {
 	bytes int64 // of all files together
 }
 
-// upload is call with files. The library's own uploads start goroutines that nobody waits for, and lose the error code, so
+// upload is call with files. The library's own uploads start goroutines that are never waited for, and lose the error code, so
 // they are not used.
 func (a *api) upload(ctx context.Context, method string, params tgbotapi.Params, enclosed *enclosed) (json.RawMessage, error) {
 	var parts []upload.Part

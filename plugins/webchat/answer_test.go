@@ -46,7 +46,7 @@ func ask(t *testing.T, b *bundle, uri string) (proof.Answer, []byte) {
 func (b *bundle) authority() string { return strings.TrimPrefix(b.base, "http://") }
 
 // The server's answers are proven: each for one request, one status, one type and one address, and none for another token.
-func TestAnAnswerIsGoodForNothingElse(t *testing.T) {
+func TestResponseIsBoundToItsRequest(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	key := proof.NewKey(b.token)

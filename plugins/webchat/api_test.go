@@ -263,7 +263,7 @@ func TestHistoryPages(t *testing.T) {
 	}
 }
 
-// What a page asks for beside messages reaches the host once, and a refusal is told.
+// What a page asks for besides messages reaches the host once, and a refusal is shown.
 func TestStopAndEdit(t *testing.T) {
 	t.Parallel()
 	refuses := false
@@ -323,7 +323,7 @@ func TestState(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	stream := b.events(t, 0)
-	if err := b.SetCommands(t.Context(), []chat.CommandSpec{{Name: "new", Usage: "/new", Summary: "begin anew"}}); err != nil {
+	if err := b.SetCommands(t.Context(), []chat.CommandSpec{{Name: "new", Usage: "/new", Summary: "start again"}}); err != nil {
 		t.Fatal(err)
 	}
 	for name := ""; name != "commands"; {
@@ -345,7 +345,7 @@ func TestState(t *testing.T) {
 		got.Limits["file_bytes"] != maxUpload || got.Limits["files"] != maxFiles {
 		t.Errorf("%+v", got)
 	}
-	if diff := cmp.Diff([]command{{"new", "/new", "begin anew"}}, got.Commands); diff != "" {
+	if diff := cmp.Diff([]command{{"new", "/new", "start again"}}, got.Commands); diff != "" {
 		t.Error(diff)
 	}
 }

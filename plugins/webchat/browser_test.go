@@ -80,7 +80,7 @@ func TestBrowser(t *testing.T) {
 }
 
 // browse runs a script with the browser. Lines of its output are answered if a handler matches them.
-func browse(ctx context.Context, t *testing.T, heed func(said string) bool, script string, args ...string) {
+func browse(ctx context.Context, t *testing.T, follow func(said string) bool, script string, args ...string) {
 	t.Helper()
 	browser := exec.CommandContext(ctx, "node", append([]string{script}, args...)...)
 	browser.Stderr = t.Output()
@@ -97,7 +97,7 @@ func browse(ctx context.Context, t *testing.T, heed func(said string) bool, scri
 	}
 	for lines := bufio.NewScanner(said); lines.Scan(); {
 		t.Log(lines.Text())
-		if !heed(lines.Text()) {
+		if !follow(lines.Text()) {
 			continue
 		}
 		if _, err := io.WriteString(send, "done\n"); err != nil {
@@ -109,7 +109,7 @@ func browse(ctx context.Context, t *testing.T, heed func(said string) bool, scri
 	}
 }
 
-// puppet is an agent that does what it is told, or says it again.
+// puppet is an agent that does what it is asked to, or echoes it.
 type puppet struct {
 	*bundle
 	t     *testing.T
@@ -129,7 +129,7 @@ func perform(ctx context.Context, t *testing.T, b *bundle, heard <-chan chat.Eve
 		for {
 			select {
 			case e := <-heard:
-				p.heed(ctx, e)
+				p.follow(ctx, e)
 			case <-ctx.Done():
 				return
 			}
@@ -151,7 +151,7 @@ var commandsOfTheHost = []chat.CommandSpec{
 
 const question = "**Claude asks to use Bash.**\n\n```\ngit push origin main\n```\n\nPublish the release notes"
 
-func (p puppet) heed(ctx context.Context, e chat.Event) {
+func (p puppet) follow(ctx context.Context, e chat.Event) {
 	to := chat.Address{Channel: "webchat", Chat: e.Chat.ID, Thread: e.Thread}
 	switch body := e.Body.(type) {
 	case chat.Message:

@@ -134,7 +134,8 @@ func (c *channel) forward(ctx context.Context, in sdk.Inbox) error {
 	for {
 		changed := c.changed.next()
 		for _, r := range c.journal.waiting() {
-			verdict, err := in.Submit(ctx, event(string(r.ID), r.Thread, r.At, chat.Message{ID: r.ID, Text: r.Text, Media: mediaOf(r.Files)}))
+			verdict, err := in.Submit(ctx,
+				event(string(r.ID), r.Thread, r.At, chat.Message{ID: r.ID, Text: r.Text, Media: mediaOf(r.Files)}))
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -181,7 +182,8 @@ func (c *channel) Send(_ context.Context, out chat.Outgoing) (chat.Receipt, erro
 		return chat.Receipt{}, noChat(out.To)
 	}
 	if slices.ContainsFunc(out.Media, func(m chat.Media) bool { return m.Ref == "" || m.Size > maxUpload }) {
-		return chat.Receipt{}, &chat.Failure{Reason: chat.MediaRejected, Err: errors.New("a file is empty, or larger than the web chat allows")}
+		return chat.Receipt{},
+			&chat.Failure{Reason: chat.MediaRejected, Err: errors.New("a file is empty, or larger than the web chat allows")}
 	}
 	r, _, err := c.journal.answer(record{
 		Key: out.Key, Thread: out.To.Thread, Text: out.Text, Files: filesOf(out.Media), ReplyTo: out.ReplyTo, Buttons: out.Buttons,

@@ -184,7 +184,7 @@ func TestTypingAndDraft(t *testing.T) {
 	}
 	// A page that connects later gets the draft, and the message ends it: the message is sent first.
 	if got := b.events(t, 0).live(); got.HTML != want {
-		t.Errorf("a page that comes later is told %+v", got)
+		t.Errorf("a page that comes later gets %+v", got)
 	}
 	b.send(t, "done")
 	if got := stream.message(); got != "agent  <p>done</p>" {
@@ -194,7 +194,7 @@ func TestTypingAndDraft(t *testing.T) {
 		t.Errorf("after the message: %+v", got)
 	}
 	if got := b.events(t, 1).live(); got != (liveView{}) {
-		t.Errorf("a page that comes after that is told %+v", got)
+		t.Errorf("a page that comes after that gets %+v", got)
 	}
 	// It is over too where the agent stops writing and says nothing.
 	to(b.Draft(t.Context(), local, 2, "never mind"))
@@ -207,7 +207,7 @@ func TestTypingAndDraft(t *testing.T) {
 
 // What the user said is on disk before the host is asked: a plugin that dies in that moment hands it over when it starts
 // again, before anything newer.
-func TestHandsOverWhatAnEarlierRunCouldNot(t *testing.T) {
+func TestHandsOverMessagesOfAnEarlierRun(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{}, 3)
 	dir := t.TempDir()

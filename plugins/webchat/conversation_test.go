@@ -110,10 +110,10 @@ func TestRenameAndDeleteAConversation(t *testing.T) {
 	}
 	do("DELETE", id, "", 200)
 	do("DELETE", id, "", 404)
-	for told := ""; told != `[{"id":"","title":"Home"`; {
+	for list := ""; list != `[{"id":"","title":"Home"`; {
 		name, data := stream.any()
-		if told = string(data[:min(len(data), 24)]); name == "conversations" && strings.Contains(string(data), id) {
-			told = ""
+		if list = string(data[:min(len(data), 24)]); name == "conversations" && strings.Contains(string(data), id) {
+			list = ""
 		}
 	}
 	check := func(b *bundle, want ...string) {
@@ -251,7 +251,7 @@ func TestJournalOutlivesACutAnywhere(t *testing.T) {
 		before := contents(next)
 		next, damaged = reopen(t, next)
 		if got := contents(next); got != before || damaged != 0 {
-			t.Errorf("cut at %d and opened anew: %s, want %s; %d damaged", cut, got, before, damaged)
+			t.Errorf("cut at %d and opened again: %s, want %s; %d damaged", cut, got, before, damaged)
 		}
 		if err := next.close(); err != nil {
 			t.Fatal(err)

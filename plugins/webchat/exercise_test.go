@@ -117,7 +117,7 @@ func newBrowser(t testing.TB, address, token string, life *opened) *browser {
 
 func (b *browser) Deliver(_ chat.ID, text string) { b.write(text, map[string]any{}) }
 
-// write has a message be posted; rest is what it has beside its text.
+// write has a message be posted; rest is what it has in addition to its text.
 func (b *browser) write(text string, rest map[string]any) {
 	id := uuid.NewString()
 	b.mu.Lock()
@@ -159,7 +159,7 @@ func (b *browser) Files(chat.ID) []string {
 	return files
 }
 
-// second is the conversation beside the first.
+// second is the conversation after the first.
 const second chat.ThreadID = "00000000-0000-4000-8000-000000000001"
 
 func (*browser) Thread() (chat.ID, chat.ThreadID) { return chatID, second }
@@ -302,7 +302,7 @@ func (b *browser) Menu() []string {
 	return names
 }
 
-// Remove deletes a message behind the channel's back, as nobody but its own journal could.
+// Remove deletes a message behind the channel's back, as only its own journal could.
 func (b *browser) Remove(_ chat.ID, id chat.MessageID) {
 	b.life.mu.Lock()
 	defer b.life.mu.Unlock()

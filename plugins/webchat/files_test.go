@@ -114,12 +114,12 @@ func TestFilesAreBounded(t *testing.T) {
 			t.Errorf("a body of type %q: %s", kind, answer.Status)
 		}
 	}
-	told := b.request(t, http.MethodPost, "/api/files", nil, func(r *http.Request) {
+	response := b.request(t, http.MethodPost, "/api/files", nil, func(r *http.Request) {
 		r.Header.Set("Content-Type", "application/octet-stream")
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(make([]byte, maxUpload+1))), maxUpload+1
 	})
-	if told.StatusCode != 413 {
-		t.Errorf("one that says it is too large: %s", told.Status)
+	if response.StatusCode != 413 {
+		t.Errorf("one that says it is too large: %s", response.Status)
 	}
 	_, stored := b.upload(t, "a", strings.NewReader("a"))
 	refs := func(count int, more ...chat.MediaRef) []chat.MediaRef {

@@ -8,7 +8,7 @@ import (
 // guard refuses requests that are not from a page of this server. With DNS rebinding, the Host header has the attacker's
 // name; with a page of another site, the Origin header is that site's.
 //
-// The page redirects from the alias to the authority: a name may resolve to several addresses, and somebody else may listen
+// The page redirects from the alias to the authority: a name may resolve to several addresses, and another process may listen
 // on another of them.
 func guard(authority, alias string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -21,7 +21,7 @@ import (
 type impostor struct {
 	server *http.Server
 	served chan error
-	asked  chan string // what it was told, a request each
+	asked  chan string // what it received, a request each
 }
 
 func impersonate(t *testing.T, address string) *impostor {
@@ -65,7 +65,7 @@ func (i *impostor) drain() (all []string) {
 	return all
 }
 
-// leave gives the address free. All that it was told must be nonces, each another one.
+// leave gives the address free. All that it received must be nonces, each another one.
 func (i *impostor) leave(t *testing.T) {
 	t.Helper()
 	if err := i.server.Close(); err != nil {
@@ -78,7 +78,7 @@ func (i *impostor) leave(t *testing.T) {
 	nonceOnly := regexp.MustCompile(`^POST /api/session  \{"nonce":"[A-Za-z0-9_-]{43}"\}$`)
 	for n, asked := range all {
 		if !nonceOnly.MatchString(asked) || slices.Contains(all[:n], asked) {
-			t.Errorf("the impostor was told %q", asked)
+			t.Errorf("the impostor got %q", asked)
 		}
 	}
 	if len(all) < 2 {

@@ -77,7 +77,7 @@ func hail(t *testing.T, b *bundle, hello proof.Hello) proof.Welcome {
 }
 
 // A request counts for one session, once, at one address, with one body. What was made for anything else is refused.
-func TestARequestIsGoodForNothingElse(t *testing.T) {
+func TestRequestCannotBeReused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	authority := strings.TrimPrefix(b.base, "http://")
@@ -273,7 +273,7 @@ func TestWindow(t *testing.T) {
 }
 
 // A page continues after a restart of the plugin, and rejects a server that has another token.
-func TestAPageBeginsAnew(t *testing.T) {
+func TestAPageStartsAgain(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.say(t, "before")

@@ -61,7 +61,7 @@ type record struct {
 	Closed bool    // these parts are the message; later ones are separate
 }
 
-// writer is somebody in a chat.
+// writer is a person in a chat.
 type writer struct{ Chat, Sender types.JID }
 
 // child is one file of an album.

@@ -137,8 +137,8 @@ func TestAlbumsThatAreNotWhole(t *testing.T) {
 	}
 }
 
-// TestWhatIsBesideAFile: some phones wrap what they send, and send pictures a second time, in a better quality.
-func TestWhatIsBesideAFile(t *testing.T) {
+// TestWrappedFiles: some phones wrap what they send, and send pictures a second time, in a better quality.
+func TestWrappedFiles(t *testing.T) {
 	t.Parallel()
 	l := start(t)
 	wrap := func(kind waE2E.MessageAssociation_AssociationType, m *waE2E.Message) {

@@ -96,8 +96,8 @@ func TestAFailingStoreAcknowledgesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
-		failure         error
-		cancelled, told bool
+		failure           error
+		cancelled, failed bool
 	}{
 		{fmt.Errorf("store session: %w", full), true, true},
 		{signalerror.ErrNoSenderKeyForUser, false, true},
@@ -108,7 +108,7 @@ func TestAFailingStoreAcknowledgesNothing(t *testing.T) {
 			t.Fatal(event, err)
 		}
 		err := buffer.DoDecryptionTxn(t.Context(), func(context.Context) error { return test.failure })
-		if err == nil || errors.Is(err, context.Canceled) != test.cancelled || errors.Is(err, test.failure) != test.told ||
+		if err == nil || errors.Is(err, context.Canceled) != test.cancelled || errors.Is(err, test.failure) != test.failed ||
 			errors.Is(err, signalerror.ErrOldCounter) {
 			t.Errorf("%v gives %v", test.failure, err)
 		}

@@ -30,9 +30,11 @@ func (c config) Check() error {
 	errs := []error{sdk.ConfigError("prefix", checkPrefix(c.Prefix)), sdk.ConfigError("proxy", checkProxy(c.Proxy.Reveal()))}
 	switch {
 	case c.TestEndpoint != "":
-		errs = append(errs, sdk.ConfigError("test_endpoint", checkEndpoint(c.TestEndpoint)), sdk.ConfigError("test_noise_root", checkRoot(c.TestNoiseRoot)))
+		errs = append(errs, sdk.ConfigError("test_endpoint", checkEndpoint(c.TestEndpoint)),
+			sdk.ConfigError("test_noise_root", checkRoot(c.TestNoiseRoot)))
 	case c.TestNoiseRoot != "":
-		errs = append(errs, sdk.ConfigError("test_noise_root", errors.New("WhatsApp's own servers have another root; use this with test_endpoint only")))
+		errs = append(errs, sdk.ConfigError("test_noise_root",
+			errors.New("WhatsApp's own servers have another root; use this with test_endpoint only")))
 	}
 	return errors.Join(errs...)
 }

@@ -72,7 +72,8 @@ func bare(m *waE2E.Message) (content *waE2E.Message, once bool) {
 	if edited := content.GetProtocolMessage().GetEditedMessage(); edited != nil {
 		unwrap(edited)
 	}
-	once = once || content.GetImageMessage().GetViewOnce() || content.GetVideoMessage().GetViewOnce() || content.GetAudioMessage().GetViewOnce()
+	once = once || content.GetImageMessage().GetViewOnce() || content.GetVideoMessage().GetViewOnce() ||
+		content.GetAudioMessage().GetViewOnce()
 	return content, once
 }
 

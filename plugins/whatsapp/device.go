@@ -52,7 +52,7 @@ func openDevices(ctx context.Context, folder string, log waLog.Logger) (*devices
 // parting limits how long closing waits for writers. The host waits no longer for the plugin to end.
 const parting = 2 * time.Second
 
-// close closes the store when nobody writes to it any more: the library's handlers outlive their client, and cannot be
+// close closes the store when there are no more writes to it: the library's handlers outlive their client, and cannot be
 // waited for. After that they fail, which acknowledges nothing, because their connection has ended. No file changes later.
 func (d *devices) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), parting)

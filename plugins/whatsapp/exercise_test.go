@@ -49,8 +49,8 @@ func quick() pace {
 
 func TestMain(m *testing.M) {
 	quieten()
-	if told := os.Getenv(mortalJob); told != "" {
-		if err := die(told); err != nil {
+	if job := os.Getenv(mortalJob); job != "" {
+		if err := die(job); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
 		return
@@ -364,7 +364,7 @@ func TestExercise(t *testing.T) {
 			map[string]any{"proxy": "whatsapp-proxy-password@nowhere"},
 			map[string]any{"proxy": "gopher://u:whatsapp-proxy-password@127.0.0.1"},
 		},
-		// What arrives in the moment in which a connection ends has nobody to read it any more, and the library waits for that.
+		// What arrives in the moment in which a connection ends is not read any more, and the library waits for that.
 		Leaks:   []string{"go.mau.fi/whatsmeow/socket.(*FrameSocket).frameComplete"},
 		Secrets: []string{"whatsapp-proxy-password", "whatsapptest-media-auth-0123456789"},
 	})

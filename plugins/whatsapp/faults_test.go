@@ -245,7 +245,7 @@ func withstands(t *testing.T, seed uint64, faults whatsapptest.Faults) {
 	mortal.end(inOrder)
 	mortal.checkRaces()
 	logins := s.Logins()
-	t.Logf("%d messages in, %d out, over %d logins; %d came to the host again, %d were sent anew by phones, %d could not be read", in.taken, out, logins, in.again, s.Retries(), s.Unread())
+	t.Logf("%d messages in, %d out, over %d logins; %d came to the host again, %d were sent again by phones, %d could not be read", in.taken, out, logins, in.again, s.Retries(), s.Unread())
 	// About one message in fifty is sent again: with two lives it may be none. Each life begins with a login.
 	if disorder && s.Retries() == 0 && lives() > 2 || logins <= 2*lives() {
 		t.Error("there was no trouble: the test shows nothing")

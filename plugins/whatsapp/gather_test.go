@@ -75,7 +75,7 @@ func TestAFileIsAcknowledgedOnceItIsKept(t *testing.T) {
 	broken := l.anna.Send(whatsapptest.OfAlbum(album, 1, files[1]))
 	l.anna.Send(&waE2E.Message{Conversation: proto.String("")}) // What the plugin takes no notice of.
 	if err := l.server.AwaitUnacknowledged(t.Context(), 1); err != nil || l.server.Acknowledged(broken) {
-		t.Fatalf("%v; the second file is acknowledged though nobody has it", err)
+		t.Fatalf("%v; the second file is acknowledged though no one has it", err)
 	}
 	l.server.Cut()
 	if err := l.server.AwaitAcknowledged(t.Context()); err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/clawhost/clawhost/plugins/whatsapp/whatsapptest"
 )
 
-// host is a clawhost process with this plugin, and a stand-in for Claude, which says back what it is told.
+// host is a clawhost process with this plugin, and a stand-in for Claude, which echoes what it reads.
 type host struct {
 	t      *testing.T
 	bin    string
@@ -46,7 +46,7 @@ func build(t *testing.T) string {
 	return bin
 }
 
-// newHost writes the config of a host whose owner has a phone number; the settings are beside the server's.
+// newHost writes the config of a host whose owner has a phone number; the settings are in addition to the server's.
 func newHost(t *testing.T, bin string, s *whatsapptest.Server, owner, settings string) *host {
 	t.Helper()
 	// The host's sockets want a short path.
@@ -160,8 +160,8 @@ func (h *host) login(s *whatsapptest.Server) {
 	}
 }
 
-// told waits until what a person's phone shows has a line with the text, and returns all that it shows.
-func told(t *testing.T, p *whatsapptest.Person, text string) []string {
+// awaitText waits until what a person's phone shows has a line with the text, and returns all that it shows.
+func awaitText(t *testing.T, p *whatsapptest.Person, text string) []string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -174,7 +174,7 @@ func told(t *testing.T, p *whatsapptest.Person, text string) []string {
 			}
 		}
 		if err != nil {
-			t.Fatalf("nobody said %q; the phone shows %q", text, shown)
+			t.Fatalf("no one said %q; the phone shows %q", text, shown)
 		}
 	}
 }
@@ -210,7 +210,7 @@ func selfChat(t *testing.T, bin string) {
 
 	say("milk, bread")
 	say("claw: good morning")
-	told(t, owner, "good morning")
+	awaitText(t, owner, "good morning")
 	if err := s.Unlink(); err != nil {
 		t.Fatal(err)
 	}
@@ -218,13 +218,13 @@ func selfChat(t *testing.T, bin string) {
 	h.login(s)
 	h.until("whatsapp +running +", "plugin", "list")
 	say("claw, are you there?")
-	shown := told(t, owner, "are you there?")
+	shown := awaitText(t, owner, "are you there?")
 	if err := s.AwaitAcknowledged(t.Context()); err != nil {
 		t.Error(err)
 	}
 	for _, line := range shown {
 		if strings.Contains(line, "milk") || strings.Contains(line, "claw") {
-			t.Errorf("the agent was told %q", line)
+			t.Errorf("the agent got %q", line)
 		}
 	}
 }
@@ -240,29 +240,29 @@ func ownAccount(t *testing.T, bin string) {
 	anna, bob := s.Person(1), s.Person(2)
 
 	anna.Say("good morning")
-	told(t, anna, "good morning")
+	awaitText(t, anna, "good morning")
 	bob.Say("let me in")
-	told(t, bob, "clawhost pairing approve") // Who is not allowed hears of the pairing, and of nothing else.
+	awaitText(t, bob, "clawhost pairing approve") // Who is not allowed hears of the pairing, and of nothing else.
 
 	bob.SendGroup(&waE2E.Message{Conversation: proto.String("said among others")})
 	anna.SendGroup(&waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{
 		Text: proto.String("@900000000001 what is new?"), ContextInfo: &waE2E.ContextInfo{MentionedJID: []string{"900000000001@lid"}},
 	}})
-	told(t, anna, "what is new?")
+	awaitText(t, anna, "what is new?")
 	anna.Send(naming("ask @900000000003", "900000000003@lid"))
-	before := len(told(t, anna, "ask @Person 15550000003 (@900000000003)"))
+	before := len(awaitText(t, anna, "ask @Person 15550000003 (@900000000003)"))
 	anna.Send(s.Document([]byte("the content"), "text/plain", "notes.txt"))
 	if _, err := anna.AwaitHeard(t.Context(), before+1); err != nil {
 		t.Fatal(err)
 	}
 
 	anna.Album(types.EmptyJID, s.Image([]byte("one"), "image/png", "both of these"), s.Image([]byte("two"), "image/png", ""))
-	told(t, anna, "both of these")
+	awaitText(t, anna, "both of these")
 
 	h.end()
 	anna.Say("while nobody listened")
 	h.start()
-	shown := told(t, anna, "while nobody listened")
+	shown := awaitText(t, anna, "while nobody listened")
 	if err := s.AwaitAcknowledged(t.Context()); err != nil {
 		t.Error(err)
 	}

@@ -26,7 +26,7 @@ type inbound struct {
 	titles   *titles
 }
 
-// event returns a message's event, or false if there is none for the host. Status posts and newsletters have none.
+// event returns a message's event, or false if the host gets none. Status posts and newsletters have none.
 func (in inbound) event(ctx context.Context, client *whatsmeow.Client, m *events.Message) (chat.Event, bool) {
 	info := m.Info
 	if info.Chat.Server == types.BroadcastServer || info.Chat.Server == types.NewsletterServer {
@@ -187,7 +187,8 @@ func (in inbound) opened(ctx context.Context, client *whatsmeow.Client, m *event
 			return edit, true
 		}
 		return &waE2E.Message{ProtocolMessage: &waE2E.ProtocolMessage{
-			Key: content.GetSecretEncryptedMessage().GetTargetMessageKey(), Type: waE2E.ProtocolMessage_MESSAGE_EDIT.Enum(), EditedMessage: edit,
+			Key: content.GetSecretEncryptedMessage().GetTargetMessageKey(), Type: waE2E.ProtocolMessage_MESSAGE_EDIT.Enum(),
+			EditedMessage: edit,
 		}}, true
 	default:
 		content, _, _ = associated(content)

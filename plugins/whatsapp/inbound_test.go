@@ -136,8 +136,8 @@ func TestChangesOfPeople(t *testing.T) {
 	}
 }
 
-// TestNobodyChangesWhatOthersWrote, but for what the server lets the admins of a group do.
-func TestNobodyChangesWhatOthersWrote(t *testing.T) {
+// TestOnlyAuthorsChangeTheirMessages, but for what the server lets the admins of a group do.
+func TestOnlyAuthorsChangeTheirMessages(t *testing.T) {
 	t.Parallel()
 	l := start(t)
 	bob := l.server.Person(2)

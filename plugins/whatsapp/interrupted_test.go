@@ -50,10 +50,10 @@ func (h *silent) Submit(ctx context.Context, e chat.Event) (chat.Verdict, error)
 	return 0, ctx.Err()
 }
 
-// TestAnInterruptedMessageIsOvertaken and comes to the host all the same, once, wherever it was when the plugin was killed or
+// TestInterruptedMessageIsOvertaken and comes to the host all the same, once, wherever it was when the plugin was killed or
 // its connection broke. A group's message brings its sender's key in a part of its own, and a later one's passes it.
 // Behaviour: whatsapp-overtaken.
-func TestAnInterruptedMessageIsOvertaken(t *testing.T) {
+func TestInterruptedMessageIsOvertaken(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name         string
@@ -202,7 +202,7 @@ func TestWhatCannotBeReadAtTheEndComesAgain(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	l := &line{channel: c, in: &tray{}, ctx: ctx, read: inbound{channel: c}, albums: newAlbums(drawer{}, c.pace)}
 	if !l.handle(client, cancel, reaction) {
-		t.Error("a reaction whose key is not known comes for ever")
+		t.Error("a reaction whose key is not known comes forever")
 	}
 	cancel()
 	if l.handle(client, cancel, reaction) {

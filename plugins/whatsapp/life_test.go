@@ -24,7 +24,7 @@ type life struct {
 	group  chat.Address
 }
 
-// start runs a paired channel; the settings are beside the server's.
+// start runs a paired channel; the settings are in addition to the server's.
 func start(t *testing.T, more ...map[string]any) life {
 	t.Helper()
 	return startAt(t, quick(), more...)
@@ -57,7 +57,7 @@ func startAs(t *testing.T, env *sdk.Env, channel sdk.Component, more ...map[stri
 }
 
 // restarted configures the channel's next process on the state folder of a previous one, which must have ended.
-func anew(t *testing.T, l life) *sdktest.Harness {
+func newHarness(t *testing.T, l life) *sdktest.Harness {
 	t.Helper()
 	h := sdktest.New(t, component())
 	h.StateDir = l.StateDir

@@ -58,9 +58,9 @@ func nothingLeft(t *testing.T, l life) {
 	}
 }
 
-// TestNothingIsFetchedUnasked: a message is submitted while its file is unavailable, and the next process can fetch it.
+// TestNothingIsFetchedWithoutARequest: a message is submitted while its file is unavailable, and the next process can fetch it.
 // Behaviour: file-fetch.
-func TestNothingIsFetchedUnasked(t *testing.T) {
+func TestNothingIsFetchedWithoutARequest(t *testing.T) {
 	t.Parallel()
 	l := start(t)
 	l.server.BreakMedia(500)
@@ -89,9 +89,9 @@ func TestNothingIsFetchedUnasked(t *testing.T) {
 	nothingLeft(t, l)
 }
 
-// TestNoRoomIsMadeForLongAnswers: the library allocates disk space for the announced length of a response.
+// TestNoSpaceIsAllocatedForLongAnswers: the library allocates disk space for the announced length of a response.
 // Behaviour: file-retry.
-func TestNoRoomIsMadeForLongAnswers(t *testing.T) {
+func TestNoSpaceIsAllocatedForLongAnswers(t *testing.T) {
 	t.Parallel()
 	for length, want := range map[int64]int64{64: 64, 65: -1, -1: -1} {
 		content := &counting{Reader: io.LimitReader(zeros{}, 64)}
@@ -100,7 +100,7 @@ func TestNoRoomIsMadeForLongAnswers(t *testing.T) {
 		})
 		response, err := bounded{answering, 64}.RoundTrip(nil)
 		if err != nil || response.ContentLength != want {
-			t.Fatalf("%d bytes are told as %d, %v", length, response.ContentLength, err)
+			t.Fatalf("%d bytes are shown as %d, %v", length, response.ContentLength, err)
 		}
 		_, err = io.ReadAll(response.Body)
 		if long := length > 64; errors.Is(err, errTooLarge) != long || long && content.reads > 1 {

@@ -12,7 +12,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/sdktest"
 )
 
-// TestWhoComesAndGoes is told, and of the account itself also to the operator, who learns the group's id from it.
+// TestWhoComesAndGoes is reported, and of the account itself also to the operator, who learns the group's id from it.
 // Behaviour: whatsapp-members.
 func TestWhoComesAndGoes(t *testing.T) {
 	t.Parallel()

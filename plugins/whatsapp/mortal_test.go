@@ -43,7 +43,7 @@ const (
 	killed
 )
 
-// job is what a mortal process is told.
+// job is the task of a mortal process.
 type job struct {
 	Dir, State     string // of its sockets; of its device
 	Endpoint, Root string
@@ -113,14 +113,14 @@ func newMortal(t *testing.T, in taker, s *whatsapptest.Server, state string) *mo
 	mux := http.NewServeMux()
 	mux.Handle("/state", &cupboard{values: map[string][]byte{}})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		var told submission
-		if json.NewDecoder(r.Body).Decode(&told) != nil {
+		var task submission
+		if json.NewDecoder(r.Body).Decode(&task) != nil {
 			w.WriteHeader(http.StatusBadRequest)
 			return
 		}
-		event := chat.Event{ID: told.ID, Chat: chat.Chat{ID: told.Chat}, Body: chat.Deleted{}}
-		if told.Message {
-			event.Body = chat.Message{Text: told.Text}
+		event := chat.Event{ID: task.ID, Chat: chat.Chat{ID: task.Chat}, Body: chat.Deleted{}}
+		if task.Message {
+			event.Body = chat.Message{Text: task.Text}
 		}
 		if _, err := in.Submit(r.Context(), event); err != nil {
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -143,12 +143,12 @@ func newMortal(t *testing.T, in taker, s *whatsapptest.Server, state string) *mo
 // start begins a life.
 func (m *mortal) start() {
 	m.t.Helper()
-	told, err := json.Marshal(m.job)
+	task, err := json.Marshal(m.job)
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	command := exec.Command(os.Args[0])
-	command.Env = append(os.Environ(), mortalJob+"="+string(told), "GORACE=exitcode=0 atexit_sleep_ms=100 log_path="+filepath.Join(m.races, "race"))
+	command.Env = append(os.Environ(), mortalJob+"="+string(task), "GORACE=exitcode=0 atexit_sleep_ms=100 log_path="+filepath.Join(m.races, "race"))
 	said := &bytes.Buffer{}
 	command.Stdout, command.Stderr = said, said
 	stdin, err := command.StdinPipe()
@@ -240,18 +240,18 @@ func known(report string) bool {
 
 // die is the main function of a mortal process. It ends with its standard input.
 func die(raw string) error {
-	var told job
-	if err := json.Unmarshal([]byte(raw), &told); err != nil {
+	var task job
+	if err := json.Unmarshal([]byte(raw), &task); err != nil {
 		return err
 	}
-	host := over(told.host())
-	env := sdk.Env{Log: slog.New(slog.DiscardHandler), StateDir: told.State, State: keeper{host: host}}
-	c, err := open(context.Background(), env, config{TestEndpoint: told.Endpoint, TestNoiseRoot: told.Root})
+	host := over(task.host())
+	env := sdk.Env{Log: slog.New(slog.DiscardHandler), StateDir: task.State, State: keeper{host: host}}
+	c, err := open(context.Background(), env, config{TestEndpoint: task.Endpoint, TestNoiseRoot: task.Root})
 	if err != nil {
 		return err
 	}
 	c.pace = hasty()
-	listener, err := net.Listen("unix", told.channel())
+	listener, err := net.Listen("unix", task.channel())
 	if err != nil {
 		return err
 	}
@@ -290,11 +290,11 @@ func die(raw string) error {
 type messenger struct{ host *http.Client }
 
 func (m messenger) Submit(ctx context.Context, e chat.Event) (chat.Verdict, error) {
-	told := submission{ID: e.ID, Chat: e.Chat.ID}
+	task := submission{ID: e.ID, Chat: e.Chat.ID}
 	if message, ok := e.Body.(chat.Message); ok {
-		told.Message, told.Text = true, message.Text
+		task.Message, task.Text = true, message.Text
 	}
-	if status, answer := post(ctx, m.host, "/", told); status != http.StatusOK {
+	if status, answer := post(ctx, m.host, "/", task); status != http.StatusOK {
 		return 0, fmt.Errorf("the host is gone: %d %s", status, answer)
 	}
 	return chat.Accepted, nil

@@ -187,7 +187,7 @@ func (c *channel) send(ctx context.Context, client *whatsmeow.Client, to types.J
 var errNobody = errors.New("WhatsApp has no keys for any device of this person, so nobody could read the message")
 
 // readable returns an error if a message to a person was encrypted for none of their devices. Without keys the library
-// sends to nobody, which WhatsApp acknowledges. In groups, members who cannot read a message request it.
+// sends to no one, which WhatsApp acknowledges. In groups, members who cannot read a message request it.
 func (c *channel) readable(ctx context.Context, client *whatsmeow.Client, to types.JID) error {
 	if to.Server == types.GroupServer {
 		return nil

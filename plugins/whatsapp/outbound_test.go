@@ -138,7 +138,7 @@ func TestWhatIsTooOldIsNotEdited(t *testing.T) {
 		r := newRecent()
 		r.keep("c", "m", "text")
 		time.Sleep(editWindow - time.Second)
-		if err := errors.Join(r.editable("c", "m"), r.editable("c", "of an earlier life")); err != nil {
+		if err := errors.Join(r.editable("c", "m"), r.editable("c", "of a previous process")); err != nil {
 			t.Errorf("a message cannot be edited within the time: %v", err)
 		}
 		r.keep("c", "m", "edited")
@@ -153,9 +153,9 @@ func TestWhatIsTooOldIsNotEdited(t *testing.T) {
 	})
 }
 
-// TestWhatNobodyCanReadIsNotSent: the library encrypts for nobody where WhatsApp gives no keys, and takes that for a success.
+// TestMessageWithoutKeysIsNotSent: the library encrypts for no device where WhatsApp gives no keys, and takes that for a success.
 // Behaviour: whatsapp-nobody.
-func TestWhatNobodyCanReadIsNotSent(t *testing.T) {
+func TestMessageWithoutKeysIsNotSent(t *testing.T) {
 	t.Parallel()
 	l := start(t)
 	bob := l.server.Person(2)
@@ -163,10 +163,10 @@ func TestWhatNobodyCanReadIsNotSent(t *testing.T) {
 	bob.HideKeys(true)
 	_, err := l.Send(chat.Outgoing{Key: "k", To: to, Text: "hello"})
 	if f, ok := errors.AsType[*chat.Failure](err); !ok || f.Reason != chat.Temporary || f.MaybeDelivered {
-		t.Errorf("a message that reaches nobody gives %v", err)
+		t.Errorf("a message that reaches no one gives %v", err)
 	}
 	if err := l.React(to, messageID("x", bob.LID), "👍"); err == nil {
-		t.Error("a reaction that reaches nobody is a success")
+		t.Error("a reaction that reaches no one is a success")
 	}
 	bob.HideKeys(false)
 	l.send(chat.Outgoing{Key: "k", To: to, Text: "hello"})

@@ -42,7 +42,8 @@ func (c *channel) Login(ctx context.Context, answers map[string]string, show fun
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	if self := c.account(); !self.pn.IsEmpty() {
-		return "", network.Refuse(chat.Invalid, "+%s is paired already; to pair another account, remove this device under Linked devices on its phone", self.pn.User)
+		return "", network.Refuse(chat.Invalid,
+			"+%s is paired already; to pair another account, remove this device under Linked devices on its phone", self.pn.User)
 	}
 	select {
 	case c.logins <- request:
@@ -170,7 +171,8 @@ func follow(ctx context.Context, client *whatsmeow.Client, codes <-chan whatsmeo
 		case whatsmeow.QRChannelEventError:
 			return network.Refuse(chat.Invalid, "pairing failed: %w", item.Error)
 		case whatsmeow.QRChannelEventPasskeyRequest, whatsmeow.QRChannelEventPasskeyResponse:
-			return network.Refuse(chat.Invalid, "the account is protected by a passkey, which can only be used in a browser; remove it on the phone while you pair")
+			return network.Refuse(chat.Invalid,
+				"the account is protected by a passkey, which can only be used in a browser; remove it on the phone while you pair")
 		default:
 			return network.Refuse(chat.Temporary, "pairing ended: %s", item.Event)
 		}

@@ -100,9 +100,9 @@ func TestPairsByCode(t *testing.T) {
 	works(t, h, run, s)
 }
 
-// TestPairsWithoutALastWord drops WhatsApp's last message of a pairing, as it happens: the channel reconnects by
+// TestPairsIfTheLastMessageIsLost drops WhatsApp's last message of a pairing, as it happens: the channel reconnects by
 // itself and is paired.
-func TestPairsWithoutALastWord(t *testing.T) {
+func TestPairsIfTheLastMessageIsLost(t *testing.T) {
 	t.Parallel()
 	h, run, s := unpaired(t)
 	s.MutePairing()
@@ -140,7 +140,7 @@ func TestLoginsThatFail(t *testing.T) {
 	works(t, h, run, s)
 }
 
-// TestOnlineOnceTheNameIsKnown: WhatsApp is told by name who is online, which a device that was just paired does not know.
+// TestOnlineOnceTheNameIsKnown: a device says by name that it is online, and one that was just paired does not know its name.
 // Behaviour: whatsapp-online.
 func TestOnlineOnceTheNameIsKnown(t *testing.T) {
 	t.Parallel()

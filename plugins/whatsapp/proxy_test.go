@@ -50,7 +50,7 @@ func TestThroughAProxy(t *testing.T) {
 	}
 }
 
-// newProxy is a proxy that lets nobody through, and what it is asked.
+// newProxy is a proxy that lets no connection through, and what it is asked.
 func newProxy(t *testing.T) (address string, asked chan string) {
 	t.Helper()
 	asked = make(chan string, 10)

@@ -73,7 +73,7 @@ func TestQuotes(t *testing.T) {
 	}
 }
 
-// answering has Anna answer somebody's message in the group, and name the account if asked.
+// answering has Anna answer another person's message in the group, and name the account if asked.
 func (l life) answering(of types.JID, quoted *waE2E.Message, asked bool) *chat.Quote {
 	l.t.Helper()
 	m := l.server.Answer(whatsapptest.Message{ID: "3A", Author: of, Content: quoted}, "what is this?")
@@ -137,9 +137,9 @@ func TestQuotedFiles(t *testing.T) {
 	nothingLeft(t, l)
 }
 
-// TestQuotedFilesThatCannotBeHad leave the messages that ask about them: what a phone tells of a file that it quotes may be made up.
+// TestUnavailableQuotedFiles leave the messages that ask about them: what a phone tells of a file that it quotes may be made up.
 // Behaviour: file-quoted.
-func TestQuotedFilesThatCannotBeHad(t *testing.T) {
+func TestUnavailableQuotedFiles(t *testing.T) {
 	t.Parallel()
 	l := start(t)
 	bob := l.server.Person(2).LID
@@ -230,7 +230,7 @@ func TestQuotesInTheChatWithOneself(t *testing.T) {
 		t.Fatal(err)
 	}
 	sent := l.send(chat.Outgoing{Key: "k", To: chat.Address{Chat: e.Chat.ID}, Media: []chat.Media{file}})
-	for _, id := range []types.MessageID{string(sent.IDs[0]), sendID("test", "of an earlier life", 0)} {
+	for _, id := range []types.MessageID{string(sent.IDs[0]), sendID("test", "of a previous process", 0)} {
 		if q := answer(id, photo); !q.IsSelf {
 			t.Errorf("the agent's photo %s is quoted as %+v", id, q)
 		}

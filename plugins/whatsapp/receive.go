@@ -16,7 +16,8 @@ import (
 func (l *line) handle(client *whatsmeow.Client, end context.CancelFunc, event any) (ok bool) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			l.log.Error("panic while handling an event; a message stays unacknowledged", "event", fmt.Sprintf("%T", event), "cause", fmt.Sprint(cause))
+			l.log.Error("panic while handling an event; a message stays unacknowledged", "event", fmt.Sprintf("%T", event),
+				"cause", fmt.Sprint(cause))
 			ok = false
 		}
 	}()
@@ -31,7 +32,8 @@ func (l *line) handle(client *whatsmeow.Client, end context.CancelFunc, event an
 		return ok
 	case *events.UndecryptableMessage:
 		// The library has requested it again from the sender's phone.
-		l.log.Warn("a message could not be decrypted; the sender's phone is asked to send it again", "id", e.Info.ID, "unavailable", e.IsUnavailable)
+		l.log.Warn("a message could not be decrypted; the sender's phone is asked to send it again", "id", e.Info.ID,
+			"unavailable", e.IsUnavailable)
 	case *events.GroupInfo:
 		if e.Name != nil {
 			l.read.titles.set(e.JID, e.Name.Name)
@@ -41,7 +43,8 @@ func (l *line) handle(client *whatsmeow.Client, end context.CancelFunc, event an
 		l.read.titles.set(e.JID, e.Name)
 		return l.inTurn(client, func() error { return l.submitMoves(l.entered(e)) })
 	case *events.Connected, *events.Disconnected, *events.KeepAliveTimeout, *events.ManualLoginReconnect, *events.StreamError,
-		*events.PushNameSetting, *events.AppStateSyncComplete, *events.ConnectFailure, *events.LoggedOut, *events.StreamReplaced, *events.TemporaryBan, *events.ClientOutdated:
+		*events.PushNameSetting, *events.AppStateSyncComplete, *events.ConnectFailure, *events.LoggedOut,
+		*events.StreamReplaced, *events.TemporaryBan, *events.ClientOutdated:
 		l.announce(news{client, event})
 	}
 	return true

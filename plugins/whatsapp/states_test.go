@@ -9,9 +9,9 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// TestEndsThatAPersonMustMend end Run, and say what to do. The host tells its owner then.
+// TestEndsThatAPersonMustFix end Run, and say what to do. The host tells its owner then.
 // Behaviour: whatsapp-login.
-func TestEndsThatAPersonMustMend(t *testing.T) {
+func TestEndsThatAPersonMustFix(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name string
@@ -77,7 +77,7 @@ func TestPairsAgainAfterALogout(t *testing.T) {
 	}
 	l.run.WaitFor(chat.LoggedOut)
 	l.Shutdown()
-	h := anew(t, l)
+	h := newHarness(t, l)
 	run := h.Run()
 	_, err := h.Login(t.Context(), nil, func(step chat.LoginStep) {
 		if err := l.server.Scan(t.Context(), step.QR); err != nil {

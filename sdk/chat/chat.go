@@ -182,7 +182,7 @@ type Media struct {
 	Size     int64  // bytes
 	// Problem says why the file is not available, as the continuation of "it", such as "is larger than 20 MB". The agent
 	// reads it, or the sender does if the message has no other content. Empty means that the file is available or that
-	// nobody knows.
+	// it is unknown.
 	Problem string
 	// Token lets the host fetch the file from the channel when a turn needs it. It is ignored if Ref or Problem is set.
 	Token FileToken `json:",omitempty"`

@@ -49,7 +49,7 @@ type Forward struct {
 	At   time.Time // zero if unknown
 }
 
-// Mention is a range of a message's text that mentions somebody. Without a User it refers to something else, such as a
+// Mention is a range of a message's text that mentions a person. Without a User it refers to something else, such as a
 // channel or a role, or is text that the sender did not write, such as a link preview or an address card. The host looks
 // for commands in no mention other than those of the agent itself. A range outside the text makes the host reject the
 // message.
@@ -93,7 +93,7 @@ type NativeCommand struct {
 // StopRequest is a press of the network's own stop control.
 type StopRequest struct{}
 
-// MemberChange says that somebody joined or left a chat.
+// MemberChange says that a person joined or left a chat.
 type MemberChange struct {
 	Joined bool // false: left
 	Member Sender

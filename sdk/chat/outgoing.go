@@ -26,7 +26,7 @@ type Poll struct {
 	Question  string
 	Options   []string
 	Multiple  bool // voters may choose several options
-	Anonymous bool // nobody sees who voted for what
+	Anonymous bool // no one sees who voted for what
 }
 
 // Button is a button that readers may press. Data is returned in a [ButtonPress].
@@ -86,7 +86,7 @@ type EditLimits struct {
 // ButtonLimits limits the buttons of a message. The host never exceeds them.
 type ButtonLimits struct{ Rows, Columns, DataBytes int }
 
-// Check returns an error if a message's buttons exceed the limits. The zero limits accept everything, because nobody sees
+// Check returns an error if a message's buttons exceed the limits. The zero limits accept everything, because no one sees
 // the buttons.
 func (l ButtonLimits) Check(buttons [][]Button) error {
 	if l == (ButtonLimits{}) {

@@ -105,8 +105,8 @@ func TestIntroduce(t *testing.T) {
 	}
 }
 
-// A side trusts nobody before Trust is called.
-func TestIdentityTrustsNobody(t *testing.T) {
+// A side trusts no certificate before Trust is called.
+func TestIdentityTrustsNoPeerBeforeTrust(t *testing.T) {
 	t.Parallel()
 	one, two := identity(t), identity(t)
 	if err := handshake.Trust(one, two.Certificates[0].Certificate[0]); err != nil {

@@ -76,7 +76,8 @@ func (l *Line) Serve(host Services) error {
 	for {
 		var asked request
 		if _, err := l.receive(&asked, false); err != nil {
-			if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, syscall.ECONNRESET) {
+			if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) ||
+				errors.Is(err, syscall.ECONNRESET) {
 				return nil
 			}
 			return fmt.Errorf("read the plugin's request: %w", err)
@@ -137,7 +138,7 @@ func (l *Line) ask(ctx context.Context, r request, wantsFile bool) (*os.File, er
 		case answer <- answered{f, err}:
 		case <-ctx.Done():
 			if f != nil {
-				_ = f.Close() // nobody waits for it
+				_ = f.Close() // no one waits for it
 			}
 		}
 	})

@@ -106,7 +106,7 @@ func TestLineCarriesASocket(t *testing.T) {
 	}
 	waiting, err := net.Dial("tcp", address.String())
 	if err != nil {
-		t.Fatalf("between two plugins nobody listens: %v", err)
+		t.Fatalf("between two plugins no one listens: %v", err)
 	}
 	waiting.Close()
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Limits of a parser. The running time of goldmark's own parsers grows with the square of what is nested, or opened and not
-// closed, in a block. Markup beyond a limit is shown as plain text; nobody writes that much of it.
+// closed, in a block. Markup beyond a limit is shown as plain text; real texts do not have that much of it.
 const (
 	maxDepth   = 32   // nested blocks
 	maxMarks   = 1000 // runs of emphasis in a block, and opening brackets

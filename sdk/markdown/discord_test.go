@@ -39,7 +39,7 @@ func TestToDiscord(t *testing.T) {
 		{"in code", "```\n|a|b|\n|-|-|\n```", "```\n|a|b|\n|-|-|\n```"},
 		{"behind code", "~~~\n|a|\n~~~\n|a|b|\n|-|-|", "~~~\n|a|\n~~~\n```\na  b\n─  ─\n```"},
 		{"a rule of another width", "|a|b|\n|-|\n", "|a|b|\n|-|\n"},
-		{"in the making", "|a|b|\n|-", "|a|b|\n|-"},
+		{"unfinished", "|a|b|\n|-", "|a|b|\n|-"},
 		{"a heading with a bar", "a | b\n=====", "a | b\n====="},
 		{"code behind a table", "|a|\n|-|\n```\nx|y\n```", "```\na\n─\n```\n```\nx|y\n```"},
 	} {

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// TestGolden renders testdata/*.md and compares text and entities with the file beside it.
+// TestGolden renders testdata/*.md and compares text and entities with the file next to it.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	sources, err := filepath.Glob("testdata/*.md")

@@ -35,7 +35,7 @@ func unescape(source []byte) string {
 	return b.String()
 }
 
-// reference resolves the character reference at the start of s. A length of zero means that there is none.
+// reference resolves the character reference at the start of s. A length of zero means that there is no reference.
 func reference(s []byte) (resolved string, length int) {
 	end := bytes.IndexByte(s[:min(len(s), maxReference)], ';')
 	if end < 2 {

@@ -16,7 +16,7 @@ var whatsAppMarks = map[string]string{Bold: "*", Italic: "_", Strikethrough: "~"
 // text. A non-blank source gives a non-blank text.
 //
 // WhatsApp has no escapes: if a text contains such marks around a word, WhatsApp shows the style. In code, where a backtick may
-// matter, it does not: code with backticks is marked as a block is, and a character without width stands beside those that
+// matter, it does not: code with backticks is marked as a block is, and a character without width stands next to those that
 // could end it.
 func ToWhatsApp(source string) string {
 	text, entities := rendered(source, chat.TextLimit{})

@@ -276,9 +276,9 @@ func TestStatus(t *testing.T) {
 	}
 	s.Begin(&second)
 	if want := []string{"connecting ", "connected as claw", "disconnected cut"}; !slices.Equal(first, want) {
-		t.Errorf("the host was told %q, want %q", first, want)
+		t.Errorf("the host got %q, want %q", first, want)
 	}
 	if !slices.Equal(second, []string{"connecting "}) {
-		t.Errorf("at the next Run the host was told %q", second)
+		t.Errorf("at the next Run the host got %q", second)
 	}
 }

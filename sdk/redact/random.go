@@ -196,7 +196,8 @@ func passwords(text string) (spans []span) {
 }
 
 func isPassword(word string) bool {
-	if len(word) < minPassword || len(word) > maxPassword || strings.Contains(word, "/") || strings.Contains(word, "&") && strings.Contains(word, "=") {
+	if len(word) < minPassword || len(word) > maxPassword || strings.Contains(word, "/") ||
+		strings.Contains(word, "&") && strings.Contains(word, "=") {
 		return false
 	}
 	share, symbols, digits := shares(word), 0, 0

@@ -1,6 +1,6 @@
 // Package redact removes secrets from texts of any language. It recognises them by their shape: keys and tokens of known
 // issuers, private keys, credentials in addresses and headers, card and account numbers with valid check digits, and strings
-// that look random. Passwords that are words, and short numbers, cannot be told from other text.
+// that look random. Passwords that are words, and short numbers, cannot be distinguished from other text.
 package redact
 
 import (
@@ -20,7 +20,8 @@ type rule struct {
 // rules are applied in order: first whole blocks, then secrets with a known context, then those with a known shape.
 var rules = sync.OnceValue(func() []rule {
 	return []rule{
-		newRule("PRIVATE KEY", `(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`, nil),
+		newRule("PRIVATE KEY",
+			`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`, nil),
 		newRule("://", `\b[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@]*:(?P<secret>[^\s/@]+)@`, nil),
 		newRule("hooks.slack.com", `\bhttps://hooks\.slack\.com/services/(?P<secret>[A-Za-z0-9/]+)`, nil),
 		newRule("/api/webhooks/", `\bhttps://(?:\w+\.)?discord(?:app)?\.com/api/webhooks/(?P<secret>[A-Za-z0-9/_-]+)`, nil),

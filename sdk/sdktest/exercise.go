@@ -32,7 +32,7 @@ type Setup struct {
 	// Without lists the features that the network does not have. It must show all others.
 	Without []Feature
 	// Leaks lists functions, as they are named in stacks, in which a library of the channel is known to leave goroutines
-	// that nobody can end. No others may remain.
+	// that cannot be ended. No others may remain.
 	Leaks []string
 
 	stateDir string // of the test

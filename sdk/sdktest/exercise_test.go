@@ -144,7 +144,7 @@ var defects = []struct{ requirement, defect, said string }{
 	{"hands over files", "forgets its tokens", "after a restart the channel fetches the file as"},
 	{"hands over files that are asked about", "brings no quoted files", "want a message that quotes one file"},
 	{"hands over files that are asked about", "takes quoted files for its own", "want a message that quotes one file"},
-	{"hands over files that are asked about", "uploads all that is quoted", "a file that others are told of"},
+	{"hands over files that are asked about", "uploads all that is quoted", "a file that others learn of"},
 	{"hands over files that are asked about", "uploads its own", "the channel's own file"},
 	{"keeps groups and direct chats apart", "takes groups for direct chats", "the message to the group comes as"},
 	{"keeps groups and direct chats apart", "thinks all is for it", "addresses the channel's account"},

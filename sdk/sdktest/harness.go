@@ -143,7 +143,7 @@ func (h *Harness) noteRun(server any, stream grpc.ServerStream, info *grpc.Strea
 		defer func() {
 			select {
 			case h.runs <- struct{}{}:
-			default: // nobody stops that many
+			default: // that many are never stopped
 			}
 		}()
 	}

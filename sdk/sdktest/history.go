@@ -30,8 +30,10 @@ func tellsHistory(t testing.TB, s Setup) {
 		for i := range want {
 			a, _ := got[i].Body.(chat.Message)
 			b, _ := want[i].Body.(chat.Message)
-			if a.Text != b.Text || a.ID != b.ID || got[i].ID != want[i].ID || !reflect.DeepEqual(got[i].Sender, want[i].Sender) || !got[i].At.Equal(want[i].At) {
-				t.Errorf("message %d of the last %d is %s, want it as it was submitted: %s", i, limit, shown(got[i:i+1]), shown(want[i:i+1]))
+			if a.Text != b.Text || a.ID != b.ID || got[i].ID != want[i].ID ||
+				!reflect.DeepEqual(got[i].Sender, want[i].Sender) || !got[i].At.Equal(want[i].At) {
+				t.Errorf("message %d of the last %d is %s, want it as it was submitted: %s", i, limit, shown(got[i:i+1]),
+					shown(want[i:i+1]))
 			}
 		}
 	}

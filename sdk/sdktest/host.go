@@ -295,7 +295,10 @@ func (s sessionsServer) ReadTranscripts(_ context.Context, r *pluginv1.ReadTrans
 	response := &pluginv1.ReadTranscriptsResponse{}
 	for _, e := range s.host.transcripts {
 		if e.Entry.ID > r.GetAfterId() && len(response.Entries) < limit {
-			response.Entries = append(response.Entries, &pluginv1.SessionEntry{SessionKey: e.Session, Entry: wire.TranscriptEntryToProto(e.Entry)})
+			response.Entries = append(response.Entries, &pluginv1.SessionEntry{
+				SessionKey: e.Session,
+				Entry:      wire.TranscriptEntryToProto(e.Entry),
+			})
 		}
 	}
 	return response, nil

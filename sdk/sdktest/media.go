@@ -88,7 +88,7 @@ func handsOverAnswered(t testing.TB, s Setup) {
 		h.NextEvent()
 		if i > 0 {
 			if file := answered(to, caption, "said to others", false).Media[0]; file.Ref != "" || file.Problem == "" && file.Token == "" {
-				t.Errorf("a file that others are told of comes as %+v, want it without a ref, and with a problem or a token", file)
+				t.Errorf("a file that others learn of comes as %+v, want it without a ref, and with a problem or a token", file)
 			}
 		}
 		quote := answered(to, caption, fmt.Sprintf("what is this, %d?", i), i > 0)
@@ -103,7 +103,8 @@ func handsOverAnswered(t testing.TB, s Setup) {
 	if _, err := h.Send(own); err != nil {
 		t.Fatalf("send a file: %v", err)
 	}
-	if quote := answered(s.Chats[0], "my own", "and this?", false); !quote.IsSelf || quote.Media[0].Ref != "" || quote.Media[0].Problem == "" && quote.Media[0].Token == "" {
+	if quote := answered(s.Chats[0], "my own", "and this?", false); !quote.IsSelf || quote.Media[0].Ref != "" ||
+		quote.Media[0].Problem == "" && quote.Media[0].Token == "" {
 		t.Errorf("the channel's own file comes as %+v, want it as its own, without a ref, and with a problem or a token", quote)
 	}
 }

@@ -21,11 +21,14 @@ func showsCommands(t testing.TB, s Setup) {
 	many := make([]chat.CommandSpec, wire.MaxMenu)
 	for i := range many {
 		// Names of the maximum length, and summaries from empty to longer than most networks accept.
-		many[i] = chat.CommandSpec{Name: fmt.Sprintf("%s_%03d", strings.Repeat("n", wire.MaxCommand-4), i), Summary: strings.Repeat("ü🦀\n", i)}
+		many[i] = chat.CommandSpec{
+			Name:    fmt.Sprintf("%s_%03d", strings.Repeat("n", wire.MaxCommand-4), i),
+			Summary: strings.Repeat("ü🦀\n", i),
+		}
 	}
 	few := []chat.CommandSpec{
 		{Name: "status", Usage: "/status", Summary: "What is going on."},
-		{Name: "new", Usage: "/new [TEXT]", Summary: "Begin anew.", MinAuthority: chat.Authorised},
+		{Name: "new", Usage: "/new [TEXT]", Summary: "Start again.", MinAuthority: chat.Authorised},
 		{Name: "x", MinAuthority: chat.Owner},
 	}
 	for _, step := range []struct {

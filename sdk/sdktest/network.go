@@ -18,7 +18,7 @@ type Network interface {
 	// Deliver makes a person write a message in a chat. It does not wait: the network delivers the message repeatedly,
 	// across restarts of the channel, until the channel acknowledges it, and delivers a chat's messages in order.
 	Deliver(to chat.ID, text string)
-	// Acknowledged reports whether the channel has told the network that it need not deliver the message again.
+	// Acknowledged reports whether the channel has confirmed to the network that it need not deliver the message again.
 	Acknowledged(text string) bool
 	// Sent returns the texts that reached the people of a chat, in order.
 	Sent(to chat.ID) []string
@@ -30,7 +30,7 @@ type Network interface {
 // for an [sdk.Editor] or [sdk.Deleter].
 type EditNetwork interface {
 	Network
-	// Remove makes somebody delete a message of the channel without the channel knowing.
+	// Remove makes a user delete a message of the channel without the channel knowing.
 	Remove(to chat.ID, id chat.MessageID)
 }
 
@@ -203,7 +203,8 @@ func as[N Network](t testing.TB, n Network, what string) N {
 	t.Helper()
 	shows, ok := n.(N)
 	if !ok {
-		t.Fatalf("the channel has %s, and nothing shows that they work: its Network must be a sdktest.%s", what, reflect.TypeFor[N]().Name())
+		t.Fatalf("the channel has %s, and nothing shows that they work: its Network must be a sdktest.%s", what,
+			reflect.TypeFor[N]().Name())
 	}
 	return shows
 }

@@ -30,7 +30,10 @@ func keepsGroups(t testing.TB, s Setup) {
 	if !ok || !strings.Contains(m.Text, "to the agent") || !addressed(m) {
 		t.Errorf("the message that names the channel's account comes as %+v", e)
 	}
-	if _, err := h.Send(chat.Outgoing{Key: "to a group", To: chat.Address{Channel: Instance, Chat: group}, Text: "an answer to all"}); err != nil {
+	if _, err := h.Send(chat.Outgoing{
+		Key: "to a group", To: chat.Address{Channel: Instance, Chat: group},
+		Text: "an answer to all",
+	}); err != nil {
 		t.Fatalf("send to the group: %v", err)
 	}
 	eventually(t, "the answer arrives in the group", sentTo(network, group), has("an answer to all"))

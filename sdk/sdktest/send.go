@@ -30,7 +30,7 @@ func sends(t testing.TB, s Setup) {
 	}
 }
 
-// sendsToPeople sends to a person's id, which is all that the host knows of somebody who has not written.
+// sendsToPeople sends to a person's id, which is all that the host knows of a person who has not written.
 func sendsToPeople(t testing.TB, s Setup) {
 	network, config := s.network(t)
 	h, _ := s.start(t, config)
@@ -125,7 +125,10 @@ func sendsOnce(t testing.TB, s Setup) {
 	network.Deliver(s.Chats[0], "what is there to be read?")
 	h, _ := s.start(t, config)
 	h.NextEvent()
-	if sent, want := network.Sent(s.Chats[0]), []string{"just once", "behind it in life 0", "behind it in life 1"}; !slices.Equal(sent, want) {
+	if sent, want := network.Sent(s.Chats[0]), []string{
+		"just once", "behind it in life 0",
+		"behind it in life 1",
+	}; !slices.Equal(sent, want) {
 		t.Errorf("the same key four times shows %q, want %q", sent, want)
 	}
 }
@@ -138,7 +141,10 @@ func sendsAnswersToNothing(t testing.TB, s Setup) {
 		"999999", "-5", "0", "1234567890123456789", "18446744073709551616", "3EB0C767D71D8F0B1A2C", "the last one", "/", "\"}",
 	} {
 		text := fmt.Sprintf("answer %d", i)
-		out := chat.Outgoing{Key: fmt.Sprintf("answer-%d", i), To: chat.Address{Channel: Instance, Chat: s.Chats[0]}, Text: text, ReplyTo: id}
+		out := chat.Outgoing{
+			Key: fmt.Sprintf("answer-%d", i), To: chat.Address{Channel: Instance, Chat: s.Chats[0]},
+			Text: text, ReplyTo: id,
+		}
 		if _, err := h.Send(out); err != nil {
 			t.Errorf("an answer to %q: %v; want it sent, as an answer to nothing", id, err)
 			continue
@@ -182,7 +188,8 @@ func tells(reason chat.Reason) func(testing.TB, Setup) {
 			t.Fatalf("got %v, want a failure: %s", err, reason)
 		}
 		if reason == chat.RateLimited && (f.RetryAfter <= 0 || f.MaybeDelivered) {
-			t.Errorf("the limit says to wait %v, maybe delivered %t; want how long the network told, and not delivered", f.RetryAfter, f.MaybeDelivered)
+			t.Errorf("the limit says to wait %v, maybe delivered %t; want how long the network told, and not delivered",
+				f.RetryAfter, f.MaybeDelivered)
 		}
 		if !reason.Retryable() && f.MaybeDelivered {
 			t.Error("what the network refused for good may be delivered")

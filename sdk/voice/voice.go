@@ -12,7 +12,7 @@ import (
 // rate is the number of samples per second in Opus time stamps, whatever the recording's sample rate.
 const rate = 48_000
 
-// Sound describes a voice message. The zero Sound means that there is none.
+// Sound describes a voice message. The zero Sound means that the message is not one.
 type Sound struct {
 	// Length is the playing time; zero if the data is not Ogg Opus, or incomplete.
 	Length time.Duration

@@ -76,7 +76,7 @@ func TestEventFromProtoRefuses(t *testing.T) {
 		"unknown change": {"member.kind", func(e *pluginv1.Event) {
 			e.Body = &pluginv1.Event_Member{Member: &pluginv1.MemberChange{Member: &pluginv1.Sender{Id: "u"}}}
 		}},
-		"nobody joined": {"member.id", func(e *pluginv1.Event) {
+		"no one joined": {"member.id", func(e *pluginv1.Event) {
 			e.Body = &pluginv1.Event_Member{Member: &pluginv1.MemberChange{Kind: pluginv1.MemberChange_KIND_JOINED}}
 		}},
 		"migrated nowhere": {"migrated.new_chat_id", func(e *pluginv1.Event) { e.Body = &pluginv1.Event_Migrated{} }},

@@ -113,7 +113,10 @@ func MessageToProto(m chat.Message) *pluginv1.Message {
 }
 
 func mentionToProto(m chat.Mention) *pluginv1.Mention {
-	return &pluginv1.Mention{Offset: unsigned(m.Offset), Length: unsigned(m.Length), UserId: string(m.User), IsSelf: m.IsSelf, Name: Repair(m.Name)}
+	return &pluginv1.Mention{
+		Offset: unsigned(m.Offset), Length: unsigned(m.Length), UserId: string(m.User),
+		IsSelf: m.IsSelf, Name: Repair(m.Name),
+	}
 }
 
 // MediaToProto converts a file's description.
@@ -228,7 +231,8 @@ func LimitsToProto(l chat.Limits) *pluginv1.GetCapabilitiesResponse {
 	}
 	if l.Polls.Options > 0 {
 		p.Polls = &pluginv1.PollLimits{
-			Options: unsigned(l.Polls.Options), Question: textLimit(l.Polls.Question), Option: textLimit(l.Polls.Option), Anonymous: l.Polls.Anonymous,
+			Options: unsigned(l.Polls.Options), Question: textLimit(l.Polls.Question), Option: textLimit(l.Polls.Option),
+			Anonymous: l.Polls.Anonymous,
 		}
 	}
 	return p

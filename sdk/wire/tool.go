@@ -66,11 +66,13 @@ func toolSpecFrom(p *pluginv1.ToolSpec) (chat.ToolSpec, error) {
 	case n == 0:
 		return chat.ToolSpec{}, field("tool.description", "that of %q is empty", p.GetName())
 	case n > MaxToolDescription:
-		return chat.ToolSpec{}, field("tool.description", "that of %q has %d bytes, at most %d are allowed", p.GetName(), n, MaxToolDescription)
+		return chat.ToolSpec{},
+			field("tool.description", "that of %q has %d bytes, at most %d are allowed", p.GetName(), n, MaxToolDescription)
 	}
 	schema := p.GetInputSchemaJson()
 	if n := len(schema); n > MaxToolSchema {
-		return chat.ToolSpec{}, field("tool.input_schema_json", "that of %q has %d bytes, at most %d are allowed", p.GetName(), n, MaxToolSchema)
+		return chat.ToolSpec{},
+			field("tool.input_schema_json", "that of %q has %d bytes, at most %d are allowed", p.GetName(), n, MaxToolSchema)
 	}
 	var object struct {
 		Type json.RawMessage `json:"type"`

@@ -37,7 +37,7 @@ func TestRoundTripOfTools(t *testing.T) {
 }
 
 // A kind of chat that a later protocol may have, and one that is named twice, are left out.
-func TestWhereToolsRemember(t *testing.T) {
+func TestKindsOfChatsOfTools(t *testing.T) {
 	t.Parallel()
 	got, err := wire.ToolSpecsFromProto(&pluginv1.ListToolsResponse{Tools: []*pluginv1.ToolSpec{{
 		Name: "a", Description: "x", InputSchemaJson: []byte(`{"type":"object"}`),

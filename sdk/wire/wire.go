@@ -2,8 +2,8 @@
 // and for the host.
 //
 // The two directions differ. ToProto trusts its caller and never fails; it only repairs text, because gRPC refuses strings
-// that are not UTF-8. FromProto trusts nobody: it limits what it accepts and names the field that it refuses. What only
-// people read (names, titles, quotes) is cut rather than refused, so that somebody with a long name does not lose messages.
+// that are not UTF-8. FromProto trusts no input: it limits what it accepts and names the field that it refuses. What only
+// people read (names, titles, quotes) is cut rather than refused, so that a person with a long name does not lose messages.
 package wire
 
 import (

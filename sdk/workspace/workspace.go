@@ -1,4 +1,4 @@
-// Package workspace reads a folder in which somebody untrusted can write, such as the working folder of the agent. It can
+// Package workspace reads a folder in which an untrusted process can write, such as the working folder of the agent. It can
 // contain pipes, devices, links to files outside, folders with a million entries, and mounted file systems that never
 // answer. None of these blocks the reader: only regular files and folders are opened, no link is followed out of the folder,
 // the numbers of bytes and entries are limited, and a call that takes longer than [Patience] fails with [ErrStuck].

@@ -53,7 +53,7 @@ func open(t *testing.T, dir string) *workspace.Folder {
 	return f
 }
 
-// Whatever the untrusted put in the place of files and folders is refused, and nobody waits for it.
+// Whatever the untrusted put in the place of files and folders is refused, and nothing waits for it.
 // Behaviour: workspace-reads.
 func TestNothingButFilesAndFolders(t *testing.T) {
 	t.Parallel()
@@ -123,8 +123,8 @@ func TestNothingButFilesAndFolders(t *testing.T) {
 		}
 	}
 	for name, text := range map[string]string{"pipe": "|", "file": "x", "link-to-pipe": "-> pipe-"} {
-		beside := lay(t, map[string]string{name: text, "pipe-": "|"})
-		if _, err := workspace.New(filepath.Join(beside, name)).Open(); err == nil {
+		dir := lay(t, map[string]string{name: text, "pipe-": "|"})
+		if _, err := workspace.New(filepath.Join(dir, name)).Open(); err == nil {
 			t.Errorf("a workspace that is a %s was opened", name)
 		}
 	}

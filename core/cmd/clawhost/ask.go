@@ -54,14 +54,14 @@ type page struct {
 	shown string    // of the answer
 }
 
-// show prints more of the answer, or why there is none yet.
+// show prints more of the answer, or why it is missing.
 func (p *page) show(e admin.TurnEvent) {
 	switch {
 	case e.Held != "":
 		p.leave()
 		fmt.Fprintf(p.notes, "clawhost: waiting: %s\n", printable(e.Held))
 	case !p.grows:
-	case e.Anew:
+	case e.Restarted:
 		p.leave()
 	default:
 		p.shown += e.More
@@ -77,7 +77,7 @@ func (p *page) leave() {
 	p.shown = ""
 }
 
-// end prints the rest of the answer, or returns why there is none.
+// end prints the rest of the answer, or returns why it is missing.
 func (p *page) end(answer admin.Answer) error {
 	if !strings.HasPrefix(answer.Text, p.shown) || answer.Error != "" {
 		p.leave()

@@ -7,7 +7,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/operate/admin"
 )
 
-func TestAnAnswerThatGrows(t *testing.T) {
+func TestAskPrintsAGrowingAnswer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		events []admin.TurnEvent
@@ -17,7 +17,7 @@ func TestAnAnswerThatGrows(t *testing.T) {
 	}{
 		"at once":       {nil, admin.Answer{Text: "tea"}, "tea\n", false},
 		"bit by bit":    {[]admin.TurnEvent{{More: "te"}, {More: "a\n"}}, admin.Answer{Text: "tea\nor cake"}, "tea\nor cake\n", false},
-		"anew":          {[]admin.TurnEvent{{More: "cof"}, {Anew: true}, {More: "te"}}, admin.Answer{Text: "tea"}, "cof\n\ntea\n", false},
+		"restarted":     {[]admin.TurnEvent{{More: "cof"}, {Restarted: true}, {More: "te"}}, admin.Answer{Text: "tea"}, "cof\n\ntea\n", false},
 		"another":       {[]admin.TurnEvent{{More: "I look."}}, admin.Answer{Text: "tea"}, "I look.\n\ntea\n", false},
 		"failed":        {[]admin.TurnEvent{{More: "te"}}, admin.Answer{Error: "over"}, "te\n\n", true},
 		"failed early":  {nil, admin.Answer{Error: "over"}, "", true},
@@ -35,7 +35,7 @@ func TestAnAnswerThatGrows(t *testing.T) {
 	}
 }
 
-func TestAFailureIsPlain(t *testing.T) {
+func TestFailuresArePrintedPlainly(t *testing.T) {
 	t.Parallel()
 	p := page{out: &bytes.Buffer{}}
 	err := p.end(admin.Answer{Error: "It failed. Try again.\n\n```\nauth: no\x1b login\n```\n\nAsk somebody."})

@@ -24,7 +24,7 @@ import (
 // replaced is the variable that tells a host that it has replaced itself, so that it does so only once.
 const replaced = "CLAWHOST_REPLACED"
 
-// host runs a host until it is told to end.
+// host runs a host until it is stopped.
 func (a *app) host(ctx context.Context) error {
 	_, again := os.LookupEnv(replaced)
 	if !again {
@@ -137,7 +137,7 @@ func (a *app) load() (*config.Config, error) {
 	return config.Load(a.config, os.LookupEnv)
 }
 
-// standIn finds the bundled stand-in for claude beside this binary.
+// standIn finds the bundled stand-in for claude next to this binary.
 func standIn() (string, error) {
 	self, err := process.Executable()
 	if err != nil {
@@ -145,7 +145,7 @@ func standIn() (string, error) {
 	}
 	path := filepath.Join(filepath.Dir(self), "claude-stub")
 	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("find the stand-in for claude beside this binary: %w", err)
+		return "", fmt.Errorf("find the stand-in for claude next to this binary: %w", err)
 	}
 	return path, nil
 }

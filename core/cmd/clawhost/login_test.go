@@ -15,10 +15,10 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// locked is a channel that needs a login. It drops its account when the file "forget" exists beside it.
+// locked is a channel that needs a login. It drops its account when the file "forget" exists next to it.
 type locked struct {
 	account string // the file with the account's name
-	told    chan struct{}
+	logout  chan struct{}
 }
 
 func openLocked(_ context.Context, env sdk.Env, _ struct{}) (*locked, error) {
@@ -38,7 +38,7 @@ func (l *locked) Run(ctx context.Context, in sdk.Inbox) error {
 			in.Report(chat.Connected, "as "+string(name))
 		}
 		select {
-		case <-l.told:
+		case <-l.logout:
 		case <-ctx.Done():
 			return nil
 		}
@@ -65,7 +65,7 @@ func (l *locked) Login(_ context.Context, answers map[string]string, show func(c
 	if err := os.WriteFile(l.account, []byte(name), 0o600); err != nil {
 		return "", err
 	}
-	l.told <- struct{}{}
+	l.logout <- struct{}{}
 	return chat.UserID(name), nil
 }
 

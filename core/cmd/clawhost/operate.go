@@ -66,7 +66,8 @@ func (a *app) logs() *ffcli.Command {
 		if err != nil {
 			return err
 		}
-		return client.Logs(ctx, admin.LogRequest{Lines: lines, Follow: follow, JSON: a.json}, func(line string) { fmt.Fprintln(a.out, printable(line)) })
+		return client.Logs(ctx, admin.LogRequest{Lines: lines, Follow: follow, JSON: a.json},
+			func(line string) { fmt.Fprintln(a.out, printable(line)) })
 	})
 	c.FlagSet.IntVar(&lines, "n", lines, "how many lines, of those that the host keeps")
 	c.FlagSet.BoolVar(&follow, "f", false, "go on with further lines, until the host ends")
@@ -124,7 +125,10 @@ func (a *app) status(ctx context.Context, args []string) error {
 			rows = append(rows, []string{"plugin " + p.Name, strings.TrimSuffix(p.State+", "+doing(p), ", ")})
 		}
 		for _, q := range s.Questions {
-			rows = append(rows, []string{"question " + q.ID, fmt.Sprintf("%s, in %s, asked %s, may be answered by %s", q.About, q.Session, since(q.Since), strings.Join(q.May, ", "))})
+			rows = append(rows, []string{
+				"question " + q.ID,
+				fmt.Sprintf("%s, in %s, asked %s, may be answered by %s", q.About, q.Session, since(q.Since), strings.Join(q.May, ", ")),
+			})
 		}
 		return rows
 	})
@@ -152,7 +156,10 @@ func (a *app) pairingReject(ctx context.Context, args []string) error {
 }
 
 // pairing acts on one request, selected by its code and optionally its channel.
-func (a *app) pairing(ctx context.Context, args []string, verb string, act func(c *admin.Client, ctx context.Context, channel, code string) (domain.Pairing, error), said string) error {
+func (a *app) pairing(
+	ctx context.Context, args []string, verb string,
+	act func(c *admin.Client, ctx context.Context, channel, code string) (domain.Pairing, error), said string,
+) error {
 	var channel string
 	switch len(args) {
 	case 1:
@@ -211,7 +218,10 @@ func (a *app) queueDead(ctx context.Context, args []string) error {
 	return show(ctx, a, func(ctx context.Context, c *admin.Client) ([]admin.DeadLetter, error) { return c.Dead(ctx) }, func(list []admin.DeadLetter) [][]string {
 		rows := [][]string{{"ID", "DESTINATION", "GIVEN UP", "ATTEMPTS", "ERROR", "TEXT"}}
 		for _, d := range list {
-			rows = append(rows, []string{fmt.Sprint(d.ID), address(d.To), since(d.DiedAt), fmt.Sprint(d.Attempts), d.Error, excerpt(d.Text)})
+			rows = append(rows, []string{
+				fmt.Sprint(d.ID), address(d.To), since(d.DiedAt), fmt.Sprint(d.Attempts), d.Error,
+				excerpt(d.Text),
+			})
 		}
 		return rows
 	})
@@ -226,7 +236,9 @@ func (a *app) queueDrop(ctx context.Context, args []string) error {
 }
 
 // deadOnes acts on one dead letter, selected by its id, or on all.
-func (a *app) deadOnes(ctx context.Context, args []string, verb string, act func(c *admin.Client, ctx context.Context, id int64) (int, error), said string) error {
+func (a *app) deadOnes(
+	ctx context.Context, args []string, verb string, act func(c *admin.Client, ctx context.Context, id int64) (int, error), said string,
+) error {
 	var id int64
 	switch {
 	case len(args) != 1:
@@ -260,7 +272,10 @@ func (a *app) sessions(ctx context.Context, args []string) error {
 	return show(ctx, a, allSessions, func(list []admin.Session) [][]string {
 		rows := [][]string{{"SESSION", "KIND", "TITLE", "LAST MESSAGE", "TURNS", "COST"}}
 		for _, s := range list {
-			rows = append(rows, []string{s.Key, s.Kind, s.Title, since(s.InteractedAt), fmt.Sprint(s.Usage.Turns), fmt.Sprintf("$%.4f", float64(s.Usage.CostMicros)/1e6)})
+			rows = append(rows, []string{
+				s.Key, s.Kind, s.Title, since(s.InteractedAt), fmt.Sprint(s.Usage.Turns),
+				fmt.Sprintf("$%.4f", float64(s.Usage.CostMicros)/1e6),
+			})
 		}
 		return rows
 	})

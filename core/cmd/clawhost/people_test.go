@@ -78,7 +78,7 @@ func (c *client) connect() error {
 		select {
 		case <-tick.C:
 		case <-deadline.C:
-			return fmt.Errorf("nobody listens: %w", err)
+			return fmt.Errorf("no one listens: %w", err)
 		}
 	}
 }
@@ -191,6 +191,6 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 			fmt.Fprintln(ts.Stdout(), text)
 			return
 		}
-		ts.Logf("passed over: %s", text)
+		ts.Logf("skipped: %s", text)
 	}
 }

@@ -21,7 +21,10 @@ func (a *app) pluginList(ctx context.Context, args []string) error {
 			if p.PID > 0 {
 				pid = fmt.Sprint(p.PID)
 			}
-			rows = append(rows, []string{p.Name, p.State, since(p.Since), strings.Join(p.Kinds, ","), p.Version, pid, fmt.Sprint(p.Restarts), doing(p)})
+			rows = append(rows, []string{
+				p.Name, p.State, since(p.Since), strings.Join(p.Kinds, ","), p.Version, pid,
+				fmt.Sprint(p.Restarts), doing(p),
+			})
 		}
 		return rows
 	})

@@ -151,7 +151,7 @@ var packages = []string{
 	"plugins/telegram", "plugins/webchat", "plugins/memory", "examples/echo", "examples/dice", "examples/clock", "examples/todo",
 }
 
-// build puts the plugins' binaries beside clawhost's, where a config without plugin_dir looks for them, once for all tests. It returns
+// build puts the plugins' binaries next to clawhost's, where a config without plugin_dir looks for them, once for all tests. It returns
 // their folder.
 var build = sync.OnceValues(func() (string, error) {
 	clawhost, err := exec.LookPath("clawhost")

@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	// nobody is a user of whom nothing else runs.
+	// nobody is a user without other processes.
 	nobody = 64902
 	// canary is a secret of the host's and of a plugin's environment.
 	canary = "canary-51c9b1f2"
@@ -46,15 +46,15 @@ func readSecrets() {
 		last, _ := strconv.Atoi(strings.TrimSpace(string(text)))
 		return last
 	}
-	told := map[int]bool{}
+	known := map[int]bool{}
 	found := func(pid int, f *os.File) {
-		if told[pid] {
+		if known[pid] {
 			return
 		}
 		text := make([]byte, 1<<16)
 		n, _ := f.ReadAt(text, 0)
 		if bytes.Contains(text[:n], []byte(canary)) {
-			told[pid] = true
+			known[pid] = true
 			program, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 			fmt.Printf("read the environment of %d: %q\n", pid, program)
 		}
@@ -97,7 +97,7 @@ func readSecrets() {
 
 // No process of the same user reads the environment or the memory of the host or of a plugin, from their first
 // instruction on: not while the host starts, a plugin is killed and started again, or an owner restarts the host.
-func TestNobodyReadsSecrets(t *testing.T) {
+func TestOtherUsersCannotReadSecrets(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can start processes of another user")
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/client"
 )
 
-// A question beside a turn is answered while the turn's tool runs.
+// A side question is answered while the turn's tool runs.
 // Behaviour: aside.
 func TestAside(t *testing.T) {
 	t.Parallel()
@@ -77,7 +77,7 @@ func TestAsideNeedsAProcess(t *testing.T) {
 	}
 }
 
-// With a process for each turn a question beside one is answered, and beside none there is nobody to ask.
+// With a process for each turn a side question during one is answered, and without a turn there is no process to ask.
 // Behaviour: oneshot.
 func TestAsideOfOneTurn(t *testing.T) {
 	t.Parallel()

@@ -93,7 +93,7 @@ func TestAskEndsWithTheTurn(t *testing.T) {
 	})
 }
 
-// While somebody is asked, neither the turn's time nor the watchdog's runs.
+// While a person is asked, neither the turn's time nor the watchdog's runs.
 // Behaviour: ask-time.
 func TestAskTakesItsTime(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
@@ -122,8 +122,8 @@ func TestAskTakesItsTime(t *testing.T) {
 	})
 }
 
-// Nobody to decide: the answer is no, and says what to do.
-func TestNobodyToAsk(t *testing.T) {
+// Without a person who may decide the answer is no, and says what to do.
+func TestAskWithoutAnyoneToAsk(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
 		result := r.ask(r.pool(), r.turn(`[[stub {"tool":"true","ask":true,"answer":"done"}]]`))
 		if len(result.Tools) != 1 || !result.Tools[0].Failed || !strings.Contains(result.Tools[0].Output, "claude.allowed_tools") {
@@ -134,7 +134,7 @@ func TestNobodyToAsk(t *testing.T) {
 
 // A process whose turn waits for people is not among those that max_processes bounds.
 // Behaviour: owner-first.
-func TestWhoIsAskedHoldsUpNobody(t *testing.T) {
+func TestWaitingForPeopleTakesNoPlace(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
 		r.config.MaxProcesses = 1
 		pool := r.pool()

@@ -11,7 +11,7 @@ import (
 
 const maxQuestion = 16 << 10 // bytes of a side question
 
-// Aside asks a session's claude a question beside its turn, if one runs: it answers from the conversation so far,
+// Aside asks a session's claude a side question, also while a turn runs: it answers from the conversation so far,
 // without tools, and neither becomes part of the conversation. Its errors are [client.ErrNotRunning],
 // [client.ErrNoAside], ctx's, or the CLI's message.
 func (p *Pool) Aside(ctx context.Context, session, question string) (string, error) {
@@ -57,7 +57,7 @@ func (p *Pool) Speed(session string) (fast, why string) {
 	return "", ""
 }
 
-// Tasks returns what a session's claude runs beside the steps of its turn, oldest first.
+// Tasks returns what a session's claude runs alongside the steps of its turn, oldest first.
 func (p *Pool) Tasks(session string) []client.Task {
 	if s := p.running(session); s != nil {
 		return s.Tasks()

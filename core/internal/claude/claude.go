@@ -32,14 +32,16 @@ type Config struct {
 	Owners       *notice.Owners // nil: failures are only logged
 	OneShot      bool           // each turn gets a new process, and no process is kept idle
 	MaxProcesses int            // zero: 4
-	MaxMemory    int64          // total bytes of all processes and their tools, above which idle ones are ended; zero: no limit; negative: half of the machine's memory
-	RecycleAt    int64          // bytes above which a process is ended when it becomes idle; zero: never
-	WeighEvery   time.Duration  // interval between measurements of memory; zero: 15 seconds
-	ParkAfter    time.Duration
-	Timeout      time.Duration // of a turn, not counting the time of open questions; zero: 30 minutes
-	Interrupt    time.Duration // for the answer to an interrupt, before the process is ended; zero: 100 ms
-	Stall        time.Duration // silence after which a turn counts as hung, while no tool runs; zero: 3 minutes
-	Demo         bool          // the command is the stub; logged
+	// total bytes of all processes and their tools, above which idle ones are ended; zero: no limit; negative: half of
+	// the machine's memory
+	MaxMemory  int64
+	RecycleAt  int64         // bytes above which a process is ended when it becomes idle; zero: never
+	WeighEvery time.Duration // interval between measurements of memory; zero: 15 seconds
+	ParkAfter  time.Duration
+	Timeout    time.Duration // of a turn, not counting the time of open questions; zero: 30 minutes
+	Interrupt  time.Duration // for the answer to an interrupt, before the process is ended; zero: 100 ms
+	Stall      time.Duration // silence after which a turn counts as hung, while no tool runs; zero: 3 minutes
+	Demo       bool          // the command is the stub; logged
 }
 
 // The defaults of a [Config].

@@ -97,7 +97,7 @@ func TestCompactionWithinTurn(t *testing.T) {
 	})
 }
 
-func TestNoOtherCommand(t *testing.T) {
+func TestOtherCommandsAreNotPassedToTheCLI(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	pool := r.pool()
@@ -110,8 +110,8 @@ func TestNoOtherCommand(t *testing.T) {
 	}
 }
 
-// The context that a turn has taken is told, so that the host can act before it is full.
-func TestContextIsTold(t *testing.T) {
+// The context that a turn has taken is reported, so that the host can act before it is full.
+func TestContextSizeIsReported(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
 		pool := r.pool()
 		got := r.ask(pool, r.turn(directive(map[string]any{"answer": "x", "context": 150000})))
@@ -122,7 +122,7 @@ func TestContextIsTold(t *testing.T) {
 }
 
 // Behaviour: reasoning.
-func TestWorkIsTold(t *testing.T) {
+func TestWorkIsReported(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	pool := r.pool()

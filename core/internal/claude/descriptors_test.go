@@ -36,7 +36,7 @@ func alone(t *testing.T) bool {
 
 // Idle processes are ended when one cannot start because of a lack of descriptors: each holds some.
 // Behaviour: process-resources.
-func TestIdleMakeRoom(t *testing.T) {
+func TestIdleProcessesAreEvictedWhenDescriptorsRunOut(t *testing.T) {
 	if !alone(t) {
 		return
 	}
@@ -51,8 +51,8 @@ func TestIdleMakeRoom(t *testing.T) {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	const room = 30
-	limit.Cur = uint64(len(open) + room)
+	const free = 30
+	limit.Cur = uint64(len(open) + free)
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
@@ -67,9 +67,9 @@ func TestIdleMakeRoom(t *testing.T) {
 		most = max(most, pool.Stats().Idle)
 	}
 	if most == r.config.MaxProcesses {
-		t.Errorf("there was room for all %d, so this proves nothing", most)
+		t.Errorf("there was space for all %d, so this proves nothing", most)
 	}
-	// Where none is idle it is told.
+	// If none is idle, this is reported.
 	limit.Cur = uint64(len(open))
 	if err := pool.Close(t.Context()); err != nil {
 		t.Fatal(err)

@@ -86,7 +86,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// What the CLI may write beside a turn's events does not disturb the turn.
+// What the CLI may write among a turn's events does not disturb the turn.
 func TestForeignEvents(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

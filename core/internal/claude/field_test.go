@@ -9,7 +9,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 )
 
-// events are what the stub sends beside its own.
+// events are what the stub sends in addition to its own.
 type events = []map[string]any
 
 // system, result, speech and limit make them, as the CLI writes them.
@@ -132,7 +132,7 @@ func TestTurnThatDoesNothing(t *testing.T) {
 
 // A claude that leaves its session is ended, because its answers would be lost with it, and the message runs in its own session.
 // Behaviour: session-left.
-func TestSessionIsLeft(t *testing.T) {
+func TestProcessThatLeavesItsSession(t *testing.T) {
 	t.Parallel()
 	for _, moment := range []string{"before", "answer"} {
 		t.Run(moment, func(t *testing.T) {

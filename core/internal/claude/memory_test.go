@@ -79,7 +79,7 @@ func TestToolsAreWeighed(t *testing.T) {
 	turn := r.turn(directive(map[string]any{"tool": binary + " -p '" + inner + "'; :", "answer": "done"}))
 	running := r.begin(r.Context(), pool, turn)
 	poll(t, "the tool holds it", func() bool { return exists(filepath.Join(r.config.Workspace, "begun")) })
-	poll(t, "the idle process makes room", func() bool { stats := pool.Stats(); return stats.Idle == 0 && stats.Memory > 200<<20 })
+	poll(t, "the idle process is evicted", func() bool { stats := pool.Stats(); return stats.Idle == 0 && stats.Memory > 200<<20 })
 	r.touch("go")
 	<-running.done
 	if running.err != nil || running.result.Text != "done" {

@@ -16,7 +16,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/store/storetest"
 )
 
-// owners are those who run the host of a rig, and its store, which has what they are told.
+// owners are those who run the host of a rig, and its store, which has what they are sent.
 func (r *rig) owners() (*notice.Owners, *store.Store) {
 	r.Helper()
 	s := storetest.Open(r)
@@ -26,7 +26,7 @@ func (r *rig) owners() (*notice.Owners, *store.Store) {
 }
 
 // Where something else than the host writes into a session, its claude is killed with its tools, nothing of what it answers
-// is shown, the owners are told, and the conversation goes on in another process.
+// is shown, the owners are notified, and the conversation goes on in another process.
 // Behaviour: session-isolated.
 func TestPeerIsCutOff(t *testing.T) {
 	t.Parallel()
@@ -60,10 +60,13 @@ func TestPeerIsCutOff(t *testing.T) {
 			} else {
 				r.wantClass(err, agent.Intruded)
 			}
-			var told []string
-			poll(t, "the owners are told", func() bool { told = append(told, storetest.Texts(t, tells, "telegram")...); return len(told) > 0 })
-			if !strings.Contains(told[0], "pid 17") || !strings.Contains(told[0], "telegram:1") {
-				t.Errorf("the owners were told %q", told)
+			var notices []string
+			poll(t, "the owners are told", func() bool {
+				notices = append(notices, storetest.Texts(t, tells, "telegram")...)
+				return len(notices) > 0
+			})
+			if !strings.Contains(notices[0], "pid 17") || !strings.Contains(notices[0], "telegram:1") {
+				t.Errorf("the owners got %q", notices)
 			}
 			mu.Lock()
 			if strings.Contains(result.Text+shown.String(), "CANARY") {
@@ -76,8 +79,8 @@ func TestPeerIsCutOff(t *testing.T) {
 			if n := r.processes.spawned(); n != 2 {
 				t.Errorf("%d processes were started, want another one", n)
 			}
-			if told = append(told, storetest.Texts(t, tells, "telegram")...); len(told) > 1 {
-				t.Errorf("the owners were told %q", told)
+			if notices = append(notices, storetest.Texts(t, tells, "telegram")...); len(notices) > 1 {
+				t.Errorf("the owners got %q", notices)
 			}
 		})
 	}

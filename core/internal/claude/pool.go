@@ -280,7 +280,7 @@ func (p *Pool) acquire(ctx context.Context, t agent.Turn) (s *worker, reused boo
 	return s, false, err
 }
 
-// take returns the session's idle process, or nil if there is none that can run the turn. One that cannot is parked.
+// take returns the session's idle process, or nil if none can run the turn. One that cannot is parked.
 func (p *Pool) take(ctx context.Context, t agent.Turn) *worker {
 	p.mu.Lock()
 	p.supersede(t)
@@ -380,7 +380,8 @@ func (p *Pool) expel(s *worker) {
 		return
 	}
 	s.process.Destroy()
-	p.log.Error("another process wrote into a session, whose claude was killed", "session", s.key, "claude_session", s.session, "pid", *intruder)
+	p.log.Error("another process wrote into a session, whose claude was killed", "session", s.key,
+		"claude_session", s.session, "pid", *intruder)
 	if p.config.Owners != nil {
 		p.config.Owners.Tell(domain.KeySessionEdited.Of(s.session), wording.SessionIntruded(*intruder, s.key))
 	}

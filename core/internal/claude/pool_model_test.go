@@ -18,13 +18,13 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/client"
 )
 
-// unrecorded are processes that nobody needs to know of.
+// unrecorded are processes that need no record.
 type unrecorded struct{}
 
 func (unrecorded) RecordProcess(context.Context, domain.Process) error { return nil }
 func (unrecorded) DeleteProcess(context.Context, int, uint64) error    { return nil }
 
-// model is a pool whose processes are only its books: they leave when they are told to, and hold what they are said to.
+// model is a pool whose processes are only its books: they leave when they are stopped, and hold what the test says.
 type model struct {
 	*Pool
 	mu      sync.Mutex
@@ -74,18 +74,18 @@ func (m *model) begin() *waiter {
 	return w
 }
 
-// start makes a granted session's process, which leaves some time after it was told to.
+// start makes a granted session's process, which leaves some time after it was stopped.
 func (m *model) start(id string, leaves time.Duration) *worker {
 	m.Pool.mu.Lock()
 	defer m.Pool.mu.Unlock()
 	m.pids++
-	left := &leaver{id: cli.ID{PID: -m.pids}, told: make(chan struct{}), exited: make(chan struct{})}
+	left := &leaver{id: cli.ID{PID: -m.pids}, stopped: make(chan struct{}), exited: make(chan struct{})}
 	s := &worker{Client: new(client.Client), session: id, log: hclog.NewNullLogger(), process: left, holds: true}
 	m.live[s] = true
 	m.busy[id] = make(chan struct{})
 	m.work.Add(1) // the run
 	m.work.Go(func() {
-		<-left.told
+		<-left.stopped
 		time.Sleep(leaves)
 		close(left.exited)
 		m.ended(s)
@@ -93,18 +93,18 @@ func (m *model) start(id string, leaves time.Duration) *worker {
 	return s
 }
 
-// leaver is a process that leaves when it is told to.
+// leaver is a process that leaves when it is stopped.
 type leaver struct {
 	client.Process
-	id           cli.ID
-	told, exited chan struct{}
+	id              cli.ID
+	stopped, exited chan struct{}
 }
 
 func (l *leaver) ID() cli.ID              { return l.id }
 func (l *leaver) Exited() <-chan struct{} { return l.exited }
 
 func (l *leaver) Park(time.Duration) {
-	close(l.told)
+	close(l.stopped)
 	<-l.exited
 }
 
@@ -133,16 +133,16 @@ func (m *model) abandon() {
 	defer m.Pool.mu.Unlock()
 	for s := range m.live {
 		if !s.leaving {
-			close(s.process.(*leaver).told)
+			close(s.process.(*leaver).stopped)
 		}
 	}
 }
 
 // The order, the limits and the progress of a pool, whatever comes: turns get slots in the order in which they asked, there
 // are never more processes than slots, memory over its limit is freed as far as idle processes hold it and no further, and
-// nobody waits where there is a slot or an idle process.
+// no turn waits where there is a slot or an idle process.
 // Behaviour: memory-budget.
-func TestPoolKeepsItsBooks(t *testing.T) {
+func TestPoolMatchesItsModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		bubble(t, func(t *testing.T, over func(func())) {

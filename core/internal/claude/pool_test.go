@@ -165,7 +165,7 @@ func TestCloseStopsTurns(t *testing.T) {
 	})
 }
 
-func TestCloseHasNoPatience(t *testing.T) {
+func TestCloseDoesNotWaitForPeople(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
 		pool := r.pool()
 		turn := r.turn(directive(map[string]any{"hang": "dead"}))
@@ -208,7 +208,7 @@ func TestGiveUpWaiting(t *testing.T) {
 	})
 }
 
-// An idle process that is killed is replaced before the next message is written, or with it; nobody notices.
+// An idle process that is killed is replaced before the next message is written, or with it; the user does not notice.
 func TestIdleProcessDies(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

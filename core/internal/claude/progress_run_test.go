@@ -14,10 +14,10 @@ import (
 
 // onlooker keeps what a turn tells of its progress.
 type onlooker struct {
-	mu   sync.Mutex
-	told []agent.Progress
-	over bool
-	late int // what was told after the turn
+	mu       sync.Mutex
+	reported []agent.Progress
+	over     bool
+	late     int // what was reported after the turn
 }
 
 func (o *onlooker) see(p agent.Progress) {
@@ -26,16 +26,16 @@ func (o *onlooker) see(p agent.Progress) {
 	if o.over {
 		o.late++
 	}
-	o.told = append(o.told, p)
+	o.reported = append(o.reported, p)
 }
 
 func (o *onlooker) all() []agent.Progress {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return append([]agent.Progress(nil), o.told...)
+	return append([]agent.Progress(nil), o.reported...)
 }
 
-// watch runs a turn that must be answered, and returns what it has told meanwhile.
+// watch runs a turn that must be answered, and returns what it has reported meanwhile.
 func (r *rig) watch(pool *claude.Pool, turn agent.Turn) (agent.Result, []agent.Progress) {
 	r.Helper()
 	o := new(onlooker)
@@ -52,34 +52,34 @@ func (r *rig) watch(pool *claude.Pool, turn agent.Turn) (agent.Result, []agent.P
 	return result, o.all()
 }
 
-func TestProgressIsTold(t *testing.T) {
+func TestProgressIsReported(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	pool := r.pool()
-	result, told := r.watch(pool, r.turn(`[[stub {"thinking":"hm","tool":"echo out; false","answer":"one two three","token_delay_ms":1}]]`))
-	if result.Text != "one two three" || len(told) == 0 {
-		t.Fatalf("answer = %q, told %+v", result.Text, told)
+	result, reported := r.watch(pool, r.turn(`[[stub {"thinking":"hm","tool":"echo out; false","answer":"one two three","token_delay_ms":1}]]`))
+	if result.Text != "one two three" || len(reported) == 0 {
+		t.Fatalf("answer = %q, got %+v", result.Text, reported)
 	}
 	grown := ""
 	tool := agent.ToolUse{Name: "Bash", Summary: "echo out; false"}
 	ran, thought := false, false
-	for _, p := range told {
+	for _, p := range reported {
 		thought = thought || p.Thinking == "hm"
 		if len(p.Running) == 1 && p.Running[0] == tool && len(p.Done) == 0 {
 			ran = true
 		}
-		if !strings.HasPrefix(p.Text, grown) { // Tokens that came together are told together.
+		if !strings.HasPrefix(p.Text, grown) { // Tokens that came together are reported together.
 			t.Errorf("the text %q was followed by %q", grown, p.Text)
 		}
 		grown = p.Text
 	}
 	if !ran || !thought {
-		t.Errorf("the tool ran: %t, the thought was told: %t; told %+v", ran, thought, told)
+		t.Errorf("the tool ran: %t, the thought was told: %t; told %+v", ran, thought, reported)
 	}
-	last := told[len(told)-1]
+	last := reported[len(reported)-1]
 	tool.Failed, tool.Output = true, "out"
 	if last.Text != result.Text || !last.Complete || len(last.Running) > 0 || len(last.Done) != 1 || last.Done[0].Tool != tool {
-		t.Errorf("the last that was told is %+v", last)
+		t.Errorf("the last one reported is %+v", last)
 	}
 }
 
@@ -107,10 +107,10 @@ func TestProgressOfSeveralTurns(t *testing.T) {
 		written := filepath.Join(t.TempDir(), "written")
 		turn := r.turn(`[[stub {"tool":"while ! test -e ` + written + `; do sleep 0.01; done","answer":"first","token_delay_ms":1}]]`)
 		turn.Steering = &once{written: written, nudged: make(chan struct{}, 1)}
-		result, told := r.watch(pool, turn)
-		last := told[len(told)-1]
+		result, reported := r.watch(pool, turn)
+		last := reported[len(reported)-1]
 		if last.Text != result.Text || last.Steered != 1 {
-			t.Errorf("the last that was told is %+v, the answer %q", last, result.Text)
+			t.Errorf("the last one reported is %+v, the answer %q", last, result.Text)
 		}
 	})
 }

@@ -102,7 +102,7 @@ func TestKillAnywhere(t *testing.T) {
 	}
 }
 
-// What was written before the tools is known beside the answer, also where an earlier attempt has written it.
+// What was written before the tools is known in addition to the answer, also where an earlier attempt has written it.
 // Behaviour: files-out.
 func TestTextsBeforeTheAnswer(t *testing.T) {
 	t.Parallel()
@@ -234,7 +234,7 @@ func TestTranscriptIsGone(t *testing.T) {
 }
 
 // The host may not know that its session has begun: the transcript tells.
-func TestSessionBeganUnseen(t *testing.T) {
+func TestSessionStartIsFoundInTheTranscript(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
 		first := r.pool()
 		r.ask(first, r.turn("hello"))

@@ -41,7 +41,7 @@ func (p *Pool) start(ctx context.Context, t agent.Turn) (*worker, error) {
 	from := p.origin(t)
 	for switched := false; ; {
 		s, err := p.launch(ctx, t, from)
-		if process.Exhausted(err) && !process.DiskFull(err) && p.makeRoom(ctx) { // idle processes use all resources except disk space
+		if process.Exhausted(err) && !process.DiskFull(err) && p.evictIdle(ctx) { // idle processes use all resources except disk space
 			continue
 		}
 		if err != nil {
@@ -85,8 +85,8 @@ func (p *Pool) begins(ctx context.Context, t agent.Turn) bool {
 	return failure == nil
 }
 
-// makeRoom ends the process that has been idle for the longest, and reports whether there was one.
-func (p *Pool) makeRoom(ctx context.Context) bool {
+// evictIdle ends the process that has been idle for the longest, and reports whether there was one.
+func (p *Pool) evictIdle(ctx context.Context) bool {
 	p.mu.Lock()
 	idle := p.leastRecent()
 	if len(idle) == 0 {
@@ -127,7 +127,10 @@ func (p *Pool) launch(ctx context.Context, t agent.Turn, from cli.Origin) (*work
 	recorded := make(chan struct{}) // otherwise the record could be deleted before it is written, and stay
 	log := p.log.With("session", t.Session)
 	started := p.command.Process(t, from, log)
-	s := &worker{Client: client.New(p.command, p.config.limits(), t, started, before, p.inventory, log), process: started, session: t.Session, key: t.Key, log: log}
+	s := &worker{
+		Client: client.New(p.command, p.config.limits(), t, started, before, p.inventory, log), process: started,
+		session: t.Session, key: t.Key, log: log,
+	}
 	s.Attend(ctx, t)
 	if err := started.Start(s); err != nil {
 		s.Dismiss()
@@ -149,7 +152,8 @@ func (p *Pool) launch(ctx context.Context, t agent.Turn, from cli.Origin) (*work
 		s.process.Destroy()
 		return nil, &agent.Failure{Class: agent.Unavailable, Detail: "record the process", Err: err}
 	}
-	s.log.Debug("claude was started", "pid", s.process.ID().PID, "resumed", from == cli.Resumed, "forked", from == cli.Forked, "took", time.Since(began))
+	s.log.Debug("claude was started", "pid", s.process.ID().PID, "resumed", from == cli.Resumed,
+		"forked", from == cli.Forked, "took", time.Since(began))
 	s.Initialize()
 	return s, nil
 }

@@ -55,7 +55,7 @@ func TestKillWithSteeredLine(t *testing.T) {
 						t.Errorf("the line on its own brings %+v", own)
 					}
 					if n := r.said("the line"); n != 1 {
-						t.Errorf("the model was told %d times:\n%s", n, r.transcript())
+						t.Errorf("the model got %d times:\n%s", n, r.transcript())
 					}
 				})
 			})
@@ -80,6 +80,6 @@ func TestForgottenSteeredLine(t *testing.T) {
 		}
 	}
 	if n := r.said("the line"); n != 1 {
-		t.Errorf("the model was told %d times", n)
+		t.Errorf("the model got %d times", n)
 	}
 }

@@ -132,7 +132,7 @@ func TestSteer(t *testing.T) {
 			"tool": until("one", "go-one"), "tools": []string{until("two", "go-two")}, "say": "heard: $STEERED",
 		})), box))
 		poll(t, "the first tool runs", func() bool { return exists(r.file("one")) })
-		middle := box.put("in the midst")
+		middle := box.put("halfway")
 		poll(t, "both are read", func() bool { return r.read(early, middle) })
 		r.touch("go-one")
 		poll(t, "the second tool runs", func() bool { return exists(r.file("two")) })
@@ -143,7 +143,7 @@ func TestSteer(t *testing.T) {
 		if a.err != nil {
 			t.Fatal(a.err)
 		}
-		if want := "heard: [Bob] early\n[Bob] in the midst\n[Bob] late"; a.result.Text != want {
+		if want := "heard: [Bob] early\n[Bob] halfway\n[Bob] late"; a.result.Text != want {
 			t.Errorf("answer = %q, want %q", a.result.Text, want)
 		}
 		if diff := cmp.Diff([]string{early.UUID, middle.UUID, late.UUID}, a.result.Covered); diff != "" {
@@ -158,7 +158,7 @@ func TestSteer(t *testing.T) {
 	})
 }
 
-// A turn without a tool asks for nothing, and lines that come beside an error are written.
+// A turn without a tool asks for nothing, and lines that come with an error are written.
 func TestSteerIsNotAsked(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
 		pool, box := r.pool(), newMailbox()

@@ -286,7 +286,7 @@ func TestIsTool(t *testing.T) {
 	if cli.IsTool(os.Getpid()) {
 		t.Error("the host is taken for a tool")
 	}
-	// A process may connect, pass the connection on and exit: then nobody knows where it came from.
+	// A process may connect, pass the connection on and exit: then its origin is unknown.
 	ended := exec.Command("true")
 	if err := ended.Run(); err != nil {
 		t.Fatal(err)

@@ -60,7 +60,7 @@ func TestSubagentsAreListedAndStopped(t *testing.T) {
 				t.Errorf("the turn answers %q, %v", running.result.Text, running.err)
 			}
 			if last := running.result.Tools[len(running.result.Tools)-1]; last.Name != "Agent" || !last.Failed || !strings.Contains(last.Output, "interrupted") {
-				t.Errorf("Claude was told %+v", last)
+				t.Errorf("Claude got %+v", last)
 			}
 			if list := pool.Tasks(r.session); len(list) > 0 {
 				t.Errorf("%v is left", list)

@@ -16,13 +16,13 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude"
 )
 
-// What goes wrong with a stream is told as it is, and the answer stands in the end.
+// What goes wrong with a stream is reported as it is, and the answer stands in the end.
 // Behaviour: answer-restarted.
 func TestProgressOfTroubles(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		script string
-		texts  string // a pattern: pieces that come together are told together
+		texts  string // a pattern: pieces that come together are reported together
 		class  agent.Class
 	}{
 		"cut, and tried again":  {`{"lost":"half a","retries":2,"answer":"the answer"}`, "(half,)?half a,,(the,)?the answer", 0},
@@ -85,14 +85,14 @@ func TestDemoStreams(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.config.Env["CLAUDE_STUB_DEMO"] = "1"
-	result, told := r.watch(r.pool(), r.turn("hi"))
+	result, reported := r.watch(r.pool(), r.turn("hi"))
 	grown := 0
-	for i := 1; i < len(told); i++ {
-		if strings.HasPrefix(told[i].Text, told[i-1].Text) && told[i].Text != told[i-1].Text {
+	for i := 1; i < len(reported); i++ {
+		if strings.HasPrefix(reported[i].Text, reported[i-1].Text) && reported[i].Text != reported[i-1].Text {
 			grown++
 		}
 	}
-	if grown == 0 || told[len(told)-1].Text != result.Text {
+	if grown == 0 || reported[len(reported)-1].Text != result.Text {
 		t.Errorf("%q grew %d times", result.Text, grown)
 	}
 }

@@ -44,7 +44,7 @@ func TestStopWithdraws(t *testing.T) {
 			t.Errorf("the line on its own is answered by %q", got)
 		}
 		if n := r.said("unread"); n != 1 {
-			t.Errorf("the model was told %d times", n)
+			t.Errorf("the model got %d times", n)
 		}
 		if got := r.ask(pool, r.turn("next")).Text; got != "echo: [Bob] next" {
 			t.Errorf("the next answer is %q", got)

@@ -166,7 +166,8 @@ func (d *Dispatcher) handle(work context.Context, r *running, handler Handler) {
 	if cause := context.Cause(r.ctx); cause == nil || !errors.Is(err, cause) {
 		wait := backoff(run.Head.Attempts)
 		again = time.Now().Add(wait)
-		d.log.Error("a run failed and goes back to its lane", "run", run.ID, "session", run.Session.Key, "attempt", run.Head.Attempts, "again_in", wait, "error", err)
+		d.log.Error("a run failed and goes back to its lane", "run", run.ID, "session", run.Session.Key,
+			"attempt", run.Head.Attempts, "again_in", wait, "error", err)
 	}
 	d.giveBack(work, run, func(ctx context.Context) error { return d.store.Release(ctx, run.ID, again, err.Error()) })
 }

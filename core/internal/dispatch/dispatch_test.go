@@ -244,7 +244,7 @@ func TestStopEndsTheTurnAndTheLineOfTheShell(t *testing.T) {
 }
 
 // The lane is free once a run is completed; its handler may take a while longer to return.
-func TestStopMeansTheTurnThatRuns(t *testing.T) {
+func TestStopAppliesToTheRunningTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLanes(run(1, "a", domain.TurnLane), run(2, "a", domain.TurnLane))
@@ -272,7 +272,7 @@ func TestStopMeansTheTurnThatRuns(t *testing.T) {
 }
 
 // Behaviour: clock-set-back.
-func TestStopMeansATurnFromBeforeTheClockWasSetBack(t *testing.T) {
+func TestStopAfterTheClockWasSetBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := run(1, "a", domain.TurnLane)
@@ -361,7 +361,7 @@ func TestAStoreThatCannotTakeARunBackIsAskedUntilItCan(t *testing.T) {
 	})
 }
 
-func TestGoingDown(t *testing.T) {
+func TestShutdownOfTheDispatcher(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLanes(run(1, "quick", domain.TurnLane), run(2, "slow", domain.TurnLane), run(3, "quick", domain.TurnLane))
@@ -417,7 +417,7 @@ func TestClaimsGoOnAfterFailuresAndInDueTime(t *testing.T) {
 	})
 }
 
-// A nudge reaches the running turn of its session, and one that nobody listens to yet is not lost.
+// A nudge reaches the running turn of its session, and one that comes before the turn listens is not lost.
 func TestNudge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Whatever claims, asks, is answered and ends: no more work than may, some places are only owners', and nobody waits for a
+// Whatever claims, asks, is answered and ends: no more work than may, some places are only owners', and no run waits for a
 // place that is free.
 // Behaviour: owner-first.
 func TestPlaces(t *testing.T) {
@@ -115,8 +115,8 @@ func TestPlaces(t *testing.T) {
 					t.Fatalf("%d wait for people, %d of them not owners', with %d places", pausing, othersPausing, total)
 				}
 				for _, r := range p.returning {
-					room := working < total && (r.owner() || others < total-reserved)
-					if room && !(p.claiming && looking.Err() != nil) {
+					free := working < total && (r.owner() || others < total-reserved)
+					if free && !(p.claiming && looking.Err() != nil) {
 						t.Fatalf("a run wants to go on, and %d of %d work, %d of them not owners'", working, total, others)
 					}
 				}

@@ -39,7 +39,7 @@ func NewHeld(s *store.Store, turns *dispatch.Dispatcher, conversations *conversa
 func (h *Held) Run(ctx context.Context) {
 	tick := time.NewTicker(heldEvery)
 	defer tick.Stop()
-	told := map[bool]time.Time{} // when the messages were ready that have had their notice; of owners, and of others
+	notified := map[bool]time.Time{} // when the messages were ready that have had their notice; of owners, and of others
 	for {
 		select {
 		case <-ctx.Done():
@@ -51,14 +51,14 @@ func (h *Held) Run(ctx context.Context) {
 			if !full {
 				continue
 			}
-			list, err := h.store.Held(ctx, owner, told[owner], time.Now().Add(-heldAfter), heldMost)
+			list, err := h.store.Held(ctx, owner, notified[owner], time.Now().Add(-heldAfter), heldMost)
 			if err != nil {
 				h.log.Warn("cannot look for messages that wait for a place", "error", err)
 				continue
 			}
 			for _, held := range list {
 				h.tell(ctx, held)
-				told[owner] = held.ReadyAt
+				notified[owner] = held.ReadyAt
 			}
 		}
 	}
@@ -69,7 +69,8 @@ func (h *Held) tell(ctx context.Context, held domain.Held) {
 	if held.Message.Silent || held.Message.Origin != "" || run.Listening {
 		return
 	}
-	if _, err := h.store.Post(ctx, domain.KeyWaitsForPlace.Of(held.Message.Channel, held.EventID), run.Notice(wording.WaitingForOthers)...); err != nil {
+	if _, err := h.store.Post(ctx, domain.KeyWaitsForPlace.Of(held.Message.Channel, held.EventID),
+		run.Notice(wording.WaitingForOthers)...); err != nil {
 		h.log.Warn("cannot tell a chat that its message waits for a place", "session", held.Session.Key, "error", err)
 	}
 }

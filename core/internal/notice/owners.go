@@ -35,7 +35,7 @@ type Owners struct {
 	log           hclog.Logger
 
 	mu   sync.Mutex
-	told map[domain.KeyKind]quota // by kind
+	sent map[domain.KeyKind]quota // by kind
 }
 
 // quota has the keys of the notices of one kind in one hour.
@@ -48,7 +48,7 @@ type quota struct {
 func NewOwners(
 	list []string, s *store.Store, conversations *conversation.Resolver, plugins *plugins.Registry, log hclog.Logger,
 ) *Owners {
-	return &Owners{list: list, store: s, conversations: conversations, plugins: plugins, log: log, told: map[domain.KeyKind]quota{}}
+	return &Owners{list: list, store: s, conversations: conversations, plugins: plugins, log: log, sent: map[domain.KeyKind]quota{}}
 }
 
 // Tell sends the owners a text, once for each key. Of each kind of key, owners get at most five texts in an hour, and then one
@@ -56,14 +56,14 @@ func NewOwners(
 func (o *Owners) Tell(key domain.Key, text string) {
 	kind, hour := key.Kind(), time.Now().Truncate(time.Hour)
 	o.mu.Lock()
-	q := o.told[kind]
+	q := o.sent[kind]
 	if !q.hour.Equal(hour) {
 		q = quota{hour: hour}
 	}
 	before := len(q.keys)
 	if before <= mostAnHour && !slices.Contains(q.keys, key) {
 		q.keys = append(q.keys, key)
-		o.told[kind] = q
+		o.sent[kind] = q
 	}
 	o.mu.Unlock()
 	switch {
@@ -73,9 +73,9 @@ func (o *Owners) Tell(key domain.Key, text string) {
 		o.tell(domain.KeyLeftOut.Of(kind, hour.Unix()), "", wording.NoticesLeftOut)
 	case !o.tell(key, "", text):
 		o.mu.Lock()
-		q = o.told[kind]
+		q = o.sent[kind]
 		q.keys = slices.DeleteFunc(slices.Clone(q.keys), func(other domain.Key) bool { return other == key }) // it is tried again
-		o.told[kind] = q
+		o.sent[kind] = q
 		o.mu.Unlock()
 	}
 }
@@ -102,7 +102,8 @@ func (o *Owners) Crowding(ctx context.Context, crowded <-chan files.Crowded) {
 	for {
 		select {
 		case c := <-crowded:
-			o.log.Warn("a folder of files is full; the oldest were removed", "folder", c.Folder, "files", c.Files, "bytes", c.Bytes, "most", c.Most)
+			o.log.Warn("a folder of files is full; the oldest were removed", "folder", c.Folder, "files", c.Files,
+				"bytes", c.Bytes, "most", c.Most)
 			o.Tell(domain.KeyFolderFull.Of(c.Folder, time.Now().Unix()), c.String())
 		case <-ctx.Done():
 			return

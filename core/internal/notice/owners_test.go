@@ -32,14 +32,14 @@ func newOwners(s *store.Store, list []string, enabled ...string) *notice.Owners 
 	return notice.NewOwners(list, s, conversation.NewResolver(&config.Config{}, r, s), r, hclog.NewNullLogger())
 }
 
-// An owner is told in the direct chat in which they wrote last, which may have another id than they, and before that by their id.
-func TestOwnersAreToldInTheirDirectChats(t *testing.T) {
+// An owner is notified in the direct chat in which they wrote last, which may have another id than they, and before that by their id.
+func TestOwnersAreNotifiedInTheirDirectChats(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	s := storetest.Open(t)
 	owners := newOwners(s, []string{"telegram:1", "discord:+7", "irc:9"}, "telegram", "discord")
 	if to, ok := owners.Reachable(ctx); !ok || to != (chat.Address{Channel: "discord", Chat: "+7"}) {
-		t.Errorf("nobody has written, and reachable is %+v, %t", to, ok)
+		t.Errorf("no one has written, and reachable is %+v, %t", to, ok)
 	}
 	if _, err := s.Accept(ctx, domain.Inbound{EventID: "1", Session: "discord:7", Lane: domain.TurnLane, Message: domain.Message{
 		Channel: "discord", Chat: chat.Chat{ID: "dm7", Kind: chat.Direct}, Sender: chat.Sender{ID: "7", Aliases: []chat.UserID{"+7"}},
@@ -51,13 +51,13 @@ func TestOwnersAreToldInTheirDirectChats(t *testing.T) {
 	}
 	owners.Tell(domain.KeyUsageLimit.Of("key"), "once")
 	owners.Tell(domain.KeyUsageLimit.Of("key"), "once")
-	owners.PluginFails("discord", "it ```broke", "Mend it.")
-	var told []string
+	owners.PluginFails("discord", "it ```broke", "Repair it.")
+	var sent []string
 	for _, item := range slices.Concat(storetest.Sent(t, s, "telegram"), storetest.Sent(t, s, "discord")) {
-		told = append(told, string(item.To.Chat)+": "+strings.ReplaceAll(item.Text, "\n", " "))
+		sent = append(sent, string(item.To.Chat)+": "+strings.ReplaceAll(item.Text, "\n", " "))
 	}
-	want := []string{"1: once", "1: The plugin discord does not run:  ``` it '''broke ```  Mend it.", "dm7: once"}
-	if diff := cmp.Diff(want, told); diff != "" {
+	want := []string{"1: once", "1: The plugin discord does not run:  ``` it '''broke ```  Repair it.", "dm7: once"}
+	if diff := cmp.Diff(want, sent); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -90,7 +90,7 @@ func TestOwnersAreNotFlooded(t *testing.T) {
 	})
 }
 
-// A notice that the store does not take in time is sent when the owners are told again.
+// A notice that the store does not take in time is sent when the owners are notified again.
 func TestANoticeThatTheStoreDoesNotTake(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestANoticeThatTheStoreDoesNotTake(t *testing.T) {
 		close(free)
 		keeping.Wait()
 		if texts := storetest.Texts(t, s, "a"); len(texts) > 0 {
-			t.Fatalf("owners were told %q by a store that does not answer", texts)
+			t.Fatalf("owners got %q by a store that does not answer", texts)
 		}
 		owners.Tell(domain.KeyUsageLimit.Of(1), "once")
 		if diff := cmp.Diff([]string{"once"}, storetest.Texts(t, s, "a")); diff != "" {

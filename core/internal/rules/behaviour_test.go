@@ -195,7 +195,7 @@ func TestBehavioursNameWhatExists(t *testing.T) {
 	}
 	sdk := functions(t, "sdk")
 	commands := command.New(nil, nil, command.Host{})
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, b := range points(readPage(t, behaviours)) {
 		for _, found := range span.FindAllStringSubmatch(b.set, -1) {
 			text := found[1]
@@ -210,14 +210,14 @@ func TestBehavioursNameWhatExists(t *testing.T) {
 			}
 			if name := aCommand.FindStringSubmatch(text); name != nil {
 				c, known := commands.Lookup(name[1])
-				if told[c.Name] = true; !known {
+				if reported[c.Name] = true; !known {
 					t.Errorf("%s:%d: there is no command /%s", behaviours, b.line, name[1])
 				}
 			}
 		}
 	}
 	for _, c := range commands.List(chat.Owner) {
-		if !told[c.Name] {
+		if !reported[c.Name] {
 			t.Errorf("%s: no behaviour names the command /%s", behaviours, c.Name)
 		}
 	}

@@ -105,7 +105,7 @@ func broken(path string, source []byte) []string {
 	}
 	clock := importName(file, "time")
 	if importName(file, "testing/synctest") != "" {
-		return found // in its bubble a sleep is an event of a clock that nobody waits for
+		return found // in its bubble a sleep is an event of a clock that no one waits for
 	}
 	ast.Inspect(file, func(node ast.Node) bool {
 		selector, ok := node.(*ast.SelectorExpr)

@@ -126,7 +126,7 @@ func TestMessageIsNotReadyBeforeItsTime(t *testing.T) {
 	in.ReadyAt = start.Add(time.Second)
 	b.accept(t, in)
 	if !poked(b.pokes.Turns) {
-		t.Error("nobody is told of the new time")
+		t.Error("the sender is not notified of the new time")
 	}
 	run, next, err := b.ClaimNow(b.ctx, domain.TurnLane)
 	if err != nil || run != nil || !next.Equal(in.ReadyAt) {
@@ -214,7 +214,7 @@ func TestClearDropsWaitingMessagesOnly(t *testing.T) {
 	}
 }
 
-// What is taken in fast, as after a while without a connection, is told apart as well.
+// What is taken in fast, as after a while without a connection, is distinguished as well.
 // Behaviour: stop.
 func TestACommandIsForWhatCameBeforeIt(t *testing.T) {
 	t.Parallel()
@@ -281,7 +281,7 @@ func TestClearKeepsWhatCameLater(t *testing.T) {
 		t.Fatalf("dropped %d, %v; want 2", dropped, err)
 	}
 	if !poked(b.pokes.Turns) {
-		t.Error("nobody is told that the lane is ready, whose first message had to wait")
+		t.Error("no one is notified that the lane is ready, whose first message had to wait")
 	}
 	for _, want := range []int64{3, 4} {
 		run := b.claim(t)

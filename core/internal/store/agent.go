@@ -127,7 +127,8 @@ func (t *tx) changeByTool(runID int64, c domain.ToolChange) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(`UPDATE agent_messages SET texts = ?3, labels = ?4 WHERE session = ?1 AND number = ?2`, h.session, c.Number, texts, labels)
+	_, err = t.exec(`UPDATE agent_messages SET texts = ?3, labels = ?4 WHERE session = ?1 AND number = ?2`, h.session,
+		c.Number, texts, labels)
 	return err
 }
 
@@ -166,14 +167,16 @@ func (s *Store) AgentMessageByToken(ctx context.Context, token string) (domain.A
 
 func (v view) agentMessage(where string, args ...any) (m domain.AgentMessage, err error) {
 	var texts, files, labels string
-	err = v.row(`SELECT session, number, key, texts, files, labels FROM agent_messages WHERE `+where, args, &m.Session, &m.Number, &m.Token, &texts, &files, &labels)
+	err = v.row(`SELECT session, number, key, texts, files, labels FROM agent_messages WHERE `+where, args, &m.Session,
+		&m.Number, &m.Token, &texts, &files, &labels)
 	if errors.Is(err, sql.ErrNoRows) {
 		return m, domain.ErrNotFound
 	}
 	if err != nil {
 		return m, fmt.Errorf("a message of the agent: %w", err)
 	}
-	return m, errors.Join(json.Unmarshal([]byte(texts), &m.Texts), json.Unmarshal([]byte(files), &m.Files), json.Unmarshal([]byte(labels), &m.Labels))
+	return m, errors.Join(json.Unmarshal([]byte(texts), &m.Texts), json.Unmarshal([]byte(files), &m.Files),
+		json.Unmarshal([]byte(labels), &m.Labels))
 }
 
 func encodeAgentMessage(m domain.AgentMessage) (texts, files, labels string, err error) {

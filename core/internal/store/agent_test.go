@@ -122,7 +122,7 @@ func TestWhoseMessagesAre(t *testing.T) {
 	}
 }
 
-// A session's messages can be named while they wait, once they were answered, and where they were only told beside others.
+// A session's messages can be named while they wait, once they were answered, and where Claude only read them with others.
 // Behaviour: message-ids.
 func TestIDsOfMessages(t *testing.T) {
 	t.Parallel()
@@ -147,7 +147,7 @@ func TestIDsOfMessages(t *testing.T) {
 	b.accept(t, first)
 	run := b.claim(t)
 	if len(run.Notes) != 1 || run.Notes[0].MessageID != "beside" {
-		t.Errorf("the run is told %+v", run.Notes)
+		t.Errorf("the run gets %+v", run.Notes)
 	}
 	b.accept(t, second)
 	want(t, "that wait", []chat.MessageID{"first", "second"}, ids(first.Session))

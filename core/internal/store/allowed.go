@@ -34,7 +34,8 @@ func (s *Store) Allow(ctx context.Context, channel string, user chat.UserID) err
 		if _, err := t.exec(`DELETE FROM pairings WHERE channel = ?1 AND user_id = ?2`, channel, user); err != nil {
 			return nothing{}, err
 		}
-		_, err := t.exec(`INSERT INTO allowed (channel, user_id, allowed_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`, channel, user, t.now)
+		_, err := t.exec(`INSERT INTO allowed (channel, user_id, allowed_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`,
+			channel, user, t.now)
 		return nothing{}, err
 	})
 	return err

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// stand begins a step that finds something once there is a key, or fails as told, and returns what becomes of it.
+// stand begins a step that finds something once there is a key, or fails as the test says, and returns what becomes of it.
 func stand(ctx context.Context, s *Store, key string, fail error) (found <-chan string, outcome <-chan error) {
 	keys, outcomes, stands := make(chan string, 1), make(chan error, 1), make(chan struct{})
 	first := true
@@ -42,8 +42,8 @@ func wake(t *testing.T, s *Store, key string) {
 	}
 }
 
-// What a step leaves is found in its transaction, and told before the step returns.
-func TestAStandingStepRunsBehindTheOneThatItWaitsFor(t *testing.T) {
+// What a step leaves is found in its transaction, and reported before the step returns.
+func TestAwaitRunsAfterTheStepThatItWaitsFor(t *testing.T) {
 	t.Parallel()
 	s := openTest(t)
 	found, outcome := stand(t.Context(), s, "b", nil)
@@ -68,7 +68,7 @@ func TestAStandingStepRunsBehindTheOneThatItWaitsFor(t *testing.T) {
 	}
 }
 
-func TestAStandingStepThatFailsHarmsNoOther(t *testing.T) {
+func TestFailedAwaitDoesNotAffectOthers(t *testing.T) {
 	t.Parallel()
 	s := openTest(t)
 	broken := errors.New("broken")
@@ -83,7 +83,7 @@ func TestAStandingStepThatFailsHarmsNoOther(t *testing.T) {
 	}
 }
 
-func TestAStandingStepThatIsLeftFindsNothing(t *testing.T) {
+func TestAbandonedAwaitFindsNothing(t *testing.T) {
 	t.Parallel()
 	s := openTest(t)
 	ctx, leave := context.WithCancel(t.Context())
@@ -98,7 +98,7 @@ func TestAStandingStepThatIsLeftFindsNothing(t *testing.T) {
 	}
 }
 
-func TestCloseEndsStandingSteps(t *testing.T) {
+func TestCloseEndsAwaits(t *testing.T) {
 	t.Parallel()
 	s := openTest(t)
 	_, outcome := stand(t.Context(), s, "a", nil)
@@ -111,7 +111,7 @@ func TestCloseEndsStandingSteps(t *testing.T) {
 }
 
 // A step that knows when it finds something runs then, with nothing else to do for the store.
-func TestAStandingStepRunsWhenItIsDue(t *testing.T) {
+func TestAwaitRunsWhenItIsDue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, err := Open(t.Context(), t.TempDir()+"/clawhost.db", Options{})

@@ -27,7 +27,7 @@ type inboxRow struct {
 	share, overrides string
 	size             int64
 
-	said, told       string
+	said, sent       string
 	preview, receipt int64
 	reacts           bool
 }
@@ -35,7 +35,7 @@ type inboxRow struct {
 func (r *inboxRow) scan(rows rows) error {
 	var receivedAt, consumedAt int64
 	err := rows.Scan(&r.Seq, &r.Number, &r.Burst, &r.id.channel, &r.id.id, &r.message, &receivedAt, &r.previousAt, &r.Attempts, &r.bound,
-		&consumedAt, &r.batch, &r.mode, &r.share, &r.overrides, &r.size, &r.said, &r.told, &r.preview, &r.receipt, &r.reacts)
+		&consumedAt, &r.batch, &r.mode, &r.share, &r.overrides, &r.size, &r.said, &r.sent, &r.preview, &r.receipt, &r.reacts)
 	r.ReceivedAt, r.ConsumedAt = moment(receivedAt), moment(consumedAt)
 	return err
 }

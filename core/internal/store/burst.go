@@ -2,7 +2,7 @@ package store
 
 import "github.com/clawhost/clawhost/core/internal/base/domain"
 
-// burst is what a message joins: waiting messages that its sender wrote just before it. The zero burst is none.
+// burst is what a message joins: waiting messages that its sender wrote just before it. The zero burst joins nothing.
 type burst struct {
 	id       int64 // the number of its first message, which stays when that is withdrawn or moved
 	messages int64
@@ -44,7 +44,7 @@ func (t *tx) extendBurst(in domain.Inbound, p place) error {
 	return err
 }
 
-// joinedBy returns who may join the message's burst; "": nobody.
+// joinedBy returns who may join the message's burst; "": no one.
 func joinedBy(b domain.Burst) string {
 	if b.Window <= 0 || b.Now {
 		return ""

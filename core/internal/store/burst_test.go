@@ -221,8 +221,8 @@ func TestOpenBurstOutlivesTheHost(t *testing.T) {
 	}
 }
 
-// Where nobody is said to have written, nothing is joined, not even what joins none.
-func TestBurstOfNobody(t *testing.T) {
+// Without a known sender, nothing is joined, not even what joins none.
+func TestBurstWithoutASender(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
 	for n := 2; n <= 3; n++ {

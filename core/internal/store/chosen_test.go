@@ -46,7 +46,7 @@ func TestOverridesAreThoseOfTheDatabase(t *testing.T) {
 	}
 	same("no session", domain.Overrides{})
 	accept("1", "")
-	same("a session that nobody has claimed", domain.Overrides{})
+	same("a session that no one has claimed", domain.Overrides{})
 	configure(func(o *domain.Overrides) { o.Send = "deny" })
 	same("configured", domain.Overrides{Send: "deny"})
 	if _, _, err := s.ClaimNow(ctx, domain.TurnLane); err != nil {

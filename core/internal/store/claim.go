@@ -68,7 +68,7 @@ func (t *tx) claim(lane domain.Lane, whose domain.Whose) (run *domain.Run, next 
 		return nil, 0, err
 	}
 	head := &batch[0]
-	told, err := decodeTold(head.told)
+	sent, err := decodeSent(head.sent)
 	if err != nil {
 		return nil, 0, &unreadableError{session: session, seq: head.Seq, err: err}
 	}
@@ -77,7 +77,10 @@ func (t *tx) claim(lane domain.Lane, whose domain.Whose) (run *domain.Run, next 
 			return nil, 0, fmt.Errorf("session %s: %w", session, err)
 		}
 	}
-	run = &domain.Run{Lane: lane, StartedAt: moment(t.now), PreviousAt: moment(head.previousAt), Said: head.said, Preview: head.preview, Sent: told}
+	run = &domain.Run{
+		Lane: lane, StartedAt: moment(t.now), PreviousAt: moment(head.previousAt), Said: head.said,
+		Preview: head.preview, Sent: sent,
+	}
 	if run.Session, err = findSession(t, session); err != nil {
 		return nil, 0, fmt.Errorf("session %s: %w", session, err)
 	}
@@ -118,7 +121,7 @@ func (t *tx) claim(lane domain.Lane, whose domain.Whose) (run *domain.Run, next 
 		}
 	}
 	if noted && lane == domain.TurnLane && (head.Message.Origin == "" || head.Message.Origin == domain.OriginPlugin) {
-		// Claude is not told again what it has already read: notes since then are for the next turn.
+		// Claude does not get again what it has already read: notes since then are for the next turn.
 		run.Notes, run.Dropped, err = t.takeNotes(session, head.Seq, head.ConsumedAt.IsZero())
 	}
 	return run, 0, err
@@ -153,7 +156,8 @@ func (t *tx) describe(session *domain.Session, claude string) error {
 	session.ClaudeSession, session.Replaced, session.ClaudeStarted, session.ContextTokens = claude, true, false, 0
 	session.ForkOf, session.Compactions, session.Flushed = "", 0, 0
 	var given string
-	err := noRows(t.row(`SELECT c.started_at IS NOT NULL, c.compactions, c.flushed, c.given, `+beginning+` FROM claude_sessions c WHERE c.id = ?1`,
+	err := noRows(t.row(`SELECT c.started_at IS NOT NULL, c.compactions, c.flushed, c.given, `+beginning+
+		` FROM claude_sessions c WHERE c.id = ?1`,
 		[]any{claude}, &session.ClaudeStarted, &session.Compactions, &session.Flushed, &given, &session.ForkOf, &session.Starter))
 	session.Given = decodeGiven(given)
 	return err
@@ -320,7 +324,8 @@ func (s *Store) giveBack(ctx context.Context, runID int64, again time.Time, caus
 		if err := t.postpone(h.session, h.lane, h.seq, readyAt); err != nil {
 			return nothing{}, err
 		}
-		if _, err := t.exec(`UPDATE runs SET state = ?2, ended_at = ?3, error = ?4 WHERE id = ?1`, runID, domain.RunLost, t.now, cause); err != nil {
+		if _, err := t.exec(`UPDATE runs SET state = ?2, ended_at = ?3, error = ?4 WHERE id = ?1`, runID, domain.RunLost,
+			t.now, cause); err != nil {
 			return nothing{}, err
 		}
 		t.after.ready(h.lane)
@@ -331,7 +336,8 @@ func (s *Store) giveBack(ctx context.Context, runID int64, again time.Time, caus
 
 // postpone makes a lane wait for its head until the given time, whatever else arrives.
 func (t *tx) postpone(session string, lane domain.Lane, head, readyAt int64) error {
-	if _, err := t.exec(`UPDATE inbox SET ready_at = ?4 WHERE session = ?1 AND lane = ?2 AND seq = ?3`, session, lane, head, readyAt); err != nil {
+	if _, err := t.exec(`UPDATE inbox SET ready_at = ?4 WHERE session = ?1 AND lane = ?2 AND seq = ?3`, session, lane, head,
+		readyAt); err != nil {
 		return err
 	}
 	return t.rearm(session, lane)

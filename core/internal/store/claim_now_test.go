@@ -9,7 +9,7 @@ import (
 )
 
 // ClaimNow is [Store.Claim] without waiting, of all lanes where whose is not given. Nil: nothing is ready, and the first lane
-// that could be claimed will be at next; zero: there is none.
+// that could be claimed will be at next; zero: there is no such lane.
 func (s *Store) ClaimNow(ctx context.Context, lane domain.Lane, whose ...domain.Whose) (run *domain.Run, next time.Time, err error) {
 	var unreadable *unreadableError
 	due, err := step(ctx, s, "claim", func(t *tx) (due int64, err error) {

@@ -74,7 +74,7 @@ func TestDeepLaneDoesNotStarveOthers(t *testing.T) {
 	}
 }
 
-// Commands are run in order, but a stop does not wait for any that is none, nor an owner's for others', not even for one that
+// Commands are run in order, but a stop does not wait for a command that is no stop, nor an owner's for others', not even for one that
 // is to be tried again later.
 // Behaviour: stop-first.
 func TestACommandWaitsForNoneOfALowerRank(t *testing.T) {
@@ -129,7 +129,7 @@ func TestACommandWaitsForNoneOfALowerRank(t *testing.T) {
 	b.complete(t, claim("bob message 2"))
 }
 
-func TestReadyIsPokedWhenALaneHasMore(t *testing.T) {
+func TestReadyIsSignalledWhenALaneHasMore(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.accept(t, inbound("anna", 1))
@@ -222,7 +222,7 @@ func TestReclaimedMessageKeepsItsClaudeSession(t *testing.T) {
 	}
 }
 
-func TestRebindGivesARunAFreshClaudeSession(t *testing.T) {
+func TestReplaceSessionGivesARunAFreshClaudeSession(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.accept(t, inbound("anna", 1))
@@ -230,7 +230,7 @@ func TestRebindGivesARunAFreshClaudeSession(t *testing.T) {
 	if err := b.Consumed(b.ctx, run.ID); err != nil {
 		t.Fatal(err)
 	}
-	s, err := b.ReplaceSession(b.ctx, run.ID, item("anna", "begun anew"))
+	s, err := b.ReplaceSession(b.ctx, run.ID, item("anna", "restarted"))
 	if err != nil || s.ClaudeSession == run.Session.ClaudeSession || s.ClaudeStarted {
 		t.Fatalf("replace the session: %+v, %v", s, err)
 	}
@@ -248,10 +248,10 @@ func TestRebindGivesARunAFreshClaudeSession(t *testing.T) {
 		t.Error("the new session is not started after it consumed a message")
 	}
 	b.complete(t, again, "answer")
-	for _, want := range []string{"begun anew", "answer"} {
+	for _, want := range []string{"restarted", "answer"} {
 		d := b.head(t)
 		if d.Item.Text != want {
-			t.Errorf("the chat is told %q, want %q", d.Item.Text, want)
+			t.Errorf("the chat gets %q, want %q", d.Item.Text, want)
 		}
 		if err := b.Delivered(b.ctx, d.ID, nil); err != nil {
 			t.Fatal(err)
@@ -375,7 +375,7 @@ func TestFirmHold(t *testing.T) {
 	shown("")
 	b.accept(t, inbound("anna", 2))
 	if run := b.claim(t); len(run.Notes) != 1 || run.Notes[0].Text != domain.HintWithdrawn {
-		t.Errorf("the next turn is told %+v", run.Notes)
+		t.Errorf("the next turn gets %+v", run.Notes)
 	}
 }
 

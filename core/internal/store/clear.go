@@ -36,14 +36,14 @@ func (t *tx) clear(session string, lane domain.Lane, before int64) (int, error) 
 	if err != nil {
 		return 0, err
 	}
-	told, err := t.exec(`UPDATE inbox SET withdrawn = 1 WHERE session = ?1 AND lane = ?2 AND joined_run IS NOT NULL AND withdrawn = 0
+	steered, err := t.exec(`UPDATE inbox SET withdrawn = 1 WHERE session = ?1 AND lane = ?2 AND joined_run IS NOT NULL AND withdrawn = 0
 			AND (received_at < ?3 OR received_at > ?4)`, session, lane, before, t.now+domain.MaxSkew.Milliseconds())
 	if err != nil || len(dropped) == 0 {
-		return int(told), err
+		return int(steered), err
 	}
 	if err := t.drop(session, lane, dropped, cleared); err != nil {
 		return 0, err
 	}
 	t.after.ready(lane)
-	return len(dropped) + int(told), t.rearm(session, lane)
+	return len(dropped) + int(steered), t.rearm(session, lane)
 }

@@ -66,7 +66,7 @@ func (t *tx) complete(runID int64, c domain.Completion) error {
 			return err
 		}
 	}
-	untold, err := t.free(h, len(gone))
+	unnotified, err := t.free(h, len(gone))
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (t *tx) complete(runID int64, c domain.Completion) error {
 	if err != nil {
 		return err
 	}
-	if untold && c.Undelivered != nil {
+	if unnotified && c.Undelivered != nil {
 		items, err := t.undelivered(h.session, c.Undelivered)
 		if err != nil {
 			return err
@@ -183,7 +183,8 @@ func (t *tx) covered(h held, uuids []string) ([]removed, error) {
 	}
 	var gone []removed
 	for _, seq := range seqs {
-		r, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND seq = ?3 RETURNING `+removedColumns, h.session, h.lane, seq)
+		r, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND seq = ?3 RETURNING `+removedColumns,
+			h.session, h.lane, seq)
 		if err != nil {
 			return nil, err
 		}
@@ -222,18 +223,18 @@ func (t *tx) putFirst(h held, seq int64, claude string, in domain.Inbound) error
 }
 
 // free releases a run's lane after its messages were removed. The lane's counter decides whether it is ready again; it
-// comes after lanes that have waited longer, and not before its new head is ready. Untold reports whether the session
+// comes after lanes that have waited longer, and not before its new head is ready. Unnotified reports whether the session
 // has dead letters that it has no notice of.
-func (t *tx) free(h held, gone int) (untold bool, err error) {
+func (t *tx) free(h held, gone int) (unnotified bool, err error) {
 	var queued int64
 	err = t.row(`UPDATE lanes SET run_id = NULL, held = 0, queued = queued - ?3,
 			(ready_at, owner) = (SELECT CASE WHEN i.ready_at > ?4 THEN i.ready_at ELSE ?4 END, CASE WHEN i.authority = ?5 THEN 1 ELSE 0 END
 				FROM inbox i WHERE i.session = ?1 AND i.lane = ?2 ORDER BY i.seq LIMIT 1)
 		WHERE session = ?1 AND lane = ?2
 		RETURNING queued, EXISTS (SELECT 1 FROM dead_pieces WHERE session = ?1 AND told = 0)`,
-		[]any{h.session, h.lane, gone, t.now, chat.Owner}, &queued, &untold)
+		[]any{h.session, h.lane, gone, t.now, chat.Owner}, &queued, &unnotified)
 	if err == nil && queued > 0 {
 		t.after.ready(h.lane)
 	}
-	return untold, err
+	return unnotified, err
 }

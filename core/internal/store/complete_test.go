@@ -34,7 +34,7 @@ func TestCompleteWritesEverythingOfATurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !poked(b.pokes.Deliveries) {
-		t.Error("the outbox is not told")
+		t.Error("the outbox is not notified")
 	}
 	entries, err := b.Entries(b.ctx, "telegram:anna", 0, 0)
 	if err != nil || len(entries) != 2 || entries[0].Made != nil {
@@ -131,18 +131,18 @@ func TestOutcomeOfAnEvent(t *testing.T) {
 	}
 	notDone("lost")
 	if poked(watch) {
-		t.Error("told before the end")
+		t.Error("notified before the end")
 	}
 	c := domain.Completion{State: domain.RunFailed, Error: "overloaded", Answer: "sorry"}
 	if err := b.Complete(b.ctx, b.claim(t).ID, c); err != nil {
 		t.Fatal(err)
 	}
 	if !poked(watch) {
-		t.Error("not told of the end")
+		t.Error("not notified of the end")
 	}
 	stop()
 	if poked(unwatched) {
-		t.Error("told after the watch was ended")
+		t.Error("notified after the watch was ended")
 	}
 	b.reopen(t)
 	o, err := b.Outcome(b.ctx, "telegram", "anna-1")

@@ -160,10 +160,10 @@ func bind(stmt *sqlite.Stmt, parameter int, arg any) error {
 	return nil
 }
 
-// maxReaders limits the connections that read beside the writer.
+// maxReaders limits the connections that read alongside the writer.
 const maxReaders = 3
 
-// readers are connections that are opened as they are needed. One stays open while nobody reads.
+// readers are connections that are opened as they are needed. One stays open while idle.
 type readers struct {
 	path   string
 	places chan struct{} // holds a value for each connection in use

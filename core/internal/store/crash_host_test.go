@@ -103,7 +103,7 @@ func must(ctx context.Context, err error) {
 	}
 }
 
-// feed takes events in until it is told to drain and everything is delivered, or until the test is gone.
+// feed takes events in until the test has it drain and everything is delivered, or until the test is gone.
 func (h *crashHost) feed(ctx context.Context) error {
 	lines := bufio.NewScanner(os.Stdin)
 	var accepts sync.WaitGroup
@@ -136,7 +136,7 @@ func (h *crashHost) feed(ctx context.Context) error {
 }
 
 // crashInbound is the nth event of a session. Five in a row wait in the same way: each for itself, as a burst, to be
-// collected, to be told to the running turn. Not all sessions begin with the same.
+// collected, to be steered into the running turn. Not all sessions begin with the same.
 func crashInbound(event, session string, n int, fresh bool) domain.Inbound {
 	in := domain.Inbound{
 		EventID: chat.EventID(event), Session: session, Lane: domain.TurnLane,
@@ -191,7 +191,7 @@ func (h *crashHost) dispatch(ctx context.Context, work *sync.WaitGroup) {
 	}
 }
 
-// turn answers the messages of a run and some of those that it was told meanwhile: the first ones, as claude takes them in
+// turn answers the messages of a run and some of those that it got meanwhile: the first ones, as claude takes them in
 // order.
 func (h *crashHost) turn(ctx context.Context, run *domain.Run) {
 	defer h.poke() // all of it may be delivered by then
@@ -350,7 +350,7 @@ func (h *crashHost) poke() {
 	}
 }
 
-// readHistory keeps a reader busy beside the writer.
+// readHistory keeps a reader busy alongside the writer.
 func (h *crashHost) readHistory(ctx context.Context) {
 	for ctx.Err() == nil {
 		sessions, err := h.store.Sessions(ctx, "", 5)

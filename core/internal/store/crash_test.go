@@ -17,7 +17,7 @@ import (
 
 const crashSessions = 12
 
-// TestCrash kills a host over and over while it is fed, and then looks at what it was told, what its runs did and what
+// TestCrash kills a host over and over while it is fed, and then looks at what it was given, what its runs did and what
 // the network saw. A kill -9 leaves the kernel's caches whole: this says nothing of a power cut, which is what
 // synchronous=FULL is for. CLAWHOST_LONG kills 250 times instead of 10; CLAWHOST_CRASH_SEED repeats a run, as far
 // as the scheduler lets it.
@@ -55,7 +55,7 @@ type crash struct {
 	lives    int
 	random   *rand.Rand
 	sessions [crashSessions]crashSession
-	accepted map[string]int // how often an event was told to be accepted
+	accepted map[string]int // how often an event was reported as accepted
 	resent   int            // events without an answer that were submitted again
 	repeated int            // events that were submitted again although there was an answer
 }
@@ -281,7 +281,7 @@ func (c *crash) checkSent(t *testing.T) (repeats, items int) {
 // crashRuns is what the runs did.
 type crashRuns struct {
 	starts, again, resumed  int
-	together, joined, taken int // runs for more than one message; messages told to a run; those that it answered
+	together, joined, taken int // runs for more than one message; messages steered into a run; those that it answered
 }
 
 // checkRuns wants one run of a session at a time, in the order of its events, and a run that was lost to begin again with

@@ -29,9 +29,9 @@ func (b *bundle) dead(t *testing.T) []domain.DeadLetter {
 	return dead
 }
 
-// A question whose message is given up is over, and the session is told that in the message's place.
+// A question whose message is given up is over, and the session gets that in the message's place.
 // Behaviour: ask-undelivered.
-func TestAQuestionWhoseMessageDies(t *testing.T) {
+func TestQuestionWhoseMessageIsGivenUp(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.accept(t, inbound("anna", 1))
@@ -50,17 +50,17 @@ func TestAQuestionWhoseMessageDies(t *testing.T) {
 	if open, err := b.Questions(b.ctx); err != nil || len(open) != 0 {
 		t.Errorf("open are %+v, %v", open, err)
 	}
-	var told []string
+	var notified []string
 	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Items: []domain.OutboxItem{item("anna", "Done.")}, Undelivered: func(dead []domain.DeadLetter) []domain.OutboxItem {
-		told = nil
+		notified = nil
 		for _, d := range dead {
-			told = append(told, d.Text)
+			notified = append(notified, d.Text)
 		}
 		return []domain.OutboxItem{item("anna", "Lost.")}
 	}}); err != nil {
 		t.Fatal(err)
 	}
-	want(t, "told", []string{"I asked something."}, told)
+	want(t, "told", []string{"I asked something."}, notified)
 	if _, err := b.RequeueAll(b.ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestAQuestionWhoseMessageDies(t *testing.T) {
 }
 
 // Behaviour: dead-letter.
-func TestADeadPieceIsPutBackAsItWas(t *testing.T) {
+func TestRequeueKeepsTheItem(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	p := kept("anna", "one")
@@ -120,7 +120,7 @@ func TestADeadPieceIsPutBackAsItWas(t *testing.T) {
 	want(t, "then", []string{"m=edited"}, b.texts(t))
 }
 
-func TestAllDeadPieces(t *testing.T) {
+func TestAllDeadLetters(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	die := func() {
@@ -158,7 +158,7 @@ func TestAllDeadPieces(t *testing.T) {
 }
 
 // Behaviour: dead-letter.
-func TestASessionIsToldOnceOfWhatDied(t *testing.T) {
+func TestSessionLearnsOfDeadLettersOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	answer := func(user string, n int, items ...domain.OutboxItem) {

@@ -27,7 +27,8 @@ func (s *Store) ClaimDeliveries(ctx context.Context, channel string, limit int) 
 
 // DeliveriesDue reports whether an item of the channel is due.
 func (s *Store) DeliveriesDue(ctx context.Context, channel string) (due bool, err error) {
-	err = s.view(ctx).row(`SELECT EXISTS (SELECT 1 FROM out_lanes WHERE channel = ?1 AND next_at <= ?2)`, []any{channel, millis(s.now())}, &due)
+	err = s.view(ctx).row(`SELECT EXISTS (SELECT 1 FROM out_lanes WHERE channel = ?1 AND next_at <= ?2)`,
+		[]any{channel, millis(s.now())}, &due)
 	if err != nil {
 		return false, fmt.Errorf("deliveries due: %w", err)
 	}
@@ -181,7 +182,8 @@ func (t *tx) sending(id int64) (chat.Address, error) {
 // advance makes a destination continue with its next item after its claimed one is gone. A destination without items is
 // deleted.
 func (t *tx) advance(to chat.Address) error {
-	n, err := t.exec(`DELETE FROM out_lanes WHERE channel = ?1 AND chat = ?2 AND thread = ?3 AND pending = 1`, to.Channel, to.Chat, to.Thread)
+	n, err := t.exec(`DELETE FROM out_lanes WHERE channel = ?1 AND chat = ?2 AND thread = ?3 AND pending = 1`, to.Channel,
+		to.Chat, to.Thread)
 	if err != nil || n > 0 {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // DirectChat finds a direct chat by its id, or the one in which the person with this id wrote last. The error is
-// [domain.ErrNotFound] if nobody has written in it.
+// [domain.ErrNotFound] if no message was written in it.
 func (s *Store) DirectChat(ctx context.Context, channel, id string) (domain.DirectChat, error) {
 	var found domain.DirectChat
 	var ids string

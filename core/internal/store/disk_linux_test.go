@@ -76,7 +76,7 @@ func TestAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := s.Accept(t.Context(), inbound("anna", n)); err != nil {
-		t.Errorf("there is room again: %v", err)
+		t.Errorf("there is space again: %v", err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

@@ -39,7 +39,8 @@ func (t *tx) remove(query string, args ...any) ([]removed, error) {
 	err := t.each(query, args, func(rows rows) error {
 		var r removed
 		defer func() { list = append(list, r) }()
-		return rows.Scan(&r.channel, &r.id, &r.seq, &r.joined, &r.batch, &r.claude, &r.consumed, &r.fresh, &r.origin, &r.message, &r.receivedAt, &r.preview, &r.receipt, &r.reacts)
+		return rows.Scan(&r.channel, &r.id, &r.seq, &r.joined, &r.batch, &r.claude, &r.consumed, &r.fresh, &r.origin,
+			&r.message, &r.receivedAt, &r.preview, &r.receipt, &r.reacts)
 	})
 	if err != nil {
 		return nil, err

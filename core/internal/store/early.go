@@ -35,7 +35,7 @@ func (t *tx) early(runID int64, e domain.Early) (preview int64, err error) {
 		return 0, err
 	}
 	if e.Sent != nil {
-		if err := t.told(h, *e.Sent, e.Files); err != nil {
+		if err := t.recordSent(h, *e.Sent, e.Files); err != nil {
 			return 0, err
 		}
 	}

@@ -50,7 +50,7 @@ func want(t *testing.T, what string, want, got any) {
 }
 
 // Behaviour: answer-once.
-func TestEarlyPiecesComeBeforeTheRest(t *testing.T) {
+func TestEarlyItemsAreSentBeforeTheAnswer(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.accept(t, inbound("anna", 1))
@@ -76,7 +76,7 @@ func TestEarlyPiecesComeBeforeTheRest(t *testing.T) {
 	want(t, "after the end", []string(nil), b.texts(t))
 }
 
-// What an attempt has sent is known to the next ones, and to nobody else.
+// What an attempt has sent is known to the next ones, and to no others.
 // Behaviour: answer-once.
 func TestWhatWasSaidOutlivesAnAttempt(t *testing.T) {
 	t.Parallel()
@@ -150,7 +150,7 @@ func TestFilesThatWereSentEarlyAreKnown(t *testing.T) {
 	b.complete(t, run)
 }
 
-func TestRebindTakesBackThePreview(t *testing.T) {
+func TestReplaceSessionDeletesThePreview(t *testing.T) {
 	t.Parallel()
 	for name, sent := range map[string]bool{"sent": true, "waiting": false} {
 		t.Run(name, func(t *testing.T) {
@@ -160,12 +160,12 @@ func TestRebindTakesBackThePreview(t *testing.T) {
 			run := b.claim(t)
 			preview := item("anna", "p")
 			b.early(t, run, domain.Early{Said: "one", Preview: &preview, Items: []domain.OutboxItem{item("anna", "one")}})
-			left := []string{"one", "begun anew"}
+			left := []string{"one", "restarted"}
 			if sent {
 				want(t, "early", []string{"one", "p"}, b.texts(t))
-				left = []string{"m-p=", "begun anew"}
+				left = []string{"m-p=", "restarted"}
 			}
-			if _, err := b.ReplaceSession(b.ctx, run.ID, item("anna", "begun anew")); err != nil {
+			if _, err := b.ReplaceSession(b.ctx, run.ID, item("anna", "restarted")); err != nil {
 				t.Fatal(err)
 			}
 			want(t, "with the notice", left, b.texts(t))

@@ -74,15 +74,17 @@ func (t *tx) takeBack(item int64, to chat.Address) (bool, error) {
 		return false, err
 	}
 	// A pause of the destination also applies to its next item.
-	n, err = t.exec(`DELETE FROM out_lanes WHERE channel = ?1 AND chat = ?2 AND thread = ?3 AND pending = 1`, to.Channel, to.Chat, to.Thread)
+	n, err = t.exec(`DELETE FROM out_lanes WHERE channel = ?1 AND chat = ?2 AND thread = ?3 AND pending = 1`, to.Channel,
+		to.Chat, to.Thread)
 	if err != nil || n > 0 {
 		return true, err
 	}
-	_, err = t.exec(`UPDATE out_lanes SET pending = pending - 1 WHERE channel = ?1 AND chat = ?2 AND thread = ?3`, to.Channel, to.Chat, to.Thread)
+	_, err = t.exec(`UPDATE out_lanes SET pending = pending - 1 WHERE channel = ?1 AND chat = ?2 AND thread = ?3`,
+		to.Channel, to.Chat, to.Thread)
 	return true, err
 }
 
-// retract removes a kept item, or has its message deleted if there is or will be one; zero: there is none.
+// retract removes a kept item, or has its message deleted if there is or will be one; zero: no item.
 func (t *tx) retract(item int64) error {
 	if item == 0 {
 		return nil

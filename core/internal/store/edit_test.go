@@ -23,7 +23,7 @@ func edit(to, text string, target int64, orSend bool) domain.OutboxItem {
 	return p
 }
 
-func TestAPieceKeepsAllThatItIs(t *testing.T) {
+func TestItemsKeepAllFields(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	p := kept("anna", "look")
@@ -36,7 +36,7 @@ func TestAPieceKeepsAllThatItIs(t *testing.T) {
 }
 
 // Behaviour: delivery-edit.
-func TestWhatBecomesOfAnEdit(t *testing.T) {
+func TestOutcomeOfAnEdit(t *testing.T) {
 	t.Parallel()
 	deliver := func(ids ...chat.MessageID) func(b *bundle, d domain.Delivery) error {
 		return func(b *bundle, d domain.Delivery) error { return b.Delivered(b.ctx, d.ID, ids) }
@@ -87,7 +87,7 @@ func TestWhatBecomesOfAnEdit(t *testing.T) {
 }
 
 // An edit waits for a target that is on its way, and is for what that has become by then.
-func TestAnEditOfWhatIsOnItsWay(t *testing.T) {
+func TestEditOfAnItemBeingSent(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		end  func(b *bundle, id int64) error
@@ -159,7 +159,7 @@ func TestAnEditOfAnotherDestinationIsRefused(t *testing.T) {
 	}
 }
 
-func TestAPieceThatWasTakenBackLeavesItsPlace(t *testing.T) {
+func TestRetractedItemLeavesItsPlace(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.post(t, "", item("anna", "one"))
@@ -183,7 +183,7 @@ func TestAPieceThatWasTakenBackLeavesItsPlace(t *testing.T) {
 }
 
 // Behaviour: delivery-edit-old.
-func TestWhatAKeptPieceHasBecome(t *testing.T) {
+func TestIDsOfAKeptItem(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	first := b.post(t, "", kept("anna", "1"))

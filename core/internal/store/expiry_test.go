@@ -175,7 +175,7 @@ func TestParent(t *testing.T) {
 	}
 	reset, _, err := b.ResetSession(b.ctx, "telegram:anna:t")
 	if err != nil || reset.ForkOf != "" {
-		t.Errorf("begun anew: %+v, %v", reset, err)
+		t.Errorf("restarted: %+v, %v", reset, err)
 	}
 	if _, err := b.ReplaceSession(b.ctx, run.ID); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// However many ask for the same at a time, it is posted once, and all are told the same number.
+// However many ask for the same at a time, it is posted once, and all get the same number.
 func TestManyPostsWithOneKey(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

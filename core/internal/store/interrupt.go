@@ -71,7 +71,7 @@ func (t *tx) endInterrupted(in domain.Inbound, run, head int64, gone []removed) 
 		run, domain.RunCancelled, t.now, interrupted); err != nil {
 		return err
 	}
-	var told []removed
+	var steered []removed
 	for _, r := range gone {
 		if r.seq == head {
 			if err := t.retract(r.preview); err != nil {
@@ -83,10 +83,10 @@ func (t *tx) endInterrupted(in domain.Inbound, run, head int64, gone []removed) 
 			t.after.ended = append(t.after.ended, r.event)
 		}
 		if r.batch == head || r.joined {
-			told = append(told, r)
+			steered = append(steered, r)
 		}
 	}
 	entry := chat.TranscriptEntry{Role: chat.System, Text: interrupted, At: moment(t.now)}
-	entries, ids := said(told)
+	entries, ids := said(steered)
 	return t.appendTranscript(in.Session, nil, append(entries, entry), ids...)
 }

@@ -7,10 +7,11 @@ import (
 )
 
 // Join gives a running run the messages that can be steered into it, in order, and returns them: those whose mode
-// steers ([domain.Queueing.Steers]), with its authority, address and settings, up to the first that may not be steered. An open burst does not delay them: claude itself combines what it gets while it works. A run in a replaced
-// claude session gets none that were written since: they belong to the new one. The messages are the run's until it
-// ends; those that it does not name as covered wait again, unless they were cleared. The error is [domain.ErrFenced]
-// for a run that has lost its lane.
+// steers ([domain.Queueing.Steers]), with its authority, address and settings, up to the first that may not be steered.
+// An open burst does not delay them: claude itself combines what it gets while it works. A run in a replaced claude
+// session gets none that were written since: they belong to the new one. The messages are the run's until it ends;
+// those that it does not name as covered wait again, unless they were cleared. The error is [domain.ErrFenced] for a
+// run that has lost its lane.
 func (s *Store) Join(ctx context.Context, runID int64) ([]domain.Queued, error) {
 	return step(ctx, s, "join", func(t *tx) ([]domain.Queued, error) { return t.join(runID) })
 }
@@ -36,7 +37,8 @@ func (t *tx) join(runID int64) ([]domain.Queued, error) {
 			var receivedAt int64
 			var of string
 			var may bool
-			if err := rows.Scan(&m.Seq, &m.Burst, &m.id.channel, &m.id.id, &m.message, &receivedAt, &m.share, &m.overrides, &m.receipt, &m.reacts, &of, &may); err != nil {
+			if err := rows.Scan(&m.Seq, &m.Burst, &m.id.channel, &m.id.id, &m.message, &receivedAt, &m.share, &m.overrides,
+				&m.receipt, &m.reacts, &of, &may); err != nil {
 				return err
 			}
 			if !may || of != claude || m.share != share || m.overrides != overrides || m.decode() != nil {

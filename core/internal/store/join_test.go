@@ -11,7 +11,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// steered is the nth message of anna, to be told to the running turn.
+// steered is the nth message of anna, to be steered into the running turn.
 func steered(n int) domain.Inbound { return queued(n, domain.Queueing{Mode: domain.Steer}) }
 
 func uuid(n int) string { return store.MessageUUID("telegram", inbound("anna", n).EventID) }
@@ -57,7 +57,7 @@ func TestJoin(t *testing.T) {
 		"up to one with its own settings": {[]func(*domain.Inbound){func(in *domain.Inbound) { in.Message.Overrides.Model = "opus" }, steer}, nil},
 		"whatever says how it waits":      {[]func(*domain.Inbound){func(in *domain.Inbound) { in.Message.Overrides.Queue.Mode = domain.Steer }}, []int64{2}},
 		"up to a fresh conversation":      {[]func(*domain.Inbound){steer, func(in *domain.Inbound) { in.Message.Fresh = true }}, []int64{2}},
-		"up to what nobody wrote":         {[]func(*domain.Inbound){steer, func(in *domain.Inbound) { in.Message.Origin = domain.OriginPlugin }, steer}, []int64{2}},
+		"up to what no one wrote":         {[]func(*domain.Inbound){steer, func(in *domain.Inbound) { in.Message.Origin = domain.OriginPlugin }, steer}, []int64{2}},
 		"an open burst":                   {[]func(*domain.Inbound){func(in *domain.Inbound) { in.Burst = bursting(2).Burst }}, []int64{2}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestJoinedMessageIsAsItWasAccepted(t *testing.T) {
 	}
 }
 
-// What somebody allowed for one message, such as every tool, is not for what others write into its turn.
+// What a person allowed for one message, such as every tool, is not for what others write into its turn.
 // Behaviour: steer-same.
 func TestNothingJoinsARunWithItsOwnSettings(t *testing.T) {
 	t.Parallel()
@@ -144,7 +144,7 @@ func TestNothingJoinsARunOfAReplacedConversation(t *testing.T) {
 
 // What waits when a new conversation is begun is answered in the one that it was written for.
 // Behaviour: new-while-running.
-func TestWhatWaitsAtAReset(t *testing.T) {
+func TestResetOfWaitingMessages(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
 	old := run.Head.ClaudeSession
@@ -208,7 +208,7 @@ func TestCovered(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !poked(watch) {
-		t.Error("nobody is told of a covered message")
+		t.Error("no one is notified of a covered message")
 	}
 	for _, n := range []int{1, 3, 5, 6} {
 		o, err := b.Outcome(b.ctx, "telegram", inbound("anna", n).EventID)
@@ -235,7 +235,7 @@ func TestCovered(t *testing.T) {
 	}
 }
 
-// A run that comes to no end gives back what was joined to it; the next attempt may be told it again.
+// A run that comes to no end gives back what was joined to it; the next attempt may get it again.
 // Behaviour: steer-once.
 func TestJoinedMessagesOfALostRun(t *testing.T) {
 	t.Parallel()
@@ -459,7 +459,7 @@ func TestThenInAnIdleLane(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !poked(b.pokes.Turns) {
-		t.Error("nobody is told")
+		t.Error("no one is notified")
 	}
 	b.complete(t, b.claim(t))
 	b.idle(t)

@@ -21,8 +21,8 @@ const (
 	lockPause    = 5 * time.Millisecond
 )
 
-// takeLock locks the database at path by a file beside it, which names the lock's owner, and by its folder, which
-// nobody deletes by mistake. It waits a moment for a process that is about to end.
+// takeLock locks the database at path by a file next to it, which names the lock's owner, and by its folder, which
+// is not deleted by mistake. It waits a moment for a process that is about to end.
 func takeLock(ctx context.Context, path string) (_ lock, err error) {
 	var l lock
 	defer func() {

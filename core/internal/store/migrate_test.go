@@ -112,7 +112,7 @@ func TestMessagesOutliveAnUpgrade(t *testing.T) {
 	}
 }
 
-// Of dropped messages that a build noted which did not know of how many the chat was told, it is told.
+// Of dropped messages that a build noted which did not know of how many the chat was notified, it is notified.
 func TestNotesOutliveAnUpgrade(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "clawhost.db")

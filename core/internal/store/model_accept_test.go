@@ -233,14 +233,14 @@ func steers(in domain.Inbound) bool {
 	return in.Queue.Mode == domain.Steer || in.Queue.Mode == domain.SteerBacklog
 }
 
-// outlasts reports whether a message is not told to the turn that runs, nor would be if it was told what waits.
+// outlasts reports whether a message is not steered into the turn that runs, nor would be if what waits was.
 func (m *model) outlasts(l *modelLane, msg modelMessage) bool {
 	return l.run != 0 && (l.queue[0].Message.Origin != "" || slices.ContainsFunc(append(slices.Clone(l.queue), msg), func(o modelMessage) bool {
 		return o.waits() && !m.tells(l, o)
 	}))
 }
 
-// tells reports whether a waiting message may be told to the turn that runs.
+// tells reports whether a waiting message may be steered into the turn that runs.
 func (m *model) tells(l *modelLane, o modelMessage) bool {
 	of := o.claude
 	if of == 0 {

@@ -22,7 +22,7 @@ type modelItem struct {
 	key       int64 // what it is kept by
 	session   string
 	uncertain bool
-	told      bool // of a dead one: its session was told, or need not be
+	notified  bool // of a dead one: its session was notified, or need not be
 }
 
 type modelDestination struct {
@@ -82,7 +82,7 @@ func (m *model) enqueue(p modelItem) int64 {
 	return p.id
 }
 
-// retract takes an item back; 0: there is none.
+// retract takes an item back; 0: no item.
 func (m *model) retract(id int64) {
 	if id == 0 {
 		return
@@ -143,7 +143,7 @@ func (m *model) drawPiece(t *rapid.T, to chat.ID) domain.OutboxItem {
 func (m *model) drawPieces(t *rapid.T) []domain.OutboxItem {
 	var items []domain.OutboxItem
 	for range rapid.IntRange(0, 4).Draw(t, "pieces") {
-		// A later item may not edit an earlier one of the same step, whose id nobody knows.
+		// A later item may not edit an earlier one of the same step, whose id is not known.
 		items = append(items, m.drawPiece(t, rapid.SampledFrom([]chat.ID{"a", "b", "c"}).Draw(t, "to")))
 	}
 	return items
@@ -257,7 +257,7 @@ func (m *model) endDelivery(t *rapid.T) {
 		d.queue = d.queue[1:]
 	case "dead letter":
 		err = m.store.DeadLetter(m.ctx, id, "refused")
-		p.told = p.session == "" || p.Kept
+		p.notified = p.session == "" || p.Kept
 		m.dead = append(m.dead, p)
 		d.queue = d.queue[1:]
 	case "retry":
@@ -318,9 +318,9 @@ func (m *model) undelivered(t *rapid.T, session string) (tell func([]domain.Dead
 	line := m.drawPiece(t, "b")
 	slices.SortFunc(m.dead, func(a, b modelItem) int { return cmp.Compare(a.id, b.id) })
 	for i := range m.dead {
-		if p := &m.dead[i]; p.session == session && !p.told {
+		if p := &m.dead[i]; p.session == session && !p.notified {
 			want = append(want, p.Text)
-			p.told = says
+			p.notified = says
 		}
 	}
 	if len(want) > 0 && says {
@@ -338,7 +338,7 @@ func (m *model) undelivered(t *rapid.T, session string) (tell func([]domain.Dead
 	}
 	return tell, func() {
 		if !slices.Equal(want, got) {
-			t.Fatalf("session %s is told of the dead %q, want %q", session, got, want)
+			t.Fatalf("session %s gets the dead letters %q, want %q", session, got, want)
 		}
 	}
 }

@@ -218,11 +218,11 @@ func (m *model) clear(t *rapid.T) {
 	if running {
 		head = l.queue[0].seq
 	}
-	told := 0
+	steered := 0
 	for i := range l.queue {
 		if o := &l.queue[i]; o.joined && !o.cleared && o.receivedAt.Before(before) {
 			o.cleared = true
-			told++
+			steered++
 		}
 	}
 	gone := m.remove(l, func(o modelMessage) bool {
@@ -230,8 +230,8 @@ func (m *model) clear(t *rapid.T) {
 	})
 	m.cancel(k.session, gone)
 	dropped, err := m.store.Clear(m.ctx, k.session, k.lane, before)
-	if err != nil || dropped != len(gone)+told {
-		t.Fatalf("dropped %d of %d, %v", dropped, len(gone)+told, err)
+	if err != nil || dropped != len(gone)+steered {
+		t.Fatalf("dropped %d of %d, %v", dropped, len(gone)+steered, err)
 	}
 	if len(gone) > 0 {
 		l.rearm(m.clock.Now())

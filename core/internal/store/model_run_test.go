@@ -200,7 +200,7 @@ func (m *model) complete(t *rapid.T) {
 	}
 	joined := m.remove(l, func(o modelMessage) bool { return o.joined && o.cleared })
 	m.cancel(k.session, joined)
-	tell, told := m.undelivered(t, k.session)
+	tell, notified := m.undelivered(t, k.session)
 	c.Undelivered, c.Items = tell, m.drawPieces(t)
 	for _, p := range c.Items {
 		m.post(k.session, p)
@@ -227,7 +227,7 @@ func (m *model) complete(t *rapid.T) {
 	if err := m.store.Complete(m.ctx, id, c); err != nil {
 		t.Fatal(err)
 	}
-	told()
+	notified()
 	m.end(id, l)
 	l.queue = append(first, l.queue...)
 	l.rearm(m.clock.Now())

@@ -93,7 +93,7 @@ type model struct {
 	store *store.Store
 	clock *clock
 
-	rows       *sql.DB // beside the store
+	rows       *sql.DB // alongside the store
 	invariants map[string]*sql.Stmt
 
 	lanes        map[laneKey]*modelLane

@@ -142,7 +142,7 @@ func (m modelMessage) standing() domain.Standing {
 	}
 }
 
-// unread draws which run has not read a message that was told to one.
+// unread draws which run has not read a message that was steered into one.
 func (m *model) unread(t *rapid.T, l *modelLane, o modelMessage) (domain.Standing, int64) {
 	found, err := m.store.Find(m.ctx, "c", chat.ID(o.Session), o.Message.ID)
 	if standing := o.standing(); err != nil || found.Standing != standing {

@@ -112,8 +112,8 @@ func TestAChatThatMovesToWhereSomethingWaits(t *testing.T) {
 	}
 }
 
-// What a plugin sends to the id that it has of a chat is told to the session of that chat, whatever its id is by now.
-func TestTheSessionOfAChatThatMovedIsTold(t *testing.T) {
+// What a plugin sends to the id that it has of a chat goes to the session of that chat, whatever its id is by now.
+func TestSessionOfAMovedChatIsNotified(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.accept(t, inbound("anna", 1))

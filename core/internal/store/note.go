@@ -76,7 +76,8 @@ func (t *tx) forgetHistories(newest string) error {
 		return err
 	}
 	for _, session := range oldest {
-		if _, err := t.exec(`DELETE FROM notes WHERE session = ?1 AND kind = ?2 AND batch IS NULL`, session, domain.NoteHistory); err != nil {
+		if _, err := t.exec(`DELETE FROM notes WHERE session = ?1 AND kind = ?2 AND batch IS NULL`, session,
+			domain.NoteHistory); err != nil {
 			return err
 		}
 		if _, err := t.exec(`DELETE FROM histories WHERE session = ?1`, session); err != nil {
@@ -103,7 +104,7 @@ func (t *tx) noteAmong(session string, n domain.Note, limit int) error {
 	if err != nil {
 		return err
 	}
-	var over, gone, told int64
+	var over, gone, reported int64
 	err = t.row(`SELECT id FROM notes WHERE session = ?1 AND kind = ?2 AND batch IS NULL ORDER BY id DESC LIMIT 1 OFFSET ?3`,
 		[]any{session, n.Kind, limit}, &over)
 	if err != nil {
@@ -112,14 +113,14 @@ func (t *tx) noteAmong(session string, n domain.Note, limit int) error {
 	err = t.each(`DELETE FROM notes WHERE session = ?1 AND kind = ?2 AND batch IS NULL AND id <= ?3 RETURNING count, told`,
 		[]any{session, n.Kind, over}, func(rows rows) error {
 			var count, of int64
-			defer func() { gone, told = gone+count, told+of }()
+			defer func() { gone, reported = gone+count, reported+of }()
 			return rows.Scan(&count, &of)
 		})
 	if err != nil || n.Kind != domain.NoteOverflow {
 		return err
 	}
 	_, err = t.exec(`UPDATE notes SET count = count + ?3, told = told + ?4 WHERE id =
-		(SELECT MIN(id) FROM notes WHERE session = ?1 AND kind = ?2 AND batch IS NULL)`, session, n.Kind, gone, told)
+		(SELECT MIN(id) FROM notes WHERE session = ?1 AND kind = ?2 AND batch IS NULL)`, session, n.Kind, gone, reported)
 	return err
 }
 
@@ -140,9 +141,9 @@ func (t *tx) takeNotes(session string, batch int64, more bool) (notes []domain.N
 		[]any{session}, func(rows rows) error {
 			var n domain.Note
 			var at int64
-			var told int
+			var reported int
 			var of sql.NullInt64
-			if err := rows.Scan(&n.Kind, &at, &n.Sender, &n.Text, &n.Count, &told, &of, &n.MessageID); err != nil {
+			if err := rows.Scan(&n.Kind, &at, &n.Sender, &n.Text, &n.Count, &reported, &of, &n.MessageID); err != nil {
 				return err
 			}
 			own := of.Valid && of.Int64 == batch
@@ -152,7 +153,7 @@ func (t *tx) takeNotes(session string, batch int64, more bool) (notes []domain.N
 			n.At, others = moment(at), others || !own
 			notes = append(notes, n)
 			if n.Kind == domain.NoteOverflow {
-				dropped += n.Count - told
+				dropped += n.Count - reported
 			}
 			return nil
 		})
@@ -177,7 +178,8 @@ func (s *Store) NotifyDropped(ctx context.Context, runID int64, items ...domain.
 		if _, err := t.post(0, items); err != nil {
 			return nothing{}, err
 		}
-		_, err = t.exec(`UPDATE notes SET told = count WHERE session = ?1 AND kind = ?2 AND batch = ?3`, h.session, domain.NoteOverflow, h.seq)
+		_, err = t.exec(`UPDATE notes SET told = count WHERE session = ?1 AND kind = ?2 AND batch = ?3`, h.session,
+			domain.NoteOverflow, h.seq)
 		return nothing{}, err
 	})
 	return err

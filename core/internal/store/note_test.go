@@ -25,8 +25,8 @@ func (b *bundle) note(t *testing.T, session string, notes ...domain.Note) {
 	}
 }
 
-// told are the texts of a run's notes.
-func told(run *domain.Run) (texts []string) {
+// noteTexts are the texts of a run's notes.
+func noteTexts(run *domain.Run) (texts []string) {
 	for _, n := range run.Notes {
 		texts = append(texts, n.Text)
 	}
@@ -48,16 +48,16 @@ func TestNotesGoToTheNextTurn(t *testing.T) {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
 
-	// Each attempt has what the one before had, and what came meanwhile, as claude has not been told yet.
+	// Each attempt has what the one before had, and what came meanwhile, as claude has not read it yet.
 	b.note(t, "telegram:anna", newNote(domain.NoteEvent, "pinned"))
 	if err := b.Release(b.ctx, run.ID, time.Time{}, ""); err != nil {
 		t.Fatal(err)
 	}
 	run = b.claim(t)
-	if diff := cmp.Diff([]string{"joined", "left", "pinned", "hello"}, told(run)); diff != "" {
+	if diff := cmp.Diff([]string{"joined", "left", "pinned", "hello"}, noteTexts(run)); diff != "" {
 		t.Errorf("released (-want +got):\n%s", diff)
 	}
-	// What it has consumed it is not told again, so the next turn has what comes now.
+	// What it has consumed it does not get again, so the next turn has what comes now.
 	if err := b.Consumed(b.ctx, run.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -67,24 +67,24 @@ func TestNotesGoToTheNextTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	run = b.claim(t)
-	if diff := cmp.Diff([]string{"joined", "left", "pinned", "hello"}, told(run)); diff != "" {
+	if diff := cmp.Diff([]string{"joined", "left", "pinned", "hello"}, noteTexts(run)); diff != "" {
 		t.Errorf("reclaimed (-want +got):\n%s", diff)
 	}
 	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunCancelled, Notes: []domain.Note{newNote(domain.NoteHint, "stopped")}}); err != nil {
 		t.Fatal(err)
 	}
 	run = b.claim(t)
-	if diff := cmp.Diff([]string{"renamed", "stopped"}, told(run)); diff != "" {
+	if diff := cmp.Diff([]string{"renamed", "stopped"}, noteTexts(run)); diff != "" {
 		t.Errorf("the next turn (-want +got):\n%s", diff)
 	}
 	b.complete(t, run)
 	b.accept(t, inbound("anna", 3))
 	if run := b.claim(t); len(run.Notes) != 0 {
-		t.Errorf("told twice: %+v", run.Notes)
+		t.Errorf("given twice: %+v", run.Notes)
 	}
 }
 
-// What a turn would have told Claude is for the next one, where the turn ends before Claude has read it; and it is no more
+// What a turn would have given Claude is for the next one, where the turn ends before Claude has read it; and it is no more
 // than before.
 // Behaviour: prompt-notes.
 func TestNotesOfATurnThatClaudeNeverRead(t *testing.T) {
@@ -116,7 +116,7 @@ func TestNotesOfATurnThatClaudeNeverRead(t *testing.T) {
 			}
 			b.accept(t, inbound("anna", 2))
 			run = b.claim(t)
-			if diff := cmp.Diff(test.want, told(run)); diff != "" {
+			if diff := cmp.Diff(test.want, noteTexts(run)); diff != "" {
 				t.Errorf("notes (-want +got):\n%s", diff)
 			}
 		})
@@ -140,7 +140,7 @@ func TestNotesOfATurnThatClaudeNeverRead(t *testing.T) {
 // The chat learns of each dropped message once, in whichever attempt and turn, also where one note has come to stand for
 // several.
 // Behaviour: queue-cap-told.
-func TestTheChatIsToldOfEachDroppedMessageOnce(t *testing.T) {
+func TestTheChatLearnsOfEachDroppedMessageOnce(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
 	drop := func(n int) {
@@ -203,8 +203,8 @@ func TestTheChatIsToldOfEachDroppedMessageOnce(t *testing.T) {
 	}
 }
 
-// The host's own turns are told nothing, and take nothing away; those of plugins are.
-func TestWhoIsToldNotes(t *testing.T) {
+// The host's own turns get nothing, and take nothing away; those of plugins are.
+func TestNotesByOriginOfTheTurn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.note(t, "telegram:anna", newNote(domain.NoteHistory, "hello"))
@@ -233,7 +233,7 @@ func TestWhoIsToldNotes(t *testing.T) {
 	}
 }
 
-// What a message was told that is dropped before it ran again goes to the next turn.
+// The notes of a message that is dropped before it ran again go to the next turn.
 // Behaviour: prompt-notes.
 func TestNotesOfADroppedMessage(t *testing.T) {
 	t.Parallel()
@@ -251,7 +251,7 @@ func TestNotesOfADroppedMessage(t *testing.T) {
 	b.accept(t, beat)
 	b.complete(t, b.claim(t))
 	b.accept(t, inbound("anna", 3))
-	if diff := cmp.Diff([]string{"hello"}, told(b.claim(t))); diff != "" {
+	if diff := cmp.Diff([]string{"hello"}, noteTexts(b.claim(t))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -303,7 +303,7 @@ func (b *bundle) recordPassive(t *testing.T, o domain.Passive) (duplicate bool) 
 }
 
 // Behaviour: group-history.
-func TestOverhear(t *testing.T) {
+func TestRecordPassive(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for n := 1; n <= 5; n++ {
@@ -312,7 +312,7 @@ func TestOverhear(t *testing.T) {
 		}
 	}
 	if !poked(b.TranscriptAppended()) {
-		t.Error("followers are not told")
+		t.Error("followers are not notified")
 	}
 	b.reopen(t)
 	if !b.recordPassive(t, passive("group", 2)) {
@@ -322,9 +322,9 @@ func TestOverhear(t *testing.T) {
 		t.Errorf("accepted after it was kept: %+v", a)
 	}
 	if _, err := b.Session(b.ctx, "telegram:group"); err == nil {
-		t.Error("there is a session that nobody has spoken to")
+		t.Error("there is a session that no one has spoken to")
 	}
-	silent := passive("group", 6) // recorded, not told
+	silent := passive("group", 6) // recorded, not given
 	silent.Note = nil
 	b.recordPassive(t, silent)
 	none := passive("group", 7)
@@ -381,7 +381,7 @@ func TestHistoriesAreBounded(t *testing.T) {
 		"last":   {"last says 1", "last says 2"},
 	} {
 		b.accept(t, inbound(group, 9))
-		if diff := cmp.Diff(want, told(b.claim(t))); diff != "" {
+		if diff := cmp.Diff(want, noteTexts(b.claim(t))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", group, diff)
 		}
 	}

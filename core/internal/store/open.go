@@ -116,7 +116,7 @@ func (s *Store) Close() error {
 	return s.closeErr
 }
 
-// makePrivate ensures that nobody else can read the database. SQLite gives its side files the mode of the main file.
+// makePrivate ensures that only the host's user can read the database. SQLite gives its side files the mode of the main file.
 func makePrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

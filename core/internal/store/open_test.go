@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	_ "modernc.org/sqlite" // the driver named "sqlite", with which tests look at databases beside the store
+	_ "modernc.org/sqlite" // the driver named "sqlite", with which tests look at databases alongside the store
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/store"
@@ -141,7 +141,7 @@ func TestEndedContextDropsTheStep(t *testing.T) {
 	b.idle(t)
 }
 
-// raw opens a database beside its store, to look at it or to spoil it.
+// raw opens a database without its store, to look at it or to spoil it.
 func raw(t *testing.T, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)")
@@ -152,7 +152,7 @@ func raw(t *testing.T, path string) *sql.DB {
 	return db
 }
 
-// The folder is locked as well as the file in it, which somebody may remove.
+// The folder is locked as well as the file in it, which may be removed.
 func TestOpenWithoutItsLockFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "clawhost.db")

@@ -18,7 +18,9 @@ func (s *Store) Post(ctx context.Context, key domain.Key, items ...domain.Outbox
 
 // PostFrom is [Store.Post] for a message to a chat from elsewhere. If another session received its last message from
 // that chat, it gets the text in its history, and a note for its next turn.
-func (s *Store) PostFrom(ctx context.Context, key domain.Key, from domain.Elsewhere, items ...domain.OutboxItem) (firstID int64, err error) {
+func (s *Store) PostFrom(
+	ctx context.Context, key domain.Key, from domain.Elsewhere, items ...domain.OutboxItem,
+) (firstID int64, err error) {
 	if len(items) == 0 {
 		return 0, errors.New("post: there is no item")
 	}
@@ -37,7 +39,8 @@ func (t *tx) mirror(from domain.Elsewhere, to chat.Address) error {
 		return nil
 	}
 	var session string
-	err := t.row(`SELECT key FROM sessions WHERE channel = ?1 AND chat = ?2 AND thread = ?3 LIMIT 1`, []any{to.Channel, to.Chat, to.Thread}, &session)
+	err := t.row(`SELECT key FROM sessions WHERE channel = ?1 AND chat = ?2 AND thread = ?3 LIMIT 1`,
+		[]any{to.Channel, to.Chat, to.Thread}, &session)
 	if err != nil || session == from.Session {
 		return noRows(err)
 	}
@@ -69,7 +72,7 @@ func checkItems(items []domain.OutboxItem) error {
 	return nil
 }
 
-// post returns the first item's id, or 0 if there is none.
+// post returns the first item's id, or 0 without items.
 func (t *tx) post(runID int64, items []domain.OutboxItem) (firstID int64, err error) {
 	for _, p := range items {
 		if to := t.moves.now(p.To); to != p.To {

@@ -47,7 +47,7 @@ func (b *bundle) head(t *testing.T) domain.Delivery {
 }
 
 // Behaviour: delivery.
-func TestPiecesOfADestinationLeaveOneAtATimeInOrder(t *testing.T) {
+func TestItemsOfADestinationAreSentInOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.post(t, "", item("anna", "1"), item("bob", "x"), item("anna", "2"))
@@ -103,7 +103,7 @@ func TestClaimDeliveriesTellsWhenToComeAgain(t *testing.T) {
 	}
 }
 
-func TestRetriedPieceStaysFirst(t *testing.T) {
+func TestRetriedItemStaysFirst(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.post(t, "", item("anna", "1"), item("anna", "2"))
@@ -113,7 +113,7 @@ func TestRetriedPieceStaysFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !poked(b.pokes.Deliveries) {
-		t.Error("nobody is told of the new time")
+		t.Error("the sender is not notified of the new time")
 	}
 	if ds := b.deliveries(t, "telegram"); len(ds) != 0 {
 		t.Fatalf("due before its time: %+v", ds)
@@ -152,7 +152,7 @@ func TestAnExcusedSendIsNoAttempt(t *testing.T) {
 	}
 }
 
-func TestUncertainPiecesAreCountedOnce(t *testing.T) {
+func TestUncertainItemsAreCountedOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.post(t, "", item("anna", "1"))
@@ -204,7 +204,7 @@ func TestKeysOfTwoDatabasesDiffer(t *testing.T) {
 	}
 }
 
-func TestBuriedPieceIsKeptAndItsDestinationGoesOn(t *testing.T) {
+func TestDeadLetterIsKeptAndItsDestinationGoesOn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.post(t, "", item("anna", "1"), item("anna", "2"))
@@ -216,14 +216,14 @@ func TestBuriedPieceIsKeptAndItsDestinationGoesOn(t *testing.T) {
 	dead, err := b.DeadLetters(b.ctx, 0)
 	want := []domain.DeadLetter{{ID: d.ID, To: d.Item.To, Text: "1", CreatedAt: start, DiedAt: start.Add(time.Second), Attempts: 1, Error: "chat not found"}}
 	if diff := cmp.Diff(want, dead); err != nil || diff != "" {
-		t.Errorf("dead pieces: %v (-want +got):\n%s", err, diff)
+		t.Errorf("dead letters: %v (-want +got):\n%s", err, diff)
 	}
 	if d := b.head(t); d.Item.Text != "2" {
 		t.Errorf("next is %q", d.Item.Text)
 	}
 }
 
-func TestOnlyAClaimedPieceCanBeEnded(t *testing.T) {
+func TestOnlyAClaimedItemCanBeEnded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	waiting := b.post(t, "", item("anna", "1"))

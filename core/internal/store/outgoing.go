@@ -44,7 +44,8 @@ func (s *Store) DeleteOutgoing(ctx context.Context, files ...domain.OutgoingFile
 	}
 	_, err := step(ctx, s, "forget outgoing files", func(t *tx) (nothing, error) {
 		for _, f := range files {
-			if _, err := t.exec(`DELETE FROM outgoing_files WHERE folder = ?1 AND name = ?2 AND version = ?3`, f.Folder, f.Name, f.Version); err != nil {
+			if _, err := t.exec(`DELETE FROM outgoing_files WHERE folder = ?1 AND name = ?2 AND version = ?3`, f.Folder,
+				f.Name, f.Version); err != nil {
 				return nothing{}, err
 			}
 		}

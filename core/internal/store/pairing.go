@@ -13,7 +13,9 @@ import (
 // RequestPairing stores a pairing request and posts the prompt with its code. If the channel has limit of them, the
 // oldest is removed if it was made before olderThan. It returns false, and posts nothing, if the user has a pending
 // request, or none can be removed.
-func (s *Store) RequestPairing(ctx context.Context, p domain.Pairing, limit int, olderThan time.Time, prompt domain.OutboxItem) (created bool, err error) {
+func (s *Store) RequestPairing(
+	ctx context.Context, p domain.Pairing, limit int, olderThan time.Time, prompt domain.OutboxItem,
+) (created bool, err error) {
 	if p.Channel == "" || p.User == "" || p.Code == "" {
 		return false, errors.New("request pairing: channel, user and code must be set")
 	}
@@ -29,12 +31,13 @@ func (s *Store) RequestPairing(ctx context.Context, p domain.Pairing, limit int,
 		if err != nil || known {
 			return false, err
 		}
-		fits, err := t.makeRoom(p.Channel, limit, olderThan)
+		fits, err := t.evictOldest(p.Channel, limit, olderThan)
 		if err != nil || !fits {
 			return false, err
 		}
 		var taken bool
-		if err := t.row(`SELECT EXISTS (SELECT 1 FROM pairings WHERE channel = ?1 AND code = ?2)`, []any{p.Channel, p.Code}, &taken); err != nil {
+		if err := t.row(`SELECT EXISTS (SELECT 1 FROM pairings WHERE channel = ?1 AND code = ?2)`, []any{p.Channel, p.Code},
+			&taken); err != nil {
 			return false, err
 		}
 		if taken {
@@ -50,9 +53,9 @@ func (s *Store) RequestPairing(ctx context.Context, p domain.Pairing, limit int,
 	})
 }
 
-// makeRoom reports whether a channel has fewer than limit requests, after removing the oldest if it was made before
+// evictOldest reports whether a channel has fewer than limit requests, after removing the oldest if it was made before
 // olderThan.
-func (t *tx) makeRoom(channel string, limit int, olderThan time.Time) (bool, error) {
+func (t *tx) evictOldest(channel string, limit int, olderThan time.Time) (bool, error) {
 	var live int
 	if err := t.row(`SELECT COUNT(*) FROM pairings WHERE channel = ?1`, []any{channel}, &live); err != nil || live < limit {
 		return err == nil, err
@@ -74,7 +77,9 @@ func (s *Store) Pairings(ctx context.Context) ([]domain.Pairing, error) {
 // ApprovePairing approves the request with a code and posts a notice to the requester. An empty channel means any; then
 // a code that is pending on several channels is an error. The error is [domain.ErrNotFound] for a code that is not
 // pending. notice must not block.
-func (s *Store) ApprovePairing(ctx context.Context, channel, code string, notice func(domain.Pairing) domain.OutboxItem) (domain.Pairing, error) {
+func (s *Store) ApprovePairing(
+	ctx context.Context, channel, code string, notice func(domain.Pairing) domain.OutboxItem,
+) (domain.Pairing, error) {
 	return step(ctx, s, "approve pairing", func(t *tx) (domain.Pairing, error) {
 		p, err := t.takePairing(channel, code)
 		if err != nil {

@@ -32,7 +32,7 @@ func TestNotesOfTheRun(t *testing.T) {
 		t.Errorf("a run that has lost its lane is given notes: %v", err)
 	}
 	again := b.claim(t)
-	if diff := cmp.Diff([]string{"five", "four"}, told(again)); diff != "" {
+	if diff := cmp.Diff([]string{"five", "four"}, noteTexts(again)); diff != "" {
 		t.Errorf("the next attempt (-want +got):\n%s", diff)
 	}
 	if err := b.Consumed(b.ctx, again.ID); err != nil {
@@ -44,6 +44,6 @@ func TestNotesOfTheRun(t *testing.T) {
 	}
 	b.accept(t, inbound("anna", 2))
 	if run := b.claim(t); len(run.Notes) != 0 {
-		t.Errorf("told twice: %+v", run.Notes)
+		t.Errorf("given twice: %+v", run.Notes)
 	}
 }

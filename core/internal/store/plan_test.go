@@ -105,7 +105,7 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 	_, err = s.QuestionsOf(ctx, "s")
 	must(err)
 	if _, err = s.Question(ctx, "ABCDE"); !errors.Is(err, domain.ErrNotFound) {
-		t.Errorf("a question that nobody asked: %v", err)
+		t.Errorf("a question that no one asked: %v", err)
 	}
 	_, err = s.Session(ctx, "s")
 	must(err)
@@ -144,7 +144,7 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 			}
 			checked++
 			if regexp.MustCompile(`LIMIT \?\d+( *\)|\s*$|\n)`).MatchString(query) {
-				t.Errorf("planned anew each time it is run: %s", query)
+				t.Errorf("planned again each time it is run: %s", query)
 			}
 			for _, line := range plan(t, s, query) {
 				if (strings.HasPrefix(line, "SCAN ") || strings.Contains(line, "TEMP B-TREE")) && !bounded[line] {
@@ -308,8 +308,8 @@ func stepsOfStreaming(t *testing.T, s *Store, accept func(func(*domain.Inbound))
 	waits("m3")
 	preview, err := s.Early(ctx, run.ID, domain.Early{Items: []domain.OutboxItem{{To: to}}, Said: "x", Preview: &domain.OutboxItem{To: to}})
 	must(err)
-	told := domain.ToolPost{Key: domain.KeyToolCall.Of("told"), Sent: &domain.SentByTool{Text: "x"}, Items: []domain.OutboxItem{{To: to}}, Files: []domain.OutgoingFile{{Folder: "f", Name: "n"}}}
-	_, err = s.PostByTool(ctx, run.ID, told)
+	sent := domain.ToolPost{Key: domain.KeyToolCall.Of("told"), Sent: &domain.SentByTool{Text: "x"}, Items: []domain.OutboxItem{{To: to}}, Files: []domain.OutgoingFile{{Folder: "f", Name: "n"}}}
+	_, err = s.PostByTool(ctx, run.ID, sent)
 	must(err)
 	deliver(func(d domain.Delivery) error { return s.Delivered(ctx, d.ID, []chat.MessageID{"1"}) })
 	for range 5 {
@@ -325,7 +325,7 @@ func stepsOfStreaming(t *testing.T, s *Store, accept func(func(*domain.Inbound))
 	must(err)
 	must(s.Next(ctx, session, second))
 	if err := s.WithdrawEvent(ctx, session, "telegram", "none"); !errors.Is(err, domain.ErrNotFound) {
-		t.Errorf("an event that nobody sent is withdrawn: %v", err)
+		t.Errorf("an event that no one sent is withdrawn: %v", err)
 	}
 	must(s.Withdraw(ctx, session, first, func(domain.Message) bool { return true }))
 	m2, err := s.Find(ctx, "telegram", "anna", "m2")

@@ -37,11 +37,11 @@ func (t *tx) tell(runID int64, m domain.ToolPost) (number int64, err error) {
 	if err != nil || !fresh || m.Sent == nil {
 		return number, err
 	}
-	return number, t.told(h, *m.Sent, m.Files)
+	return number, t.recordSent(h, *m.Sent, m.Files)
 }
 
-// told records what a run has sent to its own chat, and the files that this used.
-func (t *tx) told(h held, more domain.SentByTool, files []domain.OutgoingFile) error {
+// recordSent records what a run has sent to its own chat, and the files that this used.
+func (t *tx) recordSent(h held, more domain.SentByTool, files []domain.OutgoingFile) error {
 	if err := t.deal(files); err != nil {
 		return err
 	}
@@ -50,11 +50,11 @@ func (t *tx) told(h held, more domain.SentByTool, files []domain.OutgoingFile) e
 	if err != nil {
 		return err
 	}
-	told, err := decodeTold(kept)
+	sent, err := decodeSent(kept)
 	if err != nil {
 		return err
 	}
-	raw, err := json.Marshal(append(told, more))
+	raw, err := json.Marshal(append(sent, more))
 	if err != nil {
 		return err
 	}
@@ -62,14 +62,14 @@ func (t *tx) told(h held, more domain.SentByTool, files []domain.OutgoingFile) e
 	return err
 }
 
-func decodeTold(raw string) (told []domain.SentByTool, err error) {
+func decodeSent(raw string) (sent []domain.SentByTool, err error) {
 	if raw == "" {
 		return nil, nil
 	}
-	if err := json.Unmarshal([]byte(raw), &told); err != nil {
-		return nil, fmt.Errorf("what a run was told: %w", err)
+	if err := json.Unmarshal([]byte(raw), &sent); err != nil {
+		return nil, fmt.Errorf("what a run has sent: %w", err)
 	}
-	return told, nil
+	return sent, nil
 }
 
 // postOnce posts items from elsewhere, unless the key was used before; the zero key never repeats. It returns the

@@ -8,9 +8,9 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 )
 
-// What the agent has sent to its own chat by a tool is posted once and known to the run's next attempts, and to nobody else.
+// What the agent has sent to its own chat by a tool is posted once and known to the run's next attempts, and to no other run.
 // Behaviour: message-tool-once.
-func TestWhatWasToldOutlivesAnAttempt(t *testing.T) {
+func TestSentByToolOutlivesAnAttempt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.accept(t, inbound("anna", 1))

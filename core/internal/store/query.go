@@ -32,7 +32,7 @@ type connections interface {
 	give(c *connection)
 }
 
-// only is a connection that nobody else uses.
+// only is a connection that nothing else uses.
 type only struct{ *connection }
 
 func (o only) take(context.Context) (*connection, error) { return o.connection, nil }

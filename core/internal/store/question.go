@@ -57,7 +57,9 @@ func (s *Store) Ask(ctx context.Context, run int64, q domain.Question, items ...
 // Settle ends or answers an open question: its message is edited to said, without buttons. An answer that no turn has
 // taken can be made void. The grants of an answer are stored in the same transaction. It returns the updated question,
 // and whether this call changed it. The error is [domain.ErrNotFound] for an unknown id.
-func (s *Store) Settle(ctx context.Context, id string, state domain.QuestionState, answer json.RawMessage, said string, grants ...domain.Grant) (q domain.Question, settled bool, err error) {
+func (s *Store) Settle(
+	ctx context.Context, id string, state domain.QuestionState, answer json.RawMessage, said string, grants ...domain.Grant,
+) (q domain.Question, settled bool, err error) {
 	q, err = step(ctx, s, "settle", func(t *tx) (domain.Question, error) {
 		settled = false
 		found, err := findQuestions(t, `id = ?1`, id)
@@ -66,7 +68,8 @@ func (s *Store) Settle(ctx context.Context, id string, state domain.QuestionStat
 			return domain.Question{}, err
 		case len(found) == 0:
 			return domain.Question{}, domain.ErrNotFound
-		case state == domain.QuestionVoid && found[0].State != domain.QuestionAnswered, state != domain.QuestionVoid && found[0].State != domain.QuestionOpen:
+		case state == domain.QuestionVoid && found[0].State != domain.QuestionAnswered,
+			state != domain.QuestionVoid && found[0].State != domain.QuestionOpen:
 			return found[0], nil
 		}
 		q := found[0]
@@ -75,7 +78,8 @@ func (s *Store) Settle(ctx context.Context, id string, state domain.QuestionStat
 		if state != domain.QuestionAnswered {
 			endedAt = sql.NullInt64{Int64: t.now, Valid: true}
 		}
-		if _, err := t.exec(`UPDATE questions SET state = ?2, answer = ?3, ended_at = ?4 WHERE id = ?1`, id, state, string(answer), endedAt); err != nil {
+		if _, err := t.exec(`UPDATE questions SET state = ?2, answer = ?3, ended_at = ?4 WHERE id = ?1`, id, state,
+			string(answer), endedAt); err != nil {
 			return domain.Question{}, err
 		}
 		if err := t.grant(grants); err != nil {
@@ -92,7 +96,8 @@ func (s *Store) Settle(ctx context.Context, id string, state domain.QuestionStat
 // than was, is unchanged.
 func (s *Store) Redraft(ctx context.Context, id string, was, body json.RawMessage) (bool, error) {
 	n, err := step(ctx, s, "redraft a question", func(t *tx) (int64, error) {
-		return t.exec(`UPDATE questions SET body = ?3 WHERE id = ?1 AND body = ?2 AND state = ?4`, id, string(was), string(body), domain.QuestionOpen)
+		return t.exec(`UPDATE questions SET body = ?3 WHERE id = ?1 AND body = ?2 AND state = ?4`, id, string(was),
+			string(body), domain.QuestionOpen)
 	})
 	return n > 0, err
 }
@@ -102,7 +107,8 @@ func (s *Store) Redraft(ctx context.Context, id string, was, body json.RawMessag
 func (s *Store) TakeAnswers(ctx context.Context, ids ...string) error {
 	_, err := step(ctx, s, "take answers", func(t *tx) (nothing, error) {
 		for _, id := range ids {
-			_, err := t.exec(`UPDATE questions SET state = ?2, ended_at = ?3 WHERE id = ?1 AND state = ?4`, id, domain.QuestionTaken, t.now, domain.QuestionAnswered)
+			_, err := t.exec(`UPDATE questions SET state = ?2, ended_at = ?3 WHERE id = ?1 AND state = ?4`, id,
+				domain.QuestionTaken, t.now, domain.QuestionAnswered)
 			if err != nil {
 				return nothing{}, err
 			}
@@ -156,11 +162,11 @@ func (s *Store) OpenQuestions(ctx context.Context, at chat.Address, person chat.
 
 // unaskable ends the question of an item that cannot be delivered, and returns the notice for its session; empty: the
 // item has no open question.
-func (t *tx) unaskable(item int64) (told string, err error) {
+func (t *tx) unaskable(item int64) (unseen string, err error) {
 	err = t.row(`UPDATE questions SET state = ?3, ended_at = ?4
 		WHERE ended_at IS NULL AND state = ?2 AND piece = (SELECT COALESCE(NULLIF(key_id, 0), id) FROM outbox WHERE id = ?1)
-		RETURNING unseen`, []any{item, domain.QuestionOpen, domain.QuestionUnseen, t.now}, &told)
-	return told, noRows(err)
+		RETURNING unseen`, []any{item, domain.QuestionOpen, domain.QuestionUnseen, t.now}, &unseen)
+	return unseen, noRows(err)
 }
 
 // Unfinished reports whether a message in a session's turn lane was claimed for a claude session, and is not answered
@@ -181,7 +187,8 @@ func findQuestions(q querier, where string, args ...any) ([]domain.Question, err
 		var q domain.Question
 		var body, answer string
 		var createdAt, expiresAt int64
-		if err := rows.Scan(&q.ID, &q.Session, &q.ClaudeSession, &q.Digest, &q.Authority, &q.Asker, &q.To.Channel, &q.To.Chat, &q.To.Thread, &q.Item,
+		if err := rows.Scan(&q.ID, &q.Session, &q.ClaudeSession, &q.Digest, &q.Authority, &q.Asker, &q.To.Channel,
+			&q.To.Chat, &q.To.Thread, &q.Item,
 			&body, &q.State, &answer, &createdAt, &expiresAt, &q.Unseen); err != nil {
 			return err
 		}

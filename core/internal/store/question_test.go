@@ -49,9 +49,9 @@ func TestQuestions(t *testing.T) {
 	other := question("CCCCC")
 	other.Authority = chat.Other
 	if q := ask(other); q.ID != "CCCCC" {
-		t.Errorf("what somebody else's turn asks is %+v", q)
+		t.Errorf("what another person's turn asks is %+v", q)
 	}
-	want(t, "asked of somebody else's turn", []string{"May I?", "Yes or no?"}, b.texts(t))
+	want(t, "asked of another person's turn", []string{"May I?", "Yes or no?"}, b.texts(t))
 
 	redraft := func(was, body string, want bool) {
 		t.Helper()

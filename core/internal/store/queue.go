@@ -33,7 +33,8 @@ func (t *tx) admit(in domain.Inbound, e encoded, p *place, accepted *domain.Acce
 			return err
 		case over > 0 && in.Queue.Drop == domain.DropNew && b.id == 0:
 			accepted.Seq = 0
-			return t.drop(in.Session, in.Lane, []removed{{event: event{in.Message.Channel, in.EventID}, seq: p.seq, fresh: in.Message.Fresh}}, tooMany)
+			return t.drop(in.Session, in.Lane,
+				[]removed{{event: event{in.Message.Channel, in.EventID}, seq: p.seq, fresh: in.Message.Fresh}}, tooMany)
 		case over > 0 && in.Queue.Drop != domain.DropNew:
 			for _, burst := range droppable[:min(over, len(droppable))] {
 				if err := t.overflow(in, p, burst); err != nil {

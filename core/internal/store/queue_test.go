@@ -142,7 +142,7 @@ func TestCollectionStaysTheSame(t *testing.T) {
 	}
 	again = b.claim(t)
 	if again.Session.ClaudeSession != fresh.ClaudeSession || again.More[0].ClaudeSession != fresh.ClaudeSession {
-		t.Errorf("after a rebind: %+v", again)
+		t.Errorf("after a replacement: %+v", again)
 	}
 	b.complete(t, again, "both")
 	for n := 2; n <= 3; n++ {
@@ -278,7 +278,7 @@ func TestCap(t *testing.T) {
 	}
 }
 
-// Who watches a message that is dropped is told, and a cap that is exceeded by many drops them all.
+// Who watches a message that is dropped is notified, and a cap that is exceeded by many drops them all.
 // Behaviour: queue-cap.
 func TestCapDropsAsManyAsAreTooMany(t *testing.T) {
 	t.Parallel()
@@ -306,7 +306,7 @@ func TestCapDropsAsManyAsAreTooMany(t *testing.T) {
 
 // A plugin waits for its turn: it is not dropped, whatever people write.
 // Behaviour: queue-cap.
-func TestCapSparesTurnsOfNobody(t *testing.T) {
+func TestCapSparesTurnsWithoutASender(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
 	plugin, odd := queued(2, domain.Queueing{}), queued(3, domain.Queueing{})
@@ -400,7 +400,7 @@ func TestCapCountsBursts(t *testing.T) {
 
 // A burst that is begun is not cut short by a cap that has become lower; what waits before it goes.
 // Behaviour: queue-cap.
-func TestCapAmidABurst(t *testing.T) {
+func TestCapWithinABurst(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
 	b.accept(t, queued(2, domain.Queueing{}))
@@ -482,7 +482,7 @@ func TestInterrupt(t *testing.T) {
 		t.Errorf("acceptance (-want +got):\n%s", diff)
 	}
 	if !poked(watch) || !poked(b.TranscriptAppended()) {
-		t.Error("nobody is told of the end")
+		t.Error("no one is notified of the end")
 	}
 	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone}); !errors.Is(err, domain.ErrFenced) {
 		t.Errorf("the run is not lost: %v", err)
@@ -493,7 +493,7 @@ func TestInterrupt(t *testing.T) {
 	entries, err := b.Transcript(b.ctx, "telegram:anna", 0, 0)
 	wantEntries := []chat.TranscriptEntry{
 		{Role: chat.User, Text: "message 1", At: start},
-		{Role: chat.User, Text: "message 2", At: start}, // it was told to the run
+		{Role: chat.User, Text: "message 2", At: start}, // it was steered into the run
 		{Role: chat.System, Text: "interrupted by a later message", At: start.Add(time.Minute)},
 	}
 	if diff := cmp.Diff(wantEntries, entries, cmpopts.IgnoreFields(chat.TranscriptEntry{}, "ID")); diff != "" || err != nil {
@@ -514,7 +514,7 @@ func TestInterrupt(t *testing.T) {
 	b.idle(t)
 }
 
-// Nobody ends what somebody with more authority has asked for.
+// A person cannot end what a person with more authority has asked for.
 // Behaviour: queue-interrupt.
 func TestInterruptOfAHigherAuthority(t *testing.T) {
 	t.Parallel()
@@ -601,9 +601,9 @@ func TestInterruptByABurst(t *testing.T) {
 	}
 }
 
-// What a run was told that claude has not consumed is told to the next one.
+// What a run got and claude has not consumed goes to the next one.
 // Behaviour: prompt-notes.
-func TestInterruptKeepsNotesThatNobodyHasRead(t *testing.T) {
+func TestInterruptKeepsUnreadNotes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	if err := b.Note(b.ctx, "telegram:anna", domain.Note{Kind: domain.NoteHistory, Text: "hello"}); err != nil {

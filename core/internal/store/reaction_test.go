@@ -73,7 +73,7 @@ func TestReactions(t *testing.T) {
 		"failed":              {steps: []step{ends(domain.RunFailed)}, want: []shown{{first: domain.StageFailed}}},
 		"stopped":             {steps: []step{clears, ends(domain.RunCancelled)}, want: []shown{{second: domain.StageDropped}, {first: domain.StageDropped}}},
 		"steered":             {mode: domain.Steer, joins: true, steps: []step{done(uuid(2))}, want: []shown{{first: domain.StageDone, second: domain.StageDone}}},
-		"steered in vain":     {mode: domain.Steer, joins: true, steps: []step{done()}, want: []shown{{first: domain.StageDone, second: domain.StageWaiting}}},
+		"steered, not read":   {mode: domain.Steer, joins: true, steps: []step{done()}, want: []shown{{first: domain.StageDone, second: domain.StageWaiting}}},
 		"steered and stopped": {mode: domain.Steer, joins: true, steps: []step{clears, ends(domain.RunCancelled)}, want: []shown{{}, {first: domain.StageDropped, second: domain.StageDropped}}},
 		"tried again": {steps: []step{
 			func(t *testing.T, b *bundle, run *domain.Run) {
@@ -140,7 +140,7 @@ func TestReactions(t *testing.T) {
 	}
 }
 
-// What nobody asked for, and what has no id, shows nothing.
+// What no person asked for, and what has no id, shows nothing.
 // Behaviour: reaction.
 func TestWhatDoesNotReact(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 )
 
-// What a thread began with stays with its session, whichever event tells it, and is told wherever a conversation begins in it.
+// What a thread began with stays with its session, whichever event tells it, and is given wherever a conversation begins in it.
 // Behaviour: prompt-thread.
 func TestStarter(t *testing.T) {
 	t.Parallel()
@@ -43,7 +43,7 @@ func TestStarter(t *testing.T) {
 			b.accept(t, thread(1, own))
 			run := b.claim(t)
 			if run.Session.Starter != "bread" {
-				t.Errorf("the first turn is told %q", run.Session.Starter)
+				t.Errorf("the first turn gets %q", run.Session.Starter)
 			}
 			if err := b.Consumed(b.ctx, run.ID); err != nil {
 				t.Fatal(err)
@@ -51,17 +51,17 @@ func TestStarter(t *testing.T) {
 			b.complete(t, run)
 			b.accept(t, thread(2, "butter"))
 			if run = b.claim(t); run.Session.Starter != "" {
-				t.Errorf("the second turn is told %q", run.Session.Starter)
+				t.Errorf("the second turn gets %q", run.Session.Starter)
 			}
 			if s, err := b.ReplaceSession(b.ctx, run.ID); err != nil || s.Starter != "bread" {
-				t.Errorf("a turn that begins anew is told %q, %v", s.Starter, err)
+				t.Errorf("a turn of a new conversation gets %q, %v", s.Starter, err)
 			}
 			b.complete(t, run)
 			fresh := thread(3, "")
 			fresh.Message.Fresh = true
 			b.accept(t, fresh)
 			if run = b.claim(t); run.Session.Starter != "bread" {
-				t.Errorf("a new conversation is told %q", run.Session.Starter)
+				t.Errorf("a new conversation gets %q", run.Session.Starter)
 			}
 		})
 	}
@@ -87,7 +87,7 @@ func TestStartersAreBounded(t *testing.T) {
 	for group, want := range map[string]int{"group0": 0, "group1000": 8 << 10} {
 		b.accept(t, inbound(group, 2))
 		if run := b.claim(t); len(run.Session.Starter) != want {
-			t.Errorf("%s is told %d bytes, want %d", group, len(run.Session.Starter), want)
+			t.Errorf("%s gets %d bytes, want %d", group, len(run.Session.Starter), want)
 		}
 	}
 }

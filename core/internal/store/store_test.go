@@ -135,7 +135,7 @@ func (b *bundle) accept(t *testing.T, in domain.Inbound) domain.Acceptance {
 	return a
 }
 
-// claim claims a turn and fails when there is none.
+// claim claims a turn and fails if none is ready.
 func (b *bundle) claim(t *testing.T) *domain.Run {
 	t.Helper()
 	run, next, err := b.ClaimNow(b.ctx, domain.TurnLane)

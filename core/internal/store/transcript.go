@@ -100,8 +100,8 @@ func (s *Store) Entries(ctx context.Context, session string, before int64, limit
 	return entries, nil
 }
 
-// MessageIDs returns the networks' ids of the newest messages that a session was told: at most 1000 of those in its history,
-// 1000 that were told with them, and those that wait.
+// MessageIDs returns the networks' ids of the newest messages that a session was given: at most 1000 of those in its history,
+// 1000 that were given with them, and those that wait.
 func (s *Store) MessageIDs(ctx context.Context, session string) (ids []chat.MessageID, err error) {
 	err = s.view(ctx).each(`SELECT message_id FROM (SELECT message_id FROM transcript WHERE session = ?1 ORDER BY id DESC LIMIT ?3 + 0)
 		UNION SELECT message_id FROM (SELECT message_id FROM shown_messages WHERE session = ?1 ORDER BY shown_at DESC LIMIT ?3 + 0)

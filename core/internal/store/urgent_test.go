@@ -122,7 +122,7 @@ func TestNextInAFreshLane(t *testing.T) {
 	poked(b.pokes.Turns)
 	b.next(t, 2, 4)
 	if !poked(b.pokes.Turns) {
-		t.Error("nobody is told that there is something to claim")
+		t.Error("no one is notified that there is something to claim")
 	}
 	b.next(t, 3)
 	if err := b.Withdraw(b.ctx, "telegram:anna", 4, whatever); err != nil { // by its number still
@@ -180,7 +180,7 @@ func TestTheNextJoinsNoBurst(t *testing.T) {
 }
 
 // A message that a turn leaves behind has a number that no other message has had.
-func TestTheNumberOfWhatATurnLeaves(t *testing.T) {
+func TestMessageNumbersAreNotReused(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
 	b.accept(t, inbound("anna", 2))
@@ -253,7 +253,7 @@ func TestWithdrawEvent(t *testing.T) {
 	b, run := busy(t)
 	b.accept(t, inbound("anna", 2))
 	b.accept(t, inbound("anna", 3))
-	for _, id := range []chat.EventID{inbound("anna", 1).EventID, "unknown"} { // one runs, nobody knows the other
+	for _, id := range []chat.EventID{inbound("anna", 1).EventID, "unknown"} { // one runs, the other is unknown
 		if err := b.WithdrawEvent(b.ctx, "telegram:anna", "telegram", id); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("%s is withdrawn: %v", id, err)
 		}
@@ -315,7 +315,7 @@ func TestAnEditedMessageOfABurst(t *testing.T) {
 }
 
 // Behaviour: edit-no-command.
-func TestAMessageThatIsTakenBackIsTold(t *testing.T) {
+func TestWithdrawnMessageIsReported(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
 	b.accept(t, inbound("anna", 2))
@@ -384,9 +384,9 @@ func TestAWaitingMessageThatIsEditedOrDeleted(t *testing.T) {
 
 // A message that was steered and is known to be unread can be changed like a waiting one; it is then steered again with another id.
 // Behaviour: edit-waiting.
-func TestAMessageThatWasToldUnread(t *testing.T) {
+func TestSteeredMessageThatWasNotRead(t *testing.T) {
 	t.Parallel()
-	told := func(t *testing.T) (*bundle, *domain.Run, domain.Found) {
+	steeredRun := func(t *testing.T) (*bundle, *domain.Run, domain.Found) {
 		t.Helper()
 		b, run := busy(t)
 		b.accept(t, steered(2))
@@ -401,7 +401,7 @@ func TestAMessageThatWasToldUnread(t *testing.T) {
 	}
 	t.Run("edited", func(t *testing.T) {
 		t.Parallel()
-		b, run, found := told(t)
+		b, run, found := steeredRun(t)
 		found.Message.Text, found.Message.Edition = "new", "edit-1"
 		for _, other := range []int64{0, run.ID + 1} {
 			if got, err := b.Amend(b.ctx, found.Message, nil, other); err != nil || got != domain.StandingSteered {
@@ -414,7 +414,7 @@ func TestAMessageThatWasToldUnread(t *testing.T) {
 		again, err := b.Join(b.ctx, run.ID)
 		edition := store.MessageUUID("telegram", "edit-1")
 		if err != nil || len(again) != 1 || again[0].Message.Text != "new" || again[0].UUID != edition {
-			t.Errorf("told %+v, %v", again, err)
+			t.Errorf("got %+v, %v", again, err)
 		}
 		if found, err := b.Find(b.ctx, "telegram", "anna", "2"); err != nil || found.UUID != edition || found.Standing != domain.StandingSteered {
 			t.Errorf("found %+v, %v", found, err)
@@ -430,7 +430,7 @@ func TestAMessageThatWasToldUnread(t *testing.T) {
 	})
 	t.Run("edited, and not told again", func(t *testing.T) {
 		t.Parallel()
-		b, run, found := told(t)
+		b, run, found := steeredRun(t)
 		found.Message.Text, found.Message.Edition = "new", "edit-1"
 		if got, err := b.Amend(b.ctx, found.Message, nil, run.ID); err != nil || got != domain.StandingWaiting {
 			t.Errorf("it stands %q, %v", got, err)
@@ -444,7 +444,7 @@ func TestAMessageThatWasToldUnread(t *testing.T) {
 	})
 	t.Run("deleted", func(t *testing.T) {
 		t.Parallel()
-		b, run, _ := told(t)
+		b, run, _ := steeredRun(t)
 		if got, err := b.WithdrawMessage(b.ctx, "telegram", "anna", "2", 0); err != nil || got != domain.StandingSteered {
 			t.Errorf("it stands %q, %v", got, err)
 		}
@@ -460,7 +460,7 @@ func TestAMessageThatWasToldUnread(t *testing.T) {
 	})
 	t.Run("cleared", func(t *testing.T) {
 		t.Parallel()
-		b, run, _ := told(t)
+		b, run, _ := steeredRun(t)
 		if _, err := b.Clear(b.ctx, "telegram:anna", domain.TurnLane, start.Add(time.Second)); err != nil {
 			t.Fatal(err)
 		}
@@ -528,7 +528,7 @@ func TestReceipts(t *testing.T) {
 			_, _, err := b.ClaimNow(b.ctx, domain.TurnLane)
 			return err
 		}},
-		"told to the run": {in: []domain.Inbound{inbound("anna", 2), waits(3, steering)}, gone: true, end: func(b *bundle, run *domain.Run) error {
+		"steered into the run": {in: []domain.Inbound{inbound("anna", 2), waits(3, steering)}, gone: true, end: func(b *bundle, run *domain.Run) error {
 			if err := b.Withdraw(b.ctx, "telegram:anna", 2, whatever); err != nil {
 				return err
 			}
@@ -555,17 +555,17 @@ func TestReceipts(t *testing.T) {
 			_, err := b.Accept(b.ctx, queued(3, domain.Queueing{Mode: domain.Queue, Cap: 1, Drop: domain.DropOld}))
 			return err
 		}},
-		"not to be told to the run":   {in: []domain.Inbound{with(waits(2, steering), func(in *domain.Inbound) { in.Message.Authority = chat.Owner })}},
-		"of another thread":           {in: []domain.Inbound{with(waits(2, steering), func(in *domain.Inbound) { in.Message.Thread = "t" })}},
-		"with directives":             {in: []domain.Inbound{with(waits(2, steering), func(in *domain.Inbound) { in.Message.Overrides.Effort = "high" })}},
-		"of a new conversation":       {in: []domain.Inbound{with(waits(2, steering), func(in *domain.Inbound) { in.Message.Fresh = true })}},
-		"behind one that is not told": {in: []domain.Inbound{inbound("anna", 2), waits(3, steering)}},
-		"that interrupts nothing":     {in: []domain.Inbound{with(queued(2, steering), func(in *domain.Inbound) { in.Message.Authority = chat.Owner }), waits(3, domain.Queueing{Mode: domain.Interrupt})}},
-		"it is to be told to the run": {in: []domain.Inbound{waits(2, steering)}, none: true},
-		"so is the one before":        {in: []domain.Inbound{queued(2, steering), waits(3, steering)}, none: true},
-		"it ends the run":             {in: []domain.Inbound{waits(2, domain.Queueing{Mode: domain.Interrupt})}, none: true},
-		"not taken":                   {in: []domain.Inbound{inbound("anna", 2), waits(3, domain.Queueing{Cap: 1, Drop: domain.DropNew})}, none: true},
-		"behind its burst":            {in: []domain.Inbound{bursting(2), burst(3)}, end: func(*bundle, *domain.Run) error { return nil }},
+		"not to be steered into the run":   {in: []domain.Inbound{with(waits(2, steering), func(in *domain.Inbound) { in.Message.Authority = chat.Owner })}},
+		"of another thread":                {in: []domain.Inbound{with(waits(2, steering), func(in *domain.Inbound) { in.Message.Thread = "t" })}},
+		"with directives":                  {in: []domain.Inbound{with(waits(2, steering), func(in *domain.Inbound) { in.Message.Overrides.Effort = "high" })}},
+		"of a new conversation":            {in: []domain.Inbound{with(waits(2, steering), func(in *domain.Inbound) { in.Message.Fresh = true })}},
+		"behind one that is not told":      {in: []domain.Inbound{inbound("anna", 2), waits(3, steering)}},
+		"that interrupts nothing":          {in: []domain.Inbound{with(queued(2, steering), func(in *domain.Inbound) { in.Message.Authority = chat.Owner }), waits(3, domain.Queueing{Mode: domain.Interrupt})}},
+		"it is to be steered into the run": {in: []domain.Inbound{waits(2, steering)}, none: true},
+		"so is the one before":             {in: []domain.Inbound{queued(2, steering), waits(3, steering)}, none: true},
+		"it ends the run":                  {in: []domain.Inbound{waits(2, domain.Queueing{Mode: domain.Interrupt})}, none: true},
+		"not taken":                        {in: []domain.Inbound{inbound("anna", 2), waits(3, domain.Queueing{Cap: 1, Drop: domain.DropNew})}, none: true},
+		"behind its burst":                 {in: []domain.Inbound{bursting(2), burst(3)}, end: func(*bundle, *domain.Run) error { return nil }},
 		"it waits for no one": {none: true, end: func(b *bundle, run *domain.Run) error {
 			if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone}); err != nil {
 				return err
@@ -608,7 +608,7 @@ func TestReceipts(t *testing.T) {
 	}
 }
 
-// What cannot be told to the running turn for that turn's sake waits visibly, too.
+// What cannot be steered into the running turn for that turn's sake waits visibly, too.
 // Behaviour: receipt.
 func TestReceiptsOfWhatOutlastsTheRun(t *testing.T) {
 	t.Parallel()
@@ -658,7 +658,7 @@ func TestReceiptsOfWhatOutlastsTheRun(t *testing.T) {
 	})
 }
 
-// What an interrupted run has shown of its answer is taken back, as nobody ends it.
+// What an interrupted run has shown of its answer is taken back, as no run will finish it.
 // Behaviour: preview-left.
 func TestInterruptTakesBackThePreview(t *testing.T) {
 	t.Parallel()

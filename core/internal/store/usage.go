@@ -18,9 +18,9 @@ func (s *Store) RecordUsage(ctx context.Context, session, claudeSession string, 
 // addFigures adds the cost of a turn. Figures about the claude session apply to the turn's own, which may have been
 // replaced meanwhile.
 func (t *tx) addFigures(session, claude string, f domain.TurnFigures) error {
-	u, told := f.Usage, claude
+	u, measured := f.Usage, claude
 	if f.Model == "" && f.ContextTokens == 0 {
-		told = "" // it used no model
+		measured = "" // it used no model
 	}
 	_, err := t.exec(`UPDATE sessions SET turns = turns + ?2, input_tokens = input_tokens + ?3, cache_tokens = cache_tokens + ?4,
 			output_tokens = output_tokens + ?5, cost_micros = cost_micros + ?6,
@@ -30,7 +30,7 @@ func (t *tx) addFigures(session, claude string, f domain.TurnFigures) error {
 			flushed_at = CASE WHEN ?11 THEN ?12 ELSE flushed_at END
 		WHERE key = ?1`,
 		session, u.Turns, u.InputTokens, u.CacheTokens, u.OutputTokens, u.CostMicros,
-		told, f.Model, f.ContextTokens, f.ContextWindow, f.Flush, t.now)
+		measured, f.Model, f.ContextTokens, f.ContextWindow, f.Flush, t.now)
 	if err != nil {
 		return err
 	}

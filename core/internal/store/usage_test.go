@@ -80,7 +80,7 @@ func TestSpent(t *testing.T) {
 	}
 }
 
-// Of very many rows the last ones are told.
+// Of very many rows the last ones are returned.
 func TestUsageByDayIsBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -149,7 +149,7 @@ func TestWhatAConversationHasOfHooks(t *testing.T) {
 	}
 	b.accept(t, inbound("anna", 9))
 	if run := b.claim(t); !cmp.Equal(has, run.Session.Given) {
-		t.Errorf("the next run is told %v", run.Session.Given)
+		t.Errorf("the next run gets %v", run.Session.Given)
 	}
 	if s, _, err := b.ResetSession(b.ctx, "telegram:anna"); err != nil || s.Given != nil {
 		t.Errorf("a new conversation has %v, %v", s.Given, err)
@@ -221,7 +221,7 @@ func TestTranscriptsAreFollowed(t *testing.T) {
 	poked(b.TranscriptAppended())
 	say("a", "before")
 	if !poked(b.TranscriptAppended()) {
-		t.Error("nobody is told")
+		t.Error("no one is notified")
 	}
 	say("a")
 	if poked(b.TranscriptAppended()) {

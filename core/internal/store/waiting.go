@@ -113,7 +113,7 @@ func (t *tx) withdrawWaiting(session string, seq int64, may func(domain.Message)
 		return err
 	}
 	for _, r := range gone {
-		if m, _ := r.decode(); !may(m) { // an unreadable one belongs to nobody
+		if m, _ := r.decode(); !may(m) { // an unreadable one has no owner
 			return domain.ErrNotYours
 		}
 	}
@@ -156,7 +156,8 @@ func find(q querier, channel string, in chat.ID, id chat.MessageID) (f found, er
 		[]any{id, channel, domain.StandingSteered, domain.StandingRunning, domain.StandingWaiting}, func(rows rows) error {
 			got := found{event: event{channel: channel}}
 			var message string
-			if err := rows.Scan(&got.Session, &got.seq, &got.event.id, &got.reacts, &message, &got.Run, &got.ClaudeSession, &got.Standing); err != nil {
+			if err := rows.Scan(&got.Session, &got.seq, &got.event.id, &got.reacts, &message, &got.Run, &got.ClaudeSession,
+				&got.Standing); err != nil {
 				return err
 			}
 			if json.Unmarshal([]byte(message), &got.Message) != nil || got.Message.Chat.ID != in {
@@ -193,7 +194,7 @@ func (s *Store) Amend(ctx context.Context, m domain.Message, model *string, unre
 			return f.Standing, err
 		}
 		if f.Standing == domain.StandingSteered {
-			if err := t.untell(f); err != nil {
+			if err := t.unsteer(f); err != nil {
 				return "", err
 			}
 		}
@@ -211,9 +212,10 @@ func (s *Store) Amend(ctx context.Context, m domain.Message, model *string, unre
 	})
 }
 
-// untell makes a message wait again that was steered into a running run.
-func (t *tx) untell(f found) error {
-	if _, err := t.exec(`UPDATE inbox SET joined_run = NULL WHERE session = ?1 AND lane = 'turn' AND seq = ?2`, f.Session, f.seq); err != nil {
+// unsteer makes a message wait again that was steered into a running run.
+func (t *tx) unsteer(f found) error {
+	if _, err := t.exec(`UPDATE inbox SET joined_run = NULL WHERE session = ?1 AND lane = 'turn' AND seq = ?2`, f.Session,
+		f.seq); err != nil {
 		return err
 	}
 	if _, err := t.exec(`UPDATE lanes SET held = held - 1 WHERE session = ?1 AND lane = 'turn'`, f.Session); err != nil {
@@ -225,7 +227,9 @@ func (t *tx) untell(f found) error {
 // WithdrawMessage drops a waiting message that was deleted in its chat, like [Store.Withdraw]. It returns the message's
 // standing; for one that a turn has, see [Store.Amend]. The notice to the chat enters the outbox in the same
 // transaction.
-func (s *Store) WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID, unread int64, notice ...domain.OutboxItem) (domain.Standing, error) {
+func (s *Store) WithdrawMessage(
+	ctx context.Context, channel string, in chat.ID, id chat.MessageID, unread int64, notice ...domain.OutboxItem,
+) (domain.Standing, error) {
 	if err := checkItems(notice); err != nil {
 		return "", fmt.Errorf("withdraw message: %w", err)
 	}
@@ -234,7 +238,8 @@ func (s *Store) WithdrawMessage(ctx context.Context, channel string, in chat.ID,
 		if err != nil || !f.changes(unread) {
 			return f.Standing, err
 		}
-		gone, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = 'turn' AND seq = ?2 RETURNING `+removedColumns, f.Session, f.seq)
+		gone, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = 'turn' AND seq = ?2 RETURNING `+
+			removedColumns, f.Session, f.seq)
 		if err != nil {
 			return "", err
 		}

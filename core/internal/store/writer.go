@@ -43,7 +43,10 @@ type nothing struct{}
 // await is [step] for what may have to wait: while f finds nothing to do, it waits, and runs again after steps with
 // effects that it wants, in their transaction, and when what it has seen is due. Committed is called with the result
 // before any step that shares the transaction returns, and before the next one begins.
-func await[T any](ctx context.Context, s *Store, name string, wants func(effects) bool, f func(*tx) (result T, found bool, due int64, err error), committed func(T)) error {
+func await[T any](
+	ctx context.Context, s *Store, name string, wants func(effects) bool,
+	f func(*tx) (result T, found bool, due int64, err error), committed func(T),
+) error {
 	var result T
 	op := &operation{done: make(chan error, 1), wants: wants, due: millis(s.now())}
 	op.run = func(t *tx) (err error) {

@@ -50,8 +50,9 @@ func (c channel) Run(ctx context.Context, in sdk.Inbox) error {
 			return err
 		}
 		_, err := in.Submit(ctx, chat.Event{
-			ID: chat.EventID(read.ID), Chat: chat.Chat{ID: chat.ID(read.Chat), Kind: chat.Direct}, Sender: chat.Sender{ID: chat.UserID(read.Chat)},
-			At: time.Now(), Body: chat.Message{ID: chat.MessageID(read.ID), Text: read.Text},
+			ID: chat.EventID(read.ID), Chat: chat.Chat{ID: chat.ID(read.Chat), Kind: chat.Direct},
+			Sender: chat.Sender{ID: chat.UserID(read.Chat)},
+			At:     time.Now(), Body: chat.Message{ID: chat.MessageID(read.ID), Text: read.Text},
 		})
 		if err != nil {
 			return err

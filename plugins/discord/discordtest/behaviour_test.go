@@ -15,7 +15,7 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// bot is a client of nobody's: what it sends and gets is JSON as it is on the wire.
+// bot is a client without a library: what it sends and gets is JSON as it is on the wire.
 type bot struct {
 	t *testing.T
 	s *Server
@@ -295,7 +295,7 @@ func TestRefusedConnections(t *testing.T) {
 	t.Parallel()
 	b := newBot(t)
 	g := b.connect()
-	g.send(2, map[string]any{"token": "of somebody else"})
+	g.send(2, map[string]any{"token": "of another person"})
 	if op, _, _ := g.next(); op != -4004 {
 		t.Errorf("a wrong token is answered by %v", op)
 	}

@@ -47,7 +47,7 @@ type enclosure struct {
 	Waveform []byte  `json:"waveform"`
 }
 
-// What is told by a message's flags.
+// What a message's flags say.
 const (
 	noPreviews = 1 << 2
 	silent     = 1 << 12

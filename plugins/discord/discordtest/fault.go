@@ -119,7 +119,7 @@ func (s *Server) takeFault(r *http.Request) Fault {
 	return s.chaos.fault()
 }
 
-// chaos scatters faults by a seed; nil is none.
+// chaos scatters faults by a seed; nil means no faults.
 type chaos struct {
 	mu   sync.Mutex
 	dice *rand.Rand

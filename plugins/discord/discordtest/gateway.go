@@ -45,7 +45,8 @@ func (c *conn) raw(text string) {
 func (c *conn) close(code int) {
 	if code != 0 {
 		c.mu.Lock()
-		_ = c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, "closed by the server"), time.Now().Add(time.Second))
+		_ = c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, "closed by the server"),
+			time.Now().Add(time.Second))
 		c.mu.Unlock()
 	}
 	_ = c.ws.Close()

@@ -56,7 +56,7 @@ func (s *Server) Answers() []Answer {
 	return list
 }
 
-// AnswerTo is the bot's answer to an interaction; false: there is none.
+// AnswerTo is the bot's answer to an interaction; false: no answer.
 func (s *Server) AnswerTo(interaction string) (Answer, bool) {
 	for _, a := range s.Answers() {
 		if a.Interaction == interaction {
@@ -69,7 +69,7 @@ func (s *Server) AnswerTo(interaction string) (Answer, bool) {
 // wait is an interaction that may be answered.
 type wait struct {
 	channel string
-	late    bool // Discord has told its person that it failed
+	late    bool // Discord has shown its person that it failed
 }
 
 // Expire has all interactions that are not answered fail, as Discord does after 3 seconds.
@@ -113,7 +113,10 @@ func (s *Server) postCallback(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, 50006, "Cannot send an empty message")
 		return
 	}
-	s.answers = append(s.answers, &Answer{Interaction: id, channel: wait.channel, Type: b.Type, Text: b.Data.Content, Private: b.Data.Flags&(1<<6) != 0})
+	s.answers = append(s.answers, &Answer{
+		Interaction: id, channel: wait.channel, Type: b.Type, Text: b.Data.Content,
+		Private: b.Data.Flags&(1<<6) != 0,
+	})
 	s.signal()
 	w.WriteHeader(http.StatusNoContent)
 }

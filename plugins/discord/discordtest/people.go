@@ -18,7 +18,7 @@ func (s *Server) User(id, name string) {
 // Direct makes a person's direct channel, whose id is given.
 func (s *Server) Direct(user, id string) { s.make(&channel{id: id, kind: direct, person: user}) }
 
-// DirectOf is the id of a person's direct channel; empty: there is none.
+// DirectOf is the id of a person's direct channel; empty: no such channel.
 func (s *Server) DirectOf(user string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -203,7 +203,7 @@ func (s *Server) React(id, user, emoji string, on bool) {
 	s.dispatch(name, c, func(bool) object { return o }, nil)
 }
 
-// Messages are a channel's that nobody has deleted, in order.
+// Messages are a channel's that were not deleted, in order.
 func (s *Server) Messages(channel string) []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()

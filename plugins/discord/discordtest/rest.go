@@ -101,7 +101,7 @@ func (s *Server) putCommands(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, shown)
 }
 
-// open finds the request's channel and answers where there is none; mu is held.
+// open finds the request's channel and answers if it does not exist; mu is held.
 func (s *Server) open(w http.ResponseWriter, r *http.Request) *channel {
 	id := r.PathValue("channel")
 	if _, err := strconv.ParseUint(id, 10, 64); err != nil {
@@ -233,7 +233,7 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, s.messageObject(m, true))
 }
 
-// find finds the request's message and answers where there is none; mu is held.
+// find finds the request's message and answers if it does not exist; mu is held.
 func (s *Server) find(w http.ResponseWriter, r *http.Request) (*channel, *Message) {
 	c := s.open(w, r)
 	if c == nil {

@@ -107,7 +107,7 @@ type Message struct {
 	Reactions                 []string // emojis of the bot
 	Files                     []File   // that the bot sent
 	Voice                     *Voice   // nil: it is no voice message
-	Poll                      *Poll    // nil: it is none
+	Poll                      *Poll    // nil: it is not one
 
 	at       time.Time
 	edited   time.Time
@@ -124,7 +124,7 @@ type File struct {
 	Content    []byte
 }
 
-// Voice is what is said of a voice message beside its file.
+// Voice is what is said of a voice message in addition to its file.
 type Voice struct {
 	Seconds  float64
 	Waveform []byte
@@ -220,7 +220,7 @@ func (s *Server) Await(t testing.TB, what string, done func() bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	if err := s.await(ctx, done); err != nil {
-		t.Fatalf("waited in vain until %s", what)
+		t.Fatalf("timed out waiting until %s", what)
 	}
 }
 

@@ -135,23 +135,23 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request, path string) 
 }
 
 // chat is the chat that params name, if the bot can write there.
-func (s *Server) chat(params map[string]string) (*chatRoom, response, bool) {
+func (s *Server) chat(params map[string]string) (*chatState, response, bool) {
 	if params["chat_id"] == "" {
 		return nil, badRequest("chat_id is empty"), false
 	}
 	id, _ := strconv.ParseInt(params["chat_id"], 10, 64)
-	room := s.chats[id]
+	c := s.chats[id]
 	switch {
-	case room == nil:
+	case c == nil:
 		return nil, badRequest("chat not found"), false
-	case room.migratedTo != 0:
+	case c.migratedTo != 0:
 		r := badRequest("group chat was upgraded to a supergroup chat")
-		r.Parameters = map[string]any{"migrate_to_chat_id": room.migratedTo}
+		r.Parameters = map[string]any{"migrate_to_chat_id": c.migratedTo}
 		return nil, r, false
-	case room.without != "":
-		return nil, failed(http.StatusForbidden, room.without), false
+	case c.without != "":
+		return nil, failed(http.StatusForbidden, c.without), false
 	}
-	return room, response{}, true
+	return c, response{}, true
 }
 
 // sendMessage takes the text from the field text or rich_message.
@@ -168,17 +168,17 @@ func (s *Server) sendMessage(params map[string]string, field string) response {
 
 // begin is a message of the bot's that is still to be filled and posted, if the bot may write where params say.
 func (s *Server) begin(params map[string]string) (*Message, response, bool) {
-	room, refusal, ok := s.chat(params)
+	c, refusal, ok := s.chat(params)
 	if !ok {
 		return nil, refusal, false
 	}
-	if r, ok := s.limit.take(room.id, time.Now()); !ok {
+	if r, ok := s.limit.take(c.id, time.Now()); !ok {
 		return nil, r, false
 	}
-	m := &Message{Chat: room.id, From: s.botID, Silent: params["disable_notification"] == "true", At: time.Now()}
+	m := &Message{Chat: c.id, From: s.botID, Silent: params["disable_notification"] == "true", At: time.Now()}
 	if thread := number(params, "message_thread_id", 0); thread != 0 {
 		// The General topic cannot be named when sending.
-		if _, known := room.topics[thread]; !known || thread == generalTopic {
+		if _, known := c.topics[thread]; !known || thread == generalTopic {
 			return nil, badRequest("message thread not found"), false
 		}
 		m.Thread = thread
@@ -192,7 +192,7 @@ func (s *Server) begin(params map[string]string) (*Message, response, bool) {
 		if err := json.Unmarshal([]byte(raw), &reply); err != nil {
 			return nil, badRequest("can't parse reply parameters JSON object"), false
 		}
-		switch target := s.find(room.id, int(reply.MessageID)); {
+		switch target := s.find(c.id, int(reply.MessageID)); {
 		case target != nil:
 			m.ReplyTo, m.Quote = int(reply.MessageID), reply.Quote
 			m.Thread = target.Thread
@@ -292,14 +292,14 @@ func setButtons(m *Message, params map[string]string) (response, bool) {
 
 // editMessage changes a message's text, caption or replymarkup.
 func (s *Server) editMessage(what string, params map[string]string) response {
-	room, refusal, ok := s.chat(params)
+	c, refusal, ok := s.chat(params)
 	if !ok {
 		return refusal
 	}
-	if r, ok := s.limit.take(room.id, time.Now()); !ok {
+	if r, ok := s.limit.take(c.id, time.Now()); !ok {
 		return r
 	}
-	m := s.find(room.id, number(params, "message_id", 0))
+	m := s.find(c.id, number(params, "message_id", 0))
 	switch {
 	case m == nil:
 		return badRequest("message to edit not found")
@@ -335,11 +335,11 @@ func sameEntity(a, b Entity) bool {
 }
 
 func (s *Server) deleteMessage(params map[string]string) response {
-	room, refusal, ok := s.chat(params)
+	c, refusal, ok := s.chat(params)
 	if !ok {
 		return refusal
 	}
-	m := s.find(room.id, number(params, "message_id", 0))
+	m := s.find(c.id, number(params, "message_id", 0))
 	if m == nil {
 		return badRequest("message to delete not found")
 	}
@@ -348,11 +348,11 @@ func (s *Server) deleteMessage(params map[string]string) response {
 }
 
 func (s *Server) setMessageReaction(params map[string]string) response {
-	room, refusal, ok := s.chat(params)
+	c, refusal, ok := s.chat(params)
 	if !ok {
 		return refusal
 	}
-	m := s.find(room.id, number(params, "message_id", 0))
+	m := s.find(c.id, number(params, "message_id", 0))
 	if m == nil {
 		return badRequest("message to react not found")
 	}
@@ -377,12 +377,12 @@ func (s *Server) setMessageReaction(params map[string]string) response {
 }
 
 func (s *Server) sendChatAction(params map[string]string) response {
-	room, refusal, ok := s.chat(params)
+	c, refusal, ok := s.chat(params)
 	if !ok {
 		return refusal
 	}
 	thread := number(params, "message_thread_id", 0)
-	if _, known := room.topics[thread]; thread != 0 && !known {
+	if _, known := c.topics[thread]; thread != 0 && !known {
 		return badRequest("message thread not found")
 	}
 	if params["action"] != "typing" {

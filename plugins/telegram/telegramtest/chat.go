@@ -28,16 +28,16 @@ type Message struct {
 	Reaction  string // the bot's
 	At        time.Time
 	Poll      *Poll
-	Update    int // the update that told the bot of it; zero: none
+	Update    int // the update by which the bot got it; zero: none
 
-	// What is beside the text: photo, document, audio, voice, video, sticker or nothing.
+	// What comes with the text: photo, document, audio, voice, video, sticker or nothing.
 	Media    string
 	File     []byte
 	FileName string
 	MIMEType string
 	Album    int // what the messages of an album have in common
 
-	media   map[string]any // what the message has beside text, by the names of the Bot API
+	media   map[string]any // what the message has in addition to text, by the names of the Bot API
 	isTopic bool
 
 	reactions map[int64]string // people's, by their id
@@ -49,8 +49,8 @@ type Button struct {
 	Data string `json:"callback_data"`
 }
 
-// chatRoom is a chat that the bot knows.
-type chatRoom struct {
+// chatState is a chat that the bot knows.
+type chatState struct {
 	id         int64
 	kind       string // private, group, supergroup or channel
 	title      string
@@ -71,31 +71,31 @@ func (s *Server) User(id int64) *User {
 	}
 	u := &User{server: s, ID: id, FirstName: fmt.Sprintf("User%d", id), Username: fmt.Sprintf("user_%d", id)}
 	s.users[id] = u
-	s.chats[id] = &chatRoom{id: id, kind: "private"}
+	s.chats[id] = &chatState{id: id, kind: "private"}
 	return u
 }
 
 // Group makes a supergroup that the bot is in. Its id should be negative.
 func (s *Server) Group(id int64, title string) {
-	s.addChat(&chatRoom{id: id, kind: "supergroup", title: title})
+	s.addChat(&chatState{id: id, kind: "supergroup", title: title})
 }
 
 // SmallGroup makes a basic group that the bot is in; [Server.Migrate] can make a supergroup of it.
 func (s *Server) SmallGroup(id int64, title string) {
-	s.addChat(&chatRoom{id: id, kind: "group", title: title})
+	s.addChat(&chatState{id: id, kind: "group", title: title})
 }
 
 // Forum makes a supergroup with topics that the bot is in.
 func (s *Server) Forum(id int64, title string) {
-	s.addChat(&chatRoom{id: id, kind: "supergroup", title: title, forum: true, topics: map[int]string{generalTopic: "General"}})
+	s.addChat(&chatState{id: id, kind: "supergroup", title: title, forum: true, topics: map[int]string{generalTopic: "General"}})
 }
 
 // Channel makes a broadcast channel that the bot is in.
 func (s *Server) Channel(id int64, title string) {
-	s.addChat(&chatRoom{id: id, kind: "channel", title: title})
+	s.addChat(&chatState{id: id, kind: "channel", title: title})
 }
 
-func (s *Server) addChat(c *chatRoom) {
+func (s *Server) addChat(c *chatState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.chats[c.id] = c
@@ -107,9 +107,12 @@ func (s *Server) Topic(by *User, forum int64, name string) int {
 	defer s.mu.Unlock()
 	s.lastID++
 	id := s.lastID
-	room := s.mustHave(forum)
-	room.topics[id] = name
-	m := &Message{ID: id, Chat: forum, Thread: id, From: by.ID, At: time.Now(), isTopic: true, media: map[string]any{"forum_topic_created": topicCreated(name)}}
+	c := s.mustHave(forum)
+	c.topics[id] = name
+	m := &Message{
+		ID: id, Chat: forum, Thread: id, From: by.ID, At: time.Now(), isTopic: true,
+		media: map[string]any{"forum_topic_created": topicCreated(name)},
+	}
 	s.messages = append(s.messages, m)
 	s.push("message", s.messageJSON(m))
 	return id
@@ -125,7 +128,7 @@ func (s *Server) Migrate(by *User, from, to int64) {
 	defer s.mu.Unlock()
 	old := s.mustHave(from)
 	old.migratedTo = to
-	s.chats[to] = &chatRoom{id: to, kind: "supergroup", title: old.title}
+	s.chats[to] = &chatState{id: to, kind: "supergroup", title: old.title}
 	s.service(by, from, "migrate_to_chat_id", to)
 	s.service(by, to, "migrate_from_chat_id", from)
 }
@@ -154,22 +157,22 @@ func (s *Server) kindOf(chat int64) string {
 func (s *Server) setMember(by *User, chat int64, without, before, after string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	room := s.mustHave(chat)
-	room.without = without
+	c := s.mustHave(chat)
+	c.without = without
 	s.push("my_chat_member", map[string]any{
-		"chat": s.chatJSON(room), "from": by.json(), "date": time.Now().Unix(),
+		"chat": s.chatJSON(c), "from": by.json(), "date": time.Now().Unix(),
 		"old_chat_member": map[string]any{"user": s.bot.json(), "status": before},
 		"new_chat_member": map[string]any{"user": s.bot.json(), "status": after},
 	})
 }
 
 // mustHave is the chat, which the test has made. The lock is held.
-func (s *Server) mustHave(chat int64) *chatRoom {
-	room, ok := s.chats[chat]
+func (s *Server) mustHave(chat int64) *chatState {
+	c, ok := s.chats[chat]
 	if !ok {
 		panic(fmt.Sprintf("telegramtest: no chat %d: make it with User, Group or Forum", chat))
 	}
-	return room
+	return c
 }
 
 // Messages are the messages of a chat that were not deleted, oldest first.

@@ -30,7 +30,7 @@ func (s *Server) AwaitDraft(ctx context.Context, chat int64, match func(Draft) b
 	return shown, nil
 }
 
-// Draft returns a chat's draft; false: there is none.
+// Draft returns a chat's draft; false: no draft.
 func (s *Server) Draft(chat int64) (Draft, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,11 +57,11 @@ func (u *User) Stop() {
 }
 
 func (s *Server) sendMessageDraft(params map[string]string) response {
-	room, refusal, ok := s.chat(params)
+	c, refusal, ok := s.chat(params)
 	if !ok {
 		return refusal
 	}
-	if r, ok := s.limit.take(room.id, time.Now()); !ok {
+	if r, ok := s.limit.take(c.id, time.Now()); !ok {
 		return r
 	}
 	d := Draft{
@@ -69,7 +69,7 @@ func (s *Server) sendMessageDraft(params map[string]string) response {
 		Text: params["text"], CanStop: params["can_stop"] == "true",
 	}
 	switch {
-	case room.kind != "private":
+	case c.kind != "private":
 		return badRequest("drafts can be sent to private chats only")
 	case d.ID == 0:
 		return badRequest("draft_id must be non-zero")
@@ -86,6 +86,6 @@ func (s *Server) sendMessageDraft(params map[string]string) response {
 		}
 		d.Rich = true
 	}
-	s.drafts[room.id] = d
+	s.drafts[c.id] = d
 	return succeeded(true)
 }

@@ -53,7 +53,7 @@ func sortEntities(entities []Entity) []Entity {
 
 func units(s string) int { return len(utf16.Encode([]rune(s))) }
 
-// checkEntities refuses what the real server refuses, and what it would mend or drop in silence: a test wants to see it.
+// checkEntities refuses what the real server refuses, and what it would fix or drop in silence: a test wants to see it.
 func checkEntities(text string, entities []Entity) error {
 	if len(entities) > maxEntities {
 		return fmt.Errorf("%d entities, of which Telegram drops all beyond %d", len(entities), maxEntities)

@@ -2,12 +2,12 @@ package telegramtest
 
 import "slices"
 
-// Promote makes somebody an administrator of a group.
+// Promote makes a user an administrator of a group.
 func (s *Server) Promote(chat int64, who *User, anonymous bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	room := s.mustHave(chat)
-	room.admins = append(room.admins, admin{who, anonymous})
+	c := s.mustHave(chat)
+	c.admins = append(c.admins, admin{who, anonymous})
 }
 
 type admin struct {
@@ -16,31 +16,31 @@ type admin struct {
 }
 
 func (s *Server) getChatAdministrators(params map[string]string) response {
-	room, refusal, ok := s.chat(params)
+	c, refusal, ok := s.chat(params)
 	if !ok {
 		return refusal
 	}
-	if room.kind == "private" {
+	if c.kind == "private" {
 		return badRequest("there are no administrators in the private chat")
 	}
 	list := []map[string]any{}
-	for _, a := range room.admins {
+	for _, a := range c.admins {
 		list = append(list, map[string]any{"status": "administrator", "user": a.json(), "is_anonymous": a.anonymous})
 	}
 	return succeeded(list)
 }
 
 func (s *Server) getChatMemberCount(params map[string]string) response {
-	room, refusal, ok := s.chat(params)
+	c, refusal, ok := s.chat(params)
 	if !ok {
 		return refusal
 	}
 	members := []int64{s.botID}
-	for _, a := range room.admins {
+	for _, a := range c.admins {
 		members = append(members, a.ID)
 	}
 	for _, m := range s.messages {
-		if m.Chat == room.id {
+		if m.Chat == c.id {
 			members = append(members, m.From)
 		}
 	}

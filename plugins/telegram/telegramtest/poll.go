@@ -27,7 +27,10 @@ func (s *Server) sendPoll(params map[string]string) response {
 	var options []struct {
 		Text string `json:"text"`
 	}
-	p := &Poll{Question: params["question"], Anonymous: params["is_anonymous"] != "false", Multiple: params["allows_multiple_answers"] == "true"}
+	p := &Poll{
+		Question: params["question"], Anonymous: params["is_anonymous"] != "false",
+		Multiple: params["allows_multiple_answers"] == "true",
+	}
 	switch err := json.Unmarshal([]byte(params["options"]), &options); {
 	case err != nil:
 		return badRequest("can't parse options JSON object")

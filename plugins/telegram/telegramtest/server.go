@@ -38,7 +38,7 @@ type Server struct {
 	serving  sync.WaitGroup
 	bot      *User
 	users    map[int64]*User
-	chats    map[int64]*chatRoom
+	chats    map[int64]*chatState
 	updates  updateQueue
 	messages []*Message
 	calls    []Call
@@ -84,7 +84,7 @@ func Start(o Options) (*Server, error) {
 		address: "127.0.0.1:0",
 		changed: make(chan struct{}),
 		users:   map[int64]*User{},
-		chats:   map[int64]*chatRoom{},
+		chats:   map[int64]*chatState{},
 		files:   map[string][]byte{},
 		queries: map[string]bool{},
 		drafts:  map[int64]Draft{},

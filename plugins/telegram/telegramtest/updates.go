@@ -20,7 +20,7 @@ type updateQueue struct {
 	poll      chan struct{} // closed to end the poll that waits; nil when none does
 }
 
-// update is one object of getUpdates; its id is beside it.
+// update is one object of getUpdates; its id is not part of it.
 type update struct {
 	id   int
 	body map[string]any
@@ -114,7 +114,8 @@ func (s *Server) getUpdates(ctx context.Context, params map[string]string) respo
 	s.mu.Lock()
 	if s.webhook != "" {
 		s.mu.Unlock()
-		return failed(http.StatusConflict, "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first")
+		return failed(http.StatusConflict,
+			"Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first")
 	}
 	if s.updates.poll != nil {
 		close(s.updates.poll)
@@ -146,7 +147,8 @@ func (s *Server) getUpdates(ctx context.Context, params map[string]string) respo
 		s.mu.Unlock()
 		select {
 		case <-ended:
-			return failed(http.StatusConflict, "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running")
+			return failed(http.StatusConflict,
+				"Conflict: terminated by other getUpdates request; make sure that only one bot instance is running")
 		default:
 		}
 		if len(waiting) > 0 {

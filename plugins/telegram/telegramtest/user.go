@@ -18,12 +18,12 @@ type User struct {
 	isBot  bool
 }
 
-// Post is a message that somebody writes.
+// Post is a message that a user writes.
 type Post struct {
 	Chat          int64 // zero: the private chat with the bot
 	Thread        int   // the forum topic
 	Text          string
-	Entities      []Entity // beside the mentions and commands that Telegram finds in the text
+	Entities      []Entity // in addition to the mentions and commands that Telegram finds in the text
 	ReplyTo       int
 	Elsewhere     int64  // the chat of the message that is answered, if it is another one
 	Quote         string // the part of the message that is answered
@@ -68,10 +68,11 @@ func (u *User) post(p Post) Message {
 	if p.Chat == 0 {
 		p.Chat = u.ID
 	}
-	room := s.mustHave(p.Chat)
+	c := s.mustHave(p.Chat)
 	s.lastID++
 	m := &Message{
-		ID: s.lastID, Chat: p.Chat, Thread: p.Thread, From: u.ID, Text: p.Text, ReplyTo: p.ReplyTo, Elsewhere: p.Elsewhere, Quote: p.Quote, At: time.Now(),
+		ID: s.lastID, Chat: p.Chat, Thread: p.Thread, From: u.ID, Text: p.Text, ReplyTo: p.ReplyTo, Elsewhere: p.Elsewhere,
+		Quote: p.Quote, At: time.Now(),
 		Entities: sortEntities(append(findEntities(p.Text), p.Entities...)), media: map[string]any{},
 	}
 	if p.Rich {
@@ -86,7 +87,7 @@ func (u *User) post(p Post) Message {
 	m.Media, m.File, m.FileName, m.MIMEType, m.Album = p.Media, p.File, p.FileName, p.MIMEType, p.album
 	s.messages = append(s.messages, m)
 	kind := "message"
-	if room.kind == "channel" {
+	if c.kind == "channel" {
 		kind = "channel_post"
 	}
 	m.Update = s.push(kind, s.messageJSON(m))
@@ -159,7 +160,7 @@ func (u *User) React(chat int64, id int, emoji string) {
 	})
 }
 
-// Delete deletes a message, which bots are not told of.
+// Delete deletes a message, which bots do not learn of.
 func (u *User) Delete(chat int64, id int) {
 	s := u.server
 	s.mu.Lock()
@@ -210,7 +211,7 @@ func (u *User) json() map[string]any {
 	return object
 }
 
-func (s *Server) chatJSON(c *chatRoom) map[string]any {
+func (s *Server) chatJSON(c *chatState) map[string]any {
 	object := map[string]any{"id": c.id, "type": c.kind}
 	if c.kind == "private" {
 		u := s.users[c.id]
@@ -227,16 +228,16 @@ func (s *Server) chatJSON(c *chatRoom) map[string]any {
 // messageJSON is a message as the Bot API tells it, with the message that it answers one level deep.
 func (s *Server) messageJSON(m *Message) map[string]any {
 	object := s.bareJSON(m)
-	room := s.chats[m.Chat]
+	c := s.chats[m.Chat]
 	answered := m.ReplyTo
-	if answered == 0 && room.forum && m.Thread != 0 && !m.isTopic {
+	if answered == 0 && c.forum && m.Thread != 0 && !m.isTopic {
 		answered = m.Thread // In a topic what answers nothing answers the topic's beginning.
 	}
 	if target := s.find(m.Elsewhere, m.ReplyTo); target != nil {
 		object["external_reply"] = s.externalJSON(target)
 	} else if target := s.find(m.Chat, answered); target != nil {
 		object["reply_to_message"] = s.bareJSON(target)
-		if room.kind == "supergroup" && !room.forum {
+		if c.kind == "supergroup" && !c.forum {
 			object["message_thread_id"] = answered // A thread of replies, which is no topic.
 		}
 	}
@@ -261,14 +262,14 @@ func (s *Server) externalJSON(m *Message) map[string]any {
 }
 
 func (s *Server) bareJSON(m *Message) map[string]any {
-	room := s.chats[m.Chat]
-	object := map[string]any{"message_id": m.ID, "chat": s.chatJSON(room), "date": m.At.Unix()}
-	if room.kind == "channel" {
-		object["sender_chat"] = s.chatJSON(room)
+	c := s.chats[m.Chat]
+	object := map[string]any{"message_id": m.ID, "chat": s.chatJSON(c), "date": m.At.Unix()}
+	if c.kind == "channel" {
+		object["sender_chat"] = s.chatJSON(c)
 	} else if u := s.users[m.From]; u != nil {
 		object["from"] = u.json()
 	}
-	if room.forum && m.Thread > generalTopic {
+	if c.forum && m.Thread > generalTopic {
 		object["message_thread_id"], object["is_topic_message"] = m.Thread, true
 	}
 	text, entities := "text", "entities"

@@ -79,7 +79,7 @@ func (p *Page) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // proven returns an answer without its proofs, once its first part has proved itself. The page's own files have none, nor has the
-// refusal of what seems to come from another page, which nobody has looked at further.
+// refusal of what seems to come from another page, which is not examined further.
 func (p *Page) proven(answer *http.Response, to proof.Request) (*http.Response, error) {
 	if !strings.HasPrefix(to.URI, "/api/") || answer.StatusCode == http.StatusForbidden {
 		return answer, nil

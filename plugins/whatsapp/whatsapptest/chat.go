@@ -49,7 +49,7 @@ func (s *Server) Answer(to Message, text string) *waE2E.Message {
 	}}}
 }
 
-// show has the phones show what somebody wrote, or what they changed of what was written. What has come once is not shown
+// show has the phones show what a person wrote, or what they changed of what was written. What has come once is not shown
 // again. It is called with the lock held.
 func (s *Server) show(chat, author types.JID, id types.MessageID, content *waE2E.Message) {
 	if edited := content.GetEditedMessage().GetMessage(); edited != nil {
@@ -74,7 +74,8 @@ func (s *Server) show(chat, author types.JID, id types.MessageID, content *waE2E
 		album, size := s.albumOf(content)
 		s.shown = append(s.shown, &Message{
 			ID: id, Number: len(s.shown) + 1, Chat: chat, Author: author, Text: textOf(content),
-			ReplyTo: repliedTo(content), Album: album, AlbumSize: size, Reactions: map[types.JID]string{}, Content: content, at: time.Now(), server: s,
+			ReplyTo: repliedTo(content), Album: album, AlbumSize: size, Reactions: map[types.JID]string{}, Content: content,
+			at: time.Now(), server: s,
 		})
 	case change.GetType() == waE2E.ProtocolMessage_REVOKE:
 		if m := s.find(chat, change.GetKey().GetID()); m != nil {

@@ -47,7 +47,10 @@ func (s *Server) askCode(node waBinary.Node) []waBinary.Node {
 		}
 	}
 	s.notify()
-	return []waBinary.Node{{Tag: "link_code_companion_reg", Content: []waBinary.Node{{Tag: "link_code_pairing_ref", Content: []byte(linkRef)}}}}
+	return []waBinary.Node{{
+		Tag:     "link_code_companion_reg",
+		Content: []waBinary.Node{{Tag: "link_code_pairing_ref", Content: []byte(linkRef)}},
+	}}
 }
 
 // LinkingPhone is the number that the device has asked a code for; empty: none.
@@ -60,7 +63,7 @@ func (s *Server) LinkingPhone() string {
 	return s.linking.phone
 }
 
-// Type has the account's owner type a pairing code on the phone: the device is linked, and told to connect again.
+// Type has the account's owner type a pairing code on the phone: the device is linked, and asked to connect again.
 func (s *Server) Type(ctx context.Context, code string) error {
 	code = strings.ReplaceAll(code, "-", "")
 	s.mu.Lock()

@@ -74,7 +74,7 @@ func (s *Server) garbage(d *delivery) []byte {
 	case 1:
 		node = waBinary.Node{Tag: "nonsense", Attrs: waBinary.Attrs{"from": types.ServerJID}, Content: random}
 	case 2:
-		node.Attrs = waBinary.Attrs{"id": "GARBAGE"} // from nobody
+		node.Attrs = waBinary.Attrs{"id": "GARBAGE"} // without a sender
 	case 3:
 		node.Content = random
 	case 4:

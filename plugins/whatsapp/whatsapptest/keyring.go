@@ -28,7 +28,8 @@ func newKeys(identity *keys.KeyPair) *store.Device {
 		IdentityKey: identity, SignedPreKey: identity.CreateSignedPreKey(1), RegistrationID: 1,
 		Identities: ring, Sessions: ring, PreKeys: ring, SenderKeys: ring,
 		Account: &waAdv.ADVSignedDeviceIdentity{
-			Details: []byte{1}, AccountSignature: make([]byte, 64), AccountSignatureKey: make([]byte, 32), DeviceSignature: make([]byte, 64),
+			Details: []byte{1}, AccountSignature: make([]byte, 64), AccountSignatureKey: make([]byte, 32),
+			DeviceSignature: make([]byte, 64),
 		},
 	}
 }

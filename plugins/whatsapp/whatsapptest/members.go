@@ -8,7 +8,7 @@ import (
 	"go.mau.fi/whatsmeow/types"
 )
 
-// Adds has the device told that the person has added somebody to the group. The account itself hears of its own adding with
+// Adds notifies the device that the person has added a member to the group. The account itself hears of its own adding with
 // all that is to know of the group.
 func (p *Person) Adds(other *Person) types.MessageID {
 	if other.number == 0 {
@@ -17,7 +17,7 @@ func (p *Person) Adds(other *Person) types.MessageID {
 	return p.announce(membership("add", other))
 }
 
-// Removes has the device told that the person has removed somebody from the group; themselves: they have left.
+// Removes notifies the device that the person has removed a member from the group; themselves: they have left.
 func (p *Person) Removes(other *Person) types.MessageID {
 	return p.announce(membership("remove", other))
 }
@@ -29,7 +29,7 @@ func membership(change string, of *Person) waBinary.Node {
 	}
 }
 
-// announce has the device told of a change of the group. Like a message it comes again until it is acknowledged.
+// announce notifies the device of a change of the group. Like a message it comes again until it is acknowledged.
 func (p *Person) announce(change waBinary.Node) types.MessageID {
 	s := p.server
 	s.mu.Lock()

@@ -32,7 +32,7 @@ func pairing() waBinary.Node {
 	}
 }
 
-// Scan has the account's phone scan a QR code: the device is linked, and told to connect again.
+// Scan has the account's phone scan a QR code: the device is linked, and asked to connect again.
 func (s *Server) Scan(ctx context.Context, code string) error {
 	_, fields, _ := strings.Cut(code, "#")
 	parts := strings.Split(fields, ",")

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Person is somebody with a phone, whom the account talks to.
+// Person is a user with a phone, whom the account talks to.
 type Person struct {
 	// PN and LID are the person's two addresses: by phone number, and the hidden one.
 	PN, LID types.JID
@@ -29,7 +29,7 @@ type Person struct {
 	heard  []Heard // guarded by the server's lock
 	known  map[string]bool
 	renew  bool // the next message begins a new session with the device
-	hidden bool // the server gives nobody the person's keys
+	hidden bool // the server does not give out the person's keys
 	refuse int  // the error that answers what is sent to the person; zero: none
 }
 
@@ -142,7 +142,7 @@ func (s *Server) enqueue(d *delivery) {
 // Owner is the account's owner, who writes with the phone that the device is linked to.
 func (s *Server) Owner() *Person { return s.Person(0) }
 
-// SayTo has the account's owner write a message to somebody with the phone, themselves too. The device sees it as well.
+// SayTo has the account's owner write a message to a person with the phone, themselves too. The device sees it as well.
 func (p *Person) SayTo(other *Person, m *waE2E.Message) types.MessageID {
 	if p.number != 0 {
 		panic("only the owner's messages reach the device as its own")
@@ -157,7 +157,7 @@ func (p *Person) Refuse(code int) {
 	p.refuse = code
 }
 
-// HideKeys has the server give nobody the keys by which a session with the person begins, or give them again.
+// HideKeys has the server withhold the keys by which a session with the person begins, or give them out again.
 func (p *Person) HideKeys(hide bool) {
 	p.server.mu.Lock()
 	defer p.server.mu.Unlock()

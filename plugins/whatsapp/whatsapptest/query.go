@@ -155,7 +155,10 @@ func (s *Server) devices(query []waBinary.Node) []waBinary.Node {
 
 func (s *Server) groupInfo() []waBinary.Node {
 	now := time.Now().Unix()
-	members := []waBinary.Node{{Tag: "participant", Attrs: waBinary.Attrs{"jid": deviceLID().ToNonAD(), "phone_number": device().ToNonAD()}}}
+	members := []waBinary.Node{{
+		Tag:   "participant",
+		Attrs: waBinary.Attrs{"jid": deviceLID().ToNonAD(), "phone_number": device().ToNonAD()},
+	}}
 	for _, p := range s.people {
 		members = append(members, waBinary.Node{Tag: "participant", Attrs: waBinary.Attrs{"jid": p.LID, "phone_number": p.PN}})
 	}

@@ -99,22 +99,22 @@ func TestTroubleComesAsItIsOrdered(t *testing.T) {
 				t.Fatal(err)
 			}
 			runs = append(runs, list)
-			told := map[string]int{}
+			seen := map[string]int{}
 			var order []string
 			for _, what := range list {
 				if strings.HasPrefix(what, "message 3AFE") {
-					if told[what]++; told[what] == 1 {
+					if seen[what]++; seen[what] == 1 {
 						order = append(order, what)
 					}
 				}
 			}
 			twice := 0
-			for _, times := range told {
+			for _, times := range seen {
 				twice += times - 1
 			}
 			nonsense := len(list) - len(order) - twice
-			if len(told) != messages || twice < messages/20 || twice > messages/2 || nonsense < messages/20 || slices.IsSorted(order) {
-				t.Errorf("of %d messages %d came, %d of them twice, with %d pieces of nonsense; in order %t", messages, len(told), twice, nonsense, slices.IsSorted(order))
+			if len(seen) != messages || twice < messages/20 || twice > messages/2 || nonsense < messages/20 || slices.IsSorted(order) {
+				t.Errorf("of %d messages %d came, %d of them twice, with %d pieces of nonsense; in order %t", messages, len(seen), twice, nonsense, slices.IsSorted(order))
 			}
 		})
 	}
@@ -156,7 +156,7 @@ func TestConnectionsThatEnd(t *testing.T) {
 	}
 }
 
-// TestThrottlingRefuses what the device sends, and nobody hears it.
+// TestThrottlingRefuses what the device sends, and it does not arrive.
 func TestThrottlingRefuses(t *testing.T) {
 	t.Parallel()
 	s, c := wire(t)

@@ -40,8 +40,11 @@ func (s *Server) ShareName(ctx context.Context, name string) error {
 	s.Owner().SayTo(s.Owner(), &waE2E.Message{ProtocolMessage: &waE2E.ProtocolMessage{
 		Type: waE2E.ProtocolMessage_APP_STATE_SYNC_KEY_SHARE.Enum(),
 		AppStateSyncKeyShare: &waE2E.AppStateSyncKeyShare{Keys: []*waE2E.AppStateSyncKey{{
-			KeyID:   &waE2E.AppStateSyncKeyId{KeyID: id},
-			KeyData: &waE2E.AppStateSyncKeyData{KeyData: settingsKey, Fingerprint: &waE2E.AppStateSyncKeyFingerprint{RawID: proto.Uint32(1)}},
+			KeyID: &waE2E.AppStateSyncKeyId{KeyID: id},
+			KeyData: &waE2E.AppStateSyncKeyData{
+				KeyData:     settingsKey,
+				Fingerprint: &waE2E.AppStateSyncKeyFingerprint{RawID: proto.Uint32(1)},
+			},
 		}}},
 	}})
 	return nil

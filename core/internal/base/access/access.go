@@ -1,5 +1,5 @@
 // Package access decides who may talk to the agent, and with what authority. It is closed by default: the zero [Rules]
-// admit nobody.
+// admit no one.
 package access
 
 import (
@@ -23,7 +23,7 @@ const (
 	DMPairing   DMPolicy = "pairing"   // listed or approved people; a stranger gets a pairing code
 	DMAllowlist DMPolicy = "allowlist" // listed people
 	DMOpen      DMPolicy = "open"      // everybody
-	DMDisabled  DMPolicy = "disabled"  // nobody else
+	DMDisabled  DMPolicy = "disabled"  // no one else
 )
 
 // GroupPolicy decides in which groups and broadcast channels the agent takes part. There everybody may chat.
@@ -238,7 +238,7 @@ type person struct {
 	sender  chat.Sender
 }
 
-// in reports whether the person, or one of the sets that they belong to, is listed. Without an id they are nobody.
+// in reports whether the person, or one of the sets that they belong to, is listed. A person without an id never is.
 func (p person) in(list []string, sets ...string) bool {
 	if p.sender.ID != "" && slices.ContainsFunc(sets, func(set string) bool { return slices.Contains(list, set) }) {
 		return true

@@ -80,7 +80,7 @@ func TestDecide(t *testing.T) {
 	unaddressed := func(a chat.Authority) access.Decision {
 		return access.Decision{Action: access.Let, Authority: a}
 	}
-	overhear := func(a chat.Authority) access.Decision {
+	record := func(a chat.Authority) access.Decision {
 		return access.Decision{Action: access.RecordPassive, Authority: a, Reason: "the message does not mention the agent"}
 	}
 	ignore := func(reason string) access.Decision { return access.Decision{Reason: reason} }
@@ -138,7 +138,7 @@ func TestDecide(t *testing.T) {
 		{"commands_from: the group, in a direct chat", inFamily, direct, stranger, hi, let(chat.Other)},
 		{"commands_from: the group, in a direct chat of the same id", inFamily, chat.Chat{ID: family.ID, Kind: chat.Direct}, stranger, hi, let(chat.Other)},
 		{"commands_from: owner", commandsFrom, direct, owner, hi, let(chat.Owner)},
-		{"commands_from: lets nobody in", rules(func(r *access.Rules) { r.CommandsFrom = []string{"tg:9"} }), direct, stranger, hi, pair},
+		{"commands_from: lets no one in", rules(func(r *access.Rules) { r.CommandsFrom = []string{"tg:9"} }), direct, stranger, hi, pair},
 		{"commands_from: in a group", commandsFrom, family, admin, mention, let(chat.Authorised)},
 		{"commands_from: allowed in a group", commandsFrom, family, friend, mention, let(chat.Other)},
 
@@ -148,21 +148,21 @@ func TestDecide(t *testing.T) {
 		{"group: owner", defaults, family, owner, mention, let(chat.Owner)},
 		{"group: owner by an alias", defaults, family, ownerByID, mention, let(chat.Owner)},
 		{"group: member without an id", defaults, family, chat.Sender{}, mention, let(chat.Other)},
-		{"group: not mentioned", defaults, family, owner, hi, overhear(chat.Owner)},
+		{"group: not mentioned", defaults, family, owner, hi, record(chat.Owner)},
 		{"group: command from a menu", defaults, family, stranger, chat.NativeCommand{}, let(chat.Other)},
 		{"group: edit", defaults, family, stranger, chat.Edited{}, unaddressed(chat.Other)},
 		{"group: without a mention", always, family, stranger, hi, unaddressed(chat.Other)},
 		{"group: mentioned where it need not be", always, family, stranger, mention, let(chat.Other)},
 		{"group: mentioned by a range", defaults, family, stranger, chat.Message{Text: "@bot hi", Mentions: []chat.Mention{{Length: 4, IsSelf: true}}}, let(chat.Other)},
-		{"group: somebody else is mentioned", defaults, family, stranger, chat.Message{Text: "@anna hi", Mentions: []chat.Mention{{Length: 5}}}, overhear(chat.Other)},
+		{"group: another person is mentioned", defaults, family, stranger, chat.Message{Text: "@anna hi", Mentions: []chat.Mention{{Length: 5}}}, record(chat.Other)},
 		{"group: an answer to the agent", defaults, family, stranger, chat.Message{Text: "yes", ReplyTo: &chat.Quote{IsSelf: true}}, let(chat.Other)},
-		{"group: an answer to somebody else", defaults, family, stranger, chat.Message{Text: "yes", ReplyTo: &chat.Quote{}}, overhear(chat.Other)},
+		{"group: an answer to another person", defaults, family, stranger, chat.Message{Text: "yes", ReplyTo: &chat.Quote{}}, record(chat.Other)},
 		{"group: a pattern", patterns, family, friend, chat.Message{Text: "well, Claw, what now?"}, let(chat.Authorised)},
 		{"group: a pattern in a caption", patterns, family, friend, chat.Message{Text: "CLAW", Media: []chat.Media{{Kind: chat.Image}}}, let(chat.Authorised)},
-		{"group: no pattern fits", patterns, family, friend, chat.Message{Text: "clawhost is a word"}, overhear(chat.Authorised)},
+		{"group: no pattern fits", patterns, family, friend, chat.Message{Text: "clawhost is a word"}, record(chat.Authorised)},
 		{"group: a pattern where none is needed", rules(func(r *access.Rules) { r.MentionPatterns, r.RequireMention = patterns.MentionPatterns, false }), family, friend, chat.Message{Text: "claw!"}, let(chat.Authorised)},
-		{"group: a pattern lets nobody in", rules(func(r *access.Rules) { r.MentionPatterns = patterns.MentionPatterns }), club, owner, chat.Message{Text: "claw!"}, ignore(noGroup)},
-		{"group: an owner's command without a mention", defaults, family, owner, chat.Message{Text: "/status"}, overhear(chat.Owner)},
+		{"group: a pattern lets no one in", rules(func(r *access.Rules) { r.MentionPatterns = patterns.MentionPatterns }), club, owner, chat.Message{Text: "claw!"}, ignore(noGroup)},
+		{"group: an owner's command without a mention", defaults, family, owner, chat.Message{Text: "/status"}, record(chat.Owner)},
 		{"group: an owner's stop", defaults, family, owner, chat.StopRequest{}, let(chat.Owner)},
 		{"group: a press on a button", defaults, family, stranger, chat.ButtonPress{}, let(chat.Other)},
 		{"group: a reaction", defaults, family, stranger, chat.Reaction{}, unaddressed(chat.Other)},
@@ -170,15 +170,15 @@ func TestDecide(t *testing.T) {
 		{"activation always, mentioned", activation("always"), family, owner, mention, let(chat.Owner)},
 		{"activation always, another group", activation("always"), club, owner, hi, ignore(noGroup)},
 		{"activation always, a bot", activation("always"), family, chat.Sender{ID: "1", IsBot: true}, hi, ignore("sent by a bot")},
-		{"activation mention where the group needs none", activation("mention"), news, owner, hi, overhear(chat.Owner)},
+		{"activation mention where the group needs none", activation("mention"), news, owner, hi, record(chat.Owner)},
 		{"activation mention, mentioned", activation("mention"), news, owner, mention, let(chat.Owner)},
-		{"activation misspelt", activation("Always"), family, owner, hi, overhear(chat.Owner)},
+		{"activation misspelt", activation("Always"), family, owner, hi, record(chat.Owner)},
 		{"activation, in a direct chat", activation("mention"), direct, owner, hi, let(chat.Owner)},
 		{"group: other group", defaults, club, owner, mention, ignore(noGroup)},
 		{"group: open dm gives no authority", rules(func(r *access.Rules) { r.DM = access.DMOpen }), family, stranger, mention, let(chat.Other)},
 		{"broadcast: listed", defaults, news, stranger, hi, unaddressed(chat.Other)},
 		{"groups open", open, club, stranger, hi, unaddressed(chat.Other)},
-		{"groups open, listed for its settings", openStrict, club, stranger, hi, overhear(chat.Other)},
+		{"groups open, listed for its settings", openStrict, club, stranger, hi, record(chat.Other)},
 		{"groups disabled", groups(access.GroupsDisabled), family, owner, mention, ignore(groupsOff)},
 		{"groups misspelt", groups("allow"), family, owner, mention, ignore(groupsOff)},
 
@@ -201,7 +201,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-func TestListsAreOfOneChannel(t *testing.T) {
+func TestListsApplyToOneChannel(t *testing.T) {
 	t.Parallel()
 	got, err := rules(nil).Decide("wa", chat.Event{Chat: direct, Sender: owner, Body: hi}, approved)
 	if err != nil || got.Action != access.Pair {
@@ -209,7 +209,7 @@ func TestListsAreOfOneChannel(t *testing.T) {
 	}
 }
 
-func TestFailedLookupLetsNobodyIn(t *testing.T) {
+func TestFailedLookupRefuses(t *testing.T) {
 	t.Parallel()
 	broken := func(chat.Sender) (bool, error) { return true, errBroken }
 	got, err := rules(nil).Decide("tg", chat.Event{Chat: direct, Sender: paired, Body: hi}, broken)
@@ -223,7 +223,7 @@ func TestFailedLookupLetsNobodyIn(t *testing.T) {
 	}
 }
 
-// Whatever the rules, somebody who is listed nowhere and not approved is let in only where a policy is open or in a
+// Whatever the rules, a person who is listed nowhere and not approved is let in only where a policy is open or in a
 // listed group, and never with more than the authority of its chat.
 // Behaviour: access-closed.
 func TestStrangersStayOutside(t *testing.T) {

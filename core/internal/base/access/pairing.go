@@ -51,7 +51,7 @@ func Prompt(channel string, user chat.UserID, code string) string {
 	return wording.PairingOffered(string(user), code, channel)
 }
 
-// Welcome is what somebody who was let in is told.
+// Welcome is what a person who was let in reads.
 func Welcome(p domain.Pairing) domain.OutboxItem {
 	return domain.OutboxItem{
 		To:   chat.Address{Channel: p.Channel, Chat: p.Chat},

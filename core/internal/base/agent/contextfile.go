@@ -17,8 +17,8 @@ const (
 )
 
 var (
-	errCut    = errors.New("it is too long: only its beginning is shown")
-	errNoRoom = errors.New("the files before it are too long: it is not shown")
+	errCut     = errors.New("it is too long: only its beginning is shown")
+	errNoSpace = errors.New("the files before it are too long: it is not shown")
 )
 
 // shownFiles are the files that the prompt includes.
@@ -53,7 +53,7 @@ func contextFiles(dir string, folder *workspace.Folder, paths []string) shownFil
 // readContext reads at most limit bytes of a file. With [errCut] it still returns a text.
 func readContext(dir string, folder *workspace.Folder, path string, limit int) (contextFile, error) {
 	if limit <= 0 {
-		return contextFile{}, errNoRoom
+		return contextFile{}, errNoSpace
 	}
 	name, err := filepath.Rel(dir, path)
 	read := folder.ReadFile

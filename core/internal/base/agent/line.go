@@ -33,7 +33,7 @@ func shorten(text string, limit int) string {
 	return strings.TrimRight(string(runes[:limit-1]), " ") + "…"
 }
 
-// label makes a name that somebody chose safe to quote: one short line without brackets and quotation marks, which
+// label makes a name from a user safe to quote: one short line without brackets and quotation marks, which
 // could imitate text of the host.
 func label(name string) string {
 	plain := strings.Map(func(r rune) rune {

@@ -203,8 +203,8 @@ func TestSections(t *testing.T) {
 	}
 }
 
-// What the agent is told to trust must be what a text cannot hold.
-func TestMarksAreTheEnvelopes(t *testing.T) {
+// What the agent may trust must be what a text cannot hold.
+func TestPromptExplainsTheMarksOfTheEnvelope(t *testing.T) {
 	t.Parallel()
 	prompt := agent.NewPrompter(plain(t.TempDir())).Prompt(direct).Text
 	for _, mark := range []string{

@@ -64,7 +64,7 @@ type Turn struct {
 	Pictures  []Picture
 	Authority chat.Authority
 	Timeout   time.Duration // zero: the configured one
-	Watcher   Watcher       // nil: nobody
+	Watcher   Watcher       // nil: no one
 	Steering  Steering      // nil: nothing is steered
 	Asker     Asker         // nil: everything that Claude may not do by itself is denied
 	Tools     ToolServer    // nil: the agent is not offered the host's tools

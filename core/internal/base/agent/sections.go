@@ -200,7 +200,8 @@ func date(id Identity) string {
 	if name := id.Timezone.String(); name != "Local" {
 		zone = "the time zone " + name
 	}
-	return "# Date and time\n\nTimes in messages are in " + zone + ". What time it is, the last message tells you, and the command date exactly.\n"
+	return "# Date and time\n\nTimes in messages are in " + zone +
+		". What time it is, the last message tells you, and the command date exactly.\n"
 }
 
 func group(s Session) string {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Setup is what Claude Code is given beside the host's own tools and prompts. It does not change once it is made.
+// Setup is what Claude Code is given in addition to the host's own tools and prompts. It does not change once it is made.
 type Setup struct {
 	Servers      []MCPServer
 	Instructions string  // CLAUDE.md and the like, each below a heading; empty: none

@@ -15,7 +15,7 @@ type Admin struct {
 	Hosts  []string // further host names that requests may be for, in lower case; none by default
 }
 
-// minToken is what a random token has at least, in bytes: nobody guesses it in a lifetime.
+// minToken is what a random token has at least, in bytes: it cannot be guessed.
 const minToken = 16
 
 func (a *Admin) block() block {

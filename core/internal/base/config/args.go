@@ -89,7 +89,7 @@ func keys(to *[]string) setter {
 	}
 }
 
-// environment stores the CLI's variables. Beside keys, which must have been read before, it allows no other credential, and
+// environment stores the CLI's variables. Except keys, which must have been read before, it allows no other credential, and
 // the base URL must be one that the host can use.
 func environment(to *map[string]string, keys *[]string) setter {
 	return func(v value) {

@@ -130,7 +130,7 @@ F:25:11: Unsuitable value; queue.cap must be a whole number from 1 to 1000.
 `,
 		},
 		{
-			"when sessions start anew, and groups",
+			"when sessions start again, and groups",
 			`
 session {
   idle_reset  = "60"
@@ -294,7 +294,7 @@ send {
   default = "maybe"
   rule {
     channel = "telegrm"
-    chat    = "room"
+    chat    = "club"
     policy  = "denied"
   }
   rule {}
@@ -342,7 +342,7 @@ F:3:13: Unsuitable value; send.default must be "allow" or "deny".
 F:5:15: Unknown channel; send.rule.channel names "telegrm", and no plugin block has this label. Did you mean "telegram"?
     channel = "telegrm"
 F:6:15: Unsuitable value; send.rule.chat must be "", "direct", "group", "channel" or "thread".
-    chat    = "room"
+    chat    = "club"
 F:7:15: Unsuitable value; send.rule.policy must be "allow" or "deny".
     policy  = "denied"
 F:9:8: Missing argument; The block send.rule needs the argument "policy".

@@ -42,7 +42,7 @@ func refuse(t *testing.T, tests []bad) {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}
 			if strings.Contains(got, "secret-") {
-				t.Errorf("a secret was told:\n%s", got)
+				t.Errorf("a secret was shown:\n%s", got)
 			}
 		})
 	}

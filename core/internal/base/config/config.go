@@ -255,7 +255,8 @@ func defaults() *Config {
 			Reply: Reply{
 				ChunkMode: "length", Stream: "preview",
 				Block:  Block{Min: 800, Max: 1200, Idle: time.Second, BreakOn: "paragraph", FlushAt: "text_end"},
-				Typing: "thinking", TypingInterval: 6 * time.Second, ReplyTo: "off", NotifyAfter: 30 * time.Second, Silent: "groups", Visible: "answer", BetweenTools: "drop",
+				Typing: "thinking", TypingInterval: 6 * time.Second, ReplyTo: "off", NotifyAfter: 30 * time.Second,
+				Silent: "groups", Visible: "answer", BetweenTools: "drop",
 				Verbose: "off", Reasoning: "off", Usage: "off",
 			},
 			Access: Access{DM: "pairing", Groups: "allowlist", RequireMention: true, HistoryLimit: 50},

@@ -16,7 +16,7 @@ type block struct {
 	needs    []string          // required attributes
 	either   []string          // exactly one of these attributes is required
 	misnamed string            // what is wrong with its label
-	beside   map[string]string // attributes that are valid only together with another one
+	requires map[string]string // attributes that are valid only together with another one
 }
 
 // An attr is an attribute of a block.
@@ -78,7 +78,7 @@ func (d *decoder) decode(body *hclsyntax.Body, b block) {
 // checkEither reports that none, or more than one, of the attributes is there of which there must be one, and those that lack
 // the attribute that they belong to.
 func (d *decoder) checkEither(body *hclsyntax.Body, b block) {
-	for name, other := range b.beside {
+	for name, other := range b.requires {
 		if found := body.Attributes[name]; !d.leftOut(found) && d.leftOut(body.Attributes[other]) {
 			d.report(found.NameRange, "Unsuitable argument", fmt.Sprintf("%s takes %q only with %q.", b.title(), name, other))
 		}
@@ -94,7 +94,8 @@ func (d *decoder) checkEither(body *hclsyntax.Body, b block) {
 	case len(set) == 0:
 		d.report(body.MissingItemRange(), "Missing argument", fmt.Sprintf("%s needs one of %s.", b.title(), alternatives(b.either)))
 	default:
-		d.report(body.Attributes[set[1]].NameRange, "Unsuitable argument", fmt.Sprintf("%s takes only one of %s.", b.title(), alternatives(b.either)))
+		d.report(body.Attributes[set[1]].NameRange, "Unsuitable argument",
+			fmt.Sprintf("%s takes only one of %s.", b.title(), alternatives(b.either)))
 	}
 }
 

@@ -56,7 +56,7 @@ func FuzzLoad(f *testing.F) {
 				t.Errorf("problem %+v in a file of %d lines", p, lines)
 			}
 			if strings.Contains(p.String(), secret) {
-				t.Errorf("the secret was told: %v", p)
+				t.Errorf("the secret was shown: %v", p)
 			}
 		}
 	})

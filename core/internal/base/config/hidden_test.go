@@ -7,7 +7,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/config"
 )
 
-// Arguments of programs may be secrets. No error shows them, whatever is wrong in or beside them.
+// Arguments of programs may be secrets. No error shows them, whatever is wrong in or next to them.
 func TestArgumentsOfProgramsAreNotShown(t *testing.T) {
 	t.Parallel()
 	const secret = "hush-4711"
@@ -39,7 +39,7 @@ func TestArgumentsOfProgramsAreNotShown(t *testing.T) {
 	}
 }
 
-// What is good, and of no use as it is, is said beside.
+// What is good, and of no use as it is, is reported separately.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ text, want string }{

@@ -114,7 +114,8 @@ func (d *decoder) checkSize(text []byte) Problems {
 		}
 		if operators++; operators > maxOperators {
 			d.hide(1, len(d.quiet))
-			return Problems{d.problem(token.Range, "File too large", fmt.Sprintf("The file has more than %d brackets, quotes and operators.", maxOperators))}
+			return Problems{d.problem(token.Range, "File too large",
+				fmt.Sprintf("The file has more than %d brackets, quotes and operators.", maxOperators))}
 		}
 	}
 	return nil
@@ -157,7 +158,8 @@ func (d *decoder) checkTarget(c *Config, body *hclsyntax.Body) {
 	}
 	for _, b := range body.Blocks {
 		if a := b.Body.Attributes["target"]; b.Type == "heartbeat" && a != nil {
-			d.report(a.Expr.Range(), "Unsuitable value", fmt.Sprintf("heartbeat.target must be a person, and %s is a group in access.group.", c.Heartbeat.Target))
+			d.report(a.Expr.Range(), "Unsuitable value",
+				fmt.Sprintf("heartbeat.target must be a person, and %s is a group in access.group.", c.Heartbeat.Target))
 		}
 	}
 }
@@ -187,7 +189,8 @@ func (d *decoder) checkPaths(c *Config, stateDir *hclsyntax.Attribute) {
 		at = stateDir.Expr.Range()
 	}
 	if socket := c.Socket(); len(socket) >= maxSocketPath {
-		d.report(at, "Unsuitable value", fmt.Sprintf("state_dir is too deep: the path of its control socket has %d bytes and must have fewer than %d.",
-			len(socket), maxSocketPath))
+		d.report(at, "Unsuitable value",
+			fmt.Sprintf("state_dir is too deep: the path of its control socket has %d bytes and must have fewer than %d.",
+				len(socket), maxSocketPath))
 	}
 }

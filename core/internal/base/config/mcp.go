@@ -41,7 +41,7 @@ var headerName = lazyregexp.New("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")
 
 // serverBlock adds an MCP server and returns its block.
 func (c *Claude) serverBlock(name string) block {
-	return block{path: "claude.mcp", misnamed: ServerName(name), either: []string{"command", "url"}, beside: map[string]string{"env": "command", "headers": "url"}, attrs: entry(&c.MCP, name, func(m *MCP) []attr {
+	return block{path: "claude.mcp", misnamed: ServerName(name), either: []string{"command", "url"}, requires: map[string]string{"env": "command", "headers": "url"}, attrs: entry(&c.MCP, name, func(m *MCP) []attr {
 		return []attr{
 			{"command", program(&m.Command)},
 			{"env", literals(variables(&m.Env, nil))},

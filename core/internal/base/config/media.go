@@ -89,7 +89,10 @@ const minFiles = 8
 
 // fillFolderSizes sets the folder limits that the file does not set.
 func (m *Media) fillFolderSizes() {
-	for to, usual := range map[*int64]int64{&m.MaxStored: 2 << 30, &m.MaxPerChannel: 1 << 30, &m.MaxInbound: 2 << 30, &m.MaxOutbound: 2 << 30} {
+	for to, usual := range map[*int64]int64{
+		&m.MaxStored: 2 << 30, &m.MaxPerChannel: 1 << 30, &m.MaxInbound: 2 << 30,
+		&m.MaxOutbound: 2 << 30,
+	} {
 		if *to == 0 {
 			*to = max(usual, minFiles*m.MaxBytes)
 		}

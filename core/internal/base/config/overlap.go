@@ -78,7 +78,8 @@ func (d *decoder) checkWorkspace(c *Config, body *hclsyntax.Body) {
 	}
 	for _, p := range c.Plugins {
 		if p.Enabled && filepath.Dir(p.Source) != c.PluginDir && holds(workspace, p.Source) {
-			refuse(p.block.Body.Attributes["source"], "must not contain the binary of plugin %q, %s: the agent may be allowed to change it. Move one of them. %s",
+			refuse(p.block.Body.Attributes["source"],
+				"must not contain the binary of plugin %q, %s: the agent may be allowed to change it. Move one of them. %s",
 				p.Label, p.Source, instead)
 		}
 	}

@@ -41,7 +41,7 @@ type Plugin struct {
 	settings Settings
 	source   *source
 	block    *hclsyntax.Block
-	// configBlock is nil if there is none; config contains the values of its arguments.
+	// configBlock is nil without one; config contains the values of its arguments.
 	configBlock *hclsyntax.Block
 	config      map[string]cty.Value
 }
@@ -131,7 +131,8 @@ func (p *Plugin) readConfig(d *decoder, b *hclsyntax.Block) {
 		p.config[name] = found
 	}
 	for _, inner := range b.Body.Blocks {
-		d.report(inner.TypeRange, "Unexpected block", fmt.Sprintf("A plugin's config contains only arguments: write %s = { … }.", inner.Type))
+		d.report(inner.TypeRange, "Unexpected block",
+			fmt.Sprintf("A plugin's config contains only arguments: write %s = { … }.", inner.Type))
 	}
 }
 
@@ -150,7 +151,8 @@ func (p *Plugin) Missing() (missing Problem, is bool) {
 		}
 	}
 	name := strings.TrimPrefix(filepath.Base(p.Source), prefix)
-	return p.Place(nil, fmt.Sprintf("No plugin %q", name), fmt.Sprintf("There is no program %s.%s", p.Source, suggestion(name, known))), true
+	return p.Place(nil, fmt.Sprintf("No plugin %q", name),
+		fmt.Sprintf("There is no program %s.%s", p.Source, suggestion(name, known))), true
 }
 
 // binary stores the name of a binary in a folder, which must have been read before, or a path.

@@ -153,17 +153,17 @@ func (s *schema) check(node *jsonschema.Schema) error {
 	return nil
 }
 
-// checkRef refuses dangling and cyclic references, and references with other rules beside them.
+// checkRef refuses dangling and cyclic references, and references with other rules next to them.
 func (s *schema) checkRef(node *jsonschema.Schema) error {
 	if node.Ref == "" {
 		return nil
 	}
-	beside := *node
-	beside.Ref, beside.Schema, beside.ID, beside.Comment = "", "", "", ""
-	beside.Title, beside.Description, beside.Default, beside.Examples = "", "", nil, nil
-	beside.Deprecated, beside.ReadOnly, beside.WriteOnly = false, false, false
-	beside.Defs, beside.Definitions, beside.Extra, beside.PropertyOrder, beside.Format = nil, nil, nil, nil, ""
-	if !reflect.DeepEqual(beside, jsonschema.Schema{}) {
+	rest := *node
+	rest.Ref, rest.Schema, rest.ID, rest.Comment = "", "", "", ""
+	rest.Title, rest.Description, rest.Default, rest.Examples = "", "", nil, nil
+	rest.Deprecated, rest.ReadOnly, rest.WriteOnly = false, false, false
+	rest.Defs, rest.Definitions, rest.Extra, rest.PropertyOrder, rest.Format = nil, nil, nil, nil, ""
+	if !reflect.DeepEqual(rest, jsonschema.Schema{}) {
 		return fmt.Errorf("the reference %q has rules beside it", node.Ref)
 	}
 	for range maxRefs {
@@ -252,8 +252,10 @@ func rules(node *jsonschema.Schema, secret bool) []rule {
 	}
 	add(node.Minimum != nil, jsonschema.Schema{Minimum: node.Minimum}, "must be at least %v", deref(node.Minimum))
 	add(node.Maximum != nil, jsonschema.Schema{Maximum: node.Maximum}, "must be at most %v", deref(node.Maximum))
-	add(node.ExclusiveMinimum != nil, jsonschema.Schema{ExclusiveMinimum: node.ExclusiveMinimum}, "must be above %v", deref(node.ExclusiveMinimum))
-	add(node.ExclusiveMaximum != nil, jsonschema.Schema{ExclusiveMaximum: node.ExclusiveMaximum}, "must be below %v", deref(node.ExclusiveMaximum))
+	add(node.ExclusiveMinimum != nil, jsonschema.Schema{ExclusiveMinimum: node.ExclusiveMinimum}, "must be above %v",
+		deref(node.ExclusiveMinimum))
+	add(node.ExclusiveMaximum != nil, jsonschema.Schema{ExclusiveMaximum: node.ExclusiveMaximum}, "must be below %v",
+		deref(node.ExclusiveMaximum))
 	add(node.MultipleOf != nil, jsonschema.Schema{MultipleOf: node.MultipleOf}, "must be a multiple of %v", deref(node.MultipleOf))
 	add(node.MinLength != nil, jsonschema.Schema{MinLength: node.MinLength}, "must have at least %d characters", deref(node.MinLength))
 	add(node.MaxLength != nil, jsonschema.Schema{MaxLength: node.MaxLength}, "must have at most %d characters", deref(node.MaxLength))
@@ -265,8 +267,10 @@ func rules(node *jsonschema.Schema, secret bool) []rule {
 	add(node.MinItems != nil, jsonschema.Schema{MinItems: node.MinItems}, "must have at least %d elements", deref(node.MinItems))
 	add(node.MaxItems != nil, jsonschema.Schema{MaxItems: node.MaxItems}, "must have at most %d elements", deref(node.MaxItems))
 	add(node.UniqueItems, jsonschema.Schema{UniqueItems: true}, "must not contain an element twice")
-	add(node.MinProperties != nil, jsonschema.Schema{MinProperties: node.MinProperties}, "must have at least %d arguments", deref(node.MinProperties))
-	add(node.MaxProperties != nil, jsonschema.Schema{MaxProperties: node.MaxProperties}, "must have at most %d arguments", deref(node.MaxProperties))
+	add(node.MinProperties != nil, jsonschema.Schema{MinProperties: node.MinProperties}, "must have at least %d arguments",
+		deref(node.MinProperties))
+	add(node.MaxProperties != nil, jsonschema.Schema{MaxProperties: node.MaxProperties}, "must have at most %d arguments",
+		deref(node.MaxProperties))
 	return found
 }
 

@@ -189,7 +189,7 @@ func (s *source) fromHCL(diagnostics hcl.Diagnostics) Problems {
 	return found
 }
 
-// functionForm matches names that are shown beside a secret: they look like those of functions.
+// functionForm matches names that are shown next to a secret: they look like those of functions.
 var functionForm = lazyregexp.New(`^[a-z_]{1,24}$`)
 
 // noFunction explains that there is no function with this name. Quiet means that a secret is near: then the name is shown only if

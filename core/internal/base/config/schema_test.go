@@ -35,7 +35,7 @@ const botSchema = `{
     "headers": {"type": "object", "additionalProperties": {"type": "string"}, "minProperties": 1, "maxProperties": 2},
     "any":     {},
     "wait":    {"type": "string", "pattern": "^([0-9]+[smh])+$", "examples": ["30s", "1h30m"]},
-    "rooms":   {"type": "array", "items": {"$ref": "#/$defs/proxy"}},
+    "peers":   {"type": "array", "items": {"$ref": "#/$defs/proxy"}},
     "never":   false
   },
   "$defs": {
@@ -161,7 +161,7 @@ func TestDecodeFindsEverything(t *testing.T) {
     headers = {}
     never   = (1)
     wait    = "soon"
-    rooms   = [{ url = "u" }, { url = "u", next = { url = 7, tls = "perhaps" } }]
+    peers   = [{ url = "u" }, { url = "u", next = { url = 7, tls = "perhaps" } }]
   }`, nil)
 	_, err := p.Decode([]byte(botSchema))
 	if err == nil {
@@ -191,7 +191,7 @@ F:21:15: Unsuitable value; size is too large a number.
 F:22:15: Unsuitable value; headers must have at least 1 arguments.
 F:23:15: Unsuitable value; never must be omitted.
 F:24:15: Unsuitable value; wait must look like "30s" or "1h30m".
-F:25:68: Unsuitable value; rooms[1].next.tls must be true or false.
+F:25:68: Unsuitable value; peers[1].next.tls must be true or false.
 `)
 	if diff := cmp.Diff(want, strings.ReplaceAll(err.Error(), file, "F")); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
@@ -273,7 +273,7 @@ func TestDefaultsWithinDefaults(t *testing.T) {
 	}
 }
 
-// A schema comes from outside. A bad one is its author's fault, is said so, and harms nobody.
+// A schema comes from outside. A bad one is its author's fault, is reported so, and has no other effect.
 func TestUnsuitableSchemas(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat(`{"properties":{"a":`, 50) + "{}" + strings.Repeat("}}", 50)
@@ -401,7 +401,7 @@ func TestDecodeProperties(t *testing.T) {
 		got, err := plugin(t, "config {\n"+strings.Join(arguments, "\n")+"\n}", nil).Decode([]byte(text))
 		if err != nil {
 			if strings.Contains(err.Error(), secret) {
-				rt.Fatalf("a secret was told:\n%v", err)
+				rt.Fatalf("a secret was shown:\n%v", err)
 			}
 			if strings.Contains(err.Error(), "Unsuitable schema") {
 				rt.Fatalf("%s: %v", text, err)

@@ -50,7 +50,7 @@ func TestUnbuiltIsRefused(t *testing.T) {
 	}
 }
 
-// A value that nobody plans is no value, not one that comes later.
+// A value that is not planned is no value, not one that comes later.
 func TestUnplannedValues(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -383,7 +383,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// What is off at the top of the file is told apart from what is not there.
+// What is off at the top of the file is distinct from what is not there.
 func TestOff(t *testing.T) {
 	t.Parallel()
 	c := load(t, `
@@ -466,7 +466,7 @@ func TestTranscribeModel(t *testing.T) {
 	}
 }
 
-// A machine without HOME needs the paths in the file, and is told so.
+// A machine without HOME needs the paths in the file, and the error says so.
 func TestWithoutHome(t *testing.T) {
 	t.Parallel()
 	nothing := func(string) (string, bool) { return "", false }
@@ -537,8 +537,8 @@ func TestFileFunction(t *testing.T) {
 	}
 }
 
-// The argument enabled is read before the rest of its block, but told of once.
-func TestBadEnabledIsToldOnce(t *testing.T) {
+// The argument enabled is read before the rest of its block, but reported once.
+func TestBadEnabledIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	path := write(t, "plugin \"p\" {\n  enabled = 5\n}\n")
 	_, err := config.Load(path, variables(nil))

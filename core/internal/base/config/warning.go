@@ -32,7 +32,8 @@ func (d *decoder) warn(c *Config, body *hclsyntax.Body) Problems {
 	}
 	if _, err := exec.LookPath(c.Claude.Command); err != nil {
 		found = append(found, d.problem(at(attribute(body, "claude", "command")), missingClaude,
-			fmt.Sprintf("claude.command: there is no program %q here. Install Claude Code, or write the program's path.", c.Claude.Command)))
+			fmt.Sprintf("claude.command: there is no program %q here. Install Claude Code, or write the program's path.",
+				c.Claude.Command)))
 	}
 	if !slices.ContainsFunc(c.Plugins, func(p *Plugin) bool { return p.Enabled }) {
 		found = append(found, Problem{File: d.name, Summary: "No plugin is enabled", Detail: "Nobody can talk to the agent."})

@@ -30,7 +30,10 @@ func (f *TurnFigures) Made() *Made {
 	}
 	m := &Made{Model: f.Model, StopReason: f.StopReason}
 	if u := f.Usage; u.InputTokens+u.CacheTokens+u.OutputTokens > 0 {
-		m.Usage = &Spent{InputTokens: u.InputTokens, CacheTokens: u.CacheTokens, OutputTokens: u.OutputTokens, CostUSD: float64(u.CostMicros) / 1e6}
+		m.Usage = &Spent{
+			InputTokens: u.InputTokens, CacheTokens: u.CacheTokens, OutputTokens: u.OutputTokens,
+			CostUSD: float64(u.CostMicros) / 1e6,
+		}
 	}
 	return m
 }

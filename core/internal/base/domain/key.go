@@ -26,7 +26,7 @@ const (
 	KeyMissingFile      // that a file is unavailable
 	KeyStillOpen        // that a question is still open
 	KeyUnheard          // that voice messages are not transcribed
-	KeyUnasked          // that a turn runs tools without asking
+	KeyBypass           // that a turn runs tools without asking
 	KeyHeldTurn         // that a turn is held; and to owners, why
 	KeyWaitsForPlace    // that a message waits for a place
 	KeyTooManyQuestions // that a question was not asked
@@ -66,7 +66,7 @@ var keyNames = [...]string{
 	KeyMissingFile:      "missing",
 	KeyStillOpen:        "unread",
 	KeyUnheard:          "unheard",
-	KeyUnasked:          "unasked",
+	KeyBypass:           "unasked",
 	KeyHeldTurn:         "held",
 	KeyWaitsForPlace:    "waiting",
 	KeyTooManyQuestions: "declined",

@@ -24,11 +24,13 @@ type Message struct {
 	Starter   string         `json:"-"`                  // the start of its thread, which the session stores; empty: unknown
 	Overrides Overrides      `json:"overrides,omitzero"` // from its directives
 	Origin    Origin         `json:"origin,omitempty"`
-	Pressed   *Press         `json:"pressed,omitempty"` // the message is a press on a button of the agent's, whose label is the text; nil: it is none
-	Command   *Command       `json:"command,omitempty"` // a command, which claude does not see; nil: none
-	Fresh     bool           `json:"fresh,omitempty"`   // a new claude session begins when this message is claimed, even if it is dropped; [Inbound.Reset] begins one at once
-	Silent    bool           `json:"silent,omitempty"`  // do not send the answer to the chat (a plugin's turn)
-	Timeout   time.Duration  `json:"timeout,omitempty"` // zero: the configured one
+	// Pressed is set if the message is a press on a button of the agent's, whose label is the text; nil: it is not
+	Pressed *Press   `json:"pressed,omitempty"`
+	Command *Command `json:"command,omitempty"` // a command, which claude does not see; nil: none
+	// Fresh begins a new claude session when this message is claimed, even if it is dropped; [Inbound.Reset] begins one at once.
+	Fresh   bool          `json:"fresh,omitempty"`
+	Silent  bool          `json:"silent,omitempty"`  // do not send the answer to the chat (a plugin's turn)
+	Timeout time.Duration `json:"timeout,omitempty"` // zero: the configured one
 	// Edition is the edit that the message contains, if claude had been sent the previous text and has not read it: the
 	// UUID is then derived from the edit, because claude does not accept the old one again. Empty: none.
 	Edition chat.EventID `json:"edition,omitempty"`
@@ -172,7 +174,7 @@ func (q Queued) CameBefore(command time.Time) bool {
 	return q.ReceivedAt.Before(command) || time.Until(q.ReceivedAt) > MaxSkew
 }
 
-// Found is a message of the turn lanes that was found by the network's id. The zero Found means that there is none.
+// Found is a message of the turn lanes that was found by the network's id. The zero Found means that no message was found.
 type Found struct {
 	Session  string
 	Standing Standing

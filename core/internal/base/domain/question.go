@@ -26,7 +26,7 @@ const (
 	QuestionOpen      QuestionState = "open"
 	QuestionAnswered  QuestionState = "answered"
 	QuestionTaken     QuestionState = "taken"     // the turn has received the answer
-	QuestionExpired   QuestionState = "expired"   // nobody answered in time
+	QuestionExpired   QuestionState = "expired"   // not answered in time
 	QuestionWithdrawn QuestionState = "withdrawn" // no longer needed
 	QuestionVoid      QuestionState = "void"      // its answer is no longer needed
 	QuestionUnseen    QuestionState = "unseen"    // its message could not be delivered

@@ -96,7 +96,7 @@ type ToolPost struct {
 	Files []OutgoingFile // of a conversation's outgoing folder that Items send, if it is for the run's own chat
 	// Numbered has the store keep the message, which is for the run's own chat, so that the agent can change it.
 	Numbered bool
-	Token    string   // names it in the data of its buttons; nobody can guess it. Empty: it has none
+	Token    string   // names it in the data of its buttons; it cannot be guessed. Empty: it has none
 	Labels   []string // of its buttons
 }
 
@@ -166,7 +166,7 @@ type Completion struct {
 	Covered []string
 	// Notes are for the session's next turn.
 	Notes []Note
-	// Undelivered creates items, to be sent before Items, about the session's items that were given up and that nobody was
+	// Undelivered creates items, to be sent before Items, about the session's items that were given up and that no one was
 	// notified of yet. It may be called twice. If it returns none, or is nil, they are reported another time.
 	Undelivered func([]DeadLetter) []OutboxItem
 	// Then is a message that goes before all waiting ones. It is dropped if the session was reset meanwhile.
@@ -185,7 +185,7 @@ type OutgoingFile struct {
 	Folder  string // relative to the workspace
 	Name    string
 	Version string // distinguishes it from a later file with the same name
-	Sent    bool   // a copy is sent; otherwise the chat is told why not
+	Sent    bool   // a copy is sent; otherwise the chat learns why not
 }
 
 // TurnFigures is the cost of a turn of claude.

@@ -17,7 +17,8 @@ type Children struct {
 	had map[int]uint64    // start times, by pid, of the children from before Adopt
 }
 
-// Start starts a command as a child of this process. Its timers may be late by up to half a millisecond. Use [Children.Wait] to wait for it.
+// Start starts a command as a child of this process. Its timers may be late by up to half a millisecond. Use
+// [Children.Wait] to wait for it.
 func (c *Children) Start(cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}

@@ -48,7 +48,7 @@ func (c *Children) reap() {
 	}
 }
 
-// firstEnded returns the pid of a child that has ended, without waiting for it; zero if there is none.
+// firstEnded returns the pid of a child that has ended, without waiting for it; zero without one.
 func firstEnded() int {
 	var info unix.Siginfo
 	if err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil); err != nil {

@@ -102,5 +102,5 @@ func adopts() error {
 	return nil
 }
 
-// Nothing leaves the tree of a process that adopts, which takes nobody's wait away.
+// Nothing leaves the tree of a process that adopts, which does not reap the child of another wait.
 func TestChildrenAreAdopted(t *testing.T) { apart(t, "adopts") }

@@ -44,7 +44,7 @@ func family() error {
 	defer os.RemoveAll(dir)
 	f := process.NewFamily(&children, process.Marks{Host: "HOST", Name: "NAME"}, "1")
 
-	// What others have left, and what another member has started, is none of its own.
+	// What others have left, and what another member has started, is not its own.
 	before := filepath.Join(dir, "before")
 	line := `env -i setsid sh -c 'echo $$ > "$0"; exec /bin/sleep 1000' "$0" & until [ -s "$0" ]; do :; done`
 	leaves := exec.Command("sh", "-c", line, before)

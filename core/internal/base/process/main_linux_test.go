@@ -12,17 +12,17 @@ import (
 const part = "PROCESS_TEST_PART"
 
 var parts = map[string]func() error{
-	"adopts":       adopts,
-	"without room": withoutRoom,
-	"seals":        seals,
-	"closes":       closes,
-	"family":       family,
-	"again":        again,
-	"says":         says,
-	"spins":        spins,
-	"grows":        grows,
-	"writes":       writes,
-	"lowers":       lowers,
+	"adopts":              adopts,
+	"without descriptors": withoutDescriptors,
+	"seals":               seals,
+	"closes":              closes,
+	"family":              family,
+	"again":               again,
+	"says":                says,
+	"spins":               spins,
+	"grows":               grows,
+	"writes":              writes,
+	"lowers":              lowers,
 
 	"again from a copy": againFromACopy,
 	"again in a copy":   againInACopy,

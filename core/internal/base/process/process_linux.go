@@ -121,7 +121,7 @@ func Conceal() error {
 	return nil
 }
 
-// CloseOnExec keeps what this process inherited, beside its standard streams, from the processes that it starts.
+// CloseOnExec keeps what this process inherited, except its standard streams, from the processes that it starts.
 func CloseOnExec() error {
 	if err := unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC); err == nil {
 		return nil

@@ -63,9 +63,9 @@ func TestEnvironOfWhatHasNone(t *testing.T) {
 }
 
 // A process that cannot be looked at is not taken for one that is gone, and is not killed either.
-func TestAliveWithoutDescriptors(t *testing.T) { apart(t, "without room") }
+func TestAliveWithoutDescriptors(t *testing.T) { apart(t, "without descriptors") }
 
-func withoutRoom() error {
+func withoutDescriptors() error {
 	cmd := exec.Command("sleep", "100")
 	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {

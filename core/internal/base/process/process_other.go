@@ -91,7 +91,7 @@ func HoldBelow(_, _ netip.AddrPort, _ []int) (bool, error) { return false, nil }
 // ConnectionUser returns this process's user: the creator is unknown on this system.
 func ConnectionUser(_, _ netip.AddrPort) (int, error) { return os.Geteuid(), nil }
 
-// CloseOnExec keeps what this process inherited, beside its standard streams, from the processes that it starts.
+// CloseOnExec keeps what this process inherited, except its standard streams, from the processes that it starts.
 func CloseOnExec() error {
 	open, err := os.ReadDir("/dev/fd")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/process"
 )
 
-// A process executes its own program again, whatever became of its file, though nobody else of its user can read it.
+// A process executes its own program again, whatever happened to its file, though no other process of its user can read it.
 func TestSelf(t *testing.T) {
 	t.Parallel()
 	for name, play := range map[string]string{"its file": "again", "a sealed copy": "again from a copy"} {

@@ -15,7 +15,7 @@ const (
 	relaxedSlack = 500 * time.Microsecond
 )
 
-// relaxTimers raises the timer slack of the calling thread, to which it locks the goroutine, unless somebody chose one. What the
+// relaxTimers raises the timer slack of the calling thread, to which it locks the goroutine, unless one was chosen. What the
 // thread executes and starts inherits it. The function that it returns undoes both.
 func relaxTimers() (undo func()) {
 	runtime.LockOSThread()

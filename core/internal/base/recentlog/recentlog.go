@@ -25,7 +25,7 @@ type Log struct {
 	bytes   int
 	last    int64         // the number of the newest entry, counted from 1
 	errors  []string      // the newest of level error
-	more    chan struct{} // closed at the next entry; nil: nobody waits for it
+	more    chan struct{} // closed at the next entry; nil: no one waits for it
 }
 
 // New returns a log that writes to out.

@@ -21,7 +21,7 @@ func BashInterrupted(line string) string {
 type Bash struct {
 	Output   string
 	Cut      bool // Output is only the end of it
-	File     int  // the size of the file with the output, in bytes; zero: there is none
+	File     int  // the size of the file with the output, in bytes; zero: no file
 	Code     int
 	Took     time.Duration
 	Stopped  bool

@@ -92,7 +92,8 @@ const seeLog = "The host's log says why."
 // UnknownArgument answers an argument that a command does not accept. It also answers such a directive within a text,
 // which is not run.
 func UnknownArgument(command, argument, options string) string {
-	return fmt.Sprintf("/%s does not know %s. %s Nothing was done; send it again with one of them.", command, Code(OneLine(argument, 40)), options)
+	return fmt.Sprintf("/%s does not know %s. %s Nothing was done; send it again with one of them.", command,
+		Code(OneLine(argument, 40)), options)
 }
 
 // The groups of commands.

@@ -38,7 +38,7 @@ func fence(text string, least int) string {
 // maxIdentity is the maximum length of a shown ID, in characters. No network has longer ones.
 const maxIdentity = 512
 
-// identity returns the ID of somebody about whom an owner decides, as inline code.
+// identity returns the ID of a person about whom an owner decides, as inline code.
 func identity(id string) string {
 	return Verbatim(cut(strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
@@ -215,5 +215,6 @@ func filled(s domain.Session) string {
 
 // spent says what turns cost.
 func spent(u domain.Usage) string {
-	return fmt.Sprintf("%s, %s tokens in, %s out, $%.4f", plural(u.Turns, "turn"), count(u.InputTokens+u.CacheTokens), count(u.OutputTokens), float64(u.CostMicros)/1e6)
+	return fmt.Sprintf("%s, %s tokens in, %s out, $%.4f", plural(u.Turns, "turn"), count(u.InputTokens+u.CacheTokens),
+		count(u.OutputTokens), float64(u.CostMicros)/1e6)
 }

@@ -78,7 +78,8 @@ func FilesLacking(names []string) string {
 
 // FolderFull tells owners that the oldest files of a folder were deleted.
 func FolderFull(folder, most, removed string, files int) string {
-	return fmt.Sprintf("%s is full: of the %s that it may hold, the oldest %s (%d files) were removed to make space.", folder, most, removed, files)
+	return fmt.Sprintf("%s is full: of the %s that it may hold, the oldest %s (%d files) were removed to make space.",
+		folder, most, removed, files)
 }
 
 // The folders that may be full.

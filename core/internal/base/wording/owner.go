@@ -13,7 +13,7 @@ func ServerAsks(name, content, code string) string {
 		fmt.Sprintf("\n\nRead it, and what it runs. /mcp allow %s lets it run, /mcp deny %s does not. If its content changes, you are asked again.", code, code)
 }
 
-// NoticesLeftOut tells owners that they are not told more of a kind.
+// NoticesLeftOut tells owners that further notices of a kind are left out.
 const NoticesLeftOut = "More notices like the last ones are left out for up to an hour, because there are too many. /mcp, /tools and `clawhost logs` show what is going on."
 
 // ServerFails tells owners why the tools of an MCP server are missing.

@@ -8,7 +8,7 @@ import (
 // maxPeople bounds a list of people.
 const maxPeople = 50
 
-// Person is somebody who wants to write to the agent.
+// Person is a user who wants to write to the agent.
 type Person struct {
 	Name string
 	ID   string // as channel:user
@@ -51,7 +51,8 @@ func Disallowed(id string, was, configured bool) string {
 
 // Allowlist shows who may write on a channel by the config, and who was approved on any channel.
 func Allowlist(channel string, configured, allowed []string) string {
-	return fmt.Sprintf("**Who may write to me**\n\nBy the config file, on %s:\n%s\n\nApproved by an owner:\n%s", Code(channel), people(configured), people(allowed))
+	return fmt.Sprintf("**Who may write to me**\n\nBy the config file, on %s:\n%s\n\nApproved by an owner:\n%s",
+		Code(channel), people(configured), people(allowed))
 }
 
 func people(ids []string) string {
@@ -106,7 +107,8 @@ func PairingDenied(p Person) string {
 func PairingOffered(user, code, channel string) string {
 	return fmt.Sprintf("I do not know you yet, so I cannot answer.\n\n"+
 		"Your user ID: %s\n\nYour pairing code, valid for one hour:\n\n```\n%s\n```\n\n"+
-		"To let you in, my owner runs this where clawhost runs:\n\n```\nclawhost pairing approve %s %s\n```", Code(user), code, channel, code)
+		"To let you in, my owner runs this where clawhost runs:\n\n```\nclawhost pairing approve %s %s\n```", Code(user),
+		code, channel, code)
 }
 
 // Welcome tells a person that they have access.
@@ -114,7 +116,7 @@ func Welcome(name string) string {
 	return fmt.Sprintf("Welcome, %s. You may write to me now; /help lists what else you can do.", name)
 }
 
-// StrangerAsks tells an owner that somebody asks for access. It names nobody: the list of requests does, and shows
+// StrangerAsks tells an owner that a person asks for access. It contains no names: the list of requests does, and shows
 // nothing that a stranger has written.
 func StrangerAsks(channel string) string {
 	return fmt.Sprintf("Somebody asks to be let in on %s. /approve lists who.", channel)

@@ -25,14 +25,14 @@ type Question struct {
 	ID       string
 	About    Subject
 	Direct   bool   // it is asked in a direct chat
-	For      string // the person Claude works for, if somebody else is asked
+	For      string // the person Claude works for, if another person is asked
 	Tool     string
 	Line     string   // what it is about
 	Shown    string   // the plan, as Markdown, or the tool's input
 	Why      string   // the tool is used
 	Outside  string   // the path outside the workspace on which the tool is used; empty: none
-	Purpose  string   // of a turn that nobody started
-	Beside   string   // the tool's other input
+	Purpose  string   // of a turn that no person started
+	Other    string   // the tool's other input
 	Missing  int      // characters that are not shown
 	Doubtful bool     // it can be read in more than one way
 	Several  bool     // several answers may be given
@@ -47,7 +47,7 @@ type Answer struct {
 	Help  string // its explanation, where there are no buttons; empty: it is not listed
 }
 
-// Reasons for questions in turns that nobody started.
+// Reasons for questions in turns that no person started.
 const (
 	AskedForMemories  = "Nobody asked for this just now: it is to keep what matters before this conversation is compacted."
 	AskedForHeartbeat = "Nobody asked for this just now: it is part of the heartbeat."
@@ -167,8 +167,8 @@ func (q Question) ask(b *strings.Builder) {
 	if q.Purpose != "" {
 		fmt.Fprintf(b, "\n%s\n", q.Purpose)
 	}
-	if q.Beside != "" {
-		fmt.Fprintf(b, "\nWith %s.\n", Verbatim(q.Beside))
+	if q.Other != "" {
+		fmt.Fprintf(b, "\nWith %s.\n", Verbatim(q.Other))
 	}
 	onceOnly := ""
 	if q.About == AboutTool {
@@ -219,7 +219,7 @@ func (q Question) Asked() string {
 	}
 }
 
-// Elsewhere tells a chat that somebody else is asked about its turn.
+// Elsewhere tells a chat that another person is asked about its turn.
 func (q Question) Elsewhere() string {
 	if q.About == AboutPlan {
 		return "My plan needs an owner's permission. I have asked for it."
@@ -313,7 +313,7 @@ func GoingOn(by, line string) string { return line + "\n\n▶ Continued by " + b
 // LeftAlone replaces a declined offer to continue.
 func LeftAlone(by, line string) string { return line + "\n\n✖ Left as it is by " + by + "." }
 
-// QuestionExpired replaces a question that nobody has answered in time.
+// QuestionExpired replaces a question that was not answered in time.
 func QuestionExpired(patience time.Duration, asked string) string {
 	return fmt.Sprintf("⌛ Nobody answered within %s, so it counts as no: %s", span(patience), asked)
 }
@@ -341,7 +341,7 @@ const (
 	OfOthers
 )
 
-// TooManyQuestions tells a chat that nobody was asked about a tool, because too many questions are open.
+// TooManyQuestions tells a chat that a tool was not asked about, because too many questions are open.
 func TooManyQuestions(tool string, open int, of Crowd) string {
 	which := fmt.Sprintf("%d questions of this conversation are", open)
 	switch of {

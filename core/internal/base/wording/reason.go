@@ -39,7 +39,7 @@ func AddressType(kind string) Reason { return Reason("is a file of the type " + 
 
 // AddressStatus says that a server answers with a status other than 200.
 func AddressStatus(status int) Reason {
-	return Reason(fmt.Sprintf("is not to be had (the server says %d)", status))
+	return Reason(fmt.Sprintf("is not available (the server says %d)", status))
 }
 
 // FilesTooLarge says that a file is over the limit for the files of one message.

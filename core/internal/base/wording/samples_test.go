@@ -32,7 +32,7 @@ var (
 	errSample = errors.New("config.hcl:3:1: no such block")
 	tool      = wording.Question{
 		ID: "ABCDE", About: wording.AboutTool, For: "Ben", Tool: "Bash", Line: "rm -rf build", Shown: "rm -rf build", Why: "Remove what was built", Purpose: wording.AskedForHeartbeat,
-		Beside: "timeout: 5000", Missing: 120, Doubtful: true, Lasting: wording.Lasting("owners", []string{"Bash(rm *)"}),
+		Other: "timeout: 5000", Missing: 120, Doubtful: true, Lasting: wording.Lasting("owners", []string{"Bash(rm *)"}),
 		Answers: []wording.Answer{{Label: wording.OnceLabel, Help: wording.OnceHelp}, {Label: wording.NoLabel, Help: wording.NoHelp}, {Label: wording.WhyLabel}},
 	}
 	plan = wording.Question{

@@ -199,7 +199,8 @@ func queueing(q domain.Queueing) string {
 	if q.Cap > 0 {
 		limit = fmt.Sprint(q.Cap)
 	}
-	return fmt.Sprintf("mode=%s, debounce=%s, cap=%s, drop=%s", or(string(q.Mode), string(domain.Followup)), q.Quiet, limit, or(string(q.Drop), string(domain.DropSummarize)))
+	return fmt.Sprintf("mode=%s, debounce=%s, cap=%s, drop=%s", or(string(q.Mode), string(domain.Followup)), q.Quiet, limit,
+		or(string(q.Drop), string(domain.DropSummarize)))
 }
 
 // QueueChosen answers /queue with a setting.

@@ -74,7 +74,7 @@ func TestWhatIsDecidedAboutIsShownAsItIs(t *testing.T) {
 	}
 }
 
-// The ID of somebody who asks for access cannot pass for another one.
+// The ID of a person who asks for access cannot pass for another one.
 // Behaviour: ask-exact.
 func TestIDsAreShownAsTheyAre(t *testing.T) {
 	t.Parallel()
@@ -98,7 +98,7 @@ func TestIDsAreShownAsTheyAre(t *testing.T) {
 	}
 }
 
-// Each character that nobody sees has a sign, so that two texts that differ do not look the same.
+// Each invisible character has a sign, so that two texts that differ do not look the same.
 // Behaviour: ask-exact.
 func TestNoCharacterIsUnseen(t *testing.T) {
 	t.Parallel()

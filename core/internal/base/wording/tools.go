@@ -11,7 +11,7 @@ import (
 
 // Tools are the agent's tools by where they are from.
 type Tools struct {
-	Known   bool     // Claude Code has told its tools
+	Known   bool     // Claude Code has listed its tools
 	Claude  []string // Claude Code's own
 	Offered map[string][]string
 	Servers []Server

@@ -75,7 +75,7 @@ func WhyRefused(why string, alone bool) string {
 	return quoted("Claude refuses to run", why)
 }
 
-// WhyNoAnswers tells an owner why nobody gets an answer.
+// WhyNoAnswers tells an owner why there are no answers.
 func WhyNoAnswers(why string) string { return quoted("Claude answers nobody", why) }
 
 // WithCause adds the literal cause of a failure to its notice.
@@ -202,7 +202,8 @@ func (f Footer) Tokens() string { return fmt.Sprintf("_%d tokens in, %d out_", f
 
 // String is the whole footer below an answer.
 func (f Footer) String() string {
-	line := fmt.Sprintf("_%s: %d tokens in (%d cached), %d out, $%.4f", or(f.Model, "claude"), f.Input, f.Cached, f.Output, float64(f.CostMicros)/1e6)
+	line := fmt.Sprintf("_%s: %d tokens in (%d cached), %d out, $%.4f", or(f.Model, "claude"), f.Input, f.Cached, f.Output,
+		float64(f.CostMicros)/1e6)
 	if f.ContextOf > 0 {
 		line += fmt.Sprintf(", context %d%%", f.ContextUsed*100/f.ContextOf)
 	}

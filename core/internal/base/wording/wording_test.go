@@ -45,7 +45,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// Every message is among the samples, so that none is read by nobody.
+// Every message is among the samples, so that each one is reviewed.
 func TestEveryMessageHasASample(t *testing.T) {
 	t.Parallel()
 	shown := map[string]bool{}

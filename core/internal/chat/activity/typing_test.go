@@ -20,12 +20,12 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// here is the chat of the tests, which is told that an answer is being written every five seconds.
+// here is the chat of the tests, which shows that an answer is being written every five seconds.
 var here = chat.Address{Channel: "tg", Chat: "1"}
 
 const every = 5 * time.Second
 
-// network notes at which second a chat is told what.
+// network notes at which second a chat gets what.
 type network struct {
 	plugintest.Idle
 
@@ -131,7 +131,7 @@ func TestTypingFromTheFirstWord(t *testing.T) {
 }
 
 // Behaviour: typing.
-func TestTypingOfATurnWithoutASignOfLife(t *testing.T) {
+func TestTypingOfASilentTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var n network

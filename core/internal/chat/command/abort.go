@@ -15,10 +15,12 @@ var aborts = words(
 	"stop", "esc", "escape", "abort", "exit", "interrupt", "halt", "cancel", "please stop", "stop please", "stop it", "stop now",
 	"stop that", "stop this", "stop everything", "stop working", "abort please", "please abort", "just stop", "stop stop", "stop stop stop",
 	// French.
-	"arrête", "arrete", "arrêter", "arreter", "arrêtez", "arretez", "arrête toi", "arrete toi", "arrête-toi", "arrete-toi", "stoppe", "stoppez",
+	"arrête", "arrete", "arrêter", "arreter", "arrêtez", "arretez", "arrête toi", "arrete toi", "arrête-toi", "arrete-toi",
+	"stoppe", "stoppez",
 	"stop s'il te plaît", "stop s'il te plait", "annule", "annuler",
 	// German.
-	"stopp", "anhalten", "aufhören", "aufhoren", "aufhoeren", "hör auf", "hor auf", "hoer auf", "abbrechen", "abbruch", "bitte stopp", "stopp bitte", "bitte stop",
+	"stopp", "anhalten", "aufhören", "aufhoren", "aufhoeren", "hör auf", "hor auf", "hoer auf", "abbrechen", "abbruch",
+	"bitte stopp", "stopp bitte", "bitte stop",
 	"stop bitte", "schluss",
 	// Spanish.
 	"para", "parar", "detente", "deténte", "detener", "alto", "basta", "cancela", "cancelar", "para por favor", "por favor para",

@@ -20,7 +20,7 @@ import (
 
 // What waits must be gone before the running turn is, or the next one begins in between. What came after the command is not meant by it.
 // Behaviour: stop.
-func TestStopSaysOnlyWhatIsTrue(t *testing.T) {
+func TestAnswersOfStop(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		running, deaf bool
@@ -124,20 +124,20 @@ func TestWhatAModelCannotDo(t *testing.T) {
 		{Names: [2]string{"opus", "claude-opus-4-8"}, ThinkingOff: true, Fast: true},
 	}
 	for name, test := range map[string]struct {
-		model string
-		told  []agent.Abilities
-		lacks bool
+		model  string
+		models []agent.Abilities
+		lacks  bool
 	}{
 		"nothing is told":      {},
-		"it cannot":            {told: listed, lacks: true},
-		"it can":               {model: "opus", told: listed},
-		"by its full name":     {model: "claude-opus-4-8", told: listed},
-		"it cannot, in full":   {model: "claude-sonnet-5-5", told: listed, lacks: true},
-		"another one is asked": {model: "claude-opus-9", told: listed},
+		"it cannot":            {models: listed, lacks: true},
+		"it can":               {model: "opus", models: listed},
+		"by its full name":     {model: "claude-opus-4-8", models: listed},
+		"it cannot, in full":   {model: "claude-sonnet-5-5", models: listed, lacks: true},
+		"another one is asked": {model: "claude-opus-9", models: listed},
 	} {
 		for text, lack := range map[string]string{"/think off": "always thinks", "/fast on": "has no fast mode", "/think low": "never", "/fast off": "never"} {
 			inBubble(t, func(t *testing.T, d *hostCommands) {
-				d.inventory.Models = test.told
+				d.inventory.Models = test.models
 				d.choose(t, domain.Overrides{Model: test.model})
 				got, err := d.registry().Run(t.Context(), d.call(text, chat.Authorised))
 				if err != nil || strings.Contains(got, lack) != (test.lacks && lack != "never") || strings.Count(got, ".") != 1+strings.Count(got, "sonnet-5-5") {
@@ -171,7 +171,7 @@ func TestStatusShowsFastMode(t *testing.T) {
 	}
 }
 
-// checkNotes tells what the agent is to be told.
+// checkNotes checks which notes the agent gets.
 func checkNotes(t *testing.T, d *hostCommands, want ...string) {
 	t.Helper()
 	d.write(t, domain.TurnLane, message("and?"))
@@ -463,7 +463,7 @@ func TestStatusShowsOpenQuestions(t *testing.T) {
 		for authority, want := range map[chat.Authority]int{chat.Owner: 2, chat.Authorised: 1} {
 			answer, err := d.registry().Run(t.Context(), d.call("/status", authority))
 			if err != nil || strings.Count(answer, "waits for an answer to") != want || !strings.Contains(answer, "`AAAAA`: `Bash`, asked 1m") {
-				t.Errorf("%v is told %q, %v; want %d questions", authority, answer, err, want)
+				t.Errorf("%v gets %q, %v; want %d questions", authority, answer, err, want)
 			}
 		}
 	})

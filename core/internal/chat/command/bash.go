@@ -32,7 +32,7 @@ var errOutOfTime = errors.New("the line takes too long")
 // bashOff answers when the config does not switch the shell on.
 func (d hostCommands) bashOff(context.Context, Call) (string, error) { return wording.BashOff, nil }
 
-// bash runs a line of the shell for an owner. One that was begun before is not run again: nobody knows how far it came.
+// bash runs a line of the shell for an owner. One that was begun before is not run again: it is unknown how far it came.
 func (d hostCommands) bash(ctx context.Context, call Call) (Answer, error) {
 	switch {
 	case call.Attempt > 1:
@@ -56,7 +56,8 @@ func (d hostCommands) bash(ctx context.Context, call Call) (Answer, error) {
 	case err != nil:
 		return Answer{Text: wording.CommandFailed(call.Name)}, fmt.Errorf("command bash: %w", err)
 	}
-	d.host.Log.Info("an owner ran a line of the shell", "session", call.Caller.Session, "by", who(call.Caller), "code", code, "took", ran.Took.Round(time.Millisecond))
+	d.host.Log.Info("an owner ran a line of the shell", "session", call.Caller.Session, "by", who(call.Caller),
+		"code", code, "took", ran.Took.Round(time.Millisecond))
 	return d.shown(context.WithoutCancel(ctx), call, ran, output.Bytes()), nil
 }
 
@@ -73,7 +74,8 @@ func (d hostCommands) shown(ctx context.Context, call Call, ran wording.Bash, ou
 	if fits() {
 		return Answer{Text: ran.String()}
 	}
-	file, taken, err := d.host.Files.Keep(ctx, call.Caller.Address.Channel, conversation.Limits.MediaOut, chat.Media{FileName: outputFile}, bytes.NewReader(output))
+	file, taken, err := d.host.Files.Keep(ctx, call.Caller.Address.Channel, conversation.Limits.MediaOut,
+		chat.Media{FileName: outputFile}, bytes.NewReader(output))
 	switch {
 	case err != nil:
 		d.host.Log.Warn("the output of a line of the shell cannot be sent as a file", "error", err)

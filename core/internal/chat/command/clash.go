@@ -40,7 +40,10 @@ func (r *Registry) Clashes(plugins []PluginCommands) []Clash {
 				}
 				clashes = append(clashes, Clash{Plugin: p.Plugin, what: what})
 			} else if other, taken := owners[key]; taken {
-				clashes = append(clashes, Clash{Plugin: p.Plugin, Other: other, what: fmt.Sprintf("the plugins %q and %q both have the command /%s", other, p.Plugin, name)})
+				clashes = append(clashes, Clash{
+					Plugin: p.Plugin, Other: other,
+					what: fmt.Sprintf("the plugins %q and %q both have the command /%s", other, p.Plugin, name),
+				})
 			} else {
 				owners[key] = p.Plugin
 			}
@@ -48,9 +51,15 @@ func (r *Registry) Clashes(plugins []PluginCommands) []Clash {
 		for _, name := range p.Overrides {
 			switch {
 			case !r.replaceable(name):
-				clashes = append(clashes, Clash{Plugin: p.Plugin, Attribute: "overrides", what: fmt.Sprintf("the host has no command /%s that a plugin can replace", name)})
+				clashes = append(clashes, Clash{
+					Plugin: p.Plugin, Attribute: "overrides",
+					what: fmt.Sprintf("the host has no command /%s that a plugin can replace", name),
+				})
 			case !slices.Contains(names, name):
-				clashes = append(clashes, Clash{Plugin: p.Plugin, Attribute: "overrides", what: fmt.Sprintf("the plugin %q has no command /%s", p.Plugin, name)})
+				clashes = append(clashes, Clash{
+					Plugin: p.Plugin, Attribute: "overrides",
+					what: fmt.Sprintf("the plugin %q has no command /%s", p.Plugin, name),
+				})
 			}
 		}
 	}

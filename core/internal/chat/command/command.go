@@ -12,7 +12,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Call is a command that somebody used.
+// Call is a command that a person used.
 type Call struct {
 	Name    string
 	Args    string
@@ -56,5 +56,6 @@ type Command struct {
 
 // groups are the groups of commands in the order in which /commands lists them.
 var groups = []string{
-	wording.GroupConversation, wording.GroupSettings, wording.GroupInformation, wording.GroupOwners, wording.GroupPlugins, wording.GroupSkills,
+	wording.GroupConversation, wording.GroupSettings, wording.GroupInformation, wording.GroupOwners, wording.GroupPlugins,
+	wording.GroupSkills,
 }

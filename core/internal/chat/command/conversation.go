@@ -58,7 +58,7 @@ func (d hostCommands) stop(ctx context.Context, call Call) (string, error) {
 	return wording.Stopped(stopped, dropped), nil
 }
 
-// aside answers a question beside the running turn.
+// aside answers a side question during the running turn.
 func (d hostCommands) aside(ctx context.Context, call Call) (string, error) {
 	if call.Args == "" {
 		return wording.AsideUsage, nil
@@ -104,7 +104,9 @@ func wrote(c chat.Caller, m domain.Message) bool {
 }
 
 // waiting acts on a waiting message, given by its number in the session.
-func (d hostCommands) waiting(ctx context.Context, call Call, do func(ctx context.Context, session string, seq int64) error, done string) (string, error) {
+func (d hostCommands) waiting(
+	ctx context.Context, call Call, do func(ctx context.Context, session string, seq int64) error, done string,
+) (string, error) {
 	seq, err := strconv.ParseInt(call.Args, 10, 64)
 	if err != nil || seq < 1 {
 		return wording.WhichMessage(call.Name), nil

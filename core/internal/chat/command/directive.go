@@ -14,7 +14,7 @@ import (
 type reading struct {
 	words int    // how many of them belong to it
 	args  string // these words, as its command takes them
-	// set stores the value; nil: there is none, or it is unknown.
+	// set stores the value; nil: no value, or an unknown one.
 	set func(*domain.Overrides)
 	// lasting reports whether the value makes sense only for a session, not for one message.
 	lasting bool
@@ -38,7 +38,7 @@ var directiveAliases = map[string]string{
 var ambiguous = map[string]bool{"t": true, "v": true, "usage": true}
 
 // escalating directives may give the agent more power. They count only at the beginning of a message, so that
-// text by somebody else, quoted or pasted within a message, cannot do that.
+// another person's text, quoted or pasted within a message, cannot do that.
 var escalating = map[string]bool{"elevated": true, "exec": true}
 
 // maxWords is how many words after a directive are read.
@@ -47,9 +47,9 @@ const maxWords = 8
 // directive is one found in a text.
 type directive struct {
 	span
-	written string // its name as written
-	command domain.Command
-	beside  bool // it is a shortcut
+	written  string // its name as written
+	command  domain.Command
+	shortcut bool // it is a shortcut
 	reading
 }
 
@@ -68,7 +68,9 @@ func (d directive) bare() bool { return d.set == nil && d.words == 0 }
 // not be run. The model "default" is the config's.
 //
 // For people who may not use commands, everything is text.
-func (r *Registry) Directives(text string, begins bool, authority chat.Authority) (rest string, overrides domain.Overrides, commands []domain.Command) {
+func (r *Registry) Directives(
+	text string, begins bool, authority chat.Authority,
+) (rest string, overrides domain.Overrides, commands []domain.Command) {
 	var found []directive
 	if authority >= chat.Authorised {
 		found = scan(text, begins, r.host.Models)
@@ -79,13 +81,13 @@ func (r *Registry) Directives(text string, begins bool, authority chat.Authority
 	if cut(text, found) == "" {
 		return "", domain.Overrides{}, commandsOf(found)
 	}
-	var applied, beside, refused []directive
+	var applied, apart, refused []directive
 	for i, d := range found {
 		// If another directive follows directly, removing it would give this one a value that was not meant.
 		leads := i+1 < len(found) && skipBlank(text, d.end, len(text)) == found[i+1].start
 		switch {
-		case d.beside:
-			applied, beside = append(applied, d), append(beside, d)
+		case d.shortcut:
+			applied, apart = append(applied, d), append(apart, d)
 		case d.bare() && !leads, d.set == nil && !d.bare() && ambiguous[d.written]:
 			// It is text.
 		case d.set == nil, d.lasting, authority < r.byName[d.command.Name].MinAuthority:
@@ -98,11 +100,11 @@ func (r *Registry) Directives(text string, begins bool, authority chat.Authority
 		return "", domain.Overrides{}, commandsOf(refused)
 	}
 	for _, d := range applied {
-		if !d.beside {
+		if !d.shortcut {
 			d.set(&overrides)
 		}
 	}
-	return cut(text, applied), overrides, commandsOf(beside)
+	return cut(text, applied), overrides, commandsOf(apart)
 }
 
 // commandsOf returns the commands of directives, only the last one of each.
@@ -169,8 +171,8 @@ func readDirective(text string, slash, until int, models Models) (directive, boo
 	}
 	d.start = slash
 	if shortcuts[name] {
-		d.end, d.beside, d.command = end, true, domain.Command{Name: name}
-		return d, !strings.HasPrefix(text[end:], ":") // A colon announces a value, and there is none.
+		d.end, d.shortcut, d.command = end, true, domain.Command{Name: name}
+		return d, !strings.HasPrefix(text[end:], ":") // A colon announces a value that is missing.
 	}
 	read, ok := directives[name]
 	if !ok {

@@ -67,7 +67,7 @@ func TestDirectivesWithinAMessage(t *testing.T) {
 			Mode: domain.Collect, Debounce: ptr(500 * time.Millisecond), Cap: 25, Drop: domain.DropSummarize,
 		}}},
 
-		// What is no directive stays, beside one that is.
+		// A word that is no directive stays, next to one that is.
 		"`/v on` and /think high":             {"`/v on` and", domain.Overrides{Effort: "high"}},
 		"```\n/v on\n```\n/think high":        {"```\n/v on\n```", domain.Overrides{Effort: "high"}},
 		"/think high how do I use /model":     {"how do I use /model", domain.Overrides{Effort: "high"}},
@@ -107,7 +107,7 @@ func TestTextWithoutDirectivesStaysAsItIs(t *testing.T) {
 	}
 }
 
-// What somebody else wrote may be quoted, or stand in code, and there nothing is a directive; and only as the first word of a message
+// What another person wrote may be quoted, or stand in code, and there nothing is a directive; and only as the first word of a message
 // does one lend the agent power.
 // Behaviour: directive-inline, directive-elevated.
 func TestQuotedDirectivesAreText(t *testing.T) {
@@ -224,7 +224,7 @@ func TestDirectivesThatAreNotUnderstood(t *testing.T) {
 	}
 }
 
-// Some commands are answered beside the text that they stand in.
+// Some commands are answered apart from the text that they stand in.
 // Behaviour: directive-shortcuts.
 func TestShortcuts(t *testing.T) {
 	t.Parallel()
@@ -251,7 +251,7 @@ func TestShortcuts(t *testing.T) {
 			t.Errorf("%q: %s", text, diff)
 		}
 		if rest, _, commands := r.Directives(text, true, chat.Other); rest != text || len(commands) > 0 {
-			t.Errorf("%q of somebody who may not use commands: %q, %v", text, rest, commands)
+			t.Errorf("%q of a person who may not use commands: %q, %v", text, rest, commands)
 		}
 	}
 }
@@ -263,12 +263,12 @@ func TestDirectivesByAuthority(t *testing.T) {
 	for _, text := range []string{"/elevated full go on", "/exec full go on /think high", "/elev: full\ngo on /v on"} {
 		_, set, commands := r.Directives(text, true, chat.Authorised)
 		if set != (domain.Overrides{}) || len(commands) != 1 || commands[0].Args != "full" {
-			t.Errorf("%q of somebody who is no owner: %+v, %v", text, set, commands)
+			t.Errorf("%q of a person who is no owner: %+v, %v", text, set, commands)
 		}
 	}
 	for _, text := range []string{"/think high go on", "/think high", "/think hihg go on"} {
 		if rest, set, commands := r.Directives(text, true, chat.Other); rest != text || set != (domain.Overrides{}) || len(commands) > 0 {
-			t.Errorf("%q of somebody who may not use commands: %q, %+v, %v", text, rest, set, commands)
+			t.Errorf("%q of a person who may not use commands: %q, %+v, %v", text, rest, set, commands)
 		}
 	}
 }
@@ -294,21 +294,21 @@ func checkDirectives(t interface{ Errorf(string, ...any) }, text string) {
 	if (asks || set.Permission != "") && !strings.HasPrefix(first, "/elev") && !strings.HasPrefix(first, "/exec") {
 		t.Errorf("%q changes the permission mode: %+v, %v", text, set, commands)
 	}
-	beside := len(commands) > 0 && rest != ""
+	shortcut := len(commands) > 0 && rest != ""
 	for _, c := range commands {
-		if got, ok := r.Lookup(c.Name); !ok || got.Name != c.Name || beside && c.Name != "status" && c.Name != "help" {
+		if got, ok := r.Lookup(c.Name); !ok || got.Name != c.Name || shortcut && c.Name != "status" && c.Name != "help" {
 			t.Errorf("%q asks for %q", text, c.Name)
 		}
 	}
 	switch {
-	case len(commands) > 0 && !beside:
+	case len(commands) > 0 && !shortcut:
 		if set != (domain.Overrides{}) {
 			t.Errorf("%q asks for %v, and sets %+v", text, commands, set)
 		}
 		return
-	case beside && len(rest) >= len(text):
+	case shortcut && len(rest) >= len(text):
 		t.Errorf("%q asks for %v beside %q", text, commands, rest)
-	case beside:
+	case shortcut:
 	case set == (domain.Overrides{}) && rest != text:
 		t.Errorf("%q sets nothing and becomes %q", text, rest)
 	case set != (domain.Overrides{}) && (rest == "" || len(rest) >= len(text)):

@@ -60,7 +60,7 @@ func writeExport(dir, session string, now time.Time, entries []domain.Entry) (pa
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	left, err := exportRoom(dir)
+	left, err := exportSpace(dir)
 	if err != nil {
 		return "", err
 	}
@@ -83,8 +83,8 @@ func writeExport(dir, session string, now time.Time, entries []domain.Entry) (pa
 	return path, errors.Join(err, buffer.Flush(), file.Close())
 }
 
-// exportRoom is how many bytes an export may use.
-func exportRoom(dir string) (int64, error) {
+// exportSpace is how many bytes an export may use.
+func exportSpace(dir string) (int64, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return 0, err

@@ -74,22 +74,22 @@ func TestExportsAreBounded(t *testing.T) {
 		d.exports = t.TempDir()
 		d.record(t, "first", chat.TranscriptEntry{Role: chat.User, Text: "hello", At: now})
 		earlier := filepath.Join(d.exports, "earlier.jsonl")
-		for room, want := range map[int64]string{
+		for space, want := range map[int64]string{
 			100:     "This export does not fit: all exports together may have 1 GB. Remove some from `" + d.exports + "` on the host.",
 			1 << 20: "Exported 1 message to `" + filepath.Join(d.exports, "telegram_7-20260315T143000.000Z.jsonl") + "` on the host.",
 		} {
 			if err := os.WriteFile(earlier, nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.Truncate(earlier, 1<<30-room); err != nil { // a sparse file
+			if err := os.Truncate(earlier, 1<<30-space); err != nil { // a sparse file
 				t.Fatal(err)
 			}
 			if got, err := d.registry().Run(t.Context(), d.call("/export", chat.Owner)); err != nil || got != want {
-				t.Errorf("with %d bytes left: %q, %v", room, got, err)
+				t.Errorf("with %d bytes left: %q, %v", space, got, err)
 			}
 			left, err := filepath.Glob(filepath.Join(d.exports, "telegram*"))
-			if wanted := room > 100; err != nil || (len(left) == 1) != wanted {
-				t.Errorf("with %d bytes left there are %v, %v", room, left, err)
+			if wanted := space > 100; err != nil || (len(left) == 1) != wanted {
+				t.Errorf("with %d bytes left there are %v, %v", space, left, err)
 			}
 			for _, path := range left {
 				if err := os.Remove(path); err != nil {

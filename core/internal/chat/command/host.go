@@ -35,10 +35,10 @@ type Agent interface {
 type Claude interface {
 	Stats() claude.Stats
 	Inventory() claude.Inventory
-	// Aside answers a question beside a turn, from the conversation so far. The error is [client.ErrNotRunning] if no
+	// Aside answers a side question, from the conversation so far. The error is [client.ErrNotRunning] if no
 	// turn runs, and [client.ErrNoAside] if the CLI cannot do it.
 	Aside(ctx context.Context, claudeSession, question string) (string, error)
-	// Speed returns what Claude Code told last about how fast the model answers: on, off, cooldown, or nothing; and why not.
+	// Speed returns what Claude Code reported last about how fast the model answers: on, off, cooldown, or nothing; and why not.
 	Speed(claudeSession string) (fast, why string)
 	// Tasks returns the running subagents of a session.
 	Tasks(claudeSession string) []client.Task

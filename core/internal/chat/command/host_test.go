@@ -38,7 +38,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files")
 
 // golden compares a text with a file.
 func golden(t *testing.T, name, got string) {
@@ -83,7 +83,7 @@ type hostCommands struct {
 	takes         []chat.MediaLimit // the files that the chat takes
 	inventory     claude.Inventory
 	speed, slowed string                                // what Claude Code says of fast mode
-	beside        func(question string) (string, error) // answers beside what runs
+	aside         func(question string) (string, error) // answers alongside what runs
 
 	begun int  // turns
 	deaf  bool // turns do not end when they are stopped
@@ -289,7 +289,7 @@ func (tooled) Offered(context.Context) map[string][]string {
 }
 
 func (a asked) Aside(_ context.Context, _, question string) (string, error) {
-	return a.hostCommands.beside(question)
+	return a.hostCommands.aside(question)
 }
 
 func (a asked) Speed(string) (fast, why string) { return a.hostCommands.speed, a.hostCommands.slowed }
@@ -321,7 +321,7 @@ func (r restart) Request(context.Context) error {
 	return r.hostCommands.cannotRestart
 }
 
-// call is a command of somebody in the direct chat of the hostCommands's session.
+// call is a command of a person in the direct chat of the hostCommands's session.
 func (d *hostCommands) call(text string, authority chat.Authority) command.Call {
 	name, args, _ := splitCommand(text)
 	session := d.session

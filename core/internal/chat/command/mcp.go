@@ -13,7 +13,10 @@ func (d hostCommands) mcp(ctx context.Context, call Call) (string, error) {
 	if len(words) == 0 {
 		var list []wording.AskedServer
 		for _, a := range d.host.Project.Servers(ctx) {
-			list = append(list, wording.AskedServer{Name: a.Server.Name, Content: a.Content, Code: a.Code, Decided: a.Decided, Allowed: a.Allowed, By: a.By})
+			list = append(list, wording.AskedServer{
+				Name: a.Server.Name, Content: a.Content, Code: a.Code,
+				Decided: a.Decided, Allowed: a.Allowed, By: a.By,
+			})
 		}
 		return wording.AskedServers(list), nil
 	}

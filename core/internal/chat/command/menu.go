@@ -22,7 +22,8 @@ func (r *Registry) Menu() []chat.CommandSpec {
 		name := canonical(c.Name)
 		if c.Menu && menuName().MatchString(name) {
 			menu = append(menu, chat.CommandSpec{
-				Name: name, Usage: cmp.Or(wording.OneLine(c.Usage, maxSummary), "/"+name), Summary: cmp.Or(wording.OneLine(c.Summary, maxSummary), wording.NoSummary), MinAuthority: c.MinAuthority,
+				Name: name, Usage: cmp.Or(wording.OneLine(c.Usage, maxSummary), "/"+name),
+				Summary: cmp.Or(wording.OneLine(c.Summary, maxSummary), wording.NoSummary), MinAuthority: c.MinAuthority,
 			})
 		}
 	}

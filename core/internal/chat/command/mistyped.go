@@ -9,7 +9,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// mistypedName is the name of the command that answers a mistyped one. Nobody can type it.
+// mistypedName is the name of the command that answers a mistyped one. It cannot be typed.
 const mistypedName = "?"
 
 // shortestMistyped is the minimum length of a mistyped name. Shorter words are similar to too many others.

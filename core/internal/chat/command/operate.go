@@ -37,7 +37,7 @@ func (d hostCommands) config(_ context.Context, call Call) (string, error) {
 	}.String(), nil
 }
 
-// debug shows details for somebody who looks for a fault.
+// debug shows details for a person who looks for a fault.
 func (d hostCommands) debug(ctx context.Context, _ Call) (string, error) {
 	lanes, err := d.store.Lanes(ctx)
 	if err != nil {
@@ -47,7 +47,8 @@ func (d hostCommands) debug(ctx context.Context, _ Call) (string, error) {
 	runtime.ReadMemStats(&memory)
 	return wording.Debug{
 		Version: d.host.Version, Go: runtime.Version(), Up: d.host.Now().Sub(d.host.Started), Goroutines: runtime.NumGoroutine(),
-		InUse: memory.HeapAlloc, Taken: memory.Sys, Collections: memory.NumGC, Claude: pool(d.host.Claude.Stats()), Lanes: lanes, Errors: d.host.Recent.Errors(),
+		InUse: memory.HeapAlloc, Taken: memory.Sys, Collections: memory.NumGC, Claude: pool(d.host.Claude.Stats()),
+		Lanes: lanes, Errors: d.host.Recent.Errors(),
 	}.String(), nil
 }
 

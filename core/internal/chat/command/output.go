@@ -12,8 +12,8 @@ type clipped struct {
 // Write implements [io.Writer].
 func (c *clipped) Write(p []byte) (int, error) {
 	n := len(p)
-	room := min(len(p), c.most-len(c.begin))
-	c.begin, p = append(c.begin, p[:room]...), p[room:]
+	free := min(len(p), c.most-len(c.begin))
+	c.begin, p = append(c.begin, p[:free]...), p[free:]
 	c.end = append(c.end, p...)
 	// The end is moved once in many writes.
 	if len(c.end) > 2*c.most {

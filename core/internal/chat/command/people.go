@@ -72,8 +72,8 @@ func (d hostCommands) listPeople(ctx context.Context, call Call) (string, error)
 
 // approve allows what claude asks for, or approves a pairing request.
 func (d hostCommands) approve(ctx context.Context, call Call) (string, error) {
-	if told, known, err := d.verdict(ctx, call, "once"); known || err != nil {
-		return told, err
+	if reply, known, err := d.verdict(ctx, call, "once"); known || err != nil {
+		return reply, err
 	}
 	p, said, err := d.pending(ctx, call)
 	if err != nil || said != "" {
@@ -92,8 +92,8 @@ func (d hostCommands) approve(ctx context.Context, call Call) (string, error) {
 
 // deny refuses what claude asks for, or rejects a pairing request.
 func (d hostCommands) deny(ctx context.Context, call Call) (string, error) {
-	if told, known, err := d.verdict(ctx, call, "no"); known || err != nil {
-		return told, err
+	if reply, known, err := d.verdict(ctx, call, "no"); known || err != nil {
+		return reply, err
 	}
 	p, said, err := d.pending(ctx, call)
 	if err != nil || said != "" {

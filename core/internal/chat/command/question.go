@@ -18,15 +18,15 @@ func (d hostCommands) answer(ctx context.Context, call Call) (string, error) {
 	if !ok {
 		return wording.WhichQuestion, nil
 	}
-	told, known, err := d.host.Questions.Answer(ctx, call.Caller, id, strings.TrimSpace(call.Args[len(word):]))
+	reply, known, err := d.host.Questions.Answer(ctx, call.Caller, id, strings.TrimSpace(call.Args[len(word):]))
 	if err != nil || known {
-		return told, err
+		return reply, err
 	}
 	return wording.NoQuestion, nil
 }
 
 // verdict answers a question with yes or no if the command names one; otherwise the command is about a pairing request.
-func (d hostCommands) verdict(ctx context.Context, call Call, standing string) (told string, known bool, err error) {
+func (d hostCommands) verdict(ctx context.Context, call Call, standing string) (reply string, known bool, err error) {
 	word := firstWord(call.Args)
 	id, ok := permission.ID(word)
 	if !ok || d.host.Plugins.Enabled(word) {
@@ -38,11 +38,11 @@ func (d hostCommands) verdict(ctx context.Context, call Call, standing string) (
 	} else if rest == "" {
 		rest = standing
 	}
-	told, known, err = d.host.Questions.Answer(ctx, call.Caller, id, rest)
+	reply, known, err = d.host.Questions.Answer(ctx, call.Caller, id, rest)
 	if err == nil && !known {
 		return wording.NoQuestion, true, nil
 	}
-	return told, known, err
+	return reply, known, err
 }
 
 // grants lists the lasting permissions of the conversation, or revokes them.

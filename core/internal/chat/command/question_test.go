@@ -95,12 +95,12 @@ func TestAside(t *testing.T) {
 		{"", context.DeadlineExceeded, "/btw why?", "Claude had no answer to this in time. It goes on with what is running."},
 		{"", errors.New("pipe"), "/btw why?", "/btw failed. The host's log says why."},
 	} {
-		d := &hostCommands{beside: func(question string) (string, error) { return question + " " + test.answer, test.err }}
+		d := &hostCommands{aside: func(question string) (string, error) { return question + " " + test.answer, test.err }}
 		if said := d.say(t, test.typed, chat.Authorised); said != test.said {
 			t.Errorf("%s: %q, want %q", test.typed, said, test.said)
 		}
 	}
-	d := &hostCommands{beside: func(string) (string, error) { return " ", nil }}
+	d := &hostCommands{aside: func(string) (string, error) { return " ", nil }}
 	if said := d.say(t, "/side why?", chat.Authorised); said != "Claude had no answer to this." {
 		t.Errorf("%q", said)
 	}
@@ -276,7 +276,7 @@ func TestGrants(t *testing.T) {
 	})
 }
 
-// say is what somebody of an authority is answered.
+// say is the answer to a person with an authority.
 func (d *hostCommands) say(t *testing.T, text string, authority chat.Authority) string {
 	t.Helper()
 	said, _ := d.registry().Run(t.Context(), d.call(text, authority))

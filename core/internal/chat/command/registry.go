@@ -190,11 +190,12 @@ func (r *Registry) Answer(ctx context.Context, run *conversation.Run) (Answer, e
 		return Answer{Text: text}, err
 	}
 	id, answer, _ := strings.Cut(c.Args, " ")
-	told, err := r.host.Questions.Hear(ctx, id, answer, permission.Written{ID: run.Head.UUID, Text: run.Head.Message.Text, Caller: run.Caller})
+	reply, err := r.host.Questions.Hear(ctx, id,
+		answer, permission.Written{ID: run.Head.UUID, Text: run.Head.Message.Text, Caller: run.Caller})
 	if err != nil {
 		return Answer{Text: wording.QuestionFailed}, err
 	}
-	return Answer{Text: told}, nil
+	return Answer{Text: reply}, nil
 }
 
 // Run answers a message's commands, each in its own paragraphs. The answer is for the chat even with an error; the

@@ -191,7 +191,7 @@ func TestHelpAndCommands(t *testing.T) {
 	}
 }
 
-// Every command that somebody may use is on one page of /commands, and no other.
+// Every command that a person may use is on one page of /commands, and no other.
 // Behaviour: help.
 func TestCommandsListsAllOnce(t *testing.T) {
 	t.Parallel()
@@ -394,7 +394,7 @@ func TestBuiltinCommandsAreInOrder(t *testing.T) {
 	}
 }
 
-// What is one slip away from a command is told which is meant; a path, a short word or another word is a text.
+// What is one slip away from a command gets a hint which is meant; a path, a short word or another word is a text.
 // Behaviour: command-mistyped.
 func TestMistyped(t *testing.T) {
 	t.Parallel()

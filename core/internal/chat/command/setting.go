@@ -47,7 +47,8 @@ var (
 	}
 	fast = setting{
 		name:  "fast",
-		field: func(o *domain.Overrides) *string { return &o.Fast }, now: func(c *conversation.Conversation) string { return map[bool]string{true: "on", false: "off"}[c.Fast] },
+		field: func(o *domain.Overrides) *string { return &o.Fast },
+		now:   func(c *conversation.Conversation) string { return map[bool]string{true: "on", false: "off"}[c.Fast] },
 		choices: []choice{
 			{word: "off", also: []string{"no", "false", "0"}, value: "off"},
 			{word: "on", also: []string{"yes", "true", "1"}, value: "on"},
@@ -64,7 +65,8 @@ var (
 	}
 	reasoning = setting{
 		name:  "reasoning",
-		field: func(o *domain.Overrides) *string { return &o.Reasoning }, now: func(c *conversation.Conversation) string { return c.Reasoning },
+		field: func(o *domain.Overrides) *string { return &o.Reasoning },
+		now:   func(c *conversation.Conversation) string { return c.Reasoning },
 		choices: []choice{
 			{word: "off", also: []string{"no", "false", "0", "hide"}, value: "off"},
 			{word: "on", also: []string{"yes", "true", "1", "show"}, value: "on"},
@@ -101,7 +103,8 @@ var (
 	}
 	sending = setting{
 		name:  "send",
-		field: func(o *domain.Overrides) *string { return &o.Send }, now: func(c *conversation.Conversation) string { return c.Send }, words: true,
+		field: func(o *domain.Overrides) *string { return &o.Send },
+		now:   func(c *conversation.Conversation) string { return c.Send }, words: true,
 		choices: []choice{
 			{word: "on", also: []string{"allow"}, value: "allow"},
 			{word: "off", also: []string{"deny"}, value: "deny"},
@@ -109,7 +112,8 @@ var (
 	}
 	activating = setting{
 		name:  "activation",
-		field: func(o *domain.Overrides) *string { return &o.Activation }, now: func(c *conversation.Conversation) string { return c.Activation },
+		field: func(o *domain.Overrides) *string { return &o.Activation },
+		now:   func(c *conversation.Conversation) string { return c.Activation },
 		choices: []choice{
 			{word: "mention", value: "mention"},
 			{word: "always", value: "always"},
@@ -226,9 +230,9 @@ func (d hostCommands) lacks(s setting, value, model string) string {
 	if s.name != think.name && s.name != fast.name {
 		return ""
 	}
-	can, told := agent.AbilitiesOf(model, d.host.Claude.Inventory().Models)
+	can, known := agent.AbilitiesOf(model, d.host.Claude.Inventory().Models)
 	switch {
-	case !told:
+	case !known:
 	case s.name == think.name && value == agent.EffortOff && !can.ThinkingOff:
 		return wording.AlwaysThinks(can.Names[1])
 	case s.name == fast.name && value == "on" && !can.Fast:

@@ -14,7 +14,8 @@ func (r *Registry) skills() []Command {
 	var list []Command
 	for _, s := range r.reachable() {
 		list = append(list, Command{
-			Name: s.Name, Usage: "/" + s.Name + " [text]", Summary: s.Description, Group: wording.GroupSkills, MinAuthority: chat.Authorised, Menu: true, Turn: true,
+			Name: s.Name, Usage: "/" + s.Name + " [text]", Summary: s.Description, Group: wording.GroupSkills,
+			MinAuthority: chat.Authorised, Menu: true, Turn: true,
 		})
 	}
 	return list

@@ -93,7 +93,7 @@ func (endless) Handle(ctx context.Context, _ *domain.Run, _ <-chan struct{}) err
 	return context.Cause(ctx)
 }
 
-// lay puts a list into the workspace, a pipe whose other end nobody opens, or nothing.
+// lay puts a list into the workspace, a pipe whose other end is never opened, or nothing.
 func (r *rig) lay(t *testing.T, list string) {
 	t.Helper()
 	path := filepath.Join(r.config.Agent.Workspace, "HEARTBEAT.md")
@@ -220,7 +220,7 @@ func TestBeatInADirectChat(t *testing.T) {
 				r.config.Session.Scope, r.config.Heartbeat.Prompt = scope, "look"
 				r.run(t, r, 90*time.Minute)
 				if !strings.Contains(r.log.String(), "has not written") {
-					t.Errorf("nobody has written, and the log is %s", r.log.String())
+					t.Errorf("no one has written, and the log is %s", r.log.String())
 				}
 				for n, who := range []chat.Sender{{ID: "7", Aliases: []chat.UserID{"+7"}}, {ID: "8"}} {
 					key := session
@@ -244,7 +244,7 @@ func TestBeatInADirectChat(t *testing.T) {
 // A heartbeat is for a session that has nothing else to do, and only if there is something to watch.
 //
 // Behaviour: heartbeat-busy, heartbeat-nothing.
-func TestNothingToDo(t *testing.T) {
+func TestSkippedHeartbeats(t *testing.T) {
 	t.Parallel()
 	for why, test := range map[string]struct {
 		list, prompt string

@@ -16,8 +16,8 @@ func (in *Inbox) accept(ctx context.Context, a arrival, d destination) (outcome 
 	if d.refused != "" {
 		return rejected(d.refused), nil
 	}
-	if d.beside != nil { // First, so that the event is not accepted without it.
-		if _, err := in.put(ctx, *d.beside); err != nil {
+	if d.separate != nil { // First, so that the event is not accepted without it.
+		if _, err := in.put(ctx, *d.separate); err != nil {
 			return Outcome{}, err
 		}
 	}
@@ -76,9 +76,9 @@ func (in *Inbox) acknowledge(ctx context.Context, a arrival, outcome Outcome) {
 // stillOpen tells a person whose message reached a turn that waits for an answer, once for each question: otherwise
 // they may think that they have answered it.
 func (in *Inbox) stillOpen(ctx context.Context, caller chat.Caller) {
-	id, told, ok, err := in.options.Questions.OpenNotice(ctx, caller)
+	id, notice, ok, err := in.options.Questions.OpenNotice(ctx, caller)
 	if ok {
-		_, err = in.store.Post(ctx, domain.KeyStillOpen.Of(id), in.conversations.Notice(caller.Address, caller.Kind, told)...)
+		_, err = in.store.Post(ctx, domain.KeyStillOpen.Of(id), in.conversations.Notice(caller.Address, caller.Kind, notice)...)
 	}
 	if err != nil {
 		in.log.Warn("no notice that a question is still open", "question", id, "error", err)

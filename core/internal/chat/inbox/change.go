@@ -61,7 +61,8 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 	case now.Message.Command != nil:
 		standing, err = in.takeBack(ctx, old, unread, wording.EditedToCommand)
 	default:
-		old.Text, old.Raw, old.Overrides, old.Origin, old.Fresh = now.Message.Text, now.Message.Raw, now.Message.Overrides, now.Message.Origin, now.Message.Fresh
+		m := now.Message
+		old.Text, old.Raw, old.Overrides, old.Origin, old.Fresh = m.Text, m.Raw, m.Overrides, m.Origin, m.Fresh
 		if steered {
 			old.Edition = e.ID
 		}

@@ -32,11 +32,11 @@ func TestEdits(t *testing.T) {
 		return m
 	}
 	for name, test := range map[string]struct {
-		was   domain.Message
-		edit  chat.Event
-		want  *domain.Message
-		model string
-		told  string // a part of it
+		was    domain.Message
+		edit   chat.Event
+		want   *domain.Message
+		model  string
+		notice string // a part of it
 	}{
 		"a text": {was: asked(domain.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "new\r\ntext "}), want: new(asked(domain.Message{Text: "new\ntext", Raw: "new\r\ntext "}))},
 		"a mention": {
@@ -63,9 +63,9 @@ func TestEdits(t *testing.T) {
 			want: new(grouped(domain.Message{Text: "why", Raw: "/think high why", Overrides: high})),
 		},
 		"no answer to a question": {was: asked(domain.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "2"}), want: new(asked(domain.Message{Text: "2"}))},
-		"a command":               {was: asked(domain.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "/status"}), told: "into a command"},
-		"a word that means stop":  {was: asked(domain.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "stop!"}), told: "into a command"},
-		"another authority":       {was: asked(domain.Message{Text: "old"}), edit: event("commander", chat.Edited{ID: "m", Text: "new"}), told: "have changed"},
+		"a command":               {was: asked(domain.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "/status"}), notice: "into a command"},
+		"a word that means stop":  {was: asked(domain.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "stop!"}), notice: "into a command"},
+		"another authority":       {was: asked(domain.Message{Text: "old"}), edit: event("commander", chat.Edited{ID: "m", Text: "new"}), notice: "have changed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -87,8 +87,8 @@ func TestEdits(t *testing.T) {
 			if diff := cmp.Diff(amended, j.amended) + cmp.Diff(changes, j.changes); diff != "" {
 				t.Error(diff)
 			}
-			if test.told == "" != (len(j.told) == 0) || test.told != "" && (!strings.Contains(j.told[0].Text, test.told) || j.told[0].ReplyTo != "m" || j.told[0].To.Chat != "owner") {
-				t.Errorf("told %+v", j.told)
+			if test.notice == "" != (len(j.notices) == 0) || test.notice != "" && (!strings.Contains(j.notices[0].Text, test.notice) || j.notices[0].ReplyTo != "m" || j.notices[0].To.Chat != "owner") {
+				t.Errorf("got %+v", j.notices)
 			}
 			j.fail = errors.New("the disk is full")
 			if _, err := box(j).Submit(t.Context(), "tg", test.edit); err == nil {
@@ -99,7 +99,7 @@ func TestEdits(t *testing.T) {
 }
 
 // Behaviour: edit-waiting.
-func TestChangesThatAreNotHeeded(t *testing.T) {
+func TestIgnoredChanges(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		event    chat.Event
@@ -115,14 +115,14 @@ func TestChangesThatAreNotHeeded(t *testing.T) {
 			t.Parallel()
 			j := &journal{standing: test.standing}
 			outcome, err := box(j).Submit(t.Context(), "tg", test.event)
-			if err != nil || outcome.Verdict != chat.Rejected || len(j.accepted)+len(j.amended)+len(j.told)+len(j.paired) != 0 {
+			if err != nil || outcome.Verdict != chat.Rejected || len(j.accepted)+len(j.amended)+len(j.notices)+len(j.paired) != 0 {
 				t.Errorf("%+v, error %v: %+v", outcome, err, j)
 			}
 		})
 	}
 }
 
-// Who changes what the running turn was told is told that it is too late, once.
+// Who changes what the running turn has read learns that it is too late, once.
 // Behaviour: edit-waiting.
 func TestChangesThatComeTooLate(t *testing.T) {
 	t.Parallel()
@@ -149,13 +149,13 @@ func TestChangesThatComeTooLate(t *testing.T) {
 				t.Errorf("%+v, error %v: %+v", outcome, err, j)
 			}
 			if test.want == "" {
-				if len(j.told) != 0 {
-					t.Errorf("told %+v", j.told)
+				if len(j.notices) != 0 {
+					t.Errorf("got %+v", j.notices)
 				}
 				return
 			}
-			if len(j.told) != 1 || !strings.Contains(j.told[0].Text, test.want) || j.told[0].To != was.Address() || j.told[0].ReplyTo != test.replyTo {
-				t.Errorf("told %+v", j.told)
+			if len(j.notices) != 1 || !strings.Contains(j.notices[0].Text, test.want) || j.notices[0].To != was.Address() || j.notices[0].ReplyTo != test.replyTo {
+				t.Errorf("got %+v", j.notices)
 			}
 			if want := []string{"late:tg:" + string(test.event.ID)}; !cmp.Equal(want, j.posted) {
 				t.Errorf("by the keys %q, want %q", j.posted, want)
@@ -178,11 +178,11 @@ func TestChangesOfWhatIsUnread(t *testing.T) {
 		event   chat.Event
 		amended string
 		changes []string
-		told    string
+		notice  string
 		nudged  []string
 	}{
 		"an edit":                      {event: edit, amended: "new", nudged: []string{"tg:owner"}},
-		"an edit that makes a command": {event: event("owner", chat.Edited{ID: "m", Text: "/status"}), changes: []string{"tg/owner/m is gone"}, told: "into a command"},
+		"an edit that makes a command": {event: event("owner", chat.Edited{ID: "m", Text: "/status"}), changes: []string{"tg/owner/m is gone"}, notice: "into a command"},
 		"a deletion":                   {event: event("owner", chat.Deleted{ID: "m"}), changes: []string{"tg/owner/m is gone"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -200,8 +200,8 @@ func TestChangesOfWhatIsUnread(t *testing.T) {
 				if test.amended != "" && (len(j.amended) != 1 || j.amended[0].Text != test.amended || j.amended[0].Edition != edit.ID) || test.amended == "" && len(j.amended) != 0 {
 					t.Errorf("amended %+v", j.amended)
 				}
-				if test.told == "" != (len(j.told) == 0) || test.told != "" && !strings.Contains(j.told[0].Text, test.told) {
-					t.Errorf("told %+v", j.told)
+				if test.notice == "" != (len(j.notices) == 0) || test.notice != "" && !strings.Contains(j.notices[0].Text, test.notice) {
+					t.Errorf("got %+v", j.notices)
 				}
 			})
 		})
@@ -213,8 +213,8 @@ func TestDeletions(t *testing.T) {
 	t.Parallel()
 	j := &journal{standing: domain.StandingWaiting}
 	gone := event("owner", chat.Deleted{ID: "m"})
-	if outcome, err := box(j).Submit(t.Context(), "tg", gone); err != nil || outcome.Verdict != chat.Accepted || len(j.told) != 0 {
-		t.Errorf("%+v, error %v, told %+v", outcome, err, j.told)
+	if outcome, err := box(j).Submit(t.Context(), "tg", gone); err != nil || outcome.Verdict != chat.Accepted || len(j.notices) != 0 {
+		t.Errorf("%+v, error %v, got %+v", outcome, err, j.notices)
 	}
 	if diff := cmp.Diff([]string{"tg/owner/m is gone"}, j.changes); diff != "" {
 		t.Error(diff)
@@ -244,7 +244,7 @@ func TestReceipt(t *testing.T) {
 }
 
 // A chat is shown at once that its message is heard, where the config wants that, but for a command.
-func TestHeardAtOnce(t *testing.T) {
+func TestReceivedMessageShowsAReaction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		eager := func(string) config.Settings {

@@ -47,19 +47,19 @@ type journal struct {
 	fail     error
 
 	chosen    map[string]domain.Overrides // by session
-	overheard []domain.Passive
-	answer    domain.Acceptance // what Accept says beside its own
+	passive   []domain.Passive
+	answer    domain.Acceptance // what Accept says in addition to its own
 	nudged    []string
 	ended     []int64
 	received  []chat.Caller
 	heard     []string // what chats were shown at once
 	changes   []string
 	standing  domain.Standing
-	unread    bool            // claude has not read what it was told
+	unread    bool            // claude has not read what it was given
 	after     domain.Standing // where a message is by the time of its change, which does not happen then; empty: as before
 	waiting   domain.Message  // what Find finds
 	amended   []domain.Message
-	told      []domain.OutboxItem
+	notices   []domain.OutboxItem
 	posted    []string // the keys
 	direct    map[string]domain.DirectChat
 	questions []domain.Question // that are open
@@ -83,10 +83,10 @@ func (j *journal) DirectChat(_ context.Context, channel, id string) (domain.Dire
 }
 
 func (j *journal) RecordPassive(_ context.Context, o domain.Passive) (bool, error) {
-	if slices.ContainsFunc(j.overheard, func(old domain.Passive) bool { return old.EventID == o.EventID }) {
+	if slices.ContainsFunc(j.passive, func(old domain.Passive) bool { return old.EventID == o.EventID }) {
 		return true, j.fail
 	}
-	j.overheard = append(j.overheard, o)
+	j.passive = append(j.passive, o)
 	return false, j.fail
 }
 
@@ -105,7 +105,7 @@ func (j *journal) Find(context.Context, string, chat.ID, chat.MessageID) (domain
 	return f, j.fail
 }
 
-// stands is where a message is after a change; what run 5 was told waits if that has not read it.
+// stands is where a message is after a change; what run 5 was given waits if that has not read it.
 func (j *journal) stands(unread int64) domain.Standing {
 	switch {
 	case j.after != "":
@@ -137,14 +137,14 @@ func (j *journal) Amend(_ context.Context, m domain.Message, model *string, unre
 
 func (j *journal) Post(_ context.Context, key domain.Key, items ...domain.OutboxItem) (int64, error) {
 	j.posted = append(j.posted, key.String())
-	j.told = append(j.told, items...)
+	j.notices = append(j.notices, items...)
 	return 1, j.fail
 }
 
 func (j *journal) WithdrawMessage(_ context.Context, channel string, in chat.ID, id chat.MessageID, unread int64, notice ...domain.OutboxItem) (domain.Standing, error) {
 	if j.after == "" {
 		j.changes = append(j.changes, fmt.Sprintf("%s/%s/%s is gone", channel, in, id))
-		j.told = append(j.told, notice...)
+		j.notices = append(j.notices, notice...)
 	}
 	return j.stands(unread), j.fail
 }
@@ -275,7 +275,7 @@ func TestSubmit(t *testing.T) {
 		"a directive not allowed":        {event: says("friend", "/think high about it"), verdict: chat.Accepted, session: "tg:friend", lane: domain.TurnLane, text: "/think high about it", authority: chat.Other},
 		"directives alone":               {event: says("owner", "/think low"), verdict: chat.Accepted, session: "tg:owner", lane: domain.ControlLane, command: &domain.Command{Name: "think", Args: "low"}, text: "/think low", authority: chat.Owner},
 		"a skill from a menu":            {event: event("owner", chat.NativeCommand{Name: "deploy", Args: "it"}), verdict: chat.Accepted, session: "tg:owner", lane: domain.TurnLane, text: deploy + "it", authority: chat.Owner},
-		"a command nobody has any more":  {event: event("owner", chat.NativeCommand{Name: "gone", Args: "now"}), verdict: chat.Accepted, session: "tg:owner", lane: domain.CommandLane, command: &domain.Command{Name: "gone", Args: "now"}, text: "/gone now", authority: chat.Owner},
+		"a command no one has any more":  {event: event("owner", chat.NativeCommand{Name: "gone", Args: "now"}), verdict: chat.Accepted, session: "tg:owner", lane: domain.CommandLane, command: &domain.Command{Name: "gone", Args: "now"}, text: "/gone now", authority: chat.Owner},
 		"a directive beside a file":      {event: event("owner", chat.Message{Text: "/think high", Media: []chat.Media{{Kind: chat.Image}}}), verdict: chat.Accepted, session: "tg:owner", lane: domain.TurnLane, text: "", authority: chat.Owner},
 		"a reset and a directive":        {event: says("owner", "/new /think high why"), verdict: chat.Accepted, session: "tg:owner", lane: domain.TurnLane, text: "why", fresh: true, authority: chat.Owner},
 		"a reset and directives alone":   {event: says("owner", "/new /think low"), verdict: chat.Accepted, session: "tg:owner", lane: domain.ControlLane, command: &domain.Command{Name: "think", Args: "low"}, text: "/new /think low", reset: true, authority: chat.Owner},
@@ -320,13 +320,13 @@ func TestSubmit(t *testing.T) {
 
 // A person who sends only unavailable files learns why. Claude learns of it later, because there is nothing to answer.
 // Behaviour: file-accept.
-func TestFilesThatCouldNotBeHad(t *testing.T) {
+func TestUnavailableFiles(t *testing.T) {
 	t.Parallel()
 	large := chat.Media{Kind: chat.Video, FileName: "my `film`.mp4", Problem: "is larger than 20 MB"}
 	odd := chat.Media{Kind: chat.File, Problem: "is of a type that is not accepted here: application/x-odd"}
 	for name, test := range map[string]struct {
 		message chat.Message
-		told    string // "": it is answered
+		notice  string // "": it is answered
 		kept    string
 	}{
 		"one":                     {chat.Message{ID: "m", Media: []chat.Media{large}}, "I could not take what you sent: `my 'film'.mp4` is larger than 20 MB.", "A file was sent here that could not be had: the video is larger than 20 MB."},
@@ -342,17 +342,17 @@ func TestFilesThatCouldNotBeHad(t *testing.T) {
 			if verdict := submit(t, j, settings, event("owner", test.message)); verdict != chat.Accepted {
 				t.Fatal(verdict)
 			}
-			if test.told == "" {
-				if len(j.accepted) != 1 || len(j.told) != 0 {
-					t.Errorf("accepted %+v, told %+v", j.accepted, j.told)
+			if test.notice == "" {
+				if len(j.accepted) != 1 || len(j.notices) != 0 {
+					t.Errorf("accepted %+v, got %+v", j.accepted, j.notices)
 				}
 				return
 			}
-			if len(j.accepted) != 0 || len(j.told) != 1 || j.told[0].Text != test.told || j.told[0].ReplyTo != "m" || j.told[0].To.Chat != "owner" {
-				t.Errorf("accepted %+v, told %+v", j.accepted, j.told)
+			if len(j.accepted) != 0 || len(j.notices) != 1 || j.notices[0].Text != test.notice || j.notices[0].ReplyTo != "m" || j.notices[0].To.Chat != "owner" {
+				t.Errorf("accepted %+v, got %+v", j.accepted, j.notices)
 			}
-			if len(j.overheard) != 1 || j.overheard[0].Note.Text != test.kept || j.overheard[0].Note.Kind != domain.NoteEvent {
-				t.Errorf("kept %+v", j.overheard)
+			if len(j.passive) != 1 || j.passive[0].Note.Text != test.kept || j.passive[0].Note.Kind != domain.NoteEvent {
+				t.Errorf("kept %+v", j.passive)
 			}
 		})
 	}
@@ -537,13 +537,13 @@ func TestAStoreThatFailsIsNoVerdict(t *testing.T) {
 // However many messages of others wait, an owner's message and command are accepted, and so is a permitted stop. That
 // goes before other commands.
 // Behaviour: stop-first.
-func TestOthersLeaveRoomForOwnersAndStops(t *testing.T) {
+func TestOthersCannotFillTheQueueForOwnersAndStops(t *testing.T) {
 	t.Parallel()
-	type room struct {
+	type limits struct {
 		MaxWaiting int
 		Urgent     bool
 	}
-	for text, want := range map[string]map[chat.UserID]room{
+	for text, want := range map[string]map[chat.UserID]limits{
 		"hello":   {"friend": {1000, false}, "commander": {1000, false}, "owner": {1100, false}},
 		"/status": {"friend": {1000, false}, "commander": {1000, false}, "owner": {1100, false}},
 		"/roll":   {"friend": {1000, false}, "commander": {1000, false}, "owner": {1100, false}},
@@ -554,7 +554,7 @@ func TestOthersLeaveRoomForOwnersAndStops(t *testing.T) {
 			if outcome, err := box(j).Submit(t.Context(), "tg", says(user, text)); err != nil || outcome.Verdict != chat.Accepted {
 				t.Fatalf("%q of %s: %+v, %v", text, user, outcome, err)
 			}
-			if got := (room{j.accepted[0].MaxWaiting, j.accepted[0].Urgent}); got != want {
+			if got := (limits{j.accepted[0].MaxWaiting, j.accepted[0].Urgent}); got != want {
 				t.Errorf("%q of %s: %+v, want %+v", text, user, got, want)
 			}
 		}

@@ -87,7 +87,8 @@ func (in *Intake) put(ctx context.Context, inbound domain.Inbound) (Outcome, err
 	accepted, err := in.store.Accept(ctx, inbound)
 	switch {
 	case errors.Is(err, domain.ErrLaneFull):
-		in.log.Warn("a session has too many waiting messages; further ones are refused", "session", inbound.Session, "waiting", inbound.MaxWaiting)
+		in.log.Warn("a session has too many waiting messages; further ones are refused", "session", inbound.Session,
+			"waiting", inbound.MaxWaiting)
 		return rejected("too many messages wait in this chat"), nil
 	case err != nil:
 		return Outcome{}, fmt.Errorf("accept an event: %w", err)
@@ -103,10 +104,13 @@ func (in *Intake) put(ctx context.Context, inbound domain.Inbound) (Outcome, err
 	if accepted.Running && inbound.Queue.Steers() {
 		in.turns.Nudge(inbound.Session)
 	}
-	return Outcome{Verdict: chat.Accepted, Session: inbound.Session, Waiting: accepted.Waiting, Number: accepted.Seq, behind: accepted.Running}, nil
+	return Outcome{
+		Verdict: chat.Accepted, Session: inbound.Session, Waiting: accepted.Waiting, Number: accepted.Seq,
+		behind: accepted.Running,
+	}, nil
 }
 
-// Turn accepts a prompt that nobody in the chat wrote: a plugin's, or the host's own. It runs as the person whose
+// Turn accepts a prompt that does not come from the chat: a plugin's, or the host's own. It runs as the person whose
 // direct chat it is, with an owner's authority, because an owner put it into the config.
 func (in *Intake) Turn(ctx context.Context, id domain.Key, m domain.Message) (Outcome, error) {
 	person, err := in.person(ctx, m.Channel, m.Chat)
@@ -126,7 +130,10 @@ func (in *Intake) Turn(ctx context.Context, id domain.Key, m domain.Message) (Ou
 		return Outcome{}, fmt.Errorf("look up a session: %w", err)
 	}
 	m.Silent = m.Silent || in.denies(chosen, key, m) // nothing is sent there, whoever asked for it
-	inbound := domain.Inbound{EventID: id.EventID(), Session: key, Lane: domain.TurnLane, Message: m, Queue: domain.Queueing{Mode: domain.Queue}}
+	inbound := domain.Inbound{
+		EventID: id.EventID(), Session: key, Lane: domain.TurnLane, Message: m,
+		Queue: domain.Queueing{Mode: domain.Queue},
+	}
 	if m.Thread != "" {
 		inbound.Parent = in.name(settings, m.Channel, m.Chat, "", m.Sender).Key()
 	}
@@ -158,10 +165,14 @@ func (in *Intake) Tell(ctx context.Context, id domain.Key, session string, calle
 		return fmt.Errorf("look up a session: %w", err)
 	}
 	m := domain.Message{
-		Channel: caller.Address.Channel, Chat: chat.Chat{ID: caller.Address.Chat, Kind: caller.Kind, Title: known.Title}, Thread: caller.Address.Thread,
+		Channel: caller.Address.Channel, Chat: chat.Chat{ID: caller.Address.Chat, Kind: caller.Kind, Title: known.Title},
+		Thread: caller.Address.Thread,
 		Sender: caller.Sender, Authority: caller.Authority, SentAt: in.now(), Text: text,
 	}
-	_, err = in.put(ctx, domain.Inbound{EventID: id.EventID(), Session: session, Lane: domain.TurnLane, Message: m, Queue: domain.Queueing{Mode: domain.Queue}})
+	_, err = in.put(ctx, domain.Inbound{
+		EventID: id.EventID(), Session: session, Lane: domain.TurnLane, Message: m,
+		Queue: domain.Queueing{Mode: domain.Queue},
+	})
 	return err
 }
 
@@ -174,7 +185,10 @@ func (in *Intake) Repeat(ctx context.Context, id domain.Key, session string, mes
 	}
 	for i, m := range messages {
 		m.Fresh = false
-		inbound := domain.Inbound{EventID: id.For(i).EventID(), Session: session, Lane: domain.TurnLane, Message: m, Queue: domain.Queueing{Mode: mode}}
+		inbound := domain.Inbound{
+			EventID: id.For(i).EventID(), Session: session, Lane: domain.TurnLane, Message: m,
+			Queue: domain.Queueing{Mode: mode},
+		}
 		if _, err := in.put(ctx, inbound); err != nil {
 			return err
 		}

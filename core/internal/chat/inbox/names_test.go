@@ -44,8 +44,8 @@ func TestNamesAreForTheAgentAlone(t *testing.T) {
 			continue
 		}
 		if test.heard != "" {
-			if len(j.accepted) != 0 || len(j.overheard) != 1 || j.overheard[0].Note.Text != test.heard {
-				t.Errorf("%s: accepted %d, overheard %+v", name, len(j.accepted), j.overheard)
+			if len(j.accepted) != 0 || len(j.passive) != 1 || j.passive[0].Note.Text != test.heard {
+				t.Errorf("%s: accepted %d, passive %+v", name, len(j.accepted), j.passive)
 			}
 			continue
 		}
@@ -56,10 +56,10 @@ func TestNamesAreForTheAgentAlone(t *testing.T) {
 	}
 }
 
-// TestNobodyIsCommandedByAName: what somebody else wrote, or calls themselves, is no command of who mentions it, in a new message
+// TestNamesGiveNoCommands: what another person wrote, or calls themselves, is no command of the person who mentions it, in a new message
 // as in an edited one.
 // Behaviour: networks-foreign-text.
-func TestNobodyIsCommandedByAName(t *testing.T) {
+func TestNamesGiveNoCommands(t *testing.T) {
 	t.Parallel()
 	const text = "/think high about it"
 	for name, test := range map[string]struct {
@@ -81,7 +81,7 @@ func TestNobodyIsCommandedByAName(t *testing.T) {
 		}
 		m := j.accepted[0].Message
 		if m.Text != test.want || m.Overrides.Effort != test.effort || m.Command != nil || j.accepted[0].Reset {
-			t.Errorf("%s: %q, effort %q, a command %v, anew %t", name, m.Text, m.Overrides.Effort, m.Command, j.accepted[0].Reset)
+			t.Errorf("%s: %q, effort %q, a command %v, reset %t", name, m.Text, m.Overrides.Effort, m.Command, j.accepted[0].Reset)
 		}
 		if m.Raw != test.text {
 			t.Errorf("%s: what was written is kept as %q", name, m.Raw)
@@ -89,7 +89,7 @@ func TestNobodyIsCommandedByAName(t *testing.T) {
 	}
 }
 
-// TestNamesOfAnEdit are told as those of a message.
+// TestNamesOfAnEdit are read as those of a message.
 // Behaviour: networks-names.
 func TestNamesOfAnEdit(t *testing.T) {
 	t.Parallel()

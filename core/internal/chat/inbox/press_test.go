@@ -10,7 +10,7 @@ import (
 )
 
 // A press on a button of the agent's is a message of the person who presses it, with that person's authority. The label is the
-// agent's and gives no command. Data that names no button of this conversation is refused: somebody may have made it up.
+// agent's and gives no command. Data that names no button of this conversation is refused: it may be forged.
 // Behaviour: button-agent.
 func TestPressesOnButtonsOfTheAgent(t *testing.T) {
 	t.Parallel()

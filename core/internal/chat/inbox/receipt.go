@@ -18,7 +18,8 @@ func (in *Inbox) receipt(m domain.Message) func(domain.Acceptance) domain.Outbox
 	if next {
 		columns = 2
 	}
-	if !in.conversations.Settings(m.Channel).Queue.Receipt || limits.Buttons.Rows < 1 || limits.Buttons.Columns < columns || m.Origin != "" {
+	if !in.conversations.Settings(m.Channel).Queue.Receipt || limits.Buttons.Rows < 1 || limits.Buttons.Columns < columns ||
+		m.Origin != "" {
 		return nil
 	}
 	return func(a domain.Acceptance) domain.OutboxItem {

@@ -16,9 +16,9 @@ const maxAdvised = 50
 
 // refusals logs, once an hour for each refused chat, what to add to the config to permit it.
 type refusals struct {
-	mu    sync.Mutex
-	since time.Time
-	told  map[refused]bool
+	mu      sync.Mutex
+	since   time.Time
+	advised map[refused]bool
 }
 
 type refused struct {
@@ -48,11 +48,11 @@ func (r *refusals) first(which refused, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now.Sub(r.since) >= time.Hour || now.Before(r.since) {
-		r.since, r.told = now, map[refused]bool{}
+		r.since, r.advised = now, map[refused]bool{}
 	}
-	if r.told[which] || len(r.told) >= maxAdvised {
+	if r.advised[which] || len(r.advised) >= maxAdvised {
 		return false
 	}
-	r.told[which] = true
+	r.advised[which] = true
 	return true
 }

@@ -29,7 +29,7 @@ const (
 // is set.
 type destination struct {
 	inbound  *domain.Inbound
-	beside   *domain.Inbound // commands in the message, which are answered besides it; nil: none
+	separate *domain.Inbound // commands in the message, which are answered besides it; nil: none
 	record   *domain.Passive
 	notice   string // tells the writer why the message is only recorded; empty: nothing does
 	observed bool   // plugins observe the message
@@ -42,7 +42,7 @@ func (in *Inbox) route(a arrival, intent interpret.Intent) destination {
 	if _, none := intent.(interpret.None); none {
 		return in.passive(a)
 	}
-	d := destination{beside: in.beside(a, intent), observed: true}
+	d := destination{separate: in.separate(a, intent), observed: true}
 	inbound := in.inbound(a, intent)
 	m, now := inbound.Message, in.now()
 	if inbound.Lane == domain.TurnLane {
@@ -146,8 +146,8 @@ func (in *Inbox) turn(a arrival) domain.Inbound {
 	return inbound
 }
 
-// beside makes a separate message, with its own id, of the commands that stand in a prompt; nil: there are none.
-func (in *Inbox) beside(a arrival, intent interpret.Intent) *domain.Inbound {
+// separate makes a separate message, with its own id, of the commands that stand in a prompt; nil: there are none.
+func (in *Inbox) separate(a arrival, intent interpret.Intent) *domain.Inbound {
 	if reset, ok := intent.(interpret.Reset); ok {
 		intent = reset.Then
 	}
@@ -165,7 +165,7 @@ func (in *Inbox) beside(a arrival, intent interpret.Intent) *domain.Inbound {
 	return &inbound
 }
 
-// burst joins messages in quick succession. A file ends the burst: nobody waits for more after it.
+// burst joins messages in quick succession. A file ends the burst: the burst does not wait for more after it.
 func burst(c config.Inbound, m domain.Message) domain.Burst {
 	if c.Debounce <= 0 {
 		return domain.Burst{}

@@ -93,7 +93,7 @@ func TestHowAMessageWaits(t *testing.T) {
 	}
 }
 
-// Commands within a text are answered beside it, as a message of their own.
+// Commands within a text are answered apart from it, as a message of their own.
 // Behaviour: directive-shortcuts.
 func TestCommandsBesideAMessage(t *testing.T) {
 	t.Parallel()
@@ -103,14 +103,14 @@ func TestCommandsBesideAMessage(t *testing.T) {
 		event chat.Event
 		text  string // for the agent
 		fresh bool
-		none  bool // nothing is answered beside it
+		none  bool // nothing is answered apart from it
 	}{
 		"a text":                        {event: says("owner", "hello /help /status"), text: "hello"},
 		"a file":                        {event: event("owner", chat.Message{Text: "this /help /status", Media: picture}), text: "this"},
 		"a new conversation":            {event: says("owner", "/new hello /help /status"), text: "hello", fresh: true},
 		"in a group":                    {event: inGroup("g", event("owner", chat.Message{Text: "hello /help /status", MentionsSelf: true})), text: "hello"},
 		"of who may not use commands":   {event: says("friend", "hello /help /status"), text: "hello /help /status", none: true},
-		"that somebody else has said":   {event: forwarded, text: "hello /help /status", none: true},
+		"that another person has said":  {event: forwarded, text: "hello /help /status", none: true},
 		"of a group, not for the agent": {event: inGroup("open", event("owner", chat.Message{Text: "hello /help /status"})), text: "", none: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestCommandsBesideAMessage(t *testing.T) {
 	}
 }
 
-// /new and /reset begin a conversation whatever the texts are that do so beside them, and lose nothing of what is behind them.
+// /new and /reset begin a conversation whatever the texts are that do so with them, and lose nothing of what is behind them.
 // Behaviour: new.
 func TestNewIsNoTrigger(t *testing.T) {
 	t.Parallel()
@@ -275,7 +275,7 @@ func TestWhatStartsNoTurn(t *testing.T) {
 			EventID: "e", Channel: "tg", Session: "tg:group:g", Limit: 20,
 			Note: &domain.Note{Kind: domain.NoteHistory, MessageID: "m", At: now.Add(-time.Minute), Sender: "bob", Text: "lunch? <media:image>"},
 		}
-		if diff := cmp.Diff([]domain.Passive{want}, j.overheard); diff != "" || len(j.accepted) != 0 {
+		if diff := cmp.Diff([]domain.Passive{want}, j.passive); diff != "" || len(j.accepted) != 0 {
 			t.Error(diff, j.accepted)
 		}
 		if verdict := submit(t, &journal{}, talkative, inGroup("quiet", says("bob", "lunch?"))); verdict != chat.Rejected {
@@ -283,8 +283,8 @@ func TestWhatStartsNoTurn(t *testing.T) {
 		}
 		j = &journal{}
 		begun := inGroup("quiet", event("bob", chat.Message{Text: "lunch?", ThreadStarter: "bread"}))
-		if verdict := submit(t, j, talkative, begun); verdict != chat.Accepted || j.overheard[0].Starter != "bread" || j.overheard[0].Limit != 0 {
-			t.Errorf("what a thread began with, without a history: %v, %+v", verdict, j.overheard)
+		if verdict := submit(t, j, talkative, begun); verdict != chat.Accepted || j.passive[0].Starter != "bread" || j.passive[0].Limit != 0 {
+			t.Errorf("what a thread began with, without a history: %v, %+v", verdict, j.passive)
 		}
 
 		j = &journal{chosen: map[string]domain.Overrides{"tg:owner": {Send: "deny"}}}
@@ -293,7 +293,7 @@ func TestWhatStartsNoTurn(t *testing.T) {
 			t.Errorf("a denied session: %v, %v", verdict, j.accepted)
 		}
 		recorded := domain.Passive{EventID: "e", Channel: "tg", Session: "tg:owner", Transcript: []chat.TranscriptEntry{{Role: chat.User, Text: "hi", At: now}}}
-		if diff := cmp.Diff([]domain.Passive{recorded}, j.overheard); diff != "" {
+		if diff := cmp.Diff([]domain.Passive{recorded}, j.passive); diff != "" {
 			t.Error(diff)
 		}
 		synctest.Wait()
@@ -327,7 +327,7 @@ func TestWhatStartsNoTurn(t *testing.T) {
 		broadcast.Chat = chat.Chat{ID: "g", Kind: chat.Broadcast}
 		broadcast.Body = chat.Message{Text: "hi", MentionsSelf: true}
 		j = &journal{}
-		if submit(t, j, talkative, broadcast); len(j.accepted) != 0 || len(j.overheard) != 1 {
+		if submit(t, j, talkative, broadcast); len(j.accepted) != 0 || len(j.passive) != 1 {
 			t.Error("the config's rule is not applied")
 		}
 	})
@@ -390,7 +390,7 @@ func TestWhatIsAwaitedNeedNotAddressTheAgent(t *testing.T) {
 	}{
 		"awaited":            {inGroup("g", says("owner", "there is no flour")), true},
 		"not awaited":        {elsewhere, false},
-		"of somebody else":   {inGroup("g", says("bob", "there is no flour")), false},
+		"of another person":  {inGroup("g", says("bob", "there is no flour")), false},
 		"forwarded":          {inGroup("g", event("owner", chat.Message{Text: "no flour", Forwarded: &chat.Forward{From: "bob"}})), false},
 		"with a file":        {inGroup("g", event("owner", chat.Message{Text: "no flour", Media: []chat.Media{{Kind: chat.Image}}})), false},
 		"a command":          {inGroup("g", says("owner", "/roll 2d6")), false},
@@ -405,8 +405,8 @@ func TestWhatIsAwaitedNeedNotAddressTheAgent(t *testing.T) {
 					t.Error(verdict)
 				}
 				synctest.Wait()
-				if taken := len(j.accepted) == 1; taken != test.taken || taken == (len(j.overheard) == 1) || taken != (len(j.received) == 1) {
-					t.Fatalf("accepted %+v, overheard %+v, received %+v", j.accepted, j.overheard, j.received)
+				if taken := len(j.accepted) == 1; taken != test.taken || taken == (len(j.passive) == 1) || taken != (len(j.received) == 1) {
+					t.Fatalf("accepted %+v, passive %+v, received %+v", j.accepted, j.passive, j.received)
 				}
 				if test.taken && (j.accepted[0].Lane != domain.ControlLane || j.accepted[0].Message.Command.Name != "answer" || j.accepted[0].Message.Authority != chat.Owner) {
 					t.Errorf("%+v", j.accepted[0])
@@ -417,7 +417,7 @@ func TestWhatIsAwaitedNeedNotAddressTheAgent(t *testing.T) {
 }
 
 // Behaviour: observe, ask-no-approval-by-words.
-func TestRunningTurnsAreTold(t *testing.T) {
+func TestRunningTurnsAreNotified(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		steering := func(string) config.Settings {

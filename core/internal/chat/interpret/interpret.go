@@ -1,4 +1,4 @@
-// Package interpret turns what a person wrote into what they ask for. It asks nobody and changes nothing: what a message means
+// Package interpret turns what a person wrote into what they ask for. It has no state and changes nothing: what a message means
 // depends on the message, on the commands that there are, and on the questions that are open where it was written.
 package interpret
 
@@ -76,7 +76,8 @@ func (l Language) Read(m domain.Message, addressed bool, asked permission.Asked)
 			return intent
 		}
 	}
-	if c, ok := l.Commands.Mistyped(text); ok && may && m.Forwarded == nil && len(m.Media) == 0 && (addressed || m.Chat.Kind == chat.Direct) {
+	if c, ok := l.Commands.Mistyped(text); ok && may && m.Forwarded == nil && len(m.Media) == 0 &&
+		(addressed || m.Chat.Kind == chat.Direct) {
 		return Commands{[]domain.Command{c}}
 	}
 	if answer, ok := answers(m, text, addressed, asked); ok {
@@ -174,7 +175,7 @@ func (l Language) reset(m domain.Message, rest string) Intent {
 // directed returns the intent of a text with directives, with commands that are answered besides it, or with a skill; nil: it
 // has none. Begins reports whether the message begins with the text.
 func (l Language) directed(m domain.Message, text string, begins bool) Intent {
-	// A file needs an answer, so directives beside it are not alone.
+	// A file needs an answer, so directives with it are not alone.
 	const file = "\n\uFFFC"
 	if len(m.Media) > 0 {
 		text += file

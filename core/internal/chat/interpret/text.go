@@ -14,7 +14,7 @@ import (
 var structural = lazyregexp.New(`^(?:\[(?:[^\[\]\n]{0,200}\b\d{1,2}:\d{2}\b[^\[\]\n]{0,100}|(?i:telegram|whatsapp|discord|web chat) [^\[\]\n]{1,300})\]\s*)+`)
 
 // commandText returns the part of a message that may contain commands and directives: without the prefix of a copied
-// line. A forwarded text has none, because somebody else wrote it.
+// line. A forwarded text has none, because another person wrote it.
 func commandText(m domain.Message) string {
 	if m.Forwarded != nil {
 		return ""
@@ -22,7 +22,7 @@ func commandText(m domain.Message) string {
 	return strings.TrimSpace(structural().ReplaceAllString(m.Text, ""))
 }
 
-// copied reports whether a text begins like a line copied from a chat: somebody else may have written it.
+// copied reports whether a text begins like a line copied from a chat: another person may have written it.
 func copied(text string) bool { return structural().MatchString(text) }
 
 // called returns the text without the agent's name before it, as the patterns find it, and without the name after it if a

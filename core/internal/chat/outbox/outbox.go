@@ -80,7 +80,10 @@ func (o *Outbox) Run(ctx context.Context) {
 
 	var loops sync.WaitGroup
 	for _, name := range o.options.Plugins.Names() {
-		c := &channel{outbox: o, name: name, slots: make(chan struct{}, concurrentSends), ended: make(chan struct{}, 1), log: o.log.With("channel", name)}
+		c := &channel{
+			outbox: o, name: name, slots: make(chan struct{}, concurrentSends), ended: make(chan struct{}, 1),
+			log: o.log.With("channel", name),
+		}
 		loops.Go(func() { c.run(ctx, work) })
 	}
 	loops.Wait()
@@ -233,13 +236,15 @@ func (c *channel) failed(work context.Context, d domain.Delivery, err error) {
 		wait = min(max(time.Since(d.CreatedAt)/2, firstBackoff), maxPatience)
 	}
 	wait = max(wait, failure.RetryAfter)
-	c.log.Warn("an item was not sent and is tried again", "item", d.ID, "chat", d.Item.To.Chat, "attempt", attempts, "again_in", wait.Round(time.Millisecond), "error", failure)
+	c.log.Warn("an item was not sent and is tried again", "item", d.ID, "chat", d.Item.To.Chat, "attempt", attempts,
+		"again_in", wait.Round(time.Millisecond), "error", failure)
 	again := domain.Retry{At: time.Now().Add(wait), Cause: failure.Error(), Uncertain: failure.MaybeDelivered, Excused: patient(failure)}
 	c.note(work, d, "cannot schedule an item again", func(ctx context.Context) error { return c.outbox.store.Retry(ctx, d.ID, again) })
 }
 
 func (c *channel) giveUp(work context.Context, d domain.Delivery, cause string) {
-	c.log.Error("an item is given up; `clawhost queue dead` lists it", "item", d.ID, "chat", d.Item.To.Chat, "attempts", d.Attempts+1, "error", cause)
+	c.log.Error("an item is given up; `clawhost queue dead` lists it", "item", d.ID, "chat", d.Item.To.Chat,
+		"attempts", d.Attempts+1, "error", cause)
 	c.note(work, d, "cannot give an item up", func(ctx context.Context) error {
 		err := c.outbox.store.DeadLetter(ctx, d.ID, cause)
 		if err == nil {

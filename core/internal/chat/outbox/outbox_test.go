@@ -144,7 +144,7 @@ func (p *items) Delivered(_ context.Context, id int64, ids []chat.MessageID) err
 }
 
 func (p *items) DeadLetter(_ context.Context, id int64, cause string) error {
-	return p.end(id, "buried ("+cause+")", nil)
+	return p.end(id, "dead ("+cause+")", nil)
 }
 
 func (p *items) Retry(_ context.Context, id int64, again domain.Retry) error {
@@ -162,7 +162,7 @@ func (p *items) entries() []string {
 	return append([]string{}, p.journal...)
 }
 
-// network fails as told and then takes everything.
+// network fails as the test says and then takes everything.
 type network struct {
 	plugintest.Idle
 
@@ -239,8 +239,8 @@ func TestDelivery(t *testing.T) {
 		"well":              {want: []string{"delivered one", "delivered two"}},
 		"a failure passes":  {fails: []error{refuse(chat.Temporary, 0)}, want: []string{"retry (uncertain false) one", "delivered one", "delivered two"}},
 		"unknown outcome":   {fails: []error{errors.New("cut")}, want: []string{"retry (uncertain true) one", "delivered one", "delivered two"}},
-		"refused for good":  {fails: []error{refuse(chat.Forbidden, 0)}, want: []string{"buried (forbidden) one", "delivered two"}},
-		"too many attempts": {fails: []error{refuse(chat.Temporary, 0), refuse(chat.Temporary, 0), refuse(chat.Temporary, 0)}, want: []string{"retry (uncertain false) one", "retry (uncertain false) one", "buried (temporary failure) one", "delivered two"}},
+		"refused for good":  {fails: []error{refuse(chat.Forbidden, 0)}, want: []string{"dead (forbidden) one", "delivered two"}},
+		"too many attempts": {fails: []error{refuse(chat.Temporary, 0), refuse(chat.Temporary, 0), refuse(chat.Temporary, 0)}, want: []string{"retry (uncertain false) one", "retry (uncertain false) one", "dead (temporary failure) one", "delivered two"}},
 		"patience has no end but age": {
 			fails: []error{refuse(chat.RateLimited, time.Minute), refuse(chat.NotConnected, 0), refuse(chat.RateLimited, time.Hour), refuse(chat.NotConnected, 0)},
 			want:  []string{"retry (uncertain false) one", "retry (uncertain false) one", "retry (uncertain false) one", "retry (uncertain false) one", "delivered one", "delivered two"},
@@ -251,7 +251,7 @@ func TestDelivery(t *testing.T) {
 		},
 		"too old": {
 			fails: []error{refuse(chat.RateLimited, 13*time.Hour), refuse(chat.RateLimited, 13*time.Hour)},
-			want:  []string{"retry (uncertain false) one", "retry (uncertain false) one", "buried (too old to send: 26h0m0s) one", "buried (too old to send: 26h0m0s) two"},
+			want:  []string{"retry (uncertain false) one", "retry (uncertain false) one", "dead (too old to send: 26h0m0s) one", "dead (too old to send: 26h0m0s) two"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -283,7 +283,7 @@ func TestADestinationThatFailsHoldsUpNoOther(t *testing.T) {
 
 func TestAStoreThatCannotNoteAnOutcomeIsAskedUntilItCan(t *testing.T) {
 	t.Parallel()
-	for name, fails := range map[string][]error{"delivered": nil, "retry": {refuse(chat.Temporary, 0)}, "bury": {refuse(chat.Forbidden, 0)}} {
+	for name, fails := range map[string][]error{"delivered": nil, "retry": {refuse(chat.Temporary, 0)}, "dead letter": {refuse(chat.Forbidden, 0)}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -302,8 +302,8 @@ func TestAStoreThatCannotNoteAnOutcomeIsAskedUntilItCan(t *testing.T) {
 	}
 }
 
-// TestARepeatIsWarnedOf where readers may see it.
-func TestARepeatIsWarnedOf(t *testing.T) {
+// TestUncertainRepeatIsLogged for channels that may show it twice.
+func TestUncertainRepeatIsLogged(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		limits chat.Limits
@@ -323,7 +323,7 @@ func TestARepeatIsWarnedOf(t *testing.T) {
 				defer cancel()
 				o.Run(ctx)
 				if entries := p.entries(); !slices.Contains(entries, "delivered one") {
-					t.Fatalf("what became of it: %q", entries)
+					t.Fatalf("the entries: %q", entries)
 				}
 				if warned := strings.Contains(log.String(), "whose outcome is unknown"); warned != tt.warned {
 					t.Errorf("the operator is warned: %t, want %t:\n%s", warned, tt.warned, &log)
@@ -356,7 +356,7 @@ func TestAChatLearnsOfDeliveries(t *testing.T) {
 	}{
 		"delivered":       {want: "delivered one"},
 		"delivered later": {[]error{refuse(chat.Temporary, 0)}, "retry (uncertain false) one, delivered one"},
-		"given up":        {[]error{refuse(chat.Forbidden, 0)}, "buried (forbidden) one"},
+		"given up":        {[]error{refuse(chat.Forbidden, 0)}, "dead (forbidden) one"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -382,7 +382,7 @@ func TestAChatLearnsOfDeliveries(t *testing.T) {
 	}
 }
 
-func TestGoingDownDeliversWhatIsDue(t *testing.T) {
+func TestShutdownDeliversDueItems(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPieces(map[chat.ID][]string{"a": {"one", "two", "three"}})
@@ -393,7 +393,7 @@ func TestGoingDownDeliversWhatIsDue(t *testing.T) {
 	})
 }
 
-func TestGoingDownEndsWithTheGrace(t *testing.T) {
+func TestShutdownEndsWithTheGracePeriod(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPieces(map[chat.ID][]string{"a": {"one", "two"}})
@@ -406,7 +406,7 @@ func TestGoingDownEndsWithTheGrace(t *testing.T) {
 }
 
 // What becomes due when the channel has gone down is no attempt, and waits for it.
-func TestAChannelThatGoesDownWhileNothingIsDue(t *testing.T) {
+func TestChannelStopsWhileNothingIsDue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPieces(map[chat.ID][]string{"a": {"one"}})

@@ -70,7 +70,8 @@ func (c *channel) change(ctx context.Context, plugin *plugins.Plugin, d domain.D
 		return plugin.React(ctx, d.Item.To, d.Target, *d.Item.React)
 	case removes(d.Item):
 		return deleteAll(ctx, plugin, d)
-	case len(d.Item.Media) == 0 && c.outbox.options.Conversations.Editable(c.name, d.TargetSentAt): // no network adds a file to a text message
+	// No network adds a file to a text message.
+	case len(d.Item.Media) == 0 && c.outbox.options.Conversations.Editable(c.name, d.TargetSentAt):
 		err := plugin.Edit(ctx, d.Item.To, d.Target, d.Item.Text, d.Item.Buttons)
 		crashpoint.Pass("edited") // The network may show the edit, the store does not know it yet.
 		return err
@@ -92,7 +93,10 @@ func deleteAll(ctx context.Context, plugin *plugins.Plugin, d domain.Delivery) e
 // send sends an item as a new message. If the network refuses the reply or the files, it is sent without them.
 func (c *channel) send(work context.Context, plugin *plugins.Plugin, d domain.Delivery) ([]chat.MessageID, error) {
 	p := d.Item
-	out := chat.Outgoing{Key: d.Key, To: p.To, Text: p.Text, Media: p.Media, ReplyTo: p.ReplyTo, Buttons: p.Buttons, Silent: p.Silent, Poll: p.Poll}
+	out := chat.Outgoing{
+		Key: d.Key, To: p.To, Text: p.Text, Media: p.Media, ReplyTo: p.ReplyTo, Buttons: p.Buttons,
+		Silent: p.Silent, Poll: p.Poll,
+	}
 	receipt, err := sendOne(work, plugin, out)
 	if p.ReplyTo != "" && err != nil && refusesReply(failureOf(err)) {
 		c.log.Debug("a reply was refused", "item", d.ID, "chat", p.To.Chat, "error", err)

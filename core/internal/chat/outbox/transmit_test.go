@@ -21,13 +21,13 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// screen is a network that notes what it is told, and fails as it is told to, call by call.
+// screen is a network that notes its calls, and fails as the test says, call by call.
 type screen struct {
 	plugintest.Idle
 
 	mu    sync.Mutex
 	fails map[string][]error // by "send", "edit", "delete"
-	told  []string
+	calls []string
 }
 
 func (s *screen) tell(verb, what string) error {
@@ -36,11 +36,11 @@ func (s *screen) tell(verb, what string) error {
 	if left := s.fails[verb]; len(left) > 0 {
 		s.fails[verb] = left[1:]
 		if left[0] != nil {
-			s.told = append(s.told, verb+" fails")
+			s.calls = append(s.calls, verb+" fails")
 			return left[0]
 		}
 	}
-	s.told = append(s.told, verb+" "+what)
+	s.calls = append(s.calls, verb+" "+what)
 	return nil
 }
 
@@ -114,7 +114,7 @@ func hand[T sdk.Channel](t *testing.T, channel T, d domain.Delivery) (journal []
 }
 
 // Behaviour: delivery-edit, delivery-edit-old.
-func TestWhatIsDoneWithAnEdit(t *testing.T) {
+func TestOutcomesOfEdits(t *testing.T) {
 	t.Parallel()
 	gone, over := refuse(chat.TargetGone, 0), refuse(chat.Invalid, 0)
 	away, cut := refuse(chat.Temporary, 0), errors.New("cut")
@@ -138,76 +138,76 @@ func TestWhatIsDoneWithAnEdit(t *testing.T) {
 		age     time.Duration // of the message that is edited
 		plain   bool          // the network cannot change anything
 		fails   map[string][]error
-		told    []string
+		calls   []string
 		journal []string
 	}{
-		"edited":  {piece: change, told: []string{edited}, journal: []string{"delivered as [m]"}},
-		"deleted": {piece: remove, told: []string{"delete a/m"}, journal: []string{"delivered as []"}},
+		"edited":  {piece: change, calls: []string{edited}, journal: []string{"delivered as [m]"}},
+		"deleted": {piece: remove, calls: []string{"delete a/m"}, journal: []string{"delivered as []"}},
 		"deleted with all its files": {
 			piece: album, fails: map[string][]error{"delete": {gone}},
-			told: []string{"delete fails", "delete a/o", "delete a/m"}, journal: []string{"delivered as []"},
+			calls: []string{"delete fails", "delete a/o", "delete a/m"}, journal: []string{"delivered as []"},
 		},
-		"reacted":                     {piece: react, told: []string{"react a/m=👍"}, journal: []string{"delivered as []"}},
-		"reacted, again":              {piece: react, fails: map[string][]error{"react": {away}}, told: []string{"react fails", "react a/m=👍"}, journal: []string{"retry (uncertain false) ", "delivered as []"}},
-		"reacted, refused":            {piece: react, fails: map[string][]error{"react": {over}}, told: []string{"react fails"}, journal: []string{"delivered as []"}},
+		"reacted":                     {piece: react, calls: []string{"react a/m=👍"}, journal: []string{"delivered as []"}},
+		"reacted, again":              {piece: react, fails: map[string][]error{"react": {away}}, calls: []string{"react fails", "react a/m=👍"}, journal: []string{"retry (uncertain false) ", "delivered as []"}},
+		"reacted, refused":            {piece: react, fails: map[string][]error{"react": {over}}, calls: []string{"react fails"}, journal: []string{"delivered as []"}},
 		"reacted, on a plain channel": {piece: react, plain: true, journal: []string{"delivered as []"}},
-		"edited by the network's id":  {piece: own, told: []string{"edit a/m=x[]"}, journal: []string{"delivered as []"}},
+		"edited by the network's id":  {piece: own, calls: []string{"edit a/m=x[]"}, journal: []string{"delivered as []"}},
 		"a plain channel": {
 			piece: orSend, plain: true,
-			told: []string{sent}, journal: []string{"delivered as [new more]"},
+			calls: []string{sent}, journal: []string{"delivered as [new more]"},
 		},
 		"a plain channel, let be":      {piece: change, plain: true, journal: []string{"delivered as []"}},
 		"a plain channel, not deleted": {piece: remove, plain: true, journal: []string{"delivered as []"}},
-		"never sent":                   {piece: unsent, told: []string{sent}, journal: []string{"delivered as [new more]"}},
+		"never sent":                   {piece: unsent, calls: []string{sent}, journal: []string{"delivered as [new more]"}},
 		"gone": {
 			piece: orSend, fails: map[string][]error{"edit": {gone}, "delete": {gone}},
-			told: []string{"edit fails", "delete fails", sent}, journal: []string{"delivered as [new more]"},
+			calls: []string{"edit fails", "delete fails", sent}, journal: []string{"delivered as [new more]"},
 		},
 		"gone, they say": {
 			piece: orSend, fails: map[string][]error{"edit": {gone}},
-			told: []string{"edit fails", "delete a/m", sent}, journal: []string{"delivered as [new more]"},
+			calls: []string{"edit fails", "delete a/m", sent}, journal: []string{"delivered as [new more]"},
 		},
-		"gone, let be":         {piece: change, fails: map[string][]error{"edit": {gone}}, told: []string{"edit fails"}, journal: []string{"delivered as []"}},
-		"gone, deleted before": {piece: remove, fails: map[string][]error{"delete": {gone}}, told: []string{"delete fails"}, journal: []string{"delivered as []"}},
+		"gone, let be":         {piece: change, fails: map[string][]error{"edit": {gone}}, calls: []string{"edit fails"}, journal: []string{"delivered as []"}},
+		"gone, deleted before": {piece: remove, fails: map[string][]error{"delete": {gone}}, calls: []string{"delete fails"}, journal: []string{"delivered as []"}},
 		"too late": {
 			piece: orSend, fails: map[string][]error{"edit": {over}},
-			told: []string{"edit fails", "delete a/m", sent}, journal: []string{"delivered as [new more]"},
+			calls: []string{"edit fails", "delete a/m", sent}, journal: []string{"delivered as [new more]"},
 		},
 		"too late for both": {
 			piece: orSend, fails: map[string][]error{"edit": {over}, "delete": {over}},
-			told: []string{"edit fails", "delete fails", sent}, journal: []string{"delivered as [new more]"},
+			calls: []string{"edit fails", "delete fails", sent}, journal: []string{"delivered as [new more]"},
 		},
 		"files cannot be edited in": {
 			piece: files,
-			told:  []string{"delete a/m", "send x +a.png[{Go /go}]"}, journal: []string{"delivered as [new more]"},
+			calls: []string{"delete a/m", "send x +a.png[{Go /go}]"}, journal: []string{"delivered as [new more]"},
 		},
 		"again": {
 			piece: change, fails: map[string][]error{"edit": {away, cut}},
-			told: []string{"edit fails", "edit fails", edited}, journal: []string{"retry (uncertain false) x", "retry (uncertain true) x", "delivered as [m]"},
+			calls: []string{"edit fails", "edit fails", edited}, journal: []string{"retry (uncertain false) x", "retry (uncertain true) x", "delivered as [m]"},
 		},
-		"not for ever": {
+		"not forever": {
 			piece: orSend, fails: map[string][]error{"edit": {away, cut, away}},
-			told:    []string{"edit fails", "edit fails", "edit fails", "delete a/m", sent},
+			calls:   []string{"edit fails", "edit fails", "edit fails", "delete a/m", sent},
 			journal: []string{"retry (uncertain false) x", "retry (uncertain true) x", "delivered as [new more]"},
 		},
-		"not for ever, let be": {
+		"not forever, unchanged": {
 			piece: change, fails: map[string][]error{"edit": {away, away, away}},
-			told: []string{"edit fails", "edit fails", "edit fails"}, journal: []string{"retry (uncertain false) x", "retry (uncertain false) x", "delivered as []"},
+			calls: []string{"edit fails", "edit fails", "edit fails"}, journal: []string{"retry (uncertain false) x", "retry (uncertain false) x", "delivered as []"},
 		},
 		"sent in the end and refused": {
 			piece: orSend, fails: map[string][]error{"edit": {gone}, "send": {refuse(chat.Forbidden, 0)}},
-			told: []string{"edit fails", "delete a/m", "send fails"}, journal: []string{"buried (forbidden) x"},
+			calls: []string{"edit fails", "delete a/m", "send fails"}, journal: []string{"dead (forbidden) x"},
 		},
-		"within the window": {piece: orSend, age: 14 * time.Minute, told: []string{edited}, journal: []string{"delivered as [m]"}},
+		"within the window": {piece: orSend, age: 14 * time.Minute, calls: []string{edited}, journal: []string{"delivered as [m]"}},
 		"behind the window": {
 			piece: orSend, age: 16 * time.Minute,
-			told: []string{"delete a/m", sent}, journal: []string{"delivered as [new more]"},
+			calls: []string{"delete a/m", sent}, journal: []string{"delivered as [new more]"},
 		},
 		"behind the window, let be":  {piece: change, age: time.Hour, journal: []string{"delivered as []"}},
-		"behind the window, deleted": {piece: remove, age: time.Hour, told: []string{"delete a/m"}, journal: []string{"delivered as []"}},
+		"behind the window, deleted": {piece: remove, age: time.Hour, calls: []string{"delete a/m"}, journal: []string{"delivered as []"}},
 		"too old, let be": {
 			piece: change, fails: map[string][]error{"edit": {refuse(chat.RateLimited, 90*time.Minute)}},
-			told: []string{"edit fails"}, journal: []string{"retry (uncertain false) x", "delivered as []"},
+			calls: []string{"edit fails"}, journal: []string{"retry (uncertain false) x", "delivered as []"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -221,11 +221,11 @@ func TestWhatIsDoneWithAnEdit(t *testing.T) {
 				} else {
 					journal = hand(t, editor{s}, test.piece)
 				}
-				if diff := cmp.Diff(test.told, s.told); diff != "" {
-					t.Errorf("the network is told (-want +got):\n%s", diff)
+				if diff := cmp.Diff(test.calls, s.calls); diff != "" {
+					t.Errorf("the network gets (-want +got):\n%s", diff)
 				}
 				if diff := cmp.Diff(test.journal, journal); diff != "" {
-					t.Errorf("the store is told (-want +got):\n%s", diff)
+					t.Errorf("the store gets (-want +got):\n%s", diff)
 				}
 			})
 		})
@@ -241,10 +241,10 @@ func TestALargeFileHasItsTime(t *testing.T) {
 		wait  time.Duration
 		want  string
 	}{
-		"a text":               {wait: 70 * time.Second, want: "retry (uncertain true) x"},
-		"a file":               {files: []chat.Media{{Size: 50 << 20}}, wait: 4 * time.Minute, want: "delivered as [1]"},
-		"files":                {files: []chat.Media{{Size: 25 << 20}, {Size: 25 << 20}}, wait: 4 * time.Minute, want: "delivered as [1]"},
-		"a file, not for ever": {files: []chat.Media{{Size: 50 << 20}}, wait: 5 * time.Minute, want: "retry (uncertain true) x"},
+		"a text":              {wait: 70 * time.Second, want: "retry (uncertain true) x"},
+		"a file":              {files: []chat.Media{{Size: 50 << 20}}, wait: 4 * time.Minute, want: "delivered as [1]"},
+		"files":               {files: []chat.Media{{Size: 25 << 20}, {Size: 25 << 20}}, wait: 4 * time.Minute, want: "delivered as [1]"},
+		"a file, not forever": {files: []chat.Media{{Size: 50 << 20}}, wait: 5 * time.Minute, want: "retry (uncertain true) x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -266,15 +266,15 @@ func TestAReplyThatIsRefused(t *testing.T) {
 		replyTo chat.MessageID
 		files   []chat.Media
 		fails   []error
-		told    []string
+		calls   []string
 		journal []string
 	}{
 		"its target is gone": {"m", nil, []error{refuse(chat.TargetGone, 0)}, []string{"send fails", "send x"}, []string{"delivered as [new more]"}},
 		"it is invalid":      {"m", nil, []error{refuse(chat.Invalid, 0)}, []string{"send fails", "send x"}, []string{"delivered as [new more]"}},
-		"all of it is":       {"m", nil, []error{refuse(chat.Invalid, 0), refuse(chat.Invalid, 0)}, []string{"send fails", "send fails"}, []string{"buried (invalid) x"}},
-		"it may be there":    {"m", nil, []error{unknown}, []string{"send fails"}, []string{"buried (" + unknown.Error() + ") x"}},
-		"it is forbidden":    {"m", nil, []error{refuse(chat.Forbidden, 0)}, []string{"send fails"}, []string{"buried (forbidden) x"}},
-		"no reply":           {"", nil, []error{refuse(chat.Invalid, 0)}, []string{"send fails"}, []string{"buried (invalid) x"}},
+		"all of it is":       {"m", nil, []error{refuse(chat.Invalid, 0), refuse(chat.Invalid, 0)}, []string{"send fails", "send fails"}, []string{"dead (invalid) x"}},
+		"it may be there":    {"m", nil, []error{unknown}, []string{"send fails"}, []string{"dead (" + unknown.Error() + ") x"}},
+		"it is forbidden":    {"m", nil, []error{refuse(chat.Forbidden, 0)}, []string{"send fails"}, []string{"dead (forbidden) x"}},
+		"no reply":           {"", nil, []error{refuse(chat.Invalid, 0)}, []string{"send fails"}, []string{"dead (invalid) x"}},
 		"its files, too": {
 			"m",
 			[]chat.Media{{FileName: "a.png"}},
@@ -288,7 +288,7 @@ func TestAReplyThatIsRefused(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &screen{fails: map[string][]error{"send": test.fails}}
 				journal := hand(t, s, domain.Delivery{Item: domain.OutboxItem{Text: "x", ReplyTo: test.replyTo, Media: test.files}})
-				if diff := cmp.Diff(test.told, s.told) + cmp.Diff(test.journal, journal); diff != "" {
+				if diff := cmp.Diff(test.calls, s.calls) + cmp.Diff(test.journal, journal); diff != "" {
 					t.Error(diff)
 				}
 			})
@@ -310,26 +310,26 @@ func TestFilesThatAreRefused(t *testing.T) {
 		text  string
 		files []chat.Media
 		fails []error
-		told  []string
+		calls []string
 		want  string
 	}{
 		"with a text":        {"Look", files, []error{rejected}, []string{"send fails", "send Look\n\n" + line + " silently"}, "delivered as [new more]"},
 		"without one":        {"", files, []error{rejected}, []string{"send fails", "send " + line + " silently"}, "delivered as [new more]"},
-		"no room":            {"Look", files[:2], []error{rejected, long}, []string{"send fails", "send fails", "send Look silently"}, "delivered as [new more]"},
+		"no space":           {"Look", files[:2], []error{rejected, long}, []string{"send fails", "send fails", "send Look silently"}, "delivered as [new more]"},
 		"taken":              {"Look", files[1:2], nil, []string{"send Look + silently"}, "delivered as [new more]"},
-		"there are none":     {"Look", nil, []error{rejected}, []string{"send fails"}, "buried (media rejected) Look"},
-		"neither text taken": {"Look", files[:2], []error{rejected, long, long}, []string{"send fails", "send fails", "send fails"}, "buried (too long) Look"},
+		"there are none":     {"Look", nil, []error{rejected}, []string{"send fails"}, "dead (media rejected) Look"},
+		"neither text taken": {"Look", files[:2], []error{rejected, long, long}, []string{"send fails", "send fails", "send fails"}, "dead (too long) Look"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &screen{fails: map[string][]error{"send": test.fails}}
 				journal := hand(t, s, domain.Delivery{Item: domain.OutboxItem{Text: test.text, Media: test.files, Silent: true}})
-				if diff := cmp.Diff(test.told, s.told); diff != "" {
-					t.Errorf("the network is told (-want +got):\n%s", diff)
+				if diff := cmp.Diff(test.calls, s.calls); diff != "" {
+					t.Errorf("the network gets (-want +got):\n%s", diff)
 				}
 				if diff := cmp.Diff([]string{test.want}, journal); diff != "" {
-					t.Errorf("the store is told (-want +got):\n%s", diff)
+					t.Errorf("the store gets (-want +got):\n%s", diff)
 				}
 			})
 		})

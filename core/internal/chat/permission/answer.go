@@ -16,7 +16,7 @@ import (
 
 // Answer takes a person's answer to a question: a number, a word such as once or no, or for a choice their own words.
 // It returns the reply to them, which is empty if the question's message shows it. known is false for an unknown id.
-func (d *Approvals) Answer(ctx context.Context, caller chat.Caller, id, answer string) (told string, known bool, err error) {
+func (d *Approvals) Answer(ctx context.Context, caller chat.Caller, id, answer string) (reply string, known bool, err error) {
 	row, err := d.options.Store.Question(ctx, id)
 	switch {
 	case errors.Is(err, domain.ErrNotFound):
@@ -24,9 +24,9 @@ func (d *Approvals) Answer(ctx context.Context, caller chat.Caller, id, answer s
 	case err != nil:
 		return "", false, err
 	}
-	told, err = d.take(ctx, read(row), caller, answer, nil)
+	reply, err = d.take(ctx, read(row), caller, answer, nil)
 	crashpoint.Pass("answered") // The answer is durable, Claude may not have it yet.
-	return told, true, err
+	return reply, true, err
 }
 
 // Hear takes a message as the answer that [Asked.Answer] found in it. It returns the reply to its writer, if not
@@ -41,13 +41,13 @@ func (d *Approvals) Hear(ctx context.Context, id, answer string, w Written) (str
 	}
 	q := read(row)
 	w.Words = q.body.About == wording.AboutChoice || strings.HasPrefix(answer, "no ")
-	told, err := d.take(ctx, q, w.Caller, answer, &w)
+	reply, err := d.take(ctx, q, w.Caller, answer, &w)
 	crashpoint.Pass("answered") // As in Answer.
-	return told, err
+	return reply, err
 }
 
 // take takes an answer, given by a command or by a plain message.
-func (d *Approvals) take(ctx context.Context, q question, caller chat.Caller, answer string, plain *Written) (told string, err error) {
+func (d *Approvals) take(ctx context.Context, q question, caller chat.Caller, answer string, plain *Written) (reply string, err error) {
 	switch {
 	case q.row.State != domain.QuestionOpen:
 		return d.tooLate(ctx, q.row, plain)
@@ -59,8 +59,8 @@ func (d *Approvals) take(ctx context.Context, q question, caller chat.Caller, an
 	}
 	e := q.effect(caller, answer)
 	switch {
-	case e.told != "":
-		return e.told, nil
+	case e.reply != "":
+		return e.reply, nil
 	case e.reason:
 		return wording.QuestionWhyNot, d.awaitReason(ctx, q, place{nameOf(caller), caller.Address})
 	case e.offer != "":
@@ -97,7 +97,7 @@ func (d *Approvals) awaitReason(ctx context.Context, q question, of place) error
 		if redrafted, err := d.options.Store.Redraft(ctx, q.row.ID, q.row.Body, encoded); err != nil || redrafted {
 			return err
 		}
-		row, err := d.options.Store.Question(ctx, q.row.ID) // somebody else changed it in the meantime
+		row, err := d.options.Store.Question(ctx, q.row.ID) // another person changed it in the meantime
 		if err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func (d *Approvals) awaitReason(ctx context.Context, q question, of place) error
 }
 
 // tooLate handles an answer to a closed question.
-func (d *Approvals) tooLate(ctx context.Context, row domain.Question, plain *Written) (told string, err error) {
+func (d *Approvals) tooLate(ctx context.Context, row domain.Question, plain *Written) (reply string, err error) {
 	if plain == nil {
 		return wording.QuestionClosed, nil
 	}

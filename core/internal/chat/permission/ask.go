@@ -84,7 +84,7 @@ func (d *Approvals) askPeople(ctx context.Context, run *conversation.Run, w *wai
 	}
 }
 
-// decline answers a question that nobody is asked because too many are open. The chat gets one notice a turn.
+// decline answers a question that is not asked because too many are open. The chat gets one notice a turn.
 func (d *Approvals) decline(ctx context.Context, run *conversation.Run, q agent.Question, tooMany *bound) (agent.Decision, error) {
 	d.log.Warn("a question was not asked: too many are open",
 		"bound", tooMany.key, "session", run.Session.Key, "run", run.ID, "tool", q.Tool)
@@ -176,7 +176,7 @@ func (d *Approvals) post(
 	if b.About != wording.AboutChoice && m.Chat.Kind == chat.Direct && !d.options.Conversations.Decides(run.Caller) {
 		decider, ok := d.options.Owners.Reachable(ctx)
 		if !ok {
-			return row, false, errors.New("nobody who may decide can be reached")
+			return row, false, errors.New("no one who may decide can be reached")
 		}
 		to, b.Kind, b.For = decider, chat.Direct, m.Sender.Name()
 		before = d.options.Conversations.Notice(m.Address(), m.Chat.Kind, b.question("").Elsewhere())
@@ -251,7 +251,7 @@ func (d *Approvals) wait(ctx context.Context, w *waiter, row domain.Question) (v
 	}
 }
 
-// abandon returns why nobody waits for an answer any more. It retires a question that is no longer useful; one that was
+// abandon returns why an answer is no longer awaited. It retires a question that is no longer useful; one that was
 // interrupted, such as by the host's end, stays open, because it may be asked again.
 func (d *Approvals) abandon(ctx context.Context, row domain.Question) error {
 	cause := context.Cause(ctx)

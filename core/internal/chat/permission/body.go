@@ -31,17 +31,17 @@ const (
 type body struct {
 	About    wording.Subject `json:"about"`
 	Kind     chat.Kind       `json:"kind"`               // of the chat in which it is asked
-	For      string          `json:"for,omitempty"`      // the person whose turn asks, if somebody else is asked
+	For      string          `json:"for,omitempty"`      // the person whose turn asks, if another person is asked
 	Tool     string          `json:"tool,omitempty"`     // the tool, if it is about one
 	Line     string          `json:"line,omitempty"`     // a summary in one line
 	Shown    string          `json:"shown,omitempty"`    // the whole input, except what Missing counts
 	Missing  int             `json:"missing,omitempty"`  // characters that are not shown
 	Doubtful bool            `json:"doubtful,omitempty"` // it can be read in more than one way
-	Beside   string          `json:"beside,omitempty"`   // the other fields, in one line
+	Other    string          `json:"beside,omitempty"`   // the other fields, in one line
 	Markdown bool            `json:"markdown,omitempty"` // Shown is Markdown, not code
 	Why      string          `json:"why,omitempty"`
 	Outside  string          `json:"outside,omitempty"` // the path outside the workspace on which the tool is used
-	Purpose  string          `json:"purpose,omitempty"` // the turn's purpose, if nobody asked for it
+	Purpose  string          `json:"purpose,omitempty"` // the turn's purpose, if no person asked for it
 	Rules    []string        `json:"rules,omitempty"`   // what a longer permission would allow
 	Whose    string          `json:"whose,omitempty"`   // whose messages it would apply to
 	Labels   []string        `json:"labels,omitempty"`
@@ -172,8 +172,8 @@ func (b body) granted() []string {
 	for i, rule := range list {
 		if strings.HasPrefix(rule, exactly) {
 			what := b.Tool + " " + oneLine(b.Shown)
-			if b.Beside != "" {
-				what += " with " + b.Beside
+			if b.Other != "" {
+				what += " with " + b.Other
 			}
 			list[i] = rule + " " + cut(what, maxRule)
 		}
@@ -184,8 +184,9 @@ func (b body) granted() []string {
 // question returns the question for the wording package.
 func (b body) question(id string) wording.Question {
 	q := wording.Question{
-		ID: id, About: b.About, Direct: b.Kind == chat.Direct, For: cut(oneLine(b.For), maxLabel), Tool: b.Tool, Line: b.Line, Shown: b.Shown,
-		Why: b.Why, Outside: b.Outside, Purpose: b.Purpose, Beside: b.Beside, Missing: b.Missing,
+		ID: id, About: b.About, Direct: b.Kind == chat.Direct, For: cut(oneLine(b.For), maxLabel), Tool: b.Tool,
+		Line: b.Line, Shown: b.Shown,
+		Why: b.Why, Outside: b.Outside, Purpose: b.Purpose, Other: b.Other, Missing: b.Missing,
 		Doubtful: b.Doubtful, Several: b.Several, Details: b.Details,
 	}
 	if b.About == wording.AboutPlan {

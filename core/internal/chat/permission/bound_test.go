@@ -20,7 +20,7 @@ import (
 )
 
 // So many questions may be open of one conversation, and fewer of one person who may not decide. What is more is refused,
-// and the chat is told.
+// and the chat is notified.
 // Behaviour: owner-first.
 func TestOpenQuestionsAreBounded(t *testing.T) {
 	t.Parallel()
@@ -28,7 +28,7 @@ func TestOpenQuestionsAreBounded(t *testing.T) {
 		authority chat.Authority
 		apart     bool // each question in a conversation of its own
 		open      int
-		told      string
+		reply     string
 	}{
 		"of a conversation":        {chat.Owner, false, 16, "16 questions of this conversation are waiting"},
 		"of a person":              {chat.Authorised, true, 4, "4 questions of yours are waiting"},
@@ -66,8 +66,8 @@ func TestOpenQuestionsAreBounded(t *testing.T) {
 						t.Errorf("refused with %+v", got)
 					}
 				}
-				if told := slices.ContainsFunc(r.told, func(s string) bool { return tt.told != "" && strings.Contains(s, tt.told) }); told != (tt.told != "") {
-					t.Errorf("the chat was told %q, want %q", r.told, tt.told)
+				if reply := slices.ContainsFunc(r.sent, func(s string) bool { return tt.reply != "" && strings.Contains(s, tt.reply) }); reply != (tt.reply != "") {
+					t.Errorf("the chat got %q, want %q", r.sent, tt.reply)
 				}
 				cancel()
 				synctest.Wait()
@@ -103,7 +103,7 @@ func (claims) Release(context.Context, int64, time.Time, string) error { return 
 
 func (claims) Hold(context.Context, int64, domain.Hold) error { return nil }
 
-// asking are turns that ask, and work on with what they are told until they may end.
+// asking are turns that ask, and work on with the answers until they may end.
 type asking struct {
 	desk    *permission.Approvals
 	decided chan agent.Decision
@@ -151,12 +151,12 @@ func TestWaitingTurnsLeaveTheirPlaces(t *testing.T) {
 		r.next(t)
 		begin(3) // Two wait already, which is as many as may.
 		if got := receive(t, a.decided); got.Allow || !strings.Contains(got.Message, "Nobody was asked") {
-			t.Errorf("the third is told %+v", got)
+			t.Errorf("the third gets %+v", got)
 		}
-		if !slices.ContainsFunc(r.told, func(s string) bool {
+		if !slices.ContainsFunc(r.sent, func(s string) bool {
 			return strings.Contains(s, "too many questions of other conversations are waiting")
 		}) {
-			t.Errorf("its chat is told %q", r.told)
+			t.Errorf("its chat gets %q", r.sent)
 		}
 		full(true) // with the third
 		if _, _, err := d.Answer(t.Context(), caller("owner", chat.Owner), first, "once"); err != nil {
@@ -168,7 +168,7 @@ func TestWaitingTurnsLeaveTheirPlaces(t *testing.T) {
 		}
 		a.end <- struct{}{} // the third ends
 		if got := receive(t, a.decided); !got.Allow {
-			t.Errorf("the first is told %+v", got)
+			t.Errorf("the first gets %+v", got)
 		}
 		full(true)
 		close(a.end)

@@ -33,7 +33,7 @@ func TestAChoiceCountsByItsVeryNames(t *testing.T) {
 	})
 }
 
-// A choice that could be read in more than one way, or not at all, is asked of nobody.
+// A choice that could be read in more than one way, or not at all, is not asked.
 func TestAChoiceThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for name, input := range map[string]string{

@@ -91,7 +91,7 @@ func (p process) open(t *testing.T, want int) []permission.Open {
 // The store is all that a process knows of questions: each of these happens in a process of its own, which has nothing
 // but the file of the one before.
 // Behaviour: ask-durable.
-func TestEachStepInAProcessOfItsOwn(t *testing.T) {
+func TestEachStepSurvivesARestart(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "clawhost.db")
 	owner := caller("owner", chat.Owner)
@@ -110,8 +110,8 @@ func TestEachStepInAProcessOfItsOwn(t *testing.T) {
 	_ = asks.store.Close()
 
 	announces := start(t, path)
-	if told, known, err := announces.Answer(t.Context(), owner, id, "why"); told == "" || !known || err != nil {
-		t.Fatal(told, known, err)
+	if reply, known, err := announces.Answer(t.Context(), owner, id, "why"); reply == "" || !known || err != nil {
+		t.Fatal(reply, known, err)
 	}
 	_ = announces.store.Close()
 
@@ -120,15 +120,15 @@ func TestEachStepInAProcessOfItsOwn(t *testing.T) {
 	if got != id || answer != "no too late today" || !ok || err != nil {
 		t.Fatal(got, answer, ok, err)
 	}
-	if _, told, ok, err := parses.OpenNotice(t.Context(), owner); told == "" || !ok || err != nil {
-		t.Error(told, ok, err)
+	if _, reply, ok, err := parses.OpenNotice(t.Context(), owner); reply == "" || !ok || err != nil {
+		t.Error(reply, ok, err)
 	}
 	_ = parses.store.Close()
 
 	hears := start(t, path)
 	written := permission.Written{ID: "w", Text: "too late today", Caller: owner}
-	if told, err := hears.Hear(t.Context(), got, answer, written); told != "" || err != nil {
-		t.Fatal(told, err)
+	if reply, err := hears.Hear(t.Context(), got, answer, written); reply != "" || err != nil {
+		t.Fatal(reply, err)
 	}
 	hears.open(t, 0)
 	_ = hears.store.Close()
@@ -136,13 +136,13 @@ func TestEachStepInAProcessOfItsOwn(t *testing.T) {
 	resumes := start(t, path)
 	run := resumes.claim(t)
 	if got := resumes.Ask(t.Context(), run, ls); got.Message != "It was not allowed, for this reason: too late today" {
-		t.Errorf("the resumed turn is told %+v", got)
+		t.Errorf("the resumed turn gets %+v", got)
 	}
 	// The answer was for one use. An answer to the next question reaches the turn that waits.
 	decided, _ = resumes.begin(t, run, ls)
 	again := resumes.open(t, 1)[0].ID
-	if told, _, err := resumes.Answer(t.Context(), owner, again, "always"); told != "" || err != nil {
-		t.Fatal(told, err)
+	if reply, _, err := resumes.Answer(t.Context(), owner, again, "always"); reply != "" || err != nil {
+		t.Fatal(reply, err)
 	}
 	if got := receive(t, decided); !got.Allow || again == id {
 		t.Errorf("%s, after %s, is answered with %+v", again, id, got)

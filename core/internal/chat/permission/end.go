@@ -72,7 +72,7 @@ func (d *Approvals) close(ctx context.Context, q question, stopped bool) {
 	}
 }
 
-// withdraw ends a question that nobody needs to answer, and returns it as it is then.
+// withdraw ends a question that needs no answer any more, and returns it as it is then.
 func (d *Approvals) withdraw(ctx context.Context, q question) domain.Question {
 	row, _, err := d.retire(ctx, q, domain.QuestionWithdrawn, wording.QuestionWithdrawn(q.body.what()))
 	if err != nil {

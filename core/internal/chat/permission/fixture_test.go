@@ -26,7 +26,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files")
 
 // fixture is a store in memory, and the chats.
 type fixture struct {
@@ -38,15 +38,15 @@ type fixture struct {
 	posted     chan string // the ids of questions as they are asked
 	refuse     error
 	buttons    chat.ButtonLimits
-	told       []string
+	sent       []string
 	chats      *activity.Chats // which show turns
 	unfinished bool            // a turn was begun and not completed
 	lost       bool            // no message arrives
-	unheard    bool            // nobody who may decide can be reached
+	unheard    bool            // no one who may decide can be reached
 	shown      func()          // what happens once a question can be seen, before its turn knows
 	meanwhile  func()          // what happens before a question is settled or redrafted the next time
 	taking     func()          // what happens before an answer is taken
-	afterwards func()          // what happens once it is, before anybody is told
+	afterwards func()          // what happens once it is, before anyone is notified
 }
 
 func newFixture() *fixture {
@@ -66,7 +66,7 @@ func (r *fixture) next(t *testing.T) string {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t.Fatalf("no question is asked; so far %+v, told %q, edits %q", r.questions, r.told, r.edits)
+	t.Fatalf("no question is asked; so far %+v, got %q, edits %q", r.questions, r.sent, r.edits)
 	return ""
 }
 
@@ -113,7 +113,7 @@ func (r *fixture) Post(_ context.Context, key domain.Key, items ...domain.Outbox
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range items {
-		r.told = append(r.told, fmt.Sprint(key, ": ", p.Text))
+		r.sent = append(r.sent, fmt.Sprint(key, ": ", p.Text))
 	}
 	return 0, nil
 }
@@ -255,7 +255,7 @@ func (r *fixture) options(t *testing.T, s permission.Store, turns *dispatch.Disp
 	}
 }
 
-// plugins are the channel of a fixture, which runs unless nobody can be reached.
+// plugins are the channel of a fixture, which runs unless no one can be reached.
 func (r *fixture) plugins() *plugins.Registry {
 	found := plugins.New([]*config.Plugin{{Label: "tg", Enabled: true}})
 	if !r.unheard {
@@ -271,18 +271,18 @@ func (r *fixture) plugins() *plugins.Registry {
 type intake struct{ fixture *fixture }
 
 func (i intake) Tell(_ context.Context, id domain.Key, session string, caller chat.Caller, text string) error {
-	i.fixture.told = append(i.fixture.told, fmt.Sprintf("%s: %s by %s as %s in %s: %s", id, session, caller.Sender.ID, caller.Authority, caller.Address.Chat, text))
+	i.fixture.sent = append(i.fixture.sent, fmt.Sprintf("%s: %s by %s as %s in %s: %s", id, session, caller.Sender.ID, caller.Authority, caller.Address.Chat, text))
 	return nil
 }
 
 func (i intake) Repeat(_ context.Context, id domain.Key, session string, messages []domain.Message) error {
 	for _, m := range messages {
-		i.fixture.told = append(i.fixture.told, fmt.Sprintf("%s: %s of %s as %s in %s: %s", id, session, m.Sender.ID, m.Authority, m.Chat.ID, m.Text))
+		i.fixture.sent = append(i.fixture.sent, fmt.Sprintf("%s: %s of %s as %s in %s: %s", id, session, m.Sender.ID, m.Authority, m.Chat.ID, m.Text))
 	}
 	return nil
 }
 
-// runOf is a run of somebody's message in their direct chat.
+// runOf is a run of a person's message in their direct chat.
 func runOf(user string, authority chat.Authority) *conversation.Run {
 	return turnOf(&domain.Run{ID: 7, Session: domain.Session{Key: "s"}, Head: domain.Queued{ClaudeSession: "c1", Message: domain.Message{
 		Channel: "tg", Chat: chat.Chat{ID: chat.ID(user), Kind: chat.Direct}, Sender: chat.Sender{ID: chat.UserID(user), DisplayName: "Anna_" + user}, Authority: authority,
@@ -314,12 +314,12 @@ var (
 		{"question":"Which sizes?","header":"Size","options":[{"label":"S"},{"label":"M"},{"label":"L"}],"multiSelect":true}]}`)}
 )
 
-// ask asks, has somebody answer, and returns the decision and what who answered was told.
+// ask asks, has a person answer, and returns the decision and what the person who answered got.
 func ask(t *testing.T, d *permission.Approvals, r *fixture, run *conversation.Run, q agent.Question, who chat.Caller, answers ...string) (agent.Decision, []string) {
 	t.Helper()
 	decided := make(chan agent.Decision, 1)
 	go func() { decided <- d.Ask(t.Context(), run, q) }()
-	var told []string
+	var replies []string
 	id := r.next(t)
 	for i, answer := range answers {
 		if answer == "next" {
@@ -330,9 +330,9 @@ func ask(t *testing.T, d *permission.Approvals, r *fixture, run *conversation.Ru
 		if err != nil || !known {
 			t.Fatalf("answer %d: known %v, error %v", i, known, err)
 		}
-		told = append(told, said)
+		replies = append(replies, said)
 	}
-	return receive(t, decided), told
+	return receive(t, decided), replies
 }
 
 // answerOf returns the answer that a message gives.

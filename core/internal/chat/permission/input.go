@@ -14,7 +14,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 )
 
-// Bounds of what is shown beside a question's text, in characters. The rest counts as missing.
+// Bounds of what is shown with a question's text, in characters. The rest counts as missing.
 const (
 	maxField  = 200 // of a field's value
 	maxFields = 20  // fields
@@ -209,7 +209,7 @@ func (b *body) besides(fields []field) {
 		}
 		list = append(list, b.cut(name, maxLabel)+": "+b.cut(value, maxField))
 	}
-	b.Beside = strings.Join(list, ", ")
+	b.Other = strings.Join(list, ", ")
 }
 
 // cut shortens a text to a number of characters, and counts the rest as missing.

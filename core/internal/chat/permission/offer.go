@@ -45,7 +45,7 @@ func (d *Approvals) goOn(ctx context.Context, q question, caller chat.Caller) er
 }
 
 // resume takes the answer to an offer.
-func (d *Approvals) resume(ctx context.Context, q question, caller chat.Caller, word string) (told string, err error) {
+func (d *Approvals) resume(ctx context.Context, q question, caller chat.Caller, word string) (reply string, err error) {
 	state, said := domain.QuestionTaken, wording.LeftAlone(name(caller), q.body.Line)
 	switch {
 	case time.Now().After(q.row.ExpiresAt):
@@ -63,7 +63,7 @@ func (d *Approvals) resume(ctx context.Context, q question, caller chat.Caller, 
 	return wording.QuestionClosed, nil
 }
 
-// Expire ends offers that nobody has accepted in time. Call it about every hour.
+// Expire ends offers that were not accepted in time. Call it about every hour.
 func (d *Approvals) Expire(ctx context.Context) {
 	rows, err := d.options.Store.Questions(ctx)
 	if err != nil {

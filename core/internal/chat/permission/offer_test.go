@@ -20,7 +20,7 @@ func TestOffer(t *testing.T) {
 	for name, test := range map[string]struct {
 		who     chat.Caller
 		answer  string
-		told    string
+		reply   string
 		edit    string
 		resumed []string
 		state   domain.QuestionState
@@ -29,7 +29,7 @@ func TestOffer(t *testing.T) {
 		"by number":      {anna, "1", "", "I gave it up.\n\n▶ Continued by Anna\\_anna.", []string{"resume:ID: s by anna as other in anna: Go on from where you left off."}, domain.QuestionTaken},
 		"an owner":       {owner, "yes", "", "I gave it up.\n\n▶ Continued by Anna\\_owner.", []string{"resume:ID: s by owner as other in anna: Go on from where you left off."}, domain.QuestionTaken},
 		"they leave it":  {anna, "leave", "", "I gave it up.\n\n✖ Left as it is by Anna\\_anna.", nil, domain.QuestionTaken},
-		"somebody else":  {bob, "go", "Only an owner, or somebody named in the config for it, can answer this.", "", nil, domain.QuestionOpen},
+		"another person": {bob, "go", "Only an owner, or somebody named in the config for it, can answer this.", "", nil, domain.QuestionOpen},
 		"something else": {anna, "perhaps", "`perhaps` is not an answer to this. Say one of `/answer ID go`, `/answer ID leave`.", "", nil, domain.QuestionOpen},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -50,32 +50,32 @@ func TestOffer(t *testing.T) {
 			if _, _, ok := reading(t, d, anna, "1"); ok {
 				t.Error("a number that somebody writes answers it")
 			}
-			told, known, err := d.Answer(t.Context(), test.who, id, test.answer)
-			if strings.ReplaceAll(told, id, "ID") != test.told || !known || err != nil {
-				t.Error(told, known, err)
+			reply, known, err := d.Answer(t.Context(), test.who, id, test.answer)
+			if strings.ReplaceAll(reply, id, "ID") != test.reply || !known || err != nil {
+				t.Error(reply, known, err)
 			}
-			for i := range r.told {
-				r.told[i] = strings.ReplaceAll(r.told[i], id, "ID")
+			for i := range r.sent {
+				r.sent[i] = strings.ReplaceAll(r.sent[i], id, "ID")
 			}
-			if diff := cmp.Diff(test.resumed, r.told); diff != "" || r.questions[0].State != test.state {
+			if diff := cmp.Diff(test.resumed, r.sent); diff != "" || r.questions[0].State != test.state {
 				t.Error(diff, r.questions[0].State)
 			}
 			if test.edit != "" {
 				if diff := cmp.Diff([]string{test.edit}, r.edits); diff != "" {
 					t.Error(diff)
 				}
-				if told, _, _ := d.Answer(t.Context(), test.who, id, "go"); told != "This question is closed." || len(r.told) > 1 {
-					t.Errorf("once more: %q, %v", told, r.told)
+				if reply, _, _ := d.Answer(t.Context(), test.who, id, "go"); reply != "This question is closed." || len(r.sent) > 1 {
+					t.Errorf("once more: %q, %v", reply, r.sent)
 				}
 			}
 		})
 	}
 }
 
-// What claude has never read cannot be continued: it is told as it was written, by whom it was, with no more authority than
+// What claude has never read cannot be continued: it is given as it was written, by whom it was, with no more authority than
 // whoever wants it has.
 // Behaviour: given-up.
-func TestOfferOfWhatNobodyHasRead(t *testing.T) {
+func TestOfferOfAnUnreadMessage(t *testing.T) {
 	t.Parallel()
 	r := newFixture()
 	d := r.desk(t)
@@ -97,7 +97,7 @@ func TestOfferOfWhatNobodyHasRead(t *testing.T) {
 		"resume:" + id + ": s of owner as authorised in owner: make tea",
 		"resume:" + id + ": s of owner as authorised in owner: with milk",
 	}
-	if diff := cmp.Diff(want, r.told); diff != "" {
+	if diff := cmp.Diff(want, r.sent); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -113,8 +113,8 @@ func TestOfferOfLongAgo(t *testing.T) {
 		}
 		id := r.next(t)
 		time.Sleep(25 * time.Hour)
-		if told, _, err := d.Answer(t.Context(), caller("anna", chat.Other), id, "go"); told != "This question is closed." || err != nil || len(r.told) != 0 {
-			t.Error(told, err, r.told)
+		if reply, _, err := d.Answer(t.Context(), caller("anna", chat.Other), id, "go"); reply != "This question is closed." || err != nil || len(r.sent) != 0 {
+			t.Error(reply, err, r.sent)
 		}
 		if r.questions[0].State != domain.QuestionExpired {
 			t.Error(r.questions[0].State)
@@ -124,7 +124,7 @@ func TestOfferOfLongAgo(t *testing.T) {
 
 // An offer without an answer expires: later messages are not compared with it, and it has no buttons any more.
 // Behaviour: given-up.
-func TestOffersThatNobodyTakesUpEnd(t *testing.T) {
+func TestUnacceptedOffersExpire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newFixture()
@@ -154,6 +154,6 @@ func TestOfferFails(t *testing.T) {
 	d := r.desk(t)
 	r.refuse = errors.New("the disk is full")
 	if err := d.Offer(t.Context(), runOf("anna", chat.Other), "I gave it up."); err == nil {
-		t.Error("an offer that nobody sees")
+		t.Error("an offer that no one sees")
 	}
 }

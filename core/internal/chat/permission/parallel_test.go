@@ -13,7 +13,7 @@ import (
 )
 
 // The same that is asked by two tools side by side is asked twice, and each gets an answer of its own.
-func TestTheSameSideBySide(t *testing.T) {
+func TestIdenticalQuestionsAreAnsweredSeparately(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newFixture()
@@ -44,7 +44,7 @@ func TestTheSameSideBySide(t *testing.T) {
 }
 
 // Of the same side by side the rest is spared where the first is allowed for longer.
-func TestTheSameSideBySideIsSpared(t *testing.T) {
+func TestGrantAnswersIdenticalQuestions(t *testing.T) {
 	t.Parallel()
 	r := newFixture()
 	d := r.desk(t)
@@ -78,7 +78,7 @@ func TestNumbersAreForClaudeWhereThereAreButtons(t *testing.T) {
 	}
 }
 
-// A reason is what is written next where somebody said that there is one, not in another chat of theirs.
+// A reason is what is written next where a person said that there is one, not in another chat of theirs.
 // Behaviour: ask-reason.
 func TestTheReasonIsOfItsChat(t *testing.T) {
 	t.Parallel()
@@ -111,8 +111,8 @@ func TestReasonsOfTwo(t *testing.T) {
 		d := r.desk(t)
 		id, _, _ := asked(t, d, r, runOf("owner", chat.Owner), ls)
 		announce := func(who string) {
-			if told, _, err := d.Answer(t.Context(), caller(who, chat.Owner), id, "why"); told == "" || err != nil {
-				t.Error(who, told, err)
+			if reply, _, err := d.Answer(t.Context(), caller(who, chat.Owner), id, "why"); reply == "" || err != nil {
+				t.Error(who, reply, err)
 			}
 		}
 		r.meanwhile = func() { announce("another owner") }

@@ -14,7 +14,7 @@ import (
 
 // effect is what an answer does to its question: it has one of the parts.
 type effect struct {
-	told   string // nothing; who wrote it gets this
+	reply  string // nothing; who wrote it gets this
 	reason bool   // the next message of who wrote it is the reason for a no
 	offer  string // "go" or "leave": an offer is accepted, or is not
 
@@ -54,16 +54,16 @@ func (q question) effect(caller chat.Caller, answer string) effect {
 	case "why":
 		return effect{reason: true}
 	case "":
-		return effect{told: wording.WhichAnswer(q.help())}
+		return effect{reply: wording.WhichAnswer(q.help())}
 	default:
-		return effect{told: wording.NoAnswer(oneLine(typed), q.help())}
+		return effect{reply: wording.NoAnswer(oneLine(typed), q.help())}
 	}
 }
 
 // chosen is the effect of the answer to a choice: numbers of labels, or free text.
 func (q question) chosen(caller chat.Caller, answer string) effect {
 	if answer == "" {
-		return effect{told: wording.WhichAnswer(q.help())}
+		return effect{reply: wording.WhichAnswer(q.help())}
 	}
 	picked := answer
 	if picks, ok := q.picks(answer, false); ok {
@@ -99,7 +99,7 @@ func (q question) help() string {
 // unknown stands for a word that is not an answer.
 const unknown = "?"
 
-// word returns the answer that a word or a number stands for, or [unknown]; "" if there is none.
+// word returns the answer that a word or a number stands for, or [unknown]; "" without one.
 func (q question) word(typed string) string {
 	typed = strings.ToLower(typed)
 	options := q.body.options()

@@ -27,7 +27,7 @@ func reading(t *testing.T, d *permission.Approvals, who chat.Caller, text string
 	return id, answer, ok
 }
 
-// asked has a turn of somebody ask in the background, and returns the question's id. The turn waits until the test, which runs
+// asked has a person's turn ask in the background, and returns the question's id. The turn waits until the test, which runs
 // in a bubble, ends, or until it is ended.
 func asked(t *testing.T, d *permission.Approvals, r *fixture, run *conversation.Run, q agent.Question) (id string, decided <-chan agent.Decision, end context.CancelCauseFunc) {
 	t.Helper()
@@ -92,8 +92,8 @@ func TestWhatAnswers(t *testing.T) {
 		"a number where more is asked":           {ask: []agent.Question{sizes, colour}, buttons: buttons, who: bob, says: "1", want: unread},
 		"a reply where more is asked":            {ask: []agent.Question{sizes, colour}, buttons: buttons, who: bob, reply: "m2", says: "neither", want: "neither"},
 		"a reply to something else":              {ask: []agent.Question{colour}, buttons: buttons, who: bob, reply: "m77", says: "blue", want: unread},
-		"somebody else's words":                  {ask: []agent.Question{colour}, buttons: buttons, who: inGroup(carol), says: "blue", want: unread},
-		"somebody else's reply":                  {ask: []agent.Question{colour}, buttons: buttons, who: inGroup(carol), reply: "m1", says: "blue", want: unread},
+		"another person's words":                 {ask: []agent.Question{colour}, buttons: buttons, who: inGroup(carol), says: "blue", want: unread},
+		"another person's reply":                 {ask: []agent.Question{colour}, buttons: buttons, who: inGroup(carol), reply: "m1", says: "blue", want: unread},
 		"words in a group":                       {ask: []agent.Question{colour}, buttons: buttons, who: inGroup(bob), unheard: true, says: "neither", want: unread},
 		"a number in a group":                    {ask: []agent.Question{colour}, who: inGroup(bob), unheard: true, says: "1", want: unread},
 		"words in a group for the agent":         {ask: []agent.Question{colour}, buttons: buttons, who: inGroup(bob), says: "neither", want: "neither"},
@@ -163,8 +163,8 @@ func TestWordsAreHeardOnce(t *testing.T) {
 		id, decided, _ := asked(t, d, r, runOf("bob", chat.Other), one)
 		words := strings.Repeat("the one that we had last year, ", 200)
 		for range 2 {
-			if told, err := d.Hear(t.Context(), id, words, wrote(bob, words)); told != "" || err != nil {
-				t.Error(told, err)
+			if reply, err := d.Hear(t.Context(), id, words, wrote(bob, words)); reply != "" || err != nil {
+				t.Error(reply, err)
 			}
 		}
 		var input struct{ Answers map[string]string }
@@ -172,10 +172,10 @@ func TestWordsAreHeardOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := input.Answers["Which colour?"]; got != strings.TrimSpace(words) {
-			t.Errorf("Claude is told %d characters of %d", len(got), len(words))
+			t.Errorf("Claude gets %d characters of %d", len(got), len(words))
 		}
-		if len(r.told) != 0 || len(r.edits) != 1 {
-			t.Errorf("told %q, edits %q", r.told, r.edits)
+		if len(r.sent) != 0 || len(r.edits) != 1 {
+			t.Errorf("got %q, edits %q", r.sent, r.edits)
 		}
 	})
 }
@@ -202,11 +202,11 @@ func TestWordsThatComeTooLate(t *testing.T) {
 				id, _, end := asked(t, d, r, runOf("owner", chat.Owner), test.q)
 				end(agent.ErrShutdown)
 				d.End(t.Context(), "s", 7, false)
-				told, err := d.Hear(t.Context(), id, test.answer, wrote(caller("owner", chat.Owner), "as written"))
-				if told != test.said || err != nil {
-					t.Error(told, err)
+				reply, err := d.Hear(t.Context(), id, test.answer, wrote(caller("owner", chat.Owner), "as written"))
+				if reply != test.said || err != nil {
+					t.Error(reply, err)
 				}
-				if diff := cmp.Diff(test.want, r.told); diff != "" {
+				if diff := cmp.Diff(test.want, r.sent); diff != "" {
 					t.Error(diff)
 				}
 			})
@@ -229,8 +229,8 @@ func TestWordsThatNoTurnTakes(t *testing.T) {
 				end(agent.ErrShutdown)
 				receive(t, decided)
 				hear := func() {
-					if told, err := d.Hear(t.Context(), id, "neither", wrote(caller("bob", chat.Other), "neither")); told != "" || err != nil {
-						t.Fatal(told, err)
+					if reply, err := d.Hear(t.Context(), id, "neither", wrote(caller("bob", chat.Other), "neither")); reply != "" || err != nil {
+						t.Fatal(reply, err)
 					}
 				}
 				if name == "as it ends" {
@@ -241,8 +241,8 @@ func TestWordsThatNoTurnTakes(t *testing.T) {
 				if restarted {
 					d = r.desk(t)
 					r.unfinished = true
-					if err := d.Recover(t.Context()); err != nil || len(r.told) != 0 {
-						t.Fatal(err, r.told) // the turn may ask the same again
+					if err := d.Recover(t.Context()); err != nil || len(r.sent) != 0 {
+						t.Fatal(err, r.sent) // the turn may ask the same again
 					}
 					r.unfinished = false
 					if err := d.Recover(t.Context()); err != nil {
@@ -251,11 +251,11 @@ func TestWordsThatNoTurnTakes(t *testing.T) {
 				} else {
 					d.End(t.Context(), "s", 7, name == "a stopped turn")
 				}
-				told, edit := []string{"words:u1: s by bob as other in bob: neither"}, "This answer came too late, so Claude gets it as a message: Which colour?"
+				reply, edit := []string{"words:u1: s by bob as other in bob: neither"}, "This answer came too late, so Claude gets it as a message: Which colour?"
 				if name == "a stopped turn" {
-					told, edit = nil, "This answer came too late, Claude had gone on without it: Which colour?"
+					reply, edit = nil, "This answer came too late, Claude had gone on without it: Which colour?"
 				}
-				if diff := cmp.Diff(told, r.told); diff != "" {
+				if diff := cmp.Diff(reply, r.sent); diff != "" {
 					t.Error(diff)
 				}
 				if said := r.edits[len(r.edits)-1]; said != edit {
@@ -266,8 +266,8 @@ func TestWordsThatNoTurnTakes(t *testing.T) {
 	}
 }
 
-// Words that a turn takes in the moment in which they are written are its answer, and no message beside it.
-func TestWordsThatATurnTakesAtOnce(t *testing.T) {
+// Words that a turn takes in the moment in which they are written are its answer, and no separate message.
+func TestAnswerTakenAtOnceIsNoMessage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		one := agent.Question{Tool: "AskUserQuestion", Input: json.RawMessage(`{"questions":[{"question":"Which colour?","options":[{"label":"Red"},{"label":"Blue"}]}]}`)}
@@ -283,20 +283,20 @@ func TestWordsThatATurnTakesAtOnce(t *testing.T) {
 			r.next(t)
 			synctest.Wait() // the turn is as far as it comes
 		}
-		if told, err := d.Hear(t.Context(), id, "neither", wrote(caller("bob", chat.Other), "neither")); told != "" || err != nil {
-			t.Fatal(told, err)
+		if reply, err := d.Hear(t.Context(), id, "neither", wrote(caller("bob", chat.Other), "neither")); reply != "" || err != nil {
+			t.Fatal(reply, err)
 		}
 		if got := receive(t, again); !got.Allow {
 			t.Fatalf("the turn is told: %+v", got)
 		}
 		d.End(t.Context(), "s", 7, false)
-		if len(r.told) != 0 {
-			t.Errorf("told as a message, too: %q", r.told)
+		if len(r.sent) != 0 {
+			t.Errorf("told as a message, too: %q", r.sent)
 		}
 	})
 }
 
-// Whose message is no answer is told that Claude reads it later; not for a question elsewhere, or an offer.
+// The writer of a message that is no answer learns that Claude reads it later; not for a question elsewhere, or an offer.
 // Behaviour: ask-no-approval-by-words.
 func TestUnread(t *testing.T) {
 	t.Parallel()
@@ -320,20 +320,20 @@ func TestUnread(t *testing.T) {
 			t.Error("the owner's own session waits for nothing", err)
 		}
 		id, _, _ := asked(t, d, r, runOf("bob", chat.Other), colour)
-		if got, told, ok, err := d.OpenNotice(t.Context(), bob); got != id || told == "" || !ok || err != nil {
-			t.Error(got, told, ok, err)
+		if got, reply, ok, err := d.OpenNotice(t.Context(), bob); got != id || reply == "" || !ok || err != nil {
+			t.Error(got, reply, ok, err)
 		}
 	})
 }
 
-// A question whose message is given up is over at once, whether its turn waits already or not, and the chat is told what was asked.
+// A question whose message is given up is over at once, whether its turn waits already or not, and the chat gets what was asked.
 // Behaviour: ask-undelivered.
 func TestUndeliverable(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		run  *conversation.Run
-		q    agent.Question
-		told string
+		run   *conversation.Run
+		q     agent.Question
+		reply string
 	}{
 		"a tool":          {runOf("owner", chat.Owner), ls, "I asked for permission to use Bash `ls -l`. Nobody could answer, so it counted as no."},
 		"for another one": {runOf("bob", chat.Other), ls, "I asked an owner for permission to use Bash `ls -l`. Nobody could answer, so it counted as no."},
@@ -346,8 +346,8 @@ func TestUndeliverable(t *testing.T) {
 				r := newFixture()
 				d := r.desk(t)
 				_, decided, _ := asked(t, d, r, test.run, test.q)
-				if got := r.questions[0].Unseen; got != test.told {
-					t.Errorf("the chat is told %q", got)
+				if got := r.questions[0].Unseen; got != test.reply {
+					t.Errorf("the chat gets %q", got)
 				}
 				d.Undelivered() // of another item
 				synctest.Wait()
@@ -362,7 +362,7 @@ func TestUndeliverable(t *testing.T) {
 						t.Errorf("%+v", got)
 					}
 				case <-time.After(time.Minute):
-					t.Error("the turn waits for an answer to what nobody sees")
+					t.Error("the turn waits for an answer to what no one sees")
 				}
 				if open := r.questions[0]; reads(t, d, open) {
 					t.Error("the question is open still")
@@ -405,8 +405,8 @@ func TestWordsAsSoonAsTheQuestionIsSeen(t *testing.T) {
 	if got, want := <-reads, (read{id: id, answer: "2"}); got != want {
 		t.Fatalf("read as %+v, want %+v", got, want)
 	}
-	if told, _, err := d.Answer(t.Context(), owner, id, "2"); told != "" || err != nil {
-		t.Fatal(told, err)
+	if reply, _, err := d.Answer(t.Context(), owner, id, "2"); reply != "" || err != nil {
+		t.Fatal(reply, err)
 	}
 	if got := receive(t, decided); !got.Allow {
 		t.Errorf("%+v", got)

@@ -46,7 +46,7 @@ func TestVerdicts(t *testing.T) {
 			t.Parallel()
 			r := newFixture()
 			d := r.desk(t)
-			got, told := ask(t, d, r, runOf("owner", chat.Owner), test.q, caller("owner", chat.Owner), answer)
+			got, reply := ask(t, d, r, runOf("owner", chat.Owner), test.q, caller("owner", chat.Owner), answer)
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -56,8 +56,8 @@ func TestVerdicts(t *testing.T) {
 			if diff := cmp.Diff(test.grants, r.grants); diff != "" {
 				t.Error(diff)
 			}
-			if told[0] != "" || r.questions[0].State != domain.QuestionTaken {
-				t.Errorf("told %q, the question is %s", told[0], r.questions[0].State)
+			if reply[0] != "" || r.questions[0].State != domain.QuestionTaken {
+				t.Errorf("got %q, the question is %s", reply[0], r.questions[0].State)
 			}
 			if said, known, err := d.Answer(t.Context(), caller("owner", chat.Owner), r.questions[0].ID, "no"); said != "This question is closed." || !known || err != nil {
 				t.Errorf("a second answer: %q %v %v", said, known, err)
@@ -132,7 +132,7 @@ func TestAnAnswerThatLosesGrantsNothing(t *testing.T) {
 
 // A turn that says nothing in its chat asks nothing there either. What was granted before it may do.
 // Behaviour: ask-silent.
-func TestASilentTurnAsksNobody(t *testing.T) {
+func TestSilentTurnAsksNoQuestions(t *testing.T) {
 	t.Parallel()
 	r := newFixture()
 	d := r.desk(t)
@@ -150,10 +150,10 @@ func TestASilentTurnAsksNobody(t *testing.T) {
 	}
 }
 
-// People are asked for permission also in turns that nobody started, with their purpose. A memory flush has nothing
+// People are asked for permission also in turns that no person started, with their purpose. A memory flush has nothing
 // else to ask them.
 // Behaviour: ask-background.
-func TestTurnsThatNobodyHasAskedFor(t *testing.T) {
+func TestQuestionsOfBackgroundTurns(t *testing.T) {
 	t.Parallel()
 	for origin, test := range map[domain.Origin]struct {
 		purpose string
@@ -188,7 +188,7 @@ func TestTurnsThatNobodyHasAskedFor(t *testing.T) {
 	}
 }
 
-// The memory flush of a conversation that is not an owner's writes none of the owner's files, and asks nobody.
+// The memory flush of a conversation that is not an owner's writes none of the owner's files, and asks no one.
 // Behaviour: ask-background, memory-flush-when.
 func TestTheFlushOfAGroupWritesNoFiles(t *testing.T) {
 	t.Parallel()
@@ -295,8 +295,8 @@ func TestWhoMayAnswer(t *testing.T) {
 	if said, _, _ := d.Answer(t.Context(), caller("anna", chat.Authorised), id, "once"); said != refused {
 		t.Errorf("the person themselves: %q", said)
 	}
-	if told := r.asked[0]; told.To.Chat != "anna" || told.Text != "I need an owner's permission to use Bash, and have asked for it." {
-		t.Errorf("told in %s: %s", told.To.Chat, told.Text)
+	if reply := r.asked[0]; reply.To.Chat != "anna" || reply.Text != "I need an owner's permission to use Bash, and have asked for it." {
+		t.Errorf("told in %s: %s", reply.To.Chat, reply.Text)
 	}
 	if q := r.asked[1]; q.To.Chat != "owner" || !strings.Contains(q.Text, "working for `Anna_anna`") {
 		t.Errorf("asked in %s: %s", q.To.Chat, q.Text)
@@ -307,11 +307,11 @@ func TestWhoMayAnswer(t *testing.T) {
 	if got := receive(t, decided); !got.Allow {
 		t.Errorf("%+v", got)
 	}
-	// What is asked of them about their own wishes they answer themselves, and nobody else who may not decide does.
+	// What is asked of them about their own wishes they answer themselves, and no one else who may not decide does.
 	go func() { decided <- d.Ask(t.Context(), runOf("anna", chat.Other), colour) }()
 	id = r.next(t)
 	if said, _, _ := d.Answer(t.Context(), caller("bob", chat.Other), id, "1"); said != refused {
-		t.Errorf("somebody else: %q", said)
+		t.Errorf("another person: %q", said)
 	}
 	for _, answer := range []string{"2", "1,3"} {
 		if said, _, err := d.Answer(t.Context(), caller("anna", chat.Other), id, answer); said != "" || err != nil {
@@ -331,7 +331,7 @@ func TestWhoMayAnswer(t *testing.T) {
 	}
 }
 
-func TestNobodyToAsk(t *testing.T) {
+func TestAskWithoutAnyoneToAsk(t *testing.T) {
 	t.Parallel()
 	for _, r := range []*fixture{{posted: make(chan string, 1), unheard: true}, {posted: make(chan string, 1), refuse: errors.New("the disk is full")}} {
 		got := r.desk(t).Ask(t.Context(), runOf("anna", chat.Authorised), ls)
@@ -362,7 +362,7 @@ func TestReading(t *testing.T) {
 			}
 		}
 		if _, _, ok := reading(t, d, caller("bob", chat.Other), "1"); ok {
-			t.Error("somebody else's number answers")
+			t.Error("another person's number answers")
 		}
 		// Who says that they have a reason gives it with their next message.
 		if said, _, _ := d.Answer(t.Context(), owner, id, "why"); said == "" {
@@ -510,7 +510,7 @@ func FuzzQuestion(f *testing.F) {
 		case got := <-done:
 			cancel()
 			if got.Allow {
-				t.Errorf("allowed unasked: %+v", got)
+				t.Errorf("allowed without asking: %+v", got)
 			}
 		}
 	})

@@ -14,7 +14,7 @@ import (
 )
 
 // Asked are the questions that are open where a person writes, as far as that person's next message may answer one. The zero
-// Asked is none.
+// Asked means no question.
 type Asked struct {
 	open    []question
 	may     map[string]bool // by id, whether the person may answer it
@@ -81,7 +81,7 @@ func (a Asked) Answer(text string, addressed bool) (id, answer string, ok bool) 
 
 // OpenNotice returns the notice for a person whose message reached a turn that waits for an answer in the same chat: Claude
 // reads it only afterwards. The id is the question's; false: no question is open there.
-func (d *Approvals) OpenNotice(ctx context.Context, caller chat.Caller) (id, told string, ok bool, err error) {
+func (d *Approvals) OpenNotice(ctx context.Context, caller chat.Caller) (id, notice string, ok bool, err error) {
 	open, _, err := d.openAt(ctx, caller)
 	for _, q := range open {
 		if q.row.Session == caller.Session && q.body.About != wording.AboutResume {

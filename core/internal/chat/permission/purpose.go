@@ -6,7 +6,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 )
 
-// purpose explains why people are asked in a turn that nobody started.
+// purpose explains why people are asked in a turn that no person started.
 func purpose(of domain.Origin) string {
 	switch of {
 	case domain.OriginFlush:

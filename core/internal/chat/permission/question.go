@@ -103,7 +103,7 @@ type Open struct {
 	Session string
 	To      chat.Address // where it was asked
 	Since   time.Time
-	// Asker may answer it in addition to those who may decide, as channel:user; empty: nobody.
+	// Asker may answer it in addition to those who may decide, as channel:user; empty: no one.
 	Asker string
 }
 

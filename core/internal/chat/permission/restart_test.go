@@ -94,7 +94,7 @@ func (s *screen) show(t *testing.T, chats *activity.Chats, run *conversation.Run
 	return func() { chats.End(shown); shown.End() }
 }
 
-// A turn waits in its own chat, also where somebody else is asked; not where a grant spares the question. What it shows moves
+// A turn waits in its own chat, also where another person is asked; not where a grant spares the question. What it shows moves
 // behind a question that was sent, and hides the tool until it is answered.
 // Behaviour: preview-behind.
 func TestTurnsWaitForTheirQuestions(t *testing.T) {

@@ -73,7 +73,7 @@ func TestNothingIsHidden(t *testing.T) {
 
 // A field counts by its very name, one that stands twice is seen, and what is not shown whole is not granted.
 // Behaviour: ask.
-func TestAQuestionHidesNothing(t *testing.T) {
+func TestQuestionShowsRepeatedFields(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 5000)
 	for name, test := range map[string]struct {

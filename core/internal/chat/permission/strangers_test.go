@@ -12,9 +12,9 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// TestNobodyElseDecides: whatever somebody who may not decide presses or writes, wherever, a question of an owner's turn stays open
+// TestUnauthorisedPeopleCannotDecide: whatever a person who may not decide presses or writes, wherever, a question of an owner's turn stays open
 // and grants nothing; and what was pressed under an older question answers no newer one.
-func TestNobodyElseDecides(t *testing.T) {
+func TestUnauthorisedPeopleCannotDecide(t *testing.T) {
 	t.Parallel()
 	for name, q := range map[string]agent.Question{"a tool": ls, "a plan": plan, "a choice": colour} {
 		t.Run(name, func(t *testing.T) {

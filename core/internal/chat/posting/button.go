@@ -8,7 +8,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// tokenSize is the length of what names a message in the data of its buttons: 96 bits of a hash, which nobody guesses.
+// tokenSize is the length of what names a message in the data of its buttons: 96 bits of a hash, which cannot be guessed.
 const tokenSize = 24
 
 // buttons makes buttons of labels. The error is a [tools.Refusal] for more than the channel shows.

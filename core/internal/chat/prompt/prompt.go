@@ -174,7 +174,9 @@ func unheard(read map[string]extract.Read) bool {
 }
 
 // messages returns what a run answers: one burst, or several that were collected.
-func (b *Builder) messages(c *conversation.Conversation, queued []domain.Queued, read map[string]extract.Read, shown *pictures) (list []envelope.Message, collected bool) {
+func (b *Builder) messages(
+	c *conversation.Conversation, queued []domain.Queued, read map[string]extract.Read, shown *pictures,
+) (list []envelope.Message, collected bool) {
 	for _, q := range queued {
 		list = append(list, b.message(c, q, read, shown))
 		collected = collected || q.Burst != queued[0].Burst

@@ -37,9 +37,9 @@ func builder(c *config.Config) (*prompt.Builder, *conversation.Resolver) {
 	}, log), conversation.NewResolver(c, plugins.New(nil), unmoved{})
 }
 
-// A message that has waited for long is told with its age, each of a burst by itself.
+// A message that has waited for long is shown with its age, each of a burst by itself.
 // Behaviour: accept-old.
-func TestWhatWaitedForLongIsToldSo(t *testing.T) {
+func TestOldMessagesShowTheirAge(t *testing.T) {
 	t.Parallel()
 	b, conversations := builder(&config.Config{
 		Agent:    config.Agent{Timezone: time.UTC},

@@ -30,12 +30,12 @@ func TestWhatOnlyOwnersOpen(t *testing.T) {
 	}{
 		"the owner":                         {user: "anna", kind: chat.Direct, authority: chat.Owner, opens: true, powers: true},
 		"the owner in a group":              {user: "anna", kind: chat.Group, authority: chat.Owner, powers: true},
-		"somebody else":                     {user: "bob", kind: chat.Direct, authority: chat.Authorised},
+		"another person":                    {user: "bob", kind: chat.Direct, authority: chat.Authorised},
 		"a plugin in the owner's chat":      {user: "anna", kind: chat.Direct, authority: chat.Owner, origin: domain.OriginPlugin, opens: true, powers: true},
-		"a plugin in somebody else's chat":  {user: "bob", kind: chat.Direct, authority: chat.Owner, origin: domain.OriginPlugin},
+		"a plugin in another person's chat": {user: "bob", kind: chat.Direct, authority: chat.Owner, origin: domain.OriginPlugin},
 		"a plugin in a group":               {user: "anna", kind: chat.Group, authority: chat.Owner, origin: domain.OriginPlugin},
 		"a heartbeat in the owner's chat":   {user: "anna", kind: chat.Direct, authority: chat.Owner, origin: domain.OriginHeartbeat, opens: true, powers: true},
-		"a heartbeat for somebody else":     {user: "bob", kind: chat.Direct, authority: chat.Owner, origin: domain.OriginHeartbeat},
+		"a heartbeat for another person":    {user: "bob", kind: chat.Direct, authority: chat.Owner, origin: domain.OriginHeartbeat},
 		"a person whom a link makes owner":  {user: "anna2", kind: chat.Direct, authority: chat.Owner, opens: true, powers: true},
 		"a stranger of another channel too": {user: "anna", kind: chat.Direct, authority: chat.Other},
 	} {

@@ -190,7 +190,7 @@ func TestBlocks(t *testing.T) {
 			},
 			[]string{"100ms send: One", "100ms file: </a>", "100ms file: </b>", "200ms send: Two"},
 		},
-		"a file of a text that begins anew": {
+		"a file of a text that starts again": {
 			stream.Options{Block: block},
 			func(u *turn) {
 				u.write("One two three.\nMEDIA:/a\nFour")
@@ -323,7 +323,7 @@ func TestEarlySendingFails(t *testing.T) {
 
 // What is noted as said is of the text being written, never of one that is over: after a crash it is taken for the
 // beginning of the answer.
-func TestSaidIsOfTheTextInTheMaking(t *testing.T) {
+func TestSaidOfUnfinishedText(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := start(t, stream.Options{Mode: stream.Blocks, Block: stream.Block{Min: 1, Max: 100, Idle: time.Second}})

@@ -111,17 +111,17 @@ func file(p domain.OutboxItem) (seen string) {
 func (r *fixture) Files(_ context.Context, paths []string, _ bool) (e domain.Early) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	told := domain.SentByTool{}
+	sent := domain.SentByTool{}
 	piece := domain.OutboxItem{To: r.to}
 	for _, path := range paths {
 		if !slices.Contains(r.files, path) {
-			told.Files, piece.Media = append(told.Files, path), append(piece.Media, chat.Media{FileName: path})
+			sent.Files, piece.Media = append(sent.Files, path), append(piece.Media, chat.Media{FileName: path})
 		}
 	}
-	if len(told.Files) == 0 {
+	if len(sent.Files) == 0 {
 		return e
 	}
-	return domain.Early{Items: []domain.OutboxItem{piece}, Sent: &told}
+	return domain.Early{Items: []domain.OutboxItem{piece}, Sent: &sent}
 }
 
 // Deletes implements [stream.Surface].

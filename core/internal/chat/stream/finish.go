@@ -43,11 +43,11 @@ func (s *Stream) Finish(a answer.Answer, rest Rest) []domain.OutboxItem {
 	}
 	switch {
 	case said != "" && !strings.HasPrefix(a.Text, said):
-		said, s.anew = "", true
+		said, s.restarted = "", true
 	case said == "" && slices.Contains(s.whole, a.Text):
 		said = a.Text
 	}
-	if s.anew {
+	if s.restarted {
 		c.heads = append(c.heads, wording.AnswerRestarted)
 	}
 	if rest.Tail != "" {
@@ -92,7 +92,7 @@ func (s *Stream) unsent() (before []string) {
 		if rest := s.left(t.Answer); s.sendsSteps(t) && rest != "" {
 			list()
 			before = append(before, rest)
-			s.said, s.anew, s.begun = t.Text, false, true
+			s.said, s.restarted, s.begun = t.Text, false, true
 		}
 		s.pass(t)
 	}
@@ -101,7 +101,7 @@ func (s *Stream) unsent() (before []string) {
 }
 
 // Replace returns items in place of the preview, after End. Without items it is deleted. After a long turn the items are new
-// messages, because nobody is notified of an edit.
+// messages, because networks do not notify of an edit.
 func (s *Stream) Replace(items []domain.OutboxItem) []domain.OutboxItem {
 	after := s.options.NotifyAfter
 	if s.preview == 0 || len(items) == 0 || after == 0 || time.Since(s.options.Began) < after || !s.surface.Deletes() {

@@ -97,7 +97,7 @@ func (o Options) interval() time.Duration {
 	}
 }
 
-// Delay is a pause of a random length between Min and Max. The zero Delay is none.
+// Delay is a pause of a random length between Min and Max. The zero Delay is no pause.
 type Delay struct {
 	Min, Max time.Duration
 }

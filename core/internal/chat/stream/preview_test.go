@@ -94,7 +94,7 @@ func TestPreview(t *testing.T) {
 			},
 			[]string{"0s preview 1: > Hm.\n> So", "2s show 1: One", "2.1s settle 1: One"},
 		},
-		"thoughts that nobody wants": {
+		"thoughts that no one wants": {
 			stream.Options{},
 			func(u *turn) { u.p.Thinking = "Hm"; u.tell(); u.write("One") },
 			[]string{"0s preview 1: One", "100ms settle 1: One"},

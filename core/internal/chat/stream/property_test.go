@@ -193,14 +193,14 @@ func (d *drawn) problem() string {
 			return fmt.Sprintf("a table has no header in %q", message)
 		}
 	}
-	told := 0
+	listed := 0
 	seen := slices.DeleteFunc(d.fixture.seen(), func(m string) bool {
 		n := strings.Count(m, "- Bash")
-		told += n
+		listed += n
 		return n > 0 || m == question
 	})
-	if d.options.Verbose == "" && told > 0 || told > d.used || d.options.Verbose != "" && told < d.used && !d.restarted {
-		return fmt.Sprintf("%d tools are told of, %d were used:\n%s", told, d.used, strings.Join(d.fixture.log, "\n"))
+	if d.options.Verbose == "" && listed > 0 || listed > d.used || d.options.Verbose != "" && listed < d.used && !d.restarted {
+		return fmt.Sprintf("%d tools are shown, %d were used:\n%s", listed, d.used, strings.Join(d.fixture.log, "\n"))
 	}
 	for i, p := range d.fixture.pieces {
 		if p.Edits != 0 && p.Text != "" && int(p.Edits) <= d.asked && i >= d.asked && d.smooth {
@@ -269,7 +269,7 @@ func (d *drawn) tells(shown string) bool {
 		}
 		for _, draft := range brokenOff {
 			for place := range places {
-				maps.Copy(past, begunAnew(shown, place, visible(draft, false)))
+				maps.Copy(past, restarts(shown, place, visible(draft, false)))
 			}
 			maps.Copy(places, past)
 		}
@@ -287,12 +287,12 @@ func (d *drawn) tells(shown string) bool {
 	return places[len(shown)]
 }
 
-// begunAnew returns where a text may go on of which a beginning is shown, with the line that says so behind it.
-func begunAnew(shown string, place int, text string) map[int]bool {
+// restarts returns where a text may go on of which a beginning is shown, with the line that says so behind it.
+func restarts(shown string, place int, text string) map[int]bool {
 	places := map[int]bool{}
 	for n := 0; n < len(text) && place+n < len(shown) && text[n] == shown[place+n]; n++ {
-		if anew := bare(wording.AnswerRestarted); strings.HasPrefix(shown[place+n+1:], anew) {
-			places[place+n+1+len(anew)] = true
+		if restarted := bare(wording.AnswerRestarted); strings.HasPrefix(shown[place+n+1:], restarted) {
+			places[place+n+1+len(restarted)] = true
 		}
 	}
 	return places

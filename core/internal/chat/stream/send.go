@@ -77,7 +77,7 @@ func (s *Stream) due(ctx context.Context, p agent.Progress) (e early, next time.
 		}
 		s.pass(t)
 	}
-	if s.said != s.stored && !s.anew {
+	if s.said != s.stored && !s.restarted {
 		// As above, for a text that was sent completely when it ended.
 		return early{Early: domain.Early{Said: s.said}}, time.Time{}, true
 	}
@@ -201,7 +201,7 @@ func (s *Stream) blockRule() chunk.Rule {
 // piece returns the next item of a text, if one is due.
 func (s *Stream) piece(a answer.Answer, r chunk.Rule, cut chunk.Cut) (e early, due bool) {
 	s.cutter.heads = nil
-	if s.anew {
+	if s.restarted {
 		s.cutter.heads = []string{wording.AnswerRestarted}
 	}
 	pieces, end := s.cutter.next(a, len(s.said), r, cut)
@@ -252,7 +252,7 @@ func (s *Stream) post(ctx context.Context, e early) bool {
 	}
 	if e.piece {
 		s.cutter.commit()
-		s.said, s.anew, s.begun = e.upTo, false, true
+		s.said, s.restarted, s.begun = e.upTo, false, true
 		if s.options.Mode == Blocks && s.options.Delay.Max > 0 {
 			s.blockAt = time.Now().Add(s.options.Delay.next())
 		}

@@ -27,13 +27,13 @@ type sent struct {
 
 // texts is what was sent of a run's texts.
 type texts struct {
-	said    string   // of the current text
-	stored  string   // what the store has as said
-	files   int      // how many files of the current text were taken
-	anew    bool     // something was sent that the current text does not continue
-	begun   bool     // anything was sent
-	whole   []string // texts before the answer that were sent completely
-	preview int64    // the item that shows the text after said; zero: none
+	said      string   // of the current text
+	stored    string   // what the store has as said
+	files     int      // how many files of the current text were taken
+	restarted bool     // something was sent that the current text does not continue
+	begun     bool     // anything was sent
+	whole     []string // texts before the answer that were sent completely
+	preview   int64    // the item that shows the text after said; zero: none
 }
 
 func newSent(run *domain.Run) *sent {
@@ -72,7 +72,7 @@ func (s *texts) follow(a answer.Answer, over bool) bool {
 	case !over && strings.HasPrefix(s.said, a.Text):
 		return false
 	}
-	s.said, s.files, s.anew = "", 0, true
+	s.said, s.files, s.restarted = "", 0, true
 	return true
 }
 
@@ -83,7 +83,7 @@ func (s *texts) left(a answer.Answer) string {
 	}
 	s.follow(a, true)
 	rest := chunk.Rest(a.Text, len(s.said))
-	if s.anew && rest != "" {
+	if s.restarted && rest != "" {
 		rest = wording.AnswerRestarted + "\n\n" + rest
 	}
 	return rest

@@ -129,7 +129,7 @@ func (s *Stream) growing() string {
 		return ""
 	}
 	s.cutter.heads = nil
-	if was.anew {
+	if was.restarted {
 		s.cutter.heads = []string{wording.AnswerRestarted}
 	}
 	return s.cutter.head(text)
@@ -164,11 +164,11 @@ func (s *Stream) work(p agent.Progress, now time.Time) (next time.Time) {
 			since = now
 		}
 		s.running[tool] = since
-		told := since.Add(toolGrace)
-		if !now.Before(told) {
-			told = since.Add((now.Sub(since)/tick + 1) * tick)
+		due := since.Add(toolGrace)
+		if !now.Before(due) {
+			due = since.Add((now.Sub(since)/tick + 1) * tick)
 		}
-		next = soonest(next, told)
+		next = soonest(next, due)
 	}
 	return next
 }

@@ -38,7 +38,7 @@ func TestListOfTools(t *testing.T) {
 }
 
 // Behaviour: verbose.
-func TestToolsAreTold(t *testing.T) {
+func TestToolsAreListed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := start(t, stream.Options{Mode: stream.Blocks, Verbose: "on"})
@@ -60,7 +60,7 @@ func TestToolsAreTold(t *testing.T) {
 }
 
 // Behaviour: verbose.
-func TestToolsAreToldWithoutStreaming(t *testing.T) {
+func TestToolsAreListedWithoutStreaming(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := start(t, stream.Options{Mode: stream.Off, Verbose: "on"})

@@ -10,7 +10,7 @@ import (
 )
 
 // announce tells a run's chat, once in all attempts, that its turn runs tools without asking. After an error the chat
-// was not told, and the turn must not run.
+// was not notified, and the turn must not run.
 func (h *Handler) announce(ctx context.Context, run *conversation.Run, p agent.Profile) error {
 	m := run.Head.Message
 	if !p.SkipsApproval() || m.Origin == domain.OriginHeartbeat || maintenance(run) {
@@ -23,7 +23,7 @@ func (h *Handler) announce(ctx context.Context, run *conversation.Run, p agent.P
 	for i := range items {
 		items[i].Silent = true
 	}
-	if _, err := h.options.Store.Post(ctx, domain.KeyUnasked.Of(run.Head.UUID), items...); err != nil {
+	if _, err := h.options.Store.Post(ctx, domain.KeyBypass.Of(run.Head.UUID), items...); err != nil {
 		return fmt.Errorf("announce a turn without questions: %w", err)
 	}
 	return nil

@@ -112,7 +112,7 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Run, r agent.Resul
 		done.Notes = []domain.Note{{Kind: domain.NoteHint, At: now, Text: domain.HintCutOff}}
 	}
 	switch m := run.Head.Message; {
-	case m.Origin == domain.OriginFlush, m.Origin == domain.OriginHeartbeat: // nobody asked for these; the log has the failure
+	case m.Origin == domain.OriginFlush, m.Origin == domain.OriginHeartbeat: // no person asked for these; the log has the failure
 	case cutOff && m.Origin == "" && !m.Silent && h.offer(ctx, run, said):
 		done.Items = view.Notice(nil)
 	default:

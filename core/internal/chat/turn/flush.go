@@ -34,7 +34,7 @@ func (h *Handler) flushMemory(ctx context.Context, run *conversation.Run, r agen
 			return nil
 		}
 		flush.Text = config.ToolFlushPrompt(tools)
-		flush.Authority, flush.Silent = chat.Other, true // nobody in the chat has asked for it, and the memory is that of all of them
+		flush.Authority, flush.Silent = chat.Other, true // no one in the chat has asked for it, and the memory is that of all of them
 	}
 	return &domain.Inbound{
 		EventID: domain.KeyMemoryFlush.Of(run.ID).EventID(), Session: run.Session.Key, Lane: domain.TurnLane, Message: flush,

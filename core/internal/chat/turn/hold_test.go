@@ -85,7 +85,7 @@ func TestATurnThatCannotBeginIsHeld(t *testing.T) {
 		}
 		r.accept(t, message("and then"))
 		if time.Sleep(time.Minute); strings.Contains(r.asked()[1].Prompt, domain.HintCutOff) {
-			t.Errorf("it is told of a crash: %q", r.asked()[1].Prompt)
+			t.Errorf("it learns of a crash: %q", r.asked()[1].Prompt)
 		}
 	})
 }
@@ -114,7 +114,7 @@ func file(token chat.FileToken, text string) domain.Message {
 // A turn is also held if its files cannot be fetched at its start, or stored at its end, because of a lack of space. The notice
 // names the resource, and only a turn with files shows that it is over.
 // Behaviour: file-retry.
-func TestATurnWithoutRoomForFilesIsHeld(t *testing.T) {
+func TestATurnWithoutSpaceForFilesIsHeld(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		message domain.Message

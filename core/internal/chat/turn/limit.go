@@ -24,7 +24,7 @@ const (
 )
 
 // awaitLimit holds a run until the end of a usage limit, and counts what it has cost. It reports false if the run fails
-// instead: the config says so, it is not known when the limit ends, or nobody waits for the answer.
+// instead: the config says so, it is not known when the limit ends, or no one waits for the answer.
 func (h *Handler) awaitLimit(ctx context.Context, run *conversation.Run, r agent.Result, f *agent.Failure) (*agent.HeldError, bool) {
 	m, now := run.Head.Message, time.Now()
 	left := f.ResetsAt.Sub(now)

@@ -127,9 +127,9 @@ func TestUnheardVoiceMessages(t *testing.T) {
 		}
 	}
 	r.plays(r.steers(t, told, m))
-	anew := message("anew")
-	anew.Fresh = true
-	for _, first := range []domain.Message{m, anew} {
+	fresh := message("fresh")
+	fresh.Fresh = true
+	for _, first := range []domain.Message{m, fresh} {
 		for _, want := range [][]string{{wording.VoiceUnheard, "hi"}, {"hi"}} {
 			r.do(t, first)
 			if got, _ := r.told(t); !cmp.Equal(got, want) {

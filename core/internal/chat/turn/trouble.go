@@ -20,7 +20,7 @@ var explained = map[agent.Class]bool{
 }
 
 // trouble is the notice about a failure for a run's chat. Only owners learn the cause, in their own direct chat. They are
-// also told, once a day for each cause, why Claude refuses to run, answers nobody, or cannot continue a conversation.
+// also notified, once a day for each cause, why Claude refuses to run, does not answer, or cannot continue a conversation.
 func (h *Handler) trouble(run *conversation.Run, f *agent.Failure) string {
 	said := failed(f.Class, f.ResetsAt, run.Zone)
 	alone := run.Caller.Kind == chat.Direct && run.Owned

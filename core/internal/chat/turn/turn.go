@@ -187,7 +187,7 @@ func (h *Handler) askHooks(ctx context.Context, run *conversation.Run) ([]hook.A
 	return added, nil
 }
 
-// maintenance reports whether a run maintains the conversation itself and answers nobody.
+// maintenance reports whether a run maintains the conversation itself and has no answer.
 func maintenance(run *conversation.Run) bool {
 	origin := run.Head.Message.Origin
 	return origin == domain.OriginFlush || origin == domain.OriginCompact

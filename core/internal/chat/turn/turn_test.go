@@ -89,18 +89,18 @@ func TestHandle(t *testing.T) {
 		state    domain.RunState
 		said     []string // of a question, only its beginning
 		turns    int
-		anew     bool   // the last turn is of another claude session
+		replaced bool   // the last turn is of another claude session
 		hint     string // for the next turn
 	}{
 		"an answer":                  {script: []step{hi}, state: domain.RunDone, said: []string{"hi"}, turns: 1},
 		"a plugin's silent turn":     {silent: true, script: []step{hi}, state: domain.RunDone, turns: 1},
-		"a silent turn's long talk":  {silent: true, script: []step{overflows, hi}, state: domain.RunDone, turns: 2, anew: true},
+		"a silent turn's long talk":  {silent: true, script: []step{overflows, hi}, state: domain.RunDone, turns: 2, replaced: true},
 		"a failure is told":          {script: []step{fails(agent.Billing)}, state: domain.RunFailed, said: []string{notices[agent.Billing]}, turns: 1},
-		"a long talk begins anew":    {script: []step{overflows, hi}, state: domain.RunDone, said: []string{tooLong, "hi"}, turns: 2, anew: true},
-		"a message that is too long": {script: []step{overflows}, state: domain.RunFailed, said: []string{tooLong, notices[agent.ContextOverflow]}, turns: 2, anew: true},
+		"a long talk begins again":   {script: []step{overflows, hi}, state: domain.RunDone, said: []string{tooLong, "hi"}, turns: 2, replaced: true},
+		"a message that is too long": {script: []step{overflows}, state: domain.RunFailed, said: []string{tooLong, notices[agent.ContextOverflow]}, turns: 2, replaced: true},
 		"one that begins a session":  {first: true, script: []step{overflows}, state: domain.RunFailed, said: []string{notices[agent.ContextOverflow]}, turns: 1},
-		"a copy of a long talk":      {copied: true, script: []step{overflows, hi}, state: domain.RunDone, said: []string{tooLong, "hi"}, turns: 2, anew: true},
-		"a lost transcript":          {attempts: 2, script: []step{fails(agent.TranscriptMissing), hi}, state: domain.RunDone, said: []string{lost, "hi"}, turns: 2, anew: true},
+		"a copy of a long talk":      {copied: true, script: []step{overflows, hi}, state: domain.RunDone, said: []string{tooLong, "hi"}, turns: 2, replaced: true},
+		"a lost transcript":          {attempts: 2, script: []step{fails(agent.TranscriptMissing), hi}, state: domain.RunDone, said: []string{lost, "hi"}, turns: 2, replaced: true},
 		"a required hook that fails": {failing: true, script: []step{hi}, state: domain.RunFailed, said: []string{notices[agent.Hook]}},
 		"claude always dies of it":   {attempts: 10, script: []step{fails(agent.Died)}, state: domain.RunFailed, said: []string{notices[agent.Died]}, turns: 1, hint: domain.HintCutOff},
 		"the host always dies of it": {attempts: 11, script: []step{hi}, state: domain.RunFailed, said: []string{notices[agent.GivenUp]}, hint: domain.HintCutOff},
@@ -138,10 +138,10 @@ func TestHandle(t *testing.T) {
 				t.Errorf("in %d turns %+v, the chat is told %q, want %q", len(r.asked()), o, said, test.said)
 			}
 			s, err := r.store.Session(t.Context(), in.Session)
-			if err != nil || s.ClaudeStarted != (test.turns > 0 || !test.first) || (s.ClaudeSession != old) != test.anew || cmp.Equal(r.retired, []string{old}) != test.anew {
+			if err != nil || s.ClaudeStarted != (test.turns > 0 || !test.first) || (s.ClaudeSession != old) != test.replaced || cmp.Equal(r.retired, []string{old}) != test.replaced {
 				t.Errorf("then the session is %+v, %v; retired %q", s, err, r.retired)
 			}
-			if test.anew {
+			if test.replaced {
 				again := r.asked()[1]
 				if again.Session != s.ClaudeSession || again.Started || again.ForkOf != "" || again.Again || again.UUID != run.Head.UUID {
 					t.Errorf("the second turn is %+v", again)
@@ -213,9 +213,9 @@ func TestWhatIsAnsweredInAReplacedConversation(t *testing.T) {
 	r.accept(t, message("hello"))
 	r.claim(t)
 	old := r.known(t).ClaudeSession
-	anew := r.inbound(message("anew"))
-	anew.Lane, anew.Reset = domain.ControlLane, true
-	storetest.Accept(t, r.store, anew)
+	reset := r.inbound(message("reset"))
+	reset.Lane, reset.Reset = domain.ControlLane, true
+	storetest.Accept(t, r.store, reset)
 	r.plays(says("hi"))
 	must(t, r.Handle(t.Context(), r.crash(t), nil))
 	if r.next(t); !cmp.Equal(r.retired, []string{old}) || r.asked()[0].Session == old {

@@ -53,7 +53,7 @@ func (v *View) answer(ctx context.Context, r agent.Result) (Answer, error) {
 }
 
 // items makes the items of an answer: a summary of its work if the session wants it, then the text with its files. A silent text
-// makes none, an empty one a sentence that says so if somebody waits for it.
+// makes none, an empty one a sentence that says so if a person waits for it.
 func (v *View) items(said answer.Answer, r agent.Result, files files) []domain.OutboxItem {
 	m, rest := v.run.Head.Message, stream.Rest{Behind: files.behind}
 	awaited := m.Chat.Kind == chat.Direct && m.Origin != domain.OriginFlush && m.Origin != domain.OriginHeartbeat

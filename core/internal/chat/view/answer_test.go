@@ -45,7 +45,7 @@ func (w *world) view(m domain.Message, said string) *View {
 	}))
 }
 
-// An answer without words is told to who waits for one, and to nobody else.
+// An answer without words is reported to the person who waits for one, and to no one else.
 // Behaviour: answer-empty, memory-flush-when.
 func TestAnEmptyAnswer(t *testing.T) {
 	t.Parallel()
@@ -78,7 +78,7 @@ func TestAnEmptyAnswer(t *testing.T) {
 	}
 }
 
-// What was begun to be said before it is said to its end, also where nobody waits for an answer.
+// What was begun to be said before it is said to its end, also if no one waits for an answer.
 func TestAnEmptyAnswerBehindSomethingBegun(t *testing.T) {
 	t.Parallel()
 	var w world
@@ -91,8 +91,8 @@ func TestAnEmptyAnswerBehindSomethingBegun(t *testing.T) {
 	}
 }
 
-// What is in the folder of outgoing files stays with an answer that can take none along: as long as the channel has not told what it
-// takes, nobody looks there.
+// What is in the folder of outgoing files stays with an answer that can take none along: as long as it is not known what the channel
+// takes, the folder is not read.
 func TestFilesThatDoNotGoStay(t *testing.T) {
 	t.Parallel()
 	var w world

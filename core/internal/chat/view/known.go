@@ -12,7 +12,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// known are the messages that the agent of a run was told, by their handles. The store is asked when the agent names one that
+// known are the messages that the agent of a run has read, by their handles. The store is asked when the agent names one that
 // the run does not have. It is safe for concurrent use.
 type known struct {
 	store Store
@@ -42,7 +42,7 @@ func (k *known) Message(name string) chat.MessageID {
 	return id
 }
 
-// ofRun returns the messages that the run was told.
+// ofRun returns the messages that the run was given.
 func (k *known) ofRun() (ids []chat.MessageID) {
 	for _, q := range k.run.All() {
 		ids = append(ids, q.Message.ID)

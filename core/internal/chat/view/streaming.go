@@ -25,7 +25,8 @@ func (v *View) streaming() stream.Options {
 		Interval: limits.Edit.MinInterval, Prefix: prefix(settings.Prefix, by), NotifyAfter: settings.NotifyAfter, Began: run.StartedAt,
 	}
 	o.Quoting = v.quoting()
-	if m.Silent || m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat || m.Origin == domain.OriginCompact || run.Visible == "tool" {
+	if m.Silent || m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat ||
+		m.Origin == domain.OriginCompact || run.Visible == "tool" {
 		return o
 	}
 	if live, ok := vs.options.Plugins.Get(m.Channel); ok {

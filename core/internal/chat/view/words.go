@@ -34,7 +34,7 @@ func modelName(full string) string {
 	return strings.TrimPrefix(modelDate().ReplaceAllString(full, ""), "claude-")
 }
 
-// heartbeat returns the answer of a heartbeat: nothing if it acknowledges it, with at most a few words beside the
+// heartbeat returns the answer of a heartbeat: nothing if it acknowledges it, with at most a few words in addition to the
 // token.
 func heartbeat(written string) answer.Answer {
 	text := strings.TrimSpace(written)

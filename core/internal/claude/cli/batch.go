@@ -21,7 +21,7 @@ type batchReader struct {
 	deadline time.Time // zero: none
 }
 
-// Pause waits, at most until end is closed, while writes to the pipe wake nobody.
+// Pause waits, at most until end is closed, while writes to the pipe wake no reader.
 func (r *batchReader) Pause(d time.Duration, end <-chan struct{}) {
 	if err := r.detach(); err != nil {
 		return
@@ -105,7 +105,7 @@ func (r *batchReader) SetReadDeadline(t time.Time) error {
 	return r.file.SetReadDeadline(t)
 }
 
-// Close closes the pipe. Nobody may read it any more.
+// Close closes the pipe. There must be no more reads.
 func (r *batchReader) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -66,7 +66,7 @@ func TestBatchReader(t *testing.T) {
 	})
 }
 
-// A read waits for what comes later, after a pause, too, and a deadline ends it while somebody still has the pipe open.
+// A read waits for what comes later, after a pause, too, and a deadline ends it while a process still has the pipe open.
 func TestBatchReaderWaits(t *testing.T) {
 	t.Parallel()
 	for name, paused := range map[string]bool{"at once": false, "after a pause": true} {

@@ -71,7 +71,8 @@ func NewCommand(cfg Options) (*Command, error) {
 		return nil, err
 	}
 	c := &Command{
-		options: cfg, hidden: hiddenValues(cfg.Env), allowed: cfg.AllowedTools, family: cfg.Family, Path: path, UsualModel: cmp.Or(cfg.Env["ANTHROPIC_MODEL"], "default"), workspace: workspace, Folder: real,
+		options: cfg, hidden: hiddenValues(cfg.Env), allowed: cfg.AllowedTools, family: cfg.Family, Path: path,
+		UsualModel: cmp.Or(cfg.Env["ANTHROPIC_MODEL"], "default"), workspace: workspace, Folder: real,
 		env: environment(os.LookupEnv, os.Environ(), cfg),
 	}
 	c.Transcripts = transcript.Of(configDir(c.env), real)
@@ -91,7 +92,7 @@ func NewCommand(cfg Options) (*Command, error) {
 
 // withheld are the tools that no session gets, whatever the configuration allows. The first two find other sessions on
 // the machine and write into them. The next three continue after the turn, although background tasks are switched
-// off, and then begin turns that nobody asked for and whose answers nobody would see. The others change the working folder.
+// off, and then begin turns without a request, whose answers are not shown. The others change the working folder.
 var withheld = []string{"ListAgents", "SendMessage", "Monitor", "ScheduleWakeup", "Workflow", "EnterWorktree", "ExitWorktree"}
 
 // ownFlags are the CLI's flags that the host sets, or that would conflict with them.
@@ -155,7 +156,8 @@ func permissionMode(p agent.Profile) string {
 // SameProcess reports whether a process with one profile can run a turn with the other, perhaps after a change of model,
 // effort and speed.
 func SameProcess(a, b agent.Profile) bool {
-	return permissionMode(a) == permissionMode(b) && a.Skills == b.Skills && a.Private == b.Private && a.Tools == b.Tools && a.Setup == b.Setup
+	return permissionMode(a) == permissionMode(b) && a.Skills == b.Skills && a.Private == b.Private && a.Tools == b.Tools &&
+		a.Setup == b.Setup
 }
 
 // The host's own tools are offered by an MCP server over the CLI's stdin and stdout: it needs no port, no secret and no

@@ -100,7 +100,8 @@ func (p *Process) Start(output Output) error {
 		args = append(slices.Clip(args), "--append-system-prompt-file", prompt)
 	}
 	p.output, p.cmd = output, exec.Command(p.command.Path, args...)
-	p.cmd.Dir, p.cmd.Env = p.command.workspace, slices.Concat(p.command.env, p.command.setupEnv(p.setup), env) // the last of two values of a variable counts
+	// the last of two values of a variable counts
+	p.cmd.Dir, p.cmd.Env = p.command.workspace, slices.Concat(p.command.env, p.command.setupEnv(p.setup), env)
 	// It gets its own session, which keeps the terminal's signals away. A death signal would leave the tools running;
 	// the end of stdin lets claude finish them and exit.
 	stdin, stdout, stderr, err := p.pipes()
@@ -280,7 +281,8 @@ func (p *Process) Ended() string {
 // Record is what the next host process needs to end this one.
 func (p *Process) Record() domain.Process {
 	return domain.Process{
-		Kind: "claude", Name: p.session, PID: p.self.PID, StartTime: p.self.Started, BootID: process.BootID(), Mark: p.command.family.Mark(),
+		Kind: "claude", Name: p.session, PID: p.self.PID, StartTime: p.self.Started, BootID: process.BootID(),
+		Mark: p.command.family.Mark(),
 	}
 }
 

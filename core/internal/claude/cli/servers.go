@@ -9,7 +9,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 )
 
-// Servers are told to the CLI without "alwaysLoad": with it, the CLI is not ready before the slowest of them is. Instead it
+// Servers are passed to the CLI without "alwaysLoad": with it, the CLI is not ready before the slowest of them is. Instead it
 // shows all tools to the model from the beginning, as it would otherwise defer those of MCP servers, and its names of deferred
 // tools come by the attachments that the host switches off.
 var serverSwitches = map[string]string{

@@ -51,7 +51,7 @@ func writeSettings(cfg Options) (string, error) {
 	return file, nil
 }
 
-// sources are the settings that the CLI reads beside the host's.
+// sources are the settings that the CLI reads in addition to the host's.
 func sources(cfg Options) string {
 	if cfg.TrustProject {
 		return "project"

@@ -15,7 +15,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/process"
 )
 
-// guarded runs the line that is its argument in the shell that is its name, once the host has recorded the process. Beside
+// guarded runs the line that is its argument in the shell that is its name, once the host has recorded the process. In addition to
 // the line waits a guard for the end of the pipe, which is the end of the host: the line must not outlive it. The guard is
 // no child of the line's, which might wait for its children.
 const guarded = `read -r _ <&3 || exit 1

@@ -20,7 +20,7 @@ var (
 
 const maxAside = 256 << 10 // bytes of the answer to a side question; more is cut
 
-// Aside asks claude a question beside its turn: it answers from the conversation so far, without tools, and neither
+// Aside asks claude a side question: it answers from the conversation so far, without tools, and neither
 // becomes part of the conversation.
 func (c *Client) Aside(ctx context.Context, question string) (string, error) {
 	id := uuid.NewString()

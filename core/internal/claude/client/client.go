@@ -82,7 +82,8 @@ type Process interface {
 // processes steered into the session.
 func New(c *cli.Command, l Limits, t agent.Turn, process Process, before map[string]bool, inventory *Inventory, log hclog.Logger) *Client {
 	return &Client{
-		session: t.Session, command: c, limits: l, before: before, inventory: inventory, profile: t.Profile, tools: t.Tools != nil, log: log, process: process, requests: newRequests(process, c.Folder, log),
+		session: t.Session, command: c, limits: l, before: before, inventory: inventory, profile: t.Profile,
+		tools: t.Tools != nil, log: log, process: process, requests: newRequests(process, c.Folder, log),
 		ready: make(chan struct{}), moved: make(chan struct{}), heard: time.Now(), spent: map[string]bool{},
 	}
 }

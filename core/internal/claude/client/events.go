@@ -41,7 +41,7 @@ func (c *Client) Line(line []byte, more bool) (patience time.Duration, err error
 }
 
 // patience is how long the next piece of a text may wait: a small part of the time for which the text has been
-// streaming, so that nobody notices. The caller holds the lock.
+// streaming, which is not noticeable. The caller holds the lock.
 func (c *Client) patience() time.Duration {
 	const (
 		part  = 100
@@ -66,7 +66,7 @@ func (c *Client) End() { c.Dismiss() }
 // what is said in another one would be lost with the process.
 func (c *Client) observe(e *protocol.Event) {
 	if c.intruder != nil || c.elsewhere {
-		return // its further output answers somebody else, or is not in the conversation
+		return // its further output answers someone else, or is not in the conversation
 	}
 	switch e.Type {
 	case "control_request":

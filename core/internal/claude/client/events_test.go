@@ -49,12 +49,12 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// Pieces that come together are told together, and the last is not left behind.
-func TestToldTogether(t *testing.T) {
+// Pieces that come together are reported together, and the last is not left behind.
+func TestProgressIsBatched(t *testing.T) {
 	t.Parallel()
-	var told []string
+	var reported []string
 	c := &Client{log: hclog.NewNullLogger(), moved: make(chan struct{})}
-	c.follow(exchange.New("m"), progressFunc(func(p agent.Progress) { told = append(told, p.Text) }))
+	c.follow(exchange.New("m"), progressFunc(func(p agent.Progress) { reported = append(reported, p.Text) }))
 	take := func(line string, more bool) {
 		t.Helper()
 		if _, err := c.Line([]byte(line), more); err != nil {
@@ -65,7 +65,7 @@ func TestToldTogether(t *testing.T) {
 	for i, word := range []string{"one ", "two ", "three ", "four"} {
 		take(fmt.Sprintf(pieceLine, word), i%2 == 0)
 	}
-	if fmt.Sprintf("%q", told) != `["one two" "one two three four"]` {
-		t.Errorf("told %q", told)
+	if fmt.Sprintf("%q", reported) != `["one two" "one two three four"]` {
+		t.Errorf("got %q", reported)
 	}
 }

@@ -17,16 +17,16 @@ import (
 type Inventory struct {
 	owners *notice.Owners // nil: failures are only logged
 	log    hclog.Logger
-	work   *sync.WaitGroup // what owners are being told
+	work   *sync.WaitGroup // notices to owners in progress
 
 	mu      sync.Mutex
 	tools   []string
 	servers []agent.ServerStatus
 	models  []agent.Abilities
-	failed  map[string]string // by server, the error that was told
+	failed  map[string]string // by server, the error that was reported
 }
 
-// NewInventory returns an empty inventory. Work waits for what owners are being told.
+// NewInventory returns an empty inventory. Work waits for notices to owners.
 func NewInventory(owners *notice.Owners, work *sync.WaitGroup, log hclog.Logger) *Inventory {
 	return &Inventory{owners: owners, log: log, work: work, failed: map[string]string{}}
 }
@@ -62,10 +62,10 @@ func (i *Inventory) hasServers(list []agent.ServerStatus) {
 	defer i.mu.Unlock()
 	i.servers = list
 	for _, s := range list {
-		switch told, was := i.failed[s.Name]; {
+		switch reported, was := i.failed[s.Name]; {
 		case s.State == "connected":
 			delete(i.failed, s.Name)
-		case !s.Failed() || s.Error == "" || was && told == s.Error: // the error follows
+		case !s.Failed() || s.Error == "" || was && reported == s.Error: // the error follows
 		default:
 			i.failed[s.Name] = s.Error
 			i.log.Warn("an MCP server does not start", "server", s.Name, "state", s.State, "error", s.Error)

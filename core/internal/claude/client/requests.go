@@ -200,7 +200,7 @@ func deny(reason string) map[string]any {
 	return map[string]any{"behavior": "deny", "message": cut(reason, maxReason)}
 }
 
-// askedFor starts the decision on a question. If nobody can decide, the answer is no. The caller holds the lock.
+// askedFor starts the decision on a question. If there is no one to decide, the answer is no. The caller holds the lock.
 func (rs *requests) askedFor(e *protocol.Event) {
 	tool := cut(e.Request.ToolName, maxRule)
 	if rs.serving == nil || rs.serving.closed || rs.serving.turn.Asker == nil {
@@ -210,8 +210,9 @@ func (rs *requests) askedFor(e *protocol.Event) {
 	}
 	if size := len(e.Request.Input); size > maxInput {
 		rs.log.Info("a tool's input is too large to be asked about", "tool", tool, "bytes", size)
-		rs.respond(e.RequestID, deny(fmt.Sprintf("Nobody was asked about this use of %s: its input has %d KB, and at most %d KB can be shown. "+
-			"Do it in smaller steps.", tool, size>>10, maxInput>>10)), "")
+		rs.respond(e.RequestID,
+			deny(fmt.Sprintf("Nobody was asked about this use of %s: its input has %d KB, and at most %d KB can be shown. "+
+				"Do it in smaller steps.", tool, size>>10, maxInput>>10)), "")
 		return
 	}
 	q := rs.question(e)

@@ -231,7 +231,7 @@ func TestQuestionsSideBySide(t *testing.T) {
 		receive(t, begun, "a question is asked")
 	}
 	if !s.look().asking {
-		t.Error("nobody is being asked")
+		t.Error("no one is being asked")
 	}
 	s.line(t, []byte(`{"type":"control_cancel_request","request_id":"b"}`))
 	decide["b"] <- agent.Decision{Allow: true} // though its context has ended
@@ -256,7 +256,7 @@ func TestQuestionsSideBySide(t *testing.T) {
 	}
 }
 
-// When a process has ended, nobody is asked for it any more.
+// When a process has ended, no one is asked for it any more.
 func TestTheEndOfAProcessEndsItsQuestions(t *testing.T) {
 	t.Parallel()
 	begun, over := make(chan struct{}, 1), make(chan error, 1)
@@ -320,7 +320,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 	}
 }
 
-// What would spare a question is told only where rules alone do: those that stand beside something else, or beside a rule that is
+// What would spare a question is offered only where rules alone do: those that stand with something else, or with a rule that is
 // dropped, would spare less than the question, and a grant of them must not spare more.
 // Behaviour: ask-grant.
 func TestSuggestedRules(t *testing.T) {

@@ -54,7 +54,10 @@ func (c *Client) takeServers(list []protocol.Server) bool {
 		}
 		all = all && s.Status == connected
 		c.pending = c.pending || s.Status == pending
-		servers = append(servers, agent.ServerStatus{Name: s.Name, State: s.Status, Error: c.command.RedactServers(s.Error, c.profile.Servers())})
+		servers = append(servers, agent.ServerStatus{
+			Name: s.Name, State: s.Status,
+			Error: c.command.RedactServers(s.Error, c.profile.Servers()),
+		})
 	}
 	if len(servers) > 0 {
 		c.inventory.hasServers(servers)

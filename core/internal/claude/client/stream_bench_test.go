@@ -29,16 +29,16 @@ func BenchmarkTokens(b *testing.B) {
 	b.ReportAllocs()
 	before := cpu(b)
 	for b.Loop() {
-		told := 0
+		reported := 0
 		s := &Client{log: hclog.NewNullLogger(), moved: make(chan struct{})}
-		s.follow(exchange.New("m"), progressFunc(func(agent.Progress) { told++ }))
+		s.follow(exchange.New("m"), progressFunc(func(agent.Progress) { reported++ }))
 		for _, line := range lines {
 			if _, err := s.Line(line, false); err != nil {
 				b.Fatal(err)
 			}
 		}
-		if told != tokens {
-			b.Fatalf("%d pieces were told, want %d", told, tokens)
+		if reported != tokens {
+			b.Fatalf("%d pieces were told, want %d", reported, tokens)
 		}
 	}
 	b.ReportMetric(float64((cpu(b)-before).Microseconds())/1000/float64(b.N), "cpu-ms/op")

@@ -17,7 +17,7 @@ const (
 	maxTold  = 4 << 10 // bytes of a description
 )
 
-// Task is what claude runs beside the steps of its turn: a subagent.
+// Task is what claude runs alongside the steps of its turn: a subagent.
 type Task struct {
 	Number int       // never used again in the same process
 	What   string    // the model's description
@@ -51,7 +51,10 @@ func (t *tasks) observe(e *protocol.Event, now time.Time) {
 	case "task_started":
 		if i < 0 && e.TaskID != "" && len(t.running) < maxTasks {
 			t.begun++
-			t.running = append(t.running, task{id: e.TaskID, Task: Task{Number: t.begun, What: cut(e.Description, maxTold), Agent: cut(e.Agent, maxTold), Since: now}})
+			t.running = append(t.running, task{
+				id:   e.TaskID,
+				Task: Task{Number: t.begun, What: cut(e.Description, maxTold), Agent: cut(e.Agent, maxTold), Since: now},
+			})
 		}
 	case "task_progress":
 		if i >= 0 {
@@ -77,7 +80,7 @@ func (t *tasks) observe(e *protocol.Event, now time.Time) {
 	}
 }
 
-// EndTasks is called after a turn. It ends the tasks that claude still runs, whose results nobody would see, and reports whether
+// EndTasks is called after a turn. It ends the tasks that claude still runs, whose results would not be shown, and reports whether
 // there were any. That is unusual, because background tasks are switched off.
 func (c *Client) EndTasks() bool {
 	c.mu.Lock()
@@ -90,7 +93,7 @@ func (c *Client) EndTasks() bool {
 	return true
 }
 
-// Tasks returns what claude runs beside the steps of its turn, oldest first.
+// Tasks returns what claude runs alongside the steps of its turn, oldest first.
 func (c *Client) Tasks() []Task {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -215,7 +215,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// What nobody waits for any more is ended at the API, too: the client's own end, its token's, and the proxy's.
+// What no client waits for any more is ended at the API, too: the client's own end, its token's, and the proxy's.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(p *credential.Proxy, cancel, revoke func()){
@@ -351,7 +351,7 @@ func TestBeforeTheMessagesAPI(t *testing.T) {
 }
 
 // Many processes at once, coming and going, while keys are refused.
-func TestAtOnce(t *testing.T) {
+func TestConcurrentProcesses(t *testing.T) {
 	t.Parallel()
 	var refused atomic.Int32
 	p, _ := listen(t, serve(t, func(w http.ResponseWriter, r *http.Request) {

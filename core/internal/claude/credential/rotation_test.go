@@ -15,7 +15,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// upstream answers as it is told, by key, and notes which keys it was asked with.
+// upstream gives the test's answers, by key, and notes which keys it was asked with.
 type upstream struct {
 	answers map[string]answer
 	asked   []string

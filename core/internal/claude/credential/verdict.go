@@ -38,7 +38,7 @@ func (v verdict) compare(other verdict) int {
 const (
 	// maxRefusal limits how much of a refusal is read, in bytes.
 	maxRefusal = 64 << 10
-	// refusedRest is the suspension of a key that needs somebody's action.
+	// refusedRest is the suspension of a key that needs the operator's action.
 	refusedRest = 30 * time.Minute
 	// limitedRest is the suspension of a key at its limit, if the API gives no time.
 	limitedRest = time.Minute
@@ -87,8 +87,8 @@ func against(answer *http.Response) cause {
 
 // limitOf returns how long a rate limit lasts.
 func limitOf(h http.Header, now time.Time) time.Duration {
-	d, told := wait(h, now)
-	if !told {
+	d, limited := wait(h, now)
+	if !limited {
 		return limitedRest
 	}
 	return min(max(d, shortestRest), longestRest)

@@ -129,7 +129,7 @@ func letters(text string) string { return strings.Join(strings.Fields(text), "")
 // the line behind it that says so.
 func (w *wall) lacks(x *Exchange, o stream.Options, drafts []string) string {
 	shown := letters(strings.Join(w.texts, "\n"))
-	anew := letters(wording.AnswerRestarted)
+	restarted := letters(wording.AnswerRestarted)
 	places := map[int]bool{0: true} // up to which the texts so far may be shown
 	text := func(past, own string, may bool) {
 		for at := 0; at <= len(shown); at++ {
@@ -141,8 +141,8 @@ func (w *wall) lacks(x *Exchange, o stream.Options, drafts []string) string {
 					draft = draft[len(stood):]
 				}
 				for n := 1; n <= len(draft) && strings.HasPrefix(shown[at:], draft[:n]); n++ {
-					if strings.HasPrefix(shown[at+n:], anew) {
-						places[at+n+len(anew)] = true
+					if strings.HasPrefix(shown[at+n:], restarted) {
+						places[at+n+len(restarted)] = true
 					}
 				}
 			}
@@ -188,7 +188,7 @@ func (w *wall) lacks(x *Exchange, o stream.Options, drafts []string) string {
 
 // Whatever the CLI writes, the chat has the texts of it once and in order in the end.
 // Behaviour: answer-once.
-func TestTheChatOfWhatTheCLIWrites(t *testing.T) {
+func TestChatShowsTextsOfTheCLI(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		s := &scene{t: rt}
@@ -244,7 +244,7 @@ func TestTheChatOfWhatTheCLIWrites(t *testing.T) {
 
 // The same of what the real CLI wrote.
 // Behaviour: answer-once.
-func TestTheChatOfRecordedStreams(t *testing.T) {
+func TestChatShowsRecordedStreams(t *testing.T) {
 	t.Parallel()
 	shows := 0
 	for _, name := range recordings.Streams(t) {

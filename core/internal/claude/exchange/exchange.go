@@ -210,7 +210,7 @@ func (x *Exchange) rest() {
 }
 
 // owns reports whether a result belongs to the line's own turn or, after that, to one of the steered lines. Turns that
-// nobody asked for have an origin; newer CLIs name the lines that a turn answered.
+// began without a request have an origin; newer CLIs name the lines that a turn answered.
 func (x *Exchange) owns(e *protocol.Event) bool {
 	own := len(x.over) == 0
 	if e.Messages == nil {

@@ -18,7 +18,7 @@ import (
 // watched are the reports of a stream of events, one after each change.
 func watched(tb testing.TB, x *Exchange, lines [][]byte) []agent.Progress {
 	tb.Helper()
-	var told []agent.Progress
+	var reported []agent.Progress
 	m := new(Meter)
 	for _, line := range lines {
 		e, err := protocol.Parse(line)
@@ -30,16 +30,16 @@ func watched(tb testing.TB, x *Exchange, lines [][]byte) []agent.Progress {
 		}
 		x.Observe(e)
 		if p, changed := x.Progress(); changed {
-			told = append(told, p)
+			reported = append(reported, p)
 		}
 	}
-	return told
+	return reported
 }
 
-// texts are the different texts that were told, in order.
-func texts(told []agent.Progress) []string {
+// texts are the different texts that were reported, in order.
+func texts(reported []agent.Progress) []string {
 	var all []string
-	for _, p := range told {
+	for _, p := range reported {
 		if len(all) == 0 || all[len(all)-1] != p.Text {
 			all = append(all, p.Text)
 		}
@@ -91,12 +91,12 @@ func TestRecordedProgress(t *testing.T) {
 				id = first
 			}
 			x := New(id)
-			told := watched(t, x, recordings.Stream(t, name))
-			if diff := cmp.Diff(tc.texts, texts(told)); diff != "" {
+			reported := watched(t, x, recordings.Stream(t, name))
+			if diff := cmp.Diff(tc.texts, texts(reported)); diff != "" {
 				t.Errorf("texts (-want +got):\n%s", diff)
 			}
 			if tc.done != nil {
-				if diff := cmp.Diff(tc.done, told[len(told)-1].Done); diff != "" {
+				if diff := cmp.Diff(tc.done, reported[len(reported)-1].Done); diff != "" {
 					t.Errorf("steps (-want +got):\n%s", diff)
 				}
 			}
@@ -104,20 +104,20 @@ func TestRecordedProgress(t *testing.T) {
 	}
 }
 
-// Of every recorded stream the last that is told is the answer, and steps are only ever added.
+// Of every recorded stream the last one is the answer, and steps are only ever added.
 func TestRecordedProgressEndsWithTheAnswer(t *testing.T) {
 	t.Parallel()
 	for _, name := range recordings.Streams(t) {
 		for _, id := range []string{"", first} {
 			x := New(id)
-			told := watched(t, x, recordings.Stream(t, name))
-			wantGrowth(t, told)
+			reported := watched(t, x, recordings.Stream(t, name))
+			wantGrowth(t, reported)
 			if !x.Succeeded() {
 				continue
 			}
 			last := agent.Progress{} // of a turn without an answer there is nothing to tell
-			if len(told) > 0 {
-				last = told[len(told)-1]
+			if len(reported) > 0 {
+				last = reported[len(reported)-1]
 			}
 			if want := x.Outcome().Text; last.Text != want || want != "" && !last.Complete || len(last.Running) > 0 {
 				t.Errorf("%s ends with %+v, its answer is %q", name, last, want)
@@ -130,11 +130,11 @@ func TestRecordedProgressEndsWithTheAnswer(t *testing.T) {
 func wantGrowth(t interface {
 	Helper()
 	Fatalf(string, ...any)
-}, told []agent.Progress,
+}, reported []agent.Progress,
 ) {
 	t.Helper()
 	var before []agent.Step
-	for i, p := range told {
+	for i, p := range reported {
 		if len(p.Done) < len(before) || !slices.Equal(p.Done[:len(before)], before) {
 			t.Fatalf("progress %d has done %+v, before it was %+v", i, p.Done, before)
 		}
@@ -142,7 +142,7 @@ func wantGrowth(t interface {
 	}
 }
 
-// scene writes the events of a turn as the CLI would, and knows what is to be told meanwhile.
+// scene writes the events of a turn as the CLI would, and knows what must be reported meanwhile.
 type scene struct {
 	t     *rapid.T
 	lines []map[string]any
@@ -327,7 +327,7 @@ func TestProgress(t *testing.T) {
 			}
 			s.turn("l")
 		}
-		var told []agent.Progress
+		var reported []agent.Progress
 		before := ""
 		for i, fields := range s.lines {
 			line, err := json.Marshal(fields)
@@ -352,7 +352,7 @@ func TestProgress(t *testing.T) {
 			if !changed {
 				p = agent.Progress{Text: before}
 			} else {
-				told = append(told, p)
+				reported = append(reported, p)
 			}
 			if p.Text != s.want[i] {
 				t.Fatalf("after event %d, %s, the text is %q, want %q", i, line, p.Text, s.want[i])
@@ -362,7 +362,7 @@ func TestProgress(t *testing.T) {
 			}
 			before = p.Text
 		}
-		wantGrowth(t, told)
+		wantGrowth(t, reported)
 		if !x.finished {
 			t.Fatal("the exchange is not finished")
 		}

@@ -111,7 +111,7 @@ func TestRecordedStreams(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if tc.id != "" {
-				// Somebody else's line is never answered by it.
+				// Another caller's line is never answered by it.
 				if got := follow(t, name, "99999999-0000-4000-8000-000000000001"); got.End != "open" {
 					t.Errorf("another line is %+v", got)
 				}
@@ -146,10 +146,10 @@ func TestFallback(t *testing.T) {
 		"overloaded":                {[]string{init, overload, byB, own}, "b", agent.Fallback{From: "a", To: "b", Why: agent.Overloaded}},
 		"failed":                    {[]string{init, failed, byB, own}, "b", agent.Fallback{From: "a", To: "b", Why: agent.Model}},
 		"two, one after the other":  {[]string{init, overload, further, byC, own}, "c", agent.Fallback{From: "a", To: "c", Why: agent.Overloaded}},
-		"in the midst of a turn":    {[]string{init, byA, overload, byB, own}, "b", agent.Fallback{From: "a", To: "b", Why: agent.Overloaded}},
+		"during a turn":             {[]string{init, byA, overload, byB, own}, "b", agent.Fallback{From: "a", To: "b", Why: agent.Overloaded}},
 		"a subagent's":              {[]string{init, overload, byA, own}, "a", agent.Fallback{}},
 		"a subagent's, large":       {[]string{init, big, byA, own}, "a", agent.Fallback{}},
-		"nobody has answered":       {[]string{init, overload, own}, "", agent.Fallback{}},
+		"no one has answered":       {[]string{init, overload, own}, "", agent.Fallback{}},
 		"a later turn is the first": {[]string{init, overload, byB, own, init, echo, byA, also}, "a", agent.Fallback{}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestFallback(t *testing.T) {
 }
 
 // The results of steered lines, from recordings of the CLI.
-func TestFortunes(t *testing.T) {
+func TestResultsOfLines(t *testing.T) {
 	t.Parallel()
 	const (
 		own  = `{"type":"result","subtype":"success","result":"one","user_message_uuids":["m"]}`

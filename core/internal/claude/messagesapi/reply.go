@@ -84,7 +84,10 @@ func PromptTooLong() Reply {
 
 // Rejected is the error of a conversation with more large pictures than the API accepts.
 func Rejected() Reply {
-	return Reply{Failure: &Failure{Status: http.StatusBadRequest, Message: "messages.3.content.0.image.source.base64.data: at least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels"}}
+	return Reply{Failure: &Failure{
+		Status:  http.StatusBadRequest,
+		Message: "messages.3.content.0.image.source.base64.data: at least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels",
+	}}
 }
 
 // Refusal is an answer that stops because the model declines, after it has sent the text.

@@ -8,7 +8,7 @@ import (
 // A decision is about what an owner has read: the code of what stood there before allows nothing else, and a change takes the
 // permission away, also where it looks the same.
 // Behaviour: project-mcp.
-func TestACodeOfWhatWasThereBefore(t *testing.T) {
+func TestCodeOfEarlierContentAllowsNothing(t *testing.T) {
 	t.Parallel()
 	const before = `{"mcpServers": {"own": {"command": "make", "args": ["serve"], "env": {"A": "b"}}}}`
 	for name, after := range map[string]string{

@@ -1,4 +1,4 @@
-// Package project resolves what Claude Code is given beside the host's own: the MCP servers of the config, and what is used of
+// Package project resolves what Claude Code is given in addition to the host's own: the MCP servers of the config, and what is used of
 // the workspace's own setup for Claude Code. Nothing of that setup is given to Claude Code as it is: the host reads it,
 // follows no link out of the workspace, and writes what has no power of its own into a folder of the host's.
 package project

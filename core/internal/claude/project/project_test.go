@@ -24,7 +24,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/store/storetest"
 )
 
-// folder returns a workspace with files, of which the parts are used, and the store beside it. Its owner is a:1.
+// folder returns a workspace with files, of which the parts are used, and the store next to it. Its owner is a:1.
 func folder(t *testing.T, files map[string]string, parts ...string) (*project.Folder, string, *store.Store) {
 	t.Helper()
 	return logged(t, hclog.NewNullLogger(), files, parts...)
@@ -129,9 +129,9 @@ func TestServersOfTheWorkspace(t *testing.T) {
 		}
 		return strings.Join(list, " ")
 	}
-	got, told := names(), storetest.Texts(t, s, "a")
-	if got != "a b" || len(told) != 1 || !strings.Contains(told[0], `{"command":"make","args":["serve","\u{fc}"],"env":{"A":"b"}}`) {
-		t.Fatalf("undecided: servers %q, owners were told %q", got, told)
+	got, notices := names(), storetest.Texts(t, s, "a")
+	if got != "a b" || len(notices) != 1 || !strings.Contains(notices[0], `{"command":"make","args":["serve","\u{fc}"],"env":{"A":"b"}}`) {
+		t.Fatalf("undecided: servers %q, owners got %q", got, notices)
 	}
 	list := f.Servers(t.Context())
 	if len(list) != 1 || list[0].Decided {
@@ -148,18 +148,18 @@ func TestServersOfTheWorkspace(t *testing.T) {
 			t.Errorf("servers %q, want %q", got, want)
 		}
 	}
-	if told := storetest.Texts(t, s, "a"); len(told) != 0 {
-		t.Errorf("owners were told %q", told)
+	if notices := storetest.Texts(t, s, "a"); len(notices) != 0 {
+		t.Errorf("owners got %q", notices)
 	}
 	lay(t, dir, map[string]string{".mcp.json": `{"mcpServers": {"own": {"command": "make", "args": ["serve"], "env": {"A": "c"}}}}`})
-	if got, told := names(), storetest.Texts(t, s, "a"); got != "a b" || len(told) != 1 {
-		t.Errorf("after a change: servers %q, owners were told %q", got, told)
+	if got, notices := names(), storetest.Texts(t, s, "a"); got != "a b" || len(notices) != 1 {
+		t.Errorf("after a change: servers %q, owners got %q", got, notices)
 	}
 }
 
 // Whatever is in the place of files and folders, a turn does not wait and gets the rest.
 // Behaviour: workspace-reads.
-func TestWhatIsNoFileKeepsNobody(t *testing.T) {
+func TestOddFilesDoNotBlockReading(t *testing.T) {
 	t.Parallel()
 	places := []string{"CLAUDE.md", ".mcp.json", ".claude", ".claude/rules", ".claude/skills", ".claude/commands", ".claude/agents", ".claude/rules/a.md", ".claude/skills/s/SKILL.md"}
 	for _, place := range places {

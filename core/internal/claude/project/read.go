@@ -73,7 +73,7 @@ type reader struct {
 	folder   *workspace.Folder
 	files    tree
 	seen     map[string]bool // instructions that were looked for
-	told     strings.Builder // their texts
+	texts    strings.Builder // their texts
 	problems []error
 }
 
@@ -102,7 +102,7 @@ func (f *Folder) read(folder *workspace.Folder) reading {
 			r.files[plugin+"/.claude-plugin/plugin.json"] = []byte(`{"name":"` + pluginName + `","version":"1.0.0"}`)
 		}
 	}
-	found.files, found.instructions = r.files, r.told.String()
+	found.files, found.instructions = r.files, r.texts.String()
 	if f.uses("mcp") {
 		var problems []error
 		found.servers, problems = f.servers(folder)
@@ -165,14 +165,14 @@ func (r *reader) instructions(name string, depth int) {
 	}
 	r.seen[name] = true // even if it is refused: a file can name it any number of times
 	data, err := r.file(name)
-	if err == nil && r.told.Len()+len(data) > maxInstructions {
+	if err == nil && r.texts.Len()+len(data) > maxInstructions {
 		err = errTooMuch
 	}
 	if err != nil {
 		r.refuse(name, err)
 		return
 	}
-	fmt.Fprintf(&r.told, "\n\n### %s\n\n%s", name, strings.TrimSpace(strings.ToValidUTF8(string(data), "�")))
+	fmt.Fprintf(&r.texts, "\n\n### %s\n\n%s", name, strings.TrimSpace(strings.ToValidUTF8(string(data), "�")))
 	if depth == maxDepth {
 		return
 	}

@@ -83,7 +83,8 @@ func (f *Folder) Decide(ctx context.Context, code string, allow bool, by string)
 		if _, err := f.options.Store.PutState(ctx, instance, code, value, nil); err != nil {
 			return "", true, fmt.Errorf("record the decision about an MCP server: %w", err)
 		}
-		f.log.Info("an owner decided about an MCP server of the workspace", "server", a.Server.Name, "allowed", allow, "by", by, "code", code)
+		f.log.Info("an owner decided about an MCP server of the workspace", "server", a.Server.Name, "allowed", allow,
+			"by", by, "code", code)
 		return a.Server.Name, true, nil
 	}
 	return "", false, nil
@@ -161,7 +162,10 @@ func (f *Folder) parse(name string, data []byte) (Asked, error) {
 	case strings.Contains(string(shown), "${"):
 		return Asked{}, errors.New(`it contains "${": variables are not given to a folder's servers; configure it in claude.mcp`)
 	}
-	a := Asked{Server: agent.MCPServer{Name: name, Env: content.Env, URL: content.URL, Headers: content.Headers}, Content: ascii(string(shown))}
+	a := Asked{
+		Server:  agent.MCPServer{Name: name, Env: content.Env, URL: content.URL, Headers: content.Headers},
+		Content: ascii(string(shown)),
+	}
 	if content.Command != "" {
 		a.Server.Command = append([]string{content.Command}, content.Args...)
 	}

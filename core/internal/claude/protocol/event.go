@@ -50,7 +50,7 @@ type Event struct {
 	ControlFields // control_request, control_response, control_cancel_request
 }
 
-// TaskFields are the fields of events about what claude runs beside its turn, such as a subagent.
+// TaskFields are the fields of events about what claude runs alongside its turn, such as a subagent.
 type TaskFields struct {
 	TaskID      string `json:"task_id"`
 	Description string `json:"description"` // in task_progress: what it is doing
@@ -88,7 +88,7 @@ type Model struct {
 	Value       string `json:"value"` // a name for it, such as an alias
 	Resolved    string `json:"resolvedModel"`
 	Fast        bool   `json:"supportsFastMode"`
-	ThinkingOff *bool  `json:"supportsThinkingOff"` // nil: not told
+	ThinkingOff *bool  `json:"supportsThinkingOff"` // nil: unknown
 }
 
 // Server is the state of an MCP server.

@@ -14,7 +14,10 @@ func UserMessage(uuid, text string, images ...Image) any {
 	if len(images) > 0 {
 		blocks := []any{map[string]any{"type": "text", "text": text}}
 		for _, image := range images {
-			blocks = append(blocks, map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": image.Type, "data": image.Data}})
+			blocks = append(blocks, map[string]any{
+				"type":   "image",
+				"source": map[string]any{"type": "base64", "media_type": image.Type, "data": image.Data},
+			})
 		}
 		content = blocks
 	}

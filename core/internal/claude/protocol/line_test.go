@@ -143,7 +143,7 @@ func shortened(was, is any) bool {
 
 // A line of 60 MB costs a fraction of that.
 // Behaviour: claude-output-bounded.
-func TestLongLineIsCheap(t *testing.T) { // not beside others, whose memory would count
+func TestLongLineIsCheap(t *testing.T) { // not together with others, whose memory would count
 	const size, most = 60 << 20, 100 << 20
 	head := `{"type":"user","message":{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":[{"type":"text","text":"`
 	tail := `"}]}]},"parent_tool_use_id":"t0","uuid":"u1"}` + "\n"

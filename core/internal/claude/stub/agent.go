@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// task is the running subagent; without an id there is none.
+// task is the running subagent; without an id none runs.
 type task struct {
 	id      string
 	call    string // of the tool that started it
@@ -52,7 +52,7 @@ func (s *session) taskList(list ...task) {
 	s.out.send(map[string]any{"type": "system", "subtype": "background_tasks_changed", "tasks": ids})
 }
 
-// idleEnd returns a channel that is closed when the subagent in the background ends; nil: there is none, or a turn runs.
+// idleEnd returns a channel that is closed when the subagent in the background ends; nil: no subagent runs, or a turn does.
 func (s *session) idleEnd() <-chan struct{} {
 	if s.lasting == nil || s.busy {
 		return nil
@@ -110,7 +110,8 @@ func (s *session) agent(a Agent, script Script, m message) use {
 			output := ""
 			if a.Tool != "" {
 				inner := "toolu_" + uuid.NewString()[:8]
-				s.taskEvent(s.task, "task_progress", map[string]any{"description": "Running " + a.Tool, "subagent_type": "general-purpose", "last_tool_name": "Bash"})
+				s.taskEvent(s.task,
+					"task_progress", map[string]any{"description": "Running " + a.Tool, "subagent_type": "general-purpose", "last_tool_name": "Bash"})
 				s.out.send(map[string]any{"type": "assistant", "parent_tool_use_id": call, "message": map[string]any{
 					"id": "msg_" + uuid.NewString()[:8], "type": "message", "role": "assistant", "model": s.model, "usage": s.usage(1),
 					"content": []any{map[string]any{"type": "tool_use", "id": inner, "name": "Bash", "input": map[string]any{"command": a.Tool}}},
@@ -119,9 +120,12 @@ func (s *session) agent(a Agent, script Script, m message) use {
 				if s.task.stopped {
 					return "[Request interrupted by user for tool use]", true
 				}
-				s.out.send(map[string]any{"type": "user", "parent_tool_use_id": call, "message": map[string]any{"role": "user", "content": []any{
-					map[string]any{"type": "tool_result", "tool_use_id": inner, "content": output, "is_error": false},
-				}}})
+				s.out.send(map[string]any{
+					"type": "user", "parent_tool_use_id": call,
+					"message": map[string]any{"role": "user", "content": []any{
+						map[string]any{"type": "tool_result", "tool_use_id": inner, "content": output, "is_error": false},
+					}},
+				})
 			}
 			s.endTask(s.task, "completed", "completed")
 			return output, false

@@ -34,7 +34,7 @@ func (s *session) void(m message, began time.Time) {
 	s.finish(m, "completed")
 }
 
-// unsolicited runs a turn that nobody asked for, like the end of a background task.
+// unsolicited runs a turn without a request, like the end of a background task.
 func (s *session) unsolicited() {
 	s.state("running")
 	s.out.send(map[string]any{"type": "system", "subtype": "init", "cwd": s.log.workDir, "model": s.model})
@@ -131,9 +131,15 @@ func (s *session) failWith(f failure, m message, began time.Time) {
 		}})
 	}
 	if f.refusal {
-		s.out.send(map[string]any{"type": "system", "subtype": "model_refusal_no_fallback", "original_model": s.model, "refused_user_message_uuid": m.uuid})
+		s.out.send(map[string]any{
+			"type": "system", "subtype": "model_refusal_no_fallback", "original_model": s.model,
+			"refused_user_message_uuid": m.uuid,
+		})
 	}
-	result := map[string]any{"is_error": true, "api_error_status": status, "stop_reason": "stop_sequence", "terminal_reason": "api_error", "subtype": "success"}
+	result := map[string]any{
+		"is_error": true, "api_error_status": status, "stop_reason": "stop_sequence",
+		"terminal_reason": "api_error", "subtype": "success",
+	}
 	if f.stop != "" {
 		result["stop_reason"] = f.stop
 	}

@@ -49,7 +49,7 @@ func (o *output) bare(event map[string]any) {
 // raw buffers text that is not an event.
 func (o *output) raw(text string) { o.w.WriteString(text) }
 
-// endless writes a line without an end, as long as somebody reads.
+// endless writes a line without an end, as long as it is read.
 func (o *output) endless() {
 	for err := error(nil); err == nil; {
 		_, err = o.w.WriteString(`{"type":"system","x":"`)

@@ -52,11 +52,13 @@ func show(pictures []source) (list []string, lost bool) {
 		width, height, ok := picture.Size(p.Data)
 		switch {
 		case !ok:
-			list = append(list, "[Image could not be processed: Unable to resize image — image processing is unavailable and dimensions could not be read from the "+
-				"file header. Please convert the image to PNG, JPEG, GIF, or WebP.]")
+			list = append(list,
+				"[Image could not be processed: Unable to resize image — image processing is unavailable and dimensions could not be read from the "+
+					"file header. Please convert the image to PNG, JPEG, GIF, or WebP.]")
 		case max(width, height) > maxSide && !picture.Whole(p.Data):
-			list = append(list, fmt.Sprintf("[Image could not be processed: Unable to resize image — its pixels could not be decoded (the file may be damaged, or use "+
-				"an encoding Claude Code cannot read), and at %dx%dpx it is over the 2000x2000px limit, so it cannot be sent. Re-save it as a PNG or JPEG and try again.]", width, height))
+			list = append(list,
+				fmt.Sprintf("[Image could not be processed: Unable to resize image — its pixels could not be decoded (the file may be damaged, or use "+
+					"an encoding Claude Code cannot read), and at %dx%dpx it is over the 2000x2000px limit, so it cannot be sent. Re-save it as a PNG or JPEG and try again.]", width, height))
 		default:
 			lost = lost || !picture.Whole(p.Data)
 			list = append(list, p.Type)

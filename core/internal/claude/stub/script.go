@@ -8,45 +8,51 @@ import (
 // Script controls how the stub treats a message. In a message's text it is written as [[stub {...}]];
 // CLAUDE_STUB_SCRIPT is the script of all other messages. Only the first in a message counts.
 type Script struct {
-	Answer       string   `json:"answer,omitempty"`         // the answer's text; empty: an echo
-	Say          string   `json:"say,omitempty"`            // the answer's text, in which variables are replaced, see session.say
-	Thinking     string   `json:"thinking,omitempty"`       // what is thought before
-	DelayMS      int      `json:"delay_ms,omitempty"`       // before the answer begins
-	TokenDelayMS int      `json:"token_delay_ms,omitempty"` // between the words of the answer
-	Pause        string   `json:"pause,omitempty"`          // a shell command that is run before each word of the answer but the first; $WORD is the word's number
-	Tool         string   `json:"tool,omitempty"`           // a shell command, run as the Bash tool before the answer
-	Tools        []string `json:"tools,omitempty"`          // more of them, one after the other
-	Before       string   `json:"before,omitempty"`         // the text before the first use of a tool
-	Ask          bool     `json:"ask,omitempty"`            // ask for permission before each of these tools
-	Calls        []Call   `json:"calls,omitempty"`          // uses of the host's tools, after those
-	Agents       []Agent  `json:"agents,omitempty"`         // subagents, one after the other, after the tools
-	Plan         string   `json:"plan,omitempty"`           // a plan that is shown before the answer, by ExitPlanMode
-	Again        bool     `json:"again,omitempty"`          // the tools are used again when the turn goes on after a kill
-	Lost         string   `json:"lost,omitempty"`           // text that is streamed before the connection is cut, and the request tried again
-	Refused      string   `json:"refused,omitempty"`        // text that a classifier stops; the answer follows, or, with the error "refusal", none
-	Retries      int      `json:"retries,omitempty"`        // of the request that brings the answer, before anything is streamed
-	Aside        string   `json:"aside,omitempty"`          // what side questions get meanwhile: "unsupported", "failed", "hang", or a text
-	Error        string   `json:"error,omitempty"`          // a name of the failures table: the turn fails so
-	Outgrown     bool     `json:"outgrown,omitempty"`       // the turn fails with "overflow" where the conversation had begun before it
-	Rejected     string   `json:"rejected,omitempty"`       // this turn fails with "other", in a "process" that did not resume the conversation; or this and all later ones, if the "conversation" began before it, or "always"
-	Fallback     string   `json:"fallback,omitempty"`       // this model answers, as the chosen one is overloaded
-	Context      int      `json:"context,omitempty"`        // what the conversation takes of the window after the answer, in tokens
-	Window       int      `json:"window,omitempty"`         // the window from now on, in tokens
-	Compact      bool     `json:"compact,omitempty"`        // compact before the answer
-	Hang         string   `json:"hang,omitempty"`           // "stream": stop in the tool or the answer; "deaf": and take no interrupt; "dead": nor SIGINT
-	Keeps        bool     `json:"keeps,omitempty"`          // lines that wait cannot be withdrawn, as if they had just begun
-	Garbage      bool     `json:"garbage,omitempty"`        // lines that are no JSON and events of unknown type
-	Noise        int      `json:"noise,omitempty"`          // so many lines that are no JSON
-	Huge         int      `json:"huge,omitempty"`           // the answer is this many bytes long
-	Endless      bool     `json:"endless,omitempty"`        // a line without an end
-	Mute         bool     `json:"mute,omitempty"`           // stdout is closed, and nothing else happens
-	Unsolicited  bool     `json:"unsolicited,omitempty"`    // a turn that nobody asked for runs before this one
-	Peer         string   `json:"peer,omitempty"`           // another process writes this into the session, before the answer
-	PeerLater    string   `json:"peer_later,omitempty"`     // the same, once the turn is over
-	Void         string   `json:"void,omitempty"`           // the turn ends without asking the model: "once", or "always"
-	Question     string   `json:"question,omitempty"`       // a control request of this subtype before the answer
-	Blocks       bool     `json:"blocks,omitempty"`         // the answer's lines are text blocks of their own
-	Hold         int      `json:"hold,omitempty"`           // MB of memory that the process holds from now on
+	Answer       string `json:"answer,omitempty"`         // the answer's text; empty: an echo
+	Say          string `json:"say,omitempty"`            // the answer's text, in which variables are replaced, see session.say
+	Thinking     string `json:"thinking,omitempty"`       // what is thought before
+	DelayMS      int    `json:"delay_ms,omitempty"`       // before the answer begins
+	TokenDelayMS int    `json:"token_delay_ms,omitempty"` // between the words of the answer
+	// a shell command that is run before each word of the answer but the first; $WORD is the word's number
+	Pause  string   `json:"pause,omitempty"`
+	Tool   string   `json:"tool,omitempty"`   // a shell command, run as the Bash tool before the answer
+	Tools  []string `json:"tools,omitempty"`  // more of them, one after the other
+	Before string   `json:"before,omitempty"` // the text before the first use of a tool
+	Ask    bool     `json:"ask,omitempty"`    // ask for permission before each of these tools
+	Calls  []Call   `json:"calls,omitempty"`  // uses of the host's tools, after those
+	Agents []Agent  `json:"agents,omitempty"` // subagents, one after the other, after the tools
+	Plan   string   `json:"plan,omitempty"`   // a plan that is shown before the answer, by ExitPlanMode
+	Again  bool     `json:"again,omitempty"`  // the tools are used again when the turn goes on after a kill
+	// text that is streamed before the connection is cut, and the request tried again
+	Lost string `json:"lost,omitempty"`
+	// text that a classifier stops; the answer follows, or, with the error "refusal", none
+	Refused  string `json:"refused,omitempty"`
+	Retries  int    `json:"retries,omitempty"`  // of the request that brings the answer, before anything is streamed
+	Aside    string `json:"aside,omitempty"`    // what side questions get meanwhile: "unsupported", "failed", "hang", or a text
+	Error    string `json:"error,omitempty"`    // a name of the failures table: the turn fails so
+	Outgrown bool   `json:"outgrown,omitempty"` // the turn fails with "overflow" where the conversation had begun before it
+	// this turn fails with "other", in a "process" that did not resume the conversation; or this and all later ones, if
+	// the "conversation" began before it, or "always"
+	Rejected string `json:"rejected,omitempty"`
+	Fallback string `json:"fallback,omitempty"` // this model answers, as the chosen one is overloaded
+	Context  int    `json:"context,omitempty"`  // what the conversation takes of the window after the answer, in tokens
+	Window   int    `json:"window,omitempty"`   // the window from now on, in tokens
+	Compact  bool   `json:"compact,omitempty"`  // compact before the answer
+	// "stream": stop in the tool or the answer; "deaf": and take no interrupt; "dead": nor SIGINT
+	Hang        string `json:"hang,omitempty"`
+	Keeps       bool   `json:"keeps,omitempty"`       // lines that wait cannot be withdrawn, as if they had just begun
+	Garbage     bool   `json:"garbage,omitempty"`     // lines that are no JSON and events of unknown type
+	Noise       int    `json:"noise,omitempty"`       // so many lines that are no JSON
+	Huge        int    `json:"huge,omitempty"`        // the answer is this many bytes long
+	Endless     bool   `json:"endless,omitempty"`     // a line without an end
+	Mute        bool   `json:"mute,omitempty"`        // stdout is closed, and nothing else happens
+	Unsolicited bool   `json:"unsolicited,omitempty"` // a turn without a request runs before this one
+	Peer        string `json:"peer,omitempty"`        // another process writes this into the session, before the answer
+	PeerLater   string `json:"peer_later,omitempty"`  // the same, once the turn is over
+	Void        string `json:"void,omitempty"`        // the turn ends without asking the model: "once", or "always"
+	Question    string `json:"question,omitempty"`    // a control request of this subtype before the answer
+	Blocks      bool   `json:"blocks,omitempty"`      // the answer's lines are text blocks of their own
+	Hold        int    `json:"hold,omitempty"`        // MB of memory that the process holds from now on
 
 	// Sends are further events: "before" anything else of the turn, before its "answer", and "after" its result.
 	Sends map[string][]map[string]any `json:"sends,omitempty"`
@@ -74,7 +80,7 @@ type Call struct {
 type Agent struct {
 	What string `json:"what"` // describes it
 	Tool string `json:"tool"` // a shell command that it runs before it is done
-	// Background has it go on while the turn does, and after its result; then a turn that nobody asked for follows, as if
+	// Background has it go on while the turn does, and after its result; then a turn without a request follows, as if
 	// background tasks were not switched off.
 	Background bool `json:"background"`
 }

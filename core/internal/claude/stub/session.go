@@ -52,7 +52,7 @@ type session struct {
 	lasting  *lasting                   // the one in the background; nil: none
 	deaf     bool                       // interrupts are not taken, nor answered
 	seen     map[string]bool            // ids of lines
-	queued   map[string]bool            // ids of lines whose waiting was told already
+	queued   map[string]bool            // ids of lines whose waiting was reported already
 	answers  map[string]json.RawMessage // answers to control requests of the stub's
 	cost     float64
 	window   int // in tokens
@@ -92,7 +92,10 @@ func (s *session) merge() message {
 	m := s.queue[0]
 	m.acks = []string{m.uuid}
 	for _, more := range s.queue[1:] {
-		m = message{uuid: more.uuid, text: m.text + "\n" + more.text, acks: append(m.acks, more.uuid), pictures: append(m.pictures, more.pictures...)}
+		m = message{
+			uuid: more.uuid, text: m.text + "\n" + more.text, acks: append(m.acks, more.uuid),
+			pictures: append(m.pictures, more.pictures...),
+		}
 	}
 	s.queue = nil
 	return m
@@ -307,7 +310,7 @@ func (s *session) control(in input) {
 	s.out.flush()
 }
 
-// aside answers a question beside the turn; nil: it was answered otherwise, or is not.
+// aside answers a side question; nil: it was answered otherwise, or is not.
 func (s *session) aside(in input) map[string]any {
 	script := ""
 	if s.busy {

@@ -6,12 +6,13 @@
 // end and runs then, merged with others that wait. An id that the process has seen is echoed and not run, even if the
 // line was withdrawn; a later process knows only the ids of turns, not those of steered lines. "/compact" compacts. Texts and
 // thoughts are streamed by words. The host's MCP server is greeted on initialize, asked for its tools, and called; side
-// questions are answered beside the turn. Pictures that the CLI or the API does not take are replaced by the CLI's notes.
+// questions are answered alongside the turn. Pictures that the CLI or the API does not take are replaced by the CLI's notes.
 //
 // The environment: CLAUDE_STUB_SCRIPT is a script for all messages, CLAUDE_STUB_DELAY_MS delays each answer,
-// CLAUDE_STUB_START_ERROR fails the start with its text, CLAUDE_STUB_RESUME_ERROR that of a session that is resumed, CLAUDE_STUB_DEMO=1 labels the answers, CLAUDE_STUB_LEGACY=1 leaves
-// out what the CLI 2.1.197 did not have. CLAUDE_STUB_LIMIT names a file with the time, in seconds since 1970, until which the
-// account's limit is used up, and with the models for which it is; none: for all.
+// CLAUDE_STUB_START_ERROR fails the start with its text, CLAUDE_STUB_RESUME_ERROR that of a session that is resumed,
+// CLAUDE_STUB_DEMO=1 labels the answers, CLAUDE_STUB_LEGACY=1 leaves out what the CLI 2.1.197 did not have.
+// CLAUDE_STUB_LIMIT names a file with the time, in seconds since 1970, until which the account's limit is used up, and
+// with the models for which it is; none: for all.
 package stub
 
 import (

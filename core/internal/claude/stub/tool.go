@@ -107,11 +107,12 @@ func questions(list json.RawMessage) use {
 				Answers map[string]string `json:"answers"`
 			}
 			_ = json.Unmarshal(input, &given) // without answers there are none
-			var told []string
+			var answers []string
 			for _, question := range slices.Sorted(maps.Keys(given.Answers)) {
-				told = append(told, fmt.Sprintf("%q=%q", question, given.Answers[question]))
+				answers = append(answers, fmt.Sprintf("%q=%q", question, given.Answers[question]))
 			}
-			return "Your questions have been answered: " + strings.Join(told, ", ") + ". You can now continue with these answers in mind.", false
+			return "Your questions have been answered: " + strings.Join(answers, ", ") +
+				". You can now continue with these answers in mind.", false
 		},
 	}
 }
@@ -243,7 +244,7 @@ func (s *session) request(request map[string]any) string {
 	return id
 }
 
-// await waits for the answer to a control request; there is none when the turn is stopped.
+// await waits for the answer to a control request; it has no answer when the turn is stopped.
 func (s *session) await(id string) (json.RawMessage, bool) {
 	for !s.stop && s.fatal == "" {
 		if s.over {

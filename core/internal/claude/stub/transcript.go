@@ -235,7 +235,10 @@ func (t *transcript) ask(m message) error {
 func (t *transcript) steer(m message) error {
 	t.add(m.text)
 	return t.write(
-		map[string]any{"type": "queue-operation", "operation": "remove", "content": m.text, "reason": "absorbed_mid_turn", "commandUuid": m.uuid},
+		map[string]any{
+			"type": "queue-operation", "operation": "remove", "content": m.text, "reason": "absorbed_mid_turn",
+			"commandUuid": m.uuid,
+		},
 		map[string]any{"type": "attachment", "attachment": map[string]any{
 			"type": "queued_command", "prompt": m.text, "source_uuid": m.uuid, "commandMode": "prompt",
 		}},

@@ -232,16 +232,18 @@ func (s *session) text(script Script, rest string) string {
 // say replaces the variables of a scripted answer: $MODEL, $EFFORT and $MODE as the process runs with, $THINKING and $FAST
 // whether the model thinks and answers fast, $SYSTEM the appended system prompt, $PROMPT the whole message, $STEERED what was
 // steered into the turn, $PICTURES what it was shown of pictures, $OUTPUT what its tools wrote, $TOOLS the names of the host's
-// tools, $SERVERS those of MCP servers, $PLUGIN the folder of a plugin, $HISTORY what the user's side has said in the whole conversation, and a note of each
-// compaction. Parts are joined by line breaks.
+// tools, $SERVERS those of MCP servers, $PLUGIN the folder of a plugin, $HISTORY what the user's side has said in the
+// whole conversation, and a note of each compaction. Parts are joined by line breaks.
 func (s *session) say(text string) string {
 	var steered []string
 	for _, l := range s.steered {
 		steered = append(steered, l.text)
 	}
 	return strings.NewReplacer(
-		"$MODEL", s.model, "$EFFORT", s.opts.effort, "$THINKING", s.thinking(), "$FAST", s.speed(), "$MODE", s.opts.mode, "$SYSTEM", s.opts.system,
-		"$PROMPT", s.running.text, "$STEERED", strings.Join(steered, "\n"), "$OUTPUT", strings.Join(s.outputs, "\n"), "$HISTORY", strings.Join(s.log.history, "\n"),
+		"$MODEL", s.model, "$EFFORT", s.opts.effort, "$THINKING", s.thinking(), "$FAST", s.speed(), "$MODE", s.opts.mode,
+		"$SYSTEM", s.opts.system,
+		"$PROMPT", s.running.text, "$STEERED", strings.Join(steered, "\n"), "$OUTPUT", strings.Join(s.outputs, "\n"),
+		"$HISTORY", strings.Join(s.log.history, "\n"),
 		"$TOOLS", strings.Join(s.tools, "\n"), "$SERVERS", strings.Join(s.opts.servers, " "), "$PLUGIN", filepath.Base(s.opts.plugin),
 		"$PICTURES", strings.Join(s.pictures, "\n"),
 	).Replace(text)

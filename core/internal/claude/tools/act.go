@@ -38,7 +38,7 @@ func (s *Server) act(ctx context.Context, t *Turn, visible []domain.Session, act
 	case err != nil:
 		return "", err
 	case one.Key == t.caller.Session && action != "compact":
-		return "", Refusal("This is that conversation. Your owner can begin it anew by /new.")
+		return "", Refusal("This is that conversation. Your owner can reset it by /new.")
 	case !s.sameOwner(t.caller, one):
 		return "", Refusal(fmt.Sprintf("The session %q is somebody else's.", one.Key))
 	case !t.mayPost():
@@ -56,7 +56,7 @@ func (s *Server) act(ctx context.Context, t *Turn, visible []domain.Session, act
 		return "", Refusal(fmt.Sprintf("The session %q cannot take it: too much waits there, or it has no chat of its own any more.", one.Key))
 	}
 	return map[string]string{
-		"send": "It waits for its turn there. The answer goes to that chat.", "compact": "It will be compacted.", "reset": "It begins anew.",
+		"send": "It waits for its turn there. The answer goes to that chat.", "compact": "It will be compacted.", "reset": "It starts over.",
 	}[action], nil
 }
 
@@ -82,5 +82,6 @@ func (s *Server) sameOwner(caller chat.Caller, one domain.Session) bool {
 		return true
 	}
 	name, err := session.Parse(one.Key)
-	return err == nil && name.Identity != "" && slices.ContainsFunc(s.options.Links[name.Identity], func(person string) bool { return slices.Contains(self, person) })
+	return err == nil && name.Identity != "" &&
+		slices.ContainsFunc(s.options.Links[name.Identity], func(person string) bool { return slices.Contains(self, person) })
 }

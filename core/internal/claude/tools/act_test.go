@@ -10,7 +10,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// An owner's agent acts on sessions of that owner and of groups that owners write in, and on nobody else's.
+// An owner's agent acts on sessions of that owner and of groups that owners write in, and on no others.
 // Behaviour: sessions-act.
 func TestActsOnSessions(t *testing.T) {
 	t.Parallel()
@@ -30,7 +30,7 @@ func TestActsOnSessions(t *testing.T) {
 		{"an identity of the owner's", anna, `{"action":"compact","session":"peer:anna","text":"the plan"}`, ""},
 		{"a group", anna, `{"action":"reset","session":"discord:group:listed"}`, ""},
 		{"this conversation", anna, `{"action":"compact"}`, ""},
-		{"this conversation anew", anna, `{"action":"reset","session":"telegram:anna"}`, "This is that conversation."},
+		{"reset of this conversation", anna, `{"action":"reset","session":"telegram:anna"}`, "This is that conversation."},
 		{"another owner's", anna, `{"action":"send","session":"discord:77","text":"x"}`, `The session "discord:77" is somebody else's.`},
 		{"no owner's", anna, `{"action":"reset","session":"telegram:bob"}`, `The session "telegram:bob" is somebody else's.`},
 		{"a linked person who is another", anna, `{"action":"compact","session":"peer:bob"}`, `The session "peer:bob" is somebody else's.`},

@@ -87,7 +87,8 @@ func (t *Turn) call(ctx context.Context, name string, arguments json.RawMessage,
 	began := time.Now()
 	answered, details := t.ask(ctx, tool, arguments, use)
 	s.note(context.WithoutCancel(ctx), t.caller.Session, domain.ToolUse{
-		Turn: t.id, Plugin: tool.plugin, Tool: tool.spec.Name, At: time.Now(), Took: time.Since(began), Failed: answered.IsError, Details: details,
+		Turn: t.id, Plugin: tool.plugin, Tool: tool.spec.Name, At: time.Now(), Took: time.Since(began),
+		Failed: answered.IsError, Details: details,
 	})
 	return answered
 }
@@ -127,13 +128,16 @@ func (t *Turn) ask(ctx context.Context, tool offered, arguments json.RawMessage,
 	if r.Text != "" || len(r.Media) == 0 {
 		answered = said(r.Text, r.Failed)
 	}
-	room := int64(maxImages)
+	free := int64(maxImages)
 	for _, m := range r.Media {
-		shown, ok := s.picture(ctx, tool.plugin, m, min(maxImage, room))
+		shown, ok := s.picture(ctx, tool.plugin, m, min(maxImage, free))
 		if !ok {
-			shown = content{Type: "text", Text: fmt.Sprintf("[A file that cannot be shown here: %s %q, %s, %d bytes.]", m.Kind, m.FileName, m.MIMEType, m.Size)}
+			shown = content{
+				Type: "text",
+				Text: fmt.Sprintf("[A file that cannot be shown here: %s %q, %s, %d bytes.]", m.Kind, m.FileName, m.MIMEType, m.Size),
+			}
 		}
-		room -= int64(base64.StdEncoding.DecodedLen(len(shown.Data)))
+		free -= int64(base64.StdEncoding.DecodedLen(len(shown.Data)))
 		answered.Content = append(answered.Content, shown)
 	}
 	return answered, r.Details
@@ -158,7 +162,8 @@ func (t *Turn) askHost(ctx context.Context, tool offered, arguments json.RawMess
 // unanswered returns the result of a call that timed out or was cancelled.
 func (s *Server) unanswered(cause error, tool offered) result {
 	if errors.Is(cause, context.DeadlineExceeded) {
-		return said(fmt.Sprintf("The tool %s did not answer within %s. What it was to do may be done all the same.", tool.name, s.options.Timeout), true)
+		return said(fmt.Sprintf("The tool %s did not answer within %s. What it was to do may be done all the same.",
+			tool.name, s.options.Timeout), true)
 	}
 	return said("The call was cancelled.", true)
 }

@@ -29,7 +29,7 @@ type Change struct {
 	Key    domain.Key // as in [Post]
 	Do     Do
 	Number int64  // the message, if the agent sent it by this tool; zero: another one
-	ID     string // then its id as the agent was told it; empty: the message that the turn answers
+	ID     string // then its id as the agent knows it; empty: the message that the turn answers
 	Text   string // Edit: CommonMark
 	Emoji  string // React; empty: the reaction is removed
 	// Buttons are as in [Post]. An edit without them removes those that there are.
@@ -39,7 +39,7 @@ type Change struct {
 // maxLabel limits the label of a button, in bytes.
 const maxLabel = 64
 
-// checkButtons returns a [Refusal] for labels that nobody could read.
+// checkButtons returns a [Refusal] for labels that are unreadable.
 func checkButtons(rows [][]string) error {
 	for _, row := range rows {
 		if len(row) == 0 {
@@ -66,7 +66,7 @@ func NotKnown(id string) Refusal {
 	return Refusal(fmt.Sprintf("There is no message %q in this chat that you know, or there are several. The ids stand in the first lines of messages.", wire.Cut(id, wire.MaxID)))
 }
 
-// NotSent refuses a change of a message that is none of the agent's own of this chat.
+// NotSent refuses a change of a message that is not one of the agent's own in this chat.
 func NotSent(id string) Refusal {
 	return Refusal(fmt.Sprintf("You have sent no message %q to this chat that could be changed so.", wire.Cut(id, wire.MaxID)))
 }
@@ -111,7 +111,10 @@ func (t *Turn) change(ctx context.Context, in messageArguments, use string) (str
 		return "", err
 	}
 	c.Key = t.key(use, in.Action, c.ID, in.Text, c.Emoji)
-	done := map[Do]string{Edit: "The message will be changed.", Delete: "The message will be deleted.", React: "The reaction is on its way."}[c.Do]
+	done := map[Do]string{
+		Edit: "The message will be changed.", Delete: "The message will be deleted.",
+		React: "The reaction is on its way.",
+	}[c.Do]
 	if c.Do == Edit {
 		visible := answer.Parse(wire.Repair(in.Text), true)
 		if c.Text = visible.Text; c.Text == "" {

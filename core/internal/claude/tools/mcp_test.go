@@ -47,10 +47,10 @@ func TestConversationWithClaude(t *testing.T) {
 		t.Errorf("the list is %s, %v", list, err)
 	}
 	if diff := cmp.Diff([]chat.ToolCall{{Name: "send", Arguments: json.RawMessage(`{"text":"hey"}`), TurnID: "41", Caller: anna}}, send.called); diff != "" {
-		t.Errorf("the plugin was told (-want +got):\n%s", diff)
+		t.Errorf("the plugin got (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]domain.ToolUse{{Turn: "41 of telegram:anna", Plugin: "gw", Tool: "send", Details: []byte(`{"n":1}`)}}, r.uses); diff != "" {
-		t.Errorf("the host was told (-want +got):\n%s", diff)
+		t.Errorf("the host got (-want +got):\n%s", diff)
 	}
 }
 

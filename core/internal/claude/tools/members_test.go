@@ -11,7 +11,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// inGroup is somebody in a group.
+// inGroup is a person in a group.
 var inGroup = chat.Caller{
 	Session: "discord:group:g", Address: address("discord", "g", "5"), Kind: chat.Group, Sender: chat.Sender{ID: "u"}, Authority: chat.Other,
 }
@@ -22,7 +22,7 @@ func TestMembersOfAGroup(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	if got := use(t, r.Turn("1", inGroup), "members", `{}`); !got.IsError || !strings.Contains(got.text(), "cannot be listed at the moment") {
-		t.Errorf("a channel that is down is told as %q", got.text())
+		t.Errorf("a channel that is down is shown as %q", got.text())
 	}
 	channel := plugintest.Run(t, r.options.Plugins, "discord", plugintest.Channel(chat.Limits{}, groups{rig: r}))
 	r.members = chat.Members{Total: 9, List: []chat.Member{
@@ -54,12 +54,12 @@ func TestMembersOfAGroup(t *testing.T) {
 	} {
 		r.hidden = err
 		if got := use(t, r.Turn("1", inGroup), "members", `{}`); !got.IsError || !strings.Contains(got.text(), want) {
-			t.Errorf("%v is told as %q", err, got.text())
+			t.Errorf("%v is shown as %q", err, got.text())
 		}
 	}
 	channel.Handle("ListMembers", func(context.Context, any) (any, error) { return nil, errors.New("broken") })
 	if got := use(t, r.Turn("1", inGroup), "members", `{}`); !got.IsError || !strings.Contains(got.text(), "The host failed at this") {
-		t.Errorf("a plugin that fails is told as %q", got.text())
+		t.Errorf("a plugin that fails is shown as %q", got.text())
 	}
 	asked := len(r.asked)
 	if got := use(t, r.Turn("1", anna), "members", `{}`); !got.IsError || !strings.Contains(got.text(), "direct chat") || len(r.asked) != asked {
@@ -73,6 +73,6 @@ func TestMembersThatAChannelCannotList(t *testing.T) {
 	r := newRig(t)
 	plugintest.Run(t, r.options.Plugins, "discord", plugintest.Channel(chat.Limits{}, plugintest.Idle{}))
 	if got := use(t, r.Turn("1", inGroup), "members", `{}`); !got.IsError || !strings.Contains(got.text(), "cannot list the members of its groups") {
-		t.Errorf("it is told as %q", got.text())
+		t.Errorf("it is shown as %q", got.text())
 	}
 }

@@ -183,7 +183,8 @@ func (s *Server) target(ctx context.Context, caller chat.Caller, name string) (c
 	case len(chats) == 0:
 		return chat.Address{}, 0, Refusal("You may write to no other chat from here. Leave \"to\" out to write to this one.")
 	default:
-		return chat.Address{}, 0, Refusal(fmt.Sprintf("You may write to no chat %q from here, but to these: %s.", wire.Cut(name, wire.MaxName), chatNames(chats)))
+		return chat.Address{}, 0,
+			Refusal(fmt.Sprintf("You may write to no chat %q from here, but to these: %s.", wire.Cut(name, wire.MaxName), chatNames(chats)))
 	}
 }
 

@@ -33,7 +33,7 @@ var chats = []domain.Session{
 	{Key: "discord:group:listed:thread:5", Kind: chat.Group, Route: address("discord", "listed", "5")},
 	{Key: "discord:group:other", Kind: chat.Group, Route: address("discord", "other")},
 	direct("main", address("webchat", "page"), "anna"),
-	direct("peer:anna", address("matrix", "!room:x.test"), "@anna:x.test"),
+	direct("peer:anna", address("matrix", "!kitchen:x.test"), "@anna:x.test"),
 	direct("peer:bob", address("matrix", "!bobs"), "@bob:x.test"),
 	direct("peer:telegram:carl", address("telegram", "carl"), "carl"),
 	direct("telegram:anna", address("telegram", "anna"), "anna"),
@@ -52,16 +52,16 @@ func TestWhoMayWriteWhere(t *testing.T) {
 	inGroup := anna
 	inGroup.Session, inGroup.Address, inGroup.Kind = "discord:group:listed", address("discord", "listed"), chat.Group
 	bob := chat.Caller{Session: "telegram:bob", Address: address("telegram", "bob"), Kind: chat.Direct, Sender: chat.Sender{ID: "bob"}, Authority: chat.Authorised}
-	reachable := []string{"discord:900", "discord:902", "discord:listed", "discord:listed:5", "webchat:page", "matrix:!room%3Ax.test", "telegram:anna"}
+	reachable := []string{"discord:900", "discord:902", "discord:listed", "discord:listed:5", "webchat:page", "matrix:!kitchen%3Ax.test", "telegram:anna"}
 	for name, test := range map[string]struct {
 		caller chat.Caller
 		may    []string
 	}{
-		"an owner in a direct chat":  {anna, reachable},
-		"an owner in a group":        {inGroup, reachable},
-		"somebody else":              {bob, []string{"telegram:bob"}},
-		"somebody else in the group": {chat.Caller{Address: inGroup.Address, Kind: chat.Group, Authority: chat.Other}, []string{"discord:listed"}},
-		"nobody":                     {chat.Caller{Address: address("telegram", "bob")}, []string{"telegram:bob"}},
+		"an owner in a direct chat":   {anna, reachable},
+		"an owner in a group":         {inGroup, reachable},
+		"another person":              {bob, []string{"telegram:bob"}},
+		"another person in the group": {chat.Caller{Address: inGroup.Address, Kind: chat.Group, Authority: chat.Other}, []string{"discord:listed"}},
+		"nobody":                      {chat.Caller{Address: address("telegram", "bob")}, []string{"telegram:bob"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -70,7 +70,7 @@ func TestWhoMayWriteWhere(t *testing.T) {
 			var sent []string
 			for _, to := range []string{
 				"discord:900", "discord:901", "discord:902", "discord:listed", "discord:listed:5", "discord:listed:6", "discord:other", "webchat:page",
-				"matrix:!room%3Ax.test", "matrix:!room:x.test", "matrix:!bobs", "telegram:carl", "telegram:anna", "telegram:bob", "telegram:zoe", "webchat:odd",
+				"matrix:!kitchen%3Ax.test", "matrix:!kitchen:x.test", "matrix:!bobs", "telegram:carl", "telegram:anna", "telegram:bob", "telegram:zoe", "webchat:odd",
 				":", "telegram:", "Family",
 			} {
 				got := use(t, r.Turn("1", test.caller), "message", `{"to":"`+to+`","text":"hi"}`)
@@ -95,7 +95,7 @@ func TestARefusalNamesTheChats(t *testing.T) {
 	r := newRig(t)
 	r.sessions = chats
 	const want = `You may write to no chat "bob" from here, but to these: discord:900, discord:902, discord:listed (group "Family"), ` +
-		`discord:listed:5, webchat:page, matrix:!room%3Ax.test.`
+		`discord:listed:5, webchat:page, matrix:!kitchen%3Ax.test.`
 	if got := use(t, r.Turn("1", anna), "message", `{"to":"bob","text":"hi"}`); got.text() != want {
 		t.Errorf("the refusal is %q", got.text())
 	}
@@ -105,13 +105,13 @@ func TestARefusalNamesTheChats(t *testing.T) {
 	}
 }
 
-// A message is a reply in the turn's own chat only. Elsewhere the model is told that it is none.
+// A message is a reply in the turn's own chat only. Elsewhere the model learns that it is not one.
 // Behaviour: message-tool-bounded.
 func TestRepliesInMessages(t *testing.T) {
 	t.Parallel()
 	for arguments, want := range map[string]struct {
 		reply string
-		none  bool // the model is told
+		none  bool // the model learns
 	}{
 		`{"text":"[[reply_to:7]] one"}`:                                             {reply: "7"},
 		`{"text":"one [[reply_to_current]]"}`:                                       {reply: "current"},
@@ -204,7 +204,7 @@ func TestPollsInMessages(t *testing.T) {
 		limits: "The channel x shows a poll with a question of at most 9 characters and 2 to 4 different options, never anonymous.",
 	} {
 		if got := tools.Polls("x", l); string(got) != want {
-			t.Errorf("limits %+v are told as %q", l, got)
+			t.Errorf("limits %+v are shown as %q", l, got)
 		}
 	}
 }
@@ -296,7 +296,7 @@ func TestKeysOfMessages(t *testing.T) {
 	}
 }
 
-// Nobody but an owner reaches another chat, and an owner none but those of owners and listed groups, whatever sessions
+// Only an owner reaches another chat, and an owner none but those of owners and listed groups, whatever sessions
 // there are.
 // Behaviour: message-tool.
 func TestReachIsClosed(t *testing.T) {
@@ -304,14 +304,14 @@ func TestReachIsClosed(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		r := newRig(t)
 		user := rapid.SampledFrom([]chat.UserID{"anna", "bob", "77", "a", "group", "main", "x:y"})
-		room := rapid.SampledFrom([]chat.ID{"anna", "bob", "listed", "other", "77", "x:y"})
+		chats := rapid.SampledFrom([]chat.ID{"anna", "bob", "listed", "other", "77", "x:y"})
 		channel := rapid.SampledFrom([]string{"telegram", "discord"})
 		scope := rapid.SampledFrom([]session.Scope{session.Main, session.PerPeer, session.PerChannelPeer})
 		want := map[string]bool{}
 		keys := map[string]bool{}
 		for range rapid.IntRange(0, 8).Draw(rt, "sessions") {
 			kind := rapid.SampledFrom([]chat.Kind{chat.Direct, chat.Group, chat.Broadcast}).Draw(rt, "kind")
-			on, who, where := channel.Draw(rt, "channel"), user.Draw(rt, "user"), room.Draw(rt, "chat")
+			on, who, where := channel.Draw(rt, "channel"), user.Draw(rt, "user"), chats.Draw(rt, "chat")
 			key := session.Of(scope.Draw(rt, "scope"), on, chat.Chat{ID: where, Kind: kind}, "", chat.Sender{ID: who}, r.options.Links).Key()
 			if keys[key] {
 				continue

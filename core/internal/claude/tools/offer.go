@@ -113,7 +113,7 @@ func (s *Server) compose() *offer {
 			all = append(all, offered{name: toolName(name, spec.Name), spec: spec, plugin: name})
 		}
 	}
-	o, names, size, told := &offer{}, map[string]offered{}, 0, map[string]bool{}
+	o, names, size, logged := &offer{}, map[string]offered{}, 0, map[string]bool{}
 	for _, t := range all {
 		why := ""
 		first, clash := names[t.name]
@@ -132,11 +132,11 @@ func (s *Server) compose() *offer {
 			o.tools = append(o.tools, t)
 			continue
 		}
-		if told[why] = true; !s.told[why] {
+		if logged[why] = true; !s.logged[why] {
 			s.log.Warn("a tool is left out", "reason", why)
 		}
 	}
-	s.told = told
+	s.logged = logged
 	slices.SortFunc(o.tools, func(a, b offered) int { return cmp.Compare(a.name, b.name) })
 	o.list = listed(o.tools)
 	sum := sha256.Sum256(o.list)

@@ -26,7 +26,7 @@ import (
 var own = []string{"manual", "members", "message", "sessions"}
 
 // Behaviour: tools-change.
-func TestTheOfferFollowsThePlugins(t *testing.T) {
+func TestToolListFollowsThePlugins(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	turn := r.Turn("1", anna)
@@ -123,7 +123,7 @@ func TestClashesAreRefused(t *testing.T) {
 }
 
 // Behaviour: tools-clash.
-func TestTheOfferIsBounded(t *testing.T) {
+func TestToolListIsBounded(t *testing.T) {
 	t.Parallel()
 	var many []string
 	for i := range 50 {

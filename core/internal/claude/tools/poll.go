@@ -35,7 +35,8 @@ func Polls(channel string, l chat.PollLimits) Refusal {
 	if l.Options == 0 {
 		return Refusal(fmt.Sprintf("The channel %s has no polls. Use buttons, or list the choices in the text with numbers.", channel))
 	}
-	can := fmt.Sprintf("The channel %s shows a poll with a question%s and 2 to %d different options%s", channel, most(l.Question), l.Options, most(l.Option))
+	can := fmt.Sprintf("The channel %s shows a poll with a question%s and 2 to %d different options%s", channel,
+		most(l.Question), l.Options, most(l.Option))
 	if !l.Anonymous {
 		can += ", never anonymous"
 	}

@@ -108,7 +108,7 @@ func TestSessionsOfOthers(t *testing.T) {
 	}
 }
 
-// A label names a session only where it can mean no other one, and never somebody else's: anybody who may use commands may choose
+// A label names a session only where it can mean no other one, and never another person's: anyone who may use commands may choose
 // the label of their own chat.
 // Behaviour: sessions-name.
 func TestALabelDoesNotPassForAnother(t *testing.T) {
@@ -123,14 +123,14 @@ func TestALabelDoesNotPassForAnother(t *testing.T) {
 		{"the only one", "work", map[string]string{group: "work"}, group, nil},
 		{"in another case", "WORK", map[string]string{group: "Work"}, group, nil},
 		{"a key before a label", group, map[string]string{others: group, own: "x"}, group, nil},
-		{"the same label of somebody else's", "work", map[string]string{group: "work", others: "work"}, "", []string{group, others}},
+		{"the same label of another person's", "work", map[string]string{group: "work", others: "work"}, "", []string{group, others}},
 		{"of somebody else's alone", "work", map[string]string{others: "work"}, "", []string{others + ` (label "work", somebody else's)`}},
 		{"of a group that owners do not write in", "work", map[string]string{hidden: "work"}, "", []string{hidden}},
 		{"in look-alike letters", "work", map[string]string{group: "work", others: "wоrk"}, "", []string{group, others}},
 		{"in another case and width", "work", map[string]string{group: "work", others: "ＷＯＲＫ"}, "", []string{group, others}},
 		{"with accents and invisible characters", "work", map[string]string{group: "work", others: "wör\u2060k"}, "", []string{group, others}},
 		{"with other spaces", "my work", map[string]string{group: "my work", others: "my\u00a0work "}, "", []string{group, others}},
-		{"two of one's own", "work", map[string]string{group: "work", own: "Work"}, "", []string{group, own}},
+		{"two of the same owner", "work", map[string]string{group: "work", own: "Work"}, "", []string{group, own}},
 		{"another one that looks like it", "wоrk", map[string]string{group: "work"}, "", []string{group}},
 		{"other words of the same script", "가족", map[string]string{group: "가족", others: "공장"}, group, nil},
 		{"a key that there is not", "telegram:carl", map[string]string{others: "telegram:carl"}, "", []string{others}},

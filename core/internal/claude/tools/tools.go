@@ -67,10 +67,10 @@ type Server struct {
 	own     []ownTool
 	log     hclog.Logger
 
-	turn  chan struct{} // a semaphore that guards the following fields
-	known map[string]known
-	told  map[string]bool // logged reasons about the offer
-	offer *offer
+	turn   chan struct{} // a semaphore that guards the following fields
+	known  map[string]known
+	logged map[string]bool // logged reasons about the offer
+	offer  *offer
 }
 
 // New returns a server.
@@ -78,7 +78,7 @@ func New(options Options, log hclog.Logger) *Server {
 	if options.Zone == nil {
 		options.Zone = time.UTC
 	}
-	s := &Server{options: options, log: log, turn: make(chan struct{}, 1), known: map[string]known{}, told: map[string]bool{}}
+	s := &Server{options: options, log: log, turn: make(chan struct{}, 1), known: map[string]known{}, logged: map[string]bool{}}
 	s.own = []ownTool{s.messageTool(), s.sessionsTool(), s.membersTool(), s.manualTool()}
 	return s
 }

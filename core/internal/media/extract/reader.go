@@ -67,7 +67,8 @@ func (r *Reader) Read(ctx context.Context, messages ...domain.Queued) (map[strin
 				all[i].Transcripts[voice.Ref] = transcript
 				if r.transcriber.Missing() {
 					all[i].Unheard = true
-					transcript.Problem = "could not be transcribed, because no program for that is installed here" // not stored: one may be later
+					// not stored: one may be later
+					transcript.Problem = "could not be transcribed, because no program for that is installed here"
 					continue
 				}
 				group.Go(func() error {

@@ -99,7 +99,7 @@ func heard(t *testing.T, r *extract.Reader, q domain.Queued) envelope.Transcript
 	}
 	transcript := read[q.UUID].Transcripts[q.Message.Media[0].Ref]
 	if transcript == nil {
-		t.Fatal("nobody asked what it says")
+		t.Fatal("no one asked what it says")
 	}
 	return *transcript
 }
@@ -276,7 +276,7 @@ func TestPages(t *testing.T) {
 	mediatest.Empty(t, r.dir)
 }
 
-// What strangers write makes the host ask nobody.
+// What strangers write makes the host ask no question.
 // Behaviour: links.
 func TestPagesOfStrangersAreNotFetched(t *testing.T) {
 	t.Parallel()

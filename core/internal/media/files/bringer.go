@@ -128,7 +128,8 @@ func (b *Bringer) bring(ctx context.Context, instance string, m *chat.Media, bud
 				m.Problem = unfetched
 			}
 			if m.Problem != "" {
-				b.warnings.Warn("a file cannot be had; its turn goes on without it", "channel", instance, "kind", m.Kind.String(), "bytes", m.Size, "error", err)
+				b.warnings.Warn("a file is not available; its turn goes on without it", "channel", instance,
+					"kind", m.Kind.String(), "bytes", m.Size, "error", err)
 				m.Token = ""
 				return nil
 			}

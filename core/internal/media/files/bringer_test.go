@@ -160,7 +160,7 @@ func TestBring(t *testing.T) {
 			}
 		}
 		if m := got[0].Message.ReplyTo.Media[1]; m.Problem != "is too large" {
-			t.Errorf("attempt %d: what cannot be had is %+v", attempt, m)
+			t.Errorf("attempt %d: the unavailable file is %+v", attempt, m)
 		}
 	}
 	if len(n.tries) != 9 {
@@ -229,7 +229,7 @@ func TestFilesThatAreHardToFetch(t *testing.T) {
 	}
 }
 
-// A file of a type that is not accepted is told to be one.
+// A file of a type that is not accepted is reported as such.
 // Behaviour: file-accept.
 func TestAFetchedFileOfAnotherType(t *testing.T) {
 	t.Parallel()
@@ -244,7 +244,7 @@ func TestAFetchedFileOfAnotherType(t *testing.T) {
 // What this machine lacks, and a channel that is being started, hold the turn up in its place for some seconds only, and are not
 // counted against the file, however long they take.
 // Behaviour: file-retry.
-func TestWhatIsNoFaultOfAFileIsWaitedOut(t *testing.T) {
+func TestHostFailuresAreRetriedWhileFetching(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		err  error
@@ -332,7 +332,7 @@ func TestComplaintsAreBounded(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		fail()
-		if logged := strings.Count(log.String(), "a file cannot be had"); !strings.Contains(log.String(), fmt.Sprintf("suppressed: lines=%d\n", 1000-logged)) {
+		if logged := strings.Count(log.String(), "a file is not available"); !strings.Contains(log.String(), fmt.Sprintf("suppressed: lines=%d\n", 1000-logged)) {
 			t.Errorf("%d files of 1001 are logged, and not how many are missing", logged)
 		}
 	})

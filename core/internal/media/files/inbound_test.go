@@ -139,7 +139,7 @@ func TestForgetFollowsNoLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := files.NewInbound(b.Store, b.Workspace, files.SpaceOptions{}).Discard(); err == nil {
-		t.Error("nobody says that inbound is no folder")
+		t.Error("no problem says that inbound is no folder")
 	}
 	for _, name := range []string{"2024", "receipt"} {
 		if _, err := os.Stat(filepath.Join(own, name)); err != nil {
@@ -162,6 +162,6 @@ func TestAPipeForTheFolder(t *testing.T) {
 		t.Errorf("shown at %q", path)
 	}
 	if in.Discard() == nil {
-		t.Error("nobody says that the folder is none")
+		t.Error("no problem says that the folder is none")
 	}
 }

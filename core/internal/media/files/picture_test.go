@@ -14,7 +14,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// What Claude is shown is told by the content, and bounded.
+// What Claude is shown is determined by the content, and bounded.
 // Behaviour: file-inline.
 func TestPicture(t *testing.T) {
 	t.Parallel()
@@ -46,7 +46,7 @@ func pngOf(width, height uint32) []byte {
 	return binary.BigEndian.AppendUint32(image, crc32.ChecksumIEEE(header))
 }
 
-// A file that is sent as a photo, and is none or one of an absurd size, is no picture for Claude, whatever its sender calls it. A
+// A file that is sent as a photo, and is not one or has an absurd size, is no picture for Claude, whatever its sender calls it. A
 // picture with something behind it stays a picture.
 // Behaviour: file-type, file-inline.
 func TestHostilePictures(t *testing.T) {

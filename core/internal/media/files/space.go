@@ -55,7 +55,7 @@ type SpaceOptions struct {
 	// Most limits the bytes of all files, and Each those of one channel, if the channels have folders; zero: no limit.
 	Most, Each int64
 	Needs      Needs
-	// Crowded is told, at most once a day, that files were removed to make space. It must have space for a word; what does not
+	// Crowded is called, at most once a day, that files were removed to make space. It must have space for a word; what does not
 	// fit is lost.
 	Crowded chan<- Crowded
 }

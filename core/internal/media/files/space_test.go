@@ -36,7 +36,7 @@ func crammed(t *testing.T, needed needs) (*mediatest.Bundle, *files.Inbound, cha
 // However many files come, the folders hold no more than they may, and a channel no more than its part: the files of others
 // stay. The oldest go first, and that is said once.
 // Behaviour: file-inbound.
-func TestRoom(t *testing.T) {
+func TestSpaceLeft(t *testing.T) {
 	t.Parallel()
 	b, in, crowded := crammed(t, nil)
 	quiet, err := b.Put(t.Context(), "discord", chat.Media{}, bytes.NewReader(sized))
@@ -85,7 +85,7 @@ func TestRoom(t *testing.T) {
 
 // What is being written counts with the rest, and stays while it is.
 // Behaviour: file-inbound.
-func TestWhatIsBeingWrittenTakesUpRoom(t *testing.T) {
+func TestUnfinishedFilesCountAsUsedSpace(t *testing.T) {
 	t.Parallel()
 	const each = 8 << 20
 	b := mediatest.Setup(t)

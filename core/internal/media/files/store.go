@@ -67,7 +67,10 @@ type Store struct {
 func NewStore(options Options) *Store {
 	return &Store{
 		dir: options.Dir, rows: options.Rows, maxBytes: options.MaxBytes, accept: options.Accept,
-		space: NewSpace(Folder{Name: wording.FolderMedia, Root: workspace.New(options.Dir), Dir: ".", Parts: true, MaxFiles: allFiles}, options.Space),
+		space: NewSpace(Folder{
+			Name: wording.FolderMedia, Root: workspace.New(options.Dir), Dir: ".", Parts: true,
+			MaxFiles: allFiles,
+		}, options.Space),
 	}
 }
 
@@ -102,7 +105,9 @@ func (f *Store) take(instance string, claim chat.Media, content io.Reader) (chat
 
 // Keep stores a file of the host's own for a channel to send, as the kind that a chat with these limits takes; false: it
 // takes none of this size.
-func (f *Store) Keep(ctx context.Context, instance string, limits []chat.MediaLimit, file chat.Media, content io.Reader) (kept chat.Media, ok bool, err error) {
+func (f *Store) Keep(
+	ctx context.Context, instance string, limits []chat.MediaLimit, file chat.Media, content io.Reader,
+) (kept chat.Media, ok bool, err error) {
 	most := filetype.Largest(limits)
 	if most == 0 {
 		return chat.Media{}, false, nil

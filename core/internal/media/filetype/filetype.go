@@ -53,7 +53,8 @@ func settledKind(m chat.Media) chat.MediaKind {
 		return kind
 	case m.Kind == chat.Voice && kind == chat.Audio, m.Kind == chat.Audio && kind == chat.Voice:
 		return m.Kind
-	case m.Kind == chat.Sticker && (kind == chat.Image || kind == chat.Video || m.MIMEType == "application/x-gzip"): // the last is an animated drawing
+	// The last of these types is an animated drawing.
+	case m.Kind == chat.Sticker && (kind == chat.Image || kind == chat.Video || m.MIMEType == "application/x-gzip"):
 		return chat.Sticker
 	default:
 		return chat.File
@@ -160,7 +161,8 @@ func webpSize(head []byte) (width, height int) {
 		bits := binary.LittleEndian.Uint32(head[21:])
 		return int(bits&0x3fff) + 1, int(bits>>14&0x3fff) + 1
 	case "VP8X": // flags of four bytes, then 24 bits each
-		return 1 + int(uint32(head[24])|uint32(head[25])<<8|uint32(head[26])<<16), 1 + int(uint32(head[27])|uint32(head[28])<<8|uint32(head[29])<<16)
+		return 1 + int(uint32(head[24])|uint32(head[25])<<8|uint32(head[26])<<16),
+			1 + int(uint32(head[27])|uint32(head[28])<<8|uint32(head[29])<<16)
 	}
 	return 0, 0
 }
@@ -198,7 +200,8 @@ func sniff(head []byte) string {
 	switch {
 	case found == "audio/wave":
 		return "audio/wav"
-	case (found == "text/plain" || found == "text/xml" || found == "text/html") && bytes.Contains(head[:min(len(head), 1024)], []byte("<svg")):
+	case (found == "text/plain" || found == "text/xml" || found == "text/html") &&
+		bytes.Contains(head[:min(len(head), 1024)], []byte("<svg")):
 		return "image/svg+xml"
 	}
 	return found
@@ -212,7 +215,8 @@ func ogg(head []byte) string {
 		return opusType
 	case bytes.HasPrefix(packet, []byte("\x80theora")):
 		return "video/ogg"
-	case bytes.HasPrefix(packet, []byte("\x01vorbis")), bytes.HasPrefix(packet, []byte("Speex   ")), bytes.HasPrefix(packet, []byte("\x7fFLAC")):
+	case bytes.HasPrefix(packet, []byte("\x01vorbis")), bytes.HasPrefix(packet, []byte("Speex   ")),
+		bytes.HasPrefix(packet, []byte("\x7fFLAC")):
 		return "audio/ogg"
 	default:
 		return "application/ogg"

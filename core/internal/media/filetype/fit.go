@@ -19,7 +19,7 @@ var lesser = map[chat.MediaKind][]chat.MediaKind{
 	chat.Video: {chat.File},
 }
 
-// Fit returns the kind as which a chat accepts a file. If there is none, most is the largest size that it would accept, or
+// Fit returns the kind as which a chat accepts a file. If no kind fits, most is the largest size that it would accept, or
 // zero if it accepts none of these kinds.
 func Fit(m chat.Media, limits []chat.MediaLimit) (kind chat.MediaKind, most int64) {
 	for _, kind := range append([]chat.MediaKind{m.Kind}, lesser[m.Kind]...) {

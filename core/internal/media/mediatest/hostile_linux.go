@@ -51,7 +51,8 @@ func (l *Table) Add(name string, size int, took time.Duration, end string) {
 // Print logs the table.
 func (l *Table) Print() {
 	slices.Sort(l.lines)
-	l.t.Logf("a harmless %s takes %v\n| %s | size | ratio | end |\n|---|---|---|---|\n%s", l.about, l.usual.Round(10*time.Microsecond), l.about, strings.Join(l.lines, "\n"))
+	l.t.Logf("a harmless %s takes %v\n| %s | size | ratio | end |\n|---|---|---|---|\n%s", l.about,
+		l.usual.Round(10*time.Microsecond), l.about, strings.Join(l.lines, "\n"))
 }
 
 // Filled returns a beginning that is followed by repetitions of a text, cut to a size in bytes. In the text, %d stands for the number of

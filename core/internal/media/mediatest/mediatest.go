@@ -42,14 +42,14 @@ const (
 	MP3  = "ID3\x04\x00\x00\x00\x00\x00\x00"
 	MP4  = "\x00\x00\x00\x20ftypisom\x00\x00\x02\x00isomiso2mp41"
 	WebP = "RIFF\x24\x00\x00\x00WEBPVP8L\x18\x00\x00\x00\x2f\x3f\xc0\x0f\x00\x00\x00\x00\x00\x00\x00"
-	Text = "Once upon a time,\nthere was a text.\n"
+	Text = "Once in a while,\nthere was a text.\n"
 )
 
 // Rows are what is known of the files of one test.
 type Rows struct {
 	Known map[string]chat.Media
 	Fail  error
-	Room  *int // number of further files that fit; nil: any
+	Space *int // number of further files that fit; nil: any
 	Dealt []domain.OutgoingFile
 
 	mutex sync.Mutex
@@ -86,11 +86,11 @@ func (r *Rows) PutMedia(_ context.Context, instance string, m chat.Media, _ time
 	if r.Fail != nil {
 		return r.Fail
 	}
-	if r.Room != nil {
-		if *r.Room == 0 {
+	if r.Space != nil {
+		if *r.Space == 0 {
 			return fmt.Errorf("note a file: %w", syscall.ENOSPC)
 		}
-		*r.Room--
+		*r.Space--
 	}
 	if r.Known == nil {
 		r.Known = map[string]chat.Media{}
@@ -220,7 +220,7 @@ func Install(t testing.TB, dir string, mode os.FileMode, contents map[string]str
 	}
 }
 
-// Script is the path of a script of this package, for the tests of the packages beside it.
+// Script is the path of a script of this package, for the tests of the neighbouring packages.
 func Script(t testing.TB, name string) string {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join("..", "mediatest", "testdata", name))

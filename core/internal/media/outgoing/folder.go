@@ -27,8 +27,8 @@ const (
 	maxEntries = 1000
 	// maxListed limits the entries that are read at once to remove expired folders.
 	maxListed = 100_000
-	// inTheMaking is how long after its last change a file may still be in use by a turn.
-	inTheMaking = time.Hour
+	// unfinished is how long after its last change a file may still be in use by a turn.
+	unfinished = time.Hour
 )
 
 // Ledger records the files of the conversations' folders that answers have handled; see [store.Store].
@@ -134,7 +134,7 @@ func (c *collection) folder(ctx context.Context) {
 		if slices.ContainsFunc(dealt, func(d domain.OutgoingFile) bool { return d.Name == f.Name && d.Version == f.Version }) {
 			continue
 		}
-		disposition := told
+		disposition := reported
 		if info.IsDir() {
 			c.problem(wording.FileIsFolder(shown(name)))
 		} else {
@@ -223,7 +223,7 @@ func (o *Files) removeExpired(ctx context.Context) error {
 // removeTree removes a folder with all that is in it. The agent may have nested folders deeper than the host may have files open,
 // so each is moved up and then removed by itself. It ends early with ctx.
 func removeTree(ctx context.Context, root *workspace.Folder, folder string) error {
-	beside := filepath.Dir(folder)
+	parent := filepath.Dir(folder)
 	for left := []string{folder}; len(left) > 0; {
 		dir := left[len(left)-1]
 		list, more, err := root.List(dir, maxListed)
@@ -239,7 +239,7 @@ func removeTree(ctx context.Context, root *workspace.Folder, folder string) erro
 			}
 			path, moved := filepath.Join(dir, entry.Name()), ""
 			if entry.IsDir() {
-				moved = filepath.Join(beside, rand.Text())
+				moved = filepath.Join(parent, rand.Text())
 				left = append(left, moved)
 			}
 			err := root.Do(func(root *os.Root) error {
@@ -269,5 +269,6 @@ func others(path, own string) bool {
 		return false
 	}
 	first, _, _ := strings.Cut(path, string(filepath.Separator))
-	return slices.ContainsFunc([]string{"MEMORY.md", "memory", files.InboundDir, outboundDir}, func(name string) bool { return strings.EqualFold(first, name) })
+	return slices.ContainsFunc([]string{"MEMORY.md", "memory", files.InboundDir, outboundDir},
+		func(name string) bool { return strings.EqualFold(first, name) })
 }

@@ -35,7 +35,7 @@ func versionOf(t *testing.T, path string) string {
 	return outgoing.Version(info)
 }
 
-// answer has an answer become durable with what is collected for it, and returns what is sent with it and what is told.
+// answer has an answer become durable with what is collected for it, and returns what is sent with it and the notes.
 func (b *bundle) answer(t *testing.T, paths []string, limits []chat.MediaLimit) (files, problems []string, dealt []domain.OutgoingFile) {
 	t.Helper()
 	found := taken(t, b.outgoing(), outgoing.Wanted{Channel: "telegram", Paths: paths, Session: run, Private: true, Limits: limits})
@@ -161,7 +161,7 @@ func TestFilesThatCannotBeSentStay(t *testing.T) {
 
 // A file that the host could not take is tried again. Where it cannot tell what was sent, the folder waits.
 // Behaviour: files-out-once.
-func TestTheHostsTroubleIsNoFilesEnd(t *testing.T) {
+func TestHostFailuresDoNotGiveUpFiles(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.Write(t, own+"/a.txt", text)
@@ -267,7 +267,7 @@ var sized = bytes.Repeat([]byte("0123456789"), 1024)
 
 // The conversations' folders hold no more than they may together: the oldest files go, but none that a turn may work on.
 // Behaviour: files-out.
-func TestRoomForOutgoingFiles(t *testing.T) {
+func TestSpaceForOutgoingFiles(t *testing.T) {
 	t.Parallel()
 	b, crowded := setup(t), make(chan files.Crowded, 1)
 	out := outgoing.New(outgoing.Options{
@@ -333,7 +333,7 @@ func TestForgetFollowsNoLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := b.outgoing().Discard(t.Context()); err == nil {
-		t.Error("nobody says that outbound is no folder")
+		t.Error("no problem says that outbound is no folder")
 	}
 	for _, name := range []string{"2024", "receipt"} {
 		if _, err := os.Stat(filepath.Join(own, name)); err != nil {
@@ -355,7 +355,7 @@ func TestPipesForFolders(t *testing.T) {
 		t.Errorf("the folder %q is made", folder)
 	}
 	if out.Discard(t.Context()) == nil {
-		t.Error("nobody says that the folder is none")
+		t.Error("no problem says that the folder is none")
 	}
 	if err := os.Remove(filepath.Join(b.Workspace, "outbound")); err != nil {
 		t.Fatal(err)

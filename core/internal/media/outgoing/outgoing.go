@@ -66,10 +66,11 @@ type Files struct {
 // New returns the outgoing files of a workspace.
 func New(options Options, log hclog.Logger) *Files {
 	w := workspace.New(options.Workspace)
-	folder := files.Folder{Name: wording.FolderOutbound, Root: w, Dir: outboundDir, Parts: true, Young: inTheMaking}
+	folder := files.Folder{Name: wording.FolderOutbound, Root: w, Dir: outboundDir, Parts: true, Young: unfinished}
 	return &Files{
 		store: options.Store, ledger: options.Ledger, workspace: w, private: own{options.Own, options.Workspace},
-		web: options.Web, webTime: webTime, space: files.NewSpace(folder, options.Space), log: log, warnings: budget.NewWarnings(log, "files and pages"),
+		web: options.Web, webTime: webTime, space: files.NewSpace(folder, options.Space), log: log,
+		warnings: budget.NewWarnings(log, "files and pages"),
 	}
 }
 
@@ -183,8 +184,8 @@ type looked struct {
 type disposition int
 
 const (
-	kept disposition = iota // unchanged: another answer may send it
-	told                    // not sent, and the chat is informed
+	kept     disposition = iota // unchanged: another answer may send it
+	reported                    // not sent, and the chat is informed
 	sent
 )
 
@@ -193,7 +194,7 @@ func (c *collection) problem(text string) disposition {
 	if !slices.Contains(c.taken.Problems, text) {
 		c.taken.Problems = append(c.taken.Problems, text)
 	}
-	return told
+	return reported
 }
 
 // scheme matches the scheme of an address.
@@ -230,7 +231,8 @@ func (c *collection) named(ctx, webCtx context.Context, path string) {
 func (c *collection) open(ctx context.Context, path string) disposition {
 	name := filepath.Base(path)
 	file, err := files.OpenPlain(c.root, path)
-	if errors.Is(err, wording.PathMissing) && slices.ContainsFunc(c.wanted.Before, func(id string) bool { return strings.HasPrefix(id, path+" ") }) {
+	if errors.Is(err, wording.PathMissing) &&
+		slices.ContainsFunc(c.wanted.Before, func(id string) bool { return strings.HasPrefix(id, path+" ") }) {
 		return sent // and then removed
 	}
 	if err != nil {

@@ -312,7 +312,7 @@ func TestWhatIsNotSentIsNotKept(t *testing.T) {
 
 // While this machine has no space for a copy, no file is sent, none is given up, and no partial copies remain.
 // Behaviour: files-out.
-func TestOutgoingFilesWaitForRoom(t *testing.T) {
+func TestOutgoingFilesWaitForSpace(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.Write(t, "a.pdf", pdf)
@@ -320,20 +320,20 @@ func TestOutgoingFilesWaitForRoom(t *testing.T) {
 	b.Write(t, own+"/c.pdf", pdf)
 	w := outgoing.Wanted{Channel: "telegram", Paths: []string{"a.pdf", "b.pdf"}, Session: run, Private: true, Limits: all}
 	for most := range 3 {
-		room := most
-		b.Rows.Room = &room
+		space := most
+		b.Rows.Space = &space
 		found, err := b.outgoing().Collect(t.Context(), w)
 		var failure *agent.Failure
 		if !errors.As(err, &failure) || failure.Class != agent.NoSpace || failure.Detail != "no space left on device" {
-			t.Errorf("with room for %d files: %v", most, err)
+			t.Errorf("with space for %d files: %v", most, err)
 		}
 		if diff := cmp.Diff(outgoing.Collected{}, found); diff != "" || len(b.Kept(t)) != 0 {
-			t.Errorf("with room for %d files %q are kept, and taken is %s", most, b.Kept(t), diff)
+			t.Errorf("with space for %d files %q are kept, and taken is %s", most, b.Kept(t), diff)
 		}
 	}
-	b.Rows.Room = nil
+	b.Rows.Space = nil
 	if found := taken(t, b.outgoing(), w); len(found.Media) != 3 || len(found.Problems) != 0 {
-		t.Errorf("with room: %+v", found)
+		t.Errorf("with space: %+v", found)
 	}
 }
 

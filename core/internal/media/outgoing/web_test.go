@@ -104,7 +104,7 @@ func TestFilesOfTheWeb(t *testing.T) {
 		"/a/cat.png": {want: "image cat.png (image/png)"},
 		"/moved":     {want: "image cat.png (image/png)"},
 		"/page":      {want: "file page.html (text/html)"},
-		"/none":      {problem: "The file at 127.0.0.1 is not to be had (the server says 404), so it was not sent."},
+		"/none":      {problem: "The file at 127.0.0.1 is not available (the server says 404), so it was not sent."},
 		"/empty":     {problem: "The file at 127.0.0.1 is empty, so it was not sent."},
 		"/inner":     {problem: "The file at 127.0.0.1 is not on the public internet, so it was not sent."},
 		"/meta":      {problem: "The file at 127.0.0.1 is not on the public internet, so it was not sent."},
@@ -127,7 +127,7 @@ func TestFilesOfTheWeb(t *testing.T) {
 
 // A server that does not answer holds an answer up for a while, and not once for each of its files. What is not of the web is
 // sent, also where the turn was stopped meanwhile.
-func TestTheWebHasItsTime(t *testing.T) {
+func TestFetchesShareATimeLimit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.Write(t, "note.txt", []byte("hello"))
@@ -167,7 +167,7 @@ func TestAFileThatStops(t *testing.T) {
 
 // The address that is connected to is checked, not only the one that the name stood for before.
 // Behaviour: files-web-public.
-func TestWhereTheWebEnds(t *testing.T) {
+func TestAddressesOutsideThePublicWeb(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	out, server := b.web(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(text) }))
@@ -212,7 +212,7 @@ func TestWhereTheWebEnds(t *testing.T) {
 
 // What a name stands for may change between the check and the connection, which is refused then.
 // Behaviour: files-web-public.
-func TestANameThatMoves(t *testing.T) {
+func TestResolvedAddressIsCheckedAgain(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	reached := false

@@ -109,7 +109,7 @@ func TestSlots(t *testing.T) {
 	})
 }
 
-// In any order of calls, no more slots are given than allowed, and nobody waits for a free one.
+// In any order of calls, no more slots are given than allowed, and no one waits for a free one.
 // Behaviour: media-slots.
 func TestAnySlots(t *testing.T) {
 	t.Parallel()

@@ -71,7 +71,8 @@ type kind struct {
 // detected, and may read only files.
 var conversion = []string{
 	"-nostdin", "-v", "error",
-	"-f", "{format}", "-format_whitelist", "{format}", "-protocol_whitelist", "file", "-codec_whitelist", codecs, "-vn", "-sn", "-dn", "-i", "file:{file}",
+	"-f", "{format}", "-format_whitelist", "{format}", "-protocol_whitelist", "file", "-codec_whitelist", codecs, "-vn",
+	"-sn", "-dn", "-i", "file:{file}",
 	"-t", "3600", "-ar", "16000", "-ac", "1", "-c:a", "pcm_s16le", "-f", "wav", "file:said.wav",
 }
 
@@ -108,7 +109,10 @@ var kinds = []kind{
 		names:  []string{"whisper-ctranslate2"},
 		models: []string{"~/.cache/huggingface/hub/models--*--faster-*whisper-*/snapshots/*"},
 		size:   func(path string) (int64, bool) { return sizeOf(filepath.Join(path, "model.bin")) },
-		args:   []string{"said.wav", "--model_directory", "{model}", "--local_files_only", "True", "--output_dir", ".", "--output_format", "txt", "--verbose", "False"},
+		args: []string{
+			"said.wav", "--model_directory", "{model}", "--local_files_only", "True", "--output_dir", ".",
+			"--output_format", "txt", "--verbose", "False",
+		},
 		output: "said.txt",
 		model:  "a faster-whisper model",
 	},

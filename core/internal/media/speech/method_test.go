@@ -77,7 +77,7 @@ done
 echo 'buy some tea' > "$out/${file%.*}.txt"
 `
 
-// fakeFFmpeg writes what it was told to convert.
+// fakeFFmpeg writes what it was asked to convert.
 const fakeFFmpeg = `#!/bin/sh
 set -eu
 while [ $# -gt 1 ]; do

@@ -57,7 +57,10 @@ func (s *Speaker) Speak(ctx context.Context, m domain.Message, text string, limi
 	}
 	defer remove()
 	const name = "speech.ogg" // many programs choose the format by the extension
-	run := program.Run{Command: s.command, Values: []string{"{out}", filepath.Join(dir, name)}, Input: strings.NewReader(text + "\n"), Timeout: s.timeout}
+	run := program.Run{
+		Command: s.command, Values: []string{"{out}", filepath.Join(dir, name)},
+		Input: strings.NewReader(text + "\n"), Timeout: s.timeout,
+	}
 	if _, err := s.programs.Run(ctx, dir, run); err != nil {
 		return chat.Media{}, fmt.Errorf("speak an answer: %w", err)
 	}

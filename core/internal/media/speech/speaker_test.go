@@ -164,7 +164,7 @@ func TestSpeak(t *testing.T) {
 		t.Error("spoken after the end")
 	}
 	if _, err := speech.NewSpeaker(b.Store, program.Runner{Dir: t.TempDir()}, nil, mediatest.Patience).Speak(t.Context(), spoken, "x", sounding); err == nil {
-		t.Error("spoken by nobody")
+		t.Error("spoken by no one")
 	}
 	if _, err := speech.NewSpeaker(b.Store, program.Runner{Dir: t.TempDir()}, []string{"clawhost-no-such-program"}, mediatest.Patience).Speak(t.Context(), spoken, "x", sounding); err == nil || !strings.Contains(err.Error(), "not found") {
 		t.Errorf("a program that is not there: %v", err)

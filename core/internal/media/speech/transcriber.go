@@ -70,7 +70,10 @@ func (t *Transcriber) run(ctx context.Context, dir, path, mimeType string) (said
 		if format == "" && slices.ContainsFunc(command, func(word string) bool { return strings.Contains(word, "{format}") }) {
 			return "", fmt.Errorf("%s is not a known format of sound", mimeType)
 		}
-		run := program.Run{Command: command, Values: []string{"{file}", path, "{format}", format}, Most: maxTranscript + 1, Timeout: t.timeout}
+		run := program.Run{
+			Command: command, Values: []string{"{file}", path, "{format}", format}, Most: maxTranscript + 1,
+			Timeout: t.timeout,
+		}
 		if said, err = t.programs.Run(ctx, dir, run); err != nil {
 			return "", err
 		}

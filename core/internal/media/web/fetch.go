@@ -83,7 +83,11 @@ func (f *Fetcher) Get(ctx context.Context, address string) (File, error) {
 	if response.StatusCode != http.StatusOK {
 		return File{}, errors.Join(wording.AddressStatus(response.StatusCode), response.Body.Close())
 	}
-	return File{response.Body, chat.Media{MIMEType: response.Header.Get("Content-Type"), FileName: fileNameOf(response)}, response.ContentLength, response.Request.URL}, nil
+	return File{
+		response.Body,
+		chat.Media{MIMEType: response.Header.Get("Content-Type"), FileName: fileNameOf(response)},
+		response.ContentLength, response.Request.URL,
+	}, nil
 }
 
 // plainly returns a web error without the address, which may contain a secret.

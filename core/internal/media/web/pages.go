@@ -136,7 +136,8 @@ func (f *Fetcher) page(ctx context.Context, address string) (page, error) {
 	switch {
 	case kind == "text/html", kind == "application/xhtml+xml":
 		p.html = true
-	case strings.HasPrefix(kind, "text/"), kind == "application/json", kind == "application/xml", strings.HasSuffix(kind, "+json"), strings.HasSuffix(kind, "+xml"):
+	case strings.HasPrefix(kind, "text/"), kind == "application/json", kind == "application/xml",
+		strings.HasSuffix(kind, "+json"), strings.HasSuffix(kind, "+xml"):
 	default:
 		return page{}, wording.AddressType(kind)
 	}

@@ -136,7 +136,7 @@ func TestPagesAreFetched(t *testing.T) {
 		"/picture":  {"", "is a file of the type `image/png`, so it was not read"},
 		"/quote":    {"", "is a file of the type `image/png`, so it was not read"},
 		"/deep":     {"", "is no page that could be read, so it was not read"},
-		"/none":     {"", "is not to be had (the server says 404), so it was not read"},
+		"/none":     {"", "is not available (the server says 404), so it was not read"},
 		"/inner":    {"", "is not on the public internet, so it was not read"},
 		"/meta":     {"", "is not on the public internet, so it was not read"},
 		"/file":     {"", "is no address of the web, so it was not read"},

@@ -154,7 +154,7 @@ func TestRebindingOfNames(t *testing.T) {
 		"meta.test":     {"127.0.0.2", "169.254.169.254"},
 		"empty.test":    {""},
 		"fails.test":    {"!"},
-		// As the C library reads it. Names of digits only are asked of nobody.
+		// As the C library reads it. Names of digits only are not looked up.
 		"0x7f000001": {"127.0.0.1"}, "2130706433": {"127.0.0.1"}, "127.1": {"127.0.0.1"},
 	}}
 	resolver := names.serve(t)

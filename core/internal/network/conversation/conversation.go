@@ -105,7 +105,8 @@ func (r *Resolver) Message(m domain.Message, s domain.Session) *Conversation {
 // Session resolves a session for a caller, without a message.
 func (r *Resolver) Session(caller chat.Caller, s domain.Session) *Conversation {
 	m := domain.Message{
-		Channel: caller.Address.Channel, Chat: chat.Chat{ID: caller.Address.Chat, Kind: caller.Kind, Title: s.Title}, Thread: caller.Address.Thread,
+		Channel: caller.Address.Channel, Chat: chat.Chat{ID: caller.Address.Chat, Kind: caller.Kind, Title: s.Title},
+		Thread: caller.Address.Thread,
 		Sender: caller.Sender, Authority: caller.Authority,
 	}
 	c := r.resolve(m, s, s.Overrides)
@@ -195,7 +196,8 @@ func (r *Resolver) SendPolicy(own, session string, from chat.Address, kind chat.
 // People are those whom the config lets in on a channel, each as channel:user.
 func (r *Resolver) People(channel string) []string {
 	access := r.config.For(channel).Access
-	list := slices.DeleteFunc(slices.Concat(access.Owners, access.Allow), func(person string) bool { return !strings.HasPrefix(person, channel+":") })
+	list := slices.DeleteFunc(slices.Concat(access.Owners, access.Allow),
+		func(person string) bool { return !strings.HasPrefix(person, channel+":") })
 	slices.Sort(list)
 	return slices.Compact(list)
 }
@@ -210,7 +212,7 @@ func (r *Resolver) OwnersWrite(channel string, id chat.ID) bool {
 	return access.Groups == "open" || access.Groups == "allowlist" && listed
 }
 
-// Decides reports whether somebody may decide what Claude does for anybody: an owner, or whom the config names for it.
+// Decides reports whether a person may decide what Claude does for anyone: an owner, or whom the config names for it.
 func (r *Resolver) Decides(caller chat.Caller) bool {
 	if caller.Authority == chat.Owner {
 		return true
@@ -269,8 +271,8 @@ func (r *Resolver) activation(access config.Access, channel string, id chat.ID, 
 	return "always"
 }
 
-// owned reports whether an owner is behind a message, as on the command line. Turns of plugins and the heartbeat have an owner's authority in any
-// chat: they count as the person's whose direct chat it is.
+// owned reports whether an owner is behind a message, as on the command line. Turns of plugins and the heartbeat have
+// an owner's authority in any chat: they count as the person's whose direct chat it is.
 func (r *Resolver) owned(m domain.Message, owners []string) bool {
 	if m.Channel == session.CLI {
 		return true

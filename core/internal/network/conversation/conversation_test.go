@@ -37,7 +37,7 @@ func TestOwned(t *testing.T) {
 	}{
 		"their own message":                 {domain.Message{Authority: chat.Owner}, true},
 		"of the command line":               {domain.Message{Channel: "cli", Authority: chat.Owner, Origin: domain.OriginPlugin, Chat: chat.Chat{Kind: chat.Direct}}, true},
-		"somebody else's":                   {domain.Message{Authority: chat.Authorised, Sender: anna}, false},
+		"another person's":                  {domain.Message{Authority: chat.Authorised, Sender: anna}, false},
 		"a plugin's in their chat":          {domain.Message{Authority: chat.Owner, Origin: domain.OriginPlugin, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, true},
 		"a heartbeat in their chat":         {domain.Message{Authority: chat.Owner, Origin: domain.OriginHeartbeat, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, true},
 		"a plugin's in another's chat":      {domain.Message{Authority: chat.Owner, Origin: domain.OriginPlugin, Sender: chat.Sender{ID: "8"}, Chat: chat.Chat{Kind: chat.Direct}}, false},
@@ -57,8 +57,8 @@ func TestOwned(t *testing.T) {
 }
 
 // A message's directives go before the session's choices, these before the channel's block, and that before the rest of the config.
-// A permission mode that somebody chose holds for owners only.
-func TestWhatGoesBefore(t *testing.T) {
+// A permission mode that a person chose holds for owners only.
+func TestSettingsPrecedence(t *testing.T) {
 	t.Parallel()
 	c := &config.Config{
 		Agent:  config.Agent{Name: "Claw"},
@@ -85,11 +85,11 @@ func TestWhatGoesBefore(t *testing.T) {
 	}
 	m.Authority, m.Overrides.Model = chat.Authorised, conversation.DefaultModel
 	if got := r.Message(m, s); got.PermissionMode != "default" || got.Model != "sonnet" || got.Caller.Authority != chat.Authorised {
-		t.Errorf("of somebody else: resolved to %+v", got)
+		t.Errorf("of another person: resolved to %+v", got)
 	}
 	m.Channel = "silent"
 	if got := r.Message(m, s); got.Text.Max != 2000 {
-		t.Errorf("of a channel that has told nothing, a message has room for %+v", got.Text)
+		t.Errorf("of a channel without known limits, a message holds %+v", got.Text)
 	}
 }
 

@@ -95,7 +95,8 @@ func (f *Followers) follow(ctx context.Context, name string, wake <-chan struct{
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:
-			f.log.Warn("a plugin did not accept transcript entries; they will be sent again", "plugin", name, "error", err, "again_in", wait.String())
+			f.log.Warn("a plugin did not accept transcript entries; they will be sent again", "plugin", name, "error", err,
+				"again_in", wait.String())
 			wait = pause(ctx, wait, changed)
 		case more:
 			wait = firstWait

@@ -142,7 +142,7 @@ func expect(t *testing.T, what string, got []string, want ...string) {
 }
 
 // Behaviour: follow.
-func TestFollowersBeginNowAndGoOnWhereTheyWere(t *testing.T) {
+func TestFollowersResumeWhereTheyWere(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a, r := newArchive(), newReader()
@@ -166,7 +166,7 @@ func TestFollowersBeginNowAndGoOnWhereTheyWere(t *testing.T) {
 	})
 }
 
-func TestWhatIsNotTakenComesAgain(t *testing.T) {
+func TestRefusedEntriesAreSentAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a, sick, well := newArchive(), newReader(), newReader()
@@ -205,7 +205,7 @@ func TestWhatIsNotTakenComesAgain(t *testing.T) {
 	})
 }
 
-func TestAPluginThatStartsAnewIsToldAtOnce(t *testing.T) {
+func TestARestartedPluginIsNotifiedAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a, r := newArchive(), newReader()
@@ -267,10 +267,10 @@ func TestCallsAreBounded(t *testing.T) {
 	})
 }
 
-// TestNothingIsMissed has entries of several sessions, in whatever order and length, and a plugin and a host that stumble:
+// TestFollowersMissNothing has entries of several sessions, in whatever order and length, and a plugin and a host that stumble:
 // of each session all come, and none comes for the first time after a later one.
 // Behaviour: follow.
-func TestNothingIsMissed(t *testing.T) {
+func TestFollowersMissNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		lines := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "d"}), 1, 250).Draw(rt, "sessions")

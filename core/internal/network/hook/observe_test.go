@@ -21,24 +21,24 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// witness is an observer that notes what it is told.
+// witness is an observer that notes what it gets.
 type witness struct {
-	mu   sync.Mutex
-	told []string
-	err  error
+	mu       sync.Mutex
+	messages []string
+	err      error
 }
 
 func (w *witness) MessageReceived(_ context.Context, m sdk.MessageReceived) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.told = append(w.told, m.Caller.Session+" "+m.Message.Text)
+	w.messages = append(w.messages, m.Caller.Session+" "+m.Message.Text)
 	return w.err
 }
 
 func (w *witness) count() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.told)
+	return len(w.messages)
 }
 
 // run has the witness be a plugin.
@@ -69,7 +69,7 @@ func say(o *hook.Observers, texts ...string) {
 }
 
 // Behaviour: observe.
-func TestObserversAreToldInOrder(t *testing.T) {
+func TestObserversAreNotifiedInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		anna, ben := &witness{}, &witness{err: errors.New("no paper")}
@@ -86,8 +86,8 @@ func TestObserversAreToldInOrder(t *testing.T) {
 		say(o, "too late")
 		want := []string{"s before Run may have begun", "s one", "s two", "s three"}
 		for name, w := range map[string]*witness{"one that is well": anna, "one that fails": ben} {
-			if diff := cmp.Diff(want, w.told); diff != "" {
-				t.Errorf("%s was told (-want +got):\n%s", name, diff)
+			if diff := cmp.Diff(want, w.messages); diff != "" {
+				t.Errorf("%s got (-want +got):\n%s", name, diff)
 			}
 		}
 		if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "no paper") || !strings.Contains(log.String(), "plugin=ben") {
@@ -116,7 +116,7 @@ func TestASlowObserverHoldsUpNothing(t *testing.T) {
 			t.Errorf("Received waited for %v", took)
 		}
 		if quick.count() != messages {
-			t.Errorf("the quick observer was told of %d messages", quick.count())
+			t.Errorf("the quick observer got %d messages", quick.count())
 		}
 		if n := strings.Count(log.String(), "\n"); n != 1 {
 			t.Errorf("%d lines within no time:\n%s", n, log.String())
@@ -129,13 +129,13 @@ func TestASlowObserverHoldsUpNothing(t *testing.T) {
 		release()
 		synctest.Wait()
 		// The message that was sent while it hung, and the oldest of those that waited.
-		if told := slow.told; len(told) != 257 || told[0] != "s 0" || told[256] != "s 256" {
-			t.Errorf("the slow observer was told of %d messages, %q to %q", len(told), told[0], told[len(told)-1])
+		if messages := slow.messages; len(messages) != 257 || messages[0] != "s 0" || messages[256] != "s 256" {
+			t.Errorf("the slow observer got %d messages, %q to %q", len(messages), messages[0], messages[len(messages)-1])
 		}
 		say(o, "at last")
 		synctest.Wait()
-		if slow.told[257] != "s at last" {
-			t.Errorf("then it was told %q", slow.told[257])
+		if slow.messages[257] != "s at last" {
+			t.Errorf("then it got %q", slow.messages[257])
 		}
 		stop()
 	})

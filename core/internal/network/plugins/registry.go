@@ -64,7 +64,7 @@ func New(list []*config.Plugin) *Registry {
 // Entries returns the enabled plugins in the order of the config file.
 func (r *Registry) Entries() []*Entry { return r.entries }
 
-// Entry returns an enabled plugin; nil: there is none of that name.
+// Entry returns an enabled plugin; nil: no plugin has the name.
 func (r *Registry) Entry(name string) *Entry { return r.byName[name] }
 
 // Enabled reports whether the config has an enabled plugin of that name.

@@ -116,7 +116,7 @@ func TestReactor(t *testing.T) {
 		"each shows its stage":             {want: []string{"0 a 1👀", "0 a 2✍", "0 a 3👍", "0 a 4💔", "0 a 5", "0 b 6👍"}},
 		"a network that is away":           {errs: map[string][]error{"a": {down, down, nil}}, want: []string{"0 a 1👀", "0 b 6👍", "5 a 1👀", "10 a 1👀", "10 a 2✍", "10 a 3👍", "10 a 4💔", "10 a 5"}},
 		"a network that wants to be left":  {errs: map[string][]error{"b": {limited, nil}}, want: []string{"0 a 1👀", "0 a 2✍", "0 a 3👍", "0 a 4💔", "0 a 5", "0 b 6👍", "30 b 6👍"}},
-		"an outcome that nobody knows":     {errs: map[string][]error{"b": {errors.New("the pipe broke"), nil}}, want: []string{"0 a 1👀", "0 a 2✍", "0 a 3👍", "0 a 4💔", "0 a 5", "0 b 6👍", "5 b 6👍"}},
+		"an outcome that no one knows":     {errs: map[string][]error{"b": {errors.New("the pipe broke"), nil}}, want: []string{"0 a 1👀", "0 a 2✍", "0 a 3👍", "0 a 4💔", "0 a 5", "0 b 6👍", "5 b 6👍"}},
 		"a message that is gone":           {errs: map[string][]error{"b": {&chat.Failure{Reason: chat.TargetGone}}}, want: []string{"0 a 1👀", "0 a 2✍", "0 a 3👍", "0 a 4💔", "0 a 5", "0 b 6👍"}},
 		"a channel that has none":          {start: runsPlain, want: []string{"0 b 6👍"}},
 		"a channel that does not run":      {start: runsNot, want: []string{"0 b 6👍"}, left: 5},

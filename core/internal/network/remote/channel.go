@@ -192,7 +192,10 @@ func (p *Plugin) History(ctx context.Context, of chat.Address, before chat.Messa
 
 // Members returns at most so many members of a group. The error is [errors.ErrUnsupported] if the channel cannot list them.
 func (p *Plugin) Members(ctx context.Context, of chat.Address, limit int) (chat.Members, error) {
-	response, err := p.channel.ListMembers(ctx, &pluginv1.ListMembersRequest{Address: wire.AddressToProto(of), Limit: uint32(min(limit, wire.MaxMembers))})
+	response, err := p.channel.ListMembers(ctx, &pluginv1.ListMembersRequest{
+		Address: wire.AddressToProto(of),
+		Limit:   uint32(min(limit, wire.MaxMembers)),
+	})
 	if err != nil {
 		return chat.Members{}, translate(err)
 	}

@@ -19,7 +19,8 @@ const maxFilePart = 1 << 20
 // if the channel gave a reason.
 func (p *Plugin) FetchFile(ctx context.Context, token chat.FileToken, most int64) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	stream, err := p.channel.FetchFile(ctx, &pluginv1.FetchFileRequest{Token: string(token), MaxBytes: most}, grpc.MaxCallRecvMsgSize(maxFilePart))
+	stream, err := p.channel.FetchFile(ctx, &pluginv1.FetchFileRequest{Token: string(token), MaxBytes: most},
+		grpc.MaxCallRecvMsgSize(maxFilePart))
 	if err != nil {
 		cancel()
 		return nil, translate(err)

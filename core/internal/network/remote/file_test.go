@@ -18,7 +18,7 @@ import (
 )
 
 func (n *nasty) FetchFile(r *pluginv1.FetchFileRequest, stream grpc.ServerStreamingServer[pluginv1.FetchFileResponse]) error {
-	n.told = append(n.told, r)
+	n.requests = append(n.requests, r)
 	for _, part := range n.parts {
 		if err := stream.Send(part); err != nil {
 			return err
@@ -64,8 +64,8 @@ func TestFetchFile(t *testing.T) {
 			if string(content) != tc.want || (err == nil) != (tc.fails == nil) || err != nil && !tc.fails(err) {
 				t.Errorf("it has %q, %v", content, err)
 			}
-			if r, ok := n.told[0].(*pluginv1.FetchFileRequest); !ok || r.GetToken() != "token" || r.GetMaxBytes() != 100 {
-				t.Errorf("the plugin was asked for %v", n.told)
+			if r, ok := n.requests[0].(*pluginv1.FetchFileRequest); !ok || r.GetToken() != "token" || r.GetMaxBytes() != 100 {
+				t.Errorf("the plugin was asked for %v", n.requests)
 			}
 		})
 	}

@@ -121,7 +121,8 @@ type Configuration struct {
 // Configure passes the config to the plugin.
 func (p *Plugin) Configure(ctx context.Context, c Configuration) ([]Diagnostic, error) {
 	response, err := p.plugin.Configure(ctx, &pluginv1.ConfigureRequest{
-		ConfigJson: c.Config, HostBrokerId: c.BrokerID, Instance: c.Instance, StateDir: c.StateDir, Workspace: c.Workspace, FetchesFiles: true,
+		ConfigJson: c.Config, HostBrokerId: c.BrokerID, Instance: c.Instance, StateDir: c.StateDir, Workspace: c.Workspace,
+		FetchesFiles: true,
 	})
 	if err != nil {
 		return nil, translate(err)

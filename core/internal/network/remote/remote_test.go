@@ -30,7 +30,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// nasty is a plugin that answers what it is told to, and fails each call with err where that is set.
+// nasty is a plugin that gives the answers of the test, and fails each call with err where that is set.
 type nasty struct {
 	pluginv1.UnimplementedPluginServer
 	pluginv1.UnimplementedChannelServer
@@ -47,7 +47,7 @@ type nasty struct {
 	typing       *pluginv1.SetTypingResponse
 	refusal      *pluginv1.Failure // of an edit, a deletion, a reaction and a draft
 	commands     *pluginv1.SetCommandsResponse
-	told         []proto.Message // what the calls that keep it were told
+	requests     []proto.Message // what the calls that keep it were given
 	listed       *pluginv1.ListToolsResponse
 	result       *pluginv1.CallToolResponse
 	reports      []*pluginv1.RunResponse
@@ -95,37 +95,37 @@ func (n *nasty) SetTyping(context.Context, *pluginv1.SetTypingRequest) (*pluginv
 }
 
 func (n *nasty) EditMessage(_ context.Context, r *pluginv1.EditMessageRequest) (*pluginv1.EditMessageResponse, error) {
-	n.told = append(n.told, r)
+	n.requests = append(n.requests, r)
 	return &pluginv1.EditMessageResponse{Failure: n.refusal}, n.err
 }
 
 func (n *nasty) DeleteMessage(_ context.Context, r *pluginv1.DeleteMessageRequest) (*pluginv1.DeleteMessageResponse, error) {
-	n.told = append(n.told, r)
+	n.requests = append(n.requests, r)
 	return &pluginv1.DeleteMessageResponse{Failure: n.refusal}, n.err
 }
 
 func (n *nasty) ReactToMessage(_ context.Context, r *pluginv1.ReactToMessageRequest) (*pluginv1.ReactToMessageResponse, error) {
-	n.told = append(n.told, r)
+	n.requests = append(n.requests, r)
 	return &pluginv1.ReactToMessageResponse{Failure: n.refusal}, n.err
 }
 
 func (n *nasty) UpdateDraft(_ context.Context, r *pluginv1.UpdateDraftRequest) (*pluginv1.UpdateDraftResponse, error) {
-	n.told = append(n.told, r)
+	n.requests = append(n.requests, r)
 	return &pluginv1.UpdateDraftResponse{Failure: n.refusal}, n.err
 }
 
 func (n *nasty) SetCommands(_ context.Context, r *pluginv1.SetCommandsRequest) (*pluginv1.SetCommandsResponse, error) {
-	n.told = append(n.told, r)
+	n.requests = append(n.requests, r)
 	return n.commands, n.err
 }
 
 func (n *nasty) MessageReceived(ctx context.Context, r *pluginv1.MessageReceivedRequest) (*pluginv1.MessageReceivedResponse, error) {
-	n.told = append(n.told, r)
+	n.requests = append(n.requests, r)
 	return &pluginv1.MessageReceivedResponse{}, n.late(ctx)
 }
 
 func (n *nasty) TranscriptAppended(ctx context.Context, r *pluginv1.TranscriptAppendedRequest) (*pluginv1.TranscriptAppendedResponse, error) {
-	n.told = append(n.told, r)
+	n.requests = append(n.requests, r)
 	return &pluginv1.TranscriptAppendedResponse{}, n.late(ctx)
 }
 
@@ -356,8 +356,8 @@ func TestTextsAreCut(t *testing.T) {
 	}
 }
 
-// TestWhatPluginsAreTold holds what goes out against what a plugin of the sdk takes.
-func TestWhatPluginsAreTold(t *testing.T) {
+// TestRequestsToPlugins holds what goes out against what a plugin of the sdk takes.
+func TestRequestsToPlugins(t *testing.T) {
 	t.Parallel()
 	n := &nasty{commands: &pluginv1.SetCommandsResponse{}}
 	p, _ := connect(t, n)
@@ -376,15 +376,15 @@ func TestWhatPluginsAreTold(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got, message, err := wire.MessageReceivedFromProto(n.told[0].(*pluginv1.MessageReceivedRequest)); err != nil ||
+	if got, message, err := wire.MessageReceivedFromProto(n.requests[0].(*pluginv1.MessageReceivedRequest)); err != nil ||
 		!cmp.Equal(got, caller) || message.Text != "hello ?" {
 		t.Errorf("a message goes out as %+v, %+v, %v", got, message, err)
 	}
-	session, entries, err := wire.TranscriptAppendedFromProto(n.told[1].(*pluginv1.TranscriptAppendedRequest))
+	session, entries, err := wire.TranscriptAppendedFromProto(n.requests[1].(*pluginv1.TranscriptAppendedRequest))
 	if err != nil || session != "s" || len(entries) != 1 || len(entries[0].Text) != wire.MaxEntry {
 		t.Errorf("%d entries of session %q, %v", len(entries), session, err)
 	}
-	commands, err := wire.SetCommandsFromProto(n.told[2].(*pluginv1.SetCommandsRequest))
+	commands, err := wire.SetCommandsFromProto(n.requests[2].(*pluginv1.SetCommandsRequest))
 	if err != nil || len(commands) != wire.MaxMenu || commands[0].Summary != "?" {
 		t.Errorf("%d commands, %v", len(commands), err)
 	}
@@ -415,8 +415,8 @@ func TestWhatIsDoneToMessages(t *testing.T) {
 		&pluginv1.ReactToMessageRequest{Address: address, MessageId: "1", Emoji: "👍"},
 		&pluginv1.UpdateDraftRequest{Address: address, DraftId: -7, Text: "so far ?"},
 	}
-	if diff := cmp.Diff(want, n.told, protocmp.Transform()); diff != "" {
-		t.Errorf("the plugin is told (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, n.requests, protocmp.Transform()); diff != "" {
+		t.Errorf("the plugin gets (-want +got):\n%s", diff)
 	}
 	n.refusal = &pluginv1.Failure{Reason: pluginv1.Reason_REASON_TARGET_GONE, RetryAfter: durationpb.New(1000 * time.Hour)}
 	for call, err := range map[string]error{

@@ -19,7 +19,7 @@ func (n *nasty) ListTools(ctx context.Context, _ *pluginv1.ListToolsRequest) (*p
 }
 
 func (n *nasty) CallTool(_ context.Context, r *pluginv1.CallToolRequest) (*pluginv1.CallToolResponse, error) {
-	n.told = append(n.told, r)
+	n.requests = append(n.requests, r)
 	return n.result, n.err
 }
 
@@ -106,9 +106,9 @@ func TestCallTool(t *testing.T) {
 		!result.Failed || result.Details != nil || !cmp.Equal(result.Media, []chat.Media{{Ref: "r", Kind: chat.Image}}) {
 		t.Errorf("the result is %.20q… of %d bytes, %v", result.Text, len(result.Text), result.Media)
 	}
-	got, err := wire.ToolCallFromProto(n.told[len(n.told)-1].(*pluginv1.CallToolRequest))
+	got, err := wire.ToolCallFromProto(n.requests[len(n.requests)-1].(*pluginv1.CallToolRequest))
 	if diff := cmp.Diff(call, got); err != nil || diff != "" {
-		t.Errorf("the plugin was told (-want +got), %v:\n%s", err, diff)
+		t.Errorf("the plugin got (-want +got), %v:\n%s", err, diff)
 	}
 	n.err = errors.New("secret stack")
 	if _, err := plugin.CallTool(t.Context(), call); err == nil || !strings.Contains(err.Error(), "the plugin failed") {

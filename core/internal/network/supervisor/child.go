@@ -54,7 +54,10 @@ type child struct {
 }
 
 // newChild prepares a program. Env is its environment, without what go-plugin adds.
-func newChild(launching context.Context, spec *exec.Cmd, program *program, env []string, children *process.Children, guard *guard, sockets *sockets, identity *tls.Config) *child {
+func newChild(
+	launching context.Context, spec *exec.Cmd, program *program, env []string, children *process.Children, guard *guard,
+	sockets *sockets, identity *tls.Config,
+) *child {
 	cmd := &exec.Cmd{Path: program.path, Args: []string{program.name}, Env: slices.Concat(env, spec.Env), Dir: os.TempDir()}
 	return &child{
 		cmd: cmd, children: children, guard: guard, sockets: sockets, identity: identity,

@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// A process that somebody else has waited for leaves no state, and ends all the same.
+// A process that another process has waited for leaves no state, and ends all the same.
 func TestAChildWithoutState(t *testing.T) {
 	t.Parallel()
 	done := make(chan struct{})

@@ -13,8 +13,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/network/supervisor"
 )
 
-// What the host lacks is waited out, however often, and told once; the plugin is not failed for it.
-func TestWhatTheHostLacksIsNoDeath(t *testing.T) {
+// What the host lacks is waited out, however often, and reported once; the plugin is not failed for it.
+func TestResourceShortageDoesNotFailAPlugin(t *testing.T) {
 	t.Parallel()
 	const times = 6 // more than the deaths that park a plugin
 	r := &fixture{register: panicking, records: records{full: times}}

@@ -6,7 +6,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/handshake"
 )
 
-// Once the plugin has written where it serves, the host connects: nobody may change whom it accepts then.
+// Once the plugin has written where it serves, the host connects: whom it accepts must not change then.
 func TestIdentifyTooLate(t *testing.T) {
 	t.Parallel()
 	own, err := handshake.NewIdentity()

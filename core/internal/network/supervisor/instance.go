@@ -64,7 +64,7 @@ func (i *instance) run(ctx context.Context, host Host) {
 		if ctx.Err() != nil {
 			return
 		}
-		if err == nil { // somebody asked for a new start
+		if err == nil { // a new start was requested
 			deaths, wait = nil, i.options.Backoff
 			i.entry.Update(func(s *plugins.Status) { s.State, s.Detail, s.Doing = plugins.Starting, "", "" })
 			continue

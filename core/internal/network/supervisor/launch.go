@@ -193,7 +193,10 @@ func explain(ctx context.Context, err error, started *child) error {
 	var why string
 	switch {
 	case shakes && version != handshake.ProtocolVersion:
-		return &Unfit{Attribute: "source", err: fmt.Errorf("the plugin speaks version %d of the protocol, this host version %d", version, handshake.ProtocolVersion)}
+		return &Unfit{
+			Attribute: "source",
+			err:       fmt.Errorf("the plugin speaks version %d of the protocol, this host version %d", version, handshake.ProtocolVersion),
+		}
 	case !started.killed():
 		why = "it ended before it served, with " + started.outcome()
 	case ctx.Err() != nil:

@@ -52,7 +52,10 @@ func (i *instance) runProcess(ctx context.Context) error {
 		return err
 	}
 	i.entry.Update(func(s *plugins.Status) {
-		*s = plugins.Status{Name: s.Name, State: plugins.Running, Version: live.Version, Kinds: live.Kinds(), PID: pid, Restarts: s.Restarts}
+		*s = plugins.Status{
+			Name: s.Name, State: plugins.Running, Version: live.Version, Kinds: live.Kinds(), PID: pid,
+			Restarts: s.Restarts,
+		}
 	})
 	i.entry.Publish(live)
 	defer i.entry.Publish(nil)

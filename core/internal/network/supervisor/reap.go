@@ -11,7 +11,8 @@ import (
 )
 
 // Reap ends the plugins among the processes that previous processes of the host have left, so that no two of a plugin work at once,
-// and returns the others: those of claude and of the shell. Those of another host that is alive are left alone: the state folder is a copy of its.
+// and returns the others: those of claude and of the shell. Those of another host that is alive are left alone: the
+// state folder is a copy of its.
 func Reap(ctx context.Context, left []domain.Process, processes Processes, log hclog.Logger) (agents []domain.Process) {
 	boot := process.BootID()
 	for _, p := range left {

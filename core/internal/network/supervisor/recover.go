@@ -12,7 +12,7 @@ import (
 
 // recovering turns a panic in one of the host's services into the error of the call, and logs its stack.
 func recovering(log hclog.Logger) []grpc.ServerOption {
-	mend := func(method string, err *error) {
+	recovered := func(method string, err *error) {
 		if cause := recover(); cause != nil {
 			log.Error("panic in a service of the host", "in", method, "panic", cause, "stack", string(debug.Stack()))
 			*err = status.Error(codes.Internal, "the host failed; its log says why")
@@ -20,11 +20,11 @@ func recovering(log hclog.Logger) []grpc.ServerOption {
 	}
 	return []grpc.ServerOption{
 		grpc.ChainUnaryInterceptor(func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (response any, err error) {
-			defer mend(info.FullMethod, &err)
+			defer recovered(info.FullMethod, &err)
 			return handle(ctx, request)
 		}),
 		grpc.ChainStreamInterceptor(func(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
-			defer mend(info.FullMethod, &err)
+			defer recovered(info.FullMethod, &err)
 			return handle(server, stream)
 		}),
 	}

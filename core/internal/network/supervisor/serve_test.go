@@ -210,7 +210,7 @@ func checkLog(t *testing.T, logs string) {
 		}
 	}
 	if strings.Contains(logs, "very secret") || strings.Contains(logs, "too little") {
-		t.Errorf("the secret is in the log, or what nobody wants:\n%s", logs)
+		t.Errorf("the secret is in the log, or what no one wants:\n%s", logs)
 	}
 	for line := range strings.Lines(logs) {
 		if !strings.HasPrefix(line, "{") && line != "printed by hand\n" {

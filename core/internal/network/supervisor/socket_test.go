@@ -37,7 +37,7 @@ func TestAPluginAnswersItsHostAlone(t *testing.T) {
 	for name, of := range map[string]credentials.TransportCredentials{
 		"no certificate": insecure.NewCredentials(),
 		"TLS alone":      credentials.NewTLS(&tls.Config{InsecureSkipVerify: true}),
-		"a certificate of one's own": credentials.NewTLS(&tls.Config{
+		"its own certificate": credentials.NewTLS(&tls.Config{
 			InsecureSkipVerify: true, Certificates: []tls.Certificate{selfSigned(t)},
 		}),
 	} {

@@ -84,7 +84,7 @@ func listen(network, address string) (fd int, err error) {
 // Admit returns an error if the agent, or what it has started, may be at the remote end of a connection on this machine.
 //
 // A check takes milliseconds. So that other users cannot delay the host's user, the rate of checks for their connections is
-// limited. Under root, whose tools may run as any user, nobody counts as another user.
+// limited. Under root, whose tools may run as any user, no process counts as another user's.
 func (s *sockets) Admit(local, remote netip.AddrPort) error {
 	user, err := process.ConnectionUser(remote, local)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// What a plugin listens at is held by the host: what comes while it is down waits for its next process, and nobody else can take the
+// What a plugin listens at is held by the host: what comes while it is down waits for its next process, and no other process can take the
 // address. It is free once the host ends.
 func TestASocketOutlivesThePlugin(t *testing.T) {
 	t.Parallel()
@@ -27,7 +27,7 @@ func TestASocketOutlivesThePlugin(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	// In each moment from here on somebody listens.
+	// In each moment from here on the address is served.
 	if listener, err := net.Listen("tcp", address); err == nil {
 		listener.Close()
 		t.Error("another program can take the address")

@@ -43,7 +43,7 @@ type Options struct {
 	Plugins     *plugins.Registry
 	HostVersion string
 	StateDir    string // contains the instances' own folders
-	Workspace   string // the agent's, which plugins are told
+	Workspace   string // the agent's, which plugins get
 	SocketDir   string // contains the sockets; has a short path
 	Processes   Processes
 	Children    *process.Children // starts the plugins; nil: without adopting processes

@@ -224,7 +224,7 @@ func (r *fixture) PluginFails(name, why, advice string) {
 
 func (r *fixture) PluginRuns(name string) { r.runs <- name }
 
-// panickingInbox and panickingMedia are services of the host that fail as nobody foresaw.
+// panickingInbox and panickingMedia are services of the host that fail unexpectedly.
 type (
 	panickingInbox struct {
 		pluginv1.UnimplementedInboxServer
@@ -235,11 +235,11 @@ type (
 )
 
 func (panickingInbox) Submit(context.Context, *pluginv1.SubmitRequest) (*pluginv1.SubmitResponse, error) {
-	panic("an event that nobody foresaw")
+	panic("an event that was not expected")
 }
 
 func (panickingMedia) Upload(grpc.ClientStreamingServer[pluginv1.UploadRequest, pluginv1.UploadResponse]) error {
-	panic("a file that nobody foresaw")
+	panic("a file that was not expected")
 }
 
 // spec is the test binary as a plugin of a kind.
@@ -358,10 +358,10 @@ func (r *fixture) poll(t *testing.T, what string, happened func() bool) {
 }
 
 // next is what the supervisor tells next.
-func (r *fixture) next(t *testing.T, told <-chan string) string {
+func (r *fixture) next(t *testing.T, changes <-chan string) string {
 	t.Helper()
 	select {
-	case text := <-told:
+	case text := <-changes:
 		return text
 	case <-time.After(patience):
 		t.Fatalf("nothing is told; %+v\n%s", r.List(), r.log)
@@ -454,9 +454,9 @@ func TestAPanicInAServiceOfTheHostIsTheCallsError(t *testing.T) {
 		return strings.Contains(detail, "; ")
 	})
 	if strings.Count(detail, "code = Internal desc = the host failed") != 2 || strings.Contains(detail, "foresaw") {
-		t.Errorf("the plugin was told %q", detail)
+		t.Errorf("the plugin got %q", detail)
 	}
-	for _, want := range []string{"an event that nobody foresaw", "a file that nobody foresaw", "panickingInbox.Submit", "panickingMedia.Upload"} {
+	for _, want := range []string{"an event that was not expected", "a file that was not expected", "panickingInbox.Submit", "panickingMedia.Upload"} {
 		if log := r.log.String(); !strings.Contains(log, want) {
 			t.Errorf("the log lacks %q:\n%s", want, log)
 		}
@@ -601,7 +601,7 @@ func TestNoLineOfAPluginHarmsTheHost(t *testing.T) {
 			t.Errorf("an unguarded line of %d bytes: %.200q", len(line), line)
 		}
 	}
-	// The reports came before the lines. An address that a terminal does not show as it is, is none.
+	// The reports came before the lines. An address that a terminal does not show as it is, does not count.
 	if opened := r.next(t, r.opened); opened != "noise http://127.0.0.1/#token=secret" || len(r.opened) != 0 {
 		t.Errorf("the operator is shown %q and %d more", opened, len(r.opened))
 	}
@@ -630,8 +630,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestEachChangeIsTold looks only when it is told to, and still sees the plugin go and come back.
-func TestEachChangeIsTold(t *testing.T) {
+// TestEachChangeIsReported looks only when it is notified, and still sees the plugin go and come back.
+func TestEachChangeIsReported(t *testing.T) {
 	t.Parallel()
 	r := begin(t, spec(t, "plain"))
 	first := r.await(t, "plain", 0)

@@ -40,7 +40,7 @@ type bundle struct {
 	store     *store.Store
 	dir       string
 	restarted []string
-	refuse    func(pid int) bool // nil: nobody
+	refuse    func(pid int) bool // nil: no one
 	tool      bool               // whoever connects by TCP is a tool of the agent
 	config    []*config.Plugin
 	plugins   *plugins.Registry
@@ -135,7 +135,7 @@ func (b *bundle) run(t *testing.T) {
 		select {
 		case <-tick.C:
 		case <-deadline.C:
-			t.Fatal("nobody listens")
+			t.Fatal("no one listens")
 		}
 	}
 }
@@ -454,7 +454,7 @@ func TestPairings(t *testing.T) {
 	b := setup(t)
 	b.run(t)
 	if list, err := b.Pairings(b.ctx); err != nil || list == nil || len(list) != 0 {
-		t.Errorf("nobody asks: %+v, %v", list, err)
+		t.Errorf("no one asks: %+v, %v", list, err)
 	}
 	b.pair(t, "echo", "bob", "AAAAAAAA")
 	b.pair(t, "web", "bob", "AAAAAAAA")
@@ -498,7 +498,7 @@ func TestPairings(t *testing.T) {
 	}
 }
 
-func TestAStoreThatFailsIsTold(t *testing.T) {
+func TestStoreErrorsAreReported(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.run(t)
@@ -548,7 +548,7 @@ func (b *bundle) leaveSocket(t *testing.T) {
 	}
 }
 
-func TestTheSocket(t *testing.T) {
+func TestControlSocket(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.leaveSocket(t)

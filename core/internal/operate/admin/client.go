@@ -205,7 +205,7 @@ func ownerOf(socket string) (owner string, other bool) {
 	}
 }
 
-// nameOf returns a user's name, or the number if there is none.
+// nameOf returns a user's name, or the number for an unknown one.
 func nameOf(uid int) string {
 	id := strconv.Itoa(uid)
 	if u, err := user.LookupId(id); err == nil {

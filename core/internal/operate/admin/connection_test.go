@@ -108,7 +108,7 @@ func get(t *testing.T, address, path, header string) string {
 
 // Whatever connections without the token send, and however many there are, programs and probes are served.
 // Behaviour: program-http-flood.
-func TestConnectionsWithoutTheTokenKeepNobodyOut(t *testing.T) {
+func TestUnauthenticatedConnectionsBlockNoOthers(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"silent":                     "",
@@ -140,7 +140,7 @@ func TestConnectionsWithoutTheTokenKeepNobodyOut(t *testing.T) {
 // Requests with the token keep out no probes, and idle connections no other programs. Beyond 64 requests at the same time a
 // program gets 503.
 // Behaviour: program-http-flood.
-func TestProgramsKeepNoProbeOut(t *testing.T) {
+func TestBusyProgramsBlockNoProbe(t *testing.T) {
 	t.Parallel()
 	for range 2 {
 		h := &thinker{asked: make(chan struct{}, 100), gone: make(chan struct{}, 100)}
@@ -172,7 +172,7 @@ func TestProgramsKeepNoProbeOut(t *testing.T) {
 
 // A request without the token is answered before its body has been read, and the connection ends.
 // Behaviour: program-http-flood.
-func TestARefusalWaitsForNothing(t *testing.T) {
+func TestRefusalDoesNotWaitForTheBody(t *testing.T) {
 	t.Parallel()
 	address := serveTCP(t, setup(t), &desk{})
 	for _, head := range []string{

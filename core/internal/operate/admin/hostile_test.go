@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// No form of a request has a second one pass as its body, bears a token where there is none, or finds what is not served.
+// No form of a request has a second one pass as its body, bears a token where it must not, or finds what is not served.
 // Behaviour: program-http.
 func TestForgedRequests(t *testing.T) {
 	t.Parallel()
@@ -91,7 +91,7 @@ func TestWaysToTheControlSocket(t *testing.T) {
 
 // A message has at most so many files.
 // Behaviour: program-send.
-func TestSoManyFilesOfAMessage(t *testing.T) {
+func TestFilesOfAMessageAreLimited(t *testing.T) {
 	t.Parallel()
 	for files, code := range map[int]int{10: 200, 11: 422} {
 		_, d, h := remote(t)

@@ -82,7 +82,8 @@ func read(from io.Reader) (gateway.Message, error) {
 		return gateway.Message{}, gateway.Refusal{Text: fmt.Sprintf("read the message: %v", err)}
 	}
 	if len(m.Text) > wire.MaxText {
-		return gateway.Message{}, gateway.Refusal{Text: fmt.Sprintf("the text has %d bytes, and at most %d can be sent", len(m.Text), wire.MaxText)}
+		return gateway.Message{},
+			gateway.Refusal{Text: fmt.Sprintf("the text has %d bytes, and at most %d can be sent", len(m.Text), wire.MaxText)}
 	}
 	to, err := parseAddress(m.To, m.Thread)
 	return gateway.Message{To: to, Text: m.Text}, err

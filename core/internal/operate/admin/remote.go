@@ -25,7 +25,7 @@ const (
 	idleTime   = 2 * time.Minute
 )
 
-// Remote configures the HTTP interface for programs. With the zero Remote there is none.
+// Remote configures the HTTP interface for programs. The zero Remote means no such interface.
 type Remote struct {
 	Listen string   // host:port
 	Token  string   // that requests must send
@@ -103,10 +103,12 @@ func (s *Server) addressed(next http.Handler) http.Handler {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(unauthenticatedTime))
 		host := hostOf(r.Host)
 		if _, err := netip.ParseAddr(host); err != nil && !slices.Contains(names, host) {
-			refuse(w, http.StatusForbidden, fmt.Sprintf("the request is for another host, %q; if it is a name of this one, list it in admin.hosts of the config", host))
+			refuse(w, http.StatusForbidden,
+				fmt.Sprintf("the request is for another host, %q; if it is a name of this one, list it in admin.hosts of the config", host))
 			return
 		}
-		if origin := r.Header.Get("Origin"); origin != "" && !strings.EqualFold(origin, "http://"+r.Host) && !strings.EqualFold(origin, "https://"+r.Host) {
+		if origin := r.Header.Get("Origin"); origin != "" && !strings.EqualFold(origin, "http://"+r.Host) &&
+			!strings.EqualFold(origin, "https://"+r.Host) {
 			refuse(w, http.StatusForbidden, "the request comes from a page of another site")
 			return
 		}
@@ -167,7 +169,7 @@ func (s *Server) authorised(open *connections, next http.Handler) http.Handler {
 		}
 		c, isOpen := open.of(r)
 		if !isOpen {
-			return // its peer cannot be checked any more, and nobody can read the answer
+			return // its peer cannot be checked any more, and the answer cannot be read
 		}
 		if c != nil {
 			if err := s.admit(c); err != nil {

@@ -294,7 +294,8 @@ func (s *Server) dead(r *http.Request) (any, error) {
 	shown := make([]DeadLetter, 0, len(letters))
 	for _, d := range letters {
 		letter := DeadLetter{
-			ID: d.ID, To: d.To, Text: d.Text, CreatedAt: d.CreatedAt, DiedAt: d.DiedAt, Attempts: d.Attempts, Error: d.Error, RunID: d.RunID, Session: d.Session,
+			ID: d.ID, To: d.To, Text: d.Text, CreatedAt: d.CreatedAt, DiedAt: d.DiedAt, Attempts: d.Attempts,
+			Error: d.Error, RunID: d.RunID, Session: d.Session,
 		}
 		for _, m := range d.Media {
 			letter.Files = append(letter.Files, File{Kind: m.Kind.String(), Name: m.FileName, Type: m.MIMEType, Size: m.Size})

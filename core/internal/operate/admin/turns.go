@@ -27,20 +27,20 @@ type Prompt struct {
 type Answer struct {
 	Session string `json:"session"`
 	Text    string `json:"text"`            // of the answer
-	Error   string `json:"error,omitempty"` // why there is none
+	Error   string `json:"error,omitempty"` // why it is missing
 }
 
 // TurnEvent is one line of the response to a question. One of its fields is set.
 type TurnEvent struct {
-	More   string  `json:"more,omitempty"`   // more of the answer's text
-	Anew   bool    `json:"anew,omitempty"`   // the answer starts again: what came before does not count
-	Held   string  `json:"held,omitempty"`   // why the turn cannot begin or end yet; it is tried again
-	Answer *Answer `json:"answer,omitempty"` // the last line
-	Error  string  `json:"error,omitempty"`  // the last line: the question was not asked
+	More      string  `json:"more,omitempty"`   // more of the answer's text
+	Restarted bool    `json:"anew,omitempty"`   // the answer starts again: what came before does not count
+	Held      string  `json:"held,omitempty"`   // why the turn cannot begin or end yet; it is tried again
+	Answer    *Answer `json:"answer,omitempty"` // the last line
+	Error     string  `json:"error,omitempty"`  // the last line: the question was not asked
 }
 
 // asking returns the handler of questions, which responds with a line for each change of the answer. When the client
-// disconnects, the turn is stopped, unless somebody else waits for it or, if stays is set, the question has a key.
+// disconnects, the turn is stopped, unless another caller waits for it or, if stays is set, the question has a key.
 func (s *Server) asking(stays bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { s.ask(w, r, stays) }
 }
@@ -84,7 +84,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, stays bool) {
 	}
 }
 
-// check refuses a text that nobody can be asked.
+// check refuses a text that cannot be a question.
 func (q Prompt) check() error {
 	switch {
 	case strings.TrimSpace(q.Text) == "":
@@ -107,7 +107,7 @@ func turnEvents(shown, p gateway.Progress, err error) (events []TurnEvent) {
 	}
 	more, grows := strings.CutPrefix(p.Text, shown.Text)
 	if !grows {
-		events = append(events, TurnEvent{Anew: true})
+		events = append(events, TurnEvent{Restarted: true})
 	}
 	if more != "" {
 		events = append(events, TurnEvent{More: more})

@@ -36,7 +36,7 @@ type Prompt struct {
 	Text    string
 	Deliver bool          // the chat sees the answer
 	Timeout time.Duration // zero: as configured
-	// Stays says that the turn goes on when nobody waits for it any more, so that a program that lost its connection can ask again
+	// Stays says that the turn goes on when no caller waits for it any more, so that a program that lost its connection can ask again
 	// with the same key. It has no effect without a key. A plugin's turn always goes on.
 	Stays bool
 }
@@ -54,7 +54,7 @@ type Progress struct {
 // too; it is a [Refusal] for a turn that cannot be run.
 //
 // A plugin's turn lasts as long as it takes, and its end is final. If a turn of the operator was cancelled, its key asks again.
-// When ctx ends and nobody else waits for such a turn, it is stopped, or withdrawn if it has not begun, unless p.Stays is set. If
+// When ctx ends and no other caller waits for such a turn, it is stopped, or withdrawn if it has not begun, unless p.Stays is set. If
 // it cannot begin or end for a minute, or its next attempt is more than a minute away, it is stopped in the same way and fails.
 func (g *Gateway) Ask(ctx context.Context, c Caller, p Prompt) iter.Seq2[Progress, error] {
 	return func(yield func(Progress, error) bool) {
@@ -84,7 +84,7 @@ func (g *Gateway) ask(ctx context.Context, c Caller, p Prompt, show func(Progres
 	if err != nil {
 		return last, err
 	}
-	unwanted := false // the turn is stopped if nobody else waits for it
+	unwanted := false // the turn is stopped if no other caller waits for it
 	defer func() {
 		if g.leave(w, unwanted) {
 			g.stop(context.WithoutCancel(ctx), w)
@@ -104,7 +104,7 @@ func (g *Gateway) ask(ctx context.Context, c Caller, p Prompt, show func(Progres
 	if !show(last) {
 		return last, nil
 	}
-	var news <-chan struct{} // a plugin is told the end only
+	var news <-chan struct{} // a plugin gets the end only
 	if c.plugin == "" {
 		news = w.news
 	}
@@ -219,7 +219,8 @@ func (g *Gateway) message(ctx context.Context, c Caller, p Prompt) (m domain.Mes
 	if err != nil {
 		return m, "", err
 	}
-	m.Text, m.Silent, m.Timeout, m.Sender = p.Text, !p.Deliver, p.Timeout, chat.Sender{DisplayName: cmp.Or(c.plugin, "the command line"), IsBot: true}
+	m.Text, m.Silent, m.Timeout, m.Sender = p.Text, !p.Deliver, p.Timeout, chat.Sender{DisplayName: cmp.Or(c.plugin,
+		"the command line"), IsBot: true}
 	own, err = g.options.Intake.Session(ctx, m.Channel, m.Chat, m.Thread)
 	if err == nil && p.Session != "" && own != p.Session {
 		err = Refusal{Invalid, fmt.Sprintf("nobody can be asked in the session %q any more, because its chat has another one", p.Session)}
@@ -227,7 +228,7 @@ func (g *Gateway) message(ctx context.Context, c Caller, p Prompt) (m domain.Mes
 	return m, own, err
 }
 
-// stop withdraws the turn of a question that nobody waits for any more, or ends it. It tries several times, because a turn that
+// stop withdraws the turn of a question that no caller waits for any more, or ends it. It tries several times, because a turn that
 // is about to be held or tried again is neither waiting nor running for a moment.
 func (g *Gateway) stop(ctx context.Context, of *waiter) {
 	const tries = 3
@@ -240,7 +241,7 @@ func (g *Gateway) stop(ctx context.Context, of *waiter) {
 			stopped, err = g.options.Dispatcher.StopMessage(ctx, of.session, of.message)
 		}
 		if err != nil {
-			g.log.Warn("a question that nobody waits for could not be stopped", "session", of.session, "error", err)
+			g.log.Warn("an abandoned question could not be stopped", "session", of.session, "error", err)
 		}
 		if stopped || err != nil {
 			return

@@ -88,7 +88,7 @@ func (r *rig) opens(t *testing.T, want int) {
 
 // A further question with the same key waits for the same turn, even if earlier callers have gone.
 // Behaviour: program-ask-key.
-func TestTheSameKey(t *testing.T) {
+func TestQuestionsWithTheSameKey(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]func(t *testing.T, g *rig){
 		"the first leaves, the second has the answer": func(t *testing.T, g *rig) {
@@ -145,7 +145,7 @@ func TestTheSameKey(t *testing.T) {
 			g.ends <- domain.RunDone
 			second.wants(t, tea)
 		},
-		"somebody else stops it": func(t *testing.T, g *rig) {
+		"another person stops it": func(t *testing.T, g *rig) {
 			first := asks(t, g, "k", false)
 			g.end(t, domain.RunCancelled)
 			first.wants(t, cancelled)
@@ -175,9 +175,9 @@ func TestTheSameKey(t *testing.T) {
 	}
 }
 
-// A caller is told at once that a turn cannot begin, and gets the reason as the answer after a minute.
+// A caller learns at once that a turn cannot begin, and gets the reason as the answer after a minute.
 // Behaviour: program-ask-held.
-func TestAQuestionThatIsHeld(t *testing.T) {
+func TestHeldQuestion(t *testing.T) {
 	t.Parallel()
 	const why = "Claude cannot be started: no such file"
 	for name, test := range map[string]struct {
@@ -200,7 +200,7 @@ func TestAQuestionThatIsHeld(t *testing.T) {
 				g.Held("cli:main", why, test.wait)
 				synctest.Wait()
 				if len(a.held) != 1 || a.held[0] != why {
-					t.Errorf("at once it is told %q", a.held)
+					t.Errorf("at once it gets %q", a.held)
 				}
 				if test.began {
 					time.Sleep(30 * time.Second)
@@ -224,7 +224,7 @@ func TestAQuestionThatIsHeld(t *testing.T) {
 	}
 }
 
-// All who wait for a turn see its progress, and nobody that of another one.
+// All who wait for a turn see its progress, and never that of another one.
 // Behaviour: program-ask.
 func TestProgressIsShown(t *testing.T) {
 	t.Parallel()
@@ -235,7 +235,7 @@ func TestProgressIsShown(t *testing.T) {
 		other := asks(t, g, "b", false)
 		say := func(text string) { g.Progress("cli:main", run.Head.UUID, agent.Progress{Text: text}) }
 		say("t")
-		say("te") // which nobody has read yet
+		say("te") // not read yet
 		synctest.Wait()
 		first.leaves(t)
 		say("tea")
@@ -256,11 +256,11 @@ func TestProgressIsShown(t *testing.T) {
 		}
 		g.end(t, domain.RunDone)
 		other.wants(t, tea)
-		say("nobody listens")
+		say("no one listens")
 	})
 }
 
-// Nobody can be asked where there is no conversation, or where a plugin may not go.
+// No question is possible where there is no conversation, or where a plugin may not go.
 func TestWhoCannotBeAsked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

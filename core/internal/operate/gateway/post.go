@@ -13,7 +13,7 @@ import (
 // Message is a message to a chat.
 type Message struct {
 	To    chat.Address
-	Text  string       // Markdown; may be empty beside files
+	Text  string       // Markdown; may be empty with files
 	Files []chat.Media // that [Gateway.Keep] has kept for the channel
 }
 
@@ -26,8 +26,11 @@ func (g *Gateway) Keep(ctx context.Context, c Caller, to chat.Address, name stri
 		return chat.Media{}, err
 	}
 	limits := g.options.Conversations.Limits(to.Channel, chat.Direct)
-	if limits.Text.Max == 0 && len(limits.MediaOut) == 0 { // it has not told, or takes none
-		return chat.Media{}, Refusal{Invalid, fmt.Sprintf("%s is not connected yet, so that nobody knows which files it takes; try again later", to.Channel)}
+	if limits.Text.Max == 0 && len(limits.MediaOut) == 0 { // it is not known, or takes none
+		return chat.Media{}, Refusal{
+			Invalid,
+			fmt.Sprintf("%s is not connected yet, so that nobody knows which files it takes; try again later", to.Channel),
+		}
 	}
 	kept, ok, err := g.options.Files.Keep(ctx, to.Channel, limits.MediaOut, chat.Media{FileName: name}, content)
 	switch {

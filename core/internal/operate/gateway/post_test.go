@@ -66,7 +66,7 @@ func TestSend(t *testing.T) {
 		t.Errorf("the conversation has %+v, %v", said, err)
 	}
 	if notes := g.claim(t).Notes; len(notes) != 1 || notes[0].Text != "A program of the operator has sent to this chat: hello\n<file:tea.txt>" {
-		t.Errorf("the conversation is told %+v", notes)
+		t.Errorf("the conversation gets %+v", notes)
 	}
 	post := func(c gateway.Caller, key string) int64 {
 		t.Helper()

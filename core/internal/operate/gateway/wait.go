@@ -36,7 +36,7 @@ type waiter struct {
 	// Guarded by the mutex of the waiters.
 	latest agent.Progress
 	hold   hold
-	ending chan struct{} // closed when the turn has been stopped because nobody else waits; nil: it is not being stopped
+	ending chan struct{} // closed when the turn has been stopped because no other caller waits; nil: it is not being stopped
 }
 
 // hold is why a session's turns cannot begin or end yet; zero: nothing prevents it.
@@ -78,7 +78,7 @@ func (ws *waiters) enter(w *waiter) (ending <-chan struct{}) {
 	return nil
 }
 
-// leave removes a caller, unless it returns true: the turn is unwanted, and nobody else waits for it. Then the caller has to stop
+// leave removes a caller, unless it returns true: the turn is unwanted, and no other caller waits for it. Then the caller has to stop
 // the turn and to call stopped.
 func (ws *waiters) leave(w *waiter, unwanted bool) (last bool) {
 	ws.mu.Lock()

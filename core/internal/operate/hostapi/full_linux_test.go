@@ -13,7 +13,7 @@ import (
 )
 
 // When the host's disk is full a plugin gets an error that says to try again later; its partial data is deleted, and there
-// is space again for what comes later. The operator is told once.
+// is space again for what comes later. The operator is notified once.
 func TestAFullDisk(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -47,7 +47,7 @@ func TestAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := upload(t.Context(), t, conn, header(nil), chunk(bytes.Repeat([]byte("x"), 60<<10))); err != nil {
-		t.Errorf("with room again: %v", err)
+		t.Errorf("with space again: %v", err)
 	}
 	if files := b.files(t); len(files) != 1 {
 		t.Errorf("left are %v, want the one file", files)

@@ -70,7 +70,7 @@ func TestForgedChannels(t *testing.T) {
 func TestForgedChats(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	own := []string{"echo:anna", "echo:group:room", "echo:group:room:thread:7"}
+	own := []string{"echo:anna", "echo:group:club", "echo:group:club:thread:7"}
 	for _, session := range append(own, "granted:anna", "telegram:anna", "main", "peer:anna", "cli:main", "echo:main") {
 		b.say(t, session)
 	}
@@ -81,18 +81,18 @@ func TestForgedChats(t *testing.T) {
 		want         string
 	}{
 		{"anna", "", pluginv1.ChatKind_CHAT_KIND_DIRECT, "echo:anna"},
-		{"room", "", pluginv1.ChatKind_CHAT_KIND_GROUP, "echo:group:room"},
-		{"room", "7", pluginv1.ChatKind_CHAT_KIND_GROUP, "echo:group:room:thread:7"},
+		{"club", "", pluginv1.ChatKind_CHAT_KIND_GROUP, "echo:group:club"},
+		{"club", "7", pluginv1.ChatKind_CHAT_KIND_GROUP, "echo:group:club:thread:7"},
 		{"main", "", pluginv1.ChatKind_CHAT_KIND_DIRECT, "echo:main"},
-		{"group:room", "", pluginv1.ChatKind_CHAT_KIND_DIRECT, ""},
-		{"room:thread:7", "", pluginv1.ChatKind_CHAT_KIND_GROUP, ""},
+		{"group:club", "", pluginv1.ChatKind_CHAT_KIND_DIRECT, ""},
+		{"club:thread:7", "", pluginv1.ChatKind_CHAT_KIND_GROUP, ""},
 		{"group%3Aroom", "", pluginv1.ChatKind_CHAT_KIND_DIRECT, ""},
 		{"../granted:anna", "", pluginv1.ChatKind_CHAT_KIND_DIRECT, ""},
 		{"granted:anna", "", pluginv1.ChatKind_CHAT_KIND_DIRECT, ""},
 		{":anna", "", pluginv1.ChatKind_CHAT_KIND_DIRECT, ""},
 		{"anna' OR '1'='1", "", pluginv1.ChatKind_CHAT_KIND_DIRECT, ""},
 		{"%", "", pluginv1.ChatKind_CHAT_KIND_DIRECT, ""},
-		{"room", "7:thread:8", pluginv1.ChatKind_CHAT_KIND_GROUP, ""},
+		{"club", "7:thread:8", pluginv1.ChatKind_CHAT_KIND_GROUP, ""},
 	} {
 		for _, before := range []int64{0, math.MaxInt64} {
 			response, err := client.ReadHistory(t.Context(), &pluginv1.ReadHistoryRequest{
@@ -130,7 +130,7 @@ func TestForgedTranscripts(t *testing.T) {
 }
 
 // A plugin gives a turn no more than a day.
-func TestTheTimeOfAPluginsTurn(t *testing.T) {
+func TestTurnsOfAPluginHaveATimeLimit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	conn := b.connect(t, "echo")

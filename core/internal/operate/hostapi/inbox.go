@@ -49,7 +49,8 @@ func (s outboxServer) Post(ctx context.Context, r *pluginv1.PostRequest) (*plugi
 	if err := checkIdempotencyKey(r.GetIdempotencyKey()); err != nil {
 		return nil, err
 	}
-	id, err := s.options.Gateway.Post(ctx, s.program, r.GetIdempotencyKey(), gateway.Message{To: to, Text: wire.Cut(r.GetText(), wire.MaxText)})
+	id, err := s.options.Gateway.Post(ctx, s.program,
+		r.GetIdempotencyKey(), gateway.Message{To: to, Text: wire.Cut(r.GetText(), wire.MaxText)})
 	if err != nil && !errors.Is(err, gateway.ErrEmpty) {
 		return nil, s.refuse("post a message", err)
 	}

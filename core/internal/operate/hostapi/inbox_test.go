@@ -111,7 +111,7 @@ func TestWhatTheHostDoesNotHaveIsUnavailable(t *testing.T) {
 			_, err := pluginv1.NewInboxClient(conn).Submit(t.Context(), &pluginv1.SubmitRequest{Event: event("1", "hello")})
 			wantCode(t, err, codes.Unavailable)
 			if strings.Contains(err.Error(), "sql") || strings.Contains(err.Error(), "database") {
-				t.Errorf("the plugin is told of the host's inside: %v", err)
+				t.Errorf("the plugin sees an internal error of the host: %v", err)
 			}
 			_, err = pluginv1.NewOutboxClient(conn).Post(t.Context(), &pluginv1.PostRequest{
 				IdempotencyKey: "k", Address: address("", "anna"), Text: "hello",

@@ -118,7 +118,7 @@ func TestMedia(t *testing.T) {
 	_, _, err = download(t, other, stored.GetRef())
 	wantCode(t, err, codes.NotFound)
 
-	// A file that somebody removed is not there either.
+	// A file that was removed is not there either.
 	if err := os.Remove(b.files(t)[0]); err != nil {
 		t.Fatal(err)
 	}

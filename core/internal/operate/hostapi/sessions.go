@@ -61,9 +61,12 @@ func (s sessionsServer) ReadHistory(ctx context.Context, r *pluginv1.ReadHistory
 }
 
 // ReadTranscripts returns a page of all transcripts.
-func (s sessionsServer) ReadTranscripts(ctx context.Context, r *pluginv1.ReadTranscriptsRequest) (*pluginv1.ReadTranscriptsResponse, error) {
+func (s sessionsServer) ReadTranscripts(
+	ctx context.Context, r *pluginv1.ReadTranscriptsRequest,
+) (*pluginv1.ReadTranscriptsResponse, error) {
 	if !s.options.Plugins.ReadsTranscripts(ctx, s.instance) {
-		return nil, status.Errorf(codes.PermissionDenied, "the block of plugin %q has no read_transcripts, or the plugin follows no transcripts", s.instance)
+		return nil, status.Errorf(codes.PermissionDenied,
+			"the block of plugin %q has no read_transcripts, or the plugin follows no transcripts", s.instance)
 	}
 	limit := maxTranscripts
 	if r.GetLimit() > 0 {
@@ -79,7 +82,10 @@ func (s sessionsServer) ReadTranscripts(ctx context.Context, r *pluginv1.ReadTra
 	}
 	response := &pluginv1.ReadTranscriptsResponse{}
 	for _, e := range entries[:fitting(len(entries), func(i int) *string { return &entries[i].Entry.Text })] {
-		response.Entries = append(response.Entries, &pluginv1.SessionEntry{SessionKey: e.Session, Entry: wire.TranscriptEntryToProto(e.Entry)})
+		response.Entries = append(response.Entries, &pluginv1.SessionEntry{
+			SessionKey: e.Session,
+			Entry:      wire.TranscriptEntryToProto(e.Entry),
+		})
 	}
 	return response, nil
 }

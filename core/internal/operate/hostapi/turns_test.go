@@ -115,11 +115,11 @@ func TestRunTurnInAnotherChannel(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	request := turn("key")
-	request.Address, request.ChatKind, request.Deliver = address("echo", "room"), pluginv1.ChatKind_CHAT_KIND_GROUP, true
+	request.Address, request.ChatKind, request.Deliver = address("echo", "club"), pluginv1.ChatKind_CHAT_KIND_GROUP, true
 	request.Address.ThreadId = "7"
 	a := ask(t.Context(), t, b.connect(t, "granted"), request)
 	run := b.claim(t)
-	if m := run.Head.Message; m.Channel != "echo" || m.Silent || m.Thread != "7" || run.Session.Key != "echo:group:room:thread:7" {
+	if m := run.Head.Message; m.Channel != "echo" || m.Silent || m.Thread != "7" || run.Session.Key != "echo:group:club:thread:7" {
 		t.Errorf("the turn is %+v of session %s", m, run.Session.Key)
 	}
 	b.complete(t, run, domain.Completion{State: domain.RunDone, Answer: "hello"})
@@ -274,7 +274,7 @@ func TestReadHistoryIsBounded(t *testing.T) {
 }
 
 // Each turn that a plugin waits for keeps a call open, and there are only so many calls.
-func TestSoManyTurnsAtATime(t *testing.T) {
+func TestTurnsOfAPluginAreLimited(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	turns := pluginv1.NewTurnsClient(b.connect(t, "echo"))

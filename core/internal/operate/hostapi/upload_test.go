@@ -120,7 +120,7 @@ func TestAnUploadThatDripsEnds(t *testing.T) {
 }
 
 // A plugin that holds all of its uploads keeps others waiting, but not forever.
-func TestSoManyUploadsAtATime(t *testing.T) {
+func TestUploadsOfAPluginAreLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := newUploads(t)

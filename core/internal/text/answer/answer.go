@@ -4,7 +4,7 @@
 // ordinary text:
 //
 //   - NO_REPLY (or HEARTBEAT_OK) alone on a first or last line, or as a sentence of its own at the end: say nothing. A short
-//     line beside it is dropped too, as in "Nothing to add. NO_REPLY"; what is more than that is said without the token. A
+//     line with it is dropped too, as in "Nothing to add. NO_REPLY"; what is more than that is said without the token. A
 //     remark behind it, as in "NO_REPLY - not for me", is not sent if there is nothing else;
 //   - MEDIA:path on a line of its own: send the file;
 //   - [[reply_to_current]] and [[reply_to:id]]: answer the current message, or that one;
@@ -25,7 +25,7 @@ const SilentToken = "NO_REPLY"
 // HeartbeatToken is used by models trained on other hosts instead of [SilentToken] in heartbeats.
 const HeartbeatToken = "HEARTBEAT_OK"
 
-// MaxRemark is the maximum length, in characters, of a line that is dropped together with a token beside it.
+// MaxRemark is the maximum length, in characters, of a line that is dropped together with a token.
 const MaxRemark = 300
 
 // MaxMedia limits the files of an answer. Further ones are dropped.
@@ -114,7 +114,7 @@ func Parse(text string, final bool) Answer {
 	return p.answer
 }
 
-// short reports whether a text is dropped together with a token beside it.
+// short reports whether a text is dropped together with a token.
 func short(text string) bool {
 	return !strings.Contains(text, "\n") && utf8.RuneCountInString(text) <= MaxRemark
 }

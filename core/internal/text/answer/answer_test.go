@@ -142,7 +142,7 @@ func TestMediaIsBounded(t *testing.T) {
 
 // What is shown of a text being written.
 // Behaviour: markers.
-func TestParseInTheMaking(t *testing.T) {
+func TestParseOfAnUnfinishedAnswer(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"Hel":                                "Hel",

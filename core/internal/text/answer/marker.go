@@ -189,7 +189,7 @@ func codeEnds(line string, complete bool) map[int]int {
 
 func backticks(s string) string { return s[:len(s)-len(strings.TrimLeft(s, "`"))] }
 
-// readTag parses the tag at the start of a text; the length is zero if there is none. If the text may continue, maybe says
+// readTag parses the tag at the start of a text; the length is zero if it has none. If the text may continue, maybe says
 // whether it may be the beginning of one.
 func readTag(text string, complete bool) (length int, t tag, maybe bool) {
 	body, found := strings.CutPrefix(text, "[[")
@@ -217,7 +217,7 @@ func readTag(text string, complete bool) (length int, t tag, maybe bool) {
 	return 0, tag{}, maybe
 }
 
-// fence is an open fenced block; without a run there is none.
+// fence is an open fenced block; without a run it is not open.
 type fence struct{ run string }
 
 // opens returns the fence that a line opens.

@@ -49,7 +49,7 @@ type Quoting struct {
 	Known   Messages // nil: the model names messages by the network's ids
 }
 
-// Messages are those that the model was told.
+// Messages are those that the model has read.
 type Messages interface {
 	// Message returns the message that the model names; empty: none.
 	Message(name string) chat.MessageID

@@ -19,7 +19,7 @@ type document struct {
 	breaks     []brk
 	blocks     []block
 	spans      []span
-	open       int // start of an incomplete link or inline code; the text's length if there is none
+	open       int // start of an incomplete link or inline code; the text's length without one
 	walked     int // visited characters; the tests check that they grow linearly
 }
 

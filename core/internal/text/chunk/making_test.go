@@ -29,7 +29,7 @@ func TestSplitByRule(t *testing.T) {
 		{"lines", "a\nb\nc\nd\ne", chunk.Rule{Lines: 2}, []string{"a\nb", "c\nd", "e"}},
 		{"lines that fit", "a\nb", chunk.Rule{Limit: runes(100), Lines: 2}, []string{"a\nb"}},
 		{"blank lines count", "a\n\nb\n\nc", chunk.Rule{Lines: 3}, []string{"a\n\nb", "c"}},
-		{"a paragraph before the last line that there is room for", "a\nb\n\nc\nd\ne", chunk.Rule{Lines: 5}, []string{"a\nb", "c\nd\ne"}},
+		{"a paragraph before the last line that there is space for", "a\nb\n\nc\nd\ne", chunk.Rule{Lines: 5}, []string{"a\nb", "c\nd\ne"}},
 		{"code is closed and opened", "```go\na\nb\nc\n```", chunk.Rule{Lines: 3}, []string{"```go\na\nb\n```", "```go\nc\n```"}},
 		{"lines and length", "aaaa bbbb cccc\nd\ne", chunk.Rule{Limit: runes(10), Lines: 2}, []string{"aaaa bbbb", "cccc\nd", "e"}},
 		{"a link is kept whole", "[a\nb\nc](x)", chunk.Rule{Lines: 2}, []string{"[a\nb\nc](x)"}},
@@ -94,13 +94,13 @@ func TestNext(t *testing.T) {
 		{"a pause behind a fence", "One.\n```\ntwo.\n```", 0, 100, paused, "One.\n```\ntwo.\n```", 13},
 		{"behind a fence", "```\none\n```\n\nTwo", 0, 100, paragraphs, "```\none\n```", 11},
 		{"in a fence over the limit", "```go\none\ntwo\nthree\nfour", 0, 20, paragraphs, "```go\none\ntwo\n```", 13},
-		{"in the midst of a fence", "```go\none\n  two\nthree\n```\n\nfour five", 9, 40, paragraphs, "```go\n  two\nthree\n```", 25},
-		{"a table in the making", "One.\n\n|a|b|\n|-|-|\n|1|2|\n|3", 0, 100, lines, "One.", 4},
+		{"within a fence", "```go\none\n  two\nthree\n```\n\nfour five", 9, 40, paragraphs, "```go\n  two\nthree\n```", 25},
+		{"an unfinished table", "One.\n\n|a|b|\n|-|-|\n|1|2|\n|3", 0, 100, lines, "One.", 4},
 		{"a pause in a table", "a|b\n-|-\n1|2.", 0, 100, paused, "", 0},
 		{"a header whose delimiter is not there yet", "One.\n|a|b|\n|-", 0, 100, lines, "One.", 4},
 		{"behind a table", "|a|b|\n|-|-|\n|1|2|\n\nThree", 0, 100, paragraphs, "|a|b|\n|-|-|\n|1|2|", 17},
 		{"in a table over the limit", "|a|b|\n|-|-|\n|1|2|\n|3|4|\n|5", 0, 24, paragraphs, "|a|b|\n|-|-|\n|1|2|\n|3|4|", 23},
-		{"in the midst of a table", "|a|b|\n|-|-|\n|1|2|\n|3|4|\n\nfive six", 17, 40, paragraphs, "|a|b|\n|-|-|\n|3|4|", 23},
+		{"within a table", "|a|b|\n|-|-|\n|1|2|\n|3|4|\n\nfive six", 17, 40, paragraphs, "|a|b|\n|-|-|\n|3|4|", 23},
 		{"the fence is closed behind its last line", "```go\none\n```\nfour\n\nfive", 9, 40, paragraphs, "four", 18},
 	}
 	for _, tt := range tests {
@@ -163,7 +163,7 @@ func TestClosed(t *testing.T) {
 }
 
 // Whatever is cut off a text while it grows, and the rest in the end, is the text: all of it and nothing twice.
-func TestTextInTheMaking(t *testing.T) {
+func TestUnfinishedText(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := document().Draw(t, "text")

@@ -112,7 +112,8 @@ func (c Content) history(zone *time.Location) string {
 		if text == "" {
 			continue
 		}
-		entry := fmt.Sprintf("[%s] %s: %s", join(label(first.Channel), group, minute(e.At, zone), ids([]Message{{ID: e.ID}})), orUnknown(part(e.Sender)), text)
+		entry := fmt.Sprintf("[%s] %s: %s",
+			join(label(first.Channel), group, minute(e.At, zone), ids([]Message{{ID: e.ID}})), orUnknown(part(e.Sender)), text)
 		if space -= len(entry); space < 0 {
 			break
 		}
@@ -141,7 +142,7 @@ func (c Content) current(zone *time.Location) string {
 		return c.collected(zone, shares)
 	}
 	first := c.Messages[0]
-	lines := told(c.Messages, zone, shares)
+	lines := contents(c.Messages, zone, shares)
 	lines[0] = join(first.header(zone, ids(c.Messages)), lines[0])
 	return paragraphs([]string{c.overflow(), joined("\n", append(lines, first.sender()))})
 }
@@ -154,7 +155,7 @@ func (c Content) collected(zone *time.Location, shares shares) string {
 			heading += " (from " + name + ")"
 		}
 		heading = join(heading, ids(burst))
-		blocks = append(blocks, joined("\n", append([]string{"---", heading}, told(burst, zone, shares)...)))
+		blocks = append(blocks, joined("\n", append([]string{"---", heading}, contents(burst, zone, shares)...)))
 	}
 	return paragraphs(blocks)
 }
@@ -175,9 +176,9 @@ func (c Content) bursts() [][]Message {
 	return list
 }
 
-// told returns the content of a burst's messages. A forwarded message among several is put in a block, so that its words
+// contents returns the content of a burst's messages. A forwarded message among several is put in a block, so that its words
 // are not taken for the sender's. The first element is empty if the first message does not begin with a text.
-func told(burst []Message, zone *time.Location, shares shares) []string {
+func contents(burst []Message, zone *time.Location, shares shares) []string {
 	var lines []string
 	for i, m := range burst {
 		if i > 0 {

@@ -157,7 +157,7 @@ func TestOverflowLinesAreCutTo160Characters(t *testing.T) {
 	}
 }
 
-// The newest of a history is told where all of it is too much.
+// The newest of a history is kept where all of it is too much.
 // Behaviour: prompt-history.
 func TestHistoryIsBounded(t *testing.T) {
 	t.Parallel()

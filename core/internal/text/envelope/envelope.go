@@ -86,14 +86,14 @@ type Attachment struct {
 // Transcript is the transcript of a voice message.
 type Transcript struct {
 	Text    string // empty: no speech
-	Problem string // why there is none, continuing "it"; empty on success
+	Problem string // why it is missing, continuing "it"; empty on success
 }
 
 // Page is the text of a linked page. It is untrusted.
 type Page struct {
 	URL     string
 	Text    string // empty: the page has none
-	Problem string // why there is none, continuing "it"; empty on success
+	Problem string // why it is missing, continuing "it"; empty on success
 }
 
 func (m Message) inGroup() bool { return !m.Host && m.Chat.Kind != chat.Direct }
@@ -178,7 +178,7 @@ func (m Message) content(zone *time.Location, s shares) (said, about []string) {
 		about = append(about, block(quoteOpen+" "+who+"]", joined("\n", quoted), quoteClose))
 	}
 	for _, p := range m.Pages {
-		about = append(about, p.told(s.page))
+		about = append(about, p.render(s.page))
 	}
 	return said, about
 }
@@ -199,7 +199,7 @@ func (m Message) forward(zone *time.Location) string {
 	return join(forwardMark, orUnknown(part(m.Forwarded.From)), stamp(m.Forwarded.At, zone)) + "]"
 }
 
-// spoken returns a file's transcript, marked as a program's guess at somebody's words.
+// spoken returns a file's transcript, marked as a program's guess at a person's words.
 func (a Attachment) spoken(limit int) string {
 	open := spokenOpen + " voice message"
 	if a.Kind != chat.Voice {
@@ -208,12 +208,12 @@ func (a Attachment) spoken(limit int) string {
 	return extract(open, "", a.Transcript.Text, a.Transcript.Problem, limit, spokenClose)
 }
 
-// told returns the text of a page.
-func (p Page) told(limit int) string {
+// render returns the text of a page.
+func (p Page) render(limit int) string {
 	return extract(join(pageOpen, address(p.URL)), ", untrusted text", p.Text, p.Problem, limit, pageClose)
 }
 
-// extract returns a text from a program in a block, or a line that says that there is none.
+// extract returns a text from a program in a block, or a line that says that it is missing.
 func extract(open, warning, text, problem string, limit int, closing string) string {
 	text = cut(Neutralise(text), limit)
 	switch {

@@ -150,7 +150,7 @@ func TestPrompt(t *testing.T) {
 			"[Telegram John Fri 2024-03-15 14:30 EST] news\n[Forwarded from (Anna) Fri 2024-03-15 13:30 EST]",
 		},
 		{
-			"forwarded from nobody known", message("news", func(m *envelope.Message) { m.Forwarded = &chat.Forward{} }),
+			"forwarded, source unknown", message("news", func(m *envelope.Message) { m.Forwarded = &chat.Forward{} }),
 			"[Telegram John Fri 2024-03-15 14:30 EST] news\n[Forwarded from somebody]",
 		},
 		{

@@ -9,13 +9,13 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// maxNumber is the length up to which a message's id that is a number is told to the agent as it is.
+// maxNumber is the length up to which a message's id that is a number is shown to the agent as it is.
 const maxNumber = 9
 
 // handles encodes the letters of a handle after the first.
 var handles = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// Handle returns the name by which the agent is told a message: the network's id if that is a short number, otherwise six
+// Handle returns the name by which the agent knows a message: the network's id if that is a short number, otherwise six
 // characters made of it, which begin with one of the letters b to k. Two messages may have the same one: see [Find].
 func Handle(id chat.MessageID) string {
 	if id == "" || isNumber(id) {

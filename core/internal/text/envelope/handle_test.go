@@ -55,7 +55,7 @@ func TestAHandleOfTwoMessages(t *testing.T) {
 }
 
 // The ids of a burst stand in its first line, those of what was collected with each burst, and those of the history with each
-// message. They are the last in their brackets, where nobody's name or text comes.
+// message. They are the last in their brackets, after all names and texts.
 // Behaviour: message-ids, button-agent.
 func TestIDsInAPrompt(t *testing.T) {
 	t.Parallel()

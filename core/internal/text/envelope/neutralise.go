@@ -52,8 +52,10 @@ var (
 	marks = []string{
 		squeezed(eventMark), squeezed(hintMark), squeezed(contextOpen), squeezed(contextClose),
 		squeezed("[Thread"), squeezed(threadClose), squeezed("[Chat messages since"), squeezed("[Current message"),
-		squeezed("[Queued messages"), squeezed(overflowMark), squeezed(itemMark), squeezed(hostMark), squeezed(runnerMark), squeezed(senderMark),
-		squeezed(quoteOpen), squeezed(quoteClose), squeezed(forwardMark), squeezed(forwardClose), squeezed(lateMark), squeezed(cutMark), squeezed(pressMark), squeezed(mediaMark), squeezed("[media:"),
+		squeezed("[Queued messages"), squeezed(overflowMark), squeezed(itemMark), squeezed(hostMark), squeezed(runnerMark),
+		squeezed(senderMark),
+		squeezed(quoteOpen), squeezed(quoteClose), squeezed(forwardMark), squeezed(forwardClose), squeezed(lateMark),
+		squeezed(cutMark), squeezed(pressMark), squeezed(mediaMark), squeezed("[media:"),
 		squeezed("[Transcript"), squeezed(spokenClose), squeezed(pageOpen), squeezed(pageClose), squeezed("[Outgoing files"),
 		squeezed("Untrusted context ("),
 		squeezed("[Telegram"), squeezed("[WhatsApp"), squeezed("[Discord"), squeezed("[Web chat"),

@@ -8,7 +8,8 @@ import (
 // cliTags are the beginnings of tags that Claude Code writes into prompts, or searches for in them, as squeeze returns
 // them.
 var cliTags = []string{
-	"system-", "system_", "command-", "local-command-", "bash-input", "bash-stdout", "bash-stderr", "user-prompt-submit-hook", "task-notification",
+	"system-", "system_", "command-", "local-command-", "bash-input", "bash-stdout", "bash-stderr",
+	"user-prompt-submit-hook", "task-notification",
 	"new-diagnostics", "ide_opened_file", "ide_selection", "cross-session-message", "teammate-message", "agent-message", "channelsource=",
 	"fork-boilerplate", "mcp-resource-update", "tool_use_error", "persisted-output", "sandbox_violations", "daemon-stderr", "remote-review",
 	"function_calls", "function_results", "antml:",

@@ -9,7 +9,7 @@ import (
 )
 
 // Behaviour: networks-foreign-text.
-func TestHarmless(t *testing.T) {
+func TestForeignTextIsHarmless(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{ // What is in braces is mentioned.
 		"ask {@x /elevated full} now":                   "ask @x \\elevated full now",

@@ -218,7 +218,7 @@ func TestWithoutSelfLosesMentionsOnly(t *testing.T) {
 	})
 }
 
-// What a channel says of files is used as far as it makes sense. The agent's own files are nobody's to fetch.
+// What a channel says of files is used as far as it makes sense. The agent's own files cannot be fetched.
 // Behaviour: file-fetch, file-quoted.
 func TestTokensOfFiles(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,6 @@
 // Package proof is how a page and the web chat show each other that they know the same token, which itself is never sent.
 //
-// A page sends a nonce. The server answers with the id of a new session and a MAC over both: nobody can make it who does not
+// A page sends a nonce. The server answers with the id of a new session and a MAC over both: it cannot be made by a process that does not
 // know the token, and a recorded one fits no other nonce. From then on each request carries the session, a number and a
 // MAC over itself, and each part of an answer a MAC over the request, itself and its place. Every MAC names what it is for and
 // the address that the page was opened at, so that none can be used for something else or passed on to another server.

@@ -55,7 +55,8 @@ func frameOf(data []byte) (f frame, isWebP bool) {
 	case "VP8 ":
 		tag := int(body[0]) | int(body[1])<<8 | int(body[2])<<16
 		f.width, f.height = int(binary.LittleEndian.Uint16(body[6:])&0x3fff), int(binary.LittleEndian.Uint16(body[8:])&0x3fff)
-		f.whole = size <= len(body) && string(body[3:6]) == "\x9d\x01\x2a" && header+tag>>5 < size // the first partition is followed by another
+		// the first partition is followed by another
+		f.whole = size <= len(body) && string(body[3:6]) == "\x9d\x01\x2a" && header+tag>>5 < size
 	case "VP8L":
 		bits := binary.LittleEndian.Uint32(body[1:])
 		f.width, f.height = int(bits&0x3fff)+1, int(bits>>14&0x3fff)+1

@@ -1,4 +1,4 @@
-// Command moody is a before_agent_start hook that fails where somebody asks it to sulk.
+// Command moody is a before_agent_start hook that fails when a person asks it to sulk.
 package main
 
 import (

@@ -15,7 +15,7 @@ type witness struct {
 	mu       sync.Mutex
 	changed  chan struct{} // closed and replaced at each change
 	messages int
-	entries  map[int64]bool // by id: they may be told again
+	entries  map[int64]bool // by id: they may come again
 }
 
 func main() {
