@@ -220,7 +220,7 @@ func crashBinaries(t *testing.T) string {
 
 // buildForCrash builds the binaries, once for all tests, and plain, as the shipped ones are.
 var buildForCrash = sync.OnceValue(func() error {
-	cmd := exec.Command("go", "build", "-tags", "crashpoints", "-ldflags=-s -w", "-o", crashRoot+string(filepath.Separator),
+	cmd := exec.Command("go", "build", "-tags=crashpoints,grpcnotrace", "-ldflags=-s -w", "-o", crashRoot+string(filepath.Separator),
 		"./cmd/clawhost", "./cmd/claude-stub", "../examples/echo", "../plugins/telegram", "./testdata/board")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {

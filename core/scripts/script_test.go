@@ -113,7 +113,7 @@ func run(t *testing.T, scripts string) {
 // build makes the binaries, once for all tests, and returns their folder. They are small and plain, as the shipped ones are.
 var build = sync.OnceValues(func() (string, error) {
 	bin := filepath.Join(root, "bin")
-	args := []string{"build", "-ldflags=-s -w", "-o", bin + string(filepath.Separator)}
+	args := []string{"build", "-tags=grpcnotrace", "-ldflags=-s -w", "-o", bin + string(filepath.Separator)}
 	for _, of := range binaries {
 		args = append(args, "github.com/clawhost/clawhost/"+of)
 	}

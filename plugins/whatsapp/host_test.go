@@ -36,12 +36,14 @@ type host struct {
 func build(t *testing.T) string {
 	t.Helper()
 	bin := t.TempDir()
-	for name, of := range map[string]string{"clawhost": "core/cmd/clawhost", "claude-stub": "core/cmd/claude-stub", "clawhost-whatsapp": "plugins/whatsapp"} {
-		build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", filepath.Join(bin, name), "github.com/clawhost/clawhost/"+of)
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("build %s: %v\n%s", name, err, out)
-		}
+	build := exec.CommandContext(t.Context(), "go", "build", "-tags=grpcnotrace", "-ldflags=-s -w", "-o", bin+string(filepath.Separator),
+		"../../core/cmd/clawhost", "../../core/cmd/claude-stub", ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the binaries: %v\n%s", err, out)
+	}
+	if err := os.Rename(filepath.Join(bin, "whatsapp"), filepath.Join(bin, "clawhost-whatsapp")); err != nil {
+		t.Fatal(err)
 	}
 	return bin
 }

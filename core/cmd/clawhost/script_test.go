@@ -164,7 +164,7 @@ var build = sync.OnceValues(func() (string, error) {
 
 // buildInto builds binaries, small and plain as the shipped ones are. Those of plugins and examples get their prefix.
 func buildInto(dir string, packages []string) error {
-	args := []string{"build", "-ldflags=-s -w", "-o", dir + string(filepath.Separator)}
+	args := []string{"build", "-tags=grpcnotrace", "-ldflags=-s -w", "-o", dir + string(filepath.Separator)}
 	for _, of := range packages {
 		args = append(args, "github.com/clawhost/clawhost/"+of)
 	}

@@ -37,7 +37,7 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	binary = filepath.Join(dir, "claude")
-	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, "github.com/clawhost/clawhost/core/cmd/claude-stub")
+	build := exec.Command("go", "build", "-tags=grpcnotrace", "-ldflags=-s -w", "-o", binary, "github.com/clawhost/clawhost/core/cmd/claude-stub")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build the stub: %v\n%s", err, out)

@@ -85,7 +85,7 @@ replace github.com/clawhost/clawhost/sdk => %s
 		}
 	}
 	binary = filepath.Join(folder, "clawhost-parrot")
-	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", binary, ".")
+	build := exec.CommandContext(t.Context(), "go", "build", "-tags=grpcnotrace", "-ldflags=-s -w", "-o", binary, ".")
 	build.Dir = folder
 	build.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off", "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
