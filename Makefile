@@ -29,9 +29,9 @@ RACE_ENV := CGO_ENABLED=0
 RACE_NOTE := race detector: off (no C compiler found; install gcc to have it)
 endif
 
-# The race detector does not look at what these do within themselves, which would take more time than all else together: it is not
-# ours, and one goroutine does it. These are SQLite, regular expressions, the parsers of Go, and the arithmetic of keys. A race on memory
-# that code outside of them reads or writes is seen as before.
+# The race detector does not look at what these do: it would take more time than all else together, and they are not ours. They are
+# SQLite, regular expressions, the parsers of Go and the arithmetic of keys. What is lost are races on memory that one of them reads or
+# writes at the same time as another goroutine; it is given texts that do not change, and keeps its own values to itself.
 WITHIN := modernc.org regexp go crypto/internal/fips140/edwards25519 crypto/internal/fips140/nistec
 UNSEEN := $(if $(RACE),$(WITHIN:%=-gcflags='%/...=-race=false'))
 
