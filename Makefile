@@ -38,9 +38,9 @@ UNSEEN := $(if $(RACE),$(WITHIN:%=-gcflags='%/...=-race=false'))
 # It compiles, without linking, what the binaries consist of that tests build: tests that run at the same time would each do so.
 COMPILE := GOGC=400 CGO_ENABLED=0 go list -export $(TAGS) $(PACKAGES) >/dev/null
 
-# Tests are built as the binaries are, without symbols and the pages of grpc; `make lint` has the checks of vet. The compiler, the linker
-# and the tests have small heaps, so they collect garbage less often.
-TEST := GOGC=400 $(RACE_ENV) go test $(RACE) $(UNSEEN) $(TAGS) -ldflags=-w -vet=off
+# Tests are built as the binaries are, without symbols and the pages of grpc; `make lint` has the checks of vet. The compiler and the
+# linker collect garbage less often; the tests do not, because some measure memory.
+TEST := GOGC=400 $(RACE_ENV) go test $(RACE) $(UNSEEN) $(TAGS) -ldflags=-w -vet=off -exec='env -u GOGC'
 
 # The packages with tests that need more than Go, and the folders whose package.json pins what they need of npm's.
 E2E := $(sort $(dir $(shell grep -rls --include='*_test.go' '^//go:build e2e' core plugins examples)))
