@@ -34,6 +34,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/project"
 	"github.com/clawhost/clawhost/core/internal/claude/tools"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
+	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
 	"github.com/clawhost/clawhost/core/internal/network/hook"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
@@ -207,7 +208,7 @@ func (h *Host) runDir() string { return filepath.Join(h.config.StateDir, "run") 
 func (h *Host) wire() {
 	h.media = newAttachments(h.config, h.store, h.plugins, h.mediaDir(), h.runDir(), h.family, h.log.Named("media"))
 	h.prompter = h.newPrompter()
-	var pictures prompt.Pictures
+	var pictures *files.Store
 	if h.config.Media.InlineImages {
 		pictures = h.media.files
 	}

@@ -81,8 +81,8 @@ func (in inbound) mentions(w written) []chat.Mention {
 	return mentions
 }
 
-// said returns a message's text and mentions. Text written by an inline bot contains no mentions, because its sender only chose
-// it.
+// said returns a message's text and mentions. Text written by an inline bot is one mention as a whole, so that no
+// command is found in what its sender only chose.
 func (in inbound) said(w written, m *tgbotapi.Message, x extra) (string, []chat.Mention) {
 	text, mentions := formatted(w, in.mentions(w))
 	if text == "" {

@@ -164,7 +164,7 @@ type Queued struct {
 	Message       Message
 	UUID          string    // the message's id for claude, derived from channel and event id, or Edition
 	ClaudeSession string    // the claude session of its first claim
-	ConsumedAt    time.Time // when claude echoed the uuid; zero: not known to be consumed
+	ConsumedAt    time.Time // when the host noted that claude has read it; zero: not known
 	ReceivedAt    time.Time
 	Attempts      int // number of claims, without those that ended with a Hold
 }

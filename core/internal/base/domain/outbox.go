@@ -27,8 +27,8 @@ type OutboxItem struct {
 	Poll *chat.Poll
 	// Kept is set if other items may edit this one.
 	Kept bool
-	// Edits is the kept item, of the same destination, whose message gets this item's text and buttons; without a text it
-	// is deleted. Zero: this item is a new message. If an item is edited before it is sent, or after it was given up, it is
+	// Edits is the kept item, of the same destination, whose message gets this item's text and buttons; an item
+	// without content deletes it. Zero: this item is a new message. If an item is edited before it is sent, or after it was given up, it is
 	// not sent any more.
 	Edits int64
 	// OrSend is set if a message that cannot be edited, for whatever reason, is to be sent as a new message, replacing the
@@ -41,7 +41,7 @@ type OutboxItem struct {
 	React *string
 }
 
-// HasContent reports whether the item shows anything: one without content deletes what it edits.
+// HasContent reports whether the item shows anything. One without content, and without a reaction, deletes what it edits.
 func (p OutboxItem) HasContent() bool { return p.Text != "" || len(p.Media) > 0 }
 
 // Changes reports whether the item is not a message of its own.

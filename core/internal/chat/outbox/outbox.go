@@ -197,7 +197,7 @@ func (c *channel) delivered(work context.Context, d domain.Delivery, ids []chat.
 	})
 }
 
-// settled notifies the chat that an item no longer waits, if the store has recorded it.
+// settled has what is shown in the chat drawn again, now that an item no longer waits, if the store has recorded that.
 func (c *channel) settled(d domain.Delivery, err error) error {
 	if err == nil {
 		c.outbox.options.Chats.Delivered(d.Item.To)

@@ -26,7 +26,7 @@ func (c *channel) transmit(work context.Context, plugin *plugins.Plugin, d domai
 	}
 	err := within(work, nil, func(ctx context.Context) error { return c.change(ctx, plugin, d) })
 	if err == nil {
-		if removes(d.Item) || d.Item.Target != "" {
+		if removes(d.Item) || d.Item.React != nil || d.Item.Target != "" {
 			return nil, nil
 		}
 		return []chat.MessageID{d.Target}, nil
@@ -59,7 +59,7 @@ func within(work context.Context, files []chat.Media, call func(context.Context)
 }
 
 // removes reports whether an item deletes the message that it refers to.
-func removes(p domain.OutboxItem) bool { return p.Text == "" && len(p.Media) == 0 }
+func removes(p domain.OutboxItem) bool { return !p.HasContent() && p.React == nil }
 
 // change edits, deletes or reacts to the message that an item refers to.
 func (c *channel) change(ctx context.Context, plugin *plugins.Plugin, d domain.Delivery) error {

@@ -37,7 +37,7 @@ type Options struct {
 	Chats         *activity.Chats
 	Conversations *conversation.Resolver
 	Intake        *inbox.Intake
-	Files         view.Files
+	Files         *outgoing.Files
 }
 
 // Poster posts for turns. It is safe for concurrent use.

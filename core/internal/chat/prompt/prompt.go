@@ -14,52 +14,23 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/media/extract"
+	"github.com/clawhost/clawhost/core/internal/media/files"
+	"github.com/clawhost/clawhost/core/internal/media/outgoing"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
+	"github.com/clawhost/clawhost/core/internal/network/plugins"
 	"github.com/clawhost/clawhost/core/internal/text/envelope"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Bringer fetches the files of messages. files.Bringer implements it.
-type Bringer interface {
-	Bring(ctx context.Context, messages ...domain.Queued) ([]domain.Queued, error)
-}
-
-// Reader has programs transcribe the voice messages and fetch the links of messages. extract.Reader implements it.
-type Reader interface {
-	Read(ctx context.Context, messages ...domain.Queued) (map[string]extract.Read, error)
-}
-
-// Inbound puts files where the agent can read them. files.Inbound implements it.
-type Inbound interface {
-	Show(channel string, m chat.Media) (shown chat.Media, path string, err error)
-}
-
-// Pictures finds the pictures that Claude is shown with a message. files.Store implements it.
-type Pictures interface {
-	// Picture returns a file that Inbound has shown, if it is a picture and not too large.
-	Picture(channel string, shown chat.Media) (agent.Picture, bool)
-}
-
-// Outgoing makes the folders whose files are sent with answers. outgoing.Files implements it.
-type Outgoing interface {
-	Open(session string) (folder string, err error)
-}
-
-// Channels describes the channels. plugins.Registry implements it.
-type Channels interface {
-	// Channels returns a line for each channel that describes its state.
-	Channels() []string
-}
-
 // Options are what prompts are built with.
 type Options struct {
 	System   *agent.Prompter
-	Bringer  Bringer
-	Reader   Reader
-	Inbound  Inbound
-	Pictures Pictures // nil: Claude gets only their paths
-	Outgoing Outgoing
-	Channels Channels
+	Bringer  *files.Bringer  // fetches the files of messages
+	Reader   *extract.Reader // has programs transcribe voice messages and fetch links
+	Inbound  *files.Inbound  // puts files where the agent can read them
+	Pictures *files.Store    // nil: Claude gets only the paths of pictures
+	Outgoing *outgoing.Files // makes the folders whose files are sent with answers
+	Channels *plugins.Registry
 }
 
 // Prompt is what Claude reads of a run.
@@ -248,7 +219,7 @@ func (b *Builder) attachment(channel string, m chat.Media) envelope.Attachment {
 
 // pictures are those that Claude is shown with one prompt.
 type pictures struct {
-	from Pictures // nil: there are none
+	from *files.Store // nil: there are none
 	list []agent.Picture
 }
 

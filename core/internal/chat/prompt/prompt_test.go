@@ -1,8 +1,7 @@
 package prompt_test
 
 import (
-	"context"
-	"slices"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/chat/prompt"
 	"github.com/clawhost/clawhost/core/internal/media/extract"
 	"github.com/clawhost/clawhost/core/internal/media/files"
+	"github.com/clawhost/clawhost/core/internal/media/mediatest"
 	"github.com/clawhost/clawhost/core/internal/media/speech"
 	"github.com/clawhost/clawhost/core/internal/media/web"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
@@ -75,34 +75,21 @@ func TestCompactionIsOneLine(t *testing.T) {
 	}
 }
 
-// album has the files of messages, and shows each of them.
-type album struct{}
-
-func (album) Bring(_ context.Context, messages ...domain.Queued) ([]domain.Queued, error) {
-	return messages, nil
-}
-
-func (album) Read(context.Context, ...domain.Queued) (map[string]extract.Read, error) {
-	return nil, nil
-}
-
-func (album) Show(_ string, m chat.Media) (chat.Media, string, error) {
-	return m, "/in/" + string(m.Ref), nil
-}
-
-func (album) Picture(_ string, m chat.Media) (agent.Picture, bool) {
-	return agent.Picture{Path: "/media/" + string(m.Ref), Type: m.MIMEType}, true
-}
-
 // Claude is shown the pictures of a message that is steered, as it is those of a message with a turn of its own.
 // Behaviour: file-inline.
 func TestPicturesAreShown(t *testing.T) {
 	t.Parallel()
 	_, conversations := builder(&config.Config{Agent: config.Agent{Timezone: time.UTC}})
-	b := prompt.New(prompt.Options{Bringer: album{}, Reader: album{}, Inbound: album{}, Pictures: album{}}, hclog.NewNullLogger())
+	stored, log := mediatest.Setup(t), hclog.NewNullLogger()
+	inbound := files.NewInbound(stored.Store, stored.Workspace, files.SpaceOptions{})
+	b := prompt.New(prompt.Options{
+		Bringer: files.NewBringer(stored.Store, inbound, nil, log), Inbound: inbound, Pictures: stored.Store,
+		Reader: extract.NewReader(nil, &speech.Transcriber{}, web.NewPages(web.Options{}, log), log),
+	}, log)
+	picture := stored.Stored(t, chat.Media{Kind: chat.Image}, mediatest.Picture(t, "png"))
 	queued := domain.Queued{Message: domain.Message{
 		Channel: "telegram", Chat: chat.Chat{ID: "1", Kind: chat.Direct}, Sender: chat.Sender{ID: "1"}, Text: "this one",
-		Media: []chat.Media{{Kind: chat.Image, Ref: "a", MIMEType: "image/png"}},
+		Media: []chat.Media{picture},
 	}}
 	run := conversations.Run(&domain.Run{Session: domain.Session{Key: "telegram:1", ClaudeStarted: true}, Head: queued})
 	own, err := b.Build(t.Context(), run, nil)
@@ -113,9 +100,9 @@ func TestPicturesAreShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []agent.Picture{{Path: "/media/a", Type: "image/png"}}
+	shown := filepath.Join(stored.Workspace, files.InboundDir, string(picture.Ref))
 	for name, got := range map[string]prompt.Prompt{"of its own": own, "steered": steered} {
-		if !slices.Equal(got.Pictures, want) || !strings.Contains(got.Text, "/in/a") {
+		if len(got.Pictures) != 1 || got.Pictures[0].Type != "image/png" || !strings.Contains(got.Text, shown) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

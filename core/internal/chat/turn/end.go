@@ -53,8 +53,9 @@ func (h *Handler) figures(run *conversation.Run, r agent.Result) *domain.TurnFig
 }
 
 // fail ends a turn that has no answer. If it returns nil, the chat knows why, and the run is completed. After
-// [agent.ErrStopped] the run is completed, too, without a notice: the stop command answers. After an [*agent.HeldError],
-// and after any other error, the dispatcher returns the run to its lane.
+// [agent.ErrStopped] the run is completed, too, without a notice: the stop command answers. After [domain.ErrFenced]
+// another run has the message. After any other error, such as an [*agent.HeldError], the dispatcher returns the run to its
+// lane.
 func (h *Handler) fail(ctx context.Context, run *conversation.Run, r agent.Result, view *view.View, err error) error {
 	now := time.Now()
 	switch cause := context.Cause(ctx); {

@@ -5,7 +5,8 @@
 //
 //   - starting a process: package claude, for shortages of the machine
 //   - a line that the process did not run: package claude, before anything has failed
-//   - the next model: Handler.askModels, for limits and overload of one model
+//   - the next model: Handler.askModels, for RateLimit, Overloaded, Billing, Auth and Timeout, and for more after a fallback
+//     model
 //   - the same message after a pause: Handler.try, for Overloaded, Server, Rejected and Unresumable
 //   - the same message in a new session: Handler.run, where the conversation cannot continue
 //   - the whole run, which counts no attempt: Handler.hold and Handler.awaitLimit, for Unavailable, NoSpace, ChannelAway and
@@ -108,8 +109,8 @@ func New(options Options, log hclog.Logger) *Handler {
 }
 
 // Handle answers the message of a run and completes the run. After an error the run is not completed and returns to its
-// lane, except after [agent.ErrStopped]: the run is completed as cancelled. Nudged fires when messages wait that may be
-// steered into the running turn.
+// lane, except after [agent.ErrStopped]: the run is completed as cancelled, and after [domain.ErrFenced]: another run has
+// its message. Nudged fires when messages wait that may be steered into the running turn.
 func (h *Handler) Handle(ctx context.Context, claimed *domain.Run, nudged <-chan struct{}) error {
 	run := h.options.Conversations.Run(claimed)
 	if run.Head.Message.Command != nil {

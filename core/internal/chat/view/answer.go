@@ -17,7 +17,7 @@ import (
 type Answer struct {
 	Items []domain.OutboxItem   // none when there is nothing to send
 	Files []domain.OutgoingFile // used by the items
-	Said  bool                  // the chat has something of the answer, or gets it with the items
+	Said  bool                  // the chat has something of the answer or gets it with the items, or the message is silent
 }
 
 // Answer returns the part of the answer that the chat does not have. It is called after End. An [*agent.Failure] means that its

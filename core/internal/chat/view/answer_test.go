@@ -1,7 +1,8 @@
 package view
 
 import (
-	"context"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,6 +13,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/chat/activity"
+	"github.com/clawhost/clawhost/core/internal/media/mediatest"
 	"github.com/clawhost/clawhost/core/internal/media/outgoing"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
@@ -19,29 +21,26 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
+// claudeSession is that of the messages.
+const claudeSession = "6d1c2a3e-5f70-4b21-9c1d-0123456789ab"
+
 // world is what views work with, without any channel that runs.
 type world struct {
-	wanted []outgoing.Wanted // files that were asked for
+	files *outgoing.Files
 }
 
 // Origin implements [conversation.Chats].
 func (*world) Origin(_ string, id chat.ID) chat.ID { return id }
-
-// Collect implements Files.
-func (w *world) Collect(_ context.Context, wanted outgoing.Wanted) (outgoing.Collected, error) {
-	w.wanted = append(w.wanted, wanted)
-	return outgoing.Collected{}, nil
-}
 
 // view returns the view of a message that is answered.
 func (w *world) view(m domain.Message, said string) *View {
 	registry := plugins.New(nil)
 	conversations := conversation.NewResolver(&config.Config{}, registry, w)
 	views := New(Options{
-		Plugins: registry, Chats: activity.NewChats(registry, nil), Conversations: conversations, Files: w, Programs: &gateway.Gateway{},
+		Plugins: registry, Chats: activity.NewChats(registry, nil), Conversations: conversations, Files: w.files, Programs: &gateway.Gateway{},
 	}, hclog.NewNullLogger())
 	return views.For(conversations.Run(&domain.Run{
-		Head: domain.Queued{ClaudeSession: "6d1c2a3e-5f70-4b21-9c1d-0123456789ab", Message: m}, Said: said,
+		Head: domain.Queued{ClaudeSession: claudeSession, Message: m}, Said: said,
 	}))
 }
 
@@ -95,12 +94,21 @@ func TestAnEmptyAnswerBehindSomethingBegun(t *testing.T) {
 // takes, the folder is not read.
 func TestFilesThatDoNotGoStay(t *testing.T) {
 	t.Parallel()
-	var w world
+	stored, log := mediatest.Setup(t), hclog.NewNullLogger()
+	w := world{outgoing.New(outgoing.Options{Store: stored.Store, Ledger: stored.Rows, Workspace: stored.Workspace}, log)}
+	folder, err := w.files.Open(claudeSession)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(stored.Workspace, folder, "chart.txt")
+	if err := os.WriteFile(path, []byte(mediatest.Text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	said, err := w.view(domain.Message{Channel: "telegram", Chat: chat.Chat{ID: "1", Kind: chat.Direct}}, "").Answer(t.Context(), agent.Result{Text: "here it is"})
 	if err != nil || len(said.Items) != 1 || said.Items[0].Text != "here it is" || said.Files != nil {
 		t.Errorf("said %+v, %v", said, err)
 	}
-	if len(w.wanted) > 0 {
-		t.Errorf("files are asked for: %+v", w.wanted)
+	if _, err := os.Stat(path); err != nil {
+		t.Error(err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/chat/activity"
 	"github.com/clawhost/clawhost/core/internal/chat/stream"
 	"github.com/clawhost/clawhost/core/internal/media/outgoing"
+	"github.com/clawhost/clawhost/core/internal/media/speech"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
 	"github.com/clawhost/clawhost/core/internal/text/answer"
@@ -26,16 +27,6 @@ type Store interface {
 	MessageIDs(ctx context.Context, session string) ([]chat.MessageID, error)
 }
 
-// Files collects the files that the agent sends. outgoing.Files implements it.
-type Files interface {
-	Collect(ctx context.Context, w outgoing.Wanted) (outgoing.Collected, error)
-}
-
-// Speaker synthesises the speech of answers. speech.Speaker implements it.
-type Speaker interface {
-	Speak(ctx context.Context, m domain.Message, text string, limits []chat.MediaLimit) (chat.Media, error)
-}
-
 // Programs get the progress of the turns that they follow. gateway.Gateway implements it.
 type Programs interface {
 	// Progress takes the progress of the turn of a session's message, by its id for Claude. It does not block.
@@ -48,8 +39,8 @@ type Options struct {
 	Plugins       *plugins.Registry
 	Chats         *activity.Chats
 	Conversations *conversation.Resolver
-	Files         Files
-	Speaker       Speaker
+	Files         *outgoing.Files
+	Speaker       *speech.Speaker // synthesises the speech of answers
 	Programs      Programs
 }
 
