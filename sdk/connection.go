@@ -167,8 +167,8 @@ func parseOffer(message []byte) (o offer, err error) {
 	return o, nil
 }
 
-// dial implements [serving.Dial]. It waits for the host's offer. One call at a time needs one, and the ids rise, so that other
-// offers are of earlier calls.
+// dial implements [serving.Dial]. It waits for the host's offer. Only one call at a time waits, and ids increase, so offers with
+// other ids belong to earlier calls.
 func (b *broker) dial(id uint32, options ...grpc.DialOption) (*grpc.ClientConn, error) {
 	late := time.After(offerWithin)
 	for {

@@ -222,7 +222,7 @@ func validate(name string, components []Component) error {
 	case channels > 1:
 		return errors.New("the plugin has several channels; a binary serves one")
 	case configs > 1:
-		return errors.New("several components have a config; only one may, for a plugin's block has one")
+		return errors.New("several components have a config; only one may have one, because a plugin has a single block")
 	}
 	return validateTools(tools)
 }

@@ -110,7 +110,7 @@ func TestAChannelFetchesFilesForTheHost(t *testing.T) {
 }
 
 // An older host does not fetch files: they are uploaded before their message.
-func TestFilesForAHostOfBefore(t *testing.T) {
+func TestFilesForAnOlderHost(t *testing.T) {
 	t.Parallel()
 	for _, own := range []bool{false, true} {
 		c := &fileChannel{event: withFiles()}

@@ -67,8 +67,8 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// Only the rules of a question are accepted. If the rule includes a folder, there are none: approving one command must not
-// open
+// A question offers only rules. If the CLI also suggests a folder, it offers none: approving a command must not open
+// a folder.
 // Behaviour: ask-grant.
 func TestSuggestedRules(t *testing.T) {
 	t.Parallel()

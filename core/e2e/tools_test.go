@@ -74,7 +74,8 @@ func greets(names ...string) messagesapi.Reply {
 	return r
 }
 
-// The model gets the host's tools from its first request on, calls them without approval, and reads their results; with an
+// The model gets the host's tools from its first request on, calls them without approval and reads their results, also
+// next to an allowed tool of the CLI and after a resume.
 // Behaviour: tools.
 func TestHostTools(t *testing.T) {
 	t.Parallel()

@@ -179,8 +179,8 @@ func TestUnacknowledged(t *testing.T) {
 	await(t, "nothing is kept any more", func() bool { return len(state.kept()) == 0 })
 }
 
-// TestKilledBetween ends the process at each point of an interaction, and its session, too. The next process gives the host
-// what was
+// TestKilledBetween ends the process and its session at each point of an interaction. The next process gives the host only
+// interactions that were acknowledged: by itself, in time, or by the previous process.
 // Behaviour: discord-interaction.
 func TestKilledBetween(t *testing.T) {
 	t.Parallel()

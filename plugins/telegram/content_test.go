@@ -122,6 +122,7 @@ func decode(t *testing.T, kind, fields string) (chat.Event, bool) {
 }
 
 // TestContentElsewhere: links in quoted, forwarded and edited messages are included, and the files of quoted ones. A live
+// location that moves is not an edit.
 // Behaviour: telegram-content.
 func TestContentElsewhere(t *testing.T) {
 	t.Parallel()

@@ -69,7 +69,7 @@ type extra struct {
 	Origin    *origin    `json:"forward_origin"`
 }
 
-// elsewhere is a message of another chat that is replied to. It has the quoted text only, but its file.
+// elsewhere is a replied-to message of another chat. Telegram gives its file, but of its text only the quoted part.
 type elsewhere struct {
 	tgbotapi.Message
 

@@ -122,7 +122,7 @@ func TestNoLimitOfMemory(t *testing.T) {
 }
 
 // A limit that is a share of the machine's memory is a number.
-func TestHalfOfTheMachine(t *testing.T) {
+func TestMemoryLimitAsShareOfTheMachine(t *testing.T) {
 	t.Parallel()
 	r := weighed(t)
 	r.config.MaxMemory = -1

@@ -221,7 +221,7 @@ func TestOpenBurstOutlivesTheHost(t *testing.T) {
 	}
 }
 
-// Without a known sender, nothing is joined, not even what joins none.
+// Messages without a known sender are not joined, not even with each other.
 func TestBurstWithoutASender(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)

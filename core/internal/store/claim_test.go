@@ -77,7 +77,7 @@ func TestDeepLaneDoesNotStarveOthers(t *testing.T) {
 // Commands are run in order, but a stop does not wait for a command that is no stop, nor an owner's for others', not even for one that
 // is to be tried again later.
 // Behaviour: stop-first.
-func TestACommandWaitsForNoneOfALowerRank(t *testing.T) {
+func TestCommandsRunByRank(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	command := func(user string, n int, authority chat.Authority, urgent bool) {

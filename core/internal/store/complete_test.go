@@ -84,7 +84,7 @@ func TestFiguresOfAReplacedClaudeSessionAreDropped(t *testing.T) {
 	}
 }
 
-func TestCompleteRefusesWhatIsNoEnd(t *testing.T) {
+func TestCompleteRejectsInvalidCompletions(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.accept(t, inbound("anna", 1))

@@ -101,7 +101,7 @@ func TestExpiry(t *testing.T) {
 }
 
 // Behaviour: session-expiry-use.
-func TestExpiryLeavesWhatIsAtWork(t *testing.T) {
+func TestSessionInUseDoesNotExpire(t *testing.T) {
 	t.Parallel()
 	expired := func(n int) domain.Inbound {
 		in := inbound("anna", n)

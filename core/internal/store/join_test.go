@@ -118,8 +118,8 @@ func TestNothingJoinsARunWithItsOwnSettings(t *testing.T) {
 	}
 }
 
-// Who begins a new conversation while a turn runs does not mean the old one with what comes then, and did with what was written
-// before.
+// Messages that come after the start of a new conversation do not join the old one's running turn. Messages that came
+// before it do.
 // Behaviour: new-while-running, steer-same.
 func TestNothingJoinsARunOfAReplacedConversation(t *testing.T) {
 	t.Parallel()
@@ -391,7 +391,7 @@ func TestCapCountsWhatWaits(t *testing.T) {
 }
 
 // Behaviour: memory-flush.
-func TestThenComesFirst(t *testing.T) {
+func TestCompletionThenRunsBeforeWaitingMessages(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
 	b.accept(t, steered(2))
@@ -449,7 +449,7 @@ func TestThenIsDroppedWithItsConversation(t *testing.T) {
 	}
 }
 
-func TestThenInAnIdleLane(t *testing.T) {
+func TestCompletionThenWakesAnIdleLane(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
 	poked(b.pokes.Turns)

@@ -112,7 +112,7 @@ func TestMessagesOutliveAnUpgrade(t *testing.T) {
 	}
 }
 
-// Of dropped messages that a build noted which did not know of how many the chat was notified, it is notified.
+// The chat is notified of dropped messages that were noted by a build which did not record such notices.
 func TestNotesOutliveAnUpgrade(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "clawhost.db")

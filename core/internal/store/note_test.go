@@ -203,7 +203,7 @@ func TestTheChatLearnsOfEachDroppedMessageOnce(t *testing.T) {
 	}
 }
 
-// The host's own turns get nothing, and take nothing away; those of plugins are.
+// The host's own turns get no notes and use none up. Turns of plugins get them.
 func TestNotesByOriginOfTheTurn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -300,9 +300,9 @@ func TestPostWithTheSameKeyPostsOnce(t *testing.T) {
 	}
 }
 
-// What is sent to a chat from elsewhere is known to whom the chat's next message is answered by.
+// What another session sends to a chat is known to the session that answers the chat's next message.
 // Behaviour: message-tool-history.
-func TestPostFromElsewhere(t *testing.T) {
+func TestPostFromAnotherSession(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	in := inbound("anna", 1)

@@ -204,7 +204,7 @@ func TestQuiet(t *testing.T) {
 }
 
 // Nothing has to be waited for in a lane that does nothing.
-func TestQuietIsForWhatWaits(t *testing.T) {
+func TestIdleLaneDoesNotWaitForQuiet(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.accept(t, queued(1, domain.Queueing{Mode: domain.Collect, Quiet: time.Minute}))

@@ -204,7 +204,7 @@ func TestTheNextIsNotDroppedForTheCap(t *testing.T) {
 	want(t, "left", []string{"2", "4"}, b.turns(t))
 }
 
-func TestWhatDoesNotWaitCannotBeNext(t *testing.T) {
+func TestOnlyWaitingMessagesCanBeNextOrWithdrawn(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
 	b.accept(t, steered(2))
@@ -610,7 +610,7 @@ func TestReceipts(t *testing.T) {
 
 // What cannot be steered into the running turn for that turn's sake waits visibly, too.
 // Behaviour: receipt.
-func TestReceiptsOfWhatOutlastsTheRun(t *testing.T) {
+func TestReceiptsOfMessagesThatCannotBeSteered(t *testing.T) {
 	t.Parallel()
 	reset := inbound("anna", 9)
 	reset.Lane, reset.Message.Command, reset.Reset = domain.ControlLane, &domain.Command{Name: "new"}, true

@@ -128,7 +128,7 @@ func TestCompactionsAndFlushes(t *testing.T) {
 }
 
 // Behaviour: hooks-conversation.
-func TestWhatAConversationHasOfHooks(t *testing.T) {
+func TestHookTextsOfAConversation(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	has := map[string]string{"memory": "1a"}

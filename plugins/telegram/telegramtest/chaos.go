@@ -12,10 +12,10 @@ type chaos struct {
 	share  float64
 }
 
-// Chaos has a share of the requests (from 0 to 1) meet a fault: they are slow, cut off before or behind their effect,
-// answered with 429, 500 or what no Bot API server says. As large a share of the polls get updates again that were
-// confirmed, in another order, or one that cannot be read. What happens depends on the seed and the order of requests.
-// [Server.Heal] ends it. A 429 mostly tells to wait no time at all, so that a test is quick; one in four tells of a second.
+// Chaos injects faults into a share of the requests (from 0 to 1): they are slow, cut off before or after they take
+// effect, or answered with 429, 500 or something that is not JSON. The same share of polls returns confirmed updates
+// again, shuffled updates, or an unreadable one. The faults depend on the seed and the order of requests. [Server.Heal]
+// ends them. Most 429 answers ask for no wait, to keep tests fast; one in four asks for a second.
 func (s *Server) Chaos(seed uint64, share float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

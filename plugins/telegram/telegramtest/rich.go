@@ -11,7 +11,7 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// richMessage is Markdown as a message has it that Telegram tells of: blocks, and in them texts with their looks.
+// richMessage converts Markdown to a rich message as the Bot API describes it: blocks that contain formatted texts.
 func richMessage(markdown string) map[string]any {
 	w := richWriter{source: []byte(markdown)}
 	document := goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser().Parse(text.NewReader(w.source))

@@ -43,7 +43,7 @@ func TestEnvironOfAProcessThatRunsAnotherProgram(t *testing.T) {
 	}
 }
 
-func TestEnvironOfWhatHasNone(t *testing.T) {
+func TestEnvironWithoutEnvironment(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command("sleep", "100")
 	cmd.Env = []string{}

@@ -78,7 +78,7 @@ func owner(text string) domain.Message {
 
 // What a text means depends on who wrote it, and where.
 // Behaviour: access-commands-from, new, stop-word.
-func TestReadOfOthers(t *testing.T) {
+func TestReadDependsOnWriterAndPlace(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]interpret.Intent{ // of a person who may not use commands
 		"stop!":          interpret.Prompt{Text: "stop!"},

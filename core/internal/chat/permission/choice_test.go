@@ -13,7 +13,7 @@ import (
 )
 
 // The names within a choice count exactly as they are written, as claude reads them.
-func TestAChoiceCountsByItsVeryNames(t *testing.T) {
+func TestChoiceFieldNamesAreCaseSensitive(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := agent.Question{Tool: "AskUserQuestion", Input: json.RawMessage(`{"questions":[{"question":"Delete it?","Question":"Keep it?","multiSelect":false,
@@ -59,7 +59,7 @@ func TestAChoiceThatCannotBeRead(t *testing.T) {
 
 // A text that is the label of two answers counts as the person's own words.
 // Behaviour: ask-words.
-func TestALabelOfTwoAnswers(t *testing.T) {
+func TestAmbiguousLabelIsFreeText(t *testing.T) {
 	t.Parallel()
 	for typed, want := range map[string]string{"YES": "YES", "yes": "yes", "2": "yes", "never": "Never"} {
 		r := newFixture()

@@ -46,7 +46,7 @@ func (d *Approvals) Recover(ctx context.Context) error {
 	return nil
 }
 
-// close withdraws a question that no turn waits for any more, or makes the answer void that it has got meanwhile. An offer
+// close withdraws a question that no turn waits for any more, or voids the answer that it got in the meantime. An offer
 // is not affected: no turn waits for it.
 func (d *Approvals) close(ctx context.Context, q question, stopped bool) {
 	if q.body.About == wording.AboutResume {

@@ -30,8 +30,8 @@ func (d *Approvals) Offer(ctx context.Context, run *conversation.Run, text strin
 	return err
 }
 
-// goOn continues the work where it was given up, with the same authority: the person who wants that gives the
-// requests of others no more. Messages that Claude has not read are repeated as they were written.
+// goOn continues the work where it was given up, with the authority of the question or of the caller, whichever is lower:
+// accepting an offer must not raise it. Messages that Claude has not read are repeated as they were written.
 func (d *Approvals) goOn(ctx context.Context, q question, caller chat.Caller) error {
 	id, authority := domain.KeyResume.Of(q.row.ID), min(caller.Authority, q.row.Authority)
 	if unread := slices.Clone(q.body.Unread); len(unread) > 0 {

@@ -72,8 +72,8 @@ func TestOffer(t *testing.T) {
 	}
 }
 
-// What claude has never read cannot be continued: it is given as it was written, by whom it was, with no more authority than
-// whoever wants it has.
+// Messages that claude has never read are repeated as they were written, in their writers' names, with at most the
+// authority of the person who accepts the offer.
 // Behaviour: given-up.
 func TestOfferOfAnUnreadMessage(t *testing.T) {
 	t.Parallel()
@@ -103,7 +103,7 @@ func TestOfferOfAnUnreadMessage(t *testing.T) {
 }
 
 // Behaviour: given-up.
-func TestOfferOfLongAgo(t *testing.T) {
+func TestExpiredOfferCannotBeAccepted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newFixture()

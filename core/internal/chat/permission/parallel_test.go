@@ -43,7 +43,7 @@ func TestIdenticalQuestionsAreAnsweredSeparately(t *testing.T) {
 	})
 }
 
-// Of the same side by side the rest is spared where the first is allowed for longer.
+// If one of several identical parallel questions gets a lasting permission, the others are not asked.
 func TestGrantAnswersIdenticalQuestions(t *testing.T) {
 	t.Parallel()
 	r := newFixture()
@@ -80,7 +80,7 @@ func TestNumbersAreForClaudeWhereThereAreButtons(t *testing.T) {
 
 // A reason is what is written next where a person said that there is one, not in another chat of theirs.
 // Behaviour: ask-reason.
-func TestTheReasonIsOfItsChat(t *testing.T) {
+func TestReasonIsTakenFromTheSameChat(t *testing.T) {
 	t.Parallel()
 	r := newFixture()
 	d := r.desk(t)
@@ -104,7 +104,7 @@ func TestTheReasonIsOfItsChat(t *testing.T) {
 
 // Each of two people who have a reason gives it with their next message, also where both say so at once.
 // Behaviour: ask-reason.
-func TestReasonsOfTwo(t *testing.T) {
+func TestTwoPeopleGiveReasons(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newFixture()

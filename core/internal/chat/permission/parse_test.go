@@ -62,7 +62,7 @@ func inGroup(c chat.Caller) chat.Caller {
 
 // What is written while something is asked is an answer, or is not.
 // Behaviour: ask-words, ask-no-approval-by-words.
-func TestWhatAnswers(t *testing.T) {
+func TestMessagesThatAnswerQuestions(t *testing.T) {
 	t.Parallel()
 	owner, bob, carol := caller("owner", chat.Owner), caller("bob", chat.Other), caller("carol", chat.Other)
 	counted := agent.Question{Tool: "AskUserQuestion", Input: json.RawMessage(`{"questions":[{"question":"How many?","options":[{"label":"2"},{"label":"1"}]}]}`)}
@@ -214,8 +214,8 @@ func TestWordsThatComeTooLate(t *testing.T) {
 	}
 }
 
-// An answer that no turn takes is not lost where it is words: whether the turn has ended in this process of the host or in the one
-// before. Who has stopped the turn wants nothing of it any more.
+// An answer in words that no turn takes becomes a message, whether the turn ended in this process of the host or in the
+// previous one. If the turn was stopped, the answer is dropped.
 // Behaviour: ask-late-words.
 func TestWordsThatNoTurnTakes(t *testing.T) {
 	t.Parallel()

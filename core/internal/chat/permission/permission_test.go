@@ -107,7 +107,7 @@ func TestGrantsSpareTheQuestion(t *testing.T) {
 
 // Of two who answer at once the first does, and nothing is left of what the other would have allowed.
 // Behaviour: ask-grant.
-func TestAnAnswerThatLosesGrantsNothing(t *testing.T) {
+func TestSecondAnswerGrantsNothing(t *testing.T) {
 	t.Parallel()
 	r := newFixture()
 	d := r.desk(t)
@@ -206,7 +206,7 @@ func TestTheFlushOfAGroupWritesNoFiles(t *testing.T) {
 
 // The end of a run comes a moment after its completion, when the next one of its session may ask already.
 // Behaviour: ask-time.
-func TestAnEndIsOfItsRun(t *testing.T) {
+func TestEndKeepsQuestionsOfTheNextRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newFixture()
@@ -250,9 +250,9 @@ func TestAnEndIsOfItsRun(t *testing.T) {
 	})
 }
 
-// What the next run asks at the moment in which the end of the one before closes the same is asked again.
+// If the end of a run closes a question while the next run asks the same one, it is asked again.
 // Behaviour: ask-time.
-func TestAnEndThatComesBetween(t *testing.T) {
+func TestQuestionClosedByEarlierRunIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newFixture()
@@ -307,7 +307,7 @@ func TestWhoMayAnswer(t *testing.T) {
 	if got := receive(t, decided); !got.Allow {
 		t.Errorf("%+v", got)
 	}
-	// What is asked of them about their own wishes they answer themselves, and no one else who may not decide does.
+	// People may answer questions about their own wishes. Nobody else may, except those who may decide.
 	go func() { decided <- d.Ask(t.Context(), runOf("anna", chat.Other), colour) }()
 	id = r.next(t)
 	if said, _, _ := d.Answer(t.Context(), caller("bob", chat.Other), id, "1"); said != refused {

@@ -97,7 +97,7 @@ type place struct {
 	At  chat.Address `json:"at"`
 }
 
-// noted is what the body of a question contains that waits for a reason from a place.
+// noted is the text that a question's body contains while the question waits for a reason from this place.
 func (p place) noted() string {
 	encoded, _ := json.Marshal(p) // texts can always be encoded
 	return strings.TrimSuffix(string(encoded), "}")

@@ -71,7 +71,7 @@ func TestNothingIsHidden(t *testing.T) {
 	}
 }
 
-// A field counts by its very name, one that stands twice is seen, and what is not shown whole is not granted.
+// Field names are case-sensitive, repeated fields are all shown, and an input that is not shown in full is allowed only once.
 // Behaviour: ask.
 func TestQuestionShowsRepeatedFields(t *testing.T) {
 	t.Parallel()

@@ -323,7 +323,7 @@ func TestEarlySendingFails(t *testing.T) {
 
 // What is noted as said is of the text being written, never of one that is over: after a crash it is taken for the
 // beginning of the answer.
-func TestSaidOfUnfinishedText(t *testing.T) {
+func TestSaidBelongsToTheCurrentText(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := start(t, stream.Options{Mode: stream.Blocks, Block: stream.Block{Min: 1, Max: 100, Idle: time.Second}})
@@ -351,7 +351,7 @@ func TestSaidOfUnfinishedText(t *testing.T) {
 
 // A line that was steered, but missed the last tool, is answered behind the first answer, which stays. What is said before a
 // tool of that part neither sends the first answer again nor restarts it.
-func TestAPartOfATurnWithToolsOfItsOwn(t *testing.T) {
+func TestSteeredLineIsAnsweredAfterTheFirstAnswer(t *testing.T) {
 	t.Parallel()
 	limit := chunk.Rule{Limit: chat.TextLimit{Max: 50, Unit: chat.Runes}}
 	const first, second = "The first answer, as it is.", "The second answer."

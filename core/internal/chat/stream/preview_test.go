@@ -339,8 +339,8 @@ func TestAChangeOnItsWayLandsFirst(t *testing.T) {
 	}
 }
 
-// A preview begins with the first character that is sure to be seen, and is not changed before its time then: nothing comes that goes
-// again.
+// A preview begins with the first text that is certain to stay, and is not edited before its interval is over. Nothing that
+// is shown disappears again.
 // Behaviour: preview-pace.
 func TestWhenAPreviewBegins(t *testing.T) {
 	t.Parallel()

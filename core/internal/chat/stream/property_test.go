@@ -22,9 +22,9 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Whatever happens in a turn, whenever it crashes and is begun again, and whatever of its early sending fails: what stands in the
-// chat at its end is each text once, in order, in messages that fit; what went before in a text's place is set apart by a line that
-// says so.
+// Whatever happens in a turn, wherever it crashes and resumes, and whichever early sends fail: in the end the chat has each
+// text once, in order, in messages that fit. If it also has the beginning of another text in that place, a line separates
+// the two and says so.
 // Behaviour: answer-once, files-block.
 func TestChatHasTheWholeAnswerOnce(t *testing.T) {
 	t.Parallel()

@@ -12,10 +12,10 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// sent is what the chat of a run has of it: of the texts, by a stream, and what the agent has sent by its tool.
+// sent is what a run has put into its chat: texts, by the stream, and what the agent has sent by its tool.
 type sent struct {
-	// The stream's goroutine owns the texts until it has ended. It changes what was said only while it holds sending; which
-	// item is the preview, and what the store has, is its own.
+	// The stream's goroutine owns the texts until it has ended. It changes what was said only while it holds sending;
+	// preview and stored belong to it alone.
 	texts
 	sending chan struct{} // buffers one: a lock
 

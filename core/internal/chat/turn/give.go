@@ -9,11 +9,11 @@ import (
 	"github.com/clawhost/clawhost/core/internal/network/hook"
 )
 
-// give returns the texts of hooks for a run's prompt, and notes in the run what its conversation has of them then. Of what a
-// conversation should contain once, it leaves out what the conversation has.
+// give returns the texts that hooks add to a run's prompt, and notes in the run which of them its conversation then has. It
+// leaves out texts that a conversation should contain once and already has.
 //
-// If Claude already has the prompt, of an earlier attempt, it may be another one: nothing is noted then, and the next turn
-// gives all again.
+// If Claude already has the prompt of an earlier attempt, that prompt may differ from this one: nothing is noted then, and
+// the next turn gives all texts again.
 func give(run *conversation.Run, added []hook.Added) (texts []string) {
 	has := map[string]string{}
 	maps.Copy(has, run.Session.Given)

@@ -88,7 +88,7 @@ func heldFor(class agent.Class, cause string) string {
 	}
 }
 
-// heldBecause is the notice for owners why turns are held; empty for a class of which others tell them.
+// heldBecause is the notice that tells owners why turns are held; empty for a class that another package reports.
 func heldBecause(class agent.Class, cause string) string {
 	switch class {
 	case agent.NoSpace:

@@ -183,10 +183,10 @@ func TestADroppedTurnEndsNoOutageButIsForgotten(t *testing.T) {
 	})
 }
 
-// What passes within seconds nobody is told. Nor of a channel that is being started, which holds the turns that need its files: the
-// chat could not be told, and the owners are by others.
+// Nobody is notified of an outage that passes within seconds, nor of a starting channel that holds turns which need its
+// files: the chat cannot be reached, and the supervisor notifies the owners.
 // Behaviour: claude-unavailable, file-retry.
-func TestWhatNobodyIsTold(t *testing.T) {
+func TestHoldsWithoutNotice(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		message domain.Message

@@ -253,8 +253,8 @@ func TestWhatClaudeIsTold(t *testing.T) {
 	}
 }
 
-// The history and whoever waits for the turn have what the chat sees: nothing of what is meant for the host, and so nothing of
-// what is said in order to say nothing.
+// The history, and programs that wait for the turn, get what the chat sees: no markers for the host, and nothing if the
+// answer is NO_REPLY.
 // Behaviour: no-reply, markers.
 func TestMarkersStayWithTheHost(t *testing.T) {
 	t.Parallel()
@@ -417,8 +417,8 @@ func TestAConversationThatCannotBeResumed(t *testing.T) {
 	}
 }
 
-// Where there is nothing for Claude to read the chat is told why, and Claude with what comes next. What else waits to be told to it
-// goes on waiting: the run has failed.
+// If a message leaves Claude nothing to read, the chat is told why at once, and Claude with the next message. Its other
+// notes keep waiting, because the run has failed.
 // Behaviour: file-accept.
 func TestNothingToBeRead(t *testing.T) {
 	t.Parallel()

@@ -41,7 +41,7 @@ func (r *rig) early(t *testing.T, run *domain.Run, said string, shows bool) (pre
 
 // What earlier attempts have sent of an answer is not sent again, and the preview becomes the answer.
 // Behaviour: preview-tools, preview-left.
-func TestWhatBecomesOfAPreview(t *testing.T) {
+func TestPreviewAtTheEndOfATurn(t *testing.T) {
 	t.Parallel()
 	answered, shown, gone := says("hello there"), domain.OutboxItem{OrSend: true}, domain.OutboxItem{}
 	with := func(item domain.OutboxItem, text string) []domain.OutboxItem {

@@ -30,8 +30,8 @@ func (s *surface) Early(ctx context.Context, e domain.Early) (preview int64, err
 	return preview, err
 }
 
-// Files implements [stream.Surface]. What cannot be taken, the answer tells of; what changes after that is another file, which
-// goes with the answer.
+// Files implements [stream.Surface]. The answer reports files that cannot be taken. A file that changes after it was taken
+// counts as a new file and is sent with the answer.
 func (s *surface) Files(ctx context.Context, paths []string, voice bool) domain.Early {
 	w := s.view.wanted()
 	w.Paths, w.Named, w.Voice = paths, true, voice

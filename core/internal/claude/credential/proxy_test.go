@@ -322,7 +322,7 @@ func TestListenRefuses(t *testing.T) {
 }
 
 // With the API's stand-in behind it: a refused key, one that works, a limit that both have reached, and a stream.
-func TestBeforeTheMessagesAPI(t *testing.T) {
+func TestProxyInFrontOfTheMessagesAPI(t *testing.T) {
 	t.Parallel()
 	server := messagesapi.New(messagesapi.Options{Key: otherKey})
 	t.Cleanup(server.Close)

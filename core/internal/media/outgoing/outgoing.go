@@ -90,7 +90,7 @@ type Wanted struct {
 // Collected is the result of collecting the files of an answer.
 type Collected struct {
 	Media    []chat.Media
-	Sent     []string // what Media was, by names that tell each file from any other, and from a later one in its place
+	Sent     []string // identifies the files in Media, each by its name and version
 	By       []int    // for each of Media the index of the first path that named it; -1: from the folder
 	Problems []string // a sentence each, for the chat
 	// Files are the handled files of the conversation's folder. They must be recorded in the [Ledger] when the answer

@@ -167,7 +167,7 @@ func TestAnySlots(t *testing.T) {
 	})
 }
 
-func TestForWhom(t *testing.T) {
+func TestPersonOf(t *testing.T) {
 	t.Parallel()
 	anna, plugin := domain.Message{Channel: "a", Sender: chat.Sender{ID: "1"}, Authority: chat.Owner}, domain.Message{Channel: "a", Chat: chat.Chat{ID: "1"}}
 	group := anna

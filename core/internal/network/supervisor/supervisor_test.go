@@ -463,7 +463,7 @@ func TestAPanicInAServiceOfTheHostIsTheCallsError(t *testing.T) {
 	}
 }
 
-func TestADeathInACallIsItsError(t *testing.T) {
+func TestPluginExitFailsTheCall(t *testing.T) {
 	t.Parallel()
 	r := begin(t, spec(t, "well"))
 	live, _ := r.Get("well")
