@@ -64,7 +64,7 @@ func identityName(name string) bool {
 }
 
 // reservedLabels have another meaning in session keys.
-var reservedLabels = []string{"main", "peer", "plugin", "cron", "cli"}
+var reservedLabels = []string{"main", "peer", "plugin", "cron", "cli", "agent"}
 
 // blockOf returns the description of the plugin's block.
 func (p *Plugin) blockOf(d *decoder, c *Config) block {

@@ -11,12 +11,16 @@
 //	<channel>:group:<chat>              a group or broadcast channel
 //	<channel>:group:<chat>:thread:<id>  a thread of one
 //
+// Before the key of a conversation with another agent than [MainAgent] stand the parts agent:<name>:. Each agent has its own
+// sessions, so that none reads what was said to another.
+//
 // Groups and threads have their own session under every scope: a group must not see what comes from a direct chat, and a
 // thread's id is unique only within its chat. Forms are distinguished by the number of parts, so that a user called "group"
 // or "thread" is harmless.
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -59,6 +63,7 @@ const (
 	peerLabel   = "peer"
 	pluginLabel = "plugin"
 	cronLabel   = "cron"
+	agentLabel  = "agent"
 
 	groupPart  = "group"
 	threadPart = "thread"
@@ -67,7 +72,7 @@ const (
 // Reserved reports whether a plugin instance may not have this label, because session keys begin with it.
 func Reserved(label string) bool {
 	switch label {
-	case mainLabel, peerLabel, pluginLabel, cronLabel:
+	case mainLabel, peerLabel, pluginLabel, cronLabel, agentLabel:
 		return true
 	default:
 		return false
@@ -84,9 +89,13 @@ const (
 	Thread Type = "thread"
 )
 
-// Name is a parsed key. The zero Name is the session of [Main]; otherwise either Identity is set, or Channel and one of
-// User and Chat.
+// MainAgent is the agent whose sessions have keys without an agent.
+const MainAgent = "main"
+
+// Name is a parsed key. Apart from its agent, the zero Name is the session of [Main]; otherwise either Identity is set, or
+// Channel and one of User and Chat.
 type Name struct {
+	agent    string // empty: [MainAgent]
 	Shared   bool   // under PerPeer: it spans channels
 	Identity string // the name of a linked person; then Shared is true and the fields below are empty
 	Channel  string // the plugin instance's label
@@ -120,6 +129,26 @@ func Of(scope Scope, channel string, c chat.Chat, thread chat.ThreadID, sender c
 	}
 }
 
+// Agent returns the agent whose session it is.
+func (n Name) Agent() string { return cmp.Or(n.agent, MainAgent) }
+
+// With returns the name of the same conversation with another agent.
+func (n Name) With(agent string) Name {
+	if n.agent = agent; agent == MainAgent {
+		n.agent = ""
+	}
+	return n
+}
+
+// AgentOf returns the agent whose session has a key. It is the [MainAgent] if the key is not valid.
+func AgentOf(key string) string {
+	if !strings.HasPrefix(key, agentLabel+":") {
+		return MainAgent
+	}
+	n, _ := Parse(key) // the zero Name is the main agent's
+	return n.Agent()
+}
+
 // entries returns the sender's id and aliases as written in links.
 func entries(channel string, sender chat.Sender) []string {
 	var out []string
@@ -146,6 +175,9 @@ func (n Name) Key() string {
 	}
 	if n.Thread != "" {
 		parts = append(parts, threadPart, string(n.Thread))
+	}
+	if n.agent != "" {
+		parts = append([]string{agentLabel, n.agent}, parts...)
 	}
 	for i, part := range parts {
 		parts[i] = encode.Replace(part)
@@ -180,10 +212,15 @@ func Parse(key string) (Name, error) {
 			return Name{}, fmt.Errorf("%q is not a session key: part %d is empty or not encoded", key, i+1)
 		}
 	}
+	agent := ""
+	if len(parts) > 2 && parts[0] == agentLabel && parts[1] != MainAgent {
+		agent, parts = parts[1], parts[2:]
+	}
 	n, ok := name(parts)
 	if !ok {
 		return Name{}, fmt.Errorf("%q is not a session key: it has none of the forms", key)
 	}
+	n.agent = agent
 	return n, nil
 }
 

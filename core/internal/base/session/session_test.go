@@ -3,7 +3,6 @@ package session_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/clawhost/clawhost/core/internal/base/session"
@@ -68,12 +67,46 @@ func TestKey(t *testing.T) {
 				t.Fatal(err)
 			}
 			if name != want {
-				t.Error(cmp.Diff(want, name))
+				t.Errorf("Parse = %+v, want %+v", name, want)
 			}
 			if got := name.Type(); got != tt.typ {
 				t.Errorf("Type = %q, want %q", got, tt.typ)
 			}
 		})
+	}
+}
+
+// Behaviour: agent-session.
+func TestKeyOfAnotherAgent(t *testing.T) {
+	t.Parallel()
+	base := session.Of(session.PerChannelPeer, "telegram", group, "7", john, nil)
+	tests := []struct {
+		name session.Name
+		key  string
+	}{
+		{base, "telegram:group:-100%3A5:thread:7"},
+		{base.With("main"), "telegram:group:-100%3A5:thread:7"},
+		{base.With("backend"), "agent:backend:telegram:group:-100%3A5:thread:7"},
+		{base.With("backend").With("docs"), "agent:docs:telegram:group:-100%3A5:thread:7"},
+		{base.With("backend").With("main"), "telegram:group:-100%3A5:thread:7"},
+		{session.Name{}.With("backend"), "agent:backend:main"},
+	}
+	for _, tt := range tests {
+		if got := tt.name.Key(); got != tt.key {
+			t.Errorf("Key = %q, want %q", got, tt.key)
+		}
+		parsed, err := session.Parse(tt.key)
+		if err != nil || parsed != tt.name {
+			t.Errorf("Parse(%q) = %+v, %v, want %+v", tt.key, parsed, err, tt.name)
+		}
+		if got := session.AgentOf(tt.key); got != tt.name.Agent() {
+			t.Errorf("AgentOf(%q) = %q, want %q", tt.key, got, tt.name.Agent())
+		}
+	}
+	for _, key := range []string{"agent:main:telegram:1", "agent:backend", "agent:backend:agent:docs:main", "agent::main", "agent:x:agent"} {
+		if name, err := session.Parse(key); err == nil {
+			t.Errorf("Parse(%q) = %+v, want an error", key, name)
+		}
 	}
 }
 
