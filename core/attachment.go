@@ -19,12 +19,12 @@ import (
 	"github.com/clawhost/clawhost/core/internal/store"
 )
 
-// attachments fetches, stores and deletes files.
+// attachments fetches, stores and deletes files. The maps are by the agents' labels.
 type attachments struct {
 	files    *files.Store
-	inbound  *files.Inbound
+	inbound  map[string]*files.Inbound
 	bringer  *files.Bringer
-	outgoing *outgoing.Files
+	outgoing map[string]*outgoing.Files
 	reader   *extract.Reader
 	speaker  *speech.Speaker
 
@@ -36,24 +36,28 @@ func newAttachments(
 	c *config.Config, s *store.Store, network files.Network, mediaDir, runDir string, family *process.Family, log hclog.Logger,
 ) attachments {
 	programs := program.Runner{Dir: runDir, Family: family}
-	crowded := make(chan files.Crowded, 3) // one for each folder
+	crowded := make(chan files.Crowded, 1+2*len(c.AllAgents())) // one for each folder
 	bounds := files.SpaceOptions{Most: c.Media.MaxStored, Each: c.Media.MaxPerChannel, Needs: s, Crowded: crowded}
 	stored := files.NewStore(files.Options{Dir: mediaDir, Rows: s, MaxBytes: c.Media.MaxBytes, Accept: c.Media.Accept, Space: bounds})
 	bounds.Most, bounds.Each = c.Media.MaxInbound, 0
-	inbound := files.NewInbound(stored, c.Agent.Workspace, bounds)
 	fetcher := web.NewFetcher(web.NewGuard())
 	sent := outgoing.Options{
-		Store: stored, Ledger: s, Workspace: c.Agent.Workspace, Own: c.Own(), Space: files.SpaceOptions{Most: c.Media.MaxOutbound, Crowded: crowded},
+		Store: stored, Ledger: s, Own: c.Own(), Space: files.SpaceOptions{Most: c.Media.MaxOutbound, Crowded: crowded},
 	}
 	if c.Media.Fetch {
 		sent.Web = fetcher
+	}
+	inbound, outbound := map[string]*files.Inbound{}, map[string]*outgoing.Files{}
+	for _, a := range c.AllAgents() {
+		sent.Agent, sent.Workspace = a.Label, a.Workspace
+		inbound[a.Label], outbound[a.Label] = files.NewInbound(stored, a.Workspace, bounds), outgoing.New(sent, log)
 	}
 	pages := web.NewPages(web.Options{
 		Fetcher: fetcher, Programs: programs, Command: c.Links.Command, Fetch: c.Links.Fetch, Self: process.Self(), Timeout: c.Links.Timeout,
 	}, log)
 	method := transcription(c.Media)
 	return attachments{
-		files: stored, inbound: inbound, bringer: files.NewBringer(stored, inbound, network, log), outgoing: outgoing.New(sent, log),
+		files: stored, inbound: inbound, bringer: files.NewBringer(stored, network, log), outgoing: outbound,
 		reader:  extract.NewReader(s, speech.NewTranscriber(method, stored, programs, c.Media.Timeout), pages, log),
 		speaker: speech.NewSpeaker(stored, programs, c.Media.Speak, c.Media.Timeout), transcriber: method, crowded: crowded,
 	}
@@ -73,7 +77,11 @@ func Transcription(c *config.Config) string { return transcription(c.Media).Stri
 
 // Forget deletes expired files.
 func (a attachments) Forget(ctx context.Context) error {
-	return errors.Join(a.files.Discard(), a.inbound.Discard(), a.outgoing.Discard(ctx))
+	err := a.files.Discard()
+	for label := range a.inbound {
+		err = errors.Join(err, a.inbound[label].Discard(), a.outgoing[label].Discard(ctx))
+	}
+	return err
 }
 
 func (h *Host) mediaDir() string { return filepath.Join(h.config.StateDir, "media") }

@@ -35,7 +35,7 @@ func TestAttachment(t *testing.T) {
 		"../telegram/" + kept.Ref: "",
 		"/etc/passwd":             "",
 	} {
-		shown, path, err := h.media.inbound.Show("telegram", chat.Media{Ref: ref, Kind: chat.Image, MIMEType: "image/jpeg"})
+		shown, path, err := h.media.inbound[""].Show("telegram", chat.Media{Ref: ref, Kind: chat.Image, MIMEType: "image/jpeg"})
 		if path != want || (err == nil) != (want != "") {
 			t.Errorf("%q is at %q, want %q: %v", ref, path, want, err)
 		}
@@ -43,7 +43,7 @@ func TestAttachment(t *testing.T) {
 			t.Errorf("%q is a %v, %s", ref, shown.Kind, shown.MIMEType)
 		}
 	}
-	if _, path, err := h.media.inbound.Show("discord", kept); path != "" || err == nil {
+	if _, path, err := h.media.inbound[""].Show("discord", kept); path != "" || err == nil {
 		t.Errorf("another channel's is at %q", path)
 	}
 	if err := h.media.Forget(t.Context()); err != nil {

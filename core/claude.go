@@ -11,51 +11,68 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
+	"github.com/clawhost/clawhost/core/internal/claude/credential"
 	"github.com/clawhost/clawhost/core/internal/claude/project"
 	"github.com/clawhost/clawhost/core/internal/claude/tools"
 )
 
-// claudeConfig is the config of the claude processes.
-func (h *Host) claudeConfig() claude.Config {
-	c := h.config.Claude
-	settings := claude.Config{
-		Options: cli.Options{
-			Command: c.Command, Args: c.Args, Env: environment(c), FallbackModels: c.FallbackModels,
-			AllowedTools: c.AllowedTools, DisallowedTools: c.DisallowedTools,
-			Workspace: h.config.Agent.Workspace, RunDir: filepath.Join(h.runDir(), "claude"),
-			TrustProject: h.config.Agent.TrustProject,
-			DenyPaths:    []string{h.config.StateDir, h.config.Path}, Family: h.family, Credentials: h.keys,
-		},
-		OneShot: c.Mode == "oneshot", MaxProcesses: c.MaxProcesses, Owners: h.owners, MaxMemory: c.MaxMemory, RecycleAt: c.RecycleAt,
-		ParkAfter: c.ParkAfter, Timeout: c.Timeout,
+// claudeConfig is how the claude processes of all agents are run.
+func (h *Host) claudeConfig() (claude.Config, error) {
+	p := h.config.Processes
+	all := claude.Config{
+		Agents: map[string]cli.Options{}, Family: h.family, Owners: h.owners, Demo: h.options.Demo != "",
+		OneShot: p.Mode == "oneshot", MaxProcesses: p.Max, MaxMemory: p.MaxMemory, RecycleAt: p.RecycleAt, ParkAfter: p.ParkAfter,
 	}
-	if h.options.Demo != "" {
-		settings.Command, settings.Demo = h.options.Demo, true
-		settings.Env["CLAUDE_STUB_DEMO"] = "1"
+	for _, a := range h.config.AllAgents() {
+		keys, err := h.keys.Listen(credential.Options{Keys: a.Claude.APIKeys, Upstream: a.Claude.Env["ANTHROPIC_BASE_URL"]}, h.log.Named("keys"))
+		if err != nil {
+			return all, err
+		}
+		options := cli.Options{
+			Command: a.Claude.Command, Args: a.Claude.Args, Env: environment(a.Claude), FallbackModels: a.Claude.FallbackModels,
+			AllowedTools: a.Claude.AllowedTools, DisallowedTools: a.Claude.DisallowedTools,
+			Workspace: a.Workspace, RunDir: filepath.Join(h.runDir(), "claude", a.Label), TrustProject: a.TrustProject,
+			DenyPaths: []string{h.config.StateDir, h.config.Path}, Credentials: keys,
+		}
+		for _, other := range h.config.AllAgents() {
+			if other.Workspace != a.Workspace {
+				options.DenyPaths = append(options.DenyPaths, other.Workspace)
+			}
+		}
+		if all.Demo {
+			options.Command, options.Env["CLAUDE_STUB_DEMO"] = h.options.Demo, "1"
+		}
+		all.Agents[a.Label] = options
 	}
-	return settings
+	return all, nil
 }
 
-// newPrompter returns the builder of the system prompts.
-func (h *Host) newPrompter() *agent.Prompter {
-	a := h.config.Agent
-	return agent.NewPrompter(agent.Identity{
-		Name: a.Name, Persona: a.SystemPrompt, Owners: h.config.Access.Owners, Workspace: a.Workspace, ContextFiles: a.ContextFiles,
-		Timezone: a.Timezone, Aliases: h.config.Claude.Aliases,
-	})
+// agents constructs what each agent has of its own.
+func (h *Host) agents() {
+	h.prompters, h.projects, h.compaction = map[string]*agent.Prompter{}, map[string]*project.Folder{}, map[string]agent.Compaction{}
+	for _, a := range h.config.AllAgents() {
+		h.prompters[a.Label] = agent.NewPrompter(agent.Identity{
+			Name: a.Name, Persona: a.SystemPrompt, Skills: a.Skills, Owners: h.config.Access.Owners, Workspace: a.Workspace,
+			ContextFiles: a.ContextFiles, Timezone: a.Timezone, Aliases: a.Claude.Aliases,
+		})
+		h.compaction[a.Label] = cli.Compaction(a.Claude.Args, environment(a.Claude))
+		h.projects[a.Label] = project.New(project.Options{
+			Agent: a, Dir: filepath.Join(h.runDir(), "project", a.Label), Store: h.store, Owners: h.owners,
+		}, h.log.Named("project"))
+	}
 }
 
 // equipped runs turns with the tools and the setup that there are when each begins. It completes their profiles.
 type equipped struct {
 	*claude.Pool
-	tools   *tools.Server
-	project *project.Folder
-	demo    bool
+	tools    *tools.Server
+	projects map[string]*project.Folder
+	demo     bool
 }
 
 // Run implements [turn.Claude].
 func (c equipped) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
-	setup := c.project.Setup(ctx)
+	setup := c.projects[t.Agent].Setup(ctx)
 	t.Profile.Tools, t.Profile.Setup = c.tools.Fingerprint(ctx), setup
 	t.Profile.SystemPrompt += setup.Text()
 	result, err := c.Pool.Run(ctx, t)

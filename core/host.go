@@ -49,6 +49,10 @@ import (
 	"github.com/clawhost/clawhost/docs"
 )
 
+// asRoot is what the log says at the start of a host that runs as root.
+const asRoot = "the host runs as root: all that Claude is allowed to run is run as root, and no secret of the host is hidden from it; " +
+	"give the host a user of its own"
+
 const (
 	// settleTime is how long the host waits for its plugins at the start. Slower ones join later.
 	settleTime = 3 * time.Second
@@ -96,11 +100,12 @@ type Host struct {
 
 	store         *store.Store
 	media         attachments
-	keys          *credential.Proxy // nil: claude has its own login
+	keys          credential.Proxies
 	claude        *claude.Pool
-	prompter      *agent.Prompter
+	prompters     map[string]*agent.Prompter // by the agent's label
 	prompts       *prompt.Builder
-	project       *project.Folder
+	projects      map[string]*project.Folder
+	compaction    map[string]agent.Compaction
 	commands      *command.Registry
 	questions     *permission.Approvals
 	intake        *inbox.Intake
@@ -110,7 +115,7 @@ type Host struct {
 	reactor       *reaction.Reactor
 	observers     *hook.Observers
 	followers     *hook.Followers
-	heartbeat     *heartbeat.Heartbeat // nil: none
+	heartbeats    []*heartbeat.Heartbeat
 	supervisor    *supervisor.Supervisor
 	plugins       *plugins.Registry
 	owners        *notice.Owners
@@ -143,14 +148,8 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 	if err := h.runFolder(); err != nil {
 		return nil, err
 	}
-	if keys := h.config.Claude.APIKeys; len(keys) > 0 {
-		h.keys, err = credential.Listen(credential.Options{Keys: keys, Upstream: h.config.Claude.Env["ANTHROPIC_BASE_URL"]}, h.log.Named("keys"))
-		if err != nil {
-			return nil, fmt.Errorf("keep claude's keys: %w", err)
-		}
-	}
 	h.dispatcher = dispatch.New(h.store, dispatch.Options{
-		Turns: h.config.Claude.MaxProcesses, Commands: commands, Owners: len(h.config.Access.Owners) > 0, Grace: turnGrace,
+		Turns: h.config.Processes.Max, Commands: commands, Owners: len(h.config.Access.Owners) > 0, Grace: turnGrace,
 	}, h.log.Named("dispatch"))
 	h.plugins = plugins.New(h.config.Plugins)
 	h.supervisor = supervisor.New(supervisor.Options{
@@ -161,13 +160,17 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 	h.conversations = conversation.NewResolver(h.config, h.plugins, h.store)
 	h.chats = activity.NewChats(h.plugins, h.store)
 	h.owners = notice.NewOwners(h.config.Access.Owners, h.store, h.conversations, h.plugins, h.log.Named("owners"))
-	h.claude, err = claude.New(h.claudeConfig(), h.log.Named("claude"), h.store)
+	processes, err := h.claudeConfig()
+	if err != nil {
+		return nil, err
+	}
+	h.claude, err = claude.New(processes, h.log.Named("claude"), h.store)
 	if err != nil {
 		return nil, err
 	}
 	h.intake = inbox.NewIntake(h.store, h.dispatcher, h.claude, h.conversations, time.Now, h.log.Named("inbox"))
 	h.questions = permission.New(permission.Options{
-		Store: h.store, Dispatcher: h.dispatcher, Patience: h.config.Claude.AskTimeout, Workspace: h.config.Agent.Workspace,
+		Store: h.store, Dispatcher: h.dispatcher,
 		Conversations: h.conversations, Owners: h.owners, Chats: h.chats, Intake: h.intake,
 	}, h.log.Named("permission"))
 	h.wire()
@@ -184,8 +187,10 @@ func (h *Host) folders() error {
 			return fmt.Errorf("close the state folder to others: %w", err)
 		}
 	}
-	if err := agent.Bootstrap(h.config.Agent.Workspace); err != nil {
-		return fmt.Errorf("make the workspace: %w", err)
+	for _, a := range h.config.AllAgents() {
+		if err := agent.Bootstrap(a.Workspace); err != nil {
+			return fmt.Errorf("make the workspace of agent %s: %w", a.Label, err)
+		}
 	}
 	return nil
 }
@@ -207,23 +212,20 @@ func (h *Host) runDir() string { return filepath.Join(h.config.StateDir, "run") 
 // wire constructs what New has not yet, in the order of dependencies.
 func (h *Host) wire() {
 	h.media = newAttachments(h.config, h.store, h.plugins, h.mediaDir(), h.runDir(), h.family, h.log.Named("media"))
-	h.prompter = h.newPrompter()
+	h.agents()
 	var pictures *files.Store
 	if h.config.Media.InlineImages {
 		pictures = h.media.files
 	}
 	h.prompts = prompt.New(prompt.Options{
-		System: h.prompter, Bringer: h.media.bringer, Reader: h.media.reader, Inbound: h.media.inbound, Pictures: pictures, Outgoing: h.media.outgoing,
+		System: h.prompters, Bringer: h.media.bringer, Reader: h.media.reader, Inbound: h.media.inbound, Pictures: pictures, Outgoing: h.media.outgoing,
 		Channels: h.plugins,
 	}, h.log.Named("prompt"))
 	h.tools = tools.New(tools.Options{
 		Version: h.options.Version, Plugins: h.plugins, Store: h.store, Conversations: h.conversations, Intake: h.intake, Files: h.media.files,
 		Manual: docs.Pages,
-		Links:  session.Links(h.config.Session.IdentityLinks), Zone: h.config.Agent.Timezone, Timeout: h.config.Claude.ToolTimeout,
+		Links:  session.Links(h.config.Session.IdentityLinks), Zone: h.config.Agent.Timezone,
 	}, h.log.Named("tools"))
-	h.project = project.New(project.Options{
-		Agent: h.config.Agent, Claude: h.config.Claude, Dir: filepath.Join(h.runDir(), "project"), Store: h.store, Owners: h.owners,
-	}, h.log.Named("project"))
 	h.commands = h.registry()
 	h.observers = hook.NewObservers(h.plugins, h.log.Named("hook"))
 	h.reactor = reaction.New(h.store, h.plugins, h.log.Named("reaction"))
@@ -248,12 +250,11 @@ func (h *Host) wire() {
 	}, h.log.Named("posting"))
 	h.handler = turn.New(turn.Options{
 		Store: h.store, Conversations: h.conversations, Commands: h.commands, Hooks: hook.New(h.plugins, h.log.Named("hook")), Prompts: h.prompts,
-		Claude: equipped{h.claude, h.tools, h.project, h.options.Demo != ""}, Views: views, Tools: h.tools, Poster: poster,
+		Claude: equipped{h.claude, h.tools, h.projects, h.options.Demo != ""}, Views: views, Tools: h.tools, Poster: poster,
 		Questions: h.questions, Files: h.media.outgoing, Programs: programs, Owners: h.owners, Plugins: h.plugins,
-		MemoryFlush: h.config.MemoryFlush, Compaction: cli.Compaction(h.config.Claude.Args, environment(h.config.Claude)),
-		Limits: h.config.Limits, Fallbacks: h.config.Claude.FallbackModels, Retries: h.config.Claude.Retries, Zone: h.config.Agent.Timezone,
+		MemoryFlush: h.config.MemoryFlush, Compaction: h.compaction, Limits: h.config.Limits, Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))
-	h.heartbeat = h.newHeartbeat()
+	h.heartbeats = heartbeat.All(h.config, h.store, h.intake, h.log.Named("heartbeat"))
 	h.outbox = outbox.New(h.store, outbox.Options{
 		Plugins: h.plugins, Attempts: h.config.Outbox.Attempts, MaxAge: h.config.Outbox.MaxAge, Grace: deliveryGrace,
 		Conversations: h.conversations, Chats: h.chats, Questions: h.questions,
@@ -278,7 +279,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	if os.Geteuid() == 0 {
 		h.log.Warn(asRoot)
 	}
-	for _, warning := range Warnings(h.config, os.Geteuid() == 0, h.options.Demo != "") {
+	for _, warning := range h.config.Warnings(os.Geteuid() == 0, h.options.Demo != "") {
 		h.log.Warn(warning)
 	}
 	h.log.Info(h.media.transcriber.String())
@@ -311,8 +312,8 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	defer h.end("typing signals", h.chats.Wait)
 	turns := start(work, func(ctx context.Context) { h.dispatcher.Run(ctx, h.handler) })
 	defer h.end("turns", turns.stop)
-	if h.heartbeat != nil {
-		defer h.end("the heartbeat", start(work, h.heartbeat.Run).stop)
+	for _, beat := range h.heartbeats {
+		defer h.end("the heartbeats", start(work, beat.Run).stop)
 	}
 	defer close(h.closing)
 	h.ready()
@@ -370,20 +371,6 @@ func (h *Host) ready() {
 	if h.options.Demo != "" {
 		fmt.Fprintln(h.options.Out, wording.DemoAnswers)
 	}
-}
-
-// newHeartbeat returns the host's heartbeat, or nil without one.
-func (h *Host) newHeartbeat() *heartbeat.Heartbeat {
-	if h.config.Heartbeat.Every == 0 {
-		return nil
-	}
-	log := h.log.Named("heartbeat")
-	beat, err := heartbeat.New(h.config, h.store, h.intake, log)
-	if err != nil {
-		log.Error("there will be no heartbeat", "error", err)
-		return nil
-	}
-	return beat
 }
 
 // forPlugins is the host's side of plugins.

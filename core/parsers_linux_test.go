@@ -34,7 +34,7 @@ func readers() map[string]reader {
 		"rest":             {32 << 10, func(text string) { chunk.Rest(text, len(text)/2) }},
 		"envelope":         {32 << 10, func(text string) { envelope.Neutralise(text) }},
 		"directives":       {32 << 10, func(text string) { commands.Directives(text, true, chat.Owner) }},
-		"command":          {32 << 10, func(text string) { commands.Parse(text); commands.Skill(text); commands.IsAbort(text) }},
+		"command":          {32 << 10, func(text string) { commands.Parse(text); commands.Skill("main", text); commands.IsAbort(text) }},
 		"entities":         {32 << 10, func(text string) { markdown.Split(first(markdown.ToEntities(text, message)), nil, message) }},
 		"WhatsApp":         {32 << 10, func(text string) { markdown.ToWhatsApp(text) }},
 		"Discord":          {32 << 10, func(text string) { markdown.ToDiscord(text, message) }},

@@ -15,15 +15,18 @@ import (
 
 // registry builds the commands.
 func (h *Host) registry() *command.Registry {
-	c := h.config.Claude
+	c, models := h.config.Agent.Claude, []string{}
+	for _, a := range h.config.AllAgents() {
+		models = append(append(models, a.Claude.Model), a.Claude.FallbackModels...)
+	}
 	host := command.Host{
 		Log: h.log.Named("command"), Recent: h.options.Recent,
 		Version: h.options.Version, Started: h.started, Demo: h.options.Demo != "",
 		ConfigPath: h.config.Path, ExportDir: filepath.Join(h.config.StateDir, "exports"),
-		Models: command.Models{Aliases: c.Aliases, Names: append([]string{c.Model}, c.FallbackModels...)},
+		Models: command.Models{Aliases: c.Aliases, Names: models},
 		Now:    time.Now, Zone: h.config.Agent.Timezone, Speech: len(h.config.Media.Speak) > 0,
-		Conversations: h.conversations, Plugins: h.plugins, Agent: prompted{h.prompter, h.prompts, h.conversations}, Claude: h.claude,
-		Tools: h.tools, Project: h.project, Questions: h.questions, Bash: h.config.Commands.Bash, Files: h.media.files,
+		Conversations: h.conversations, Plugins: h.plugins, Agents: prompted{h.prompters, h.prompts, h.conversations}, Claude: h.claude,
+		Tools: h.tools, Projects: h.projects, Questions: h.questions, Bash: h.config.Commands.Bash, Files: h.media.files,
 	}
 	if h.options.Recheck != nil {
 		host.Restart = h.restart
@@ -31,14 +34,19 @@ func (h *Host) registry() *command.Registry {
 	return command.New(h.store, h.dispatcher, host)
 }
 
-// prompted is the agent as the commands use it.
+// prompted are the agents as the commands use them.
 type prompted struct {
-	*agent.Prompter
+	prompters     map[string]*agent.Prompter
 	prompts       *prompt.Builder
 	conversations *conversation.Resolver
 }
 
-// Sections implements [command.Agent].
+// SkillList implements [command.Agents].
+func (p prompted) SkillList(label string) []agent.Skill {
+	return p.prompters[label].SkillList()
+}
+
+// Sections implements [command.Agents].
 func (p prompted) Sections(caller chat.Caller, s domain.Session) []agent.Section {
 	return p.prompts.System(p.conversations.Session(caller, s)).Sections
 }

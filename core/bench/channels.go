@@ -156,7 +156,7 @@ func (p *plugin) Submit(_ context.Context, _ string, e chat.Event) (inbox.Outcom
 }
 
 // Session is not used by channels.
-func (p *plugin) Session(context.Context, string, chat.Chat, chat.ThreadID) (string, error) {
+func (p *plugin) Session(context.Context, string, chat.Address, chat.Chat) (string, error) {
 	return "bench", nil
 }
 

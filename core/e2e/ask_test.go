@@ -12,12 +12,11 @@ import (
 	"testing"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
-	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/claude/messagesapi"
 )
 
 // unallowed has nothing allowed that is not asked for.
-func unallowed(c *claude.Config) { c.AllowedTools = nil }
+func unallowed(c *runner) { c.AllowedTools = nil }
 
 // A question is asked with what it is about, and the decision is what happens.
 // Behaviour: ask.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
-	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/claude/messagesapi"
 )
 
@@ -37,7 +36,7 @@ func TestFailureClasses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, messagesapi.Options{Default: tc.always}, func(c *claude.Config) {
+			r := newRig(t, messagesapi.Options{Default: tc.always}, func(c *runner) {
 				if tc.want == agent.Timeout {
 					c.Stall = 2 * time.Second
 				}
@@ -80,7 +79,7 @@ func TestMissingTranscript(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{"frobnicate": {"--frobnicate"}, "max-turns": {"--max-turns", "many"}} {
-		r := newRig(t, messagesapi.Options{}, func(c *claude.Config) { c.Args = args })
+		r := newRig(t, messagesapi.Options{}, func(c *runner) { c.Args = args })
 		_, err := r.try(r.pool(), r.turn("hello"))
 		r.wantClass(err, agent.Refused)
 		if err != nil && !strings.Contains(err.Error(), name) {

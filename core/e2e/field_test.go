@@ -24,9 +24,9 @@ import (
 )
 
 // wrapped runs the CLI by a shell that does something first.
-func wrapped(t *testing.T, first string) func(*claude.Config) {
+func wrapped(t *testing.T, first string) func(*runner) {
 	t.Helper()
-	return func(c *claude.Config) {
+	return func(c *runner) {
 		script := filepath.Join(t.TempDir(), "claude")
 		if err := os.WriteFile(script, fmt.Appendf(nil, "#!/bin/sh\n%s\nexec %q \"$@\"\n", first, c.Command), 0o700); err != nil {
 			t.Fatal(err)
@@ -108,9 +108,9 @@ func TestServersEndWithTheirProcess(t *testing.T) {
 	for name, tc := range map[string]struct {
 		end    func(*rig, *claude.Pool)
 		inTurn bool
-		edit   func(*claude.Config)
+		edit   func(*runner)
 	}{
-		"parked":            {edit: func(c *claude.Config) { c.ParkAfter = 50 * time.Millisecond }},
+		"parked":            {edit: func(c *runner) { c.ParkAfter = 50 * time.Millisecond }},
 		"no longer used":    {end: func(r *rig, pool *claude.Pool) { pool.Retire(r.session) }},
 		"killed while idle": {end: kill},
 		"killed in a turn":  {end: kill, inTurn: true},
@@ -177,7 +177,7 @@ func TestLimitWithoutAnEnd(t *testing.T) {
 func TestSilenceLimitExcludesQuestions(t *testing.T) {
 	t.Parallel()
 	const stall = 2 * time.Second
-	r := newRig(t, messagesapi.Options{}, func(c *claude.Config) { c.AllowedTools, c.Stall = nil, stall })
+	r := newRig(t, messagesapi.Options{}, func(c *runner) { c.AllowedTools, c.Stall = nil, stall })
 	pool := r.pool()
 	r.api.Enqueue(messagesapi.Bash("touch asked"), messagesapi.Reply{Text: "done"})
 	turn := r.turn("touch it")
@@ -208,7 +208,7 @@ func TestNoResult(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, messagesapi.Options{}, func(c *claude.Config) { c.Stall = tc.stall })
+			r := newRig(t, messagesapi.Options{}, func(c *runner) { c.Stall = tc.stall })
 			pool := r.pool()
 			r.api.Enqueue(tc.reply)
 			turn := r.turn("hello")
@@ -227,7 +227,7 @@ func TestNoResult(t *testing.T) {
 // What a hook of the workspace says that refuses a message is the answer to it, and the message is not tried again.
 func TestHookRefusesTheMessage(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, messagesapi.Options{}, func(c *claude.Config) { c.TrustProject = true })
+	r := newRig(t, messagesapi.Options{}, func(c *runner) { c.TrustProject = true })
 	folder := filepath.Join(r.config.Workspace, ".claude")
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/claude/messagesapi"
 )
 
@@ -93,7 +92,7 @@ func (r *rig) transcripts() []string {
 // A tool that the configuration does not allow is denied, and the model gets the reason.
 func TestDeniedTool(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, messagesapi.Options{}, func(c *claude.Config) { c.AllowedTools = nil })
+	r := newRig(t, messagesapi.Options{}, func(c *runner) { c.AllowedTools = nil })
 	r.api.Enqueue(messagesapi.Bash("touch was-here"), messagesapi.Reply{Text: "I may not"})
 	if got := r.run(r.pool(), r.turn("touch it")).Text; got != "I may not" {
 		t.Errorf("answer = %q", got)

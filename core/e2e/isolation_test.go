@@ -185,7 +185,7 @@ func (r *rig) use(pool *claude.Pool, call messagesapi.Reply) string {
 // Behaviour: session-isolated, turn-end.
 func TestSessionReachesNoOther(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, messagesapi.Options{}, func(c *claude.Config) {
+	r := newRig(t, messagesapi.Options{}, func(c *runner) {
 		c.AllowedTools = []string{"Bash", "SendMessage", "ListAgents", "ScheduleWakeup", "Monitor", "Workflow", "EnterWorktree"}
 	})
 	pool := r.pool()
@@ -215,7 +215,7 @@ var knownTools = []string{
 func TestCLIOffersNoUnknownTool(t *testing.T) {
 	t.Parallel()
 	said := filepath.Join(t.TempDir(), "said")
-	r := newRig(t, messagesapi.Options{}, func(c *claude.Config) {
+	r := newRig(t, messagesapi.Options{}, func(c *runner) {
 		script := filepath.Join(t.TempDir(), "claude")
 		if err := os.WriteFile(script, []byte(fmt.Sprintf("#!/bin/sh\n%q \"$@\" | tee -a %q\n", c.Command, said)), 0o700); err != nil {
 			t.Fatal(err)
@@ -345,7 +345,7 @@ func TestToolsHaveNoCredential(t *testing.T) {
 		t.Error("the key is in the environment of the shell")
 	}
 	// A login, as "claude" keeps it.
-	r = newRig(t, messagesapi.Options{}, func(c *claude.Config) { delete(c.Env, "ANTHROPIC_API_KEY") })
+	r = newRig(t, messagesapi.Options{}, func(c *runner) { delete(c.Env, "ANTHROPIC_API_KEY") })
 	login := fmt.Sprintf(`{"claudeAiOauth":{"accessToken":%q,"refreshToken":"","expiresAt":4102444800000,"scopes":["user:inference"],"subscriptionType":"max"}}`, key)
 	if err := os.MkdirAll(r.config.Env["CLAUDE_CONFIG_DIR"], 0o700); err != nil {
 		t.Fatal(err)

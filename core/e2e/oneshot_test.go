@@ -18,7 +18,7 @@ import (
 )
 
 // oneShot has each turn get a process of its own.
-func oneShot(c *claude.Config) { c.OneShot = true }
+func oneShot(c *runner) { c.OneShot = true }
 
 // With a process for each turn the conversation goes on, a message that was answered is not answered again, and between
 // two turns there is no process.
@@ -120,7 +120,7 @@ func TestModelWithoutAnotherProcess(t *testing.T) {
 func TestMemoryOfProcesses(t *testing.T) {
 	t.Parallel()
 	const most = 280 << 20
-	r := newRig(t, messagesapi.Options{}, func(c *claude.Config) {
+	r := newRig(t, messagesapi.Options{}, func(c *runner) {
 		// One fits, by itself, and six do not, even where other tests' processes share most of their memory.
 		c.MaxMemory, c.MaxProcesses, c.WeighEvery = most, 6, 50*time.Millisecond
 	})

@@ -56,15 +56,26 @@ type rig struct {
 	*testing.T
 	ctx       context.Context
 	api       *messagesapi.Server
-	config    claude.Config
+	config    runner
 	processes *processes
 
 	session string
 	started bool
 }
 
+// runner is how claude is run for one agent.
+type runner struct {
+	claude.Config
+	cli.Options
+}
+
+func (s runner) pool() claude.Config {
+	s.Agents = map[string]cli.Options{"": s.Options}
+	return s.Config
+}
+
 // newRig prepares a session; the options are those of its API, and edit, if not nil, changes the runner's configuration.
-func newRig(t *testing.T, options messagesapi.Options, edit func(*claude.Config)) *rig {
+func newRig(t *testing.T, options messagesapi.Options, edit func(*runner)) *rig {
 	t.Helper()
 	options.Key = key
 	api := messagesapi.New(options)
@@ -74,7 +85,7 @@ func newRig(t *testing.T, options messagesapi.Options, edit func(*claude.Config)
 	t.Cleanup(cancel)
 	r := &rig{
 		T: t, ctx: ctx, api: api, processes: &processes{live: map[int]uint64{}}, session: uuid.NewString(),
-		config: claude.Config{
+		config: runner{
 			Options: cli.Options{
 				Command: os.Getenv(cliVariable),
 				Env: map[string]string{
@@ -87,7 +98,7 @@ func newRig(t *testing.T, options messagesapi.Options, edit func(*claude.Config)
 				Workspace:    t.TempDir(),
 				RunDir:       filepath.Join(home, "run"),
 			},
-			Timeout: patience,
+			Config: claude.Config{Timeout: patience},
 		},
 	}
 	if edit != nil {
@@ -99,7 +110,7 @@ func newRig(t *testing.T, options messagesapi.Options, edit func(*claude.Config)
 // pool starts a runner: what a new process of the host has.
 func (r *rig) pool() *claude.Pool {
 	r.Helper()
-	pool, err := claude.New(r.config, hclog.NewNullLogger(), r.processes)
+	pool, err := claude.New(r.config.pool(), hclog.NewNullLogger(), r.processes)
 	if err != nil {
 		r.Fatal(err)
 	}

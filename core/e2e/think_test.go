@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
-	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/claude/messagesapi"
 )
 
@@ -17,7 +16,7 @@ import (
 func TestThinkingAndSpeed(t *testing.T) {
 	t.Parallel()
 	for _, oneShot := range []bool{false, true} {
-		r := newRig(t, messagesapi.Options{Default: messagesapi.Reply{Text: "hello"}}, func(c *claude.Config) { c.OneShot = oneShot })
+		r := newRig(t, messagesapi.Options{Default: messagesapi.Reply{Text: "hello"}}, func(c *runner) { c.OneShot = oneShot })
 		pool := r.pool()
 		for _, step := range []struct {
 			profile agent.Profile
@@ -46,7 +45,7 @@ func TestThinkingAndSpeed(t *testing.T) {
 			}
 		}
 		for model, want := range map[string]agent.Abilities{"opus": {Fast: true}, "haiku": {}} {
-			if can, known := agent.AbilitiesOf(model, pool.Inventory().Models); !known || can.Fast != want.Fast || can.ThinkingOff != want.ThinkingOff {
+			if can, known := agent.AbilitiesOf(model, pool.Inventory("").Models); !known || can.Fast != want.Fast || can.ThinkingOff != want.ThinkingOff {
 				t.Errorf("of %s the CLI tells %+v, %t", model, can, known)
 			}
 		}

@@ -161,9 +161,11 @@ func (a *app) validate(ctx context.Context, args []string) error {
 	}
 	var warnings []string
 	if err == nil {
-		warnings = core.Warnings(c, os.Geteuid() == 0, a.demo)
-		for _, problem := range agent.SkillProblems(c.Agent.Workspace) {
-			warnings = append(warnings, problem.Error())
+		warnings = c.Warnings(os.Geteuid() == 0, a.demo)
+		for _, a := range c.AllAgents() {
+			for _, problem := range agent.SkillProblems(a.Workspace) {
+				warnings = append(warnings, problem.Error())
+			}
 		}
 	}
 	if !a.json {

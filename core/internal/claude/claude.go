@@ -20,14 +20,17 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/claude/client"
 	"github.com/clawhost/clawhost/core/internal/notice"
 )
 
-// Config is how claude is run, and how many processes. The zero value of a field means what its comment says.
+// Config is how claude is run for each agent, and how many processes of all of them. The zero value of a field means what its
+// comment says.
 type Config struct {
-	cli.Options
+	Agents map[string]cli.Options // by the agent's label, as in [agent.Turn]
+	Family *process.Family        // starts the processes; nil: a new one that adopts none
 
 	Owners       *notice.Owners // nil: failures are only logged
 	OneShot      bool           // each turn gets a new process, and no process is kept idle
@@ -55,6 +58,9 @@ const (
 
 // withDefaults sets the defaults.
 func (c Config) withDefaults() Config {
+	if c.Family == nil {
+		c.Family = cli.NewFamily(nil)
+	}
 	if c.MaxProcesses <= 0 {
 		c.MaxProcesses = defaultMaxProcesses
 	}

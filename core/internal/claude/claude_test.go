@@ -49,10 +49,21 @@ func run(m *testing.M) int {
 // rig is a host with one claude session.
 type rig struct {
 	*testing.T
-	config    claude.Config
+	config    setup
 	processes *records
 	session   string
 	started   bool
+}
+
+// setup is how claude is run for one agent.
+type setup struct {
+	claude.Config
+	cli.Options
+}
+
+func (s setup) pool() claude.Config {
+	s.Agents = map[string]cli.Options{"": s.Options}
+	return s.Config
 }
 
 func newRig(t *testing.T) *rig {
@@ -60,13 +71,13 @@ func newRig(t *testing.T) *rig {
 	home := t.TempDir()
 	return &rig{
 		T: t, processes: newRecords(), session: uuid.NewString(),
-		config: claude.Config{
+		config: setup{
 			Options: cli.Options{
 				Command: binary, Workspace: t.TempDir(), RunDir: filepath.Join(home, "run"),
 				Env: map[string]string{"HOME": home, "CLAUDE_CONFIG_DIR": filepath.Join(home, "claude")},
 			},
 			// The machine that tests is busy, and they are not about how quickly it is.
-			Interrupt: time.Second,
+			Config: claude.Config{Interrupt: time.Second},
 		},
 	}
 }
@@ -110,7 +121,7 @@ func (r *rig) wantSpawned(pool *claude.Pool, n int) {
 // pool starts a process of the host. The test ends with no process left.
 func (r *rig) pool() *claude.Pool {
 	r.Helper()
-	pool, err := claude.New(r.config, hclog.NewNullLogger(), r.processes)
+	pool, err := claude.New(r.config.pool(), hclog.NewNullLogger(), r.processes)
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -257,7 +257,7 @@ func TestFilesOfTheFlags(t *testing.T) {
 	for _, path := range []string{"relative", `/back\slash`, "/line\nbreak"} {
 		bad := newRig(t)
 		bad.config.DenyPaths = []string{path}
-		if _, err := claude.New(bad.config, hclog.NewNullLogger(), bad.processes); err == nil {
+		if _, err := claude.New(bad.config.pool(), hclog.NewNullLogger(), bad.processes); err == nil {
 			t.Errorf("the path %q cannot be denied and was taken", path)
 		}
 	}

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/claude/client"
@@ -26,11 +28,10 @@ const (
 // turns wait for people.
 type Pool struct {
 	config    Config
-	command   *cli.Command
+	agents    map[string]agentCLI // by label
 	log       hclog.Logger
 	processes cli.Records
 	scale     scale
-	inventory *client.Inventory
 
 	spawns  chan struct{} // one for each concurrent start
 	closing context.Context
@@ -49,6 +50,12 @@ type Pool struct {
 	asking  int       // runs that wait for people
 	parking int       // processes that are exiting to free a slot for a waiting run
 	waiting []*waiter // runs without a slot, in order
+}
+
+// agentCLI is the CLI as one agent runs it.
+type agentCLI struct {
+	*cli.Command
+	inventory *client.Inventory
 }
 
 // worker is a process in the pool.
@@ -100,22 +107,27 @@ type Stats struct {
 // New prepares a pool; processes are started by turns. It returns a [*NotInstalledError] when there is no CLI.
 func New(cfg Config, log hclog.Logger, processes cli.Records) (*Pool, error) {
 	cfg = cfg.withDefaults()
-	command, err := cli.NewCommand(cfg.Options)
-	if err != nil {
-		return nil, err
-	}
 	closing, stop := context.WithCancel(context.Background()) // of the pool, which Close ends
 	p := &Pool{
-		config: cfg, command: command, log: log, processes: processes, scale: cli.Scale{},
+		config: cfg, agents: map[string]agentCLI{}, log: log, processes: processes, scale: cli.Scale{},
 		spawns: make(chan struct{}, spawnsAtOnce), closing: closing, close: stop, kick: make(chan struct{}, 1),
 		busy: map[string]chan struct{}{}, idle: map[string]*worker{}, live: map[*worker]bool{},
 		parked: map[string]*worker{}, retired: map[string]bool{},
 	}
-	p.inventory = client.NewInventory(cfg.Owners, &p.work, log)
+	for _, label := range slices.Sorted(maps.Keys(cfg.Agents)) {
+		options := cfg.Agents[label]
+		options.Family = cfg.Family
+		command, err := cli.NewCommand(options)
+		if err != nil {
+			stop()
+			return nil, fmt.Errorf("agent %s: %w", label, err)
+		}
+		p.agents[label] = agentCLI{command, client.NewInventory(cfg.Owners, &p.work, log)}
+		log.Debug("the claude CLI was found", "agent", label, "path", command.Path, "demo", cfg.Demo)
+	}
 	if !cli.CanWeigh && cfg.MaxMemory > 0 {
 		log.Warn("claude.max_memory has no effect: this system does not report the memory of processes")
 	}
-	log.Debug("the claude CLI was found", "path", command.Path, "demo", cfg.Demo)
 	p.work.Go(p.janitor)
 	return p, nil
 }
@@ -134,7 +146,7 @@ func (p *Pool) Close(ctx context.Context) error {
 		p.work.Wait()
 		close(done)
 	}()
-	defer p.command.KillStrays()
+	defer process.KillAll(nil, p.config.Family.Strays)
 	select {
 	case <-done:
 		return nil
@@ -181,9 +193,9 @@ type Inventory struct {
 	Models  []agent.Abilities    // what the CLI reports of models; none: it reports nothing
 }
 
-// Inventory returns the tools of the latest process.
-func (p *Pool) Inventory() Inventory {
-	tools, servers, models := p.inventory.Latest()
+// Inventory returns the tools of an agent's latest process.
+func (p *Pool) Inventory(agent string) Inventory {
+	tools, servers, models := p.agents[agent].inventory.Latest()
 	return Inventory{tools, servers, models}
 }
 

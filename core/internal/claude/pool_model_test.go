@@ -36,7 +36,7 @@ func newModel(cfg Config) *model {
 	m := &model{weights: map[cli.ID]cli.Weight{}}
 	closing, stop := context.WithCancel(context.Background())
 	m.Pool = &Pool{
-		config: cfg.withDefaults(), command: new(cli.Command), log: hclog.NewNullLogger(), processes: unrecorded{}, closing: closing, close: stop,
+		config: cfg.withDefaults(), log: hclog.NewNullLogger(), processes: unrecorded{}, closing: closing, close: stop,
 		kick: make(chan struct{}, 1), busy: map[string]chan struct{}{}, idle: map[string]*worker{}, live: map[*worker]bool{},
 		parked: map[string]*worker{}, retired: map[string]bool{},
 	}

@@ -120,7 +120,7 @@ func TestThinkingAndSpeed(t *testing.T) {
 		if n := r.processes.spawned(); !r.config.OneShot && n != 1 {
 			t.Errorf("there were %d processes", n)
 		}
-		can, known := agent.AbilitiesOf("opus", pool.Inventory().Models)
+		can, known := agent.AbilitiesOf("opus", pool.Inventory("").Models)
 		if !known || !can.Fast || !can.ThinkingOff {
 			t.Errorf("of opus claude tells %+v, %t", can, known)
 		}

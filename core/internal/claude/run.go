@@ -21,7 +21,7 @@ func (p *Pool) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	if err := p.enter(ctx, t.Session); err != nil {
 		return agent.Result{}, err
 	}
-	r := &run{pool: p, turn: t, next: agent.Line{UUID: t.UUID, Text: t.Prompt, Pictures: t.Pictures}}
+	r := &run{pool: p, cli: p.agents[t.Agent], turn: t, next: agent.Line{UUID: t.UUID, Text: t.Prompt, Pictures: t.Pictures}}
 	defer func() {
 		if r.worker != nil {
 			r.worker.Dismiss() // if no line was written
@@ -85,6 +85,7 @@ func (w *watcher) Consumed(ctx context.Context) { w.once.Do(func() { w.Watcher.C
 // run is one message in progress.
 type run struct {
 	pool    *Pool
+	cli     agentCLI
 	turn    agent.Turn
 	worker  *worker    // nil: none was acquired
 	next    agent.Line // to write
@@ -122,7 +123,7 @@ func (r *run) carry(ctx context.Context) (agent.Result, error) {
 			return r.result(ctx, x, true), failure
 		case x.Failure() != nil:
 			failure := x.Failure()
-			failure.Detail = p.command.Redact(failure.Detail)
+			failure.Detail = r.cli.Redact(failure.Detail)
 			return r.result(ctx, x, true), failure
 		case x.Void() && !again: // a new process has the message run, if this one did not
 			again = true
@@ -151,7 +152,7 @@ func (r *run) carry(ctx context.Context) (agent.Result, error) {
 func (r *run) plan(known bool) error {
 	r.planned = true
 	t := r.turn
-	found, err := r.pool.command.Transcripts.Recall(t.Session, t.UUID)
+	found, err := r.cli.Transcripts.Recall(t.Session, t.UUID)
 	if err != nil {
 		return &agent.Failure{Class: agent.Unavailable, Err: err}
 	}
@@ -174,7 +175,7 @@ func (r *run) result(ctx context.Context, x *exchange.Exchange, failed bool) age
 	result, covered := x.Outcome(), x.Covered(stopped)
 	if failed && !stopped && len(covered) > 0 && !r.worker.alive() {
 		// What a killed process has read but not written down is lost to the conversation.
-		noted, err := r.pool.command.Transcripts.Steered(r.turn.Session)
+		noted, err := r.cli.Transcripts.Steered(r.turn.Session)
 		if err != nil {
 			r.worker.log.Warn("cannot read which messages claude has recorded", "error", err)
 		}

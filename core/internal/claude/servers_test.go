@@ -61,12 +61,12 @@ func TestServersEndWithTheirProcess(t *testing.T) {
 	for name, tc := range map[string]struct {
 		tool   string                   // that the turn uses; empty: none
 		end    func(*rig, *claude.Pool) // what ends the process while the tool runs, or after the turn
-		config func(*claude.Config)     // nil: as usual
+		config func(*setup)             // nil: as usual
 		gentle bool                     // the server may end by itself
 		want   agent.Class              // of the turn; zero: it is answered
 	}{
-		"parked":              {gentle: true, config: func(c *claude.Config) { c.ParkAfter = 50 * time.Millisecond }},
-		"replaced each turn":  {gentle: true, config: func(c *claude.Config) { c.OneShot = true }},
+		"parked":              {gentle: true, config: func(c *setup) { c.ParkAfter = 50 * time.Millisecond }},
+		"replaced each turn":  {gentle: true, config: func(c *setup) { c.OneShot = true }},
 		"no longer used":      {gentle: true, end: func(r *rig, pool *claude.Pool) { pool.Retire(r.session) }},
 		"killed while idle":   {gentle: true, end: kill},
 		"killed in a turn":    {tool: "touch begun; sleep 100", end: kill, want: agent.Died},

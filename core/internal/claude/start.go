@@ -57,7 +57,7 @@ func (p *Pool) start(ctx context.Context, t agent.Turn) (*worker, error) {
 		case from == cli.Forked && missing:
 			from = cli.Fresh
 		case from == cli.Resumed && missing && (t.Started || switched), from != cli.Resumed && exists && switched:
-			return nil, &agent.Failure{Class: agent.TranscriptMissing, Detail: p.command.Redact(said)}
+			return nil, &agent.Failure{Class: agent.TranscriptMissing, Detail: p.agents[t.Agent].Redact(said)}
 		case from == cli.Resumed && missing:
 			from, switched = cli.Fresh, true
 		case from != cli.Resumed && exists:
@@ -107,9 +107,9 @@ func (p *Pool) evictIdle(ctx context.Context) bool {
 // origin is what a turn's session starts from.
 func (p *Pool) origin(t agent.Turn) cli.Origin {
 	switch {
-	case t.Started || p.command.Transcripts.Has(t.Session):
+	case t.Started || p.agents[t.Agent].Transcripts.Has(t.Session):
 		return cli.Resumed
-	case t.ForkOf != "" && p.command.Transcripts.Has(t.ForkOf):
+	case t.ForkOf != "" && p.agents[t.Agent].Transcripts.Has(t.ForkOf):
 		return cli.Forked
 	default:
 		return cli.Fresh
@@ -120,15 +120,16 @@ func (p *Pool) origin(t agent.Turn) cli.Origin {
 func (p *Pool) launch(ctx context.Context, t agent.Turn, from cli.Origin) (*worker, error) {
 	began := time.Now()
 	source := map[cli.Origin]string{cli.Resumed: t.Session, cli.Forked: t.ForkOf}[from]
-	before, err := p.command.Transcripts.Steered(source)
+	of := p.agents[t.Agent]
+	before, err := of.Transcripts.Steered(source)
 	if err != nil {
 		return nil, &agent.Failure{Class: agent.Unavailable, Err: err}
 	}
 	recorded := make(chan struct{}) // otherwise the record could be deleted before it is written, and stay
 	log := p.log.With("session", t.Session)
-	started := p.command.Process(t, from, log)
+	started := of.Process(t, from, log)
 	s := &worker{
-		Client: client.New(p.command, p.config.limits(), t, started, before, p.inventory, log), process: started,
+		Client: client.New(of.Command, p.config.limits(), t, started, before, of.inventory, log), process: started,
 		session: t.Session, key: t.Key, log: log,
 	}
 	s.Attend(ctx, t)

@@ -22,7 +22,7 @@ func TestCannotStart(t *testing.T) {
 		t.Parallel()
 		r := newRig(t)
 		r.config.Command = "claude-that-is-not-there"
-		_, err := claude.New(r.config, hclog.NewNullLogger(), r.processes)
+		_, err := claude.New(r.config.pool(), hclog.NewNullLogger(), r.processes)
 		var missing *cli.NotInstalledError
 		if !errors.As(err, &missing) || !strings.Contains(err.Error(), "npm install") {
 			t.Errorf("error = %v", err)
@@ -125,7 +125,7 @@ func TestCannotStart(t *testing.T) {
 		for _, arg := range []string{"--session-id", "--resume=x", "--permission-mode", "-p", "--dangerously-skip-permissions"} {
 			r := newRig(t)
 			r.config.Args = []string{arg}
-			if _, err := claude.New(r.config, hclog.NewNullLogger(), r.processes); err == nil {
+			if _, err := claude.New(r.config.pool(), hclog.NewNullLogger(), r.processes); err == nil {
 				t.Errorf("claude.args took %s", arg)
 			}
 		}

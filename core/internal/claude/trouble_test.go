@@ -103,7 +103,7 @@ func TestNoiseIsBounded(t *testing.T) {
 	const lines = 20_000
 	r := newRig(t)
 	var log bytes.Buffer
-	pool, err := claude.New(r.config, hclog.New(&hclog.LoggerOptions{Output: &log, JSONFormat: true}), r.processes)
+	pool, err := claude.New(r.config.pool(), hclog.New(&hclog.LoggerOptions{Output: &log, JSONFormat: true}), r.processes)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -220,13 +220,15 @@ func (d *Dispatcher) end(id int64, cause error) {
 	}
 }
 
-// Stop ends the session's running turn and its line for the shell, as far as their messages came before the given time,
+// Stop ends the running turns of sessions and their lines for the shell, as far as their messages came before the given time,
 // and returns once they and what they have started have ended. It reports whether it stopped one: false if none was
 // running or if it completed first. The error is ctx's, if that ends first.
-func (d *Dispatcher) Stop(ctx context.Context, session string, before time.Time) (bool, error) {
-	return stop(ctx, slices.DeleteFunc(append(d.turnsOf(session), d.inLane(session, domain.ShellLane)...), func(r *running) bool {
-		return !r.run.Head.CameBefore(before)
-	}))
+func (d *Dispatcher) Stop(ctx context.Context, before time.Time, sessions ...string) (bool, error) {
+	var ending []*running
+	for _, session := range sessions {
+		ending = append(append(ending, d.turnsOf(session)...), d.inLane(session, domain.ShellLane)...)
+	}
+	return stop(ctx, slices.DeleteFunc(ending, func(r *running) bool { return !r.run.Head.CameBefore(before) }))
 }
 
 // StopMessage ends the session's running turn as Stop does, if it is that of a message, by its id for Claude.

@@ -205,17 +205,17 @@ func TestStopReturnsWhenTheTurnHasEnded(t *testing.T) {
 		if d.Count() != 1 {
 			t.Error("the turn does not count as running")
 		}
-		if stopped, err := d.Stop(t.Context(), "a", time.Time{}); stopped || err != nil {
+		if stopped, err := d.Stop(t.Context(), time.Time{}, "a"); stopped || err != nil {
 			t.Errorf("stopping what came before a turn: %v, %v", stopped, err)
 		}
-		stopped, err := d.Stop(t.Context(), "a", time.Now())
+		stopped, err := d.Stop(t.Context(), time.Now(), "a")
 		if err != nil || !stopped || !ended {
 			t.Errorf("stopped %v, ended %v, error %v", stopped, ended, err)
 		}
 		if len(l.released) != 0 {
 			t.Error("a stopped turn was given back")
 		}
-		if stopped, err := d.Stop(t.Context(), "a", time.Now()); stopped || err != nil {
+		if stopped, err := d.Stop(t.Context(), time.Now(), "a"); stopped || err != nil {
 			t.Errorf("stopping nothing: %v, %v", stopped, err)
 		}
 	})
@@ -233,7 +233,7 @@ func TestStopEndsTheTurnAndTheLineOfTheShell(t *testing.T) {
 			return agent.ErrStopped
 		})
 		synctest.Wait()
-		if stopped, err := d.Stop(t.Context(), "a", time.Now()); !stopped || err != nil {
+		if stopped, err := d.Stop(t.Context(), time.Now(), "a"); !stopped || err != nil {
 			t.Errorf("%v, %v", stopped, err)
 		}
 		if one, other := <-ended, <-ended; one+other != 3 || len(ended) > 0 {
@@ -262,7 +262,7 @@ func TestStopAppliesToTheRunningTurn(t *testing.T) {
 		if d.Count() != 2 {
 			t.Fatal("the second turn has not begun")
 		}
-		if stopped, err := d.Stop(t.Context(), "a", time.Now()); !stopped || err != nil {
+		if stopped, err := d.Stop(t.Context(), time.Now(), "a"); !stopped || err != nil {
 			t.Errorf("%v, %v", stopped, err)
 		}
 		if d.Count() != 0 {
@@ -283,7 +283,7 @@ func TestStopAfterTheClockWasSetBack(t *testing.T) {
 		})
 		defer stop()
 		synctest.Wait()
-		if stopped, err := d.Stop(t.Context(), "a", time.Now()); !stopped || err != nil {
+		if stopped, err := d.Stop(t.Context(), time.Now(), "a"); !stopped || err != nil {
 			t.Errorf("%v, %v", stopped, err)
 		}
 	})
@@ -298,7 +298,7 @@ func TestAnAnsweredTurnWasNotStopped(t *testing.T) {
 		})
 		defer stop()
 		synctest.Wait()
-		if stopped, err := d.Stop(t.Context(), "a", time.Now()); stopped || err != nil {
+		if stopped, err := d.Stop(t.Context(), time.Now(), "a"); stopped || err != nil {
 			t.Errorf("%v, %v", stopped, err)
 		}
 	})
@@ -316,7 +316,7 @@ func TestStopGivesUpWithItsContext(t *testing.T) {
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if stopped, err := d.Stop(ctx, "a", time.Now()); stopped || !errors.Is(err, context.DeadlineExceeded) {
+		if stopped, err := d.Stop(ctx, time.Now(), "a"); stopped || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v, %v", stopped, err)
 		}
 	})
@@ -467,7 +467,7 @@ func TestARunIsStoppedFromItsClaimOn(t *testing.T) {
 		"by a stop": func(d *dispatch.Dispatcher) {
 			soon, cancel := context.WithCancel(context.Background())
 			cancel() // It is not waited for.
-			_, _ = d.Stop(soon, "a", time.Now().Add(time.Hour))
+			_, _ = d.Stop(soon, time.Now().Add(time.Hour), "a")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -216,7 +216,7 @@ func TestBehavioursNameWhatExists(t *testing.T) {
 			}
 		}
 	}
-	for _, c := range commands.List(chat.Owner) {
+	for _, c := range commands.List("main", chat.Owner) {
 		if !reported[c.Name] {
 			t.Errorf("%s: no behaviour names the command /%s", behaviours, c.Name)
 		}

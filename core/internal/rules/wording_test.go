@@ -57,8 +57,6 @@ var notSaid = map[string]string{
 	"This machine has no space for files at the moment. Try again later.": "what a tool returns to the model",
 	"Plugin does not start":                                               "the summary of an error in the config",
 	"Plugin's config cannot be checked":                                   "the summary of an error in the config",
-	"claude.permission_mode is \"bypassPermissions\", which Claude Code refuses as root: no message can be answered. ": "a warning in the log",
-	"Choose another mode, or run the host as a user of its own.":                                                       "a warning in the log",
 }
 
 // errorCalls and logCalls are the functions whose literals are errors, or lines of the log.

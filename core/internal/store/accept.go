@@ -30,7 +30,7 @@ func MessageUUID(channel string, id chat.EventID) string {
 
 // Accept puts an event's message into its lane, unless the event was accepted before. It creates the session, with a
 // first claude session, or updates its route, kind, title and times; an empty kind or title does not replace one.
-// Queue, Burst and Expiry take effect in the same transaction: a running turn is ended, waiting messages are dropped,
+// Queue, Burst, Expiry and Choice take effect in the same transaction: a running turn is ended, waiting messages are dropped,
 // the message joins others, or a new claude session begins. The error is [domain.ErrLaneFull] for a lane with
 // MaxWaiting waiting messages; then nothing is stored and the event may be sent again.
 func (s *Store) Accept(ctx context.Context, in domain.Inbound) (domain.Acceptance, error) {
@@ -164,6 +164,11 @@ func (t *tx) accept(in domain.Inbound, e encoded) (domain.Acceptance, error) {
 	}
 	if in.Model != nil {
 		if err := t.configure(in.Session, func(o *domain.Overrides) { o.Model = *in.Model }); err != nil {
+			return domain.Acceptance{}, err
+		}
+	}
+	if in.Choice != nil {
+		if err := t.chooseAgent(*in.Choice); err != nil {
 			return domain.Acceptance{}, err
 		}
 	}

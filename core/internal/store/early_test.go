@@ -126,7 +126,7 @@ func TestFilesThatWereSentEarlyAreKnown(t *testing.T) {
 	b := setup(t)
 	b.accept(t, inbound("anna", 1))
 	run := b.claim(t)
-	file := domain.OutgoingFile{Folder: "f", Name: "a", Version: "1", Sent: true}
+	file := domain.OutgoingFile{Agent: "main", Folder: "f", Name: "a", Version: "1", Sent: true}
 	e := domain.Early{Items: []domain.OutboxItem{item("anna", "one")}, Sent: &domain.SentByTool{Files: []string{"f/a 1"}}, Files: []domain.OutgoingFile{file}}
 	b.early(t, run, e)
 	b.early(t, run, domain.Early{Items: []domain.OutboxItem{item("anna", "two")}, Sent: &domain.SentByTool{Files: []string{"b 1"}}})
@@ -140,7 +140,7 @@ func TestFilesThatWereSentEarlyAreKnown(t *testing.T) {
 	if _, err := b.Early(b.ctx, before, e); !errors.Is(err, domain.ErrFenced) {
 		t.Errorf("early of a run that has lost its lane: %v", err)
 	}
-	dealt, err := b.OutgoingFiles(b.ctx, "f")
+	dealt, err := b.OutgoingFiles(b.ctx, "main", "f")
 	if err != nil {
 		t.Fatal(err)
 	}

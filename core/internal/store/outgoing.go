@@ -10,9 +10,9 @@ import (
 // deal records the files that a completed run has used.
 func (t *tx) deal(files []domain.OutgoingFile) error {
 	for _, f := range files {
-		_, err := t.exec(`INSERT INTO outgoing_files (folder, name, version, sent) VALUES (?1, ?2, ?3, ?4)
+		_, err := t.exec(`INSERT INTO outgoing_files (folder, name, version, sent, agent) VALUES (?1, ?2, ?3, ?4, ?5)
 			ON CONFLICT (folder, name) DO UPDATE SET version = excluded.version, sent = excluded.sent`,
-			f.Folder, f.Name, f.Version, f.Sent)
+			f.Folder, f.Name, f.Version, f.Sent, f.Agent)
 		if err != nil {
 			return err
 		}
@@ -20,16 +20,16 @@ func (t *tx) deal(files []domain.OutgoingFile) error {
 	return nil
 }
 
-// OutgoingFiles returns the files of a folder that completed runs have used, by name; of all folders for "".
-func (s *Store) OutgoingFiles(ctx context.Context, folder string) (files []domain.OutgoingFile, err error) {
-	query, args := `SELECT folder, name, version, sent FROM outgoing_files WHERE folder = ?1 ORDER BY name`, []any{folder}
+// OutgoingFiles returns the files of a folder of an agent that completed runs have used, by name; of all its folders for "".
+func (s *Store) OutgoingFiles(ctx context.Context, agent, folder string) (files []domain.OutgoingFile, err error) {
+	query, args := `SELECT agent, folder, name, version, sent FROM outgoing_files WHERE agent = ?1 AND folder = ?2 ORDER BY name`, []any{agent, folder}
 	if folder == "" {
-		query, args = `SELECT folder, name, version, sent FROM outgoing_files ORDER BY folder, name`, nil
+		query, args = `SELECT agent, folder, name, version, sent FROM outgoing_files WHERE agent = ?1 ORDER BY folder, name`, []any{agent}
 	}
 	err = s.view(ctx).each(query, args, func(rows rows) error {
 		var f domain.OutgoingFile
 		defer func() { files = append(files, f) }()
-		return rows.Scan(&f.Folder, &f.Name, &f.Version, &f.Sent)
+		return rows.Scan(&f.Agent, &f.Folder, &f.Name, &f.Version, &f.Sent)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("outgoing files: %w", err)

@@ -16,14 +16,14 @@ func TestOutgoingFiles(t *testing.T) {
 	b := setup(t)
 	known := func(folder string, want ...domain.OutgoingFile) {
 		t.Helper()
-		got, err := b.OutgoingFiles(b.ctx, folder)
+		got, err := b.OutgoingFiles(b.ctx, "main", folder)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("known in %q: %v (-want +got):\n%s", folder, err, diff)
 		}
 	}
-	a := domain.OutgoingFile{Folder: "outbound/1", Name: "a.txt", Version: "1", Sent: true}
-	odd := domain.OutgoingFile{Folder: "outbound/1", Name: "\xff'\n", Version: "2"}
-	other := domain.OutgoingFile{Folder: "outbound/2", Name: "a.txt", Version: "3", Sent: true}
+	a := domain.OutgoingFile{Agent: "main", Folder: "outbound/1", Name: "a.txt", Version: "1", Sent: true}
+	odd := domain.OutgoingFile{Agent: "main", Folder: "outbound/1", Name: "\xff'\n", Version: "2"}
+	other := domain.OutgoingFile{Agent: "main", Folder: "outbound/2", Name: "a.txt", Version: "3", Sent: true}
 	newer := a
 	newer.Version, newer.Sent = "4", false
 

@@ -244,9 +244,9 @@ func stepsOfConversations(t *testing.T, s *Store, accept func(func(*domain.Inbou
 	if len(run.Notes) == 0 {
 		t.Fatal("no notes")
 	}
-	file := domain.OutgoingFile{Folder: "outbound/1", Name: "a.txt"}
+	file := domain.OutgoingFile{Agent: "main", Folder: "outbound/1", Name: "a.txt"}
 	must(s.Complete(ctx, run.ID, domain.Completion{State: domain.RunDone, Files: []domain.OutgoingFile{file}}))
-	_, err = s.OutgoingFiles(ctx, file.Folder)
+	_, err = s.OutgoingFiles(ctx, file.Agent, file.Folder)
 	must(err)
 	must(s.DeleteOutgoing(ctx, file))
 

@@ -17,7 +17,7 @@ func TestSentByToolOutlivesAnAttempt(t *testing.T) {
 	b.accept(t, inbound("anna", 2))
 	run := b.claim(t)
 	one, two := domain.SentByTool{Text: "one"}, domain.SentByTool{Text: "two", Files: []string{"a 1"}}
-	file := domain.OutgoingFile{Folder: "outbound/x", Name: "a", Version: "1", Sent: true}
+	file := domain.OutgoingFile{Agent: "main", Folder: "outbound/x", Name: "a", Version: "1", Sent: true}
 	for _, m := range []domain.ToolPost{
 		{Key: key("k1"), Sent: &one, Items: []domain.OutboxItem{item("anna", "one")}},
 		{Key: key("k2"), Sent: &two, Items: []domain.OutboxItem{item("anna", "two")}, Files: []domain.OutgoingFile{file}},
@@ -33,7 +33,7 @@ func TestSentByToolOutlivesAnAttempt(t *testing.T) {
 			t.Errorf("%+v was posted", bad)
 		}
 	}
-	files, err := b.OutgoingFiles(b.ctx, file.Folder)
+	files, err := b.OutgoingFiles(b.ctx, file.Agent, file.Folder)
 	if err != nil {
 		t.Fatal(err)
 	}

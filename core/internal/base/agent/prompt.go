@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/workspace"
 )
@@ -15,8 +16,9 @@ import (
 // Identity is what every session's prompt says about the agent itself.
 type Identity struct {
 	Name    string
-	Persona string   // the operator's text; may be empty
-	Owners  []string // the people whom it works for, each by name or as channel:user; may be empty
+	Persona string          // the operator's text; may be empty
+	Skills  config.Patterns // of the skills that are used
+	Owners  []string        // the people whom it works for, each by name or as channel:user; may be empty
 	// Workspace is the agent's working folder, an absolute path.
 	Workspace string
 	// ContextFiles are the absolute paths of files to include in the prompt. A file in the workspace may be a symbolic
@@ -31,6 +33,8 @@ type Identity struct {
 type Session struct {
 	Channel string // the plugin instance's label
 	Kind    chat.Kind
+	Persona string          // the operator's text for this chat, in addition to the agent's; may be empty
+	Skills  config.Patterns // of the agent's skills that are used here
 	// Owner reports whether everyone who writes in this chat is an owner. With [chat.Direct] it includes the memory
 	// files.
 	Owner       bool
@@ -101,13 +105,13 @@ func (p *Prompter) Prompt(s Session) Prompt {
 
 // build builds a session's prompt from the current files and skills.
 func (p *Prompter) build(s Session) Prompt {
-	files, skills := p.shown.files, p.shown.skills
+	files, skills := p.shown.files, p.shown.skills.only(s.Skills)
 	prompt := Prompt{Private: s.private(), Skills: skills.hash, Problems: slices.Concat(files.problems, skills.problems)}
 
 	var text strings.Builder
 	for _, section := range []struct{ name, text string }{
 		{"identity", identity(p.id)},
-		{"persona", persona(p.id)},
+		{"persona", persona(p.id, s)},
 		{"user", user(p.id, s)},
 		{"memory", memory(s)},
 		{"messages", messages},
@@ -133,8 +137,11 @@ func (p *Prompter) build(s Session) Prompt {
 	return prompt
 }
 
-// SkillList returns the skills that prompts list, by name.
+// SkillList returns the skills that prompts list, by name. A nil Prompter has none.
 func (p *Prompter) SkillList() []Skill {
+	if p == nil {
+		return nil
+	}
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	p.look()
@@ -145,7 +152,7 @@ func (p *Prompter) SkillList() []Skill {
 // file system of the workspace does not answer, the older ones remain.
 func (p *Prompter) look() {
 	found, fresh, err := p.cache.Get(func(folder *workspace.Folder) shown {
-		return shown{contextFiles(p.id.Workspace, folder, p.id.ContextFiles), skills(p.id.Workspace, folder)}
+		return shown{contextFiles(p.id.Workspace, folder, p.id.ContextFiles), skills(p.id.Workspace, folder).only(p.id.Skills)}
 	})
 	if !fresh {
 		return

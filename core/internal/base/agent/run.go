@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -35,10 +37,21 @@ type Profile struct {
 	Fast           bool   // the model answers faster, at a higher price, if it can
 	PermissionMode string
 	SystemPrompt   string
-	Skills         string // identifies the skills listed in SystemPrompt; other skills need another process
-	Private        bool   // SystemPrompt includes the owner's memory; a turn without it needs another process
-	Tools          string // identifies the host's tools; other tools need another process
-	Setup          *Setup // nil: none; another one needs another process
+	Skills         string          // identifies the skills listed in SystemPrompt; other skills need another process
+	Private        bool            // SystemPrompt includes the owner's memory; a turn without it needs another process
+	Tools          string          // identifies the host's tools; other tools need another process
+	Setup          *Setup          // nil: none; another one needs another process
+	Only           config.Patterns // of the tools that may be used; others need another process
+}
+
+// Allows reports whether a tool, by Claude Code's name for it, may be used at all. The tools by which Claude asks people always may.
+func (p Profile) Allows(tool string) bool {
+	switch tool {
+	case "AskUserQuestion", "ExitPlanMode":
+		return true
+	}
+	own, _ := strings.CutPrefix(tool, "mcp__"+config.ReservedServer+"__")
+	return p.Only.Fit(tool) || p.Only.Fit(own)
 }
 
 // SkipsApproval reports whether Claude runs tools without asking.
@@ -53,6 +66,7 @@ type Line struct {
 
 // Turn is one message for Claude Code.
 type Turn struct {
+	Agent     string // the label of the agent that runs it
 	Key       string // the host's session; of its claude sessions only that of the latest turn keeps a process; may be empty
 	Session   string // the uuid of Claude's session
 	Started   bool   // the session exists: it is resumed, not started

@@ -19,8 +19,8 @@ You are %s. People talk to you from chat apps. You are Claude Code on a machine 
 `, id.Name)
 }
 
-func persona(id Identity) string {
-	words := strings.TrimSpace(id.Persona)
+func persona(id Identity, s Session) string {
+	words := strings.TrimSpace(strings.TrimSpace(id.Persona) + "\n\n" + strings.TrimSpace(s.Persona))
 	if words == "" {
 		return ""
 	}

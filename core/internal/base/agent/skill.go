@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/frontmatter"
 	"github.com/clawhost/clawhost/core/internal/base/lazyregexp"
 	"github.com/clawhost/clawhost/sdk/workspace"
@@ -68,7 +69,6 @@ func skills(dir string, folder *workspace.Folder) shownSkills {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		shown.problems = append(shown.problems, fmt.Errorf("folder %s: %w", filepath.Join(dir, skillFolder), reason(err)))
 	}
-	hash := sha256.New()
 	for _, name := range names {
 		file := path.Join(skillFolder, name, skillFile)
 		skill, err := readSkill(folder, name, file)
@@ -77,13 +77,35 @@ func skills(dir string, folder *workspace.Folder) shownSkills {
 		}
 		if skill.Name != "" {
 			shown.list = append(shown.list, skill)
-			fmt.Fprintf(hash, "%q %q\n", skill.Name, skill.Description)
 		}
 	}
-	if len(shown.list) > 0 {
-		shown.hash = hex.EncodeToString(hash.Sum(nil)[:8])
-	}
+	shown.hash = hashOf(shown.list)
 	return shown
+}
+
+// hashOf identifies a list of skills; empty if that is.
+func hashOf(list []Skill) string {
+	if len(list) == 0 {
+		return ""
+	}
+	hash := sha256.New()
+	for _, skill := range list {
+		fmt.Fprintf(hash, "%q %q\n", skill.Name, skill.Description)
+	}
+	return hex.EncodeToString(hash.Sum(nil)[:8])
+}
+
+// only returns the skills that fit the patterns.
+func (s shownSkills) only(fit config.Patterns) shownSkills {
+	list := s.list
+	s.list = nil
+	for _, skill := range list {
+		if fit.Fit(skill.Name) {
+			s.list = append(s.list, skill)
+		}
+	}
+	s.hash = hashOf(s.list)
+	return s
 }
 
 // skillFolders lists the skills' folders; with [errTooManySkills] only some of them.

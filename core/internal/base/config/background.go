@@ -23,6 +23,8 @@ type Heartbeat struct {
 	Prompt   string // never empty
 }
 
+var defaultHeartbeat = Heartbeat{From: 8 * 60, To: 22 * 60, Target: "owner", Prompt: HeartbeatPrompt}
+
 // HeartbeatPrompt is the prompt of a heartbeat unless the file has one.
 const HeartbeatPrompt = "This is a regular check, which nobody asked for. If there is a file HEARTBEAT.md in your workspace, read it and do " +
 	"what it says. Do not take up anything of earlier conversations again. If nothing needs attention, answer NO_REPLY."

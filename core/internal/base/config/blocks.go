@@ -10,8 +10,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 )
 
-// fileBlock describes the whole file. Plugin blocks are read by plugin.
-func (c *Config) fileBlock(plugin func(*hclsyntax.Block)) block {
+// fileBlock describes the whole file. Read reads the blocks of agents and plugins.
+func (c *Config) fileBlock(read func(*hclsyntax.Block)) block {
 	return block{
 		attrs: []attr{
 			{"state_dir", path(&c.StateDir)},
@@ -20,18 +20,19 @@ func (c *Config) fileBlock(plugin func(*hclsyntax.Block)) block {
 		blocks: append([]child{
 			one(c.Log.block()),
 			one(block{path: "store"}),
-			one(c.Agent.block()),
-			one(c.Claude.block()),
+			{name: "agent", labelled: true, unlabelled: true, read: read, holds: (&Agent{}).blockOf},
+			one(c.claudeBlock()),
+			{name: "route", repeated: true, holds: func(string) block { return c.routeBlock() }},
 			one(c.Outbox.block()),
 			one(c.Limits.block()),
 			one(c.Send.block()),
 			one(c.MemoryFlush.block()),
-			one(c.Heartbeat.block()),
+			one(c.Agent.Heartbeat.block()),
 			one(c.Media.block()),
 			one(c.Links.block()),
 			one(c.Commands.block()),
 			one(c.Admin.block()),
-			{name: "plugin", labelled: true, read: plugin, holds: func(label string) block {
+			{name: "plugin", labelled: true, read: read, holds: func(label string) block {
 				return (&Plugin{Label: label}).blockOf(nil, c)
 			}},
 		}, c.Settings.blocks()...),
@@ -59,45 +60,6 @@ func (l *Log) block() block {
 	return block{path: "log", attrs: []attr{
 		{"level", oneOf(&l.Level, "debug", "info", "warn", "error")},
 		{"format", oneOf(&l.Format, "text", "json")},
-	}}
-}
-
-func (a *Agent) block() block {
-	return block{path: "agent", attrs: []attr{
-		{"name", filled(&a.Name)},
-		{"workspace", path(&a.Workspace)},
-		{"system_prompt", text(&a.SystemPrompt)},
-		{"context_files", pathsFrom(&a.ContextFiles, &a.Workspace)}, // after workspace
-		{"timezone", timezone(&a.Timezone)},
-		{"project", parts(&a.Project)},
-		{"trust_project", boolean(&a.TrustProject)},
-	}}
-}
-
-func (c *Claude) block() block {
-	return block{path: "claude", blocks: []child{{name: "mcp", labelled: true, holds: c.serverBlock}}, attrs: []attr{
-		{"command", command(&c.Command)},
-		{"model", word(&c.Model)},
-		{"fallback_models", words(&c.FallbackModels)},
-		{"aliases", aliases(&c.Aliases)},
-		{"effort", oneOf(&c.Effort, "", "off", "low", "medium", "high", "xhigh", "max")},
-		{"fast", boolean(&c.Fast)},
-		{"permission_mode", oneOf(&c.PermissionMode, "default", "acceptEdits", "plan", "dontAsk", "bypassPermissions", "auto")},
-		{"allowed_tools", texts(&c.AllowedTools)},
-		{"disallowed_tools", texts(&c.DisallowedTools)},
-		{"args", arguments(&c.Args)},
-		{"api_keys", keys(&c.APIKeys)},
-		{"env", environment(&c.Env, &c.APIKeys)}, // after api_keys
-		{"mode", oneOf(&c.Mode, "persistent", "oneshot")},
-		{"timeout", duration(&c.Timeout, time.Millisecond)},
-		{"retries", whole(&c.Retries, 0, 10)},
-		{"ask_timeout", duration(&c.AskTimeout, time.Second)},
-		{"tool_timeout", duration(&c.ToolTimeout, time.Second)},
-		{"max_processes", whole(&c.MaxProcesses, 1, 256)},
-		{"max_memory", sizeOrNone(&c.MaxMemory, 64<<20, 1<<40)},
-		{"recycle_at", sizeOrNone(&c.RecycleAt, 64<<20, 1<<40)},
-		{"context_budget", whole(&c.ContextBudget, 0, 10_000_000)},
-		{"park_after", duration(&c.ParkAfter, time.Millisecond)},
 	}}
 }
 
@@ -180,6 +142,12 @@ func (a *Access) groupBlock(chat string) block {
 		return []attr{
 			{"require_mention", own(&g.RequireMention, boolean)},
 			{"history_limit", own(&g.HistoryLimit, func(n *int) setter { return whole(n, 0, maxHistory) })},
+			{"agent", agentName(&g.Agent)},
+			{"model", word(&g.Model)},
+			{"effort", effort(&g.Effort)},
+			{"system_prompt", text(&g.SystemPrompt)},
+			{"skills", globs(&g.Skills)},
+			{"tools", globs(&g.Tools)},
 		}
 	})}
 }

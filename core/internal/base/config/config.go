@@ -6,10 +6,10 @@ import (
 	"maps"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/session"
 )
 
 // Config is a valid file. All paths in it are absolute.
@@ -21,15 +21,18 @@ type Config struct {
 	// PluginDir contains the plugins' binaries. Default: the folder of the running binary.
 	PluginDir string
 
-	Log    Log
-	Agent  Agent
-	Claude Claude
-	Outbox Outbox
-	Limits Limits
+	Log Log
+	// Agent is the agent main: the blocks agent, claude and heartbeat of the top level. Agents are the others, in the order of
+	// the file.
+	Agent     Agent
+	Agents    []*Agent
+	Routes    []Route // in the order of the file
+	Processes Processes
+	Outbox    Outbox
+	Limits    Limits
 
 	Send        Send
 	MemoryFlush MemoryFlush
-	Heartbeat   Heartbeat
 
 	Media    Media
 	Links    Links
@@ -49,69 +52,6 @@ type Config struct {
 type Log struct {
 	Level  string // debug, info (default), warn, error
 	Format string // text (default), json
-}
-
-// Agent describes the agent to itself.
-type Agent struct {
-	Name      string // default "Claw"
-	Workspace string // claude's working folder, which may not exist yet; default ~/clawhost
-	// SystemPrompt is appended to claude's own; it may be empty.
-	SystemPrompt string
-	ContextFiles []string // files shown to the agent if they exist; default AGENTS.md of the workspace
-	// Timezone is the time zone of times shown to the agent. Default: the machine's.
-	Timezone *time.Location
-	// Project lists the parts of the workspace's own setup for Claude Code that are used: instructions, skills, agents, mcp.
-	Project      []string
-	TrustProject bool // Claude Code uses the setup as it is, with its hooks, settings and environment
-}
-
-// Claude configures the claude CLI. Model names are resolved, not aliases.
-type Claude struct {
-	Command         string            // a name found on PATH, or an absolute path; default "claude"
-	Model           string            // empty (default): the CLI's own
-	FallbackModels  []string          // tried in this order while the model cannot answer
-	Aliases         map[string]string // models by alias; no two aliases differ in case only
-	Effort          string            // empty (default: the CLI's own), off, low, medium, high, xhigh, max
-	Fast            bool              // the model answers faster, at a higher price, if it can; default false
-	PermissionMode  string            // default (default), acceptEdits, plan, dontAsk, bypassPermissions, auto
-	AllowedTools    []string          // rules of tools that run without approval
-	DisallowedTools []string          // rules of tools that never run
-	ConfigDir       string            // the CLI's folder of its login and transcripts; empty: unknown
-	Args            []string          // passed to the CLI; contains no flags of the host
-	APIKeys         []string          // kept by the host and tried in this order; none (default): the CLI's own login
-	Env             map[string]string // added to the CLI's environment; without credentials if APIKeys is set
-	MCP             map[string]MCP    // MCP servers by name
-	Mode            string            // persistent (default): a process serves a session's turns; oneshot: one turn
-	Timeout         time.Duration     // for one turn; default 30 minutes
-	Retries         int               // after errors of the service; 0 to 10; default 3
-	AskTimeout      time.Duration     // for answers to questions and approvals; default 1 hour
-	ToolTimeout     time.Duration     // for one call of a plugin's or host's tool; default 1 minute
-	MaxProcesses    int               // default 4
-	MaxMemory       int64             // total bytes above which idle processes are ended; default [HalfOfMemory]; zero: no limit
-	RecycleAt       int64             // bytes above which a process is ended once it is idle; default 512 MB; zero: never
-	ContextBudget   int               // tokens that count as the model's window when Claude Code compacts; default 0: the model's own
-	ParkAfter       time.Duration     // idle time after which a process is ended; default 10 minutes
-}
-
-// HalfOfMemory as MaxMemory means half of the machine's memory.
-const HalfOfMemory = -1
-
-// Resolve returns the model for an alias, ignoring case, or the name itself if it is not an alias.
-func (c Claude) Resolve(name string) string {
-	for alias, model := range c.Aliases {
-		if strings.EqualFold(alias, name) {
-			return model
-		}
-	}
-	return name
-}
-
-// resolveModels replaces aliases by models.
-func (c *Claude) resolveModels() {
-	c.Model = c.Resolve(c.Model)
-	for i, name := range c.FallbackModels {
-		c.FallbackModels[i] = c.Resolve(name)
-	}
 }
 
 // Limits says what happens at the limits of the account.
@@ -186,6 +126,14 @@ type Access struct {
 type Group struct {
 	RequireMention *bool // nil: as in [Access]
 	HistoryLimit   *int  // nil: as in [Access]
+
+	// The rest applies to the group and its threads, and takes precedence over the agent's. An empty field leaves it unchanged.
+	Agent        string   // the agent's label; a [Route] takes precedence
+	Model        string   // resolved, not an alias
+	Effort       string   // as in [Claude]
+	SystemPrompt string   // in addition to the agent's
+	Skills       Patterns // of the agent's skills that are used
+	Tools        Patterns // of the tools that may be used
 }
 
 // Socket is the path of the control socket.
@@ -200,8 +148,10 @@ func (c *Config) Own() []string {
 			list = append(list, p.Source)
 		}
 	}
-	if dir := c.Claude.ConfigDir; dir != "" {
-		list = append(list, dir, dir+".json") // the CLI's settings and account name
+	for _, a := range c.AllAgents() {
+		if dir := a.Claude.ConfigDir; dir != "" {
+			list = append(list, dir, dir+".json") // the CLI's settings and account name
+		}
 	}
 	return list
 }
@@ -232,22 +182,16 @@ func defaults() *Config {
 	return &Config{
 		StateDir: "~/.local/state/clawhost",
 		Log:      Log{Level: "info", Format: "text"},
-		Agent:    Agent{Name: "Claw", Workspace: "~/clawhost", Timezone: time.Local},
-		Claude: Claude{
-			Command:        "claude",
-			PermissionMode: "default",
-			Mode:           "persistent",
-			Timeout:        30 * time.Minute,
-			Retries:        3,
-			AskTimeout:     time.Hour,
-			ToolTimeout:    time.Minute,
-			MaxProcesses:   4,
-			MaxMemory:      HalfOfMemory,
-			RecycleAt:      512 << 20,
-			ParkAfter:      10 * time.Minute,
+		Agent: Agent{
+			Label: session.MainAgent, Name: "Claw", Workspace: "~/clawhost", Timezone: time.Local, OpenTo: OpenToOwners, Skills: PatternsOf("*"),
+			Claude: Claude{
+				Command: "claude", PermissionMode: "default", Timeout: 30 * time.Minute, Retries: 3, AskTimeout: time.Hour, ToolTimeout: time.Minute,
+			},
+			Heartbeat: defaultHeartbeat,
 		},
-		Outbox: Outbox{Attempts: 8, MaxAge: 24 * time.Hour},
-		Limits: Limits{OnUsageLimit: "ask"},
+		Processes: Processes{Mode: "persistent", Max: 4, MaxMemory: HalfOfMemory, RecycleAt: 512 << 20, ParkAfter: 10 * time.Minute},
+		Outbox:    Outbox{Attempts: 8, MaxAge: 24 * time.Hour},
+		Limits:    Limits{OnUsageLimit: "ask"},
 		Settings: Settings{
 			Session: Session{Scope: "per-channel-peer", ResetTriggers: []string{"/new", "/reset"}, DailyReset: Off},
 			Inbound: Inbound{Debounce: 500 * time.Millisecond, MaxAge: 24 * time.Hour},
@@ -265,7 +209,6 @@ func defaults() *Config {
 		Links:       Links{Fetch: true, Timeout: 20 * time.Second},
 		Send:        Send{Default: "allow"},
 		MemoryFlush: MemoryFlush{Enabled: true, Margin: 4000, Reserve: 33_000, Prompt: flushPrompt},
-		Heartbeat:   Heartbeat{From: 8 * 60, To: 22 * 60, Target: "owner", Prompt: HeartbeatPrompt},
 	}
 }
 

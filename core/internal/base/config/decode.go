@@ -17,6 +17,8 @@ type block struct {
 	either   []string          // exactly one of these attributes is required
 	misnamed string            // what is wrong with its label
 	requires map[string]string // attributes that are valid only together with another one
+	// elsewhere are names that only another block takes, with what to do instead.
+	elsewhere map[string]string
 }
 
 // An attr is an attribute of a block.
@@ -29,9 +31,10 @@ type attr struct {
 type child struct {
 	name string
 	// labelled blocks have one label each; others have none. A block may appear once, a labelled one once per label.
-	labelled bool
-	labels   []string // the valid labels; empty: any
-	repeated bool     // the block may appear several times
+	labelled   bool
+	unlabelled bool     // a labelled block may also appear once without a label
+	labels     []string // the valid labels; empty: any
+	repeated   bool     // the block may appear several times
 	// holds returns the description of the block for a label.
 	holds func(label string) block
 	// read, if set, reads the block instead of holds.
@@ -44,6 +47,7 @@ type decoder struct {
 	*source
 	eval     *hcl.EvalContext
 	channels []string // the labels of the plugin blocks, and webchat
+	agents   []string // the labels of the agents
 	problems Problems
 }
 
@@ -146,7 +150,7 @@ func (d *decoder) children(body *hclsyntax.Body, c child) {
 		}
 		if earlier, twice := first[label]; twice && !c.repeated {
 			header := b.Type
-			if c.labelled {
+			if label != "" {
 				header = fmt.Sprintf("%s %q", b.Type, label)
 			}
 			d.report(b.DefRange(), "Duplicate block", fmt.Sprintf("There is a block %s at %s:%d:%d already.",
@@ -169,7 +173,7 @@ func (d *decoder) children(body *hclsyntax.Body, c child) {
 // label returns the block's label, if the number of labels is right and the label is valid.
 func (d *decoder) label(b *hclsyntax.Block, c child) (string, bool) {
 	switch {
-	case !c.labelled && len(b.Labels) == 0:
+	case (!c.labelled || c.unlabelled) && len(b.Labels) == 0:
 		return "", true
 	case !c.labelled:
 		d.report(b.LabelRanges[0], "Unexpected label", fmt.Sprintf("The block %s has no label.", b.Type))
@@ -191,6 +195,9 @@ func (d *decoder) refuseUnknown(body *hclsyntax.Body, b block) {
 			continue
 		}
 		hint := suggestion(name, attrs)
+		if instead := b.elsewhere[name]; instead != "" {
+			hint = " " + instead
+		}
 		if slices.Contains(blocks, name) {
 			hint = fmt.Sprintf(" It is a block: write %s { … }.", name)
 		}

@@ -55,8 +55,8 @@ func TestWarnings(t *testing.T) {
 	}
 	for _, test := range tests {
 		var got []string
-		for _, w := range load(t, test.text, nil).Warnings(false) {
-			got = append(got, w.String()[strings.Index(w.String(), "config.hcl:")+len("config.hcl:"):])
+		for _, w := range load(t, test.text, nil).Warnings(false, false) {
+			got = append(got, w[strings.Index(w, "config.hcl:")+len("config.hcl:"):])
 		}
 		all := strings.Join(got, "\n")
 		if test.want == "" && all != "" || !strings.Contains(all, test.want) {
@@ -69,8 +69,33 @@ func TestWarnings(t *testing.T) {
 func TestAWarningWithoutALine(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	c := load(t, "log {}\nplugin \"telegram\" {}\nclaude {\n  model = \"opus\"\n}", nil)
-	warnings := c.Warnings(false)
-	if len(warnings) != 1 || !strings.HasSuffix(warnings[0].String(), `config.hcl: Missing program; claude.command: there is no program "claude" here. Install Claude Code, or write the program's path.`) {
+	warnings := c.Warnings(false, false)
+	if len(warnings) != 1 || !strings.HasSuffix(warnings[0], `config.hcl: Missing program; claude.command: there is no program "claude" here. Install Claude Code, or write the program's path.`) {
 		t.Errorf("warnings: %v", warnings)
+	}
+}
+
+func TestTheWarningOfSkippedQuestionsAsRoot(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		mode   string
+		env    map[string]string
+		root   bool
+		demo   bool
+		warned bool
+	}{
+		"root":                            {mode: "default", root: true},
+		"no questions":                    {mode: "bypassPermissions"},
+		"no questions as root":            {mode: "bypassPermissions", root: true, warned: true},
+		"no questions as root of a demo":  {mode: "bypassPermissions", root: true, demo: true},
+		"no questions as root of a cage":  {mode: "bypassPermissions", env: map[string]string{"IS_SANDBOX": "1"}, root: true},
+		"no questions as root of nothing": {mode: "bypassPermissions", env: map[string]string{"IS_SANDBOX": ""}, root: true, warned: true},
+	} {
+		c := &config.Config{}
+		c.Agent.Claude.PermissionMode, c.Agent.Claude.Env = tt.mode, tt.env
+		got := c.Warnings(tt.root, tt.demo)
+		if tt.warned != (len(got) == 1 && strings.Contains(got[0], "bypassPermissions")) || !tt.warned && len(got) > 0 {
+			t.Errorf("%s: %q", name, got)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/clawhost/clawhost/core/internal/base/process"
+	"github.com/clawhost/clawhost/core/internal/base/session"
 )
 
 const (
@@ -121,46 +122,59 @@ func (d *decoder) checkSize(text []byte) Problems {
 	return nil
 }
 
-// file reads the whole file: the top level first, because the plugin blocks inherit from it.
+// file reads the whole file: the top level first, because the blocks of agents and plugins inherit from it.
 func (d *decoder) file(body *hclsyntax.Body, path string) *Config {
 	c := defaults()
 	c.Path = path
-	d.channels = []string{"webchat"}
+	d.channels, d.agents = []string{"webchat"}, []string{session.MainAgent}
 	for _, b := range body.Blocks {
-		if b.Type == "plugin" && len(b.Labels) == 1 {
+		switch {
+		case len(b.Labels) != 1:
+		case b.Type == "plugin":
 			d.channels = append(d.channels, b.Labels[0])
+		case b.Type == "agent":
+			d.agents = append(d.agents, b.Labels[0])
 		}
 	}
 	d.defaultPaths(c)
-	var plugins []*hclsyntax.Block
-	d.decode(body, c.fileBlock(func(b *hclsyntax.Block) { plugins = append(plugins, b) }))
+	var agents, plugins []*hclsyntax.Block
+	d.decode(body, c.fileBlock(func(b *hclsyntax.Block) {
+		switch {
+		case b.Type == "plugin":
+			plugins = append(plugins, b)
+		case len(b.Labels) == 0:
+			d.decode(b.Body, c.Agent.block())
+		default:
+			agents = append(agents, b)
+		}
+	}))
 	d.checkPaths(c, body.Attributes["state_dir"])
-	c.Claude.resolveModels()
 	c.Media.fillFolderSizes()
-	if c.Agent.ContextFiles == nil {
-		c.Agent.ContextFiles = []string{filepath.Join(c.Agent.Workspace, "AGENTS.md")}
+	for _, b := range agents {
+		c.Agents = append(c.Agents, d.agent(b, c))
 	}
+	c.Agent.complete() // after the others: they inherit names of models, not models
 	for _, b := range plugins {
 		c.Plugins = append(c.Plugins, d.plugin(b, c))
 	}
-	d.checkTarget(c, body)
-	c.Claude.ConfigDir = d.claudeDir(c)
-	d.checkWorkspace(c, body)
+	for _, a := range c.AllAgents() {
+		d.checkTarget(c, a, body)
+		a.Claude.ConfigDir = d.claudeDir(a)
+		d.checkWorkspace(c, a, body)
+	}
 	c.warnings = d.warn(c, body)
 	return c
 }
 
-// checkTarget refuses a group as the target of the heartbeat.
-func (d *decoder) checkTarget(c *Config, body *hclsyntax.Body) {
-	channel, id, _ := strings.Cut(c.Heartbeat.Target, ":")
+// checkTarget refuses a group as the target of an agent's heartbeat.
+func (d *decoder) checkTarget(c *Config, a *Agent, body *hclsyntax.Body) {
+	channel, id, _ := strings.Cut(a.Heartbeat.Target, ":")
 	if _, group := c.For(channel).Access.Group[id]; !group {
 		return
 	}
-	for _, b := range body.Blocks {
-		if a := b.Body.Attributes["target"]; b.Type == "heartbeat" && a != nil {
-			d.report(a.Expr.Range(), "Unsuitable value",
-				fmt.Sprintf("heartbeat.target must be a person, and %s is a group in access.group.", c.Heartbeat.Target))
-		}
+	if given := a.attribute(body, "heartbeat", "target"); given != nil {
+		d.report(given.Expr.Range(), "Unsuitable value",
+			fmt.Sprintf("%s must be a person, and %s is a group in access.group.", a.title("heartbeat", "target"), a.Heartbeat.Target))
 	}
 }
 

@@ -11,11 +11,11 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// claudeDir returns the folder of the CLI's login and transcripts, according to the CLI's environment. It is empty if it is
-// unknown.
-func (d *decoder) claudeDir(c *Config) string {
+// claudeDir returns the folder of the login and transcripts of an agent's CLI, according to the CLI's environment. It is empty
+// if it is unknown.
+func (d *decoder) claudeDir(a *Agent) string {
 	variable := func(name string) string {
-		if value, ok := c.Claude.Env[name]; ok {
+		if value, ok := a.Claude.Env[name]; ok {
 			return value
 		}
 		if value, ok := d.env(name); ok {
@@ -30,23 +30,23 @@ func (d *decoder) claudeDir(c *Config) string {
 	if dir == "" || filepath.IsAbs(dir) {
 		return dir
 	}
-	return filepath.Join(c.Agent.Workspace, dir) // the CLI's working directory
+	return filepath.Join(a.Workspace, dir) // the CLI's working directory
 }
 
 // checkWorkspace refuses a workspace that is a file, or that overlaps with the host's files: the agent reads and sends
 // files from the workspace, and may be allowed to change them.
-func (d *decoder) checkWorkspace(c *Config, body *hclsyntax.Body) {
-	workspace := c.Agent.Workspace
+func (d *decoder) checkWorkspace(c *Config, a *Agent, body *hclsyntax.Body) {
+	workspace := a.Workspace
 	if workspace == "" {
 		return // reported
 	}
-	given := attribute(body, "agent", "workspace")
+	given := a.attribute(body, "agent", "workspace")
 	refuse := func(other *hclsyntax.Attribute, format string, args ...any) {
 		at := hcl.Range{}
 		if a := cmp.Or(given, other); a != nil {
 			at = a.Expr.Range()
 		}
-		d.report(at, "Unsuitable value", "agent.workspace "+fmt.Sprintf(format, args...))
+		d.report(at, "Unsuitable value", a.title("agent", "workspace")+" "+fmt.Sprintf(format, args...))
 	}
 	if info, err := os.Stat(workspace); err == nil && !info.IsDir() {
 		refuse(nil, "must be a folder, and %s is a file.", workspace)
@@ -64,7 +64,7 @@ func (d *decoder) checkWorkspace(c *Config, body *hclsyntax.Body) {
 	}{
 		{"the config file", c.Path, nil, false},
 		{"state_dir", c.StateDir, body.Attributes["state_dir"], true},
-		{"the folder of Claude Code's login", c.Claude.ConfigDir, attribute(body, "claude", "env"), true},
+		{"the folder of Claude Code's login", a.Claude.ConfigDir, a.attribute(body, "claude", "env"), true},
 		{"plugin_dir", c.PluginDir, body.Attributes["plugin_dir"], false},
 	} {
 		switch {
@@ -85,10 +85,40 @@ func (d *decoder) checkWorkspace(c *Config, body *hclsyntax.Body) {
 	}
 }
 
-// attribute returns an attribute of the first block of a type, or nil.
+// checkOverlaps refuses an agent's workspace within another agent's. Agents may share one, of which it warns.
+func (d *decoder) checkOverlaps(c *Config, body *hclsyntax.Body) (shared Problems) {
+	type place struct {
+		*Agent
+		real string
+	}
+	var earlier []place
+	for _, a := range c.AllAgents() {
+		if a.Workspace == "" {
+			continue // reported
+		}
+		now := place{a, realPath(a.Workspace)}
+		for _, other := range earlier {
+			at := cmp.Or(a.attribute(body, "agent", "workspace"), other.attribute(body, "agent", "workspace"))
+			switch {
+			case at == nil:
+			case now.real == other.real:
+				shared = append(shared, d.problem(at.Expr.Range(), "Shared workspace",
+					fmt.Sprintf("The agents %q and %q have the same workspace, so each reads the other's files and memory.", other.Label, a.Label)))
+			case strings.HasPrefix(now.real+"/", other.real+"/"), strings.HasPrefix(other.real+"/", now.real+"/"):
+				d.report(at.Expr.Range(), "Unsuitable value", fmt.Sprintf("%s must neither contain the workspace of agent %q, %s, nor be within it: "+
+					"each would read the other's files and memory. Give each a folder of its own, or both the same one.",
+					a.title("agent", "workspace"), other.Label, other.Workspace))
+			}
+		}
+		earlier = append(earlier, now)
+	}
+	return shared
+}
+
+// attribute returns an attribute of the block of a type that has no label, or nil.
 func attribute(body *hclsyntax.Body, block, name string) *hclsyntax.Attribute {
 	for _, b := range body.Blocks {
-		if b.Type == block {
+		if b.Type == block && len(b.Labels) == 0 {
 			return b.Body.Attributes[name]
 		}
 	}

@@ -253,33 +253,34 @@ plugin "plain" {}
 		PluginDir: dir + "/plugins",
 		Log:       config.Log{Level: "debug", Format: "json"},
 		Agent: config.Agent{
-			Name: "Ada", Workspace: dir + "/work", SystemPrompt: "Be kind.", Timezone: berlin,
+			Label: "main", OpenTo: "owners", Skills: config.PatternsOf("*"), Name: "Ada", Workspace: dir + "/work", SystemPrompt: "Be kind.", Timezone: berlin,
 			Project: []string{"skills", "mcp"}, TrustProject: true,
 			ContextFiles: []string{dir + "/work/AGENTS.md", "/etc/motd", "/home/u/notes.md"},
-		},
-		Claude: config.Claude{
-			Command: dir + "/claude", Model: "sonnet", FallbackModels: []string{"haiku", "opus"}, Effort: "high",
-			PermissionMode: "acceptEdits", AllowedTools: []string{"Read"}, DisallowedTools: []string{"Bash(rm *)"},
-			Args: []string{"--add-dir", "/x"}, Env: map[string]string{"A": "a", "B": "b", "C": "[1]"},
-			ConfigDir: "/home/u/.claude", APIKeys: []string{"a", "sk-b"},
-			Aliases: map[string]string{"fast": "haiku", "Grübel": "claude-opus-4-1"},
-			Fast:    true, Timeout: 90 * time.Second, Retries: 1, AskTimeout: 5 * time.Minute, ToolTimeout: 45 * time.Second, Mode: "oneshot", MaxProcesses: 2, MaxMemory: 3 << 30, RecycleAt: 0, ContextBudget: 200_000, ParkAfter: time.Minute,
-			MCP: map[string]config.MCP{
-				"files":     {Command: []string{dir + "/files", "--root", "/x"}, Env: map[string]string{"A": "a"}},
-				"git_hub-2": {URL: "https://example.com/mcp?x=1", Headers: map[string]string{"Authorization": "Bearer a"}},
+			Heartbeat: config.Heartbeat{
+				Every: 30 * time.Minute, From: 22 * 60, To: 6*60 + 30, Target: "telegram:123", Prompt: "Look around.",
+			},
+			Claude: config.Claude{
+				Command: dir + "/claude", Model: "sonnet", FallbackModels: []string{"haiku", "opus"}, Effort: "high",
+				PermissionMode: "acceptEdits", AllowedTools: []string{"Read"}, DisallowedTools: []string{"Bash(rm *)"},
+				Args: []string{"--add-dir", "/x"}, Env: map[string]string{"A": "a", "B": "b", "C": "[1]"},
+				ConfigDir: "/home/u/.claude", APIKeys: []string{"a", "sk-b"},
+				Aliases: map[string]string{"fast": "haiku", "Grübel": "claude-opus-4-1"},
+				Fast:    true, Timeout: 90 * time.Second, Retries: 1, AskTimeout: 5 * time.Minute, ToolTimeout: 45 * time.Second, ContextBudget: 200_000,
+				MCP: map[string]config.MCP{
+					"files":     {Command: []string{dir + "/files", "--root", "/x"}, Env: map[string]string{"A": "a"}},
+					"git_hub-2": {URL: "https://example.com/mcp?x=1", Headers: map[string]string{"Authorization": "Bearer a"}},
+				},
 			},
 		},
-		Outbox: config.Outbox{Attempts: 3, MaxAge: 2 * time.Hour},
-		Limits: config.Limits{OnUsageLimit: "wait"},
+		Processes: config.Processes{Mode: "oneshot", Max: 2, MaxMemory: 3 << 30, RecycleAt: 0, ParkAfter: time.Minute},
+		Outbox:    config.Outbox{Attempts: 3, MaxAge: 2 * time.Hour},
+		Limits:    config.Limits{OnUsageLimit: "wait"},
 		Send: config.Send{Default: "deny", Rules: []config.SendRule{
 			{Channel: "telegram", Chat: "group", KeyPrefix: "telegram:group:-100", Policy: "allow"},
 			{Policy: "deny"},
 			{Policy: "allow"},
 		}},
 		MemoryFlush: config.MemoryFlush{Margin: 5000, Reserve: 40_000, Prompt: "Write it down."},
-		Heartbeat: config.Heartbeat{
-			Every: 30 * time.Minute, From: 22 * 60, To: 6*60 + 30, Target: "telegram:123", Prompt: "Look around.",
-		},
 		Media: config.Media{
 			MaxBytes: 1 << 30, MaxStored: 9 << 30, MaxPerChannel: 8 << 30, MaxInbound: 20 << 30, MaxOutbound: 10 << 30, Transcribe: []string{"sh", "./write-down", "--in={file}", ""}, Speak: []string{dir + "/speak", "{out}"},
 			Timeout: 2 * time.Minute, TTS: "inbound",
@@ -327,7 +328,7 @@ plugin "plain" {}
 			},
 		},
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Plugin{}, config.Config{}), asText[*time.Location](), asText[*regexp.Regexp]()); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Plugin{}, config.Config{}, config.Agent{}), asText[*time.Location](), asText[*regexp.Regexp]()); diff != "" {
 		t.Errorf("config (-want +got):\n%s", diff)
 	}
 }
@@ -367,7 +368,7 @@ func TestDefaults(t *testing.T) {
 	if m := got.MemoryFlush; !m.Enabled || m.Margin != 4000 || m.Reserve != 33_000 {
 		t.Errorf("memory flush %+v", m)
 	}
-	h := got.Heartbeat
+	h := got.Agent.Heartbeat
 	for golden, prompt := range map[string]string{"flush_prompt.golden": got.MemoryFlush.Prompt, "heartbeat_prompt.golden": h.Prompt} {
 		want, err := os.ReadFile(filepath.Join("testdata", golden))
 		if err != nil {
@@ -405,7 +406,7 @@ send {
 	if c.Session.IdleReset != 0 || c.Session.DailyReset != config.Off || c.Session.Reset != nil {
 		t.Errorf("session %+v", c.Session)
 	}
-	if h := c.Heartbeat; h.Every != 0 || h.From != config.Off || h.To != config.Off {
+	if h := c.Agent.Heartbeat; h.Every != 0 || h.From != config.Off || h.To != config.Off {
 		t.Errorf("heartbeat %+v", h)
 	}
 	if diff := cmp.Diff([]config.SendRule{{Policy: "deny"}}, c.Send.Rules); diff != "" {
@@ -435,7 +436,7 @@ func TestClockPrints(t *testing.T) {
 func TestResolve(t *testing.T) {
 	t.Parallel()
 	c := load(t, "claude {\n  model = \"FAST\"\n  fallback_models = [\"opus\", \"deep\"]\n  aliases = { Fast = \"haiku\", deep = \"Fast\" }\n}\n", nil)
-	if diff := cmp.Diff([]string{"haiku", "opus", "Fast"}, append([]string{c.Claude.Model}, c.Claude.FallbackModels...)); diff != "" {
+	if diff := cmp.Diff([]string{"haiku", "opus", "Fast"}, append([]string{c.Agent.Claude.Model}, c.Agent.Claude.FallbackModels...)); diff != "" {
 		t.Errorf("models (-want +got):\n%s", diff)
 	}
 	for name, want := range map[string]string{
@@ -443,7 +444,7 @@ func TestResolve(t *testing.T) {
 		"deep": "Fast", // an alias's model is not looked up again
 		"opus": "opus", "": "", "fas": "fas",
 	} {
-		if got := c.Claude.Resolve(name); got != want {
+		if got := c.Agent.Claude.Resolve(name); got != want {
 			t.Errorf("Resolve(%q) = %q, want %q", name, got, want)
 		}
 	}

@@ -10,38 +10,48 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// Warnings returns probable mistakes in a valid file, in the file's order. With demo set, a missing claude program is not
-// one.
-func (c *Config) Warnings(demo bool) Problems {
-	if !demo {
-		return c.warnings
+// Warnings returns probable mistakes in a valid file, in the file's order. Root reports whether the host runs as root, demo whether
+// no real claude runs.
+func (c *Config) Warnings(root, demo bool) (list []string) {
+	for _, p := range c.warnings {
+		if !demo || p.Summary != missingClaude {
+			list = append(list, p.String())
+		}
 	}
-	return slices.DeleteFunc(slices.Clone(c.warnings), func(p Problem) bool { return p.Summary == missingClaude })
+	for _, a := range c.AllAgents() {
+		if root && !demo && a.Claude.PermissionMode == "bypassPermissions" && a.Claude.Env["IS_SANDBOX"] != "1" {
+			list = append(list, a.title("claude", "permission_mode")+` is "bypassPermissions", which Claude Code refuses as root: no message can be `+
+				"answered. Choose another mode, or run the host as a user of its own.")
+		}
+	}
+	return list
 }
 
 const missingClaude = "Missing program"
 
-// warn finds settings that are valid but have no effect.
+// warn finds settings that are valid, but probably a mistake.
 func (d *decoder) warn(c *Config, body *hclsyntax.Body) Problems {
-	var found Problems
+	found := d.checkOverlaps(c, body)
 	at := func(a *hclsyntax.Attribute) hcl.Range {
 		if a == nil {
 			return hcl.Range{}
 		}
 		return a.Expr.Range()
 	}
-	if _, err := exec.LookPath(c.Claude.Command); err != nil {
-		found = append(found, d.problem(at(attribute(body, "claude", "command")), missingClaude,
-			fmt.Sprintf("claude.command: there is no program %q here. Install Claude Code, or write the program's path.",
-				c.Claude.Command)))
+	for i, a := range c.AllAgents() {
+		if _, err := exec.LookPath(a.Claude.Command); err != nil && (i == 0 || a.Claude.Command != c.Agent.Claude.Command) {
+			found = append(found, d.problem(at(a.attribute(body, "claude", "command")), missingClaude,
+				fmt.Sprintf("%s: there is no program %q here. Install Claude Code, or write the program's path.",
+					a.title("claude", "command"), a.Claude.Command)))
+		}
+		if a.TrustProject {
+			found = append(found, d.problem(at(a.attribute(body, "agent", "trust_project")), "Trusted workspace",
+				a.title("agent", "trust_project")+": whoever can write into the workspace can run programs as the host's user, redirect what is sent to Claude, and "+
+					"silence questions, by Claude Code's hooks, settings and environment."))
+		}
 	}
 	if !slices.ContainsFunc(c.Plugins, func(p *Plugin) bool { return p.Enabled }) {
 		found = append(found, Problem{File: d.name, Summary: "No plugin is enabled", Detail: "Nobody can talk to the agent."})
-	}
-	if c.Agent.TrustProject {
-		found = append(found, d.problem(at(attribute(body, "agent", "trust_project")), "Trusted workspace",
-			"agent.trust_project: whoever can write into the workspace can run programs as the host's user, redirect what is sent to Claude, and "+
-				"silence questions, by Claude Code's hooks, settings and environment."))
 	}
 	if exposed(c.Admin.Listen) {
 		found = append(found, d.problem(at(attribute(body, "admin", "listen")), "Open to the network",

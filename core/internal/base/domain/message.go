@@ -102,6 +102,8 @@ type Inbound struct {
 	Expiry Expiry
 	// Model is the session's new model, where "" is the config's; nil: unchanged.
 	Model *string
+	// Choice is the agent that answers in the conversation from then on; nil: unchanged.
+	Choice *AgentChoice
 	// Hint is a note for the next turn if the event ends a running one; nil: none.
 	Hint *Note
 	// Receipt creates the item that shows that the message waits, if it waits in the turn lane behind messages of other
@@ -111,6 +113,12 @@ type Inbound struct {
 	// Reacts is set if the message, which has an id and waits in the turn lane, shows the progress of its answer: the store
 	// lists it in Reactions.
 	Reacts bool
+}
+
+// AgentChoice is the agent that people choose for a conversation.
+type AgentChoice struct {
+	Conversation string // the key of its session with the main agent
+	Agent        string // empty: the one that the config says
 }
 
 // Acceptance is the result of accepting an event.

@@ -182,7 +182,8 @@ type Outcome struct {
 
 // OutgoingFile is a file that the agent put into a conversation's outgoing folder.
 type OutgoingFile struct {
-	Folder  string // relative to the workspace
+	Agent   string // in whose workspace it is
+	Folder  string // relative to the workspace; no two agents have the same
 	Name    string
 	Version string // distinguishes it from a later file with the same name
 	Sent    bool   // a copy is sent; otherwise the chat learns why not

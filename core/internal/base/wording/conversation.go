@@ -92,11 +92,14 @@ func Exported(messages int, path string) string {
 }
 
 // Session answers /session. The zone of now is that of the times that it shows.
-func Session(s domain.Session, now time.Time) string {
+func Session(s domain.Session, agent string, now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**Session** %s\n", Code(s.Key))
 	if s.Label != "" {
 		fmt.Fprintf(&b, "\n- label: %s", Code(s.Label))
+	}
+	if agent != "" {
+		fmt.Fprintf(&b, "\n- agent: %s", Code(agent))
 	}
 	fmt.Fprintf(&b, "\n- %s chat", s.Kind)
 	if s.Title != "" {

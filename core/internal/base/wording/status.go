@@ -26,6 +26,7 @@ type Status struct {
 	Waiting    int
 	Questions  []OpenQuestion
 	Session    domain.Session
+	Agent      string // that answers; empty: there is only one
 	Model      string // the model in use
 	Effort     string
 	Fast       bool   // fast mode is chosen
@@ -66,6 +67,9 @@ func (s Status) String() string {
 		if q.Session != "" {
 			b.WriteString(" in " + Code(q.Session))
 		}
+	}
+	if s.Agent != "" {
+		b.WriteString("\n- agent " + Code(s.Agent))
 	}
 	fmt.Fprintf(&b, "\n- model %s", ModelName(s.Model))
 	if s.Session.Model != "" && s.Session.Model != s.Model {

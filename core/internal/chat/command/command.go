@@ -26,8 +26,9 @@ type Call struct {
 
 // Answer is what the chat gets of a command.
 type Answer struct {
-	Text  string // Markdown; empty: nothing
-	Media []chat.Media
+	Text    string        // Markdown; empty: nothing
+	Buttons []chat.Button // below the text, where the chat has enough of them
+	Media   []chat.Media
 }
 
 // Command is a slash command.

@@ -9,7 +9,7 @@ import (
 // context shows what fills the conversation's context.
 func (d hostCommands) context(_ context.Context, call Call) (string, error) {
 	var parts []wording.Part
-	for _, section := range d.host.Agent.Sections(call.Caller, call.Session) {
+	for _, section := range d.host.Agents.Sections(call.Caller, call.Session) {
 		parts = append(parts, wording.Part{Name: section.Name, Bytes: section.Bytes})
 	}
 	return wording.Context(call.Session, parts, d.host.Now()), nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
@@ -30,16 +31,16 @@ func (d hostCommands) fresh(ctx context.Context, call Call) (string, error) {
 	return wording.NewConversation(model, !running.IsZero()), nil
 }
 
-// stop says "stopped" only when it is true: Stop returns after the turn and its tools have ended,
+// stop stops all agents of the conversation. It says "stopped" only when it is true: Stop returns after the turn and its tools have ended,
 // except for processes that the kernel does not end within two seconds of being killed. It does not affect
 // messages that came after the command, which may have waited in its lane.
 func (d hostCommands) stop(ctx context.Context, call Call) (string, error) {
-	dropped := 0
+	sessions, dropped := d.sessions(call), 0
 	switch strings.ToLower(call.Args) {
 	case "keep":
 	case "":
-		for _, lane := range []domain.Lane{domain.TurnLane, domain.ShellLane} {
-			waited, err := d.store.Clear(ctx, call.Caller.Session, lane, call.At)
+		for _, session := range sessions {
+			waited, err := d.clear(ctx, session, call.At)
 			if err != nil {
 				return "", fmt.Errorf("drop what waits: %w", err)
 			}
@@ -48,7 +49,7 @@ func (d hostCommands) stop(ctx context.Context, call Call) (string, error) {
 	default:
 		return wording.UnknownArgument("stop", call.Args, wording.StopOptions), nil
 	}
-	stopped, err := d.turns.Stop(ctx, call.Caller.Session, call.At)
+	stopped, err := d.turns.Stop(ctx, call.At, sessions...)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return wording.NotStoppedYet, nil
 	}
@@ -56,6 +57,25 @@ func (d hostCommands) stop(ctx context.Context, call Call) (string, error) {
 		return "", fmt.Errorf("stop the turn: %w", err)
 	}
 	return wording.Stopped(stopped, dropped), nil
+}
+
+// clear drops what waits in a session.
+func (d hostCommands) clear(ctx context.Context, session string, before time.Time) (dropped int, err error) {
+	for _, lane := range []domain.Lane{domain.TurnLane, domain.ShellLane} {
+		running, waiting, err := d.store.Lane(ctx, session, lane)
+		if err != nil {
+			return dropped, err
+		}
+		if running.IsZero() && waiting == 0 {
+			continue
+		}
+		waited, err := d.store.Clear(ctx, session, lane, before)
+		if err != nil {
+			return dropped, err
+		}
+		dropped += waited
+	}
+	return dropped, nil
 }
 
 // aside answers a side question during the running turn.
@@ -125,7 +145,7 @@ func (d hostCommands) waiting(
 func (d hostCommands) session(ctx context.Context, call Call) (string, error) {
 	switch word := firstWord(call.Args); strings.ToLower(word) {
 	case "":
-		return wording.Session(call.Session, d.host.Now().In(d.host.Zone)), nil
+		return wording.Session(call.Session, d.agentOf(call), d.host.Now().In(d.host.Zone)), nil
 	case "label":
 		return d.label(ctx, call, wording.OneLine(call.Args[len(word):], utf8.RuneCountInString(call.Args)+1))
 	default:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -16,7 +17,7 @@ func (r *Registry) help() Command {
 	return Command{
 		Name: "help", Usage: "/help", Group: wording.GroupInformation, MinAuthority: chat.Other, Menu: true,
 		Run: func(_ context.Context, call Call) (string, error) {
-			all := r.List(call.Caller.Authority)
+			all := r.List(session.AgentOf(call.Caller.Session), call.Caller.Authority)
 			var most []wording.Command
 			for _, c := range all {
 				if c.Menu {
@@ -33,7 +34,7 @@ func (r *Registry) commands() Command {
 	return Command{
 		Name: "commands", Usage: "/commands [page]", Group: wording.GroupInformation, MinAuthority: chat.Other, Menu: true,
 		Run: func(_ context.Context, call Call) (string, error) {
-			all := r.List(call.Caller.Authority)
+			all := r.List(session.AgentOf(call.Caller.Session), call.Caller.Authority)
 			pages := (len(all) + pageSize - 1) / pageSize
 			page := 1
 			if call.Args != "" {

@@ -23,18 +23,18 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Agent is the agent that answers.
-type Agent interface {
+// Agents are the agents that answer, by their labels.
+type Agents interface {
 	// Sections returns the parts of the session's system prompt.
 	Sections(caller chat.Caller, session domain.Session) []agent.Section
-	// SkillList returns the agent's current skills.
-	SkillList() []agent.Skill
+	// SkillList returns the current skills of an agent; none of an unknown one.
+	SkillList(agent string) []agent.Skill
 }
 
 // Claude are the claude processes.
 type Claude interface {
 	Stats() claude.Stats
-	Inventory() claude.Inventory
+	Inventory(agent string) claude.Inventory
 	// Aside answers a side question, from the conversation so far. The error is [client.ErrNotRunning] if no
 	// turn runs, and [client.ErrNoAside] if the CLI cannot do it.
 	Aside(ctx context.Context, claudeSession, question string) (string, error)
@@ -45,8 +45,8 @@ type Claude interface {
 	// StopTask stops a subagent. The error is [client.ErrNoTask] or [client.ErrNotRunning] if it does not run, and
 	// [client.ErrNoTaskStop] if the CLI cannot do it.
 	StopTask(ctx context.Context, claudeSession string, number int) (client.Task, error)
-	// Shell runs a line of the shell and returns its exit code. When ctx ends, the line is killed and the error is ctx's cause.
-	Shell(ctx context.Context, name, line string, output io.Writer) (code int, err error)
+	// Shell runs a line of the shell in an agent's workspace and returns its exit code. When ctx ends, the line is killed and the error is ctx's cause.
+	Shell(ctx context.Context, agent, name, line string, output io.Writer) (code int, err error)
 }
 
 // Restart restarts the host.
@@ -71,11 +71,11 @@ type Host struct {
 	Zone          *time.Location // of the days that usage is counted by, and of displayed times
 	Conversations *conversation.Resolver
 	Plugins       *plugins.Registry // nil: none
-	Agent         Agent
+	Agents        Agents
 	Claude        Claude
 	Tools         Tools
-	Project       *project.Folder
-	Speech        bool // a text-to-speech command is configured
+	Projects      map[string]*project.Folder // by the agent's label
+	Speech        bool                       // a text-to-speech command is configured
 	Questions     *permission.Approvals
 	Restart       Restart      // nil: it cannot restart by itself
 	Bash          bool         // owners may run lines of the shell
@@ -95,6 +95,7 @@ func (d hostCommands) commands() []Command {
 		{Name: "new", Usage: "/new [model] [text]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Run: d.fresh},
 		{Name: "reset", Usage: "/reset [model] [text]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Run: d.fresh},
 		{Name: "stop", Aliases: []string{"abort"}, Usage: "/stop [keep]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Run: d.stop},
+		{Name: "agent", Usage: "/agent [name] [text]", Group: wording.GroupConversation, MinAuthority: chat.Other, Menu: d.host.Conversations != nil && d.host.Conversations.Several(), Run: d.agent},
 		{Name: "compact", Usage: "/compact [what to keep]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Turn: true},
 		{Name: "btw", Aliases: []string{"side"}, Usage: "/btw QUESTION", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Slow: true, Run: d.aside},
 		{Name: "subagents", Usage: "/subagents [stop NUMBER]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Slow: true, Run: d.subagents},

@@ -195,7 +195,7 @@ var models = command.Models{Aliases: map[string]string{"fast": "haiku", "Big": "
 // conversations resolve the hostCommands's session over a config.
 func (d *hostCommands) conversations() *conversation.Resolver {
 	c := &config.Config{
-		Claude: config.Claude{Model: "sonnet", PermissionMode: "default"}, Send: config.Send{Default: "allow"}, Media: config.Media{TTS: "off"},
+		Agent: config.Agent{Claude: config.Claude{Model: "sonnet", PermissionMode: "default"}}, Send: config.Send{Default: "allow"}, Media: config.Media{TTS: "off"},
 		Settings: config.Settings{
 			Queue:  config.Queue{Mode: "steer", Debounce: 500 * time.Millisecond, Cap: 20, Drop: "summarize"},
 			Reply:  config.Reply{Verbose: "off", Reasoning: "off", Usage: "off"},
@@ -213,7 +213,7 @@ func (d *hostCommands) registry() *command.Registry {
 	host := command.Host{
 		Version: "v1", Started: now.Add(-3 * time.Hour), ConfigPath: "/etc/clawhost/config.hcl", ExportDir: d.exports, Models: models,
 		Now: func() time.Time { return now }, Zone: time.UTC,
-		Conversations: conversations, Plugins: d.registryOfPlugins(), Agent: skilled{d}, Claude: asked{d}, Tools: tooled{},
+		Conversations: conversations, Plugins: d.registryOfPlugins(), Agents: skilled{d}, Claude: asked{d}, Tools: tooled{},
 		Speech: d.speech, Restart: restart{d}, Recent: recent(),
 		Questions: permission.New(permission.Options{Store: d.store, Conversations: conversations}, hclog.NewNullLogger()),
 		Bash:      d.shell != nil, Files: d.files,
@@ -272,14 +272,14 @@ func (skilled) Sections(chat.Caller, domain.Session) []agent.Section {
 	return []agent.Section{{Name: "identity", Bytes: 250}, {Name: "messages", Bytes: 1250}}
 }
 
-func (s skilled) SkillList() []agent.Skill { return s.hostCommands.skills }
+func (s skilled) SkillList(string) []agent.Skill { return s.hostCommands.skills }
 
 // asked are the claude processes of a hostCommands.
 type asked struct{ hostCommands *hostCommands }
 
 func (asked) Stats() claude.Stats { return claude.Stats{Running: 1, Idle: 2} }
 
-func (a asked) Inventory() claude.Inventory { return a.hostCommands.inventory }
+func (a asked) Inventory(string) claude.Inventory { return a.hostCommands.inventory }
 
 // tooled are the tools of the host and of a plugin.
 type tooled struct{}
@@ -309,7 +309,7 @@ func (a asked) StopTask(_ context.Context, _ string, number int) (client.Task, e
 	}
 }
 
-func (a asked) Shell(ctx context.Context, name, line string, output io.Writer) (int, error) {
+func (a asked) Shell(ctx context.Context, _, name, line string, output io.Writer) (int, error) {
 	return a.hostCommands.shell.run(ctx, name, line, output)
 }
 

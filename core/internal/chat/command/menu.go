@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/clawhost/clawhost/core/internal/base/lazyregexp"
+	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -15,10 +16,10 @@ const maxSummary = 100
 var menuName = lazyregexp.New(`^[a-z0-9_]{1,32}$`)
 
 // Menu returns the commands for the networks' own menus: those that everybody with the right to use commands may use,
-// with the skills.
+// with the skills of the main agent.
 func (r *Registry) Menu() []chat.CommandSpec {
 	var menu []chat.CommandSpec
-	for _, c := range r.List(chat.Authorised) {
+	for _, c := range r.List(session.MainAgent, chat.Authorised) {
 		name := canonical(c.Name)
 		if c.Menu && menuName().MatchString(name) {
 			menu = append(menu, chat.CommandSpec{

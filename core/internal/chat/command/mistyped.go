@@ -17,7 +17,7 @@ const shortestMistyped = 4
 
 // Mistyped turns into a command a text that begins with a slash and an unknown name that differs from a known one by one
 // slip: a letter too many, too few, wrong, or swapped with its neighbour. Its answer suggests the known one.
-func (r *Registry) Mistyped(text string) (domain.Command, bool) {
+func (r *Registry) Mistyped(agent, text string) (domain.Command, bool) {
 	match := shape().FindStringSubmatch(strings.TrimSpace(text))
 	if match == nil {
 		return domain.Command{}, false
@@ -26,7 +26,7 @@ func (r *Registry) Mistyped(text string) (domain.Command, bool) {
 	if _, known := r.Lookup(typed); known || len(typed) < shortestMistyped {
 		return domain.Command{}, false
 	}
-	for _, c := range r.List(chat.Owner) {
+	for _, c := range r.List(agent, chat.Owner) {
 		for _, name := range append([]string{c.Name}, c.Aliases...) {
 			if oneSlip(typed, name) {
 				return domain.Command{Name: mistypedName, Args: typed + " " + name}, true

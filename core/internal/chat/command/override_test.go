@@ -21,7 +21,7 @@ func TestAPluginThatReplacesAllItCan(t *testing.T) {
 	}
 	d := &hostCommands{shell: &shell{}}
 	var names []string
-	for _, c := range d.registry().List(chat.Owner) {
+	for _, c := range d.registry().List("main", chat.Owner) {
 		names = append(append(names, c.Name), c.Aliases...)
 	}
 	for _, name := range append(slices.Clone(names), "?", "Status", "export-session", "") {

@@ -127,7 +127,7 @@ func (r *Registry) Lane(name string, by chat.Authority) domain.Lane {
 // irreplaceable are the host's commands that other parts of it also act on, or send with a button, and those by which owners
 // decide who and what is let in: the answer to such a command must be the host's.
 var irreplaceable = map[string]bool{
-	"new": true, "reset": true, "stop": true, "answer": true, "bash": true, "next": true, "withdraw": true,
+	"new": true, "reset": true, "agent": true, "stop": true, "answer": true, "bash": true, "next": true, "withdraw": true,
 	"allowlist": true, "approve": true, "deny": true, "grants": true, "mcp": true,
 }
 
@@ -138,14 +138,14 @@ func (r *Registry) replaceable(name string) bool {
 	return ok && own.Name == name && own.Run != nil && !irreplaceable[name] && !directs
 }
 
-// List returns the commands that a person with this authority may use, by group: the host's in a didactic order, then
+// List returns the commands that a person with this authority may use in a conversation with an agent, by group: the host's in a didactic order, then
 // those of plugins and the skills by name.
-func (r *Registry) List(authority chat.Authority) []Command {
+func (r *Registry) List(agent string, authority chat.Authority) []Command {
 	plugins := r.plugins()
 	builtin := slices.DeleteFunc(slices.Clone(r.builtin), func(own Command) bool {
 		return slices.ContainsFunc(plugins, func(c Command) bool { return c.Name == own.Name })
 	})
-	rest := append(plugins, r.skills()...)
+	rest := append(plugins, r.skills(agent)...)
 	slices.SortStableFunc(rest, func(a, b Command) int { return strings.Compare(a.Name, b.Name) })
 	list := append(builtin, rest...)
 	list = slices.DeleteFunc(list, func(c Command) bool { return authority < c.MinAuthority })
@@ -183,11 +183,17 @@ func (r *Registry) Answer(ctx context.Context, run *conversation.Run) (Answer, e
 			Name: c.Name, Args: c.Args, And: c.And, Caller: run.Caller, Session: run.Session, At: run.Head.ReceivedAt,
 			ID: run.Head.UUID, Attempt: run.Head.Attempts,
 		}
-		if own, ok := r.Lookup(c.Name); ok && own.Shell && run.Caller.Authority >= own.MinAuthority {
+		own, ok := r.Lookup(c.Name)
+		ok = ok && run.Caller.Authority >= own.MinAuthority
+		if ok && own.Shell {
 			return r.own.bash(ctx, call)
 		}
 		text, err := r.Run(ctx, call)
-		return Answer{Text: text}, err
+		answer := Answer{Text: text}
+		if ok && own.Name == "agent" {
+			answer.Buttons = r.own.agentButtons(call)
+		}
+		return answer, err
 	}
 	id, answer, _ := strings.Cut(c.Args, " ")
 	reply, err := r.host.Questions.Hear(ctx, id,

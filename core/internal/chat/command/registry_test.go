@@ -206,13 +206,13 @@ func TestCommandsListsAllOnce(t *testing.T) {
 			}
 			pages.WriteString(text + "\n")
 		}
-		for _, c := range r.List(authority) {
+		for _, c := range r.List("main", authority) {
 			if n := strings.Count(pages.String(), "\n- `"+c.Usage+"`: "); n != 1 {
 				t.Errorf("%v: /%s is listed %d times", authority, c.Name, n)
 			}
 		}
-		if n := strings.Count(pages.String(), "\n- "); n != len(r.List(authority)) {
-			t.Errorf("%v: %d lines for %d commands", authority, n, len(r.List(authority)))
+		if n := strings.Count(pages.String(), "\n- "); n != len(r.List("main", authority)) {
+			t.Errorf("%v: %d lines for %d commands", authority, n, len(r.List("main", authority)))
 		}
 	}
 }
@@ -238,7 +238,7 @@ func TestMenu(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 		if _, ok := d.registry().Parse("/" + c.Name); !ok {
-			_, skill := d.registry().Skill("/" + c.Name)
+			_, skill := d.registry().Skill("main", "/"+c.Name)
 			_, _, commands := d.registry().Directives("/"+c.Name, true, chat.Authorised)
 			if !skill && len(commands) != 1 {
 				t.Errorf("/%s is in the menu and does nothing", c.Name)
@@ -283,7 +283,7 @@ func TestSkill(t *testing.T) {
 		"/roll":                     "",
 		"/release notes of the day": "",
 	} {
-		if got, ok := r.Skill(text); got != want || ok != (want != "") {
+		if got, ok := r.Skill("main", text); got != want || ok != (want != "") {
 			t.Errorf("%q is %q, %v, want %q", text, got, ok, want)
 		}
 	}
@@ -349,7 +349,7 @@ func TestOverride(t *testing.T) {
 			t.Errorf("a private command answers in a group: %q, %v", got, err)
 		}
 		listed := 0
-		for _, c := range r.List(chat.Owner) {
+		for _, c := range r.List("main", chat.Owner) {
 			if c.Name == "status" {
 				listed++
 			}
@@ -381,7 +381,7 @@ func TestOverride(t *testing.T) {
 func TestBuiltinCommandsAreInOrder(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
-	for _, c := range (&hostCommands{}).registry().List(chat.Owner) {
+	for _, c := range (&hostCommands{}).registry().List("main", chat.Owner) {
 		for _, name := range append(slices.Clone(c.Aliases), c.Name) {
 			if other, taken := seen[name]; taken {
 				t.Errorf("/%s is of %s and of %s", name, other, c.Name)
@@ -412,7 +412,7 @@ func TestMistyped(t *testing.T) {
 		"/weather":        "",
 		"stauts":          "",
 	} {
-		got, ok := r.Mistyped(text)
+		got, ok := r.Mistyped("main", text)
 		if got.Args != want || ok != (want != "") {
 			t.Errorf("%q is taken for %+v, want %q", text, got, want)
 		}

@@ -219,18 +219,18 @@ func (d hostCommands) choose(ctx context.Context, call Call, s setting) (string,
 		}
 	}
 	said := wording.SettingChosen(s.name, s.shown(value), value, r.lasting)
-	if lacks := d.lacks(s, value, d.host.Conversations.Session(call.Caller, session).Model); lacks != "" {
+	if lacks := d.lacks(s, value, d.host.Conversations.Session(call.Caller, session)); lacks != "" {
 		said += " " + lacks
 	}
 	return said, nil
 }
 
-// lacks says that a model cannot do what was chosen; empty: it can, or Claude Code does not tell.
-func (d hostCommands) lacks(s setting, value, model string) string {
+// lacks says that the conversation's model cannot do what was chosen; empty: it can, or Claude Code does not tell.
+func (d hostCommands) lacks(s setting, value string, c *conversation.Conversation) string {
 	if s.name != think.name && s.name != fast.name {
 		return ""
 	}
-	can, known := agent.AbilitiesOf(model, d.host.Claude.Inventory().Models)
+	can, known := agent.AbilitiesOf(c.Model, d.host.Claude.Inventory(c.Agent.Label).Models)
 	switch {
 	case !known:
 	case s.name == think.name && value == agent.EffortOff && !can.ThinkingOff:

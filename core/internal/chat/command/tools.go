@@ -18,7 +18,7 @@ type Tools interface {
 
 // tools lists the agent's tools and where they are from. Only owners see why an MCP server failed.
 func (d hostCommands) tools(ctx context.Context, call Call) (string, error) {
-	inventory := d.host.Claude.Inventory()
+	inventory := d.host.Claude.Inventory(d.effective(call).Agent.Label)
 	shown := wording.Tools{Known: len(inventory.Tools) > 0, Offered: d.host.Tools.Offered(ctx)}
 	byServer := map[string][]string{}
 	for _, name := range inventory.Tools {

@@ -26,6 +26,7 @@ const file = "HEARTBEAT.md"
 
 // Heartbeat has the agent look after the list in its workspace at intervals, and speak in one person's direct chat.
 type Heartbeat struct {
+	agent     string
 	config    config.Heartbeat
 	zone      *time.Location
 	channel   string
@@ -36,21 +37,36 @@ type Heartbeat struct {
 	log       hclog.Logger
 }
 
-// New returns a config's heartbeat, whose interval is more than zero. Run starts it. The error says why there cannot be one.
-func New(c *config.Config, s *store.Store, intake *inbox.Intake, log hclog.Logger) (*Heartbeat, error) {
-	channel, user, err := target(c)
+// New returns the heartbeat of an agent, whose interval is more than zero. Run starts it. The error says why there cannot be one.
+func New(c *config.Config, a *config.Agent, s *store.Store, intake *inbox.Intake, log hclog.Logger) (*Heartbeat, error) {
+	channel, user, err := target(c, a.Heartbeat.Target)
 	if err != nil {
 		return nil, err
 	}
 	return &Heartbeat{
-		config: c.Heartbeat, zone: c.Agent.Timezone, channel: channel, user: user, workspace: workspace.New(c.Agent.Workspace),
+		agent: a.Label, config: a.Heartbeat, zone: a.Timezone, channel: channel, user: user, workspace: workspace.New(a.Workspace),
 		store: s, intake: intake, log: log,
 	}, nil
 }
 
+// All returns the heartbeats of the agents that have one. What cannot be is logged.
+func All(c *config.Config, s *store.Store, intake *inbox.Intake, log hclog.Logger) (list []*Heartbeat) {
+	for _, a := range c.AllAgents() {
+		if a.Heartbeat.Every == 0 {
+			continue
+		}
+		beat, err := New(c, a, s, intake, log)
+		if err != nil {
+			log.Error("there will be no heartbeat", "agent", a.Label, "error", err)
+			continue
+		}
+		list = append(list, beat)
+	}
+	return list
+}
+
 // target is the person in whose direct chat a heartbeat speaks.
-func target(c *config.Config) (channel string, user chat.UserID, err error) {
-	target := c.Heartbeat.Target
+func target(c *config.Config, target string) (channel string, user chat.UserID, err error) {
 	if target == "owner" {
 		if len(c.Access.Owners) == 0 {
 			return "", "", errors.New("heartbeat.target is the owner, and access.owners names none")
@@ -93,7 +109,7 @@ func (h *Heartbeat) tick(ctx context.Context, now time.Time) error {
 		h.log.Debug("no heartbeat", "reason", why)
 		return nil
 	}
-	return h.beat(ctx, domain.KeyHeartbeat.Of(now.UnixMilli()))
+	return h.beat(ctx, domain.KeyHeartbeat.Of(h.agent, now.UnixMilli()))
 }
 
 // active reports whether a time is within the active hours. They may span midnight. If both ends are equal, it always is.
@@ -116,7 +132,7 @@ func (h *Heartbeat) idle(ctx context.Context) (why string, err error) {
 	if _, err := h.store.DirectChat(ctx, h.channel, string(h.user)); err != nil {
 		return fmt.Sprintf("%s:%s has not written to the agent yet, so that nobody knows in which chat", h.channel, h.user), nil
 	}
-	key, err := h.intake.Session(ctx, h.channel, chat.Chat{ID: chat.ID(h.user), Kind: chat.Direct}, "")
+	key, err := h.intake.Session(ctx, h.agent, chat.Address{Channel: h.channel, Chat: chat.ID(h.user)}, chat.Chat{ID: chat.ID(h.user), Kind: chat.Direct})
 	if err != nil {
 		return "", err
 	}
@@ -147,7 +163,7 @@ func (h *Heartbeat) beat(ctx context.Context, id domain.Key) error {
 	if err != nil {
 		return fmt.Errorf("find the chat of %s:%s: %w", h.channel, h.user, err)
 	}
-	_, err = h.intake.Turn(ctx, id, domain.Message{
+	_, err = h.intake.Turn(ctx, id, h.agent, domain.Message{
 		Channel: h.channel, Chat: chat.Chat{ID: to.Chat, Kind: chat.Direct},
 		Sender: chat.Sender{IsBot: true}, Text: h.config.Prompt, Origin: domain.OriginHeartbeat,
 	})

@@ -40,10 +40,12 @@ type rig struct {
 func newRig(t *testing.T, target string) *rig {
 	t.Helper()
 	r := &rig{store: storetest.Open(t), begun: time.Now(), config: &config.Config{
-		Plugins:   []*config.Plugin{{Label: "telegram", Enabled: true}, {Label: "discord"}},
-		Agent:     config.Agent{Workspace: t.TempDir(), Timezone: time.UTC},
-		Settings:  config.Settings{Session: config.Session{Scope: "per-channel-peer"}},
-		Heartbeat: config.Heartbeat{Every: time.Hour, Target: target, Prompt: config.HeartbeatPrompt},
+		Plugins: []*config.Plugin{{Label: "telegram", Enabled: true}, {Label: "discord"}},
+		Agent: config.Agent{
+			Workspace: t.TempDir(), Timezone: time.UTC,
+			Heartbeat: config.Heartbeat{Every: time.Hour, Target: target, Prompt: config.HeartbeatPrompt},
+		},
+		Settings: config.Settings{Session: config.Session{Scope: "per-channel-peer"}},
 	}}
 	r.turns = dispatch.New(r.store, dispatch.Options{Turns: 1, Commands: 1}, hclog.NewNullLogger())
 	return r
@@ -53,7 +55,7 @@ func (r *rig) heartbeat() (*heartbeat.Heartbeat, error) {
 	log := hclog.New(&hclog.LoggerOptions{Output: &r.log, Level: hclog.Debug})
 	conversations := conversation.NewResolver(&config.Config{Settings: r.config.Settings}, plugins.New(nil), r.store)
 	intake := inbox.NewIntake(r.store, r.turns, nil, conversations, time.Now, log)
-	return heartbeat.New(r.config, r.store, intake, log)
+	return heartbeat.New(r.config, &r.config.Agent, r.store, intake, log)
 }
 
 // run runs the heartbeat for some time, and turns with it if there is a handler.
@@ -146,7 +148,7 @@ func TestBeats(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) { // the bubble's clock begins at midnight UTC
 				r := newRig(t, "telegram:1")
-				r.config.Heartbeat.From, r.config.Heartbeat.To = test.from, test.to
+				r.config.Agent.Heartbeat.From, r.config.Agent.Heartbeat.To = test.from, test.to
 				r.lay(t, backup)
 				storetest.Accept(t, r.store, hi("telegram:1", "1"))
 				if test.list != nil {
@@ -217,7 +219,7 @@ func TestBeatInADirectChat(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, "telegram:+7")
-				r.config.Session.Scope, r.config.Heartbeat.Prompt = scope, "look"
+				r.config.Session.Scope, r.config.Agent.Heartbeat.Prompt = scope, "look"
 				r.run(t, r, 90*time.Minute)
 				if !strings.Contains(r.log.String(), "has not written") {
 					t.Errorf("no one has written, and the log is %s", r.log.String())
@@ -264,7 +266,7 @@ func TestSkippedHeartbeats(t *testing.T) {
 				r := newRig(t, "telegram:1")
 				r.lay(t, test.list)
 				if test.prompt != "" {
-					r.config.Heartbeat.Prompt = test.prompt
+					r.config.Agent.Heartbeat.Prompt = test.prompt
 				}
 				storetest.Accept(t, r.store, hi("telegram:1", "1"))
 				if !test.waits {

@@ -35,17 +35,26 @@ func (a arrival) caller() chat.Caller {
 // authorise finds the session of a message, and decides with which authority it is let in, if it is.
 func (in *Inbox) authorise(ctx context.Context, e chat.Event, m domain.Message) (a arrival, err error) {
 	a = arrival{event: e, message: m, settings: in.conversations.Settings(m.Channel)}
-	a.name = in.name(a.settings.Session, m.Channel, m.Chat, m.Thread, m.Sender)
-	a.key = a.name.Key()
-	if a.chosen, err = in.store.Overrides(ctx, a.key); err != nil {
-		return a, fmt.Errorf("look up a session: %w", err)
+	if a, err = in.to(ctx, a, ""); err != nil {
+		return a, err
 	}
 	if a.access, err = in.decide(ctx, m.Channel, e, a.chosen.Activation); err != nil {
 		return a, err
 	}
 	a.message.Authority = a.access.Authority
-	a.message, err = in.pressed(ctx, a)
-	return a, err
+	return in.pressed(ctx, a)
+}
+
+// to returns an arrival as a message to an agent, or, without one, to the agent that answers there.
+func (in *Inbox) to(ctx context.Context, a arrival, agent string) (_ arrival, err error) {
+	if a.name, err = in.name(ctx, agent, a.message.Address(), a.message.Chat, a.message.Sender); err != nil {
+		return a, err
+	}
+	a.key = a.name.Key()
+	if a.chosen, err = in.store.Overrides(ctx, a.key); err != nil {
+		return a, fmt.Errorf("look up a session: %w", err)
+	}
+	return a, nil
 }
 
 // tooOld reports whether an event is older than the config lets in.
@@ -79,22 +88,24 @@ func rules(a config.Access) access.Rules {
 	}
 }
 
-// pressed turns a press on a button of the agent's into a message. The data of a press can be forged: it counts only if
-// it names a message that the agent has sent to the conversation in which it is pressed.
-func (in *Inbox) pressed(ctx context.Context, a arrival) (domain.Message, error) {
+// pressed turns a press on a button of an agent's into a message to that agent. The data of a press can be forged: it counts only
+// if it names a message that the agent has sent to the conversation in which it is pressed.
+func (in *Inbox) pressed(ctx context.Context, a arrival) (arrival, error) {
 	body, _ := a.event.Body.(chat.ButtonPress)
 	data, ok := strings.CutPrefix(body.Data, domain.PressData)
 	if !ok {
-		return a.message, nil
+		return a, nil
 	}
 	token, index, _ := strings.Cut(data, ":")
 	sent, err := in.store.AgentMessageByToken(ctx, token)
 	if err != nil && !errors.Is(err, domain.ErrNotFound) {
-		return a.message, fmt.Errorf("look up a button: %w", err)
+		return a, fmt.Errorf("look up a button: %w", err)
 	}
-	m := a.message
-	if n, wrong := strconv.Atoi(index); err == nil && wrong == nil && n >= 0 && n < len(sent.Labels) && sent.Session == a.key {
-		m.Text, m.Pressed = sent.Labels[n], &domain.Press{Number: sent.Number}
+	n, wrong := strconv.Atoi(index)
+	by := session.AgentOf(sent.Session)
+	if err != nil || wrong != nil || n < 0 || n >= len(sent.Labels) || a.name.With(by).Key() != sent.Session {
+		return a, nil
 	}
-	return m, nil
+	a.message.Text, a.message.Pressed = sent.Labels[n], &domain.Press{Number: sent.Number}
+	return in.to(ctx, a, by)
 }

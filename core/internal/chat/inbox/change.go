@@ -44,10 +44,12 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 		return rejected(a.access.Reason), nil
 	}
 	a.event.Body = body
-	intent, err := in.interpret(ctx, a)
+	usual := a.key
+	a, intent, err := in.interpret(ctx, a)
 	if err != nil {
 		return Outcome{}, err
 	}
+	forAnother := a.key != usual && a.key != found.Session
 	now := in.inbound(a, intent) // an edit runs no commands
 	late := domain.OutboxItem{To: old.Address(), ReplyTo: old.ID, Text: wording.EditedLate}
 	unread, ok := in.withdrawSteered(ctx, found)
@@ -58,7 +60,7 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 	switch {
 	case a.message.Authority != old.Authority:
 		standing, err = in.takeBack(ctx, old, unread, wording.EditedRights)
-	case now.Message.Command != nil:
+	case now.Message.Command != nil, forAnother:
 		standing, err = in.takeBack(ctx, old, unread, wording.EditedToCommand)
 	default:
 		m := now.Message

@@ -8,6 +8,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/access"
 	"github.com/clawhost/clawhost/core/internal/base/crashpoint"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/chat/activity"
 	"github.com/clawhost/clawhost/core/internal/chat/command"
 	"github.com/clawhost/clawhost/core/internal/chat/interpret"
@@ -84,7 +85,7 @@ func (in *Inbox) submit(ctx context.Context, channel string, e chat.Event) (Outc
 	}
 	switch a.access.Action {
 	case access.Let, access.RecordPassive:
-		intent, err := in.interpret(ctx, a)
+		a, intent, err := in.interpret(ctx, a)
 		if err != nil {
 			return Outcome{}, err
 		}
@@ -98,10 +99,24 @@ func (in *Inbox) submit(ctx context.Context, channel string, e chat.Event) (Outc
 	}
 }
 
-// interpret returns what a message asks for.
-func (in *Inbox) interpret(ctx context.Context, a arrival) (interpret.Intent, error) {
+// interpret returns what a message asks for, and the message as one to the agent that it asks.
+func (in *Inbox) interpret(ctx context.Context, a arrival) (arrival, interpret.Intent, error) {
+	intent, err := in.read(ctx, a)
+	asks, ok := intent.(interpret.Ask)
+	if err != nil || !ok {
+		return a, intent, err
+	}
+	if !in.conversations.MayChoose(in.conversations.Agent(asks.Agent), a.caller()) {
+		return a, interpret.Commands{List: []domain.Command{asks.Command}}, nil // whose answer says so
+	}
+	a, err = in.to(ctx, a, asks.Agent)
+	return a, asks.Then, err
+}
+
+// read returns what a message asks for.
+func (in *Inbox) read(ctx context.Context, a arrival) (interpret.Intent, error) {
 	language := interpret.Language{
-		Commands: in.options.Commands, Names: a.settings.Access.MentionPatterns, Resets: a.settings.Session.ResetTriggers,
+		Commands: in.options.Commands, Agent: a.name.Agent(), Agents: in.conversations, Names: a.settings.Access.MentionPatterns, Resets: a.settings.Session.ResetTriggers,
 	}
 	var asked permission.Asked
 	switch a.event.Body.(type) {

@@ -40,6 +40,7 @@ var now = time.Date(2026, 3, 15, 14, 30, 0, 0, time.UTC)
 
 // journal is a store that notes what it is asked.
 type journal struct {
+	agents   map[string]string // chosen, by conversation
 	accepted []domain.Inbound
 	paired   []domain.Pairing
 	allowed  []chat.UserID
@@ -72,6 +73,10 @@ func (j *journal) Session(_ context.Context, key string) (domain.Session, error)
 
 func (j *journal) Overrides(_ context.Context, session string) (domain.Overrides, error) {
 	return j.chosen[session], nil
+}
+
+func (j *journal) ChosenAgent(_ context.Context, conversation string) (string, error) {
+	return j.agents[conversation], nil
 }
 
 func (j *journal) DirectChat(_ context.Context, channel, id string) (domain.DirectChat, error) {
@@ -195,12 +200,12 @@ func (j *journal) RequestPairing(_ context.Context, p domain.Pairing, _ int, _ t
 func registry() *command.Registry {
 	found := plugins.New([]*config.Plugin{{Label: "dice", Enabled: true}})
 	found.Entry("dice").Publish(&plugins.Plugin{Name: "dice", Description: remote.Description{Commands: []chat.CommandSpec{{Name: "roll"}}}})
-	return command.New(nil, nil, command.Host{Plugins: found, Agent: skills{}})
+	return command.New(nil, nil, command.Host{Plugins: found, Agents: skills{}})
 }
 
-type skills struct{ command.Agent }
+type skills struct{ command.Agents }
 
-func (skills) SkillList() []agent.Skill {
+func (skills) SkillList(string) []agent.Skill {
 	return []agent.Skill{{Name: "deploy", Path: "skills/deploy"}}
 }
 

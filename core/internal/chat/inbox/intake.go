@@ -8,7 +8,6 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
@@ -29,6 +28,8 @@ type Store interface {
 	Accept(ctx context.Context, in domain.Inbound) (domain.Acceptance, error)
 	RecordPassive(ctx context.Context, o domain.Passive) (duplicate bool, err error)
 	Overrides(ctx context.Context, session string) (domain.Overrides, error)
+	// ChosenAgent returns the agent that people have chosen for a conversation; empty: none.
+	ChosenAgent(ctx context.Context, conversation string) (string, error)
 	Session(ctx context.Context, key string) (domain.Session, error)
 	DirectChat(ctx context.Context, channel, id string) (domain.DirectChat, error)
 	Find(ctx context.Context, channel string, in chat.ID, id chat.MessageID) (domain.Found, error)
@@ -110,9 +111,10 @@ func (in *Intake) put(ctx context.Context, inbound domain.Inbound) (Outcome, err
 	}, nil
 }
 
-// Turn accepts a prompt that does not come from the chat: a plugin's, or the host's own. It runs as the person whose
-// direct chat it is, with an owner's authority, because an owner put it into the config.
-func (in *Intake) Turn(ctx context.Context, id domain.Key, m domain.Message) (Outcome, error) {
+// Turn accepts a prompt for an agent that does not come from the chat: a plugin's, or the host's own. Without an agent it is for the
+// one that answers in the chat. It runs as the person whose direct chat it is, with an owner's authority, because an owner put it into
+// the config.
+func (in *Intake) Turn(ctx context.Context, id domain.Key, agent string, m domain.Message) (Outcome, error) {
 	person, err := in.person(ctx, m.Channel, m.Chat)
 	if err != nil {
 		return Outcome{}, err
@@ -123,8 +125,11 @@ func (in *Intake) Turn(ctx context.Context, id domain.Key, m domain.Message) (Ou
 	if m.Origin == "" {
 		m.Origin = domain.OriginPlugin
 	}
-	settings := in.conversations.Settings(m.Channel).Session
-	key := in.name(settings, m.Channel, m.Chat, m.Thread, m.Sender).Key()
+	name, err := in.name(ctx, agent, m.Address(), m.Chat, m.Sender)
+	if err != nil {
+		return Outcome{}, err
+	}
+	key := name.Key()
 	chosen, err := in.store.Overrides(ctx, key)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("look up a session: %w", err)
@@ -135,7 +140,7 @@ func (in *Intake) Turn(ctx context.Context, id domain.Key, m domain.Message) (Ou
 		Queue: domain.Queueing{Mode: domain.Queue},
 	}
 	if m.Thread != "" {
-		inbound.Parent = in.name(settings, m.Channel, m.Chat, "", m.Sender).Key()
+		inbound.Parent = in.parent(name, m)
 	}
 	return in.put(ctx, inbound)
 }
@@ -144,12 +149,13 @@ func (in *Intake) Turn(ctx context.Context, id domain.Key, m domain.Message) (Ou
 // a new conversation instead. It is done as in [Intake.Turn], once for an id. False: the session has no chat of its own.
 func (in *Intake) FromAgent(ctx context.Context, id domain.Key, s domain.Session, m domain.Message, reset bool) (ok bool, err error) {
 	m.Channel, m.Chat, m.Thread = s.Route.Channel, chat.Chat{ID: s.Route.Chat, Kind: s.Kind, Title: s.Title}, s.Route.Thread
-	key, err := in.Session(ctx, m.Channel, m.Chat, m.Thread)
+	agent := session.AgentOf(s.Key)
+	key, err := in.Session(ctx, agent, m.Address(), m.Chat)
 	if err != nil || key != s.Key || m.Chat.ID == "" {
 		return false, err
 	}
 	if !reset {
-		outcome, err := in.Turn(ctx, id, m)
+		outcome, err := in.Turn(ctx, id, agent, m)
 		return outcome.Verdict != chat.Rejected, err
 	}
 	m.Authority, m.SentAt, m.Origin = chat.Owner, in.now(), domain.OriginPlugin
@@ -196,13 +202,15 @@ func (in *Intake) Repeat(ctx context.Context, id domain.Key, session string, mes
 	return nil
 }
 
-// Session returns the key of the session of a chat. A direct chat may be named by the id of its person.
-func (in *Intake) Session(ctx context.Context, channel string, c chat.Chat, thread chat.ThreadID) (string, error) {
-	person, err := in.person(ctx, channel, c)
+// Session returns the key of the session of a chat with an agent, or, without one, with the agent that answers there. A direct chat
+// may be named by the id of its person.
+func (in *Intake) Session(ctx context.Context, agent string, to chat.Address, c chat.Chat) (string, error) {
+	person, err := in.person(ctx, to.Channel, c)
 	if err != nil {
 		return "", err
 	}
-	return in.name(in.conversations.Settings(channel).Session, channel, c, thread, person).Key(), nil
+	name, err := in.name(ctx, agent, to, c, person)
+	return name.Key(), err
 }
 
 // person is the person of a direct chat. Before the first message, the chat's id is taken for the person's.
@@ -221,8 +229,34 @@ func (in *Intake) person(ctx context.Context, channel string, c chat.Chat) (chat
 	return chat.Sender{ID: found.Person[0], Aliases: found.Person[1:]}, nil
 }
 
-// name returns the session key of a chat, by the chat's first id.
-func (in *Intake) name(s config.Session, channel string, c chat.Chat, thread chat.ThreadID, sender chat.Sender) session.Name {
-	c.ID = in.store.Origin(channel, c.ID)
-	return session.Of(session.Scope(s.Scope), channel, c, thread, sender, session.Links(s.IdentityLinks))
+// name returns the name of the session in which someone writes to an agent, or, without one, to the agent that answers there.
+func (in *Intake) name(ctx context.Context, agent string, to chat.Address, c chat.Chat, sender chat.Sender) (session.Name, error) {
+	base := in.base(to, c, sender)
+	if agent == "" && in.conversations.Several() {
+		var err error
+		if agent, err = in.store.ChosenAgent(ctx, base.Key()); err != nil {
+			return base, fmt.Errorf("look up the agent of a conversation: %w", err)
+		}
+		if agent == "" || in.conversations.Agent(agent) == nil {
+			agent = in.conversations.Routed(to, c.Kind, sender)
+		}
+	}
+	if agent == "" {
+		return base, nil
+	}
+	return base.With(agent), nil
+}
+
+// base returns the name of a conversation with the main agent, by the chat's first id.
+func (in *Intake) base(to chat.Address, c chat.Chat, sender chat.Sender) session.Name {
+	c.ID = in.store.Origin(to.Channel, c.ID)
+	settings := in.conversations.Settings(to.Channel).Session
+	return session.Of(session.Scope(settings.Scope), to.Channel, c, to.Thread, sender, session.Links(settings.IdentityLinks))
+}
+
+// parent returns the key of the session of the chat that the thread of a message belongs to, with the same agent.
+func (in *Intake) parent(name session.Name, m domain.Message) string {
+	to := m.Address()
+	to.Thread = ""
+	return in.base(to, m.Chat, m.Sender).With(name.Agent()).Key()
 }

@@ -103,7 +103,7 @@ func (in *Inbox) inbound(a arrival, intent interpret.Intent) domain.Inbound {
 		inbound.Model, inbound.Reset, inbound.Burst = intent.Model, inbound.Message.Command != nil, domain.Burst{}
 		inbound.Message.Fresh = !inbound.Reset
 		return inbound
-	case interpret.None: // It goes into no lane.
+	case interpret.Ask, interpret.None: // The first is resolved before, the other goes into no lane.
 	}
 	return in.turn(a)
 }
@@ -113,7 +113,7 @@ func (in *Inbox) frame(a arrival) domain.Inbound {
 	m := a.message
 	inbound := domain.Inbound{EventID: a.event.ID, Session: a.key, Lane: domain.TurnLane, Message: m}
 	if m.Thread != "" && !a.event.Isolated {
-		inbound.Parent = in.name(a.settings.Session, m.Channel, m.Chat, "", m.Sender).Key()
+		inbound.Parent = in.parent(a.name, m)
 	}
 	return inbound
 }
@@ -128,7 +128,24 @@ func (in *Inbox) command(a arrival, list ...domain.Command) domain.Inbound {
 	inbound := in.frame(a)
 	inbound.Lane = in.options.Commands.Lane(c.Name, a.message.Authority)
 	inbound.Urgent = c.Name == "stop" && a.message.Authority >= chat.Authorised
+	if c.Name == "agent" {
+		inbound.Choice = in.choice(a, c.Args)
+	}
 	return inbound
+}
+
+// choice is the agent that a command chooses for its conversation, from the next message on; nil: it chooses none, or its writer may
+// not.
+func (in *Inbox) choice(a arrival, args string) *domain.AgentChoice {
+	choice := &domain.AgentChoice{Conversation: a.name.With(session.MainAgent).Key()}
+	agent, ok := in.conversations.Chosen(args, a.caller())
+	switch {
+	case !ok:
+		return nil
+	case agent != nil:
+		choice.Agent = agent.Label
+	}
+	return choice
 }
 
 // turn puts a message into the turn lane.

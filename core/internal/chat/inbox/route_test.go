@@ -316,11 +316,11 @@ func TestWhatStartsNoTurn(t *testing.T) {
 			t.Errorf("a reset in a denied session: %+v", j.accepted[2:])
 		}
 		plugin := domain.Message{Channel: "tg", Chat: chat.Chat{ID: "owner", Kind: chat.Direct}, Sender: chat.Sender{ID: "owner", IsBot: true}, Text: "the weather"}
-		if _, err := boxOf(j, talkative).Turn(t.Context(), domain.KeyPluginTurn.Of("h"), plugin); err != nil || len(j.accepted) != 4 || !j.accepted[3].Message.Silent {
+		if _, err := boxOf(j, talkative).Turn(t.Context(), domain.KeyPluginTurn.Of("h"), "", plugin); err != nil || len(j.accepted) != 4 || !j.accepted[3].Message.Silent {
 			t.Errorf("a plugin's turn in a denied session speaks: %v", err)
 		}
 		plugin.Thread = "7"
-		if _, err := boxOf(j, talkative).Turn(t.Context(), domain.KeyPluginTurn.Of("j"), plugin); err != nil || j.accepted[3].Parent != "" || j.accepted[4].Parent != "tg:owner" {
+		if _, err := boxOf(j, talkative).Turn(t.Context(), domain.KeyPluginTurn.Of("j"), "", plugin); err != nil || j.accepted[3].Parent != "" || j.accepted[4].Parent != "tg:owner" {
 			t.Errorf("a plugin's turn in a thread: %+v, %v", j.accepted[4:], err)
 		}
 		broadcast := says("owner", "hi")
@@ -353,12 +353,12 @@ func TestTurnsAreOfThePersonsSession(t *testing.T) {
 		{chat.Chat{ID: "new", Kind: chat.Direct}, "", "tg:new", chat.Sender{ID: "new"}},
 		{chat.Chat{ID: "dm", Kind: chat.Group}, "", "tg:group:dm", chat.Sender{ID: "dm"}},
 	} {
-		key, err := in.Session(t.Context(), "tg", test.chat, test.thread)
+		key, err := in.Session(t.Context(), "", chat.Address{Channel: "tg", Chat: test.chat.ID, Thread: test.thread}, test.chat)
 		if err != nil || key != test.want {
 			t.Errorf("%d: the session is %q, %v; want %q", n, key, err, test.want)
 		}
 		m := domain.Message{Channel: "tg", Chat: test.chat, Thread: test.thread, Text: "the weather"}
-		if _, err := in.Turn(t.Context(), domain.KeyPluginTurn.Of(n), m); err != nil {
+		if _, err := in.Turn(t.Context(), domain.KeyPluginTurn.Of(n), "", m); err != nil {
 			t.Fatal(err)
 		}
 		got := j.accepted[n]

@@ -5,7 +5,9 @@ package interpret
 import (
 	"regexp"
 	"strings"
+	"unicode"
 
+	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/chat/command"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
@@ -37,6 +39,12 @@ type (
 	Compact struct{ Keep string } // what the summary should keep; may be empty
 	// Answer answers a question of Claude's.
 	Answer struct{ Question, Text string }
+	// Ask is a [Prompt] for an agent, whichever answers in the conversation.
+	Ask struct {
+		Agent   string         // its label
+		Then    Intent         // a [Prompt]
+		Command domain.Command // as it was written
+	}
 	// None asks for nothing: people said it among themselves, or a button has no command.
 	None struct{}
 )
@@ -47,13 +55,22 @@ func (Commands) intent() {}
 func (Stop) intent()     {}
 func (Compact) intent()  {}
 func (Answer) intent()   {}
+func (Ask) intent()      {}
 func (None) intent()     {}
 
 // Language is what the host understands in a channel.
 type Language struct {
 	Commands *command.Registry
+	Agent    string           // the label of the agent whose skills may be used
+	Agents   Agents           // nil: there is only one
 	Names    []*regexp.Regexp // by which the agent is called
 	Resets   []string         // that begin a new conversation, besides /new and /reset
+}
+
+// Agents are the agents of the host.
+type Agents interface {
+	// Agent returns the agent with a label, or nil.
+	Agent(label string) *config.Agent
 }
 
 // Read returns what a message asks for that may reach the agent. Of a person who may not use commands, and of a message that is
@@ -66,6 +83,9 @@ func (l Language) Read(m domain.Message, addressed bool, asked permission.Asked)
 		return l.reset(m, rest)
 	}
 	if c, known := l.Commands.Parse(text); known {
+		if ask, ok := l.asks(m, c); ok {
+			return ask
+		}
 		return intentOf(c, may)
 	}
 	if may && addressed {
@@ -76,7 +96,7 @@ func (l Language) Read(m domain.Message, addressed bool, asked permission.Asked)
 			return intent
 		}
 	}
-	if c, ok := l.Commands.Mistyped(text); ok && may && m.Forwarded == nil && len(m.Media) == 0 &&
+	if c, ok := l.Commands.Mistyped(l.Agent, text); ok && may && m.Forwarded == nil && len(m.Media) == 0 &&
 		(addressed || m.Chat.Kind == chat.Direct) {
 		return Commands{[]domain.Command{c}}
 	}
@@ -134,6 +154,24 @@ func intentOf(c domain.Command, may bool) Intent {
 	}
 }
 
+// asks returns the prompt for another agent that a command is: /agent with a name and a text, or with a name and files.
+func (l Language) asks(m domain.Message, c domain.Command) (Ask, bool) {
+	name, text := c.Args, ""
+	if end := strings.IndexFunc(name, unicode.IsSpace); end >= 0 {
+		name, text = name[:end], strings.TrimSpace(name[end:])
+	}
+	name = strings.ToLower(name)
+	if c.Name != "agent" || l.Agents == nil || l.Agents.Agent(name) == nil || text == "" && len(m.Media) == 0 {
+		return Ask{}, false
+	}
+	l.Agent = name
+	prompt, ok := l.directed(m, text, false).(Prompt)
+	if !ok {
+		prompt = Prompt{Text: text}
+	}
+	return Ask{name, prompt, c}, true
+}
+
 // answers returns the answer that a message gives to a question.
 func answers(m domain.Message, text string, addressed bool, asked permission.Asked) (Answer, bool) {
 	if m.Forwarded != nil || len(m.Media) > 0 {
@@ -185,7 +223,7 @@ func (l Language) directed(m domain.Message, text string, begins bool) Intent {
 		return Commands{asked}
 	}
 	rest = strings.TrimSpace(strings.TrimSuffix(rest, strings.TrimSpace(file)))
-	prompt, skill := l.Commands.Skill(rest)
+	prompt, skill := l.Commands.Skill(l.Agent, rest)
 	switch {
 	case skill:
 		rest = prompt

@@ -22,14 +22,14 @@ func language() interpret.Language {
 	found := plugins.New([]*config.Plugin{{Label: "dice", Enabled: true}})
 	found.Entry("dice").Publish(&plugins.Plugin{Name: "dice", Description: remote.Description{Commands: []chat.CommandSpec{{Name: "roll"}}}})
 	return interpret.Language{
-		Commands: command.New(nil, nil, command.Host{Plugins: found, Agent: skills{}}),
+		Commands: command.New(nil, nil, command.Host{Plugins: found, Agents: skills{}}),
 		Names:    []*regexp.Regexp{regexp.MustCompile(`(?i)\bclaw\b`)}, Resets: []string{"start over"},
 	}
 }
 
-type skills struct{ command.Agent }
+type skills struct{ command.Agents }
 
-func (skills) SkillList() []agent.Skill {
+func (skills) SkillList(string) []agent.Skill {
 	return []agent.Skill{{Name: "deploy", Path: "skills/deploy"}}
 }
 

@@ -46,7 +46,7 @@ func (d *Approvals) decide(ctx context.Context, run *conversation.Run, q agent.Q
 		return agent.Decision{}, err
 	}
 	defer d.waiters.remove(w)
-	if run.Owned && remembers(d.options.Workspace, run.Head.Message.Origin, q) {
+	if run.Owned && remembers(run.Agent.Workspace, run.Head.Message.Origin, q) {
 		return agent.Decision{Allow: true}, nil
 	}
 	leave := q.Tool != "AskUserQuestion" && q.Tool != "ExitPlanMode"
@@ -156,7 +156,7 @@ func (d *Approvals) await(
 			return "", v, err
 		}
 		answered := d.options.Chats.Asking(run.Head.Message.Address(), sent)
-		v, err := d.wait(ctx, w, row)
+		v, err := d.wait(ctx, w, row, run.Agent.Claude.AskTimeout)
 		answered()
 		// The end of an earlier run may have closed it in the moment in which this one asked the same.
 		if !errors.Is(err, errClosed) {
@@ -181,7 +181,7 @@ func (d *Approvals) post(
 		to, b.Kind, b.For = decider, chat.Direct, m.Sender.Name()
 		before = d.options.Conversations.Notice(m.Address(), m.Chat.Kind, b.question("").Elsewhere())
 	}
-	row = domain.Question{Digest: digest(q, part), To: to, ExpiresAt: time.Now().Add(d.options.Patience)}
+	row = domain.Question{Digest: digest(q, part), To: to, ExpiresAt: time.Now().Add(run.Agent.Claude.AskTimeout)}
 	row, sent, err = d.store(ctx, run, row, b, before)
 	if sent {
 		d.log.Info("a question was asked", "question", row.ID, "session", row.Session,
@@ -219,7 +219,7 @@ func digest(q agent.Question, part int) string {
 }
 
 // wait returns the answer to a question once it is no longer open.
-func (d *Approvals) wait(ctx context.Context, w *waiter, row domain.Question) (verdict, error) {
+func (d *Approvals) wait(ctx context.Context, w *waiter, row domain.Question, patience time.Duration) (verdict, error) {
 	expiry := time.NewTimer(time.Until(row.ExpiresAt))
 	defer expiry.Stop()
 	for row.State == domain.QuestionOpen {
@@ -227,7 +227,7 @@ func (d *Approvals) wait(ctx context.Context, w *waiter, row domain.Question) (v
 		case <-w.changed:
 		case <-expiry.C:
 			q := read(row)
-			over := wording.QuestionExpired(d.options.Patience, q.body.what())
+			over := wording.QuestionExpired(patience, q.body.what())
 			if _, _, err := d.retire(ctx, q, domain.QuestionExpired, over); err != nil {
 				return verdict{}, err
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
+	"github.com/clawhost/clawhost/core/internal/network/conversation"
 	"github.com/clawhost/clawhost/core/internal/text/chunk"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -214,21 +215,9 @@ func (b body) what() string { return b.question("").Asked() }
 
 // layout arranges the options as buttons, whose data is the command that answers; nil: they do not fit.
 func layout(id string, options []option, limits chat.ButtonLimits) [][]chat.Button {
-	const widest = 3
-	columns := min(limits.Columns, widest)
-	if columns < 1 || limits.Rows*columns < len(options) || len(options) == 0 {
-		return nil
+	var list []chat.Button
+	for _, o := range options {
+		list = append(list, chat.Button{Label: o.label, Data: "/answer " + id + " " + o.word})
 	}
-	var rows [][]chat.Button
-	for i, o := range options {
-		b := chat.Button{Label: o.label, Data: "/answer " + id + " " + o.word}
-		if limits.DataBytes > 0 && len(b.Data) > limits.DataBytes {
-			return nil
-		}
-		if i%columns == 0 {
-			rows = append(rows, nil)
-		}
-		rows[len(rows)-1] = append(rows[len(rows)-1], b)
-	}
-	return rows
+	return conversation.Rows(limits, list)
 }

@@ -249,7 +249,7 @@ func (r *fixture) options(t *testing.T, s permission.Store, turns *dispatch.Disp
 	t.Helper()
 	conversations := conversation.NewResolver(&config.Config{}, r.plugins(), unmoved{})
 	return permission.Options{
-		Store: s, Dispatcher: turns, Patience: time.Hour, Workspace: testWorkspace, Conversations: conversations,
+		Store: s, Dispatcher: turns, Conversations: conversations,
 		Owners: notice.NewOwners([]string{"tg:owner"}, storetest.Open(t), conversations, r.plugins(), hclog.NewNullLogger()),
 		Chats:  r.chats, Intake: intake{r},
 	}
@@ -291,7 +291,8 @@ func runOf(user string, authority chat.Authority) *conversation.Run {
 
 // turnOf resolves the conversation of a run over an empty config.
 func turnOf(run *domain.Run) *conversation.Run {
-	return conversation.NewResolver(&config.Config{}, plugins.New(nil), unmoved{}).Run(run)
+	c := &config.Config{Agent: config.Agent{Workspace: testWorkspace, Claude: config.Claude{AskTimeout: time.Hour}}}
+	return conversation.NewResolver(c, plugins.New(nil), unmoved{}).Run(run)
 }
 
 // unmoved are chats that have kept their ids.

@@ -39,12 +39,8 @@ type Store interface {
 
 // Options are the settings and collaborators of approvals.
 type Options struct {
-	Store      Store
-	Dispatcher *dispatch.Dispatcher
-	// Patience is how long a question waits for its answer. After that the answer is no.
-	Patience time.Duration
-	// Workspace is the agent's working folder, with its memory.
-	Workspace     string
+	Store         Store
+	Dispatcher    *dispatch.Dispatcher
 	Conversations *conversation.Resolver
 	Owners        *notice.Owners // decide in place of people who may not
 	Chats         *activity.Chats

@@ -37,7 +37,7 @@ type Options struct {
 	Chats         *activity.Chats
 	Conversations *conversation.Resolver
 	Intake        *inbox.Intake
-	Files         *outgoing.Files
+	Files         map[string]*outgoing.Files // by the agent's label
 }
 
 // Poster posts for turns. It is safe for concurrent use.
@@ -66,7 +66,7 @@ func (o *posts) Post(ctx context.Context, p tools.Post) (number int64, err error
 	if !o.options.Plugins.IsChannel(p.To.Channel) {
 		return 0, tools.Refusal("There is no channel " + p.To.Channel + ".")
 	}
-	key, err := o.options.Intake.Session(ctx, p.To.Channel, chat.Chat{ID: p.To.Chat, Kind: p.Kind}, p.To.Thread)
+	key, err := o.options.Intake.Session(ctx, "", p.To, chat.Chat{ID: p.To.Chat, Kind: p.Kind})
 	if err != nil {
 		return 0, err
 	}
@@ -101,7 +101,7 @@ func (o *posts) Post(ctx context.Context, p tools.Post) (number int64, err error
 		if own {
 			wanted.Session = o.run.Head.ClaudeSession
 		}
-		found, err := o.options.Files.Collect(ctx, wanted)
+		found, err := o.options.Files[o.run.Agent.Label].Collect(ctx, wanted)
 		if err != nil {
 			o.log.Warn("a tool cannot send files for now", "error", err)
 			return 0, tools.Refusal("This machine has no space for files at the moment. Try again later.")

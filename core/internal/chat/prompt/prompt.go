@@ -22,14 +22,14 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Options are what prompts are built with.
+// Options are what prompts are built with. The maps are by the agents' labels.
 type Options struct {
-	System   *agent.Prompter
-	Bringer  *files.Bringer  // fetches the files of messages
-	Reader   *extract.Reader // has programs transcribe voice messages and fetch links
-	Inbound  *files.Inbound  // puts files where the agent can read them
-	Pictures *files.Store    // nil: Claude gets only the paths of pictures
-	Outgoing *outgoing.Files // makes the folders whose files are sent with answers
+	System   map[string]*agent.Prompter
+	Bringer  *files.Bringer             // fetches the files of messages
+	Reader   *extract.Reader            // has programs transcribe voice messages and fetch links
+	Inbound  map[string]*files.Inbound  // put files where the agent can read them
+	Pictures *files.Store               // nil: Claude gets only the paths of pictures
+	Outgoing map[string]*outgoing.Files // make the folders whose files are sent with answers
 	Channels *plugins.Registry
 }
 
@@ -68,7 +68,7 @@ func (b *Builder) Build(ctx context.Context, run *conversation.Run, added []stri
 	if head.Origin == domain.OriginCompact {
 		return Prompt{Text: strings.TrimSpace("/compact " + strings.Join(strings.Fields(head.Text), " "))}, nil
 	}
-	messages, err := b.options.Bringer.Bring(ctx, run.All()...)
+	messages, err := b.options.Bringer.Bring(ctx, b.options.Inbound[run.Agent.Label], run.All()...)
 	if err != nil {
 		return Prompt{}, err
 	}
@@ -113,7 +113,7 @@ func (b *Builder) outgoing(run *conversation.Run) string {
 	if len(run.Limits.MediaOut) == 0 {
 		return ""
 	}
-	folder, err := b.options.Outgoing.Open(run.Head.ClaudeSession)
+	folder, err := b.options.Outgoing[run.Agent.Label].Open(run.Head.ClaudeSession)
 	if err != nil {
 		b.log.Warn("the folder of outgoing files cannot be created", "session", run.Session.Key, "error", err)
 	}
@@ -158,7 +158,7 @@ func (b *Builder) messages(
 // Steered returns the prompt of a message that joins a running turn of a conversation. After an error the message and all later
 // ones wait for their own turn.
 func (b *Builder) Steered(ctx context.Context, c *conversation.Conversation, q domain.Queued) (Prompt, error) {
-	messages, err := b.options.Bringer.Bring(ctx, q)
+	messages, err := b.options.Bringer.Bring(ctx, b.options.Inbound[c.Agent.Label], q)
 	if err != nil {
 		return Prompt{}, err
 	}
@@ -186,18 +186,20 @@ func (b *Builder) message(c *conversation.Conversation, q domain.Queued, read ma
 		e.Late = age
 	}
 	known := read[q.UUID]
-	e.Media = b.attachments(m.Channel, m.Media, known, shown)
+	e.Media = b.attachments(c, m.Channel, m.Media, known, shown)
 	if m.ReplyTo != nil {
-		e.Quoted = b.attachments(m.Channel, m.ReplyTo.Media, known, shown)
+		e.Quoted = b.attachments(c, m.Channel, m.ReplyTo.Media, known, shown)
 	}
 	e.Pages = known.Pages
 	return e
 }
 
 // attachments describe files as the prompt shows them to Claude.
-func (b *Builder) attachments(channel string, files []chat.Media, known extract.Read, shown *pictures) (list []envelope.Attachment) {
+func (b *Builder) attachments(
+	c *conversation.Conversation, channel string, files []chat.Media, known extract.Read, shown *pictures,
+) (list []envelope.Attachment) {
 	for _, file := range files {
-		a := b.attachment(channel, file)
+		a := b.attachment(c, channel, file)
 		a.Shown = a.Path != "" && shown.add(channel, a.Media)
 		a.Transcript = known.Transcripts[file.Ref]
 		list = append(list, a)
@@ -206,11 +208,11 @@ func (b *Builder) attachments(channel string, files []chat.Media, known extract.
 }
 
 // attachment puts a file where the agent can read it. A file for which that fails is described too.
-func (b *Builder) attachment(channel string, m chat.Media) envelope.Attachment {
+func (b *Builder) attachment(c *conversation.Conversation, channel string, m chat.Media) envelope.Attachment {
 	if m.Ref == "" {
 		return envelope.Attachment{Media: m}
 	}
-	shown, path, err := b.options.Inbound.Show(channel, m)
+	shown, path, err := b.options.Inbound[c.Agent.Label].Show(channel, m)
 	if err != nil {
 		b.log.Warn("a file cannot be shown to the agent", "channel", channel, "error", err)
 	}
@@ -254,7 +256,7 @@ func about(m domain.Message) []string {
 // other.
 func (b *Builder) channelSummary(run *conversation.Run) string {
 	name, err := session.Parse(run.Session.Key)
-	if err != nil || name != (session.Name{}) || run.Session.ClaudeStarted {
+	if err != nil || name.With(session.MainAgent) != (session.Name{}) || run.Session.ClaudeStarted {
 		return ""
 	}
 	return "Channels: " + strings.Join(b.options.Channels.Channels(), ", ") + "."

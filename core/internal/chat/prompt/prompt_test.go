@@ -31,8 +31,8 @@ func (unmoved) Origin(_ string, id chat.ID) chat.ID { return id }
 func builder(c *config.Config) (*prompt.Builder, *conversation.Resolver) {
 	log := hclog.NewNullLogger()
 	return prompt.New(prompt.Options{
-		System:  agent.NewPrompter(agent.Identity{Name: c.Agent.Name, Workspace: c.Agent.Workspace, Timezone: c.Agent.Timezone}),
-		Bringer: files.NewBringer(files.NewStore(files.Options{}), nil, nil, log),
+		System:  map[string]*agent.Prompter{"": agent.NewPrompter(agent.Identity{Name: c.Agent.Name, Workspace: c.Agent.Workspace, Timezone: c.Agent.Timezone})},
+		Bringer: files.NewBringer(files.NewStore(files.Options{}), nil, log),
 		Reader:  extract.NewReader(nil, &speech.Transcriber{}, web.NewPages(web.Options{}, log), log),
 	}, log), conversation.NewResolver(c, plugins.New(nil), unmoved{})
 }
@@ -83,7 +83,7 @@ func TestPicturesAreShown(t *testing.T) {
 	stored, log := mediatest.Setup(t), hclog.NewNullLogger()
 	inbound := files.NewInbound(stored.Store, stored.Workspace, files.SpaceOptions{})
 	b := prompt.New(prompt.Options{
-		Bringer: files.NewBringer(stored.Store, inbound, nil, log), Inbound: inbound, Pictures: stored.Store,
+		Bringer: files.NewBringer(stored.Store, nil, log), Inbound: map[string]*files.Inbound{"": inbound}, Pictures: stored.Store,
 		Reader: extract.NewReader(nil, &speech.Transcriber{}, web.NewPages(web.Options{}, log), log),
 	}, log)
 	picture := stored.Stored(t, chat.Media{Kind: chat.Image}, mediatest.Picture(t, "png"))

@@ -14,13 +14,14 @@ func (b *Builder) Profile(c *conversation.Conversation) agent.Profile {
 	prompt := b.System(c)
 	return agent.Profile{
 		Model: c.Model, Effort: c.Effort, Fast: c.Fast, PermissionMode: c.PermissionMode,
-		SystemPrompt: prompt.Text, Skills: prompt.Skills, Private: prompt.Private,
+		SystemPrompt: prompt.Text, Skills: prompt.Skills, Private: prompt.Private, Only: c.Tools,
 	}
 }
 
 // System returns the system prompt of a conversation.
 func (b *Builder) System(c *conversation.Conversation) agent.Prompt {
-	prompt := b.options.System.Prompt(agent.Session{
+	prompt := b.options.System[c.Agent.Label].Prompt(agent.Session{
+		Persona: c.SystemPrompt, Skills: c.Skills,
 		Channel: c.Caller.Address.Channel, Kind: c.Caller.Kind, Owner: c.Owned,
 		Always: c.Activation == "always", MayBeSilent: c.MayBeSilent, Model: c.Model,
 		Files: len(c.Limits.MediaOut) > 0, Replies: c.Limits.Replies, Speech: c.Speech == "tagged",

@@ -17,8 +17,7 @@ func TestWhatOnlyOwnersOpen(t *testing.T) {
 	t.Parallel()
 	const dangerous = "bypassPermissions"
 	b, conversations := builder(&config.Config{
-		Agent:    config.Agent{Name: "Claw", Workspace: t.TempDir(), Timezone: time.UTC},
-		Claude:   config.Claude{PermissionMode: "default"},
+		Agent:    config.Agent{Name: "Claw", Workspace: t.TempDir(), Timezone: time.UTC, Claude: config.Claude{PermissionMode: "default"}},
 		Settings: config.Settings{Access: config.Access{Owners: []string{"telegram:anna"}}},
 	})
 	for name, test := range map[string]struct {

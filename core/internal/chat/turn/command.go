@@ -28,6 +28,9 @@ func (h *Handler) command(ctx context.Context, run *conversation.Run) error {
 	}
 	if answer != "" {
 		done.Items = h.notice(run, answer)
+		if n := len(done.Items); n > 0 && len(said.Buttons) > 0 {
+			done.Items[n-1].Buttons = conversation.Rows(run.Limits.Buttons, said.Buttons)
+		}
 		// The transcript records the choice; the command itself notes for the next turn what matters to the agent.
 		done.Transcript = []chat.TranscriptEntry{{Role: chat.System, Text: run.Head.Message.Written() + " → " + answer, At: time.Now()}}
 	}

@@ -164,7 +164,7 @@ func (h *Handler) complete(ctx context.Context, run *conversation.Run, c domain.
 func (h *Handler) close(ctx context.Context, run *conversation.Run, c domain.Completion) {
 	crashpoint.Pass("completed") // The answer is durable, its files are still where the agent put them.
 	h.options.Questions.End(ctx, run.Session.Key, run.ID, c.State == domain.RunCancelled)
-	if err := h.options.Files.Clear(ctx, c.Files); err != nil {
+	if err := h.options.Files[run.Agent.Label].Clear(ctx, c.Files); err != nil {
 		h.log.Warn("sent files stay in their folder", "session", run.Session.Key, "error", err)
 	}
 }

@@ -17,7 +17,7 @@ func (h *Handler) flushMemory(ctx context.Context, run *conversation.Run, r agen
 	f, m := h.options.MemoryFlush, run.Head.Message
 	compactions := run.Session.Compactions + int64(r.Compactions)
 	switch {
-	case !f.Enabled, r.ContextWindow == 0, r.ContextTokens < h.options.Compaction.At(r.ContextWindow, f.Reserve)-f.Margin:
+	case !f.Enabled, r.ContextWindow == 0, r.ContextTokens < h.options.Compaction[run.Agent.Label].At(r.ContextWindow, f.Reserve)-f.Margin:
 		return nil
 	case m.Origin == domain.OriginFlush, m.Origin == domain.OriginCompact:
 		return nil

@@ -126,7 +126,7 @@ func TestFallbackModels(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				r := open(t, func(c *config.Config) {
-					c.Claude.FallbackModels, c.Claude.Retries = []string{"sonnet", "opus", "haiku"}, 3
+					c.Agent.Claude.FallbackModels, c.Agent.Claude.Retries = []string{"sonnet", "opus", "haiku"}, 3
 				})
 				if r.plays(test.script...); test.script == nil {
 					r.plays(limited(time.Hour), answered)
@@ -149,7 +149,7 @@ func TestFallbackModels(t *testing.T) {
 func TestModelAtItsLimitIsTriedLast(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := open(t, func(c *config.Config) { c.Claude.FallbackModels = []string{"sonnet"} })
+		r := open(t, func(c *config.Config) { c.Agent.Claude.FallbackModels = []string{"sonnet"} })
 		asks := func(want string, script ...step) error {
 			t.Helper()
 			r.plays(script...)
@@ -178,7 +178,7 @@ func TestModelAtItsLimitIsTriedLast(t *testing.T) {
 func TestFallbackOfTheUsualModel(t *testing.T) {
 	t.Parallel()
 	for last, want := range map[string]string{"opus-4-8": "opus-4-8", "": "default"} {
-		r := open(t, func(c *config.Config) { c.Claude.Model, c.Claude.FallbackModels = "", []string{"haiku"} })
+		r := open(t, func(c *config.Config) { c.Agent.Claude.Model, c.Agent.Claude.FallbackModels = "", []string{"haiku"} })
 		r.begin(t, agent.Result{Model: last})
 		r.plays(fails(agent.Auth), answers(agent.Result{Text: "hi", Model: "haiku-4-5"}))
 		r.do(t, message("hello"))

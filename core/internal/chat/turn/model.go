@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
 )
 
@@ -18,39 +19,39 @@ const triedLast = time.Hour
 
 // models chooses which models a turn is tried with.
 type models struct {
-	fallbacks []string // in order
-
 	mu      sync.Mutex
-	limited map[string]time.Time // until when a model is tried last
+	limited map[limited]time.Time // until when a model is tried last
 }
 
-func newModels(fallbacks []string) *models {
-	return &models{fallbacks: fallbacks, limited: map[string]time.Time{}}
-}
+// limited is a model with the account of an agent.
+type limited struct{ agent, model string }
+
+func newModels() *models { return &models{limited: map[limited]time.Time{}} }
 
 // order returns the models to try for a chosen one, in order: those last whose limit is reached.
-func (m *models) order(chosen string) []string {
-	if len(m.fallbacks) == 0 {
+func (m *models) order(of *config.Agent, chosen string) []string {
+	fallbacks := of.Claude.FallbackModels
+	if len(fallbacks) == 0 {
 		return []string{chosen}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
-	list := append([]string{chosen}, slices.DeleteFunc(slices.Clone(m.fallbacks), func(name string) bool { return name == chosen })...)
+	list := append([]string{chosen}, slices.DeleteFunc(slices.Clone(fallbacks), func(name string) bool { return name == chosen })...)
 	slices.SortStableFunc(list, func(a, b string) int {
-		limited := func(name string) int {
-			if m.limited[name].After(now) {
+		last := func(name string) int {
+			if m.limited[limited{of.Label, name}].After(now) {
 				return 1
 			}
 			return 0
 		}
-		return cmp.Compare(limited(a), limited(b))
+		return cmp.Compare(last(a), last(b))
 	})
 	return list
 }
 
-// limit notes that a model's limit is reached until a time.
-func (m *models) limit(name string, until time.Time) {
+// limit notes that the limit of an agent's model is reached until a time.
+func (m *models) limit(of *config.Agent, name string, until time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
@@ -62,7 +63,7 @@ func (m *models) limit(name string, until time.Time) {
 			delete(m.limited, name)
 		}
 	}
-	m.limited[name] = until
+	m.limited[limited{of.Label, name}] = until
 }
 
 // passes reports whether another model is tried after such a failure of the chosen model, or of a fallback model. What a
@@ -86,7 +87,7 @@ func (h *Handler) askModels(ctx context.Context, run *conversation.Run, t *agent
 	defer func() { t.Profile.Model = chosen }()
 	var first *agent.Failure // the failure that counts: the chosen model's, if it was asked
 	var spent agent.Result
-	list := h.models.order(chosen)
+	list := h.models.order(run.Agent, chosen)
 	for i := 0; ; i++ {
 		model := list[i]
 		t.Profile.Model = model
@@ -106,7 +107,7 @@ func (h *Handler) askModels(ctx context.Context, run *conversation.Run, t *agent
 			return result, err
 		}
 		if failure.Class == agent.RateLimit && failure.ResetsAt.After(time.Now()) {
-			h.models.limit(model, failure.ResetsAt)
+			h.models.limit(run.Agent, model, failure.ResetsAt)
 		}
 		resets := earliest(failure, first)
 		if first == nil || model == chosen {

@@ -49,7 +49,7 @@ func TestMemoryFlush(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := open(t, func(c *config.Config) { c.Claude.Env = test.env })
+			r := open(t, func(c *config.Config) { c.Agent.Claude.Env = test.env })
 			if test.own {
 				note := func(context.Context, sdk.ToolCall, struct{}) (sdk.ToolResult, error) { return sdk.ToolResult{}, nil }
 				plugintest.Run(t, r.plugins, "notes", sdk.Tools(sdk.Tool("write", "Writes.", note).Remembers(chat.Group)))

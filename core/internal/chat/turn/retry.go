@@ -30,7 +30,7 @@ func (h *Handler) try(ctx context.Context, run *conversation.Run, t agent.Turn) 
 		}
 		result.Continued = continued
 		charge(&result, spent)
-		class, wait, may := pause(err, n, h.options.Retries)
+		class, wait, may := pause(err, n, run.Agent.Claude.Retries)
 		if !may || ctx.Err() != nil {
 			return result, err
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 )
 
-func retries(c *config.Config) { c.Claude.Retries = 3 }
+func retries(c *config.Config) { c.Agent.Claude.Retries = 3 }
 
 // Behaviour: turn-retry.
 func TestRetries(t *testing.T) {
@@ -63,7 +63,7 @@ func TestStopBetweenTries(t *testing.T) {
 		r.run(t)
 		time.Sleep(2 * time.Second)
 		asked := time.Now()
-		stopped, err := r.turns.Stop(t.Context(), session, asked)
+		stopped, err := r.turns.Stop(t.Context(), asked, session)
 		if err != nil || !stopped || !time.Now().Equal(asked) || r.outcome(t).State != domain.RunCancelled {
 			t.Errorf("stopped %t after %v, %v: %+v", stopped, time.Since(asked), err, r.outcome(t))
 		}

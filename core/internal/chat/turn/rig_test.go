@@ -67,8 +67,9 @@ type rig struct {
 func open(t *testing.T, changes ...func(*config.Config)) *rig {
 	t.Helper()
 	c := &config.Config{
-		Agent:       config.Agent{Workspace: t.TempDir(), Timezone: time.UTC},
-		Claude:      config.Claude{PermissionMode: "default", Model: "opus"},
+		Agent: config.Agent{
+			Workspace: t.TempDir(), Timezone: time.UTC, Claude: config.Claude{PermissionMode: "default", Model: "opus", AskTimeout: time.Hour},
+		},
 		Limits:      config.Limits{OnUsageLimit: "ask"},
 		MemoryFlush: config.MemoryFlush{Enabled: true, Reserve: 33_000, Prompt: "write it down"},
 		Settings:    config.Settings{Access: config.Access{Owners: []string{"telegram:anna"}}},
@@ -87,11 +88,11 @@ func open(t *testing.T, changes ...func(*config.Config)) *rig {
 	intake := inbox.NewIntake(s, r.turns, nil, conversations, time.Now, log)
 	owners := notice.NewOwners(c.Access.Owners, s, conversations, r.plugins, log)
 	r.questions = permission.New(permission.Options{
-		Store: r.disk, Dispatcher: r.turns, Patience: time.Hour, Workspace: r.workspace, Conversations: conversations, Owners: owners, Chats: chats, Intake: intake,
+		Store: r.disk, Dispatcher: r.turns, Conversations: conversations, Owners: owners, Chats: chats, Intake: intake,
 	}, log)
 	r.media = files.NewStore(files.Options{Dir: filepath.Join(dir, "media"), Rows: r.disk, MaxBytes: 1 << 20})
 	inbound := files.NewInbound(r.media, r.workspace, files.SpaceOptions{})
-	sent := outgoing.New(outgoing.Options{Store: r.media, Ledger: s, Workspace: r.workspace}, log)
+	sent := map[string]*outgoing.Files{"": outgoing.New(outgoing.Options{Store: r.media, Ledger: s, Workspace: r.workspace}, log)}
 	voices := speech.NewTranscriber(speech.FindMethod(dir, "a model that is not there"), r.media, program.Runner{}, time.Minute)
 	toolServer := tools.New(tools.Options{Plugins: r.plugins, Store: s, Conversations: conversations, Intake: intake, Files: r.media}, log)
 	r.programs = gateway.New(gateway.Options{
@@ -101,9 +102,9 @@ func open(t *testing.T, changes ...func(*config.Config)) *rig {
 		Store: r.disk, Conversations: conversations, Hooks: hook.New(r.plugins, log), Claude: r.claude, Tools: toolServer,
 		Commands: command.New(s, r.turns, command.Host{Plugins: r.plugins, Questions: r.questions}),
 		Prompts: prompt.New(prompt.Options{
-			System:  agent.NewPrompter(agent.Identity{Workspace: r.workspace, Timezone: time.UTC}),
-			Bringer: files.NewBringer(r.media, inbound, r.plugins, log), Reader: extract.NewReader(s, voices, web.NewPages(web.Options{}, log), log),
-			Inbound: inbound, Pictures: r.media, Outgoing: sent, Channels: r.plugins,
+			System:  map[string]*agent.Prompter{"": agent.NewPrompter(agent.Identity{Workspace: r.workspace, Timezone: time.UTC})},
+			Bringer: files.NewBringer(r.media, r.plugins, log), Reader: extract.NewReader(s, voices, web.NewPages(web.Options{}, log), log),
+			Inbound: map[string]*files.Inbound{"": inbound}, Pictures: r.media, Outgoing: sent, Channels: r.plugins,
 		}, log),
 		Views: view.New(view.Options{
 			Store: s, Plugins: r.plugins, Chats: chats, Conversations: conversations, Files: sent, Programs: r.programs,
@@ -112,8 +113,7 @@ func open(t *testing.T, changes ...func(*config.Config)) *rig {
 			Store: s, Plugins: r.plugins, Chats: chats, Conversations: conversations, Intake: intake, Files: sent,
 		}, log),
 		Questions: r.questions, Files: sent, Programs: r.programs, Plugins: r.plugins, Owners: owners,
-		MemoryFlush: c.MemoryFlush, Limits: c.Limits, Fallbacks: c.Claude.FallbackModels, Compaction: cli.Compaction(nil, c.Claude.Env),
-		Retries: c.Claude.Retries, Zone: time.UTC,
+		Compaction: map[string]agent.Compaction{"": cli.Compaction(nil, c.Agent.Claude.Env)}, MemoryFlush: c.MemoryFlush, Limits: c.Limits, Zone: time.UTC,
 	}, log)
 	return r
 }

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ func (h *Handler) run(ctx context.Context, run *conversation.Run, added []hook.A
 		}
 	}()
 	t := agent.Turn{
+		Agent:     run.Agent.Label,
 		Key:       run.Session.Key,
 		Session:   run.Head.ClaudeSession,
 		Started:   run.Session.ClaudeStarted,
@@ -38,10 +40,10 @@ func (h *Handler) run(ctx context.Context, run *conversation.Run, added []hook.A
 		Prompt:    prompt.Text,
 		Pictures:  prompt.Pictures,
 		Authority: run.Head.Message.Authority,
-		Timeout:   run.Head.Message.Timeout,
+		Timeout:   cmp.Or(run.Head.Message.Timeout, run.Agent.Claude.Timeout),
 		Watcher:   with,
 		Asker:     with,
-		Tools:     h.options.Tools.Turn(run.Head.UUID, run.Caller, h.options.Poster.For(run, view)),
+		Tools:     h.options.Tools.Turn(run.Head.UUID, run.Conversation, h.options.Poster.For(run, view)),
 	}
 	if run.Head.Message.Origin == "" {
 		t.Steering = &steering{handler: h, run: run, nudged: nudged}

@@ -28,6 +28,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/chat/command"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
 	"github.com/clawhost/clawhost/core/internal/chat/posting"
@@ -83,16 +84,14 @@ type Options struct {
 	Tools         *tools.Server
 	Poster        *posting.Poster
 	Questions     *permission.Approvals
-	Files         *outgoing.Files
+	Files         map[string]*outgoing.Files // by the agent's label
 	Programs      Programs
 	Plugins       *plugins.Registry // asked for what was said in a chat before
 	Owners        *notice.Owners    // get notices of what prevents turns from beginning; nil: none
 	MemoryFlush   config.MemoryFlush
 	Limits        config.Limits
-	Fallbacks     []string         // models that are tried when the chosen one fails, in order
-	Compaction    agent.Compaction // when conversations are compacted
-	Retries       int              // how often a turn is tried again after a failure or overload of the service
-	Zone          *time.Location   // whose days the usage of turns is counted by
+	Compaction    map[string]agent.Compaction // when conversations are compacted, by the agent's label
+	Zone          *time.Location              // whose days the usage of turns is counted by
 }
 
 // Handler answers claimed messages.
@@ -105,7 +104,7 @@ type Handler struct {
 
 // New returns a handler.
 func New(options Options, log hclog.Logger) *Handler {
-	return &Handler{options: options, log: log, outages: newOutages(), models: newModels(options.Fallbacks)}
+	return &Handler{options: options, log: log, outages: newOutages(), models: newModels()}
 }
 
 // Handle answers the message of a run and completes the run. After an error the run is not completed and returns to its
@@ -132,6 +131,12 @@ func (h *Handler) answer(ctx context.Context, run *conversation.Run, nudged <-ch
 	view := h.options.Views.For(run)
 	if run.Head.Attempts > maxAttempts {
 		return h.fail(ctx, run, agent.Result{}, view, &agent.Failure{Class: agent.GivenUp, Detail: fmt.Sprintf("%d attempts", maxAttempts)})
+	}
+	if run.Missing != "" {
+		text := wording.AgentGone(run.Missing)
+		return h.complete(ctx, run, domain.Completion{
+			State: domain.RunFailed, Error: "the config has no agent " + run.Missing, Answer: text, Items: view.Notice(h.notice(run, text)),
+		})
 	}
 	if err := h.tellDropped(ctx, run); err != nil {
 		return err

@@ -43,7 +43,7 @@ func TestATurnWithoutQuestionsSaysSo(t *testing.T) {
 		"housekeeping":              {mode: "bypassPermissions", message: domain.Message{Origin: domain.OriginFlush}},
 		"a heartbeat":               {mode: "bypassPermissions", message: domain.Message{Origin: domain.OriginHeartbeat}}, // its answer says it
 	} {
-		r, m := open(t, func(c *config.Config) { c.Claude.PermissionMode = test.mode }), message("hello")
+		r, m := open(t, func(c *config.Config) { c.Agent.Claude.PermissionMode = test.mode }), message("hello")
 		m.Authority, m.Overrides, m.Origin, m.Silent = max(test.message.Authority, chat.Other), test.message.Overrides, test.message.Origin, test.message.Silent
 		r.accept(t, m)
 		r.plays(func(context.Context, agent.Turn) (agent.Result, error) {

@@ -37,7 +37,7 @@ func (w *world) view(m domain.Message, said string) *View {
 	registry := plugins.New(nil)
 	conversations := conversation.NewResolver(&config.Config{}, registry, w)
 	views := New(Options{
-		Plugins: registry, Chats: activity.NewChats(registry, nil), Conversations: conversations, Files: w.files, Programs: &gateway.Gateway{},
+		Plugins: registry, Chats: activity.NewChats(registry, nil), Conversations: conversations, Files: map[string]*outgoing.Files{"": w.files}, Programs: &gateway.Gateway{},
 	}, hclog.NewNullLogger())
 	return views.For(conversations.Run(&domain.Run{
 		Head: domain.Queued{ClaudeSession: claudeSession, Message: m}, Said: said,

@@ -64,7 +64,7 @@ func (v *View) files(ctx context.Context, said answer.Answer, before []string) (
 		name(said, len(said.Text))
 	}
 	if len(w.Paths) > 0 || w.Session != "" {
-		found, err := v.views.options.Files.Collect(ctx, w)
+		found, err := v.views.options.Files[v.run.Agent.Label].Collect(ctx, w)
 		if err != nil {
 			return files{}, err
 		}

@@ -19,7 +19,7 @@ func (v *View) streaming() stream.Options {
 	vs, run := v.views, v.run
 	m := run.Head.Message
 	settings, limits := run.Settings.Reply, run.Limits
-	by := speaker{Model: run.Model, Effort: run.Effort, Name: run.Agent, Channel: m.Channel}
+	by := speaker{Model: run.Model, Effort: run.Effort, Name: run.Agent.Name, Channel: m.Channel}
 	o := stream.Options{
 		To: m.Address(), Rule: run.Rule(), Block: block(settings.Block),
 		Interval: limits.Edit.MinInterval, Prefix: prefix(settings.Prefix, by), NotifyAfter: settings.NotifyAfter, Began: run.StartedAt,

@@ -35,7 +35,7 @@ func (s *surface) Early(ctx context.Context, e domain.Early) (preview int64, err
 func (s *surface) Files(ctx context.Context, paths []string, voice bool) domain.Early {
 	w := s.view.wanted()
 	w.Paths, w.Named, w.Voice = paths, true, voice
-	found, err := s.view.views.options.Files.Collect(ctx, w)
+	found, err := s.view.views.options.Files[s.view.run.Agent.Label].Collect(ctx, w)
 	if err != nil || len(found.Media) == 0 {
 		return domain.Early{}
 	}

@@ -39,8 +39,8 @@ type Options struct {
 	Plugins       *plugins.Registry
 	Chats         *activity.Chats
 	Conversations *conversation.Resolver
-	Files         *outgoing.Files
-	Speaker       *speech.Speaker // synthesises the speech of answers
+	Files         map[string]*outgoing.Files // by the agent's label
+	Speaker       *speech.Speaker            // synthesises the speech of answers
 	Programs      Programs
 }
 

@@ -35,9 +35,6 @@ type Command struct {
 
 // NewCommand finds the CLI, writes the files that its flags name, and builds the command line.
 func NewCommand(cfg Options) (*Command, error) {
-	if cfg.Family == nil {
-		cfg.Family = NewFamily(nil)
-	}
 	if cfg.Command == "" {
 		cfg.Command = "claude"
 	}
@@ -106,11 +103,6 @@ var ownFlags = []string{
 	"--permission-prompts", "--inherit-permission-mode", "--channels", "--dangerously-load-development-channels", "--remote-control",
 }
 
-// KillStrays kills adopted processes of members of the family that have ended, and waits for their end.
-func (c *Command) KillStrays() {
-	process.KillAll(nil, c.family.Strays)
-}
-
 // tooled returns the flags for tools in addition to the CLI's, and for the permitted ones.
 func (c *Command) tooled(t agent.Turn) []string {
 	allowed := c.allowed
@@ -157,7 +149,7 @@ func permissionMode(p agent.Profile) string {
 // effort and speed.
 func SameProcess(a, b agent.Profile) bool {
 	return permissionMode(a) == permissionMode(b) && a.Skills == b.Skills && a.Private == b.Private && a.Tools == b.Tools &&
-		a.Setup == b.Setup
+		a.Setup == b.Setup && a.Only == b.Only
 }
 
 // The host's own tools are offered by an MCP server over the CLI's stdin and stdout: it needs no port, no secret and no

@@ -17,7 +17,7 @@ type Options struct {
 	AllowedTools    []string
 	DisallowedTools []string
 	Workspace       string          // the working directory; it must exist
-	Family          *process.Family // starts the processes; nil: a new one that adopts none
+	Family          *process.Family // starts the processes
 	RunDir          string          // a 0700 folder of the host for the files that flags name
 	TrustProject    bool            // use the workspace's own settings, hooks and all
 	DenyPaths       []string        // files and folders that the agent's file tools may not touch

@@ -83,7 +83,7 @@ type Process interface {
 func New(c *cli.Command, l Limits, t agent.Turn, process Process, before map[string]bool, inventory *Inventory, log hclog.Logger) *Client {
 	return &Client{
 		session: t.Session, command: c, limits: l, before: before, inventory: inventory, profile: t.Profile,
-		tools: t.Tools != nil, log: log, process: process, requests: newRequests(process, c.Folder, log),
+		tools: t.Tools != nil, log: log, process: process, requests: newRequests(process, c.Folder, t.Profile, log),
 		ready: make(chan struct{}), moved: make(chan struct{}), heard: time.Now(), spent: map[string]bool{},
 	}
 }
@@ -94,6 +94,13 @@ func (c *Client) Steered(line string) bool { return c.before[line] }
 // initID is the id of the request whose answer means that the process is ready.
 const initID = "initialize"
 
+// toolHook is the hook that the CLI asks before each use of a tool, in any permission mode. Its timeout, in seconds, is never reached:
+// the CLI would use the tool then.
+const (
+	toolHook    = "tool"
+	hookTimeout = 24 * 60 * 60
+)
+
 // Initialize starts the initialization of the process.
 func (c *Client) Initialize() {
 	// Without this switch, newer CLIs keep the system prompt of the session's first process, whatever the flags of a
@@ -101,6 +108,11 @@ func (c *Client) Initialize() {
 	body := map[string]any{"subtype": "initialize", "systemPromptSnapshot": false}
 	if c.tools {
 		body["sdkMcpServers"] = []string{cli.ServerName}
+	}
+	if c.profile.Only != "" {
+		body["hooks"] = map[string]any{"PreToolUse": []any{map[string]any{
+			"matcher": "*", "hookCallbackIds": []string{toolHook}, "timeout": hookTimeout,
+		}}}
 	}
 	c.request(initID, body)
 	c.begin()

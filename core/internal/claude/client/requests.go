@@ -19,7 +19,8 @@ import (
 // requests are the CLI's requests: permission questions, and messages to the host's tools. Safe for concurrent use.
 type requests struct {
 	process Process
-	folder  string // the workspace, as the CLI names it
+	folder  string        // the workspace, as the CLI names it
+	profile agent.Profile // of the process; its model, effort and speed may have changed
 	log     hclog.Logger
 
 	mu      sync.Mutex
@@ -40,8 +41,8 @@ type service struct {
 	closed bool
 }
 
-func newRequests(process Process, folder string, log hclog.Logger) *requests {
-	return &requests{process: process, folder: folder, log: log, moved: make(chan struct{})}
+func newRequests(process Process, folder string, profile agent.Profile, log hclog.Logger) *requests {
+	return &requests{process: process, folder: folder, profile: profile, log: log, moved: make(chan struct{})}
 }
 
 // request is a request of the CLI that is being answered.
@@ -122,9 +123,28 @@ func (rs *requests) receive(e *protocol.Event) {
 		rs.askedFor(e)
 	case "mcp_message":
 		rs.sent(e)
+	case "hook_callback":
+		rs.hooked(e)
 	default:
 		rs.respond(e.RequestID, nil, "the host does not support this request")
 	}
+}
+
+// hooked decides whether a tool may be used at all.
+func (rs *requests) hooked(e *protocol.Event) {
+	var input struct {
+		Tool string `json:"tool_name"`
+	}
+	if err := json.Unmarshal(e.Request.Input, &input); err == nil && rs.profile.Allows(input.Tool) {
+		rs.respond(e.RequestID, map[string]any{}, "")
+		return
+	}
+	tool := cut(input.Tool, maxRule)
+	rs.log.Info("a tool is not used in this group", "tool", tool)
+	rs.respond(e.RequestID, map[string]any{"hookSpecificOutput": map[string]any{
+		"hookEventName": "PreToolUse", "permissionDecision": "deny",
+		"permissionDecisionReason": tool + " may not be used in this group. Go on without it.",
+	}}, "")
 }
 
 // begin answers a request in a goroutine. It reports whether the limit permits that. The caller holds the lock.

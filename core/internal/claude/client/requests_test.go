@@ -51,7 +51,7 @@ func newUnstarted(t *testing.T, turn agent.Turn) unstarted {
 	in := stdin{lines: make(chan []byte, 256)}
 	log := hclog.NewNullLogger()
 	s := &Client{
-		session: turn.Session, command: new(cli.Command), inventory: new(Inventory), log: log, process: in, requests: newRequests(in, "", log),
+		session: turn.Session, command: new(cli.Command), inventory: new(Inventory), log: log, process: in, requests: newRequests(in, "", turn.Profile, log),
 		moved: make(chan struct{}), ready: make(chan struct{}), exchange: exchange.New("m"),
 	}
 	s.Attend(t.Context(), turn)

@@ -26,8 +26,7 @@ import (
 
 // Options are the settings and dependencies of a [Folder].
 type Options struct {
-	Agent  config.Agent
-	Claude config.Claude
+	Agent  *config.Agent
 	Dir    string // of the host, for what Claude Code reads
 	Store  *store.Store
 	Owners *notice.Owners
@@ -50,8 +49,8 @@ type Folder struct {
 // New returns the folder of an agent.
 func New(o Options, log hclog.Logger) *Folder {
 	f := &Folder{options: o, log: log, found: workspace.NewCache[reading](o.Agent.Workspace)}
-	for _, name := range slices.Sorted(maps.Keys(o.Claude.MCP)) {
-		m := o.Claude.MCP[name]
+	for _, name := range slices.Sorted(maps.Keys(o.Agent.Claude.MCP)) {
+		m := o.Agent.Claude.MCP[name]
 		f.configured = append(f.configured, agent.MCPServer{Name: name, Command: m.Command, Env: m.Env, URL: m.URL, Headers: m.Headers})
 	}
 	return f

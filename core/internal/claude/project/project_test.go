@@ -34,10 +34,10 @@ func logged(t *testing.T, log hclog.Logger, files map[string]string, parts ...st
 	t.Helper()
 	dir, s, channels := t.TempDir(), storetest.Open(t), plugintest.Registry("a")
 	lay(t, dir, files)
+	servers := config.Claude{MCP: map[string]config.MCP{"b": {URL: "https://b"}, "a": {Command: []string{"a"}}}}
 	return project.New(project.Options{
-		Agent: config.Agent{Workspace: dir, Project: parts}, Dir: filepath.Join(t.TempDir(), "run"), Store: s,
+		Agent: &config.Agent{Workspace: dir, Project: parts, Claude: servers}, Dir: filepath.Join(t.TempDir(), "run"), Store: s,
 		Owners: notice.NewOwners([]string{"a:1"}, s, conversation.NewResolver(&config.Config{}, channels, s), channels, log),
-		Claude: config.Claude{MCP: map[string]config.MCP{"b": {URL: "https://b"}, "a": {Command: []string{"a"}}}},
 	}, log), dir, s
 }
 

@@ -47,6 +47,7 @@ type session struct {
 	aborted  string                     // how the interruption is reported
 	tools    []string                   // the host's
 	calls    int                        // of its MCP server
+	hooks    []string                   // that are asked before a tool is used
 	hanging  []string                   // side questions that are not answered
 	task     task                       // the running subagent
 	lasting  *lasting                   // the one in the background; nil: none
@@ -199,6 +200,11 @@ type input struct {
 		Thinking *int           `json:"max_thinking_tokens"`
 		Question string         `json:"question"`
 		Servers  []string       `json:"sdkMcpServers"`
+		Hooks    struct {
+			PreToolUse []struct {
+				IDs []string `json:"hookCallbackIds"`
+			} `json:"PreToolUse"`
+		} `json:"hooks"`
 	} `json:"request"`
 	Response struct {
 		RequestID string          `json:"request_id"`
@@ -247,6 +253,9 @@ func (s *session) control(in input) {
 	var response map[string]any
 	switch in.Request.Subtype {
 	case "initialize":
+		for _, hook := range in.Request.Hooks.PreToolUse {
+			s.hooks = append(s.hooks, hook.IDs...)
+		}
 		if s.opts.server && slices.Contains(in.Request.Servers, serverName) {
 			greeting, _ := s.tell("initialize", map[string]any{
 				"protocolVersion": "2025-11-25", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "claude-code", "version": Version},

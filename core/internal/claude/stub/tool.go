@@ -45,6 +45,11 @@ func (s *session) use(u use, script Script, m message) {
 	if err != nil {
 		panic(err) // it came from JSON
 	}
+	if why := s.hooked(u.name, u.input, call); why != "" {
+		s.outputs = append(s.outputs, why)
+		s.toolResult(call, why, true)
+		return
+	}
 	if u.ask && !s.allowed(u.name) {
 		s.state("requires_action")
 		suggestions := []any{}
@@ -80,6 +85,26 @@ func (s *session) use(u use, script Script, m message) {
 	if !s.stop {
 		s.steer(script, m)
 	}
+}
+
+// hooked asks the hooks of the initialization, and returns why one denies a tool.
+func (s *session) hooked(tool string, input map[string]any, call string) string {
+	for _, id := range s.hooks {
+		data, _ := s.await(s.request(map[string]any{
+			"subtype": "hook_callback", "callback_id": id, "tool_use_id": call,
+			"input": map[string]any{"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input},
+		}))
+		var answer struct {
+			Output struct {
+				Decision string `json:"permissionDecision"`
+				Reason   string `json:"permissionDecisionReason"`
+			} `json:"hookSpecificOutput"`
+		}
+		if json.Unmarshal(data, &answer) == nil && answer.Output.Decision == "deny" {
+			return answer.Output.Reason
+		}
+	}
+	return ""
 }
 
 // bash is a shell command, run as the CLI's Bash tool does: in a session of its own, killed as a process group.

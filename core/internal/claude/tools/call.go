@@ -57,6 +57,7 @@ type ownTool struct {
 func (t *Turn) call(ctx context.Context, name string, arguments json.RawMessage, use string) result {
 	s := t.server
 	tool, ok := s.current(ctx).find(name)
+	ok = ok && t.offers(name)
 	if !ok {
 		return said(fmt.Sprintf("There is no tool %q any more.", wire.Cut(name, wire.MaxName)), true)
 	}
@@ -76,13 +77,13 @@ func (t *Turn) call(ctx context.Context, name string, arguments json.RawMessage,
 	default:
 		return said("Too many tools are being used at the same time. Wait for their results first.", true)
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, t.timeout)
 	defer cancel()
 	select {
 	case t.slots <- struct{}{}:
 		defer func() { <-t.slots }()
 	case <-ctx.Done():
-		return s.unanswered(ctx.Err(), tool)
+		return t.unanswered(ctx.Err(), tool)
 	}
 	began := time.Now()
 	answered, details := t.ask(ctx, tool, arguments, use)
@@ -117,9 +118,9 @@ func (t *Turn) ask(ctx context.Context, tool offered, arguments json.RawMessage,
 	r, err := plugin.CallTool(ctx, chat.ToolCall{Name: tool.spec.Name, Arguments: arguments, TurnID: t.id, Caller: t.caller})
 	switch {
 	case ctx.Err() != nil:
-		return s.unanswered(ctx.Err(), tool), nil
+		return t.unanswered(ctx.Err(), tool), nil
 	case errors.Is(err, context.DeadlineExceeded): // the plugin timed out first
-		return s.unanswered(err, tool), nil
+		return t.unanswered(err, tool), nil
 	case err != nil:
 		s.log.Error("a tool failed", "plugin", tool.plugin, "tool", tool.spec.Name, "session", t.caller.Session, "error", err)
 		return said(fmt.Sprintf("The tool failed: something is wrong with the plugin %s. Go on without it.", tool.plugin), true), nil
@@ -152,7 +153,7 @@ func (t *Turn) askHost(ctx context.Context, tool offered, arguments json.RawMess
 	case refused:
 		return said(string(refusal), true)
 	case ctx.Err() != nil:
-		return t.server.unanswered(ctx.Err(), tool)
+		return t.unanswered(ctx.Err(), tool)
 	default:
 		t.server.log.Error("a tool failed", "tool", tool.name, "session", t.caller.Session, "error", err)
 		return said("The host failed at this; its log says why. Go on without it.", true)
@@ -160,10 +161,10 @@ func (t *Turn) askHost(ctx context.Context, tool offered, arguments json.RawMess
 }
 
 // unanswered returns the result of a call that timed out or was cancelled.
-func (s *Server) unanswered(cause error, tool offered) result {
+func (t *Turn) unanswered(cause error, tool offered) result {
 	if errors.Is(cause, context.DeadlineExceeded) {
 		return said(fmt.Sprintf("The tool %s did not answer within %s. What it was to do may be done all the same.",
-			tool.name, s.options.Timeout), true)
+			tool.name, t.timeout), true)
 	}
 	return said("The call was cancelled.", true)
 }

@@ -72,7 +72,7 @@ func (t *Turn) Handle(ctx context.Context, raw json.RawMessage) (json.RawMessage
 	case "ping":
 		return respond(m.ID, encode(struct{}{})), nil
 	case "tools/list":
-		return respond(m.ID, encode(map[string]json.RawMessage{"tools": t.server.current(ctx).list})), ctx.Err()
+		return respond(m.ID, encode(map[string]json.RawMessage{"tools": t.list(ctx)})), ctx.Err()
 	case "tools/call":
 		return t.called(ctx, m)
 	default:

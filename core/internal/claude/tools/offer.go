@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
 	"github.com/clawhost/clawhost/core/internal/network/remote"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -175,6 +176,20 @@ func listed(tools []offered) json.RawMessage {
 		list[i] = tool{Name: t.name, Description: t.spec.Description, InputSchema: t.spec.InputSchema}
 	}
 	return encode(list)
+}
+
+// offers reports whether the turn's group uses a tool, by its name.
+func (t *Turn) offers(name string) bool {
+	return agent.Profile{Only: t.only}.Allows("mcp__" + Name + "__" + name)
+}
+
+// list returns the tools that the turn is offered, in MCP's format.
+func (t *Turn) list(ctx context.Context) json.RawMessage {
+	o := t.server.current(ctx)
+	if t.only == "" {
+		return o.list
+	}
+	return listed(slices.DeleteFunc(slices.Clone(o.tools), func(tool offered) bool { return !t.offers(tool.name) }))
 }
 
 // find returns the tool with a name.

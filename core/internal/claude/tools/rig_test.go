@@ -55,8 +55,7 @@ func newRig(t testing.TB, change ...func(*tools.Options)) *rig {
 	r.options = tools.Options{
 		Version: "1.2.3", Store: r, Plugins: plugintest.Registry("memory", "webchat", "p", "gw", "weather", "a", "a_b", "b", "discord"),
 		Intake: r, Manual: docs.Pages,
-		Links:   map[string][]string{"anna": {"telegram:anna", "discord:a"}, "bob": {"telegram:bob", "discord:b"}},
-		Timeout: time.Minute,
+		Links: map[string][]string{"anna": {"telegram:anna", "discord:a"}, "bob": {"telegram:bob", "discord:b"}},
 	}
 	for _, c := range change {
 		c(&r.options)
@@ -97,8 +96,11 @@ func (r *rig) NoteToolUse(_ context.Context, session string, u domain.ToolUse) e
 	return nil
 }
 
-// Turn is the server for a turn whose messages are kept.
-func (r *rig) Turn(id string, caller chat.Caller) *tools.Turn { return r.Server.Turn(id, caller, r) }
+// Turn is the server for a turn whose messages are kept, and whose calls may take a minute.
+func (r *rig) Turn(id string, caller chat.Caller) *tools.Turn {
+	of := &conversation.Conversation{Caller: caller, Agent: &config.Agent{Claude: config.Claude{ToolTimeout: time.Minute}}}
+	return r.Server.Turn(id, of, r)
+}
 
 func (r *rig) Post(_ context.Context, p tools.Post) (int64, error) {
 	r.mu.Lock()

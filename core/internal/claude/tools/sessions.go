@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/text/envelope"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
@@ -90,11 +91,13 @@ func (s *Server) lookAtSessions(ctx context.Context, t *Turn, arguments json.Raw
 	}
 }
 
-// visible returns the sessions that a caller may read: all for an owner in a direct chat, otherwise only the caller's own.
-// Whatever an owner's turn reads in a group, the group could read.
+// visible returns the sessions that a caller may read: all of the agent for an owner in a direct chat, otherwise only the caller's
+// own. Whatever an owner's turn reads in a group, the group could read. No agent reads another's.
 func (s *Server) visible(ctx context.Context, caller chat.Caller) ([]domain.Session, error) {
 	if caller.Authority == chat.Owner && caller.Kind == chat.Direct {
-		return s.sessions(ctx)
+		all, err := s.sessions(ctx)
+		own := session.AgentOf(caller.Session)
+		return slices.DeleteFunc(all, func(one domain.Session) bool { return session.AgentOf(one.Key) != own }), err
 	}
 	own, err := s.options.Store.Session(ctx, caller.Session)
 	if errors.Is(err, domain.ErrNotFound) {
@@ -122,7 +125,7 @@ func (s *Server) listSessions(visible []domain.Session, caller chat.Caller, limi
 		}
 		list = append(list, l)
 	}
-	return string(encode(map[string]any{"sessions": list, "of": len(visible)}))
+	return string(encode(map[string]any{"agent": session.AgentOf(caller.Session), "sessions": list, "of": len(visible)}))
 }
 
 // readSession returns the newest messages of a session, up to the limits.

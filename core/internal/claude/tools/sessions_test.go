@@ -33,11 +33,11 @@ func TestSessionsOfAnOwner(t *testing.T) {
 	t.Parallel()
 	turn := sessionsRig(t).Turn("1", anna)
 	for arguments, want := range map[string]string{
-		`{"action":"list"}`: `{"of":3,"sessions":[` +
+		`{"action":"list"}`: `{"agent":"main","of":3,"sessions":[` +
 			`{"session":"telegram:bob","kind":"direct","last_message":"2026-03-03 13:00 UTC","somebody_elses":true},` +
 			`{"session":"discord:group:listed","label":"chores","title":"Family","kind":"group","chat":"discord:listed","last_message":"2026-03-03 12:00 UTC"},` +
 			`{"session":"telegram:anna","kind":"direct","chat":"telegram:anna","last_message":"2026-03-03 11:00 UTC","model":"sonnet","this_conversation":true}]}`,
-		`{"action":"list","limit":1}`:                                   `{"of":3,"sessions":[{"session":"telegram:bob","kind":"direct","last_message":"2026-03-03 13:00 UTC","somebody_elses":true}]}`,
+		`{"action":"list","limit":1}`:                                   `{"agent":"main","of":3,"sessions":[{"session":"telegram:bob","kind":"direct","last_message":"2026-03-03 13:00 UTC","somebody_elses":true}]}`,
 		`{"action":"read","session":"discord:group:listed","limit":-5}`: `{"messages":[{"at":"2026-03-03 12:01 UTC","role":"assistant","text":"Bob \"does\"\n<now>"}],"session":"discord:group:listed"}`,
 		`{"action":"read","session":"chores"}`: `{"messages":[{"at":"2026-03-03 12:00 UTC","role":"user","text":"who cooks?"},` +
 			`{"at":"2026-03-03 12:01 UTC","role":"assistant","text":"Bob \"does\"\n<now>"}],"session":"discord:group:listed"}`,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/media/files"
@@ -52,7 +53,6 @@ type Options struct {
 	Manual        fs.FS        // the host's documentation, as Markdown
 	Links         session.Links
 	Zone          *time.Location // of the times that the model reads; nil: UTC
-	Timeout       time.Duration  // how long a call may take
 }
 
 // Refusal is an error that the model reads.
@@ -85,12 +85,14 @@ func New(options Options, log hclog.Logger) *Server {
 
 // Turn is the server for one turn.
 type Turn struct {
-	server *Server
-	id     string
-	caller chat.Caller
-	outbox Outbox
-	slots  chan struct{} // held by running calls
-	queue  chan struct{} // held by all calls
+	server  *Server
+	id      string
+	caller  chat.Caller
+	timeout time.Duration   // of a call
+	only    config.Patterns // of the tools that are offered
+	outbox  Outbox
+	slots   chan struct{} // held by running calls
+	queue   chan struct{} // held by all calls
 
 	mu    sync.Mutex
 	calls map[string]*running // by the message's id
@@ -100,10 +102,10 @@ type Turn struct {
 // running is a call that can be cancelled.
 type running struct{ cancel context.CancelFunc }
 
-// Turn returns the server for a turn. The caller's authority is an owner's only if an owner is behind the turn.
-func (s *Server) Turn(id string, caller chat.Caller, outbox Outbox) *Turn {
+// Turn returns the server for a turn of a conversation.
+func (s *Server) Turn(id string, c *conversation.Conversation, outbox Outbox) *Turn {
 	return &Turn{
-		server: s, id: id, caller: caller, outbox: outbox, slots: make(chan struct{}, side), queue: make(chan struct{}, side+waiting),
+		server: s, id: id, caller: c.Caller, timeout: c.Agent.Claude.ToolTimeout, only: c.Tools, outbox: outbox, slots: make(chan struct{}, side), queue: make(chan struct{}, side+waiting),
 		calls: map[string]*running{},
 	}
 }

@@ -52,21 +52,20 @@ type Network interface {
 // for concurrent use.
 type Bringer struct {
 	files    *Store
-	inbound  *Inbound
 	network  Network
 	log      hclog.Logger
 	warnings *budget.Warnings
 }
 
 // NewBringer returns a bringer.
-func NewBringer(files *Store, inbound *Inbound, network Network, log hclog.Logger) *Bringer {
-	return &Bringer{files: files, inbound: inbound, network: network, log: log, warnings: budget.NewWarnings(log, "files and pages")}
+func NewBringer(files *Store, network Network, log hclog.Logger) *Bringer {
+	return &Bringer{files: files, network: network, log: log, warnings: budget.NewWarnings(log, "files and pages")}
 }
 
-// Bring returns messages whose files, and those of their quotes, are in the workspace, or have a problem. A fetched file is
+// Bring returns messages whose files, and those of their quotes, are in a workspace, or have a problem. A fetched file is
 // not fetched again by the next attempt of a turn. The error is that of ctx, or an [*agent.Failure] if files are
 // temporarily unavailable, which is not counted against them.
-func (b *Bringer) Bring(ctx context.Context, messages ...domain.Queued) ([]domain.Queued, error) {
+func (b *Bringer) Bring(ctx context.Context, to *Inbound, messages ...domain.Queued) ([]domain.Queued, error) {
 	messages = slices.Clone(messages)
 	var budget atomic.Int64
 	budget.Store(b.together())
@@ -76,7 +75,7 @@ func (b *Bringer) Bring(ctx context.Context, messages ...domain.Queued) ([]domai
 		list = slices.Clone(list)
 		for i := range list {
 			if list[i].Ref != "" || list[i].Token != "" {
-				group.Go(func() error { return b.bring(ctx, instance, &list[i], &budget) })
+				group.Go(func() error { return b.bring(ctx, to, instance, &list[i], &budget) })
 			}
 		}
 		return list
@@ -97,12 +96,12 @@ func (b *Bringer) Bring(ctx context.Context, messages ...domain.Queued) ([]domai
 func (b *Bringer) together() int64 { return max(maxTogether, b.files.maxBytes) }
 
 // bring makes one file readable. Its errors are those of [Bringer.Bring].
-func (b *Bringer) bring(ctx context.Context, instance string, m *chat.Media, budget *atomic.Int64) error {
+func (b *Bringer) bring(ctx context.Context, to *Inbound, instance string, m *chat.Media, budget *atomic.Int64) error {
 	began := time.Now()
 	var lacking time.Time // since when resources are missing
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		tried := time.Now()
-		err := b.try(ctx, instance, m, budget)
+		err := b.try(ctx, to, instance, m, budget)
 		if err == nil {
 			return nil
 		}
@@ -165,13 +164,13 @@ func (b *Bringer) problem(err error) string {
 }
 
 // try fetches a file, unless it is stored, and copies it to the workspace.
-func (b *Bringer) try(ctx context.Context, instance string, m *chat.Media, budget *atomic.Int64) error {
+func (b *Bringer) try(ctx context.Context, to *Inbound, instance string, m *chat.Media, budget *atomic.Int64) error {
 	if m.Ref == "" {
 		if err := b.fetch(ctx, instance, m, budget); err != nil {
 			return err
 		}
 	}
-	_, _, err := b.inbound.Show(instance, *m)
+	_, _, err := to.Show(instance, *m)
 	switch {
 	case errors.Is(err, domain.ErrNotFound) && m.Token != "": // it was removed as the oldest to free space
 		m.Ref = ""

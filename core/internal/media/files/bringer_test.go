@@ -103,7 +103,12 @@ func (d drip) Read(p []byte) (int, error) {
 }
 
 func bringer(b *mediatest.Bundle, n files.Network) *files.Bringer {
-	return files.NewBringer(b.Store, files.NewInbound(b.Store, b.Workspace, files.SpaceOptions{}), n, hclog.NewNullLogger())
+	return files.NewBringer(b.Store, n, hclog.NewNullLogger())
+}
+
+// inbound are the files of a bundle's workspace.
+func inbound(b *mediatest.Bundle) *files.Inbound {
+	return files.NewInbound(b.Store, b.Workspace, files.SpaceOptions{})
 }
 
 // withFiles is a message with files.
@@ -114,7 +119,7 @@ func withFiles(files ...chat.Media) domain.Queued {
 // brought brings the only file of a message.
 func brought(t *testing.T, b *mediatest.Bundle, n files.Network, file chat.Media) chat.Media {
 	t.Helper()
-	messages, err := bringer(b, n).Bring(t.Context(), withFiles(file))
+	messages, err := bringer(b, n).Bring(t.Context(), inbound(b), withFiles(file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +155,7 @@ func TestBring(t *testing.T) {
 	message := withFiles(files[:8]...)
 	message.Message.ReplyTo = &chat.Quote{Media: []chat.Media{files[8], {Kind: chat.Image, Problem: "is too large"}}}
 	for attempt := range 2 {
-		got, err := bringer(b, n).Bring(t.Context(), message)
+		got, err := bringer(b, n).Bring(t.Context(), inbound(b), message)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,7 +269,7 @@ func TestHostFailuresAreRetriedWhileFetching(t *testing.T) {
 				held := 0
 				for ; len(n.turns) > 0; held++ {
 					began := time.Now()
-					_, err := bringer(b, n).Bring(t.Context(), withFiles(chat.Media{Token: "text"}))
+					_, err := bringer(b, n).Bring(t.Context(), inbound(b), withFiles(chat.Media{Token: "text"}))
 					if took := time.Since(began); took > 5*time.Second {
 						t.Fatalf("the turn waited %v in its place", took)
 					}
@@ -297,7 +302,7 @@ func TestAFileThatFailsBetweenOutages(t *testing.T) {
 		away := func(context.Context) (io.ReadCloser, error) { return nil, plugins.ErrAway }
 		n := &network{turns: slices.Repeat([]func(context.Context) (io.ReadCloser, error){fails, fails, away, fails}, 50)}
 		for range 50 {
-			messages, err := bringer(b, n).Bring(t.Context(), withFiles(chat.Media{Token: "text"}))
+			messages, err := bringer(b, n).Bring(t.Context(), inbound(b), withFiles(chat.Media{Token: "text"}))
 			var failure *agent.Failure
 			if errors.As(err, &failure) {
 				continue
@@ -318,9 +323,9 @@ func TestComplaintsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		logger := hclog.New(&hclog.LoggerOptions{Output: &log})
-		bringer := files.NewBringer(b.Store, files.NewInbound(b.Store, b.Workspace, files.SpaceOptions{}), &network{}, logger)
+		bringer := files.NewBringer(b.Store, &network{}, logger)
 		fail := func() {
-			if _, err := bringer.Bring(t.Context(), withFiles(chat.Media{Token: "gone"})); err != nil {
+			if _, err := bringer.Bring(t.Context(), inbound(b), withFiles(chat.Media{Token: "gone"})); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -350,7 +355,7 @@ func TestAStopEndsTheFetching(t *testing.T) {
 			time.AfterFunc(100*time.Millisecond, func() { cancel(stop) })
 			began := time.Now()
 			n := &network{turns: slices.Repeat([]func(context.Context) (io.ReadCloser, error){turn}, 10)}
-			_, err := bringer(b, n).Bring(ctx, withFiles(chat.Media{Token: "1"}, chat.Media{Token: "2"}))
+			_, err := bringer(b, n).Bring(ctx, inbound(b), withFiles(chat.Media{Token: "1"}, chat.Media{Token: "2"}))
 			if took := time.Since(began); !errors.Is(err, stop) || took != 100*time.Millisecond {
 				t.Errorf("%s: %v after %v", name, err, took)
 			}
@@ -373,7 +378,7 @@ func TestFilesTogether(t *testing.T) {
 			return io.NopCloser(bytes.NewReader(text)), nil
 		}
 		n := &network{turns: slices.Repeat([]func(context.Context) (io.ReadCloser, error){slow}, 2)}
-		got, err := bringer(b, n).Bring(t.Context(), withFiles(chat.Media{Token: "1", Size: 600 << 20}, chat.Media{Token: "2", Size: 600 << 20}))
+		got, err := bringer(b, n).Bring(t.Context(), inbound(b), withFiles(chat.Media{Token: "1", Size: 600 << 20}, chat.Media{Token: "2", Size: 600 << 20}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -56,11 +56,11 @@ type Rows struct {
 }
 
 // OutgoingFiles implements outgoing.Ledger.
-func (r *Rows) OutgoingFiles(_ context.Context, folder string) (list []domain.OutgoingFile, _ error) {
+func (r *Rows) OutgoingFiles(_ context.Context, agent, folder string) (list []domain.OutgoingFile, _ error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	for _, f := range r.Dealt {
-		if folder == "" || f.Folder == folder {
+		if f.Agent == agent && (folder == "" || f.Folder == folder) {
 			list = append(list, f)
 		}
 	}

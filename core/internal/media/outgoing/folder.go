@@ -33,7 +33,7 @@ const (
 
 // Ledger records the files of the conversations' folders that answers have handled; see [store.Store].
 type Ledger interface {
-	OutgoingFiles(ctx context.Context, folder string) ([]domain.OutgoingFile, error)
+	OutgoingFiles(ctx context.Context, agent, folder string) ([]domain.OutgoingFile, error)
 	DeleteOutgoing(ctx context.Context, files ...domain.OutgoingFile) error
 }
 
@@ -118,7 +118,7 @@ func (c *collection) folder(ctx context.Context) {
 	names = slices.DeleteFunc(names, hidden)
 	var dealt []domain.OutgoingFile
 	if err == nil && len(names) > 0 {
-		dealt, err = c.from.ledger.OutgoingFiles(ctx, c.own)
+		dealt, err = c.from.ledger.OutgoingFiles(ctx, c.from.agent, c.own)
 	}
 	if err != nil {
 		c.from.log.Warn("cannot look for outgoing files", "error", err) // they stay for the next answer
@@ -130,7 +130,7 @@ func (c *collection) folder(ctx context.Context) {
 		if err != nil {
 			continue // the agent has removed it
 		}
-		f := domain.OutgoingFile{Folder: c.own, Name: name, Version: version(info)}
+		f := domain.OutgoingFile{Agent: c.from.agent, Folder: c.own, Name: name, Version: version(info)}
 		if slices.ContainsFunc(dealt, func(d domain.OutgoingFile) bool { return d.Name == f.Name && d.Version == f.Version }) {
 			continue
 		}
@@ -197,7 +197,7 @@ func clearFile(root *workspace.Folder, f domain.OutgoingFile) (gone bool, err er
 // before it removed them. If all files exceed the limits, the oldest are removed.
 func (o *Files) Discard(ctx context.Context) error {
 	err := o.removeExpired(ctx)
-	sent, ledgerErr := o.ledger.OutgoingFiles(ctx, "")
+	sent, ledgerErr := o.ledger.OutgoingFiles(ctx, o.agent, "")
 	return errors.Join(err, ledgerErr, o.space.Clear(), o.Clear(ctx, sent))
 }
 

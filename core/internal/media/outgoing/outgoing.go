@@ -39,6 +39,7 @@ const (
 
 // Options configure where the agent's files are, and which of them may be sent.
 type Options struct {
+	Agent     string // whose workspace it is, for the ledger
 	Store     *files.Store
 	Ledger    Ledger
 	Workspace string
@@ -52,6 +53,7 @@ type Options struct {
 
 // Files collects the files that the agent sends with an answer. It is safe for concurrent use.
 type Files struct {
+	agent     string
 	store     *files.Store
 	ledger    Ledger
 	workspace *workspace.Workspace
@@ -68,7 +70,7 @@ func New(options Options, log hclog.Logger) *Files {
 	w := workspace.New(options.Workspace)
 	folder := files.Folder{Name: wording.FolderOutbound, Root: w, Dir: outboundDir, Parts: true, Young: unfinished}
 	return &Files{
-		store: options.Store, ledger: options.Ledger, workspace: w, private: own{options.Own, options.Workspace},
+		agent: options.Agent, store: options.Store, ledger: options.Ledger, workspace: w, private: own{options.Own, options.Workspace},
 		web: options.Web, webTime: webTime, space: files.NewSpace(folder, options.Space), log: log,
 		warnings: budget.NewWarnings(log, "files and pages"),
 	}

@@ -4,6 +4,7 @@
 package conversation
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -41,7 +42,8 @@ func NewResolver(c *config.Config, plugins *plugins.Registry, chats Chats) *Reso
 }
 
 // Conversation has the settings for a message and its session. Every value is set. In descending order of precedence they
-// come from the message's directives, the session's choices, the channel's block, and the rest of the config.
+// come from the message's directives, the session's choices, the group's block, the channel's block, the agent's block, and the rest
+// of the config.
 type Conversation struct {
 	// Caller is the message's author. Its authority is an owner's only if an owner is behind the message: turns of plugins
 	// and of the heartbeat run with an owner's authority in any chat.
@@ -53,19 +55,23 @@ type Conversation struct {
 	Text     chat.TextLimit  // the limit of one message
 	edits    time.Duration   // for how long its messages can be edited; zero: without end
 
-	Agent          string // the agent's name
+	Agent          *config.Agent // that of the session; main, if the config has none with this name any more
+	Missing        string        // the label of the agent that the config does not have any more; empty: it has it
 	Zone           *time.Location
-	Model          string // empty: the CLI's own
-	Effort         string // empty: the CLI's own
-	Fast           bool   // the model answers faster, if it can
-	PermissionMode string // an owner's choice applies to owners' messages only
-	Verbose        string // off, on, full
-	Reasoning      string // off, on, stream
-	Usage          string // off, tokens, full
-	Speech         string // off, inbound, always, tagged; empty: no answer can be spoken
-	Send           string // allow, deny
-	Activation     string // mention, always; empty in a direct chat
-	History        int    // messages of a group that are not for the agent and are kept for it; zero in a direct chat
+	SystemPrompt   string          // the group's, in addition to the agent's
+	Skills         config.Patterns // of the agent's skills that the group uses
+	Tools          config.Patterns // of the tools that the group uses
+	Model          string          // empty: the CLI's own
+	Effort         string          // empty: the CLI's own
+	Fast           bool            // the model answers faster, if it can
+	PermissionMode string          // an owner's choice applies to owners' messages only
+	Verbose        string          // off, on, full
+	Reasoning      string          // off, on, stream
+	Usage          string          // off, tokens, full
+	Speech         string          // off, inbound, always, tagged; empty: no answer can be spoken
+	Send           string          // allow, deny
+	Activation     string          // mention, always; empty in a direct chat
+	History        int             // messages of a group that are not for the agent and are kept for it; zero in a direct chat
 	Queue          domain.Queueing
 	MayBeSilent    bool   // the agent may answer with nothing
 	Visible        string // what is sent: answer, tool
@@ -97,7 +103,7 @@ func (r *Resolver) Message(m domain.Message, s domain.Session) *Conversation {
 		if c.Caller.Authority == chat.Owner {
 			c.Caller.Authority = chat.Authorised
 		}
-		c.PermissionMode = r.config.Claude.PermissionMode
+		c.PermissionMode = c.Agent.Claude.PermissionMode
 	}
 	return c
 }
@@ -116,16 +122,26 @@ func (r *Resolver) Session(caller chat.Caller, s domain.Session) *Conversation {
 
 // resolve resolves everything that does not depend on the author.
 func (r *Resolver) resolve(m domain.Message, s domain.Session, chosen domain.Overrides) *Conversation {
-	settings, claude := r.config.For(m.Channel), r.config.Claude
-	to := m.Address()
+	settings, to := r.config.For(m.Channel), m.Address()
+	label := session.AgentOf(s.Key)
+	agent, missing := r.config.AgentNamed(label), ""
+	if agent == nil {
+		agent, missing = &r.config.Agent, label
+	}
+	claude := agent.Claude
+	var group config.Group
+	if m.Chat.Kind != chat.Direct {
+		group, _ = r.Group(m.Channel, m.Chat.ID)
+	}
 	held := chosen.Over(domain.Overrides{
-		Effort: claude.Effort, Fast: map[bool]string{true: "on"}[claude.Fast], Permission: claude.PermissionMode, TTS: r.config.Media.TTS,
+		Effort: cmp.Or(group.Effort, claude.Effort), Fast: map[bool]string{true: "on"}[claude.Fast], Permission: claude.PermissionMode, TTS: r.config.Media.TTS,
 		Verbose: settings.Reply.Verbose, Reasoning: settings.Reply.Reasoning, Usage: settings.Reply.Usage,
 	})
 	c := &Conversation{
 		Caller:   chat.Caller{Session: s.Key, Address: to, Kind: m.Chat.Kind},
-		Settings: settings, Agent: r.config.Agent.Name, Zone: r.config.Agent.Timezone,
-		Model: r.Model(chosen.Model), Effort: held.Effort, Fast: held.Fast == "on", PermissionMode: held.Permission,
+		Settings: settings, Agent: agent, Missing: missing, Zone: agent.Timezone,
+		SystemPrompt: group.SystemPrompt, Skills: group.Skills, Tools: group.Tools,
+		Model: model(agent, group, chosen.Model), Effort: held.Effort, Fast: held.Fast == "on", PermissionMode: held.Permission,
 		Verbose: held.Verbose, Reasoning: held.Reasoning, Usage: held.Usage,
 		Send:  r.config.Send.Policy(chosen.Send, s.Key, to, m.Chat.Kind),
 		Queue: Queueing(settings.Queue, m.Overrides.Queue, s.Overrides.Queue),
@@ -223,12 +239,12 @@ func (r *Resolver) Decides(caller chat.Caller) bool {
 	})
 }
 
-// Model returns the model that people mean by a name; none, or [DefaultModel], is the config's.
-func (r *Resolver) Model(chosen string) string {
+// model returns the model that people mean by a name; none, or [DefaultModel], is the group's or else the agent's.
+func model(a *config.Agent, g config.Group, chosen string) string {
 	if chosen == "" || chosen == DefaultModel {
-		return r.config.Claude.Model
+		chosen = cmp.Or(g.Model, a.Claude.Model)
 	}
-	return r.config.Claude.Resolve(chosen)
+	return a.Claude.Resolve(chosen)
 }
 
 // Group returns the settings of a group, or false if the config does not list it. A group that has moved may be listed

@@ -61,9 +61,10 @@ func TestOwned(t *testing.T) {
 func TestSettingsPrecedence(t *testing.T) {
 	t.Parallel()
 	c := &config.Config{
-		Agent:  config.Agent{Name: "Claw"},
-		Claude: config.Claude{Model: "sonnet", Effort: "low", PermissionMode: "default", Aliases: map[string]string{"big": "opus"}},
-		Send:   config.Send{Default: "allow"},
+		Agent: config.Agent{
+			Name: "Claw", Claude: config.Claude{Model: "sonnet", Effort: "low", PermissionMode: "default", Aliases: map[string]string{"big": "opus"}},
+		},
+		Send: config.Send{Default: "allow"},
 		Settings: config.Settings{
 			Reply:  config.Reply{Verbose: "off", Reasoning: "stream", Usage: "full"},
 			Queue:  config.Queue{Mode: "steer", Cap: 20},

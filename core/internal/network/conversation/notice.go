@@ -30,6 +30,27 @@ func items(to chat.Address, text string, rule chunk.Rule) []domain.OutboxItem {
 	return list
 }
 
+// widest is the maximum number of buttons in a row, so that each can be read.
+const widest = 3
+
+// Rows returns buttons in rows; nil, if they exceed the limits.
+func Rows(limits chat.ButtonLimits, list []chat.Button) (rows [][]chat.Button) {
+	columns := min(limits.Columns, widest)
+	if columns < 1 || limits.Rows*columns < len(list) {
+		return nil
+	}
+	for i, b := range list {
+		if limits.DataBytes > 0 && len(b.Data) > limits.DataBytes {
+			return nil
+		}
+		if i%columns == 0 {
+			rows = append(rows, nil)
+		}
+		rows[len(rows)-1] = append(rows[len(rows)-1], b)
+	}
+	return rows
+}
+
 // rule returns how messages of a chat are split. The config's limit may lower the channel's, in its unit; if the channel
 // has none, characters are counted.
 func rule(limit chat.TextLimit, settings config.Reply) chunk.Rule {

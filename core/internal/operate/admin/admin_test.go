@@ -71,7 +71,7 @@ func setup(t *testing.T, blocks ...*config.Plugin) *bundle {
 func (b *bundle) host() admin.Host {
 	return admin.Host{
 		Version: "1", Demo: true, Started: time.Unix(5, 0).UTC(),
-		Config:     &config.Config{Claude: config.Claude{Command: "claude"}, Plugins: b.config},
+		Config:     &config.Config{Agent: config.Agent{Claude: config.Claude{Command: "claude"}}, Plugins: b.config},
 		Dispatcher: b.turns, Claude: pool{}, Plugins: b.plugins, Approvals: permission.New(permission.Options{Store: b.store}, hclog.NewNullLogger()),
 	}
 }

@@ -40,7 +40,7 @@ func (h Host) Status() Status {
 	pool := h.Claude.Stats()
 	status := Status{
 		Version: h.Version, Started: h.Started, Demo: h.Demo, Running: h.Dispatcher.Count(),
-		Claude: Claude{Command: h.Config.Claude.Command, Running: pool.Running, Idle: pool.Idle},
+		Claude: Claude{Command: h.Config.Agent.Claude.Command, Running: pool.Running, Idle: pool.Idle},
 	}
 	running := map[string]Plugin{}
 	for _, s := range h.Plugins.List() {

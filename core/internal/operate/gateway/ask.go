@@ -31,6 +31,7 @@ type Prompt struct {
 	// different for each prompt.
 	Key     string
 	Session string       // whose conversation continues
+	Agent   string       // who answers; empty: the session's agent, or the one that answers in the chat
 	To      chat.Address // the chat whose conversation continues, if there is no Session; zero: that of all questions that name none
 	Kind    chat.Kind    // of that chat
 	Text    string
@@ -93,7 +94,7 @@ func (g *Gateway) ask(ctx context.Context, c Caller, p Prompt, show func(Progres
 	}()
 	completed, unwatch := g.options.Store.Watch(w.channel, w.key.EventID())
 	defer unwatch()
-	accepted, err := g.options.Intake.Turn(ctx, w.key, m)
+	accepted, err := g.options.Intake.Turn(ctx, w.key, session.AgentOf(own), m)
 	switch {
 	case err != nil:
 		return last, err
@@ -221,7 +222,14 @@ func (g *Gateway) message(ctx context.Context, c Caller, p Prompt) (m domain.Mes
 	}
 	m.Text, m.Silent, m.Timeout, m.Sender = p.Text, !p.Deliver, p.Timeout, chat.Sender{DisplayName: cmp.Or(c.plugin,
 		"the command line"), IsBot: true}
-	own, err = g.options.Intake.Session(ctx, m.Channel, m.Chat, m.Thread)
+	agent := p.Agent
+	if p.Session != "" {
+		agent = session.AgentOf(p.Session)
+	}
+	if agent != "" && g.options.Conversations.Agent(agent) == nil {
+		return m, "", Refusal{Invalid, fmt.Sprintf("there is no agent %q", agent)}
+	}
+	own, err = g.options.Intake.Session(ctx, agent, m.Address(), m.Chat)
 	if err == nil && p.Session != "" && own != p.Session {
 		err = Refusal{Invalid, fmt.Sprintf("nobody can be asked in the session %q any more, because its chat has another one", p.Session)}
 	}

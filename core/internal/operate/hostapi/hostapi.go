@@ -32,7 +32,7 @@ const maxKey = 200
 // Inbox accepts events: inbox.Inbox, or that of the measurements.
 type Inbox interface {
 	Submit(ctx context.Context, channel string, e chat.Event) (inbox.Outcome, error)
-	Session(ctx context.Context, channel string, c chat.Chat, thread chat.ThreadID) (string, error)
+	Session(ctx context.Context, agent string, to chat.Address, c chat.Chat) (string, error)
 }
 
 // Options are what the services work with.

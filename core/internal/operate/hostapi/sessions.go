@@ -40,7 +40,7 @@ func (s sessionsServer) ReadHistory(ctx context.Context, r *pluginv1.ReadHistory
 	if r.GetLimit() > 0 {
 		limit = int(min(r.GetLimit(), 200))
 	}
-	session, err := s.options.Inbox.Session(ctx, to.Channel, chat.Chat{ID: to.Chat, Kind: kind}, to.Thread)
+	session, err := s.options.Inbox.Session(ctx, "", to, chat.Chat{ID: to.Chat, Kind: kind})
 	if err != nil {
 		return nil, s.refuse("read history", err)
 	}

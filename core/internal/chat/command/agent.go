@@ -1,0 +1,76 @@
+package command
+
+import (
+	"context"
+	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/base/session"
+	"github.com/clawhost/clawhost/core/internal/base/wording"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// agent lists the agents, or says which one answers from now on. The choice was made when the command was accepted, so that it applies
+// to the next message.
+func (d hostCommands) agent(_ context.Context, call Call) (string, error) {
+	conversations := d.host.Conversations
+	if !conversations.Several() {
+		return wording.OneAgent, nil
+	}
+	if call.Args == "" {
+		var list []wording.Agent
+		for _, a := range conversations.Agents() {
+			if conversations.MayChoose(a, call.Caller) {
+				list = append(list, wording.Agent{Label: a.Label, Description: a.Description})
+			}
+		}
+		return wording.Agents(list, session.AgentOf(call.Caller.Session)), nil
+	}
+	name := strings.ToLower(firstWord(call.Args))
+	chosen, ok := conversations.Chosen(call.Args, call.Caller)
+	if ok && chosen == nil {
+		chosen = conversations.Agent(conversations.Routed(call.Caller.Address, call.Caller.Kind, call.Caller.Sender))
+	}
+	switch {
+	case ok:
+		return wording.AgentChosen(wording.Agent{Label: chosen.Label, Description: chosen.Description}, call.Caller.Kind != chat.Direct), nil
+	case conversations.Agent(name) != nil:
+		return wording.AgentNotOpen(name), nil
+	default:
+		return wording.UnknownArgument("agent", call.Args, wording.AgentOptions), nil
+	}
+}
+
+// agentButtons are the other agents that the caller may choose.
+func (d hostCommands) agentButtons(call Call) (list []chat.Button) {
+	if call.Args != "" || !d.host.Conversations.Several() {
+		return nil
+	}
+	now := session.AgentOf(call.Caller.Session)
+	for _, a := range d.host.Conversations.Agents() {
+		if a.Label != now && d.host.Conversations.MayChoose(a, call.Caller) {
+			list = append(list, chat.Button{Label: a.Label, Data: "/agent " + a.Label})
+		}
+	}
+	return list
+}
+
+// agentOf is the agent that answers in the caller's conversation; empty: there is only one.
+func (d hostCommands) agentOf(call Call) string {
+	if !d.host.Conversations.Several() {
+		return ""
+	}
+	return session.AgentOf(call.Caller.Session)
+}
+
+// sessions are those of the caller's conversation with all agents.
+func (d hostCommands) sessions(call Call) []string {
+	name, err := session.Parse(call.Caller.Session)
+	if err != nil || !d.host.Conversations.Several() {
+		return []string{call.Caller.Session}
+	}
+	var keys []string
+	for _, a := range d.host.Conversations.Agents() {
+		keys = append(keys, name.With(a.Label).Key())
+	}
+	return keys
+}

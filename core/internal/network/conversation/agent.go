@@ -1,0 +1,62 @@
+package conversation
+
+import (
+	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/base/session"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Several reports whether there is more than one agent.
+func (r *Resolver) Several() bool { return len(r.config.Agents) > 0 }
+
+// Agents returns all agents, main first.
+func (r *Resolver) Agents() []*config.Agent { return r.config.AllAgents() }
+
+// Agent returns the agent with a label, or nil.
+func (r *Resolver) Agent(label string) *config.Agent { return r.config.AgentNamed(label) }
+
+// Routed returns the label of the agent that answers where nobody has chosen another one: by the first route that fits, else by the
+// group's block, else main.
+func (r *Resolver) Routed(to chat.Address, kind chat.Kind, person chat.Sender) string {
+	if len(r.config.Agents) == 0 {
+		return session.MainAgent
+	}
+	place := config.Place{Address: to, Origin: r.chats.Origin(to.Channel, to.Chat), Kind: kind, Person: person.IDs()}
+	for _, route := range r.config.Routes {
+		if route.Fits(place) {
+			return route.Agent
+		}
+	}
+	if kind != chat.Direct {
+		if g, _ := r.Group(to.Channel, to.Chat); g.Agent != "" {
+			return g.Agent
+		}
+	}
+	return session.MainAgent
+}
+
+// Chosen returns the agent that the argument of /agent chooses, or nil for the one that the conversation is routed to. False: it names
+// none that the caller may choose.
+func (r *Resolver) Chosen(name string, caller chat.Caller) (*config.Agent, bool) {
+	name = strings.ToLower(strings.TrimSpace(name))
+	a := r.Agent(name)
+	if a != nil {
+		return a, r.MayChoose(a, caller)
+	}
+	return nil, name == DefaultAgent && caller.Authority >= chat.Authorised
+}
+
+// DefaultAgent is the name that chooses the agent that a conversation is routed to.
+const DefaultAgent = "default"
+
+// MayChoose reports whether a caller may choose an agent for the conversation that they write in. The agent that it is routed to
+// may be chosen by everyone who may use commands there.
+func (r *Resolver) MayChoose(a *config.Agent, caller chat.Caller) bool {
+	if caller.Authority == chat.Owner || a.OpenTo == config.OpenToEveryone {
+		return true
+	}
+	routed := a.Label == r.Routed(caller.Address, caller.Kind, caller.Sender)
+	return caller.Authority >= chat.Authorised && (routed || a.OpenTo == config.OpenToAllowed)
+}
