@@ -104,19 +104,24 @@ func (s *stage) killPlugin(_ *testscript.TestScript, args []string) error {
 	}
 	ctx, cancel := s.await()
 	defer cancel()
-	out, err := exec.CommandContext(ctx, filepath.Join(s.bin, "clawhost"), "plugin", "list", "-config",
-		filepath.Join(s.dir, "config.hcl"), "-json").Output()
+	command := exec.CommandContext(ctx, filepath.Join(s.bin, "clawhost"), "plugin", "list", "-config",
+		filepath.Join(s.dir, "config.hcl"), "-json")
+	for _, name := range passed {
+		command.Env = append(command.Env, name+"=x") // the config's variables must be there
+	}
+	command.Env = append(command.Env, "HOME="+s.dir)
+	out, err := command.Output()
 	if err != nil {
 		return fmt.Errorf("clawhost plugin list: %w", err)
 	}
-	for line := range bytes.Lines(out) {
-		var p struct {
-			Name string
-			PID  int
-		}
-		if err := json.Unmarshal(line, &p); err != nil {
-			return fmt.Errorf("clawhost plugin list: %w\n%s", err, out)
-		}
+	var list []struct {
+		Name string `json:"name"`
+		PID  int    `json:"pid"`
+	}
+	if err := json.Unmarshal(out, &list); err != nil {
+		return fmt.Errorf("clawhost plugin list: %w\n%s", err, out)
+	}
+	for _, p := range list {
 		if p.Name == args[0] && p.PID > 0 {
 			return syscall.Kill(p.PID, syscall.SIGKILL)
 		}

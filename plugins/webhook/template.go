@@ -35,11 +35,11 @@ var defaultTemplates = map[string]string{
 {{- range .commits}}
 - {{.message}} ({{.author.name}}){{end}}
 {{- with .issue}}
-#{{.number}} {{.title}} {{.html_url}}{{if not $.comment}}
-{{.body}}{{end}}{{end}}
+#{{.number}} {{.title}} {{.html_url}}{{if not $.comment}}{{with .body}}
+{{.}}{{end}}{{end}}{{end}}
 {{- with .pull_request}}
-#{{.number}} {{.title}} {{.html_url}}{{if not $.comment}}
-{{.body}}{{end}}{{end}}
+#{{.number}} {{.title}} {{.html_url}}{{if not $.comment}}{{with .body}}
+{{.}}{{end}}{{end}}{{end}}
 {{- with .comment}}
 {{.html_url}}
 {{.body}}{{end}}
