@@ -32,7 +32,7 @@ func TestCrashWithWebhooks(t *testing.T) {
 	b := newBoard(t)
 	address := freeAddress(t)
 	w := newCrashWorld(t, random, crashHost{
-		plugin: "clawhost-webhook", points: []string{"accepted", "result", "sent", "completed"},
+		plugin: "clawhost-webhook", points: []string{"begun", "result", "sent", "completed"},
 		config: fmt.Sprintf(`
 queue { receipt = false }
 reply { stream = "off" }
