@@ -30,7 +30,7 @@ func (g github) authenticate(h http.Header, body []byte, _ time.Time) error {
 	return nil
 }
 
-// read implements [form]. Headers are not signed: whoever has a copy of a request can send it under another delivery id. So
+// read implements [form]. Headers are not signed: a copy of a request can come under another delivery id. So
 // the body identifies the delivery.
 func (g github) read(h http.Header, body []byte) (d delivery, err error) {
 	sum := sha256.Sum256(body)

@@ -174,12 +174,12 @@ type bounded struct {
 
 // Write returns errFull for what is too much.
 func (b *bounded) Write(p []byte) (int, error) {
-	room := maxText - b.kept.Len()
-	if len(p) <= room {
+	left := maxText - b.kept.Len()
+	if len(p) <= left {
 		return b.kept.Write(p)
 	}
 	b.full = true
-	n, _ := b.kept.Write(p[:room])
+	n, _ := b.kept.Write(p[:left])
 	return n, errFull
 }
 
