@@ -80,7 +80,9 @@ func (s *server) Run(ctx context.Context) error {
 	if served.Shutdown(stopping) != nil {
 		_ = served.Close()
 	}
-	<-failed
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve webhooks: %w", err)
+	}
 	return nil
 }
 
