@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"regexp"
 	"strings"
@@ -62,6 +63,35 @@ func TestConfig(t *testing.T) {
 		if strings.Contains(h.Logs(), "0123456789") || len(found) > 0 && strings.Contains(found[0].Summary, "0123456789") {
 			t.Errorf("%s shows the secret: %v\n%s", config, found, h.Logs())
 		}
+	}
+}
+
+func TestOtherMachinesAreWarnedAbout(t *testing.T) {
+	t.Parallel()
+	for listen, want := range map[string]bool{"127.0.0.1:0": false, "localhost:0": false, "0.0.0.0:0": true, ":0": true} {
+		h := sdktest.New(t, sdk.Service(open))
+		h.Configure(map[string]any{"listen": listen, "hooks": map[string]any{
+			"a": map[string]any{"secret": testSecret, "to": "telegram:group:-1"},
+		}})
+		if got := strings.Contains(h.Logs(), "plain HTTP from other machines"); got != want {
+			t.Errorf("at %s the log warns: %t, want %t\n%s", listen, got, want, h.Logs())
+		}
+	}
+}
+
+func TestAnAddressThatIsTaken(t *testing.T) {
+	t.Parallel()
+	other, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	h := sdktest.New(t, sdk.Service(open))
+	found, err := h.TryConfigure(map[string]any{"listen": other.Addr().String(), "hooks": map[string]any{
+		"a": map[string]any{"secret": testSecret, "to": "telegram:group:-1"},
+	}})
+	if err != nil || len(found) != 1 || found[0].Path != "listen" || !strings.Contains(found[0].Summary, "taken by another program") {
+		t.Errorf("an address that is taken gives %v, %v", found, err)
 	}
 }
 

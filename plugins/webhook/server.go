@@ -22,7 +22,7 @@ const (
 	maxRequests    = 16 // that are read or passed on; others wait
 	waitTime       = 5 * time.Second
 	headerTime     = 5 * time.Second
-	requestTime    = 20 * time.Second // to send it whole
+	requestTime    = 10 * time.Second // to send it whole
 	idleTime       = 30 * time.Second
 	maxHeaders     = 16 << 10
 	hostTime       = 8 * time.Second // GitHub waits for ten
