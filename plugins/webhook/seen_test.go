@@ -11,7 +11,7 @@ import (
 func TestRememberedDeliveries(t *testing.T) {
 	t.Parallel()
 	host := &fakeHost{state: map[string][]byte{}}
-	first, second := newSeen(fakeState{fakeHost: host}), newSeen(fakeState{fakeHost: host}) // two processes, of which one is ending
+	first, second := newSeen(fakeState{host: host}), newSeen(fakeState{host: host}) // two processes, of which one is ending
 	of := func(n int) digest { return sha256.Sum256(fmt.Append(nil, n)) }
 	if _, err := second.has(t.Context(), "h", of(0)); err != nil {
 		t.Fatal(err)
@@ -29,7 +29,7 @@ func TestRememberedDeliveries(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n, want := range map[int]bool{9: false, 10: true, 11: true, maxSeen + 9: true, maxSeen + 10: false} {
-		if got, err := newSeen(fakeState{fakeHost: host}).has(t.Context(), "h", of(n)); got != want || err != nil {
+		if got, err := newSeen(fakeState{host: host}).has(t.Context(), "h", of(n)); got != want || err != nil {
 			t.Errorf("delivery %d is known: %t, %v, want %t", n, got, err, want)
 		}
 	}

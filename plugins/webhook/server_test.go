@@ -117,11 +117,16 @@ func TestADeliveryBeginsOneTurn(t *testing.T) {
 func TestAForgeryDoesNotTakeAnID(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, testConfig())
-	forged := ofPlain("plain", "one", issue, time.Now())
+	forged := ofGitHub("github", "issues", issue+" ")
+	forged.Header.Set("X-Hub-Signature-256", "sha256="+strings.Repeat("0", 64))
+	r.gives(t, forged, http.StatusUnauthorized, "")
+	r.gives(t, ofGitHub("github", "issues", issue), http.StatusAccepted, "taken")
+	r.begun(t, 1)
+	forged = ofPlain("plain", "one", issue, time.Now())
 	forged.Header.Set("Webhook-Signature", "v1,AAAA")
 	r.gives(t, forged, http.StatusUnauthorized, "")
 	r.gives(t, ofPlain("plain", "one", issue, time.Now()), http.StatusAccepted, "taken")
-	r.begun(t, 1)
+	r.begun(t, 2)
 }
 
 // Behaviour: webhook-once.

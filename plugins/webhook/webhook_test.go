@@ -48,44 +48,37 @@ func (f *fakeHost) Begin(_ context.Context, t sdk.Turn) error {
 	return nil
 }
 
+// fakeState is what the plugin uses of the state of a host.
+type fakeState struct {
+	sdk.State
+
+	host *fakeHost
+}
+
 // Get implements sdk.State.
-func (f *fakeHost) Get(_ context.Context, key string) ([]byte, uint64, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	value, ok := f.state[key]
+func (f fakeState) Get(_ context.Context, key string) ([]byte, uint64, error) {
+	f.host.mu.Lock()
+	defer f.host.mu.Unlock()
+	value, ok := f.host.state[key]
 	if !ok {
 		return nil, 0, sdk.ErrNotFound
 	}
-	return bytes.Clone(value), f.writes, nil
+	return bytes.Clone(value), f.host.writes, nil
 }
 
 // PutIf implements sdk.State.
-func (f *fakeHost) PutIf(_ context.Context, key string, value []byte, revision uint64) (uint64, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.broken != nil {
-		return 0, f.broken
+func (f fakeState) PutIf(_ context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	f.host.mu.Lock()
+	defer f.host.mu.Unlock()
+	if f.host.broken != nil {
+		return 0, f.host.broken
 	}
-	if _, ok := f.state[key]; ok && revision != f.writes || !ok && revision != 0 {
+	if _, ok := f.host.state[key]; ok && revision != f.host.writes || !ok && revision != 0 {
 		return 0, sdk.ErrConflict
 	}
-	f.writes++
-	f.state[key] = bytes.Clone(value)
-	return f.writes, nil
-}
-
-// fakeState has only what the plugin uses.
-type fakeState struct {
-	sdk.State
-	*fakeHost
-}
-
-func (f fakeState) Get(ctx context.Context, key string) ([]byte, uint64, error) {
-	return f.fakeHost.Get(ctx, key)
-}
-
-func (f fakeState) PutIf(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
-	return f.fakeHost.PutIf(ctx, key, value, revision)
+	f.host.writes++
+	f.host.state[key] = bytes.Clone(value)
+	return f.host.writes, nil
 }
 
 // rig is a server with its host.
@@ -116,7 +109,7 @@ func newRigAt(t testing.TB, c config, host *fakeHost) *rig {
 		t.Fatal(err)
 	}
 	logs := &bytes.Buffer{}
-	env := sdk.Env{Log: slog.New(slog.NewTextHandler(logs, nil)), State: fakeState{fakeHost: host}}
+	env := sdk.Env{Log: slog.New(slog.NewTextHandler(logs, nil)), State: fakeState{host: host}}
 	s := newServer(env, nil, c.MaxBody, hooks)
 	s.turns = host
 	return &rig{s, host, logs}
