@@ -28,6 +28,11 @@ type delivery struct {
 	ping     bool // it only tests the address
 }
 
+// digest identifies a delivery among those of a hook.
+type digest [sha256.Size]byte
+
+func (d delivery) digest() digest { return sha256.Sum256([]byte(d.identity)) }
+
 var (
 	errForm     = errors.New(`must be "github" or "plain"`)
 	errUnsigned = errors.New("no signature")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"strings"
@@ -38,17 +37,10 @@ func (h *hook) wants(event string) bool {
 	return len(h.events) == 0
 }
 
-// digest identifies a delivery to the hook by what its sender has signed.
-func (h *hook) digest(d delivery) digest {
-	return sha256.Sum256([]byte(h.name + "\x00" + d.identity))
-}
-
-type digest [sha256.Size]byte
-
 // turn returns the turn that a delivery begins. The text comes from outside: it stands between lines that it cannot
 // contain, because they are made after it.
 func (h *hook) turn(d delivery, text string) sdk.Turn {
-	digest := h.digest(d)
+	digest := d.digest()
 	boundary := rand.Text()
 	for strings.Contains(text, boundary) {
 		boundary = rand.Text()

@@ -31,6 +31,9 @@ func TestThePayloadStaysInItsBlock(t *testing.T) {
 		!strings.HasPrefix(found[1], defaultPrompt+"\n") || !strings.Contains(found[1], `webhook "github"`) {
 		t.Errorf("the prompt is\n%s", got.Prompt)
 	}
+	if again := hooks["github"].turn(d, "x"); block.FindStringSubmatch(again.Prompt)[2] == seen[2] {
+		t.Errorf("two prompts have the line %s", seen[2])
+	}
 	if got.Key != first.Key || !got.Deliver || got.To != (chat.Address{Channel: "telegram", Chat: "-1001"}) || got.Kind != chat.Group {
 		t.Errorf("the turn is %+v", got)
 	}

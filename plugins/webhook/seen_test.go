@@ -2,8 +2,11 @@ package main
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"testing"
+
+	"github.com/clawhost/clawhost/sdk"
 )
 
 // What is remembered of a hook is bounded: the oldest is forgotten first.
@@ -35,6 +38,14 @@ func TestRememberedDeliveries(t *testing.T) {
 	}
 	if got, err := first.has(t.Context(), "other", of(11)); got || err != nil {
 		t.Errorf("another hook knows it: %t, %v", got, err)
+	}
+	host.races = rewrites - 1
+	if err := first.add(t.Context(), "h", of(-1)); err != nil {
+		t.Errorf("behind a faster process add gives %v", err)
+	}
+	host.races = rewrites
+	if err := first.add(t.Context(), "h", of(-2)); !errors.Is(err, sdk.ErrConflict) {
+		t.Errorf("behind one that does not stop add gives %v", err)
 	}
 	if got := len(host.state["seen/h"]); got != maxSeen*mark {
 		t.Errorf("the state has %d bytes", got)

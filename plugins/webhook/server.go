@@ -178,7 +178,7 @@ func (s *server) take(ctx context.Context, h *hook, d delivery) answer {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hostTime)
 	defer cancel()
-	digest := h.digest(d)
+	digest := d.digest()
 	before, err := s.seen.has(ctx, h.name, digest)
 	if err != nil {
 		log.Error("a delivery cannot be taken now", "error", err)

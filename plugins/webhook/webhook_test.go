@@ -27,6 +27,7 @@ type fakeHost struct {
 	calls  int   // of Begin
 	full   error // of Begin
 	broken error // of PutIf
+	races  int   // how many calls of PutIf find that another process was faster
 	state  map[string][]byte
 	writes uint64
 }
@@ -72,6 +73,10 @@ func (f fakeState) PutIf(_ context.Context, key string, value []byte, revision u
 	defer f.host.mu.Unlock()
 	if f.host.broken != nil {
 		return 0, f.host.broken
+	}
+	if f.host.races > 0 {
+		f.host.races--
+		return 0, sdk.ErrConflict
 	}
 	if _, ok := f.host.state[key]; ok && revision != f.host.writes || !ok && revision != 0 {
 		return 0, sdk.ErrConflict
