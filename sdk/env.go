@@ -70,6 +70,9 @@ type Turns interface {
 	// Run queues the prompt in the address's session, waits for the answer and returns it. After a restart the plugin may
 	// call Run again with the same key and gets the same turn. The error of a failed turn is a [*TurnError].
 	Run(ctx context.Context, t Turn) (answer string, err error)
+	// Begin queues the prompt as Run does and returns once the host has it on disk: the turn then runs, whatever dies
+	// meanwhile. A second call with the same key begins nothing.
+	Begin(ctx context.Context, t Turn) error
 }
 
 // Turn is a prompt for the agent.

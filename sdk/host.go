@@ -132,17 +132,7 @@ type hostTurns struct{ client pluginv1.TurnsClient }
 func (h hostTurns) Run(ctx context.Context, t Turn) (string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	request := &pluginv1.RunTurnRequest{
-		IdempotencyKey: t.Key,
-		Address:        wire.AddressToProto(t.To),
-		ChatKind:       wire.KindToProto(t.Kind),
-		Prompt:         wire.Repair(t.Prompt),
-		Deliver:        t.Deliver,
-	}
-	if t.Timeout > 0 {
-		request.Timeout = durationpb.New(t.Timeout)
-	}
-	stream, err := h.client.RunTurn(ctx, request)
+	stream, err := h.client.RunTurn(ctx, turnToProto(t))
 	if err != nil {
 		return "", hostError(ctx, "run turn", err)
 	}
@@ -161,6 +151,37 @@ func (h hostTurns) Run(ctx context.Context, t Turn) (string, error) {
 			return result.GetText(), nil
 		}
 	}
+}
+
+// Begin leaves after the first event of the stream, which the host sends when it has the turn. The turn goes on.
+func (h hostTurns) Begin(ctx context.Context, t Turn) error {
+	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
+	defer cancel()
+	stream, err := h.client.RunTurn(ctx, turnToProto(t))
+	if err == nil {
+		_, err = stream.Recv()
+	}
+	if errors.Is(err, io.EOF) {
+		return errors.New("begin turn: the host ended the stream without taking the turn")
+	}
+	if err != nil {
+		return hostError(ctx, "begin turn", err)
+	}
+	return nil
+}
+
+func turnToProto(t Turn) *pluginv1.RunTurnRequest {
+	request := &pluginv1.RunTurnRequest{
+		IdempotencyKey: t.Key,
+		Address:        wire.AddressToProto(t.To),
+		ChatKind:       wire.KindToProto(t.Kind),
+		Prompt:         wire.Repair(t.Prompt),
+		Deliver:        t.Deliver,
+	}
+	if t.Timeout > 0 {
+		request.Timeout = durationpb.New(t.Timeout)
+	}
+	return request
 }
 
 type hostHistory struct{ client pluginv1.SessionsClient }

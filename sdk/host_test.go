@@ -157,6 +157,25 @@ func TestOutboxTurnsAndHistory(t *testing.T) {
 		t.Errorf("a failed turn gives %v", err)
 	}
 
+	asked := make(chan string, 1)
+	answered := make(chan struct{})
+	h.Host.OnTurn(func(_ context.Context, got sdk.Turn) (string, error) {
+		asked <- got.Key
+		<-answered
+		return "late", nil
+	})
+	if err := env.Turns.Begin(ctx, turn); err != nil {
+		t.Errorf("a turn that takes its time begins with %v", err)
+	}
+	if got := <-asked; got != "t" {
+		t.Errorf("the host was asked for the turn %q", got)
+	}
+	close(answered)
+	h.Host.OnTurn(nil)
+	if err := env.Turns.Begin(ctx, turn); err == nil {
+		t.Error("a host that takes no turns has begun one")
+	}
+
 	entries := []chat.TranscriptEntry{
 		{ID: 1, Role: chat.User, Text: "hi", At: time.Unix(100, 0).UTC()},
 		{ID: 2, Role: chat.Assistant, Text: "hello", At: time.Unix(101, 0).UTC()},

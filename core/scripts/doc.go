@@ -52,6 +52,10 @@
 //	blocks WHO, unblocks WHO   have someone block the bot, and take that back
 //	reacted CHAT PATTERN EMOJI wait until the bot has put an emoji on the newest message that matches, or has taken it back ("-")
 //	served LABEL N             the bot's network was asked for so many files of people's
+//	posts [-plain] [-id ID] [-event EVENT] [-secret SECRET] STATUS HOOK FILE
+//	                           have a program send a signed request to a webhook, again until it is answered, and want this status;
+//	                           the answer is the stdout. It is in GitHub's form, or in the plain one
+//	pluginkill LABEL           end the process of a plugin by SIGKILL
 //	disk FOLDER SIZE           make a folder a disk of this size, or change its size; needs [mounts]
 //	silent [CHAT…]             wait until the host has nothing to do; the bot must have written nothing since
 //	delivered                  wait until the host knows that all it has sent has arrived

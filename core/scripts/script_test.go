@@ -32,6 +32,7 @@ var binaries = map[string]string{
 	"clawhost-whatsapp": "plugins/whatsapp",
 	"clawhost-webchat":  "plugins/webchat",
 	"clawhost-memory":   "plugins/memory",
+	"clawhost-webhook":  "plugins/webhook",
 	"clawhost-dice":     "examples/dice",
 	"clawhost-clock":    "examples/clock",
 	"clawhost-todo":     "examples/todo",
@@ -101,6 +102,8 @@ func run(t *testing.T, scripts string) {
 			"calls": on((*stage).calls), "refuse": taking("refuse METHOD TIMES STATUS TEXT", (*stage).refuse),
 			"stalls": taking("stalls METHOD", (*stage).stalls), "resumes": taking("resumes METHOD", (*stage).resumes),
 			"blocks": taking("blocks WHO", inPrivate((*telegramtest.User).Block)), "unblocks": taking("unblocks WHO", inPrivate((*telegramtest.User).Unblock)),
+
+			"posts": on((*stage).posts), "pluginkill": taking("pluginkill LABEL", (*stage).killPlugin),
 
 			"served": taking("served LABEL N", (*stage).served), "disk": taking("disk FOLDER SIZE", (*stage).disk),
 

@@ -16,6 +16,9 @@ var exampleVariables = map[string]string{
 	"TEAM_TOKEN":     "2:AAF-not-a-real-token-of-a-bot-000000",
 	"PRIVATE_TOKEN":  "3:AAF-not-a-real-token-of-a-bot-000000",
 	"GITHUB_TOKEN":   "not-a-real-token",
+
+	"GITHUB_WEBHOOK_SECRET": "not-a-real-secret",
+	"BACKUP_SECRET":         "not-a-real-secret",
 }
 
 // Every example config is good, the plugins' own configs by the schemas of the plugins included.

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/base/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/text/answer"
@@ -101,6 +102,7 @@ func (g *Gateway) ask(ctx context.Context, c Caller, p Prompt, show func(Progres
 	case accepted.Verdict == chat.Rejected:
 		return last, Refusal{Full, accepted.Reason}
 	}
+	crashpoint.Pass("begun") // The turn is durable, its program does not know it yet.
 	last = Progress{Session: own, Waiting: accepted.Waiting}
 	if !show(last) {
 		return last, nil

@@ -1,0 +1,130 @@
+package scripts_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// hookSecret is what the webhooks of scripts are signed with, unless they say otherwise.
+const hookSecret = "a secret of the scripts"
+
+// hookAddress is what the host's log says of where webhooks are received.
+var hookAddress = regexp.MustCompile(`webhooks are received: address=(\S+)`)
+
+// posts is the command of the same name.
+func (s *stage) posts(ts *testscript.TestScript, neg bool, args []string) error {
+	flags := flag.NewFlagSet("posts", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	plain := flags.Bool("plain", false, "")
+	id := flags.String("id", uuid.NewString(), "")
+	event := flags.String("event", "issues", "")
+	secret := flags.String("secret", hookSecret, "")
+	if err := flags.Parse(args); err != nil || neg || flags.NArg() != 3 {
+		return errors.New("usage: posts [-plain] [-id ID] [-event EVENT] [-secret SECRET] STATUS HOOK FILE")
+	}
+	body := []byte(ts.ReadFile(flags.Arg(2)))
+	header := http.Header{"Content-Type": {"application/json"}}
+	sign := func(of string) []byte {
+		mac := hmac.New(sha256.New, []byte(*secret))
+		mac.Write([]byte(of))
+		return mac.Sum(nil)
+	}
+	if *plain {
+		now := strconv.FormatInt(time.Now().Unix(), 10)
+		header.Set("Webhook-Id", *id)
+		header.Set("Webhook-Timestamp", now)
+		header.Set("Webhook-Signature", "v1,"+base64.StdEncoding.EncodeToString(sign(*id+"."+now+"."+string(body))))
+	} else {
+		header.Set("X-Github-Event", *event)
+		header.Set("X-Github-Delivery", *id)
+		header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(sign(string(body))))
+	}
+	ctx, cancel := s.await()
+	defer cancel()
+	var status int
+	err := poll(ctx, func() (done bool, err error) {
+		var text string
+		if status, text, err = s.post(ctx, flags.Arg(1), header, body); err == nil {
+			fmt.Fprint(ts.Stdout(), text)
+		}
+		return err == nil, nil // a sender that got no answer sends again
+	})
+	if err != nil {
+		return fmt.Errorf("nothing answers the webhook: %w", err)
+	}
+	if strconv.Itoa(status) != flags.Arg(0) {
+		return fmt.Errorf("the webhook answers with status %d, want %s", status, flags.Arg(0))
+	}
+	return nil
+}
+
+// post sends a request to a webhook once.
+func (s *stage) post(ctx context.Context, hook string, header http.Header, body []byte) (status int, text string, err error) {
+	found := hookAddress.FindAllStringSubmatch(s.log.String(), -1)
+	if len(found) == 0 {
+		return 0, "", errors.New("the log names no address")
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+found[len(found)-1][1]+"/"+hook, bytes.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	r.Header, r.Close = header, true
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, "", err
+	}
+	defer answer.Body.Close()
+	read, err := io.ReadAll(answer.Body)
+	return answer.StatusCode, string(read), err
+}
+
+// killPlugin is the command pluginkill.
+func (s *stage) killPlugin(_ *testscript.TestScript, args []string) error {
+	if s.host == nil {
+		return errNoHost
+	}
+	ctx, cancel := s.await()
+	defer cancel()
+	command := exec.CommandContext(ctx, filepath.Join(s.bin, "clawhost"), "plugin", "list", "-config",
+		filepath.Join(s.dir, "config.hcl"), "-json")
+	for _, name := range passed {
+		command.Env = append(command.Env, name+"=x") // the config's variables must be there
+	}
+	command.Env = append(command.Env, "HOME="+s.dir)
+	out, err := command.Output()
+	if err != nil {
+		return fmt.Errorf("clawhost plugin list: %w", err)
+	}
+	var list []struct {
+		Name string `json:"name"`
+		PID  int    `json:"pid"`
+	}
+	if err := json.Unmarshal(out, &list); err != nil {
+		return fmt.Errorf("clawhost plugin list: %w\n%s", err, out)
+	}
+	for _, p := range list {
+		if p.Name == args[0] && p.PID > 0 {
+			return syscall.Kill(p.PID, syscall.SIGKILL)
+		}
+	}
+	return fmt.Errorf("the plugin %s has no process:\n%s", args[0], out)
+}

@@ -1,0 +1,80 @@
+// Command clawhost-webhook starts turns of the agent from signed requests by HTTP, such as GitHub's webhooks.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+	"time"
+
+	"github.com/clawhost/clawhost/sdk"
+)
+
+// version is set at build time.
+var version = "dev"
+
+func main() { sdk.Serve("webhook", version, sdk.Service(open)) }
+
+// open binds the address.
+func open(ctx context.Context, env sdk.Env, c config) (*server, error) {
+	hooks, err := c.hooks()
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range hooks {
+		if err := reach(ctx, env.History, h); err != nil {
+			return nil, err
+		}
+		if h.personal() {
+			env.Log.Warn("the turns of this hook run in a direct chat: in an owner's they may do without a question what the owner has "+
+				"allowed there for good, though anybody may have written what they read; a group has no such permissions",
+				"hook", h.name, "to", h.to.Channel+":"+string(h.to.Chat))
+		}
+	}
+	listener, err := listen(ctx, env, c.Listen)
+	if err != nil {
+		return nil, sdk.ConfigError("listen", err)
+	}
+	if at, ok := listener.Addr().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
+		env.Log.Warn("webhooks are received in plain HTTP from other machines; a proxy with TLS protects what is sent",
+			"address", listener.Addr().String())
+	}
+	return newServer(env, listener, c.MaxBody, hooks), nil
+}
+
+// listenTime is how long the previous process of a host that was killed may keep the address.
+const listenTime = 2 * time.Second
+
+// listen binds the address.
+func listen(ctx context.Context, env sdk.Env, address string) (net.Listener, error) {
+	ctx, cancel := context.WithTimeout(ctx, listenTime)
+	defer cancel()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		listener, err := env.Listen(ctx, "tcp", address)
+		switch {
+		case err == nil:
+			return listener, nil
+		case ctx.Err() != nil:
+			return nil, fmt.Errorf("%s is taken by another program", address)
+		case !errors.Is(err, syscall.EADDRINUSE):
+			return nil, err
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// reach checks that the plugin may run turns in the chat of a hook. Other errors may pass; each delivery meets them again.
+func reach(ctx context.Context, history sdk.History, h *hook) error {
+	if _, err := history.Read(ctx, h.to, h.kind, 1, 0); errors.Is(err, sdk.ErrNotGranted) {
+		return sdk.ConfigError("hooks."+h.name+".to",
+			fmt.Errorf("the plugin may not run turns in this channel: add grants = [%q] to its block", h.to.Channel))
+	}
+	return nil
+}

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"golang.org/x/net/netutil"
+
+	"github.com/clawhost/clawhost/sdk"
+)
+
+// Limits of requests.
+const (
+	maxConnections = 256
+	maxRequests    = 16 // that are read or passed on; others wait
+	waitTime       = 5 * time.Second
+	headerTime     = 5 * time.Second
+	requestTime    = 10 * time.Second // to send it whole
+	idleTime       = 30 * time.Second
+	maxHeaders     = 16 << 10
+	hostTime       = 8 * time.Second // GitHub waits for ten
+	stopTime       = 3 * time.Second
+)
+
+// retryAfter is when to send again what could not be taken, in seconds.
+const retryAfter = "10"
+
+// turns is what the server needs of the host's turns.
+type turns interface {
+	Begin(ctx context.Context, t sdk.Turn) error
+}
+
+// server receives requests and begins turns.
+type server struct {
+	log      *slog.Logger
+	listener net.Listener
+	maxBody  int64
+	hooks    map[string]*hook
+	turns    turns
+	seen     *seen
+	failures *failures
+	busy     chan struct{} // has a value for each request that is read or passed on
+}
+
+func newServer(env sdk.Env, l net.Listener, maxBody int, hooks map[string]*hook) *server {
+	return &server{
+		log: env.Log, listener: l, maxBody: int64(maxBody), hooks: hooks, turns: env.Turns,
+		seen: newSeen(env.State), failures: newFailures(env.Log), busy: make(chan struct{}, maxRequests),
+	}
+}
+
+// Run serves requests until ctx ends.
+func (s *server) Run(ctx context.Context) error {
+	served := &http.Server{
+		Handler:           s,
+		ReadHeaderTimeout: headerTime,
+		ReadTimeout:       requestTime,
+		WriteTimeout:      requestTime + waitTime + hostTime,
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    maxHeaders,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	s.log.Info("webhooks are received", "address", s.listener.Addr().String())
+	failed := make(chan error, 1)
+	go func() { failed <- served.Serve(netutil.LimitListener(s.listener, maxConnections)) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve webhooks: %w", err)
+	case <-ctx.Done():
+	}
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	if served.Shutdown(stopping) != nil {
+		_ = served.Close()
+	}
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve webhooks: %w", err)
+	}
+	return nil
+}
+
+// Status says where it listens.
+func (s *server) Status() string { return "listening on " + s.listener.Addr().String() }
+
+// answer is what a request is answered with.
+type answer struct {
+	status int
+	text   string
+}
+
+var (
+	notPost  = answer{http.StatusMethodNotAllowed, "send a POST request"}
+	notFound = answer{http.StatusNotFound, "not found"}
+	unsigned = answer{http.StatusUnauthorized, "the signature is missing, wrong or stale"}
+	tooMany  = answer{http.StatusTooManyRequests, "too many requests without a valid signature"}
+	tooLarge = answer{http.StatusRequestEntityTooLarge, "the body is too large"}
+	broken   = answer{http.StatusBadRequest, "the body could not be read"}
+	later    = answer{http.StatusServiceUnavailable, "this cannot be taken now; send it again later"}
+	pong     = answer{http.StatusOK, "pong"}
+	ignored  = answer{http.StatusOK, "ignored: this event starts no turn"}
+	known    = answer{http.StatusOK, "known: the same delivery was taken before"}
+	taken    = answer{http.StatusAccepted, "taken"}
+)
+
+// ServeHTTP implements [http.Handler].
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	given := s.answer(w, r)
+	h := w.Header()
+	switch given.status {
+	case http.StatusMethodNotAllowed:
+		h.Set("Allow", http.MethodPost)
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
+		h.Set("Retry-After", retryAfter)
+	}
+	if given.status >= http.StatusBadRequest {
+		h.Set("Connection", "close") // a guess costs a connection, and the rest of a body is not waited for
+	}
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(given.status)
+	_, _ = io.WriteString(w, given.text+"\n")
+}
+
+func (s *server) answer(w http.ResponseWriter, r *http.Request) answer {
+	if r.Method != http.MethodPost {
+		return notPost
+	}
+	hook, ok := s.hooks[strings.TrimPrefix(r.URL.Path, "/")]
+	if !ok {
+		return notFound
+	}
+	waiting, cancel := context.WithTimeout(r.Context(), waitTime)
+	defer cancel()
+	select {
+	case s.busy <- struct{}{}:
+		defer func() { <-s.busy }()
+	case <-waiting.Done():
+		return later
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.maxBody))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return tooLarge
+	case err != nil:
+		return broken
+	}
+	now := time.Now()
+	if err := hook.form.authenticate(r.Header, body, now); err != nil {
+		if !s.failures.note(hook.name, err, now) {
+			return tooMany
+		}
+		return unsigned
+	}
+	d, err := hook.form.read(r.Header, body)
+	if err != nil {
+		return answer{http.StatusBadRequest, err.Error()}
+	}
+	return s.take(r.Context(), hook, d)
+}
+
+// take begins the turn of an authentic delivery, once. The sender may only learn that it is taken when the host has it: what
+// fails before that is sent again, and the host knows the turn by its key.
+func (s *server) take(ctx context.Context, h *hook, d delivery) answer {
+	log := s.log.With("hook", h.name, "event", d.event)
+	switch {
+	case d.ping:
+		return pong
+	case !h.wants(d.event):
+		return ignored
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hostTime)
+	defer cancel()
+	digest := d.digest()
+	before, err := s.seen.has(ctx, h.name, digest)
+	if err != nil {
+		log.Error("a delivery cannot be taken now", "error", err)
+		return later
+	}
+	if before {
+		return known
+	}
+	text, err := h.template.render(d.payload)
+	if err != nil {
+		log.Warn("the template does not fit this payload, so the agent reads the payload itself", "at", err)
+	}
+	err = s.turns.Begin(ctx, h.turn(d, text))
+	if err == nil {
+		err = s.seen.add(ctx, h.name, digest)
+	}
+	if err != nil {
+		log.Error("a delivery cannot be taken now", "error", err)
+		return later
+	}
+	log.Info("a delivery begins a turn")
+	return taken
+}
