@@ -26,6 +26,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
 	"github.com/clawhost/clawhost/core/internal/chat/posting"
 	"github.com/clawhost/clawhost/core/internal/chat/prompt"
+	"github.com/clawhost/clawhost/core/internal/chat/spending"
 	"github.com/clawhost/clawhost/core/internal/chat/turn"
 	"github.com/clawhost/clawhost/core/internal/chat/view"
 	"github.com/clawhost/clawhost/core/internal/claude"
@@ -115,6 +116,7 @@ type Host struct {
 	plugins       *plugins.Registry
 	owners        *notice.Owners
 	conversations *conversation.Resolver
+	budgets       *spending.Budgets
 	dispatcher    *dispatch.Dispatcher
 	handler       *turn.Handler
 	api           *hostapi.API
@@ -213,17 +215,16 @@ func (h *Host) wire() {
 		pictures = h.media.files
 	}
 	h.prompts = prompt.New(prompt.Options{
-		System: h.prompter, Bringer: h.media.bringer, Reader: h.media.reader, Inbound: h.media.inbound, Pictures: pictures, Outgoing: h.media.outgoing,
-		Channels: h.plugins,
+		System: h.prompter, Bringer: h.media.bringer, Reader: h.media.reader, Inbound: h.media.inbound, Pictures: pictures, Outgoing: h.media.outgoing, Channels: h.plugins,
 	}, h.log.Named("prompt"))
 	h.tools = tools.New(tools.Options{
 		Version: h.options.Version, Plugins: h.plugins, Store: h.store, Conversations: h.conversations, Intake: h.intake, Files: h.media.files,
-		Manual: docs.Pages,
-		Links:  session.Links(h.config.Session.IdentityLinks), Zone: h.config.Agent.Timezone, Timeout: h.config.Claude.ToolTimeout,
+		Manual: docs.Pages, Links: session.Links(h.config.Session.IdentityLinks), Zone: h.config.Agent.Timezone, Timeout: h.config.Claude.ToolTimeout,
 	}, h.log.Named("tools"))
 	h.project = project.New(project.Options{
 		Agent: h.config.Agent, Claude: h.config.Claude, Dir: filepath.Join(h.runDir(), "project"), Store: h.store, Owners: h.owners,
 	}, h.log.Named("project"))
+	h.budgets = spending.New(h.config, h.store, h.conversations)
 	h.commands = h.registry()
 	h.observers = hook.NewObservers(h.plugins, h.log.Named("hook"))
 	h.reactor = reaction.New(h.store, h.plugins, h.log.Named("reaction"))
@@ -249,7 +250,7 @@ func (h *Host) wire() {
 	h.handler = turn.New(turn.Options{
 		Store: h.store, Conversations: h.conversations, Commands: h.commands, Hooks: hook.New(h.plugins, h.log.Named("hook")), Prompts: h.prompts,
 		Claude: equipped{h.claude, h.tools, h.project, h.options.Demo != ""}, Views: views, Tools: h.tools, Poster: poster,
-		Questions: h.questions, Files: h.media.outgoing, Programs: programs, Owners: h.owners, Plugins: h.plugins,
+		Questions: h.questions, Files: h.media.outgoing, Programs: programs, Owners: h.owners, Plugins: h.plugins, Budgets: h.budgets,
 		MemoryFlush: h.config.MemoryFlush, Compaction: cli.Compaction(h.config.Claude.Args, environment(h.config.Claude)),
 		Limits: h.config.Limits, Fallbacks: h.config.Claude.FallbackModels, Retries: h.config.Claude.Retries, Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))

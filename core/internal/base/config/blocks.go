@@ -24,6 +24,7 @@ func (c *Config) fileBlock(plugin func(*hclsyntax.Block)) block {
 			one(c.Claude.block()),
 			one(c.Outbox.block()),
 			one(c.Limits.block()),
+			{name: "budget", repeated: true, holds: func(string) block { return c.budgetBlock() }},
 			one(c.Send.block()),
 			one(c.MemoryFlush.block()),
 			one(c.Heartbeat.block()),

@@ -174,6 +174,9 @@ func saying(name, value string) string {
 	if path == "send.rule" && last != "policy" {
 		text += "policy = \"allow\"\n"
 	}
+	if path == "budget" {
+		text += map[string]string{"per": "daily = \"$5\"\n", "daily": "per = \"all\"\n", "monthly": "per = \"all\"\n"}[last]
+	}
 	if path == "claude.mcp" && last != "url" && last != "command" {
 		text += map[string]string{"env": "command = [\"files\"]\n", "headers": "url = \"https://example.com\"\n"}[last]
 	}

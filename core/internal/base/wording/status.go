@@ -126,7 +126,9 @@ type Usage struct {
 	Days       int // the days of Recent
 	Recent     domain.Usage
 	Models     []ModelUsage // usage by model in that time
-	Footer     string       // the footer's setting, from [SettingIs]
+	Budgets    []domain.Budget
+	Now        time.Time
+	Footer     string // the footer's setting, from [SettingIs]
 }
 
 // ModelUsage is what a model used.
@@ -145,6 +147,9 @@ func (u Usage) String() string {
 		for _, m := range u.Models[:min(len(u.Models), maxModels)] {
 			fmt.Fprintf(&b, "\n  - %s: %s", or(OneLine(m.Model, 80), "unknown model"), spent(m.Usage))
 		}
+	}
+	for _, budget := range u.Budgets {
+		fmt.Fprintf(&b, "\n- %s: %s", ownBudget(budget), standing(budget, u.Now))
 	}
 	return b.String() + "\n\n" + u.Footer
 }

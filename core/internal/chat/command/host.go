@@ -12,6 +12,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/recentlog"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
+	"github.com/clawhost/clawhost/core/internal/chat/spending"
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/claude/client"
 	"github.com/clawhost/clawhost/core/internal/claude/project"
@@ -77,9 +78,10 @@ type Host struct {
 	Project       *project.Folder
 	Speech        bool // a text-to-speech command is configured
 	Questions     *permission.Approvals
-	Restart       Restart      // nil: it cannot restart by itself
-	Bash          bool         // owners may run lines of the shell
-	Files         *files.Store // of their output
+	Budgets       *spending.Budgets // nil: none
+	Restart       Restart           // nil: it cannot restart by itself
+	Bash          bool              // owners may run lines of the shell
+	Files         *files.Store      // of their output
 }
 
 // hostCommands is what the host's own commands use.
@@ -127,6 +129,7 @@ func (d hostCommands) commands() []Command {
 		{Name: "approve", Usage: "/approve ID [once|session|always], /approve [CHANNEL] CODE", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.approve},
 		{Name: "deny", Usage: "/deny ID [reason], /deny [CHANNEL] CODE", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.deny},
 		{Name: "grants", Usage: "/grants [revoke NUMBER|all]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.grants},
+		{Name: "budget", Usage: "/budget [lift CODE]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.budget},
 		{Name: "mcp", Usage: "/mcp [allow|deny CODE]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: d.mcp},
 		d.shell(),
 		{Name: "restart", Usage: "/restart", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: d.restart},

@@ -20,7 +20,11 @@ func (d hostCommands) usage(ctx context.Context, call Call) (string, error) {
 	if call.Args != "" {
 		return d.choose(ctx, call, usage)
 	}
-	shown := wording.Usage{Session: call.Session.Usage, Footer: usage.is(usage.now(d.effective(call)))}
+	shown := wording.Usage{Session: call.Session.Usage, Now: d.host.Now(), Footer: usage.is(usage.now(d.effective(call)))}
+	var err error
+	if shown.Budgets, err = d.budgets(ctx, call); err != nil {
+		return "", err
+	}
 	if call.Caller.Authority >= chat.Owner {
 		if err := d.allUsage(ctx, &shown); err != nil {
 			return "", err
