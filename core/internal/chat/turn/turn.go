@@ -131,10 +131,11 @@ func (h *Handler) Handle(ctx context.Context, claimed *domain.Run, nudged <-chan
 
 // answer lets Claude answer the message of a run.
 func (h *Handler) answer(ctx context.Context, run *conversation.Run, nudged <-chan struct{}) error {
-	budgeted, err := h.options.Budgets.Begin(ctx, run)
+	budgeted, err := h.options.Budgets.Begin(context.WithoutCancel(ctx), run)
 	switch {
 	case err != nil:
 		return fmt.Errorf("compare a turn with its budgets: %w", err)
+	case ctx.Err() != nil: // it was stopped, which the next steps notice
 	case budgeted.UsedUp != nil:
 		return h.refuse(ctx, run, *budgeted.UsedUp)
 	case budgeted.Busy:
