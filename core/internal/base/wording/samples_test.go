@@ -229,7 +229,7 @@ var groups = []group{
 			Servers: []wording.Server{{Name: "github", State: "connected", Tools: []string{"get_issue"}}, {Name: "tickets", State: "failed", Failed: true}},
 		}.String()},
 		{"Usage", wording.Usage{
-			Budgets: []domain.Budget{budget, ofMonth}, Now: now,
+			Plan: []domain.PlanWindow{{Name: "5 hours", Used: 42.4, ResetsAt: now.Add(time.Hour)}, {Name: "7 days", Used: 7}}, Budgets: []domain.Budget{budget, ofMonth}, Now: now,
 			Session: spent, Everywhere: true, Today: spent, Days: 7, Recent: spent, Models: []wording.ModelUsage{{Model: "claude-opus-4-8", Usage: spent}, {Usage: spent}},
 			Footer: wording.SettingIs("usage", "off", "off", wording.SettingOptions([]string{"off", "tokens", "full", "default"})),
 		}.String()},

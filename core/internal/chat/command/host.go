@@ -41,6 +41,8 @@ type Claude interface {
 	Aside(ctx context.Context, claudeSession, question string) (string, error)
 	// Speed returns what Claude Code reported last about how fast the model answers: on, off, cooldown, or nothing; and why not.
 	Speed(claudeSession string) (fast, why string)
+	// Plan returns how much of the limits of the plan of Claude's login is used, if it is known before ctx ends.
+	Plan(ctx context.Context) []domain.PlanWindow
 	// Tasks returns the running subagents of a session.
 	Tasks(claudeSession string) []client.Task
 	// StopTask stops a subagent. The error is [client.ErrNoTask] or [client.ErrNotRunning] if it does not run, and
