@@ -3,6 +3,7 @@ package session_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/clawhost/clawhost/core/internal/base/session"
