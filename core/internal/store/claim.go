@@ -286,14 +286,14 @@ func (t *tx) hold(of held, h domain.Hold) (again time.Time, err error) {
 		of.session, of.lane, of.seq); err != nil {
 		return time.Time{}, err
 	}
-	if h.Lift != "" {
+	if h.Lift != (domain.Lift{}) {
 		if lifted, err := isLifted(t, h.Lift); err != nil || lifted {
 			return time.Time{}, err
 		}
 	}
 	if h.Firm {
-		if _, err := t.exec(`UPDATE inbox SET held_until = ?4, lift = ?5 WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
-			of.session, of.lane, of.seq, millis(h.Until), h.Lift); err != nil {
+		if _, err := t.exec(`UPDATE inbox SET held_until = ?4, budget = ?5 WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
+			of.session, of.lane, of.seq, millis(h.Until), h.Lift.Budget); err != nil {
 			return time.Time{}, err
 		}
 	}

@@ -73,8 +73,8 @@ func (s *Store) purge(ctx context.Context, dedupeKeys int) error {
 			(SELECT id FROM tool_uses WHERE used_at <= ?1 ORDER BY used_at LIMIT ?2)`, millis(now.Add(-runAge))},
 		{`DELETE FROM spending WHERE (per, subject, period) IN
 			(SELECT per, subject, period FROM spending WHERE changed_at <= ?1 ORDER BY changed_at LIMIT ?2)`, millis(now.Add(-spendingAge))},
-		{`DELETE FROM lifts WHERE lift IN
-			(SELECT lift FROM lifts WHERE lifted_at <= ?1 ORDER BY lifted_at LIMIT ?2)`, millis(now.Add(-spendingAge))},
+		{`DELETE FROM lifts WHERE (budget, day) IN
+			(SELECT budget, day FROM lifts WHERE lifted_at <= ?1 ORDER BY lifted_at LIMIT ?2)`, millis(now.Add(-spendingAge))},
 		{`DELETE FROM extracts WHERE source IN
 			(SELECT source FROM extracts WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)`, millis(now.Add(-mediaAge))},
 	}

@@ -62,14 +62,15 @@ func (s *Store) Spending(ctx context.Context, periods ...string) ([]domain.Spend
 	return list, nil
 }
 
-// Lift records that a budget is lifted, and ends the wait of the messages that wait for it; see [domain.Hold].
-func (s *Store) Lift(ctx context.Context, lift string) error {
+// Lift records that a budget is lifted for a day, and ends the wait of the messages that wait for it; see [domain.Hold].
+func (s *Store) Lift(ctx context.Context, lift domain.Lift) error {
 	_, err := step(ctx, s, "lift", func(t *tx) (nothing, error) { return nothing{}, t.lift(lift) })
 	return err
 }
 
-func (t *tx) lift(lift string) error {
-	if _, err := t.exec(`INSERT INTO lifts (lift, lifted_at) VALUES (?1, ?2) ON CONFLICT (lift) DO NOTHING`, lift, t.now); err != nil {
+func (t *tx) lift(lift domain.Lift) error {
+	if _, err := t.exec(`INSERT INTO lifts (budget, day, lifted_at) VALUES (?1, ?2, ?3) ON CONFLICT (budget, day) DO NOTHING`,
+		lift.Budget, lift.Day, t.now); err != nil {
 		return err
 	}
 	type place struct {
@@ -78,7 +79,7 @@ func (t *tx) lift(lift string) error {
 		seq     int64
 	}
 	var waiting []place
-	err := t.each(`SELECT session, lane, seq FROM inbox WHERE lift = ?1 AND held_until > ?2`, []any{lift, t.now}, func(rows rows) error {
+	err := t.each(`SELECT session, lane, seq FROM inbox WHERE budget = ?1 AND held_until > ?2`, []any{lift.Budget, t.now}, func(rows rows) error {
 		var p place
 		defer func() { waiting = append(waiting, p) }()
 		return rows.Scan(&p.session, &p.lane, &p.seq)
@@ -98,8 +99,8 @@ func (t *tx) lift(lift string) error {
 	return nil
 }
 
-// Lifted reports whether a budget is lifted.
-func (s *Store) Lifted(ctx context.Context, lift string) (bool, error) {
+// Lifted reports whether a budget is lifted for a day.
+func (s *Store) Lifted(ctx context.Context, lift domain.Lift) (bool, error) {
 	lifted, err := isLifted(s.view(ctx), lift)
 	if err != nil {
 		return false, fmt.Errorf("lifted: %w", err)
@@ -107,7 +108,7 @@ func (s *Store) Lifted(ctx context.Context, lift string) (bool, error) {
 	return lifted, nil
 }
 
-func isLifted(q querier, lift string) (lifted bool, err error) {
-	err = q.row(`SELECT EXISTS (SELECT 1 FROM lifts WHERE lift = ?1)`, []any{lift}, &lifted)
+func isLifted(q querier, lift domain.Lift) (lifted bool, err error) {
+	err = q.row(`SELECT EXISTS (SELECT 1 FROM lifts WHERE budget = ?1 AND day = ?2)`, []any{lift.Budget, lift.Day}, &lifted)
 	return lifted, err
 }

@@ -67,8 +67,9 @@ func TestLift(t *testing.T) {
 	t.Parallel()
 	for _, first := range []bool{false, true} {
 		b := setup(t)
+		liftOfA := domain.Lift{Budget: "A", Day: "2026-03-15"}
 		until := b.clock.Now().Add(5 * time.Hour)
-		hold := func(run *domain.Run, lift string) {
+		hold := func(run *domain.Run, lift domain.Lift) {
 			t.Helper()
 			if err := b.Hold(b.ctx, run.ID, domain.Hold{Until: until, Firm: true, Lift: lift, Notice: &domain.OutboxItem{
 				To: chat.Address{Channel: "telegram", Chat: "1"}, Text: "later",
@@ -79,25 +80,25 @@ func TestLift(t *testing.T) {
 		b.accept(t, inbound("anna", 1))
 		b.accept(t, inbound("bob", 2))
 		annas, bobs := b.claim(t), b.claim(t)
-		hold(bobs, "B 2026-03-15")
+		hold(bobs, domain.Lift{Budget: "B", Day: "2026-03-15"})
 		if !first {
-			hold(annas, "A 2026-03-15")
+			hold(annas, liftOfA)
 			if run, _, err := b.ClaimNow(b.ctx, domain.TurnLane); run != nil || err != nil {
 				t.Fatalf("claimed %+v, %v", run, err)
 			}
 		}
-		if lifted, err := b.Lifted(b.ctx, "A 2026-03-15"); lifted || err != nil {
+		if lifted, err := b.Lifted(b.ctx, liftOfA); lifted || err != nil {
 			t.Errorf("lifted %v, %v", lifted, err)
 		}
 		for range 2 {
-			if err := b.Lift(b.ctx, "A 2026-03-15"); err != nil {
+			if err := b.Lift(b.ctx, liftOfA); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if first {
-			hold(annas, "A 2026-03-15")
+			hold(annas, liftOfA)
 		}
-		if lifted, err := b.Lifted(b.ctx, "A 2026-03-15"); !lifted || err != nil {
+		if lifted, err := b.Lifted(b.ctx, liftOfA); !lifted || err != nil {
 			t.Errorf("lifted %v, %v", lifted, err)
 		}
 		run, _, err := b.ClaimNow(b.ctx, domain.TurnLane)

@@ -78,5 +78,11 @@ type Budget struct {
 // UsedUp reports whether no further turn may begin.
 func (b Budget) UsedUp() bool { return b.Reaches(b.Limit) && !b.Lifted }
 
-// Lift is the budget's lift for today, as the store records it.
-func (b Budget) Lift() string { return b.Code + " " + b.Today.Format(time.DateOnly) }
+// Lift is the budget's lift for today.
+func (b Budget) Lift() Lift { return Lift{b.Code, b.Today.Add(-time.Nanosecond).Format(time.DateOnly)} }
+
+// Lift is that a budget does not count for a day.
+type Lift struct {
+	Budget string // its code
+	Day    string // such as "2026-03-15"
+}

@@ -147,7 +147,7 @@ type Hold struct {
 	Firm   bool        // a restart of the host does not end the wait
 	Cause  string      // for the operator
 	Notice *OutboxItem // tells the chat, until the message is claimed again or dropped; nil: nothing
-	Lift   string      // the lift of a budget that ends the wait; empty: none
+	Lift   Lift        // of the budget that it waits for: it is tried at once if that is lifted, or is lifted later; zero: none
 }
 
 // Completion ends a run.

@@ -26,8 +26,8 @@ var leastCost = domain.Amount{CostMicros: 10_000, Tokens: 1000}
 type Store interface {
 	Spent(ctx context.Context, accounts []domain.Account) ([]domain.Spending, error)
 	Spending(ctx context.Context, periods ...string) ([]domain.Spending, error)
-	Lift(ctx context.Context, lift string) error
-	Lifted(ctx context.Context, lift string) (bool, error)
+	Lift(ctx context.Context, lift domain.Lift) error
+	Lifted(ctx context.Context, lift domain.Lift) (bool, error)
 }
 
 // Budgets are the budgets of the config; none, if it is nil. It is safe for concurrent use.

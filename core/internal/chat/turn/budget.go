@@ -33,7 +33,7 @@ func (h *Handler) refuse(ctx context.Context, run *conversation.Run, b domain.Bu
 		"per", b.Per, "until", b.Until.UTC().Format(time.RFC3339))
 	awaited := m.Origin == "" || m.Origin == domain.OriginPlugin
 	if h.options.Owners != nil && !(run.Owned && awaited) {
-		h.options.Owners.Tell(domain.KeyBudget.Of(b.Lift()), wording.BudgetUsedUp(b, now))
+		h.options.Owners.Tell(domain.KeyBudget.Of(b.Code, b.Lift().Day), wording.BudgetUsedUp(b, now))
 	}
 	if awaited && left <= longestLimit && (b.Per != domain.PerPerson || ofOnePerson(run.Session.Key)) {
 		held := &agent.HeldError{Wait: left, Firm: true, Lift: b.Lift(), Err: errUsedUp, Why: wording.BudgetFor(b, now)}
@@ -47,7 +47,7 @@ func (h *Handler) refuse(ctx context.Context, run *conversation.Run, b domain.Bu
 	said := wording.BudgetRefuses(b, button, now)
 	if m.Origin != domain.OriginFlush && m.Origin != domain.OriginHeartbeat {
 		if notice := h.budgetNotice(run, said, rows); len(notice) > 0 {
-			if _, err := h.options.Store.Post(ctx, domain.KeyBudget.Of(b.Lift(), "in", run.Session.Key), notice...); err != nil {
+			if _, err := h.options.Store.Post(ctx, domain.KeyBudget.Of(b.Code, b.Lift().Day, "in", run.Session.Key), notice...); err != nil {
 				return fmt.Errorf("tell a chat that a budget is used up: %w", err)
 			}
 		}

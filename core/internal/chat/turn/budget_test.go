@@ -252,7 +252,61 @@ func TestBudgetOfATurnThatHasBegun(t *testing.T) {
 		t.Errorf("it ends as %+v", o)
 	}
 	r.accept(t, message("and then"))
-	if held, ok := errors.AsType[*agent.HeldError](r.Handle(t.Context(), r.claim(t), nil)); !ok || !held.Firm || held.Lift == "" {
+	if held, ok := errors.AsType[*agent.HeldError](r.Handle(t.Context(), r.claim(t), nil)); !ok || !held.Firm || held.Lift == (domain.Lift{}) {
 		t.Errorf("the next one ends as %+v", held)
 	}
+}
+
+// A turn that was stopped before it could begin ends as stopped: it does not wait for its budget.
+// Behaviour: budget.
+func TestBudgetOfAStoppedTurn(t *testing.T) {
+	t.Parallel()
+	r := open(t, budgets(config.Budget{Per: domain.PerAll, Daily: dollar}))
+	r.begin(t, agent.Result{CostMicros: 1_000_000})
+	r.accept(t, message("hello"))
+	ctx, stop := context.WithCancelCause(t.Context())
+	stop(agent.ErrStopped)
+	r.plays(works(agent.Result{}))
+	if err := r.Handle(ctx, r.claim(t), nil); !errors.Is(err, agent.ErrStopped) || r.outcome(t).State != domain.RunCancelled {
+		t.Errorf("%v, it ends as %+v", err, r.outcome(t))
+	}
+}
+
+// A lift lasts until the end of its day. A message that has waited for days goes on, too.
+// Behaviour: budget-lift.
+func TestBudgetLift(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(25 * 24 * time.Hour)
+		r := open(t, budgets(config.Budget{Per: domain.PerAll, Monthly: dollar}))
+		r.plays(answers(agent.Result{Text: "hi", CostMicros: 1_000_000}))
+		r.run(t)
+		wants := func(state domain.RunState) {
+			t.Helper()
+			if synctest.Wait(); r.outcome(t).State != state {
+				t.Errorf("on %s it ends as %+v, want %q", time.Now().Format(time.DateOnly), r.outcome(t), state)
+			}
+		}
+		r.accept(t, message("hello"))
+		wants(domain.RunDone)
+		r.accept(t, message("hello"))
+		wants("")
+		time.Sleep(30 * time.Hour)
+		wants("")
+		all, err := r.budgets.All(t.Context())
+		must(t, err)
+		if _, known, err := r.budgets.Lift(t.Context(), "nothing"); known || err != nil {
+			t.Errorf("another code is known: %v", err)
+		}
+		lifted, known, err := r.budgets.Lift(t.Context(), strings.ToLower(all[0].Code))
+		if !known || err != nil || lifted.Today.Format(time.DateTime) != "2000-01-28 00:00:00" {
+			t.Errorf("lifted %+v, %v, %v", lifted, known, err)
+		}
+		wants(domain.RunDone)
+		r.accept(t, message("hello"))
+		wants(domain.RunDone)
+		time.Sleep(18 * time.Hour) // it is midnight
+		r.accept(t, message("hello"))
+		wants("")
+	})
 }

@@ -14,11 +14,13 @@ CREATE INDEX spending_changed ON spending (changed_at);
 
 -- Budgets that an owner has lifted for a day.
 CREATE TABLE lifts (
-    lift      TEXT   NOT NULL PRIMARY KEY, -- the code of the budget, and the day
-    lifted_at BIGINT NOT NULL
+    budget    TEXT   NOT NULL, -- its code
+    day       TEXT   NOT NULL,
+    lifted_at BIGINT NOT NULL,
+    PRIMARY KEY (budget, day)
 );
 
 CREATE INDEX lifts_age ON lifts (lifted_at);
 
--- The lift that ends the wait of a held message before held_until; '': none.
-ALTER TABLE inbox ADD COLUMN lift TEXT NOT NULL DEFAULT '';
+-- The code of the budget whose lift ends the wait of a held message before held_until; '': none.
+ALTER TABLE inbox ADD COLUMN budget TEXT NOT NULL DEFAULT '';
