@@ -26,6 +26,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
 	"github.com/clawhost/clawhost/core/internal/chat/posting"
 	"github.com/clawhost/clawhost/core/internal/chat/prompt"
+	"github.com/clawhost/clawhost/core/internal/chat/spending"
 	"github.com/clawhost/clawhost/core/internal/chat/turn"
 	"github.com/clawhost/clawhost/core/internal/chat/view"
 	"github.com/clawhost/clawhost/core/internal/claude"
@@ -120,6 +121,7 @@ type Host struct {
 	plugins       *plugins.Registry
 	owners        *notice.Owners
 	conversations *conversation.Resolver
+	budgets       *spending.Budgets
 	dispatcher    *dispatch.Dispatcher
 	handler       *turn.Handler
 	api           *hostapi.API
@@ -218,14 +220,13 @@ func (h *Host) wire() {
 		pictures = h.media.files
 	}
 	h.prompts = prompt.New(prompt.Options{
-		System: h.prompters, Bringer: h.media.bringer, Reader: h.media.reader, Inbound: h.media.inbound, Pictures: pictures, Outgoing: h.media.outgoing,
-		Channels: h.plugins,
+		System: h.prompters, Bringer: h.media.bringer, Reader: h.media.reader, Inbound: h.media.inbound, Pictures: pictures, Outgoing: h.media.outgoing, Channels: h.plugins,
 	}, h.log.Named("prompt"))
 	h.tools = tools.New(tools.Options{
 		Version: h.options.Version, Plugins: h.plugins, Store: h.store, Conversations: h.conversations, Intake: h.intake, Files: h.media.files,
-		Manual: docs.Pages,
-		Links:  session.Links(h.config.Session.IdentityLinks), Zone: h.config.Agent.Timezone,
+		Manual: docs.Pages, Links: session.Links(h.config.Session.IdentityLinks), Zone: h.config.Agent.Timezone,
 	}, h.log.Named("tools"))
+	h.budgets = spending.New(h.config, h.store, h.conversations)
 	h.commands = h.registry()
 	h.observers = hook.NewObservers(h.plugins, h.log.Named("hook"))
 	h.reactor = reaction.New(h.store, h.plugins, h.log.Named("reaction"))
@@ -251,7 +252,7 @@ func (h *Host) wire() {
 	h.handler = turn.New(turn.Options{
 		Store: h.store, Conversations: h.conversations, Commands: h.commands, Hooks: hook.New(h.plugins, h.log.Named("hook")), Prompts: h.prompts,
 		Claude: equipped{h.claude, h.tools, h.projects, h.options.Demo != ""}, Views: views, Tools: h.tools, Poster: poster,
-		Questions: h.questions, Files: h.media.outgoing, Programs: programs, Owners: h.owners, Plugins: h.plugins,
+		Questions: h.questions, Files: h.media.outgoing, Programs: programs, Owners: h.owners, Plugins: h.plugins, Budgets: h.budgets,
 		MemoryFlush: h.config.MemoryFlush, Compaction: h.compaction, Limits: h.config.Limits, Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))
 	h.heartbeats = heartbeat.All(h.config, h.store, h.intake, h.log.Named("heartbeat"))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/claude/client"
 )
 
@@ -55,6 +56,24 @@ func (p *Pool) Speed(session string) (fast, why string) {
 		return s.Speed()
 	}
 	return "", ""
+}
+
+// Plan returns how much of the limits of the plan of Claude's login is used, as a running claude of any session reports it; none, if
+// none runs, or if it does not say before ctx ends.
+func (p *Pool) Plan(ctx context.Context) []domain.PlanWindow {
+	p.mu.Lock()
+	var asked *worker
+	for s := range p.live {
+		if !s.leaving && s.alive() {
+			asked = s
+			break
+		}
+	}
+	p.mu.Unlock()
+	if asked == nil {
+		return nil
+	}
+	return asked.Plan(ctx)
 }
 
 // Tasks returns what a session's claude runs alongside the steps of its turn, oldest first.

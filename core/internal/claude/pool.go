@@ -13,6 +13,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/process"
+	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/claude/client"
@@ -120,7 +121,10 @@ func New(cfg Config, log hclog.Logger, processes cli.Records) (*Pool, error) {
 		command, err := cli.NewCommand(options)
 		if err != nil {
 			stop()
-			return nil, fmt.Errorf("agent %s: %w", label, err)
+			if label != session.MainAgent {
+				err = fmt.Errorf("agent %s: %w", label, err)
+			}
+			return nil, err
 		}
 		p.agents[label] = agentCLI{command, client.NewInventory(cfg.Owners, &p.work, log)}
 		log.Debug("the claude CLI was found", "agent", label, "path", command.Path, "demo", cfg.Demo)

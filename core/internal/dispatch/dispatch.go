@@ -158,7 +158,7 @@ func (d *Dispatcher) handle(work context.Context, r *running, handler Handler) {
 	}
 	var held *agent.HeldError
 	if errors.As(err, &held) {
-		hold := domain.Hold{Until: time.Now().Add(held.Wait), Firm: held.Firm, Cause: err.Error(), Notice: held.Notice}
+		hold := domain.Hold{Until: time.Now().Add(held.Wait), Firm: held.Firm, Cause: err.Error(), Notice: held.Notice, Lift: held.Lift}
 		d.giveBack(work, run, func(ctx context.Context) error { return d.store.Hold(ctx, run.ID, hold) })
 		return
 	}

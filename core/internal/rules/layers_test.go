@@ -39,7 +39,7 @@ var wings = []wing{
 		"credential", "protocol", "exchange", "transcript", "cli", "client", ".", "project", "tools",
 	}},
 	{"chat", []string{
-		"stream", "activity", "permission", "command", "interpret", "inbox", "prompt", "view", "posting", "turn", "heartbeat",
+		"stream", "activity", "permission", "spending", "command", "interpret", "inbox", "prompt", "view", "posting", "turn", "heartbeat",
 		"outbox",
 	}},
 	{"operate", []string{"claims", "gateway", "hostapi", "admin"}},

@@ -265,7 +265,7 @@ func (t *tx) replaceClaude(h held) (claude string, err error) {
 // unless they were cleared. Cause is for the operator. The error is [domain.ErrFenced] for a run that has lost its
 // lane.
 func (s *Store) Release(ctx context.Context, runID int64, again time.Time, cause string) error {
-	return s.giveBack(ctx, runID, again, cause, func(*tx, held) error { return nil })
+	return s.giveBack(ctx, runID, cause, func(*tx, held) (time.Time, error) { return again, nil })
 }
 
 // Hold is Release for a run that could not begin or end for a reason that is not its message's fault: the attempt does not
@@ -277,38 +277,48 @@ func (s *Store) Hold(ctx context.Context, runID int64, h domain.Hold) error {
 			return fmt.Errorf("hold: %w", err)
 		}
 	}
-	return s.giveBack(ctx, runID, h.Until, h.Cause, func(t *tx, of held) error {
-		if _, err := t.exec(`UPDATE inbox SET attempts = attempts - 1 WHERE session = ?1 AND lane = ?2 AND batch = ?3 AND attempts > 0`,
-			of.session, of.lane, of.seq); err != nil {
-			return err
-		}
-		if h.Firm {
-			if _, err := t.exec(`UPDATE inbox SET held_until = ?4 WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
-				of.session, of.lane, of.seq, millis(h.Until)); err != nil {
-				return err
-			}
-		}
-		if h.Notice == nil {
-			return nil
-		}
-		notice := *h.Notice
-		notice.Kept = true
-		item, err := t.post(0, []domain.OutboxItem{notice})
-		if err != nil {
-			return err
-		}
-		_, err = t.exec(`UPDATE inbox SET receipt = ?4 WHERE session = ?1 AND lane = ?2 AND seq = ?3`, of.session, of.lane, of.seq, item)
-		return err
-	})
+	return s.giveBack(ctx, runID, h.Cause, func(t *tx, of held) (time.Time, error) { return t.hold(of, h) })
 }
 
-func (s *Store) giveBack(ctx context.Context, runID int64, again time.Time, cause string, also func(t *tx, of held) error) error {
+// hold records why and until when a run's message is held, and returns when it is tried again.
+func (t *tx) hold(of held, h domain.Hold) (again time.Time, err error) {
+	if _, err := t.exec(`UPDATE inbox SET attempts = attempts - 1 WHERE session = ?1 AND lane = ?2 AND batch = ?3 AND attempts > 0`,
+		of.session, of.lane, of.seq); err != nil {
+		return time.Time{}, err
+	}
+	if h.Lift != (domain.Lift{}) {
+		if lifted, err := isLifted(t, h.Lift); err != nil || lifted {
+			return time.Time{}, err
+		}
+	}
+	if h.Firm {
+		if _, err := t.exec(`UPDATE inbox SET held_until = ?4, budget = ?5 WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
+			of.session, of.lane, of.seq, millis(h.Until), h.Lift.Budget); err != nil {
+			return time.Time{}, err
+		}
+	}
+	if h.Notice == nil {
+		return h.Until, nil
+	}
+	notice := *h.Notice
+	notice.Kept = true
+	item, err := t.post(0, []domain.OutboxItem{notice})
+	if err != nil {
+		return time.Time{}, err
+	}
+	_, err = t.exec(`UPDATE inbox SET receipt = ?4 WHERE session = ?1 AND lane = ?2 AND seq = ?3`, of.session, of.lane, of.seq, item)
+	return h.Until, err
+}
+
+// giveBack returns a run to its lane. When returns when it is tried again; zero: at once.
+func (s *Store) giveBack(ctx context.Context, runID int64, cause string, when func(t *tx, of held) (time.Time, error)) error {
 	_, err := step(ctx, s, "release", func(t *tx) (nothing, error) {
 		h, err := fence(t, runID)
 		if err != nil {
 			return nothing{}, err
 		}
-		if err := also(t, h); err != nil {
+		again, err := when(t, h)
+		if err != nil {
 			return nothing{}, err
 		}
 		if err := t.part(h, runID); err != nil {

@@ -76,7 +76,7 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 	must(err)
 	must(s.Complete(ctx, run.ID, domain.Completion{
 		State: domain.RunDone, Items: []domain.OutboxItem{{To: to}, {To: to}, {To: to}},
-		Transcript: []chat.TranscriptEntry{{Role: chat.Assistant}}, Turn: &domain.TurnFigures{},
+		Transcript: []chat.TranscriptEntry{{Role: chat.Assistant}}, Turn: &domain.TurnFigures{Accounts: []domain.Account{{Per: domain.PerAll, Period: "2026-03-15"}}},
 	}))
 	for query := range s.conn.prepared {
 		if strings.Contains(query, "outgoing_files") {

@@ -16,6 +16,7 @@ const (
 	sentAge     = 90 * 24 * time.Hour
 	deadAge     = 90 * 24 * time.Hour
 	reactionAge = 24 * time.Hour      // of channels that do not run
+	spendingAge = 62 * 24 * time.Hour // a month, and some more
 	mediaAge    = 30 * 24 * time.Hour // the host deletes the files themselves at the same age
 
 	purgeRows = 1000 // in one step, so that other steps get their turn
@@ -70,6 +71,10 @@ func (s *Store) purge(ctx context.Context, dedupeKeys int) error {
 			(SELECT instance, ref FROM media WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)`, millis(now.Add(-mediaAge))},
 		{`DELETE FROM tool_uses WHERE id IN
 			(SELECT id FROM tool_uses WHERE used_at <= ?1 ORDER BY used_at LIMIT ?2)`, millis(now.Add(-runAge))},
+		{`DELETE FROM spending WHERE (per, subject, period) IN
+			(SELECT per, subject, period FROM spending WHERE changed_at <= ?1 ORDER BY changed_at LIMIT ?2)`, millis(now.Add(-spendingAge))},
+		{`DELETE FROM lifts WHERE (budget, day) IN
+			(SELECT budget, day FROM lifts WHERE lifted_at <= ?1 ORDER BY lifted_at LIMIT ?2)`, millis(now.Add(-spendingAge))},
 		{`DELETE FROM extracts WHERE source IN
 			(SELECT source FROM extracts WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)`, millis(now.Add(-mediaAge))},
 	}

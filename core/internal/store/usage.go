@@ -45,6 +45,9 @@ func (t *tx) addFigures(session, claude string, f domain.TurnFigures) error {
 			return err
 		}
 	}
+	if err := t.addSpending(f.Accounts, u); err != nil {
+		return err
+	}
 	if f.Compactions > 0 || f.Given != nil {
 		var given []byte
 		if f.Compactions == 0 {

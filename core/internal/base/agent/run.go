@@ -294,6 +294,7 @@ type HeldError struct {
 	Wait   time.Duration
 	Firm   bool               // a restart of the host does not end the wait
 	Notice *domain.OutboxItem // tells the chat, until the next try; nil: nothing
+	Lift   domain.Lift        // as in [domain.Hold]
 	Why    string             // tells programs that wait for the answer; empty: nothing
 	Err    error
 }

@@ -52,6 +52,52 @@ func TestBadFiles(t *testing.T) {
 	t.Parallel()
 	refuse(t, []bad{
 		{
+			"budgets",
+			`
+budget {
+  daily   = "5"
+  monthly = "$5.1234567"
+}
+budget {
+  per     = "chat"
+  daily   = "$0.00"
+  monthly = "2M tokens"
+}
+budget {
+  per   = "all"
+  daily = "$1000001"
+}
+budget {
+  per     = "all"
+  monthly = "9000000000000 tokens"
+}
+budget {
+  per   = "all"
+  daily = null
+}
+`,
+			`
+F:2:8: Missing argument; The block budget needs the argument "per".
+    budget {
+F:3:13: Unsuitable value; budget.daily must be an amount of money or of tokens, such as "$5", "$0.50" or "2000000 tokens".
+    daily   = "5"
+F:4:13: Unsuitable value; budget.monthly must be an amount of money or of tokens, such as "$5", "$0.50" or "2000000 tokens".
+    monthly = "$5.1234567"
+F:7:13: Unsuitable value; budget.per must be "person", "session", "agent" or "all".
+    per     = "chat"
+F:8:13: Unsuitable value; budget.daily must be more than nothing.
+    daily   = "$0.00"
+F:9:13: Unsuitable value; budget.monthly must be an amount of money or of tokens, such as "$5", "$0.50" or "2000000 tokens".
+    monthly = "2M tokens"
+F:13:11: Unsuitable value; budget.daily must be at most $1000000.
+    daily = "$1000001"
+F:17:13: Unsuitable value; budget.monthly must be at most 1000000000000 tokens.
+    monthly = "9000000000000 tokens"
+F:19:8: Missing argument; The block budget needs "daily" or "monthly".
+    budget {
+`,
+		},
+		{
 			"the HTTP interface",
 			`
 admin {

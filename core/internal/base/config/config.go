@@ -31,6 +31,8 @@ type Config struct {
 	Outbox    Outbox
 	Limits    Limits
 
+	Budgets []Budget // in the order of the file
+
 	Send        Send
 	MemoryFlush MemoryFlush
 

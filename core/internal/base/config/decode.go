@@ -15,6 +15,7 @@ type block struct {
 	blocks   []child
 	needs    []string          // required attributes
 	either   []string          // exactly one of these attributes is required
+	some     []string          // at least one of these attributes is required
 	misnamed string            // what is wrong with its label
 	requires map[string]string // attributes that are valid only together with another one
 	// elsewhere are names that only another block takes, with what to do instead.
@@ -67,6 +68,9 @@ func (d *decoder) decode(body *hclsyntax.Body, b block) {
 		if d.leftOut(body.Attributes[name]) {
 			d.report(body.MissingItemRange(), "Missing argument", fmt.Sprintf("%s needs the argument %q.", b.title(), name))
 		}
+	}
+	if b.some != nil && !slices.ContainsFunc(b.some, func(name string) bool { return !d.leftOut(body.Attributes[name]) }) {
+		d.report(body.MissingItemRange(), "Missing argument", fmt.Sprintf("%s needs %s.", b.title(), alternatives(b.some)))
 	}
 	d.checkEither(body, b)
 	for name, found := range body.Attributes {

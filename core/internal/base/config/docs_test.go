@@ -177,6 +177,9 @@ func saying(name, value string) string {
 	if path == "route" && last != "agent" {
 		text += "agent = \"main\"\n"
 	}
+	if path == "budget" {
+		text += map[string]string{"per": "daily = \"$5\"\n", "daily": "per = \"all\"\n", "monthly": "per = \"all\"\n"}[last]
+	}
 	if path == "claude.mcp" && last != "url" && last != "command" {
 		text += map[string]string{"env": "command = [\"files\"]\n", "headers": "url = \"https://example.com\"\n"}[last]
 	}

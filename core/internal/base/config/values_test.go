@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 )
 
 // Behaviour: heartbeat.
@@ -136,6 +137,20 @@ outbox {
 }
 limits {
   on_usage_limit = "wait"
+}
+budget {
+  per     = "person"
+  daily   = "$5"
+  monthly = "$0.50"
+}
+budget {
+  per   = "person"
+  daily = "2000000 tokens"
+}
+budget {
+  per     = "all"
+  daily   = null
+  monthly = "$999999.000001"
 }
 access {
   owners        = ["webchat:local"]
@@ -275,6 +290,11 @@ plugin "plain" {}
 		Processes: config.Processes{Mode: "oneshot", Max: 2, MaxMemory: 3 << 30, RecycleAt: 0, ParkAfter: time.Minute},
 		Outbox:    config.Outbox{Attempts: 3, MaxAge: 2 * time.Hour},
 		Limits:    config.Limits{OnUsageLimit: "wait"},
+		Budgets: []config.Budget{
+			{Per: domain.PerPerson, Daily: domain.Amount{CostMicros: 5_000_000}, Monthly: domain.Amount{CostMicros: 500_000}},
+			{Per: domain.PerPerson, Daily: domain.Amount{Tokens: 2_000_000}},
+			{Per: domain.PerAll, Monthly: domain.Amount{CostMicros: 999_999_000_001}},
+		},
 		Send: config.Send{Default: "deny", Rules: []config.SendRule{
 			{Channel: "telegram", Chat: "group", KeyPrefix: "telegram:group:-100", Policy: "allow"},
 			{Policy: "deny"},

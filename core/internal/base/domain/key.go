@@ -39,6 +39,7 @@ const (
 	KeyUsageLimit    // of a usage limit
 	KeyTrouble       // of what keeps turns from running
 	KeyHeldOver      // that turns are held no longer
+	KeyBudget        // of a budget that is used up; and to the chat, that it is not answered
 	KeyServerFails   // of an MCP server that does not start
 	KeyServerAsks    // of an MCP server of the workspace that needs a decision
 	KeySessionEdited // of another process that wrote into a session
@@ -77,6 +78,7 @@ var keyNames = [...]string{
 	KeyUsageLimit:    "limit",
 	KeyTrouble:       "refused",
 	KeyHeldOver:      "held over",
+	KeyBudget:        "budget",
 	KeyServerFails:   "mcp",
 	KeyServerAsks:    "mcp-asks",
 	KeySessionEdited: "intruded",

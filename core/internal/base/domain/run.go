@@ -147,6 +147,7 @@ type Hold struct {
 	Firm   bool        // a restart of the host does not end the wait
 	Cause  string      // for the operator
 	Notice *OutboxItem // tells the chat, until the message is claimed again or dropped; nil: nothing
+	Lift   Lift        // of the budget that it waits for: it is tried at once if that is lifted, or is lifted later; zero: none
 }
 
 // Completion ends a run.
@@ -200,7 +201,8 @@ type TurnFigures struct {
 	Compactions   int64 // in the turn
 	Flush         bool  // it was a memory flush
 	// Given replaces what the claude session has of hooks, by name; nil: unchanged. A compaction removes all of it.
-	Given map[string]string
+	Given    map[string]string
+	Accounts []Account // of the budgets that the turn counts for
 }
 
 // Followed is an entry of any session's history.

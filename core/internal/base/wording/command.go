@@ -180,6 +180,8 @@ func CommandSummary(name string) string {
 		return "refuse what Claude asks, or a pairing code"
 	case "grants":
 		return "what Claude may do here without asking"
+	case "budget":
+		return "what was spent of the budgets, or lift one for today"
 	case "mcp":
 		return "MCP servers of the workspace, and whether they may run"
 	case "bash":

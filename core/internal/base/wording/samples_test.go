@@ -19,8 +19,9 @@ type group struct {
 }
 
 var (
-	now     = time.Date(2026, 3, 15, 14, 30, 0, 0, time.UTC)
-	session = domain.Session{
+	now      = time.Date(2026, 3, 15, 14, 30, 0, 0, time.UTC)
+	tomorrow = time.Date(2026, 3, 16, 0, 0, 0, 0, time.UTC)
+	session  = domain.Session{
 		Key: "telegram:1001", Label: "holidays", Title: "Ann", CreatedAt: now.Add(-50 * time.Hour), ResetAt: now.Add(-3 * time.Hour),
 		ClaudeSession: "6f1c", ContextTokens: 42_000, ContextWindow: 200_000, Compactions: 1, Model: "opus",
 		Usage: spent, FlushedAt: now.Add(-time.Hour), InteractedAt: now.Add(-time.Minute),
@@ -46,6 +47,14 @@ var (
 	resume = wording.Question{
 		ID: "ABCDE", About: wording.AboutResume, Direct: true, Line: "I tried this message several times and gave it up.",
 		Answers: []wording.Answer{{Label: wording.GoOnLabel, Help: wording.GoOnHelp}, {Label: wording.LeaveLabel, Help: wording.LeaveHelp}},
+	}
+	budget = domain.Budget{
+		Spending: domain.Spending{Account: domain.Account{Per: domain.PerPerson, Subject: "peer:telegram:1001"}, Amount: domain.Amount{CostMicros: 5_123_456}},
+		Limit:    domain.Amount{CostMicros: 5_000_000}, Until: tomorrow, Today: tomorrow, Code: "7F3AB2C1",
+	}
+	ofMonth = domain.Budget{
+		Spending: domain.Spending{Account: domain.Account{Per: domain.PerSession, Subject: session.Key}, Amount: domain.Amount{Tokens: 2_000_001}},
+		Limit:    domain.Amount{Tokens: 2_000_000}, Monthly: true, Until: time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC), Today: tomorrow, Code: "0A1B2C3D", Lifted: true,
 	}
 	ann = wording.Person{Name: "Ann", ID: "telegram:1001", Code: "ABCD2345"}
 )
@@ -226,6 +235,7 @@ var groups = []group{
 			Servers: []wording.Server{{Name: "github", State: "connected", Tools: []string{"get_issue"}}, {Name: "tickets", State: "failed", Failed: true}},
 		}.String()},
 		{"Usage", wording.Usage{
+			Plan: []domain.PlanWindow{{Name: "5 hours", Used: 42.4, ResetsAt: now.Add(time.Hour)}, {Name: "7 days", Used: 7}}, Budgets: []domain.Budget{budget, ofMonth}, Now: now,
 			Session: spent, Everywhere: true, Today: spent, Days: 7, Recent: spent, Models: []wording.ModelUsage{{Model: "claude-opus-4-8", Usage: spent}, {Usage: spent}},
 			Footer: wording.SettingIs("usage", "off", "off", wording.SettingOptions([]string{"off", "tokens", "full", "default"})),
 		}.String()},
@@ -368,6 +378,20 @@ var groups = []group{
 		{"CannotContinue", wording.CannotContinue},
 		{"GivenUp", wording.GivenUp},
 		{"Failed", wording.Failed},
+	}},
+	{"budgets", []message{
+		{"BudgetWaits", wording.BudgetWaits(budget, true, now)},
+		{"BudgetWaits", wording.BudgetWaits(ofMonth, false, now)},
+		{"BudgetRefuses", wording.BudgetRefuses(ofMonth, true, now)},
+		{"BudgetLift", wording.BudgetLift},
+		{"BudgetFor", wording.BudgetFor(budget, now)},
+		{"BudgetBusy", wording.BudgetBusy},
+		{"BudgetUsedUp", wording.BudgetUsedUp(budget, now)},
+		{"Budgets", wording.Budgets([]domain.Budget{budget, ofMonth}, now)},
+		{"NoBudgets", wording.NoBudgets},
+		{"BudgetLifted", wording.BudgetLifted(budget, now)},
+		{"NoBudget", wording.NoBudget},
+		{"BudgetOptions", wording.BudgetOptions},
 	}},
 	{"owners", []message{
 		{"WhyNoAnswers", wording.WhyNoAnswers("Not logged in · Please run /login")},

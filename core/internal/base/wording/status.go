@@ -130,7 +130,10 @@ type Usage struct {
 	Days       int // the days of Recent
 	Recent     domain.Usage
 	Models     []ModelUsage // usage by model in that time
-	Footer     string       // the footer's setting, from [SettingIs]
+	Plan       []domain.PlanWindow
+	Budgets    []domain.Budget
+	Now        time.Time // in the agent's zone
+	Footer     string    // the footer's setting, from [SettingIs]
 }
 
 // ModelUsage is what a model used.
@@ -149,6 +152,15 @@ func (u Usage) String() string {
 		for _, m := range u.Models[:min(len(u.Models), maxModels)] {
 			fmt.Fprintf(&b, "\n  - %s: %s", or(OneLine(m.Model, 80), "unknown model"), spent(m.Usage))
 		}
+	}
+	for _, w := range u.Plan {
+		fmt.Fprintf(&b, "\n- plan, %s: %.0f%% used", OneLine(w.Name, 80), w.Used)
+		if !w.ResetsAt.IsZero() {
+			fmt.Fprintf(&b, ", until %s", moment(w.ResetsAt.In(u.Now.Location()), u.Now))
+		}
+	}
+	for _, budget := range u.Budgets {
+		fmt.Fprintf(&b, "\n- %s: %s", ownBudget(budget), standing(budget, u.Now))
 	}
 	return b.String() + "\n\n" + u.Footer
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/recentlog"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
+	"github.com/clawhost/clawhost/core/internal/chat/spending"
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/claude/client"
 	"github.com/clawhost/clawhost/core/internal/claude/project"
@@ -40,6 +41,8 @@ type Claude interface {
 	Aside(ctx context.Context, claudeSession, question string) (string, error)
 	// Speed returns what Claude Code reported last about how fast the model answers: on, off, cooldown, or nothing; and why not.
 	Speed(claudeSession string) (fast, why string)
+	// Plan returns how much of the limits of the plan of Claude's login is used, if it is known before ctx ends.
+	Plan(ctx context.Context) []domain.PlanWindow
 	// Tasks returns the running subagents of a session.
 	Tasks(claudeSession string) []client.Task
 	// StopTask stops a subagent. The error is [client.ErrNoTask] or [client.ErrNotRunning] if it does not run, and
@@ -77,9 +80,10 @@ type Host struct {
 	Projects      map[string]*project.Folder // by the agent's label
 	Speech        bool                       // a text-to-speech command is configured
 	Questions     *permission.Approvals
-	Restart       Restart      // nil: it cannot restart by itself
-	Bash          bool         // owners may run lines of the shell
-	Files         *files.Store // of their output
+	Budgets       *spending.Budgets // nil: none
+	Restart       Restart           // nil: it cannot restart by itself
+	Bash          bool              // owners may run lines of the shell
+	Files         *files.Store      // of their output
 }
 
 // hostCommands is what the host's own commands use.
@@ -128,6 +132,7 @@ func (d hostCommands) commands() []Command {
 		{Name: "approve", Usage: "/approve ID [once|session|always], /approve [CHANNEL] CODE", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.approve},
 		{Name: "deny", Usage: "/deny ID [reason], /deny [CHANNEL] CODE", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.deny},
 		{Name: "grants", Usage: "/grants [revoke NUMBER|all]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.grants},
+		{Name: "budget", Usage: "/budget [lift CODE]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.budget},
 		{Name: "mcp", Usage: "/mcp [allow|deny CODE]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: d.mcp},
 		d.shell(),
 		{Name: "restart", Usage: "/restart", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: d.restart},

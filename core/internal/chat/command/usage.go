@@ -15,16 +15,26 @@ import (
 // week is how many days /usage looks back, today included.
 const week = 7
 
+// planPatience is how long /usage waits for what Claude Code says of its login's plan.
+const planPatience = 2 * time.Second
+
 // usage shows what was used, or sets the footer of answers. Only owners see the usage of all sessions.
 func (d hostCommands) usage(ctx context.Context, call Call) (string, error) {
 	if call.Args != "" {
 		return d.choose(ctx, call, usage)
 	}
-	shown := wording.Usage{Session: call.Session.Usage, Footer: usage.is(usage.now(d.effective(call)))}
+	shown := wording.Usage{Session: call.Session.Usage, Now: d.host.Now().In(d.host.Zone), Footer: usage.is(usage.now(d.effective(call)))}
+	var err error
+	if shown.Budgets, err = d.budgets(ctx, call); err != nil {
+		return "", err
+	}
 	if call.Caller.Authority >= chat.Owner {
 		if err := d.allUsage(ctx, &shown); err != nil {
 			return "", err
 		}
+		asking, cancel := context.WithTimeout(ctx, planPatience)
+		defer cancel()
+		shown.Plan = d.host.Claude.Plan(asking)
 	}
 	return shown.String(), nil
 }

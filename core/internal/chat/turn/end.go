@@ -49,6 +49,7 @@ func (h *Handler) figures(run *conversation.Run, r agent.Result) *domain.TurnFig
 		Day:   time.Now().In(h.options.Zone).Format(time.DateOnly),
 		Model: r.Model, StopReason: r.StopReason, ContextTokens: r.ContextTokens, ContextWindow: r.ContextWindow,
 		Compactions: int64(r.Compactions), Flush: run.Head.Message.Origin == domain.OriginFlush,
+		Accounts: h.options.Budgets.Accounts(run),
 	}
 }
 

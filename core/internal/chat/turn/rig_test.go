@@ -24,6 +24,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
 	"github.com/clawhost/clawhost/core/internal/chat/posting"
 	"github.com/clawhost/clawhost/core/internal/chat/prompt"
+	"github.com/clawhost/clawhost/core/internal/chat/spending"
 	"github.com/clawhost/clawhost/core/internal/chat/turn"
 	"github.com/clawhost/clawhost/core/internal/chat/view"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
@@ -58,6 +59,7 @@ type rig struct {
 	programs  *gateway.Gateway
 	questions *permission.Approvals
 	media     *files.Store
+	budgets   *spending.Budgets
 	disk      *disk
 	workspace string
 	accepted  int
@@ -98,9 +100,10 @@ func open(t *testing.T, changes ...func(*config.Config)) *rig {
 	r.programs = gateway.New(gateway.Options{
 		Store: s, Conversations: conversations, Files: r.media, Plugins: r.plugins, Intake: intake, Dispatcher: r.turns, Closing: make(chan struct{}),
 	}, log)
+	r.budgets = spending.New(c, s, conversations)
 	r.Handler = turn.New(turn.Options{
 		Store: r.disk, Conversations: conversations, Hooks: hook.New(r.plugins, log), Claude: r.claude, Tools: toolServer,
-		Commands: command.New(s, r.turns, command.Host{Plugins: r.plugins, Questions: r.questions}),
+		Commands: command.New(s, r.turns, command.Host{Plugins: r.plugins, Questions: r.questions, Budgets: r.budgets, Now: time.Now, Zone: time.UTC}),
 		Prompts: prompt.New(prompt.Options{
 			System:  map[string]*agent.Prompter{"": agent.NewPrompter(agent.Identity{Workspace: r.workspace, Timezone: time.UTC})},
 			Bringer: files.NewBringer(r.media, r.plugins, log), Reader: extract.NewReader(s, voices, web.NewPages(web.Options{}, log), log),
@@ -113,7 +116,7 @@ func open(t *testing.T, changes ...func(*config.Config)) *rig {
 			Store: s, Plugins: r.plugins, Chats: chats, Conversations: conversations, Intake: intake, Files: sent,
 		}, log),
 		Questions: r.questions, Files: sent, Programs: r.programs, Plugins: r.plugins, Owners: owners,
-		Compaction: map[string]agent.Compaction{"": cli.Compaction(nil, c.Agent.Claude.Env)}, MemoryFlush: c.MemoryFlush, Limits: c.Limits, Zone: time.UTC,
+		Compaction: map[string]agent.Compaction{"": cli.Compaction(nil, c.Agent.Claude.Env)}, MemoryFlush: c.MemoryFlush, Limits: c.Limits, Zone: time.UTC, Budgets: r.budgets,
 	}, log)
 	return r
 }

@@ -10,7 +10,7 @@
 //   - the same message after a pause: Handler.try, for Overloaded, Server, Rejected and Unresumable
 //   - the same message in a new session: Handler.run, where the conversation cannot continue
 //   - the whole run, which counts no attempt: Handler.hold and Handler.awaitLimit, for Unavailable, NoSpace, ChannelAway and
-//     RateLimit
+//     RateLimit; and Handler.refuse, where a budget is used up
 //   - the whole run, which counts an attempt: the dispatcher, for Died and every other error that Handle returns
 //
 // Before Claude gets a message again, the result of the earlier try is read from its transcript ([agent.Turn].Again).
@@ -33,6 +33,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
 	"github.com/clawhost/clawhost/core/internal/chat/posting"
 	"github.com/clawhost/clawhost/core/internal/chat/prompt"
+	"github.com/clawhost/clawhost/core/internal/chat/spending"
 	"github.com/clawhost/clawhost/core/internal/chat/view"
 	"github.com/clawhost/clawhost/core/internal/claude/tools"
 	"github.com/clawhost/clawhost/core/internal/media/outgoing"
@@ -87,6 +88,7 @@ type Options struct {
 	Files         map[string]*outgoing.Files // by the agent's label
 	Programs      Programs
 	Plugins       *plugins.Registry // asked for what was said in a chat before
+	Budgets       *spending.Budgets // nil: none
 	Owners        *notice.Owners    // get notices of what prevents turns from beginning; nil: none
 	MemoryFlush   config.MemoryFlush
 	Limits        config.Limits
@@ -127,6 +129,17 @@ func (h *Handler) Handle(ctx context.Context, claimed *domain.Run, nudged <-chan
 
 // answer lets Claude answer the message of a run.
 func (h *Handler) answer(ctx context.Context, run *conversation.Run, nudged <-chan struct{}) error {
+	budgeted, err := h.options.Budgets.Begin(context.WithoutCancel(ctx), run)
+	switch {
+	case err != nil:
+		return fmt.Errorf("compare a turn with its budgets: %w", err)
+	case ctx.Err() != nil: // it was stopped, which the next steps notice
+	case budgeted.UsedUp != nil:
+		return h.refuse(ctx, run, *budgeted.UsedUp)
+	case budgeted.Busy:
+		return &agent.HeldError{Wait: whileBusy, Err: errBusy, Why: wording.BudgetBusy}
+	}
+	defer budgeted.End()
 	h.log.Info("a turn begins", "session", run.Session.Key, "run", run.ID, "attempt", run.Head.Attempts, "by", asked(run))
 	view := h.options.Views.For(run)
 	if run.Head.Attempts > maxAttempts {

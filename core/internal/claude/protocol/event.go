@@ -115,6 +115,7 @@ type ControlFields struct {
 			Applied   *struct {
 				Effort string `json:"effort"` // null if the model has none
 			} `json:"applied"` // get_settings
+			RateLimits json.RawMessage `json:"rate_limits"` // get_usage
 		} `json:"response"`
 	} `json:"response"`
 }

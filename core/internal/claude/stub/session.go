@@ -295,6 +295,8 @@ func (s *session) control(in input) {
 		s.opts.unthink = in.Request.Thinking != nil && *in.Request.Thinking == 0
 	case "get_context_usage":
 		response = map[string]any{"totalTokens": s.inTokens + s.output, "maxTokens": s.window, "percentage": 0}
+	case "get_usage":
+		response = map[string]any{"session": map[string]any{}, "subscription_type": nil, "rate_limits_available": s.opts.plan != nil, "rate_limits": s.opts.plan, "behaviors": nil}
 	case "mcp_status":
 		response = map[string]any{"mcpServers": []any{}}
 	case "cancel_async_message":

@@ -12,7 +12,8 @@
 // CLAUDE_STUB_START_ERROR fails the start with its text, CLAUDE_STUB_RESUME_ERROR that of a session that is resumed,
 // CLAUDE_STUB_DEMO=1 labels the answers, CLAUDE_STUB_LEGACY=1 leaves out what the CLI 2.1.197 did not have.
 // CLAUDE_STUB_LIMIT names a file with the time, in seconds since 1970, until which the account's limit is used up, and
-// with the models for which it is; none: for all.
+// with the models for which it is; none: for all. CLAUDE_STUB_PLAN are the limits of the login's plan, as JSON; none: it is a login
+// by key.
 package stub
 
 import (
@@ -61,7 +62,8 @@ type options struct {
 	startErr string // fail at start with this line
 	legacy   bool   // no command_lifecycle events, as the CLI 2.1.197
 	limit    string // the file of the account's limit
-	hasMode  bool   // -p was given
+	plan     json.RawMessage
+	hasMode  bool // -p was given
 	prompt   string
 }
 
@@ -234,6 +236,9 @@ func parse(args []string, getenv func(string) string) (options, error) {
 	}
 	opts.legacy = getenv("CLAUDE_STUB_LEGACY") == "1"
 	opts.limit = getenv("CLAUDE_STUB_LIMIT")
+	if plan := getenv("CLAUDE_STUB_PLAN"); plan != "" {
+		opts.plan = json.RawMessage(plan)
+	}
 	if ms := getenv("CLAUDE_STUB_DELAY_MS"); ms != "" {
 		n, err := strconv.Atoi(ms)
 		if err != nil {

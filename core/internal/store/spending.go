@@ -1,0 +1,114 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+)
+
+// addSpending adds the cost of a turn to the accounts of the budgets that it counts for.
+func (t *tx) addSpending(accounts []domain.Account, u domain.Usage) error {
+	amount := u.Amount()
+	for _, a := range accounts {
+		_, err := t.exec(`INSERT INTO spending (per, subject, period, turns, cost_micros, tokens, changed_at)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+			ON CONFLICT (per, subject, period) DO UPDATE SET turns = spending.turns + excluded.turns,
+				cost_micros = spending.cost_micros + excluded.cost_micros, tokens = spending.tokens + excluded.tokens,
+				changed_at = excluded.changed_at`,
+			a.Per, a.Subject, a.Period, u.Turns, amount.CostMicros, amount.Tokens, t.now)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Spent returns what was spent of these accounts, in their order.
+func (s *Store) Spent(ctx context.Context, accounts []domain.Account) ([]domain.Spending, error) {
+	v := s.view(ctx)
+	list := make([]domain.Spending, len(accounts))
+	for i, a := range accounts {
+		list[i].Account = a
+		err := v.row(`SELECT turns, cost_micros, tokens FROM spending WHERE per = ?1 AND subject = ?2 AND period = ?3`,
+			[]any{a.Per, a.Subject, a.Period}, &list[i].Turns, &list[i].CostMicros, &list[i].Tokens)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return nil, fmt.Errorf("spent: %w", err)
+		}
+	}
+	return list, nil
+}
+
+// Spending returns what was spent by everybody in some of the kept periods, the most expensive first; at most 1000 accounts
+// in each.
+func (s *Store) Spending(ctx context.Context, periods ...string) ([]domain.Spending, error) {
+	var list []domain.Spending
+	for _, period := range periods {
+		err := s.view(ctx).each(`SELECT per, subject, period, turns, cost_micros, tokens FROM spending WHERE period = ?1
+			ORDER BY cost_micros DESC, tokens DESC, per, subject LIMIT ?2 + 0`, []any{period, overviewRows}, func(rows rows) error {
+			var s domain.Spending
+			if err := rows.Scan(&s.Per, &s.Subject, &s.Period, &s.Turns, &s.CostMicros, &s.Tokens); err != nil {
+				return err
+			}
+			list = append(list, s)
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("spending: %w", err)
+		}
+	}
+	return list, nil
+}
+
+// Lift records that a budget is lifted for a day, and ends the wait of the messages that wait for it; see [domain.Hold].
+func (s *Store) Lift(ctx context.Context, lift domain.Lift) error {
+	_, err := step(ctx, s, "lift", func(t *tx) (nothing, error) { return nothing{}, t.lift(lift) })
+	return err
+}
+
+func (t *tx) lift(lift domain.Lift) error {
+	if _, err := t.exec(`INSERT INTO lifts (budget, day, lifted_at) VALUES (?1, ?2, ?3) ON CONFLICT (budget, day) DO NOTHING`,
+		lift.Budget, lift.Day, t.now); err != nil {
+		return err
+	}
+	type place struct {
+		session string
+		lane    domain.Lane
+		seq     int64
+	}
+	var waiting []place
+	err := t.each(`SELECT session, lane, seq FROM inbox WHERE budget = ?1 AND held_until > ?2`, []any{lift.Budget, t.now}, func(rows rows) error {
+		var p place
+		defer func() { waiting = append(waiting, p) }()
+		return rows.Scan(&p.session, &p.lane, &p.seq)
+	})
+	if err != nil {
+		return err
+	}
+	for _, p := range waiting {
+		if _, err := t.exec(`UPDATE inbox SET held_until = NULL WHERE session = ?1 AND lane = ?2 AND seq = ?3`, p.session, p.lane, p.seq); err != nil {
+			return err
+		}
+		if err := t.postpone(p.session, p.lane, p.seq, t.now); err != nil {
+			return err
+		}
+		t.after.ready(p.lane)
+	}
+	return nil
+}
+
+// Lifted reports whether a budget is lifted for a day.
+func (s *Store) Lifted(ctx context.Context, lift domain.Lift) (bool, error) {
+	lifted, err := isLifted(s.view(ctx), lift)
+	if err != nil {
+		return false, fmt.Errorf("lifted: %w", err)
+	}
+	return lifted, nil
+}
+
+func isLifted(q querier, lift domain.Lift) (lifted bool, err error) {
+	err = q.row(`SELECT EXISTS (SELECT 1 FROM lifts WHERE budget = ?1 AND day = ?2)`, []any{lift.Budget, lift.Day}, &lifted)
+	return lifted, err
+}
