@@ -114,6 +114,8 @@ func CommandSummary(name string) string {
 		return "begin a new conversation, and answer the text in it"
 	case "reset":
 		return "the same as /new"
+	case "cd":
+		return "the folder in which I work here"
 	case "agent":
 		return "which agent answers here, or ask another one once"
 	case "stop":

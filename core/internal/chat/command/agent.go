@@ -42,9 +42,6 @@ func (d hostCommands) agent(_ context.Context, call Call) (string, error) {
 
 // agentButtons are the other agents that the caller may choose.
 func (d hostCommands) agentButtons(call Call) (list []chat.Button) {
-	if call.Args != "" || !d.host.Conversations.Several() {
-		return nil
-	}
 	now := session.AgentOf(call.Caller.Session)
 	for _, a := range d.host.Conversations.Agents() {
 		if a.Label != now && d.host.Conversations.MayChoose(a, call.Caller) {
@@ -52,6 +49,11 @@ func (d hostCommands) agentButtons(call Call) (list []chat.Button) {
 		}
 	}
 	return list
+}
+
+// hasAgents reports whether there is more than one agent.
+func (d hostCommands) hasAgents() bool {
+	return d.host.Conversations != nil && d.host.Conversations.Several()
 }
 
 // agentOf is the agent that answers in the caller's conversation; empty: there is only one.

@@ -48,8 +48,8 @@ type Claude interface {
 	// StopTask stops a subagent. The error is [client.ErrNoTask] or [client.ErrNotRunning] if it does not run, and
 	// [client.ErrNoTaskStop] if the CLI cannot do it.
 	StopTask(ctx context.Context, claudeSession string, number int) (client.Task, error)
-	// Shell runs a line of the shell in an agent's workspace and returns its exit code. When ctx ends, the line is killed and the error is ctx's cause.
-	Shell(ctx context.Context, agent, name, line string, output io.Writer) (code int, err error)
+	// Shell runs a line of the shell in a folder of an agent, or in its workspace, and returns its exit code. When ctx ends, the line is killed and the error is ctx's cause.
+	Shell(ctx context.Context, agent, folder, name, line string, output io.Writer) (code int, err error)
 }
 
 // Restart restarts the host.
@@ -99,7 +99,8 @@ func (d hostCommands) commands() []Command {
 		{Name: "new", Usage: "/new [model] [text]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Run: d.fresh},
 		{Name: "reset", Usage: "/reset [model] [text]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Run: d.fresh},
 		{Name: "stop", Aliases: []string{"abort"}, Usage: "/stop [keep]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Run: d.stop},
-		{Name: "agent", Usage: "/agent [name] [text]", Group: wording.GroupConversation, MinAuthority: chat.Other, Menu: d.host.Conversations != nil && d.host.Conversations.Several(), Run: d.agent},
+		{Name: "agent", Usage: "/agent [name] [text]", Group: wording.GroupConversation, MinAuthority: chat.Other, Menu: d.hasAgents(), Run: d.agent},
+		{Name: "cd", Usage: "/cd [folder]", Group: wording.GroupConversation, MinAuthority: chat.Other, Menu: d.hasFolders(), Run: d.cd},
 		{Name: "compact", Usage: "/compact [what to keep]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Turn: true},
 		{Name: "btw", Aliases: []string{"side"}, Usage: "/btw QUESTION", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Slow: true, Run: d.aside},
 		{Name: "subagents", Usage: "/subagents [stop NUMBER]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Slow: true, Run: d.subagents},

@@ -311,7 +311,7 @@ func (a asked) StopTask(_ context.Context, _ string, number int) (client.Task, e
 	}
 }
 
-func (a asked) Shell(ctx context.Context, _, name, line string, output io.Writer) (int, error) {
+func (a asked) Shell(ctx context.Context, _, _, name, line string, output io.Writer) (int, error) {
 	return a.hostCommands.shell.run(ctx, name, line, output)
 }
 

@@ -127,7 +127,7 @@ func (r *Registry) Lane(name string, by chat.Authority) domain.Lane {
 // irreplaceable are the host's commands that other parts of it also act on, or send with a button, and those by which owners
 // decide who and what is let in: the answer to such a command must be the host's.
 var irreplaceable = map[string]bool{
-	"new": true, "reset": true, "agent": true, "stop": true, "answer": true, "bash": true, "next": true, "withdraw": true,
+	"new": true, "reset": true, "agent": true, "cd": true, "stop": true, "answer": true, "bash": true, "next": true, "withdraw": true,
 	"allowlist": true, "approve": true, "deny": true, "grants": true, "mcp": true, "budget": true,
 }
 
@@ -190,8 +190,12 @@ func (r *Registry) Answer(ctx context.Context, run *conversation.Run) (Answer, e
 		}
 		text, err := r.Run(ctx, call)
 		answer := Answer{Text: text}
-		if ok && own.Name == "agent" {
+		switch {
+		case !ok || err != nil || c.Args != "":
+		case own.Name == "agent":
 			answer.Buttons = r.own.agentButtons(call)
+		case own.Name == "cd":
+			answer.Buttons = r.own.folderButtons(call)
 		}
 		return answer, err
 	}
