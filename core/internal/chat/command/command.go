@@ -50,9 +50,16 @@ type Command struct {
 	Shell bool
 	// Overrides is set if a plugin's command takes the place of the host's of the same name, where that one allows it.
 	Overrides bool
-	// Run answers in Markdown; an empty answer sends nothing. Its error is logged, and the user learns that the command
-	// failed.
-	Run func(ctx context.Context, call Call) (string, error)
+	// Run answers; an empty answer sends nothing. Its error is logged, and the user learns that the command failed.
+	Run func(ctx context.Context, call Call) (Answer, error)
+}
+
+// says makes the Run of a command that answers with a text only.
+func says(run func(ctx context.Context, call Call) (string, error)) func(context.Context, Call) (Answer, error) {
+	return func(ctx context.Context, call Call) (Answer, error) {
+		text, err := run(ctx, call)
+		return Answer{Text: text}, err
+	}
 }
 
 // groups are the groups of commands in the order in which /commands lists them.

@@ -13,38 +13,28 @@ import (
 
 // cd lists the folders, or says in which one the agent works from now on. The change was made when the command was accepted, so that it
 // applies to the next message.
-func (d hostCommands) cd(_ context.Context, call Call) (string, error) {
+func (d hostCommands) cd(_ context.Context, call Call) (Answer, error) {
 	agent := d.effective(call).Agent
 	if !conversation.Open(agent, call.Caller) {
-		return wording.FolderNotOpen, nil
+		return Answer{Text: wording.FolderNotOpen}, nil
 	}
-	folders := d.host.Conversations.Folders(agent)
-	if call.Args == "" {
-		var names, paths []string
-		for _, f := range folders.List() {
-			names, paths = append(names, f.Name), append(paths, f.Path)
+	folders, now := d.host.Conversations.Folders(agent), cmp.Or(call.Session.Folder, agent.Workspace)
+	if call.Args != "" {
+		found, ok := folders.Find(call.Args)
+		if !ok {
+			return Answer{Text: wording.NoFolder(call.Args)}, nil
 		}
-		return wording.Folders(names, paths, cmp.Or(call.Session.Folder, agent.Workspace)), nil
+		return Answer{Text: wording.FolderEntered(found.Path, !call.Session.ClaudeStarted)}, nil
 	}
-	found, ok := folders.Find(call.Args)
-	if !ok {
-		return wording.NoFolder(call.Args), nil
-	}
-	return wording.FolderEntered(found.Path, !call.Session.ClaudeStarted), nil
-}
-
-// folderButtons are the other folders, if the caller may go there.
-func (d hostCommands) folderButtons(call Call) (list []chat.Button) {
-	agent := d.effective(call).Agent
-	if !conversation.Open(agent, call.Caller) {
-		return nil
-	}
-	for _, f := range d.host.Conversations.Folders(agent).List() {
-		if f.Path != cmp.Or(call.Session.Folder, agent.Workspace) {
-			list = append(list, chat.Button{Label: f.Name, Data: "/cd " + f.Name})
+	var names, paths []string
+	var buttons []chat.Button
+	for _, f := range folders.List() {
+		names, paths = append(names, f.Name), append(paths, f.Path)
+		if f.Path != now {
+			buttons = append(buttons, chat.Button{Label: f.Name, Data: "/cd " + f.Name})
 		}
 	}
-	return list
+	return Answer{Text: wording.Folders(names, paths, now), Buttons: buttons}, nil
 }
 
 // hasFolders reports whether an agent may work in other folders than its workspace.

@@ -265,6 +265,9 @@ func answering(t *testing.T, answer func(name string) (string, error)) *remote.P
 	return p.Plugin.Plugin
 }
 
+// textOf returns the text of an answer.
+func textOf(answer command.Answer, err error) (string, error) { return answer.Text, err }
+
 // skilled is the agent of a hostCommands.
 type skilled struct{ hostCommands *hostCommands }
 
@@ -343,7 +346,7 @@ func (d *hostCommands) talk(t *testing.T, name string, authority chat.Authority,
 	t.Helper()
 	var said strings.Builder
 	for _, text := range texts {
-		got, err := d.registry().Run(t.Context(), d.call(text, authority))
+		got, err := textOf(d.registry().Run(t.Context(), d.call(text, authority)))
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
