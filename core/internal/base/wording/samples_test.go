@@ -261,6 +261,7 @@ var groups = []group{
 		{"Question", resume.String()},
 		{"Elsewhere", tool.Elsewhere()},
 		{"Elsewhere", plan.Elsewhere()},
+		{"Elsewhere", choice.Elsewhere()},
 		{"Undelivered", tool.Undelivered()},
 		{"Undelivered", plan.Undelivered()},
 		{"Undelivered", choice.Undelivered()},

@@ -38,6 +38,8 @@ type Prompt struct {
 	Text    string
 	Deliver bool          // the chat sees the answer
 	Timeout time.Duration // zero: as configured
+	// Untrusted says that others have written the text or parts of it: the turn runs as nobody's.
+	Untrusted bool
 	// Stays says that the turn goes on when no caller waits for it any more, so that a program that lost its connection can ask again
 	// with the same key. It has no effect without a key. A plugin's turn always goes on.
 	Stays bool
@@ -224,6 +226,9 @@ func (g *Gateway) message(ctx context.Context, c Caller, p Prompt) (m domain.Mes
 	}
 	m.Text, m.Silent, m.Timeout, m.Sender = p.Text, !p.Deliver, p.Timeout, chat.Sender{DisplayName: cmp.Or(c.plugin,
 		"the command line"), IsBot: true}
+	if p.Untrusted {
+		m.Authority = chat.Other
+	}
 	agent := p.Agent
 	if p.Session != "" {
 		agent = session.AgentOf(p.Session)
