@@ -199,6 +199,13 @@ func TestStatusAndPlugins(t *testing.T) {
 	for _, key := range []string{"agent:server:echo:anna", "agent:gone:echo:anna"} { // one of them the config has no more
 		b.acceptFor(t, key, "3 "+key)
 	}
+	command := domain.Inbound{
+		EventID: "4", Session: "agent:server:echo:ben", Lane: domain.CommandLane,
+		Message: domain.Message{Channel: "echo", Chat: chat.Chat{ID: "ben", Kind: chat.Direct}, Text: "/draw"},
+	}
+	if _, err := b.store.Accept(b.ctx, command); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(b.ctx)
 	begun, ended := make(endless, 1), make(chan struct{})
 	go func() {
@@ -206,7 +213,8 @@ func TestStatusAndPlugins(t *testing.T) {
 		b.turns.Run(ctx, begun)
 	}()
 	defer func() { cancel(); <-ended }()
-	<-begun
+	<-begun // the turn
+	<-begun // and the command, in any order
 	b.giveUp(t)
 	if _, err := b.store.Post(b.ctx, domain.Key{}, domain.OutboxItem{To: chat.Address{Channel: "echo", Chat: "anna"}, Text: "waits"}); err != nil {
 		t.Fatal(err)
