@@ -83,6 +83,10 @@ type Turn struct {
 	Prompt  string
 	Deliver bool          // also send the answer to the address
 	Timeout time.Duration // zero: the host's; at most a day
+	// Untrusted must be set if others have written the prompt or parts of it. The turn then runs as nobody's, in a direct chat, too:
+	// it may do what a stranger's turn may, and owners are asked about the rest. Otherwise it runs as the person's in whose direct
+	// chat it is. A host that was built before this field ignores it.
+	Untrusted bool
 }
 
 // TurnError is the error of a failed turn. Message is what a user would read.

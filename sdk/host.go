@@ -177,6 +177,7 @@ func turnToProto(t Turn) *pluginv1.RunTurnRequest {
 		ChatKind:       wire.KindToProto(t.Kind),
 		Prompt:         wire.Repair(t.Prompt),
 		Deliver:        t.Deliver,
+		Untrusted:      t.Untrusted,
 	}
 	if t.Timeout > 0 {
 		request.Timeout = durationpb.New(t.Timeout)

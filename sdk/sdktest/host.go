@@ -251,7 +251,7 @@ func (s turnsServer) RunTurn(r *pluginv1.RunTurnRequest, stream grpc.ServerStrea
 	result := &pluginv1.TurnResult{}
 	result.Text, err = answer(stream.Context(), sdk.Turn{
 		Key: r.GetIdempotencyKey(), To: to, Kind: kind, Prompt: r.GetPrompt(), Deliver: r.GetDeliver(),
-		Timeout: r.GetTimeout().AsDuration(),
+		Timeout: r.GetTimeout().AsDuration(), Untrusted: r.GetUntrusted(),
 	})
 	if err != nil {
 		result.Error = err.Error()

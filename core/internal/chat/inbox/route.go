@@ -113,7 +113,7 @@ func (in *Inbox) frame(a arrival) domain.Inbound {
 	m := a.message
 	inbound := domain.Inbound{EventID: a.event.ID, Session: a.key, Lane: domain.TurnLane, Message: m}
 	if m.Thread != "" && !a.event.Isolated {
-		inbound.Parent = in.parent(a.name, m)
+		inbound.Parent = in.parent(a.name, m, m.Sender)
 	}
 	return inbound
 }

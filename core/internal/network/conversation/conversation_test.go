@@ -41,6 +41,8 @@ func TestOwned(t *testing.T) {
 		"a plugin's in their chat":          {domain.Message{Authority: chat.Owner, Origin: domain.OriginPlugin, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, true},
 		"a heartbeat in their chat":         {domain.Message{Authority: chat.Owner, Origin: domain.OriginHeartbeat, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, true},
 		"a plugin's in another's chat":      {domain.Message{Authority: chat.Owner, Origin: domain.OriginPlugin, Sender: chat.Sender{ID: "8"}, Chat: chat.Chat{Kind: chat.Direct}}, false},
+		"an untrusted one in their chat":    {domain.Message{Authority: chat.Other, Origin: domain.OriginPlugin, Chat: chat.Chat{Kind: chat.Direct}}, false},
+		"of the command line, untrusted":    {domain.Message{Channel: "cli", Authority: chat.Other, Origin: domain.OriginPlugin, Chat: chat.Chat{Kind: chat.Direct}}, false},
 		"a plugin's in a group":             {domain.Message{Authority: chat.Owner, Origin: domain.OriginPlugin, Sender: anna, Chat: chat.Chat{Kind: chat.Group}}, false},
 		"a plugin's on a different network": {domain.Message{Channel: "signal", Authority: chat.Owner, Origin: domain.OriginPlugin, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, false},
 	} {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -93,6 +94,20 @@ func TestRunTurn(t *testing.T) {
 		t.Errorf("result %v", result)
 	}
 	b.idle(t)
+}
+
+// Behaviour: turn-untrusted.
+func TestRunTurnOfAnUntrustedText(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	request := turn("key")
+	request.Untrusted = true
+	ask(t.Context(), t, b.connect(t, "echo"), request)
+	run := b.claim(t)
+	m := run.Head.Message
+	if want := (chat.Sender{DisplayName: "echo", IsBot: true}); !cmp.Equal(m.Sender, want) || m.Authority != chat.Other || run.Session.Key != "echo:anna" {
+		t.Errorf("the turn is %+v of session %s", m, run.Session.Key)
+	}
 }
 
 func TestRunTurnTellsWhatEndedIt(t *testing.T) {
