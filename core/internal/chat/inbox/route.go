@@ -138,7 +138,7 @@ func (in *Inbox) command(a arrival, list ...domain.Command) domain.Inbound {
 // not.
 func (in *Inbox) choice(a arrival, args string) *domain.AgentChoice {
 	choice := &domain.AgentChoice{Conversation: a.name.With(session.MainAgent).Key()}
-	agent, ok := in.conversations.Chosen(args, a.caller())
+	agent, ok := in.conversations.Chosen(args, in.caller(a))
 	switch {
 	case !ok:
 		return nil
