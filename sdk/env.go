@@ -19,7 +19,8 @@ type Env struct {
 	Instance string
 	// StateDir is a folder (0700) private to the instance, for data that does not fit State.
 	StateDir string
-	// Workspace is the agent's working folder, an absolute path; it is empty if the host is too old to tell.
+	// Workspace is the working folder of the agent main, an absolute path; it is empty if the host is too old to tell. Callers
+	// have that of their agent.
 	Workspace string
 
 	State   State
@@ -113,6 +114,7 @@ type Transcripts interface {
 
 // SessionEntry is an entry of a session's history.
 type SessionEntry struct {
+	Agent   string // the label of the agent whose session it is; empty if the host is too old to tell
 	Session string
 	Entry   chat.TranscriptEntry
 }

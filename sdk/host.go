@@ -223,11 +223,11 @@ func (h hostTranscripts) After(ctx context.Context, after int64, limit int) ([]S
 	}
 	var entries []SessionEntry
 	for _, e := range r.GetEntries() {
-		entry, err := wire.TranscriptEntryFromProto(e.GetEntry())
+		label, session, entry, err := wire.SessionEntryFromProto(e)
 		if err != nil {
 			return nil, fmt.Errorf("read transcripts: %w", err)
 		}
-		entries = append(entries, SessionEntry{Session: e.GetSessionKey(), Entry: entry})
+		entries = append(entries, SessionEntry{Agent: label, Session: session, Entry: entry})
 	}
 	return entries, nil
 }

@@ -656,9 +656,11 @@ func (x *ReadTranscriptsResponse) GetEntries() []*SessionEntry {
 
 // SessionEntry is an entry with its session.
 type SessionEntry struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	SessionKey    string                 `protobuf:"bytes,1,opt,name=session_key,json=sessionKey,proto3" json:"session_key,omitempty"`
-	Entry         *TranscriptEntry       `protobuf:"bytes,2,opt,name=entry,proto3" json:"entry,omitempty"`
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	SessionKey string                 `protobuf:"bytes,1,opt,name=session_key,json=sessionKey,proto3" json:"session_key,omitempty"`
+	Entry      *TranscriptEntry       `protobuf:"bytes,2,opt,name=entry,proto3" json:"entry,omitempty"`
+	// The label of the agent whose session it is; empty: an older host does not tell.
+	Agent         string `protobuf:"bytes,3,opt,name=agent,proto3" json:"agent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -705,6 +707,13 @@ func (x *SessionEntry) GetEntry() *TranscriptEntry {
 		return x.Entry
 	}
 	return nil
+}
+
+func (x *SessionEntry) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
 }
 
 type ReadHistoryRequest struct {
@@ -1519,11 +1528,12 @@ const file_clawhost_plugin_v1_host_proto_rawDesc = "" +
 	"\bafter_id\x18\x01 \x01(\x03R\aafterId\x12\x14\n" +
 	"\x05limit\x18\x02 \x01(\rR\x05limit\"U\n" +
 	"\x17ReadTranscriptsResponse\x12:\n" +
-	"\aentries\x18\x01 \x03(\v2 .clawhost.plugin.v1.SessionEntryR\aentries\"j\n" +
+	"\aentries\x18\x01 \x03(\v2 .clawhost.plugin.v1.SessionEntryR\aentries\"\x80\x01\n" +
 	"\fSessionEntry\x12\x1f\n" +
 	"\vsession_key\x18\x01 \x01(\tR\n" +
 	"sessionKey\x129\n" +
-	"\x05entry\x18\x02 \x01(\v2#.clawhost.plugin.v1.TranscriptEntryR\x05entry\"\xb9\x01\n" +
+	"\x05entry\x18\x02 \x01(\v2#.clawhost.plugin.v1.TranscriptEntryR\x05entry\x12\x14\n" +
+	"\x05agent\x18\x03 \x01(\tR\x05agent\"\xb9\x01\n" +
 	"\x12ReadHistoryRequest\x125\n" +
 	"\aaddress\x18\x01 \x01(\v2\x1b.clawhost.plugin.v1.AddressR\aaddress\x129\n" +
 	"\tchat_kind\x18\x02 \x01(\x0e2\x1c.clawhost.plugin.v1.ChatKindR\bchatKind\x12\x14\n" +

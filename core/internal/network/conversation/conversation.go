@@ -145,7 +145,7 @@ func (r *Resolver) resolve(m domain.Message, s domain.Session, chosen domain.Ove
 		Verbose: settings.Reply.Verbose, Reasoning: settings.Reply.Reasoning, Usage: settings.Reply.Usage,
 	})
 	c := &Conversation{
-		Caller:   chat.Caller{Session: s.Key, Address: to, Kind: m.Chat.Kind},
+		Caller:   r.Caller(s.Key, to, m.Chat.Kind),
 		Settings: settings, Agent: agent, Missing: missing, Folder: s.Folder, Zone: agent.Timezone,
 		SystemPrompt: group.SystemPrompt, Skills: group.Skills, Tools: group.Tools,
 		Model: model(agent, group, chosen.Model), Effort: held.Effort, Fast: held.Fast == "on", PermissionMode: held.Permission,

@@ -311,7 +311,7 @@ func TestTurnsOfAPluginAreLimited(t *testing.T) {
 func TestReadTranscripts(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for n, session := range []string{"echo:anna", "granted:ben", "echo:anna"} {
+	for n, session := range []string{"echo:anna", "agent:server:granted:ben", "echo:anna"} {
 		entries := slices.Repeat([]chat.TranscriptEntry{{Role: chat.User, Text: strings.Repeat("x", 256<<10), At: start}}, 100)
 		if _, err := b.store.RecordPassive(t.Context(), domain.Passive{EventID: chat.EventID(strconv.Itoa(n)), Channel: "echo", Session: session, Transcript: entries}); err != nil {
 			t.Fatal(err)
@@ -340,10 +340,10 @@ func TestReadTranscripts(t *testing.T) {
 				t.Fatalf("entry %d follows %d", e.GetEntry().GetId(), after)
 			}
 			after = e.GetEntry().GetId()
-			found[e.GetSessionKey()]++
+			found[e.GetAgent()+" "+e.GetSessionKey()]++
 		}
 	}
-	if found["echo:anna"] != 200 || found["granted:ben"] != 100 {
+	if found["main echo:anna"] != 200 || found["server agent:server:granted:ben"] != 100 {
 		t.Errorf("found are %v", found)
 	}
 	if page, err := reader.ReadTranscripts(t.Context(), &pluginv1.ReadTranscriptsRequest{Limit: 3}); err != nil || len(page.GetEntries()) != 3 {
