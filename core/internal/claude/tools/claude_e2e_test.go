@@ -185,7 +185,7 @@ func TestRealClaudeUsesTheTools(t *testing.T) {
 	got := requests[len(requests)-1].Prompt.ToolResults()
 	want := []string{
 		"sunny in Graz", `The arguments do not fit: the attribute "city" is missing; days: must be an integer.`,
-		"The message is on its way to discord:listed.", `You may write to no chat "telegram:bob"`, fmt.Sprintf(`{"of":%d,"sessions":[{`, len(chats)), "clouds",
+		"The message is on its way to discord:listed.", `You may write to no chat "telegram:bob"`, fmt.Sprintf(`{"agent":"main","of":%d,"sessions":[{`, len(chats)), "clouds",
 	}
 	if pictures := requests[len(requests)-1].Prompt.ToolPictures(); len(pictures) != 1 || !strings.HasPrefix(pictures[0], "image/") {
 		t.Errorf("the model sees %q", pictures)
