@@ -16,6 +16,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/claude/client"
 	"github.com/clawhost/clawhost/core/internal/claude/project"
+	"github.com/clawhost/clawhost/core/internal/claude/transcript"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
@@ -48,6 +49,12 @@ type Claude interface {
 	// StopTask stops a subagent. The error is [client.ErrNoTask] or [client.ErrNotRunning] if it does not run, and
 	// [client.ErrNoTaskStop] if the CLI cannot do it.
 	StopTask(ctx context.Context, claudeSession string, number int) (client.Task, error)
+	// LastChanges returns what the last turn of a session that has changed files has done to them.
+	LastChanges(agent, claudeSession string) (transcript.Changed, error)
+	// Rewind restores the files that a session's tools have changed since a message; with dry, it only says which those are. It starts
+	// a process if none runs. The error is [claude.ErrBusy], [client.ErrNoCheckpoint], [client.ErrNoRewind] or an
+	// [*agent.Failure].
+	Rewind(ctx context.Context, agent, claudeSession, message string, dry bool) (client.Rewound, error)
 	// Shell runs a line of the shell in an agent's workspace and returns its exit code. When ctx ends, the line is killed and the error is ctx's cause.
 	Shell(ctx context.Context, agent, name, line string, output io.Writer) (code int, err error)
 }
@@ -106,6 +113,8 @@ func (d hostCommands) commands() []Command {
 		{Name: "next", Usage: "/next NUMBER", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Run: d.next},
 		{Name: "withdraw", Usage: "/withdraw NUMBER", Group: wording.GroupConversation, MinAuthority: chat.Other, Run: d.withdraw},
 		{Name: "session", Usage: "/session [label TEXT]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Run: d.session},
+		{Name: "diff", Usage: "/diff [file]", Group: wording.GroupConversation, MinAuthority: chat.Owner, Slow: true, Whole: true},
+		{Name: "undo", Usage: "/undo", Group: wording.GroupConversation, MinAuthority: chat.Owner, Slow: true, Whole: true},
 		{Name: "export_session", Aliases: []string{"export"}, Usage: "/export-session", Group: wording.GroupConversation, MinAuthority: chat.Owner, Run: d.export},
 
 		d.setting(think, "/think [level]", chat.Authorised, true),

@@ -129,6 +129,7 @@ func (r *Registry) Lane(name string, by chat.Authority) domain.Lane {
 var irreplaceable = map[string]bool{
 	"new": true, "reset": true, "agent": true, "stop": true, "answer": true, "bash": true, "next": true, "withdraw": true,
 	"allowlist": true, "approve": true, "deny": true, "grants": true, "mcp": true, "budget": true,
+	"undo": true,
 }
 
 // replaceable reports whether a plugin may override a command of the host's. The name is not an alias.
@@ -185,8 +186,11 @@ func (r *Registry) Answer(ctx context.Context, run *conversation.Run) (Answer, e
 		}
 		own, ok := r.Lookup(c.Name)
 		ok = ok && run.Caller.Authority >= own.MinAuthority
-		if ok && own.Shell {
+		switch {
+		case ok && own.Shell:
 			return r.own.bash(ctx, call)
+		case ok && own.Whole && len(call.And) == 0:
+			return r.whole(ctx, own, call)
 		}
 		text, err := r.Run(ctx, call)
 		answer := Answer{Text: text}
@@ -202,6 +206,21 @@ func (r *Registry) Answer(ctx context.Context, run *conversation.Run) (Answer, e
 		return Answer{Text: wording.QuestionFailed}, err
 	}
 	return Answer{Text: reply}, nil
+}
+
+// whole answers a command whose answer has more than a text.
+func (r *Registry) whole(ctx context.Context, own Command, call Call) (answer Answer, err error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if own.Name == "diff" {
+		answer, err = r.own.diff(ctx, call)
+	} else {
+		answer, err = r.own.undo(ctx, call)
+	}
+	if err != nil {
+		return Answer{Text: wording.CommandFailed(own.Name)}, fmt.Errorf("command %s: %w", own.Name, err)
+	}
+	return answer, nil
 }
 
 // Run answers a message's commands, each in its own paragraphs. The answer is for the chat even with an error; the

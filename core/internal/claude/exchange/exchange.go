@@ -98,7 +98,7 @@ func (x *Exchange) Observe(e *protocol.Event) {
 			x.acked, x.echoed = true, true
 		case e.IsReplay && x.Consume(e.UUID):
 		case e.Message != nil && e.Parent == "":
-			x.now.user(e.Message)
+			x.now.user(e)
 		}
 	case "assistant":
 		if e.Message != nil && e.Parent == "" {

@@ -1,0 +1,89 @@
+package transcript
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/clawhost/clawhost/core/internal/claude/exchange"
+	"github.com/clawhost/clawhost/core/internal/claude/protocol"
+)
+
+// maxChanges bounds the changes that are kept of a turn, in bytes of their lines.
+const maxChanges = 4 << 20
+
+// Changed is what the tools of a turn have done to files.
+type Changed struct {
+	Message   string // the id of its message; empty: no turn has changed anything
+	Changes   []protocol.Change
+	Cut       bool // there are more changes
+	Delegated bool // subagents have changed files, too
+
+	bytes int
+}
+
+// LastChanges reads the last turn of a session that has changed files.
+func (f Folder) LastChanges(session string) (Changed, error) {
+	file, err := f.open(session)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Changed{}, nil
+	}
+	if err != nil {
+		return Changed{}, fmt.Errorf("read transcript: %w", err)
+	}
+	defer file.Close()
+	found, err := lastChanges(file)
+	if err != nil {
+		return found, fmt.Errorf("read transcript: %w", err)
+	}
+	return found, nil
+}
+
+func lastChanges(r io.Reader) (last Changed, err error) {
+	var now Changed // the current turn
+	var uses exchange.Changes
+	buffered := bufio.NewReaderSize(r, 64<<10)
+	for {
+		line, err := protocol.ReadLine(buffered)
+		if errors.Is(err, protocol.ErrLineTooLong) {
+			err = protocol.SkipLine(buffered)
+		}
+		var l transcriptLine
+		if protocol.Unmarshal(line, &l) == nil && !l.Sidechain && l.Message != nil {
+			switch {
+			case l.Type == "assistant":
+				uses.Assistant(l.Message)
+			case l.Type == "user" && l.Source != "" && !asksToGoOn(l.Message):
+				now, uses = Changed{Message: l.UUID}, exchange.Changes{}
+			case l.Type == "user" && now.Message != "" && now.take(uses.User(l.Message, l.Reported)):
+				last = now
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return last, nil
+		}
+		if err != nil {
+			return last, err
+		}
+	}
+}
+
+// take handles what [exchange.Changes.User] returns, and reports whether anything was changed.
+func (c *Changed) take(change protocol.Change, changed, delegated bool) bool {
+	c.Delegated = c.Delegated || delegated
+	if !changed {
+		return delegated
+	}
+	for _, h := range change.Hunks {
+		for _, line := range h.Lines {
+			c.bytes += len(line)
+		}
+	}
+	if c.bytes > maxChanges {
+		c.Cut, change.Hunks = true, nil
+	}
+	c.Changes = append(c.Changes, change)
+	return true
+}
