@@ -129,7 +129,6 @@ func (r *Registry) Lane(name string, by chat.Authority) domain.Lane {
 var irreplaceable = map[string]bool{
 	"new": true, "reset": true, "agent": true, "stop": true, "answer": true, "bash": true, "next": true, "withdraw": true,
 	"allowlist": true, "approve": true, "deny": true, "grants": true, "mcp": true, "budget": true,
-	"undo": true,
 }
 
 // replaceable reports whether a plugin may override a command of the host's. The name is not an alias.

@@ -388,7 +388,7 @@ func TestBuiltinCommandsAreInOrder(t *testing.T) {
 			}
 			seen[name] = c.Name
 		}
-		if c.Group == "" || c.MinAuthority == 0 || c.Summary == "" || (c.Run == nil) != c.Turn || !strings.HasPrefix(strings.ReplaceAll(c.Usage, "-", "_"), "/"+c.Name) {
+		if c.Group == "" || c.MinAuthority == 0 || c.Summary == "" || (c.Run == nil) != (c.Turn || c.Whole) || !strings.HasPrefix(strings.ReplaceAll(c.Usage, "-", "_"), "/"+c.Name) {
 			t.Errorf("%+v", c)
 		}
 	}
