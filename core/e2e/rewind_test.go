@@ -90,7 +90,7 @@ func (d desk) edit(name, before, after string) []messagesapi.Reply {
 // would asserts which files a rewinding would change.
 func (d desk) would(when string, pool *claude.Pool, message string, want ...string) client.Rewound {
 	d.Helper()
-	would, err := pool.Rewind(d.ctx, "", d.session, message, true)
+	would, err := pool.Rewind(d.ctx, "", d.session, message, nil)
 	if err != nil {
 		d.Fatalf("%s: %v", when, err)
 	}
@@ -146,7 +146,7 @@ func TestRewind(t *testing.T) {
 	if err != nil || last.Message != turn.UUID || len(last.Changes) != 4 || !last.Delegated || last.Cut {
 		t.Errorf("the transcript has %+v, %v", last, err)
 	}
-	if _, err := pool.Rewind(d.ctx, "", d.session, uuid.NewString(), true); !errors.Is(err, client.ErrNoCheckpoint) {
+	if _, err := pool.Rewind(d.ctx, "", d.session, uuid.NewString(), nil); !errors.Is(err, client.ErrNoCheckpoint) {
 		t.Errorf("an unknown message: %v", err)
 	}
 	if would := d.would("after the turn", pool, turn.UUID, "both", "created", "edited"); would.Added != 3 || would.Removed != 7 {
@@ -160,8 +160,11 @@ func TestRewind(t *testing.T) {
 	d.close(pool)
 	pool = d.pool()
 	d.write(map[string]string{"other": "somebody\n", "later": "somebody\n"})
-	d.would("after others", pool, turn.UUID, "both", "created", "edited", "other")
-	if _, err := pool.Rewind(d.ctx, "", d.session, turn.UUID, false); err != nil {
+	would := d.would("after others", pool, turn.UUID, "both", "created", "edited", "other")
+	if _, err := pool.Rewind(d.ctx, "", d.session, turn.UUID, &client.Rewound{Files: would.Files[:3]}); !errors.Is(err, claude.ErrChanged) {
+		t.Errorf("after an agreement to less: %v", err)
+	}
+	if _, err := pool.Rewind(d.ctx, "", d.session, turn.UUID, &would); err != nil {
 		t.Fatal(err)
 	}
 	restored := maps.Clone(before)
@@ -183,7 +186,7 @@ func TestRewindOfADividedTurn(t *testing.T) {
 	d.api.Enqueue(d.create("begun", "1\n"), messagesapi.Bash("sleep "+seconds))
 	a := d.begin(d.ctx, pool, turn)
 	d.poll("the tool sleeps", func() bool { return sleeping(seconds) > 0 })
-	if _, err := pool.Rewind(d.ctx, "", d.session, turn.UUID, true); !errors.Is(err, claude.ErrBusy) {
+	if _, err := pool.Rewind(d.ctx, "", d.session, turn.UUID, nil); !errors.Is(err, claude.ErrBusy) {
 		t.Errorf("while the turn runs: %v", err)
 	}
 	d.signal(pool, syscall.SIGKILL)
@@ -198,8 +201,8 @@ func TestRewindOfADividedTurn(t *testing.T) {
 	if last, err := pool.LastChanges("", d.session); err != nil || last.Message != turn.UUID || len(last.Changes) != 2 {
 		t.Errorf("the transcript has %+v, %v", last, err)
 	}
-	d.would("after the turn", pool, turn.UUID, "begun", "ended")
-	if _, err := pool.Rewind(d.ctx, "", d.session, turn.UUID, false); err != nil {
+	would := d.would("after the turn", pool, turn.UUID, "begun", "ended")
+	if _, err := pool.Rewind(d.ctx, "", d.session, turn.UUID, &would); err != nil {
 		t.Fatal(err)
 	}
 	d.holds("after the rewinding", map[string]string{})
@@ -213,9 +216,7 @@ func TestRewindIsOff(t *testing.T) {
 	turn := d.turn("write")
 	d.api.Enqueue(d.create("a", "1\n"), messagesapi.Reply{Text: "done"})
 	d.run(pool, turn)
-	for _, dry := range []bool{true, false} {
-		if _, err := pool.Rewind(d.ctx, "", d.session, turn.UUID, dry); !errors.Is(err, client.ErrNoRewind) {
-			t.Errorf("dry: %v: %v", dry, err)
-		}
+	if _, err := pool.Rewind(d.ctx, "", d.session, turn.UUID, nil); !errors.Is(err, client.ErrNoRewind) {
+		t.Errorf("error = %v", err)
 	}
 }

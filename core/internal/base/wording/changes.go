@@ -41,6 +41,8 @@ const (
 	DelegatedOnly = "In the last turn that changed files, only subagents changed any. What they do is not recorded, and cannot be taken back."
 	// UndoBusy answers while a turn runs.
 	UndoBusy = "Claude is working here. Use `/undo` again when it has answered; `/stop` ends it now."
+	// UndoChanged answers where the files change at this moment.
+	UndoChanged = "The files are being changed at this moment, so nothing was restored. Use `/undo` again."
 	// UndoNothing answers where everything is as it was.
 	UndoNothing = "There is nothing to take back: the files are as they were before the last turn that changed any."
 	// UndoTooOld answers where the CLI has not kept the files.

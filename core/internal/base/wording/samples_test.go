@@ -77,6 +77,7 @@ var groups = []group{
 		{"NothingChanged", wording.NothingChanged},
 		{"DelegatedOnly", wording.DelegatedOnly},
 		{"UndoBusy", wording.UndoBusy},
+		{"UndoChanged", wording.UndoChanged},
 		{"UndoNothing", wording.UndoNothing},
 		{"UndoTooOld", wording.UndoTooOld},
 		{"UndoOff", wording.UndoOff},

@@ -21,8 +21,10 @@ import (
 const (
 	// diffFile is the name of the file that longer changes are sent as.
 	diffFile = "changes.diff"
-	// maxTold is how many files Claude is told of that were restored.
+	// maxTold is how many of the restored files Claude learns.
 	maxTold = 50
+	// maxName bounds their names there, in characters.
+	maxName = 200
 )
 
 // diff shows what the last turn that has changed files has done to them, or to one of them.
@@ -75,10 +77,7 @@ func (d hostCommands) undo(ctx context.Context, call Call) (Answer, error) {
 	case len(changed.Changes) == 0:
 		return Answer{Text: wording.DelegatedOnly}, nil
 	}
-	rewind := func(dry bool) (client.Rewound, error) {
-		return d.host.Claude.Rewind(ctx, label, call.Session.ClaudeSession, changed.Message, dry)
-	}
-	would, err := rewind(true)
+	would, err := d.host.Claude.Rewind(ctx, label, call.Session.ClaudeSession, changed.Message, nil)
 	if err != nil {
 		return d.notUndone(err)
 	}
@@ -106,7 +105,7 @@ func (d hostCommands) undo(ctx context.Context, call Call) (Answer, error) {
 			Text: u.Preview(), Buttons: []chat.Button{{Label: wording.UndoLabel, Data: "/undo yes " + u.Code}},
 		}, nil
 	}
-	done, err := rewind(false)
+	done, err := d.host.Claude.Rewind(ctx, label, call.Session.ClaudeSession, changed.Message, &would)
 	if err != nil {
 		return d.notUndone(err)
 	}
@@ -121,6 +120,8 @@ func (d hostCommands) notUndone(err error) (Answer, error) {
 	switch {
 	case errors.Is(err, claude.ErrBusy):
 		return Answer{Text: wording.UndoBusy}, nil
+	case errors.Is(err, claude.ErrChanged):
+		return Answer{Text: wording.UndoChanged}, nil
 	case errors.Is(err, client.ErrNoCheckpoint):
 		return Answer{Text: wording.UndoTooOld}, nil
 	case errors.Is(err, client.ErrNoRewind):
@@ -135,7 +136,10 @@ func (d hostCommands) notUndone(err error) (Answer, error) {
 
 // restored tells Claude which files were restored.
 func restored(files []string) string {
-	told := files[:min(len(files), maxTold)]
+	var told []string
+	for _, file := range files[:min(len(files), maxTold)] {
+		told = append(told, wording.OneLine(file, maxName))
+	}
 	text := "Files were restored as they were before your last changes: " + strings.Join(told, ", ")
 	if more := len(files) - len(told); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)

@@ -96,6 +96,7 @@ func TestUndoThatCannotBe(t *testing.T) {
 			want string
 		}{
 			{claude.ErrBusy, wording.UndoBusy},
+			{claude.ErrChanged, wording.UndoChanged},
 			{client.ErrNoCheckpoint, wording.UndoTooOld},
 			{client.ErrNoRewind, wording.UndoOff},
 			{&agent.Failure{Class: agent.Unavailable}, wording.UndoUnavailable},

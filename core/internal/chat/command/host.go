@@ -51,10 +51,10 @@ type Claude interface {
 	StopTask(ctx context.Context, claudeSession string, number int) (client.Task, error)
 	// LastChanges returns what the last turn of a session that has changed files has done to them.
 	LastChanges(agent, claudeSession string) (transcript.Changed, error)
-	// Rewind restores the files that a session's tools have changed since a message; with dry, it only says which those are. It starts
-	// a process if none runs. The error is [claude.ErrBusy], [client.ErrNoCheckpoint], [client.ErrNoRewind] or an
-	// [*agent.Failure].
-	Rewind(ctx context.Context, agent, claudeSession, message string, dry bool) (client.Rewound, error)
+	// Rewind restores the files that a session's tools have changed since a message, if that does what was agreed to. Without an
+	// agreement, it only says what it would do. It starts a process if none runs. The error is [claude.ErrBusy],
+	// [claude.ErrChanged], [client.ErrNoCheckpoint], [client.ErrNoRewind] or an [*agent.Failure].
+	Rewind(ctx context.Context, agent, claudeSession, message string, agreed *client.Rewound) (client.Rewound, error)
 	// Shell runs a line of the shell in an agent's workspace and returns its exit code. When ctx ends, the line is killed and the error is ctx's cause.
 	Shell(ctx context.Context, agent, name, line string, output io.Writer) (code int, err error)
 }

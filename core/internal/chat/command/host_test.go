@@ -318,9 +318,9 @@ func (a asked) LastChanges(string, string) (transcript.Changed, error) {
 	return a.hostCommands.changed, nil
 }
 
-func (a asked) Rewind(_ context.Context, _, _, message string, dry bool) (client.Rewound, error) {
+func (a asked) Rewind(_ context.Context, _, _, message string, agreed *client.Rewound) (client.Rewound, error) {
 	r := &a.hostCommands.rewinds
-	if !dry && r.err == nil {
+	if agreed != nil && r.err == nil {
 		r.done = append(r.done, message)
 	}
 	return r.would, r.err
