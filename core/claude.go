@@ -72,7 +72,7 @@ type equipped struct {
 
 // Run implements [turn.Claude].
 func (c equipped) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
-	setup := c.projects[t.Agent].Setup(ctx)
+	setup := c.projects[t.Agent].In(t.Folder).Setup(ctx)
 	t.Profile.Tools, t.Profile.Setup = c.tools.Fingerprint(ctx), setup
 	t.Profile.SystemPrompt += setup.Text()
 	result, err := c.Pool.Run(ctx, t)

@@ -20,12 +20,12 @@ import (
 )
 
 // The crash test: people write numbered messages in several chats while the host, its plugin and its claude are killed at
-// random moments and at named points. Afterwards every message must have been answered once, in order, in one message or in
-// many, and nothing must have been done without leave. An item whose send had an unknown outcome may be seen again under its own
+// random moments and at named points. Afterwards every message must have been answered once, in order, by the agent and in the
+// folder that were chosen for it, in one message or in many, and nothing must have been done without leave. An item whose send had an unknown outcome may be seen again under its own
 // key: such repeats are counted.
 
 const (
-	crashChats, crashReaders, crashAskers, crashChoosers = 4, 2, 1, 1
+	crashChats, crashReaders, crashAskers, crashChoosers, crashMovers = 4, 2, 1, 1, 2
 	// drainTime bounds the time to answer all that is left when the killing is over.
 	drainTime = 3 * time.Minute
 	// killsInARow bounds the kills that a message can see, some of which are two: after ten attempts the host gives it up.
@@ -35,7 +35,7 @@ const (
 // crashPoints are the places in the host that the test names. See package crashpoint.
 var crashPoints = []string{"accepted", "result", "sent", "early", "answered", "completed"}
 
-// Behaviour: accept-durable, ask-late-words.
+// Behaviour: accept-durable, ask-late-words, agent-choose, agent-ask, folder.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	kills := 12
@@ -62,13 +62,34 @@ access {
   owners = ["echo:asker0"]
   dm     = "open"
 }
+agent "app" {
+  workspace = "~/app"
+  open_to   = "everyone"
+}
+agent "web" {
+  workspace = "~/web"
+  folders   = ["~/folders/*"]
+  open_to   = "everyone"
+}
+route {
+  user  = "echo:folders"
+  agent = "web"
+}
 plugin "echo" {
   config { listen = %q }
 }
 `, address),
 	})
 	defer w.close(t)
-	var persons []*person
+	for _, name := range []string{"one", "two"} {
+		if err := os.MkdirAll(filepath.Join(w.dir, "folders", name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	persons := []*person{newPerson("folders", address, newFolderMover())}
+	for i := range crashMovers {
+		persons = append(persons, newPerson(fmt.Sprint("mover", i), address, newAgentMover()))
+	}
 	for i := range crashChats {
 		persons = append(persons, newPerson(fmt.Sprint("chat", i), address, chatty{}))
 	}

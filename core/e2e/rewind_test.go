@@ -90,7 +90,7 @@ func (d desk) edit(name, before, after string) []messagesapi.Reply {
 // would asserts which files a rewinding would change.
 func (d desk) would(when string, pool *claude.Pool, message string, want ...string) client.Rewound {
 	d.Helper()
-	would, err := pool.Rewind(d.ctx, "", d.session, message, nil)
+	would, err := pool.Rewind(d.ctx, claude.Place{Session: d.session}, message, nil)
 	if err != nil {
 		d.Fatalf("%s: %v", when, err)
 	}
@@ -142,11 +142,11 @@ func TestRewind(t *testing.T) {
 	}
 	d.holds("after the turn", after)
 
-	last, err := pool.LastChanges("", d.session)
+	last, err := pool.LastChanges(claude.Place{Session: d.session})
 	if err != nil || last.Message != turn.UUID || len(last.Changes) != 4 || !last.Delegated || last.Cut {
 		t.Errorf("the transcript has %+v, %v", last, err)
 	}
-	if _, err := pool.Rewind(d.ctx, "", d.session, uuid.NewString(), nil); !errors.Is(err, client.ErrNoCheckpoint) {
+	if _, err := pool.Rewind(d.ctx, claude.Place{Session: d.session}, uuid.NewString(), nil); !errors.Is(err, client.ErrNoCheckpoint) {
 		t.Errorf("an unknown message: %v", err)
 	}
 	if would := d.would("after the turn", pool, turn.UUID, "both", "created", "edited"); would.Added != 3 || would.Removed != 7 {
@@ -161,10 +161,10 @@ func TestRewind(t *testing.T) {
 	pool = d.pool()
 	d.write(map[string]string{"other": "somebody\n", "later": "somebody\n"})
 	would := d.would("after others", pool, turn.UUID, "both", "created", "edited", "other")
-	if _, err := pool.Rewind(d.ctx, "", d.session, turn.UUID, &client.Rewound{Files: would.Files[:3]}); !errors.Is(err, claude.ErrChanged) {
+	if _, err := pool.Rewind(d.ctx, claude.Place{Session: d.session}, turn.UUID, &client.Rewound{Files: would.Files[:3]}); !errors.Is(err, claude.ErrChanged) {
 		t.Errorf("after an agreement to less: %v", err)
 	}
-	if _, err := pool.Rewind(d.ctx, "", d.session, turn.UUID, &would); err != nil {
+	if _, err := pool.Rewind(d.ctx, claude.Place{Session: d.session}, turn.UUID, &would); err != nil {
 		t.Fatal(err)
 	}
 	restored := maps.Clone(before)
@@ -186,7 +186,7 @@ func TestRewindOfADividedTurn(t *testing.T) {
 	d.api.Enqueue(d.create("begun", "1\n"), messagesapi.Bash("sleep "+seconds))
 	a := d.begin(d.ctx, pool, turn)
 	d.poll("the tool sleeps", func() bool { return sleeping(seconds) > 0 })
-	if _, err := pool.Rewind(d.ctx, "", d.session, turn.UUID, nil); !errors.Is(err, claude.ErrBusy) {
+	if _, err := pool.Rewind(d.ctx, claude.Place{Session: d.session}, turn.UUID, nil); !errors.Is(err, claude.ErrBusy) {
 		t.Errorf("while the turn runs: %v", err)
 	}
 	d.signal(pool, syscall.SIGKILL)
@@ -198,11 +198,11 @@ func TestRewindOfADividedTurn(t *testing.T) {
 	if got := d.run(pool, turn).Changes; len(got.Files) != 2 || got.Added != 2 {
 		t.Errorf("the turn reports %+v", got)
 	}
-	if last, err := pool.LastChanges("", d.session); err != nil || last.Message != turn.UUID || len(last.Changes) != 2 {
+	if last, err := pool.LastChanges(claude.Place{Session: d.session}); err != nil || last.Message != turn.UUID || len(last.Changes) != 2 {
 		t.Errorf("the transcript has %+v, %v", last, err)
 	}
 	would := d.would("after the turn", pool, turn.UUID, "begun", "ended")
-	if _, err := pool.Rewind(d.ctx, "", d.session, turn.UUID, &would); err != nil {
+	if _, err := pool.Rewind(d.ctx, claude.Place{Session: d.session}, turn.UUID, &would); err != nil {
 		t.Fatal(err)
 	}
 	d.holds("after the rewinding", map[string]string{})
@@ -216,7 +216,7 @@ func TestRewindIsOff(t *testing.T) {
 	turn := d.turn("write")
 	d.api.Enqueue(d.create("a", "1\n"), messagesapi.Reply{Text: "done"})
 	d.run(pool, turn)
-	if _, err := pool.Rewind(d.ctx, "", d.session, turn.UUID, nil); !errors.Is(err, client.ErrNoRewind) {
+	if _, err := pool.Rewind(d.ctx, claude.Place{Session: d.session}, turn.UUID, nil); !errors.Is(err, client.ErrNoRewind) {
 		t.Errorf("error = %v", err)
 	}
 }

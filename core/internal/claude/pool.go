@@ -59,6 +59,19 @@ type agentCLI struct {
 	inventory *client.Inventory
 }
 
+// cliOf returns the CLI of a turn's agent in the turn's folder.
+func (p *Pool) cliOf(t agent.Turn) (agentCLI, error) {
+	of := p.agents[t.Agent]
+	if of.Command == nil {
+		return of, &agent.Failure{Class: agent.Refused, Detail: "there is no agent " + t.Agent}
+	}
+	var err error
+	if of.Command, err = of.In(t.Folder); err != nil {
+		return of, &agent.Failure{Class: agent.Unavailable, Err: err}
+	}
+	return of, nil
+}
+
 // worker is a process in the pool.
 type worker struct {
 	*client.Client
@@ -267,7 +280,7 @@ func (p *Pool) leave(s *worker) {
 
 // acquire returns the session's process: the idle one (reused) if it can run the turn, or a new one as soon as there is
 // a slot and the old one has exited, because two on one session would lose messages.
-func (p *Pool) acquire(ctx context.Context, t agent.Turn) (s *worker, reused bool, err error) {
+func (p *Pool) acquire(ctx context.Context, of agentCLI, t agent.Turn) (s *worker, reused bool, err error) {
 	if s := p.take(ctx, t); s != nil {
 		return s, true, nil
 	}
@@ -298,7 +311,7 @@ func (p *Pool) acquire(ctx context.Context, t agent.Turn) (s *worker, reused boo
 		}
 		return nil, false, client.Aborted(ctx)
 	}
-	s, err = p.spawn(ctx, t)
+	s, err = p.spawn(ctx, of, t)
 	return s, false, err
 }
 

@@ -19,30 +19,44 @@ var (
 	ErrChanged = errors.New("what would be rewound has changed")
 )
 
-// LastChanges returns what the last turn of an agent's session that has changed files has done to them.
-func (p *Pool) LastChanges(agent, session string) (transcript.Changed, error) {
-	return p.agents[agent].Transcripts.LastChanges(session)
+// Place is a session of Claude's: that of an agent in a folder, or, without one, in the agent's workspace.
+type Place struct{ Agent, Folder, Session string }
+
+func (p Place) turn() agent.Turn {
+	return agent.Turn{Agent: p.Agent, Folder: p.Folder, Session: p.Session, Started: true, Authority: chat.Owner}
 }
 
-// Rewind restores the files that the tools of an agent's session have changed since a message, if that does what was agreed to. Without
+// LastChanges returns what the last turn of a session that has changed files has done to them.
+func (p *Pool) LastChanges(of Place) (transcript.Changed, error) {
+	here, err := p.cliOf(of.turn())
+	if err != nil {
+		return transcript.Changed{}, err
+	}
+	return here.Transcripts.LastChanges(of.Session)
+}
+
+// Rewind restores the files that the tools of a session have changed since a message, if that does what was agreed to. Without
 // an agreement, it only says what it would do. If no process of the session runs, one is started. Its errors are [ErrBusy],
 // [ErrChanged], [client.ErrNoCheckpoint], [client.ErrNoRewind], an [*agent.Failure], ctx's, or the CLI's message.
-func (p *Pool) Rewind(ctx context.Context, of, session, message string, agreed *client.Rewound) (client.Rewound, error) {
-	if running, err := p.reserve(session); err != nil {
+func (p *Pool) Rewind(ctx context.Context, of Place, message string, agreed *client.Rewound) (client.Rewound, error) {
+	here, err := p.cliOf(of.turn())
+	if err != nil {
+		return client.Rewound{}, err
+	}
+	if running, err := p.reserve(of.Session); err != nil {
 		return client.Rewound{}, err
 	} else if running != nil {
 		return client.Rewound{}, ErrBusy
 	}
 	var s *worker
-	defer func() { p.exit(session, s) }()
+	defer func() { p.exit(of.Session, s) }()
 	p.mu.Lock()
-	s = p.idle[session]
-	delete(p.idle, session)
+	s = p.idle[of.Session]
+	delete(p.idle, of.Session)
 	p.mu.Unlock()
 	if s == nil || !s.alive() {
 		// Without the host's tools, no turn runs in this process.
-		var err error
-		if s, _, err = p.acquire(ctx, agent.Turn{Agent: of, Session: session, Started: true, Authority: chat.Owner}); err != nil {
+		if s, _, err = p.acquire(ctx, here, of.turn()); err != nil {
 			return client.Rewound{}, err
 		}
 		s.Dismiss()

@@ -19,7 +19,7 @@ import (
 func TestRewind(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
 		pool := r.pool()
-		if found, err := pool.LastChanges("", r.session); err != nil || found.Message != "" {
+		if found, err := pool.LastChanges(claude.Place{Session: r.session}); err != nil || found.Message != "" {
 			t.Errorf("before the first turn: %+v, %v", found, err)
 		}
 		turn := r.turn(`[[stub {"files":[{"path":"a","content":"1\n2\n"},{"path":"a","old":"2","new":"3"},{"path":"b","old":"x","new":"y"}]}]]`)
@@ -29,12 +29,12 @@ func TestRewind(t *testing.T) {
 		if len(changes.Files) != 1 || filepath.Base(changes.Files[0]) != "a" || changes.Added != 3 || changes.Removed != 1 {
 			t.Errorf("the turn reports %+v", changes)
 		}
-		if found, err := pool.LastChanges("", r.session); err != nil || found.Message != turn.UUID || len(found.Changes) != 2 {
+		if found, err := pool.LastChanges(claude.Place{Session: r.session}); err != nil || found.Message != turn.UUID || len(found.Changes) != 2 {
 			t.Errorf("the transcript has %+v, %v", found, err)
 		}
 		rewind := func(pool *claude.Pool, agreed *client.Rewound, want error) client.Rewound {
 			t.Helper()
-			got, err := pool.Rewind(t.Context(), "", r.session, turn.UUID, agreed)
+			got, err := pool.Rewind(t.Context(), claude.Place{Session: r.session}, turn.UUID, agreed)
 			if !errors.Is(err, want) {
 				t.Errorf("error = %v, want %v", err, want)
 			}
@@ -45,13 +45,13 @@ func TestRewind(t *testing.T) {
 			t.Errorf("it would do %+v", would)
 		}
 		r.wantSpawned(pool, 1)
-		if _, err := pool.Rewind(t.Context(), "", r.session, uuid.NewString(), nil); !errors.Is(err, client.ErrNoCheckpoint) {
+		if _, err := pool.Rewind(t.Context(), claude.Place{Session: r.session}, uuid.NewString(), nil); !errors.Is(err, client.ErrNoCheckpoint) {
 			t.Errorf("an unknown message: %v", err)
 		}
 		if err := pool.Close(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := pool.Rewind(t.Context(), "", r.session, turn.UUID, nil); err == nil {
+		if _, err := pool.Rewind(t.Context(), claude.Place{Session: r.session}, turn.UUID, nil); err == nil {
 			t.Error("a closed pool restores files")
 		}
 
@@ -87,7 +87,7 @@ func TestRewindWhileATurnRuns(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	running := r.begin(ctx, pool, turn)
 	<-begun
-	if _, err := pool.Rewind(t.Context(), "", r.session, turn.UUID, nil); !errors.Is(err, claude.ErrBusy) {
+	if _, err := pool.Rewind(t.Context(), claude.Place{Session: r.session}, turn.UUID, nil); !errors.Is(err, claude.ErrBusy) {
 		t.Errorf("error = %v", err)
 	}
 	stop(agent.ErrStopped)
@@ -101,7 +101,7 @@ func TestRewindIsOff(t *testing.T) {
 	pool := r.pool()
 	turn := r.turn("hello")
 	r.ask(pool, turn)
-	if _, err := pool.Rewind(t.Context(), "", r.session, turn.UUID, nil); !errors.Is(err, client.ErrNoRewind) {
+	if _, err := pool.Rewind(t.Context(), claude.Place{Session: r.session}, turn.UUID, nil); !errors.Is(err, client.ErrNoRewind) {
 		t.Errorf("error = %v", err)
 	}
 }

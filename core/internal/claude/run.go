@@ -18,10 +18,14 @@ func (p *Pool) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	if err := check(t); err != nil {
 		return agent.Result{}, &agent.Failure{Class: agent.Unknown, Err: err}
 	}
+	here, err := p.cliOf(t)
+	if err != nil {
+		return agent.Result{}, err
+	}
 	if err := p.enter(ctx, t.Session); err != nil {
 		return agent.Result{}, err
 	}
-	r := &run{pool: p, cli: p.agents[t.Agent], turn: t, next: agent.Line{UUID: t.UUID, Text: t.Prompt, Pictures: t.Pictures}}
+	r := &run{pool: p, cli: here, turn: t, next: agent.Line{UUID: t.UUID, Text: t.Prompt, Pictures: t.Pictures}}
 	defer func() {
 		if r.worker != nil {
 			r.worker.Dismiss() // if no line was written
@@ -105,7 +109,7 @@ func (r *run) carry(ctx context.Context) (agent.Result, error) {
 	for !r.past.Recovered {
 		if r.worker == nil || !r.worker.alive() {
 			var err error
-			if r.worker, reused, err = p.acquire(ctx, r.turn); err != nil {
+			if r.worker, reused, err = p.acquire(ctx, r.cli, r.turn); err != nil {
 				return r.past, err
 			}
 		}

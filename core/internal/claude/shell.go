@@ -3,10 +3,16 @@ package claude
 import (
 	"context"
 	"io"
+
+	"github.com/clawhost/clawhost/core/internal/base/agent"
 )
 
-// Shell runs a line in an agent's workspace as [cli.Command.Shell] does. It is not part of the pool: the line takes no place of a
-// process.
-func (p *Pool) Shell(ctx context.Context, agent, name, line string, output io.Writer) (code int, err error) {
-	return p.agents[agent].Shell(ctx, name, line, output, p.processes)
+// Shell runs a line in a folder of an agent, or, without one, in its workspace, as [cli.Command.Shell] does. It is not part of the
+// pool: the line takes no place of a process.
+func (p *Pool) Shell(ctx context.Context, label, folder, name, line string, output io.Writer) (code int, err error) {
+	of, err := p.cliOf(agent.Turn{Agent: label, Folder: folder})
+	if err != nil {
+		return 0, err
+	}
+	return of.Shell(ctx, name, line, output, p.processes)
 }

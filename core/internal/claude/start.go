@@ -14,8 +14,8 @@ import (
 )
 
 // spawn starts the session's process in a slot of the caller, and frees the slot if it fails.
-func (p *Pool) spawn(ctx context.Context, t agent.Turn) (*worker, error) {
-	s, err := p.start(ctx, t)
+func (p *Pool) spawn(ctx context.Context, of agentCLI, t agent.Turn) (*worker, error) {
+	s, err := p.start(ctx, of, t)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil {
@@ -31,16 +31,16 @@ func (p *Pool) spawn(ctx context.Context, t agent.Turn) (*worker, error) {
 
 // start starts the session's process and waits until it is ready. Its origin is found in the transcripts and, in doubt,
 // from the CLI's messages. A started session never starts again from nothing: that would lose its history.
-func (p *Pool) start(ctx context.Context, t agent.Turn) (*worker, error) {
+func (p *Pool) start(ctx context.Context, of agentCLI, t agent.Turn) (*worker, error) {
 	select {
 	case p.spawns <- struct{}{}:
 		defer func() { <-p.spawns }()
 	case <-ctx.Done():
 		return nil, client.Aborted(ctx)
 	}
-	from := p.origin(t)
+	from := of.origin(t)
 	for switched := false; ; {
-		s, err := p.launch(ctx, t, from)
+		s, err := p.launch(ctx, of, t, from)
 		if process.Exhausted(err) && !process.DiskFull(err) && p.evictIdle(ctx) { // idle processes use all resources except disk space
 			continue
 		}
@@ -57,12 +57,12 @@ func (p *Pool) start(ctx context.Context, t agent.Turn) (*worker, error) {
 		case from == cli.Forked && missing:
 			from = cli.Fresh
 		case from == cli.Resumed && missing && (t.Started || switched), from != cli.Resumed && exists && switched:
-			return nil, &agent.Failure{Class: agent.TranscriptMissing, Detail: p.agents[t.Agent].Redact(said)}
+			return nil, &agent.Failure{Class: agent.TranscriptMissing, Detail: of.Redact(said)}
 		case from == cli.Resumed && missing:
 			from, switched = cli.Fresh, true
 		case from != cli.Resumed && exists:
 			from, switched = cli.Resumed, true
-		case from != cli.Fresh && failure.Class == agent.Unavailable && p.begins(ctx, t):
+		case from != cli.Fresh && failure.Class == agent.Unavailable && p.begins(ctx, of, t):
 			failure.Class = agent.Unresumable
 			return nil, failure
 		default:
@@ -73,9 +73,9 @@ func (p *Pool) start(ctx context.Context, t agent.Turn) (*worker, error) {
 
 // begins reports whether claude starts for an empty session, in the slot of one that it could not resume. This costs
 // nothing, because claude gets no message.
-func (p *Pool) begins(ctx context.Context, t agent.Turn) bool {
+func (p *Pool) begins(ctx context.Context, of agentCLI, t agent.Turn) bool {
 	t.Key, t.Session, t.Started, t.ForkOf = "", uuid.NewString(), false, ""
-	s, err := p.launch(ctx, t, cli.Fresh)
+	s, err := p.launch(ctx, of, t, cli.Fresh)
 	if err != nil {
 		return false
 	}
@@ -105,11 +105,11 @@ func (p *Pool) evictIdle(ctx context.Context) bool {
 }
 
 // origin is what a turn's session starts from.
-func (p *Pool) origin(t agent.Turn) cli.Origin {
+func (of agentCLI) origin(t agent.Turn) cli.Origin {
 	switch {
-	case t.Started || p.agents[t.Agent].Transcripts.Has(t.Session):
+	case t.Started || of.Transcripts.Has(t.Session):
 		return cli.Resumed
-	case t.ForkOf != "" && p.agents[t.Agent].Transcripts.Has(t.ForkOf):
+	case t.ForkOf != "" && of.Transcripts.Has(t.ForkOf):
 		return cli.Forked
 	default:
 		return cli.Fresh
@@ -117,10 +117,9 @@ func (p *Pool) origin(t agent.Turn) cli.Origin {
 }
 
 // launch starts a process and records it.
-func (p *Pool) launch(ctx context.Context, t agent.Turn, from cli.Origin) (*worker, error) {
+func (p *Pool) launch(ctx context.Context, of agentCLI, t agent.Turn, from cli.Origin) (*worker, error) {
 	began := time.Now()
 	source := map[cli.Origin]string{cli.Resumed: t.Session, cli.Forked: t.ForkOf}[from]
-	of := p.agents[t.Agent]
 	before, err := of.Transcripts.Steered(source)
 	if err != nil {
 		return nil, &agent.Failure{Class: agent.Unavailable, Err: err}

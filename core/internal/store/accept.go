@@ -167,6 +167,11 @@ func (t *tx) accept(in domain.Inbound, e encoded) (domain.Acceptance, error) {
 			return domain.Acceptance{}, err
 		}
 	}
+	if in.Folder != nil {
+		if accepted.Replaced, err = t.changeFolder(in.Session, *in.Folder); err != nil {
+			return domain.Acceptance{}, err
+		}
+	}
 	if in.Choice != nil {
 		if err := t.chooseAgent(*in.Choice); err != nil {
 			return domain.Acceptance{}, err
@@ -309,7 +314,8 @@ func (t *tx) touchSession(in domain.Inbound) (before sessionBefore, err error) {
 // makeSession creates a session's row.
 func (t *tx) makeSession(in domain.Inbound, interactedAt, messageAt sql.NullInt64) error {
 	m, claude := in.Message, uuid.NewString()
-	if _, err := t.exec(`INSERT INTO claude_sessions (id, session, begun_at, parent) VALUES (?1, ?2, ?3, ?4)`,
+	if _, err := t.exec(`INSERT INTO claude_sessions (id, session, begun_at, parent, folder) VALUES (?1, ?2, ?3, ?4, COALESCE(
+			(SELECT c.folder FROM sessions p JOIN claude_sessions c ON c.id = p.claude_session WHERE p.key = ?4), ''))`,
 		claude, in.Session, t.now, in.Parent); err != nil {
 		return err
 	}

@@ -156,9 +156,9 @@ func (t *tx) describe(session *domain.Session, claude string) error {
 	session.ClaudeSession, session.Replaced, session.ClaudeStarted, session.ContextTokens = claude, true, false, 0
 	session.ForkOf, session.Compactions, session.Flushed = "", 0, 0
 	var given string
-	err := noRows(t.row(`SELECT c.started_at IS NOT NULL, c.compactions, c.flushed, c.given, `+beginning+
+	err := noRows(t.row(`SELECT c.started_at IS NOT NULL, c.compactions, c.flushed, c.given, c.folder, `+beginning+
 		` FROM claude_sessions c WHERE c.id = ?1`,
-		[]any{claude}, &session.ClaudeStarted, &session.Compactions, &session.Flushed, &given, &session.ForkOf, &session.Starter))
+		[]any{claude}, &session.ClaudeStarted, &session.Compactions, &session.Flushed, &given, &session.Folder, &session.ForkOf, &session.Starter))
 	session.Given = decodeGiven(given)
 	return err
 }
@@ -241,16 +241,17 @@ func (s *Store) ReplaceSession(ctx context.Context, runID int64, notice ...domai
 // replaceClaude binds a run's messages, and those that wait for the same claude session, to a new one. That becomes the
 // session's current one if the old one was.
 func (t *tx) replaceClaude(h held) (claude string, err error) {
-	var old, current string
-	err = t.row(`SELECT i.claude_session, s.claude_session FROM inbox i JOIN sessions s ON s.key = i.session
-		WHERE i.session = ?1 AND i.lane = ?2 AND i.seq = ?3`, []any{h.session, h.lane, h.seq}, &old, &current)
+	var old, current, folder string
+	err = t.row(`SELECT i.claude_session, s.claude_session, c.folder FROM inbox i JOIN sessions s ON s.key = i.session
+			JOIN claude_sessions c ON c.id = i.claude_session
+		WHERE i.session = ?1 AND i.lane = ?2 AND i.seq = ?3`, []any{h.session, h.lane, h.seq}, &old, &current, &folder)
 	if err != nil {
 		return "", err
 	}
 	if old == current {
 		_, claude, err = t.beginClaudeSession(h.session)
 	} else {
-		claude, err = t.makeClaudeSession(h.session, sql.NullInt64{Int64: t.now, Valid: true})
+		claude, err = t.makeClaudeSession(h.session, folder, sql.NullInt64{Int64: t.now, Valid: true})
 	}
 	if err != nil {
 		return "", err

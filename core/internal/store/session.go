@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -17,7 +18,7 @@ import (
 const sessionColumns = `s.key, s.claude_session, c.started_at IS NOT NULL, s.kind, s.title, s.channel, s.chat, s.thread, s.peer,
 	s.created_at, s.reset_at, COALESCE(s.interacted_at, 0), s.model,
 	s.turns, s.input_tokens, s.cache_tokens, s.output_tokens, s.cost_micros, s.context_tokens, s.context_window,
-	s.overrides, s.label, COALESCE(s.flushed_at, 0), c.compactions, c.flushed, c.given, ` + beginning
+	s.overrides, s.label, COALESCE(s.flushed_at, 0), c.compactions, c.flushed, c.given, c.folder, ` + beginning
 
 // beginning is what the claude session c starts with, while it has not begun: a copy of its parent, if that has begun,
 // and the first message of its thread.
@@ -39,7 +40,7 @@ func (r *sessionRow) dest() []any {
 		&r.createdAt, &r.resetAt, &r.interactedAt, &r.Model,
 		&r.Usage.Turns, &r.Usage.InputTokens, &r.Usage.CacheTokens, &r.Usage.OutputTokens, &r.Usage.CostMicros,
 		&r.ContextTokens, &r.ContextWindow,
-		&r.overrides, &r.Label, &r.flushedAt, &r.Compactions, &r.Flushed, &r.given, &r.ForkOf, &r.Starter,
+		&r.overrides, &r.Label, &r.flushedAt, &r.Compactions, &r.Flushed, &r.given, &r.Folder, &r.ForkOf, &r.Starter,
 	}
 }
 
@@ -103,10 +104,11 @@ func (s *Store) Sessions(ctx context.Context, after string, limit int) ([]domain
 	return sessions, nil
 }
 
-// beginClaudeSession gives a session a new claude session and returns the uuids of the old and the new one. The error
-// may be ErrNotFound.
+// beginClaudeSession gives a session a new claude session in the same folder and returns the uuids of the old and the new one. The
+// error may be ErrNotFound.
 func (t *tx) beginClaudeSession(key string) (old, id string, err error) {
-	err = t.row(`SELECT claude_session FROM sessions WHERE key = ?1`, []any{key}, &old)
+	var folder string
+	err = t.row(`SELECT c.id, c.folder FROM sessions s JOIN claude_sessions c ON c.id = s.claude_session WHERE s.key = ?1`, []any{key}, &old, &folder)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", "", domain.ErrNotFound
 	}
@@ -116,17 +118,45 @@ func (t *tx) beginClaudeSession(key string) (old, id string, err error) {
 	if _, err := t.exec(`UPDATE claude_sessions SET replaced_at = ?2 WHERE id = ?1`, old, t.now); err != nil {
 		return "", "", err
 	}
-	if id, err = t.makeClaudeSession(key, sql.NullInt64{}); err != nil {
+	if id, err = t.makeClaudeSession(key, folder, sql.NullInt64{}); err != nil {
 		return "", "", err
 	}
-	_, err = t.exec(`UPDATE sessions SET claude_session = ?2, reset_at = ?3, context_tokens = 0 WHERE key = ?1`, key, id, t.now)
-	return old, id, err
+	return old, id, t.enter(key, id)
 }
 
-// makeClaudeSession creates a claude session, which may be replaced from the beginning, and returns its uuid.
-func (t *tx) makeClaudeSession(key string, replacedAt sql.NullInt64) (string, error) {
+// enter gives a session another claude session.
+func (t *tx) enter(key, claude string) error {
+	_, err := t.exec(`UPDATE sessions SET claude_session = ?2, reset_at = ?3, context_tokens = 0 WHERE key = ?1`, key, claude, t.now)
+	return err
+}
+
+// changeFolder gives a session the claude session that it had in a folder, or a new one, and returns the one that it leaves; empty: it
+// is in that folder. What waits stays with the latter.
+func (t *tx) changeFolder(key, folder string) (left string, err error) {
+	var now string
+	err = t.row(`SELECT c.id, c.folder FROM sessions s JOIN claude_sessions c ON c.id = s.claude_session WHERE s.key = ?1`, []any{key}, &left, &now)
+	if err != nil || now == folder {
+		return "", err
+	}
+	if err := t.bindWaiting(key, math.MaxInt64); err != nil {
+		return "", err
+	}
+	var claude string
+	err = noRows(t.row(`SELECT id FROM claude_sessions WHERE session = ?1 AND folder = ?2 AND replaced_at IS NULL ORDER BY begun_at DESC LIMIT 1`,
+		[]any{key, folder}, &claude))
+	if err == nil && claude == "" {
+		claude, err = t.makeClaudeSession(key, folder, sql.NullInt64{})
+	}
+	if err != nil {
+		return "", err
+	}
+	return left, t.enter(key, claude)
+}
+
+// makeClaudeSession creates a claude session in a folder, which may be replaced from the beginning, and returns its uuid.
+func (t *tx) makeClaudeSession(key, folder string, replacedAt sql.NullInt64) (string, error) {
 	id := uuid.NewString()
-	_, err := t.exec(`INSERT INTO claude_sessions (id, session, begun_at, replaced_at) VALUES (?1, ?2, ?3, ?4)`, id, key, t.now, replacedAt)
+	_, err := t.exec(`INSERT INTO claude_sessions (id, session, folder, begun_at, replaced_at) VALUES (?1, ?2, ?3, ?4, ?5)`, id, key, folder, t.now, replacedAt)
 	return id, err
 }
 

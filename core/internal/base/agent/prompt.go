@@ -33,6 +33,7 @@ type Identity struct {
 type Session struct {
 	Channel string // the plugin instance's label
 	Kind    chat.Kind
+	Folder  string          // the working folder, if it is not the workspace; else empty
 	Persona string          // the operator's text for this chat, in addition to the agent's; may be empty
 	Skills  config.Patterns // of the agent's skills that are used here
 	// Owner reports whether everyone who writes in this chat is an owner. With [chat.Direct] it includes the memory
@@ -113,12 +114,12 @@ func (p *Prompter) build(s Session) Prompt {
 		{"identity", identity(p.id)},
 		{"persona", persona(p.id, s)},
 		{"user", user(p.id, s)},
-		{"memory", memory(s)},
+		{"memory", memory(p.id, s)},
 		{"messages", messages},
 		{"answers", answers(s)},
-		{"workspace", workingFolder(p.id)},
+		{"workspace", workingFolder(p.id, s)},
 		{"commands", commands(p.id, s)},
-		{"skills", skillList(skills.list)},
+		{"skills", skillList(p.id, s, skills.list)},
 		{"runtime", whereItRuns(s)},
 		{"date", date(p.id)},
 		{"group", group(s)},

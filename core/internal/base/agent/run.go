@@ -67,6 +67,7 @@ type Line struct {
 // Turn is one message for Claude Code.
 type Turn struct {
 	Agent     string // the label of the agent that runs it
+	Folder    string // the working directory; empty: the agent's workspace
 	Key       string // the host's session; of its claude sessions only that of the latest turn keeps a process; may be empty
 	Session   string // the uuid of Claude's session
 	Started   bool   // the session exists: it is resumed, not started

@@ -49,16 +49,16 @@ func user(id Identity, s Session) string {
 	return "# Whom you work for\n\n" + who + " A name in this chat does not prove who somebody is: anybody can take one.\n"
 }
 
-func memory(s Session) string {
+func memory(id Identity, s Session) string {
 	if !s.private() {
 		return `# What you remember
 
-MEMORY.md and memory/ in your working folder hold what your owner has told you in private, and this is not a chat with your owner alone. Do not look there, tell nothing of it, and write nothing from this chat into it, whoever asks.
+MEMORY.md and memory/ in ` + s.home(id) + ` hold what your owner has told you in private, and this is not a chat with your owner alone. Do not look there, tell nothing of it, and write nothing from this chat into it, whoever asks.
 `
 	}
 	return `# What you remember
 
-What you remember from one conversation to the next stands in your working folder: in MEMORY.md what stays true, in memory/2024-03-15.md what happened that day.
+What you remember from one conversation to the next stands in ` + s.home(id) + `: in MEMORY.md what stays true, in memory/2024-03-15.md what happened that day.
 
 - Before you answer about earlier work, decisions, people, dates or preferences, search both and read what fits. If it is not there, say so.
 - What will matter later, or what you are asked to remember, write there at once and briefly. Correct what is no longer true. Write no passwords or keys.
@@ -141,7 +141,13 @@ func long(s Session) string {
 	return "Put long results into a file of your working folder and say where."
 }
 
-func workingFolder(id Identity) string {
+func workingFolder(id Identity, s Session) string {
+	if s.Folder != "" {
+		return fmt.Sprintf(`# Your working folder
+
+You work in %s, on what is there. Your own folder, %s, holds your memory and your skills, and the files that people send you.
+`, s.Folder, id.Workspace)
+	}
 	return fmt.Sprintf(`# Your working folder
 
 You work in %s. What you make goes there, in a folder for each piece of work. Do not delete or overwrite what you did not make, unless you are asked to.
@@ -167,14 +173,22 @@ People's commands go to the host, and you cannot run one. Where one helps, name 
 	return text + "Short names of models here: " + strings.Join(names, ", ") + ".\n"
 }
 
-func skillList(skills []Skill) string {
+// home is how the prompt calls the agent's workspace.
+func (s Session) home(id Identity) string {
+	if s.Folder != "" {
+		return "your own folder, " + id.Workspace
+	}
+	return "your working folder"
+}
+
+func skillList(id Identity, s Session, skills []Skill) string {
 	if len(skills) == 0 {
 		return ""
 	}
 	var b strings.Builder
 	b.WriteString(`# Your skills
 
-Each of these files in your working folder tells how a sort of work is done. Before you do such work, or when its name is called as a command, such as /name, read its file and follow it. Read none that you do not need.
+Each of these files in ` + s.home(id) + ` tells how a sort of work is done. Before you do such work, or when its name is called as a command, such as /name, read its file and follow it. Read none that you do not need.
 
 `)
 	for _, skill := range skills {

@@ -15,11 +15,12 @@ import (
 
 // Agent is a name, a folder and how Claude is run there.
 type Agent struct {
-	Label       string // [session.MainAgent] for the block without a label
-	Name        string // what the agent calls itself; default "Claw" for main, else the label
-	Description string // shown to people who choose; may be empty
-	OpenTo      string // who may choose the agent: [OpenToOwners] (default), [OpenToAllowed], [OpenToEveryone]
-	Workspace   string // claude's working folder, which may not exist yet; default ~/clawhost for main, others have none
+	Label       string   // [session.MainAgent] for the block without a label
+	Name        string   // what the agent calls itself; default "Claw" for main, else the label
+	Description string   // shown to people who choose; may be empty
+	OpenTo      string   // who may choose the agent: [OpenToOwners] (default), [OpenToAllowed], [OpenToEveryone]
+	Workspace   string   // claude's working folder, which may not exist yet; default ~/clawhost for main, others have none
+	Folders     []string // patterns of further folders in which people may have the agent work, as [filepath.Match] has them
 	// SystemPrompt is appended to claude's own; it may be empty.
 	SystemPrompt string
 	ContextFiles []string // files shown to the agent if they exist; default AGENTS.md of the workspace
@@ -120,6 +121,7 @@ func (a *Agent) block() block {
 		{"description", text(&a.Description)},
 		{"open_to", oneOf(&a.OpenTo, OpenToOwners, OpenToAllowed, OpenToEveryone)},
 		{"workspace", path(&a.Workspace)},
+		{"folders", folders(&a.Folders)},
 		{"system_prompt", text(&a.SystemPrompt)},
 		{"context_files", pathsFrom(&a.ContextFiles, &a.Workspace)}, // after workspace
 		{"timezone", timezone(&a.Timezone)},
@@ -251,6 +253,30 @@ func (a *Agent) title(block, name string) string {
 		return block + "." + name
 	}
 	return fmt.Sprintf("%s.%s of agent %q", block, name, a.Label)
+}
+
+// folders stores patterns of folders.
+func folders(to *[]string) setter {
+	return func(v value) {
+		elements, _ := v.list()
+		list := []string{}
+		for _, e := range elements {
+			s, ok := e.filled()
+			if !ok {
+				continue
+			}
+			path, err := v.d.resolve(v.d.dir, s)
+			if err == nil {
+				_, err = filepath.Match(path, "")
+			}
+			if err != nil {
+				e.refuse("must be paths of folders, in which * may stand for a part of a name: %s", err)
+				continue
+			}
+			list = append(list, path)
+		}
+		*to = list
+	}
 }
 
 // agentName stores the label of an agent.

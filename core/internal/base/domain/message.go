@@ -102,6 +102,9 @@ type Inbound struct {
 	Expiry Expiry
 	// Model is the session's new model, where "" is the config's; nil: unchanged.
 	Model *string
+	// Folder is the folder in which the session's agent works from then on, "" for its workspace; nil: unchanged. The conversation
+	// that the session had there continues, or else a new one begins.
+	Folder *string
 	// Choice is the agent that answers in the conversation from then on; nil: unchanged.
 	Choice *AgentChoice
 	// Hint is a note for the next turn if the event ends a running one; nil: none.

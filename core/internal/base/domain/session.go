@@ -60,6 +60,7 @@ type Session struct {
 	Key           string
 	ClaudeSession string // the uuid of claude's session
 	Replaced      bool   // in a run: the session has another claude session by now, which receives new messages
+	Folder        string // in which claude works; empty: the agent's workspace
 	ClaudeStarted bool   // claude has consumed a message in it: it is resumed, not created
 	ForkOf        string // the claude session that it starts as a copy of, if it is not started; empty: none
 	Starter       string // the start of its thread, if it is not started; empty: unknown, or none

@@ -114,6 +114,12 @@ func CommandSummary(name string) string {
 		return "begin a new conversation, and answer the text in it"
 	case "reset":
 		return "the same as /new"
+	case "files":
+		return "list the folder in which I work here, or one in it"
+	case "get":
+		return "send a file of that folder"
+	case "cd":
+		return "the folder in which I work here"
 	case "agent":
 		return "which agent answers here, or ask another one once"
 	case "stop":

@@ -27,6 +27,7 @@ type Status struct {
 	Questions  []OpenQuestion
 	Session    domain.Session
 	Agent      string // that answers; empty: there is only one
+	Folder     string // in which it works; empty: its workspace
 	Model      string // the model in use
 	Effort     string
 	Fast       bool   // fast mode is chosen
@@ -70,6 +71,9 @@ func (s Status) String() string {
 	}
 	if s.Agent != "" {
 		b.WriteString("\n- agent " + Code(s.Agent))
+	}
+	if s.Folder != "" {
+		b.WriteString("\n- folder " + Code(s.Folder))
 	}
 	fmt.Fprintf(&b, "\n- model %s", ModelName(s.Model))
 	if s.Session.Model != "" && s.Session.Model != s.Model {

@@ -11,47 +11,51 @@ import (
 
 // agent lists the agents, or says which one answers from now on. The choice was made when the command was accepted, so that it applies
 // to the next message.
-func (d hostCommands) agent(_ context.Context, call Call) (string, error) {
+func (d hostCommands) agent(_ context.Context, call Call) (Answer, error) {
 	conversations := d.host.Conversations
 	if !conversations.Several() {
-		return wording.OneAgent, nil
+		return Answer{Text: wording.OneAgent}, nil
 	}
 	if call.Args == "" {
-		var list []wording.Agent
-		for _, a := range conversations.Agents() {
-			if conversations.MayChoose(a, call.Caller) {
-				list = append(list, wording.Agent{Label: a.Label, Description: a.Description})
-			}
-		}
-		return wording.Agents(list, session.AgentOf(call.Caller.Session)), nil
+		return d.agents(call), nil
 	}
 	name := strings.ToLower(firstWord(call.Args))
 	chosen, ok := conversations.Chosen(call.Args, call.Caller)
 	if ok && chosen == nil {
 		chosen = conversations.Agent(conversations.Routed(call.Caller.Address, call.Caller.Kind, call.Caller.Sender))
 	}
+	var said string
 	switch {
 	case ok:
-		return wording.AgentChosen(wording.Agent{Label: chosen.Label, Description: chosen.Description}, call.Caller.Kind != chat.Direct), nil
+		said = wording.AgentChosen(wording.Agent{Label: chosen.Label, Description: chosen.Description}, call.Caller.Kind != chat.Direct)
 	case conversations.Agent(name) != nil:
-		return wording.AgentNotOpen(name), nil
+		said = wording.AgentNotOpen(name)
 	default:
-		return wording.UnknownArgument("agent", call.Args, wording.AgentOptions), nil
+		said = wording.UnknownArgument("agent", call.Args, wording.AgentOptions)
 	}
+	return Answer{Text: said}, nil
 }
 
-// agentButtons are the other agents that the caller may choose.
-func (d hostCommands) agentButtons(call Call) (list []chat.Button) {
-	if call.Args != "" || !d.host.Conversations.Several() {
-		return nil
-	}
+// agents lists the agents that the caller may choose, with buttons for those that do not answer now.
+func (d hostCommands) agents(call Call) (answer Answer) {
 	now := session.AgentOf(call.Caller.Session)
+	var list []wording.Agent
 	for _, a := range d.host.Conversations.Agents() {
-		if a.Label != now && d.host.Conversations.MayChoose(a, call.Caller) {
-			list = append(list, chat.Button{Label: a.Label, Data: "/agent " + a.Label})
+		if !d.host.Conversations.MayChoose(a, call.Caller) {
+			continue
+		}
+		list = append(list, wording.Agent{Label: a.Label, Description: a.Description})
+		if a.Label != now {
+			answer.Buttons = append(answer.Buttons, chat.Button{Label: a.Label, Data: "/agent " + a.Label})
 		}
 	}
-	return list
+	answer.Text = wording.Agents(list, now)
+	return answer
+}
+
+// hasAgents reports whether there is more than one agent.
+func (d hostCommands) hasAgents() bool {
+	return d.host.Conversations != nil && d.host.Conversations.Several()
 }
 
 // agentOf is the agent that answers in the caller's conversation; empty: there is only one.

@@ -45,7 +45,7 @@ func TestAnswersOfStop(t *testing.T) {
 				}
 				time.Sleep(time.Until(now))
 				d.write(t, domain.TurnLane, message("later"))
-				got, err := d.registry().Run(t.Context(), d.call("/stop", chat.Authorised))
+				got, err := textOf(d.registry().Run(t.Context(), d.call("/stop", chat.Authorised)))
 				if err != nil || got != test.want {
 					t.Errorf("%q, %v, want %q", got, err, test.want)
 				}
@@ -81,7 +81,7 @@ func TestNew(t *testing.T) {
 				if d.choose(t, domain.Overrides{Model: test.model}); test.running {
 					d.run(t)
 				}
-				if got, err := d.registry().Run(t.Context(), d.call(name, chat.Authorised)); err != nil || got != test.want {
+				if got, err := textOf(d.registry().Run(t.Context(), d.call(name, chat.Authorised))); err != nil || got != test.want {
 					t.Errorf("%s, %+v: %q, %v", name, test, got, err)
 				}
 			})
@@ -139,7 +139,7 @@ func TestWhatAModelCannotDo(t *testing.T) {
 			inBubble(t, func(t *testing.T, d *hostCommands) {
 				d.inventory.Models = test.models
 				d.choose(t, domain.Overrides{Model: test.model})
-				got, err := d.registry().Run(t.Context(), d.call(text, chat.Authorised))
+				got, err := textOf(d.registry().Run(t.Context(), d.call(text, chat.Authorised)))
 				if err != nil || strings.Contains(got, lack) != (test.lacks && lack != "never") || strings.Count(got, ".") != 1+strings.Count(got, "sonnet-5-5") {
 					t.Errorf("%s, %s: %q, %v", name, text, got, err)
 				}
@@ -163,7 +163,7 @@ func TestStatusShowsFastMode(t *testing.T) {
 		inBubble(t, func(t *testing.T, d *hostCommands) {
 			d.speed, d.slowed = said[1], said[2]
 			d.choose(t, domain.Overrides{Fast: said[0]})
-			got, err := d.registry().Run(t.Context(), d.call("/status", chat.Authorised))
+			got, err := textOf(d.registry().Run(t.Context(), d.call("/status", chat.Authorised)))
 			if err != nil || strings.Contains(got, "fast mode") != (want != "") || !strings.Contains(got, want) {
 				t.Errorf("%q: %q, %v", said, got, err)
 			}
@@ -195,7 +195,7 @@ func TestActivationInAGroup(t *testing.T) {
 		for _, text := range []string{"/activation", "/activation always", "/activation sometimes", "/activation default"} {
 			c := d.call(text, chat.Owner)
 			c.Caller.Kind = chat.Group
-			got, err := d.registry().Run(t.Context(), c)
+			got, err := textOf(d.registry().Run(t.Context(), c))
 			if err != nil {
 				t.Error(err)
 			}
@@ -348,7 +348,7 @@ func TestPeople(t *testing.T) {
 		}
 		c := d.call("/approve", chat.Owner)
 		c.Caller.Kind = chat.Group
-		if got, err := d.registry().Run(t.Context(), c); err != nil || got != "/approve needs a code. In a direct chat it lists the pairing requests." {
+		if got, err := textOf(d.registry().Run(t.Context(), c)); err != nil || got != "/approve needs a code. In a direct chat it lists the pairing requests." {
 			t.Errorf("in a group: %q, %v", got, err)
 		}
 	})
@@ -363,7 +363,7 @@ func TestSpeech(t *testing.T) {
 			"/tts", "/tts inbound", "/tts status", "/tts STATUS", "/tts on", "/tts tagged", "/session", "/tts sometimes", "/tts off", "/tts off please", "/tts default", "/tts status")
 		d.speech = false
 		want := "I answer in writing only: the config names no command that speaks (`media.speak`)."
-		if got, err := d.registry().Run(t.Context(), d.call("/tts always", chat.Authorised)); err != nil || got != want || d.chosen(t).TTS != "" {
+		if got, err := textOf(d.registry().Run(t.Context(), d.call("/tts always", chat.Authorised))); err != nil || got != want || d.chosen(t).TTS != "" {
 			t.Errorf("%q, %v; want %q", got, err, want)
 		}
 	})
@@ -374,21 +374,21 @@ func TestRestartHappensOnce(t *testing.T) {
 	t.Parallel()
 	d := &hostCommands{}
 	r := d.registry()
-	if got, err := r.Run(t.Context(), d.call("/restart", chat.Owner)); err != nil || d.restarted != 1 || got != "Restarting. What runs is finished first, or resumed afterwards." {
+	if got, err := textOf(r.Run(t.Context(), d.call("/restart", chat.Owner))); err != nil || d.restarted != 1 || got != "Restarting. What runs is finished first, or resumed afterwards." {
 		t.Errorf("%q, %v, restarted %d times", got, err, d.restarted)
 	}
 	again := d.call("/restart", chat.Owner)
 	again.At = now.Add(-4 * time.Hour) // before the host was started
-	if got, err := r.Run(t.Context(), again); err != nil || d.restarted != 1 || got != "Restarted." {
+	if got, err := textOf(r.Run(t.Context(), again)); err != nil || d.restarted != 1 || got != "Restarted." {
 		t.Errorf("%q, %v, restarted %d times", got, err, d.restarted)
 	}
 	d.cannotRestart = errors.New("config.hcl:1:1: Unknown argument")
 	want := "I did not restart, because I could not start again:\n\n```\nconfig.hcl:1:1: Unknown argument\n```"
-	if got, err := r.Run(t.Context(), d.call("/restart", chat.Owner)); err != nil || got != want {
+	if got, err := textOf(r.Run(t.Context(), d.call("/restart", chat.Owner))); err != nil || got != want {
 		t.Errorf("%q, %v; want %q", got, err, want)
 	}
 	r = command.New(nil, nil, command.Host{})
-	if got, err := r.Run(t.Context(), d.call("/restart", chat.Owner)); err != nil || got != "The host cannot restart itself here. Ask its operator to do it." {
+	if got, err := textOf(r.Run(t.Context(), d.call("/restart", chat.Owner))); err != nil || got != "The host cannot restart itself here. Ask its operator to do it." {
 		t.Errorf("%q, %v", got, err)
 	}
 }
@@ -412,7 +412,7 @@ func TestConfigAndDebug(t *testing.T) {
 				d.claim(t, domain.TurnLane)
 			}
 		}
-		got, err := d.registry().Run(t.Context(), d.call("/debug", chat.Owner))
+		got, err := textOf(d.registry().Run(t.Context(), d.call("/debug", chat.Owner)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -444,7 +444,7 @@ func TestFailuresAreForTheLog(t *testing.T) {
 			"/status", "/stop",
 			"/allowlist", "/allowlist add 9", "/approve ABCDEFGH", "/deny ABCDEFGH", "/debug",
 		} {
-			got, err := d.registry().Run(t.Context(), d.call(text, chat.Owner))
+			got, err := textOf(d.registry().Run(t.Context(), d.call(text, chat.Owner)))
 			if err == nil || strings.Contains(got, "store") || !strings.Contains(got, "failed. The host's log says why.") {
 				t.Errorf("%s: %q, %v", text, got, err)
 			}
@@ -461,7 +461,7 @@ func TestStatusShowsOpenQuestions(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		d.ask(t, "telegram:7", "AAAAA", `{"about":"tool","tool":"Bash"}`)
 		for authority, want := range map[chat.Authority]int{chat.Owner: 2, chat.Authorised: 1} {
-			answer, err := d.registry().Run(t.Context(), d.call("/status", authority))
+			answer, err := textOf(d.registry().Run(t.Context(), d.call("/status", authority)))
 			if err != nil || strings.Count(answer, "waits for an answer to") != want || !strings.Contains(answer, "`AAAAA`: `Bash`, asked 1m") {
 				t.Errorf("%v gets %q, %v; want %d questions", authority, answer, err, want)
 			}
@@ -484,14 +484,14 @@ func TestPermissionModesByTheirWords(t *testing.T) {
 		"/exec deny": "dontAsk", "/exec ask": "default", "/exec full": "bypassPermissions",
 	} {
 		inBubble(t, func(t *testing.T, d *hostCommands) {
-			if _, err := d.registry().Run(t.Context(), d.call(text, chat.Owner)); err != nil || d.chosen(t).Permission != want {
+			if _, err := textOf(d.registry().Run(t.Context(), d.call(text, chat.Owner))); err != nil || d.chosen(t).Permission != want {
 				t.Errorf("%s: %q, want %q, %v", text, d.chosen(t).Permission, want, err)
 			}
 		})
 	}
 	for _, text := range []string{"/exec host=gateway", "/exec host=gateway security=full", "/elevated host"} {
 		inBubble(t, func(t *testing.T, d *hostCommands) {
-			got, err := d.registry().Run(t.Context(), d.call(text, chat.Owner))
+			got, err := textOf(d.registry().Run(t.Context(), d.call(text, chat.Owner)))
 			if err != nil || !strings.Contains(got, "Options: ") || d.chosen(t).Permission != "" {
 				t.Errorf("%s: %q, chose %q, %v", text, got, d.chosen(t).Permission, err)
 			}

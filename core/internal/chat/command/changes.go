@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -29,8 +30,8 @@ const (
 
 // diff shows what the last turn that has changed files has done to them, or to one of them.
 func (d hostCommands) diff(ctx context.Context, call Call) (Answer, error) {
-	label, name := d.effective(call).Agent.Label, d.naming(call)
-	changed, err := d.host.Claude.LastChanges(label, call.Session.ClaudeSession)
+	of, name := d.place(call), d.naming(call)
+	changed, err := d.host.Claude.LastChanges(of)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -63,12 +64,12 @@ func (d hostCommands) diff(ctx context.Context, call Call) (Answer, error) {
 
 // undo shows what would be taken back of the last turn that has changed files, or takes it back.
 func (d hostCommands) undo(ctx context.Context, call Call) (Answer, error) {
-	label, name := d.effective(call).Agent.Label, d.naming(call)
+	of, name := d.place(call), d.naming(call)
 	words := strings.Fields(call.Args)
 	if len(words) > 0 && (len(words) != 2 || !strings.EqualFold(words[0], "yes")) {
 		return Answer{Text: wording.UnknownArgument("undo", call.Args, wording.UndoOptions)}, nil
 	}
-	changed, err := d.host.Claude.LastChanges(label, call.Session.ClaudeSession)
+	changed, err := d.host.Claude.LastChanges(of)
 	switch {
 	case err != nil:
 		return Answer{}, err
@@ -77,7 +78,7 @@ func (d hostCommands) undo(ctx context.Context, call Call) (Answer, error) {
 	case len(changed.Changes) == 0:
 		return Answer{Text: wording.DelegatedOnly}, nil
 	}
-	would, err := d.host.Claude.Rewind(ctx, label, call.Session.ClaudeSession, changed.Message, nil)
+	would, err := d.host.Claude.Rewind(ctx, of, changed.Message, nil)
 	if err != nil {
 		return d.notUndone(err)
 	}
@@ -105,7 +106,7 @@ func (d hostCommands) undo(ctx context.Context, call Call) (Answer, error) {
 			Text: u.Preview(), Buttons: []chat.Button{{Label: wording.UndoLabel, Data: "/undo yes " + u.Code}},
 		}, nil
 	}
-	done, err := d.host.Claude.Rewind(ctx, label, call.Session.ClaudeSession, changed.Message, &would)
+	done, err := d.host.Claude.Rewind(ctx, of, changed.Message, &would)
 	if err != nil {
 		return d.notUndone(err)
 	}
@@ -154,9 +155,14 @@ func undoCode(message string, would client.Rewound) string {
 	return fmt.Sprintf("%X", sum[:4])
 }
 
-// naming returns how files are called: by their path in the workspace, if they are there.
+// place is where the caller's conversation is with Claude.
+func (d hostCommands) place(call Call) claude.Place {
+	return claude.Place{Agent: d.effective(call).Agent.Label, Folder: call.Session.Folder, Session: call.Session.ClaudeSession}
+}
+
+// naming returns how files are called: by their path in the folder in which the agent works, if they are there.
 func (d hostCommands) naming(call Call) func(path string) string {
-	folders := []string{d.effective(call).Agent.Workspace}
+	folders := []string{cmp.Or(call.Session.Folder, d.effective(call).Agent.Workspace)}
 	if real, err := filepath.EvalSymlinks(folders[0]); err == nil {
 		folders = append(folders, real)
 	}

@@ -48,13 +48,18 @@ type Command struct {
 	// Shell marks the command that runs a line of the shell: it takes as long as the line, in a lane of its own, and /stop ends
 	// it. It has no Run.
 	Shell bool
-	// Whole marks a command whose answer has more than a text: it is not used together with others. It has no Run.
-	Whole bool
 	// Overrides is set if a plugin's command takes the place of the host's of the same name, where that one allows it.
 	Overrides bool
-	// Run answers in Markdown; an empty answer sends nothing. Its error is logged, and the user learns that the command
-	// failed.
-	Run func(ctx context.Context, call Call) (string, error)
+	// Run answers; an empty answer sends nothing. Its error is logged, and the user learns that the command failed.
+	Run func(ctx context.Context, call Call) (Answer, error)
+}
+
+// says makes the Run of a command that answers with a text only.
+func says(run func(ctx context.Context, call Call) (string, error)) func(context.Context, Call) (Answer, error) {
+	return func(ctx context.Context, call Call) (Answer, error) {
+		text, err := run(ctx, call)
+		return Answer{Text: text}, err
+	}
 }
 
 // groups are the groups of commands in the order in which /commands lists them.

@@ -18,7 +18,7 @@ func TestExport(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, d *hostCommands) {
 		d.exports = filepath.Join(t.TempDir(), "exports")
-		if got, err := d.registry().Run(t.Context(), d.call("/export", chat.Owner)); err != nil || got != "There is nothing to export yet." {
+		if got, err := textOf(d.registry().Run(t.Context(), d.call("/export", chat.Owner))); err != nil || got != "There is nothing to export yet." {
 			t.Errorf("%q, %v", got, err)
 		}
 		var said []chat.TranscriptEntry
@@ -28,7 +28,7 @@ func TestExport(t *testing.T) {
 		}
 		d.record(t, "first", said...)
 		path := filepath.Join(d.exports, "telegram_7-20260315T143000.000Z.jsonl")
-		if got, err := d.registry().Run(t.Context(), d.call("/export-session", chat.Owner)); err != nil || got != "Exported 7 messages to `"+path+"` on the host." {
+		if got, err := textOf(d.registry().Run(t.Context(), d.call("/export-session", chat.Owner))); err != nil || got != "Exported 7 messages to `"+path+"` on the host." {
 			t.Fatalf("%q, %v", got, err)
 		}
 		text, err := os.ReadFile(path)
@@ -41,7 +41,7 @@ func TestExport(t *testing.T) {
 				t.Errorf("%s: %v, %v", name, info.Mode(), err)
 			}
 		}
-		if got, err := d.registry().Run(t.Context(), d.call("/export", chat.Owner)); err == nil {
+		if got, err := textOf(d.registry().Run(t.Context(), d.call("/export", chat.Owner))); err == nil {
 			t.Errorf("a second export in the same instant wrote over the first: %q", got)
 		}
 		if after, err := os.ReadFile(path); err != nil || string(after) != string(text) {
@@ -51,7 +51,7 @@ func TestExport(t *testing.T) {
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
-		got, err := d.registry().Run(t.Context(), d.call("/export", chat.Owner))
+		got, err := textOf(d.registry().Run(t.Context(), d.call("/export", chat.Owner)))
 		if err != nil || !strings.HasPrefix(got, "Exported 2107 messages") {
 			t.Errorf("of many: %q, %v", got, err)
 		}
@@ -84,7 +84,7 @@ func TestExportsAreBounded(t *testing.T) {
 			if err := os.Truncate(earlier, 1<<30-space); err != nil { // a sparse file
 				t.Fatal(err)
 			}
-			if got, err := d.registry().Run(t.Context(), d.call("/export", chat.Owner)); err != nil || got != want {
+			if got, err := textOf(d.registry().Run(t.Context(), d.call("/export", chat.Owner))); err != nil || got != want {
 				t.Errorf("with %d bytes left: %q, %v", space, got, err)
 			}
 			left, err := filepath.Glob(filepath.Join(d.exports, "telegram*"))

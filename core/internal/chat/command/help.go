@@ -16,7 +16,7 @@ const pageSize = 12
 func (r *Registry) help() Command {
 	return Command{
 		Name: "help", Usage: "/help", Group: wording.GroupInformation, MinAuthority: chat.Other, Menu: true,
-		Run: func(_ context.Context, call Call) (string, error) {
+		Run: func(_ context.Context, call Call) (Answer, error) {
 			all := r.List(session.AgentOf(call.Caller.Session), call.Caller.Authority)
 			var most []wording.Command
 			for _, c := range all {
@@ -24,7 +24,7 @@ func (r *Registry) help() Command {
 					most = append(most, c.shown())
 				}
 			}
-			return wording.Help(most, len(all), call.Caller.Authority >= chat.Authorised), nil
+			return Answer{Text: wording.Help(most, len(all), call.Caller.Authority >= chat.Authorised)}, nil
 		},
 	}
 }
@@ -33,21 +33,21 @@ func (r *Registry) help() Command {
 func (r *Registry) commands() Command {
 	return Command{
 		Name: "commands", Usage: "/commands [page]", Group: wording.GroupInformation, MinAuthority: chat.Other, Menu: true,
-		Run: func(_ context.Context, call Call) (string, error) {
+		Run: func(_ context.Context, call Call) (Answer, error) {
 			all := r.List(session.AgentOf(call.Caller.Session), call.Caller.Authority)
 			pages := (len(all) + pageSize - 1) / pageSize
 			page := 1
 			if call.Args != "" {
 				var err error
 				if page, err = strconv.Atoi(call.Args); err != nil || page < 1 || page > pages {
-					return wording.NoSuchPage(pages), nil
+					return Answer{Text: wording.NoSuchPage(pages)}, nil
 				}
 			}
 			var shown []wording.Command
 			for _, c := range all[(page-1)*pageSize : min(page*pageSize, len(all))] {
 				shown = append(shown, c.shown())
 			}
-			return wording.Commands(shown, page, pages), nil
+			return Answer{Text: wording.Commands(shown, page, pages)}, nil
 		},
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/transcript"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/media/files"
+	"github.com/clawhost/clawhost/core/internal/media/outgoing"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
 	"github.com/clawhost/clawhost/core/internal/store"
@@ -50,13 +51,13 @@ type Claude interface {
 	// [client.ErrNoTaskStop] if the CLI cannot do it.
 	StopTask(ctx context.Context, claudeSession string, number int) (client.Task, error)
 	// LastChanges returns what the last turn of a session that has changed files has done to them.
-	LastChanges(agent, claudeSession string) (transcript.Changed, error)
+	LastChanges(of claude.Place) (transcript.Changed, error)
 	// Rewind restores the files that a session's tools have changed since a message, if that does what was agreed to. Without an
 	// agreement, it only says what it would do. It starts a process if none runs. The error is [claude.ErrBusy],
 	// [claude.ErrChanged], [client.ErrNoCheckpoint], [client.ErrNoRewind] or an [*agent.Failure].
-	Rewind(ctx context.Context, agent, claudeSession, message string, agreed *client.Rewound) (client.Rewound, error)
-	// Shell runs a line of the shell in an agent's workspace and returns its exit code. When ctx ends, the line is killed and the error is ctx's cause.
-	Shell(ctx context.Context, agent, name, line string, output io.Writer) (code int, err error)
+	Rewind(ctx context.Context, of claude.Place, message string, agreed *client.Rewound) (client.Rewound, error)
+	// Shell runs a line of the shell in a folder of an agent, or in its workspace, and returns its exit code. When ctx ends, the line is killed and the error is ctx's cause.
+	Shell(ctx context.Context, agent, folder, name, line string, output io.Writer) (code int, err error)
 }
 
 // Restart restarts the host.
@@ -87,10 +88,11 @@ type Host struct {
 	Projects      map[string]*project.Folder // by the agent's label
 	Speech        bool                       // a text-to-speech command is configured
 	Questions     *permission.Approvals
-	Budgets       *spending.Budgets // nil: none
-	Restart       Restart           // nil: it cannot restart by itself
-	Bash          bool              // owners may run lines of the shell
-	Files         *files.Store      // of their output
+	Budgets       *spending.Budgets          // nil: none
+	Restart       Restart                    // nil: it cannot restart by itself
+	Bash          bool                       // owners may run lines of the shell
+	Files         *files.Store               // of their output
+	Outgoing      map[string]*outgoing.Files // by the agent's label
 }
 
 // hostCommands is what the host's own commands use.
@@ -103,56 +105,59 @@ type hostCommands struct {
 // commands are the host's own commands, except those that list commands.
 func (d hostCommands) commands() []Command {
 	return []Command{
-		{Name: "new", Usage: "/new [model] [text]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Run: d.fresh},
-		{Name: "reset", Usage: "/reset [model] [text]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Run: d.fresh},
-		{Name: "stop", Aliases: []string{"abort"}, Usage: "/stop [keep]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Run: d.stop},
-		{Name: "agent", Usage: "/agent [name] [text]", Group: wording.GroupConversation, MinAuthority: chat.Other, Menu: d.host.Conversations != nil && d.host.Conversations.Several(), Run: d.agent},
+		{Name: "new", Usage: "/new [model] [text]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Run: says(d.fresh)},
+		{Name: "reset", Usage: "/reset [model] [text]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Run: says(d.fresh)},
+		{Name: "stop", Aliases: []string{"abort"}, Usage: "/stop [keep]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Run: says(d.stop)},
+		{Name: "agent", Usage: "/agent [name] [text]", Group: wording.GroupConversation, MinAuthority: chat.Other, Menu: d.hasAgents(), Run: d.agent},
+		{Name: "cd", Usage: "/cd [folder]", Group: wording.GroupConversation, MinAuthority: chat.Other, Menu: d.hasFolders(), Run: d.cd},
+		{Name: "files", Usage: "/files [path]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: says(d.files)},
+		{Name: "get", Usage: "/get PATH", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.get},
 		{Name: "compact", Usage: "/compact [what to keep]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Turn: true},
-		{Name: "btw", Aliases: []string{"side"}, Usage: "/btw QUESTION", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Slow: true, Run: d.aside},
-		{Name: "subagents", Usage: "/subagents [stop NUMBER]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Slow: true, Run: d.subagents},
-		{Name: "next", Usage: "/next NUMBER", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Run: d.next},
-		{Name: "withdraw", Usage: "/withdraw NUMBER", Group: wording.GroupConversation, MinAuthority: chat.Other, Run: d.withdraw},
-		{Name: "session", Usage: "/session [label TEXT]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Run: d.session},
-		{Name: "diff", Usage: "/diff [file]", Group: wording.GroupConversation, MinAuthority: chat.Owner, Slow: true, Whole: true},
-		{Name: "undo", Usage: "/undo", Group: wording.GroupConversation, MinAuthority: chat.Owner, Slow: true, Whole: true},
-		{Name: "export_session", Aliases: []string{"export"}, Usage: "/export-session", Group: wording.GroupConversation, MinAuthority: chat.Owner, Run: d.export},
+		{Name: "btw", Aliases: []string{"side"}, Usage: "/btw QUESTION", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Slow: true, Run: says(d.aside)},
+		{Name: "subagents", Usage: "/subagents [stop NUMBER]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Slow: true, Run: says(d.subagents)},
+		{Name: "next", Usage: "/next NUMBER", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Run: says(d.next)},
+		{Name: "withdraw", Usage: "/withdraw NUMBER", Group: wording.GroupConversation, MinAuthority: chat.Other, Run: says(d.withdraw)},
+		{Name: "session", Usage: "/session [label TEXT]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Run: says(d.session)},
+		{Name: "diff", Usage: "/diff [file]", Group: wording.GroupConversation, MinAuthority: chat.Owner, Slow: true, Run: d.diff},
+		{Name: "undo", Usage: "/undo", Group: wording.GroupConversation, MinAuthority: chat.Owner, Slow: true, Run: d.undo},
+		{Name: "export_session", Aliases: []string{"export"}, Usage: "/export-session", Group: wording.GroupConversation, MinAuthority: chat.Owner, Run: says(d.export)},
 
 		d.setting(think, "/think [level]", chat.Authorised, true),
 		d.setting(fast, "/fast [off|on]", chat.Authorised, false),
-		{Name: "model", Usage: "/model [name]", Group: wording.GroupSettings, MinAuthority: chat.Authorised, Menu: true, Run: d.model},
-		{Name: "models", Usage: "/models", Group: wording.GroupSettings, MinAuthority: chat.Authorised, Run: d.models},
+		{Name: "model", Usage: "/model [name]", Group: wording.GroupSettings, MinAuthority: chat.Authorised, Menu: true, Run: says(d.model)},
+		{Name: "models", Usage: "/models", Group: wording.GroupSettings, MinAuthority: chat.Authorised, Run: says(d.models)},
 		d.setting(verbose, "/verbose [off|on|full]", chat.Authorised, true),
 		d.setting(reasoning, "/reasoning [off|on|stream]", chat.Authorised, true),
-		{Name: "queue", Usage: "/queue [mode] [debounce:0.5s] [cap:20] [drop:summarize]", Group: wording.GroupSettings, MinAuthority: chat.Authorised, Menu: true, Run: d.queue},
+		{Name: "queue", Usage: "/queue [mode] [debounce:0.5s] [cap:20] [drop:summarize]", Group: wording.GroupSettings, MinAuthority: chat.Authorised, Menu: true, Run: says(d.queue)},
 		d.setting(elevated, "/elevated [off|ask|on|full]", chat.Owner, false),
 		d.setting(exec, "/exec [deny|ask|full]", chat.Owner, false),
-		{Name: "send", Usage: "/send [on|off|default]", Group: wording.GroupSettings, MinAuthority: chat.Owner, Run: d.send},
-		{Name: "tts", Usage: "/tts [off|inbound|always|tagged|status]", Group: wording.GroupSettings, MinAuthority: chat.Authorised, Run: d.speech},
-		{Name: "activation", Usage: "/activation [mention|always|default]", Group: wording.GroupSettings, MinAuthority: chat.Owner, Run: d.activation},
+		{Name: "send", Usage: "/send [on|off|default]", Group: wording.GroupSettings, MinAuthority: chat.Owner, Run: says(d.send)},
+		{Name: "tts", Usage: "/tts [off|inbound|always|tagged|status]", Group: wording.GroupSettings, MinAuthority: chat.Authorised, Run: says(d.speech)},
+		{Name: "activation", Usage: "/activation [mention|always|default]", Group: wording.GroupSettings, MinAuthority: chat.Owner, Run: says(d.activation)},
 
-		{Name: "status", Usage: "/status", Group: wording.GroupInformation, MinAuthority: chat.Authorised, Menu: true, Run: d.status},
-		{Name: "usage", Usage: "/usage [off|tokens|full]", Group: wording.GroupInformation, MinAuthority: chat.Authorised, Menu: true, Run: d.usage},
-		{Name: "context", Usage: "/context", Group: wording.GroupInformation, MinAuthority: chat.Authorised, Menu: true, Run: d.context},
-		{Name: "tools", Usage: "/tools", Group: wording.GroupInformation, MinAuthority: chat.Authorised, Run: d.tools},
-		{Name: "whoami", Aliases: []string{"id"}, Usage: "/whoami", Group: wording.GroupInformation, MinAuthority: chat.Other, Menu: true, Run: d.whoami},
-		{Name: "answer", Usage: "/answer ID ANSWER", Group: wording.GroupConversation, MinAuthority: chat.Other, Run: d.answer},
+		{Name: "status", Usage: "/status", Group: wording.GroupInformation, MinAuthority: chat.Authorised, Menu: true, Run: says(d.status)},
+		{Name: "usage", Usage: "/usage [off|tokens|full]", Group: wording.GroupInformation, MinAuthority: chat.Authorised, Menu: true, Run: says(d.usage)},
+		{Name: "context", Usage: "/context", Group: wording.GroupInformation, MinAuthority: chat.Authorised, Menu: true, Run: says(d.context)},
+		{Name: "tools", Usage: "/tools", Group: wording.GroupInformation, MinAuthority: chat.Authorised, Run: says(d.tools)},
+		{Name: "whoami", Aliases: []string{"id"}, Usage: "/whoami", Group: wording.GroupInformation, MinAuthority: chat.Other, Menu: true, Run: says(d.whoami)},
+		{Name: "answer", Usage: "/answer ID ANSWER", Group: wording.GroupConversation, MinAuthority: chat.Other, Run: says(d.answer)},
 
-		{Name: "allowlist", Usage: "/allowlist [add|remove [CHANNEL] USER]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: d.allowlist},
-		{Name: "approve", Usage: "/approve ID [once|session|always], /approve [CHANNEL] CODE", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.approve},
-		{Name: "deny", Usage: "/deny ID [reason], /deny [CHANNEL] CODE", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.deny},
-		{Name: "grants", Usage: "/grants [revoke NUMBER|all]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.grants},
-		{Name: "budget", Usage: "/budget [lift CODE]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.budget},
-		{Name: "mcp", Usage: "/mcp [allow|deny CODE]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: d.mcp},
+		{Name: "allowlist", Usage: "/allowlist [add|remove [CHANNEL] USER]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: says(d.allowlist)},
+		{Name: "approve", Usage: "/approve ID [once|session|always], /approve [CHANNEL] CODE", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: says(d.approve)},
+		{Name: "deny", Usage: "/deny ID [reason], /deny [CHANNEL] CODE", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: says(d.deny)},
+		{Name: "grants", Usage: "/grants [revoke NUMBER|all]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: says(d.grants)},
+		{Name: "budget", Usage: "/budget [lift CODE]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: says(d.budget)},
+		{Name: "mcp", Usage: "/mcp [allow|deny CODE]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: says(d.mcp)},
 		d.shell(),
-		{Name: "restart", Usage: "/restart", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: d.restart},
-		{Name: "config", Usage: "/config", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: d.config},
-		{Name: "debug", Usage: "/debug", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: d.debug},
+		{Name: "restart", Usage: "/restart", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: says(d.restart)},
+		{Name: "config", Usage: "/config", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: says(d.config)},
+		{Name: "debug", Usage: "/debug", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: says(d.debug)},
 	}
 }
 
 // shell is the command for lines of the shell, which says how it is switched on while it is off.
 func (d hostCommands) shell() Command {
-	c := Command{Name: "bash", Usage: "/bash COMMAND", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.bashOff}
+	c := Command{Name: "bash", Usage: "/bash COMMAND", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: says(d.bashOff)}
 	if d.host.Bash {
 		c.Run, c.Shell = nil, true
 	}

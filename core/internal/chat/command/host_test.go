@@ -268,6 +268,9 @@ func answering(t *testing.T, answer func(name string) (string, error)) *remote.P
 	return p.Plugin.Plugin
 }
 
+// textOf returns the text of an answer.
+func textOf(answer command.Answer, err error) (string, error) { return answer.Text, err }
+
 // skilled is the agent of a hostCommands.
 type skilled struct{ hostCommands *hostCommands }
 
@@ -314,11 +317,11 @@ func (a asked) StopTask(_ context.Context, _ string, number int) (client.Task, e
 	}
 }
 
-func (a asked) LastChanges(string, string) (transcript.Changed, error) {
+func (a asked) LastChanges(claude.Place) (transcript.Changed, error) {
 	return a.hostCommands.changed, nil
 }
 
-func (a asked) Rewind(_ context.Context, _, _, message string, agreed *client.Rewound) (client.Rewound, error) {
+func (a asked) Rewind(_ context.Context, _ claude.Place, message string, agreed *client.Rewound) (client.Rewound, error) {
 	r := &a.hostCommands.rewinds
 	if agreed != nil && r.err == nil {
 		r.done = append(r.done, message)
@@ -333,7 +336,7 @@ type rewinds struct {
 	err   error
 }
 
-func (a asked) Shell(ctx context.Context, _, name, line string, output io.Writer) (int, error) {
+func (a asked) Shell(ctx context.Context, _, _, name, line string, output io.Writer) (int, error) {
 	return a.hostCommands.shell.run(ctx, name, line, output)
 }
 
@@ -365,7 +368,7 @@ func (d *hostCommands) talk(t *testing.T, name string, authority chat.Authority,
 	t.Helper()
 	var said strings.Builder
 	for _, text := range texts {
-		got, err := d.registry().Run(t.Context(), d.call(text, authority))
+		got, err := textOf(d.registry().Run(t.Context(), d.call(text, authority)))
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 		}

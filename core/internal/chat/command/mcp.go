@@ -12,7 +12,7 @@ func (d hostCommands) mcp(ctx context.Context, call Call) (string, error) {
 	words := strings.Fields(call.Args)
 	if len(words) == 0 {
 		var list []wording.AskedServer
-		for _, a := range d.host.Projects[d.effective(call).Agent.Label].Servers(ctx) {
+		for _, a := range d.host.Projects[d.effective(call).Agent.Label].In(call.Session.Folder).Servers(ctx) {
 			list = append(list, wording.AskedServer{
 				Name: a.Server.Name, Content: a.Content, Code: a.Code,
 				Decided: a.Decided, Allowed: a.Allowed, By: a.By,
@@ -25,7 +25,7 @@ func (d hostCommands) mcp(ctx context.Context, call Call) (string, error) {
 		return wording.UnknownArgument("mcp", call.Args, wording.ServerOptions), nil
 	}
 	allow := action == "allow"
-	name, known, err := d.host.Projects[d.effective(call).Agent.Label].Decide(ctx, words[1], allow, who(call.Caller))
+	name, known, err := d.host.Projects[d.effective(call).Agent.Label].In(call.Session.Folder).Decide(ctx, words[1], allow, who(call.Caller))
 	if err != nil || !known {
 		return wording.NoServerWithCode, err
 	}

@@ -16,7 +16,7 @@ import (
 func TestAPluginThatReplacesAllItCan(t *testing.T) {
 	t.Parallel()
 	kept := []string{
-		"new", "reset", "stop", "abort", "answer", "bash", "compact", "diff", "undo", "next", "withdraw", "approve", "deny", "allowlist", "grants", "mcp",
+		"new", "reset", "stop", "abort", "answer", "bash", "compact", "undo", "next", "withdraw", "approve", "deny", "allowlist", "grants", "mcp",
 		"elevated", "exec", "model", "think", "queue", // directives
 	}
 	d := &hostCommands{shell: &shell{}}
@@ -54,13 +54,13 @@ func TestAPluginThatReplacesAllItCan(t *testing.T) {
 	// Whoever the plugin says may use it, an owner's command is an owner's.
 	for _, name := range []string{"restart", "config", "debug", "export_session"} {
 		for _, by := range []chat.Authority{chat.Other, chat.Authorised} {
-			if got, err := r.Run(t.Context(), d.call("/"+name, by)); err != nil || !strings.HasPrefix(got, "You may not use /"+name) {
+			if got, err := textOf(r.Run(t.Context(), d.call("/"+name, by))); err != nil || !strings.HasPrefix(got, "You may not use /"+name) {
 				t.Errorf("/%s answers %v with %q, %v", name, by, got, err)
 			}
 		}
 		inGroup := d.call("/"+name, chat.Owner)
 		inGroup.Caller.Kind = chat.Group
-		if got, _ := r.Run(t.Context(), inGroup); name != "export_session" && got == "the plugin's" {
+		if got, _ := textOf(r.Run(t.Context(), inGroup)); name != "export_session" && got == "the plugin's" {
 			t.Errorf("/%s answers in a group", name)
 		}
 	}
@@ -72,7 +72,7 @@ func TestWhatNoPluginReplaces(t *testing.T) {
 	t.Parallel()
 	r := (&hostCommands{}).registry()
 	for _, name := range []string{
-		"new", "reset", "stop", "abort", "answer", "bash", "compact", "diff", "undo", "next", "withdraw", "approve", "deny", "allowlist", "grants", "mcp",
+		"new", "reset", "stop", "abort", "answer", "bash", "compact", "undo", "next", "withdraw", "approve", "deny", "allowlist", "grants", "mcp",
 		"elevated", "exec", "model", "think", "queue", "id", "nothing",
 	} {
 		clashes := r.Clashes([]command.PluginCommands{{Plugin: "p", Names: []string{name}, Overrides: []string{name}}})

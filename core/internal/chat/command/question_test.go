@@ -170,7 +170,7 @@ func TestWhoMayTakeBack(t *testing.T) {
 			if name == "nobody's" {
 				call.Caller.Sender.ID = ""
 			}
-			if said, _ := d.registry().Run(t.Context(), call); said != test.want || len(d.queued(t)) != map[bool]int{true: 1}[said == not] {
+			if said, _ := textOf(d.registry().Run(t.Context(), call)); said != test.want || len(d.queued(t)) != map[bool]int{true: 1}[said == not] {
 				t.Errorf("%s: %q, waiting %v", name, said, d.queued(t))
 			}
 		})
@@ -208,7 +208,7 @@ func TestQueueLists(t *testing.T) {
 		}
 		call := d.call("/queue", chat.Authorised)
 		call.Caller.Kind = chat.Group
-		if said, _ := d.registry().Run(t.Context(), call); !strings.Contains(said, "`then coffee` from `Anna`, 1m ago") {
+		if said, _ := textOf(d.registry().Run(t.Context(), call)); !strings.Contains(said, "`then coffee` from `Anna`, 1m ago") {
 			t.Errorf("in a group: %s", said)
 		}
 		d.write(t, domain.TurnLane, slices.Repeat([]domain.Message{here("more")}, 20)...)
@@ -279,6 +279,6 @@ func TestGrants(t *testing.T) {
 // say is the answer to a person with an authority.
 func (d *hostCommands) say(t *testing.T, text string, authority chat.Authority) string {
 	t.Helper()
-	said, _ := d.registry().Run(t.Context(), d.call(text, authority))
+	said, _ := textOf(d.registry().Run(t.Context(), d.call(text, authority)))
 	return said
 }

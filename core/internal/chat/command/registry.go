@@ -46,7 +46,7 @@ func New(s *store.Store, t *dispatch.Dispatcher, h Host) *Registry {
 			r.byName[name] = c
 		}
 	}
-	r.byName[mistypedName] = Command{Name: mistypedName, MinAuthority: chat.Authorised, Run: mistyped}
+	r.byName[mistypedName] = Command{Name: mistypedName, MinAuthority: chat.Authorised, Run: says(mistyped)}
 	return r
 }
 
@@ -101,9 +101,9 @@ func (r *Registry) offered() []Command {
 			list = append(list, Command{
 				Name: c.Name, Usage: c.Usage, Summary: c.Summary, MinAuthority: max(c.MinAuthority, chat.Authorised),
 				Group: wording.GroupPlugins, Menu: true, Slow: true, Overrides: slices.Contains(e.Config.Overrides, c.Name),
-				Run: func(ctx context.Context, call Call) (string, error) {
+				Run: says(func(ctx context.Context, call Call) (string, error) {
 					return plugin.RunCommand(ctx, call.Name, call.Args, call.Caller)
-				},
+				}),
 			})
 		}
 	}
@@ -127,8 +127,8 @@ func (r *Registry) Lane(name string, by chat.Authority) domain.Lane {
 // irreplaceable are the host's commands that other parts of it also act on, or send with a button, and those by which owners
 // decide who and what is let in: the answer to such a command must be the host's.
 var irreplaceable = map[string]bool{
-	"new": true, "reset": true, "agent": true, "stop": true, "answer": true, "bash": true, "next": true, "withdraw": true,
-	"allowlist": true, "approve": true, "deny": true, "grants": true, "mcp": true, "budget": true,
+	"new": true, "reset": true, "agent": true, "cd": true, "stop": true, "answer": true, "bash": true, "next": true, "withdraw": true,
+	"allowlist": true, "approve": true, "deny": true, "grants": true, "mcp": true, "budget": true, "undo": true,
 }
 
 // replaceable reports whether a plugin may override a command of the host's. The name is not an alias.
@@ -183,20 +183,10 @@ func (r *Registry) Answer(ctx context.Context, run *conversation.Run) (Answer, e
 			Name: c.Name, Args: c.Args, And: c.And, Caller: run.Caller, Session: run.Session, At: run.Head.ReceivedAt,
 			ID: run.Head.UUID, Attempt: run.Head.Attempts,
 		}
-		own, ok := r.Lookup(c.Name)
-		ok = ok && run.Caller.Authority >= own.MinAuthority
-		switch {
-		case ok && own.Shell:
+		if own, ok := r.Lookup(c.Name); ok && own.Shell && run.Caller.Authority >= own.MinAuthority {
 			return r.own.bash(ctx, call)
-		case ok && own.Whole && len(call.And) == 0:
-			return r.whole(ctx, own, call)
 		}
-		text, err := r.Run(ctx, call)
-		answer := Answer{Text: text}
-		if ok && own.Name == "agent" {
-			answer.Buttons = r.own.agentButtons(call)
-		}
-		return answer, err
+		return r.Run(ctx, call)
 	}
 	id, answer, _ := strings.Cut(c.Args, " ")
 	reply, err := r.host.Questions.Hear(ctx, id,
@@ -207,56 +197,43 @@ func (r *Registry) Answer(ctx context.Context, run *conversation.Run) (Answer, e
 	return Answer{Text: reply}, nil
 }
 
-// whole answers a command whose answer has more than a text.
-func (r *Registry) whole(ctx context.Context, own Command, call Call) (answer Answer, err error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	if own.Name == "diff" {
-		answer, err = r.own.diff(ctx, call)
-	} else {
-		answer, err = r.own.undo(ctx, call)
-	}
-	if err != nil {
-		return Answer{Text: wording.CommandFailed(own.Name)}, fmt.Errorf("command %s: %w", own.Name, err)
-	}
-	return answer, nil
-}
-
-// Run answers a message's commands, each in its own paragraphs. The answer is for the chat even with an error; the
+// Run answers a message's commands together, each in its own paragraphs. The answer is for the chat even with an error; the
 // error is for the log.
-func (r *Registry) Run(ctx context.Context, call Call) (string, error) {
+func (r *Registry) Run(ctx context.Context, call Call) (all Answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	var answers []string
+	var texts []string
 	var errs []error
 	for _, asked := range append([]domain.Command{{Name: call.Name, Args: call.Args}}, call.And...) {
 		call := call
 		call.Name, call.Args, call.And = asked.Name, asked.Args, nil
 		answer, err := r.run(ctx, call)
-		if answer != "" {
-			answers = append(answers, answer)
+		if answer.Text != "" {
+			texts = append(texts, answer.Text)
 		}
+		all.Buttons, all.Media = append(all.Buttons, answer.Buttons...), append(all.Media, answer.Media...)
 		errs = append(errs, err)
 	}
-	return strings.Join(answers, "\n\n"), errors.Join(errs...)
+	all.Text = strings.Join(texts, "\n\n")
+	return all, errors.Join(errs...)
 }
 
-func (r *Registry) run(ctx context.Context, call Call) (string, error) {
+func (r *Registry) run(ctx context.Context, call Call) (Answer, error) {
 	c, ok := r.Lookup(call.Name)
 	switch {
 	case !ok:
-		return wording.CommandUnavailable(call.Name), nil
+		return Answer{Text: wording.CommandUnavailable(call.Name)}, nil
 	case call.Caller.Authority < c.MinAuthority:
-		return wording.CommandNotAllowed(call.Name), nil
+		return Answer{Text: wording.CommandNotAllowed(call.Name)}, nil
 	case c.Private && call.Caller.Kind != chat.Direct:
-		return wording.CommandOnlyInDirect(call.Name), nil
+		return Answer{Text: wording.CommandOnlyInDirect(call.Name)}, nil
 	case c.Run == nil:
-		return wording.CommandOnlyAlone(call.Name), nil
+		return Answer{Text: wording.CommandOnlyAlone(call.Name)}, nil
 	}
 	call.Name = c.Name
 	answer, err := c.Run(ctx, call)
 	if err != nil {
-		return wording.CommandFailed(call.Name), fmt.Errorf("command %s: %w", call.Name, err)
+		return Answer{Text: wording.CommandFailed(call.Name)}, fmt.Errorf("command %s: %w", call.Name, err)
 	}
 	return answer, nil
 }

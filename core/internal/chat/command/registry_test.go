@@ -30,12 +30,12 @@ func TestAuthority(t *testing.T) {
 	}
 	r := d.registry()
 	for authority, want := range map[chat.Authority]string{chat.Other: "You may not use /secret here. Ask the owner of this bot.", chat.Authorised: "You may not use /secret here. Ask the owner of this bot.", chat.Owner: "ran"} {
-		if got, err := r.Run(t.Context(), d.call("/secret", authority)); err != nil || got != want {
+		if got, err := textOf(r.Run(t.Context(), d.call("/secret", authority))); err != nil || got != want {
 			t.Errorf("%v: %q, %v", authority, got, err)
 		}
 	}
 	for _, owners := range []string{"elevated", "exec", "send", "activation", "allowlist", "approve", "deny", "restart", "mcp", "config", "debug", "export_session"} {
-		if got, err := r.Run(t.Context(), d.call("/"+owners, chat.Authorised)); err != nil || !strings.HasPrefix(got, "You may not use /"+owners) {
+		if got, err := textOf(r.Run(t.Context(), d.call("/"+owners, chat.Authorised))); err != nil || !strings.HasPrefix(got, "You may not use /"+owners) {
 			t.Errorf("/%s answers whoever is authorised: %q, %v", owners, got, err)
 		}
 	}
@@ -51,7 +51,7 @@ func TestCommandsThatTellOfTheHostAnswerInDirectChatsOnly(t *testing.T) {
 	for _, name := range []string{"config", "debug", "allowlist"} {
 		c := d.call("/"+name, chat.Owner)
 		c.Caller.Kind = chat.Group
-		if got, err := d.registry().Run(t.Context(), c); err != nil || got != "/"+name+" answers in a direct chat only. Write it to me there." {
+		if got, err := textOf(d.registry().Run(t.Context(), c)); err != nil || got != "/"+name+" answers in a direct chat only. Write it to me there." {
 			t.Errorf("/%s in a group: %q, %v", name, got, err)
 		}
 	}
@@ -65,7 +65,7 @@ func TestCommandsThatCannotBeDone(t *testing.T) {
 		"roll":    "/roll is not available at the moment: its plugin is not running. Try again in a minute.",
 		"compact": "/compact works only as a message of its own. Send it again by itself.",
 	} {
-		if got, err := d.registry().Run(t.Context(), d.call("/"+name, chat.Owner)); err != nil || got != want {
+		if got, err := textOf(d.registry().Run(t.Context(), d.call("/"+name, chat.Owner))); err != nil || got != want {
 			t.Errorf("/%s: %q, %v; want %q", name, got, err, want)
 		}
 	}
@@ -83,12 +83,12 @@ func TestPluginCommands(t *testing.T) {
 		})
 		d.plugins, d.plugin = []chat.CommandSpec{{Name: "roll"}, {Name: "stop"}, {Name: "id"}}, plugin
 		r := d.registry()
-		got, err := r.Run(t.Context(), d.call("/roll", chat.Owner))
+		got, err := textOf(r.Run(t.Context(), d.call("/roll", chat.Owner)))
 		if err == nil || strings.Contains(got, "hunter2") || got != "/roll failed. The host's log says why." {
 			t.Errorf("a command that fails: %q, %v", got, err)
 		}
 		for _, name := range []string{"stop", "id"} {
-			if got, err := r.Run(t.Context(), d.call("/"+name, chat.Owner)); err != nil || got == "ran" {
+			if got, err := textOf(r.Run(t.Context(), d.call("/"+name, chat.Owner))); err != nil || got == "ran" {
 				t.Errorf("a plugin took /%s of the host's: %q, %v", name, got, err)
 			}
 			if r.Lane(name, chat.Owner) != domain.ControlLane {
@@ -100,8 +100,8 @@ func TestPluginCommands(t *testing.T) {
 				t.Errorf("others wait for /%s", name)
 			}
 		}
-		if got, err := (&hostCommands{}).registry().Run(t.Context(), d.call("/roll", chat.Owner)); err != nil || got != wording.CommandUnavailable("roll") {
-			t.Errorf("with the plugin down: %q, %v", got, err)
+		if got, err := (&hostCommands{}).registry().Run(t.Context(), d.call("/roll", chat.Owner)); err != nil || got.Text != wording.CommandUnavailable("roll") {
+			t.Errorf("with the plugin down: %q, %v", got.Text, err)
 		}
 	})
 }
@@ -155,7 +155,7 @@ func TestSeveralCommandsOfAMessageAreAnsweredTogether(t *testing.T) {
 	inBubble(t, func(t *testing.T, d *hostCommands) {
 		c := d.call("/think high", chat.Authorised)
 		c.And = []domain.Command{{Name: "verbose", Args: "loud"}, {Name: "elevated", Args: "full"}, {Name: "queue", Args: "collect cap:5"}}
-		got, err := d.registry().Run(t.Context(), c)
+		got, err := textOf(d.registry().Run(t.Context(), c))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func TestAFailureLeavesTheOtherAnswers(t *testing.T) {
 		}
 		c := d.call("/think high", chat.Authorised)
 		c.And = []domain.Command{{Name: "verbose"}}
-		got, err := d.registry().Run(t.Context(), c)
+		got, err := textOf(d.registry().Run(t.Context(), c))
 		if err == nil || !strings.HasPrefix(got, "/think failed. The host's log says why.\n\nTool display is off.") {
 			t.Errorf("%q, %v", got, err)
 		}
@@ -200,7 +200,7 @@ func TestCommandsListsAllOnce(t *testing.T) {
 	for _, authority := range []chat.Authority{chat.Other, chat.Authorised, chat.Owner} {
 		var pages strings.Builder
 		for page := 1; page < 10; page++ {
-			text, err := r.Run(t.Context(), d.call("/commands "+string(rune('0'+page)), authority))
+			text, err := textOf(r.Run(t.Context(), d.call("/commands "+string(rune('0'+page)), authority)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -332,7 +332,7 @@ func TestOverride(t *testing.T) {
 		d.plugin = answering(t, func(name string) (string, error) { return "the plugin's " + name, nil })
 		r := d.registry()
 		for text, own := range map[string]bool{"/status": false, "/debug": false, "/usage": true, "/stop": true, "/context": true} {
-			got, err := r.Run(t.Context(), d.call(text, chat.Owner))
+			got, err := textOf(r.Run(t.Context(), d.call(text, chat.Owner)))
 			if err != nil || strings.HasPrefix(got, "the plugin's") == own {
 				t.Errorf("%s answers %q, %v", text, got, err)
 			}
@@ -340,12 +340,12 @@ func TestOverride(t *testing.T) {
 				t.Errorf("%s is taken for one that answers at once", text)
 			}
 		}
-		if got, err := r.Run(t.Context(), d.call("/debug", chat.Authorised)); err != nil || !strings.HasPrefix(got, "You may not use /debug") {
+		if got, err := textOf(r.Run(t.Context(), d.call("/debug", chat.Authorised))); err != nil || !strings.HasPrefix(got, "You may not use /debug") {
 			t.Errorf("an owner's command answers others: %q, %v", got, err)
 		}
 		inGroup := d.call("/debug", chat.Owner)
 		inGroup.Caller.Kind = chat.Group
-		if got, err := r.Run(t.Context(), inGroup); err != nil || !strings.Contains(got, "in a direct chat only") {
+		if got, err := textOf(r.Run(t.Context(), inGroup)); err != nil || !strings.Contains(got, "in a direct chat only") {
 			t.Errorf("a private command answers in a group: %q, %v", got, err)
 		}
 		listed := 0
@@ -388,7 +388,7 @@ func TestBuiltinCommandsAreInOrder(t *testing.T) {
 			}
 			seen[name] = c.Name
 		}
-		if c.Group == "" || c.MinAuthority == 0 || c.Summary == "" || (c.Run == nil) != (c.Turn || c.Whole) || !strings.HasPrefix(strings.ReplaceAll(c.Usage, "-", "_"), "/"+c.Name) {
+		if c.Group == "" || c.MinAuthority == 0 || c.Summary == "" || (c.Run == nil) != c.Turn || !strings.HasPrefix(strings.ReplaceAll(c.Usage, "-", "_"), "/"+c.Name) {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -417,7 +417,7 @@ func TestMistyped(t *testing.T) {
 			t.Errorf("%q is taken for %+v, want %q", text, got, want)
 		}
 	}
-	answer, err := r.Run(t.Context(), command.Call{Name: "?", Args: "stauts status", Caller: chat.Caller{Authority: chat.Authorised}})
+	answer, err := textOf(r.Run(t.Context(), command.Call{Name: "?", Args: "stauts status", Caller: chat.Caller{Authority: chat.Authorised}}))
 	if want := "There is no /stauts. Did you mean /status?"; answer != want || err != nil {
 		t.Errorf("answered %q, %v; want %q", answer, err, want)
 	}

@@ -192,7 +192,7 @@ func (d hostCommands) setting(s setting, usage string, least chat.Authority, men
 		}
 	}
 	slices.Sort(c.Aliases)
-	c.Run = func(ctx context.Context, call Call) (string, error) { return d.choose(ctx, call, s) }
+	c.Run = says(func(ctx context.Context, call Call) (string, error) { return d.choose(ctx, call, s) })
 	return c
 }
 

@@ -128,10 +128,29 @@ func (in *Inbox) command(a arrival, list ...domain.Command) domain.Inbound {
 	inbound := in.frame(a)
 	inbound.Lane = in.options.Commands.Lane(c.Name, a.message.Authority)
 	inbound.Urgent = c.Name == "stop" && a.message.Authority >= chat.Authorised
-	if c.Name == "agent" {
+	switch c.Name {
+	case "agent":
 		inbound.Choice = in.choice(a, c.Args)
+	case "cd":
+		inbound.Folder = in.folder(a, c.Args)
 	}
 	return inbound
+}
+
+// folder is the folder that a command has the agent work in, from the next message on; nil: it names none, or its writer may not.
+func (in *Inbox) folder(a arrival, args string) *string {
+	agent := in.conversations.Agent(a.name.Agent())
+	if agent == nil || args == "" || !conversation.Open(agent, a.caller()) {
+		return nil
+	}
+	found, ok := in.conversations.Folders(agent).Find(args)
+	if !ok {
+		return nil
+	}
+	if found.Path == agent.Workspace {
+		found.Path = ""
+	}
+	return &found.Path
 }
 
 // choice is the agent that a command chooses for its conversation, from the next message on; nil: it chooses none, or its writer may

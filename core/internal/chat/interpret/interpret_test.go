@@ -148,3 +148,40 @@ func TestPress(t *testing.T) {
 	label := domain.Message{Text: "/stop", Authority: chat.Owner, Pressed: &domain.Press{Number: 3}}
 	check(t, "the agent's label", interpret.Prompt{Text: "/stop"}, language().Press(label))
 }
+
+// agents are the agents main and backend.
+type agents struct{}
+
+func (agents) Agent(label string) *config.Agent {
+	if label != "main" && label != "backend" {
+		return nil
+	}
+	return &config.Agent{Label: label}
+}
+
+// Behaviour: agent-ask.
+func TestReadForAnotherAgent(t *testing.T) {
+	t.Parallel()
+	l := language()
+	l.Agents = agents{}
+	ask := func(args string, then interpret.Prompt) interpret.Ask {
+		return interpret.Ask{Agent: "backend", Then: then, Command: domain.Command{Name: "agent", Args: args}}
+	}
+	for text, want := range map[string]interpret.Intent{
+		"/agent":                        commands(domain.Command{Name: "agent"}),
+		"/agent backend":                commands(domain.Command{Name: "agent", Args: "backend"}),
+		"/agent nobody do it":           commands(domain.Command{Name: "agent", Args: "nobody do it"}),
+		"/agent backend do it":          ask("backend do it", interpret.Prompt{Text: "do it"}),
+		"/agent Backend\ndo it":         ask("Backend\ndo it", interpret.Prompt{Text: "do it"}),
+		"/agent backend /think low why": ask("backend /think low why", interpret.Prompt{Text: "why", Overrides: domain.Overrides{Effort: "low"}}),
+		"/agent backend /new":           ask("backend /new", interpret.Prompt{Text: "/new"}),
+		"/agent backend /deploy it":     ask("backend /deploy it", interpret.Prompt{Text: `Use the skill "deploy" (skills/deploy): it`}),
+	} {
+		check(t, text, want, l.Read(owner(text), true, permission.Asked{}))
+	}
+	photo := owner("/agent backend")
+	photo.Media = []chat.Media{{Kind: chat.Image}}
+	check(t, "a photo for backend", ask("backend", interpret.Prompt{}), l.Read(photo, true, permission.Asked{}))
+	l.Agents = nil
+	check(t, "only one agent", commands(domain.Command{Name: "agent", Args: "backend do it"}), l.Read(owner("/agent backend do it"), true, permission.Asked{}))
+}

@@ -95,7 +95,7 @@ func (o *posts) Post(ctx context.Context, p tools.Post) (number int64, err error
 	posted, said := domain.ToolPost{Key: p.Key, From: elsewhere(p)}, domain.SentByTool{Text: p.Text}
 	if len(p.Media) > 0 {
 		wanted := outgoing.Wanted{
-			Channel: p.To.Channel, Paths: p.Media, Named: true,
+			Channel: p.To.Channel, Folder: o.run.Folder, Paths: p.Media, Named: true,
 			Private: p.Caller.Authority == chat.Owner && p.Kind == chat.Direct, Limits: to.Limits.MediaOut,
 		}
 		if own {

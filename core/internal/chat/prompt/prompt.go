@@ -3,6 +3,7 @@ package prompt
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -116,6 +117,9 @@ func (b *Builder) outgoing(run *conversation.Run) string {
 	folder, err := b.options.Outgoing[run.Agent.Label].Open(run.Head.ClaudeSession)
 	if err != nil {
 		b.log.Warn("the folder of outgoing files cannot be created", "session", run.Session.Key, "error", err)
+	}
+	if folder != "" && run.Folder != "" {
+		return filepath.Join(run.Agent.Workspace, folder)
 	}
 	return folder
 }

@@ -21,7 +21,7 @@ func (b *Builder) Profile(c *conversation.Conversation) agent.Profile {
 // System returns the system prompt of a conversation.
 func (b *Builder) System(c *conversation.Conversation) agent.Prompt {
 	prompt := b.options.System[c.Agent.Label].Prompt(agent.Session{
-		Persona: c.SystemPrompt, Skills: c.Skills,
+		Persona: c.SystemPrompt, Folder: c.Folder, Skills: c.Skills,
 		Channel: c.Caller.Address.Channel, Kind: c.Caller.Kind, Owner: c.Owned,
 		Always: c.Activation == "always", MayBeSilent: c.MayBeSilent, Model: c.Model,
 		Files: len(c.Limits.MediaOut) > 0, Replies: c.Limits.Replies, Speech: c.Speech == "tagged",

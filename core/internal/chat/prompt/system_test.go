@@ -1,6 +1,8 @@
 package prompt_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -54,5 +56,37 @@ func TestWhatOnlyOwnersOpen(t *testing.T) {
 				t.Errorf("an owner's authority: %v", owns)
 			}
 		})
+	}
+}
+
+// Behaviour: group-settings.
+func TestThePromptOfAGroup(t *testing.T) {
+	t.Parallel()
+	workspace := t.TempDir()
+	for _, name := range []string{"knit", "deploy"} {
+		dir := filepath.Join(workspace, "skills", name)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "SKILL.md"), []byte("---\nname: "+name+"\ndescription: does it\n---\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	group := config.Group{SystemPrompt: "Answer in rhymes.", Skills: config.PatternsOf("kn*"), Tools: config.PatternsOf("Read")}
+	b, conversations := builder(&config.Config{
+		Agent:    config.Agent{Name: "Claw", Workspace: workspace, Timezone: time.UTC},
+		Settings: config.Settings{Access: config.Access{Group: map[string]config.Group{"-1": group}}},
+	})
+	in := func(c chat.Chat) (text string, only config.Patterns) {
+		p := b.Profile(conversations.Message(domain.Message{Channel: "telegram", Chat: c}, domain.Session{}))
+		return p.SystemPrompt, p.Only
+	}
+	text, only := in(chat.Chat{ID: "-1", Kind: chat.Group})
+	if !strings.Contains(text, "Answer in rhymes.") || !strings.Contains(text, "- knit: does it") || strings.Contains(text, "deploy: does it") || only != group.Tools {
+		t.Errorf("in the group with the tools %q:\n%s", only, text)
+	}
+	text, only = in(chat.Chat{ID: "-2", Kind: chat.Group})
+	if strings.Contains(text, "rhymes") || !strings.Contains(text, "- knit: does it") || !strings.Contains(text, "deploy: does it") || only != "" {
+		t.Errorf("in another group with the tools %q:\n%s", only, text)
 	}
 }

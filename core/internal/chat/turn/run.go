@@ -30,6 +30,7 @@ func (h *Handler) run(ctx context.Context, run *conversation.Run, added []hook.A
 	}()
 	t := agent.Turn{
 		Agent:     run.Agent.Label,
+		Folder:    run.Folder,
 		Key:       run.Session.Key,
 		Session:   run.Head.ClaudeSession,
 		Started:   run.Session.ClaudeStarted,

@@ -145,10 +145,9 @@ func (h *Handler) answer(ctx context.Context, run *conversation.Run, nudged <-ch
 	if run.Head.Attempts > maxAttempts {
 		return h.fail(ctx, run, agent.Result{}, view, &agent.Failure{Class: agent.GivenUp, Detail: fmt.Sprintf("%d attempts", maxAttempts)})
 	}
-	if run.Missing != "" {
-		text := wording.AgentGone(run.Missing)
+	if why, text := h.misplaced(run); why != "" {
 		return h.complete(ctx, run, domain.Completion{
-			State: domain.RunFailed, Error: "the config has no agent " + run.Missing, Answer: text, Items: view.Notice(h.notice(run, text)),
+			State: domain.RunFailed, Error: why, Answer: text, Items: view.Notice(h.notice(run, text)),
 		})
 	}
 	if err := h.tellDropped(ctx, run); err != nil {
@@ -173,6 +172,18 @@ func (h *Handler) answer(ctx context.Context, run *conversation.Run, nudged <-ch
 		return h.fail(ctx, run, result, view, err)
 	}
 	return h.reply(ctx, run, result, view)
+}
+
+// misplaced says why a run cannot be answered where it is, and what its chat is told; nothing, if it can.
+func (h *Handler) misplaced(run *conversation.Run) (why, text string) {
+	switch {
+	case run.Missing != "":
+		return "the config has no agent " + run.Missing, wording.AgentGone(run.Missing)
+	case run.Folder != "" && !h.options.Conversations.Folders(run.Agent).Has(run.Folder):
+		return "the agent may not work in " + run.Folder + ", or it does not exist", wording.FolderGone(run.Folder)
+	default:
+		return "", ""
+	}
 }
 
 // asked is the person whom a run is for, as channel:user, or what started it.

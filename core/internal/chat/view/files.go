@@ -90,7 +90,7 @@ func (v *View) wanted() outgoing.Wanted {
 	m := v.run.Head.Message
 	sent := v.stream.Files()
 	w := outgoing.Wanted{
-		Channel: m.Channel, Before: sent.Names, Already: sent.Ahead,
+		Channel: m.Channel, Folder: v.run.Folder, Before: sent.Names, Already: sent.Ahead,
 		Private: v.run.Owned && m.Chat.Kind == chat.Direct, Limits: v.run.Limits.MediaOut,
 	}
 	if sendsFiles(v.run) {

@@ -27,7 +27,8 @@ type Command struct {
 	allowed     []string // tools that are used without a question
 	env         []string
 	UsualModel  string // the model if none is chosen
-	workspace   string // as given
+	workspace   string // as given, or the folder of [Command.In]
+	home        string // the workspace of the agent, if that is another folder; else empty
 	family      *process.Family
 	Folder      string            // the same without links, as the CLI names it
 	Transcripts transcript.Folder // of the workspace
@@ -87,6 +88,24 @@ func NewCommand(cfg Options) (*Command, error) {
 	return c, nil
 }
 
+// In returns the command for another working directory; empty: the workspace. There, the workspace may be read without a question, too.
+func (c *Command) In(folder string) (*Command, error) {
+	if folder == "" || folder == c.workspace {
+		return c, nil
+	}
+	real, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return nil, fmt.Errorf("working directory: %w", err)
+	}
+	in := *c
+	in.workspace, in.Folder, in.home = folder, real, c.Folder
+	in.Transcripts = transcript.Of(configDir(c.env), real)
+	return &in, nil
+}
+
+// Home is the workspace of the agent, without links, if the working directory is another folder; else it is empty.
+func (c *Command) Home() string { return c.home }
+
 // withheld are the tools that no session gets, whatever the configuration allows. The first two find other sessions on
 // the machine and write into them. The next three continue after the turn, although background tasks are switched
 // off, and then begin turns without a request, whose answers are not shown. The others change the working folder.
@@ -109,6 +128,9 @@ func (c *Command) tooled(t agent.Turn) []string {
 	var args []string
 	if t.Tools != nil {
 		args, allowed = serverFlags(), append(slices.Clone(allowed), hostTools)
+	}
+	if c.home != "" {
+		args = append(args, "--add-dir", c.home)
 	}
 	if s := t.Profile.Setup; s != nil && s.Plugin != "" {
 		args = append(args, "--plugin-dir", s.Plugin)

@@ -19,7 +19,7 @@ import (
 // requests are the CLI's requests: permission questions, and messages to the host's tools. Safe for concurrent use.
 type requests struct {
 	process Process
-	folder  string        // the workspace, as the CLI names it
+	folders []string      // the working directory and the workspace, as the CLI names them
 	profile agent.Profile // of the process; its model, effort and speed may have changed
 	log     hclog.Logger
 
@@ -41,8 +41,8 @@ type service struct {
 	closed bool
 }
 
-func newRequests(process Process, folder string, profile agent.Profile, log hclog.Logger) *requests {
-	return &requests{process: process, folder: folder, profile: profile, log: log, moved: make(chan struct{})}
+func newRequests(process Process, folders []string, profile agent.Profile, log hclog.Logger) *requests {
+	return &requests{process: process, folders: folders, profile: profile, log: log, moved: make(chan struct{})}
 }
 
 // request is a request of the CLI that is being answered.
@@ -124,7 +124,11 @@ func (rs *requests) receive(e *protocol.Event) {
 	case "mcp_message":
 		rs.sent(e)
 	case "hook_callback":
-		rs.hooked(e)
+		if e.Request.Callback == toolHook {
+			rs.hooked(e)
+			return
+		}
+		fallthrough
 	default:
 		rs.respond(e.RequestID, nil, "the host does not support this request")
 	}
@@ -246,7 +250,7 @@ func (rs *requests) askedFor(e *protocol.Event) {
 func (rs *requests) question(e *protocol.Event) agent.Question {
 	q := agent.Question{
 		Tool: cut(e.Request.ToolName, maxRule), ToolUseID: cut(e.Request.ToolUseID, maxRule), Input: e.Request.Input,
-		Description: cut(e.Request.Description, maxDescription), Outside: cut(outside(rs.folder, e.Request.BlockedPath), maxPath),
+		Description: cut(e.Request.Description, maxDescription), Outside: cut(outside(rs.folders, e.Request.BlockedPath), maxPath),
 	}
 	if !isObject(q.Input) {
 		q.Input = json.RawMessage("{}")
@@ -255,11 +259,13 @@ func (rs *requests) question(e *protocol.Event) agent.Question {
 	return q
 }
 
-// outside returns the path that causes a question, if it is outside the folder: the CLI names all paths that it would
+// outside returns the path that causes a question, if it is outside the folders: the CLI names all paths that it would
 // write. They contain no links.
-func outside(folder, path string) string {
-	if in, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(in) {
-		return ""
+func outside(folders []string, path string) string {
+	for _, folder := range folders {
+		if in, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(in) {
+			return ""
+		}
 	}
 	return path
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/claude/exchange"
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
@@ -51,7 +52,7 @@ func newUnstarted(t *testing.T, turn agent.Turn) unstarted {
 	in := stdin{lines: make(chan []byte, 256)}
 	log := hclog.NewNullLogger()
 	s := &Client{
-		session: turn.Session, command: new(cli.Command), inventory: new(Inventory), log: log, process: in, requests: newRequests(in, "", turn.Profile, log),
+		session: turn.Session, command: new(cli.Command), inventory: new(Inventory), log: log, process: in, requests: newRequests(in, []string{""}, turn.Profile, log),
 		moved: make(chan struct{}), ready: make(chan struct{}), exchange: exchange.New("m"),
 	}
 	s.Attend(t.Context(), turn)
@@ -187,7 +188,7 @@ func TestOutside(t *testing.T) {
 			asked <- q
 			return agent.Decision{}
 		})})
-		s.requests.folder = "/srv/work"
+		s.requests.folders = []string{"/srv/work"}
 		s.line(t, ask(t, "1", map[string]any{"blocked_path": path}))
 		s.replied(t)
 		if q := <-asked; (q.Outside != "") != want || want && q.Outside != path {
@@ -349,6 +350,23 @@ func TestSuggestedRules(t *testing.T) {
 		}
 		if diff := cmp.Diff(tc.want, new(requests).question(e).Suggested); diff != "" {
 			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// What a group does not use is denied before anything else is asked, in any permission mode.
+// Behaviour: group-settings.
+func TestToolsThatAGroupDoesNotUse(t *testing.T) {
+	t.Parallel()
+	for tool, denied := range map[string]bool{
+		"Read": false, "Bash": true, "mcp__clawhost__todo_add": false, "mcp__clawhost__message": true, "todo_add": false,
+		"AskUserQuestion": false, "": true,
+	} {
+		s := newUnstarted(t, agent.Turn{Profile: agent.Profile{Only: config.PatternsOf("Read", "todo_*")}})
+		s.line(t, fmt.Appendf(nil, `{"type": "control_request", "request_id": "1", "request": {"subtype": "hook_callback",
+			"callback_id": %q, "input": {"hook_event_name": "PreToolUse", "tool_name": %q}}}`, toolHook, tool))
+		if got := string(receive(t, s.lines, "an answer is written")); strings.Contains(got, `"permissionDecision":"deny"`) != denied {
+			t.Errorf("%q is answered by %s", tool, got)
 		}
 	}
 }

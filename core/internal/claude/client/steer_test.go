@@ -42,7 +42,7 @@ func (m *meddler) Send(v any) {
 func TestNoLineIsTakenBackBeforeItIsWritten(t *testing.T) {
 	t.Parallel()
 	m := &meddler{stdin: stdin{lines: make(chan []byte, 256)}, early: make(chan bool, 1), done: make(chan bool, 1)}
-	c := &Client{log: hclog.NewNullLogger(), process: m, requests: newRequests(m, "", agent.Profile{}, hclog.NewNullLogger()), moved: make(chan struct{}), ready: make(chan struct{}), spent: map[string]bool{}, exchange: exchange.New("m")}
+	c := &Client{log: hclog.NewNullLogger(), process: m, requests: newRequests(m, []string{""}, agent.Profile{}, hclog.NewNullLogger()), moved: make(chan struct{}), ready: make(chan struct{}), spent: map[string]bool{}, exchange: exchange.New("m")}
 	c.Attend(t.Context(), agent.Turn{})
 	t.Cleanup(c.Dismiss)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -39,6 +39,7 @@ type Folder struct {
 	configured []agent.MCPServer
 
 	mu       sync.Mutex
+	others   map[string]*Folder // further folders in which the agent works, by path
 	found    *workspace.Cache[reading]
 	current  *agent.Setup
 	mark     string   // identifies current
@@ -54,6 +55,29 @@ func New(o Options, log hclog.Logger) *Folder {
 		f.configured = append(f.configured, agent.MCPServer{Name: name, Command: m.Command, Env: m.Env, URL: m.URL, Headers: m.Headers})
 	}
 	return f
+}
+
+// maxOthers bounds the folders whose state is kept. One that is forgotten is read again.
+const maxOthers = 64
+
+// In returns another folder in which the agent works; empty: this one.
+func (f *Folder) In(path string) *Folder {
+	if path == "" || f.options.Agent.Workspace == path {
+		return f
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if other := f.others[path]; other != nil {
+		return other
+	}
+	if f.others == nil || len(f.others) == maxOthers {
+		f.others = map[string]*Folder{}
+	}
+	agent, o := *f.options.Agent, f.options
+	agent.Workspace, o.Agent = path, &agent
+	o.Dir += "/" + digest(path)[:16]
+	f.others[path] = New(o, f.log)
+	return f.others[path]
 }
 
 func (f *Folder) uses(part string) bool { return slices.Contains(f.options.Agent.Project, part) }

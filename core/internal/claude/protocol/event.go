@@ -142,6 +142,7 @@ type Request struct {
 	Description string          `json:"description"`
 	BlockedPath string          `json:"blocked_path"`
 	Suggestions []Suggestion    `json:"permission_suggestions"`
+	Callback    string          `json:"callback_id"` // hook_callback
 	Server      string          `json:"server_name"` // mcp_message
 	Message     json.RawMessage `json:"message"`
 }

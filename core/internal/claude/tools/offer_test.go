@@ -17,7 +17,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/claude/tools"
+	"github.com/clawhost/clawhost/core/internal/network/conversation"
 	"github.com/clawhost/clawhost/core/internal/network/plugins/plugintest"
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -209,5 +212,38 @@ func TestSchemasOfTheHostsTools(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(want), text.String()); diff != "" {
 		t.Errorf("what claude reads of them (-want +got):\n%s", diff)
+	}
+}
+
+// Behaviour: group-settings.
+func TestAGroupIsOfferedItsTools(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	of := &conversation.Conversation{Caller: anna, Agent: &config.Agent{}, Tools: config.PatternsOf("mcp__clawhost__mem*", "man*")}
+	turn := r.Server.Turn("1", of, r)
+	if diff := cmp.Diff([]string{"manual", "members"}, names(t, turn)); diff != "" {
+		t.Errorf("offered (-want +got):\n%s", diff)
+	}
+	if got := use(t, turn, "sessions", `{"action":"list"}`); !got.IsError || !strings.Contains(got.text(), `There is no tool "sessions"`) {
+		t.Errorf("a tool that is not offered says %q", got.text())
+	}
+}
+
+// Behaviour: agent-apart.
+func TestAnAgentSeesItsOwnSessions(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.sessions = []domain.Session{{Key: "telegram:anna"}, {Key: "agent:app:telegram:anna"}, {Key: "agent:app:telegram:bob"}}
+	caller := anna
+	caller.Session = "agent:app:telegram:anna"
+	got := use(t, r.Turn("1", caller), "sessions", `{"action":"list"}`).text()
+	if !strings.Contains(got, `"agent":"app","of":2`) || strings.Contains(got, `"telegram:anna"`) {
+		t.Errorf("the agent app sees %s", got)
+	}
+	if got := use(t, r.Turn("1", caller), "sessions", `{"action":"read","session":"telegram:anna"}`); !got.IsError {
+		t.Errorf("the agent app reads %s", got.text())
+	}
+	if got := use(t, r.Turn("1", anna), "sessions", `{"action":"list"}`).text(); strings.Contains(got, "agent:app") {
+		t.Errorf("the agent main sees %s", got)
 	}
 }

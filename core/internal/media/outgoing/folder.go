@@ -108,9 +108,9 @@ func version(info fs.FileInfo) string {
 	return fmt.Sprintf("%d-%d", info.Size(), info.ModTime().UnixNano())
 }
 
-// folder takes the files from the conversation's folder, except those that an answer has handled: the sent ones are about
+// prepared takes the files from the conversation's folder, except those that an answer has handled: the sent ones are about
 // to be removed, and the chat was informed of the others.
-func (c *collection) folder(ctx context.Context) {
+func (c *collection) prepared(ctx context.Context) {
 	if c.own == "" {
 		return
 	}

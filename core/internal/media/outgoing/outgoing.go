@@ -80,6 +80,7 @@ func New(options Options, log hclog.Logger) *Files {
 type Wanted struct {
 	Channel string
 	Paths   []string // named by the agent
+	Folder  string   // in which the agent works, and may name files; empty: its workspace
 	Session string   // the conversation whose folder is read; empty: none
 	Named   bool     // files in the folder that are not named stay there
 	Before  []string // files that were already sent, as in Sent of [Collected]: they are not sent again
@@ -122,6 +123,9 @@ func (o *Files) Collect(ctx context.Context, w Wanted) (Collected, error) {
 		return Collected{Problems: []string{wording.FilesFailed}}, nil
 	}
 	c := &collection{from: o, wanted: w, root: root, own: Folder(w.Session)}
+	if w.Folder != "" {
+		c.folder = workspace.New(w.Folder)
+	}
 	webCtx, cancel := context.WithTimeout(ctx, o.webTime)
 	defer cancel()
 	ctx = context.WithoutCancel(ctx)
@@ -133,7 +137,7 @@ func (o *Files) Collect(ctx context.Context, w Wanted) (Collected, error) {
 		c.namedBy(i)
 	}
 	if !w.Named && c.missing == nil {
-		c.folder(ctx)
+		c.prepared(ctx)
 		c.namedBy(-1)
 	}
 	if c.missing != nil {
@@ -160,7 +164,8 @@ type collection struct {
 	wanted Wanted
 	taken  Collected
 	root   *workspace.Folder
-	own    string // the conversation's folder
+	folder *workspace.Workspace // where the agent works; nil: in its workspace
+	own    string               // the conversation's folder
 
 	looked  []looked // the agent's files so far, so that none is sent twice
 	fetched []string
@@ -218,6 +223,12 @@ func (c *collection) named(ctx, webCtx context.Context, path string) {
 		c.problem(wording.NoDataFiles)
 		return
 	}
+	if c.folder != nil {
+		if found, err := local(c.folder.Dir(), path); err == nil {
+			c.elsewhere(ctx, found)
+			return
+		}
+	}
 	found, err := local(c.from.workspace.Dir(), path)
 	if err == nil && !c.wanted.Private && others(found, c.own) {
 		err = wording.PathPrivate
@@ -229,10 +240,26 @@ func (c *collection) named(ctx, webCtx context.Context, path string) {
 	c.open(ctx, found)
 }
 
+// elsewhere takes a file of the folder in which the agent works.
+func (c *collection) elsewhere(ctx context.Context, path string) {
+	root, err := c.folder.Open()
+	if err != nil {
+		c.unsent(filepath.Base(path), err)
+		return
+	}
+	defer root.Close()
+	c.openIn(ctx, root, path, filepath.Join(c.folder.Dir(), path))
+}
+
 // open takes a file of the workspace.
 func (c *collection) open(ctx context.Context, path string) disposition {
+	return c.openIn(ctx, c.root, path, path)
+}
+
+// openIn takes a file of a folder, which has this name among all files of the agent.
+func (c *collection) openIn(ctx context.Context, root *workspace.Folder, within, path string) disposition {
 	name := filepath.Base(path)
-	file, err := files.OpenPlain(c.root, path)
+	file, err := files.OpenPlain(root, within)
 	if errors.Is(err, wording.PathMissing) &&
 		slices.ContainsFunc(c.wanted.Before, func(id string) bool { return strings.HasPrefix(id, path+" ") }) {
 		return sent // and then removed
@@ -264,7 +291,7 @@ func (c *collection) open(ctx context.Context, path string) disposition {
 	}
 	c.looked = append(c.looked, looked{info, disposition})
 	if c.wanted.Named && disposition == sent && c.inFolder(path) {
-		c.taken.Files = append(c.taken.Files, domain.OutgoingFile{Folder: c.own, Name: name, Version: version(info), Sent: true})
+		c.taken.Files = append(c.taken.Files, domain.OutgoingFile{Agent: c.from.agent, Folder: c.own, Name: name, Version: version(info), Sent: true})
 	}
 	return disposition
 }

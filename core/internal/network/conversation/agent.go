@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/base/folder"
 	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -48,15 +49,26 @@ func (r *Resolver) Chosen(name string, caller chat.Caller) (*config.Agent, bool)
 	return nil, name == DefaultAgent && caller.Authority >= chat.Authorised
 }
 
+// Folders are those in which an agent may work.
+func (r *Resolver) Folders(a *config.Agent) *folder.Folders { return r.folders[a] }
+
 // DefaultAgent is the name that chooses the agent that a conversation is routed to.
 const DefaultAgent = "default"
 
 // MayChoose reports whether a caller may choose an agent for the conversation that they write in. The agent that it is routed to
 // may be chosen by everyone who may use commands there.
 func (r *Resolver) MayChoose(a *config.Agent, caller chat.Caller) bool {
-	if caller.Authority == chat.Owner || a.OpenTo == config.OpenToEveryone {
+	return Open(a, caller) || caller.Authority >= chat.Authorised && a.Label == r.Routed(caller.Address, caller.Kind, caller.Sender)
+}
+
+// Open reports whether an agent is open to a caller: they may choose it anywhere, and its folder.
+func Open(a *config.Agent, caller chat.Caller) bool {
+	switch a.OpenTo {
+	case config.OpenToEveryone:
 		return true
+	case config.OpenToAllowed:
+		return caller.Authority >= chat.Authorised
+	default:
+		return caller.Authority >= chat.Owner
 	}
-	routed := a.Label == r.Routed(caller.Address, caller.Kind, caller.Sender)
-	return caller.Authority >= chat.Authorised && (routed || a.OpenTo == config.OpenToAllowed)
 }

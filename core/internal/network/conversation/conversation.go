@@ -11,6 +11,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/folder"
 	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
@@ -32,13 +33,18 @@ type Chats interface {
 // Resolver resolves conversations. It is safe for concurrent use.
 type Resolver struct {
 	config  *config.Config
+	folders map[*config.Agent]*folder.Folders
 	plugins *plugins.Registry
 	chats   Chats
 }
 
 // NewResolver returns a resolver for a config.
 func NewResolver(c *config.Config, plugins *plugins.Registry, chats Chats) *Resolver {
-	return &Resolver{config: c, plugins: plugins, chats: chats}
+	r := &Resolver{config: c, plugins: plugins, chats: chats, folders: map[*config.Agent]*folder.Folders{}}
+	for _, a := range c.AllAgents() {
+		r.folders[a] = folder.New(a.Workspace, a.Folders, c.Own())
+	}
+	return r
 }
 
 // Conversation has the settings for a message and its session. Every value is set. In descending order of precedence they
@@ -57,6 +63,7 @@ type Conversation struct {
 
 	Agent          *config.Agent // that of the session; main, if the config has none with this name any more
 	Missing        string        // the label of the agent that the config does not have any more; empty: it has it
+	Folder         string        // in which the agent works; empty: its workspace
 	Zone           *time.Location
 	SystemPrompt   string          // the group's, in addition to the agent's
 	Skills         config.Patterns // of the agent's skills that the group uses
@@ -139,7 +146,7 @@ func (r *Resolver) resolve(m domain.Message, s domain.Session, chosen domain.Ove
 	})
 	c := &Conversation{
 		Caller:   chat.Caller{Session: s.Key, Address: to, Kind: m.Chat.Kind},
-		Settings: settings, Agent: agent, Missing: missing, Zone: agent.Timezone,
+		Settings: settings, Agent: agent, Missing: missing, Folder: s.Folder, Zone: agent.Timezone,
 		SystemPrompt: group.SystemPrompt, Skills: group.Skills, Tools: group.Tools,
 		Model: model(agent, group, chosen.Model), Effort: held.Effort, Fast: held.Fast == "on", PermissionMode: held.Permission,
 		Verbose: held.Verbose, Reasoning: held.Reasoning, Usage: held.Usage,

@@ -223,3 +223,101 @@ func TestEditable(t *testing.T) {
 		}
 	}
 }
+
+// several has the agents main, backend and open, routes and groups.
+func several() *conversation.Resolver {
+	return conversation.NewResolver(&config.Config{
+		Agent: config.Agent{Label: "main", OpenTo: config.OpenToOwners, Claude: config.Claude{Model: "sonnet", Effort: "high"}},
+		Agents: []*config.Agent{
+			{Label: "backend", OpenTo: config.OpenToOwners, Claude: config.Claude{Model: "opus"}},
+			{Label: "allowed", OpenTo: config.OpenToAllowed},
+			{Label: "open", OpenTo: config.OpenToEveryone},
+		},
+		Routes: []config.Route{
+			{Chat: "-1", Thread: "7", Agent: "open"},
+			{User: "telegram:bob", Kind: "direct", Agent: "backend"},
+		},
+		Settings: config.Settings{Access: config.Access{Group: map[string]config.Group{
+			"-1": {Agent: "backend", Model: "haiku", Effort: "low", SystemPrompt: "Rhyme.", Tools: config.PatternsOf("Read")},
+		}}},
+	}, plugins.New(nil), chats{"-100": "-1"})
+}
+
+// Behaviour: agent-route.
+func TestRouted(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		to     chat.Address
+		kind   chat.Kind
+		sender chat.UserID
+		want   string
+	}{
+		"nothing fits":             {chat.Address{Channel: "telegram", Chat: "anna"}, chat.Direct, "anna", "main"},
+		"a person":                 {chat.Address{Channel: "telegram", Chat: "bob"}, chat.Direct, "bob", "backend"},
+		"the person in a group":    {chat.Address{Channel: "telegram", Chat: "-2"}, chat.Group, "bob", "main"},
+		"a group":                  {chat.Address{Channel: "telegram", Chat: "-1"}, chat.Group, "anna", "backend"},
+		"a topic":                  {chat.Address{Channel: "telegram", Chat: "-1", Thread: "7"}, chat.Group, "anna", "open"},
+		"another topic":            {chat.Address{Channel: "telegram", Chat: "-1", Thread: "8"}, chat.Group, "anna", "backend"},
+		"a group that has moved":   {chat.Address{Channel: "telegram", Chat: "-100"}, chat.Group, "anna", "backend"},
+		"its topic":                {chat.Address{Channel: "telegram", Chat: "-100", Thread: "7"}, chat.Group, "anna", "open"},
+		"a direct chat of that id": {chat.Address{Channel: "telegram", Chat: "-1"}, chat.Direct, "-1", "main"},
+	} {
+		if got := several().Routed(test.to, test.kind, chat.Sender{ID: test.sender}); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+}
+
+// Behaviour: agent-open.
+func TestMayChoose(t *testing.T) {
+	t.Parallel()
+	r := several()
+	for authority, want := range map[chat.Authority]string{
+		chat.Owner: "main backend allowed open ", chat.Authorised: "backend allowed open ", chat.Other: "open ",
+	} {
+		caller := chat.Caller{Address: chat.Address{Channel: "telegram", Chat: "-1"}, Kind: chat.Group, Authority: authority}
+		got := ""
+		for _, a := range r.Agents() {
+			if r.MayChoose(a, caller) {
+				got += a.Label + " "
+			}
+		}
+		if got != want { // the group is routed to backend
+			t.Errorf("%v may choose %s, want %s", authority, got, want)
+		}
+		if _, ok := r.Chosen(" Backend ", caller); ok != (authority >= chat.Authorised) {
+			t.Errorf("%v may choose backend: %v", authority, ok)
+		}
+		if a, ok := r.Chosen("default", caller); a != nil || ok != (authority >= chat.Authorised) {
+			t.Errorf("%v may choose the default: %v", authority, ok)
+		}
+	}
+}
+
+// Behaviour: group-settings, agent-gone.
+func TestTheSettingsOfAGroupAndItsAgent(t *testing.T) {
+	t.Parallel()
+	m := domain.Message{Channel: "telegram", Chat: chat.Chat{ID: "-1", Kind: chat.Group}, Thread: "7"}
+	c := several().Message(m, domain.Session{Key: "agent:backend:telegram:group:-1:thread:7"})
+	if c.Agent.Label != "backend" || c.Model != "haiku" || c.Effort != "low" || c.SystemPrompt != "Rhyme." || c.Tools != config.PatternsOf("Read") || c.Missing != "" {
+		t.Errorf("in the group: %+v", c)
+	}
+	c = several().Message(m, domain.Session{Key: "agent:backend:telegram:group:-1", Overrides: domain.Overrides{Model: "sonnet", Effort: "max"}})
+	if c.Model != "sonnet" || c.Effort != "max" {
+		t.Errorf("people have chosen sonnet and max, and get %s, %s", c.Model, c.Effort)
+	}
+	m.Overrides.Model = conversation.DefaultModel
+	if c = several().Message(m, domain.Session{Key: "agent:backend:telegram:group:-1"}); c.Model != "haiku" {
+		t.Errorf("the default in the group is %s", c.Model)
+	}
+	direct := domain.Message{Channel: "telegram", Chat: chat.Chat{ID: "anna", Kind: chat.Direct}}
+	if c = several().Message(direct, domain.Session{Key: "agent:backend:telegram:anna"}); c.Model != "opus" || c.Effort != "" || c.SystemPrompt != "" {
+		t.Errorf("in a direct chat: %+v", c)
+	}
+	if c = several().Message(direct, domain.Session{Key: "telegram:anna"}); c.Agent.Label != "main" || c.Model != "sonnet" || c.Effort != "high" {
+		t.Errorf("main: %+v", c)
+	}
+	if c = several().Message(direct, domain.Session{Key: "agent:gone:telegram:anna"}); c.Missing != "gone" || c.Agent == nil {
+		t.Errorf("an agent that the config does not have: %+v", c)
+	}
+}
