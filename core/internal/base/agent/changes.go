@@ -10,7 +10,7 @@ type Changes struct {
 	Files   []string // their paths
 	Added   int      // lines
 	Removed int
-	// Delegated is set if subagents have changed files, too. They report no paths.
+	// Delegated is set if subagents have changed files, too. They do not report how.
 	Delegated bool
 }
 

@@ -38,7 +38,7 @@ const (
 	// NothingChanged answers where no turn has changed files.
 	NothingChanged = "Claude has changed no files in this conversation, as far as its tools report. What shell commands do is not recorded."
 	// DelegatedOnly answers where only subagents have changed files.
-	DelegatedOnly = "In the last turn that changed files, only subagents changed any. What they do is not recorded, and cannot be taken back."
+	DelegatedOnly = "In this conversation only subagents may have changed files. What they do is not recorded, and cannot be taken back."
 	// UndoBusy answers while a turn runs.
 	UndoBusy = "Claude is working here. Use `/undo` again when it has answered; `/stop` ends it now."
 	// UndoChanged answers where the files change at this moment.

@@ -35,15 +35,11 @@ func (d hostCommands) diff(ctx context.Context, call Call) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	files := changedFiles(changed, name)
-	switch {
-	case changed.Message == "":
-		return Answer{Text: wording.NothingChanged}, nil
-	case len(files) == 0:
-		return Answer{Text: wording.DelegatedOnly}, nil
+	if changed.Message == "" {
+		return Answer{Text: nothingChanged(changed)}, nil
 	}
+	files := changedFiles(changed, name)
 	shown := wording.Diff{Missing: changed.Cut}
-	shown.Delegated = changed.Delegated
 	wanted := meant(files, call.Args)
 	if len(wanted) == 0 {
 		return Answer{Text: wording.DiffOther(call.Args, files)}, nil
@@ -70,13 +66,11 @@ func (d hostCommands) undo(ctx context.Context, call Call) (Answer, error) {
 		return Answer{Text: wording.UnknownArgument("undo", call.Args, wording.UndoOptions)}, nil
 	}
 	changed, err := d.host.Claude.LastChanges(of)
-	switch {
-	case err != nil:
+	if err != nil {
 		return Answer{}, err
-	case changed.Message == "":
-		return Answer{Text: wording.NothingChanged}, nil
-	case len(changed.Changes) == 0:
-		return Answer{Text: wording.DelegatedOnly}, nil
+	}
+	if changed.Message == "" {
+		return Answer{Text: nothingChanged(changed)}, nil
 	}
 	would, err := d.host.Claude.Rewind(ctx, of, changed.Message, nil)
 	if err != nil {
@@ -113,6 +107,13 @@ func (d hostCommands) undo(ctx context.Context, call Call) (Answer, error) {
 	u.Skipped = done.Skipped
 	d.host.Log.Info("files were restored", "session", call.Caller.Session, "files", len(u.Files), "by", who(call.Caller))
 	return Answer{Text: u.Done()}, d.tell(context.WithoutCancel(ctx), call, restored(u.Files))
+}
+
+func nothingChanged(changed transcript.Changed) string {
+	if changed.Delegated {
+		return wording.DelegatedOnly
+	}
+	return wording.NothingChanged
 }
 
 // notUndone answers where nothing is taken back.

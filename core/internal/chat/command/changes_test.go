@@ -84,12 +84,12 @@ func TestUndoThatCannotBe(t *testing.T) {
 			}
 		}
 		answers(wording.NothingChanged)
-		d.changed = transcript.Changed{Message: "m1", Delegated: true}
+		d.changed = transcript.Changed{Delegated: true}
 		answers(wording.DelegatedOnly)
 		if got, err := d.used(t, "/diff", chat.Owner); err != nil || got.Text != wording.DelegatedOnly {
 			t.Errorf("/diff: %+v, %v", got, err)
 		}
-		d.changed.Changes = []protocol.Change{edited("/w/a")}
+		d.changed.Message, d.changed.Changes = "m1", []protocol.Change{edited("/w/a")}
 		answers(wording.UndoNothing)
 		for _, tt := range []struct {
 			err  error

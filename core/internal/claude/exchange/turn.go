@@ -47,12 +47,10 @@ func (t *turn) restart() { t.shown.text.settle(&t.answer) }
 // user handles a message of the user's side that the CLI wrote.
 func (t *turn) user(e *protocol.Event) {
 	m := e.Message
-	change, changed, delegated := t.uses.User(m, e.Reported)
-	if changed {
+	if change, changed, _ := t.uses.User(m, e.Reported); changed {
 		added, removed := change.Count()
 		t.changes.Add(change.Path, added, removed)
 	}
-	t.changes.Delegated = t.changes.Delegated || delegated
 	for i := range m.Content {
 		if use, ok := t.work.ended(&m.Content[i]); ok {
 			t.shown.finish(agent.Step{Tool: use})

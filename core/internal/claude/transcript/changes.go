@@ -16,10 +16,10 @@ const maxChanges = 4 << 20
 
 // Changed is what the tools of a turn have done to files.
 type Changed struct {
-	Message   string // the id of its message; empty: no turn has changed anything
+	Message   string // the id of its message; empty: no turn has changed files
 	Changes   []protocol.Change
 	Cut       bool // there are more changes
-	Delegated bool // subagents have changed files, too
+	Delegated bool // subagents may have changed files, in this turn or a later one
 
 	bytes int
 }
@@ -57,8 +57,15 @@ func lastChanges(r io.Reader) (last Changed, err error) {
 				uses.Assistant(l.Message)
 			case l.Type == "user" && l.Source != "" && !asksToGoOn(l.Message):
 				now, uses = Changed{Message: l.UUID}, exchange.Changes{}
-			case l.Type == "user" && now.Message != "" && now.take(uses.User(l.Message, l.Reported)):
-				last = now
+			case l.Type == "user" && now.Message != "":
+				change, changed, delegated := uses.User(l.Message, l.Reported)
+				if delegated {
+					now.Delegated, last.Delegated = true, true
+				}
+				if changed {
+					now.take(change)
+					last = now
+				}
 			}
 		}
 		if errors.Is(err, io.EOF) {
@@ -70,12 +77,8 @@ func lastChanges(r io.Reader) (last Changed, err error) {
 	}
 }
 
-// take handles what [exchange.Changes.User] returns, and reports whether anything was changed.
-func (c *Changed) take(change protocol.Change, changed, delegated bool) bool {
-	c.Delegated = c.Delegated || delegated
-	if !changed {
-		return delegated
-	}
+// take adds a change.
+func (c *Changed) take(change protocol.Change) {
 	for _, h := range change.Hunks {
 		for _, line := range h.Lines {
 			c.bytes += len(line)
@@ -85,5 +88,4 @@ func (c *Changed) take(change protocol.Change, changed, delegated bool) bool {
 		c.Cut, change.Hunks = true, nil
 	}
 	c.Changes = append(c.Changes, change)
-	return true
 }

@@ -47,7 +47,8 @@ func TestLastChanges(t *testing.T) {
 		"one turn":              {first, "m1", 1, false},
 		"divided by a kill":     {divided, "m1", 2, false},
 		"before others":         {divided + thanks, "m1", 2, false},
-		"of subagents":          {divided + agents + thanks, "m2", 0, true},
+		"before subagents":      {divided + agents + thanks, "m1", 2, true},
+		"only of subagents":     {thanks + agents, "", 0, true},
 		"with a torn last line": {first + second[:100], "m1", 1, false},
 	} {
 		got, err := lastChanges(strings.NewReader(tt.lines))
