@@ -75,6 +75,9 @@ func (c *checkpoints) begin(message string) error {
 		s.Files[path] = content(path)
 	}
 	c.Snapshots = append(c.Snapshots, s)
+	if len(c.Tracked) == 0 {
+		return nil // the first change saves it
+	}
 	return c.save()
 }
 
