@@ -20,7 +20,7 @@ import (
 func (h *Host) claudeConfig() (claude.Config, error) {
 	p := h.config.Processes
 	all := claude.Config{
-		Agents: map[string]cli.Options{}, Family: h.family, Owners: h.owners, Demo: h.options.Demo != "",
+		Agents: map[string]claude.Agent{}, DenyPaths: []string{h.config.StateDir, h.config.Path}, Family: h.family, Owners: h.owners, Demo: h.options.Demo != "",
 		OneShot: p.Mode == "oneshot", MaxProcesses: p.Max, MaxMemory: p.MaxMemory, RecycleAt: p.RecycleAt, ParkAfter: p.ParkAfter,
 	}
 	for _, a := range h.config.AllAgents() {
@@ -32,17 +32,12 @@ func (h *Host) claudeConfig() (claude.Config, error) {
 			Command: a.Claude.Command, Args: a.Claude.Args, Env: environment(a.Claude), FallbackModels: a.Claude.FallbackModels,
 			AllowedTools: a.Claude.AllowedTools, DisallowedTools: a.Claude.DisallowedTools,
 			Workspace: a.Workspace, RunDir: filepath.Join(h.runDir(), "claude", a.Label), TrustProject: a.TrustProject,
-			DenyPaths: []string{h.config.StateDir, h.config.Path}, Credentials: keys,
-		}
-		for _, other := range h.config.AllAgents() {
-			if other.Workspace != a.Workspace {
-				options.DenyPaths = append(options.DenyPaths, other.Workspace)
-			}
+			Credentials: keys,
 		}
 		if all.Demo {
 			options.Command, options.Env["CLAUDE_STUB_DEMO"] = h.options.Demo, "1"
 		}
-		all.Agents[a.Label] = options
+		all.Agents[a.Label] = claude.Agent{Options: options, Folders: h.conversations.Folders(a)}
 	}
 	return all, nil
 }

@@ -19,7 +19,8 @@ type Env struct {
 	Instance string
 	// StateDir is a folder (0700) private to the instance, for data that does not fit State.
 	StateDir string
-	// Workspace is the agent's working folder, an absolute path; it is empty if the host is too old to tell.
+	// Workspace is the working folder of the agent main, an absolute path; it is empty if the host is too old to tell. Callers
+	// have that of their agent.
 	Workspace string
 
 	State   State
@@ -83,6 +84,10 @@ type Turn struct {
 	Prompt  string
 	Deliver bool          // also send the answer to the address
 	Timeout time.Duration // zero: the host's; at most a day
+	// Untrusted must be set if others have written the prompt or parts of it. The turn then runs as nobody's, in a direct chat, too:
+	// it may do what a stranger's turn may, and owners are asked about the rest. Otherwise it runs as the person's in whose direct
+	// chat it is. A host that was built before this field ignores it.
+	Untrusted bool
 }
 
 // TurnError is the error of a failed turn. Message is what a user would read.
@@ -109,6 +114,7 @@ type Transcripts interface {
 
 // SessionEntry is an entry of a session's history.
 type SessionEntry struct {
+	Agent   string // the label of the agent whose session it is; empty if the host is too old to tell
 	Session string
 	Entry   chat.TranscriptEntry
 }

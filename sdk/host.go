@@ -177,6 +177,7 @@ func turnToProto(t Turn) *pluginv1.RunTurnRequest {
 		ChatKind:       wire.KindToProto(t.Kind),
 		Prompt:         wire.Repair(t.Prompt),
 		Deliver:        t.Deliver,
+		Untrusted:      t.Untrusted,
 	}
 	if t.Timeout > 0 {
 		request.Timeout = durationpb.New(t.Timeout)
@@ -222,11 +223,11 @@ func (h hostTranscripts) After(ctx context.Context, after int64, limit int) ([]S
 	}
 	var entries []SessionEntry
 	for _, e := range r.GetEntries() {
-		entry, err := wire.TranscriptEntryFromProto(e.GetEntry())
+		label, session, entry, err := wire.SessionEntryFromProto(e)
 		if err != nil {
 			return nil, fmt.Errorf("read transcripts: %w", err)
 		}
-		entries = append(entries, SessionEntry{Session: e.GetSessionKey(), Entry: entry})
+		entries = append(entries, SessionEntry{Agent: label, Session: session, Entry: entry})
 	}
 	return entries, nil
 }

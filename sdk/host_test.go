@@ -141,7 +141,7 @@ func TestOutboxTurnsAndHistory(t *testing.T) {
 		t.Error("a post without a chat was taken")
 	}
 
-	turn := sdk.Turn{Key: "t", To: to, Kind: chat.Group, Prompt: "what is new?", Deliver: true, Timeout: time.Minute}
+	turn := sdk.Turn{Key: "t", To: to, Kind: chat.Group, Prompt: "what is new?", Deliver: true, Timeout: time.Minute, Untrusted: true}
 	h.Host.OnTurn(func(_ context.Context, got sdk.Turn) (string, error) {
 		if got != turn {
 			t.Errorf("the host was asked for %+v", got)

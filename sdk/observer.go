@@ -42,6 +42,7 @@ func OnMessage(f MessageFunc) Component {
 
 // TranscriptAppended contains the entries that were added to a session's history.
 type TranscriptAppended struct {
+	Agent   string // the label of the agent whose session it is; empty if the host is too old to tell
 	Session string // the session key
 	// Entries has at least one entry, in order. Ids increase within a session, even across calls, except for entries that
 	// are sent again.

@@ -108,7 +108,7 @@ func (s *hooksServer) MessageReceived(
 func (s *hooksServer) TranscriptAppended(
 	ctx context.Context, r *pluginv1.TranscriptAppendedRequest,
 ) (*pluginv1.TranscriptAppendedResponse, error) {
-	session, entries, err := wire.TranscriptAppendedFromProto(r)
+	label, session, entries, err := wire.TranscriptAppendedFromProto(r)
 	if err != nil {
 		return nil, invalid(err)
 	}
@@ -119,7 +119,7 @@ func (s *hooksServer) TranscriptAppended(
 	if len(entries) == 0 {
 		return &pluginv1.TranscriptAppendedResponse{}, nil
 	}
-	if err := observer.TranscriptAppended(ctx, TranscriptAppended{Session: session, Entries: entries}); err != nil {
+	if err := observer.TranscriptAppended(ctx, TranscriptAppended{Agent: label, Session: session, Entries: entries}); err != nil {
 		return nil, err
 	}
 	return &pluginv1.TranscriptAppendedResponse{}, nil

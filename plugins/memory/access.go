@@ -22,6 +22,7 @@ const everyone = "all"
 //   - A group that has a memory of its own is reminded of that, and of what was said in the same session.
 //   - Any other session is reminded of nothing, unless it is opened: then of the files and of what was said in itself.
 type access struct {
+	agent      string
 	index      *index
 	openTo     []string
 	ownGroups  bool     // each group has a memory of its own
@@ -59,6 +60,8 @@ func (a *access) look(ctx context.Context, c chat.Caller) (view, bool, error) {
 	if c.Session == "" {
 		return view{}, false, nil
 	}
+	open := a.isOpen(c.Session)
+	c.Session = keyOf(a.agent, c.Session)
 	now, err := a.note(ctx, c)
 	if err != nil {
 		return view{}, false, fmt.Errorf("look up the session's users: %w", err)
@@ -73,7 +76,7 @@ func (a *access) look(ctx context.Context, c chat.Caller) (view, bool, error) {
 		return view{session: c.Session, persons: a.persons(now.person), private: true}, true, nil
 	case owner && now.used == byOwners:
 		return view{session: c.Session, private: true}, true, nil
-	case a.isOpen(c.Session):
+	case open:
 		return view{session: c.Session}, true, nil
 	default:
 		return view{}, false, nil

@@ -77,20 +77,28 @@ func BenchmarkRecall(b *testing.B) {
 	}
 }
 
-// BenchmarkTurn measures the whole hook with 500 files in the workspace, none of which has changed.
+// BenchmarkTurn measures the whole hook with 500 files in the workspace, none of which has changed, alone and among other agents.
 func BenchmarkTurn(b *testing.B) {
-	dir := b.TempDir()
-	m := benchmarked(b, dir)
-	caller := chat.Caller{Session: "c:anna", Address: chat.Address{Channel: "c", Chat: "anna"}, Kind: chat.Direct, Sender: chat.Sender{ID: "anna"}, Authority: chat.Owner}
-	var times []time.Duration
-	for b.Loop() {
-		began := time.Now()
-		if added, err := m.remind(b.Context(), sdk.AgentStart{Caller: caller, Prompt: "what was in note 123 of the zebra"}); err != nil || added.Prepend == "" {
-			b.Fatal(added, err)
-		}
-		times = append(times, time.Since(began))
+	for _, others := range []int{0, 20} {
+		b.Run(fmt.Sprintf("others=%d", others), func(b *testing.B) {
+			a := benchmarked(b, b.TempDir())
+			caller := chat.Caller{Session: "c:anna", Address: chat.Address{Channel: "c", Chat: "anna"}, Kind: chat.Direct, Sender: chat.Sender{ID: "anna"}, Authority: chat.Owner}
+			for i := range others {
+				if _, err := a.BeforeAgentStart(b.Context(), sdk.AgentStart{Caller: with(fmt.Sprint("agent", i), b.TempDir(), caller), Prompt: "hello"}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			var times []time.Duration
+			for b.Loop() {
+				began := time.Now()
+				if added, err := a.BeforeAgentStart(b.Context(), sdk.AgentStart{Caller: caller, Prompt: "what was in note 123 of the zebra"}); err != nil || added.Prepend == "" {
+					b.Fatal(added, err)
+				}
+				times = append(times, time.Since(began))
+			}
+			report(b, times)
+		})
 	}
-	report(b, times)
 }
 
 // syllables spells a number as a word.
@@ -112,7 +120,7 @@ func report(b *testing.B, times []time.Duration) {
 }
 
 // benchmarked is the plugin over a workspace with as many files as are read.
-func benchmarked(b *testing.B, dir string) *memory {
+func benchmarked(b *testing.B, dir string) *agents {
 	b.Helper()
 	if err := os.Mkdir(filepath.Join(dir, "memory"), 0o700); err != nil {
 		b.Fatal(err)
@@ -127,19 +135,19 @@ func benchmarked(b *testing.B, dir string) *memory {
 		}
 	}
 	env := sdk.Env{StateDir: b.TempDir(), Log: slog.New(slog.DiscardHandler)}
-	m, err := open(b.Context(), env, config{Workspace: dir, MaxPassages: 5, MaxBytes: 6000, Sessions: true}, func() time.Time { return today.Add(time.Hour) })
+	a, err := open(b.Context(), env, config{Workspace: dir, MaxPassages: 5, MaxBytes: 6000, Sessions: true}, func() time.Time { return today.Add(time.Hour) })
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() {
-		if err := m.index.close(); err != nil {
+		if err := a.Stop(b.Context()); err != nil {
 			b.Error(err)
 		}
 	})
-	if err := m.files.sync(b.Context(), ""); err != nil {
+	if err := a.main.files.sync(b.Context(), ""); err != nil {
 		b.Fatal(err)
 	}
-	return m
+	return a
 }
 
 // BenchmarkRedact measures what an entry of 4 KiB costs before it is stored.

@@ -20,9 +20,16 @@ import (
 //go:embed schema.sql
 var schema string
 
-// schemaVersion is the version of the schema and of the stored data. An index of another version is rebuilt, so it also
-// increases when words, passages or redaction change.
-const schemaVersion = 2
+//go:embed one_agent.sql
+var oneAgent string
+
+const (
+	// schemaVersion is the version of the schema and of the stored data. An index of another version is rebuilt, so it also
+	// increases when words, passages or redaction change.
+	schemaVersion = 3
+	// allAgents is the version of an index with the conversations of all agents. Those of others than main are removed.
+	allAgents = 2
+)
 
 // errDamaged is the error of an index that must be rebuilt.
 var errDamaged = errors.New("the index is damaged")
@@ -95,7 +102,7 @@ func (x *index) migrate(ctx context.Context) error {
 		return err
 	}
 	switch version {
-	case schemaVersion:
+	case schemaVersion, allAgents:
 		var found string
 		if err := x.write.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found); err != nil {
 			return err
@@ -103,19 +110,26 @@ func (x *index) migrate(ctx context.Context) error {
 		if found != "ok" {
 			return fmt.Errorf("%w: %s", errDamaged, found)
 		}
+		if version == allAgents {
+			return x.upgrade(ctx, oneAgent)
+		}
 		return nil
 	case 0:
-		err := x.change(ctx, func(tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, schema+fmt.Sprintf("PRAGMA user_version = %d;", schemaVersion))
-			return err
-		})
-		if err != nil {
+		if err := x.upgrade(ctx, schema); err != nil {
 			return fmt.Errorf("%w: make the schema: %w", errDamaged, err) // the file is not from this plugin
 		}
 		return nil
 	default:
 		return fmt.Errorf("%w: it has version %d, not %d", errDamaged, version, schemaVersion)
 	}
+}
+
+// upgrade makes the index one of the current version, by statements.
+func (x *index) upgrade(ctx context.Context, statements string) error {
+	return x.change(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, statements+fmt.Sprintf("PRAGMA user_version = %d;", schemaVersion))
+		return err
+	})
 }
 
 // loadWords loads the vocabulary.

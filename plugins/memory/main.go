@@ -18,14 +18,14 @@ import (
 var version = "dev"
 
 func main() {
-	sdk.Serve("memory", version, sdk.Service(func(ctx context.Context, env sdk.Env, c config) (*memory, error) {
+	sdk.Serve("memory", version, sdk.Service(func(ctx context.Context, env sdk.Env, c config) (*agents, error) {
 		return open(ctx, env, c, time.Now)
 	}))
 }
 
 // config is the plugin's block in the host's config file.
 type config struct {
-	Workspace   string   `json:"workspace" default:"" jsonschema:"The folder with MEMORY.md and memory/*.md: an absolute path, or one that begins with ~/. Empty: the agent's workspace."`
+	Workspace   string   `json:"workspace" default:"" jsonschema:"The folder with MEMORY.md and memory/*.md: an absolute path, or one that begins with ~/. Empty: the agent's workspace. It is for the agent main only."`
 	MaxPassages int      `json:"max_passages" default:"5" jsonschema:"How many passages a turn is given at most, from 1 to 20."`
 	MaxBytes    int      `json:"max_bytes" default:"6000" jsonschema:"How long they are together at most, in bytes, from 200 to 32000."`
 	MemoryFile  int      `json:"memory_file" default:"8000" jsonschema:"How much of MEMORY.md a conversation is given when it begins, in bytes, from 200 to 32000; 0: nothing, only passages that match."`
@@ -35,34 +35,13 @@ type config struct {
 	SamePerson  []string `json:"same_person" default:"[]" jsonschema:"Owners, as channel:user, who are one person: what was said in one of their direct chats is recalled in the others."`
 }
 
-// open opens the index.
-func open(ctx context.Context, env sdk.Env, c config, now func() time.Time) (*memory, error) {
+// open opens the memory of the agent main.
+func open(ctx context.Context, env sdk.Env, c config, now func() time.Time) (*agents, error) {
 	workspace, err := expand(cmp.Or(c.Workspace, env.Workspace))
 	if err := errors.Join(sdk.ConfigError("workspace", err), c.check()); err != nil {
 		return nil, err
 	}
-	x, err := openIndex(ctx, env.StateDir, env.Log)
-	if err != nil {
-		return nil, err
-	}
-	t := &transcripts{index: x, limit: maxEntries}
-	m := &memory{
-		config:      c,
-		log:         env.Log,
-		now:         now,
-		index:       x,
-		files:       newFiles(workspace, c.Groups == ownGroups, x, env.Log, now),
-		transcripts: t,
-		older:       &older{source: env.Transcripts, transcripts: t, log: env.Log},
-		access:      &access{index: x, openTo: c.OpenTo, ownGroups: c.Groups == ownGroups, samePerson: c.SamePerson},
-		broken:      make(chan error, 1),
-	}
-	if !c.Sessions {
-		if err := m.transcripts.deleteAll(ctx); err != nil {
-			return nil, errors.Join(err, x.close())
-		}
-	}
-	return m, nil
+	return openAgents(ctx, env, c, workspace, now)
 }
 
 // check validates what the schema cannot.

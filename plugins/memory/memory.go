@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/clawhost/clawhost/sdk"
@@ -13,58 +12,28 @@ import (
 // syncBudget limits how long a turn waits for changed files. Files that take longer are used from the next turn on.
 const syncBudget = 300 * time.Millisecond
 
-var (
-	_ sdk.AgentStarter       = (*memory)(nil)
-	_ sdk.Toolbox            = (*memory)(nil)
-	_ sdk.TranscriptObserver = (*memory)(nil)
-	_ sdk.Runner             = (*memory)(nil)
-	_ sdk.StatusReporter     = (*memory)(nil)
-	_ sdk.Stopper            = (*memory)(nil)
-)
-
-// memory is the plugin.
+// memory is the memory of one agent.
 type memory struct {
-	config      config
-	log         *slog.Logger
-	now         func() time.Time
-	index       *index
-	files       *files
-	transcripts *transcripts
-	access      *access
-	older       *older
-	broken      chan error // receives the error that ends the plugin
+	config config
+	log    *slog.Logger
+	now    func() time.Time
+	index  *index
+	files  *files
+	access *access
+	alarm  alarm
 }
 
-// Run indexes the files, and conversations from before. It returns early if the index is damaged: the host then
-// restarts the plugin, which rebuilds the index.
-func (m *memory) Run(ctx context.Context) error {
-	if err := m.files.sync(ctx, ""); err != nil && ctx.Err() == nil {
-		if errors.Is(err, errDamaged) {
-			return err
-		}
+// work indexes the files.
+func (m *memory) work(ctx context.Context) error {
+	err := m.files.sync(ctx, "")
+	if err != nil && ctx.Err() == nil && !errors.Is(err, errDamaged) {
 		m.log.Warn("the memory files cannot be read now", "error", err)
-	}
-	if m.config.Sessions {
-		var reading sync.WaitGroup
-		defer reading.Wait()
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		reading.Go(func() { _ = m.report(m.older.read(ctx)) }) // the error ends this function
-	}
-	select {
-	case <-ctx.Done():
 		return nil
-	case err := <-m.broken:
-		return err
 	}
+	return err
 }
 
-// BeforeAgentStart adds what is known about the prompt, and MEMORY.md to the conversation.
-func (m *memory) BeforeAgentStart(ctx context.Context, start sdk.AgentStart) (sdk.AgentContext, error) {
-	added, err := m.remind(ctx, start)
-	return added, m.report(err)
-}
-
+// remind returns what is known about the prompt, and MEMORY.md for the conversation.
 func (m *memory) remind(ctx context.Context, start sdk.AgentStart) (added sdk.AgentContext, err error) {
 	v, allowed, err := m.access.look(ctx, start.Caller)
 	if err != nil || !allowed {
@@ -115,26 +84,15 @@ func (m *memory) refresh(ctx context.Context, folder string) error {
 	}
 }
 
-// TranscriptAppended indexes conversations.
-func (m *memory) TranscriptAppended(ctx context.Context, appended sdk.TranscriptAppended) error {
-	if !m.config.Sessions {
-		return nil
-	}
-	return m.report(m.transcripts.append(ctx, appended.Session, appended.Entries))
-}
+// alarm ends the plugin when an index is damaged: the host then restarts the plugin, which rebuilds the index.
+type alarm chan error
 
-// Status says how far older conversations are indexed.
-func (m *memory) Status() string { return m.older.status() }
-
-// Stop closes the index. No call is in progress then.
-func (m *memory) Stop(context.Context) error { return m.index.close() }
-
-// report makes Run end if the index is damaged.
-func (m *memory) report(err error) error {
+// report returns an error, after it raised the alarm if an index is damaged.
+func (a alarm) report(err error) error {
 	if errors.Is(err, errDamaged) {
 		select {
-		case m.broken <- err:
-		default: // already reported
+		case a <- err:
+		default: // already raised
 		}
 	}
 	return err

@@ -47,7 +47,7 @@ func (p *plugin) restart(config map[string]any) {
 
 // component is that of main, but with a state folder that outlives the plugin, and a clock of its own.
 func component(state string) sdk.Component {
-	return sdk.Service(func(ctx context.Context, env sdk.Env, c config) (*memory, error) {
+	return sdk.Service(func(ctx context.Context, env sdk.Env, c config) (*agents, error) {
 		env.StateDir = state
 		return open(ctx, env, c, time.Now)
 	})
@@ -78,6 +78,12 @@ func (p *plugin) ask(caller chat.Caller, prompt string) string {
 // tell appends an exchange and enough others behind it for it not to be fresh any more.
 func (p *plugin) tell(session string, first int64, question, answer string) {
 	p.t.Helper()
+	p.tellAgent(mainAgent, session, first, question, answer)
+}
+
+// tellAgent is tell for a session of an agent.
+func (p *plugin) tellAgent(agent, session string, first int64, question, answer string) {
+	p.t.Helper()
 	at := time.Date(2026, time.March, 3, 12, 0, 0, 0, time.Local)
 	entries := []chat.TranscriptEntry{
 		{ID: first, Role: chat.User, Text: question, At: at},
@@ -86,7 +92,7 @@ func (p *plugin) tell(session string, first int64, question, answer string) {
 	for i := range int64(freshExchanges) {
 		entries = append(entries, chat.TranscriptEntry{ID: first + 2 + i, Role: chat.User, Text: fmt.Sprintf("filler number %d", i), At: at})
 	}
-	if err := p.TranscriptAppended(sdk.TranscriptAppended{Session: session, Entries: entries}); err != nil {
+	if err := p.TranscriptAppended(sdk.TranscriptAppended{Agent: agent, Session: session, Entries: entries}); err != nil {
 		p.t.Fatal(err)
 	}
 }

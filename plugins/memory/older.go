@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -22,9 +21,10 @@ const (
 	lastOlderWait  = 10 * time.Minute
 )
 
-// older reads the conversations from before the plugin was switched on, or before its index was lost. It keeps its place with
-// what it stores, so a plugin that was killed goes on there.
+// older reads the conversations with an agent from before the plugin was switched on, or before its index was lost. It keeps its
+// place with what it stores, so a plugin that was killed goes on there.
 type older struct {
+	agent       string // whose conversations are kept
 	source      sdk.Transcripts
 	transcripts *transcripts
 	log         *slog.Logger
@@ -88,8 +88,7 @@ func (o *older) pages(ctx context.Context) error {
 			last = page[len(page)-1].Entry.ID
 		}
 		done := len(page) == 0
-		own := slices.DeleteFunc(slices.Clone(page), func(e sdk.SessionEntry) bool { return isShared(e.Session) })
-		if err := o.transcripts.add(ctx, own, func(tx *sql.Tx) error { return keepPlace(ctx, tx, last, done) }); err != nil {
+		if err := o.transcripts.add(ctx, o.own(page), func(tx *sql.Tx) error { return keepPlace(ctx, tx, last, done) }); err != nil {
 			return err
 		}
 		if done {
@@ -104,6 +103,17 @@ func (o *older) pages(ctx context.Context) error {
 		}
 		read += len(page)
 	}
+}
+
+// own returns the entries of the agent's sessions that are kept, with the keys that its index has.
+func (o *older) own(page []sdk.SessionEntry) (own []sdk.SessionEntry) {
+	for _, e := range page {
+		e.Session = keyOf(o.agent, e.Session)
+		if labelOf(e.Agent) == o.agent && !isShared(e.Session) {
+			own = append(own, e)
+		}
+	}
+	return own
 }
 
 // isShared reports whether several people may have a session's direct chats: it is unknown who used it before, so it

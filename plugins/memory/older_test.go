@@ -67,7 +67,7 @@ func TestOlderConversationsAreRecalled(t *testing.T) {
 	t.Parallel()
 	p := &plugin{t: t, workspace: t.TempDir(), state: t.TempDir()}
 	read := make(chan struct{})
-	p.Harness = sdktest.New(t, sdk.Service(func(ctx context.Context, env sdk.Env, c config) (*memory, error) {
+	p.Harness = sdktest.New(t, sdk.Service(func(ctx context.Context, env sdk.Env, c config) (*agents, error) {
 		env.StateDir, env.Transcripts = p.state, ending{env.Transcripts, read}
 		return open(ctx, env, c, time.Now)
 	}))
@@ -101,7 +101,7 @@ func TestOlderConversationsAreReadOnce(t *testing.T) {
 			from.entries = append(from.entries, said(1+2*i, "c:anna")...)
 		}
 		kept := &transcripts{index: x, limit: maxEntries}
-		reader := &older{source: from, transcripts: kept, log: slog.New(slog.DiscardHandler)}
+		reader := &older{agent: mainAgent, source: from, transcripts: kept, log: slog.New(slog.DiscardHandler)}
 		if err := reader.pages(t.Context()); err == nil {
 			t.Fatal("the second page fails, and no one says so")
 		}
@@ -129,7 +129,7 @@ func TestOlderConversationsAreReadOnce(t *testing.T) {
 		}
 		for _, refused := range []error{sdk.ErrNotGranted, errors.ErrUnsupported} {
 			closed := &archive{fails: map[int]error{1: refused}}
-			if err := (&older{source: closed, transcripts: &transcripts{index: opened(t), limit: 1}, log: slog.New(slog.DiscardHandler)}).read(t.Context()); err != nil || closed.calls != 1 {
+			if err := (&older{agent: mainAgent, source: closed, transcripts: &transcripts{index: opened(t), limit: 1}, log: slog.New(slog.DiscardHandler)}).read(t.Context()); err != nil || closed.calls != 1 {
 				t.Errorf("after %v it asks %d times, %v", refused, closed.calls, err)
 			}
 		}
@@ -157,7 +157,7 @@ func TestHowFarOlderConversationsAre(t *testing.T) {
 		for i := range int64(250) {
 			from.entries = append(from.entries, said(1+2*i, "c:anna")...)
 		}
-		from.reader = &older{source: from, transcripts: &transcripts{index: x, limit: maxEntries}, log: slog.New(slog.DiscardHandler)}
+		from.reader = &older{agent: mainAgent, source: from, transcripts: &transcripts{index: x, limit: maxEntries}, log: slog.New(slog.DiscardHandler)}
 		if err := from.reader.read(t.Context()); err != nil {
 			t.Fatal(err)
 		}

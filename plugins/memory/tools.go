@@ -27,20 +27,35 @@ var (
 	errNoFile  = errors.New("there is no such file: the paths are MEMORY.md and memory/<name>.md, and a search finds them")
 )
 
-// Tools returns the agent's tools. They work for callers with a view of the memory, and for no others.
-func (m *memory) Tools() []sdk.AgentTool {
+// Tools returns the agents' tools. They work for callers with a view of their agent's memory, and for no others.
+func (a *agents) Tools() []sdk.AgentTool {
 	tools := []sdk.AgentTool{
 		sdk.Tool("search", "Search the notes in MEMORY.md and memory/*.md and earlier conversations, by words. "+
 			"Use it for what you might have been told before and do not see now: people, dates, decisions, preferences, things to do. "+
-			"Each passage tells where it is from; read more of a file with memory_get.", m.search),
-		sdk.Tool("get", "Read lines of a memory file: MEMORY.md or memory/<name>.md.", m.get),
+			"Each passage tells where it is from; read more of a file with memory_get.", using(a, (*memory).search)),
+		sdk.Tool("get", "Read lines of a memory file: MEMORY.md or memory/<name>.md.", using(a, (*memory).get)),
 	}
-	if m.config.Groups == ownGroups {
+	if a.config.Groups == ownGroups {
 		tools = append(tools, sdk.Tool("note",
-			"In a group: keep something in the group's own memory, which nobody else's conversations have.", m.note).
+			"In a group: keep something in the group's own memory, which nobody else's conversations have.", using(a, (*memory).note)).
 			Remembers(chat.Group, chat.Broadcast))
 	}
 	return tools
+}
+
+// using returns a tool that uses the memory of the caller's agent.
+func using[In any](
+	a *agents, use func(*memory, context.Context, sdk.ToolCall, In) (string, error),
+) func(context.Context, sdk.ToolCall, In) (string, error) {
+	return func(ctx context.Context, call sdk.ToolCall, in In) (string, error) {
+		m, err := a.memory(ctx, call.Caller)
+		if err != nil {
+			a.log.Error("the memory of an agent cannot be opened", "agent", call.Caller.Agent, "error", err)
+			_ = a.alarm.report(err) // ends Run if the index is damaged
+			return "", errBroken
+		}
+		return use(m, ctx, call, in)
+	}
 }
 
 type searchIn struct {
@@ -113,7 +128,7 @@ func (m *memory) open(ctx context.Context, call sdk.ToolCall) (view, error) {
 // hide replaces an error of the index by one for the model.
 func (m *memory) hide(err error) error {
 	m.log.Error("the memory cannot be read", "error", err)
-	_ = m.report(err) // ends Run if the index is damaged
+	_ = m.alarm.report(err) // ends Run if the index is damaged
 	return errBroken
 }
 

@@ -34,7 +34,7 @@ func TestThePayloadStaysInItsBlock(t *testing.T) {
 	if again := hooks["github"].turn(d, "x"); block.FindStringSubmatch(again.Prompt)[2] == seen[2] {
 		t.Errorf("two prompts have the line %s", seen[2])
 	}
-	if got.Key != first.Key || !got.Deliver || got.To != (chat.Address{Channel: "telegram", Chat: "-1001"}) || got.Kind != chat.Group {
+	if got.Key != first.Key || !got.Deliver || !got.Untrusted || got.To != (chat.Address{Channel: "telegram", Chat: "-1001"}) || got.Kind != chat.Group {
 		t.Errorf("the turn is %+v", got)
 	}
 }

@@ -27,11 +27,6 @@ func open(ctx context.Context, env sdk.Env, c config) (*server, error) {
 		if err := reach(ctx, env.History, h); err != nil {
 			return nil, err
 		}
-		if h.personal() {
-			env.Log.Warn("the turns of this hook run in a direct chat: in an owner's they may do without a question what the owner has "+
-				"allowed there for good, though anybody may have written what they read; a group has no such permissions",
-				"hook", h.name, "to", h.to.Channel+":"+string(h.to.Chat))
-		}
 	}
 	listener, err := listen(ctx, env, c.Listen)
 	if err != nil {

@@ -137,6 +137,11 @@ type Caller struct {
 	Kind      Kind
 	Sender    Sender
 	Authority Authority
+	// Agent is the label of the agent whose session it is, such as "main"; empty if the host is too old to tell. It has at most 32
+	// lower-case ASCII letters, digits, underscores and hyphens, so it can be the name of a folder.
+	Agent string
+	// Workspace is the agent's working folder, an absolute path; empty if the host is too old to tell.
+	Workspace string
 }
 
 // MediaKind is the kind of a [Media].

@@ -138,12 +138,16 @@ func (x *RunCommandRequest) GetCaller() *Caller {
 
 // Caller is the person on whose behalf the plugin is called, with the chat and the person's authority.
 type Caller struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	SessionKey    string                 `protobuf:"bytes,1,opt,name=session_key,json=sessionKey,proto3" json:"session_key,omitempty"`
-	Address       *Address               `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
-	ChatKind      ChatKind               `protobuf:"varint,3,opt,name=chat_kind,json=chatKind,proto3,enum=clawhost.plugin.v1.ChatKind" json:"chat_kind,omitempty"`
-	Sender        *Sender                `protobuf:"bytes,4,opt,name=sender,proto3" json:"sender,omitempty"`
-	Authority     Authority              `protobuf:"varint,5,opt,name=authority,proto3,enum=clawhost.plugin.v1.Authority" json:"authority,omitempty"`
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	SessionKey string                 `protobuf:"bytes,1,opt,name=session_key,json=sessionKey,proto3" json:"session_key,omitempty"`
+	Address    *Address               `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
+	ChatKind   ChatKind               `protobuf:"varint,3,opt,name=chat_kind,json=chatKind,proto3,enum=clawhost.plugin.v1.ChatKind" json:"chat_kind,omitempty"`
+	Sender     *Sender                `protobuf:"bytes,4,opt,name=sender,proto3" json:"sender,omitempty"`
+	Authority  Authority              `protobuf:"varint,5,opt,name=authority,proto3,enum=clawhost.plugin.v1.Authority" json:"authority,omitempty"`
+	// The label of the agent whose session it is; empty: an older host does not tell.
+	Agent string `protobuf:"bytes,6,opt,name=agent,proto3" json:"agent,omitempty"`
+	// The agent's working folder, an absolute path; empty: an older host does not tell.
+	Workspace     string `protobuf:"bytes,7,opt,name=workspace,proto3" json:"workspace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -211,6 +215,20 @@ func (x *Caller) GetAuthority() Authority {
 		return x.Authority
 	}
 	return Authority_AUTHORITY_UNSPECIFIED
+}
+
+func (x *Caller) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
+}
+
+func (x *Caller) GetWorkspace() string {
+	if x != nil {
+		return x.Workspace
+	}
+	return ""
 }
 
 type RunCommandResponse struct {
@@ -472,9 +490,11 @@ func (*MessageReceivedResponse) Descriptor() ([]byte, []int) {
 }
 
 type TranscriptAppendedRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	SessionKey    string                 `protobuf:"bytes,1,opt,name=session_key,json=sessionKey,proto3" json:"session_key,omitempty"`
-	Entries       []*TranscriptEntry     `protobuf:"bytes,2,rep,name=entries,proto3" json:"entries,omitempty"`
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	SessionKey string                 `protobuf:"bytes,1,opt,name=session_key,json=sessionKey,proto3" json:"session_key,omitempty"`
+	Entries    []*TranscriptEntry     `protobuf:"bytes,2,rep,name=entries,proto3" json:"entries,omitempty"`
+	// The label of the agent whose session it is; empty: an older host does not tell.
+	Agent         string `protobuf:"bytes,3,opt,name=agent,proto3" json:"agent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -521,6 +541,13 @@ func (x *TranscriptAppendedRequest) GetEntries() []*TranscriptEntry {
 		return x.Entries
 	}
 	return nil
+}
+
+func (x *TranscriptAppendedRequest) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
 }
 
 type TranscriptAppendedResponse struct {
@@ -999,14 +1026,16 @@ const file_clawhost_plugin_v1_agent_proto_rawDesc = "" +
 	"\x11RunCommandRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04args\x18\x02 \x01(\tR\x04args\x122\n" +
-	"\x06caller\x18\x03 \x01(\v2\x1a.clawhost.plugin.v1.CallerR\x06caller\"\x8c\x02\n" +
+	"\x06caller\x18\x03 \x01(\v2\x1a.clawhost.plugin.v1.CallerR\x06caller\"\xc0\x02\n" +
 	"\x06Caller\x12\x1f\n" +
 	"\vsession_key\x18\x01 \x01(\tR\n" +
 	"sessionKey\x125\n" +
 	"\aaddress\x18\x02 \x01(\v2\x1b.clawhost.plugin.v1.AddressR\aaddress\x129\n" +
 	"\tchat_kind\x18\x03 \x01(\x0e2\x1c.clawhost.plugin.v1.ChatKindR\bchatKind\x122\n" +
 	"\x06sender\x18\x04 \x01(\v2\x1a.clawhost.plugin.v1.SenderR\x06sender\x12;\n" +
-	"\tauthority\x18\x05 \x01(\x0e2\x1d.clawhost.plugin.v1.AuthorityR\tauthority\"*\n" +
+	"\tauthority\x18\x05 \x01(\x0e2\x1d.clawhost.plugin.v1.AuthorityR\tauthority\x12\x14\n" +
+	"\x05agent\x18\x06 \x01(\tR\x05agent\x12\x1c\n" +
+	"\tworkspace\x18\a \x01(\tR\tworkspace\"*\n" +
 	"\x12RunCommandResponse\x12\x14\n" +
 	"\x05reply\x18\x01 \x01(\tR\x05reply\"\xbc\x01\n" +
 	"\x17BeforeAgentStartRequest\x12\x17\n" +
@@ -1020,11 +1049,12 @@ const file_clawhost_plugin_v1_agent_proto_rawDesc = "" +
 	"\x16MessageReceivedRequest\x122\n" +
 	"\x06caller\x18\x01 \x01(\v2\x1a.clawhost.plugin.v1.CallerR\x06caller\x125\n" +
 	"\amessage\x18\x02 \x01(\v2\x1b.clawhost.plugin.v1.MessageR\amessage\"\x19\n" +
-	"\x17MessageReceivedResponse\"{\n" +
+	"\x17MessageReceivedResponse\"\x91\x01\n" +
 	"\x19TranscriptAppendedRequest\x12\x1f\n" +
 	"\vsession_key\x18\x01 \x01(\tR\n" +
 	"sessionKey\x12=\n" +
-	"\aentries\x18\x02 \x03(\v2#.clawhost.plugin.v1.TranscriptEntryR\aentries\"\x1c\n" +
+	"\aentries\x18\x02 \x03(\v2#.clawhost.plugin.v1.TranscriptEntryR\aentries\x12\x14\n" +
+	"\x05agent\x18\x03 \x01(\tR\x05agent\"\x1c\n" +
 	"\x1aTranscriptAppendedResponse\"\x8f\x01\n" +
 	"\x0fTranscriptEntry\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12,\n" +

@@ -288,8 +288,10 @@ type RunTurnRequest struct {
 	ChatKind       ChatKind `protobuf:"varint,3,opt,name=chat_kind,json=chatKind,proto3,enum=clawhost.plugin.v1.ChatKind" json:"chat_kind,omitempty"`
 	Prompt         string   `protobuf:"bytes,4,opt,name=prompt,proto3" json:"prompt,omitempty"`
 	// Also send the answer to the address.
-	Deliver       bool                 `protobuf:"varint,5,opt,name=deliver,proto3" json:"deliver,omitempty"`
-	Timeout       *durationpb.Duration `protobuf:"bytes,6,opt,name=timeout,proto3" json:"timeout,omitempty"`
+	Deliver bool                 `protobuf:"varint,5,opt,name=deliver,proto3" json:"deliver,omitempty"`
+	Timeout *durationpb.Duration `protobuf:"bytes,6,opt,name=timeout,proto3" json:"timeout,omitempty"`
+	// The prompt contains text of people who are not trusted: the turn runs as nobody's, with AUTHORITY_OTHER.
+	Untrusted     bool `protobuf:"varint,7,opt,name=untrusted,proto3" json:"untrusted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -364,6 +366,13 @@ func (x *RunTurnRequest) GetTimeout() *durationpb.Duration {
 		return x.Timeout
 	}
 	return nil
+}
+
+func (x *RunTurnRequest) GetUntrusted() bool {
+	if x != nil {
+		return x.Untrusted
+	}
+	return false
 }
 
 type RunTurnResponse struct {
@@ -647,9 +656,11 @@ func (x *ReadTranscriptsResponse) GetEntries() []*SessionEntry {
 
 // SessionEntry is an entry with its session.
 type SessionEntry struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	SessionKey    string                 `protobuf:"bytes,1,opt,name=session_key,json=sessionKey,proto3" json:"session_key,omitempty"`
-	Entry         *TranscriptEntry       `protobuf:"bytes,2,opt,name=entry,proto3" json:"entry,omitempty"`
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	SessionKey string                 `protobuf:"bytes,1,opt,name=session_key,json=sessionKey,proto3" json:"session_key,omitempty"`
+	Entry      *TranscriptEntry       `protobuf:"bytes,2,opt,name=entry,proto3" json:"entry,omitempty"`
+	// The label of the agent whose session it is; empty: an older host does not tell.
+	Agent         string `protobuf:"bytes,3,opt,name=agent,proto3" json:"agent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -696,6 +707,13 @@ func (x *SessionEntry) GetEntry() *TranscriptEntry {
 		return x.Entry
 	}
 	return nil
+}
+
+func (x *SessionEntry) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
 }
 
 type ReadHistoryRequest struct {
@@ -1486,14 +1504,15 @@ const file_clawhost_plugin_v1_host_proto_rawDesc = "" +
 	"\aaddress\x18\x02 \x01(\v2\x1b.clawhost.plugin.v1.AddressR\aaddress\x12\x12\n" +
 	"\x04text\x18\x03 \x01(\tR\x04text\"+\n" +
 	"\fPostResponse\x12\x1b\n" +
-	"\toutbox_id\x18\x01 \x01(\x03R\boutboxId\"\x92\x02\n" +
+	"\toutbox_id\x18\x01 \x01(\x03R\boutboxId\"\xb0\x02\n" +
 	"\x0eRunTurnRequest\x12'\n" +
 	"\x0fidempotency_key\x18\x01 \x01(\tR\x0eidempotencyKey\x125\n" +
 	"\aaddress\x18\x02 \x01(\v2\x1b.clawhost.plugin.v1.AddressR\aaddress\x129\n" +
 	"\tchat_kind\x18\x03 \x01(\x0e2\x1c.clawhost.plugin.v1.ChatKindR\bchatKind\x12\x16\n" +
 	"\x06prompt\x18\x04 \x01(\tR\x06prompt\x12\x18\n" +
 	"\adeliver\x18\x05 \x01(\bR\adeliver\x123\n" +
-	"\atimeout\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\atimeout\"\x8e\x01\n" +
+	"\atimeout\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\atimeout\x12\x1c\n" +
+	"\tuntrusted\x18\a \x01(\bR\tuntrusted\"\x8e\x01\n" +
 	"\x0fRunTurnResponse\x128\n" +
 	"\x06queued\x18\x01 \x01(\v2\x1e.clawhost.plugin.v1.TurnQueuedH\x00R\x06queued\x128\n" +
 	"\x06result\x18\x02 \x01(\v2\x1e.clawhost.plugin.v1.TurnResultH\x00R\x06resultB\a\n" +
@@ -1509,11 +1528,12 @@ const file_clawhost_plugin_v1_host_proto_rawDesc = "" +
 	"\bafter_id\x18\x01 \x01(\x03R\aafterId\x12\x14\n" +
 	"\x05limit\x18\x02 \x01(\rR\x05limit\"U\n" +
 	"\x17ReadTranscriptsResponse\x12:\n" +
-	"\aentries\x18\x01 \x03(\v2 .clawhost.plugin.v1.SessionEntryR\aentries\"j\n" +
+	"\aentries\x18\x01 \x03(\v2 .clawhost.plugin.v1.SessionEntryR\aentries\"\x80\x01\n" +
 	"\fSessionEntry\x12\x1f\n" +
 	"\vsession_key\x18\x01 \x01(\tR\n" +
 	"sessionKey\x129\n" +
-	"\x05entry\x18\x02 \x01(\v2#.clawhost.plugin.v1.TranscriptEntryR\x05entry\"\xb9\x01\n" +
+	"\x05entry\x18\x02 \x01(\v2#.clawhost.plugin.v1.TranscriptEntryR\x05entry\x12\x14\n" +
+	"\x05agent\x18\x03 \x01(\tR\x05agent\"\xb9\x01\n" +
 	"\x12ReadHistoryRequest\x125\n" +
 	"\aaddress\x18\x01 \x01(\v2\x1b.clawhost.plugin.v1.AddressR\aaddress\x129\n" +
 	"\tchat_kind\x18\x02 \x01(\x0e2\x1c.clawhost.plugin.v1.ChatKindR\bchatKind\x12\x14\n" +

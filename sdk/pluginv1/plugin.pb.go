@@ -514,7 +514,7 @@ type ConfigureRequest struct {
 	StateDir string `protobuf:"bytes,4,opt,name=state_dir,json=stateDir,proto3" json:"state_dir,omitempty"`
 	// The host fetches files by their tokens. Otherwise the plugin uploads them before it submits their message.
 	FetchesFiles bool `protobuf:"varint,5,opt,name=fetches_files,json=fetchesFiles,proto3" json:"fetches_files,omitempty"`
-	// The agent's working folder; empty: an older host does not tell.
+	// The working folder of the agent main; empty: an older host does not tell. Callers have that of their agent.
 	Workspace     string `protobuf:"bytes,6,opt,name=workspace,proto3" json:"workspace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

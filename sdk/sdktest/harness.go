@@ -33,6 +33,9 @@ import (
 // Instance is the label under which the harness configures a plugin.
 const Instance = "test"
 
+// Agent is the agent that the harness's own callers write to.
+const Agent = "main"
+
 // patience limits each wait of the harness. After it the test fails and says what was seen instead.
 const patience = 10 * time.Second
 
@@ -260,7 +263,7 @@ func pathString(steps []*pluginv1.PathStep) string {
 func (h *Harness) Command(call sdk.CommandCall) (string, error) {
 	h.t.Helper()
 	r, err := h.commands.RunCommand(h.t.Context(), &pluginv1.RunCommandRequest{
-		Name: call.Name, Args: call.Args, Caller: wire.CallerToProto(callerOr(call.Caller)),
+		Name: call.Name, Args: call.Args, Caller: wire.CallerToProto(h.callerOr(call.Caller)),
 	})
 	return r.GetReply(), h.note(err)
 }
@@ -269,7 +272,7 @@ func (h *Harness) Command(call sdk.CommandCall) (string, error) {
 func (h *Harness) BeforeAgentStart(start sdk.AgentStart) (sdk.AgentContext, error) {
 	h.t.Helper()
 	r, err := h.hooks.BeforeAgentStart(h.t.Context(), &pluginv1.BeforeAgentStartRequest{
-		TurnId: start.TurnID, Caller: wire.CallerToProto(callerOr(start.Caller)), Prompt: start.Prompt,
+		TurnId: start.TurnID, Caller: wire.CallerToProto(h.callerOr(start.Caller)), Prompt: start.Prompt,
 		TakesConversationContext: !h.Before,
 	})
 	return sdk.AgentContext{Prepend: r.GetPrependContext(), Conversation: r.GetConversationContext()}, h.note(err)
@@ -278,7 +281,7 @@ func (h *Harness) BeforeAgentStart(start sdk.AgentStart) (sdk.AgentContext, erro
 // MessageReceived calls the plugin's message observer. A message without a chat is an owner's in a direct chat.
 func (h *Harness) MessageReceived(received sdk.MessageReceived) error {
 	h.t.Helper()
-	_, err := h.hooks.MessageReceived(h.t.Context(), wire.MessageReceivedToProto(callerOr(received.Caller), received.Message))
+	_, err := h.hooks.MessageReceived(h.t.Context(), wire.MessageReceivedToProto(h.callerOr(received.Caller), received.Message))
 	return h.note(err)
 }
 
@@ -287,13 +290,14 @@ func (h *Harness) MessageReceived(received sdk.MessageReceived) error {
 func (h *Harness) TranscriptAppended(appended sdk.TranscriptAppended) error {
 	h.t.Helper()
 	if appended.Session == "" {
-		appended.Session = callerOr(chat.Caller{}).Session
+		own := h.callerOr(chat.Caller{})
+		appended.Agent, appended.Session = own.Agent, own.Session
 	}
-	_, err := h.hooks.TranscriptAppended(h.t.Context(), wire.TranscriptAppendedToProto(appended.Session, appended.Entries))
+	_, err := h.hooks.TranscriptAppended(h.t.Context(), wire.TranscriptAppendedToProto(appended.Agent, appended.Session, appended.Entries))
 	return h.note(err)
 }
 
-func callerOr(c chat.Caller) chat.Caller {
+func (h *Harness) callerOr(c chat.Caller) chat.Caller {
 	if c.Address.Chat != "" {
 		return c
 	}
@@ -303,6 +307,8 @@ func callerOr(c chat.Caller) chat.Caller {
 		Kind:      chat.Direct,
 		Sender:    chat.Sender{ID: "owner", DisplayName: "Owner"},
 		Authority: chat.Owner,
+		Agent:     Agent,
+		Workspace: h.Workspace,
 	}
 }
 

@@ -94,13 +94,18 @@ func (h *Host) AddHistory(entries ...chat.TranscriptEntry) {
 	h.history = append(h.history, entries...)
 }
 
-// AddTranscripts adds entries to what the plugin may read of all conversations. Their ids must increase. Without any the
-// plugin may read none.
+// AddTranscripts adds entries of a session of the agent main to what the plugin may read of all conversations. Their ids must
+// increase. Without any the plugin may read none.
 func (h *Host) AddTranscripts(session string, entries ...chat.TranscriptEntry) {
+	h.AddTranscriptsOf(Agent, session, entries...)
+}
+
+// AddTranscriptsOf is [Host.AddTranscripts] for a session of an agent.
+func (h *Host) AddTranscriptsOf(agent, session string, entries ...chat.TranscriptEntry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, e := range entries {
-		h.transcripts = append(h.transcripts, sdk.SessionEntry{Session: session, Entry: e})
+		h.transcripts = append(h.transcripts, sdk.SessionEntry{Agent: agent, Session: session, Entry: e})
 	}
 }
 
@@ -251,7 +256,7 @@ func (s turnsServer) RunTurn(r *pluginv1.RunTurnRequest, stream grpc.ServerStrea
 	result := &pluginv1.TurnResult{}
 	result.Text, err = answer(stream.Context(), sdk.Turn{
 		Key: r.GetIdempotencyKey(), To: to, Kind: kind, Prompt: r.GetPrompt(), Deliver: r.GetDeliver(),
-		Timeout: r.GetTimeout().AsDuration(),
+		Timeout: r.GetTimeout().AsDuration(), Untrusted: r.GetUntrusted(),
 	})
 	if err != nil {
 		result.Error = err.Error()
@@ -295,10 +300,7 @@ func (s sessionsServer) ReadTranscripts(_ context.Context, r *pluginv1.ReadTrans
 	response := &pluginv1.ReadTranscriptsResponse{}
 	for _, e := range s.host.transcripts {
 		if e.Entry.ID > r.GetAfterId() && len(response.Entries) < limit {
-			response.Entries = append(response.Entries, &pluginv1.SessionEntry{
-				SessionKey: e.Session,
-				Entry:      wire.TranscriptEntryToProto(e.Entry),
-			})
+			response.Entries = append(response.Entries, wire.SessionEntryToProto(e.Agent, e.Session, e.Entry))
 		}
 	}
 	return response, nil

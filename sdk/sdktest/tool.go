@@ -28,7 +28,7 @@ func (h *Harness) Tools() []chat.ToolSpec {
 // returns an error, or refuses its arguments, has a failed result.
 func (h *Harness) CallTool(ctx context.Context, call chat.ToolCall) (chat.ToolResult, error) {
 	h.t.Helper()
-	call.Caller = callerOr(call.Caller)
+	call.Caller = h.callerOr(call.Caller)
 	if call.Arguments == nil {
 		call.Arguments = json.RawMessage("{}")
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"math"
+	"path/filepath"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -67,13 +69,41 @@ func CallerFromProto(p *pluginv1.Caller) (chat.Caller, error) {
 	if len(p.GetSessionKey()) > MaxSession {
 		return chat.Caller{}, field("caller.session_key", "longer than %d bytes", MaxSession)
 	}
-	if err := first(errAddress, errSender, errKind); err != nil {
+	errFolder := folder("caller.workspace", p.GetWorkspace())
+	if err := first(errAddress, errSender, errKind, agent("caller.agent", p.GetAgent()), errFolder); err != nil {
 		return chat.Caller{}, err
 	}
 	authority, _ := authorities.from(p.GetAuthority())
 	return chat.Caller{
 		Session: p.GetSessionKey(), Address: address, Kind: kind, Sender: sender, Authority: authority,
+		Agent: p.GetAgent(), Workspace: p.GetWorkspace(),
 	}, nil
+}
+
+// agent checks the label of an agent, which may be empty.
+func agent(name, label string) error {
+	if len(label) > MaxAgent {
+		return field(name, "%d bytes, at most %d are allowed", len(label), MaxAgent)
+	}
+	for _, r := range label {
+		if r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') {
+			return field(name, "%q is not a label", label)
+		}
+	}
+	return nil
+}
+
+// folder checks the path of a folder, which may be empty.
+func folder(name, path string) error {
+	switch {
+	case path == "":
+		return nil
+	case len(path) > MaxPath:
+		return field(name, "%d bytes, at most %d are allowed", len(path), MaxPath)
+	case !filepath.IsAbs(path) || strings.ContainsRune(path, 0):
+		return field(name, "not an absolute path")
+	}
+	return nil
 }
 
 // EventFromProto converts an event. Its error names the first invalid fields; such an event is permanently invalid.
@@ -344,6 +374,15 @@ func ValidCommandName(name string) bool {
 		}
 	}
 	return true
+}
+
+// SessionEntryFromProto converts an entry with its session and the label of the session's agent.
+func SessionEntryFromProto(p *pluginv1.SessionEntry) (label, session string, e chat.TranscriptEntry, err error) {
+	e, errEntry := TranscriptEntryFromProto(p.GetEntry())
+	if err := first(errEntry, agent("agent", p.GetAgent())); err != nil {
+		return "", "", chat.TranscriptEntry{}, err
+	}
+	return p.GetAgent(), p.GetSessionKey(), e, nil
 }
 
 // TranscriptEntryFromProto converts an entry of a session's history.

@@ -20,10 +20,11 @@ func MessageReceivedFromProto(p *pluginv1.MessageReceivedRequest) (chat.Caller, 
 	return caller, message, nil
 }
 
-// TranscriptAppendedToProto converts new entries of a session's history. Texts are cut to [MaxEntry] bytes, as FromProto
+// TranscriptAppendedToProto converts new entries of the history of an agent's session. Texts are cut to [MaxEntry] bytes, as FromProto
 // cuts them, so that no text is too long for a message.
-func TranscriptAppendedToProto(session string, entries []chat.TranscriptEntry) *pluginv1.TranscriptAppendedRequest {
+func TranscriptAppendedToProto(label, session string, entries []chat.TranscriptEntry) *pluginv1.TranscriptAppendedRequest {
 	return &pluginv1.TranscriptAppendedRequest{
+		Agent:      label,
 		SessionKey: session,
 		Entries: each(entries, func(e chat.TranscriptEntry) *pluginv1.TranscriptEntry {
 			e.Text = Cut(e.Text, MaxEntry)
@@ -32,21 +33,23 @@ func TranscriptAppendedToProto(session string, entries []chat.TranscriptEntry) *
 	}
 }
 
-// TranscriptAppendedFromProto converts new entries of a session's history. Invalid entries, such as those with a role of a
+// TranscriptAppendedFromProto converts new entries of the history of an agent's session. Invalid entries, such as those with a role of a
 // newer protocol, are left out: if they were refused, the host would resend all of them forever.
-func TranscriptAppendedFromProto(p *pluginv1.TranscriptAppendedRequest) (session string, entries []chat.TranscriptEntry, err error) {
+func TranscriptAppendedFromProto(
+	p *pluginv1.TranscriptAppendedRequest,
+) (label, session string, entries []chat.TranscriptEntry, err error) {
 	if n := len(p.GetSessionKey()); n == 0 || n > MaxSession {
-		return "", nil, field("session_key", "%d bytes, 1 to %d are allowed", n, MaxSession)
+		return "", "", nil, field("session_key", "%d bytes, 1 to %d are allowed", n, MaxSession)
 	}
-	if err := count("entries", len(p.GetEntries()), MaxEntries); err != nil {
-		return "", nil, err
+	if err := first(count("entries", len(p.GetEntries()), MaxEntries), agent("agent", p.GetAgent())); err != nil {
+		return "", "", nil, err
 	}
 	for _, e := range p.GetEntries() {
 		if entry, err := TranscriptEntryFromProto(e); err == nil {
 			entries = append(entries, entry)
 		}
 	}
-	return p.GetSessionKey(), entries, nil
+	return p.GetAgent(), p.GetSessionKey(), entries, nil
 }
 
 // SetCommandsToProto converts a menu of commands, of which the first [MaxMenu] are kept.

@@ -62,6 +62,9 @@ func (f *filler) fill(v reflect.Value) {
 	case reflect.Struct:
 		for i := range v.NumField() {
 			f.fill(v.Field(i))
+			if v.Type().Field(i).Name == "Workspace" {
+				v.Field(i).SetString("/" + v.Field(i).String()) // it must be absolute
+			}
 		}
 	case reflect.Interface:
 		// An event's body; each type has its own test.
@@ -141,6 +144,16 @@ func TestRoundTripKeepsEveryField(t *testing.T) {
 	there(t, filled[chat.Chat](t), wire.ChatToProto, wire.ChatFromProto)
 	there(t, filled[chat.Sender](t), wire.SenderToProto, wire.SenderFromProto)
 	there(t, filled[chat.Caller](t), wire.CallerToProto, wire.CallerFromProto)
+	type entry struct {
+		Agent, Session string
+		Entry          chat.TranscriptEntry
+	}
+	there(t, filled[entry](t),
+		func(e entry) *pluginv1.SessionEntry { return wire.SessionEntryToProto(e.Agent, e.Session, e.Entry) },
+		func(p *pluginv1.SessionEntry) (entry, error) {
+			label, session, e, err := wire.SessionEntryFromProto(p)
+			return entry{label, session, e}, err
+		})
 	there(t, filled[chat.Media](t), wire.MediaToProto, wire.MediaFromProto)
 	there(t, filled[chat.Outgoing](t), wire.OutgoingToProto, wire.OutgoingFromProto)
 	there(t, filled[chat.Receipt](t), wire.ReceiptToProto, wire.ReceiptFromProto)

@@ -44,6 +44,8 @@ func CallerToProto(c chat.Caller) *pluginv1.Caller {
 		ChatKind:   kinds[c.Kind],
 		Sender:     SenderToProto(c.Sender),
 		Authority:  authorities[c.Authority],
+		Agent:      c.Agent,
+		Workspace:  Repair(c.Workspace),
 	}
 }
 
@@ -252,6 +254,11 @@ func CommandSpecToProto(s chat.CommandSpec) *pluginv1.CommandSpec {
 	return &pluginv1.CommandSpec{
 		Name: s.Name, Usage: Repair(s.Usage), Summary: Repair(s.Summary), LeastAuthority: authorities[s.MinAuthority],
 	}
+}
+
+// SessionEntryToProto converts an entry with its session and the label of the session's agent.
+func SessionEntryToProto(label, session string, e chat.TranscriptEntry) *pluginv1.SessionEntry {
+	return &pluginv1.SessionEntry{Agent: label, SessionKey: session, Entry: TranscriptEntryToProto(e)}
 }
 
 // TranscriptEntryToProto converts an entry of a session's history.

@@ -25,6 +25,8 @@ const (
 	MaxIDs      = 100       // message ids of a receipt
 	MaxDetail   = 1 << 10   // bytes of a failure's or a state's text; longer ones are cut
 	MaxCommand  = 32        // bytes of a command's name
+	MaxAgent    = 32        // bytes of an agent's label
+	MaxPath     = 4 << 10   // bytes of a folder's path
 	MaxMenu     = 500       // commands of a menu
 	MaxSession  = 4 * MaxID // bytes of a session key
 	MaxEntries  = 1000      // transcript entries of one call

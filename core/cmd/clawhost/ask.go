@@ -16,7 +16,7 @@ import (
 func (a *app) ask() *ffcli.Command {
 	var q admin.Prompt
 	var key string
-	c := a.command("ask", "[-session KEY] [-key KEY] TEXT|-", "ask Claude something; - reads the text from the input", func(ctx context.Context, args []string) (err error) {
+	c := a.command("ask", "[-agent AGENT] [-session KEY] [-key KEY] TEXT|-", "ask Claude something; - reads the text from the input", func(ctx context.Context, args []string) (err error) {
 		if q.Text, err = a.text(args); err != nil {
 			return err
 		}
@@ -41,6 +41,7 @@ func (a *app) ask() *ffcli.Command {
 			return page.end(answer)
 		}
 	})
+	c.FlagSet.StringVar(&q.Agent, "agent", "", "the `agent` that answers; `clawhost agent` lists them")
 	c.FlagSet.StringVar(&q.Session, "session", "", "the `key` of a session whose conversation continues; `clawhost sessions` lists them")
 	c.FlagSet.StringVar(&key, "key", "", "a `key` of your choice: the same again waits for the same answer")
 	return c

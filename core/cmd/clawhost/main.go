@@ -116,6 +116,8 @@ func (a *app) commands() *ffcli.Command {
 			a.logs(),
 			a.ask(),
 			a.send(),
+			a.family("agent", "[list]", "list the agents, and what they do", a.agents,
+				a.command("agent list", "", "the same", a.agents)),
 			a.group("plugin", "plugins of the running host",
 				a.command("plugin list", "", "list them and how they are", a.pluginList),
 				a.command("plugin restart", "NAME", "restart one, also one that failed", a.pluginRestart),

@@ -124,10 +124,19 @@ func (a *app) status(ctx context.Context, args []string) error {
 		for _, p := range s.Plugins {
 			rows = append(rows, []string{"plugin " + p.Name, strings.TrimSuffix(p.State+", "+doing(p), ", ")})
 		}
+		if len(s.Agents) > 1 {
+			for _, agent := range s.Agents {
+				rows = append(rows, []string{"agent " + agent.Label, fmt.Sprintf("%d running, %d waiting", len(agent.Running), agent.Waiting)})
+			}
+		}
 		for _, q := range s.Questions {
+			about := q.About
+			if len(s.Agents) > 1 {
+				about += " of agent " + q.Agent
+			}
 			rows = append(rows, []string{
 				"question " + q.ID,
-				fmt.Sprintf("%s, in %s, asked %s, may be answered by %s", q.About, q.Session, since(q.Since), strings.Join(q.May, ", ")),
+				fmt.Sprintf("%s, in %s, asked %s, may be answered by %s", about, q.Session, since(q.Since), strings.Join(q.May, ", ")),
 			})
 		}
 		return rows
@@ -188,10 +197,16 @@ func (a *app) pairing(
 }
 
 func (a *app) queue(ctx context.Context, args []string) error {
-	return show(ctx, a, func(ctx context.Context, c *admin.Client) (admin.Queue, error) { return c.Queue(ctx) }, func(q admin.Queue) [][]string {
-		rows := [][]string{{"SESSION", "LANE", "RUNNING", "WAITING", "SINCE"}}
+	many := false
+	return show(ctx, a, func(ctx context.Context, c *admin.Client) (q admin.Queue, err error) {
+		if many, err = several(ctx, c); err != nil {
+			return q, err
+		}
+		return c.Queue(ctx)
+	}, func(q admin.Queue) [][]string {
+		rows := [][]string{withAgent(many, "AGENT", "SESSION", "LANE", "RUNNING", "WAITING", "SINCE")}
 		for _, l := range q.Lanes {
-			rows = append(rows, []string{l.Session, string(l.Lane), fmt.Sprint(l.Running), fmt.Sprint(l.Waiting), since(l.Since)})
+			rows = append(rows, withAgent(many, l.Agent, l.Session, string(l.Lane), fmt.Sprint(l.Running), fmt.Sprint(l.Waiting), since(l.Since)))
 		}
 		rows = append(rows, nil, []string{"DESTINATION", "PENDING", "ATTEMPTS", "NEXT", "LAST ERROR"})
 		for _, d := range q.Destinations {
@@ -202,10 +217,10 @@ func (a *app) queue(ctx context.Context, args []string) error {
 			rows = append(rows, []string{address(d.To), fmt.Sprint(d.Pending), fmt.Sprint(d.Attempts), next, d.LastError})
 		}
 		if len(q.Questions) > 0 {
-			rows = append(rows, nil, []string{"QUESTION", "ABOUT", "SESSION", "ASKED", "MAY ANSWER"})
+			rows = append(rows, nil, append([]string{"QUESTION", "ABOUT"}, withAgent(many, "AGENT", "SESSION", "ASKED", "MAY ANSWER")...))
 		}
 		for _, o := range q.Questions {
-			rows = append(rows, []string{o.ID, o.About, o.Session, since(o.Since), strings.Join(o.May, ", ")})
+			rows = append(rows, append([]string{o.ID, o.About}, withAgent(many, o.Agent, o.Session, since(o.Since), strings.Join(o.May, ", "))...))
 		}
 		return append(rows, nil, []string{fmt.Sprintf("Possible duplicates so far: %d.", q.Uncertain)})
 	})
@@ -269,13 +284,19 @@ func (a *app) deadOnes(
 }
 
 func (a *app) sessions(ctx context.Context, args []string) error {
-	return show(ctx, a, allSessions, func(list []admin.Session) [][]string {
-		rows := [][]string{{"SESSION", "KIND", "TITLE", "LAST MESSAGE", "TURNS", "COST"}}
+	many := false
+	return show(ctx, a, func(ctx context.Context, c *admin.Client) (list []admin.Session, err error) {
+		if many, err = several(ctx, c); err != nil {
+			return nil, err
+		}
+		return allSessions(ctx, c)
+	}, func(list []admin.Session) [][]string {
+		rows := [][]string{withAgent(many, "AGENT", "SESSION", "KIND", "TITLE", "LAST MESSAGE", "TURNS", "COST")}
 		for _, s := range list {
-			rows = append(rows, []string{
-				s.Key, s.Kind, s.Title, since(s.InteractedAt), fmt.Sprint(s.Usage.Turns),
+			rows = append(rows, withAgent(
+				many, s.Agent, s.Key, s.Kind, s.Title, since(s.InteractedAt), fmt.Sprint(s.Usage.Turns),
 				fmt.Sprintf("$%.4f", float64(s.Usage.CostMicros)/1e6),
-			})
+			))
 		}
 		return rows
 	})

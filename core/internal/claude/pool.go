@@ -2,7 +2,6 @@ package claude
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -13,7 +12,6 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/process"
-	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/claude/client"
@@ -51,25 +49,6 @@ type Pool struct {
 	asking  int       // runs that wait for people
 	parking int       // processes that are exiting to free a slot for a waiting run
 	waiting []*waiter // runs without a slot, in order
-}
-
-// agentCLI is the CLI as one agent runs it.
-type agentCLI struct {
-	*cli.Command
-	inventory *client.Inventory
-}
-
-// cliOf returns the CLI of a turn's agent in the turn's folder.
-func (p *Pool) cliOf(t agent.Turn) (agentCLI, error) {
-	of := p.agents[t.Agent]
-	if of.Command == nil {
-		return of, &agent.Failure{Class: agent.Refused, Detail: "there is no agent " + t.Agent}
-	}
-	var err error
-	if of.Command, err = of.In(t.Folder); err != nil {
-		return of, &agent.Failure{Class: agent.Unavailable, Err: err}
-	}
-	return of, nil
 }
 
 // worker is a process in the pool.
@@ -128,19 +107,9 @@ func New(cfg Config, log hclog.Logger, processes cli.Records) (*Pool, error) {
 		busy: map[string]chan struct{}{}, idle: map[string]*worker{}, live: map[*worker]bool{},
 		parked: map[string]*worker{}, retired: map[string]bool{},
 	}
-	for _, label := range slices.Sorted(maps.Keys(cfg.Agents)) {
-		options := cfg.Agents[label]
-		options.Family = cfg.Family
-		command, err := cli.NewCommand(options)
-		if err != nil {
-			stop()
-			if label != session.MainAgent {
-				err = fmt.Errorf("agent %s: %w", label, err)
-			}
-			return nil, err
-		}
-		p.agents[label] = agentCLI{command, client.NewInventory(cfg.Owners, &p.work, log)}
-		log.Debug("the claude CLI was found", "agent", label, "path", command.Path, "demo", cfg.Demo)
+	if err := p.prepare(); err != nil {
+		stop()
+		return nil, err
 	}
 	if !cli.CanWeigh && cfg.MaxMemory > 0 {
 		log.Warn("claude.max_memory has no effect: this system does not report the memory of processes")

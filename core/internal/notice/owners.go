@@ -111,14 +111,25 @@ func (o *Owners) Crowding(ctx context.Context, crowded <-chan files.Crowded) {
 	}
 }
 
-// Reachable returns the direct chat of the first owner whose channel runs; false: none does.
-func (o *Owners) Reachable(ctx context.Context) (chat.Address, bool) {
+// Reachable returns the direct chat of an owner whose channel runs: here, or a thread of it, if it is one, otherwise that of the first
+// such owner. False: no owner's channel runs.
+func (o *Owners) Reachable(ctx context.Context, here chat.Address) (to chat.Address, ok bool) {
+	in := here
+	in.Thread = ""
 	for _, owner := range o.list {
-		if channel, user, _ := strings.Cut(owner, ":"); o.plugins.Running(channel) {
-			return o.chat(ctx, channel, user), true
+		channel, user, _ := strings.Cut(owner, ":")
+		if !o.plugins.Running(channel) {
+			continue
+		}
+		of := o.chat(ctx, channel, user)
+		if of == in {
+			return here, true
+		}
+		if !ok {
+			to, ok = of, true
 		}
 	}
-	return chat.Address{}, false
+	return to, ok
 }
 
 // tell sends a text, once for each key, or always with the zero one. A notice about a plugin does not go through that plugin. It

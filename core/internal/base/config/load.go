@@ -163,6 +163,9 @@ func (d *decoder) file(body *hclsyntax.Body, path string) *Config {
 		d.checkWorkspace(c, a, body)
 	}
 	c.warnings = d.warn(c, body)
+	for _, a := range c.Agents {
+		a.written = nil // its file need not stay in memory
+	}
 	return c
 }
 

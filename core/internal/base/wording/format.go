@@ -213,6 +213,11 @@ func filled(s domain.Session) string {
 	return fmt.Sprintf("%s, %s", text, compacted(s.Compactions))
 }
 
+// ofTurns says what turns cost, of which only the sums are known.
+func ofTurns(s domain.Spending) string {
+	return fmt.Sprintf("%s, %s tokens, $%.4f", plural(s.Turns, "turn"), count(s.Tokens), float64(s.CostMicros)/1e6)
+}
+
 // spent says what turns cost.
 func spent(u domain.Usage) string {
 	return fmt.Sprintf("%s, %s tokens in, %s out, $%.4f", plural(u.Turns, "turn"), count(u.InputTokens+u.CacheTokens),

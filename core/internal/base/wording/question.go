@@ -221,8 +221,11 @@ func (q Question) Asked() string {
 
 // Elsewhere tells a chat that another person is asked about its turn.
 func (q Question) Elsewhere() string {
-	if q.About == AboutPlan {
+	switch q.About {
+	case AboutPlan:
 		return "My plan needs an owner's permission. I have asked for it."
+	case AboutChoice:
+		return "An owner has to choose something for me. I have asked for it."
 	}
 	return "I need an owner's permission to use " + Escape(q.Tool) + ", and have asked for it."
 }

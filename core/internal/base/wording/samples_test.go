@@ -270,6 +270,10 @@ var groups = []group{
 		{"Usage", wording.Usage{
 			Plan: []domain.PlanWindow{{Name: "5 hours", Used: 42.4, ResetsAt: now.Add(time.Hour)}, {Name: "7 days", Used: 7}}, Budgets: []domain.Budget{budget, ofMonth}, Now: now,
 			Session: spent, Everywhere: true, Today: spent, Days: 7, Recent: spent, Models: []wording.ModelUsage{{Model: "claude-opus-4-8", Usage: spent}, {Usage: spent}},
+			Agents: []wording.AgentUsage{
+				{Agent: "main", Recent: domain.Spending{Turns: 1, Amount: domain.Amount{CostMicros: 500, Tokens: 20}}},
+				{Agent: "server", Today: domain.Spending{Turns: 12, Amount: spent.Amount()}, Recent: domain.Spending{Turns: 24, Amount: spent.Amount().Plus(spent.Amount())}},
+			},
 			Footer: wording.SettingIs("usage", "off", "off", wording.SettingOptions([]string{"off", "tokens", "full", "default"})),
 		}.String()},
 		{"Settings", wording.Settings{
@@ -294,6 +298,7 @@ var groups = []group{
 		{"Question", resume.String()},
 		{"Elsewhere", tool.Elsewhere()},
 		{"Elsewhere", plan.Elsewhere()},
+		{"Elsewhere", choice.Elsewhere()},
 		{"Undelivered", tool.Undelivered()},
 		{"Undelivered", plan.Undelivered()},
 		{"Undelivered", choice.Undelivered()},

@@ -134,6 +134,7 @@ type Usage struct {
 	Days       int // the days of Recent
 	Recent     domain.Usage
 	Models     []ModelUsage // usage by model in that time
+	Agents     []AgentUsage // usage by agent, if there are several
 	Plan       []domain.PlanWindow
 	Budgets    []domain.Budget
 	Now        time.Time // in the agent's zone
@@ -146,6 +147,12 @@ type ModelUsage struct {
 	Usage domain.Usage
 }
 
+// AgentUsage is what an agent used, today and in the days of [Usage.Recent].
+type AgentUsage struct {
+	Agent         string
+	Today, Recent domain.Spending
+}
+
 // String implements fmt.Stringer.
 func (u Usage) String() string {
 	var b strings.Builder
@@ -156,6 +163,9 @@ func (u Usage) String() string {
 		for _, m := range u.Models[:min(len(u.Models), maxModels)] {
 			fmt.Fprintf(&b, "\n  - %s: %s", or(OneLine(m.Model, 80), "unknown model"), spent(m.Usage))
 		}
+	}
+	for _, a := range u.Agents {
+		fmt.Fprintf(&b, "\n- agent %s: today %s; last %d days %s", Escape(a.Agent), ofTurns(a.Today), u.Days, ofTurns(a.Recent))
 	}
 	for _, w := range u.Plan {
 		fmt.Fprintf(&b, "\n- plan, %s: %.0f%% used", OneLine(w.Name, 80), w.Used)

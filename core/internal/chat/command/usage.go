@@ -32,6 +32,13 @@ func (d hostCommands) usage(ctx context.Context, call Call) (string, error) {
 		if err := d.allUsage(ctx, &shown); err != nil {
 			return "", err
 		}
+		agents, err := d.host.Budgets.Agents(ctx, week)
+		if err != nil {
+			return "", err
+		}
+		for _, a := range agents {
+			shown.Agents = append(shown.Agents, wording.AgentUsage{Agent: a.Label, Today: a.Today, Recent: a.Recent})
+		}
 		asking, cancel := context.WithTimeout(ctx, planPatience)
 		defer cancel()
 		shown.Plan = d.host.Claude.Plan(asking)

@@ -31,7 +31,7 @@ func (in *Inbox) accept(ctx context.Context, a arrival, d destination) (outcome 
 		return outcome, err
 	}
 	if d.observed {
-		in.options.Observers.Received(a.caller(), withoutTokens(body))
+		in.options.Observers.Received(in.caller(a), withoutTokens(body))
 	}
 	if d.inbound != nil && d.inbound.Lane == domain.TurnLane {
 		in.acknowledge(ctx, a, outcome)
@@ -61,7 +61,7 @@ func (in *Inbox) record(ctx context.Context, a arrival, d destination) (Outcome,
 
 // acknowledge shows in the chat of a message that it waits for its answer, if the config wants that.
 func (in *Inbox) acknowledge(ctx context.Context, a arrival, outcome Outcome) {
-	caller := a.caller()
+	caller := in.caller(a)
 	if emoji := a.settings.Reply.AckReaction; a.message.ID != "" && emoji != "" && emoji != config.AckStatus {
 		in.options.Reactions.Acknowledge(caller.Address, a.message.ID, emoji)
 	}

@@ -25,11 +25,11 @@ type arrival struct {
 	access   access.Decision
 }
 
-// caller is the writer.
-func (a arrival) caller() chat.Caller {
-	return chat.Caller{
-		Session: a.key, Address: a.message.Address(), Kind: a.message.Chat.Kind, Sender: a.message.Sender, Authority: a.message.Authority,
-	}
+// caller returns the writer of an arrival.
+func (in *Inbox) caller(a arrival) chat.Caller {
+	c := in.conversations.Caller(a.key, a.message.Address(), a.message.Chat.Kind)
+	c.Sender, c.Authority = a.message.Sender, a.message.Authority
+	return c
 }
 
 // authorise finds the session of a message, and decides with which authority it is let in, if it is.

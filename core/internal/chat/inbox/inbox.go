@@ -106,7 +106,7 @@ func (in *Inbox) interpret(ctx context.Context, a arrival) (arrival, interpret.I
 	if err != nil || !ok {
 		return a, intent, err
 	}
-	if !in.conversations.MayChoose(in.conversations.Agent(asks.Agent), a.caller()) {
+	if !in.conversations.MayChoose(in.conversations.Agent(asks.Agent), in.caller(a)) {
 		return a, interpret.Commands{List: []domain.Command{asks.Command}}, nil // whose answer says so
 	}
 	a, err = in.to(ctx, a, asks.Agent)
@@ -128,7 +128,7 @@ func (in *Inbox) read(ctx context.Context, a arrival) (interpret.Intent, error) 
 			to = a.message.ReplyTo.ID
 		}
 		var err error
-		if asked, err = in.options.Questions.Asked(ctx, a.caller(), to); err != nil {
+		if asked, err = in.options.Questions.Asked(ctx, in.caller(a), to); err != nil {
 			return nil, err
 		}
 	}

@@ -113,21 +113,22 @@ func (in *Intake) put(ctx context.Context, inbound domain.Inbound) (Outcome, err
 
 // Turn accepts a prompt for an agent that does not come from the chat: a plugin's, or the host's own. Without an agent it is for the
 // one that answers in the chat. It runs as the person whose direct chat it is, with an owner's authority, because an owner put it into
-// the config.
+// the config. A message that has an authority already, because its text is not trusted, runs with that, and as nobody.
 func (in *Intake) Turn(ctx context.Context, id domain.Key, agent string, m domain.Message) (Outcome, error) {
 	person, err := in.person(ctx, m.Channel, m.Chat)
 	if err != nil {
 		return Outcome{}, err
 	}
-	m.Sender.ID, m.Sender.Aliases = person.ID, person.Aliases
-	m.Authority = chat.Owner
 	m.SentAt = in.now()
 	if m.Origin == "" {
 		m.Origin = domain.OriginPlugin
 	}
-	name, err := in.name(ctx, agent, m.Address(), m.Chat, m.Sender)
+	name, err := in.name(ctx, agent, m.Address(), m.Chat, person)
 	if err != nil {
 		return Outcome{}, err
+	}
+	if m.Authority == 0 {
+		m.Authority, m.Sender.ID, m.Sender.Aliases = chat.Owner, person.ID, person.Aliases
 	}
 	key := name.Key()
 	chosen, err := in.store.Overrides(ctx, key)
@@ -140,7 +141,7 @@ func (in *Intake) Turn(ctx context.Context, id domain.Key, agent string, m domai
 		Queue: domain.Queueing{Mode: domain.Queue},
 	}
 	if m.Thread != "" {
-		inbound.Parent = in.parent(name, m)
+		inbound.Parent = in.parent(name, m, person)
 	}
 	return in.put(ctx, inbound)
 }
@@ -254,9 +255,10 @@ func (in *Intake) base(to chat.Address, c chat.Chat, sender chat.Sender) session
 	return session.Of(session.Scope(settings.Scope), to.Channel, c, to.Thread, sender, session.Links(settings.IdentityLinks))
 }
 
-// parent returns the key of the session of the chat that the thread of a message belongs to, with the same agent.
-func (in *Intake) parent(name session.Name, m domain.Message) string {
+// parent returns the key of the session of the chat that the thread of a message belongs to, with the same agent, for a person of
+// the chat.
+func (in *Intake) parent(name session.Name, m domain.Message, person chat.Sender) string {
 	to := m.Address()
 	to.Thread = ""
-	return in.base(to, m.Chat, m.Sender).With(name.Agent()).Key()
+	return in.base(to, m.Chat, person).With(name.Agent()).Key()
 }

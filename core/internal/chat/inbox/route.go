@@ -113,7 +113,7 @@ func (in *Inbox) frame(a arrival) domain.Inbound {
 	m := a.message
 	inbound := domain.Inbound{EventID: a.event.ID, Session: a.key, Lane: domain.TurnLane, Message: m}
 	if m.Thread != "" && !a.event.Isolated {
-		inbound.Parent = in.parent(a.name, m)
+		inbound.Parent = in.parent(a.name, m, m.Sender)
 	}
 	return inbound
 }
@@ -140,7 +140,7 @@ func (in *Inbox) command(a arrival, list ...domain.Command) domain.Inbound {
 // folder is the folder that a command has the agent work in, from the next message on; nil: it names none, or its writer may not.
 func (in *Inbox) folder(a arrival, args string) *string {
 	agent := in.conversations.Agent(a.name.Agent())
-	if agent == nil || args == "" || !conversation.Open(agent, a.caller()) {
+	if agent == nil || args == "" || !conversation.Open(agent, in.caller(a)) {
 		return nil
 	}
 	found, ok := in.conversations.Folders(agent).Find(args)
@@ -157,7 +157,7 @@ func (in *Inbox) folder(a arrival, args string) *string {
 // not.
 func (in *Inbox) choice(a arrival, args string) *domain.AgentChoice {
 	choice := &domain.AgentChoice{Conversation: a.name.With(session.MainAgent).Key()}
-	agent, ok := in.conversations.Chosen(args, a.caller())
+	agent, ok := in.conversations.Chosen(args, in.caller(a))
 	switch {
 	case !ok:
 		return nil

@@ -173,13 +173,17 @@ func (d *Approvals) post(
 	to := m.Address()
 	b.Kind, b.Purpose, b.Whose = m.Chat.Kind, purpose(m.Origin), access.Audience(run.Caller.Authority)
 	var before []domain.OutboxItem
-	if b.About != wording.AboutChoice && m.Chat.Kind == chat.Direct && !d.options.Conversations.Decides(run.Caller) {
-		decider, ok := d.options.Owners.Reachable(ctx)
+	theirs := b.About == wording.AboutChoice && m.Sender.ID != "" // who may choose for themselves
+	if !theirs && m.Chat.Kind == chat.Direct && !d.options.Conversations.Decides(run.Caller) {
+		decider, ok := d.options.Owners.Reachable(ctx, to)
 		if !ok {
 			return row, false, errors.New("no one who may decide can be reached")
 		}
-		to, b.Kind, b.For = decider, chat.Direct, m.Sender.Name()
-		before = d.options.Conversations.Notice(m.Address(), m.Chat.Kind, b.question("").Elsewhere())
+		b.For = m.Sender.Name()
+		if decider != to {
+			before = d.options.Conversations.Notice(to, m.Chat.Kind, b.question("").Elsewhere())
+		}
+		to = decider
 	}
 	row = domain.Question{Digest: digest(q, part), To: to, ExpiresAt: time.Now().Add(run.Agent.Claude.AskTimeout)}
 	row, sent, err = d.store(ctx, run, row, b, before)
@@ -202,7 +206,10 @@ func (d *Approvals) store(
 	items := d.options.Conversations.Notice(row.To, b.Kind, b.text(id, buttons != nil))
 	items[len(items)-1].Buttons = buttons
 	row.ID, row.ClaudeSession, row.Authority = id, run.Head.ClaudeSession, run.Caller.Authority
-	row.Asker, row.Unseen = m.Channel+":"+string(m.Sender.ID), b.question("").Undelivered()
+	if m.Sender.ID != "" {
+		row.Asker = m.Channel + ":" + string(m.Sender.ID)
+	}
+	row.Unseen = b.question("").Undelivered()
 	if row.Body, err = json.Marshal(b); err != nil {
 		return row, false, err
 	}

@@ -75,7 +75,7 @@ func (o *posts) Post(ctx context.Context, p tools.Post) (number int64, err error
 		return 0, err
 	}
 	known.Key = key
-	to := o.options.Conversations.Session(chat.Caller{Session: key, Address: p.To, Kind: p.Kind}, known)
+	to := o.options.Conversations.Session(o.options.Conversations.Caller(key, p.To, p.Kind), known)
 	if to.Send == "deny" {
 		return 0, tools.Refusal(wording.SendingOff)
 	}

@@ -1,5 +1,5 @@
 // Package spending compares what turns cost with the budgets of the config. The store counts what ended turns have cost; this
-// package also knows which turns run, and estimates their costs.
+// package also knows which turns run, and estimates their costs. Of several agents it knows what each has cost.
 package spending
 
 import (
@@ -116,9 +116,18 @@ func (b *Budgets) of(s domain.Session, channel string, sender chat.Sender) []dom
 	return list
 }
 
-// Accounts returns the accounts that a turn counts for which ends now.
+// Accounts returns the accounts that a turn counts for which ends now: those of its budgets, and, if there are several agents, that of
+// its agent for the day.
 func (b *Budgets) Accounts(run *conversation.Run) []domain.Account {
-	return accounts(b.of(run.Session, run.Head.Message.Channel, run.Head.Message.Sender))
+	list := accounts(b.of(run.Session, run.Head.Message.Channel, run.Head.Message.Sender))
+	if b == nil || !b.conversations.Several() {
+		return list
+	}
+	today := ofDay(session.AgentOf(run.Session.Key), time.Now().In(b.zone))
+	if slices.Contains(list, today) {
+		return list
+	}
+	return append(list, today)
 }
 
 // accounts returns the accounts of budgets, each once.

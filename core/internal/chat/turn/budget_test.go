@@ -180,6 +180,8 @@ func TestBudgetCounts(t *testing.T) {
 	heartbeat := domain.Message{Channel: "telegram", Chat: chat.Chat{ID: "7", Kind: chat.Direct}, Sender: chat.Sender{IsBot: true}, Origin: domain.OriginHeartbeat, Text: "look"}
 	inGroup := heartbeat
 	inGroup.Chat.Kind = chat.Group
+	untrusted := heartbeat
+	untrusted.Origin, untrusted.Authority, untrusted.Sender.DisplayName = domain.OriginPlugin, chat.Other, "webhook"
 	for name, test := range map[string]struct {
 		messages []domain.Message
 		does     step
@@ -192,6 +194,7 @@ func TestBudgetCounts(t *testing.T) {
 		"one that is stopped":          {messages: []domain.Message{by("telegram", "bob")}, does: works(result), person: "peer:telegram:bob"},
 		"one that is tried again":      {messages: []domain.Message{by("telegram", "bob")}, does: costs(result, agent.Failure{Class: agent.Rejected}), person: "peer:telegram:bob", cost: 8},
 		"a heartbeat of a direct chat": {messages: []domain.Message{by("telegram", "bob", "bobby"), heartbeat}, person: "peer:telegram:bob"},
+		"an untrusted text there":      {messages: []domain.Message{by("telegram", "bob", "bobby"), untrusted}, person: "peer:telegram:bob"},
 		"nobody's":                     {messages: []domain.Message{inGroup}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -29,7 +29,7 @@ func (h *Handler) flushMemory(ctx context.Context, run *conversation.Run, r agen
 		SentAt: run.Head.ReceivedAt, Text: f.Prompt, Origin: domain.OriginFlush,
 	}
 	if m.Chat.Kind != chat.Direct || !run.Owned {
-		tools := h.options.Tools.Remembering(ctx, m.Chat.Kind)
+		tools := h.options.Tools.Remembering(ctx, m.Chat.Kind, run.Tools)
 		if len(tools) == 0 {
 			return nil
 		}

@@ -23,6 +23,7 @@ type Command struct {
 	options     Options
 	hidden      []string // values that no error may contain
 	Path        string
+	settings    *settings
 	args        []string
 	allowed     []string // tools that are used without a question
 	env         []string
@@ -34,7 +35,7 @@ type Command struct {
 	Transcripts transcript.Folder // of the workspace
 }
 
-// NewCommand finds the CLI, writes the files that its flags name, and builds the command line.
+// NewCommand finds the CLI and builds the command line.
 func NewCommand(cfg Options) (*Command, error) {
 	if cfg.Command == "" {
 		cfg.Command = "claude"
@@ -64,12 +65,9 @@ func NewCommand(cfg Options) (*Command, error) {
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("workspace: %s is not a folder", workspace)
 	}
-	settings, err := writeSettings(cfg)
-	if err != nil {
-		return nil, err
-	}
 	c := &Command{
-		options: cfg, hidden: hiddenValues(cfg.Env), allowed: cfg.AllowedTools, family: cfg.Family, Path: path,
+		settings: newSettings(cfg),
+		options:  cfg, hidden: hiddenValues(cfg.Env), allowed: cfg.AllowedTools, family: cfg.Family, Path: path,
 		UsualModel: cmp.Or(cfg.Env["ANTHROPIC_MODEL"], "default"), workspace: workspace, Folder: real,
 		env: environment(os.LookupEnv, os.Environ(), cfg),
 	}
@@ -78,7 +76,7 @@ func NewCommand(cfg Options) (*Command, error) {
 	c.args = append(c.args,
 		"--print", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
 		"--include-partial-messages", "--replay-user-messages",
-		"--setting-sources", sources(cfg), "--settings", settings, "--strict-mcp-config",
+		"--setting-sources", sources(cfg), "--settings", c.settings.path, "--strict-mcp-config",
 		"--permission-prompt-tool", "stdio",
 	)
 	if len(cfg.FallbackModels) > 0 {

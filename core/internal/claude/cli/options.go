@@ -20,7 +20,7 @@ type Options struct {
 	Family          *process.Family // starts the processes
 	RunDir          string          // a 0700 folder of the host for the files that flags name
 	TrustProject    bool            // use the workspace's own settings, hooks and all
-	DenyPaths       []string        // files and folders that the agent's file tools may not touch
+	Deny            []string        // rules of what may never be done, besides DisallowedTools; see [Deny]
 }
 
 // NotInstalledError reports that the CLI was not found.

@@ -78,6 +78,9 @@ func (c *Command) Process(t agent.Turn, from Origin, log hclog.Logger) *Process 
 
 // Start starts the process, once. If it fails, the output is not called.
 func (p *Process) Start(output Output) error {
+	if err := p.command.settings.write(); err != nil {
+		return err
+	}
 	prompt, err := p.command.writePrompt(p.prompt)
 	if err != nil {
 		return err

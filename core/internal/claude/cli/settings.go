@@ -6,49 +6,74 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
-// writeSettings writes the settings file. The CLI deletes old transcripts; they are kept for a century so that sessions
+// settings is the file with the settings of an agent. It is written when the first process needs it.
+type settings struct {
+	path    string
+	options Options
+
+	once sync.Once
+	err  error
+}
+
+func newSettings(cfg Options) *settings {
+	return &settings{path: filepath.Join(cfg.RunDir, "claude-settings.json"), options: cfg}
+}
+
+// write writes the file, once.
+func (s *settings) write() error {
+	s.once.Do(func() { s.err = writeSettings(s.path, s.options) })
+	return s.err
+}
+
+// writeSettings writes a settings file. The CLI deletes old transcripts; they are kept for a century so that sessions
 // can be resumed. Any process of the user could write into a session by the socket that the CLI opens; the settings
 // refuse such messages. The rules of denied paths apply to the CLI's file tools; only the operating system restricts
 // shell commands.
-func writeSettings(cfg Options) (string, error) {
+func writeSettings(file string, cfg Options) error {
 	const days = 36500
-	deny := []string{}
-	for _, path := range cfg.DenyPaths {
-		paths := []string{path}
-		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
-			paths = append(paths, real)
-		}
-		for _, p := range paths {
-			pattern, err := denyPattern(p)
-			if err != nil {
-				return "", err
-			}
-			for _, tool := range []string{"Read", "Edit"} {
-				deny = append(deny, fmt.Sprintf("%s(%s)", tool, pattern), fmt.Sprintf("%s(%s/**)", tool, pattern))
-			}
-		}
+	deny := cfg.Deny
+	if deny == nil {
+		deny = []string{}
 	}
-	settings := map[string]any{
+	content := map[string]any{
 		"cleanupPeriodDays":   days,
 		"crossSessionInbound": "refuse",
 		"permissions":         map[string]any{"deny": deny},
 	}
 	if !cfg.TrustProject { // no settings of the workspace are read; should they ever be, they cannot do this
-		settings["disableAllHooks"] = true
-		settings["disableSkillShellExecution"] = true
-		settings["sandbox"] = map[string]any{"enabled": false}
+		content["disableAllHooks"] = true
+		content["disableSkillShellExecution"] = true
+		content["sandbox"] = map[string]any{"enabled": false}
 	}
-	data, err := json.MarshalIndent(settings, "", "  ")
+	data, err := json.MarshalIndent(content, "", "  ")
 	if err != nil {
-		return "", err
+		return err
 	}
-	file := filepath.Join(cfg.RunDir, "claude-settings.json")
 	if err := writePrivate(file, data); err != nil {
-		return "", fmt.Errorf("write claude's settings: %w", err)
+		return fmt.Errorf("write claude's settings: %w", err)
 	}
-	return file, nil
+	return nil
+}
+
+// Deny returns the rules by which the agent's file tools may touch neither a path nor what is below it.
+func Deny(path string) (rules []string, err error) {
+	paths := []string{path}
+	if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
+		paths = append(paths, real)
+	}
+	for _, p := range paths {
+		pattern, err := denyPattern(p)
+		if err != nil {
+			return nil, err
+		}
+		for _, tool := range []string{"Read", "Edit"} {
+			rules = append(rules, tool+"("+pattern+")", tool+"("+pattern+"/**)")
+		}
+	}
+	return rules, nil
 }
 
 // sources are the settings that the CLI reads in addition to the host's.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
 	"github.com/clawhost/clawhost/core/internal/network/remote"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -179,9 +180,10 @@ func listed(tools []offered) json.RawMessage {
 }
 
 // offers reports whether the turn's group uses a tool, by its name.
-func (t *Turn) offers(name string) bool {
-	return agent.Profile{Only: t.only}.Allows("mcp__" + Name + "__" + name)
-}
+func (t *Turn) offers(name string) bool { return agent.Profile{Only: t.only}.Allows(fullName(name)) }
+
+// fullName returns the name by which Claude Code knows a tool.
+func fullName(tool string) string { return "mcp__" + Name + "__" + tool }
 
 // list returns the tools that the turn is offered, in MCP's format.
 func (t *Turn) list(ctx context.Context) json.RawMessage {
@@ -201,12 +203,14 @@ func (o *offer) find(name string) (offered, bool) {
 	return o.tools[i], true
 }
 
-// Remembering returns the names, as the agent knows them, of the tools that write the memory of a conversation in a kind of chat.
-func (s *Server) Remembering(ctx context.Context, in chat.Kind) []string {
+// Remembering returns the names, as the agent knows them, of the tools that write the memory of a conversation in a kind of chat, of
+// those that the conversation uses.
+func (s *Server) Remembering(ctx context.Context, in chat.Kind, only config.Patterns) []string {
 	var names []string
 	for _, tool := range s.current(ctx).tools {
-		if slices.Contains(tool.spec.Remembers, in) {
-			names = append(names, "mcp__"+Name+"__"+tool.name)
+		name := fullName(tool.name)
+		if slices.Contains(tool.spec.Remembers, in) && (agent.Profile{Only: only}).Allows(name) {
+			names = append(names, name)
 		}
 	}
 	return names

@@ -18,6 +18,16 @@ func (r *Resolver) Agents() []*config.Agent { return r.config.AllAgents() }
 // Agent returns the agent with a label, or nil.
 func (r *Resolver) Agent(label string) *config.Agent { return r.config.AgentNamed(label) }
 
+// Caller returns the caller in a session, without a person. Its agent is that of the session; an agent that the config does not
+// have any more has no workspace.
+func (r *Resolver) Caller(key string, to chat.Address, kind chat.Kind) chat.Caller {
+	c := chat.Caller{Session: key, Address: to, Kind: kind, Agent: session.AgentOf(key)}
+	if a := r.config.AgentNamed(c.Agent); a != nil {
+		c.Workspace = a.Workspace
+	}
+	return c
+}
+
 // Routed returns the label of the agent that answers where nobody has chosen another one: by the first route that fits, else by the
 // group's block, else main.
 func (r *Resolver) Routed(to chat.Address, kind chat.Kind, person chat.Sender) string {

@@ -145,7 +145,7 @@ func (r *Resolver) resolve(m domain.Message, s domain.Session, chosen domain.Ove
 		Verbose: settings.Reply.Verbose, Reasoning: settings.Reply.Reasoning, Usage: settings.Reply.Usage,
 	})
 	c := &Conversation{
-		Caller:   chat.Caller{Session: s.Key, Address: to, Kind: m.Chat.Kind},
+		Caller:   r.Caller(s.Key, to, m.Chat.Kind),
 		Settings: settings, Agent: agent, Missing: missing, Folder: s.Folder, Zone: agent.Timezone,
 		SystemPrompt: group.SystemPrompt, Skills: group.Skills, Tools: group.Tools,
 		Model: model(agent, group, chosen.Model), Effort: held.Effort, Fast: held.Fast == "on", PermissionMode: held.Permission,
@@ -297,11 +297,11 @@ func (r *Resolver) activation(access config.Access, channel string, id chat.ID, 
 // owned reports whether an owner is behind a message, as on the command line. Turns of plugins and the heartbeat have
 // an owner's authority in any chat: they count as the person's whose direct chat it is.
 func (r *Resolver) owned(m domain.Message, owners []string) bool {
-	if m.Channel == session.CLI {
-		return true
+	if m.Authority != chat.Owner {
+		return false
 	}
-	if m.Authority != chat.Owner || m.Origin != domain.OriginPlugin && m.Origin != domain.OriginHeartbeat {
-		return m.Authority == chat.Owner
+	if m.Channel == session.CLI || m.Origin != domain.OriginPlugin && m.Origin != domain.OriginHeartbeat {
+		return true
 	}
 	return m.Chat.Kind == chat.Direct && slices.ContainsFunc(m.Sender.IDs(), func(id chat.UserID) bool {
 		return slices.Contains(owners, m.Channel+":"+string(id))

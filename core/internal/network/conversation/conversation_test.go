@@ -8,6 +8,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
 	"github.com/clawhost/clawhost/core/internal/network/plugins/plugintest"
@@ -41,6 +42,8 @@ func TestOwned(t *testing.T) {
 		"a plugin's in their chat":          {domain.Message{Authority: chat.Owner, Origin: domain.OriginPlugin, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, true},
 		"a heartbeat in their chat":         {domain.Message{Authority: chat.Owner, Origin: domain.OriginHeartbeat, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, true},
 		"a plugin's in another's chat":      {domain.Message{Authority: chat.Owner, Origin: domain.OriginPlugin, Sender: chat.Sender{ID: "8"}, Chat: chat.Chat{Kind: chat.Direct}}, false},
+		"an untrusted one in their chat":    {domain.Message{Authority: chat.Other, Origin: domain.OriginPlugin, Chat: chat.Chat{Kind: chat.Direct}}, false},
+		"of the command line, untrusted":    {domain.Message{Channel: "cli", Authority: chat.Other, Origin: domain.OriginPlugin, Chat: chat.Chat{Kind: chat.Direct}}, false},
 		"a plugin's in a group":             {domain.Message{Authority: chat.Owner, Origin: domain.OriginPlugin, Sender: anna, Chat: chat.Chat{Kind: chat.Group}}, false},
 		"a plugin's on a different network": {domain.Message{Channel: "signal", Authority: chat.Owner, Origin: domain.OriginPlugin, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, false},
 	} {
@@ -91,6 +94,27 @@ func TestSettingsPrecedence(t *testing.T) {
 	m.Channel = "silent"
 	if got := r.Message(m, s); got.Text.Max != 2000 {
 		t.Errorf("of a channel without known limits, a message holds %+v", got.Text)
+	}
+}
+
+// Plugins are told the agent whose session it is, and never another one's workspace.
+// Behaviour: plugin-agent.
+func TestCallersHaveTheAgentOfTheirSession(t *testing.T) {
+	t.Parallel()
+	r := conversation.NewResolver(&config.Config{
+		Agent:  config.Agent{Label: session.MainAgent, Workspace: "/main"},
+		Agents: []*config.Agent{{Label: "server", Workspace: "/server"}},
+	}, plugins.New(nil), chats{})
+	m := domain.Message{Channel: "tg", Chat: chat.Chat{ID: "1", Kind: chat.Direct}, Sender: chat.Sender{ID: "anna"}}
+	for key, want := range map[string][2]string{
+		"tg:1":              {"main", "/main"},
+		"agent:server:tg:1": {"server", "/server"},
+		"agent:gone:tg:1":   {"gone", ""},
+	} {
+		c := r.Message(m, domain.Session{Key: key}).Caller
+		if got := [2]string{c.Agent, c.Workspace}; got != want || c.Sender.ID != "anna" {
+			t.Errorf("in %s the caller has %v, want %v: %+v", key, got, want, c)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/pluginv1"
 	"github.com/clawhost/clawhost/sdk/wire"
@@ -36,11 +37,11 @@ func (p *Plugin) MessageReceived(ctx context.Context, caller chat.Caller, m chat
 	return translate(err)
 }
 
-// TranscriptAppended passes new entries of a session's history to the plugin's hook, within 30 seconds. At most
+// TranscriptAppended passes new entries of the history of the session with a key to the plugin's hook, within 30 seconds. At most
 // [wire.MaxEntries] entries; their texts are cut to [wire.MaxEntry] bytes. Nil means that the plugin has accepted them.
-func (p *Plugin) TranscriptAppended(ctx context.Context, session string, entries []chat.TranscriptEntry) error {
+func (p *Plugin) TranscriptAppended(ctx context.Context, key string, entries []chat.TranscriptEntry) error {
 	ctx, cancel := context.WithTimeout(ctx, followTimeout)
 	defer cancel()
-	_, err := p.hooks.TranscriptAppended(ctx, wire.TranscriptAppendedToProto(session, entries))
+	_, err := p.hooks.TranscriptAppended(ctx, wire.TranscriptAppendedToProto(session.AgentOf(key), key, entries))
 	return translate(err)
 }

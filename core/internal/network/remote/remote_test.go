@@ -369,7 +369,7 @@ func TestRequestsToPlugins(t *testing.T) {
 	}
 	for _, err := range []error{
 		p.MessageReceived(t.Context(), caller, chat.Message{Text: "hello \xff"}),
-		p.TranscriptAppended(t.Context(), "s", []chat.TranscriptEntry{long}),
+		p.TranscriptAppended(t.Context(), "agent:server:s:1", []chat.TranscriptEntry{long}),
 		p.SetCommands(t.Context(), menu),
 	} {
 		if err != nil {
@@ -380,8 +380,8 @@ func TestRequestsToPlugins(t *testing.T) {
 		!cmp.Equal(got, caller) || message.Text != "hello ?" {
 		t.Errorf("a message goes out as %+v, %+v, %v", got, message, err)
 	}
-	session, entries, err := wire.TranscriptAppendedFromProto(n.requests[1].(*pluginv1.TranscriptAppendedRequest))
-	if err != nil || session != "s" || len(entries) != 1 || len(entries[0].Text) != wire.MaxEntry {
+	label, session, entries, err := wire.TranscriptAppendedFromProto(n.requests[1].(*pluginv1.TranscriptAppendedRequest))
+	if err != nil || label != "server" || session != "agent:server:s:1" || len(entries) != 1 || len(entries[0].Text) != wire.MaxEntry {
 		t.Errorf("%d entries of session %q, %v", len(entries), session, err)
 	}
 	commands, err := wire.SetCommandsFromProto(n.requests[2].(*pluginv1.SetCommandsRequest))

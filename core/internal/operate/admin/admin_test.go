@@ -71,7 +71,10 @@ func setup(t *testing.T, blocks ...*config.Plugin) *bundle {
 func (b *bundle) host() admin.Host {
 	return admin.Host{
 		Version: "1", Demo: true, Started: time.Unix(5, 0).UTC(),
-		Config:     &config.Config{Agent: config.Agent{Claude: config.Claude{Command: "claude"}}, Plugins: b.config},
+		Config: &config.Config{
+			Agent:  config.Agent{Label: "main", Workspace: "/home", OpenTo: "owners", Claude: config.Claude{Command: "claude"}},
+			Agents: []*config.Agent{{Label: "server", Description: "the API server", Workspace: "/src", OpenTo: "allowed", Claude: config.Claude{Model: "opus"}}}, Plugins: b.config,
+		},
 		Dispatcher: b.turns, Claude: pool{}, Plugins: b.plugins, Approvals: permission.New(permission.Options{Store: b.store}, hclog.NewNullLogger()),
 	}
 }
@@ -145,8 +148,14 @@ func (b *bundle) socket() string { return filepath.Join(b.dir, "clawhost.sock") 
 // accept puts a message of anna's into her lane.
 func (b *bundle) accept(t *testing.T, id string) {
 	t.Helper()
+	b.acceptFor(t, "echo:anna", id)
+}
+
+// acceptFor accepts a message for a session.
+func (b *bundle) acceptFor(t *testing.T, session, id string) {
+	t.Helper()
 	_, err := b.store.Accept(b.ctx, domain.Inbound{
-		EventID: chat.EventID(id), Session: "echo:anna", Lane: domain.TurnLane,
+		EventID: chat.EventID(id), Session: session, Lane: domain.TurnLane,
 		Message: domain.Message{Channel: "echo", Chat: chat.Chat{ID: "anna", Kind: chat.Direct}, Sender: chat.Sender{ID: "anna"}, Text: id},
 	})
 	if err != nil {
@@ -187,6 +196,16 @@ func TestStatusAndPlugins(t *testing.T) {
 	}
 	b.accept(t, "1")
 	b.accept(t, "2")
+	for _, key := range []string{"agent:server:echo:anna", "agent:gone:echo:anna"} { // one of them the config has no more
+		b.acceptFor(t, key, "3 "+key)
+	}
+	command := domain.Inbound{
+		EventID: "4", Session: "agent:server:echo:ben", Lane: domain.CommandLane,
+		Message: domain.Message{Channel: "echo", Chat: chat.Chat{ID: "ben", Kind: chat.Direct}, Text: "/draw"},
+	}
+	if _, err := b.store.Accept(b.ctx, command); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(b.ctx)
 	begun, ended := make(endless, 1), make(chan struct{})
 	go func() {
@@ -194,7 +213,8 @@ func TestStatusAndPlugins(t *testing.T) {
 		b.turns.Run(ctx, begun)
 	}()
 	defer func() { cancel(); <-ended }()
-	<-begun
+	<-begun // the turn
+	<-begun // and the command, in any order
 	b.giveUp(t)
 	if _, err := b.store.Post(b.ctx, domain.Key{}, domain.OutboxItem{To: chat.Address{Channel: "echo", Chat: "anna"}, Text: "waits"}); err != nil {
 		t.Fatal(err)
@@ -207,7 +227,11 @@ func TestStatusAndPlugins(t *testing.T) {
 	}
 	want := admin.Status{
 		Version: "1", Demo: true, Running: 1, Started: time.Unix(5, 0).UTC(), Claude: admin.Claude{Command: "claude", Idle: 2}, Plugins: plugins,
-		PID: os.Getpid(), Waiting: 1, Pending: 1, Dead: 1,
+		PID: os.Getpid(), Waiting: 3, Pending: 1, Dead: 1,
+		Agents: []admin.Agent{
+			{Label: "main", Workspace: "/home", OpenTo: "owners", Running: []string{"echo:anna"}, Waiting: 1},
+			{Label: "server", Description: "the API server", Workspace: "/src", Model: "opus", OpenTo: "allowed", Running: []string{}, Waiting: 1},
+		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
@@ -321,11 +345,15 @@ func TestQueue(t *testing.T) {
 	if _, err := b.store.Post(b.ctx, domain.Key{}, domain.OutboxItem{To: chat.Address{Channel: "echo", Chat: "anna"}, Text: "waits"}); err != nil {
 		t.Fatal(err)
 	}
+	b.acceptFor(t, "agent:server:echo:anna", "3")
 	queue, err = b.Queue(b.ctx)
-	if err != nil || len(queue.Lanes) != 1 || len(queue.Destinations) != 1 {
+	if err != nil || len(queue.Lanes) != 2 || len(queue.Destinations) != 1 {
 		t.Fatalf("%+v, %v", queue, err)
 	}
-	if l := queue.Lanes[0]; l.Session != "echo:anna" || l.Lane != domain.TurnLane || l.Waiting != 2 || l.Running || time.Since(l.Since) > time.Hour {
+	if l := queue.Lanes[1]; l.Session != "agent:server:echo:anna" || l.Agent != "server" || l.Waiting != 1 {
+		t.Errorf("lane %+v", l)
+	}
+	if l := queue.Lanes[0]; l.Session != "echo:anna" || l.Agent != "main" || l.Lane != domain.TurnLane || l.Waiting != 2 || l.Running || time.Since(l.Since) > time.Hour {
 		t.Errorf("lane %+v", l)
 	}
 	if d := queue.Destinations[0]; d.To != (chat.Address{Channel: "echo", Chat: "anna"}) || d.Pending != 1 {
@@ -392,7 +420,7 @@ func TestSessionsAndTranscript(t *testing.T) {
 	_, err := b.Transcript(b.ctx, "echo:anna", 0)
 	wantError(t, err, "there is no session \"echo:anna\"; `clawhost sessions` lists them")
 
-	for _, session := range []string{"echo:anna", "echo:bo%3Ab&c=d"} {
+	for _, session := range []string{"agent:server:echo:anna", "echo:anna", "echo:bo%3Ab&c=d"} {
 		_, err := b.store.Accept(b.ctx, domain.Inbound{
 			EventID: chat.EventID(session), Session: session, Lane: domain.TurnLane,
 			Message: domain.Message{Channel: "echo", Chat: chat.Chat{ID: "c", Kind: chat.Direct, Title: session}},
@@ -402,7 +430,11 @@ func TestSessionsAndTranscript(t *testing.T) {
 		}
 	}
 	sessions, err := b.Sessions(b.ctx, "")
-	if err != nil || len(sessions) != 2 || sessions[0].Key != "echo:anna" || sessions[0].Kind != "direct" || sessions[0].Title != "echo:anna" || sessions[0].ClaudeSession == "" {
+	if err != nil || len(sessions) != 3 || sessions[0].Agent != "server" || sessions[1].Agent != "main" {
+		t.Fatalf("%+v, %v", sessions, err)
+	}
+	sessions = sessions[1:]
+	if sessions[0].Key != "echo:anna" || sessions[0].Kind != "direct" || sessions[0].Title != "echo:anna" || sessions[0].ClaudeSession == "" {
 		t.Fatalf("%+v, %v", sessions, err)
 	}
 	if rest, err := b.Sessions(b.ctx, "echo:anna"); err != nil || len(rest) != 1 || rest[0].Key != sessions[1].Key {

@@ -21,9 +21,21 @@ type Status struct {
 	Dead      int       `json:"dead"`
 	Uncertain int64     `json:"uncertain"` // items that were sent again because a send's outcome was unknown
 	Claude    Claude    `json:"claude"`
+	Agents    []Agent   `json:"agents"` // main first
 	Plugins   []Plugin  `json:"plugins"`
 	// Questions are the open questions, oldest first; at most 100.
 	Questions []Question `json:"questions,omitempty"`
+}
+
+// Agent is an agent of the config, and what it does.
+type Agent struct {
+	Label       string   `json:"label"`
+	Description string   `json:"description,omitempty"`
+	Workspace   string   `json:"workspace"`
+	Model       string   `json:"model,omitempty"` // empty: Claude Code's own
+	OpenTo      string   `json:"open_to"`         // owners, allowed, everyone
+	Running     []string `json:"running"`         // the sessions whose turns run
+	Waiting     int      `json:"waiting"`         // messages that wait for their turn
 }
 
 // Question is a question of Claude to people.
@@ -31,6 +43,7 @@ type Question struct {
 	ID      string    `json:"id"`
 	About   string    `json:"about"` // a tool's name, or plan, choice or resume
 	Session string    `json:"session"`
+	Agent   string    `json:"agent"` // the session's
 	Since   time.Time `json:"since,omitzero"`
 	May     []string  `json:"may"` // who may answer it: "owner", "approver", or channel:user
 }
@@ -86,15 +99,27 @@ type LoginStep struct {
 
 // Queue is what waits and what runs.
 type Queue struct {
-	Lanes        []domain.LaneStatus        `json:"lanes"`
+	Lanes        []Lane                     `json:"lanes"`
 	Destinations []domain.DestinationStatus `json:"destinations"`
 	Questions    []Question                 `json:"questions,omitempty"`
 	Uncertain    int64                      `json:"uncertain"`
 }
 
+// Lane is a lane with work.
+type Lane struct {
+	Session  string      `json:"session"`
+	Agent    string      `json:"agent"` // the session's
+	Lane     domain.Lane `json:"lane"`
+	Waiting  int         `json:"waiting"`
+	Running  bool        `json:"running"`
+	Since    time.Time   `json:"since,omitzero"` // when its first message was received
+	Attempts int         `json:"attempts"`
+}
+
 // Session is a session as `clawhost sessions` shows it.
 type Session struct {
 	Key           string       `json:"key"`
+	Agent         string       `json:"agent"`
 	Kind          string       `json:"kind"`
 	Title         string       `json:"title,omitempty"`
 	Route         chat.Address `json:"route"`

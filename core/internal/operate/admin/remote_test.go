@@ -52,6 +52,10 @@ func (d *desk) Post(_ context.Context, _ gateway.Caller, key string, m gateway.M
 
 func (d *desk) Ask(_ context.Context, _ gateway.Caller, p gateway.Prompt) iter.Seq2[gateway.Progress, error] {
 	return func(yield func(gateway.Progress, error) bool) {
+		if p.Agent != "" && p.Agent != "server" {
+			yield(gateway.Progress{}, gateway.Refusal{Reason: gateway.NoAgent, Text: "there is no agent"})
+			return
+		}
 		yield(gateway.Progress{Waiting: 1}, nil)
 		switch p.Text {
 		case "refuse":
@@ -112,23 +116,28 @@ func TestRemote(t *testing.T) {
 		t.Errorf("a message: %d, %s, keys %q (-want +got):\n%s", w.Code, w.Body, d.keys, diff)
 	}
 	w = ask(t, h, "POST", "/v1/turns", `{"text": "what is there?", "session": "tg:1"}`, append(bearer, "Idempotency-Key", "q")...)
-	lines := `{"more":"te"}` + "\n" + `{"more":"a"}` + "\n" + `{"anew":true}` + "\n" + `{"more":"cake"}` + "\n" + `{"held":"no space"}` + "\n" + `{"answer":{"session":"tg:1","text":"cake\nand tea"}}` + "\n"
+	lines := `{"more":"te"}` + "\n" + `{"more":"a"}` + "\n" + `{"anew":true}` + "\n" + `{"more":"cake"}` + "\n" + `{"held":"no space"}` + "\n" + `{"answer":{"session":"tg:1","agent":"main","text":"cake\nand tea"}}` + "\n"
 	if w.Code != 200 || w.Body.String() != lines || w.Header().Get("Content-Type") != "application/x-ndjson" || d.keys[1] != "q" {
 		t.Errorf("a question: %d, %s", w.Code, w.Body)
 	}
 	w = ask(t, h, "POST", "/v1/turns", `{"text": "fail"}`, append(bearer, "Accept", "text/event-stream")...)
-	if w.Body.String() != `data: {"answer":{"session":"","text":"","error":"over"}}`+"\n\n" || w.Header().Get("Content-Type") != "text/event-stream" {
+	if w.Body.String() != `data: {"answer":{"session":"","agent":"main","text":"","error":"over"}}`+"\n\n" || w.Header().Get("Content-Type") != "text/event-stream" {
 		t.Errorf("an event: %s", w.Body)
 	}
 	w = ask(t, h, "POST", "/v1/messages", `{"to": "tg:1:2", "text": "hello"}`, bearer...)
 	if want.To = (chat.Address{Channel: "tg", Chat: "1:2"}); w.Code != 200 || !reflect.DeepEqual(d.sent[1], want) {
 		t.Errorf("to a chat with a colon: %d, %+v", w.Code, d.sent[1])
 	}
+	w = ask(t, h, "POST", "/v1/turns", `{"text": "what is there?", "session": "agent:server:tg:1", "agent": "server"}`, bearer...)
+	if w.Code != 200 || !strings.Contains(w.Body.String(), `{"answer":{"session":"agent:server:tg:1","agent":"server",`) {
+		t.Errorf("a question to an agent: %d, %s", w.Code, w.Body)
+	}
 	for name, test := range map[string]struct {
 		method, path, body string
 		code               int
 		says               string
 	}{
+		"no agent":        {"POST", "/v1/turns", `{"text": "hello", "agent": "nobody"}`, 400, `{"error":"there is no agent"}`},
 		"no address":      {"POST", "/v1/messages", `{"text": "hello"}`, 422, "is not an address"},
 		"no chat":         {"POST", "/v1/messages", `{"to": "tg:", "text": "hello"}`, 422, "is not an address"},
 		"only a channel":  {"POST", "/v1/messages", `{"to": "tg", "text": "hello"}`, 422, "is not an address"},
@@ -224,7 +233,7 @@ func TestOpenAPI(t *testing.T) {
 	for name, value := range map[string]any{
 		"Message": admin.Message{}, "Sent": admin.Sent{}, "Prompt": admin.Prompt{}, "TurnEvent": admin.TurnEvent{}, "Answer": admin.Answer{}, "Problem": admin.Problem{},
 		"Status": admin.Status{}, "Claude": admin.Claude{}, "Plugin": admin.Plugin{}, "Question": admin.Question{},
-		"Queue": admin.Queue{}, "Lane": domain.LaneStatus{}, "Destination": domain.DestinationStatus{}, "Address": chat.Address{},
+		"Queue": admin.Queue{}, "Lane": admin.Lane{}, "Agent": admin.Agent{}, "Destination": domain.DestinationStatus{}, "Address": chat.Address{},
 		"Session": admin.Session{}, "Usage": domain.Usage{},
 	} {
 		var want, got []string

@@ -13,6 +13,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/process"
+	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
@@ -41,6 +42,12 @@ func (h Host) Status() Status {
 	status := Status{
 		Version: h.Version, Started: h.Started, Demo: h.Demo, Running: h.Dispatcher.Count(),
 		Claude: Claude{Command: h.Config.Agent.Claude.Command, Running: pool.Running, Idle: pool.Idle},
+	}
+	for _, agent := range h.Config.AllAgents() {
+		status.Agents = append(status.Agents, Agent{
+			Label: agent.Label, Description: agent.Description, Workspace: agent.Workspace, Model: agent.Claude.Model, OpenTo: agent.OpenTo,
+			Running: []string{},
+		})
 	}
 	running := map[string]Plugin{}
 	for _, s := range h.Plugins.List() {
@@ -89,7 +96,7 @@ func (h Host) Questions(ctx context.Context) ([]Question, error) {
 		if q.Asker != "" {
 			may = append(may, q.Asker)
 		}
-		list = append(list, Question{ID: q.ID, About: q.About, Session: q.Session, Since: q.Since, May: may})
+		list = append(list, Question{ID: q.ID, About: q.About, Session: q.Session, Agent: session.AgentOf(q.Session), Since: q.Since, May: may})
 	}
 	return list, nil
 }

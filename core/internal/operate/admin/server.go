@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/access"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/recentlog"
+	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/operate/gateway"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -252,6 +254,7 @@ func (s *Server) status(r *http.Request) (any, error) {
 	}
 	for _, lane := range lanes {
 		status.Waiting += lane.Waiting
+		status.note(lane)
 	}
 	destinations, err := s.options.Store.Destinations(r.Context())
 	if err != nil {
@@ -272,11 +275,29 @@ func (s *Server) status(r *http.Request) (any, error) {
 	return status, err
 }
 
+// note notes what an agent does in a lane. An agent that the config has no more does nothing.
+func (s Status) note(lane domain.LaneStatus) {
+	i := slices.IndexFunc(s.Agents, func(a Agent) bool { return a.Label == session.AgentOf(lane.Session) })
+	if i < 0 || lane.Lane != domain.TurnLane {
+		return
+	}
+	s.Agents[i].Waiting += lane.Waiting
+	if lane.Running {
+		s.Agents[i].Running = append(s.Agents[i].Running, lane.Session)
+	}
+}
+
 func (s *Server) queue(r *http.Request) (any, error) {
-	var q Queue
-	var err error
-	if q.Lanes, err = s.options.Store.Lanes(r.Context()); err != nil {
+	q := Queue{Lanes: []Lane{}}
+	lanes, err := s.options.Store.Lanes(r.Context())
+	if err != nil {
 		return nil, err
+	}
+	for _, l := range lanes {
+		q.Lanes = append(q.Lanes, Lane{
+			Session: l.Session, Agent: session.AgentOf(l.Session), Lane: l.Lane, Waiting: l.Waiting, Running: l.Running, Since: l.Since,
+			Attempts: l.Attempts,
+		})
 	}
 	if q.Destinations, err = s.options.Store.Destinations(r.Context()); err != nil {
 		return nil, err
@@ -284,7 +305,7 @@ func (s *Server) queue(r *http.Request) (any, error) {
 	if q.Questions, err = s.options.Host.Questions(r.Context()); err != nil {
 		return nil, err
 	}
-	q.Lanes, q.Destinations = present(q.Lanes), present(q.Destinations)
+	q.Destinations = present(q.Destinations)
 	q.Uncertain, err = s.options.Store.Uncertain(r.Context())
 	return q, err
 }
@@ -336,7 +357,7 @@ func (s *Server) sessions(r *http.Request) (any, error) {
 
 func view(s domain.Session) Session {
 	return Session{
-		Key: s.Key, Kind: s.Kind.String(), Title: s.Title, Route: s.Route, ClaudeSession: s.ClaudeSession,
+		Key: s.Key, Agent: session.AgentOf(s.Key), Kind: s.Kind.String(), Title: s.Title, Route: s.Route, ClaudeSession: s.ClaudeSession,
 		CreatedAt: s.CreatedAt, InteractedAt: s.InteractedAt, Model: s.Model, Usage: s.Usage,
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/operate/gateway"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
@@ -20,12 +21,14 @@ import (
 // Prompt is a text for Claude.
 type Prompt struct {
 	Session string `json:"session,omitempty"` // whose conversation continues; empty: that of all questions that name none
+	Agent   string `json:"agent,omitempty"`   // who answers; empty: the session's agent, or the one that answers questions that name none
 	Text    string `json:"text"`
 }
 
 // Answer is the end of a turn.
 type Answer struct {
 	Session string `json:"session"`
+	Agent   string `json:"agent"`
 	Text    string `json:"text"`            // of the answer
 	Error   string `json:"error,omitempty"` // why it is missing
 }
@@ -70,9 +73,15 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, stays bool) {
 	}
 	var shown gateway.Progress
 	for p, err := range s.options.Gateway.Ask(r.Context(), gateway.Caller{}, gateway.Prompt{
-		Key: r.Header.Get(idempotencyKey), Session: q.Session, Text: q.Text, Stays: stays,
+		Key: r.Header.Get(idempotencyKey), Session: q.Session, Agent: q.Agent, Text: q.Text, Stays: stays,
 	}) {
-		if err != nil && !errors.As(err, new(gateway.Refusal)) && r.Context().Err() == nil {
+		var refused gateway.Refusal
+		switch {
+		case errors.As(err, &refused) && refused.Reason == gateway.NoAgent: // before anything else
+			w.WriteHeader(http.StatusBadRequest)
+			_ = lines.Encode(problem{refused.Text})
+			return
+		case err != nil && refused == gateway.Refusal{} && r.Context().Err() == nil:
 			s.log.Error("a question could not be asked", "error", err)
 		}
 		// Write errors are ignored: the request's context ends when the client is gone.
@@ -101,9 +110,10 @@ func turnEvents(shown, p gateway.Progress, err error) (events []TurnEvent) {
 	case err != nil:
 		return []TurnEvent{{Error: err.Error()}}
 	case end.State == domain.RunDone:
-		return []TurnEvent{{Answer: &Answer{Session: p.Session, Text: end.Answer}}}
+		return []TurnEvent{{Answer: &Answer{Session: p.Session, Agent: session.AgentOf(p.Session), Text: end.Answer}}}
 	case end.State != "":
-		return []TurnEvent{{Answer: &Answer{Session: p.Session, Error: cmp.Or(end.Answer, end.Error, "the turn was "+string(end.State))}}}
+		why := cmp.Or(end.Answer, end.Error, "the turn was "+string(end.State))
+		return []TurnEvent{{Answer: &Answer{Session: p.Session, Agent: session.AgentOf(p.Session), Error: why}}}
 	}
 	more, grows := strings.CutPrefix(p.Text, shown.Text)
 	if !grows {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/crashpoint"
@@ -38,6 +39,8 @@ type Prompt struct {
 	Text    string
 	Deliver bool          // the chat sees the answer
 	Timeout time.Duration // zero: as configured
+	// Untrusted says that others have written the text or parts of it: the turn runs as nobody's.
+	Untrusted bool
 	// Stays says that the turn goes on when no caller waits for it any more, so that a program that lost its connection can ask again
 	// with the same key. It has no effect without a key. A plugin's turn always goes on.
 	Stays bool
@@ -202,6 +205,10 @@ func (h *holding) end() { h.timer.Stop() }
 
 // message returns the message of a prompt that the caller may give, and the key of its session.
 func (g *Gateway) message(ctx context.Context, c Caller, p Prompt) (m domain.Message, own string, err error) {
+	agent, err := g.agent(p)
+	if err != nil {
+		return m, "", err
+	}
 	m = domain.Message{Channel: p.To.Channel, Chat: chat.Chat{ID: p.To.Chat, Kind: p.Kind}, Thread: p.To.Thread}
 	switch {
 	case p.Session != "":
@@ -213,6 +220,9 @@ func (g *Gateway) message(ctx context.Context, c Caller, p Prompt) (m domain.Mes
 			return m, "", err
 		}
 		m.Channel, m.Chat, m.Thread = s.Route.Channel, chat.Chat{ID: s.Route.Chat, Kind: s.Kind, Title: s.Title}, s.Route.Thread
+		if n, err := session.Parse(p.Session); err == nil && n.Channel == session.CLI { // it has no route
+			m.Channel, m.Chat.ID = n.Channel, chat.ID(n.User)
+		}
 	case p.To == chat.Address{}:
 		m.Channel, m.Chat = session.CLI, chat.Chat{ID: ownChat, Kind: chat.Direct}
 	}
@@ -224,18 +234,33 @@ func (g *Gateway) message(ctx context.Context, c Caller, p Prompt) (m domain.Mes
 	}
 	m.Text, m.Silent, m.Timeout, m.Sender = p.Text, !p.Deliver, p.Timeout, chat.Sender{DisplayName: cmp.Or(c.plugin,
 		"the command line"), IsBot: true}
-	agent := p.Agent
-	if p.Session != "" {
-		agent = session.AgentOf(p.Session)
-	}
-	if agent != "" && g.options.Conversations.Agent(agent) == nil {
-		return m, "", Refusal{Invalid, fmt.Sprintf("there is no agent %q", agent)}
+	if p.Untrusted {
+		m.Authority = chat.Other
 	}
 	own, err = g.options.Intake.Session(ctx, agent, m.Address(), m.Chat)
 	if err == nil && p.Session != "" && own != p.Session {
 		err = Refusal{Invalid, fmt.Sprintf("nobody can be asked in the session %q any more, because its chat has another one", p.Session)}
 	}
 	return m, own, err
+}
+
+// agent returns the agent that a prompt is for; empty: the one that answers in the chat.
+func (g *Gateway) agent(p Prompt) (string, error) {
+	name := p.Agent
+	if p.Session != "" {
+		name = session.AgentOf(p.Session)
+	}
+	if p.Agent != "" && p.Agent != name {
+		return "", Refusal{NoAgent, fmt.Sprintf("the session %q is of the agent %q, not of %q", p.Session, name, p.Agent)}
+	}
+	if name == "" || g.options.Conversations.Agent(name) != nil {
+		return name, nil
+	}
+	var names []string
+	for _, a := range g.options.Conversations.Agents() {
+		names = append(names, a.Label)
+	}
+	return "", Refusal{NoAgent, fmt.Sprintf("there is no agent %q; there are %s", name, strings.Join(names, ", "))}
 }
 
 // stop withdraws the turn of a question that no caller waits for any more, or ends it. It tries several times, because a turn that

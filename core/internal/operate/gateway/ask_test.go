@@ -271,6 +271,8 @@ func TestWhoCannotBeAsked(t *testing.T) {
 			prompt gateway.Prompt
 			want   gateway.Reason
 		}{
+			"no agent":               {gateway.Caller{}, gateway.Prompt{Agent: "nobody", Text: "hello"}, gateway.NoAgent},
+			"another agent's":        {gateway.Caller{}, gateway.Prompt{Session: "tg:1", Agent: "server", Text: "hello"}, gateway.NoAgent},
 			"no session":             {gateway.Caller{}, gateway.Prompt{Session: "tg:nobody", Text: "hello"}, gateway.Invalid},
 			"a plugin's own session": {gateway.Plugin("timer", nil), gateway.Prompt{Text: "hello"}, gateway.Denied},
 			"another channel":        {gateway.Plugin("timer", []string{"tg"}), gateway.Prompt{To: there, Kind: chat.Direct, Text: "hello"}, gateway.Denied},

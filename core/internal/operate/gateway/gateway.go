@@ -89,6 +89,7 @@ const (
 	Denied                // the caller may not do this
 	Full                  // too much waits
 	Closing               // the host is shutting down
+	NoAgent               // the agent does not exist, or the session is another's
 )
 
 // Error returns the text.

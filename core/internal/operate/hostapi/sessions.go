@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/pluginv1"
 	"github.com/clawhost/clawhost/sdk/wire"
@@ -82,10 +83,7 @@ func (s sessionsServer) ReadTranscripts(
 	}
 	response := &pluginv1.ReadTranscriptsResponse{}
 	for _, e := range entries[:fitting(len(entries), func(i int) *string { return &entries[i].Entry.Text })] {
-		response.Entries = append(response.Entries, &pluginv1.SessionEntry{
-			SessionKey: e.Session,
-			Entry:      wire.TranscriptEntryToProto(e.Entry),
-		})
+		response.Entries = append(response.Entries, wire.SessionEntryToProto(session.AgentOf(e.Session), e.Session, e.Entry))
 	}
 	return response, nil
 }

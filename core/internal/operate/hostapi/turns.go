@@ -40,7 +40,7 @@ func (s turnsServer) RunTurn(r *pluginv1.RunTurnRequest, out grpc.ServerStreamin
 	}
 	for progress, err := range s.options.Gateway.Ask(out.Context(), s.program, gateway.Prompt{
 		Key: r.GetIdempotencyKey(), To: to, Kind: kind, Text: wire.Repair(r.GetPrompt()), Deliver: r.GetDeliver(),
-		Timeout: min(r.GetTimeout().AsDuration(), maxTurnTime),
+		Timeout: min(r.GetTimeout().AsDuration(), maxTurnTime), Untrusted: r.GetUntrusted(),
 	}) {
 		if err != nil {
 			return s.refuse("take a turn", err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -93,6 +94,20 @@ func TestRunTurn(t *testing.T) {
 		t.Errorf("result %v", result)
 	}
 	b.idle(t)
+}
+
+// Behaviour: turn-untrusted.
+func TestRunTurnOfAnUntrustedText(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	request := turn("key")
+	request.Untrusted = true
+	ask(t.Context(), t, b.connect(t, "echo"), request)
+	run := b.claim(t)
+	m := run.Head.Message
+	if want := (chat.Sender{DisplayName: "echo", IsBot: true}); !cmp.Equal(m.Sender, want) || m.Authority != chat.Other || run.Session.Key != "echo:anna" {
+		t.Errorf("the turn is %+v of session %s", m, run.Session.Key)
+	}
 }
 
 func TestRunTurnTellsWhatEndedIt(t *testing.T) {
@@ -296,7 +311,7 @@ func TestTurnsOfAPluginAreLimited(t *testing.T) {
 func TestReadTranscripts(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for n, session := range []string{"echo:anna", "granted:ben", "echo:anna"} {
+	for n, session := range []string{"echo:anna", "agent:server:granted:ben", "echo:anna"} {
 		entries := slices.Repeat([]chat.TranscriptEntry{{Role: chat.User, Text: strings.Repeat("x", 256<<10), At: start}}, 100)
 		if _, err := b.store.RecordPassive(t.Context(), domain.Passive{EventID: chat.EventID(strconv.Itoa(n)), Channel: "echo", Session: session, Transcript: entries}); err != nil {
 			t.Fatal(err)
@@ -325,10 +340,10 @@ func TestReadTranscripts(t *testing.T) {
 				t.Fatalf("entry %d follows %d", e.GetEntry().GetId(), after)
 			}
 			after = e.GetEntry().GetId()
-			found[e.GetSessionKey()]++
+			found[e.GetAgent()+" "+e.GetSessionKey()]++
 		}
 	}
-	if found["echo:anna"] != 200 || found["granted:ben"] != 100 {
+	if found["main echo:anna"] != 200 || found["server agent:server:granted:ben"] != 100 {
 		t.Errorf("found are %v", found)
 	}
 	if page, err := reader.ReadTranscripts(t.Context(), &pluginv1.ReadTranscriptsRequest{Limit: 3}); err != nil || len(page.GetEntries()) != 3 {

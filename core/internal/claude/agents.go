@@ -1,0 +1,84 @@
+package claude
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/session"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
+	"github.com/clawhost/clawhost/core/internal/claude/client"
+)
+
+// Agent is how one agent's claude is run.
+type Agent struct {
+	cli.Options
+
+	Folders Folders // nil: the agent works in its workspace only
+}
+
+// Folders are those in which an agent may work. [folder.Folders] implements it.
+type Folders interface {
+	// Has reports whether the agent may work in a folder.
+	Has(path string) bool
+}
+
+// agentCLI is the CLI as one agent runs it.
+type agentCLI struct {
+	*cli.Command
+	inventory *client.Inventory
+}
+
+// cliOf returns the CLI of a turn's agent in the turn's folder.
+func (p *Pool) cliOf(t agent.Turn) (agentCLI, error) {
+	of := p.agents[t.Agent]
+	if of.Command == nil {
+		return of, &agent.Failure{Class: agent.Refused, Detail: "there is no agent " + t.Agent}
+	}
+	var err error
+	if of.Command, err = of.In(t.Folder); err != nil {
+		return of, &agent.Failure{Class: agent.Unavailable, Err: err}
+	}
+	return of, nil
+}
+
+// prepare finds the CLI of each agent. The file tools of an agent may touch neither the denied paths nor the workspace of another agent,
+// unless that is its own, too, or one of its folders.
+func (p *Pool) prepare() error {
+	var own []string
+	for _, path := range p.config.DenyPaths {
+		rules, err := cli.Deny(path)
+		if err != nil {
+			return err
+		}
+		own = append(own, rules...)
+	}
+	others := map[string][]string{} // the rules of the workspaces
+	for _, a := range p.config.Agents {
+		rules, err := cli.Deny(a.Workspace)
+		if err != nil {
+			return err
+		}
+		others[a.Workspace] = rules
+	}
+	for _, label := range slices.Sorted(maps.Keys(p.config.Agents)) {
+		a := p.config.Agents[label]
+		a.Family, a.Deny = p.config.Family, slices.Clone(own)
+		for _, workspace := range slices.Sorted(maps.Keys(others)) {
+			if workspace != a.Workspace && (a.Folders == nil || !a.Folders.Has(workspace)) {
+				a.Deny = append(a.Deny, others[workspace]...)
+			}
+		}
+		command, err := cli.NewCommand(a.Options)
+		if err != nil && label != session.MainAgent {
+			err = fmt.Errorf("agent %s: %w", label, err)
+		}
+		if err != nil {
+			return err
+		}
+		p.agents[label] = agentCLI{command, client.NewInventory(p.config.Owners, &p.work, p.log)}
+		p.log.Debug("the claude CLI was found", "agent", label, "path", command.Path, "demo", p.config.Demo)
+	}
+	return nil
+}
