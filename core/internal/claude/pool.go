@@ -188,25 +188,31 @@ func (p *Pool) Inventory(agent string) Inventory {
 // enter reserves a session for a run; there is one at a time. The pool waits for the run until it calls exit.
 func (p *Pool) enter(ctx context.Context, id string) error {
 	for {
-		p.mu.Lock()
-		if p.closed {
-			p.mu.Unlock()
-			return &agent.Failure{Class: agent.Aborted, Detail: "the host is closing"}
+		running, err := p.reserve(id)
+		if err != nil || running == nil {
+			return err
 		}
-		running := p.busy[id]
-		if running == nil {
-			p.busy[id] = make(chan struct{})
-			p.work.Add(1)
-			p.mu.Unlock()
-			return nil
-		}
-		p.mu.Unlock()
 		select {
 		case <-running:
 		case <-ctx.Done():
 			return client.Aborted(ctx)
 		}
 	}
+}
+
+// reserve is enter for those who do not wait: it returns what is closed at the end of the session's run, if there is one.
+func (p *Pool) reserve(id string) (running <-chan struct{}, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.closed:
+		return nil, &agent.Failure{Class: agent.Aborted, Detail: "the host is closing"}
+	case p.busy[id] != nil:
+		return p.busy[id], nil
+	}
+	p.busy[id] = make(chan struct{})
+	p.work.Add(1)
+	return nil, nil
 }
 
 // exit ends what enter began, and keeps a live process for the session's next turn, unless each turn gets a new one.

@@ -160,7 +160,9 @@ func (r *run) plan(known bool) error {
 	if err != nil {
 		return &agent.Failure{Class: agent.Unavailable, Err: err}
 	}
-	r.past = agent.Result{Before: found.Before, Covered: found.Covered, Compactions: found.Compactions}
+	r.past = agent.Result{
+		Before: found.Before, Covered: found.Covered, Compactions: found.Compactions, Changes: found.Changes,
+	}
 	goOn := transcript.ContinueID(t.UUID, found.Continued+1)
 	switch {
 	case found.Status == transcript.Answered:
@@ -193,6 +195,9 @@ func (r *run) result(ctx context.Context, x *exchange.Exchange, failed bool) age
 		}
 	}
 	result.Compactions += r.past.Compactions
+	changes := r.past.Changes
+	changes.Join(result.Changes)
+	result.Changes = changes
 	result.Continued = r.past.Continued
 	return result
 }

@@ -179,6 +179,7 @@ type Result struct {
 	Recovered     bool // the answer is from an earlier attempt
 	Continued     bool // an earlier attempt was interrupted, not by a failure of the service, and this one continued its work
 	Tools         []ToolUse
+	Changes       Changes
 	Reasoning     string // the model's reasoning, in paragraphs; at most [MaxReasoning] bytes
 }
 

@@ -322,7 +322,7 @@ reply {
   verbose   = "yes"
   reasoning = "loud"
   usage     = "cost"
-
+  changes   = "names"
   human_delay  = "2s-1s"
   ack_reaction = "seen it"
   max_lines    = -1
@@ -379,6 +379,8 @@ F:32:15: Unsuitable value; reply.reasoning must be "off", "on" or "stream".
     reasoning = "loud"
 F:33:15: Unsuitable value; reply.usage must be "off", "tokens" or "full".
     usage     = "cost"
+F:34:15: Unsuitable value; reply.changes must be "off" or "on".
+    changes   = "names"
 F:35:18: Unsuitable value; reply.human_delay must be "off", "natural", or two durations up to a minute, such as "800ms-2500ms".
     human_delay  = "2s-1s"
 F:36:18: Unsuitable value; reply.ack_reaction must be one emoji.

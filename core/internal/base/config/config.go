@@ -203,7 +203,7 @@ func defaults() *Config {
 				Block:  Block{Min: 800, Max: 1200, Idle: time.Second, BreakOn: "paragraph", FlushAt: "text_end"},
 				Typing: "thinking", TypingInterval: 6 * time.Second, ReplyTo: "off", NotifyAfter: 30 * time.Second,
 				Silent: "groups", Visible: "answer", BetweenTools: "drop",
-				Verbose: "off", Reasoning: "off", Usage: "off",
+				Verbose: "off", Reasoning: "off", Usage: "off", Changes: "on",
 			},
 			Access: Access{DM: "pairing", Groups: "allowlist", RequireMention: true, HistoryLimit: 50},
 		},

@@ -27,6 +27,7 @@ type Reply struct {
 	Verbose        string             // the tools in use: off (default), on, full
 	Reasoning      string             // the model's reasoning: off (default), on, stream
 	Usage          string             // the cost of an answer: off (default), tokens, full
+	Changes        string             // how much a turn has changed in files: off, on (default)
 	Chat           map[string]ReplyIn // what differs by the kind of chat: direct, group, channel
 }
 
@@ -100,6 +101,7 @@ func (r *Reply) block() block {
 			{"verbose", oneOf(&r.Verbose, "off", "on", "full")},
 			{"reasoning", oneOf(&r.Reasoning, "off", "on", "stream")},
 			{"usage", oneOf(&r.Usage, "off", "tokens", "full")},
+			{"changes", oneOf(&r.Changes, "off", "on")},
 		},
 		blocks: []child{
 			one(r.Block.block()),

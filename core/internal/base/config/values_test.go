@@ -115,6 +115,7 @@ reply {
   verbose         = "full"
   reasoning       = "stream"
   usage           = "tokens"
+  changes         = "off"
   block {
     min      = 100
     max      = 200
@@ -325,7 +326,7 @@ plugin "plain" {}
 				Block:      config.Block{Min: 100, Max: 200, BreakOn: "sentence", FlushAt: "message_end"},
 				HumanDelay: config.Delay{Min: time.Second, Max: time.Minute},
 				Typing:     "message", TypingInterval: 3 * time.Second, ReplyTo: "first", AckReaction: "👀", NotifyAfter: 45 * time.Second, BetweenTools: "keep", Silent: "never", Visible: "tool",
-				Verbose: "full", Reasoning: "stream", Usage: "tokens",
+				Verbose: "full", Reasoning: "stream", Usage: "tokens", Changes: "off",
 				Chat: map[string]config.ReplyIn{"group": {Silent: &allowed}, "direct": {Silent: &mention, Visible: &answer}, "channel": {}},
 			},
 			Access: config.Access{
@@ -375,7 +376,7 @@ func TestDefaults(t *testing.T) {
 		Reply: config.Reply{
 			ChunkMode: "length", Stream: "preview",
 			Block:  config.Block{Min: 800, Max: 1200, Idle: time.Second, BreakOn: "paragraph", FlushAt: "text_end"},
-			Typing: "thinking", TypingInterval: 6 * time.Second, ReplyTo: "off", NotifyAfter: 30 * time.Second, BetweenTools: "drop", Silent: "groups", Visible: "answer", Verbose: "off", Reasoning: "off", Usage: "off",
+			Typing: "thinking", TypingInterval: 6 * time.Second, ReplyTo: "off", NotifyAfter: 30 * time.Second, BetweenTools: "drop", Silent: "groups", Visible: "answer", Verbose: "off", Reasoning: "off", Usage: "off", Changes: "on",
 		},
 		Access: config.Access{DM: "pairing", Groups: "allowlist", RequireMention: true, HistoryLimit: 50},
 	}

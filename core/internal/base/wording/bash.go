@@ -17,11 +17,16 @@ func BashInterrupted(line string) string {
 	return fmt.Sprintf("The host ended while %s ran, and the command with it. It is not run again, because it may have done a part of its work. Look first, then send it again.", Code(line))
 }
 
+// Output is a text that is shown as code, or sent as a file.
+type Output struct {
+	Text string
+	Cut  bool // Text is only the end of it
+	File int  // the size of the file with it, in bytes; zero: no file
+}
+
 // Bash is how a line of the shell ended.
 type Bash struct {
-	Output   string
-	Cut      bool // Output is only the end of it
-	File     int  // the size of the file with the output, in bytes; zero: no file
+	Output
 	Code     int
 	Took     time.Duration
 	Stopped  bool
@@ -42,14 +47,14 @@ func (b Bash) String() string {
 	switch {
 	case b.File > 0:
 		parts = append(parts, fmt.Sprintf("The output (%s) is in the file.", size(b.File)))
-	case b.Output == "" && len(parts) == 0:
+	case b.Text == "" && len(parts) == 0:
 		parts = append(parts, "Done, without output.")
 	case b.Cut:
 		parts = append(parts, "The end of the output:")
 	}
 	said := strings.Join(parts, " ")
-	if b.Output == "" || b.File > 0 {
+	if b.Text == "" || b.File > 0 {
 		return said
 	}
-	return strings.TrimLeft(said+"\n\n"+Fenced(b.Output), "\n")
+	return strings.TrimLeft(said+"\n\n"+Fenced(b.Text), "\n")
 }

@@ -134,6 +134,10 @@ func CommandSummary(name string) string {
 		return "answer a waiting message next; `/queue` shows its number"
 	case "withdraw":
 		return "withdraw a waiting message; `/queue` shows its number"
+	case "diff":
+		return "what the last turn changed in files, or in one file"
+	case "undo":
+		return "take back what the last turn did to files; it asks first"
 	case "session":
 		return "show this conversation, or name it; `/session label -` removes the name"
 	case "export_session":

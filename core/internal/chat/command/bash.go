@@ -58,41 +58,41 @@ func (d hostCommands) bash(ctx context.Context, call Call) (Answer, error) {
 	}
 	d.host.Log.Info("an owner ran a line of the shell", "session", call.Caller.Session, "by", who(call.Caller),
 		"code", code, "took", ran.Took.Round(time.Millisecond))
-	return d.shown(context.WithoutCancel(ctx), call, ran, output.Bytes()), nil
+	return d.shown(context.WithoutCancel(ctx), call, outputFile, output.Bytes(), &ran.Output, &ran), nil
 }
 
-// shown makes the answer of a line that ran: its output as code if that fits into a message, else as a file. If the chat
-// takes no files, it is the end of the output.
-func (d hostCommands) shown(ctx context.Context, call Call, ran wording.Bash, output []byte) Answer {
+// shown makes an answer of an output: it is shown as code if that fits into a message, else as a file of this name. If the chat takes
+// no files, it is the end of the output. The text contains what was made of it.
+func (d hostCommands) shown(ctx context.Context, call Call, name string, output []byte, made *wording.Output, text fmt.Stringer) Answer {
 	conversation := d.effective(call)
 	limit := conversation.Rule().Limit
 	fits := func() bool {
-		text := ran.String()
+		text := text.String()
 		return len(text) <= maxShown && len(chunk.Split(text, chunk.Rule{Limit: limit})) <= 1
 	}
-	ran.Output = readable(output)
+	made.Text = readable(output)
 	if fits() {
-		return Answer{Text: ran.String()}
+		return Answer{Text: text.String()}
 	}
 	file, taken, err := d.host.Files.Keep(ctx, call.Caller.Address.Channel, conversation.Limits.MediaOut,
-		chat.Media{FileName: outputFile}, bytes.NewReader(output))
+		chat.Media{FileName: name}, bytes.NewReader(output))
 	switch {
 	case err != nil:
-		d.host.Log.Warn("the output of a line of the shell cannot be sent as a file", "error", err)
+		d.host.Log.Warn("the output of a command cannot be sent as a file", "command", call.Name, "error", err)
 	case taken:
-		ran.Output, ran.File = "", len(output)
-		return Answer{Text: ran.String(), Media: []chat.Media{file}}
+		made.Text, made.File = "", len(output)
+		return Answer{Text: text.String(), Media: []chat.Media{file}}
 	}
-	ran.Cut = true
-	for lines := strings.SplitAfter(ran.Output, "\n"); !fits(); lines = strings.SplitAfter(ran.Output, "\n") {
+	made.Cut = true
+	for lines := strings.SplitAfter(made.Text, "\n"); !fits(); lines = strings.SplitAfter(made.Text, "\n") {
 		if len(lines) > 1 {
-			ran.Output = strings.Join(lines[(len(lines)+3)/4:], "")
+			made.Text = strings.Join(lines[(len(lines)+3)/4:], "")
 			continue
 		}
-		runes := []rune(ran.Output)
-		ran.Output = string(runes[(len(runes)+3)/4:])
+		runes := []rune(made.Text)
+		made.Text = string(runes[(len(runes)+3)/4:])
 	}
-	return Answer{Text: ran.String()}
+	return Answer{Text: text.String()}
 }
 
 // readable is output without what is no text.

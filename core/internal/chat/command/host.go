@@ -16,6 +16,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/claude/client"
 	"github.com/clawhost/clawhost/core/internal/claude/project"
+	"github.com/clawhost/clawhost/core/internal/claude/transcript"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/core/internal/media/outgoing"
@@ -49,6 +50,12 @@ type Claude interface {
 	// StopTask stops a subagent. The error is [client.ErrNoTask] or [client.ErrNotRunning] if it does not run, and
 	// [client.ErrNoTaskStop] if the CLI cannot do it.
 	StopTask(ctx context.Context, claudeSession string, number int) (client.Task, error)
+	// LastChanges returns what the last turn of a session that has changed files has done to them.
+	LastChanges(of claude.Place) (transcript.Changed, error)
+	// Rewind restores the files that a session's tools have changed since a message, if that does what was agreed to. Without an
+	// agreement, it only says what it would do. It starts a process if none runs. The error is [claude.ErrBusy],
+	// [claude.ErrChanged], [client.ErrNoCheckpoint], [client.ErrNoRewind] or an [*agent.Failure].
+	Rewind(ctx context.Context, of claude.Place, message string, agreed *client.Rewound) (client.Rewound, error)
 	// Shell runs a line of the shell in a folder of an agent, or in its workspace, and returns its exit code. When ctx ends, the line is killed and the error is ctx's cause.
 	Shell(ctx context.Context, agent, folder, name, line string, output io.Writer) (code int, err error)
 }
@@ -111,6 +118,8 @@ func (d hostCommands) commands() []Command {
 		{Name: "next", Usage: "/next NUMBER", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Run: says(d.next)},
 		{Name: "withdraw", Usage: "/withdraw NUMBER", Group: wording.GroupConversation, MinAuthority: chat.Other, Run: says(d.withdraw)},
 		{Name: "session", Usage: "/session [label TEXT]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Run: says(d.session)},
+		{Name: "diff", Usage: "/diff [file]", Group: wording.GroupConversation, MinAuthority: chat.Owner, Slow: true, Run: d.diff},
+		{Name: "undo", Usage: "/undo", Group: wording.GroupConversation, MinAuthority: chat.Owner, Slow: true, Run: d.undo},
 		{Name: "export_session", Aliases: []string{"export"}, Usage: "/export-session", Group: wording.GroupConversation, MinAuthority: chat.Owner, Run: says(d.export)},
 
 		d.setting(think, "/think [level]", chat.Authorised, true),

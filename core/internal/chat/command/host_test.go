@@ -23,6 +23,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/claude/client"
+	"github.com/clawhost/clawhost/core/internal/claude/transcript"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
@@ -82,7 +83,9 @@ type hostCommands struct {
 	files         *files.Store
 	takes         []chat.MediaLimit // the files that the chat takes
 	inventory     claude.Inventory
-	speed, slowed string                                // what Claude Code says of fast mode
+	speed, slowed string             // what Claude Code says of fast mode
+	changed       transcript.Changed // by the last turn
+	rewinds       rewinds
 	aside         func(question string) (string, error) // answers alongside what runs
 
 	begun int  // turns
@@ -312,6 +315,25 @@ func (a asked) StopTask(_ context.Context, _ string, number int) (client.Task, e
 	default:
 		return client.Task{}, client.ErrNoTask
 	}
+}
+
+func (a asked) LastChanges(claude.Place) (transcript.Changed, error) {
+	return a.hostCommands.changed, nil
+}
+
+func (a asked) Rewind(_ context.Context, _ claude.Place, message string, agreed *client.Rewound) (client.Rewound, error) {
+	r := &a.hostCommands.rewinds
+	if agreed != nil && r.err == nil {
+		r.done = append(r.done, message)
+	}
+	return r.would, r.err
+}
+
+// rewinds are what claude would restore, and for which messages it has.
+type rewinds struct {
+	would client.Rewound
+	done  []string
+	err   error
 }
 
 func (a asked) Shell(ctx context.Context, _, _, name, line string, output io.Writer) (int, error) {

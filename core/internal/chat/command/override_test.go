@@ -16,7 +16,7 @@ import (
 func TestAPluginThatReplacesAllItCan(t *testing.T) {
 	t.Parallel()
 	kept := []string{
-		"new", "reset", "stop", "abort", "answer", "bash", "compact", "next", "withdraw", "approve", "deny", "allowlist", "grants", "mcp",
+		"new", "reset", "stop", "abort", "answer", "bash", "compact", "undo", "next", "withdraw", "approve", "deny", "allowlist", "grants", "mcp",
 		"elevated", "exec", "model", "think", "queue", // directives
 	}
 	d := &hostCommands{shell: &shell{}}
@@ -72,7 +72,7 @@ func TestWhatNoPluginReplaces(t *testing.T) {
 	t.Parallel()
 	r := (&hostCommands{}).registry()
 	for _, name := range []string{
-		"new", "reset", "stop", "abort", "answer", "bash", "compact", "next", "withdraw", "approve", "deny", "allowlist", "grants", "mcp",
+		"new", "reset", "stop", "abort", "answer", "bash", "compact", "undo", "next", "withdraw", "approve", "deny", "allowlist", "grants", "mcp",
 		"elevated", "exec", "model", "think", "queue", "id", "nothing",
 	} {
 		clashes := r.Clashes([]command.PluginCommands{{Plugin: "p", Names: []string{name}, Overrides: []string{name}}})

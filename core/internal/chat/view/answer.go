@@ -70,7 +70,7 @@ func (v *View) items(said answer.Answer, r agent.Result, files files) []domain.O
 	if v.run.Reasoning == "on" && r.Reasoning != "" {
 		rest.Before = []string{wording.Reasoning(r.Reasoning)}
 	}
-	rest.Head, rest.Tail, rest.Files = v.head(r), usage(r, v.run.Usage), files.within
+	rest.Head, rest.Tail, rest.Files = v.head(r), v.tail(r), files.within
 	return v.stream.Finish(said, rest)
 }
 
@@ -99,6 +99,21 @@ func (v *View) head(r agent.Result) string {
 		heads = append(heads, line)
 	}
 	return strings.Join(heads, "\n\n")
+}
+
+// tail is what stands behind an answer: what its turn has changed in files, for those who may use commands, and what it cost.
+func (v *View) tail(r agent.Result) string {
+	var tails []string
+	if r.Changes.Some() && v.run.Settings.Reply.Changes == "on" && v.run.Caller.Authority >= chat.Authorised {
+		tails = append(tails, wording.Changed{
+			Files: len(r.Changes.Files), Added: r.Changes.Added, Removed: r.Changes.Removed, Delegated: r.Changes.Delegated,
+			Owner: v.run.Caller.Authority == chat.Owner,
+		}.String())
+	}
+	if line := usage(r, v.run.Usage); line != "" {
+		tails = append(tails, line)
+	}
+	return strings.Join(tails, "\n\n")
 }
 
 // conversation says what has happened to the conversation in which the turn ran: what Claude no longer knows.

@@ -112,3 +112,39 @@ func TestFilesThatDoNotGoStay(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// How much was changed stands behind an answer for those who may use commands, and how it is taken back only for owners.
+// Behaviour: changes.
+func TestChangesBehindAnAnswer(t *testing.T) {
+	t.Parallel()
+	changed := agent.Changes{Files: []string{"/w/a", "/w/b"}, Added: 3, Removed: 1}
+	const said = "Changed 2 files: +3 −1."
+	for _, tt := range []struct {
+		shown, usage string
+		by           chat.Authority
+		text         string
+		changed      agent.Changes
+		want         string
+	}{
+		{"on", "off", chat.Owner, "Done.", changed, "Done.\n\n" + said + " `/diff` shows it, `/undo` takes it back."},
+		{"on", "off", chat.Authorised, "Done.", changed, "Done.\n\n" + said},
+		{"on", "tokens", chat.Authorised, "Done.", changed, "Done.\n\n" + said + "\n\n_0 tokens in, 0 out_"},
+		{"on", "off", chat.Authorised, "Done.", agent.Changes{Delegated: true}, "Done.\n\nSubagents changed files."},
+		{"on", "off", chat.Other, "Done.", changed, "Done."},
+		{"off", "off", chat.Owner, "Done.", changed, "Done."},
+		{"on", "off", chat.Owner, "Done.", agent.Changes{}, "Done."},
+		{"on", "off", chat.Owner, "NO_REPLY", changed, ""},
+	} {
+		var w world
+		v := w.view(domain.Message{Chat: chat.Chat{ID: "c", Kind: chat.Direct}}, "")
+		v.run.Settings.Reply.Changes, v.run.Usage, v.run.Caller.Authority = tt.shown, tt.usage, tt.by
+		got, err := v.Answer(t.Context(), agent.Result{Text: tt.text, Changes: tt.changed})
+		text := ""
+		for _, p := range got.Items {
+			text += p.Text
+		}
+		if err != nil || text != tt.want {
+			t.Errorf("%+v: %q, %v", tt, text, err)
+		}
+	}
+}

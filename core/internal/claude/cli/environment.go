@@ -22,12 +22,13 @@ const sessionMarker = "CLAUDE_CODE_SESSION_ID"
 // switches are the CLI's own variables that the host sets. The configuration may override the first group.
 var (
 	tunable = map[string]string{
-		"CLAUDE_CODE_MAX_RETRIES":                  "2", // the host retries; the CLI's ten would hide a 401 for three minutes
-		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-		"CLAUDE_CODE_DISABLE_BUNDLED_SKILLS":       "1",
-		"DISABLE_TELEMETRY":                        "1",
-		"DISABLE_ERROR_REPORTING":                  "1",
-		"DISABLE_AUTOUPDATER":                      "1",
+		"CLAUDE_CODE_MAX_RETRIES":                   "2", // the host retries; the CLI's ten would hide a 401 for three minutes
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC":  "1",
+		"CLAUDE_CODE_DISABLE_BUNDLED_SKILLS":        "1",
+		"CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING": "1", // otherwise rewind_files restores nothing
+		"DISABLE_TELEMETRY":                         "1",
+		"DISABLE_ERROR_REPORTING":                   "1",
+		"DISABLE_AUTOUPDATER":                       "1",
 	}
 	fixed = map[string]string{
 		"CLAUDE_CODE_DISABLE_ATTACHMENTS":       "1", // otherwise "@/any/file" in a chat reads that file without a question

@@ -98,9 +98,14 @@ func (x *Exchange) Observe(e *protocol.Event) {
 			x.acked, x.echoed = true, true
 		case e.IsReplay && x.Consume(e.UUID):
 		case e.Message != nil && e.Parent == "":
-			x.now.user(e.Message)
+			x.now.user(e)
+		case e.Message != nil:
+			x.now.changes.Delegated = x.now.uses.Subagents(e.Message) || x.now.changes.Delegated
 		}
 	case "assistant":
+		if e.Message != nil && e.Parent != "" {
+			x.now.uses.Assistant(e.Message)
+		}
 		if e.Message != nil && e.Parent == "" {
 			idle := !x.now.work.running()
 			x.now.assistant(e)

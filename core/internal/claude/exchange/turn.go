@@ -16,6 +16,8 @@ type turn struct {
 	outcome       *protocol.Event // its result; nil: it is running
 	answer        Answer
 	work          work
+	uses          Changes
+	changes       agent.Changes
 	compacting    bool
 	compactions   int
 	synthetic     bool   // a message of the CLI itself was seen
@@ -43,7 +45,12 @@ func (t *turn) fallBack(e *protocol.Event) {
 func (t *turn) restart() { t.shown.text.settle(&t.answer) }
 
 // user handles a message of the user's side that the CLI wrote.
-func (t *turn) user(m *protocol.Message) {
+func (t *turn) user(e *protocol.Event) {
+	m := e.Message
+	if change, changed, _ := t.uses.User(m, e.Reported); changed {
+		added, removed := change.Count()
+		t.changes.Add(change.Path, added, removed)
+	}
 	for i := range m.Content {
 		if use, ok := t.work.ended(&m.Content[i]); ok {
 			t.shown.finish(agent.Step{Tool: use})
@@ -63,6 +70,7 @@ func (t *turn) assistant(e *protocol.Event) {
 		return
 	}
 	t.model = m.Model
+	t.uses.Assistant(m)
 	for _, text := range t.answer.Add(m) {
 		t.shown.finish(agent.Step{Text: text, Earlier: t.shown.text.past})
 	}
@@ -141,6 +149,7 @@ func (t *turn) add(r *agent.Result) {
 		r.ContextTokens = t.contextTokens
 	}
 	t.work.report(r)
+	r.Changes.Join(t.changes)
 	if t.outcome == nil {
 		return
 	}

@@ -19,15 +19,17 @@ type Event struct {
 	Parent   string `json:"parent_tool_use_id"` // set: of a subagent
 	IsReplay bool   `json:"isReplay"`
 
-	Message *Message    `json:"message"` // assistant, user
-	Stream  StreamEvent `json:"event"`   // stream_event
-	Error   string      `json:"error"`   // assistant (synthetic), api_retry
-	Status  *string     `json:"status"`  // status
-	Mode    string      `json:"permissionMode"`
-	State   string      `json:"state"` // session_state_changed, command_lifecycle
-	Command string      `json:"command_uuid"`
-	Limits  LimitInfo   `json:"rate_limit_info"`
-	Compact struct {
+	Message *Message `json:"message"` // assistant, user
+	// Reported is what a tool reports of its use, besides what the model reads; see [ReadChange].
+	Reported json.RawMessage `json:"tool_use_result"` // user
+	Stream   StreamEvent     `json:"event"`           // stream_event
+	Error    string          `json:"error"`           // assistant (synthetic), api_retry
+	Status   *string         `json:"status"`          // status
+	Mode     string          `json:"permissionMode"`
+	State    string          `json:"state"` // session_state_changed, command_lifecycle
+	Command  string          `json:"command_uuid"`
+	Limits   LimitInfo       `json:"rate_limit_info"`
+	Compact  struct {
 		PostTokens int64 `json:"post_tokens"`
 	} `json:"compact_metadata"` // compact_boundary
 
@@ -116,8 +118,19 @@ type ControlFields struct {
 				Effort string `json:"effort"` // null if the model has none
 			} `json:"applied"` // get_settings
 			RateLimits json.RawMessage `json:"rate_limits"` // get_usage
+			Rewind
 		} `json:"response"`
 	} `json:"response"`
+}
+
+// Rewind is the answer to rewind_files. Only that to a dry run has the files and the numbers of lines.
+type Rewind struct {
+	CanRewind  bool     `json:"canRewind"`
+	Why        string   `json:"error"` // why it cannot
+	Files      []string `json:"filesChanged"`
+	Insertions int      `json:"insertions"` // by the rewinding
+	Deletions  int      `json:"deletions"`
+	Skipped    int      `json:"skippedLinks"` // files that are left, because they are reached by a link
 }
 
 // Request is a request of the CLI.

@@ -20,6 +20,7 @@ type Script struct {
 	Before string   `json:"before,omitempty"` // the text before the first use of a tool
 	Ask    bool     `json:"ask,omitempty"`    // ask for permission before each of these tools
 	Calls  []Call   `json:"calls,omitempty"`  // uses of the host's tools, after those
+	Files  []File   `json:"files,omitempty"`  // changes of files, one after the other, after the shell commands
 	Agents []Agent  `json:"agents,omitempty"` // subagents, one after the other, after the tools
 	Plan   string   `json:"plan,omitempty"`   // a plan that is shown before the answer, by ExitPlanMode
 	Again  bool     `json:"again,omitempty"`  // the tools are used again when the turn goes on after a kill

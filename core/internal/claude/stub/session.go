@@ -40,7 +40,9 @@ type session struct {
 	busy     bool
 	script   Script // of the running turn
 	running  message
-	steered  []message                  // lines that the running turn has taken
+	steered  []message // lines that the running turn has taken
+	files    *checkpoints
+	reported map[string]any             // what the last tool reports of its use, besides its output; nil: nothing
 	outputs  []string                   // of the running turn's tools
 	pictures []string                   // what the running turn was shown of pictures
 	stop     bool                       // the running turn was interrupted
@@ -195,6 +197,8 @@ type input struct {
 		UUID    string `json:"message_uuid"`
 		Task    string `json:"task_id"`
 		Sweep   bool   `json:"cancel_queued"`
+		Rewind  string `json:"user_message_id"`
+		Dry     bool   `json:"dry_run"`
 
 		Settings map[string]any `json:"settings"` // of apply_flag_settings: others stay as they are
 		Thinking *int           `json:"max_thinking_tokens"`
@@ -301,6 +305,12 @@ func (s *session) control(in input) {
 		response = map[string]any{"mcpServers": []any{}}
 	case "cancel_async_message":
 		response = map[string]any{"cancelled": s.withdraw(in.Request.UUID)}
+	case "rewind_files":
+		response = s.files.rewind(in.Request.Rewind, in.Request.Dry)
+		if response["canRewind"] == false && !in.Request.Dry {
+			s.refuse(in.RequestID, response["error"].(string))
+			return
+		}
 	case "stop_task":
 		if response = s.stopTask(in); response == nil {
 			return

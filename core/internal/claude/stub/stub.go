@@ -58,13 +58,15 @@ type options struct {
 	server   bool     // the host's MCP server is declared
 	servers  []string // other MCP servers, by name
 	programs []program
-	plugin   string // a folder with skills and the like
-	startErr string // fail at start with this line
-	legacy   bool   // no command_lifecycle events, as the CLI 2.1.197
-	limit    string // the file of the account's limit
-	plan     json.RawMessage
-	hasMode  bool // -p was given
-	prompt   string
+	// checkpoints: the files are kept as they were before each message
+	checkpoints bool
+	plugin      string // a folder with skills and the like
+	startErr    string // fail at start with this line
+	legacy      bool   // no command_lifecycle events, as the CLI 2.1.197
+	limit       string // the file of the account's limit
+	plan        json.RawMessage
+	hasMode     bool // -p was given
+	prompt      string
 }
 
 // Run is the stub's main function. It returns the exit code.
@@ -101,7 +103,7 @@ func Run(args []string, getenv func(string) string, stdin io.Reader, stdout, std
 	s := &session{
 		opts: opts, log: log, out: newOutput(stdout, opts), model: resolveModel(opts.model),
 		lines: make(chan line), signals: make(chan os.Signal, 1), window: defaultWindow,
-		seen: map[string]bool{}, queued: map[string]bool{}, answers: map[string]json.RawMessage{},
+		files: openCheckpoints(opts), seen: map[string]bool{}, queued: map[string]bool{}, answers: map[string]json.RawMessage{},
 	}
 	signal.Notify(s.signals, os.Interrupt)
 	s.start()
@@ -235,6 +237,7 @@ func parse(args []string, getenv func(string) string) (options, error) {
 		opts.startErr = getenv("CLAUDE_STUB_RESUME_ERROR")
 	}
 	opts.legacy = getenv("CLAUDE_STUB_LEGACY") == "1"
+	opts.checkpoints = getenv("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING") == "1"
 	opts.limit = getenv("CLAUDE_STUB_LIMIT")
 	if plan := getenv("CLAUDE_STUB_PLAN"); plan != "" {
 		opts.plan = json.RawMessage(plan)

@@ -184,11 +184,16 @@ func (s *session) allowed(name string) bool {
 }
 
 func (s *session) toolResult(call, output string, failed bool) {
+	defer func() { s.reported = nil }()
 	block := []any{map[string]any{"type": "tool_result", "tool_use_id": call, "content": output, "is_error": failed}}
-	s.out.send(map[string]any{
+	event := map[string]any{
 		"type": "user", "parent_tool_use_id": nil, "message": map[string]any{"role": "user", "content": block},
-	})
-	if err := s.log.note(block); err != nil {
+	}
+	if s.reported != nil {
+		event["tool_use_result"] = s.reported
+	}
+	s.out.send(event)
+	if err := s.log.note(block, s.reported); err != nil {
 		s.fatal = "Error: " + err.Error()
 	}
 }

@@ -265,9 +265,13 @@ func (t *transcript) command(m message, text string) error {
 	})
 }
 
-// note records a user line of the CLI's own: a tool's result or the mark of an interrupt.
-func (t *transcript) note(content []any) error {
-	return t.write(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": content}})
+// note records a user line of the CLI's own: a tool's result, with what the tool reports, or the mark of an interrupt.
+func (t *transcript) note(content []any, reported map[string]any) error {
+	l := map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": content}}
+	if reported != nil {
+		l["toolUseResult"] = reported
+	}
+	return t.write(l)
 }
 
 // answer records a message of the assistant; failed is nil, or the failure that the CLI itself reports by it.

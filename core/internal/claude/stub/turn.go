@@ -67,6 +67,12 @@ func (s *session) turn(m message) {
 		s.fatal = "Error: " + err.Error()
 		return
 	}
+	for _, id := range m.acks {
+		if err := s.files.begin(id); err != nil {
+			s.fatal = "Error: " + err.Error()
+			return
+		}
+	}
 	s.acknowledge(m)
 	s.crash(script, "consumed", m)
 	s.see(m)
@@ -149,6 +155,9 @@ func (s *session) work(script Script, m message) (thinking string) {
 	}
 	for _, command := range slices.Concat(nonEmpty(script.Tool), script.Tools) {
 		run(s.bash(command, script, m))
+	}
+	for _, f := range script.Files {
+		run(s.change(f, script))
 	}
 	for _, a := range script.Agents {
 		run(s.agent(a, script, m))
@@ -308,7 +317,7 @@ func (s *session) interrupted(m message, began time.Time, terminal string) {
 	note := []any{map[string]any{"type": "text", "text": "[Request interrupted by user]"}}
 	s.out.send(map[string]any{"type": "user", "parent_tool_use_id": nil, "message": map[string]any{"role": "user", "content": note}})
 	s.log.open = ""
-	if err := s.log.note(note); err != nil {
+	if err := s.log.note(note, nil); err != nil {
 		s.fatal = "Error: " + err.Error()
 	}
 	s.result(map[string]any{

@@ -12,6 +12,7 @@ package transcript
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -104,6 +105,7 @@ type Outcome struct {
 	Compactions int         // of the conversation during these turns
 	Continued   int         // how many lines asked to continue it
 	Failed      agent.Class // the failure after which nothing follows; zero: none
+	Changes     agent.Changes
 }
 
 // Recall reads the outcome of a message, and of the lines that asked to continue it.
@@ -163,6 +165,7 @@ type transcriptLine struct {
 	Error     string            `json:"error"`        // of the CLI's own message about a failure
 	APIError  string            `json:"apiErrorType"` // the same, as the API calls it
 	Message   *protocol.Message `json:"message"`
+	Reported  json.RawMessage   `json:"toolUseResult"` // see [protocol.ReadChange]
 	// Attachment is a line that was read while a tool ran.
 	Attachment struct {
 		UUID string `json:"source_uuid"`
@@ -202,6 +205,7 @@ type memory struct {
 	ids     map[string]bool // of the message, and of the lines that asked or may ask to continue it
 	over    bool            // a later message follows
 	answer  exchange.Answer
+	uses    exchange.Changes
 }
 
 // take handles the next line of the transcript.
@@ -226,6 +230,7 @@ func (m *memory) take(l *transcriptLine) {
 	case l.Type == "assistant":
 		m.Failed = 0
 		m.Before = append(m.Before, m.answer.Add(l.Message)...)
+		m.uses.Assistant(l.Message)
 		if m.Status = Unfinished; finishes(l.Message.StopReason) {
 			m.Status = Answered
 		}
@@ -236,6 +241,12 @@ func (m *memory) take(l *transcriptLine) {
 	case l.Type == "user":
 		m.Status = Unfinished // a tool's result, or the CLI asks for more: the turn continued
 		m.answer.User(l.Message)
+		if change, changed, delegated := m.uses.User(l.Message, l.Reported); changed {
+			added, removed := change.Count()
+			m.Changes.Add(change.Path, added, removed)
+		} else if delegated {
+			m.Changes.Delegated = true
+		}
 	}
 }
 
