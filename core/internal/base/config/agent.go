@@ -34,7 +34,7 @@ type Agent struct {
 	Claude    Claude
 	Heartbeat Heartbeat // never inherited
 
-	written *hclsyntax.Block // in the file; nil for main
+	written *hclsyntax.Block // in the file, while it is read; nil for main
 }
 
 // Who may choose an agent. Whoever may write in a conversation uses the agent that it has without a choice.
@@ -238,7 +238,7 @@ func (a *Agent) complete() {
 // attribute returns an argument of one of the blocks of the agent: agent, claude or heartbeat; nil: the file does not set it there.
 func (a *Agent) attribute(body *hclsyntax.Body, block, name string) *hclsyntax.Attribute {
 	switch {
-	case a.written == nil:
+	case a.Label == session.MainAgent:
 		return attribute(body, block, name)
 	case block == "agent":
 		return a.written.Body.Attributes[name]
@@ -249,7 +249,7 @@ func (a *Agent) attribute(body *hclsyntax.Body, block, name string) *hclsyntax.A
 
 // title names an argument of the agent for errors.
 func (a *Agent) title(block, name string) string {
-	if a.written == nil {
+	if a.Label == session.MainAgent {
 		return block + "." + name
 	}
 	return fmt.Sprintf("%s.%s of agent %q", block, name, a.Label)

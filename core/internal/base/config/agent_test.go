@@ -134,6 +134,14 @@ func TestASharedWorkspaceIsMentioned(t *testing.T) {
 	}
 }
 
+func TestWarningsNameTheAgent(t *testing.T) {
+	t.Parallel()
+	c := load(t, "plugin \"telegram\" {}\nclaude {\n  command = \"sh\"\n}\nagent \"x\" {\n  workspace = \"~/x\"\n  claude {\n    permission_mode = \"bypassPermissions\"\n  }\n}", nil)
+	if got := c.Warnings(true, false); len(got) != 1 || !strings.Contains(got[0], `claude.permission_mode of agent "x"`) {
+		t.Errorf("warnings %q", got)
+	}
+}
+
 func TestRouteFits(t *testing.T) {
 	t.Parallel()
 	topic := config.Place{
