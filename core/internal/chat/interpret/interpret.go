@@ -121,7 +121,7 @@ func (l Language) Press(m domain.Message) Intent {
 		asks = reset.Then
 	}
 	switch asks.(type) {
-	case Prompt, Compact:
+	case Prompt, Compact, Ask:
 		return None{}
 	default:
 		return intent

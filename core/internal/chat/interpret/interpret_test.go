@@ -145,6 +145,9 @@ func TestPress(t *testing.T) {
 	} {
 		check(t, text, want, language().Press(domain.Message{Text: text, Authority: chat.Owner}))
 	}
+	l := language()
+	l.Agents = agents{}
+	check(t, "a prompt for another agent", interpret.None{}, l.Press(domain.Message{Text: "/agent backend rm -rf /", Authority: chat.Owner}))
 	label := domain.Message{Text: "/stop", Authority: chat.Owner, Pressed: &domain.Press{Number: 3}}
 	check(t, "the agent's label", interpret.Prompt{Text: "/stop"}, language().Press(label))
 }
