@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/base/wording"
+	"github.com/clawhost/clawhost/core/internal/claude/project"
 )
 
 // mcp lists the MCP servers of the workspace, or records an owner's decision about one.
@@ -25,9 +26,18 @@ func (d hostCommands) mcp(ctx context.Context, call Call) (string, error) {
 		return wording.UnknownArgument("mcp", call.Args, wording.ServerOptions), nil
 	}
 	allow := action == "allow"
-	name, known, err := d.host.Projects[d.effective(call).Agent.Label].In(call.Session.Folder).Decide(ctx, words[1], allow, who(call.Caller))
-	if err != nil || !known {
-		return wording.NoServerWithCode, err
+	folders := []*project.Folder{d.host.Projects[d.effective(call).Agent.Label].In(call.Session.Folder)}
+	for _, a := range d.host.Conversations.Agents() { // owners are asked in their direct chats, whatever agent answers there
+		folders = append(folders, d.host.Projects[a.Label])
 	}
-	return wording.ServerDecided(name, allow), nil
+	for _, f := range folders {
+		name, known, err := f.Decide(ctx, words[1], allow, who(call.Caller))
+		if err != nil {
+			return "", err
+		}
+		if known {
+			return wording.ServerDecided(name, allow), nil
+		}
+	}
+	return wording.NoServerWithCode, nil
 }

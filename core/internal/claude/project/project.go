@@ -80,6 +80,13 @@ func (f *Folder) In(path string) *Folder {
 	return f.others[path]
 }
 
+// all returns this folder and the others.
+func (f *Folder) all() []*Folder {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]*Folder{f}, slices.Collect(maps.Values(f.others))...)
+}
+
 func (f *Folder) uses(part string) bool { return slices.Contains(f.options.Agent.Project, part) }
 
 // Setup returns the setup for a turn that begins now. It returns the same pointer as long as nothing changes. What cannot be

@@ -157,6 +157,22 @@ func TestServersOfTheWorkspace(t *testing.T) {
 	}
 }
 
+// A server of another folder in which the agent works is decided where the owner is asked.
+// Behaviour: project-mcp.
+func TestServersOfAnotherFolder(t *testing.T) {
+	t.Parallel()
+	f, _, _ := folder(t, nil, "mcp")
+	dir := t.TempDir()
+	lay(t, dir, map[string]string{".mcp.json": `{"mcpServers": {"own": {"command": "make"}}}`})
+	code := f.In(dir).Servers(t.Context())[0].Code
+	if name, known, err := f.Decide(t.Context(), code, true, "telegram:1"); name != "own" || !known || err != nil {
+		t.Errorf("the decision: %q, %v, %v", name, known, err)
+	}
+	if list := f.In(dir).Servers(t.Context()); !list[0].Decided || !list[0].Allowed {
+		t.Errorf("the folder has %+v", list)
+	}
+}
+
 // Whatever is in the place of files and folders, a turn does not wait and gets the rest.
 // Behaviour: workspace-reads.
 func TestOddFilesDoNotBlockReading(t *testing.T) {

@@ -70,8 +70,19 @@ func (f *Folder) Servers(ctx context.Context) []Asked {
 	return list
 }
 
-// Decide records an owner's decision about a server that the workspace has now; false: it has none with this code.
+// Decide records an owner's decision about a server that the workspace, or another folder in which the agent has worked since the
+// start, has now; false: none of them has one with this code.
 func (f *Folder) Decide(ctx context.Context, code string, allow bool, by string) (name string, known bool, err error) {
+	for _, folder := range f.all() {
+		if name, known, err = folder.decide(ctx, code, allow, by); known || err != nil {
+			return name, known, err
+		}
+	}
+	return "", false, nil
+}
+
+// decide is [Folder.Decide] for one folder.
+func (f *Folder) decide(ctx context.Context, code string, allow bool, by string) (name string, known bool, err error) {
 	for _, a := range f.Servers(ctx) {
 		if a.Code != code {
 			continue
