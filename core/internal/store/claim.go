@@ -242,16 +242,20 @@ func (s *Store) ReplaceSession(ctx context.Context, runID int64, notice ...domai
 // session's current one if the old one was.
 func (t *tx) replaceClaude(h held) (claude string, err error) {
 	var old, current, folder string
-	err = t.row(`SELECT i.claude_session, s.claude_session, c.folder FROM inbox i JOIN sessions s ON s.key = i.session
+	var replacedAt sql.NullInt64
+	err = t.row(`SELECT i.claude_session, s.claude_session, c.folder, c.replaced_at FROM inbox i JOIN sessions s ON s.key = i.session
 			JOIN claude_sessions c ON c.id = i.claude_session
-		WHERE i.session = ?1 AND i.lane = ?2 AND i.seq = ?3`, []any{h.session, h.lane, h.seq}, &old, &current, &folder)
+		WHERE i.session = ?1 AND i.lane = ?2 AND i.seq = ?3`, []any{h.session, h.lane, h.seq}, &old, &current, &folder, &replacedAt)
 	if err != nil {
 		return "", err
 	}
 	if old == current {
 		_, claude, err = t.beginClaudeSession(h.session)
 	} else {
-		claude, err = t.makeClaudeSession(h.session, folder, sql.NullInt64{Int64: t.now, Valid: true})
+		claude, err = t.makeClaudeSession(h.session, folder, replacedAt) // one that the session has only left takes the old one's place
+		if err == nil {
+			_, err = t.exec(`UPDATE claude_sessions SET replaced_at = ?2 WHERE id = ?1`, old, t.now)
+		}
 	}
 	if err != nil {
 		return "", err

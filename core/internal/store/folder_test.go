@@ -67,3 +67,30 @@ func TestFolders(t *testing.T) {
 		t.Errorf("a thread begins in %q, %v", s.Folder, err)
 	}
 }
+
+// A claude session that was left by /cd and cannot be resumed gives its place to the one that replaces it.
+// Behaviour: folder.
+func TestReplaceSessionInAFolderThatWasLeft(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	accept := func(n int, folder string) {
+		t.Helper()
+		in := inbound("anna", n)
+		if folder != "-" {
+			in.Lane, in.Folder = domain.ControlLane, &folder
+		}
+		if _, err := b.Accept(b.ctx, in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	accept(1, "-")
+	accept(2, "/src/app")
+	fresh, err := b.ReplaceSession(b.ctx, b.claim(t).ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	accept(3, "")
+	if s, err := b.Session(b.ctx, inbound("anna", 0).Session); err != nil || s.ClaudeSession != fresh.ClaudeSession {
+		t.Errorf("back in the workspace the claude session is %s, %v, want %s", s.ClaudeSession, err, fresh.ClaudeSession)
+	}
+}
