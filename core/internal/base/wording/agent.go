@@ -52,42 +52,5 @@ func AgentGone(label string) string {
 	return fmt.Sprintf("This was for the agent %s, which does not exist any more. Write it again, and the agent that answers here now gets it. `/agent` lists all.", Code(label))
 }
 
-// Folders lists the folders in which an agent may work, by name and path, for /cd. Now is the path of the one in which it works.
-func Folders(names, paths []string, now string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "I work in %s here.\n", Code(now))
-	for i, name := range names {
-		fmt.Fprintf(&b, "\n- %s: %s", Code(name), Code(paths[i]))
-	}
-	if len(names) > 1 {
-		b.WriteString("\n\n`/cd NAME` has me work in another one.")
-	} else {
-		b.WriteString("\n\nThere is no other folder. `folders` in the `agent` block of the config adds some.")
-	}
-	return b.String()
-}
-
-// FolderEntered tells a chat in which folder the agent works from now on.
-func FolderEntered(path string, began bool) string {
-	text := fmt.Sprintf("I work in %s here now", Code(path))
-	if began {
-		return text + ", in a new conversation. `/cd` lists the folders."
-	}
-	return text + ", in the conversation that we had there. `/cd` lists the folders."
-}
-
-// NoFolder answers a /cd that names no folder, or more than one.
-func NoFolder(name string) string {
-	return fmt.Sprintf("%s is not one of the folders, or more than one. `/cd` lists them.", Code(name))
-}
-
-// FolderNotOpen answers a person who may not change the folder.
-const FolderNotOpen = "You may not change the folder here. Ask the owner of this bot."
-
-// FolderGone tells a chat that its folder cannot be worked in.
-func FolderGone(path string) string {
-	return fmt.Sprintf("This conversation is about the folder %s, which does not exist any more, or is not mine to work in. `/cd` lists the folders. Go to one of them and write your message again.", Code(path))
-}
-
 // AgentOptions says how /agent is used.
 const AgentOptions = "`/agent` lists the agents"

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/folder"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -150,7 +151,7 @@ var groups = []group{
 		{"AgentNotOpen", wording.AgentNotOpen("backend")},
 		{"AgentGone", wording.AgentGone("backend")},
 		{"AgentOptions", wording.AgentOptions},
-		{"Folders", wording.Folders([]string{"clawhost", "app"}, []string{"/home/anna/clawhost", "/home/anna/src/app"}, "/home/anna/src/app")},
+		{"Folders", wording.Folders([]folder.Folder{{Path: "/home/anna/clawhost", Name: "clawhost"}, {Path: "/home/anna/src/app", Name: "app"}}, "/home/anna/src/app")},
 		{"FolderEntered", wording.FolderEntered("/home/anna/src/app", true)},
 		{"FolderContent", wording.FolderContent("src", []wording.Entry{{Name: "app", Folder: true}, {Name: "main.go", Size: 1200}, {Name: "pipe", Size: -1}}, true)},
 		{"NotListed", wording.NotListed("..", wording.PathOutside)},

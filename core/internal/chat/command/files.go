@@ -21,11 +21,7 @@ func (d hostCommands) files(_ context.Context, call Call) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var list []wording.Entry
-	for _, e := range entries {
-		list = append(list, wording.Entry(e))
-	}
-	return wording.FolderContent(cmp.Or(call.Args, c.Folder, c.Agent.Workspace), list, more), nil
+	return wording.FolderContent(cmp.Or(call.Args, c.Folder, c.Agent.Workspace), entries, more), nil
 }
 
 // get sends a file of the folder in which the agent works, by the same rules as one that the agent sends.

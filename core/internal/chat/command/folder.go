@@ -15,7 +15,7 @@ import (
 // applies to the next message.
 func (d hostCommands) cd(_ context.Context, call Call) (Answer, error) {
 	agent := d.effective(call).Agent
-	if !conversation.Open(agent, call.Caller) {
+	if !conversation.OpenTo(agent, call.Caller) {
 		return Answer{Text: wording.FolderNotOpen}, nil
 	}
 	folders, now := d.host.Conversations.Folders(agent), cmp.Or(call.Session.Folder, agent.Workspace)
@@ -26,15 +26,14 @@ func (d hostCommands) cd(_ context.Context, call Call) (Answer, error) {
 		}
 		return Answer{Text: wording.FolderEntered(found.Path, !call.Session.ClaudeStarted)}, nil
 	}
-	var names, paths []string
+	list := folders.List()
 	var buttons []chat.Button
-	for _, f := range folders.List() {
-		names, paths = append(names, f.Name), append(paths, f.Path)
+	for _, f := range list {
 		if f.Path != now {
 			buttons = append(buttons, chat.Button{Label: f.Name, Data: "/cd " + f.Name})
 		}
 	}
-	return Answer{Text: wording.Folders(names, paths, now), Buttons: buttons}, nil
+	return Answer{Text: wording.Folders(list, now), Buttons: buttons}, nil
 }
 
 // hasFolders reports whether an agent may work in other folders than its workspace.

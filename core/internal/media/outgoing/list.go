@@ -13,17 +13,10 @@ import (
 // maxNames limits the entries of a listed folder.
 const maxNames = 200
 
-// Entry is an entry of a folder.
-type Entry struct {
-	Name   string
-	Folder bool
-	Size   int64 // of a file, in bytes; -1: it is neither a file nor a folder
-}
-
 // List returns the entries of a folder in which the agent works, or, without one, of its workspace, at a path as [Wanted] has them:
 // those whose files may be sent. More reports whether there are further ones. The error is a [wording.Reason] if it says why there is
 // nothing to list.
-func (o *Files) List(folder, path string, private bool) (entries []Entry, more bool, err error) {
+func (o *Files) List(folder, path string, private bool) (entries []wording.Entry, more bool, err error) {
 	at := o.workspace
 	if folder != "" {
 		at = workspace.New(folder)
@@ -52,7 +45,7 @@ func (o *Files) List(folder, path string, private bool) (entries []Entry, more b
 	}
 	found = slices.DeleteFunc(found, func(e fs.DirEntry) bool { return closed(filepath.Join(within, e.Name())) })
 	for _, e := range found {
-		entry := Entry{Name: e.Name(), Folder: e.IsDir(), Size: -1}
+		entry := wording.Entry{Name: e.Name(), Folder: e.IsDir(), Size: -1}
 		if e.Type().IsRegular() {
 			if info, err := root.Lstat(filepath.Join(within, e.Name())); err == nil {
 				entry.Size = info.Size()

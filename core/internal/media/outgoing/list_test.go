@@ -36,18 +36,18 @@ func TestList(t *testing.T) {
 	for name, test := range map[string]struct {
 		folder, path string
 		private      bool
-		want         []outgoing.Entry
+		want         []wording.Entry
 		err          error
 	}{
-		"the workspace": {want: []outgoing.Entry{{Name: "a.txt", Size: 3}, {Name: "link", Size: -1}, {Name: "sub", Folder: true, Size: -1}}},
-		"the workspace, for its owner alone": {private: true, want: []outgoing.Entry{
+		"the workspace": {want: []wording.Entry{{Name: "a.txt", Size: 3}, {Name: "link", Size: -1}, {Name: "sub", Folder: true, Size: -1}}},
+		"the workspace, for its owner alone": {private: true, want: []wording.Entry{
 			{Name: "MEMORY.md", Size: 6}, {Name: "a.txt", Size: 3}, {Name: "link", Size: -1}, {Name: "memory", Folder: true, Size: -1}, {Name: "sub", Folder: true, Size: -1},
 		}},
-		"a folder in it":                 {path: "./sub/", want: []outgoing.Entry{{Name: "b.txt"}}},
-		"a folder in it by its path":     {path: filepath.Join(home, "sub"), want: []outgoing.Entry{{Name: "b.txt"}}},
+		"a folder in it":                 {path: "./sub/", want: []wording.Entry{{Name: "b.txt"}}},
+		"a folder in it by its path":     {path: filepath.Join(home, "sub"), want: []wording.Entry{{Name: "b.txt"}}},
 		"the memory":                     {path: "memory", err: wording.PathPrivate},
-		"the memory, for its owner":      {path: "memory", private: true, want: []outgoing.Entry{{Name: "x.md", Size: 6}}},
-		"another folder":                 {folder: other, want: []outgoing.Entry{{Name: "main.go", Size: 12}}},
+		"the memory, for its owner":      {path: "memory", private: true, want: []wording.Entry{{Name: "x.md", Size: 6}}},
+		"another folder":                 {folder: other, want: []wording.Entry{{Name: "main.go", Size: 12}}},
 		"what is above":                  {path: "..", err: wording.PathOutside},
 		"what is outside":                {path: root, err: wording.PathOutside},
 		"what is outside another folder": {folder: other, path: home, err: wording.PathOutside},
