@@ -30,14 +30,14 @@ type agentCLI struct {
 	inventory *client.Inventory
 }
 
-// cliOf returns the CLI of a turn's agent in the turn's folder.
-func (p *Pool) cliOf(t agent.Turn) (agentCLI, error) {
-	of := p.agents[t.Agent]
+// cliOf returns the CLI of an agent in a folder, or, without one, in its workspace.
+func (p *Pool) cliOf(label, folder string) (agentCLI, error) {
+	of := p.agents[label]
 	if of.Command == nil {
-		return of, &agent.Failure{Class: agent.Refused, Detail: "there is no agent " + t.Agent}
+		return of, &agent.Failure{Class: agent.Refused, Detail: "there is no agent " + label}
 	}
 	var err error
-	if of.Command, err = of.In(t.Folder); err != nil {
+	if of.Command, err = of.In(folder); err != nil {
 		return of, &agent.Failure{Class: agent.Unavailable, Err: err}
 	}
 	return of, nil

@@ -28,7 +28,7 @@ func (p Place) turn() agent.Turn {
 
 // LastChanges returns what the last turn of a session that has changed files has done to them.
 func (p *Pool) LastChanges(of Place) (transcript.Changed, error) {
-	here, err := p.cliOf(of.turn())
+	here, err := p.cliOf(of.Agent, of.Folder)
 	if err != nil {
 		return transcript.Changed{}, err
 	}
@@ -39,7 +39,7 @@ func (p *Pool) LastChanges(of Place) (transcript.Changed, error) {
 // an agreement, it only says what it would do. If no process of the session runs, one is started. Its errors are [ErrBusy],
 // [ErrChanged], [client.ErrNoCheckpoint], [client.ErrNoRewind], an [*agent.Failure], ctx's, or the CLI's message.
 func (p *Pool) Rewind(ctx context.Context, of Place, message string, agreed *client.Rewound) (client.Rewound, error) {
-	here, err := p.cliOf(of.turn())
+	here, err := p.cliOf(of.Agent, of.Folder)
 	if err != nil {
 		return client.Rewound{}, err
 	}

@@ -3,14 +3,12 @@ package claude
 import (
 	"context"
 	"io"
-
-	"github.com/clawhost/clawhost/core/internal/base/agent"
 )
 
 // Shell runs a line in a folder of an agent, or, without one, in its workspace, as [cli.Command.Shell] does. It is not part of the
 // pool: the line takes no place of a process.
 func (p *Pool) Shell(ctx context.Context, label, folder, name, line string, output io.Writer) (code int, err error) {
-	of, err := p.cliOf(agent.Turn{Agent: label, Folder: folder})
+	of, err := p.cliOf(label, folder)
 	if err != nil {
 		return 0, err
 	}

@@ -140,7 +140,7 @@ func (in *Inbox) command(a arrival, list ...domain.Command) domain.Inbound {
 // folder is the folder that a command has the agent work in, from the next message on; nil: it names none, or its writer may not.
 func (in *Inbox) folder(a arrival, args string) *string {
 	agent := in.conversations.Agent(a.name.Agent())
-	if agent == nil || args == "" || !conversation.Open(agent, in.caller(a)) {
+	if agent == nil || args == "" || !conversation.OpenTo(agent, in.caller(a)) {
 		return nil
 	}
 	found, ok := in.conversations.Folders(agent).Find(args)

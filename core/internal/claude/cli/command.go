@@ -101,8 +101,13 @@ func (c *Command) In(folder string) (*Command, error) {
 	return &in, nil
 }
 
-// Home is the workspace of the agent, without links, if the working directory is another folder; else it is empty.
-func (c *Command) Home() string { return c.home }
+// Folders returns the working directory and, if that is another folder, the workspace of the agent, both without links.
+func (c *Command) Folders() []string {
+	if c.home == "" {
+		return []string{c.Folder}
+	}
+	return []string{c.Folder, c.home}
+}
 
 // withheld are the tools that no session gets, whatever the configuration allows. The first two find other sessions on
 // the machine and write into them. The next three continue after the turn, although background tasks are switched

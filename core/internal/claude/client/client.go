@@ -3,7 +3,6 @@
 package client
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -84,7 +83,7 @@ type Process interface {
 func New(c *cli.Command, l Limits, t agent.Turn, process Process, before map[string]bool, inventory *Inventory, log hclog.Logger) *Client {
 	return &Client{
 		session: t.Session, command: c, limits: l, before: before, inventory: inventory, profile: t.Profile,
-		tools: t.Tools != nil, log: log, process: process, requests: newRequests(process, []string{c.Folder, cmp.Or(c.Home(), c.Folder)}, t.Profile, log),
+		tools: t.Tools != nil, log: log, process: process, requests: newRequests(process, c.Folders(), t.Profile, log),
 		ready: make(chan struct{}), moved: make(chan struct{}), heard: time.Now(), spent: map[string]bool{},
 	}
 }

@@ -68,11 +68,11 @@ const DefaultAgent = "default"
 // MayChoose reports whether a caller may choose an agent for the conversation that they write in. The agent that it is routed to
 // may be chosen by everyone who may use commands there.
 func (r *Resolver) MayChoose(a *config.Agent, caller chat.Caller) bool {
-	return Open(a, caller) || caller.Authority >= chat.Authorised && a.Label == r.Routed(caller.Address, caller.Kind, caller.Sender)
+	return OpenTo(a, caller) || caller.Authority >= chat.Authorised && a.Label == r.Routed(caller.Address, caller.Kind, caller.Sender)
 }
 
-// Open reports whether an agent is open to a caller: they may choose it anywhere, and its folder.
-func Open(a *config.Agent, caller chat.Caller) bool {
+// OpenTo reports whether an agent is open to a caller: they may choose it anywhere, and its folder.
+func OpenTo(a *config.Agent, caller chat.Caller) bool {
 	switch a.OpenTo {
 	case config.OpenToEveryone:
 		return true
