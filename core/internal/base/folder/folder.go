@@ -16,15 +16,31 @@ const (
 	maxEntries = 1000
 )
 
-// Folders are the folders of one agent: those that fit its patterns now. A folder that is a link, or that overlaps with the host's files,
-// is none.
+// private are the files and folders of a workspace that belong to one conversation or to the owner's memory.
+var private = []string{"MEMORY.md", "memory", Inbound, Outbound}
+
+// The folders of a workspace for the files that people send, and for those that the agent sends.
+const (
+	Inbound  = "inbound"
+	Outbound = "outbound"
+)
+
+// Private reports whether a path in a workspace belongs to one conversation or to the owner's memory.
+func Private(path string) bool {
+	first, _, _ := strings.Cut(path, string(filepath.Separator))
+	return slices.ContainsFunc(private, func(name string) bool { return strings.EqualFold(first, name) })
+}
+
+// Folders are the folders of one agent: those that fit its patterns now. A folder is none if it is a link, if it overlaps with the
+// host's files or another agent's workspace, or if files of its own workspace that are private are in it.
 type Folders struct {
 	home     string
 	patterns []string
 	closed   []string // files and folders that none may contain or be in
 }
 
-// New returns the folders that fit patterns of absolute paths, as [filepath.Match] has them. Home is the agent's workspace.
+// New returns the folders that fit patterns of absolute paths, as [filepath.Match] has them. Home is the agent's workspace; those of
+// other agents are among the closed paths. A path that is closed and is the home, under any name, has no effect.
 func New(home string, patterns, closed []string) *Folders {
 	return &Folders{home: home, patterns: patterns, closed: closed}
 }
@@ -91,12 +107,22 @@ func (f *Folders) Has(path string) bool {
 	if err != nil || !slices.ContainsFunc(f.patterns, func(pattern string) bool { return fits(pattern, path, real) }) {
 		return false
 	}
+	home := resolve(f.home)
+	if in, ok := strings.CutPrefix(real, home+"/"); within(home, real) || ok && Private(in) {
+		return false
+	}
 	return !slices.ContainsFunc(f.closed, func(closed string) bool {
-		if resolved, err := filepath.EvalSymlinks(closed); err == nil {
-			closed = resolved
-		}
-		return within(closed, real) || within(real, closed)
+		closed = resolve(closed)
+		return closed != home && (within(closed, real) || within(real, closed))
 	})
+}
+
+// resolve returns a path without links; the path itself, if it does not exist.
+func resolve(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
 }
 
 // fits reports whether a path fits a pattern, and still does without links: an agent may have put one where the pattern has a star.

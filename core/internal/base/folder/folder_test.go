@@ -55,6 +55,38 @@ func TestFolders(t *testing.T) {
 	}
 }
 
+// No folder shows what is private in a workspace.
+// Behaviour: folder-list, files-list.
+func TestFoldersAndWorkspaces(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for _, dir := range []string{"src/home/memory", "src/home/Inbound", "src/home/app", "src/server/app", "src/app", "src/above/main"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"server": "src/server", "home": "src/home"} {
+		if err := os.Symlink(filepath.Join(root, to), filepath.Join(root, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for home, has := range map[string]map[string]bool{
+		"/src/home": {
+			"/src/app": true, "/src/home/app": true, "/src/home/memory": false, "/src/home/Inbound": false,
+			"/src/server": false, "/src/server/app": false, "/src/above": false,
+		},
+		"/src/above/main": {"/src/above": false, "/src/app": true, "/src/home": false},
+		"/src/server":     {"/src/server/app": true, "/src/home/app": false},
+	} {
+		f := folder.New(root+home, []string{root + "/src/*", root + "/src/*/*"}, []string{root + "/home", root + "/server", root + "/src/above/main"})
+		for path, want := range has {
+			if f.Has(root+path) != want {
+				t.Errorf("an agent in %s may work in %s: %v", home, path, !want)
+			}
+		}
+	}
+}
+
 // A pattern whose fixed part leads through a link is as good as without.
 func TestFoldersBehindALink(t *testing.T) {
 	t.Parallel()

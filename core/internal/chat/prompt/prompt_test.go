@@ -11,6 +11,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/folder"
 	"github.com/clawhost/clawhost/core/internal/chat/prompt"
 	"github.com/clawhost/clawhost/core/internal/media/extract"
 	"github.com/clawhost/clawhost/core/internal/media/files"
@@ -100,7 +101,7 @@ func TestPicturesAreShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown := filepath.Join(stored.Workspace, files.InboundDir, string(picture.Ref))
+	shown := filepath.Join(stored.Workspace, folder.Inbound, string(picture.Ref))
 	for name, got := range map[string]prompt.Prompt{"of its own": own, "steered": steered} {
 		if len(got.Pictures) != 1 || got.Pictures[0].Type != "image/png" || !strings.Contains(got.Text, shown) {
 			t.Errorf("%s: %+v", name, got)

@@ -7,15 +7,12 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/clawhost/clawhost/core/internal/base/folder"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/media/filetype"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/workspace"
 )
-
-// InboundDir is the folder of the workspace in which the agent finds people's files. The host's own folder is not readable
-// for it.
-const InboundDir = "inbound"
 
 // Inbound copies people's files to where the agent can read them.
 type Inbound struct {
@@ -29,7 +26,7 @@ func NewInbound(files *Store, dir string, bounds SpaceOptions) *Inbound {
 	w := workspace.New(dir)
 	return &Inbound{
 		files: files, workspace: w,
-		space: NewSpace(Folder{Name: wording.FolderInbound, Root: w, Dir: InboundDir}, bounds),
+		space: NewSpace(Folder{Name: wording.FolderInbound, Root: w, Dir: folder.Inbound}, bounds),
 	}
 }
 
@@ -52,12 +49,12 @@ func (in *Inbound) expose(source *os.File, name string) (path string, err error)
 		return "", err
 	}
 	defer root.Close()
-	name = filepath.Join(InboundDir, name)
+	name = filepath.Join(folder.Inbound, name)
 	path = filepath.Join(in.workspace.Dir(), name)
 	if _, err := root.Stat(name); err == nil {
 		return path, nil
 	}
-	if err := root.Do(func(root *os.Root) error { return root.MkdirAll(InboundDir, 0o700) }); err != nil {
+	if err := root.Do(func(root *os.Root) error { return root.MkdirAll(folder.Inbound, 0o700) }); err != nil {
 		return "", err
 	}
 	part := name + "." + rand.Text() + ".part" // unique: two turns may need the same file at once
@@ -65,7 +62,7 @@ func (in *Inbound) expose(source *os.File, name string) (path string, err error)
 	if err != nil {
 		return "", err
 	}
-	arrival := in.space.arrive(target, InboundDir, filepath.Base(part))
+	arrival := in.space.arrive(target, folder.Inbound, filepath.Base(part))
 	defer arrival.end()
 	_, err = io.Copy(arrival, source)
 	if err == nil {

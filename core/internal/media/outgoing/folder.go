@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/folder"
 	"github.com/clawhost/clawhost/core/internal/base/lazyregexp"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/media/files"
@@ -20,9 +21,6 @@ import (
 )
 
 const (
-	// outboundDir is the folder of the workspace with a folder for each conversation, in which the agent may put files to
-	// send.
-	outboundDir = "outbound"
 	// maxEntries limits the entries of a conversation's folder that are read.
 	maxEntries = 1000
 	// maxListed limits the entries that are read at once to remove expired folders.
@@ -46,7 +44,7 @@ func Folder(session string) string {
 		return ""
 	}
 	name := strings.ReplaceAll(session, "-", "")
-	return filepath.Join(outboundDir, name[:min(len(name), 12)])
+	return filepath.Join(folder.Outbound, name[:min(len(name), 12)])
 }
 
 // Open creates a conversation's folder and returns its path for the agent, relative to the workspace.
@@ -209,10 +207,10 @@ func (o *Files) removeExpired(ctx context.Context) error {
 		return err
 	}
 	defer root.Close()
-	names, err := entries(root, outboundDir, maxListed)
+	names, err := entries(root, folder.Outbound, maxListed)
 	errs := []error{err}
 	for _, name := range names {
-		path := filepath.Join(outboundDir, name)
+		path := filepath.Join(folder.Outbound, name)
 		if info, err := root.Lstat(path); err == nil && info.IsDir() && time.Since(info.ModTime()) > files.KeptFor {
 			errs = append(errs, removeTree(ctx, root, path))
 		}
@@ -268,7 +266,5 @@ func others(path, own string) bool {
 	if own != "" && strings.HasPrefix(path, own+string(filepath.Separator)) {
 		return false
 	}
-	first, _, _ := strings.Cut(path, string(filepath.Separator))
-	return slices.ContainsFunc([]string{"MEMORY.md", "memory", files.InboundDir, outboundDir},
-		func(name string) bool { return strings.EqualFold(first, name) })
+	return folder.Private(path)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/budget"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/folder"
 	"github.com/clawhost/clawhost/core/internal/base/lazyregexp"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/media/files"
@@ -68,10 +69,10 @@ type Files struct {
 // New returns the outgoing files of a workspace.
 func New(options Options, log hclog.Logger) *Files {
 	w := workspace.New(options.Workspace)
-	folder := files.Folder{Name: wording.FolderOutbound, Root: w, Dir: outboundDir, Parts: true, Young: unfinished}
+	outbound := files.Folder{Name: wording.FolderOutbound, Root: w, Dir: folder.Outbound, Parts: true, Young: unfinished}
 	return &Files{
 		agent: options.Agent, store: options.Store, ledger: options.Ledger, workspace: w, private: own{options.Own, options.Workspace},
-		web: options.Web, webTime: webTime, space: files.NewSpace(folder, options.Space), log: log,
+		web: options.Web, webTime: webTime, space: files.NewSpace(outbound, options.Space), log: log,
 		warnings: budget.NewWarnings(log, "files and pages"),
 	}
 }

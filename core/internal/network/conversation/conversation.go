@@ -41,8 +41,12 @@ type Resolver struct {
 // NewResolver returns a resolver for a config.
 func NewResolver(c *config.Config, plugins *plugins.Registry, chats Chats) *Resolver {
 	r := &Resolver{config: c, plugins: plugins, chats: chats, folders: map[*config.Agent]*folder.Folders{}}
+	closed := c.Own()
 	for _, a := range c.AllAgents() {
-		r.folders[a] = folder.New(a.Workspace, a.Folders, c.Own())
+		closed = append(closed, a.Workspace)
+	}
+	for _, a := range c.AllAgents() {
+		r.folders[a] = folder.New(a.Workspace, a.Folders, closed)
 	}
 	return r
 }
