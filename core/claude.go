@@ -20,7 +20,7 @@ import (
 func (h *Host) claudeConfig() (claude.Config, error) {
 	p := h.config.Processes
 	all := claude.Config{
-		Agents: map[string]claude.Agent{}, DenyPaths: []string{h.config.StateDir, h.config.Path}, Family: h.family, Owners: h.owners, Demo: h.options.Demo != "",
+		Agents: map[string]cli.Options{}, DenyPaths: []string{h.config.StateDir, h.config.Path}, Family: h.family, Owners: h.owners, Demo: h.options.Demo != "",
 		OneShot: p.Mode == "oneshot", MaxProcesses: p.Max, MaxMemory: p.MaxMemory, RecycleAt: p.RecycleAt, ParkAfter: p.ParkAfter,
 	}
 	for _, a := range h.config.AllAgents() {
@@ -37,7 +37,7 @@ func (h *Host) claudeConfig() (claude.Config, error) {
 		if all.Demo {
 			options.Command, options.Env["CLAUDE_STUB_DEMO"] = h.options.Demo, "1"
 		}
-		all.Agents[a.Label] = claude.Agent{Options: options, Folders: h.conversations.Folders(a)}
+		all.Agents[a.Label] = options
 	}
 	return all, nil
 }

@@ -70,7 +70,7 @@ type runner struct {
 }
 
 func (s runner) pool() claude.Config {
-	s.Agents = map[string]claude.Agent{"": {Options: s.Options}}
+	s.Agents = map[string]cli.Options{"": s.Options}
 	return s.Config
 }
 

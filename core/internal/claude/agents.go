@@ -3,6 +3,7 @@ package claude
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
@@ -10,19 +11,6 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/claude/client"
 )
-
-// Agent is how one agent's claude is run.
-type Agent struct {
-	cli.Options
-
-	Folders Folders // nil: the agent works in its workspace only
-}
-
-// Folders are those in which an agent may work. [folder.Folders] implements it.
-type Folders interface {
-	// Has reports whether the agent may work in a folder.
-	Has(path string) bool
-}
 
 // agentCLI is the CLI as one agent runs it.
 type agentCLI struct {
@@ -44,7 +32,7 @@ func (p *Pool) cliOf(label, folder string) (agentCLI, error) {
 }
 
 // prepare finds the CLI of each agent. The file tools of an agent may touch neither the denied paths nor the workspace of another agent,
-// unless that is its own, too, or one of its folders.
+// unless that is its own, too.
 func (p *Pool) prepare() error {
 	var own []string
 	for _, path := range p.config.DenyPaths {
@@ -54,23 +42,23 @@ func (p *Pool) prepare() error {
 		}
 		own = append(own, rules...)
 	}
-	others := map[string][]string{} // the rules of the workspaces
+	others := map[string][]string{} // the rules of the workspaces, by their paths without links
 	for _, a := range p.config.Agents {
 		rules, err := cli.Deny(a.Workspace)
 		if err != nil {
 			return err
 		}
-		others[a.Workspace] = rules
+		others[realPath(a.Workspace)] = rules
 	}
 	for _, label := range slices.Sorted(maps.Keys(p.config.Agents)) {
 		a := p.config.Agents[label]
 		a.Family, a.Deny = p.config.Family, slices.Clone(own)
 		for _, workspace := range slices.Sorted(maps.Keys(others)) {
-			if workspace != a.Workspace && (a.Folders == nil || !a.Folders.Has(workspace)) {
+			if workspace != realPath(a.Workspace) {
 				a.Deny = append(a.Deny, others[workspace]...)
 			}
 		}
-		command, err := cli.NewCommand(a.Options)
+		command, err := cli.NewCommand(a)
 		if err != nil && label != session.MainAgent {
 			err = fmt.Errorf("agent %s: %w", label, err)
 		}
@@ -81,4 +69,12 @@ func (p *Pool) prepare() error {
 		p.log.Debug("the claude CLI was found", "agent", label, "path", command.Path, "demo", p.config.Demo)
 	}
 	return nil
+}
+
+// realPath returns a path without links; the path itself, if it does not exist.
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
 }

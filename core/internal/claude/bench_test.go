@@ -18,10 +18,10 @@ func BenchmarkRun(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			home := b.TempDir()
 			pool, err := claude.New(claude.Config{
-				Agents: map[string]claude.Agent{"": {Options: cli.Options{
+				Agents: map[string]cli.Options{"": {
 					Command: binary, Workspace: b.TempDir(), RunDir: home,
 					Env: map[string]string{"HOME": home, "CLAUDE_CONFIG_DIR": home},
-				}}}, OneShot: oneShot,
+				}}, OneShot: oneShot,
 			}, hclog.NewNullLogger(), newRecords())
 			if err != nil {
 				b.Fatal(err)

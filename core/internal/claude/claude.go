@@ -29,9 +29,9 @@ import (
 // Config is how claude is run for each agent, and how many processes of all of them. The zero value of a field means what its
 // comment says.
 type Config struct {
-	Agents    map[string]Agent // by the agent's label, as in [agent.Turn]
-	DenyPaths []string         // files and folders that no agent's file tools may touch
-	Family    *process.Family  // starts the processes; nil: a new one that adopts none
+	Agents    map[string]cli.Options // by the agent's label, as in [agent.Turn]
+	DenyPaths []string               // files and folders that no agent's file tools may touch
+	Family    *process.Family        // starts the processes; nil: a new one that adopts none
 
 	Owners       *notice.Owners // nil: failures are only logged
 	OneShot      bool           // each turn gets a new process, and no process is kept idle

@@ -62,7 +62,7 @@ type setup struct {
 }
 
 func (s setup) pool() claude.Config {
-	s.Agents = map[string]claude.Agent{"": {Options: s.Options}}
+	s.Agents = map[string]cli.Options{"": s.Options}
 	return s.Config
 }
 

@@ -1,6 +1,7 @@
 package claude_test
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
@@ -264,5 +266,57 @@ func TestFilesOfTheFlags(t *testing.T) {
 	}
 	if got.CleanupPeriodDays < 3650 {
 		t.Errorf("transcripts are kept for %d days", got.CleanupPeriodDays)
+	}
+}
+
+// A failure to write the settings passes.
+func TestSettingsThatCannotBeWrittenYet(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	if err := os.WriteFile(r.config.RunDir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pool := r.pool()
+	turn := r.turn("hello")
+	if _, err := pool.Run(t.Context(), turn); err == nil || !strings.Contains(err.Error(), "settings") {
+		t.Errorf("without the folder: %v", err)
+	}
+	if err := os.Remove(r.config.RunDir); err != nil {
+		t.Fatal(err)
+	}
+	r.ask(pool, turn)
+}
+
+// The rules of one workspace under two names are not for the agent that has it.
+// Behaviour: agent-apart.
+func TestAgentsOfOneWorkspace(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(r.config.Workspace, link); err != nil {
+		t.Fatal(err)
+	}
+	config := r.config.pool()
+	same, other := r.config.Options, r.config.Options
+	same.Workspace, same.RunDir = link, filepath.Join(t.TempDir(), "run")
+	other.Workspace = t.TempDir()
+	config.Agents["same"], config.Agents["other"] = same, other
+	pool, err := claude.New(config, hclog.NewNullLogger(), r.processes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = pool.Close(context.Background()) })
+	for _, label := range []string{"", "same"} {
+		r.session, r.started = uuid.NewString(), false
+		turn := r.turn("hello")
+		turn.Agent = label
+		r.ask(pool, turn)
+		data, err := os.ReadFile(filepath.Join(config.Agents[label].RunDir, "claude-settings.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := string(data); strings.Contains(text, link) || strings.Contains(text, r.config.Workspace) || !strings.Contains(text, other.Workspace) {
+			t.Errorf("agent %q: %s", label, text)
+		}
 	}
 }

@@ -14,18 +14,24 @@ type settings struct {
 	path    string
 	options Options
 
-	once sync.Once
-	err  error
+	mu      sync.Mutex
+	written bool
 }
 
 func newSettings(cfg Options) *settings {
 	return &settings{path: filepath.Join(cfg.RunDir, "claude-settings.json"), options: cfg}
 }
 
-// write writes the file, once.
+// write writes the file, if that has not succeeded yet.
 func (s *settings) write() error {
-	s.once.Do(func() { s.err = writeSettings(s.path, s.options) })
-	return s.err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.written {
+		return nil
+	}
+	err := writeSettings(s.path, s.options)
+	s.written = err == nil
+	return err
 }
 
 // writeSettings writes a settings file. The CLI deletes old transcripts; they are kept for a century so that sessions
