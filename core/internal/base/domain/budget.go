@@ -70,16 +70,17 @@ type Budget struct {
 	Limit   Amount
 	Monthly bool
 	Until   time.Time // when its period ends, in the agent's zone
-	Today   time.Time // when the day ends, for which it may be lifted
-	Code    string    // by which people name it
-	Lifted  bool      // for today
+	Day     string    // for which it may be lifted, such as "2026-03-15"
+	DayEnds time.Time
+	Code    string // by which people name it
+	Lifted  bool   // for the day
 }
 
 // UsedUp reports whether no further turn may begin.
 func (b Budget) UsedUp() bool { return b.Reaches(b.Limit) && !b.Lifted }
 
-// Lift is the budget's lift for today.
-func (b Budget) Lift() Lift { return Lift{b.Code, b.Today.Add(-time.Nanosecond).Format(time.DateOnly)} }
+// Lift is the budget's lift for its day.
+func (b Budget) Lift() Lift { return Lift{b.Code, b.Day} }
 
 // Lift is that a budget does not count for a day.
 type Lift struct {

@@ -18,6 +18,11 @@ func LastDaily(daily int, now time.Time, zone *time.Location) time.Time {
 	}
 }
 
+// Midnight returns when a day begins in the zone. The day may be one after the month's last.
+func Midnight(year int, month time.Month, day int, zone *time.Location) time.Time {
+	return daysClock(year, month, day, 0, zone)
+}
+
 // daysClock returns when clocks show the given minutes after midnight on a day.
 func daysClock(year int, month time.Month, day, minutes int, zone *time.Location) time.Time {
 	at := time.Date(year, month, day, 0, minutes, 0, 0, zone)

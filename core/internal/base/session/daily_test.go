@@ -75,6 +75,28 @@ func TestLastDaily(t *testing.T) {
 	}
 }
 
+// A day begins after every time of the day before, also where the clocks skip midnight.
+// Behaviour: budget-period.
+func TestMidnight(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, zone string
+		month      time.Month
+		day        int
+		want       string
+	}{
+		{"of a day", "UTC", time.March, 15, "2026-03-15T00:00:00Z"},
+		{"after the last of a month", "UTC", time.March, 32, "2026-04-01T00:00:00Z"},
+		{"after the last month", "UTC", 13, 1, "2027-01-01T00:00:00Z"},
+		{"skipped", "America/Santiago", time.September, 6, "2026-09-06T04:00:00Z"},
+		{"twice", "America/Santiago", time.April, 5, "2026-04-05T04:00:00Z"},
+	} {
+		if got := session.Midnight(2026, test.month, test.day, zone(t, test.zone)).UTC().Format(time.RFC3339); got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+	}
+}
+
 // Time never takes the last one back, and it is never far away.
 func TestLastDailyGoesWithTime(t *testing.T) {
 	t.Parallel()

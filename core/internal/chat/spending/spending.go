@@ -63,12 +63,13 @@ func New(c *config.Config, s Store, conversations *conversation.Resolver) *Budge
 
 // of returns the budget of a limit for a subject at a time of the agent's zone.
 func (l limit) of(subject string, now time.Time) domain.Budget {
-	today := time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, now.Location())
-	b := domain.Budget{Limit: l.amount, Monthly: l.monthly, Until: today, Today: today}
-	b.Account = domain.Account{Per: l.per, Subject: subject, Period: now.Format(time.DateOnly)}
+	day := now.Format(time.DateOnly)
+	ends := session.Midnight(now.Year(), now.Month(), now.Day()+1, now.Location())
+	b := domain.Budget{Limit: l.amount, Monthly: l.monthly, Until: ends, Day: day, DayEnds: ends}
+	b.Account = domain.Account{Per: l.per, Subject: subject, Period: day}
 	period := "day"
 	if l.monthly {
-		b.Until = time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, now.Location())
+		b.Until = session.Midnight(now.Year(), now.Month()+1, 1, now.Location())
 		b.Period = now.Format(monthOnly)
 		period = "month"
 	}

@@ -302,7 +302,7 @@ func TestBudgetLift(t *testing.T) {
 			t.Errorf("another code is known: %v", err)
 		}
 		lifted, known, err := r.budgets.Lift(t.Context(), strings.ToLower(all[0].Code))
-		if !known || err != nil || lifted.Today.Format(time.DateTime) != "2000-01-28 00:00:00" {
+		if !known || err != nil || lifted.DayEnds.Format(time.DateTime) != "2000-01-28 00:00:00" {
 			t.Errorf("lifted %+v, %v, %v", lifted, known, err)
 		}
 		wants(domain.RunDone)
