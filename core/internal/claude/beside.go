@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/claude/client"
 )
 
@@ -58,13 +59,13 @@ func (p *Pool) Speed(session string) (fast, why string) {
 	return "", ""
 }
 
-// Plan returns how much of the limits of the plan of Claude's login is used, as a running claude of any session reports it; none, if
-// none runs, or if it does not say before ctx ends.
-func (p *Pool) Plan(ctx context.Context) []domain.PlanWindow {
+// Plan returns how much of the limits of the plan of an agent's login is used, as a running claude of any of its sessions reports it;
+// none, if none runs, or if it does not say before ctx ends.
+func (p *Pool) Plan(ctx context.Context, label string) []domain.PlanWindow {
 	p.mu.Lock()
 	var asked *worker
 	for s := range p.live {
-		if !s.leaving && s.alive() {
+		if !s.leaving && s.alive() && session.AgentOf(s.key) == label {
 			asked = s
 			break
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/session"
 )
 
 // The limits of the login's plan are shown as far as the CLI reports them; a login by key has none.
@@ -40,11 +41,11 @@ func TestPlan(t *testing.T) {
 				r.config.Env["CLAUDE_STUB_PLAN"] = test.limits
 			}
 			pool := r.pool()
-			if list := pool.Plan(t.Context()); len(list) > 0 {
+			if list := pool.Plan(t.Context(), session.MainAgent); len(list) > 0 {
 				t.Errorf("%v is known before the first turn", list)
 			}
 			r.ask(pool, r.turn("hello"))
-			if diff := cmp.Diff(test.want, pool.Plan(t.Context()), cmp.Comparer(time.Time.Equal)); diff != "" {
+			if diff := cmp.Diff(test.want, pool.Plan(t.Context(), session.MainAgent), cmp.Comparer(time.Time.Equal)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/claude/client"
@@ -35,8 +36,12 @@ func (p *Pool) LastChanges(of Place) (transcript.Changed, error) {
 	return here.Transcripts.LastChanges(of.Session)
 }
 
+// rewindTime limits restoring files.
+const rewindTime = 30 * time.Second
+
 // Rewind restores the files that the tools of a session have changed since a message, if that does what was agreed to. Without
-// an agreement, it only says what it would do. If no process of the session runs, one is started. Its errors are [ErrBusy],
+// an agreement, it only says what it would do. If no process of the session runs, one is started. What has begun to be restored is
+// completed, even if ctx ends. Its errors are [ErrBusy],
 // [ErrChanged], [client.ErrNoCheckpoint], [client.ErrNoRewind], an [*agent.Failure], ctx's, or the CLI's message.
 func (p *Pool) Rewind(ctx context.Context, of Place, message string, agreed *client.Rewound) (client.Rewound, error) {
 	here, err := p.cliOf(of.Agent, of.Folder)
@@ -68,5 +73,11 @@ func (p *Pool) Rewind(ctx context.Context, of Place, message string, agreed *cli
 	case would.Added != agreed.Added || would.Removed != agreed.Removed || !slices.Equal(would.Files, agreed.Files):
 		return would, ErrChanged
 	}
-	return s.Rewind(ctx, message, false)
+	restoring, cancel := context.WithTimeout(context.WithoutCancel(ctx), rewindTime)
+	defer cancel()
+	done, err := s.Rewind(restoring, message, false)
+	if restoring.Err() != nil {
+		s.process.Destroy() // no turn begins while it may still restore files
+	}
+	return done, err
 }

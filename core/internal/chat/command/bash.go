@@ -40,6 +40,9 @@ func (d hostCommands) bash(ctx context.Context, call Call) (Answer, error) {
 	case call.Args == "":
 		return Answer{Text: wording.BashUsage}, nil
 	}
+	if gone := d.gone(call); gone != "" {
+		return Answer{Text: gone}, nil
+	}
 	bounded, cancel := context.WithTimeoutCause(ctx, bashTime, errOutOfTime)
 	defer cancel()
 	output := &clipped{most: maxOutput}

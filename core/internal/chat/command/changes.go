@@ -30,6 +30,9 @@ const (
 
 // diff shows what the last turn that has changed files has done to them, or to one of them.
 func (d hostCommands) diff(ctx context.Context, call Call) (Answer, error) {
+	if gone := d.gone(call); gone != "" {
+		return Answer{Text: gone}, nil
+	}
 	of, name := d.place(call), d.naming(call)
 	changed, err := d.host.Claude.LastChanges(of)
 	if err != nil {
@@ -60,6 +63,9 @@ func (d hostCommands) diff(ctx context.Context, call Call) (Answer, error) {
 
 // undo shows what would be taken back of the last turn that has changed files, or takes it back.
 func (d hostCommands) undo(ctx context.Context, call Call) (Answer, error) {
+	if gone := d.gone(call); gone != "" {
+		return Answer{Text: gone}, nil
+	}
 	of, name := d.place(call), d.naming(call)
 	words := strings.Fields(call.Args)
 	if len(words) > 0 && (len(words) != 2 || !strings.EqualFold(words[0], "yes")) {
@@ -106,7 +112,10 @@ func (d hostCommands) undo(ctx context.Context, call Call) (Answer, error) {
 	}
 	u.Skipped = done.Skipped
 	d.host.Log.Info("files were restored", "session", call.Caller.Session, "files", len(u.Files), "by", who(call.Caller))
-	return Answer{Text: u.Done()}, d.tell(context.WithoutCancel(ctx), call, restored(u.Files))
+	if err := d.tell(context.WithoutCancel(ctx), call, restored(u.Files)); err != nil {
+		d.host.Log.Error("claude is not told that files were restored", "session", call.Caller.Session, "error", err)
+	}
+	return Answer{Text: u.Done()}, nil
 }
 
 func nothingChanged(changed transcript.Changed) string {

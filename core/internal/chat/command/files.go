@@ -13,6 +13,9 @@ import (
 
 // files lists the folder in which the agent works, or a folder in it.
 func (d hostCommands) files(_ context.Context, call Call) (string, error) {
+	if gone := d.gone(call); gone != "" {
+		return gone, nil
+	}
 	c := d.effective(call)
 	entries, more, err := d.host.Outgoing[c.Agent.Label].List(c.Folder, call.Args, call.Caller.Kind == chat.Direct)
 	if why, ok := errors.AsType[wording.Reason](err); ok {
@@ -32,6 +35,9 @@ func (d hostCommands) get(ctx context.Context, call Call) (Answer, error) {
 		return Answer{Text: wording.GetUsage}, nil
 	case len(c.Limits.MediaOut) == 0:
 		return Answer{Text: wording.NoFilesHere}, nil
+	}
+	if gone := d.gone(call); gone != "" {
+		return Answer{Text: gone}, nil
 	}
 	found, err := d.host.Outgoing[c.Agent.Label].Collect(ctx, outgoing.Wanted{
 		Channel: call.Caller.Address.Channel, Folder: c.Folder, Paths: []string{"file://" + escaped(call.Args)}, Named: true,

@@ -43,8 +43,8 @@ type Claude interface {
 	Aside(ctx context.Context, claudeSession, question string) (string, error)
 	// Speed returns what Claude Code reported last about how fast the model answers: on, off, cooldown, or nothing; and why not.
 	Speed(claudeSession string) (fast, why string)
-	// Plan returns how much of the limits of the plan of Claude's login is used, if it is known before ctx ends.
-	Plan(ctx context.Context) []domain.PlanWindow
+	// Plan returns how much of the limits of the plan of an agent's login is used, if it is known before ctx ends.
+	Plan(ctx context.Context, agent string) []domain.PlanWindow
 	// Tasks returns the running subagents of a session.
 	Tasks(claudeSession string) []client.Task
 	// StopTask stops a subagent. The error is [client.ErrNoTask] or [client.ErrNotRunning] if it does not run, and
@@ -167,4 +167,12 @@ func (d hostCommands) shell() Command {
 // effective returns the settings that apply in the caller's session.
 func (d hostCommands) effective(call Call) *conversation.Conversation {
 	return d.host.Conversations.Session(call.Caller, call.Session)
+}
+
+// gone says that the agent may not work in the session's folder any more; empty: it may.
+func (d hostCommands) gone(call Call) string {
+	if c := d.effective(call); c.Folder != "" && !d.host.Conversations.Folders(c.Agent).Has(c.Folder) {
+		return wording.FolderGone(c.Folder)
+	}
+	return ""
 }

@@ -304,7 +304,7 @@ func (asked) Tasks(string) []client.Task {
 	return []client.Task{{Number: 4, What: "Look for tests", Agent: "Explore", Doing: "Running grep", Since: now.Add(-70 * time.Second)}}
 }
 
-func (asked) Plan(context.Context) []domain.PlanWindow { return nil }
+func (asked) Plan(context.Context, string) []domain.PlanWindow { return nil }
 
 func (a asked) StopTask(_ context.Context, _ string, number int) (client.Task, error) {
 	switch number {

@@ -41,7 +41,7 @@ func (d hostCommands) usage(ctx context.Context, call Call) (string, error) {
 		}
 		asking, cancel := context.WithTimeout(ctx, planPatience)
 		defer cancel()
-		shown.Plan = d.host.Claude.Plan(asking)
+		shown.Plan = d.host.Claude.Plan(asking, d.effective(call).Agent.Label)
 	}
 	return shown.String(), nil
 }

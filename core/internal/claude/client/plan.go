@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
@@ -17,18 +15,12 @@ const maxWindows = 8
 // Plan asks claude how much of the limits of its login's plan is used. There are none for a login by key, if the CLI cannot say, or
 // if it gives no answer before ctx ends.
 func (c *Client) Plan(ctx context.Context) []domain.PlanWindow {
-	id := uuid.NewString()
-	answers, forget := c.expectAnswer(id)
-	defer forget()
 	// Without the behaviours it reads no transcripts; detached, nothing that is written later waits for the answer.
-	c.request(id, map[string]any{"subtype": "get_usage", "skip_behaviors": true, "detached": true})
-	select {
-	case e := <-answers:
-		return planOf(e)
-	case <-c.process.Exited():
-	case <-ctx.Done():
+	e, ok := c.ask(ctx, map[string]any{"subtype": "get_usage", "skip_behaviors": true, "detached": true})
+	if !ok {
+		return nil
 	}
-	return nil
+	return planOf(e)
 }
 
 // planWindow is a limit as the CLI reports it.
