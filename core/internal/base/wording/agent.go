@@ -53,4 +53,4 @@ func AgentGone(label string) string {
 }
 
 // AgentOptions says how /agent is used.
-const AgentOptions = "`/agent` lists the agents"
+const AgentOptions = "Options: default, or the name of an agent, which `/agent` lists."

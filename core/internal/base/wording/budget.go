@@ -133,5 +133,5 @@ func spentOf(b domain.Budget) string {
 
 // BudgetLifted confirms that a budget is lifted.
 func BudgetLifted(b domain.Budget, now time.Time) string {
-	return fmt.Sprintf("The budget of %s for %s is lifted until %s. What waited for it goes on.", allowance(b), payer(b), moment(b.Today, now))
+	return fmt.Sprintf("The budget of %s for %s is lifted until %s. What waited for it goes on.", allowance(b), payer(b), moment(b.DayEnds, now))
 }

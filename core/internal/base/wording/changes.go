@@ -56,7 +56,7 @@ const (
 )
 
 // UndoOptions are the arguments of /undo.
-const UndoOptions = "nothing, for what would be taken back, or `yes CODE`"
+const UndoOptions = "Options: yes CODE. `/undo` alone shows the code and what would be taken back."
 
 // maxListed is how many files a list names.
 const maxListed = 20

@@ -51,11 +51,11 @@ var (
 	}
 	budget = domain.Budget{
 		Spending: domain.Spending{Account: domain.Account{Per: domain.PerPerson, Subject: "peer:telegram:1001"}, Amount: domain.Amount{CostMicros: 5_123_456}},
-		Limit:    domain.Amount{CostMicros: 5_000_000}, Until: tomorrow, Today: tomorrow, Code: "7F3AB2C1",
+		Limit:    domain.Amount{CostMicros: 5_000_000}, Until: tomorrow, DayEnds: tomorrow, Code: "7F3AB2C1",
 	}
 	ofMonth = domain.Budget{
 		Spending: domain.Spending{Account: domain.Account{Per: domain.PerSession, Subject: session.Key}, Amount: domain.Amount{Tokens: 2_000_001}},
-		Limit:    domain.Amount{Tokens: 2_000_000}, Monthly: true, Until: time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC), Today: tomorrow, Code: "0A1B2C3D", Lifted: true,
+		Limit:    domain.Amount{Tokens: 2_000_000}, Monthly: true, Until: time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC), DayEnds: tomorrow, Code: "0A1B2C3D", Lifted: true,
 	}
 	undo = wording.Undo{
 		Files: []string{"a.txt", "b.txt"}, Others: []string{"b.txt"}, Left: []string{"c.txt"}, Added: 7, Removed: 42, Skipped: 1,
