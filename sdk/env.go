@@ -85,8 +85,8 @@ type Turn struct {
 	Deliver bool          // also send the answer to the address
 	Timeout time.Duration // zero: the host's; at most a day
 	// Untrusted must be set if others have written the prompt or parts of it. The turn then runs as nobody's, in a direct chat, too:
-	// it may do what a stranger's turn may, and owners are asked about the rest. Otherwise it runs as the person's in whose direct
-	// chat it is. A host that was built before this field ignores it.
+	// it may do what a stranger's turn may, and owners are asked about the rest. Otherwise it runs as the person whose direct
+	// chat it is. If the host is too old for this field, the error is [errors.ErrUnsupported], and nothing runs.
 	Untrusted bool
 }
 

@@ -33,7 +33,7 @@ func newEnv(log *slog.Logger, conn *grpc.ClientConn, line *handshake.Line, r *pl
 		State:       hostState{pluginv1.NewStateClient(conn)},
 		Media:       hostMedia{pluginv1.NewMediaStoreClient(conn)},
 		Outbox:      hostOutbox{pluginv1.NewOutboxClient(conn)},
-		Turns:       hostTurns{pluginv1.NewTurnsClient(conn)},
+		Turns:       hostTurns{pluginv1.NewTurnsClient(conn), r.GetRunsUntrusted()},
 		History:     hostHistory{pluginv1.NewSessionsClient(conn)},
 		Transcripts: hostTranscripts{pluginv1.NewSessionsClient(conn)},
 		line:        line,
@@ -126,10 +126,16 @@ func (h hostOutbox) Post(ctx context.Context, key string, to chat.Address, text 
 	return nil
 }
 
-type hostTurns struct{ client pluginv1.TurnsClient }
+type hostTurns struct {
+	client        pluginv1.TurnsClient
+	runsUntrusted bool
+}
 
 // Run waits until ctx ends: a turn may wait for others in its lane.
 func (h hostTurns) Run(ctx context.Context, t Turn) (string, error) {
+	if err := h.check(t); err != nil {
+		return "", fmt.Errorf("run turn: %w", err)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := h.client.RunTurn(ctx, turnToProto(t))
@@ -155,6 +161,9 @@ func (h hostTurns) Run(ctx context.Context, t Turn) (string, error) {
 
 // Begin leaves after the first event of the stream, which the host sends when it has the turn. The turn goes on.
 func (h hostTurns) Begin(ctx context.Context, t Turn) error {
+	if err := h.check(t); err != nil {
+		return fmt.Errorf("begin turn: %w", err)
+	}
 	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
 	defer cancel()
 	stream, err := h.client.RunTurn(ctx, turnToProto(t))
@@ -166,6 +175,14 @@ func (h hostTurns) Begin(ctx context.Context, t Turn) error {
 	}
 	if err != nil {
 		return hostError(ctx, "begin turn", err)
+	}
+	return nil
+}
+
+// check refuses what an older host would run with an owner's authority.
+func (h hostTurns) check(t Turn) error {
+	if t.Untrusted && !h.runsUntrusted {
+		return fmt.Errorf("the host is too old for untrusted turns: %w", errors.ErrUnsupported)
 	}
 	return nil
 }

@@ -21,11 +21,18 @@ import (
 // environment returns a plugin's environment.
 func environment(t *testing.T) (sdk.Env, *sdktest.Harness) {
 	t.Helper()
+	return environmentAt(t, false)
+}
+
+// environmentAt returns a plugin's environment at a host, which may be an older one.
+func environmentAt(t *testing.T, older bool) (sdk.Env, *sdktest.Harness) {
+	t.Helper()
 	var env sdk.Env
 	h := sdktest.New(t, sdk.Service(func(_ context.Context, e sdk.Env, _ struct{}) (struct{}, error) {
 		env = e
 		return struct{}{}, nil
 	}))
+	h.Before = older
 	h.Configure(nil)
 	return env, h
 }
@@ -187,5 +194,29 @@ func TestOutboxTurnsAndHistory(t *testing.T) {
 	}
 	if got, err := env.History.Read(ctx, to, chat.Group, 0, 3); !cmp.Equal(got, entries[:2]) || err != nil {
 		t.Errorf("those before the third are %v, %v", got, err)
+	}
+}
+
+// An older host would run an untrusted turn with an owner's authority, so it is not asked.
+// Behaviour: turn-untrusted.
+func TestAnOlderHostRunsNoUntrustedTurn(t *testing.T) {
+	t.Parallel()
+	env, h := environmentAt(t, true)
+	h.Host.OnTurn(func(_ context.Context, got sdk.Turn) (string, error) {
+		if got.Untrusted {
+			t.Errorf("the host was asked for %+v", got)
+		}
+		return "done", nil
+	})
+	turn := sdk.Turn{Key: "t", To: chat.Address{Channel: "telegram", Chat: "1"}, Kind: chat.Direct, Prompt: "hello", Untrusted: true}
+	if _, err := env.Turns.Run(t.Context(), turn); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("Run gives %v", err)
+	}
+	if err := env.Turns.Begin(t.Context(), turn); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("Begin gives %v", err)
+	}
+	turn.Untrusted = false
+	if answer, err := env.Turns.Run(t.Context(), turn); answer != "done" || err != nil {
+		t.Errorf("a trusted turn gives %q, %v", answer, err)
 	}
 }

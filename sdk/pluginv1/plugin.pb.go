@@ -515,7 +515,9 @@ type ConfigureRequest struct {
 	// The host fetches files by their tokens. Otherwise the plugin uploads them before it submits their message.
 	FetchesFiles bool `protobuf:"varint,5,opt,name=fetches_files,json=fetchesFiles,proto3" json:"fetches_files,omitempty"`
 	// The working folder of the agent main; empty: an older host does not tell. Callers have that of their agent.
-	Workspace     string `protobuf:"bytes,6,opt,name=workspace,proto3" json:"workspace,omitempty"`
+	Workspace string `protobuf:"bytes,6,opt,name=workspace,proto3" json:"workspace,omitempty"`
+	// The host runs untrusted turns as nobody's. An older one runs them as trusted, so the plugin must not ask for any.
+	RunsUntrusted bool `protobuf:"varint,7,opt,name=runs_untrusted,json=runsUntrusted,proto3" json:"runs_untrusted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -590,6 +592,13 @@ func (x *ConfigureRequest) GetWorkspace() string {
 		return x.Workspace
 	}
 	return ""
+}
+
+func (x *ConfigureRequest) GetRunsUntrusted() bool {
+	if x != nil {
+		return x.RunsUntrusted
+	}
+	return false
 }
 
 type ConfigureResponse struct {
@@ -980,7 +989,7 @@ const file_clawhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\vconfig_json\x18\x01 \x01(\fR\n" +
 	"configJson\"W\n" +
 	"\x13CheckConfigResponse\x12@\n" +
-	"\vdiagnostics\x18\x01 \x03(\v2\x1e.clawhost.plugin.v1.DiagnosticR\vdiagnostics\"\xd5\x01\n" +
+	"\vdiagnostics\x18\x01 \x03(\v2\x1e.clawhost.plugin.v1.DiagnosticR\vdiagnostics\"\xfc\x01\n" +
 	"\x10ConfigureRequest\x12\x1f\n" +
 	"\vconfig_json\x18\x01 \x01(\fR\n" +
 	"configJson\x12$\n" +
@@ -988,7 +997,8 @@ const file_clawhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\binstance\x18\x03 \x01(\tR\binstance\x12\x1b\n" +
 	"\tstate_dir\x18\x04 \x01(\tR\bstateDir\x12#\n" +
 	"\rfetches_files\x18\x05 \x01(\bR\ffetchesFiles\x12\x1c\n" +
-	"\tworkspace\x18\x06 \x01(\tR\tworkspace\"U\n" +
+	"\tworkspace\x18\x06 \x01(\tR\tworkspace\x12%\n" +
+	"\x0eruns_untrusted\x18\a \x01(\bR\rrunsUntrusted\"U\n" +
 	"\x11ConfigureResponse\x12@\n" +
 	"\vdiagnostics\x18\x01 \x03(\v2\x1e.clawhost.plugin.v1.DiagnosticR\vdiagnostics\"\x85\x02\n" +
 	"\n" +

@@ -53,8 +53,8 @@ type Harness struct {
 	// Workspace is the agent's working folder that Configure tells the plugin; empty: none, as an older host does. It may be
 	// set before Configure.
 	Workspace string
-	// Before simulates an older host, which neither fetches files by their tokens nor takes conversation contexts of hooks.
-	// It may be set before Configure.
+	// Before simulates an older host, which neither fetches files by their tokens, nor takes conversation contexts of hooks,
+	// nor runs untrusted turns. It may be set before Configure.
 	Before bool
 
 	t        testing.TB
@@ -207,12 +207,13 @@ func (h *Harness) TryConfigure(config any) ([]Diagnostic, error) {
 		stateDir = h.t.TempDir()
 	}
 	r, err := h.plugin.Configure(h.t.Context(), &pluginv1.ConfigureRequest{
-		ConfigJson:   h.marshal(config),
-		HostBrokerId: brokerID,
-		Instance:     Instance,
-		StateDir:     stateDir,
-		Workspace:    h.Workspace,
-		FetchesFiles: !h.Before,
+		ConfigJson:    h.marshal(config),
+		HostBrokerId:  brokerID,
+		Instance:      Instance,
+		StateDir:      stateDir,
+		Workspace:     h.Workspace,
+		FetchesFiles:  !h.Before,
+		RunsUntrusted: !h.Before,
 	})
 	if err != nil {
 		return nil, h.note(err)

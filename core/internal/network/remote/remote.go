@@ -122,7 +122,7 @@ type Configuration struct {
 func (p *Plugin) Configure(ctx context.Context, c Configuration) ([]Diagnostic, error) {
 	response, err := p.plugin.Configure(ctx, &pluginv1.ConfigureRequest{
 		ConfigJson: c.Config, HostBrokerId: c.BrokerID, Instance: c.Instance, StateDir: c.StateDir, Workspace: c.Workspace,
-		FetchesFiles: true,
+		FetchesFiles: true, RunsUntrusted: true,
 	})
 	if err != nil {
 		return nil, translate(err)
