@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"encoding/hex"
 	"errors"
@@ -41,8 +42,9 @@ func (g github) read(h http.Header, body []byte) (d delivery, err error) {
 	switch kind {
 	case "application/json":
 	case "application/x-www-form-urlencoded":
+		// The content type is not signed. A JSON object that somebody relabels may have a payload of theirs in one of its texts.
 		values, err := url.ParseQuery(string(body))
-		if err != nil {
+		if err != nil || !bytes.HasPrefix(body, []byte("payload=")) {
 			return d, errors.New("the form in the body cannot be read")
 		}
 		body = []byte(values.Get("payload"))

@@ -23,6 +23,9 @@ func TestRequests(t *testing.T) {
 	t.Parallel()
 	form := ofGitHub("github", "issues", "payload="+url.QueryEscape(issue))
 	form.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	relabelled := ofGitHub("github", "issues", `{"title":"&payload=%7B%22title%22%3A%22forged%22%7D&"}`)
+	relabelled.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	asJSON := ofGitHub("github", "issues", "payload="+url.QueryEscape(issue))
 	noType := ofGitHub("github", "issues", issue)
 	noType.Header.Del("Content-Type")
 	wrong := ofGitHub("github", "issues", issue)
@@ -58,6 +61,8 @@ func TestRequests(t *testing.T) {
 		"a large body":           {ofGitHub("github", "issues", `{"a":"`+strings.Repeat("x", 1<<20)+`"}`), http.StatusRequestEntityTooLarge, "large", 0},
 		"a body that breaks off": {breaks, http.StatusBadRequest, "read", 0},
 		"no type":                {noType, http.StatusBadRequest, "content type", 0},
+		"JSON as a form":         {relabelled, http.StatusBadRequest, "form", 0},
+		"a form as JSON":         {asJSON, http.StatusBadRequest, "JSON", 0},
 		"no event":               {ofGitHub("github", "", issue), http.StatusBadRequest, "X-GitHub-Event", 0},
 		"an event with a break":  {ofGitHub("github", "a\nb", issue), http.StatusBadRequest, "X-GitHub-Event", 0},
 		"no JSON":                {ofGitHub("github", "issues", "hello"), http.StatusBadRequest, "JSON", 0},
