@@ -25,14 +25,20 @@ const admitWithin = 10 * time.Second
 // Without a host, as in a test, or with one that does not offer this, the socket belongs to the plugin's process and all
 // connections are accepted. In each case the error for an address in use is [syscall.EADDRINUSE].
 func (e Env) Listen(ctx context.Context, network, address string) (net.Listener, error) {
+	held, err := e.ListenUnchecked(ctx, network, address)
+	if err != nil || e.line == nil {
+		return held, err
+	}
+	return &listener{Listener: held, line: e.line, within: admitWithin, log: e.Log}, nil
+}
+
+// ListenUnchecked listens as [Env.Listen] does, but accepts all connections, for a server that authenticates each request by
+// itself. The check that it leaves out limits the connections of other users of this machine, such as a reverse proxy's.
+func (e Env) ListenUnchecked(ctx context.Context, network, address string) (net.Listener, error) {
 	if e.line == nil {
 		return new(net.ListenConfig).Listen(ctx, network, address)
 	}
-	held, err := e.line.Listen(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	return &listener{Listener: held, line: e.line, within: admitWithin, log: e.Log}, nil
+	return e.line.Listen(ctx, network, address)
 }
 
 // listener accepts the connections that the host admits.

@@ -3,6 +3,7 @@
 package sdk
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net"
@@ -26,9 +27,9 @@ func (s blockedHost) Admit(netip.AddrPort, netip.AddrPort) error {
 
 func (blockedHost) Identify([]byte) error { return errors.New("no identity is needed") }
 
-// A blocked host delays only the connections that arrive meanwhile.
-func TestAcceptSurvivesAStalledHost(t *testing.T) {
-	t.Parallel()
+// lineTo returns a line to a host until the test ends.
+func lineTo(t *testing.T, at handshake.Services) *handshake.Line {
+	t.Helper()
 	host, file, err := handshake.NewPair()
 	if err != nil {
 		t.Fatal(err)
@@ -37,13 +38,21 @@ func TestAcceptSurvivesAStalledHost(t *testing.T) {
 	if err = errors.Join(err, file.Close()); err != nil {
 		t.Fatal(err)
 	}
-	goesOn, served := make(chan struct{}), make(chan error, 1)
-	go func() { served <- host.Serve(blockedHost{goesOn}) }()
+	served := make(chan error, 1)
+	go func() { served <- host.Serve(at) }()
 	t.Cleanup(func() {
 		if err := errors.Join(line.Close(), <-served, host.Close()); err != nil {
 			t.Error(err)
 		}
 	})
+	return line
+}
+
+// A blocked host delays only the connections that arrive meanwhile.
+func TestAcceptSurvivesAStalledHost(t *testing.T) {
+	t.Parallel()
+	goesOn := make(chan struct{})
+	line := lineTo(t, blockedHost{goesOn})
 	bare, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -84,5 +93,66 @@ func TestAcceptSurvivesAStalledHost(t *testing.T) {
 			return
 		case <-time.After(100 * time.Millisecond): // this one was refused, too: the host had not yet reached it
 		}
+	}
+}
+
+// strictHost holds one socket, and admits nobody.
+type strictHost struct{ socket int }
+
+func (s strictHost) Listen(string, string) (int, error) { return s.socket, nil }
+
+func (strictHost) Admit(netip.AddrPort, netip.AddrPort) error {
+	return errors.New("the agent is at the other end")
+}
+
+func (strictHost) Identify([]byte) error { return errors.New("no identity is needed") }
+
+// Only a listener that is checked refuses whom the host does not admit. Both have the socket that the host holds.
+func TestListenUncheckedAcceptsAll(t *testing.T) {
+	t.Parallel()
+	bare, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bare.Close()
+	socket, err := bare.(*net.TCPListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	env := Env{Log: slog.New(slog.DiscardHandler), line: lineTo(t, strictHost{int(socket.Fd())})}
+	for name, test := range map[string]struct {
+		listen func(context.Context, string, string) (net.Listener, error)
+		admits bool
+	}{"Listen": {env.Listen, false}, "ListenUnchecked": {env.ListenUnchecked, true}} {
+		l, err := test.listen(t.Context(), "tcp", "here")
+		if err != nil {
+			t.Fatal(err)
+		}
+		accepted := make(chan net.Conn, 1)
+		go func() {
+			defer close(accepted)
+			if conn, err := l.Accept(); err == nil {
+				accepted <- conn
+			}
+		}()
+		caller, err := net.Dial("tcp", bare.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !test.admits {
+			_, _ = caller.Read(make([]byte, 1)) // the end of a connection that was refused
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		conn, admitted := <-accepted
+		if admitted != test.admits {
+			t.Errorf("%s accepts a connection: %t, want %t", name, admitted, test.admits)
+		}
+		if admitted {
+			_ = conn.Close()
+		}
+		_, _ = caller.Close(), l.Close()
 	}
 }
