@@ -46,13 +46,13 @@ type server struct {
 	turns    turns
 	seen     *seen
 	failures *failures
-	busy     chan struct{} // has a value for each request that is read or passed on
+	places   chan struct{} // has a value for each request that is read or passed on
 }
 
 func newServer(env sdk.Env, l net.Listener, maxBody int, hooks map[string]*hook) *server {
 	return &server{
 		log: env.Log, listener: l, maxBody: int64(maxBody), hooks: hooks, turns: env.Turns,
-		seen: newSeen(env.State), failures: newFailures(env.Log), busy: make(chan struct{}, maxRequests),
+		seen: newSeen(env.State), failures: newFailures(env.Log), places: make(chan struct{}, maxRequests),
 	}
 }
 
@@ -93,20 +93,22 @@ func (s *server) Status() string { return "listening on " + s.listener.Addr().St
 type answer struct {
 	status int
 	text   string
+	unread bool // the body was not read whole
 }
 
 var (
-	notPost  = answer{http.StatusMethodNotAllowed, "send a POST request"}
-	notFound = answer{http.StatusNotFound, "not found"}
-	unsigned = answer{http.StatusUnauthorized, "the signature is missing, wrong or stale"}
-	tooMany  = answer{http.StatusTooManyRequests, "too many requests without a valid signature"}
-	tooLarge = answer{http.StatusRequestEntityTooLarge, "the body is too large"}
-	broken   = answer{http.StatusBadRequest, "the body could not be read"}
-	later    = answer{http.StatusServiceUnavailable, "this cannot be taken now; send it again later"}
-	pong     = answer{http.StatusOK, "pong"}
-	ignored  = answer{http.StatusOK, "ignored: this event starts no turn"}
-	known    = answer{http.StatusOK, "known: the same delivery was taken before"}
-	taken    = answer{http.StatusAccepted, "taken"}
+	notPost  = answer{status: http.StatusMethodNotAllowed, text: "send a POST request", unread: true}
+	notFound = answer{status: http.StatusNotFound, text: "not found", unread: true}
+	unsigned = answer{status: http.StatusUnauthorized, text: "the signature is missing, wrong or stale"}
+	tooMany  = answer{status: http.StatusTooManyRequests, text: "too many requests without a valid signature"}
+	tooLarge = answer{status: http.StatusRequestEntityTooLarge, text: "the body is too large", unread: true}
+	broken   = answer{status: http.StatusBadRequest, text: "the body could not be read", unread: true}
+	busy     = answer{status: http.StatusServiceUnavailable, text: later.text, unread: true}
+	later    = answer{status: http.StatusServiceUnavailable, text: "this cannot be taken now; send it again later"}
+	pong     = answer{status: http.StatusOK, text: "pong"}
+	ignored  = answer{status: http.StatusOK, text: "ignored: this event starts no turn"}
+	known    = answer{status: http.StatusOK, text: "known: the same delivery was taken before"}
+	taken    = answer{status: http.StatusAccepted, text: "taken"}
 )
 
 // ServeHTTP implements [http.Handler].
@@ -119,8 +121,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
 		h.Set("Retry-After", retryAfter)
 	}
-	if given.status >= http.StatusBadRequest {
-		h.Set("Connection", "close") // a guess costs a connection, and the rest of a body is not waited for
+	if given.unread && r.ContentLength != 0 {
+		h.Set("Connection", "close") // the rest of the body is not waited for
 	}
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -139,10 +141,10 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) answer {
 	waiting, cancel := context.WithTimeout(r.Context(), waitTime)
 	defer cancel()
 	select {
-	case s.busy <- struct{}{}:
-		defer func() { <-s.busy }()
+	case s.places <- struct{}{}:
+		defer func() { <-s.places }()
 	case <-waiting.Done():
-		return later
+		return busy
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.maxBody))
 	var large *http.MaxBytesError
@@ -161,7 +163,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) answer {
 	}
 	d, err := hook.form.read(r.Header, body)
 	if err != nil {
-		return answer{http.StatusBadRequest, err.Error()}
+		return answer{status: http.StatusBadRequest, text: err.Error()}
 	}
 	return s.take(r.Context(), hook, d)
 }
