@@ -19,13 +19,13 @@ import (
 // Limits of requests.
 const (
 	maxConnections = 256
-	maxRequests    = 16 // that are read or passed on; others wait
-	waitTime       = 5 * time.Second
+	maxRequests    = 16              // that are read or passed on; others wait
+	answerTime     = 9 * time.Second // from its beginning; GitHub waits for ten
+	waitTime       = 5 * time.Second // of that, for others
 	headerTime     = 5 * time.Second
 	requestTime    = 10 * time.Second // to send it whole
 	idleTime       = 30 * time.Second
 	maxHeaders     = 16 << 10
-	hostTime       = 8 * time.Second // GitHub waits for ten
 	stopTime       = 3 * time.Second
 )
 
@@ -56,18 +56,22 @@ func newServer(env sdk.Env, l net.Listener, maxBody int, hooks map[string]*hook)
 	}
 }
 
-// Run serves requests until ctx ends.
+// Run serves requests until ctx ends. None is processed any more when it returns.
 func (s *server) Run(ctx context.Context) error {
+	working, cancel := context.WithCancel(context.WithoutCancel(ctx)) // requests have some time more
 	served := &http.Server{
-		Handler:           s,
+		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(working, w, r) }),
 		ReadHeaderTimeout: headerTime,
 		ReadTimeout:       requestTime,
-		WriteTimeout:      requestTime + waitTime + hostTime,
+		WriteTimeout:      requestTime + answerTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHeaders,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	s.log.Info("webhooks are received", "address", s.listener.Addr().String())
+	defer s.occupy()
+	defer cancel()
+	defer served.Close()
 	failed := make(chan error, 1)
 	go func() { failed <- served.Serve(netutil.LimitListener(s.listener, maxConnections)) }()
 	select {
@@ -75,15 +79,20 @@ func (s *server) Run(ctx context.Context) error {
 		return fmt.Errorf("serve webhooks: %w", err)
 	case <-ctx.Done():
 	}
-	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
-	defer cancel()
-	if served.Shutdown(stopping) != nil {
-		_ = served.Close()
-	}
+	stopping, stopped := context.WithTimeout(working, stopTime)
+	defer stopped()
+	_ = served.Shutdown(stopping) // what then still runs is cancelled
 	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve webhooks: %w", err)
 	}
 	return nil
+}
+
+// occupy takes all places, so that no request has one.
+func (s *server) occupy() {
+	for range cap(s.places) {
+		s.places <- struct{}{}
+	}
 }
 
 // Status says where it listens.
@@ -111,9 +120,11 @@ var (
 	taken    = answer{status: http.StatusAccepted, text: "taken"}
 )
 
-// ServeHTTP implements [http.Handler].
-func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	given := s.answer(w, r)
+// serve answers a request. It ends with ctx, but not with its connection: a sender that is gone may not send again.
+func (s *server) serve(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	given := s.answer(ctx, w, r)
 	h := w.Header()
 	switch given.status {
 	case http.StatusMethodNotAllowed:
@@ -130,7 +141,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, given.text+"\n")
 }
 
-func (s *server) answer(w http.ResponseWriter, r *http.Request) answer {
+func (s *server) answer(ctx context.Context, w http.ResponseWriter, r *http.Request) answer {
 	if r.Method != http.MethodPost {
 		return notPost
 	}
@@ -138,7 +149,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) answer {
 	if !ok {
 		return notFound
 	}
-	waiting, cancel := context.WithTimeout(r.Context(), waitTime)
+	waiting, cancel := context.WithTimeout(ctx, waitTime)
 	defer cancel()
 	select {
 	case s.places <- struct{}{}:
@@ -165,7 +176,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) answer {
 	if err != nil {
 		return answer{status: http.StatusBadRequest, text: err.Error()}
 	}
-	return s.take(r.Context(), hook, d)
+	return s.take(ctx, hook, d)
 }
 
 // take begins the turn of an authentic delivery, once. The sender may only learn that it is taken when the host has it: what
@@ -178,8 +189,6 @@ func (s *server) take(ctx context.Context, h *hook, d delivery) answer {
 	case !h.wants(d.event):
 		return ignored
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hostTime)
-	defer cancel()
 	digest := d.digest()
 	before, err := s.seen.has(ctx, h.name, digest)
 	if err != nil {

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -11,9 +13,12 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/clawhost/clawhost/sdk"
 )
 
 const issue = `{"action":"opened","issue":{"number":1,"title":"A door is open","body":"Shut it."}}`
@@ -256,6 +261,87 @@ func TestOnlySoManyRequestsAtOnce(t *testing.T) {
 		}
 		slow.Wait()
 		r.gives(t, ofGitHub("github", "issues", issue), http.StatusAccepted, "taken")
+	})
+}
+
+// slowTurns is a host that takes no turn. It needs some time to end a call.
+type slowTurns struct{ calls, ended atomic.Int32 }
+
+// Begin implements turns.
+func (s *slowTurns) Begin(ctx context.Context, _ sdk.Turn) error {
+	s.calls.Add(1)
+	<-ctx.Done()
+	time.Sleep(time.Second)
+	s.ended.Add(1)
+	return ctx.Err()
+}
+
+// GitHub gives up after ten seconds.
+// Behaviour: webhook-once.
+func TestARequestIsAnsweredInTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, testConfig())
+		r.turns = &slowTurns{}
+		for range maxRequests {
+			r.places <- struct{}{}
+		}
+		begin := time.Now()
+		time.AfterFunc(waitTime-time.Millisecond, func() { <-r.places })
+		r.gives(t, ofGitHub("github", "issues", issue), http.StatusServiceUnavailable, "later")
+		if took := time.Since(begin); took > 10*time.Second {
+			t.Errorf("the answer comes after %s", took)
+		}
+	})
+}
+
+// pipeListener accepts one connection.
+type pipeListener struct {
+	conn   chan net.Conn
+	closed chan struct{}
+}
+
+// Accept implements net.Listener.
+func (l pipeListener) Accept() (net.Conn, error) {
+	select {
+	case conn := <-l.conn:
+		return conn, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (l pipeListener) Close() error {
+	close(l.closed)
+	return nil
+}
+
+// Addr implements net.Listener.
+func (pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
+
+// Behaviour: webhook-once.
+func TestNoRequestOutlivesRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, testConfig())
+		host := &slowTurns{}
+		at := pipeListener{make(chan net.Conn, 1), make(chan struct{})}
+		r.turns, r.listener = host, at
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- r.Run(ctx) }()
+		sender, conn := net.Pipe()
+		defer sender.Close()
+		at.conn <- conn
+		if err := ofGitHub("github", "issues", issue).Write(sender); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		cancel()
+		if err := <-done; err != nil || host.calls.Load() != 1 || host.ended.Load() != 1 {
+			t.Errorf("Run returns %v, and of %d calls of the host %d have ended", err, host.calls.Load(), host.ended.Load())
+		}
 	})
 }
 

@@ -123,7 +123,7 @@ func newRigAt(t testing.TB, c config, host *fakeHost) *rig {
 // send serves a request and returns its answer.
 func (r *rig) send(request *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
-	r.ServeHTTP(w, request)
+	r.serve(context.Background(), w, request)
 	return w
 }
 
