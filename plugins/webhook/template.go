@@ -12,20 +12,14 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of what a template makes of a payload.
-const (
-	maxText  = 32 << 10 // bytes
-	maxSteps = 100_000  // of all its loops
-)
+// maxText limits what a template makes of a payload, in bytes.
+const maxText = 32 << 10
 
 // cutNote stands after a text that was cut.
 const cutNote = "\n… (cut here: the text is longer)"
 
-// The names of functions in compiled templates.
-const (
-	textFunction = "_text"
-	stepFunction = "_step"
-)
+// textFunction is the name of the function through which each value is written.
+const textFunction = "_text"
 
 // defaultTemplates are the templates of the forms.
 var defaultTemplates = map[string]string{
@@ -61,10 +55,12 @@ type outline struct{ template *template.Template }
 
 // compile parses a template. What a payload does not have is empty.
 func compile(text string) (*outline, error) {
-	functions := template.FuncMap{textFunction: textOf, stepFunction: func() (string, error) { return "", nil }}
-	t, err := template.New("template").Funcs(functions).Parse(text)
+	t, err := template.New("template").Funcs(template.FuncMap{textFunction: textOf}).Funcs(new(budget).functions()).Parse(text)
 	if err != nil {
 		return nil, err
+	}
+	if len(t.Templates()) > 1 {
+		return nil, errors.New("a template must not define others")
 	}
 	if err := bound(t.Root); err != nil {
 		return nil, err
@@ -131,9 +127,6 @@ func textOf(value any) string {
 	}
 }
 
-// errSteps ends a template.
-var errSteps = fmt.Errorf("its loops have more than %d steps", maxSteps)
-
 // render returns the text for a payload. If the template does not fit it, that is the payload itself, and the
 // error names the place in the template.
 func (o *outline) render(payload map[string]any) (string, error) {
@@ -141,13 +134,7 @@ func (o *outline) render(payload map[string]any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	steps := 0
-	t.Funcs(template.FuncMap{stepFunction: func() (string, error) {
-		if steps++; steps > maxSteps {
-			return "", errSteps
-		}
-		return "", nil
-	}})
+	t.Funcs(new(budget).functions())
 	var text bounded
 	err = t.Execute(&text, payload)
 	if errors.Is(err, errFull) {

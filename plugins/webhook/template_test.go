@@ -35,6 +35,11 @@ func TestTemplates(t *testing.T) {
 		"{{.t}}":                                   "{{.a}}",
 		"{{$x := .a.b}}{{$x}}":                     "x",
 		`{{printf "%s!" .a.b}}`:                    "x!",
+		`{{printf "%-3s|%03d|%[1]q" .a.b 7}}`:      `x  |007|"x"`,
+		`<{{printf "%v%s" .no .a.n}}>`:             "<>",
+		`<{{html .no}}{{print .no "y"}}>`:          "<y>",
+		`{{html "<"}}{{js "'"}}{{urlquery "&"}}`:   `&lt;\'%26`,
+		`{{println 1 "a"}}`:                        "1 a\n",
 		`{{if eq .a.b "x"}}same{{end}}`:            "same",
 		"{{/* nothing */}}":                        "",
 		"{{range $i, $e := .a.list}}{{$i}}{{end}}": "012",
@@ -56,11 +61,18 @@ func TestATemplateThatDoesNotFit(t *testing.T) {
 		"{{index .list 7}}":                       "<index .list 7",
 		"{{range .n}}{{end}}":                     "_step",
 		"{{range .n}}{{range $.n}}{{end}}{{end}}": "_step",
+		`{{$x := .a}}{{range 40}}{{$x = printf "%s%s" $x $x}}{{end}}`:                      "printf",
+		`{{$x := .a}}{{range 40}}{{$x = print $x $x}}{{end}}`:                              "print",
+		`{{$x := .a}}{{range 40}}{{$x = println $x $x}}{{end}}`:                            "println",
+		`{{$x := "<"}}{{range 40}}{{$x = html $x $x}}{{end}}`:                              "html",
+		`{{$x := "<"}}{{range 40}}{{$x = js $x}}{{end}}`:                                   "js",
+		`{{$x := " "}}{{range 40}}{{$x = urlquery $x $x}}{{end}}`:                          "urlquery",
+		`{{$x := "%999999[1]d"}}{{range 10}}{{$x = print $x $x $x}}{{end}}{{printf $x 1}}`: "printf",
 	} {
 		got, err := rendered(t, text, payload)
 		if got != `{"a":"private","list":[[1],[2]],"n":5000000000}` || err == nil || !strings.Contains(err.Error(), place) ||
 			strings.Contains(err.Error(), "private") {
-			t.Errorf("%s gives %q, %v", text, got, err)
+			t.Errorf("%s gives %.100q, %v", text, got, err)
 		}
 	}
 }
@@ -85,6 +97,7 @@ func TestTemplatesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"{{", "{{.a", "{{nothing .a}}", `{{define "a"}}{{template "a"}}{{end}}{{template "a"}}`, `{{block "a" .}}{{end}}`,
+		`{{define "a"}}{{end}}`, `x{{define "a"}}y{{end}}`,
 		`{{range .a}}{{if .b}}{{with .c}}{{template "a"}}{{end}}{{end}}{{end}}`, `{{if .a}}{{else}}{{template "a"}}{{end}}`,
 	} {
 		if _, err := compile(text); err == nil {
