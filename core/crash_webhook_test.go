@@ -46,13 +46,13 @@ plugin "webhook" {
     listen = %q
     hooks = {
       chat0 = {
-        form = "github", secret = %[3]q, to = "board:chat0", template = "{{.text}}"
+        form = "github", secret = "%[3]s chat0", to = "board:chat0", template = "{{.text}}"
       }
       chat1 = {
-        form = "github", secret = %[3]q, to = "board:chat1", template = "{{.text}}"
+        form = "github", secret = "%[3]s chat1", to = "board:chat1", template = "{{.text}}"
       }
       chat2 = {
-        form = "github", secret = %[3]q, to = "board:group:chat2", template = "{{.text}}"
+        form = "github", secret = "%[3]s chat2", to = "board:group:chat2", template = "{{.text}}"
       }
     }
   }
@@ -99,7 +99,7 @@ func (b *board) sendHooks(ctx context.Context, t *testing.T, url, chat string) i
 		}
 		body := fmt.Sprintf(`{"text": %q}`, fmt.Sprintf(`[[stub {"answer": %q}]] %d`, hookAnswer(n), n))
 		for range 2 {
-			if err := deliver(url+"/"+chat, body); err != nil {
+			if err := deliver(url, chat, body); err != nil {
 				t.Errorf("delivery %d of %s: %v", n, chat, err)
 				return n
 			}
@@ -111,16 +111,16 @@ func (b *board) sendHooks(ctx context.Context, t *testing.T, url, chat string) i
 	}
 }
 
-// deliver sends a signed request until it is answered with success.
-func deliver(url, body string) error {
-	mac := hmac.New(sha256.New, []byte(hookSecret))
+// deliver sends a request that is signed with the secret of a chat's hook until it is answered with success.
+func deliver(url, chat, body string) error {
+	mac := hmac.New(sha256.New, []byte(hookSecret+" "+chat))
 	mac.Write([]byte(body))
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
 	late := time.After(drainTime)
 	client := http.Client{Timeout: 15 * time.Second}
 	for {
-		r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, url, strings.NewReader(body))
+		r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, url+"/"+chat, strings.NewReader(body))
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package scripts_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -24,8 +25,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// hookSecret is what the webhooks of scripts are signed with, unless they say otherwise.
-const hookSecret = "a secret of the scripts"
+// hookSecret begins the secrets of the webhooks of scripts, unless they say otherwise. The name of the hook follows.
+const hookSecret = "a secret of the hook "
 
 // hookAddress is what the host's log says of where webhooks are received.
 var hookAddress = regexp.MustCompile(`webhooks are received: address=(\S+)`)
@@ -37,14 +38,14 @@ func (s *stage) posts(ts *testscript.TestScript, neg bool, args []string) error 
 	plain := flags.Bool("plain", false, "")
 	id := flags.String("id", uuid.NewString(), "")
 	event := flags.String("event", "issues", "")
-	secret := flags.String("secret", hookSecret, "")
+	secret := flags.String("secret", "", "")
 	if err := flags.Parse(args); err != nil || neg || flags.NArg() != 3 {
 		return errors.New("usage: posts [-plain] [-id ID] [-event EVENT] [-secret SECRET] STATUS HOOK FILE")
 	}
 	body := []byte(ts.ReadFile(flags.Arg(2)))
 	header := http.Header{"Content-Type": {"application/json"}}
 	sign := func(of string) []byte {
-		mac := hmac.New(sha256.New, []byte(*secret))
+		mac := hmac.New(sha256.New, []byte(cmp.Or(*secret, hookSecret+flags.Arg(1))))
 		mac.Write([]byte(of))
 		return mac.Sum(nil)
 	}

@@ -62,12 +62,19 @@ func (c config) hooks() (map[string]*hook, error) {
 		found = append(found, sdk.ConfigError("hooks", fmt.Errorf("must have 1 to %d hooks", maxHooks)))
 	}
 	hooks := map[string]*hook{}
+	owners := map[string]string{} // the hooks, by their secrets
 	for _, name := range slices.Sorted(maps.Keys(c.Hooks)) {
 		h, err := c.Hooks[name].hook(name)
 		if err != nil {
 			found = append(found, err)
 		}
 		hooks[name] = h
+		secret := c.Hooks[name].Secret.Reveal()
+		if other, taken := owners[secret]; taken && secret != "" {
+			found = append(found, sdk.ConfigError("hooks."+name+".secret",
+				fmt.Errorf("the hook %q has the same secret: what is signed for one would be valid for the other", other)))
+		}
+		owners[secret] = name
 	}
 	if err := errors.Join(found...); err != nil {
 		return nil, err

@@ -26,7 +26,9 @@ func TestConfig(t *testing.T) {
 	ofHook := func(attributes string) string { return `{` + listen + `,"hooks":{"a":{` + attributes + `}}}` }
 	for config, want := range map[string]string{
 		ofHook(good): "",
-		ofHook(good + `,"form":"github","events":["issues.opened"],"prompt":"x","template":"{{.a}}"`): "",
+		ofHook(good + `,"form":"github","events":["issues.opened"],"prompt":"x","template":"{{.a}}"`):          "",
+		`{` + listen + `,"hooks":{"a":{` + good + `},"b":{` + good + `,"form":"github"}}}`:                     `hooks.b.secret: the hook "a" has the same secret`,
+		`{` + listen + `,"hooks":{"a":{` + good + `},"b":{"secret":"0123456789abcdeg","to":"telegram:1001"}}}`: "",
 		ofHook(good + `,"form":"gitlab"`):                                     `hooks.a.form: must be "github" or "plain"`,
 		ofHook(`"secret":"0123456789abcde","to":"telegram:1001"`):             "hooks.a.secret: must have at least 16 bytes",
 		ofHook(`"secret":"whsec_MDEyMzQ1Njc4OWE=","to":"telegram:1001"`):      "hooks.a.secret: must have at least 16 bytes",

@@ -18,7 +18,16 @@ import (
 	"github.com/clawhost/clawhost/sdk"
 )
 
+// testSecret is the secret of the hook "github".
 const testSecret = "It's a Secret to Everybody"
+
+// secretOf returns the secret of a hook of testConfig.
+func secretOf(hook string) string {
+	if hook == "github" {
+		return testSecret
+	}
+	return testSecret + " at " + hook
+}
 
 // fakeHost is the host of a server: it takes turns, once for a key, and keeps state.
 type fakeHost struct {
@@ -96,8 +105,8 @@ type rig struct {
 func testConfig() config {
 	return config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, Hooks: map[string]hookConfig{
 		"github": {Form: "github", Secret: sdk.NewSecret(testSecret), To: "telegram:group:-1001"},
-		"other":  {Form: "github", Secret: sdk.NewSecret(testSecret), To: "telegram:group:-1001", Events: []string{"issues.opened", "push"}},
-		"plain":  {Form: "plain", Secret: sdk.NewSecret(testSecret), To: "telegram:1001"},
+		"other":  {Form: "github", Secret: sdk.NewSecret(secretOf("other")), To: "telegram:group:-1001", Events: []string{"issues.opened", "push"}},
+		"plain":  {Form: "plain", Secret: sdk.NewSecret(secretOf("plain")), To: "telegram:1001"},
 	}}
 }
 
@@ -151,7 +160,7 @@ func ofGitHub(hook, event, body string) *http.Request {
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("X-Github-Event", event)
 	r.Header.Set("X-Github-Delivery", "72d3162e-cc78-11e3-81ab-4c9367dc0958")
-	r.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(sign([]byte(testSecret), []byte(body))))
+	r.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(sign([]byte(secretOf(hook)), []byte(body))))
 	return r
 }
 
@@ -161,7 +170,7 @@ func ofPlain(hook, id, body string, at time.Time) *http.Request {
 	stamp := strconv.FormatInt(at.Unix(), 10)
 	r.Header.Set("Webhook-Id", id)
 	r.Header.Set("Webhook-Timestamp", stamp)
-	r.Header.Set("Webhook-Signature", "v1,"+base64.StdEncoding.EncodeToString(sign([]byte(testSecret), []byte(id+"."+stamp+"."+body))))
+	r.Header.Set("Webhook-Signature", "v1,"+base64.StdEncoding.EncodeToString(sign([]byte(secretOf(hook)), []byte(id+"."+stamp+"."+body))))
 	return r
 }
 
