@@ -114,6 +114,7 @@ var (
 	broken   = answer{status: http.StatusBadRequest, text: "the body could not be read", unread: true}
 	busy     = answer{status: http.StatusServiceUnavailable, text: later.text, unread: true}
 	later    = answer{status: http.StatusServiceUnavailable, text: "this cannot be taken now; send it again later"}
+	never    = answer{status: http.StatusInternalServerError, text: "the host refuses this until its operator changes something; its log says what"}
 	pong     = answer{status: http.StatusOK, text: "pong"}
 	ignored  = answer{status: http.StatusOK, text: "ignored: this event starts no turn"}
 	known    = answer{status: http.StatusOK, text: "known: the same delivery was taken before"}
@@ -203,6 +204,10 @@ func (s *server) take(ctx context.Context, h *hook, d delivery) answer {
 		log.Warn("the template does not fit this payload, so the agent reads the payload itself", "at", err)
 	}
 	err = s.turns.Begin(ctx, h.turn(d, text))
+	if errors.Is(err, sdk.ErrNotGranted) || errors.Is(err, errors.ErrUnsupported) {
+		log.Error("a delivery cannot be taken", "error", err)
+		return never
+	}
 	if err == nil {
 		err = s.seen.add(ctx, h.name, digest)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -175,6 +176,12 @@ func TestWhatTheHostCannotTakeIsSentAgain(t *testing.T) {
 	w := r.send(ofGitHub("github", "issues", issue))
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
 		t.Errorf("a host that takes nothing gives %d, %v", w.Code, w.Header())
+	}
+	for _, never := range []error{sdk.ErrNotGranted, errors.ErrUnsupported} {
+		r.host.full = fmt.Errorf("begin turn: %w", never)
+		if w := r.send(ofGitHub("github", "issues", issue)); w.Code != http.StatusInternalServerError || w.Header().Get("Retry-After") != "" {
+			t.Errorf("%v gives %d, %v", never, w.Code, w.Header())
+		}
 	}
 	r.host.full, r.host.broken = nil, errTest // the host has the turn, but what remembers it fails
 	r.gives(t, ofGitHub("github", "issues", issue), http.StatusServiceUnavailable, "later")
