@@ -94,6 +94,17 @@ func TestAnAddressThatIsTaken(t *testing.T) {
 	}
 }
 
+// Only an address that is in use is said to be taken, even if the host waits no longer.
+func TestAnAddressOfNobody(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	const elsewhere = "192.0.2.1:8790" // for documentation
+	if listener, err := listen(ctx, sdk.Env{}, elsewhere); err == nil || strings.Contains(err.Error(), "taken") {
+		t.Errorf("%s gives %v, %v", elsewhere, listener, err)
+	}
+}
+
 func TestChats(t *testing.T) {
 	t.Parallel()
 	for key, want := range map[string]string{

@@ -39,28 +39,25 @@ func open(ctx context.Context, env sdk.Env, c config) (*server, error) {
 	return newServer(env, listener, c.MaxBody, hooks), nil
 }
 
-// listenTime is how long the previous process of a host that was killed may keep the address.
+// listenTime limits the wait for an address that a killed host's plugin still holds.
 const listenTime = 2 * time.Second
 
 // listen binds the address. Each request is authenticated by its signature, and all may come from one proxy, which is another user.
 func listen(ctx context.Context, env sdk.Env, address string) (net.Listener, error) {
-	ctx, cancel := context.WithTimeout(ctx, listenTime)
-	defer cancel()
+	late := time.After(listenTime)
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
 	for {
 		listener, err := env.ListenUnchecked(ctx, "tcp", address)
-		switch {
-		case err == nil:
-			return listener, nil
-		case ctx.Err() != nil:
-			return nil, fmt.Errorf("%s is taken by another program", address)
-		case !errors.Is(err, syscall.EADDRINUSE):
-			return nil, err
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			return listener, err
 		}
 		select {
 		case <-again.C:
+		case <-late:
+			return nil, fmt.Errorf("%s is taken by another program", address)
 		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
 	}
 }
