@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -24,6 +25,9 @@ const (
 	// agentsFolder is the folder of the state folder with a folder for each other agent.
 	agentsFolder = "agents"
 )
+
+// labelForm is that of an agent's label.
+var labelForm = regexp.MustCompile(`^[a-z0-9_-]{1,32}$`)
 
 var errNoWorkspace = errors.New("the host does not tell the workspace of this agent")
 
@@ -91,8 +95,8 @@ func openAgents(ctx context.Context, env sdk.Env, c config, workspace string, no
 		return nil, fmt.Errorf("look for the indexes of other agents: %w", err)
 	}
 	for _, agent := range known {
-		if _, err := a.conversations(ctx, agent); err != nil {
-			return nil, err
+		if _, err := a.conversations(ctx, agent); err != nil { // the agent may be gone
+			a.log.Warn("the conversations with an agent cannot be removed yet", "agent", agent, "error", err)
 		}
 	}
 	return a, nil
@@ -110,7 +114,9 @@ func withIndex(folder string) (agents []string, err error) {
 		return nil, err
 	}
 	for _, e := range entries {
-		agents = append(agents, e.Name())
+		if e.IsDir() && labelForm.MatchString(e.Name()) {
+			agents = append(agents, e.Name())
+		}
 	}
 	return agents, nil
 }

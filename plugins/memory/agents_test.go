@@ -322,6 +322,39 @@ func TestConversationsOfAllAgentsAreRemoved(t *testing.T) {
 	}
 }
 
+// What is no agent's, or is broken, in the folder of the agents does not keep the plugin from starting.
+func TestAStrayEntryStopsNoOtherAgent(t *testing.T) {
+	t.Parallel()
+	p := start(t, nil)
+	server := with("server", t.TempDir(), anna)
+	p.ask(server, "hello")
+	p.tellAgent("server", server.Session, 1, "What is the zebra called?", "It is called Zora.")
+	folder := filepath.Join(p.state, agentsFolder)
+	for _, name := range []string{"broken/index.db", "Not a label"} {
+		if err := os.MkdirAll(filepath.Join(folder, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{".DS_Store", "notes"} {
+		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.restart(map[string]any{"sessions": false})
+	p.ask(anna, "hello")
+	broken := sdk.AgentStart{TurnID: "1", Caller: with("broken", t.TempDir(), anna), Prompt: "hello"}
+	if _, err := p.BeforeAgentStart(broken); err == nil {
+		t.Error("an agent with a broken index is reminded")
+	}
+	if entries, err := os.ReadDir(filepath.Join(folder, "Not a label")); err != nil || len(entries) > 0 {
+		t.Errorf("a folder that is no agent's has %v, %v", entries, err)
+	}
+	p.restart(nil)
+	if got := p.ask(server, "the zebra"); got != "" {
+		t.Errorf("with sessions = false there was kept %q", got)
+	}
+}
+
 func TestTurnsOfAgentsAtOnce(t *testing.T) {
 	t.Parallel()
 	p := start(t, nil)
