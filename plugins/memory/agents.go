@@ -29,7 +29,10 @@ const (
 // labelForm is that of an agent's label.
 var labelForm = regexp.MustCompile(`^[a-z0-9_-]{1,32}$`)
 
-var errNoWorkspace = errors.New("the host does not tell the workspace of this agent")
+var (
+	errNoWorkspace = errors.New("the host does not tell the workspace of this agent")
+	errStopped     = errors.New("the plugin is stopped")
+)
 
 var (
 	_ sdk.AgentStarter       = (*agents)(nil)
@@ -54,10 +57,11 @@ type agents struct {
 	talks *conversations // with the agent main
 	main  *memory        // of the agent main
 
-	mu     sync.Mutex
-	others map[string]*other // by label
-	opened []*conversations  // of all agents
-	tasks  []task            // that Run has not begun
+	mu      sync.Mutex
+	others  map[string]*other // by label
+	opened  []*conversations  // of all agents
+	tasks   []task            // that Run has not begun
+	stopped bool
 }
 
 // other is an agent that is not main.
@@ -127,11 +131,21 @@ func (a *agents) openConversations(ctx context.Context, folder, agent string, lo
 	if err != nil {
 		return nil, err
 	}
-	a.mu.Lock()
-	a.opened = append(a.opened, c)
-	a.mu.Unlock()
+	if !a.keep(c) {
+		return nil, errors.Join(errStopped, c.index.close())
+	}
 	a.begin(c)
 	return c, nil
+}
+
+// keep has Stop close conversations. False: it was called already.
+func (a *agents) keep(c *conversations) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.stopped {
+		a.opened = append(a.opened, c)
+	}
+	return !a.stopped
 }
 
 // openMemory opens the memory of an agent over its index.
@@ -283,10 +297,11 @@ func (a *agents) Status() string {
 	return strings.Join(all, "; ")
 }
 
-// Stop closes the indexes. No call is in progress then.
+// Stop closes the indexes. A call that is still in progress opens no other one.
 func (a *agents) Stop(context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.stopped = true
 	var errs []error
 	for _, c := range a.opened {
 		errs = append(errs, c.index.close())

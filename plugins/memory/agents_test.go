@@ -3,7 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -352,6 +355,27 @@ func TestAStrayEntryStopsNoOtherAgent(t *testing.T) {
 	p.restart(nil)
 	if got := p.ask(server, "the zebra"); got != "" {
 		t.Errorf("with sessions = false there was kept %q", got)
+	}
+}
+
+// A call may outlast the time that a shutdown has for it.
+func TestNoIndexIsOpenedAfterStop(t *testing.T) {
+	t.Parallel()
+	env := sdk.Env{StateDir: t.TempDir(), Log: slog.New(slog.DiscardHandler)}
+	a, err := open(t.Context(), env, config{Workspace: t.TempDir(), MaxPassages: 5, MaxBytes: 6000, Sessions: true}, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	server := with("server", t.TempDir(), anna)
+	if _, err := a.BeforeAgentStart(t.Context(), sdk.AgentStart{TurnID: "1", Caller: server, Prompt: "hello"}); !errors.Is(err, errStopped) {
+		t.Errorf("after Stop, a turn gets the error %v", err)
+	}
+	// SQLite removes this file when the last connection to a database is closed.
+	if _, err := os.Stat(filepath.Join(env.StateDir, agentsFolder, "server", "index.db-wal")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("after Stop, an index is open: %v", err)
 	}
 }
 
