@@ -29,8 +29,8 @@ const patience = time.Minute
 
 // Prompt is a text for Claude.
 type Prompt struct {
-	// Key identifies the turn: a further prompt with it waits for the same turn and gets the same answer. The empty key is
-	// different for each prompt.
+	// Key identifies the turn: a further prompt with it waits for the same turn and gets the same answer. Each session has its own
+	// keys of the operator. The empty key is different for each prompt.
 	Key     string
 	Session string       // whose conversation continues
 	Agent   string       // who answers; empty: the session's agent, or the one that answers in the chat
@@ -154,8 +154,11 @@ var errClosing = Refusal{
 func (g *Gateway) join(ctx context.Context, c Caller, of question, key string) (*waiter, error) {
 	for again := 0; ; again++ {
 		attempt := key
+		if c.plugin == "" {
+			attempt = of.session + "\x00" + key // no header holds this byte
+		}
 		if again > 0 {
-			attempt += fmt.Sprint("\x00", again) // no header holds this byte
+			attempt += fmt.Sprint("\x00", again)
 		}
 		of.key = c.key(domain.KeyOperatorTurn, domain.KeyPluginTurn, attempt)
 		w, err := g.waiters.join(ctx, of)

@@ -17,10 +17,11 @@ import (
 
 // asker is a caller that asks a question.
 type asker struct {
-	leave func()
-	texts []string // that the progress had
-	held  []string
-	ended chan struct{}
+	leave   func()
+	session string
+	texts   []string // that the progress had
+	held    []string
+	ended   chan struct{}
 
 	answer domain.Outcome
 	err    error
@@ -40,8 +41,8 @@ func programAsks(t *testing.T, g *rig, c gateway.Caller, p gateway.Prompt) *aske
 		defer close(a.ended)
 		for p, err := range g.Ask(ctx, c, p) {
 			a.answer, a.err = p.End, err
-			if err == nil && p.Session != "cli:main" {
-				t.Errorf("the session is %q", p.Session)
+			if err == nil {
+				a.session = p.Session
 			}
 			if p.Held != "" && p.End.State == "" {
 				a.held = append(a.held, p.Held)
@@ -173,6 +174,26 @@ func TestQuestionsWithTheSameKey(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { test(t, open(t, chat.Limits{})) })
 		})
 	}
+}
+
+// Two agents may be asked something with the same key, and each answers.
+// Behaviour: program-ask-key.
+func TestQuestionsToAgentsWithTheSameKey(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := open(t, chat.Limits{})
+		first := programAsks(t, g, gateway.Caller{}, gateway.Prompt{Key: "k", Agent: "server", Text: "what is there?"})
+		g.end(t, domain.RunDone)
+		first.wants(t, tea)
+		second := asks(t, g, "k", false)
+		g.opens(t, 1)
+		g.end(t, domain.RunFailed)
+		second.wants(t, failed)
+		if want := []string{"agent:server:cli:main", "cli:main"}; first.session != want[0] || second.session != want[1] {
+			t.Errorf("asked in %q and %q, want %q", first.session, second.session, want)
+		}
+		programAsks(t, g, gateway.Caller{}, gateway.Prompt{Key: "k", Agent: "server", Text: "what is there?"}).wants(t, tea)
+	})
 }
 
 // A caller learns at once that a turn cannot begin, and gets the reason as the answer after a minute.

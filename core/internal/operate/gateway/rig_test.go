@@ -12,6 +12,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/chat/inbox"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/media/files"
@@ -41,7 +42,10 @@ func open(t *testing.T, limits chat.Limits) *rig {
 		store: s, turns: dispatch.New(s, dispatch.Options{Turns: 2, Commands: 1}, log),
 		closing: make(chan struct{}), ends: make(chan domain.RunState),
 	}
-	c := &config.Config{Settings: config.Settings{Session: config.Session{Scope: "per-channel-peer"}}, Send: config.Send{Default: "allow"}}
+	c := &config.Config{
+		Settings: config.Settings{Session: config.Session{Scope: "per-channel-peer"}}, Send: config.Send{Default: "allow"},
+		Agent: config.Agent{Label: session.MainAgent}, Agents: []*config.Agent{{Label: "server"}},
+	}
 	conversations := conversation.NewResolver(c, channels, s)
 	r.Gateway = gateway.New(gateway.Options{
 		Store: s, Conversations: conversations, Plugins: channels, Dispatcher: r.turns, Closing: r.closing,
