@@ -2,9 +2,13 @@ package command_test
 
 import (
 	"fmt"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/clawhost/clawhost/core/internal/chat/command"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -79,5 +83,36 @@ func TestWhatNoPluginReplaces(t *testing.T) {
 		if len(clashes) != 1 || clashes[0].Attribute != "overrides" {
 			t.Errorf("%s: %v", name, clashes)
 		}
+	}
+}
+
+// The page of the config names each command that no plugin replaces, except aliases and directives, and no other.
+func TestThePageSaysWhatNoPluginReplaces(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, found := strings.Cut(string(page), "such as `/model`, and ")
+	list, _, ended := strings.Cut(list, " cannot be replaced")
+	if !found || !ended {
+		t.Fatal("the page has no list of the commands that cannot be replaced")
+	}
+	documented := regexp.MustCompile("`/([a-z_]+)`").FindAllStringSubmatch(list, -1)
+	var names, want []string
+	for _, name := range documented {
+		names = append(names, name[1])
+	}
+	r := (&hostCommands{shell: &shell{}}).registry()
+	for _, c := range r.List("main", chat.Owner) {
+		clashes := r.Clashes([]command.PluginCommands{{Plugin: "p", Names: []string{c.Name}, Overrides: []string{c.Name}}})
+		if _, _, directives := r.Directives("/"+c.Name, true, chat.Owner); len(clashes) > 0 && len(directives) == 0 {
+			want = append(want, c.Name)
+		}
+	}
+	slices.Sort(names)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Errorf("the commands on the page (-want +got):\n%s", diff)
 	}
 }
