@@ -75,13 +75,13 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, stays bool) {
 	for p, err := range s.options.Gateway.Ask(r.Context(), gateway.Caller{}, gateway.Prompt{
 		Key: r.Header.Get(idempotencyKey), Session: q.Session, Agent: q.Agent, Text: q.Text, Stays: stays,
 	}) {
-		var refused gateway.Refusal
+		refusal, refused := errors.AsType[gateway.Refusal](err)
 		switch {
-		case errors.As(err, &refused) && refused.Reason == gateway.NoAgent: // before anything else
+		case refused && refusal.Reason == gateway.NoAgent: // before anything else
 			w.WriteHeader(http.StatusBadRequest)
-			_ = lines.Encode(problem{refused.Text})
+			_ = lines.Encode(problem{refusal.Text})
 			return
-		case err != nil && refused == gateway.Refusal{} && r.Context().Err() == nil:
+		case err != nil && !refused && r.Context().Err() == nil:
 			s.log.Error("a question could not be asked", "error", err)
 		}
 		// Write errors are ignored: the request's context ends when the client is gone.
