@@ -27,6 +27,7 @@ type Message struct {
 	// Pressed is set if the message is a press on a button of the agent's, whose label is the text; nil: it is not
 	Pressed *Press   `json:"pressed,omitempty"`
 	Command *Command `json:"command,omitempty"` // a command, which claude does not see; nil: none
+	Named   bool     `json:"named,omitempty"`   // it names its agent, so it is for that one, whichever answers in the conversation
 	// Fresh begins a new claude session when this message is claimed, even if it is dropped; [Inbound.Reset] begins one at once.
 	Fresh   bool          `json:"fresh,omitempty"`
 	Silent  bool          `json:"silent,omitempty"`  // do not send the answer to the chat (a plugin's turn)

@@ -380,6 +380,7 @@ var groups = []group{
 		{"WaitingNext", wording.WaitingNext},
 		{"WaitingForOthers", wording.WaitingForOthers},
 		{"EditedToCommand", wording.EditedToCommand},
+		{"EditedToOther", wording.EditedToOther},
 		{"EditedRights", wording.EditedRights},
 		{"EditedLate", wording.EditedLate},
 		{"DeletedLate", wording.DeletedLate},

@@ -217,6 +217,7 @@ const (
 	WaitingForOthers = "I am busy with other conversations, and answer this as soon as one of them is done."
 
 	EditedToCommand = "You edited this message into a command, and edits do not run commands. It is withdrawn: write the command as a new message."
+	EditedToOther   = "After your edit, this message is for another agent, so it is withdrawn. Write it as a new message."
 	EditedRights    = "Your rights here have changed since you wrote this, so it is withdrawn. Write it again."
 	EditedLate      = "Claude had read this already when you edited it. Write what has changed as a new message."
 	DeletedLate     = "Claude had already read what you deleted, so it still counts. `/stop` ends what is running."

@@ -44,12 +44,11 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 		return rejected(a.access.Reason), nil
 	}
 	a.event.Body = body
-	usual := a.key
 	a, intent, err := in.interpret(ctx, a)
 	if err != nil {
 		return Outcome{}, err
 	}
-	forAnother := a.key != usual && a.key != found.Session
+	elsewhere := a.key != found.Session // also if neither text names its agent, but people have chosen another one since
 	now := in.inbound(a, intent) // an edit runs no commands
 	late := domain.OutboxItem{To: old.Address(), ReplyTo: old.ID, Text: wording.EditedLate}
 	unread, ok := in.withdrawSteered(ctx, found)
@@ -60,11 +59,13 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 	switch {
 	case a.message.Authority != old.Authority:
 		standing, err = in.takeBack(ctx, old, unread, wording.EditedRights)
-	case now.Message.Command != nil, forAnother:
+	case now.Message.Command != nil, elsewhere && a.message.Named:
 		standing, err = in.takeBack(ctx, old, unread, wording.EditedToCommand)
+	case elsewhere && old.Named:
+		standing, err = in.takeBack(ctx, old, unread, wording.EditedToOther)
 	default:
 		m := now.Message
-		old.Text, old.Raw, old.Overrides, old.Origin, old.Fresh = m.Text, m.Raw, m.Overrides, m.Origin, m.Fresh
+		old.Text, old.Raw, old.Overrides, old.Origin, old.Fresh, old.Named = m.Text, m.Raw, m.Overrides, m.Origin, m.Fresh, m.Named
 		if steered {
 			old.Edition = e.ID
 		}

@@ -98,6 +98,50 @@ func TestEdits(t *testing.T) {
 	}
 }
 
+// What was asked of one agent is not asked of another by an edit, whichever of the two texts names its agent.
+// Behaviour: edit-no-command.
+func TestEditsOfWhatNamesAnAgent(t *testing.T) {
+	t.Parallel()
+	const main, server = "tg:owner", "agent:server:tg:owner"
+	for name, test := range map[string]struct {
+		in     string // the session of the message
+		named  bool   // it names its agent
+		chosen string // the agent that answers in the chat by now
+		edit   string
+		want   string // the new text
+		notice string // a part of it
+	}{
+		"no agent any more":              {in: server, named: true, edit: "delete tmp", notice: "another agent"},
+		"an agent":                       {in: main, edit: "/agent server delete tmp", notice: "into a command"},
+		"another agent":                  {in: server, named: true, edit: "/agent main delete tmp", notice: "into a command"},
+		"the same agent":                 {in: server, named: true, edit: "/agent server delete tmp", want: "delete tmp"},
+		"the one that answers by now":    {in: server, named: true, chosen: "server", edit: "delete tmp", want: "delete tmp"},
+		"none, another one answers":      {in: main, chosen: "server", edit: "delete tmp", want: "delete tmp"},
+		"the one that answered, by name": {in: main, chosen: "server", edit: "/agent main delete tmp", want: "delete tmp"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := &journal{standing: domain.StandingWaiting, waitsIn: test.in, agents: map[string]string{main: test.chosen}}
+			j.waiting = domain.Message{
+				ID: "m", Channel: "tg", Chat: chat.Chat{ID: "owner"}, Sender: chat.Sender{ID: "owner"}, Authority: chat.Owner,
+				Text: "delete it", Named: test.named,
+			}
+			if outcome, err := box(j).Submit(t.Context(), "tg", event("owner", chat.Edited{ID: "m", Text: test.edit})); err != nil || outcome.Verdict != chat.Accepted {
+				t.Fatalf("%+v, error %v", outcome, err)
+			}
+			if test.want != "" {
+				if len(j.amended) != 1 || j.amended[0].Text != test.want || j.amended[0].Named != strings.HasPrefix(test.edit, "/agent") || len(j.notices) != 0 {
+					t.Errorf("amended %+v, notices %+v", j.amended, j.notices)
+				}
+				return
+			}
+			if len(j.amended) != 0 || len(j.notices) != 1 || !strings.Contains(j.notices[0].Text, test.notice) {
+				t.Errorf("amended %+v, notices %+v", j.amended, j.notices)
+			}
+		})
+	}
+}
+
 // Behaviour: edit-waiting.
 func TestIgnoredChanges(t *testing.T) {
 	t.Parallel()

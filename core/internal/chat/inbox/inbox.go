@@ -109,6 +109,7 @@ func (in *Inbox) interpret(ctx context.Context, a arrival) (arrival, interpret.I
 	if !in.conversations.MayChoose(in.conversations.Agent(asks.Agent), in.caller(a)) {
 		return a, interpret.Commands{List: []domain.Command{asks.Command}}, nil // whose answer says so
 	}
+	a.message.Named = true
 	a, err = in.to(ctx, a, asks.Agent)
 	return a, asks.Then, err
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/chat/activity"
 	"github.com/clawhost/clawhost/core/internal/chat/command"
@@ -59,6 +60,7 @@ type journal struct {
 	unread    bool            // claude has not read what it was given
 	after     domain.Standing // where a message is by the time of its change, which does not happen then; empty: as before
 	waiting   domain.Message  // what Find finds
+	waitsIn   string          // its session; empty: tg:owner
 	amended   []domain.Message
 	notices   []domain.OutboxItem
 	posted    []string // the keys
@@ -104,6 +106,9 @@ func (j *journal) AgentMessageByToken(_ context.Context, token string) (domain.A
 
 func (j *journal) Find(context.Context, string, chat.ID, chat.MessageID) (domain.Found, error) {
 	f := domain.Found{Session: "tg:owner", Message: j.waiting, Standing: j.standing, UUID: "u"}
+	if j.waitsIn != "" {
+		f.Session = j.waitsIn
+	}
 	if j.standing == domain.StandingSteered {
 		f.Run, f.ClaudeSession = 5, "claude"
 	}
@@ -369,7 +374,10 @@ func box(j *journal) *inbox.Inbox {
 
 func boxOf(j *journal, settings func(string) config.Settings) *inbox.Inbox {
 	log := hclog.NewNullLogger()
-	c := &config.Config{Settings: settings("tg"), Send: config.Send{Default: "allow", Rules: []config.SendRule{{Chat: "channel", Policy: "deny"}}}}
+	c := &config.Config{
+		Settings: settings("tg"), Send: config.Send{Default: "allow", Rules: []config.SendRule{{Chat: "channel", Policy: "deny"}}},
+		Agent: config.Agent{Label: session.MainAgent}, Agents: []*config.Agent{{Label: "server", OpenTo: config.OpenToOwners}},
+	}
 	h := j.host
 	if h == nil {
 		h = newHost(plugintest.Channels(map[string]chat.Limits{"tg": limits}), nil)
