@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// failuresAtOnce failed requests are told so; then one each second.
+	// failuresAtOnce refused requests are told that their signature is wrong; after that, one each second is.
 	failuresAtOnce = 20
 	// reportEvery is the minimum interval of log lines about failed requests.
 	reportEvery = time.Minute
 )
 
-// failures counts the requests that no sender has signed.
+// failures counts the requests without a valid signature.
 type failures struct {
 	log   *slog.Logger
 	limit *rate.Limiter

@@ -13,7 +13,7 @@ import (
 
 // form is a way in which senders sign and describe what they send.
 type form interface {
-	// authenticate returns an error for a request that nobody signed who has the secret.
+	// authenticate returns an error for a request that is not signed with the secret.
 	authenticate(h http.Header, body []byte, now time.Time) error
 	// read reads an authentic request.
 	read(h http.Header, body []byte) (delivery, error)
