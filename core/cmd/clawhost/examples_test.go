@@ -18,7 +18,7 @@ var exampleVariables = map[string]string{
 	"GITHUB_TOKEN":   "not-a-real-token",
 
 	"GITHUB_WEBHOOK_SECRET": "not-a-real-secret",
-	"BACKUP_SECRET":         "not-a-real-secret",
+	"BACKUP_SECRET":         "not-a-real-secret-either",
 }
 
 // Every example config is good, the plugins' own configs by the schemas of the plugins included.

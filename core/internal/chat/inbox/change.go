@@ -49,7 +49,7 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 		return Outcome{}, err
 	}
 	elsewhere := a.key != found.Session // also if neither text names its agent, but people have chosen another one since
-	now := in.inbound(a, intent) // an edit runs no commands
+	now := in.inbound(a, intent)        // an edit runs no commands
 	late := domain.OutboxItem{To: old.Address(), ReplyTo: old.ID, Text: wording.EditedLate}
 	unread, ok := in.withdrawSteered(ctx, found)
 	if !ok {
