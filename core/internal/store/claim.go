@@ -156,9 +156,9 @@ func (t *tx) describe(session *domain.Session, claude string) error {
 	session.ClaudeSession, session.Replaced, session.ClaudeStarted, session.ContextTokens = claude, true, false, 0
 	session.ForkOf, session.Compactions, session.Flushed = "", 0, 0
 	var given string
-	err := noRows(t.row(`SELECT c.started_at IS NOT NULL, c.compactions, c.flushed, c.given, c.folder, `+beginning+
+	err := noRows(t.row(`SELECT c.started_at IS NOT NULL, c.compactions, c.flushed, c.given, c.folder, c.worktree, `+beginning+
 		` FROM claude_sessions c WHERE c.id = ?1`,
-		[]any{claude}, &session.ClaudeStarted, &session.Compactions, &session.Flushed, &given, &session.Folder, &session.ForkOf, &session.Starter))
+		[]any{claude}, &session.ClaudeStarted, &session.Compactions, &session.Flushed, &given, &session.Folder, &session.Worktree, &session.ForkOf, &session.Starter))
 	session.Given = decodeGiven(given)
 	return err
 }

@@ -18,7 +18,7 @@ import (
 const sessionColumns = `s.key, s.claude_session, c.started_at IS NOT NULL, s.kind, s.title, s.channel, s.chat, s.thread, s.peer,
 	s.created_at, s.reset_at, COALESCE(s.interacted_at, 0), s.model,
 	s.turns, s.input_tokens, s.cache_tokens, s.output_tokens, s.cost_micros, s.context_tokens, s.context_window,
-	s.overrides, s.label, COALESCE(s.flushed_at, 0), c.compactions, c.flushed, c.given, c.folder, ` + beginning
+	s.overrides, s.label, COALESCE(s.flushed_at, 0), c.compactions, c.flushed, c.given, c.folder, c.worktree, ` + beginning
 
 // beginning is what the claude session c starts with, while it has not begun: a copy of its parent, if that has begun,
 // and the first message of its thread.
@@ -40,7 +40,7 @@ func (r *sessionRow) dest() []any {
 		&r.createdAt, &r.resetAt, &r.interactedAt, &r.Model,
 		&r.Usage.Turns, &r.Usage.InputTokens, &r.Usage.CacheTokens, &r.Usage.OutputTokens, &r.Usage.CostMicros,
 		&r.ContextTokens, &r.ContextWindow,
-		&r.overrides, &r.Label, &r.flushedAt, &r.Compactions, &r.Flushed, &r.given, &r.Folder, &r.ForkOf, &r.Starter,
+		&r.overrides, &r.Label, &r.flushedAt, &r.Compactions, &r.Flushed, &r.given, &r.Folder, &r.Worktree, &r.ForkOf, &r.Starter,
 	}
 }
 
@@ -156,7 +156,8 @@ func (t *tx) changeFolder(key, folder string) (left string, err error) {
 // makeClaudeSession creates a claude session in a folder, which may be replaced from the beginning, and returns its uuid.
 func (t *tx) makeClaudeSession(key, folder string, replacedAt sql.NullInt64) (string, error) {
 	id := uuid.NewString()
-	_, err := t.exec(`INSERT INTO claude_sessions (id, session, folder, begun_at, replaced_at) VALUES (?1, ?2, ?3, ?4, ?5)`, id, key, folder, t.now, replacedAt)
+	_, err := t.exec(`INSERT INTO claude_sessions (id, session, folder, begun_at, replaced_at, worktree)
+		VALUES (?1, ?2, ?3, ?4, ?5, `+worktreeOf("?2", "?3")+`)`, id, key, folder, t.now, replacedAt)
 	return id, err
 }
 

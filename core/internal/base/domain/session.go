@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -61,6 +62,7 @@ type Session struct {
 	ClaudeSession string // the uuid of claude's session
 	Replaced      bool   // in a run: the session has another claude session by now, which receives new messages
 	Folder        string // in which claude works; empty: the agent's workspace
+	Worktree      string // a working copy of the Folder in which it works instead; empty: none
 	ClaudeStarted bool   // claude has consumed a message in it: it is resumed, not created
 	ForkOf        string // the claude session that it starts as a copy of, if it is not started; empty: none
 	Starter       string // the start of its thread, if it is not started; empty: unknown, or none
@@ -83,6 +85,9 @@ type Session struct {
 	Given   map[string]string
 	Flushed int64 // Compactions at the last memory flush plus one; zero: no flush in this claude session
 }
+
+// Place is the working directory of claude; empty: the agent's workspace.
+func (s Session) Place() string { return cmp.Or(s.Worktree, s.Folder) }
 
 // Usage is the cost of turns. In a Session it is the total.
 type Usage struct {
