@@ -30,6 +30,9 @@ type Agent struct {
 	// Project lists the parts of the workspace's own setup for Claude Code that are used: instructions, skills, agents, mcp.
 	Project      []string
 	TrustProject bool // Claude Code uses the setup as it is, with its hooks, settings and environment
+	// Worktree is which conversations work in git worktrees of their own: [WorktreeOff] (default), [WorktreeThread].
+	Worktree      string
+	WorktreeSetup string // a line of the shell that is run in each new worktree; empty (default): none
 
 	Claude    Claude
 	Heartbeat Heartbeat // never inherited
@@ -43,6 +46,17 @@ const (
 	OpenToAllowed  = "allowed"  // people who may use commands
 	OpenToEveryone = "everyone" // who may write
 )
+
+// Which conversations work in git worktrees of their own.
+const (
+	WorktreeOff    = "off"
+	WorktreeThread = "thread" // threads and topics
+)
+
+// Worktrees is the folder of the agent's worktrees. It is beside the workspace, because nobody has access to the state folder.
+func (a *Agent) Worktrees() string {
+	return filepath.Join(filepath.Dir(a.Workspace), ".worktrees", a.Label)
+}
 
 // Claude configures the claude CLI for an agent. Model names are resolved, not aliases. What a block within an agent leaves out
 // is as at the top level.
@@ -128,6 +142,8 @@ func (a *Agent) block() block {
 		{"skills", globs(&a.Skills)},
 		{"project", parts(&a.Project)},
 		{"trust_project", boolean(&a.TrustProject)},
+		{"worktree", oneOf(&a.Worktree, WorktreeOff, WorktreeThread)},
+		{"worktree_setup", text(&a.WorktreeSetup)},
 	}}
 }
 
@@ -200,7 +216,7 @@ func (d *decoder) agent(b *hclsyntax.Block, c *Config) *Agent {
 		d.report(b.LabelRanges[0], "Unsuitable label", "An agent's label has 1 to 32 of the characters a to z, 0 to 9, _ and -.")
 	}
 	a := &Agent{
-		Label: label, Name: label, OpenTo: OpenToOwners, Timezone: c.Agent.Timezone, Skills: PatternsOf("*"),
+		Label: label, Name: label, OpenTo: OpenToOwners, Worktree: WorktreeOff, Timezone: c.Agent.Timezone, Skills: PatternsOf("*"),
 		Claude: c.Agent.Claude.inherited(b.Body), Heartbeat: defaultHeartbeat, written: b,
 	}
 	d.decode(b.Body, a.blockOf(label))

@@ -185,7 +185,7 @@ func defaults() *Config {
 		StateDir: "~/.local/state/clawhost",
 		Log:      Log{Level: "info", Format: "text"},
 		Agent: Agent{
-			Label: session.MainAgent, Name: "Claw", Workspace: "~/clawhost", Timezone: time.Local, OpenTo: OpenToOwners, Skills: PatternsOf("*"),
+			Label: session.MainAgent, Name: "Claw", Workspace: "~/clawhost", Timezone: time.Local, OpenTo: OpenToOwners, Worktree: WorktreeOff, Skills: PatternsOf("*"),
 			Claude: Claude{
 				Command: "claude", PermissionMode: "default", Timeout: 30 * time.Minute, Retries: 3, AskTimeout: time.Hour, ToolTimeout: time.Minute,
 			},

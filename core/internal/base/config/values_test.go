@@ -269,7 +269,7 @@ plugin "plain" {}
 		PluginDir: dir + "/plugins",
 		Log:       config.Log{Level: "debug", Format: "json"},
 		Agent: config.Agent{
-			Label: "main", OpenTo: "owners", Skills: config.PatternsOf("*"), Name: "Ada", Workspace: dir + "/work", SystemPrompt: "Be kind.", Timezone: berlin,
+			Label: "main", OpenTo: "owners", Worktree: "off", Skills: config.PatternsOf("*"), Name: "Ada", Workspace: dir + "/work", SystemPrompt: "Be kind.", Timezone: berlin,
 			Project: []string{"skills", "mcp"}, TrustProject: true,
 			ContextFiles: []string{dir + "/work/AGENTS.md", "/etc/motd", "/home/u/notes.md"},
 			Heartbeat: config.Heartbeat{

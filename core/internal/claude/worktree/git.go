@@ -1,0 +1,175 @@
+package worktree
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/clawhost/clawhost/sdk/redact"
+)
+
+const (
+	// maxOutput bounds what git may print, in bytes: the names of ignored files can be many.
+	maxOutput = 16 << 20
+	// maxComplaint is how much is kept of what git prints as an error.
+	maxComplaint = 2 << 10
+)
+
+// Shell runs lines of the shell for an agent: claude.Pool.
+type Shell interface {
+	// Shell runs a line in a folder and returns its exit code. The line ends with the host. When ctx ends, it is killed and the error
+	// is ctx's cause.
+	Shell(ctx context.Context, agent, folder, name, line string, stdout, stderr io.Writer) (code int, err error)
+}
+
+// plain is the environment in which git asks nobody, takes no locks that are not needed, and prints what programs read.
+const plain = "GIT_TERMINAL_PROMPT=0 GIT_OPTIONAL_LOCKS=0 LC_ALL=C "
+
+// tame are settings by which git runs no programs that the config or the hooks of a repository name: the agent may have written them.
+var tame = []string{
+	"core.hooksPath=/dev/null", "core.fsmonitor=false", "core.sshCommand=false", "core.editor=true", "protocol.allow=never",
+	"commit.gpgSign=false", "gc.auto=0", "maintenance.auto=false", "submodule.recurse=false",
+}
+
+// gitError is the failure of a git command.
+type gitError struct {
+	command string // its name
+	code    int
+	said    string
+}
+
+// Error says what git said.
+func (e *gitError) Error() string {
+	if e.said == "" {
+		return fmt.Sprintf("git %s: exit code %d", e.command, e.code)
+	}
+	return fmt.Sprintf("git %s: %s", e.command, e.said)
+}
+
+// git runs git for an agent in one folder.
+type git struct {
+	shell  Shell
+	agent  string
+	folder string
+	config []string // settings beside the tame ones
+}
+
+// in is git in another folder of the same repository.
+func (g git) in(folder string) git {
+	g.folder = folder
+	return g
+}
+
+// named is git whose commits have the host's name.
+func (g git) named() git {
+	g.config = append(slices.Clip(g.config), "user.name=clawhost", "user.email=clawhost@localhost")
+	return g
+}
+
+// open returns git for a folder of a repository. Its own filters and merge drivers are switched off; those of the person's
+// config, such as LFS, work.
+func open(ctx context.Context, shell Shell, agent, folder string) (git, error) {
+	g := git{shell: shell, agent: agent, folder: folder}
+	found, err := g.run(ctx, "config", "--show-scope", "--null", "--name-only", "--get-regexp", `^(filter|merge)\.`)
+	if failed, ok := errors.AsType[*gitError](err); ok && failed.code == 1 {
+		return g, nil
+	}
+	if err != nil {
+		return g, err
+	}
+	drivers := map[string]string{}
+	parts := strings.Split(found, "\x00")
+	for i := 0; i+1 < len(parts); i += 2 {
+		scope, name := parts[i], parts[i+1]
+		kind, rest, _ := strings.Cut(name, ".")
+		dot := strings.LastIndex(rest, ".")
+		if scope != "local" && scope != "worktree" || dot < 0 {
+			continue
+		}
+		driver := kind + "." + rest[:dot]
+		if kind == "merge" {
+			drivers[driver+".driver"] = "false"
+			continue
+		}
+		drivers[driver+".clean"], drivers[driver+".smudge"], drivers[driver+".process"], drivers[driver+".required"] = "", "", "", "false"
+	}
+	for _, name := range slices.Sorted(maps.Keys(drivers)) {
+		g.config = append(g.config, name+"="+drivers[name])
+	}
+	return g, nil
+}
+
+// run runs git and returns what it prints, without the last line break. The error is a [*gitError], ctx's, or the shell's.
+func (g git) run(ctx context.Context, args ...string) (string, error) {
+	return g.line(ctx, args[0], g.command("", args...))
+}
+
+// command is a line of the shell that runs git, with variables in front, such as "A=b ".
+func (g git) command(variables string, args ...string) string {
+	words := []string{"git"}
+	for _, setting := range slices.Concat(tame, g.config) {
+		words = append(words, "-c", quoted(setting))
+	}
+	for _, arg := range args {
+		words = append(words, quoted(arg))
+	}
+	return plain + variables + strings.Join(words, " ")
+}
+
+// line runs a line of the shell. The name stands for it in errors.
+func (g git) line(ctx context.Context, name, line string) (string, error) {
+	stdout, stderr := &limited{most: maxOutput}, &limited{most: maxComplaint}
+	code, err := g.shell.Shell(ctx, g.agent, g.folder, "git:"+uuid.NewString(), line, stdout, stderr)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("git %s: %w", name, err)
+	case code == 127:
+		return "", &gitError{name, code, "git is not installed"}
+	case code != 0:
+		return "", &gitError{name, code, stderr.complaint()}
+	case stdout.over:
+		return "", &gitError{name, code, fmt.Sprintf("it prints more than %d MB", maxOutput>>20)}
+	}
+	return strings.TrimSuffix(stdout.String(), "\n"), nil
+}
+
+// ok runs git and reports whether it succeeds. With an exit code of 1 it does not; other failures are errors.
+func (g git) ok(ctx context.Context, args ...string) (bool, error) {
+	_, err := g.run(ctx, args...)
+	if failed, ok := errors.AsType[*gitError](err); ok && failed.code == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// quoted is a word of the shell.
+func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
+
+// limited keeps the beginning of what is written to it.
+type limited struct {
+	bytes.Buffer
+
+	most int
+	over bool
+}
+
+// Write implements [io.Writer].
+func (l *limited) Write(p []byte) (int, error) {
+	kept := p[:min(len(p), max(l.most-l.Len(), 0))]
+	l.over = l.over || len(kept) < len(p)
+	l.Buffer.Write(kept)
+	return len(p), nil
+}
+
+// complaint is an output as a part of an error: on one line, and without what looks like a credential.
+func (l *limited) complaint() string {
+	text := strings.ToValidUTF8(strings.TrimSpace(l.String()), "")
+	return redact.Text(strings.Join(strings.Fields(text), " "), "[redacted]")
+}
