@@ -31,7 +31,7 @@ func (h *Host) claudeConfig() (claude.Config, error) {
 		options := cli.Options{
 			Command: a.Claude.Command, Args: a.Claude.Args, Env: environment(a.Claude), FallbackModels: a.Claude.FallbackModels,
 			AllowedTools: a.Claude.AllowedTools, DisallowedTools: a.Claude.DisallowedTools,
-			Workspace: a.Workspace, RunDir: filepath.Join(h.runDir(), "claude", a.Label), TrustProject: a.TrustProject,
+			Workspace: a.Workspace, Worktrees: a.Worktrees(), RunDir: filepath.Join(h.runDir(), "claude", a.Label), TrustProject: a.TrustProject,
 			Credentials: keys,
 		}
 		if all.Demo {
@@ -67,7 +67,7 @@ type equipped struct {
 
 // Run implements [turn.Claude].
 func (c equipped) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
-	setup := c.projects[t.Agent].In(t.Folder).Setup(ctx)
+	setup := c.projects[t.Agent].In(t.Folder, t.Worktree).Setup(ctx)
 	t.Profile.Tools, t.Profile.Setup = c.tools.Fingerprint(ctx), setup
 	t.Profile.SystemPrompt += setup.Text()
 	result, err := c.Pool.Run(ctx, t)

@@ -34,6 +34,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/credential"
 	"github.com/clawhost/clawhost/core/internal/claude/project"
 	"github.com/clawhost/clawhost/core/internal/claude/tools"
+	"github.com/clawhost/clawhost/core/internal/claude/worktree"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
@@ -122,6 +123,7 @@ type Host struct {
 	owners        *notice.Owners
 	conversations *conversation.Resolver
 	budgets       *spending.Budgets
+	worktrees     *worktree.Worktrees
 	dispatcher    *dispatch.Dispatcher
 	handler       *turn.Handler
 	api           *hostapi.API
@@ -226,6 +228,7 @@ func (h *Host) wire() {
 		Version: h.options.Version, Plugins: h.plugins, Store: h.store, Conversations: h.conversations, Intake: h.intake, Files: h.media.files,
 		Manual: docs.Pages, Links: session.Links(h.config.Session.IdentityLinks), Zone: h.config.Agent.Timezone,
 	}, h.log.Named("tools"))
+	h.worktrees = worktree.New(h.config, h.claude, h.store, h.log.Named("worktree"))
 	h.budgets = spending.New(h.config, h.store, h.conversations)
 	h.commands = h.registry()
 	h.observers = hook.NewObservers(h.plugins, h.log.Named("hook"))
@@ -252,7 +255,7 @@ func (h *Host) wire() {
 	h.handler = turn.New(turn.Options{
 		Store: h.store, Conversations: h.conversations, Commands: h.commands, Hooks: hook.New(h.plugins, h.log.Named("hook")), Prompts: h.prompts,
 		Claude: equipped{h.claude, h.tools, h.projects, h.options.Demo != ""}, Views: views, Tools: h.tools, Poster: poster,
-		Questions: h.questions, Files: h.media.outgoing, Programs: programs, Owners: h.owners, Plugins: h.plugins, Budgets: h.budgets,
+		Questions: h.questions, Files: h.media.outgoing, Programs: programs, Owners: h.owners, Plugins: h.plugins, Budgets: h.budgets, Worktrees: h.worktrees,
 		MemoryFlush: h.config.MemoryFlush, Compaction: h.compaction, Limits: h.config.Limits, Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))
 	h.heartbeats = heartbeat.All(h.config, h.store, h.intake, h.log.Named("heartbeat"))

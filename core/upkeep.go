@@ -20,6 +20,7 @@ func (h *Host) upkeep(ctx context.Context) {
 		if err := h.media.Forget(ctx); err != nil && ctx.Err() == nil {
 			h.log.Error("cannot delete expired files", "error", err)
 		}
+		h.worktrees.Sweep(ctx)
 		select {
 		case <-ctx.Done():
 			return

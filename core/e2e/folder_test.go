@@ -76,3 +76,60 @@ func TestFolders(t *testing.T) {
 		t.Errorf("the conversation of the folder is %s", texts)
 	}
 }
+
+// A thread's worktree begins with a copy of the conversation of the folder, keeps its own transcript, and writes into no other working
+// tree.
+// Behaviour: worktree, worktree-apart.
+func TestAWorktree(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, messagesapi.Options{}, func(c *runner) { c.Env["IS_SANDBOX"] = "1" })
+	pool, home, parent := r.pool(), r.config.Workspace, r.session
+	trees := filepath.Join(t.TempDir(), "trees")
+	own, other := filepath.Join(trees, "own"), filepath.Join(trees, "other")
+	for _, dir := range []string{own, other} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.run(pool, r.turn("my number is 4711"))
+	before := r.transcript(parent)
+
+	r.session, r.started = uuid.NewString(), false
+	turn := r.turn("what is it?")
+	turn.ForkOf, turn.Worktree = parent, own
+	turn.Profile.PermissionMode = "bypassPermissions"
+	turn.Profile.Apart = agent.Apart{Worktree: own, Main: home, Others: trees, Home: home}
+	writes := func(path string) messagesapi.Reply {
+		return messagesapi.Reply{Tools: []messagesapi.ToolUse{{Name: "Write", Input: map[string]any{"file_path": path, "content": "mine"}}}}
+	}
+	paths := []string{filepath.Join(own, "a"), filepath.Join(home, "memory", "a"), filepath.Join(home, "a"), filepath.Join(other, "a")}
+	r.api.Enqueue(messagesapi.Bash("pwd"))
+	for _, path := range paths {
+		r.api.Enqueue(writes(path))
+	}
+	r.api.Enqueue(messagesapi.Reply{Text: "done"})
+	got := r.run(pool, turn)
+	r.remembers("my number is 4711")
+	if got.Text != "done" || len(got.Tools) != 5 || !strings.Contains(got.Tools[0].Output, own) {
+		t.Fatalf("the turn brings %+v", got)
+	}
+	for i, path := range paths {
+		_, err := os.Stat(path)
+		if denied := strings.Contains(got.Tools[i+1].Output, "another working tree"); denied != (i > 1) || denied == (err == nil) {
+			t.Errorf("%s: %q, %v", path, got.Tools[i+1].Output, err)
+		}
+	}
+	if after := r.transcript(parent); after != before {
+		t.Errorf("the parent's transcript was changed to\n%s", after)
+	}
+	r.close(pool)
+	pool = r.pool()
+	turn.Again = true
+	if got := r.run(pool, turn); !got.Recovered {
+		t.Errorf("the repetition brings %+v", got)
+	}
+	turn = r.turn("and now?")
+	turn.Worktree, turn.Started = own, true
+	r.run(pool, turn)
+	r.remembers("what is it?")
+}

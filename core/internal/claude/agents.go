@@ -31,8 +31,8 @@ func (p *Pool) cliOf(label, folder string) (agentCLI, error) {
 	return of, nil
 }
 
-// prepare finds the CLI of each agent. The file tools of an agent may touch neither the denied paths nor the workspace of another agent,
-// unless that is its own, too.
+// prepare finds the CLI of each agent. The file tools of an agent may touch neither the denied paths nor the workspace and the worktrees of
+// another agent, unless they are its own, too.
 func (p *Pool) prepare() error {
 	var own []string
 	for _, path := range p.config.DenyPaths {
@@ -42,20 +42,25 @@ func (p *Pool) prepare() error {
 		}
 		own = append(own, rules...)
 	}
-	others := map[string][]string{} // the rules of the workspaces, by their paths without links
+	others := map[string][]string{} // the rules of the workspaces and the worktrees, by their paths without links
 	for _, a := range p.config.Agents {
-		rules, err := cli.Deny(a.Workspace)
-		if err != nil {
-			return err
+		for _, path := range []string{a.Workspace, a.Worktrees} {
+			if path == "" {
+				continue
+			}
+			rules, err := cli.Deny(path)
+			if err != nil {
+				return err
+			}
+			others[realPath(path)] = rules
 		}
-		others[realPath(a.Workspace)] = rules
 	}
 	for _, label := range slices.Sorted(maps.Keys(p.config.Agents)) {
 		a := p.config.Agents[label]
 		a.Family, a.Deny = p.config.Family, slices.Clone(own)
-		for _, workspace := range slices.Sorted(maps.Keys(others)) {
-			if workspace != realPath(a.Workspace) {
-				a.Deny = append(a.Deny, others[workspace]...)
+		for _, path := range slices.Sorted(maps.Keys(others)) {
+			if path != realPath(a.Workspace) && path != realPath(a.Worktrees) {
+				a.Deny = append(a.Deny, others[path]...)
 			}
 		}
 		command, err := cli.NewCommand(a)

@@ -18,7 +18,7 @@ func (p *Pool) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	if err := check(t); err != nil {
 		return agent.Result{}, &agent.Failure{Class: agent.Unknown, Err: err}
 	}
-	here, err := p.cliOf(t.Agent, t.Folder)
+	here, err := p.cliOf(t.Agent, t.Place())
 	if err != nil {
 		return agent.Result{}, err
 	}

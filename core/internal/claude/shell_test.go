@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,7 +30,7 @@ func TestShellRunsALine(t *testing.T) {
 		"sleep 0.01 & wait; echo ": {"\n", 0},
 	} {
 		var output bytes.Buffer
-		code, err := pool.Shell(r.Context(), "", "", "shell:"+r.session+line, line, &output)
+		code, err := pool.Shell(r.Context(), "", "", "shell:"+r.session+line, line, &output, &output)
 		if err != nil || code != want.code || output.String() != want.output {
 			t.Errorf("%s: code %d, error %v, output %q", line, code, err, output.String())
 		}
@@ -50,7 +51,7 @@ func TestShellHasACleanEnvironment(t *testing.T) {
 	r := newRig(t)
 	r.config.Env["ANTHROPIC_AUTH_TOKEN"] = "hush"
 	var output bytes.Buffer
-	if _, err := r.pool().Shell(r.Context(), "", "", "shell:x", "env", &output); err != nil {
+	if _, err := r.pool().Shell(r.Context(), "", "", "shell:x", "env", &output, &output); err != nil {
 		t.Fatal(err)
 	}
 	var names []string
@@ -85,7 +86,7 @@ func TestShellIsKilledWithAllThatItStarted(t *testing.T) {
 			defer stop(nil)
 			done := make(chan error, 1)
 			go func() {
-				_, err := pool.Shell(ctx, "", "", "shell:"+r.session, line, &bytes.Buffer{})
+				_, err := pool.Shell(ctx, "", "", "shell:"+r.session, line, io.Discard, io.Discard)
 				done <- err
 			}()
 			poll(t, "the line runs", func() bool {

@@ -38,9 +38,13 @@ func (p *Pool) start(ctx context.Context, of agentCLI, t agent.Turn) (*worker, e
 	case <-ctx.Done():
 		return nil, client.Aborted(ctx)
 	}
-	from := of.origin(t)
+	parent, err := p.cliOf(t.Agent, t.Folder)
+	if err != nil {
+		return nil, err
+	}
+	from := of.origin(t, parent)
 	for switched := false; ; {
-		s, err := p.launch(ctx, of, t, from)
+		s, err := p.launch(ctx, of, parent, t, from)
 		if process.Exhausted(err) && !process.DiskFull(err) && p.evictIdle(ctx) { // idle processes use all resources except disk space
 			continue
 		}
@@ -75,7 +79,7 @@ func (p *Pool) start(ctx context.Context, of agentCLI, t agent.Turn) (*worker, e
 // nothing, because claude gets no message.
 func (p *Pool) begins(ctx context.Context, of agentCLI, t agent.Turn) bool {
 	t.Key, t.Session, t.Started, t.ForkOf = "", uuid.NewString(), false, ""
-	s, err := p.launch(ctx, of, t, cli.Fresh)
+	s, err := p.launch(ctx, of, of, t, cli.Fresh)
 	if err != nil {
 		return false
 	}
@@ -104,12 +108,13 @@ func (p *Pool) evictIdle(ctx context.Context) bool {
 	}
 }
 
-// origin is what a turn's session starts from.
-func (of agentCLI) origin(t agent.Turn) cli.Origin {
+// origin is what a turn's session starts from. The session that it may be a copy of is in the folder of its parent, even if it is in
+// a worktree of that itself.
+func (of agentCLI) origin(t agent.Turn, parent agentCLI) cli.Origin {
 	switch {
 	case t.Started || of.Transcripts.Has(t.Session):
 		return cli.Resumed
-	case t.ForkOf != "" && of.Transcripts.Has(t.ForkOf):
+	case t.ForkOf != "" && parent.Transcripts.Has(t.ForkOf):
 		return cli.Forked
 	default:
 		return cli.Fresh
@@ -117,10 +122,16 @@ func (of agentCLI) origin(t agent.Turn) cli.Origin {
 }
 
 // launch starts a process and records it.
-func (p *Pool) launch(ctx context.Context, of agentCLI, t agent.Turn, from cli.Origin) (*worker, error) {
+func (p *Pool) launch(ctx context.Context, of, parent agentCLI, t agent.Turn, from cli.Origin) (*worker, error) {
 	began := time.Now()
-	source := map[cli.Origin]string{cli.Resumed: t.Session, cli.Forked: t.ForkOf}[from]
-	before, err := of.Transcripts.Steered(source)
+	var before map[string]bool
+	var err error
+	switch from {
+	case cli.Resumed:
+		before, err = of.Transcripts.Steered(t.Session)
+	case cli.Forked:
+		before, err = parent.Transcripts.Steered(t.ForkOf)
+	}
 	if err != nil {
 		return nil, &agent.Failure{Class: agent.Unavailable, Err: err}
 	}

@@ -33,9 +33,11 @@ type Identity struct {
 type Session struct {
 	Channel string // the plugin instance's label
 	Kind    chat.Kind
-	Folder  string          // the working folder, if it is not the workspace; else empty
-	Persona string          // the operator's text for this chat, in addition to the agent's; may be empty
-	Skills  config.Patterns // of the agent's skills that are used here
+	Folder  string // the working folder, if it is not the workspace; else empty
+	// Worktree reports whether the folder is a git worktree for this thread alone.
+	Worktree bool
+	Persona  string          // the operator's text for this chat, in addition to the agent's; may be empty
+	Skills   config.Patterns // of the agent's skills that are used here
 	// Owner reports whether everyone who writes in this chat is an owner. With [chat.Direct] it includes the memory
 	// files.
 	Owner       bool

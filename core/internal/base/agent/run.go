@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,6 +43,7 @@ type Profile struct {
 	Tools          string          // identifies the host's tools; other tools need another process
 	Setup          *Setup          // nil: none; another one needs another process
 	Only           config.Patterns // of the tools that may be used; others need another process
+	Apart          Apart           // where the file tools may not write
 }
 
 // Allows reports whether a tool, by Claude Code's name for it, may be used at all. The tools by which Claude asks people always may.
@@ -57,6 +59,9 @@ func (p Profile) Allows(tool string) bool {
 // SkipsApproval reports whether Claude runs tools without asking.
 func (p Profile) SkipsApproval() bool { return p.PermissionMode == "bypassPermissions" }
 
+// Place is the working directory; empty: the agent's workspace.
+func (t Turn) Place() string { return cmp.Or(t.Worktree, t.Folder) }
+
 // Line is a message as it is written to Claude.
 type Line struct {
 	UUID     string
@@ -67,7 +72,8 @@ type Line struct {
 // Turn is one message for Claude Code.
 type Turn struct {
 	Agent     string // the label of the agent that runs it
-	Folder    string // the working directory; empty: the agent's workspace
+	Folder    string // in which it works; empty: the agent's workspace
+	Worktree  string // a working copy of the Folder in which it works instead; empty: none
 	Key       string // the host's session; of its claude sessions only that of the latest turn keeps a process; may be empty
 	Session   string // the uuid of Claude's session
 	Started   bool   // the session exists: it is resumed, not started

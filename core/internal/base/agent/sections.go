@@ -142,6 +142,12 @@ func long(s Session) string {
 }
 
 func workingFolder(id Identity, s Session) string {
+	if s.Worktree {
+		return fmt.Sprintf(`# Your working folder
+
+You work in %s, a git worktree with a branch of its own, made for this thread alone. Others work on the same repository elsewhere: change nothing there, and do not switch to their branches. Commit your work when it is done, because only what is committed can be merged. Your own folder, %s, holds your memory and your skills, and the files that people send you.
+`, s.Folder, id.Workspace)
+	}
 	if s.Folder != "" {
 		return fmt.Sprintf(`# Your working folder
 

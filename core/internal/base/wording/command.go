@@ -120,6 +120,8 @@ func CommandSummary(name string) string {
 		return "send a file of that folder"
 	case "cd":
 		return "the folder in which I work here"
+	case "worktree":
+		return "list, merge, remove or restore the worktrees of threads"
 	case "agent":
 		return "which agent answers here, or ask another one once"
 	case "stop":

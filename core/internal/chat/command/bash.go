@@ -47,7 +47,7 @@ func (d hostCommands) bash(ctx context.Context, call Call) (Answer, error) {
 	defer cancel()
 	output := &clipped{most: maxOutput}
 	begun := time.Now()
-	code, err := d.host.Claude.Shell(bounded, d.effective(call).Agent.Label, call.Session.Folder, "shell:"+call.ID, call.Args, output)
+	code, err := d.host.Claude.Shell(bounded, d.effective(call).Agent.Label, call.Session.Place(), "shell:"+call.ID, call.Args, output, output)
 	ran := wording.Bash{Code: code, Took: time.Since(begun)}
 	switch {
 	case errors.Is(err, agent.ErrStopped):

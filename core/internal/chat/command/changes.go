@@ -167,12 +167,12 @@ func undoCode(message string, would client.Rewound) string {
 
 // place is where the caller's conversation is with Claude.
 func (d hostCommands) place(call Call) claude.Place {
-	return claude.Place{Agent: d.effective(call).Agent.Label, Folder: call.Session.Folder, Session: call.Session.ClaudeSession}
+	return claude.Place{Agent: d.effective(call).Agent.Label, Folder: call.Session.Place(), Session: call.Session.ClaudeSession}
 }
 
 // naming returns how files are called: by their path in the folder in which the agent works, if they are there.
 func (d hostCommands) naming(call Call) func(path string) string {
-	folders := []string{cmp.Or(call.Session.Folder, d.effective(call).Agent.Workspace)}
+	folders := []string{cmp.Or(call.Session.Place(), d.effective(call).Agent.Workspace)}
 	if real, err := filepath.EvalSymlinks(folders[0]); err == nil {
 		folders = append(folders, real)
 	}

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"io"
+	"os"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -17,6 +18,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/client"
 	"github.com/clawhost/clawhost/core/internal/claude/project"
 	"github.com/clawhost/clawhost/core/internal/claude/transcript"
+	"github.com/clawhost/clawhost/core/internal/claude/worktree"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/core/internal/media/outgoing"
@@ -57,7 +59,9 @@ type Claude interface {
 	// [claude.ErrChanged], [client.ErrNoCheckpoint], [client.ErrNoRewind] or an [*agent.Failure].
 	Rewind(ctx context.Context, of claude.Place, message string, agreed *client.Rewound) (client.Rewound, error)
 	// Shell runs a line of the shell in a folder of an agent, or in its workspace, and returns its exit code. When ctx ends, the line is killed and the error is ctx's cause.
-	Shell(ctx context.Context, agent, folder, name, line string, output io.Writer) (code int, err error)
+	Shell(ctx context.Context, agent, folder, name, line string, stdout, stderr io.Writer) (code int, err error)
+	// Retire ends the idle process of a claude session.
+	Retire(claudeSession string)
 }
 
 // Restart restarts the host.
@@ -93,6 +97,7 @@ type Host struct {
 	Bash          bool                       // owners may run lines of the shell
 	Files         *files.Store               // of their output
 	Outgoing      map[string]*outgoing.Files // by the agent's label
+	Worktrees     *worktree.Worktrees
 }
 
 // hostCommands is what the host's own commands use.
@@ -112,6 +117,7 @@ func (d hostCommands) commands() []Command {
 		{Name: "cd", Usage: "/cd [folder]", Group: wording.GroupConversation, MinAuthority: chat.Other, Menu: d.hasFolders(), Run: d.cd},
 		{Name: "files", Usage: "/files [path]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: says(d.files)},
 		{Name: "get", Usage: "/get PATH", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.get},
+		{Name: "worktree", Usage: "/worktree [merge|remove|restore NAME]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Slow: true, Run: d.worktree},
 		{Name: "compact", Usage: "/compact [what to keep]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Turn: true},
 		{Name: "btw", Aliases: []string{"side"}, Usage: "/btw QUESTION", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Slow: true, Run: says(d.aside)},
 		{Name: "subagents", Usage: "/subagents [stop NUMBER]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Slow: true, Run: says(d.subagents)},
@@ -171,8 +177,12 @@ func (d hostCommands) effective(call Call) *conversation.Conversation {
 
 // gone says that the agent may not work in the session's folder any more; empty: it may.
 func (d hostCommands) gone(call Call) string {
-	if c := d.effective(call); c.Folder != "" && !d.host.Conversations.Folders(c.Agent).Has(c.Folder) {
-		return wording.FolderGone(c.Folder)
+	s := call.Session
+	if s.Folder != "" && !d.host.Conversations.Folders(d.effective(call).Agent).Has(s.Folder) {
+		return wording.FolderGone(s.Folder)
+	}
+	if _, err := os.Stat(s.Place()); s.Worktree != "" && err != nil {
+		return wording.WorktreeAway
 	}
 	return ""
 }

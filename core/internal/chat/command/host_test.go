@@ -300,6 +300,9 @@ func (a asked) Aside(_ context.Context, _, question string) (string, error) {
 
 func (a asked) Speed(string) (fast, why string) { return a.hostCommands.speed, a.hostCommands.slowed }
 
+// Retire implements [command.Claude].
+func (asked) Retire(string) {}
+
 func (asked) Tasks(string) []client.Task {
 	return []client.Task{{Number: 4, What: "Look for tests", Agent: "Explore", Doing: "Running grep", Since: now.Add(-70 * time.Second)}}
 }
@@ -336,7 +339,7 @@ type rewinds struct {
 	err   error
 }
 
-func (a asked) Shell(ctx context.Context, _, _, name, line string, output io.Writer) (int, error) {
+func (a asked) Shell(ctx context.Context, _, _, name, line string, output, _ io.Writer) (int, error) {
 	return a.hostCommands.shell.run(ctx, name, line, output)
 }
 

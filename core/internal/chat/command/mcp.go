@@ -13,7 +13,7 @@ func (d hostCommands) mcp(ctx context.Context, call Call) (string, error) {
 	words := strings.Fields(call.Args)
 	if len(words) == 0 {
 		var list []wording.AskedServer
-		for _, a := range d.host.Projects[d.effective(call).Agent.Label].In(call.Session.Folder).Servers(ctx) {
+		for _, a := range d.host.Projects[d.effective(call).Agent.Label].In(call.Session.Folder, call.Session.Worktree).Servers(ctx) {
 			list = append(list, wording.AskedServer{
 				Name: a.Server.Name, Content: a.Content, Code: a.Code,
 				Decided: a.Decided, Allowed: a.Allowed, By: a.By,
@@ -26,7 +26,7 @@ func (d hostCommands) mcp(ctx context.Context, call Call) (string, error) {
 		return wording.UnknownArgument("mcp", call.Args, wording.ServerOptions), nil
 	}
 	allow := action == "allow"
-	folders := []*project.Folder{d.host.Projects[d.effective(call).Agent.Label].In(call.Session.Folder)}
+	folders := []*project.Folder{d.host.Projects[d.effective(call).Agent.Label].In(call.Session.Folder, call.Session.Worktree)}
 	for _, a := range d.host.Conversations.Agents() { // owners are asked in their direct chats, whatever agent answers there
 		folders = append(folders, d.host.Projects[a.Label])
 	}

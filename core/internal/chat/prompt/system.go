@@ -3,6 +3,7 @@ package prompt
 import (
 	"errors"
 	"io/fs"
+	"path/filepath"
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
@@ -14,14 +15,27 @@ func (b *Builder) Profile(c *conversation.Conversation) agent.Profile {
 	prompt := b.System(c)
 	return agent.Profile{
 		Model: c.Model, Effort: c.Effort, Fast: c.Fast, PermissionMode: c.PermissionMode,
-		SystemPrompt: prompt.Text, Skills: prompt.Skills, Private: prompt.Private, Only: c.Tools,
+		SystemPrompt: prompt.Text, Skills: prompt.Skills, Private: prompt.Private, Only: c.Tools, Apart: apart(c),
 	}
+}
+
+// apart keeps a conversation in its worktree, if it has one.
+func apart(c *conversation.Conversation) agent.Apart {
+	if c.CopyOf == "" {
+		return agent.Apart{}
+	}
+	others := c.Agent.Worktrees()
+	name := c.Folder
+	if in, err := filepath.Rel(others, c.Folder); err == nil {
+		name, _, _ = strings.Cut(in, string(filepath.Separator))
+	}
+	return agent.Apart{Worktree: filepath.Join(others, name), Main: c.CopyOf, Others: others, Home: c.Agent.Workspace}
 }
 
 // System returns the system prompt of a conversation.
 func (b *Builder) System(c *conversation.Conversation) agent.Prompt {
 	prompt := b.options.System[c.Agent.Label].Prompt(agent.Session{
-		Persona: c.SystemPrompt, Folder: c.Folder, Skills: c.Skills,
+		Persona: c.SystemPrompt, Folder: c.Folder, Worktree: c.CopyOf != "", Skills: c.Skills,
 		Channel: c.Caller.Address.Channel, Kind: c.Caller.Kind, Owner: c.Owned,
 		Always: c.Activation == "always", MayBeSilent: c.MayBeSilent, Model: c.Model,
 		Files: len(c.Limits.MediaOut) > 0, Replies: c.Limits.Replies, Speech: c.Speech == "tagged",

@@ -30,7 +30,8 @@ func (h *Handler) run(ctx context.Context, run *conversation.Run, added []hook.A
 	}()
 	t := agent.Turn{
 		Agent:     run.Agent.Label,
-		Folder:    run.Folder,
+		Folder:    run.Session.Folder,
+		Worktree:  run.Session.Worktree,
 		Key:       run.Session.Key,
 		Session:   run.Head.ClaudeSession,
 		Started:   run.Session.ClaudeStarted,

@@ -36,6 +36,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/chat/spending"
 	"github.com/clawhost/clawhost/core/internal/chat/view"
 	"github.com/clawhost/clawhost/core/internal/claude/tools"
+	"github.com/clawhost/clawhost/core/internal/claude/worktree"
 	"github.com/clawhost/clawhost/core/internal/media/outgoing"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
 	"github.com/clawhost/clawhost/core/internal/network/hook"
@@ -87,9 +88,10 @@ type Options struct {
 	Questions     *permission.Approvals
 	Files         map[string]*outgoing.Files // by the agent's label
 	Programs      Programs
-	Plugins       *plugins.Registry // asked for what was said in a chat before
-	Budgets       *spending.Budgets // nil: none
-	Owners        *notice.Owners    // get notices of what prevents turns from beginning; nil: none
+	Plugins       *plugins.Registry   // asked for what was said in a chat before
+	Budgets       *spending.Budgets   // nil: none
+	Worktrees     *worktree.Worktrees // nil: none
+	Owners        *notice.Owners      // get notices of what prevents turns from beginning; nil: none
 	MemoryFlush   config.MemoryFlush
 	Limits        config.Limits
 	Compaction    map[string]agent.Compaction // when conversations are compacted, by the agent's label
@@ -158,6 +160,12 @@ func (h *Handler) answer(ctx context.Context, run *conversation.Run, nudged <-ch
 	}
 	view.Open(ctx)
 	defer view.Close()
+	leave, err := h.enter(ctx, run)
+	if err != nil {
+		view.End()
+		return h.unplaced(ctx, run, view, err)
+	}
+	defer leave()
 	added, err := h.askHooks(ctx, run)
 	if err != nil {
 		view.End()
@@ -179,8 +187,8 @@ func (h *Handler) misplaced(run *conversation.Run) (why, text string) {
 	switch {
 	case run.Missing != "":
 		return "the config has no agent " + run.Missing, wording.AgentGone(run.Missing)
-	case run.Folder != "" && !h.options.Conversations.Folders(run.Agent).Has(run.Folder):
-		return "the agent may not work in " + run.Folder + ", or it does not exist", wording.FolderGone(run.Folder)
+	case run.Session.Folder != "" && !h.options.Conversations.Folders(run.Agent).Has(run.Session.Folder):
+		return "the agent may not work in " + run.Session.Folder + ", or it does not exist", wording.FolderGone(run.Session.Folder)
 	default:
 		return "", ""
 	}

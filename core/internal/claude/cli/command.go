@@ -174,7 +174,7 @@ func permissionMode(p agent.Profile) string {
 // effort and speed.
 func SameProcess(a, b agent.Profile) bool {
 	return permissionMode(a) == permissionMode(b) && a.Skills == b.Skills && a.Private == b.Private && a.Tools == b.Tools &&
-		a.Setup == b.Setup && a.Only == b.Only
+		a.Setup == b.Setup && a.Only == b.Only && a.Apart == b.Apart
 }
 
 // The host's own tools are offered by an MCP server over the CLI's stdin and stdout: it needs no port, no secret and no

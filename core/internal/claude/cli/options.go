@@ -17,6 +17,7 @@ type Options struct {
 	AllowedTools    []string
 	DisallowedTools []string
 	Workspace       string          // the working directory; it must exist
+	Worktrees       string          // the folder of the agent's worktrees, which other agents may not touch; empty: none
 	Family          *process.Family // starts the processes
 	RunDir          string          // a 0700 folder of the host for the files that flags name
 	TrustProject    bool            // use the workspace's own settings, hooks and all

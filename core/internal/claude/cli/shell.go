@@ -32,7 +32,7 @@ type Records interface {
 // Shell runs a line in the workspace, by bash or else by sh, and returns its exit code. It has a session of its own and
 // neither the host's environment nor claude's, and nothing that it starts outlives it. When ctx ends, it is killed and the
 // error is ctx's cause. The name distinguishes it from all other lines and sessions.
-func (c *Command) Shell(ctx context.Context, name, line string, output io.Writer, records Records) (code int, err error) {
+func (c *Command) Shell(ctx context.Context, name, line string, stdout, stderr io.Writer, records Records) (code int, err error) {
 	shell, err := exec.LookPath("bash")
 	if err != nil {
 		shell = "/bin/sh"
@@ -45,7 +45,7 @@ func (c *Command) Shell(ctx context.Context, name, line string, output io.Writer
 	defer wait.Close()
 	command := exec.CommandContext(ctx, "/bin/sh", "-c", guarded, shell, line)
 	command.Dir, command.Env = c.workspace, shellEnvironment()
-	command.Stdout, command.Stderr, command.ExtraFiles = output, output, []*os.File{wait}
+	command.Stdout, command.Stderr, command.ExtraFiles = stdout, stderr, []*os.File{wait}
 	member, err := c.family.Start(command, name)
 	if err != nil {
 		return 0, fmt.Errorf("start a shell: %w", err)

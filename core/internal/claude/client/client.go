@@ -5,6 +5,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -109,9 +110,16 @@ func (c *Client) Initialize() {
 	if c.tools {
 		body["sdkMcpServers"] = []string{cli.ServerName}
 	}
-	if c.profile.Only != "" {
+	matcher := ""
+	switch {
+	case c.profile.Only != "":
+		matcher = "*"
+	case c.profile.Apart != (agent.Apart{}):
+		matcher = strings.Join(writers, "|")
+	}
+	if matcher != "" {
 		body["hooks"] = map[string]any{"PreToolUse": []any{map[string]any{
-			"matcher": "*", "hookCallbackIds": []string{toolHook}, "timeout": hookTimeout,
+			"matcher": matcher, "hookCallbackIds": []string{toolHook}, "timeout": hookTimeout,
 		}}}
 	}
 	c.request(initID, body)

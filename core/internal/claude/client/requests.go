@@ -2,10 +2,12 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -137,19 +139,33 @@ func (rs *requests) receive(e *protocol.Event) {
 // hooked decides whether a tool may be used at all.
 func (rs *requests) hooked(e *protocol.Event) {
 	var input struct {
-		Tool string `json:"tool_name"`
+		Tool  string `json:"tool_name"`
+		Input struct {
+			File     string `json:"file_path"`
+			Notebook string `json:"notebook_path"`
+		} `json:"tool_input"`
 	}
-	if err := json.Unmarshal(e.Request.Input, &input); err == nil && rs.profile.Allows(input.Tool) {
+	err := json.Unmarshal(e.Request.Input, &input)
+	tool, why := cut(input.Tool, maxRule), ""
+	switch file := cmp.Or(input.Input.File, input.Input.Notebook); {
+	case err != nil, rs.profile.Only != "" && !rs.profile.Allows(input.Tool):
+		rs.log.Info("a tool is not used in this group", "tool", tool)
+		why = tool + " may not be used in this group. Go on without it."
+	case slices.Contains(writers, input.Tool) && !rs.profile.Apart.Allows(file):
+		rs.log.Info("a file of another working tree is not written", "tool", tool)
+		why = "This file is in another working tree of the repository, which is not yours to change. Yours is " + rs.profile.Apart.Worktree + "."
+	}
+	if why == "" {
 		rs.respond(e.RequestID, map[string]any{}, "")
 		return
 	}
-	tool := cut(input.Tool, maxRule)
-	rs.log.Info("a tool is not used in this group", "tool", tool)
 	rs.respond(e.RequestID, map[string]any{"hookSpecificOutput": map[string]any{
-		"hookEventName": "PreToolUse", "permissionDecision": "deny",
-		"permissionDecisionReason": tool + " may not be used in this group. Go on without it.",
+		"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": why,
 	}}, "")
 }
+
+// writers are the CLI's tools that write a file.
+var writers = []string{"Edit", "MultiEdit", "Write", "NotebookEdit"}
 
 // begin answers a request in a goroutine. It reports whether the limit permits that. The caller holds the lock.
 func (rs *requests) begin(r *request, answer func(s *service)) bool {

@@ -4,6 +4,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -27,6 +28,7 @@ import (
 // Options are the settings and dependencies of a [Folder].
 type Options struct {
 	Agent  *config.Agent
+	CopyOf string // the folder whose decisions about servers count; empty: the agent's workspace
 	Dir    string // of the host, for what Claude Code reads
 	Store  *store.Store
 	Owners *notice.Owners
@@ -60,8 +62,10 @@ func New(o Options, log hclog.Logger) *Folder {
 // maxOthers bounds the folders whose state is kept. One that is forgotten is read again.
 const maxOthers = 64
 
-// In returns another folder in which the agent works; empty: this one.
-func (f *Folder) In(path string) *Folder {
+// In returns another folder in which the agent works; empty: this one. With a worktree, it is that copy of the folder, in which the
+// decisions about the folder's servers count.
+func (f *Folder) In(folder, worktree string) *Folder {
+	path := cmp.Or(worktree, folder)
 	if path == "" || f.options.Agent.Workspace == path {
 		return f
 	}
@@ -74,7 +78,10 @@ func (f *Folder) In(path string) *Folder {
 		f.others = map[string]*Folder{}
 	}
 	agent, o := *f.options.Agent, f.options
-	agent.Workspace, o.Agent = path, &agent
+	agent.Workspace, o.Agent, o.CopyOf = path, &agent, ""
+	if worktree != "" {
+		o.CopyOf = cmp.Or(folder, f.options.Agent.Workspace)
+	}
 	o.Dir += "/" + digest(path)[:16]
 	f.others[path] = New(o, f.log)
 	return f.others[path]

@@ -164,11 +164,11 @@ func TestServersOfAnotherFolder(t *testing.T) {
 	f, _, _ := folder(t, nil, "mcp")
 	dir := t.TempDir()
 	lay(t, dir, map[string]string{".mcp.json": `{"mcpServers": {"own": {"command": "make"}}}`})
-	code := f.In(dir).Servers(t.Context())[0].Code
+	code := f.In(dir, "").Servers(t.Context())[0].Code
 	if name, known, err := f.Decide(t.Context(), code, true, "telegram:1"); name != "own" || !known || err != nil {
 		t.Errorf("the decision: %q, %v, %v", name, known, err)
 	}
-	if list := f.In(dir).Servers(t.Context()); !list[0].Decided || !list[0].Allowed {
+	if list := f.In(dir, "").Servers(t.Context()); !list[0].Decided || !list[0].Allowed {
 		t.Errorf("the folder has %+v", list)
 	}
 }

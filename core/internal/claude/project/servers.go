@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -180,7 +181,7 @@ func (f *Folder) parse(name string, data []byte) (Asked, error) {
 	if content.Command != "" {
 		a.Server.Command = append([]string{content.Command}, content.Args...)
 	}
-	a.Code = digest(f.options.Agent.Workspace, name, a.Content)[:32]
+	a.Code = digest(cmp.Or(f.options.CopyOf, f.options.Agent.Workspace), name, a.Content)[:32]
 	return a, nil
 }
 

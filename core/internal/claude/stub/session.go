@@ -49,7 +49,7 @@ type session struct {
 	aborted  string                     // how the interruption is reported
 	tools    []string                   // the host's
 	calls    int                        // of its MCP server
-	hooks    []string                   // that are asked before a tool is used
+	hooks    []toolHook                 // that are asked before a tool is used
 	hanging  []string                   // side questions that are not answered
 	task     task                       // the running subagent
 	lasting  *lasting                   // the one in the background; nil: none
@@ -206,7 +206,8 @@ type input struct {
 		Servers  []string       `json:"sdkMcpServers"`
 		Hooks    struct {
 			PreToolUse []struct {
-				IDs []string `json:"hookCallbackIds"`
+				Matcher string   `json:"matcher"` // the tools, separated by |, or *
+				IDs     []string `json:"hookCallbackIds"`
 			} `json:"PreToolUse"`
 		} `json:"hooks"`
 	} `json:"request"`
@@ -258,7 +259,7 @@ func (s *session) control(in input) {
 	switch in.Request.Subtype {
 	case "initialize":
 		for _, hook := range in.Request.Hooks.PreToolUse {
-			s.hooks = append(s.hooks, hook.IDs...)
+			s.hooks = append(s.hooks, toolHook{strings.Split(hook.Matcher, "|"), hook.IDs})
 		}
 		if s.opts.server && slices.Contains(in.Request.Servers, serverName) {
 			greeting, _ := s.tell("initialize", map[string]any{

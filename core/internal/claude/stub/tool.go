@@ -87,9 +87,18 @@ func (s *session) use(u use, script Script, m message) {
 	}
 }
 
+// toolHook are hooks that are asked before some tools.
+type toolHook struct{ tools, ids []string }
+
 // hooked asks the hooks of the initialization, and returns why one denies a tool.
 func (s *session) hooked(tool string, input map[string]any, call string) string {
-	for _, id := range s.hooks {
+	var ids []string
+	for _, hook := range s.hooks {
+		if slices.Contains(hook.tools, "*") || slices.Contains(hook.tools, tool) {
+			ids = append(ids, hook.ids...)
+		}
+	}
+	for _, id := range ids {
 		data, _ := s.await(s.request(map[string]any{
 			"subtype": "hook_callback", "callback_id": id, "tool_use_id": call,
 			"input": map[string]any{"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input},

@@ -44,7 +44,12 @@ func openTranscript(opts *options) (*transcript, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := func(session string) string { return filepath.Join(opts.conf, "projects", slug(dir), session+".jsonl") }
+	path := func(session string) string { // it stays where the session began
+		if found, _ := filepath.Glob(filepath.Join(opts.conf, "projects", "*", session+".jsonl")); len(found) == 1 {
+			return found[0]
+		}
+		return filepath.Join(opts.conf, "projects", slug(dir), session+".jsonl")
+	}
 	t := &transcript{
 		path: path(opts.session), session: opts.session, workDir: dir, asked: map[string]bool{}, crashed: map[string]bool{},
 	}

@@ -68,6 +68,7 @@ type Conversation struct {
 	Agent          *config.Agent // that of the session; main, if the config has none with this name any more
 	Missing        string        // the label of the agent that the config does not have any more; empty: it has it
 	Folder         string        // in which the agent works; empty: its workspace
+	CopyOf         string        // the folder that the Folder is a worktree of; empty: it is none
 	Zone           *time.Location
 	SystemPrompt   string          // the group's, in addition to the agent's
 	Skills         config.Patterns // of the agent's skills that the group uses
@@ -150,13 +151,14 @@ func (r *Resolver) resolve(m domain.Message, s domain.Session, chosen domain.Ove
 	})
 	c := &Conversation{
 		Caller:   r.Caller(s.Key, to, m.Chat.Kind),
-		Settings: settings, Agent: agent, Missing: missing, Folder: s.Folder, Zone: agent.Timezone,
+		Settings: settings, Agent: agent, Missing: missing, Zone: agent.Timezone,
 		SystemPrompt: group.SystemPrompt, Skills: group.Skills, Tools: group.Tools,
 		Model: model(agent, group, chosen.Model), Effort: held.Effort, Fast: held.Fast == "on", PermissionMode: held.Permission,
 		Verbose: held.Verbose, Reasoning: held.Reasoning, Usage: held.Usage,
 		Send:  r.config.Send.Policy(chosen.Send, s.Key, to, m.Chat.Kind),
 		Queue: Queueing(settings.Queue, m.Overrides.Queue, s.Overrides.Queue),
 	}
+	c.Work(s)
 	c.Limits, c.Text = r.limits(m.Channel, m.Chat.Kind)
 	c.edits = r.editWindow(m.Channel)
 	if len(r.config.Media.Speak) > 0 {
@@ -169,6 +171,14 @@ func (r *Resolver) resolve(m domain.Message, s domain.Session, chosen domain.Ove
 	c.MayBeSilent, c.Visible = settings.Reply.MayBeSilent(m.Chat.Kind), settings.Reply.VisibleIn(m.Chat.Kind)
 	c.Listening = c.MayBeSilent && c.Activation != "mention"
 	return c
+}
+
+// Work has the conversation work where a session does.
+func (c *Conversation) Work(s domain.Session) {
+	c.Folder, c.CopyOf = s.Place(), ""
+	if s.Worktree != "" {
+		c.CopyOf = cmp.Or(s.Folder, c.Agent.Workspace)
+	}
 }
 
 // limits returns a channel's limits in one kind of chat, and the limit of one message.
