@@ -2,7 +2,6 @@ package inbox_test
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -300,11 +299,10 @@ func TestReceivedMessageShowsAReaction(t *testing.T) {
 		j.run(t)
 		submit(t, j, eager, event("owner", chat.Message{ID: "m", Text: "hi"}))
 		synctest.Wait()
-		slices.Sort(j.heard) // they are side by side
 		submit(t, j, eager, says("owner", "/status"))
 		submit(t, j, settings, says("owner", "hi"))
 		synctest.Wait()
-		if diff := cmp.Diff([]string{"typing in owner", "👀 on m in owner"}, j.heard); diff != "" {
+		if diff := cmp.Diff([]string{"typing in owner", "👀 on m in owner"}, j.heard.sorted()); diff != "" {
 			t.Error(diff)
 		}
 	})

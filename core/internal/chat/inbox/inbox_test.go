@@ -54,7 +54,7 @@ type journal struct {
 	nudged    []string
 	ended     []int64
 	received  []chat.Caller
-	heard     []string // what chats were shown at once
+	heard     shown // what chats were shown at once
 	changes   []string
 	standing  domain.Standing
 	unread    bool            // claude has not read what it was given
@@ -447,6 +447,25 @@ func (j *journal) Handle(ctx context.Context, run *domain.Run, nudged <-chan str
 	}
 }
 
+// shown is what chats were shown, by calls that are side by side.
+type shown struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+func (s *shown) add(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.texts = append(s.texts, text)
+}
+
+// sorted returns the texts in order.
+func (s *shown) sorted() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(slices.Values(s.texts))
+}
+
 // network notes what it shows at once.
 type network struct {
 	plugintest.Idle
@@ -455,12 +474,12 @@ type network struct {
 }
 
 func (n *network) React(_ context.Context, to chat.Address, id chat.MessageID, emoji string) error {
-	n.journal.heard = append(n.journal.heard, fmt.Sprint(emoji, " on ", id, " in ", to.Chat))
+	n.journal.heard.add(fmt.Sprint(emoji, " on ", id, " in ", to.Chat))
 	return nil
 }
 
 func (n *network) Typing(_ context.Context, to chat.Address, _ bool) error {
-	n.journal.heard = append(n.journal.heard, fmt.Sprint("typing in ", to.Chat))
+	n.journal.heard.add(fmt.Sprint("typing in ", to.Chat))
 	return nil
 }
 
