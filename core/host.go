@@ -33,6 +33,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/claude/credential"
 	"github.com/clawhost/clawhost/core/internal/claude/project"
+	"github.com/clawhost/clawhost/core/internal/claude/sessions"
 	"github.com/clawhost/clawhost/core/internal/claude/tools"
 	"github.com/clawhost/clawhost/core/internal/claude/worktree"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
@@ -234,7 +235,7 @@ func (h *Host) wire() {
 	h.observers = hook.NewObservers(h.plugins, h.log.Named("hook"))
 	h.reactor = reaction.New(h.store, h.plugins, h.log.Named("reaction"))
 	h.inbox = inbox.New(h.intake, inbox.Options{
-		Commands: h.commands, Questions: h.questions, Observers: h.observers, Reactions: h.reactor, Chats: h.chats, Owners: h.owners, Zone: h.config.Agent.Timezone,
+		Commands: h.commands, Questions: h.questions, Observers: h.observers, Reactions: h.reactor, Chats: h.chats, Owners: h.owners, Sessions: sessions.New(h.claude, h.store), Zone: h.config.Agent.Timezone,
 	})
 	programs := gateway.New(gateway.Options{
 		Store: h.store, Conversations: h.conversations, Files: h.media.files, Plugins: h.plugins,

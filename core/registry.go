@@ -9,6 +9,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/chat/command"
 	"github.com/clawhost/clawhost/core/internal/chat/prompt"
+	"github.com/clawhost/clawhost/core/internal/claude/sessions"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -26,7 +27,7 @@ func (h *Host) registry() *command.Registry {
 		Models: command.Models{Aliases: c.Aliases, Names: models},
 		Now:    time.Now, Zone: h.config.Agent.Timezone, Speech: len(h.config.Media.Speak) > 0,
 		Conversations: h.conversations, Plugins: h.plugins, Agents: prompted{h.prompters, h.prompts, h.conversations}, Claude: h.claude,
-		Tools: h.tools, Projects: h.projects, Questions: h.questions, Budgets: h.budgets, Bash: h.config.Commands.Bash, Files: h.media.files, Outgoing: h.media.outgoing, Worktrees: h.worktrees,
+		Tools: h.tools, Projects: h.projects, Questions: h.questions, Budgets: h.budgets, Bash: h.config.Commands.Bash, Files: h.media.files, Outgoing: h.media.outgoing, Worktrees: h.worktrees, Sessions: sessions.New(h.claude, h.store),
 	}
 	if h.options.Recheck != nil {
 		host.Restart = h.restart

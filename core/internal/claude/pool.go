@@ -57,6 +57,7 @@ type worker struct {
 	process client.Process
 	session string // of claude's, by its id
 	key     string // the host's name of the session; may be empty
+	foreign string // the last line of a terminal that it has read; see [transcript.Folder.Foreign]
 	log     hclog.Logger
 
 	since   time.Time  // since when it is idle
@@ -250,7 +251,11 @@ func (p *Pool) leave(s *worker) {
 // acquire returns the session's process: the idle one (reused) if it can run the turn, or a new one as soon as there is
 // a slot and the old one has exited, because two on one session would lose messages.
 func (p *Pool) acquire(ctx context.Context, of agentCLI, t agent.Turn) (s *worker, reused bool, err error) {
-	if s := p.take(ctx, t); s != nil {
+	if failure := p.openElsewhere(of, t.Session); failure != nil {
+		p.Retire(t.Session)
+		return nil, false, failure
+	}
+	if s := p.take(ctx, of, t); s != nil {
 		return s, true, nil
 	}
 	p.mu.Lock()
@@ -285,13 +290,13 @@ func (p *Pool) acquire(ctx context.Context, of agentCLI, t agent.Turn) (s *worke
 }
 
 // take returns the session's idle process, or nil if none can run the turn. One that cannot is parked.
-func (p *Pool) take(ctx context.Context, t agent.Turn) *worker {
+func (p *Pool) take(ctx context.Context, of agentCLI, t agent.Turn) *worker {
 	p.mu.Lock()
 	p.supersede(t)
 	s := p.idle[t.Session]
 	delete(p.idle, t.Session)
 	p.mu.Unlock()
-	if s == nil || s.alive() && s.Serves(t) && s.Adopt(ctx, t.Profile) {
+	if s == nil || s.alive() && s.knows(of) && s.Serves(t) && s.Adopt(ctx, t.Profile) {
 		return s
 	}
 	p.mu.Lock()

@@ -41,7 +41,11 @@ func (p *Pool) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	if t.Asker != nil {
 		r.turn.Asker = &asker{pool: p, of: t.Asker}
 	}
-	return r.carry(ctx)
+	result, err := r.carry(ctx)
+	if r.worker != nil {
+		p.joined(here, t)
+	}
+	return result, err
 }
 
 // asker counts the open questions of a run. While there are any, its process does not count towards

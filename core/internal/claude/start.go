@@ -38,9 +38,12 @@ func (p *Pool) start(ctx context.Context, of agentCLI, t agent.Turn) (*worker, e
 	case <-ctx.Done():
 		return nil, client.Aborted(ctx)
 	}
-	parent, err := p.cliOf(t.Agent, t.Folder)
-	if err != nil {
-		return nil, err
+	parent := of
+	if t.ForkOf != "" && !of.Transcripts.Has(t.ForkOf) { // a copy in a worktree is one of a session in the folder itself
+		var err error
+		if parent, err = p.cliOf(t.Agent, t.Folder); err != nil {
+			return nil, err
+		}
 	}
 	from := of.origin(t, parent)
 	for switched := false; ; {
@@ -108,8 +111,7 @@ func (p *Pool) evictIdle(ctx context.Context) bool {
 	}
 }
 
-// origin is what a turn's session starts from. The session that it may be a copy of is in the folder of its parent, even if it is in
-// a worktree of that itself.
+// origin is what a turn's session starts from.
 func (of agentCLI) origin(t agent.Turn, parent agentCLI) cli.Origin {
 	switch {
 	case t.Started || of.Transcripts.Has(t.Session):
@@ -125,10 +127,13 @@ func (of agentCLI) origin(t agent.Turn, parent agentCLI) cli.Origin {
 func (p *Pool) launch(ctx context.Context, of, parent agentCLI, t agent.Turn, from cli.Origin) (*worker, error) {
 	began := time.Now()
 	var before map[string]bool
+	var foreign string
 	var err error
 	switch from {
 	case cli.Resumed:
-		before, err = of.Transcripts.Steered(t.Session)
+		if foreign, err = of.Transcripts.Foreign(t.Session); err == nil {
+			before, err = of.Transcripts.Steered(t.Session)
+		}
 	case cli.Forked:
 		before, err = parent.Transcripts.Steered(t.ForkOf)
 	}
@@ -140,7 +145,7 @@ func (p *Pool) launch(ctx context.Context, of, parent agentCLI, t agent.Turn, fr
 	started := of.Process(t, from, log)
 	s := &worker{
 		Client: client.New(of.Command, p.config.limits(), t, started, before, of.inventory, log), process: started,
-		session: t.Session, key: t.Key, log: log,
+		session: t.Session, key: t.Key, foreign: foreign, log: log,
 	}
 	s.Attend(ctx, t)
 	if err := started.Start(s); err != nil {

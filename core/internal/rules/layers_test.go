@@ -36,7 +36,7 @@ var wings = []wing{
 	{"media", []string{"filetype", "files", "program", "web", "speech", "extract", "outgoing"}},
 	{"", []string{"notice"}},
 	{"claude", []string{
-		"credential", "protocol", "exchange", "transcript", "cli", "client", ".", "project", "tools", "worktree",
+		"credential", "protocol", "exchange", "transcript", "cli", "client", ".", "project", "tools", "worktree", "sessions",
 	}},
 	{"chat", []string{
 		"stream", "activity", "permission", "spending", "command", "interpret", "inbox", "prompt", "view", "posting", "turn", "heartbeat",

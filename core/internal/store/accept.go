@@ -172,6 +172,16 @@ func (t *tx) accept(in domain.Inbound, e encoded) (domain.Acceptance, error) {
 			return domain.Acceptance{}, err
 		}
 	}
+	if in.Resume != "" {
+		if accepted.Replaced, err = t.resume(in.Session, in.Resume); err != nil {
+			return domain.Acceptance{}, err
+		}
+	}
+	if in.Fork {
+		if accepted.Replaced, err = t.fork(in.Session); err != nil {
+			return domain.Acceptance{}, err
+		}
+	}
 	if in.Choice != nil {
 		if err := t.chooseAgent(*in.Choice); err != nil {
 			return domain.Acceptance{}, err

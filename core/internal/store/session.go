@@ -20,9 +20,9 @@ const sessionColumns = `s.key, s.claude_session, c.started_at IS NOT NULL, s.kin
 	s.turns, s.input_tokens, s.cache_tokens, s.output_tokens, s.cost_micros, s.context_tokens, s.context_window,
 	s.overrides, s.label, COALESCE(s.flushed_at, 0), c.compactions, c.flushed, c.given, c.folder, c.worktree, ` + beginning
 
-// beginning is what the claude session c starts with, while it has not begun: a copy of its parent, if that has begun,
-// and the first message of its thread.
-const beginning = `CASE WHEN c.started_at IS NULL AND c.parent != '' THEN
+// beginning is what the claude session c starts with, while it has not begun: a copy of another one, or of its parent, if that has
+// begun, and the first message of its thread.
+const beginning = `CASE WHEN c.started_at IS NULL AND c.copy_of != '' THEN c.copy_of WHEN c.started_at IS NULL AND c.parent != '' THEN
 		COALESCE((SELECT f.id FROM sessions p JOIN claude_sessions f ON f.id = p.claude_session WHERE p.key = c.parent AND f.started_at IS NOT NULL), '')
 	ELSE '' END,
 	CASE WHEN c.started_at IS NULL THEN COALESCE((SELECT b.text FROM starters b WHERE b.session = c.session), '') ELSE '' END`

@@ -239,6 +239,7 @@ const (
 	NoSpace                 // this machine has no space for the turn's files, for now; Detail names the resource
 	ChannelAway             // the channel with the turn's files does not run, for now
 	Rejected                // the API does not accept the conversation as it is
+	Opened                  // another process, such as one in a terminal, has Claude's session open
 	Unresumable             // claude ends, or hangs, whenever it resumes the session, though it starts for others
 )
 
@@ -289,6 +290,8 @@ func (c Class) String() string {
 		return "channel_away"
 	case Rejected:
 		return "rejected"
+	case Opened:
+		return "opened"
 	case Unresumable:
 		return "unresumable"
 	default:

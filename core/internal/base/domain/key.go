@@ -43,6 +43,7 @@ const (
 	KeyServerFails   // of an MCP server that does not start
 	KeyServerAsks    // of an MCP server of the workspace that needs a decision
 	KeySessionEdited // of another process that wrote into a session
+	KeySessionOpened // of another process that opened a session during a turn
 
 	// What the agent and programs do.
 
@@ -82,6 +83,7 @@ var keyNames = [...]string{
 	KeyServerFails:   "mcp",
 	KeyServerAsks:    "mcp-asks",
 	KeySessionEdited: "intruded",
+	KeySessionOpened: "opened",
 
 	KeyToolCall:     "message",
 	KeyPluginPost:   "post",

@@ -106,6 +106,10 @@ type Inbound struct {
 	// Folder is the folder in which the session's agent works from then on, "" for its workspace; nil: unchanged. The conversation
 	// that the session had there continues, or else a new one begins.
 	Folder *string
+	// Resume is the claude session in which the session continues from then on; empty: unchanged.
+	Resume string
+	// Fork has the session continue in a copy of its claude session from then on.
+	Fork bool
 	// Choice is the agent that answers in the conversation from then on; nil: unchanged.
 	Choice *AgentChoice
 	// Hint is a note for the next turn if the event ends a running one; nil: none.

@@ -120,6 +120,14 @@ func CommandSummary(name string) string {
 		return "send a file of that folder"
 	case "cd":
 		return "the folder in which I work here"
+	case "sessions":
+		return "list the conversations of Claude Code that I can continue here, or those with some words"
+	case "resume":
+		return "continue one of them here"
+	case "handoff":
+		return "continue this conversation in a terminal"
+	case "fork":
+		return "go on here in a copy of this conversation"
 	case "worktree":
 		return "list, merge, remove or restore the worktrees of threads"
 	case "agent":

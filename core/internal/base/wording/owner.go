@@ -49,6 +49,12 @@ func SessionIntruded(pid int, session string) string {
 		"Claude may still remember it: /new begins a new conversation.", pid, session)
 }
 
+// SessionOpened tells owners that another process opened a session while a turn ran in it.
+func SessionOpened(pid int, session string) string {
+	return fmt.Sprintf("The conversation %s was opened in a terminal, or by another program (pid %d), while I answered in it. It does not know this answer there. "+
+		"I answer nothing more in it until it is closed there.", Code(session), pid)
+}
+
 // SendingOff tells the model, which may tell people, that nothing is sent to a chat.
 const SendingOff = "Nothing is sent to this chat: the operator, or an owner, has switched that off."
 

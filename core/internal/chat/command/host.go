@@ -17,6 +17,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/claude/client"
 	"github.com/clawhost/clawhost/core/internal/claude/project"
+	"github.com/clawhost/clawhost/core/internal/claude/sessions"
 	"github.com/clawhost/clawhost/core/internal/claude/transcript"
 	"github.com/clawhost/clawhost/core/internal/claude/worktree"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
@@ -62,6 +63,8 @@ type Claude interface {
 	Shell(ctx context.Context, agent, folder, name, line string, stdout, stderr io.Writer) (code int, err error)
 	// Retire ends the idle process of a claude session.
 	Retire(claudeSession string)
+	// Release ends the idle process of a claude session, and waits for its end. The error is [claude.ErrBusy] while a turn runs.
+	Release(ctx context.Context, claudeSession string) error
 }
 
 // Restart restarts the host.
@@ -98,6 +101,7 @@ type Host struct {
 	Files         *files.Store               // of their output
 	Outgoing      map[string]*outgoing.Files // by the agent's label
 	Worktrees     *worktree.Worktrees
+	Sessions      *sessions.Sessions // of Claude Code
 }
 
 // hostCommands is what the host's own commands use.
@@ -118,6 +122,10 @@ func (d hostCommands) commands() []Command {
 		{Name: "files", Usage: "/files [path]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: says(d.files)},
 		{Name: "get", Usage: "/get PATH", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.get},
 		{Name: "worktree", Usage: "/worktree [merge|remove|restore NAME]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Slow: true, Run: d.worktree},
+		{Name: "sessions", Usage: "/sessions [words]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Slow: true, Run: d.claudeSessions},
+		{Name: "resume", Usage: "/resume ID", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: d.resume},
+		{Name: "handoff", Usage: "/handoff", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: says(d.handoff)},
+		{Name: "fork", Usage: "/fork", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: says(d.fork)},
 		{Name: "compact", Usage: "/compact [what to keep]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Turn: true},
 		{Name: "btw", Aliases: []string{"side"}, Usage: "/btw QUESTION", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Slow: true, Run: says(d.aside)},
 		{Name: "subagents", Usage: "/subagents [stop NUMBER]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Slow: true, Run: says(d.subagents)},

@@ -303,6 +303,9 @@ func (a asked) Speed(string) (fast, why string) { return a.hostCommands.speed, a
 // Retire implements [command.Claude].
 func (asked) Retire(string) {}
 
+// Release implements [command.Claude].
+func (asked) Release(context.Context, string) error { return nil }
+
 func (asked) Tasks(string) []client.Task {
 	return []client.Task{{Number: 4, What: "Look for tests", Agent: "Explore", Doing: "Running grep", Since: now.Add(-70 * time.Second)}}
 }

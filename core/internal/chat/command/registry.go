@@ -128,7 +128,7 @@ func (r *Registry) Lane(name string, by chat.Authority) domain.Lane {
 // decide who and what is let in: the answer to such a command must be the host's.
 var irreplaceable = map[string]bool{
 	"new": true, "reset": true, "agent": true, "cd": true, "stop": true, "answer": true, "bash": true, "next": true, "withdraw": true,
-	"allowlist": true, "approve": true, "deny": true, "grants": true, "mcp": true, "budget": true, "undo": true, "worktree": true,
+	"allowlist": true, "approve": true, "deny": true, "grants": true, "mcp": true, "budget": true, "undo": true, "worktree": true, "resume": true, "fork": true,
 }
 
 // replaceable reports whether a plugin may override a command of the host's. The name is not an alias.

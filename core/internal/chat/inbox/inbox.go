@@ -13,6 +13,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/chat/command"
 	"github.com/clawhost/clawhost/core/internal/chat/interpret"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
+	"github.com/clawhost/clawhost/core/internal/claude/sessions"
 	"github.com/clawhost/clawhost/core/internal/network/hook"
 	"github.com/clawhost/clawhost/core/internal/network/reaction"
 	"github.com/clawhost/clawhost/core/internal/notice"
@@ -28,6 +29,7 @@ type Options struct {
 	Reactions *reaction.Reactor
 	Chats     *activity.Chats
 	Owners    *notice.Owners
+	Sessions  *sessions.Sessions // of Claude Code
 	Zone      *time.Location
 }
 
@@ -89,7 +91,11 @@ func (in *Inbox) submit(ctx context.Context, channel string, e chat.Event) (Outc
 		if err != nil {
 			return Outcome{}, err
 		}
-		return in.accept(ctx, a, in.route(a, intent))
+		to := in.route(a, intent)
+		if err := in.resume(ctx, a, to.inbound); err != nil {
+			return Outcome{}, err
+		}
+		return in.accept(ctx, a, to)
 	case access.Pair:
 		return in.pair(ctx, a)
 	default:

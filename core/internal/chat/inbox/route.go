@@ -1,7 +1,9 @@
 package inbox
 
 import (
+	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/chat/interpret"
+	"github.com/clawhost/clawhost/core/internal/claude/sessions"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
 	"github.com/clawhost/clawhost/core/internal/text/envelope"
 	"github.com/clawhost/clawhost/core/internal/text/normalise"
@@ -133,8 +136,34 @@ func (in *Inbox) command(a arrival, list ...domain.Command) domain.Inbound {
 		inbound.Choice = in.choice(a, c.Args)
 	case "cd":
 		inbound.Folder = in.folder(a, c.Args)
+	case "fork":
+		inbound.Fork = a.message.Authority >= chat.Owner
 	}
 	return inbound
+}
+
+// resume finds the session of Claude Code that a command has the conversation continue in, from the next message on. One that is open
+// elsewhere is not resumed.
+func (in *Inbox) resume(ctx context.Context, a arrival, inbound *domain.Inbound) error {
+	if inbound == nil || inbound.Message.Command == nil || inbound.Message.Command.Name != "resume" || a.message.Authority < chat.Owner {
+		return nil
+	}
+	of, err := in.store.Session(ctx, inbound.Session)
+	if errors.Is(err, domain.ErrNotFound) && inbound.Parent != "" { // it begins in the folder of its parent
+		of, err = in.store.Session(ctx, inbound.Parent)
+	}
+	if err != nil && !errors.Is(err, domain.ErrNotFound) {
+		return fmt.Errorf("look up a session: %w", err)
+	}
+	of.Key = inbound.Session
+	found, err := in.options.Sessions.Find(ctx, of, inbound.Message.Command.Args)
+	switch {
+	case err == nil && found.Open == nil:
+		inbound.Resume = found.ID
+	case err != nil && !errors.Is(err, sessions.ErrUnknown):
+		in.log.Warn("the sessions of Claude Code cannot be read", "error", err) // the command's answer says so
+	}
+	return nil
 }
 
 // folder is the folder that a command has the agent work in, from the next message on; nil: it names none, or its writer may not.

@@ -94,6 +94,8 @@ func failed(class agent.Class, resetsAt time.Time, zone *time.Location) string {
 		return wording.HookFailed
 	case agent.Intruded:
 		return wording.Intruded
+	case agent.Opened:
+		return wording.OpenElsewhere
 	case agent.Rejected:
 		return wording.Rejected
 	case agent.Unresumable:

@@ -35,6 +35,7 @@ var notices = map[agent.Class]string{
 	agent.Rejected:          "Claude's servers do not accept this message, even in a new conversation. Put it in other words, or send it without its files. If that does not help, ask the operator to look into it.",
 	agent.Unresumable:       "Claude crashes each time it opens our conversation. Send /new to begin a new one, then your message again.",
 	agent.Intruded:          "Another program wrote into this conversation with Claude, so I ended the work. Ask the operator to look into it, then send your message again.",
+	agent.Opened:            "This conversation is open in a terminal, or in another program, so I have not answered: one of us would not know what the other one said. Close it there and write your message again, or write it after `/fork`, which continues here in a copy.",
 	agent.GivenUp:           "I tried this message several times and was interrupted each time, so I gave it up. Send it again if it still matters.",
 }
 

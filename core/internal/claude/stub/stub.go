@@ -65,7 +65,8 @@ type options struct {
 	legacy      bool   // no command_lifecycle events, as the CLI 2.1.197
 	limit       string // the file of the account's limit
 	plan        json.RawMessage
-	hasMode     bool // -p was given
+	entry       string // sdk-cli, or cli in a terminal
+	hasMode     bool   // -p was given
 	prompt      string
 }
 
@@ -100,6 +101,8 @@ func Run(args []string, getenv func(string) string, stdin io.Reader, stdout, std
 		return 1
 	}
 	defer log.close()
+	forget := announce(opts)
+	defer forget()
 	s := &session{
 		opts: opts, log: log, out: newOutput(stdout, opts), model: resolveModel(opts.model),
 		lines: make(chan line), signals: make(chan os.Signal, 1), window: defaultWindow,
@@ -236,6 +239,7 @@ func parse(args []string, getenv func(string) string) (options, error) {
 	if opts.resume && opts.startErr == "" {
 		opts.startErr = getenv("CLAUDE_STUB_RESUME_ERROR")
 	}
+	opts.entry = entrypoint(getenv)
 	opts.legacy = getenv("CLAUDE_STUB_LEGACY") == "1"
 	opts.checkpoints = getenv("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING") == "1"
 	opts.limit = getenv("CLAUDE_STUB_LIMIT")

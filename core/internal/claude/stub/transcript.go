@@ -17,6 +17,7 @@ import (
 
 // transcript is the session's file, at the place and in the shape of the CLI's. It is created by the first message.
 type transcript struct {
+	entry   string // sdk-cli, or cli in a terminal
 	path    string
 	session string
 	workDir string
@@ -51,7 +52,7 @@ func openTranscript(opts *options) (*transcript, error) {
 		return filepath.Join(opts.conf, "projects", slug(dir), session+".jsonl")
 	}
 	t := &transcript{
-		path: path(opts.session), session: opts.session, workDir: dir, asked: map[string]bool{}, crashed: map[string]bool{},
+		path: path(opts.session), session: opts.session, entry: opts.entry, workDir: dir, asked: map[string]bool{}, crashed: map[string]bool{},
 	}
 	t.marksLog = t.path + ".crashed"
 	if marks, err := os.ReadFile(t.marksLog); err == nil {
@@ -195,7 +196,7 @@ func (t *transcript) write(lines ...map[string]any) error {
 				l["parentUuid"] = t.parent
 			}
 			t.parent, _ = l["uuid"].(string)
-			l["isSidechain"], l["cwd"], l["version"] = false, t.workDir, Version
+			l["isSidechain"], l["cwd"], l["version"], l["entrypoint"] = false, t.workDir, Version, t.entry
 		}
 		data, err := json.Marshal(l)
 		if err != nil {

@@ -1,0 +1,103 @@
+package claude
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/process"
+	"github.com/clawhost/clawhost/core/internal/base/wording"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
+	"github.com/clawhost/clawhost/core/internal/claude/transcript"
+)
+
+// Sessions returns the CLI's sessions of a folder of an agent, or of its workspace, and which of all sessions other processes have open.
+// The error is an [*agent.Failure].
+func (p *Pool) Sessions(label, folder string) (transcript.Folder, map[string]cli.Open, error) {
+	of, err := p.cliOf(label, folder)
+	if err != nil {
+		return "", nil, err
+	}
+	return of.Transcripts, p.opened(of), nil
+}
+
+// opened returns the processes of others that have sessions open, by session.
+func (p *Pool) opened(of agentCLI) map[string]cli.Open {
+	p.mu.Lock()
+	own := map[int]string{} // the sessions of the pool's processes
+	for s := range p.live {
+		own[s.process.ID().PID] = s.session
+	}
+	p.mu.Unlock()
+	opened := of.Opened(func(pid int) bool { _, mine := own[pid]; return mine })
+	for session, open := range opened {
+		for pid, of := range own {
+			if of != session {
+				continue
+			}
+			if below, err := process.Below(open.PID, pid); err == nil && below { // the command is a program that starts claude
+				delete(opened, session)
+			}
+		}
+	}
+	return opened
+}
+
+// openElsewhere returns the failure of a turn in a session that another process has open: neither would know what the other one writes,
+// and one of the two would be lost. nil: none has.
+func (p *Pool) openElsewhere(of agentCLI, session string) *agent.Failure {
+	open, ok := p.opened(of)[session]
+	if !ok {
+		return nil
+	}
+	return &agent.Failure{Class: agent.Opened, Detail: fmt.Sprintf("process %d has the session open", open.PID)}
+}
+
+// joined ends the process of a turn during which another one has opened the session, and tells owners.
+func (p *Pool) joined(of agentCLI, t agent.Turn) {
+	open, ok := p.opened(of)[t.Session]
+	if !ok {
+		return
+	}
+	p.Retire(t.Session)
+	p.log.Warn("a session was opened by another process during a turn", "session", t.Key, "claude_session", t.Session, "pid", open.PID)
+	if p.config.Owners != nil {
+		p.config.Owners.Tell(domain.KeySessionOpened.Of(t.Session, t.UUID), wording.SessionOpened(open.PID, t.Key))
+	}
+}
+
+// knows reports whether the process has read all that terminals have written into its session.
+func (s *worker) knows(of agentCLI) bool {
+	foreign, err := of.Transcripts.Foreign(s.session)
+	return err == nil && (foreign == "" || foreign == s.foreign)
+}
+
+// Release ends the idle process of a session, so that another process may open it. The error is [ErrBusy] while a turn runs, or ctx's.
+func (p *Pool) Release(ctx context.Context, session string) error {
+	running, err := p.reserve(session)
+	if err != nil {
+		return err
+	}
+	if running != nil {
+		return ErrBusy
+	}
+	p.mu.Lock()
+	s := p.idle[session]
+	if s != nil {
+		p.leave(s)
+	} else {
+		s = p.parked[session]
+	}
+	p.mu.Unlock()
+	defer p.exit(session, nil)
+	if s == nil {
+		return nil
+	}
+	select {
+	case <-s.process.Exited():
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
