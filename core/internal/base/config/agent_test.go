@@ -55,6 +55,7 @@ agent "own" {
   heartbeat {
     every  = "2h"
     target = "telegram:1"
+    model  = "quick"
   }
 }
 plugin "telegram" {}
@@ -75,7 +76,7 @@ plugin "telegram" {}
 	if _, files := plain.Claude.MCP["files"]; !files {
 		t.Errorf("plain's servers: %v", plain.Claude.MCP)
 	}
-	if own.Claude.Model != "haiku" || len(own.Claude.AllowedTools) != 0 || own.Claude.Timeout != 5*time.Minute || own.Heartbeat.Every != 2*time.Hour {
+	if own.Claude.Model != "haiku" || len(own.Claude.AllowedTools) != 0 || own.Claude.Timeout != 5*time.Minute || own.Heartbeat.Every != 2*time.Hour || own.Heartbeat.Model != "quick" {
 		t.Errorf("own: %+v, %+v", own.Claude, own.Heartbeat)
 	}
 	if _, files := own.Claude.MCP["files"]; files || len(own.Claude.MCP) != 1 {

@@ -21,6 +21,7 @@ type Heartbeat struct {
 	From, To Clock
 	Target   string // who receives the answer: "owner" (default), or a person as channel:user
 	Prompt   string // never empty
+	Model    string // of its turns, or an alias; empty (default): that of the conversation
 }
 
 var defaultHeartbeat = Heartbeat{From: 8 * 60, To: 22 * 60, Target: "owner", Prompt: HeartbeatPrompt}
@@ -54,6 +55,7 @@ func (h *Heartbeat) block() block {
 		{"active", hours(&h.From, &h.To)},
 		{"target", target(&h.Target)},
 		{"prompt", filled(&h.Prompt)},
+		{"model", word(&h.Model)},
 	}}
 }
 

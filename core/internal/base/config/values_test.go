@@ -200,6 +200,7 @@ heartbeat {
   active = "22:00-06:30"
   target = "telegram:123"
   prompt = "Look around."
+  model  = "fast"
 }
 media {
   max_bytes  = "1 gb"
@@ -273,7 +274,7 @@ plugin "plain" {}
 			Project: []string{"skills", "mcp"}, TrustProject: true,
 			ContextFiles: []string{dir + "/work/AGENTS.md", "/etc/motd", "/home/u/notes.md"},
 			Heartbeat: config.Heartbeat{
-				Every: 30 * time.Minute, From: 22 * 60, To: 6*60 + 30, Target: "telegram:123", Prompt: "Look around.",
+				Every: 30 * time.Minute, From: 22 * 60, To: 6*60 + 30, Target: "telegram:123", Prompt: "Look around.", Model: "fast",
 			},
 			Claude: config.Claude{
 				Command: dir + "/claude", Model: "sonnet", FallbackModels: []string{"haiku", "opus"}, Effort: "high",

@@ -166,6 +166,7 @@ func (h *Heartbeat) beat(ctx context.Context, id domain.Key) error {
 	_, err = h.intake.Turn(ctx, id, h.agent, domain.Message{
 		Channel: h.channel, Chat: chat.Chat{ID: to.Chat, Kind: chat.Direct},
 		Sender: chat.Sender{IsBot: true}, Text: h.config.Prompt, Origin: domain.OriginHeartbeat,
+		Overrides: domain.Overrides{Model: h.config.Model},
 	})
 	return err
 }
