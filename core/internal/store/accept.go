@@ -278,7 +278,7 @@ func (t *tx) rearm(session string, lane domain.Lane) error {
 // sessionBefore is a session's row before a message.
 type sessionBefore struct {
 	messageAt    sql.NullInt64 // when its previous message was received
-	interactedAt sql.NullInt64 // the last message of a person
+	interactedAt sql.NullInt64 // the last message that was use of it
 	route        chat.Address
 	peer         string
 }
@@ -290,7 +290,7 @@ func (t *tx) touchSession(in domain.Inbound) (before sessionBefore, err error) {
 	var interactedAt, messageAt sql.NullInt64
 	if in.Lane == domain.TurnLane {
 		messageAt = sql.NullInt64{Int64: t.now, Valid: true}
-		if m.ByPerson() {
+		if m.Uses() {
 			interactedAt = messageAt
 		}
 	}
@@ -343,10 +343,10 @@ func (t *tx) makeSession(in domain.Inbound, interactedAt, messageAt sql.NullInt6
 	return t.setDirectChat(m, peer)
 }
 
-// expire begins a new claude session if the session has expired, a person writes in it, and nothing waits. It returns
-// the replaced one.
+// expire begins a new claude session if the session has expired, the message counts as use of it, and nothing waits. It
+// returns the replaced one.
 func (t *tx) expire(in domain.Inbound, p place, before sessionBefore) (replaced string, err error) {
-	if in.Expiry == (domain.Expiry{}) || in.Reset || !in.Message.ByPerson() || p.queued > 1 {
+	if in.Expiry == (domain.Expiry{}) || in.Reset || !in.Message.Uses() || p.queued > 1 {
 		return "", nil
 	}
 	var begunAt int64

@@ -44,7 +44,10 @@ func (t *tx) postNumbered(session string, m domain.ToolPost) (number int64, fres
 	if err != nil {
 		return 0, false, err
 	}
-	return number, true, t.notePosted(m.Key, number)
+	if err := t.notePosted(m.Key, number); err != nil {
+		return 0, false, err
+	}
+	return number, true, t.mirror(m.From, m.Items[0].To)
 }
 
 // posted returns what was noted with a key of a post; the error is [sql.ErrNoRows] for one that is new.

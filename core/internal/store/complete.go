@@ -99,6 +99,9 @@ func (t *tx) complete(runID int64, c domain.Completion) error {
 	if err := t.note(h.session, c.Notes); err != nil {
 		return err
 	}
+	if err := t.mirror(c.From, chat.Address{}); err != nil {
+		return err
+	}
 	if c.Turn != nil {
 		return t.addFigures(h.session, claude, *c.Turn)
 	}

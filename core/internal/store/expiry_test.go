@@ -24,7 +24,7 @@ func started(t *testing.T) (b *bundle, claude string) {
 
 // TestExpiry has a message come in a session that was begun an hour ago, and in which a person wrote last half an hour
 // ago.
-// Behaviour: session-expiry, session-expiry-use, session-settings-stay.
+// Behaviour: session-expiry, session-expiry-use, session-settings-stay, heartbeat-session.
 func TestExpiry(t *testing.T) {
 	t.Parallel()
 	const hour = time.Hour
@@ -53,6 +53,7 @@ func TestExpiry(t *testing.T) {
 		"neither":                      {both(idle(24*hour), since(-hour)), false},
 		"a plugin's message":           {both(idle(time.Minute), func(in *domain.Inbound) { in.Message.Origin = domain.OriginPlugin }), false},
 		"a heartbeat":                  {both(idle(time.Minute), func(in *domain.Inbound) { in.Message.Origin = domain.OriginHeartbeat }), false},
+		"a heartbeat in its own":       {both(idle(hour/2), func(in *domain.Inbound) { in.Message.Origin, in.Message.Apart = domain.OriginHeartbeat, true }), true},
 		"a bot's message":              {both(idle(time.Minute), func(in *domain.Inbound) { in.Message.Sender.IsBot = true }), false},
 		"a message of the agent's own": {both(idle(time.Minute), func(in *domain.Inbound) { in.Message.Sender.IsSelf = true }), false},
 		"a command":                    {both(idle(time.Minute), func(in *domain.Inbound) { in.Lane = domain.ControlLane }), false},

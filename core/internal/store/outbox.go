@@ -16,8 +16,8 @@ func (s *Store) Post(ctx context.Context, key domain.Key, items ...domain.Outbox
 	return s.PostFrom(ctx, key, domain.Elsewhere{}, items...)
 }
 
-// PostFrom is [Store.Post] for a message to a chat from elsewhere. If another session received its last message from
-// that chat, it gets the text in its history, and a note for its next turn.
+// PostFrom is [Store.Post] for a message to a chat from elsewhere. If another session is to be informed, or received its last
+// message from that chat, it gets the text in its history, and a note for its next turn.
 func (s *Store) PostFrom(
 	ctx context.Context, key domain.Key, from domain.Elsewhere, items ...domain.OutboxItem,
 ) (firstID int64, err error) {
@@ -38,11 +38,13 @@ func (t *tx) mirror(from domain.Elsewhere, to chat.Address) error {
 	if from.Said.Text == "" {
 		return nil
 	}
-	var session string
-	err := t.row(`SELECT key FROM sessions WHERE channel = ?1 AND chat = ?2 AND thread = ?3 LIMIT 1`,
-		[]any{to.Channel, to.Chat, to.Thread}, &session)
-	if err != nil || session == from.Session {
-		return noRows(err)
+	session := from.To
+	if session == "" {
+		err := t.row(`SELECT key FROM sessions WHERE channel = ?1 AND chat = ?2 AND thread = ?3 LIMIT 1`,
+			[]any{to.Channel, to.Chat, to.Thread}, &session)
+		if err != nil || session == from.Session {
+			return noRows(err)
+		}
 	}
 	from.Said.At = moment(t.now)
 	if err := t.note(session, []domain.Note{{Kind: domain.NoteEvent, At: from.Said.At, Text: from.Note}}); err != nil {

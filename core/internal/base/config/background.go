@@ -22,9 +22,16 @@ type Heartbeat struct {
 	Target   string // who receives the answer: "owner" (default), or a person as channel:user
 	Prompt   string // never empty
 	Model    string // of its turns, or an alias; empty (default): that of the conversation
+	Session  string // in which its turns run: [HeartbeatChat] (default), [HeartbeatOwn]
 }
 
-var defaultHeartbeat = Heartbeat{From: 8 * 60, To: 22 * 60, Target: "owner", Prompt: HeartbeatPrompt}
+// The conversation in which a heartbeat runs.
+const (
+	HeartbeatChat = "chat" // the person's with the agent
+	HeartbeatOwn  = "own"  // one of its own
+)
+
+var defaultHeartbeat = Heartbeat{From: 8 * 60, To: 22 * 60, Target: "owner", Prompt: HeartbeatPrompt, Session: HeartbeatChat}
 
 // HeartbeatPrompt is the prompt of a heartbeat unless the file has one.
 const HeartbeatPrompt = "This is a regular check, which nobody asked for. If there is a file HEARTBEAT.md in your workspace, read it and do " +
@@ -56,6 +63,7 @@ func (h *Heartbeat) block() block {
 		{"target", target(&h.Target)},
 		{"prompt", filled(&h.Prompt)},
 		{"model", word(&h.Model)},
+		{"session", oneOf(&h.Session, HeartbeatChat, HeartbeatOwn)},
 	}}
 }
 

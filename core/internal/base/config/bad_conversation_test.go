@@ -318,6 +318,7 @@ heartbeat {
   target = "owners"
   prompt = "  "
   model  = "a model"
+  session = "main"
 }
 reply {
   verbose   = "yes"
@@ -376,26 +377,28 @@ F:28:12: Unsuitable value; heartbeat.prompt must not be empty.
     prompt = "  "
 F:29:12: Unsuitable value; heartbeat.model must be one name.
     model  = "a model"
-F:32:15: Unsuitable value; reply.verbose must be "off", "on" or "full".
+F:30:13: Unsuitable value; heartbeat.session must be "chat" or "own".
+    session = "main"
+F:33:15: Unsuitable value; reply.verbose must be "off", "on" or "full".
     verbose   = "yes"
-F:33:15: Unsuitable value; reply.reasoning must be "off", "on" or "stream".
+F:34:15: Unsuitable value; reply.reasoning must be "off", "on" or "stream".
     reasoning = "loud"
-F:34:15: Unsuitable value; reply.usage must be "off", "tokens" or "full".
+F:35:15: Unsuitable value; reply.usage must be "off", "tokens" or "full".
     usage     = "cost"
-F:35:15: Unsuitable value; reply.changes must be "off" or "on".
+F:36:15: Unsuitable value; reply.changes must be "off" or "on".
     changes   = "names"
-F:36:18: Unsuitable value; reply.human_delay must be "off", "natural", or two durations up to a minute, such as "800ms-2500ms".
+F:37:18: Unsuitable value; reply.human_delay must be "off", "natural", or two durations up to a minute, such as "800ms-2500ms".
     human_delay  = "2s-1s"
-F:37:18: Unsuitable value; reply.ack_reaction must be one emoji.
+F:38:18: Unsuitable value; reply.ack_reaction must be one emoji.
     ack_reaction = "seen it"
-F:38:18: Unsuitable value; reply.max_lines must be a whole number from 0 to 10000.
+F:39:18: Unsuitable value; reply.max_lines must be a whole number from 0 to 10000.
     max_lines    = -1
-F:40:11: Unsuitable value; reply.block.min must be a whole number from 1 to 1048576.
+F:41:11: Unsuitable value; reply.block.min must be a whole number from 1 to 1048576.
     min = 0
-F:41:11: Unsuitable value; reply.block.max must be at least reply.block.min, which is 800.
+F:42:11: Unsuitable value; reply.block.max must be at least reply.block.min, which is 800.
     max = 700
-F:45:3: Unknown block; The block plugin has no block "send".
-F:46:3: Unknown block; The block plugin has no block "heartbeat".
+F:46:3: Unknown block; The block plugin has no block "send".
+F:47:3: Unknown block; The block plugin has no block "heartbeat".
 `,
 		},
 		{

@@ -201,6 +201,7 @@ heartbeat {
   target = "telegram:123"
   prompt = "Look around."
   model  = "fast"
+  session = "own"
 }
 media {
   max_bytes  = "1 gb"
@@ -274,7 +275,7 @@ plugin "plain" {}
 			Project: []string{"skills", "mcp"}, TrustProject: true,
 			ContextFiles: []string{dir + "/work/AGENTS.md", "/etc/motd", "/home/u/notes.md"},
 			Heartbeat: config.Heartbeat{
-				Every: 30 * time.Minute, From: 22 * 60, To: 6*60 + 30, Target: "telegram:123", Prompt: "Look around.", Model: "fast",
+				Every: 30 * time.Minute, From: 22 * 60, To: 6*60 + 30, Target: "telegram:123", Prompt: "Look around.", Model: "fast", Session: "own",
 			},
 			Claude: config.Claude{
 				Command: dir + "/claude", Model: "sonnet", FallbackModels: []string{"haiku", "opus"}, Effort: "high",
@@ -401,7 +402,7 @@ func TestDefaults(t *testing.T) {
 		}
 	}
 	h.Prompt = ""
-	if diff := cmp.Diff(config.Heartbeat{From: 8 * 60, To: 22 * 60, Target: "owner"}, h); diff != "" {
+	if diff := cmp.Diff(config.Heartbeat{From: 8 * 60, To: 22 * 60, Target: "owner", Session: "chat"}, h); diff != "" {
 		t.Errorf("heartbeat (-want +got):\n%s", diff)
 	}
 }

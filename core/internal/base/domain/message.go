@@ -30,6 +30,7 @@ type Message struct {
 	Named   bool     `json:"named,omitempty"`   // it names its agent, so it is for that one, whichever answers in the conversation
 	// Fresh begins a new claude session when this message is claimed, even if it is dropped; [Inbound.Reset] begins one at once.
 	Fresh   bool          `json:"fresh,omitempty"`
+	Apart   bool          `json:"apart,omitempty"`   // it is for the heartbeat's own conversation
 	Silent  bool          `json:"silent,omitempty"`  // do not send the answer to the chat (a plugin's turn)
 	Timeout time.Duration `json:"timeout,omitempty"` // zero: the configured one
 	// Edition is the edit that the message contains, if claude had been sent the previous text and has not read it: the
@@ -39,7 +40,7 @@ type Message struct {
 
 // Press is a press on a button that the agent has sent.
 type Press struct {
-	Number int64 `json:"number"` // of the [AgentMessage]
+	Number int64 `json:"number"` // of the [AgentMessage]; zero: it was sent from another conversation
 }
 
 // PressData begins the data of the agent's buttons. The token of their message and the index of the label follow, each after
@@ -50,6 +51,9 @@ const PressData = "press:"
 func (m Message) ByPerson() bool {
 	return m.Origin == "" && m.Sender.ID != "" && !m.Sender.IsBot && !m.Sender.IsSelf
 }
+
+// Uses reports whether the message counts as use of its session. The heartbeat is the only one who uses its own.
+func (m Message) Uses() bool { return m.ByPerson() || m.Apart }
 
 // FromChat reports whether the message really came from its chat, as a person's does: a plugin, and the host itself, may
 // only assume that the chat exists.
@@ -167,9 +171,18 @@ type Passive struct {
 
 // Elsewhere informs a session of a message to its chat that another session sent. The zero Elsewhere has no effect.
 type Elsewhere struct {
-	Session string               // the session to inform; empty: none
+	Session string               // that has sent it, and is not informed; empty: none
+	To      string               // the session to inform; empty: the one that received its last message from the chat
 	Said    chat.TranscriptEntry // without a time; an empty text is skipped
 	Note    string               // a note for the session's next turn
+}
+
+// SentElsewhere informs a session, or that of the chat, of what the agent has sent to its chat from another one.
+func SentElsewhere(session, to, said string) Elsewhere {
+	return Elsewhere{
+		Session: session, To: to, Said: chat.TranscriptEntry{Role: chat.Assistant, Text: said},
+		Note: "From another conversation you have sent to this chat: " + said,
+	}
 }
 
 // Queued is an inbox row.

@@ -167,6 +167,8 @@ type Completion struct {
 	Covered []string
 	// Notes are for the session's next turn.
 	Notes []Note
+	// From informs another session of what Items send to its chat.
+	From Elsewhere
 	// Undelivered creates items, to be sent before Items, about the session's items that were given up and that no one was
 	// notified of yet. It may be called twice. If it returns none, or is nil, they are reported another time.
 	Undelivered func([]DeadLetter) []OutboxItem

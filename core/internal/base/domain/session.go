@@ -72,7 +72,7 @@ type Session struct {
 	Peer          []chat.UserID // all ids of the person whose direct chat the Route is; none for a group
 	CreatedAt     time.Time
 	ResetAt       time.Time // when the claude session was started
-	InteractedAt  time.Time // the last message of a person, not counting commands; zero: none
+	InteractedAt  time.Time // the last message that [Message.Uses] it; zero: none
 	Model         string    // the model of the last turn
 	Usage         Usage
 	ContextTokens int64 // used by the last request

@@ -11,8 +11,9 @@
 //	<channel>:group:<chat>              a group or broadcast channel
 //	<channel>:group:<chat>:thread:<id>  a thread of one
 //
-// Before the key of a conversation with another agent than [MainAgent] stand the parts agent:<name>:. Each agent has its own
-// sessions, so that none reads what was said to another.
+// Before the key of the conversation that an agent's heartbeat has of its own stands the part heartbeat:. The rest is the key of the
+// person's conversation. Before the key of a conversation with another agent than [MainAgent] stand the parts agent:<name>:. Each
+// agent has its own sessions, so that none reads what was said to another.
 //
 // Groups and threads have their own session under every scope: a group must not see what comes from a direct chat, and a
 // thread's id is unique only within its chat. Forms are distinguished by the number of parts, so that a user called "group"
@@ -59,11 +60,12 @@ func (l Links) name(entries []string) (string, bool) {
 
 // The first parts of other forms of keys, and the parts that mark a form.
 const (
-	mainLabel   = "main"
-	peerLabel   = "peer"
-	pluginLabel = "plugin"
-	cronLabel   = "cron"
-	agentLabel  = "agent"
+	mainLabel      = "main"
+	peerLabel      = "peer"
+	pluginLabel    = "plugin"
+	cronLabel      = "cron"
+	agentLabel     = "agent"
+	heartbeatLabel = "heartbeat"
 
 	groupPart  = "group"
 	threadPart = "thread"
@@ -72,7 +74,7 @@ const (
 // Reserved reports whether a plugin instance may not have this label, because session keys begin with it.
 func Reserved(label string) bool {
 	switch label {
-	case mainLabel, peerLabel, pluginLabel, cronLabel, agentLabel:
+	case mainLabel, peerLabel, pluginLabel, cronLabel, agentLabel, heartbeatLabel:
 		return true
 	default:
 		return false
@@ -92,16 +94,17 @@ const (
 // MainAgent is the agent whose sessions have keys without an agent.
 const MainAgent = "main"
 
-// Name is a parsed key. Apart from its agent, the zero Name is the session of [Main]; otherwise either Identity is set, or
+// Name is a parsed key. Apart from its agent and its heartbeat, the zero Name is the session of [Main]; otherwise either Identity is set, or
 // Channel and one of User and Chat.
 type Name struct {
-	agent    string // empty: [MainAgent]
-	Shared   bool   // under PerPeer: it spans channels
-	Identity string // the name of a linked person; then Shared is true and the fields below are empty
-	Channel  string // the plugin instance's label
-	User     chat.UserID
-	Chat     chat.ID
-	Thread   chat.ThreadID // empty: not a thread
+	agent     string // empty: [MainAgent]
+	heartbeat bool   // it is the heartbeat's
+	Shared    bool   // under PerPeer: it spans channels
+	Identity  string // the name of a linked person; then Shared is true and the fields below are empty
+	Channel   string // the plugin instance's label
+	User      chat.UserID
+	Chat      chat.ID
+	Thread    chat.ThreadID // empty: not a thread
 }
 
 // Of returns the name of the session for a message of the sender. The ids must not be empty, except for the thread and, in
@@ -149,6 +152,28 @@ func AgentOf(key string) string {
 	return n.Agent()
 }
 
+// HeartbeatOf returns the key of the conversation that the agent's heartbeat has of its own beside the one with a key. A key that is
+// not valid is returned as it is.
+func HeartbeatOf(key string) string {
+	n, err := Parse(key)
+	if err != nil {
+		return key
+	}
+	n.heartbeat = true
+	return n.Key()
+}
+
+// PeoplesOf returns the key of the conversation of people beside which the heartbeat has the one with a key. Any other key is
+// returned as it is.
+func PeoplesOf(key string) string {
+	n, err := Parse(key)
+	if err != nil {
+		return key
+	}
+	n.heartbeat = false
+	return n.Key()
+}
+
 // entries returns the sender's id and aliases as written in links.
 func entries(channel string, sender chat.Sender) []string {
 	var out []string
@@ -175,6 +200,9 @@ func (n Name) Key() string {
 	}
 	if n.Thread != "" {
 		parts = append(parts, threadPart, string(n.Thread))
+	}
+	if n.heartbeat {
+		parts = append([]string{heartbeatLabel}, parts...)
 	}
 	if n.agent != "" {
 		parts = append([]string{agentLabel, n.agent}, parts...)
@@ -216,11 +244,15 @@ func Parse(key string) (Name, error) {
 	if len(parts) > 2 && parts[0] == agentLabel && parts[1] != MainAgent {
 		agent, parts = parts[1], parts[2:]
 	}
+	heartbeat := len(parts) > 1 && parts[0] == heartbeatLabel
+	if heartbeat {
+		parts = parts[1:]
+	}
 	n, ok := name(parts)
 	if !ok {
 		return Name{}, fmt.Errorf("%q is not a session key: it has none of the forms", key)
 	}
-	n.agent = agent
+	n.agent, n.heartbeat = agent, heartbeat
 	return n, nil
 }
 

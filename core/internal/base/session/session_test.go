@@ -111,6 +111,32 @@ func TestKeyOfAnotherAgent(t *testing.T) {
 	}
 }
 
+// The heartbeat's own conversation has a key that no person's has.
+//
+// Behaviour: heartbeat-session.
+func TestKeyOfTheHeartbeat(t *testing.T) {
+	t.Parallel()
+	for peoples, own := range map[string]string{
+		"main": "heartbeat:main", "telegram:7": "heartbeat:telegram:7", "peer:anna": "heartbeat:peer:anna",
+		"agent:docs:telegram:7": "agent:docs:heartbeat:telegram:7",
+	} {
+		if got := session.HeartbeatOf(peoples); got != own {
+			t.Errorf("HeartbeatOf(%q) = %q, want %q", peoples, got, own)
+		}
+		if session.HeartbeatOf(own) != own || session.PeoplesOf(own) != peoples || session.PeoplesOf(peoples) != peoples {
+			t.Errorf("%q and %q lead to %q, %q and %q", peoples, own, session.HeartbeatOf(own), session.PeoplesOf(own), session.PeoplesOf(peoples))
+		}
+		if session.AgentOf(own) != session.AgentOf(peoples) {
+			t.Errorf("AgentOf(%q) = %q", own, session.AgentOf(own))
+		}
+	}
+	for _, key := range []string{"heartbeat", "heartbeat:heartbeat:main", "heartbeat:agent:docs:main", "heartbeat:telegram"} {
+		if name, err := session.Parse(key); err == nil {
+			t.Errorf("Parse(%q) = %+v, want an error", key, name)
+		}
+	}
+}
+
 func TestKeyIsTheSameEachTimeForAUserLinkedTwice(t *testing.T) {
 	t.Parallel()
 	links := session.Links{"b": {"telegram:123"}, "a": {"telegram:@john"}, "c": {"telegram:123"}}
@@ -123,7 +149,7 @@ func TestKeyIsTheSameEachTimeForAUserLinkedTwice(t *testing.T) {
 
 func TestReserved(t *testing.T) {
 	t.Parallel()
-	for _, label := range []string{"main", "peer", "plugin", "cron"} {
+	for _, label := range []string{"main", "peer", "plugin", "cron", "agent", "heartbeat"} {
 		if !session.Reserved(label) {
 			t.Errorf("%q is not reserved", label)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -66,15 +67,18 @@ func (d hostCommands) agentOf(call Call) string {
 	return session.AgentOf(call.Caller.Session)
 }
 
-// sessions are those of the caller's conversation with all agents.
-func (d hostCommands) sessions(call Call) []string {
+// sessions are those of the caller's conversation with all agents, and those that heartbeats have of their own beside it.
+func (d hostCommands) sessions(call Call) (keys []string) {
 	name, err := session.Parse(call.Caller.Session)
-	if err != nil || !d.host.Conversations.Several() {
+	if err != nil {
 		return []string{call.Caller.Session}
 	}
-	var keys []string
 	for _, a := range d.host.Conversations.Agents() {
-		keys = append(keys, name.With(a.Label).Key())
+		key := name.With(a.Label).Key()
+		keys = append(keys, key)
+		if a.Heartbeat.Session == config.HeartbeatOwn {
+			keys = append(keys, session.HeartbeatOf(key))
+		}
 	}
 	return keys
 }

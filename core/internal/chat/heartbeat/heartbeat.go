@@ -15,6 +15,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/chat/inbox"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -112,6 +113,9 @@ func (h *Heartbeat) tick(ctx context.Context, now time.Time) error {
 	return h.beat(ctx, domain.KeyHeartbeat.Of(h.agent, now.UnixMilli()))
 }
 
+// apart reports whether its turns run in a conversation of its own.
+func (h *Heartbeat) apart() bool { return h.config.Session == config.HeartbeatOwn }
+
 // active reports whether a time is within the active hours. They may span midnight. If both ends are equal, it always is.
 func (h *Heartbeat) active(now time.Time) bool {
 	local := now.In(h.zone)
@@ -135,6 +139,9 @@ func (h *Heartbeat) idle(ctx context.Context) (why string, err error) {
 	key, err := h.intake.Session(ctx, h.agent, chat.Address{Channel: h.channel, Chat: chat.ID(h.user)}, chat.Chat{ID: chat.ID(h.user), Kind: chat.Direct})
 	if err != nil {
 		return "", err
+	}
+	if h.apart() {
+		key = session.HeartbeatOf(key)
 	}
 	switch running, waiting, err := h.store.Lane(ctx, key, domain.TurnLane); {
 	case err != nil:
@@ -166,7 +173,7 @@ func (h *Heartbeat) beat(ctx context.Context, id domain.Key) error {
 	_, err = h.intake.Turn(ctx, id, h.agent, domain.Message{
 		Channel: h.channel, Chat: chat.Chat{ID: to.Chat, Kind: chat.Direct},
 		Sender: chat.Sender{IsBot: true}, Text: h.config.Prompt, Origin: domain.OriginHeartbeat,
-		Overrides: domain.Overrides{Model: h.config.Model},
+		Overrides: domain.Overrides{Model: h.config.Model}, Apart: h.apart(),
 	})
 	return err
 }

@@ -35,6 +35,7 @@ type rig struct {
 	handled []*domain.Run
 	begun   time.Time
 	hours   []int // at which it beat
+	retired []string
 }
 
 func newRig(t *testing.T, target string) *rig {
@@ -53,8 +54,8 @@ func newRig(t *testing.T, target string) *rig {
 
 func (r *rig) heartbeat() (*heartbeat.Heartbeat, error) {
 	log := hclog.New(&hclog.LoggerOptions{Output: &r.log, Level: hclog.Debug})
-	conversations := conversation.NewResolver(&config.Config{Settings: r.config.Settings}, plugins.New(nil), r.store)
-	intake := inbox.NewIntake(r.store, r.turns, nil, conversations, time.Now, log)
+	conversations := conversation.NewResolver(&config.Config{Agent: r.config.Agent, Settings: r.config.Settings}, plugins.New(nil), r.store)
+	intake := inbox.NewIntake(r.store, r.turns, r, conversations, time.Now, log)
 	return heartbeat.New(r.config, &r.config.Agent, r.store, intake, log)
 }
 
@@ -83,8 +84,17 @@ func (r *rig) Handle(ctx context.Context, run *domain.Run, _ <-chan struct{}) er
 	if run.Head.Message.Origin == domain.OriginHeartbeat {
 		r.handled, r.hours = append(r.handled, run), append(r.hours, int(time.Since(r.begun)/time.Hour))
 	}
+	if err := r.store.Consumed(ctx, run.ID); err != nil {
+		return err
+	}
 	return r.store.Complete(ctx, run.ID, domain.Completion{State: domain.RunDone})
 }
+
+// Retire implements [inbox.Claude].
+func (r *rig) Retire(claudeSession string) { r.retired = append(r.retired, claudeSession) }
+
+// Withdraw implements [inbox.Claude].
+func (*rig) Withdraw(context.Context, string, string) bool { return false }
 
 // endless has runs go on until they are ended.
 type endless struct{}
@@ -283,4 +293,38 @@ func TestSkippedHeartbeats(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A heartbeat in a conversation of its own waits for its own turns only, and speaks in the same chat. The conversation expires as others
+// do.
+//
+// Behaviour: heartbeat-session, heartbeat-model, heartbeat-busy.
+func TestBeatInItsOwnConversation(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, "telegram:1")
+		r.lay(t, backup)
+		r.config.Agent.Heartbeat.Session, r.config.Agent.Heartbeat.Model = config.HeartbeatOwn, "haiku"
+		r.config.Settings.Session.DailyReset, r.config.Settings.Session.IdleReset = config.Off, time.Hour
+		storetest.Accept(t, r.store, hi("telegram:1", "1")) // which waits
+		r.run(t, nil, 150*time.Minute)
+		if _, waiting, err := r.store.Lane(t.Context(), "heartbeat:telegram:1", domain.TurnLane); err != nil || waiting != 1 {
+			t.Errorf("%d wait, %v; log: %s", waiting, err, r.log.String())
+		}
+		r.run(t, r, 150*time.Minute)
+		var claude []string
+		for _, run := range r.handled {
+			m := run.Head.Message
+			if run.Session.Key != "heartbeat:telegram:1" || m.Overrides.Model != "haiku" || m.Chat.ID != "1" || m.Sender.ID != "1" {
+				t.Errorf("its turn is %+v", run)
+			}
+			claude = append(claude, run.Session.ClaudeSession)
+		}
+		if len(claude) != 3 || claude[0] == claude[1] || claude[1] == claude[2] {
+			t.Errorf("its conversations are %q", claude)
+		}
+		if diff := cmp.Diff(claude[:2], r.retired); diff != "" {
+			t.Error(diff)
+		}
+	})
 }

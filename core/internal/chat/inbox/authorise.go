@@ -103,8 +103,11 @@ func (in *Inbox) pressed(ctx context.Context, a arrival) (arrival, error) {
 	}
 	n, wrong := strconv.Atoi(index)
 	by := session.AgentOf(sent.Session)
-	if err != nil || wrong != nil || n < 0 || n >= len(sent.Labels) || a.name.With(by).Key() != sent.Session {
+	if err != nil || wrong != nil || n < 0 || n >= len(sent.Labels) || a.name.With(by).Key() != session.PeoplesOf(sent.Session) {
 		return a, nil
+	}
+	if session.PeoplesOf(sent.Session) != sent.Session {
+		sent.Number = 0 // it counts in the heartbeat's own conversation
 	}
 	a.message.Text, a.message.Pressed = sent.Labels[n], &domain.Press{Number: sent.Number}
 	return in.to(ctx, a, by)

@@ -130,7 +130,11 @@ func (in *Intake) Turn(ctx context.Context, id domain.Key, agent string, m domai
 	if m.Authority == 0 {
 		m.Authority, m.Sender.ID, m.Sender.Aliases = chat.Owner, person.ID, person.Aliases
 	}
-	key := name.Key()
+	key, expires := name.Key(), domain.Expiry{}
+	if m.Apart {
+		key = session.HeartbeatOf(key)
+		expires = expiry(in.conversations.Settings(m.Channel).Session, name.Type(), m.SentAt, in.conversations.Agent(name.Agent()).Timezone)
+	}
 	chosen, err := in.store.Overrides(ctx, key)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("look up a session: %w", err)
@@ -138,7 +142,7 @@ func (in *Intake) Turn(ctx context.Context, id domain.Key, agent string, m domai
 	m.Silent = m.Silent || in.denies(chosen, key, m) // nothing is sent there, whoever asked for it
 	inbound := domain.Inbound{
 		EventID: id.EventID(), Session: key, Lane: domain.TurnLane, Message: m,
-		Queue: domain.Queueing{Mode: domain.Queue},
+		Queue: domain.Queueing{Mode: domain.Queue}, Expiry: expires,
 	}
 	if m.Thread != "" {
 		inbound.Parent = in.parent(name, m, person)
@@ -165,9 +169,11 @@ func (in *Intake) FromAgent(ctx context.Context, id domain.Key, s domain.Session
 	return outcome.Verdict != chat.Rejected, err
 }
 
-// Tell accepts a text for a session, as if the caller had written it. The same id is accepted once.
-func (in *Intake) Tell(ctx context.Context, id domain.Key, session string, caller chat.Caller, text string) error {
-	known, err := in.store.Session(ctx, session)
+// Tell accepts a text for a session, as if the caller had written it; for the heartbeat's own in that of the person. The same id is
+// accepted once.
+func (in *Intake) Tell(ctx context.Context, id domain.Key, key string, caller chat.Caller, text string) error {
+	key = session.PeoplesOf(key)
+	known, err := in.store.Session(ctx, key)
 	if err != nil {
 		return fmt.Errorf("look up a session: %w", err)
 	}
@@ -177,7 +183,7 @@ func (in *Intake) Tell(ctx context.Context, id domain.Key, session string, calle
 		Sender: caller.Sender, Authority: caller.Authority, SentAt: in.now(), Text: text,
 	}
 	_, err = in.put(ctx, domain.Inbound{
-		EventID: id.EventID(), Session: session, Lane: domain.TurnLane, Message: m,
+		EventID: id.EventID(), Session: key, Lane: domain.TurnLane, Message: m,
 		Queue: domain.Queueing{Mode: domain.Queue},
 	})
 	return err

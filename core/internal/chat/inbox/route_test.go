@@ -377,6 +377,21 @@ func TestTurnsAreOfThePersonsSession(t *testing.T) {
 	}
 }
 
+// What a person says to a question of the heartbeat's own conversation, too late for it, is for their conversation.
+// Behaviour: heartbeat-session.
+func TestWordsForTheHeartbeatAreForThePersonsSession(t *testing.T) {
+	t.Parallel()
+	j := &journal{}
+	in := boxOf(j, func(string) config.Settings { return config.Settings{} })
+	caller := chat.Caller{Address: chat.Address{Channel: "tg", Chat: "7"}, Kind: chat.Direct, Sender: chat.Sender{ID: "7"}}
+	if err := in.Tell(t.Context(), domain.KeyLateAnswer.Of(1), "heartbeat:tg:7", caller, "the blue one"); err != nil {
+		t.Fatal(err)
+	}
+	if got := j.accepted[0]; got.Session != "tg:7" || got.Message.Apart {
+		t.Errorf("accepted %+v", got)
+	}
+}
+
 // A turn whose text is not trusted belongs to the same session as any other of the chat, but to no person.
 // Behaviour: turn-untrusted.
 func TestAnUntrustedTurnIsNobodys(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/chat/activity"
 	"github.com/clawhost/clawhost/core/internal/chat/inbox"
@@ -143,17 +144,17 @@ func (o *posts) Post(ctx context.Context, p tools.Post) (number int64, err error
 	return number, nil
 }
 
-// elsewhere is the note for another chat's session about what the agent sends there.
+// elsewhere is the note for another session about what the agent sends to its chat.
 func elsewhere(p tools.Post) domain.Elsewhere {
+	to := ""
 	if p.To == p.Caller.Address {
-		return domain.Elsewhere{}
+		if to = session.PeoplesOf(p.Caller.Session); to == p.Caller.Session {
+			return domain.Elsewhere{}
+		}
 	}
 	said := p.Text
 	for _, path := range p.Media {
 		said = strings.TrimSpace(said + "\n<file:" + filepath.Base(path) + ">")
 	}
-	return domain.Elsewhere{
-		Session: p.Caller.Session, Said: chat.TranscriptEntry{Role: chat.Assistant, Text: said},
-		Note: "From another conversation you have sent to this chat: " + said,
-	}
+	return domain.SentElsewhere(p.Caller.Session, to, said)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/chat/prompt"
 	"github.com/clawhost/clawhost/core/internal/chat/view"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
@@ -37,6 +38,9 @@ func (h *Handler) reply(ctx context.Context, run *conversation.Run, r agent.Resu
 	h.handled(run)
 	if visible != "" && said.Said { // not the text with which the agent declines to answer
 		done.Transcript = []chat.TranscriptEntry{{Role: chat.Assistant, Text: visible, At: time.Now()}}
+		if m := run.Head.Message; m.Apart && !m.Silent {
+			done.From = domain.SentElsewhere(run.Session.Key, session.PeoplesOf(run.Session.Key), visible)
+		}
 	}
 	return h.complete(ctx, run, done)
 }

@@ -26,7 +26,10 @@ func (h *Handler) flushMemory(ctx context.Context, run *conversation.Run, r agen
 	}
 	flush := domain.Message{
 		Channel: m.Channel, Chat: m.Chat, Thread: m.Thread, Sender: chat.Sender{ID: m.Sender.ID, Aliases: m.Sender.Aliases, IsBot: true}, Authority: m.Authority,
-		SentAt: run.Head.ReceivedAt, Text: f.Prompt, Origin: domain.OriginFlush,
+		SentAt: run.Head.ReceivedAt, Text: f.Prompt, Origin: domain.OriginFlush, Apart: m.Apart,
+	}
+	if m.Apart {
+		flush.Overrides = m.Overrides // no other model has read the conversation
 	}
 	if m.Chat.Kind != chat.Direct || !run.Owned {
 		tools := h.options.Tools.Remembering(ctx, m.Chat.Kind, run.Tools)

@@ -82,6 +82,11 @@ func (s *Server) sameOwner(caller chat.Caller, one domain.Session) bool {
 		return true
 	}
 	name, err := session.Parse(one.Key)
-	return err == nil && name.Identity != "" &&
-		slices.ContainsFunc(s.options.Links[name.Identity], func(person string) bool { return slices.Contains(self, person) })
+	if err != nil {
+		return false
+	}
+	if name.Identity == "" { // only the key names the person of a heartbeat's own conversation
+		return slices.Contains(self, name.Channel+":"+string(name.User))
+	}
+	return slices.ContainsFunc(s.options.Links[name.Identity], func(person string) bool { return slices.Contains(self, person) })
 }

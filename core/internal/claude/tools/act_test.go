@@ -19,7 +19,11 @@ func TestActsOnSessions(t *testing.T) {
 	group := anna
 	group.Session, group.Address, group.Kind = "discord:group:listed", address("discord", "listed"), chat.Group
 	bob := chat.Caller{Session: "telegram:bob", Address: address("telegram", "bob"), Kind: chat.Direct, Sender: chat.Sender{ID: "bob"}, Authority: chat.Authorised}
-	own := append([]domain.Session{direct("discord:a", address("discord", "950"), "a")}, chats...)
+	own := append([]domain.Session{
+		direct("discord:a", address("discord", "950"), "a"),
+		{Key: "heartbeat:telegram:anna", Kind: chat.Direct},
+		{Key: "heartbeat:telegram:bob", Kind: chat.Direct},
+	}, chats...)
 	for _, test := range []struct {
 		name      string
 		caller    chat.Caller
@@ -29,6 +33,8 @@ func TestActsOnSessions(t *testing.T) {
 		{"a linked chat of the owner's", anna, `{"action":"send","session":"discord:a","text":" Clean up. "}`, ""},
 		{"an identity of the owner's", anna, `{"action":"compact","session":"peer:anna","text":"the plan"}`, ""},
 		{"a group", anna, `{"action":"reset","session":"discord:group:listed"}`, ""},
+		{"a heartbeat that speaks to the owner", anna, `{"action":"compact","session":"heartbeat:telegram:anna"}`, ""},
+		{"a heartbeat that speaks to another", anna, `{"action":"compact","session":"heartbeat:telegram:bob"}`, "somebody else's"},
 		{"this conversation", anna, `{"action":"compact"}`, ""},
 		{"reset of this conversation", anna, `{"action":"reset","session":"telegram:anna"}`, "This is that conversation."},
 		{"another owner's", anna, `{"action":"send","session":"discord:77","text":"x"}`, `The session "discord:77" is somebody else's.`},

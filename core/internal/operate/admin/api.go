@@ -125,7 +125,7 @@ type Session struct {
 	Route         chat.Address `json:"route"`
 	ClaudeSession string       `json:"claude_session"`
 	CreatedAt     time.Time    `json:"created_at,omitzero"`
-	InteractedAt  time.Time    `json:"interacted_at,omitzero"` // when a person wrote last; zero: never
+	InteractedAt  time.Time    `json:"interacted_at,omitzero"` // when a person wrote last, or the heartbeat in its own; zero: never
 	Model         string       `json:"model,omitempty"`
 	Usage         domain.Usage `json:"usage"`
 }
