@@ -19,6 +19,9 @@ type Outgoing struct {
 	Silent  bool // without a notification, if the network supports that
 	// Poll, if not nil, is sent in place of the text, which says the same in words. It comes alone, and fits the limits.
 	Poll *Poll
+	// Agent is the label of the agent that wrote the message, as [Caller].Agent has it. It is empty if there is only one agent, if the
+	// message is the host's own or a program's, and if the host is too old to tell.
+	Agent string
 }
 
 // Poll is a question with answers to vote for.

@@ -958,7 +958,9 @@ type SendMessageRequest struct {
 	// Without a notification, if the network supports that.
 	Silent bool `protobuf:"varint,7,opt,name=silent,proto3" json:"silent,omitempty"`
 	// Sent in place of the text, which says the same in words. It has no media and no buttons.
-	Poll          *Poll `protobuf:"bytes,8,opt,name=poll,proto3" json:"poll,omitempty"`
+	Poll *Poll `protobuf:"bytes,8,opt,name=poll,proto3" json:"poll,omitempty"`
+	// The label of the agent that wrote it. Empty: there is only one agent, or the message is the host's own or a program's.
+	Agent         string `protobuf:"bytes,9,opt,name=agent,proto3" json:"agent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1047,6 +1049,13 @@ func (x *SendMessageRequest) GetPoll() *Poll {
 		return x.Poll
 	}
 	return nil
+}
+
+func (x *SendMessageRequest) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
 }
 
 // Poll is a question with answers to vote for.
@@ -2809,7 +2818,7 @@ const file_clawhost_plugin_v1_channel_proto_rawDesc = "" +
 	"\n" +
 	"MediaLimit\x121\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x1d.clawhost.plugin.v1.MediaKindR\x04kind\x12\x1b\n" +
-	"\tmax_bytes\x18\x02 \x01(\x03R\bmaxBytes\"\xd8\x02\n" +
+	"\tmax_bytes\x18\x02 \x01(\x03R\bmaxBytes\"\xee\x02\n" +
 	"\x12SendMessageRequest\x12'\n" +
 	"\x0fidempotency_key\x18\x01 \x01(\tR\x0eidempotencyKey\x125\n" +
 	"\aaddress\x18\x02 \x01(\v2\x1b.clawhost.plugin.v1.AddressR\aaddress\x12\x12\n" +
@@ -2818,7 +2827,8 @@ const file_clawhost_plugin_v1_channel_proto_rawDesc = "" +
 	"\vreply_to_id\x18\x05 \x01(\tR\treplyToId\x127\n" +
 	"\abuttons\x18\x06 \x03(\v2\x1d.clawhost.plugin.v1.ButtonRowR\abuttons\x12\x16\n" +
 	"\x06silent\x18\a \x01(\bR\x06silent\x12,\n" +
-	"\x04poll\x18\b \x01(\v2\x18.clawhost.plugin.v1.PollR\x04poll\"v\n" +
+	"\x04poll\x18\b \x01(\v2\x18.clawhost.plugin.v1.PollR\x04poll\x12\x14\n" +
+	"\x05agent\x18\t \x01(\tR\x05agent\"v\n" +
 	"\x04Poll\x12\x1a\n" +
 	"\bquestion\x18\x01 \x01(\tR\bquestion\x12\x18\n" +
 	"\aoptions\x18\x02 \x03(\tR\aoptions\x12\x1a\n" +

@@ -16,13 +16,14 @@ func OutgoingFromProto(p *pluginv1.SendMessageRequest) (chat.Outgoing, error) {
 	poll, errPoll := pollFrom(p.GetPoll())
 	if err := first(
 		requiredID("idempotency_key", p.GetIdempotencyKey()), errTo, errText, errMedia,
-		id("reply_to_id", p.GetReplyToId()), errButtons, errPoll,
+		id("reply_to_id", p.GetReplyToId()), errButtons, errPoll, agent("agent", p.GetAgent()),
 	); err != nil {
 		return chat.Outgoing{}, err
 	}
 	return chat.Outgoing{
 		Key: p.GetIdempotencyKey(), To: to, Text: content, Media: media,
 		ReplyTo: chat.MessageID(p.GetReplyToId()), Buttons: buttons, Silent: p.GetSilent(), Poll: poll,
+		Agent: p.GetAgent(),
 	}, nil
 }
 

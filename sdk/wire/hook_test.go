@@ -67,6 +67,11 @@ func TestBadAgentsAreRefused(t *testing.T) {
 	}); err == nil {
 		t.Errorf("an entry of %q is taken", label)
 	}
+	sent := wire.OutgoingToProto(filled[chat.Outgoing](t))
+	sent.Agent = "a/b"
+	if out, err := wire.OutgoingFromProto(sent); err == nil {
+		t.Errorf("a message of %q is taken", out.Agent)
+	}
 	older := wire.CallerToProto(filled[chat.Caller](t))
 	older.Agent, older.Workspace = "", ""
 	if c, err := wire.CallerFromProto(older); err != nil || c.Agent != "" || c.Workspace != "" {

@@ -164,6 +164,7 @@ func OutgoingToProto(o chat.Outgoing) *pluginv1.SendMessageRequest {
 		Buttons:        ButtonsToProto(o.Buttons),
 		Silent:         o.Silent,
 		Poll:           pollToProto(o.Poll),
+		Agent:          o.Agent,
 	}
 }
 

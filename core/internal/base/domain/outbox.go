@@ -39,6 +39,16 @@ type OutboxItem struct {
 	// React, if not nil, is an emoji for the message that Edits or Target names, which stays as it is; the empty one
 	// removes the agent's reaction. The item is dropped if the network refuses it.
 	React *string
+	// Agent is the label of the agent that wrote the item; empty: there is only one, or none did.
+	Agent string
+}
+
+// SignedBy returns items as written by an agent.
+func SignedBy(agent string, items []OutboxItem) []OutboxItem {
+	for i := range items {
+		items[i].Agent = agent
+	}
+	return items
 }
 
 // HasContent reports whether the item shows anything. One without content, and without a reaction, deletes what it edits.

@@ -95,7 +95,7 @@ func (c *channel) send(work context.Context, plugin *plugins.Plugin, d domain.De
 	p := d.Item
 	out := chat.Outgoing{
 		Key: d.Key, To: p.To, Text: p.Text, Media: p.Media, ReplyTo: p.ReplyTo, Buttons: p.Buttons,
-		Silent: p.Silent, Poll: p.Poll,
+		Silent: p.Silent, Poll: p.Poll, Agent: p.Agent,
 	}
 	receipt, err := sendOne(work, plugin, out)
 	if p.ReplyTo != "" && err != nil && refusesReply(failureOf(err)) {

@@ -120,6 +120,8 @@ func (o *posts) Post(ctx context.Context, p tools.Post) (number int64, err error
 	case len(text) > 0:
 		text[len(text)-1].Buttons = rows
 	}
+	domain.SignedBy(o.run.Author, text)
+	domain.SignedBy(o.run.Author, posted.Items)
 	if !own {
 		posted.Items = append(text, posted.Items...)
 		return o.options.Store.PostByTool(ctx, o.run.ID, posted)

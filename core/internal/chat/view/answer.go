@@ -29,14 +29,20 @@ func (v *View) Answer(ctx context.Context, r agent.Result) (a Answer, err error)
 	case m.Origin == domain.OriginCompact:
 		a.Items = v.stream.Replace(v.run.Notice(compacted(r)))
 	case v.run.Visible == "tool":
-		a.Items = v.begun(answer.Answer{}, stream.Rest{})
+		a.Items = v.signed(v.begun(answer.Answer{}, stream.Rest{}))
 	default:
 		if a, err = v.answer(ctx, r); err != nil {
 			return a, err
 		}
+		v.signed(a.Items)
 	}
 	a.Said = v.stream.Begun() || slices.ContainsFunc(a.Items, domain.OutboxItem.HasContent)
 	return a, nil
+}
+
+// signed returns items of the run's agent.
+func (v *View) signed(items []domain.OutboxItem) []domain.OutboxItem {
+	return domain.SignedBy(v.run.Author, items)
 }
 
 // answer returns an answer with its files.

@@ -25,6 +25,10 @@ const transientCall = 5 * time.Second
 
 // Early implements [stream.Surface].
 func (s *surface) Early(ctx context.Context, e domain.Early) (preview int64, err error) {
+	s.view.signed(e.Items)
+	if e.Preview != nil {
+		e.Preview.Agent = s.view.run.Author
+	}
 	preview, err = s.view.views.options.Store.Early(ctx, s.view.run.ID, e)
 	crashpoint.Pass("early") // A part of the answer is durable, the rest is not there yet.
 	return preview, err

@@ -122,7 +122,7 @@ func (v *View) Notice(items []domain.OutboxItem) []domain.OutboxItem { return v.
 // Left returns the items that leave the shown part of an unfinished answer in the chat. It is called after End.
 func (v *View) Left() []domain.OutboxItem {
 	if shown := v.stream.Shown(); shown != "" && !v.run.Head.Message.Silent {
-		return v.stream.ReplaceQuietly(v.run.Notice(shown))
+		return v.signed(v.stream.ReplaceQuietly(v.run.Notice(shown)))
 	}
 	return v.stream.ReplaceQuietly(nil)
 }

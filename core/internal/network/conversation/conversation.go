@@ -67,6 +67,7 @@ type Conversation struct {
 
 	Agent          *config.Agent // that of the session; main, if the config has none with this name any more
 	Missing        string        // the label of the agent that the config does not have any more; empty: it has it
+	Author         string        // the label of the agent, for what it writes; empty: there is only one agent
 	Folder         string        // in which the agent works; empty: its workspace
 	CopyOf         string        // the folder that the Folder is a worktree of; empty: it is none
 	Zone           *time.Location
@@ -159,6 +160,9 @@ func (r *Resolver) resolve(m domain.Message, s domain.Session, chosen domain.Ove
 		Queue: Queueing(settings.Queue, m.Overrides.Queue, s.Overrides.Queue),
 	}
 	c.Work(s)
+	if r.Several() {
+		c.Author = label
+	}
 	c.Limits, c.Text = r.limits(m.Channel, m.Chat.Kind)
 	c.edits = r.editWindow(m.Channel)
 	if len(r.config.Media.Speak) > 0 {

@@ -97,8 +97,9 @@ func TestSettingsPrecedence(t *testing.T) {
 	}
 }
 
-// Plugins are told the agent whose session it is, and never another one's workspace.
-// Behaviour: plugin-agent.
+// Plugins are told the agent whose session it is, and never another one's workspace. What it writes is signed by it, where there are
+// several.
+// Behaviour: plugin-agent, agent-shown.
 func TestCallersHaveTheAgentOfTheirSession(t *testing.T) {
 	t.Parallel()
 	r := conversation.NewResolver(&config.Config{
@@ -111,10 +112,15 @@ func TestCallersHaveTheAgentOfTheirSession(t *testing.T) {
 		"agent:server:tg:1": {"server", "/server"},
 		"agent:gone:tg:1":   {"gone", ""},
 	} {
-		c := r.Message(m, domain.Session{Key: key}).Caller
-		if got := [2]string{c.Agent, c.Workspace}; got != want || c.Sender.ID != "anna" {
-			t.Errorf("in %s the caller has %v, want %v: %+v", key, got, want, c)
+		all := r.Message(m, domain.Session{Key: key})
+		c := all.Caller
+		if got := [2]string{c.Agent, c.Workspace}; got != want || c.Sender.ID != "anna" || all.Author != want[0] {
+			t.Errorf("in %s the caller has %v, want %v: %+v, written by %q", key, got, want, c, all.Author)
 		}
+	}
+	alone := conversation.NewResolver(&config.Config{Agent: config.Agent{Label: session.MainAgent}}, plugins.New(nil), chats{})
+	if by := alone.Message(m, domain.Session{Key: "tg:1"}).Author; by != "" {
+		t.Errorf("the only agent signs as %q", by)
 	}
 }
 
