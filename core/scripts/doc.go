@@ -8,7 +8,8 @@
 // ("discord:anna"), where there is the channel "discord:kitchen" (901) and threads in it ("discord:kitchen/tea"). What
 // mentions @claw_bot mentions the bot in each. A script whose config names WhatsApp has "whatsapp:anna" (+15550000002), Bob and
 // Carol (the next two numbers), and their group "whatsapp:kitchen"; the numbered lines of a message are its buttons there. At
-// the page of the web chat sits Anna: "webchat:anna" is its first conversation, "webchat:anna/tea" another one. A script without
+// the page of the web chat sits Anna: "webchat:anna" is its first conversation, "webchat:anna/tea" another one; "server: " stands before what the agent "server" has
+// written, where the page names it. A script without
 // a config.hcl has testdata/config.hcl.
 // The commands in addition to those of testscript:
 //

@@ -173,6 +173,7 @@ func (w *webchat) do(path string, fields map[string]any) {
 type shownMessage struct {
 	Seq                                int64
 	ID, Conversation, From, Text, HTML string
+	Agent                              string
 	ReplyTo                            string `json:"reply_to"`
 	Buttons                            [][]struct{ Label, Data string }
 	Files                              []struct{ Ref, Name string }
@@ -211,6 +212,9 @@ func (w *webchat) messages(in chat) (list []message, err error) {
 			m.from = people["anna"]
 		} else {
 			m.text = textOf(of.HTML)
+		}
+		if of.Agent != "" {
+			m.text = of.Agent + ": " + m.text
 		}
 		for _, b := range slices.Concat(of.Buttons...) {
 			m.buttons = append(m.buttons, button{b.Label, b.Data})

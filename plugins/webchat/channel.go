@@ -187,7 +187,7 @@ func (c *channel) Send(_ context.Context, out chat.Outgoing) (chat.Receipt, erro
 	}
 	r, _, err := c.journal.answer(record{
 		Key: out.Key, Thread: out.To.Thread, Text: out.Text, Files: filesOf(out.Media), ReplyTo: out.ReplyTo, Buttons: out.Buttons,
-		Silent: out.Silent, At: time.Now().UTC(),
+		Silent: out.Silent, Agent: out.Agent, At: time.Now().UTC(),
 	})
 	if errors.Is(err, errManyConversations) {
 		return chat.Receipt{}, &chat.Failure{Reason: chat.ChatNotFound, Err: err}

@@ -67,6 +67,31 @@ func TestSendTwiceUnderOneKeyShowsOneMessage(t *testing.T) {
 	}
 }
 
+// Which of several agents has written a message stays with it.
+// Behaviour: agent-shown.
+func TestTheAgentOfAMessage(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	receipt, err := b.Send(t.Context(), chat.Outgoing{Key: "1", To: local, Text: "first", Agent: "server"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Edit(t.Context(), local, receipt.IDs[0], "second", nil); err != nil {
+		t.Fatal(err)
+	}
+	b.send(t, "mine alone")
+	b.stop()
+	b = start(t, b.dir, nil)
+	messages, _ := b.history(t, "")
+	var by []string
+	for _, m := range messages {
+		by = append(by, m.Agent+": "+m.Text)
+	}
+	if diff := cmp.Diff([]string{"server: second", ": mine alone"}, by); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestEditAndDelete(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

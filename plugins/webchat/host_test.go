@@ -70,6 +70,9 @@ inbound {
 access {
   owners = ["webchat:local"]
 }
+agent "server" {
+  workspace = "~/server"
+}
 plugin "webchat" {
   config {
     listen = %q

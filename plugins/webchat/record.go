@@ -20,6 +20,8 @@ type record struct {
 	At     time.Time     `json:"at"`
 	Text   string        `json:"text,omitempty"`
 	Files  []file        `json:"files,omitempty"`
+	// Agent is the label of the agent that wrote the message; empty: there is only one, or none did.
+	Agent string `json:"agent,omitempty"`
 	// Key is the host's idempotency key of an agent's message.
 	Key      string          `json:"key,omitempty"`
 	ReplyTo  chat.MessageID  `json:"reply_to,omitempty"`
@@ -59,7 +61,7 @@ type file struct {
 
 // size is the record's share of the journal's size limit.
 func (r record) size() int {
-	n := len(r.Text) + len(r.ID) + len(r.Thread) + len(r.Key) + len(r.ReplyTo) + len(r.Reaction)
+	n := len(r.Text) + len(r.ID) + len(r.Thread) + len(r.Key) + len(r.ReplyTo) + len(r.Reaction) + len(r.Agent)
 	for _, f := range r.Files {
 		n += len(f.Ref) + len(f.Kind) + len(f.Type) + len(f.Name)
 	}

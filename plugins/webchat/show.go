@@ -17,6 +17,7 @@ type message struct {
 	Text         string         `json:"text,omitempty"` // as it was written; the agent's is Markdown
 	HTML         string         `json:"html,omitempty"` // of the agent's text, safe to insert
 	Files        []file         `json:"files,omitempty"`
+	Agent        string         `json:"agent,omitempty"` // the label of the one that wrote it; empty: there is only one, or none did
 	ReplyTo      chat.MessageID `json:"reply_to,omitempty"`
 	Buttons      [][]button     `json:"buttons,omitempty"`
 	Silent       bool           `json:"silent,omitempty"`
@@ -33,8 +34,8 @@ type button struct {
 
 func (a *api) show(r record) message {
 	m := message{
-		Seq: r.Seq, Rev: r.Rev, ID: r.ID, Conversation: r.Thread, From: r.From, At: r.At, Files: r.Files, ReplyTo: r.ReplyTo,
-		Silent: r.Silent, Reaction: r.Reaction, State: r.State, Edited: r.Edited, Deleted: r.Deleted,
+		Seq: r.Seq, Rev: r.Rev, ID: r.ID, Conversation: r.Thread, From: r.From, At: r.At, Files: r.Files, Agent: r.Agent,
+		ReplyTo: r.ReplyTo, Silent: r.Silent, Reaction: r.Reaction, State: r.State, Edited: r.Edited, Deleted: r.Deleted,
 	}
 	for _, row := range r.Buttons {
 		var shown []button

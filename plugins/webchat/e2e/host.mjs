@@ -105,6 +105,24 @@ await attempt(async () => {
     assert.equal(await answer('The soup is ready.').count(), 0);
   });
 
+  await step('an answer names the agent that has written it, and the host is none', async () => {
+    const by = (words) => answer(words).locator('.by');
+    await order({ answer: 'I am the first.' }, 'who?');
+    assert.equal(await by('I am the first.').textContent(), 'main');
+    await write('/agent server');
+    await answer('server answers here now').waitFor();
+    assert.equal(await by('server answers here now').count(), 0);
+    await order({ answer: 'I am the second.' }, 'and you?');
+    assert.equal(await by('I am the second.').textContent(), 'server');
+    assert.equal(await answer('I am the second.').locator('.hidden').textContent(), 'server:');
+    await picture('host-agents');
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await picture('host-agents-dark');
+    await page.emulateMedia({ colorScheme: 'light' });
+    await write('/agent main');
+    await answer('main answers here now').waitFor();
+  });
+
   await step('a question outlives the host, and so does the page', async () => {
     await order({ tool: 'touch $HOME/jam', ask: true, again: true, crash: 'orphaned', answer: 'There is jam.' }, 'jam?');
     await group.waitFor();

@@ -13,7 +13,7 @@ export function fill(item, message, actions, body) {
   item.dataset.at = message.at;
   if (message.seq) item.dataset.seq = message.seq;
   if (!parts.body.isConnected || parts.body.parentNode !== item) {
-    item.prepend(el('span', { className: 'hidden' }, message.from === 'user' ? 'You:' : `${$('title').textContent}:`), parts.body);
+    item.prepend(el('span', { className: 'hidden' }, message.from === 'user' ? 'You:' : `${message.agent ?? $('title').textContent}:`), parts.body);
   }
   text(parts.body, message);
   const files = JSON.stringify(message.files?.map(({ ref, name, size }) => [ref, name, size]) ?? []);
@@ -95,6 +95,7 @@ function meta(item, message, actions) {
     title: at.toLocaleString(),
     textContent: at.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' }),
   }));
+  if (message.agent) line.prepend(el('span', { className: 'by', 'aria-hidden': 'true' }, message.agent)); // the hidden words before the text say it, too
   const note = (words) => line.append(el('span', { className: 'note' }, words));
   const act = (label, click) => {
     const made = button(label);
