@@ -79,6 +79,21 @@ func TestMemoryFlush(t *testing.T) {
 	}
 }
 
+// The memory of a heartbeat's own conversation is written by the model that has read it.
+// Behaviour: heartbeat-session, memory-flush.
+func TestMemoryFlushOfTheHeartbeat(t *testing.T) {
+	t.Parallel()
+	r := open(t)
+	m := message("look")
+	m.Sender.ID, m.Chat.Kind, m.Authority = "anna", chat.Direct, chat.Owner
+	m.Origin, m.Apart, m.Overrides.Model = domain.OriginHeartbeat, true, "haiku"
+	r.plays(answers(agent.Result{Text: "NO_REPLY", Model: "m", ContextTokens: 170_000, ContextWindow: 200_000}))
+	r.do(t, m)
+	if then := r.claim(t).Head.Message; then.Origin != domain.OriginFlush || !then.Apart || then.Overrides != m.Overrides {
+		t.Errorf("what comes next is %+v", then)
+	}
+}
+
 // Owners see the cause of a failure in their direct chats, nobody else does. If nobody gets an answer, they learn why.
 // Behaviour: failure-cause.
 func TestWhoSeesTheCause(t *testing.T) {
