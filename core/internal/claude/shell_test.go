@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 )
 
 func TestShellRunsALine(t *testing.T) {
@@ -30,7 +30,7 @@ func TestShellRunsALine(t *testing.T) {
 		"sleep 0.01 & wait; echo ": {"\n", 0},
 	} {
 		var output bytes.Buffer
-		code, err := pool.Shell(r.Context(), "", "", "shell:"+r.session+line, line, &output, &output)
+		code, err := pool.Shell(r.Context(), "", "", cli.Line{Name: "shell:" + r.session + line, Text: line, Stdout: &output, Stderr: &output})
 		if err != nil || code != want.code || output.String() != want.output {
 			t.Errorf("%s: code %d, error %v, output %q", line, code, err, output.String())
 		}
@@ -51,7 +51,7 @@ func TestShellHasACleanEnvironment(t *testing.T) {
 	r := newRig(t)
 	r.config.Env["ANTHROPIC_AUTH_TOKEN"] = "hush"
 	var output bytes.Buffer
-	if _, err := r.pool().Shell(r.Context(), "", "", "shell:x", "env", &output, &output); err != nil {
+	if _, err := r.pool().Shell(r.Context(), "", "", cli.Line{Name: "shell:x", Text: "env", Stdout: &output}); err != nil {
 		t.Fatal(err)
 	}
 	var names []string
@@ -86,7 +86,7 @@ func TestShellIsKilledWithAllThatItStarted(t *testing.T) {
 			defer stop(nil)
 			done := make(chan error, 1)
 			go func() {
-				_, err := pool.Shell(ctx, "", "", "shell:"+r.session, line, io.Discard, io.Discard)
+				_, err := pool.Shell(ctx, "", "", cli.Line{Name: "shell:" + r.session, Text: line})
 				done <- err
 			}()
 			poll(t, "the line runs", func() bool {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/text/chunk"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -47,7 +48,9 @@ func (d hostCommands) bash(ctx context.Context, call Call) (Answer, error) {
 	defer cancel()
 	output := &clipped{most: maxOutput}
 	begun := time.Now()
-	code, err := d.host.Claude.Shell(bounded, d.effective(call).Agent.Label, call.Session.Place(), "shell:"+call.ID, call.Args, output, output)
+	code, err := d.host.Claude.Shell(bounded, d.effective(call).Agent.Label, call.Session.Place(), cli.Line{
+		Name: "shell:" + call.ID, Text: call.Args, Stdout: output, Stderr: output,
+	})
 	ran := wording.Bash{Code: code, Took: time.Since(begun)}
 	switch {
 	case errors.Is(err, agent.ErrStopped):

@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"io"
 	"os"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
 	"github.com/clawhost/clawhost/core/internal/chat/spending"
 	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/claude/client"
 	"github.com/clawhost/clawhost/core/internal/claude/project"
 	"github.com/clawhost/clawhost/core/internal/claude/sessions"
@@ -60,7 +60,7 @@ type Claude interface {
 	// [claude.ErrChanged], [client.ErrNoCheckpoint], [client.ErrNoRewind] or an [*agent.Failure].
 	Rewind(ctx context.Context, of claude.Place, message string, agreed *client.Rewound) (client.Rewound, error)
 	// Shell runs a line of the shell in a folder of an agent, or in its workspace, and returns its exit code. When ctx ends, the line is killed and the error is ctx's cause.
-	Shell(ctx context.Context, agent, folder, name, line string, stdout, stderr io.Writer) (code int, err error)
+	Shell(ctx context.Context, agent, folder string, l cli.Line) (code int, err error)
 	// Retire ends the idle process of a claude session.
 	Retire(claudeSession string)
 	// Release ends the idle process of a claude session, and waits for its end. The error is [claude.ErrBusy] while a turn runs.

@@ -22,6 +22,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/chat/command"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
 	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/claude/client"
 	"github.com/clawhost/clawhost/core/internal/claude/transcript"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
@@ -342,8 +343,8 @@ type rewinds struct {
 	err   error
 }
 
-func (a asked) Shell(ctx context.Context, _, _, name, line string, output, _ io.Writer) (int, error) {
-	return a.hostCommands.shell.run(ctx, name, line, output)
+func (a asked) Shell(ctx context.Context, _, _ string, l cli.Line) (int, error) {
+	return a.hostCommands.shell.run(ctx, l.Name, l.Text, l.Stdout)
 }
 
 // restart notes that the host of a hostCommands is to be restarted.

@@ -29,13 +29,31 @@ type Records interface {
 	DeleteProcess(ctx context.Context, pid int, startTime uint64) error
 }
 
+// Line is a line of the shell.
+type Line struct {
+	Name   string // distinguishes it from all other lines and sessions
+	Text   string
+	Stdout io.Writer
+	Stderr io.Writer // may be the same
+	// Outlives says that the line goes on when the host is killed, for what must not be left half done and ends soon.
+	Outlives bool
+}
+
 // Shell runs a line in the workspace, by bash or else by sh, and returns its exit code. It has a session of its own and
 // neither the host's environment nor claude's, and nothing that it starts outlives it. When ctx ends, it is killed and the
-// error is ctx's cause. The name distinguishes it from all other lines and sessions.
-func (c *Command) Shell(ctx context.Context, name, line string, stdout, stderr io.Writer, records Records) (code int, err error) {
+// error is ctx's cause.
+func (c *Command) Shell(ctx context.Context, l Line, records Records) (code int, err error) {
 	shell, err := exec.LookPath("bash")
 	if err != nil {
 		shell = "/bin/sh"
+	}
+	if l.Outlives {
+		command := exec.CommandContext(ctx, shell, "-c", l.Text)
+		member, err := c.start(command, l)
+		if err != nil {
+			return 0, err
+		}
+		return ended(ctx, member.Wait(), nil, nil)
 	}
 	wait, release, err := os.Pipe()
 	if err != nil {
@@ -43,18 +61,17 @@ func (c *Command) Shell(ctx context.Context, name, line string, stdout, stderr i
 	}
 	defer release.Close()
 	defer wait.Close()
-	command := exec.CommandContext(ctx, "/bin/sh", "-c", guarded, shell, line)
-	command.Dir, command.Env = c.workspace, shellEnvironment()
-	command.Stdout, command.Stderr, command.ExtraFiles = stdout, stderr, []*os.File{wait}
-	member, err := c.family.Start(command, name)
+	command := exec.CommandContext(ctx, "/bin/sh", "-c", guarded, shell, l.Text)
+	command.ExtraFiles = []*os.File{wait}
+	member, err := c.start(command, l)
 	if err != nil {
-		return 0, fmt.Errorf("start a shell: %w", err)
+		return 0, err
 	}
 	pid := command.Process.Pid
 	self, err := process.Identify(pid)
 	if err == nil {
 		err = records.RecordProcess(ctx, domain.Process{
-			Kind: "shell", Name: name, PID: self.PID, StartTime: self.Started, BootID: process.BootID(), Mark: c.family.Mark(),
+			Kind: "shell", Name: l.Name, PID: self.PID, StartTime: self.Started, BootID: process.BootID(), Mark: c.family.Mark(),
 		})
 	}
 	if err == nil {
@@ -63,19 +80,34 @@ func (c *Command) Shell(ctx context.Context, name, line string, stdout, stderr i
 	if err != nil {
 		_ = process.KillGroup(pid)
 	}
-	ended := member.Wait()
-	gone := records.DeleteProcess(context.WithoutCancel(ctx), pid, self.Started)
-	switch exit, failed := errors.AsType[*exec.ExitError](ended); {
+	end := member.Wait()
+	return ended(ctx, end, err, records.DeleteProcess(context.WithoutCancel(ctx), pid, self.Started))
+}
+
+func (c *Command) start(command *exec.Cmd, l Line) (*process.Member, error) {
+	command.Dir, command.Env = c.workspace, shellEnvironment()
+	command.Stdout, command.Stderr = l.Stdout, l.Stderr
+	member, err := c.family.Start(command, l.Name)
+	if err != nil {
+		return nil, fmt.Errorf("start a shell: %w", err)
+	}
+	return member, nil
+}
+
+// ended returns the exit code of an ended line, or why it has none. Begun is the error with which it did not begin, and forgotten the
+// one with which its record was deleted.
+func ended(ctx context.Context, end, begun, forgotten error) (code int, err error) {
+	switch exit, failed := errors.AsType[*exec.ExitError](end); {
 	case ctx.Err() != nil:
 		return 0, context.Cause(ctx)
-	case err != nil:
-		return 0, fmt.Errorf("start a shell: %w", err)
+	case begun != nil:
+		return 0, fmt.Errorf("start a shell: %w", begun)
 	case failed:
-		return exitCode(exit), gone
-	case ended != nil && !errors.Is(ended, exec.ErrWaitDelay):
-		return 0, fmt.Errorf("run a line of the shell: %w", ended)
+		return exitCode(exit), forgotten
+	case end != nil && !errors.Is(end, exec.ErrWaitDelay):
+		return 0, fmt.Errorf("run a line of the shell: %w", end)
 	}
-	return 0, gone
+	return 0, forgotten
 }
 
 // exitCode returns the code as a shell shows it: that of a signal is above 128.

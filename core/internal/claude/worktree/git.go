@@ -5,13 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/sdk/redact"
 )
 
@@ -24,9 +25,8 @@ const (
 
 // Shell runs lines of the shell for an agent: claude.Pool.
 type Shell interface {
-	// Shell runs a line in a folder and returns its exit code. The line ends with the host. When ctx ends, it is killed and the error
-	// is ctx's cause.
-	Shell(ctx context.Context, agent, folder, name, line string, stdout, stderr io.Writer) (code int, err error)
+	// Shell runs a line in a folder and returns its exit code. When ctx ends, it is killed and the error is ctx's cause.
+	Shell(ctx context.Context, agent, folder string, l cli.Line) (code int, err error)
 }
 
 // plain is the environment in which git asks nobody, takes no locks that are not needed, and prints what programs read.
@@ -59,7 +59,19 @@ type git struct {
 	agent  string
 	folder string
 	config []string // settings beside the tame ones
+	// outlives says that it completes what it does when the host is killed. A killed git leaves locks, and files that are half written.
+	outlives bool
 }
+
+// whole returns git that completes what it does, whatever becomes of the host, and a context for it.
+func (g git) whole(ctx context.Context) (git, context.Context, context.CancelFunc) {
+	g.outlives = true
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wholeTime)
+	return g, ctx, cancel
+}
+
+// wholeTime limits what git does whole.
+const wholeTime = 5 * time.Minute
 
 // in is git in another folder of the same repository.
 func (g git) in(folder string) git {
@@ -123,10 +135,34 @@ func (g git) command(variables string, args ...string) string {
 	return plain + variables + strings.Join(words, " ")
 }
 
-// line runs a line of the shell. The name stands for it in errors.
+// line runs a line of the shell. The name stands for it in errors. If another git has locked what it needs, it is tried again for a while.
 func (g git) line(ctx context.Context, name, line string) (string, error) {
+	for try := 1; ; try++ {
+		output, err := g.once(ctx, name, line)
+		failed, ok := errors.AsType[*gitError](err)
+		if !ok || try == lockTries || !strings.Contains(failed.said, ".lock': File exists") {
+			return output, err
+		}
+		select {
+		case <-time.After(lockPause):
+		case <-ctx.Done():
+			return "", fmt.Errorf("git %s: %w", name, context.Cause(ctx))
+		}
+	}
+}
+
+// What another git has locked is tried again, so often and after such pauses.
+const (
+	lockTries = 20
+	lockPause = 250 * time.Millisecond
+)
+
+// once runs a line of the shell.
+func (g git) once(ctx context.Context, name, line string) (string, error) {
 	stdout, stderr := &limited{most: maxOutput}, &limited{most: maxComplaint}
-	code, err := g.shell.Shell(ctx, g.agent, g.folder, "git:"+uuid.NewString(), line, stdout, stderr)
+	code, err := g.shell.Shell(ctx, g.agent, g.folder, cli.Line{
+		Name: "git:" + uuid.NewString(), Text: line, Stdout: stdout, Stderr: stderr, Outlives: g.outlives,
+	})
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("git %s: %w", name, err)

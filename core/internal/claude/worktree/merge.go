@@ -43,6 +43,10 @@ func (w *Worktrees) Merge(ctx context.Context, t domain.Worktree) (done Merged, 
 		if state.Uncommitted > 0 || state.Unfinished != "" {
 			return &KeptError{state}
 		}
+		if err := w.lock(ctx); err != nil { // the base must not move meanwhile
+			return err
+		}
+		defer w.unlock()
 		done, err = merge(ctx, g, t, state.Head)
 		return err
 	})
@@ -81,6 +85,8 @@ func merge(ctx context.Context, g git, t domain.Worktree, head string) (done Mer
 	if err != nil {
 		return done, err
 	}
+	g, ctx, cancel := g.whole(ctx)
+	defer cancel()
 	if out != "" {
 		_, err = g.in(out).run(ctx, "merge", "--ff-only", "--quiet", next) // git refuses to overwrite changes there
 	} else {

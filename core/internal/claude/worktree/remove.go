@@ -59,7 +59,8 @@ func (w *Worktrees) Remove(ctx context.Context, t domain.Worktree) error {
 		if err := w.store.KeepWorktree(ctx, t); err != nil {
 			return err
 		}
-		main := g.in(t.Repo)
+		main, ctx, cancel := g.in(t.Repo).whole(ctx)
+		defer cancel()
 		if _, err := main.run(ctx, "worktree", "remove", t.Root); err != nil {
 			return err
 		}

@@ -29,6 +29,7 @@ type Listed struct {
 // State is what a worktree has that nothing else has. It is zero for a worktree that is removed or gone.
 type State struct {
 	Uncommitted int    // files with changes that are not committed
+	Deleted     int    // of them those that are only missing
 	Ahead       int    // commits that are in no other branch, and whose changes the base does not have
 	Ignored     int    // files and folders that git ignores
 	Unfinished  string // merge, rebase, cherry-pick, revert or bisect, in the middle of which it is; empty: none
@@ -83,6 +84,9 @@ func stateOf(ctx context.Context, g git, t domain.Worktree) (s State, err error)
 		case entry[:2] == "!!":
 			s.Ignored++
 		default:
+			if entry[:2] == " D" {
+				s.Deleted++
+			}
 			if s.Uncommitted++; entry[0] == 'R' || entry[0] == 'C' {
 				i++ // the former name
 			}

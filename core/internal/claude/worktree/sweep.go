@@ -72,14 +72,36 @@ func (w *Worktrees) settle(ctx context.Context, t domain.Worktree) error {
 			}
 		}
 		return w.store.DeleteWorktree(ctx, t.Root)
-	case t.RemovedAt.IsZero() && t.Snapshot != "" && exists(t.Root): // it was not removed after all
-		t.Snapshot = ""
-		return w.store.KeepWorktree(ctx, t)
+	case t.RemovedAt.IsZero() && t.Snapshot != "" && exists(t.Root):
+		return w.resume(ctx, t)
 	case t.RemovedAt.IsZero() && t.Snapshot != "":
 		t.RemovedAt = time.Now()
 		return w.store.KeepWorktree(ctx, t)
 	}
 	return nil
+}
+
+// resume completes a removal of which git has deleted some files, or forgets it.
+func (w *Worktrees) resume(ctx context.Context, t domain.Worktree) error {
+	g, err := open(ctx, w.shell, session.AgentOf(t.Session), t.Root)
+	if err != nil {
+		return err
+	}
+	state, err := stateOf(ctx, g, t)
+	if err != nil {
+		return err
+	}
+	if onlyMissing := state.Deleted > 0 && state.Uncommitted == state.Deleted; !onlyMissing || state.Ahead > 0 || state.Unfinished != "" {
+		t.Snapshot = ""
+		return w.store.KeepWorktree(ctx, t)
+	}
+	g, ctx, cancel := g.in(t.Repo).whole(ctx)
+	defer cancel()
+	if _, err := g.run(ctx, "worktree", "remove", "--force", t.Root); err != nil {
+		return err
+	}
+	t.RemovedAt = time.Now()
+	return w.store.KeepWorktree(ctx, t)
 }
 
 // orphan removes a worktree that the store does not know, as after a restored backup, if this host has made it and nothing would

@@ -21,6 +21,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/session"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 )
 
 const (
@@ -67,7 +68,7 @@ type Worktrees struct {
 	host   string                   // names this host among those that make worktrees at the same place
 	log    hclog.Logger
 
-	making chan struct{} // holds a value while a worktree is planned or made
+	making chan struct{} // holds a value while a worktree is planned, made or merged
 
 	mu   sync.Mutex
 	used map[string]int  // how many turns work in a worktree, by its root; -1: it is being changed
@@ -106,6 +107,14 @@ func (w *Worktrees) Enter(ctx context.Context, s domain.Session) (place string, 
 	}
 	if err != nil || known.Root == "" {
 		return "", func() {}, err
+	}
+	if known.Snapshot != "" && known.RemovedAt.IsZero() { // its removal was interrupted
+		if err := w.change(known.Root, func() error { return w.settle(ctx, known) }); err != nil {
+			return "", func() {}, err
+		}
+		if known, err = w.store.Worktree(ctx, s.Key, s.Folder); err != nil {
+			return "", func() {}, err
+		}
 	}
 	if err := w.take(known.Root); err != nil {
 		return "", func() {}, err
@@ -161,7 +170,7 @@ func (w *Worktrees) change(root string, f func() error) error {
 	return f()
 }
 
-// lock waits until nobody else chooses the name of a worktree, or has git make one.
+// lock waits until nobody else chooses the name of a worktree, has git make one, or merges one.
 func (w *Worktrees) lock(ctx context.Context) error {
 	select {
 	case w.making <- struct{}{}:
@@ -321,7 +330,9 @@ func (w *Worktrees) setUp(ctx context.Context, a *config.Agent, t domain.Worktre
 	bounded, cancel := context.WithTimeout(ctx, setupTime)
 	defer cancel()
 	output := &tail{most: maxComplaint}
-	code, err := w.shell.Shell(bounded, a.Label, t.Place, "setup:"+uuid.NewString(), a.WorktreeSetup, output, output)
+	code, err := w.shell.Shell(bounded, a.Label, t.Place, cli.Line{
+		Name: "setup:" + uuid.NewString(), Text: a.WorktreeSetup, Stdout: output, Stderr: output,
+	})
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/claude/worktree"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -25,9 +25,9 @@ import (
 // shell runs lines as the host does.
 type shell struct{}
 
-func (shell) Shell(ctx context.Context, _, folder, _, line string, stdout, stderr io.Writer) (int, error) {
-	c := exec.CommandContext(ctx, "/bin/sh", "-c", line)
-	c.Dir, c.Stdout, c.Stderr = folder, stdout, stderr
+func (shell) Shell(ctx context.Context, _, folder string, l cli.Line) (int, error) {
+	c := exec.CommandContext(ctx, "/bin/sh", "-c", l.Text)
+	c.Dir, c.Stdout, c.Stderr = folder, l.Stdout, l.Stderr
 	err := c.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return exit.ExitCode(), nil
@@ -489,6 +489,54 @@ func TestTheRepositoryRunsNothing(t *testing.T) {
 	}
 	if lines, err := os.ReadFile(ran); err == nil {
 		t.Errorf("it has run\n%s", lines)
+	}
+}
+
+// A removal that was interrupted is completed before a turn works there, unless something was done meanwhile.
+// Behaviour: worktree-sweep.
+func TestAnInterruptedRemoval(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		line string // what else is done in the worktree
+		kept bool
+	}{"only deleted": {"true", false}, "and changed": {"touch new", true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			s := thread(7)
+			place := r.enter(s)
+			w := r.find(s)
+			w.Snapshot = w.Start
+			_ = r.store.KeepWorktree(t.Context(), w)
+			r.sh(place, "rm README.md; "+test.line)
+			if again := r.enter(s); again != place {
+				t.Errorf("it works in %s", again)
+			}
+			_, missing := os.Lstat(filepath.Join(place, "README.md"))
+			_, gone := os.Lstat(filepath.Join(place, "new"))
+			if (missing != nil) != test.kept || (gone == nil) != test.kept {
+				t.Errorf("README.md: %v, new: %v", missing, gone)
+			}
+			if w := r.find(s); w.Snapshot != "" || !w.RemovedAt.IsZero() {
+				t.Errorf("kept is %+v", w)
+			}
+		})
+	}
+}
+
+// A lock of another git is waited for.
+func TestALockOfAnotherGit(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	s := thread(7)
+	place := r.enter(s)
+	r.sh(place, "touch new && git add -A && git commit -qm new")
+	lock := filepath.Join(r.repo, ".git/index.lock")
+	r.write(lock, "")
+	unlocked := time.AfterFunc(700*time.Millisecond, func() { _ = os.Remove(lock) })
+	defer unlocked.Stop()
+	if done, err := r.Merge(t.Context(), r.find(s)); err != nil || done.Commits != 1 {
+		t.Errorf("merged %+v, %v", done, err)
 	}
 }
 
