@@ -175,7 +175,7 @@ func TestRelease(t *testing.T) {
 func TestHandovers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	handovers := 60
+	handovers := 25
 	if os.Getenv("CLAWHOST_LONG") != "" {
 		handovers = 1000
 	}

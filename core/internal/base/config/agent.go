@@ -130,7 +130,11 @@ func (c *Config) AgentNamed(label string) *Agent {
 
 // block describes the block without a label.
 func (a *Agent) block() block {
-	return block{path: "agent", attrs: []attr{
+	const top, ofClaude = "Write it at the top level.", "Write it in the block claude."
+	return block{path: "agent", elsewhere: map[string]string{
+		"budget": `Write it at the top level. With per = "agent" it counts for each agent.`, "route": top, "access": top, "claude": top, "heartbeat": top,
+		"model": ofClaude, "effort": ofClaude, "permission_mode": ofClaude, "allowed_tools": ofClaude, "api_keys": ofClaude, "env": ofClaude,
+	}, attrs: []attr{
 		{"name", filled(&a.Name)},
 		{"description", text(&a.Description)},
 		{"open_to", oneOf(&a.OpenTo, OpenToOwners, OpenToAllowed, OpenToEveryone)},

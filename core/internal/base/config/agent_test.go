@@ -105,7 +105,9 @@ func TestBadAgents(t *testing.T) {
 		"agent {}\nagent {}":                         "2:1: Duplicate block; There is a block agent at",
 		"agent \"x\" {\n  workspace = \"~/x\"\n}\nagent \"x\" {\n  workspace = \"~/y\"\n}": `4:1: Duplicate block; There is a block agent "x" at`,
 		"agent \"x\" {\n  workspace = \"~/x\"\n  open_to = \"all\"\n}":                     "3:13: Unsuitable value; agent.open_to must be",
-		"agent {\n  claude {}\n}": `2:3: Unknown block; The block agent has no block "claude".`,
+		"agent {\n  claude {}\n}":        `2:3: Unknown block; The block agent has no block "claude". Write it at the top level.`,
+		"agent {\n  budget {}\n}":        `2:3: Unknown block; The block agent has no block "budget". Write it at the top level. With per = "agent" it counts for each agent.`,
+		"agent {\n  model = \"opus\"\n}": `2:3: Unknown argument; The block agent has no argument "model". Write it in the block claude.`,
 		"agent \"x\" {\n  workspace = \"~/x\"\n  claude {\n    max_processes = 2\n  }\n}":                      `4:5: Unknown argument; The block claude has no argument "max_processes". It applies to all agents: write it in`,
 		"agent \"x\" {\n  workspace = \"~/x\"\n  claude {\n    permission_mode = \"never\"\n  }\n}":            "4:23: Unsuitable value; claude.permission_mode must be",
 		"agent \"x\" {\n  workspace = \"~/clawhost/x\"\n}":                                                     `2:15: Unsuitable value; agent.workspace of agent "x" must neither contain the workspace of agent "main"`,
@@ -138,7 +140,7 @@ func TestASharedWorkspaceIsMentioned(t *testing.T) {
 func TestWarningsNameTheAgent(t *testing.T) {
 	t.Parallel()
 	c := load(t, "plugin \"telegram\" {}\nclaude {\n  command = \"sh\"\n}\nagent \"x\" {\n  workspace = \"~/x\"\n  claude {\n    permission_mode = \"bypassPermissions\"\n  }\n}", nil)
-	if got := c.Warnings(true, false); len(got) != 1 || !strings.Contains(got[0], `claude.permission_mode of agent "x"`) {
+	if got := c.Warnings(true, false); len(got) != 2 || !strings.Contains(got[0], `6:15: Missing folder; agent.workspace of agent "x"`) || !strings.Contains(got[1], `claude.permission_mode of agent "x"`) {
 		t.Errorf("warnings %q", got)
 	}
 }

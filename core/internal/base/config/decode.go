@@ -213,6 +213,9 @@ func (d *decoder) refuseUnknown(body *hclsyntax.Body, b block) {
 			continue
 		}
 		hint := suggestion(found.Type, blocks)
+		if instead := b.elsewhere[found.Type]; instead != "" {
+			hint = " " + instead
+		}
 		if slices.Contains(attrs, found.Type) {
 			hint = fmt.Sprintf(" It is an argument: write %s = ….", found.Type)
 		}

@@ -42,6 +42,7 @@ func TestArgumentsOfProgramsAreNotShown(t *testing.T) {
 // What is good, and of no use as it is, is reported separately.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
+	const plain = "plugin \"telegram\" {}\nclaude {\n  command = \"sh\"\n}\n"
 	tests := []struct{ text, want string }{
 		{"plugin \"telegram\" {}\nclaude {\n  command = \"sh\"\n}", ""},
 		{"", " No plugin is enabled; Nobody can talk"},
@@ -52,6 +53,13 @@ func TestWarnings(t *testing.T) {
 		{"plugin \"telegram\" {}\nclaude {\n  command = \"sh\"\n}\nadmin {\n  listen = \":8765\"\n  token = \"0123456789abcdef\"\n}", "6:12: Open to the network; admin.listen: other machines can reach"},
 		{"plugin \"telegram\" {}\nclaude {\n  command = \"sh\"\n}\nadmin {\n  listen = \"[::1]:8765\"\n  token = \"0123456789abcdef\"\n}", ""},
 		{"plugin \"matrix\" {}\nclaude {\n  command = \"sh\"\n}\naccess {\n  owners = [\"matrix:@ann:example.org\"]\n}", ""},
+		{plain + "agent \"x\" {\n  workspace = \"~/none\"\n}", `6:15: Missing folder; agent.workspace of agent "x": /home/u/none does not exist.`},
+		{plain + "agent {\n  workspace = \"/usr\"\n  worktree = \"thread\"\n}", "7:14: No repository; agent.worktree: /usr is in no git repository"},
+		{plain + "agent {\n  worktree_setup = \"make\"\n}", `6:20: No effect; agent.worktree_setup: it has no effect without worktree = "thread".`},
+		{plain + "agent {\n  folders = [\"~/none/*\"]\n}", "6:13: No folder; agent.folders: no folder fits now"},
+		{plain + "route {\n  agent = \"main\"\n}\nroute {\n  kind = \"group\"\n  agent = \"main\"\n}", "8:1: Route without effect; route: an earlier route fits everything."},
+		{plain + "route {\n  chat = \"telegram:1\"\n  agent = \"main\"\n}", `5:1: Route without effect; route: a chat is named by its id alone: write channel = "telegram" and chat = "1".`},
+		{plain + "plugin \"matrix\" {}\nroute {\n  channel = \"matrix\"\n  user = \"telegram:1\"\n  agent = \"main\"\n}", "6:1: Route without effect; route: nobody writes on matrix as telegram:1."},
 	}
 	for _, test := range tests {
 		var got []string

@@ -50,6 +50,8 @@ func (d *decoder) warn(c *Config, body *hclsyntax.Body) Problems {
 					"silence questions, by Claude Code's hooks, settings and environment."))
 		}
 	}
+	found = append(found, d.warnOfAgents(c, body)...)
+	found = append(found, d.warnOfRoutes(c, body)...)
 	if !slices.ContainsFunc(c.Plugins, func(p *Plugin) bool { return p.Enabled }) {
 		found = append(found, Problem{File: d.name, Summary: "No plugin is enabled", Detail: "Nobody can talk to the agent."})
 	}

@@ -30,8 +30,8 @@ func Agents(list []Agent, now string) string {
 // OneAgent answers /agent where the config has only one.
 const OneAgent = "There is only one agent. Further ones are configured by `agent` blocks with a name."
 
-// AgentChosen tells a chat which agent answers from now on.
-func AgentChosen(a Agent, group bool) string {
+// AgentChosen tells a chat which agent answers from now on, and whether a conversation with it has begun here.
+func AgentChosen(a Agent, group, begun bool) string {
 	text := Code(a.Label) + " answers here now"
 	if group {
 		text += ", for everyone who writes"
@@ -39,7 +39,10 @@ func AgentChosen(a Agent, group bool) string {
 	if a.Description != "" {
 		text += ": " + strings.TrimSuffix(OneLine(a.Description, maxCode), ".")
 	}
-	return text + ".\n\nIt has its own conversation here and continues the last one. `/agent` lists all agents."
+	if begun {
+		return text + ".\n\nIt continues its own conversation here. `/agent default` undoes the choice."
+	}
+	return text + ".\n\nIt begins its own conversation here. `/agent default` undoes the choice."
 }
 
 // AgentNotOpen answers a person who may not choose an agent.

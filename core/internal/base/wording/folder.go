@@ -7,24 +7,38 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/folder"
 )
 
-// Folders lists the folders in which an agent may work, for /cd. Now is the path of the one in which it works.
-func Folders(list []folder.Folder, now string) string {
+// Folders lists the folders in which an agent may work, for /cd. Now is the path of the one in which it works, and worktree that of its
+// copy of it; empty: it has none. Configured says that the config has patterns of folders. The owner is told where to add some.
+func Folders(list []folder.Folder, now, worktree string, configured, owner bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "I work in %s here.\n", Code(now))
+	if worktree != "" {
+		fmt.Fprintf(&b, "I work in %s here, a git worktree of %s for this thread.\n", Code(worktree), Code(now))
+	} else {
+		fmt.Fprintf(&b, "I work in %s here.\n", Code(now))
+	}
 	for _, f := range list {
 		fmt.Fprintf(&b, "\n- %s: %s", Code(f.Name), Code(f.Path))
 	}
 	if len(list) > 1 {
 		b.WriteString("\n\n`/cd NAME` has me work in another one.")
-	} else {
-		b.WriteString("\n\nThere is no other folder. `folders` in the `agent` block of the config adds some.")
+		return b.String()
+	}
+	b.WriteString("\n\nThere is no other folder.")
+	switch {
+	case configured:
+		b.WriteString(" None that fits `folders` of the config may be worked in: links, workspaces of other agents and the host's own files may not.")
+	case owner:
+		b.WriteString(" `folders` in the `agent` block of the config adds some.")
 	}
 	return b.String()
 }
 
-// FolderEntered tells a chat in which folder the agent works from now on.
-func FolderEntered(path string, began bool) string {
+// FolderEntered tells a chat in which folder the agent works from now on, and in which worktree of it; empty: in none.
+func FolderEntered(path, worktree string, began bool) string {
 	text := fmt.Sprintf("I work in %s here now", Code(path))
+	if worktree != "" {
+		text = fmt.Sprintf("I work in %s here now, a git worktree of %s", Code(worktree), Code(path))
+	}
 	if began {
 		return text + ", in a new conversation. `/cd` lists the folders."
 	}
@@ -34,6 +48,11 @@ func FolderEntered(path string, began bool) string {
 // NoFolder answers a /cd that names no folder, or more than one.
 func NoFolder(name string) string {
 	return fmt.Sprintf("%s is not one of the folders, or more than one. `/cd` lists them.", Code(name))
+}
+
+// FolderOfAgent answers a /cd that names the workspace of another agent.
+func FolderOfAgent(label string) string {
+	return fmt.Sprintf("%s is the workspace of another agent. `/agent %s` has that one answer here.", Code(label), label)
 }
 
 // FolderNotOpen answers a person who may not change the folder.

@@ -58,6 +58,7 @@ const (
 	ResumeUsage     = "Which conversation? `/sessions` lists them, and `/resume ID` continues one here."
 	ForkNothing     = "Nothing has been said in this conversation yet, so there is nothing to copy."
 	HandoffNothing  = "Nothing has been said in this conversation yet, so there is nothing to continue in a terminal."
+	HandoffCopy     = "The copy is made by your next message here. Write one, then use `/handoff` again."
 	HandoffBusy     = "Claude is working here. Use `/handoff` again when it has answered; `/stop` ends it now."
 	OpenElsewhere   = "This conversation is open in a terminal, or in another program, so I have not answered: one of us would not know what the other one said. Close it there and write your message again, or write it after `/fork`, which continues here in a copy."
 	SessionsUnknown = "I cannot see the conversations of Claude Code at the moment. Try again later."

@@ -2,9 +2,11 @@ package command
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -12,7 +14,7 @@ import (
 
 // agent lists the agents, or says which one answers from now on. The choice was made when the command was accepted, so that it applies
 // to the next message.
-func (d hostCommands) agent(_ context.Context, call Call) (Answer, error) {
+func (d hostCommands) agent(ctx context.Context, call Call) (Answer, error) {
 	conversations := d.host.Conversations
 	if !conversations.Several() {
 		return Answer{Text: wording.OneAgent}, nil
@@ -28,13 +30,30 @@ func (d hostCommands) agent(_ context.Context, call Call) (Answer, error) {
 	var said string
 	switch {
 	case ok:
-		said = wording.AgentChosen(wording.Agent{Label: chosen.Label, Description: chosen.Description}, call.Caller.Kind != chat.Direct)
+		begun, err := d.begun(ctx, call, chosen.Label)
+		if err != nil {
+			return Answer{}, err
+		}
+		said = wording.AgentChosen(wording.Agent{Label: chosen.Label, Description: chosen.Description}, call.Caller.Kind != chat.Direct, begun)
 	case conversations.Agent(name) != nil:
 		said = wording.AgentNotOpen(name)
 	default:
 		said = wording.UnknownArgument("agent", call.Args, wording.AgentOptions)
 	}
 	return Answer{Text: said}, nil
+}
+
+// begun reports whether an agent has a conversation in the caller's chat.
+func (d hostCommands) begun(ctx context.Context, call Call, agent string) (bool, error) {
+	name, err := session.Parse(call.Caller.Session)
+	if err != nil {
+		return false, err
+	}
+	s, err := d.store.Session(ctx, name.With(agent).Key())
+	if errors.Is(err, domain.ErrNotFound) {
+		return false, nil
+	}
+	return s.ClaudeStarted, err
 }
 
 // agents lists the agents that the caller may choose, with buttons for those that do not answer now.

@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"context"
+	"path/filepath"
 	"slices"
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
@@ -21,10 +22,13 @@ func (d hostCommands) cd(_ context.Context, call Call) (Answer, error) {
 	folders, now := d.host.Conversations.Folders(agent), cmp.Or(call.Session.Folder, agent.Workspace)
 	if call.Args != "" {
 		found, ok := folders.Find(call.Args)
+		if other := d.workspaceOf(call, agent); !ok && other != nil {
+			return Answer{Text: wording.FolderOfAgent(other.Label)}, nil
+		}
 		if !ok {
 			return Answer{Text: wording.NoFolder(call.Args)}, nil
 		}
-		return Answer{Text: wording.FolderEntered(found.Path, !call.Session.ClaudeStarted)}, nil
+		return Answer{Text: wording.FolderEntered(found.Path, call.Session.Worktree, !call.Session.ClaudeStarted)}, nil
 	}
 	list := folders.List()
 	var buttons []chat.Button
@@ -33,7 +37,22 @@ func (d hostCommands) cd(_ context.Context, call Call) (Answer, error) {
 			buttons = append(buttons, chat.Button{Label: f.Name, Data: "/cd " + f.Name})
 		}
 	}
-	return Answer{Text: wording.Folders(list, now), Buttons: buttons}, nil
+	return Answer{
+		Text:    wording.Folders(list, now, call.Session.Worktree, len(agent.Folders) > 0, call.Caller.Authority >= chat.Owner),
+		Buttons: buttons,
+	}, nil
+}
+
+// workspaceOf is the other agent, of those that the caller may choose, whose workspace the arguments name by its path or its last
+// part; nil: none.
+func (d hostCommands) workspaceOf(call Call, agent *config.Agent) *config.Agent {
+	for _, other := range d.host.Conversations.Agents() {
+		named := call.Args == other.Workspace || call.Args == filepath.Base(other.Workspace) || call.Args == other.Label
+		if other != agent && named && d.host.Conversations.MayChoose(other, call.Caller) {
+			return other
+		}
+	}
+	return nil
 }
 
 // hasFolders reports whether an agent may work in other folders than its workspace.

@@ -31,7 +31,7 @@ func (d hostCommands) claudeSessions(ctx context.Context, call Call) (Answer, er
 	for i, l := range list {
 		shown[i] = shownSession(l)
 		if !l.Current && l.Open == nil && len(buttons) < maxResumes {
-			buttons = append(buttons, chat.Button{Label: wording.OneLine(cmp.Or(l.First, l.ID), maxButton), Data: "/resume " + shown[i].ID})
+			buttons = append(buttons, chat.Button{Label: shown[i].ID + " " + wording.OneLine(l.First, maxButton), Data: "/resume " + shown[i].ID})
 		}
 	}
 	return Answer{
@@ -101,7 +101,10 @@ func (d hostCommands) handoff(ctx context.Context, call Call) (string, error) {
 		return gone, nil
 	}
 	s, agent := call.Session, d.effective(call).Agent
-	if !s.ClaudeStarted {
+	switch {
+	case !s.ClaudeStarted && s.ForkOf != "":
+		return wording.HandoffCopy, nil
+	case !s.ClaudeStarted:
 		return wording.HandoffNothing, nil
 	}
 	err := d.host.Claude.Release(ctx, s.ClaudeSession)

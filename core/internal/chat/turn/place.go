@@ -19,7 +19,7 @@ const whileChanged = 2 * time.Second
 
 // enter has a run work in the worktree of its thread, if it is to have one, until leave is called.
 func (h *Handler) enter(ctx context.Context, run *conversation.Run) (leave func(), err error) {
-	place, leave, err := h.options.Worktrees.Enter(ctx, run.Session)
+	place, leave, err := h.options.Worktrees.Enter(ctx, run.Session, run.Head.Message.Text)
 	if err == nil && place != "" {
 		run.Session.Worktree = place
 		run.Work(run.Session)

@@ -89,8 +89,8 @@ func New(c *config.Config, shell Shell, store Store, log hclog.Logger) *Worktree
 
 // Enter has a turn of a session work in the worktree of its thread, which is made or restored if needed, until leave is called.
 // Place is the working directory; empty: the session needs no worktree, and works where it did. The error is [ErrBusy], a
-// [*SetupError], ctx's, or git's.
-func (w *Worktrees) Enter(ctx context.Context, s domain.Session) (place string, leave func(), err error) {
+// [*SetupError], ctx's, or git's. A worktree may be named after the first text of its thread.
+func (w *Worktrees) Enter(ctx context.Context, s domain.Session, first string) (place string, leave func(), err error) {
 	if w == nil {
 		return "", func() {}, nil
 	}
@@ -103,7 +103,7 @@ func (w *Worktrees) Enter(ctx context.Context, s domain.Session) (place string, 
 		if !inRepository(cmp.Or(s.Folder, a.Workspace)) {
 			return "", func() {}, nil
 		}
-		known, err = w.plan(ctx, a, s)
+		known, err = w.plan(ctx, a, s, first)
 	}
 	if err != nil || known.Root == "" {
 		return "", func() {}, err
@@ -184,7 +184,7 @@ func (w *Worktrees) unlock() { <-w.making }
 
 // plan chooses the place, the branch and the start of a session's worktree, and keeps them. Without a root there can be none: the
 // repository has no commit.
-func (w *Worktrees) plan(ctx context.Context, a *config.Agent, s domain.Session) (domain.Worktree, error) {
+func (w *Worktrees) plan(ctx context.Context, a *config.Agent, s domain.Session, first string) (domain.Worktree, error) {
 	folder := cmp.Or(s.Folder, a.Workspace)
 	g, err := open(ctx, w.shell, a.Label, folder)
 	if err != nil {
@@ -223,7 +223,7 @@ func (w *Worktrees) plan(ctx context.Context, a *config.Agent, s domain.Session)
 	}
 	dir := a.Worktrees()
 	for n := 1; ; n++ {
-		name := nameOf(s, n)
+		name := nameOf(s, first, n)
 		root := filepath.Join(dir, name)
 		free, err := g.ok(ctx, "show-ref", "--verify", "--quiet", "refs/heads/"+branches+name)
 		if err != nil {
@@ -351,10 +351,15 @@ func snapshotRef(t domain.Worktree) string {
 	return snapshots + session.AgentOf(t.Session) + "/" + filepath.Base(t.Root)
 }
 
-// nameOf is the name of a session's worktree, of the chat's title and the thread's id; from the second try on with a number.
-func nameOf(s domain.Session, try int) string {
-	const most = 20
-	name := strings.Trim(cmp.Or(plainName(s.Title, most), "thread")+"-"+plainName(string(s.Route.Thread), most), "-")
+// nameOf is the name of a session's worktree: the chat's title and the thread's number, or, where the network gives threads longer ids,
+// the beginning of the first text and the end of the id. From the second try on it has a number, too.
+func nameOf(s domain.Session, first string, try int) string {
+	const most, short = 24, 6
+	about, id := s.Title, plainName(string(s.Route.Thread), most)
+	if len(id) > short {
+		about, id = first, id[len(id)-4:]
+	}
+	name := strings.Trim(cmp.Or(plainName(about, most), "thread")+"-"+id, "-")
 	if try > 1 {
 		name = fmt.Sprintf("%s-%d", name, try)
 	}

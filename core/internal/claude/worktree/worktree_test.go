@@ -151,7 +151,7 @@ func thread(n int) domain.Session {
 // enter has a turn of a session enter and leave, and returns where it works.
 func (r *rig) enter(s domain.Session) string {
 	r.Helper()
-	place, leave, err := r.Enter(r.Context(), s)
+	place, leave, err := r.Enter(r.Context(), s, "Hello!")
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -247,6 +247,33 @@ func TestAFolderOfARepository(t *testing.T) {
 	}
 }
 
+// Behaviour: worktree.
+func TestNamesOfWorktrees(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for i, test := range []struct{ title, thread, first, want string }{
+		{"The Kitchen!", "7", "x", "the-kitchen-7"},
+		{"Küche / ../..", "7", "x", "k-che-7"},
+		{"", "7", "x", "thread-7"},
+		{"", "f86f6255-9407-4916-8abc", "Fix the login page, please, today", "fix-the-login-page-pleas-8abc"},
+		{"Kitchen", "f86f6255-9407-4916-8abd", "修复", "thread-8abd"},
+		{"-", "123456789012345678", "rm -rf /; $(x)", "rm-rf-x-5678"},
+		{"Lines\n\x00", "..", "", "lines"},
+	} {
+		s := thread(i)
+		s.Key += "x"
+		s.Title, s.Route.Thread = test.title, chat.ThreadID(test.thread)
+		place, leave, err := r.Enter(t.Context(), s, test.first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leave()
+		if got := filepath.Base(place); got != test.want {
+			t.Errorf("%q: it is called %s, want %s", test.title+test.first, got, test.want)
+		}
+	}
+}
+
 // Twenty threads that begin at once.
 func TestWorktreesAtOnce(t *testing.T) {
 	t.Parallel()
@@ -262,7 +289,7 @@ func TestWorktreesAtOnce(t *testing.T) {
 			var leave func()
 			var err error
 			for places[n] == "" {
-				if places[n], leave, err = r.Enter(t.Context(), s); err != nil && !errors.Is(err, worktree.ErrBusy) {
+				if places[n], leave, err = r.Enter(t.Context(), s, "Hello!"); err != nil && !errors.Is(err, worktree.ErrBusy) {
 					t.Error(err)
 					return
 				}
@@ -286,7 +313,7 @@ func TestAnInterruptedWorktree(t *testing.T) {
 	r := newRig(t)
 	r.agent.WorktreeSetup = "test -e " + r.repo + "/good || { echo it is not; exit 3; }"
 	s := thread(7)
-	_, _, err := r.Enter(t.Context(), s)
+	_, _, err := r.Enter(t.Context(), s, "Hello!")
 	if failed, ok := errors.AsType[*worktree.SetupError](err); !ok || failed.Code != 3 || failed.Output != "it is not" {
 		t.Fatalf("error %v", err)
 	}
@@ -367,7 +394,7 @@ func TestARemovedWorktreeIsRestored(t *testing.T) {
 	s := thread(7)
 	place := r.enter(s)
 	s.Worktree, s.ClaudeStarted = place, true
-	_, leave, err := r.Enter(t.Context(), s)
+	_, leave, err := r.Enter(t.Context(), s, "Hello!")
 	if err != nil {
 		t.Fatal(err)
 	}
