@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 )
 

@@ -32,9 +32,10 @@ func (s *Store) Worktree(ctx context.Context, session, folder string) (domain.Wo
 	return w, nil
 }
 
-// Worktrees returns all worktrees, also the removed ones that can be restored, the oldest first; at most 1000.
+// Worktrees returns all worktrees, also the removed ones that can be restored, the oldest first. They are all: the sweep takes what is not
+// among them for forgotten.
 func (s *Store) Worktrees(ctx context.Context) (list []domain.Worktree, err error) {
-	err = s.view(ctx).each(`SELECT `+worktreeColumns+` FROM worktrees ORDER BY made_at, root LIMIT ?1 + 0`, []any{overviewRows}, func(rows rows) error {
+	err = s.view(ctx).each(`SELECT `+worktreeColumns+` FROM worktrees ORDER BY made_at, root`, nil, func(rows rows) error {
 		w, err := scanWorktree(rows.Scan)
 		list = append(list, w)
 		return err

@@ -43,8 +43,23 @@ func below(path, folder string) (string, bool) {
 	return in, err == nil && filepath.IsLocal(in)
 }
 
+// maxLinks bounds how many links to nowhere one path may follow, as Linux does.
+const maxLinks = 40
+
 // unlinked returns a path without links, as far as it exists.
 func unlinked(path string) string {
+	for range maxLinks {
+		next := unlinkedOnce(path)
+		if next == path {
+			break
+		}
+		path = next
+	}
+	return path
+}
+
+// unlinkedOnce is unlinked up to the first link that leads nowhere.
+func unlinkedOnce(path string) string {
 	rest := ""
 	for at := path; ; at = filepath.Dir(at) {
 		if real, err := filepath.EvalSymlinks(at); err == nil {

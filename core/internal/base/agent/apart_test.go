@@ -22,6 +22,7 @@ func TestApart(t *testing.T) {
 	for link, to := range map[string]string{
 		filepath.Join(own, "to-main"): main, filepath.Join(own, "to-new"): "../../../app/new", filepath.Join(dir, "home"): dir,
 		filepath.Join(own, "round"): "round", filepath.Join(own, "to-own"): ".",
+		filepath.Join(own, "twice"): "to-new",
 	} {
 		if err := os.Symlink(to, link); err != nil {
 			t.Fatal(err)
@@ -34,7 +35,7 @@ func TestApart(t *testing.T) {
 		main + "/memory/a": true, main + "/MEMORY.md": true,
 		main: false, main + "/a": false, main + "/memory/../a": false, "../../../app/a": false,
 		other: false, other + "/new/a": false, others + "/a": false, own + "/../other/a": false, own + "-2/a": false,
-		own + "/to-main/a": false, own + "/to-main/new/a": false, own + "/to-new": false, dir + "/home/app/a": false,
+		own + "/to-main/a": false, own + "/to-main/new/a": false, own + "/to-new": false, own + "/twice": false, dir + "/home/app/a": false,
 	} {
 		if got := a.Allows(path); got != want {
 			t.Errorf("%s: %t, want %t", path, got, want)

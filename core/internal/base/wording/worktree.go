@@ -9,10 +9,11 @@ import (
 // Worktree is a worktree of a thread, for /worktree.
 type Worktree struct {
 	Name        string
-	Here        bool // of the thread in which it is asked for
-	Busy        bool // a turn works in it, or it is being made or removed
-	Unready     bool // no turn has worked in it
-	Gone        bool // somebody else has deleted its folder
+	Here        bool   // of the thread in which it is asked for
+	Busy        bool   // a turn works in it, or it is being made or removed
+	Unready     bool   // no turn has worked in it
+	Gone        bool   // somebody else has deleted its folder
+	Why         string // git cannot say what it has; empty: it has
 	RemovedAt   time.Time
 	Until       time.Time // it can be restored; only of a removed one
 	Uncommitted int       // files
@@ -44,6 +45,8 @@ func (w Worktree) state() string {
 		return "not made yet"
 	case w.Gone:
 		return "its folder was deleted; the next message there makes it again"
+	case w.Why != "":
+		return "cannot be read: " + Code(w.Why)
 	case kept != "":
 		return kept
 	default:

@@ -62,7 +62,8 @@ func (d hostCommands) worktrees(ctx context.Context, call Call) (Answer, error) 
 	shown := make([]wording.Worktree, len(list))
 	for i, t := range list {
 		shown[i] = d.shownWorktree(t.Worktree, t.State)
-		shown[i].Busy, shown[i].Gone, shown[i].Here = t.Busy, t.Gone, t.Session == call.Session.Key && t.Folder == call.Session.Folder
+		shown[i].Busy, shown[i].Gone, shown[i].Why = t.Busy, t.Gone, t.Why
+		shown[i].Here = t.Session == call.Session.Key && t.Folder == call.Session.Folder
 	}
 	return Answer{Text: wording.Worktrees(shown)}, nil
 }

@@ -25,11 +25,15 @@ func apart(c *conversation.Conversation) agent.Apart {
 		return agent.Apart{}
 	}
 	others := c.Agent.Worktrees()
-	name := c.Folder
+	name, within := c.Folder, ""
 	if in, err := filepath.Rel(others, c.Folder); err == nil {
-		name, _, _ = strings.Cut(in, string(filepath.Separator))
+		name, within, _ = strings.Cut(in, string(filepath.Separator))
 	}
-	return agent.Apart{Worktree: filepath.Join(others, name), Main: c.CopyOf, Others: others, Home: c.Agent.Workspace}
+	main := c.CopyOf
+	if real, err := filepath.EvalSymlinks(main); err == nil && within != "" { // a folder of the repository
+		main = strings.TrimSuffix(real, string(filepath.Separator)+within)
+	}
+	return agent.Apart{Worktree: filepath.Join(others, name), Main: main, Others: others, Home: c.Agent.Workspace}
 }
 
 // System returns the system prompt of a conversation.

@@ -1,6 +1,7 @@
 package prompt_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -88,5 +89,35 @@ func TestThePromptOfAGroup(t *testing.T) {
 	text, only = in(chat.Chat{ID: "-2", Kind: chat.Group})
 	if strings.Contains(text, "rhymes") || !strings.Contains(text, "- knit: does it") || !strings.Contains(text, "deploy: does it") || only != "" {
 		t.Errorf("in another group with the tools %q:\n%s", only, text)
+	}
+}
+
+// A thread that works in a folder of a repository may not write into the rest of it either.
+// Behaviour: worktree-apart.
+func TestAThreadInAFolderOfARepository(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	workspace := filepath.Join(dir, "app/server")
+	if err := errors.Join(os.MkdirAll(workspace, 0o700), os.Symlink("app", filepath.Join(dir, "link"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{"", filepath.Join(dir, "link/server")} {
+		b, conversations := builder(&config.Config{Agent: config.Agent{Name: "Claw", Workspace: workspace, Timezone: time.UTC}})
+		worktree := filepath.Join(dir, "app/.worktrees/kitchen-7")
+		run := conversations.Run(&domain.Run{Session: domain.Session{Folder: folder, Worktree: filepath.Join(worktree, "server")}, Head: domain.Queued{Message: domain.Message{
+			Channel: "telegram", Chat: chat.Chat{ID: "chat", Kind: chat.Group}, Authority: chat.Owner,
+		}}})
+		apart := b.Profile(run.Conversation).Apart
+		for path, want := range map[string]bool{
+			worktree + "/README.md": true, worktree + "/server/main.go": true,
+			dir + "/app/README.md": false, dir + "/app/.git/config": false, workspace + "/main.go": false,
+		} {
+			if got := apart.Allows(path); got != want {
+				t.Errorf("%q: %s: %t, want %t", folder, path, got, want)
+			}
+		}
 	}
 }

@@ -52,11 +52,11 @@ func (f Folder) List(ctx context.Context, most int, words []string, fits func(En
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		size, err := f.read(&e, words)
-		if left -= size; left < 0 {
+		if left <= 0 {
 			break
 		}
-		if err != nil || e.Prompts == 0 || len(words) > 0 && e.Found == "" {
+		size, err := f.read(&e, words, left)
+		if left -= size; err != nil || e.Prompts == 0 || len(words) > 0 && e.Found == "" {
 			continue
 		}
 		if ok, err := fits(e); err != nil {
@@ -74,18 +74,24 @@ func (f Folder) List(ctx context.Context, most int, words []string, fits func(En
 // minPrefix is how much of an id must be given to find a session.
 const minPrefix = 4
 
-// Find returns the session that fits and whose id begins so; false: there is none, or more than one.
+// Find returns the session that fits and whose id begins so; false: there is none, or more than one, or the transcripts of several are
+// too long to tell.
 func (f Folder) Find(prefix string, fits func(Entry) (bool, error)) (Entry, bool, error) {
 	if len(prefix) < minPrefix {
 		return Entry{}, false, nil
 	}
 	files, err := f.files()
 	var found []Entry
+	left := int64(maxSearch)
 	for _, e := range files {
 		if !strings.HasPrefix(e.ID, strings.ToLower(prefix)) {
 			continue
 		}
-		if _, err := f.read(&e, nil); err != nil || e.Prompts == 0 {
+		if left <= 0 {
+			return Entry{}, false, nil
+		}
+		size, err := f.read(&e, nil, left)
+		if left -= size; err != nil || e.Prompts == 0 {
 			continue
 		}
 		ok, err := fits(e)
@@ -129,14 +135,15 @@ func (f Folder) files() (list []Entry, err error) {
 	return list, nil
 }
 
-// read fills an entry from its transcript, and returns how many bytes that has.
-func (f Folder) read(e *Entry, words []string) (size int64, err error) {
+// read fills an entry from the beginning of its transcript, at most so many bytes, and returns how many it has read.
+func (f Folder) read(e *Entry, words []string, most int64) (size int64, err error) {
 	file, err := f.open(e.ID)
 	if err != nil {
 		return 0, err
 	}
 	defer file.Close()
-	buffered := bufio.NewReaderSize(file, 64<<10)
+	size = min(file.Info().Size(), most)
+	buffered := bufio.NewReaderSize(io.LimitReader(file, size), 64<<10)
 	for {
 		line, err := protocol.ReadLine(buffered)
 		if errors.Is(err, protocol.ErrLineTooLong) {
@@ -144,10 +151,10 @@ func (f Folder) read(e *Entry, words []string) (size int64, err error) {
 		}
 		e.take(line, words)
 		if errors.Is(err, io.EOF) {
-			return file.Info().Size(), nil
+			return size, nil
 		}
 		if err != nil {
-			return file.Info().Size(), err
+			return size, err
 		}
 	}
 }
@@ -156,7 +163,12 @@ func (f Folder) read(e *Entry, words []string) (size int64, err error) {
 func (e *Entry) take(line []byte, words []string) {
 	// Most lines are neither of people nor of the assistant, and long.
 	if !bytes.Contains(line, []byte(`"promptSource"`)) && (len(words) == 0 || !bytes.Contains(line, []byte(`"assistant"`))) {
-		e.Terminal = e.Terminal || bytes.Contains(line, []byte(`"entrypoint":"`+Terminal+`"`))
+		if !e.Terminal && bytes.Contains(line, []byte(`"entrypoint":"`+Terminal+`"`)) { // which may be part of the input of a tool
+			var l struct {
+				Entrypoint string `json:"entrypoint"`
+			}
+			e.Terminal = protocol.Unmarshal(line, &l) == nil && l.Entrypoint == Terminal
+		}
 		return
 	}
 	var l struct {

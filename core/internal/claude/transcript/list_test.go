@@ -47,6 +47,7 @@ func TestList(t *testing.T) {
 		[]string{typed("sdk-cli", "the first \"entrypoint\":\"cli\""), `{"type":"user","message":{"content":[{"type":"tool_result"}]}}`, typed("sdk-cli", "more")},
 		[]string{`{"type":"file-history-snapshot"}`, typed("cli", "<command-name>/clear</command-name>"), typed("cli", "the boiler"), said("It is BROKEN, the boiler."), "torn"},
 		[]string{`{"type":"queue-operation"}`},
+		[]string{typed("sdk-cli", "a tool"), `{"type":"assistant","entrypoint":"sdk-cli","message":{"content":[{"type":"tool_use","input":{"entrypoint":"cli"}}]}}`},
 		[]string{`{"type":"user","isSidechain":true,"promptSource":"sdk","message":{"content":"a subagent"}}`, typed("sdk-cli", "hello"), `{"type":"system","entrypoint":"cli"}`},
 	)
 	if err := os.WriteFile(filepath.Join(string(folder), "agent-1.jsonl"), []byte(typed("cli", "no session")), 0o600); err != nil {
@@ -56,7 +57,7 @@ func TestList(t *testing.T) {
 		words []string
 		want  []string
 	}{
-		"all":      {nil, []string{"4 hello 1 true", "2 the boiler 1 true", `1 the first "entrypoint":"cli" 2 false`}},
+		"all":      {nil, []string{"5 hello 1 true", "4 a tool 1 false", "2 the boiler 1 true", `1 the first "entrypoint":"cli" 2 false`}},
 		"found":    {[]string{"boiler", "Broken"}, []string{"2 the boiler 1 true"}},
 		"in parts": {[]string{"first", "more"}, nil},
 	} {
@@ -80,6 +81,23 @@ func TestList(t *testing.T) {
 	}
 	if list, err := transcript.Folder(filepath.Join(string(folder), "none")).List(t.Context(), 1, nil, all); err != nil || len(list) != 0 {
 		t.Errorf("of no folder: %v, %v", list, err)
+	}
+}
+
+// A transcript without end is read in part, and ends the list.
+func TestAHugeTranscript(t *testing.T) {
+	t.Parallel()
+	folder := folderOf(t, []string{typed("cli", "old")}, []string{typed("cli", "huge")})
+	if err := os.Truncate(filepath.Join(string(folder), idOf(1)+".jsonl"), 1<<40); err != nil {
+		t.Skip("the disk has no files with holes: ", err)
+	}
+	at := time.Date(2026, time.May, 1, 0, 0, 0, 0, time.UTC)
+	if err := os.Chtimes(filepath.Join(string(folder), idOf(1)+".jsonl"), at, at); err != nil {
+		t.Fatal(err)
+	}
+	list, err := folder.List(t.Context(), 10, nil, all)
+	if err != nil || len(list) != 1 || list[0].First != "huge" {
+		t.Errorf("the list is %+v, %v", list, err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,6 +20,8 @@ import (
 const (
 	// maxOutput bounds what git may print, in bytes: the names of ignored files can be many.
 	maxOutput = 16 << 20
+	// gitTime limits one command: the repository may have pipes where git expects files.
+	gitTime = 10 * time.Minute
 	// maxComplaint is how much is kept of what git prints as an error.
 	maxComplaint = 2 << 10
 )
@@ -29,12 +32,13 @@ type Shell interface {
 	Shell(ctx context.Context, agent, folder string, l cli.Line) (code int, err error)
 }
 
-// plain is the environment in which git asks nobody, takes no locks that are not needed, and prints what programs read.
-const plain = "GIT_TERMINAL_PROMPT=0 GIT_OPTIONAL_LOCKS=0 LC_ALL=C "
+// plain is the environment in which git asks nobody, fetches nothing, whatever the config says, takes no locks that are not needed, and
+// prints what programs read.
+const plain = "GIT_TERMINAL_PROMPT=0 GIT_ALLOW_PROTOCOL=none GIT_OPTIONAL_LOCKS=0 LC_ALL=C "
 
 // tame are settings by which git runs no programs that the config or the hooks of a repository name: the agent may have written them.
 var tame = []string{
-	"core.hooksPath=/dev/null", "core.fsmonitor=false", "core.sshCommand=false", "core.editor=true", "protocol.allow=never",
+	"core.hooksPath=/dev/null", "core.fsmonitor=false", "core.sshCommand=false", "core.editor=true",
 	"commit.gpgSign=false", "gc.auto=0", "maintenance.auto=false", "submodule.recurse=false",
 }
 
@@ -73,7 +77,8 @@ func (g git) whole(ctx context.Context) (git, context.Context, context.CancelFun
 // wholeTime limits what git does whole.
 const wholeTime = 5 * time.Minute
 
-// in is git in another folder of the same repository.
+// in is git in another folder of the same repository. Where it changes or compares files, the folder must be opened: its config may
+// be another one.
 func (g git) in(folder string) git {
 	g.folder = folder
 	return g
@@ -85,11 +90,11 @@ func (g git) named() git {
 	return g
 }
 
-// open returns git for a folder of a repository. Its own filters and merge drivers are switched off; those of the person's
-// config, such as LFS, work.
+// open returns git for a folder of a repository. Its own filters, merge drivers and programs for signatures are switched off; those of
+// the person's config, such as LFS, work.
 func open(ctx context.Context, shell Shell, agent, folder string) (git, error) {
 	g := git{shell: shell, agent: agent, folder: folder}
-	found, err := g.run(ctx, "config", "--show-scope", "--null", "--name-only", "--get-regexp", `^(filter|merge)\.`)
+	found, err := g.run(ctx, "config", "--show-scope", "--null", "--name-only", "--get-regexp", `^(filter|merge|gpg)\.`)
 	if failed, ok := errors.AsType[*gitError](err); ok && failed.code == 1 {
 		return g, nil
 	}
@@ -102,15 +107,27 @@ func open(ctx context.Context, shell Shell, agent, folder string) (git, error) {
 		scope, name := parts[i], parts[i+1]
 		kind, rest, _ := strings.Cut(name, ".")
 		dot := strings.LastIndex(rest, ".")
-		if scope != "local" && scope != "worktree" || dot < 0 {
+		if scope != "local" && scope != "worktree" {
+			continue
+		}
+		if name == "gpg.program" {
+			drivers[name] = "false"
+		}
+		if dot < 0 {
 			continue
 		}
 		driver := kind + "." + rest[:dot]
-		if kind == "merge" {
-			drivers[driver+".driver"] = "false"
-			continue
+		if strings.Contains(driver, "=") { // a setting of the command line ends its name there
+			return g, fmt.Errorf("the config of the repository has %s, which cannot be switched off", driver)
 		}
-		drivers[driver+".clean"], drivers[driver+".smudge"], drivers[driver+".process"], drivers[driver+".required"] = "", "", "", "false"
+		switch kind {
+		case "merge":
+			drivers[driver+".driver"] = "false"
+		case "gpg":
+			drivers[driver+".program"] = "false"
+		default:
+			drivers[driver+".clean"], drivers[driver+".smudge"], drivers[driver+".process"], drivers[driver+".required"] = "", "", "", "false"
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(drivers)) {
 		g.config = append(g.config, name+"="+drivers[name])
@@ -159,6 +176,8 @@ const (
 
 // once runs a line of the shell.
 func (g git) once(ctx context.Context, name, line string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, gitTime)
+	defer cancel()
 	stdout, stderr := &limited{most: maxOutput}, &limited{most: maxComplaint}
 	code, err := g.shell.Shell(ctx, g.agent, g.folder, cli.Line{
 		Name: "git:" + uuid.NewString(), Text: line, Stdout: stdout, Stderr: stderr, Outlives: g.outlives,
@@ -183,6 +202,15 @@ func (g git) ok(ctx context.Context, args ...string) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// count runs git and returns how many lines of what it prints fit an expression of grep.
+func (g git) count(ctx context.Context, expression string, args ...string) (n int, err error) {
+	number, err := g.line(ctx, args[0], g.command("", args...)+" | { LC_ALL=C grep -c "+quoted(expression)+" || test $? -eq 1; }")
+	if err == nil {
+		n, err = strconv.Atoi(number)
+	}
+	return n, err
 }
 
 // quoted is a word of the shell.

@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,11 +88,19 @@ func merge(ctx context.Context, g git, t domain.Worktree, head string) (done Mer
 	}
 	g, ctx, cancel := g.whole(ctx)
 	defer cancel()
-	if out != "" {
-		_, err = g.in(out).run(ctx, "merge", "--ff-only", "--quiet", next) // git refuses to overwrite changes there
-	} else {
+	if out == "" {
 		_, err = g.run(ctx, "update-ref", base, next, old)
+		return done, err
 	}
+	there, err := open(ctx, g.shell, g.agent, out)
+	if err != nil {
+		return done, err
+	}
+	there.outlives = g.outlives
+	if top, err := there.run(ctx, "rev-parse", "--show-toplevel"); err != nil || top != out {
+		return done, cmp.Or(err, fmt.Errorf("the config of %s names another working tree", out))
+	}
+	_, err = there.run(ctx, "merge", "--ff-only", "--no-overwrite-ignore", "--quiet", next) // git refuses to overwrite changes there
 	return done, err
 }
 

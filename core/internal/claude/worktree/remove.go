@@ -1,7 +1,9 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -53,6 +55,13 @@ func (w *Worktrees) Remove(ctx context.Context, t domain.Worktree) error {
 		if !state.Disposable() {
 			return &KeptError{state}
 		}
+		modules, err := g.count(ctx, "^160000 ", "ls-files", "--stage")
+		if err != nil {
+			return err
+		}
+		if modules > 0 { // before git looks into them
+			return errors.New("git removes no worktree that has submodules")
+		}
 		if t.Snapshot, err = snapshot(ctx, g, t, state.Head); err != nil {
 			return err
 		}
@@ -83,6 +92,25 @@ func (w *Worktrees) dropBranch(ctx context.Context, g git, t domain.Worktree) {
 	if err != nil {
 		w.log.Warn("the branch of a removed worktree stays", "worktree", t.Root, "branch", t.Branch, "error", err)
 	}
+}
+
+// repair brings back the files of a worktree that an interrupted removal has deleted. It changes no others.
+func repair(ctx context.Context, g git, t domain.Worktree) error {
+	if !exists(filepath.Join(t.Root, ".git")) {
+		if _, err := g.run(ctx, "worktree", "repair"); err != nil {
+			return err
+		}
+	}
+	within, err := open(ctx, g.shell, g.agent, t.Root)
+	if err != nil {
+		return err
+	}
+	if prefix, err := within.run(ctx, "rev-parse", "--show-prefix"); err != nil || prefix != "" {
+		return cmp.Or(err, fmt.Errorf("%s is no worktree any more", t.Root))
+	}
+	_, err = within.line(ctx, "checkout-index",
+		within.command("", "ls-files", "-z", "--deleted")+" | "+within.command("", "checkout-index", "-z", "--stdin"))
+	return err
 }
 
 // snapshot commits all files of a worktree that git does not ignore, without a trace in it, and keeps the commit under a ref.

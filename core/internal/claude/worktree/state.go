@@ -23,23 +23,23 @@ type Listed struct {
 	Name string // unique among those of the agent
 	Busy bool   // a turn works in it
 	Gone bool   // its folder was deleted by somebody else
+	Why  string // git cannot say what it has; empty: it has
 	State
 }
 
 // State is what a worktree has that nothing else has. It is zero for a worktree that is removed or gone.
 type State struct {
 	Uncommitted int    // files with changes that are not committed
-	Deleted     int    // of them those that are only missing
 	Ahead       int    // commits that are in no other branch, and whose changes the base does not have
 	Ignored     int    // files and folders that git ignores
-	Unfinished  string // merge, rebase, cherry-pick, revert or bisect, in the middle of which it is; empty: none
+	Unfinished  string // merge, rebase, cherry-pick, revert or bisect, in the middle of which it is, or a worktree within it; empty: none
 	Head        string // the commit that is checked out
 }
 
 // Disposable reports whether nothing would be lost with the worktree.
 func (s State) Disposable() bool { return s.Uncommitted == 0 && s.Ahead == 0 && s.Unfinished == "" }
 
-// List returns the worktrees of an agent, also the removed ones that can be restored. The error is ctx's or git's.
+// List returns the worktrees of an agent, also the removed ones that can be restored.
 func (w *Worktrees) List(ctx context.Context, agent string) ([]Listed, error) {
 	all, err := w.of(ctx, agent)
 	if err != nil {
@@ -54,12 +54,10 @@ func (w *Worktrees) List(ctx context.Context, agent string) ([]Listed, error) {
 		w.mu.Lock()
 		list[i].Busy = w.used[t.Root] != 0
 		w.mu.Unlock()
-		g, err := open(ctx, w.shell, agent, t.Root)
-		if err != nil {
+		if list[i].State, err = w.Look(ctx, t); ctx.Err() != nil {
 			return nil, err
-		}
-		if list[i].State, err = stateOf(ctx, g, t); err != nil {
-			return nil, err
+		} else if err != nil {
+			list[i].Why = err.Error()
 		}
 	}
 	return list, nil
@@ -73,7 +71,11 @@ func (w *Worktrees) of(ctx context.Context, agent string) ([]domain.Worktree, er
 
 // stateOf looks at a worktree.
 func stateOf(ctx context.Context, g git, t domain.Worktree) (s State, err error) {
-	status, err := g.run(ctx, "status", "--porcelain", "-z", "--untracked-files=all", "--ignored=traditional")
+	// By this, it looks at files that it was told not to look at, too.
+	all := g
+	all.config = append(slices.Clip(g.config), "core.sparseCheckout=true", "sparse.expectFilesOutsideOfPatterns=false")
+	status, err := all.run(ctx, "status", "--porcelain", "-z", "--untracked-files=all", "--ignored=matching",
+		"--ignore-submodules=dirty") // in a submodule, git would run what its config names
 	if err != nil {
 		return s, err
 	}
@@ -84,14 +86,16 @@ func stateOf(ctx context.Context, g git, t domain.Worktree) (s State, err error)
 		case entry[:2] == "!!":
 			s.Ignored++
 		default:
-			if entry[:2] == " D" {
-				s.Deleted++
-			}
 			if s.Uncommitted++; entry[0] == 'R' || entry[0] == 'C' {
 				i++ // the former name
 			}
 		}
 	}
+	unseen, err := g.count(ctx, "^[a-z]", "ls-files", "-v") // assumed to be unchanged
+	if err != nil {
+		return s, err
+	}
+	s.Uncommitted += unseen
 	if s.Unfinished, err = unfinished(ctx, g); err != nil {
 		return s, err
 	}
@@ -155,7 +159,17 @@ func unfinished(ctx context.Context, g git) (string, error) {
 			return sign.of, nil
 		}
 	}
-	return "", nil
+	top, err := g.run(ctx, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return "", err
+	}
+	list, err := g.run(ctx, "worktree", "list", "--porcelain", "-z")
+	for _, line := range words(list) {
+		if strings.HasPrefix(line, "worktree "+top+"/") {
+			return "worktree within it", err
+		}
+	}
+	return "", err
 }
 
 // ownedBy returns the host that has made the worktree in a folder; empty: it is none, or no host has.

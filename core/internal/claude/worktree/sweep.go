@@ -14,9 +14,13 @@ import (
 	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
-// Sweep completes removals that were interrupted, forgets those that can no longer be restored, and removes worktrees that this host
+// Sweep completes or undoes removals that were interrupted, forgets those that can no longer be restored, and removes worktrees that this host
 // has made and does not know any more, if nothing would be lost with them. It is called at the start and then every hour.
 func (w *Worktrees) Sweep(ctx context.Context) {
+	there := map[*config.Agent][]string{} // before the store is asked, which knows a worktree before its folder is there
+	for _, a := range w.agents {
+		there[a] = foldersIn(a.Worktrees())
+	}
 	all, err := w.store.Worktrees(ctx)
 	if err != nil {
 		w.complain(ctx, "look for worktrees", "", err)
@@ -34,7 +38,7 @@ func (w *Worktrees) Sweep(ctx context.Context) {
 	}
 	for _, label := range slices.Sorted(maps.Keys(w.agents)) {
 		a := w.agents[label]
-		for _, root := range foldersIn(a.Worktrees()) {
+		for _, root := range there[a] {
 			if !known[root] {
 				w.orphan(ctx, a, root)
 			}
@@ -72,36 +76,13 @@ func (w *Worktrees) settle(ctx context.Context, t domain.Worktree) error {
 			}
 		}
 		return w.store.DeleteWorktree(ctx, t.Root)
-	case t.RemovedAt.IsZero() && t.Snapshot != "" && exists(t.Root):
-		return w.resume(ctx, t)
+	case t.RemovedAt.IsZero() && t.Snapshot != "" && exists(t.Root): // files may be missing, but nobody has looked since at what is there
+		return w.build(ctx, w.agents[session.AgentOf(t.Session)], t, "")
 	case t.RemovedAt.IsZero() && t.Snapshot != "":
 		t.RemovedAt = time.Now()
 		return w.store.KeepWorktree(ctx, t)
 	}
 	return nil
-}
-
-// resume completes a removal of which git has deleted some files, or forgets it.
-func (w *Worktrees) resume(ctx context.Context, t domain.Worktree) error {
-	g, err := open(ctx, w.shell, session.AgentOf(t.Session), t.Root)
-	if err != nil {
-		return err
-	}
-	state, err := stateOf(ctx, g, t)
-	if err != nil {
-		return err
-	}
-	if onlyMissing := state.Deleted > 0 && state.Uncommitted == state.Deleted; !onlyMissing || state.Ahead > 0 || state.Unfinished != "" {
-		t.Snapshot = ""
-		return w.store.KeepWorktree(ctx, t)
-	}
-	g, ctx, cancel := g.in(t.Repo).whole(ctx)
-	defer cancel()
-	if _, err := g.run(ctx, "worktree", "remove", "--force", t.Root); err != nil {
-		return err
-	}
-	t.RemovedAt = time.Now()
-	return w.store.KeepWorktree(ctx, t)
 }
 
 // orphan removes a worktree that the store does not know, as after a restored backup, if this host has made it and nothing would

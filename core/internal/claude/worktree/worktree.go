@@ -22,6 +22,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
+	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
 const (
@@ -108,19 +109,11 @@ func (w *Worktrees) Enter(ctx context.Context, s domain.Session, first string) (
 	if err != nil || known.Root == "" {
 		return "", func() {}, err
 	}
-	if known.Snapshot != "" && known.RemovedAt.IsZero() { // its removal was interrupted
-		if err := w.change(known.Root, func() error { return w.settle(ctx, known) }); err != nil {
-			return "", func() {}, err
-		}
-		if known, err = w.store.Worktree(ctx, s.Key, s.Folder); err != nil {
-			return "", func() {}, err
-		}
-	}
 	if err := w.take(known.Root); err != nil {
 		return "", func() {}, err
 	}
 	leave = func() { w.give(known.Root) }
-	if known.Ready && known.RemovedAt.IsZero() && exists(known.Root) {
+	if known.Ready && known.RemovedAt.IsZero() && known.Snapshot == "" && exists(known.Root) {
 		if s.Worktree == "" {
 			err = w.store.EnterWorktree(ctx, s.ClaudeSession, known)
 		}
@@ -240,21 +233,27 @@ func (w *Worktrees) plan(ctx context.Context, a *config.Agent, s domain.Session,
 	}
 }
 
-// build makes a worktree, or makes it again from its branch or its snapshot, and has a claude session work in it; empty: none.
+// build makes a worktree, or makes it again from its branch or its snapshot, and has a claude session work in it; empty: none. One that
+// is ready is there if its removal was interrupted.
 func (w *Worktrees) build(ctx context.Context, a *config.Agent, t domain.Worktree, claude string) error {
 	began := time.Now()
 	if err := os.MkdirAll(filepath.Dir(t.Root), 0o700); err != nil {
 		return fmt.Errorf("make the folder of the worktrees: %w", err)
 	}
 	// Where the workspace is in a repository itself, this hides the worktrees from it.
-	if err := os.WriteFile(filepath.Join(filepath.Dir(filepath.Dir(t.Root)), ".gitignore"), []byte("*\n"), 0o600); err != nil {
+	if err := ignoreAll(filepath.Dir(filepath.Dir(t.Root))); err != nil {
 		return fmt.Errorf("make the folder of the worktrees: %w", err)
 	}
 	g, err := open(ctx, w.shell, a.Label, t.Repo)
 	if err != nil {
 		return err
 	}
-	if err := w.add(ctx, g, t); err != nil {
+	if exists(t.Root) && t.Ready && t.RemovedAt.IsZero() {
+		err = repair(ctx, g, t)
+	} else {
+		err = w.add(ctx, g, t)
+	}
+	if err != nil {
 		return err
 	}
 	if err := include(ctx, g, t.Repo, t.Root); err != nil {
@@ -289,7 +288,13 @@ func (w *Worktrees) add(ctx context.Context, g git, t domain.Worktree) error {
 		return err
 	}
 	defer w.unlock()
-	if !t.Ready && exists(t.Root) { // left by a process that ended meanwhile: no turn has worked in it
+	switch there := exists(t.Root); {
+	case t.Ready && !there: // so that what this process may leave is not taken for what it was
+		t.Ready = false
+		if err := w.store.KeepWorktree(ctx, t); err != nil {
+			return err
+		}
+	case !t.Ready && there: // left by a process that ended meanwhile: no turn has worked in it
 		if _, err := g.run(ctx, "worktree", "remove", "--force", "--force", t.Root); err != nil {
 			w.log.Debug("git does not know what was left of a worktree", "worktree", t.Root, "error", err)
 		}
@@ -297,22 +302,26 @@ func (w *Worktrees) add(ctx context.Context, g git, t domain.Worktree) error {
 			return fmt.Errorf("remove what was left of a worktree: %w", err)
 		}
 	}
-	if _, err := g.run(ctx, "worktree", "prune"); err != nil {
-		return err
-	}
 	made, err := g.ok(ctx, "show-ref", "--verify", "--quiet", "refs/heads/"+t.Branch)
 	if err != nil {
 		return err
 	}
 	if made {
-		_, err = g.run(ctx, "worktree", "add", "--quiet", "--force", "--force", t.Root, t.Branch)
+		_, err = g.run(ctx, "worktree", "add", "--quiet", "--no-checkout", "--force", "--force", t.Root, t.Branch)
 	} else {
-		_, err = g.run(ctx, "worktree", "add", "--quiet", "--force", "--force", "--no-track", "-b", t.Branch, t.Root, cmp.Or(t.Snapshot, t.Start))
+		_, err = g.run(ctx, "worktree", "add", "--quiet", "--no-checkout", "--force", "--force", "--no-track", "-b", t.Branch, t.Root, cmp.Or(t.Snapshot, t.Start))
 	}
 	if err != nil {
 		return err
 	}
-	at, err := g.in(t.Root).run(ctx, "rev-parse", "--absolute-git-dir")
+	within, err := open(ctx, w.shell, g.agent, t.Root)
+	if err != nil {
+		return err
+	}
+	if _, err := within.run(ctx, "reset", "--hard", "--quiet"); err != nil {
+		return err
+	}
+	at, err := within.run(ctx, "rev-parse", "--absolute-git-dir")
 	if err != nil {
 		return err
 	}
@@ -398,6 +407,21 @@ func Exists(t domain.Worktree) bool { return exists(t.Root) }
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// ignoreAll has git ignore all files of a folder, if it has no .gitignore, also not as a link.
+func ignoreAll(path string) error {
+	folder, err := workspace.New(path).Open()
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	file, err := folder.Create(".gitignore")
+	if err != nil {
+		return ignore(err, fs.ErrExist)
+	}
+	_, err = file.WriteString("*\n")
+	return errors.Join(err, file.Close())
 }
 
 // tail keeps the end of what is written to it.

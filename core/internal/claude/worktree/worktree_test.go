@@ -90,9 +90,10 @@ type rig struct {
 	*testing.T
 
 	*worktree.Worktrees
-	store *memory
-	agent *config.Agent
-	repo  string
+	store  *memory
+	config *config.Config
+	agent  *config.Agent
+	repo   string
 }
 
 func newRig(t *testing.T) *rig {
@@ -111,7 +112,7 @@ func newRig(t *testing.T) *rig {
 	r.write(".gitignore", "*.secret\nbuild/\n")
 	r.sh(r.repo, "git add -A && git commit -qm first")
 	c := &config.Config{StateDir: filepath.Join(dir, "state"), Agent: config.Agent{Label: "main", Workspace: r.repo, Worktree: config.WorktreeThread}}
-	r.agent = &c.Agent
+	r.config, r.agent = c, &c.Agent
 	r.Worktrees = worktree.New(c, shell{}, r.store, hclog.NewNullLogger())
 	return r
 }
@@ -516,38 +517,6 @@ func TestTheRepositoryRunsNothing(t *testing.T) {
 	}
 	if lines, err := os.ReadFile(ran); err == nil {
 		t.Errorf("it has run\n%s", lines)
-	}
-}
-
-// A removal that was interrupted is completed before a turn works there, unless something was done meanwhile.
-// Behaviour: worktree-sweep.
-func TestAnInterruptedRemoval(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		line string // what else is done in the worktree
-		kept bool
-	}{"only deleted": {"true", false}, "and changed": {"touch new", true}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t)
-			s := thread(7)
-			place := r.enter(s)
-			w := r.find(s)
-			w.Snapshot = w.Start
-			_ = r.store.KeepWorktree(t.Context(), w)
-			r.sh(place, "rm README.md; "+test.line)
-			if again := r.enter(s); again != place {
-				t.Errorf("it works in %s", again)
-			}
-			_, missing := os.Lstat(filepath.Join(place, "README.md"))
-			_, gone := os.Lstat(filepath.Join(place, "new"))
-			if (missing != nil) != test.kept || (gone == nil) != test.kept {
-				t.Errorf("README.md: %v, new: %v", missing, gone)
-			}
-			if w := r.find(s); w.Snapshot != "" || !w.RemovedAt.IsZero() {
-				t.Errorf("kept is %+v", w)
-			}
-		})
 	}
 }
 
