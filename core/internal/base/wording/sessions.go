@@ -66,7 +66,7 @@ const (
 
 // NoClaudeSession answers a /resume of what cannot be continued.
 func NoClaudeSession(id string) string {
-	return fmt.Sprintf("%s is the beginning of no conversation here, or of more than one. `/sessions` lists those of this folder that were in a terminal, and the earlier ones of this chat.", Code(id))
+	return fmt.Sprintf("%s is the beginning of no conversation here, or of more than one. `/sessions` lists those of this folder that were begun in a terminal, and the earlier ones of this chat.", Code(id))
 }
 
 // ResumeOpen answers a /resume of a conversation that another process has open.

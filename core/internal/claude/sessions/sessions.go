@@ -1,5 +1,5 @@
-// Package sessions finds the conversations of Claude Code that a chat may continue: those of its folder that were begun or continued in
-// a terminal, and its own earlier ones.
+// Package sessions finds the conversations of Claude Code that a chat may continue: those of its folder that were begun in a terminal, and its
+// own earlier ones.
 package sessions
 
 import (
@@ -98,11 +98,11 @@ func written(prompt string) string {
 	return prompt
 }
 
-// permitted returns whether a chat may continue a session: its own, or a terminal's that no other chat has continued. What programs have
-// asked Claude, and what was said in other chats, is not shown.
+// permitted returns whether a chat may continue a session: its own, or one that was begun in a terminal and that no other chat has
+// continued. What programs have asked Claude, and what was said in other chats, is not shown, even if the store has forgotten whose it was.
 func (s *Sessions) permitted(ctx context.Context, of domain.Session) func(transcript.Entry) (bool, error) {
 	return func(e transcript.Entry) (bool, error) {
 		owner, err := s.store.ClaudeSessionOf(ctx, e.ID)
-		return owner == of.Key || owner == "" && e.Terminal, err
+		return owner == of.Key || owner == "" && e.Begun, err
 	}
 }

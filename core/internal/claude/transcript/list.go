@@ -34,6 +34,7 @@ type Entry struct {
 	Prompts  int       // what people, or the host, have written
 	Last     time.Time // its last change
 	Terminal bool      // it was begun or continued in a terminal
+	Begun    bool      // it was begun in a terminal
 }
 
 // List returns the sessions that fit, by their last change, the newest first; at most so many. Every word must be in one text of a
@@ -187,7 +188,7 @@ func (e *Entry) take(line []byte, words []string) {
 	said := textOf(l.Message.Content)
 	if l.Type == "user" && !strings.HasPrefix(said, "<") { // a command of the CLI's own is in marks
 		if e.Prompts++; e.First == "" {
-			e.First = beginning(said)
+			e.First, e.Begun = beginning(said), l.Entrypoint == Terminal
 		}
 	}
 	lower := strings.ToLower(said)

@@ -57,8 +57,8 @@ func TestList(t *testing.T) {
 		words []string
 		want  []string
 	}{
-		"all":      {nil, []string{"5 hello 1 true", "4 a tool 1 false", "2 the boiler 1 true", `1 the first "entrypoint":"cli" 2 false`}},
-		"found":    {[]string{"boiler", "Broken"}, []string{"2 the boiler 1 true"}},
+		"all":      {nil, []string{"5 hello 1 true false", "4 a tool 1 false false", "2 the boiler 1 true true", `1 the first "entrypoint":"cli" 2 false false`}},
+		"found":    {[]string{"boiler", "Broken"}, []string{"2 the boiler 1 true true"}},
 		"in parts": {[]string{"first", "more"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestList(t *testing.T) {
 			}
 			var got []string
 			for _, e := range list {
-				got = append(got, fmt.Sprintf("%c %s %d %t", e.ID[7], e.First, e.Prompts, e.Terminal))
+				got = append(got, fmt.Sprintf("%c %s %d %t %t", e.ID[7], e.First, e.Prompts, e.Terminal, e.Begun))
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
