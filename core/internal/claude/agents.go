@@ -32,7 +32,7 @@ func (p *Pool) cliOf(label, folder string) (agentCLI, error) {
 }
 
 // prepare finds the CLI of each agent. The file tools of an agent may touch neither the denied paths nor the workspace and the worktrees of
-// another agent, unless they are its own, too.
+// another agent, nor the conversations there, unless they are its own, too.
 func (p *Pool) prepare() error {
 	var own []string
 	for _, path := range p.config.DenyPaths {
@@ -48,11 +48,13 @@ func (p *Pool) prepare() error {
 			if path == "" {
 				continue
 			}
-			rules, err := cli.Deny(path)
-			if err != nil {
-				return err
+			for _, denied := range []string{path, string(cli.Transcripts(a, realPath(path)))} {
+				rules, err := cli.Deny(denied)
+				if err != nil {
+					return err
+				}
+				others[realPath(path)] = append(others[realPath(path)], rules...)
 			}
-			others[realPath(path)] = rules
 		}
 	}
 	for _, label := range slices.Sorted(maps.Keys(p.config.Agents)) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 )
 
 func TestFailures(t *testing.T) {
@@ -315,7 +316,8 @@ func TestAgentsOfOneWorkspace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := string(data); strings.Contains(text, link) || strings.Contains(text, r.config.Workspace) || !strings.Contains(text, other.Workspace) {
+		conversations := string(cli.Transcripts(other, other.Workspace))
+		if text := string(data); strings.Contains(text, link) || strings.Contains(text, r.config.Workspace) || !strings.Contains(text, other.Workspace) || !strings.Contains(text, conversations) {
 			t.Errorf("agent %q: %s", label, text)
 		}
 	}

@@ -3,9 +3,12 @@ package cli
 import (
 	"cmp"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/claude/transcript"
 )
 
 // marker is the variable in the environment of claude, and of everything that it starts, by which the host finds its
@@ -93,6 +96,15 @@ func credentials(cfg Options) (env []string, revoke func()) {
 	return []string{
 		"ANTHROPIC_BASE_URL=" + cfg.Credentials.URL(), "ANTHROPIC_API_KEY=" + token, "NO_PROXY=" + direct, "no_proxy=" + direct,
 	}, revoke
+}
+
+// Transcripts returns where the CLI, as it is run with these options, keeps the sessions of a folder.
+func Transcripts(cfg Options, folder string) transcript.Folder {
+	env := os.Environ()
+	for name, value := range cfg.Env {
+		env = append(env, name+"="+value)
+	}
+	return transcript.Of(configDir(env), folder)
 }
 
 // configDir is the CLI's configuration folder in an environment.
