@@ -20,6 +20,7 @@ agent "app" {
   description   = "the mobile app"
   workspace     = "~/src/app"
   open_to       = "allowed" # people who may use commands may call it, too
+  worktree      = "thread"  # each topic has a git worktree of its own, which /worktree merges
   system_prompt = "Answer briefly. Ask before you change the API."
   heartbeat {
     every  = "4h"
