@@ -130,3 +130,51 @@ func TestTheConfigNamesAnotherWorkingTree(t *testing.T) {
 		t.Errorf("there is %s", files)
 	}
 }
+
+// What the agent may have written into the repository runs nothing.
+// Behaviour: worktree-config.
+func TestTheRepositoryRunsNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ran := filepath.Join(filepath.Dir(r.repo), "ran")
+	program := filepath.Join(filepath.Dir(r.repo), "program")
+	r.write(program, "#!/bin/sh\necho \"$0 $*\" >> "+ran+"\nexit 1\n")
+	if err := os.Chmod(program, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r.write(".gitattributes", "* filter=evil merge=evil diff=evil\n")
+	r.sh(r.repo, "git add -A && git commit -qm attributes")
+	for _, hook := range []string{"post-checkout", "pre-commit", "commit-msg", "post-commit", "post-merge", "pre-merge-commit", "reference-transaction", "post-index-change"} {
+		r.sh(r.repo, "ln -s "+program+" .git/hooks/"+hook)
+	}
+	for _, name := range []string{
+		"core.fsmonitor", "core.sshCommand", "core.editor", "core.pager", "gpg.program", "filter.evil.clean", "filter.evil.smudge", "filter.evil.process",
+		"merge.evil.driver", "diff.evil.command", "diff.evil.textconv", "diff.external", "uploadpack.packObjectsHook",
+	} {
+		r.sh(r.repo, "git config "+name+" "+program)
+	}
+	r.sh(r.repo, "git config filter.evil.required true && git config commit.gpgSign true")
+	s := thread(7)
+	place := r.enter(s)
+	clean := "-c core.hooksPath=/dev/null -c core.fsmonitor=false -c commit.gpgSign=false -c filter.evil.clean= -c filter.evil.smudge= -c filter.evil.process= -c filter.evil.required=false"
+	r.sh(place, "echo a > README.md && git "+clean+" commit -qam more")
+	r.sh(r.repo, "echo b > b && git "+clean+" add b && git "+clean+" commit -qm b")
+	if err := os.Remove(ran); err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	if _, err := r.List(t.Context(), "main"); err != nil {
+		t.Error(err)
+	}
+	if _, err := r.Merge(t.Context(), r.find(s)); err != nil {
+		t.Error(err)
+	}
+	if err := r.Remove(t.Context(), r.find(s)); err != nil {
+		t.Error(err)
+	}
+	if got := r.enter(s); got != place {
+		t.Errorf("restored at %s", got)
+	}
+	if lines, err := os.ReadFile(ran); err == nil {
+		t.Errorf("it has run\n%s", lines)
+	}
+}
