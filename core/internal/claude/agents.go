@@ -16,6 +16,7 @@ import (
 type agentCLI struct {
 	*cli.Command
 	inventory *client.Inventory
+	open      *cli.OpenSessions
 }
 
 // cliOf returns the CLI of an agent in a folder, or, without one, in its workspace.
@@ -48,23 +49,27 @@ func (p *Pool) prepare() error {
 			if path == "" {
 				continue
 			}
-			for _, denied := range []string{path, string(cli.Transcripts(a, realPath(path)))} {
+			real := realPath(path)
+			for _, denied := range []string{path, string(cli.Transcripts(a, real))} {
 				rules, err := cli.Deny(denied)
 				if err != nil {
 					return err
 				}
-				others[realPath(path)] = append(others[realPath(path)], rules...)
+				others[real] = append(others[real], rules...)
 			}
 		}
 	}
+	paths := slices.Sorted(maps.Keys(others))
 	for _, label := range slices.Sorted(maps.Keys(p.config.Agents)) {
 		a := p.config.Agents[label]
-		a.Family, a.Deny = p.config.Family, slices.Clone(own)
-		for _, path := range slices.Sorted(maps.Keys(others)) {
-			if path != realPath(a.Workspace) && path != realPath(a.Worktrees) {
-				a.Deny = append(a.Deny, others[path]...)
+		workspace, worktrees := realPath(a.Workspace), realPath(a.Worktrees)
+		denied := [][]string{own}
+		for _, path := range paths {
+			if path != workspace && path != worktrees {
+				denied = append(denied, others[path])
 			}
 		}
+		a.Family, a.Deny = p.config.Family, denied
 		command, err := cli.NewCommand(a)
 		if err != nil && label != session.MainAgent {
 			err = fmt.Errorf("agent %s: %w", label, err)
@@ -72,7 +77,7 @@ func (p *Pool) prepare() error {
 		if err != nil {
 			return err
 		}
-		p.agents[label] = agentCLI{command, client.NewInventory(p.config.Owners, &p.work, p.log)}
+		p.agents[label] = agentCLI{command, client.NewInventory(p.config.Owners, &p.work, p.log), command.OpenSessions()}
 		p.log.Debug("the claude CLI was found", "agent", label, "path", command.Path, "demo", p.config.Demo)
 	}
 	return nil

@@ -3,6 +3,7 @@ package claude
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
@@ -19,18 +20,20 @@ func (p *Pool) Sessions(label, folder string) (transcript.Folder, map[string]cli
 	if err != nil {
 		return "", nil, err
 	}
-	return of.Transcripts, p.opened(of), nil
+	opened, _ := p.opened(of)
+	return of.Transcripts, opened, nil
 }
 
-// opened returns the processes of others that have sessions open, by session.
-func (p *Pool) opened(of agentCLI) map[string]cli.Open {
+// opened returns the processes of others that have sessions open, by session, and when a process came or went last; see
+// [cli.OpenSessions.ByOthers].
+func (p *Pool) opened(of agentCLI) (map[string]cli.Open, time.Time) {
 	p.mu.Lock()
 	own := map[int]string{} // the sessions of the pool's processes
 	for s := range p.live {
 		own[s.process.ID().PID] = s.session
 	}
 	p.mu.Unlock()
-	opened := of.Opened(func(pid int) bool { _, mine := own[pid]; return mine })
+	opened, at := of.open.ByOthers(func(pid int) bool { _, mine := own[pid]; return mine })
 	for session, open := range opened {
 		for pid, of := range own {
 			if of != session {
@@ -41,22 +44,27 @@ func (p *Pool) opened(of agentCLI) map[string]cli.Open {
 			}
 		}
 	}
-	return opened
+	return opened, at
 }
 
 // openElsewhere returns the failure of a turn in a session that another process has open: neither would know what the other one writes,
-// and one of the two would be lost. nil: none has.
-func (p *Pool) openElsewhere(of agentCLI, session string) *agent.Failure {
-	open, ok := p.opened(of)[session]
-	if !ok {
-		return nil
+// and one of the two would be lost. nil: none has. Others is since when no other process may have written into any session; zero: one
+// may have.
+func (p *Pool) openElsewhere(of agentCLI, session string) (others time.Time, failure *agent.Failure) {
+	opened, at := p.opened(of)
+	if open, ok := opened[session]; ok {
+		return at, &agent.Failure{Class: agent.Opened, Detail: fmt.Sprintf("process %d has the session open", open.PID)}
 	}
-	return &agent.Failure{Class: agent.Opened, Detail: fmt.Sprintf("process %d has the session open", open.PID)}
+	if len(opened) > 0 { // one may change its session at any time
+		at = time.Time{}
+	}
+	return at, nil
 }
 
 // joined ends the process of a turn during which another one has opened the session, and tells owners.
 func (p *Pool) joined(of agentCLI, t agent.Turn) {
-	open, ok := p.opened(of)[t.Session]
+	opened, _ := p.opened(of)
+	open, ok := opened[t.Session]
 	if !ok {
 		return
 	}
@@ -67,9 +75,13 @@ func (p *Pool) joined(of agentCLI, t agent.Turn) {
 	}
 }
 
-// knows reports whether the process has read all that terminals have written into its session.
-func (s *worker) knows(of agentCLI) bool {
+// knows reports whether the process has read all that terminals have written into its session. Since is as openElsewhere returns it.
+func (s *worker) knows(of agentCLI, since time.Time) bool {
+	if !since.IsZero() && since.Equal(s.alone) {
+		return true
+	}
 	foreign, err := of.Transcripts.Foreign(s.session)
+	s.alone = since
 	return err == nil && (foreign == "" || foreign == s.foreign)
 }
 

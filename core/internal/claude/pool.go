@@ -55,9 +55,10 @@ type Pool struct {
 type worker struct {
 	*client.Client
 	process client.Process
-	session string // of claude's, by its id
-	key     string // the host's name of the session; may be empty
-	foreign string // the last line of a terminal that it has read; see [transcript.Folder.Foreign]
+	session string    // of claude's, by its id
+	key     string    // the host's name of the session; may be empty
+	foreign string    // the last line of a terminal that it has read; see [transcript.Folder.Foreign]
+	alone   time.Time // it knew all that terminals have written, and no process has come or gone since; zero: unknown
 	log     hclog.Logger
 
 	since   time.Time  // since when it is idle
@@ -251,11 +252,12 @@ func (p *Pool) leave(s *worker) {
 // acquire returns the session's process: the idle one (reused) if it can run the turn, or a new one as soon as there is
 // a slot and the old one has exited, because two on one session would lose messages.
 func (p *Pool) acquire(ctx context.Context, of agentCLI, t agent.Turn) (s *worker, reused bool, err error) {
-	if failure := p.openElsewhere(of, t.Session); failure != nil {
+	since, failure := p.openElsewhere(of, t.Session)
+	if failure != nil {
 		p.Retire(t.Session)
 		return nil, false, failure
 	}
-	if s := p.take(ctx, of, t); s != nil {
+	if s := p.take(ctx, of, t, since); s != nil {
 		return s, true, nil
 	}
 	p.mu.Lock()
@@ -290,13 +292,13 @@ func (p *Pool) acquire(ctx context.Context, of agentCLI, t agent.Turn) (s *worke
 }
 
 // take returns the session's idle process, or nil if none can run the turn. One that cannot is parked.
-func (p *Pool) take(ctx context.Context, of agentCLI, t agent.Turn) *worker {
+func (p *Pool) take(ctx context.Context, of agentCLI, t agent.Turn, since time.Time) *worker {
 	p.mu.Lock()
 	p.supersede(t)
 	s := p.idle[t.Session]
 	delete(p.idle, t.Session)
 	p.mu.Unlock()
-	if s == nil || s.alive() && s.knows(of) && s.Serves(t) && s.Adopt(ctx, t.Profile) {
+	if s == nil || s.alive() && s.knows(of, since) && s.Serves(t) && s.Adopt(ctx, t.Profile) {
 		return s
 	}
 	p.mu.Lock()

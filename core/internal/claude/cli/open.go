@@ -3,9 +3,11 @@ package cli
 import (
 	"encoding/json"
 	"errors"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/process"
@@ -27,40 +29,92 @@ const openFolder = "sessions"
 const (
 	maxOpen     = 1000     // files
 	maxOpenFile = 64 << 10 // bytes of one
+	// settled is how long a folder must be unchanged, so that its time of change tells of the next change.
+	settled = 100 * time.Millisecond
 )
 
-// Opened returns the other processes that have sessions of the CLI open, by session. Mine reports whether a
-// process is this host's own, which is left out.
-func (c *Command) Opened(mine func(pid int) bool) map[string]Open {
-	folder, err := workspace.New(filepath.Join(configDir(c.env), openFolder)).Open()
+// OpenSessions knows which sessions the processes of a CLI have open. It is safe for concurrent use.
+type OpenSessions struct {
+	dir string
+
+	mu   sync.Mutex
+	at   time.Time // when the folder had changed last before its names were read; zero: they must be read
+	pids []int
+}
+
+// OpenSessions returns the open sessions of the CLI.
+func (c *Command) OpenSessions() *OpenSessions {
+	return &OpenSessions{dir: filepath.Join(configDir(c.env), openFolder)}
+}
+
+// ByOthers returns the processes of others that have sessions open, by session. Mine reports whether a process is this host's own. The
+// time is when a process came or went last; zero: it is not known, as the CLI does not say it, or it was just now.
+func (o *OpenSessions) ByOthers(mine func(pid int) bool) (map[string]Open, time.Time) {
+	pids, at := o.list()
+	found := map[string]Open{}
+	for _, pid := range pids {
+		if mine(pid) {
+			continue
+		}
+		if session, open, ok := o.read(pid); ok {
+			found[session] = open
+		}
+	}
+	return found, at
+}
+
+// list returns the pids of the processes that have said something. Nothing is read if the folder has not changed.
+func (o *OpenSessions) list() ([]int, time.Time) {
+	info, err := os.Stat(o.dir)
 	if err != nil {
-		return nil
+		return nil, time.Time{}
+	}
+	at := info.ModTime()
+	if time.Since(at) < settled {
+		at = time.Time{}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !at.IsZero() && at.Equal(o.at) {
+		return o.pids, at
+	}
+	folder, err := workspace.New(o.dir).Open()
+	if err != nil {
+		return nil, time.Time{}
 	}
 	defer folder.Close()
 	entries, _, err := folder.List(".", maxOpen)
 	if err != nil {
-		return nil
+		return nil, time.Time{}
 	}
-	found := map[string]Open{}
+	o.at, o.pids = at, nil
 	for _, e := range entries {
 		name, isJSON := strings.CutSuffix(e.Name(), ".json")
-		pid, err := strconv.Atoi(name)
-		if !isJSON || err != nil || mine(pid) {
-			continue
+		if pid, err := strconv.Atoi(name); isJSON && err == nil {
+			o.pids = append(o.pids, pid)
 		}
-		data, err := folder.ReadFile(e.Name(), maxOpenFile)
-		var says struct {
-			Session    string `json:"sessionId"`
-			Entrypoint string `json:"entrypoint"`
-			ProcStart  string `json:"procStart"`
-			StartedAt  int64  `json:"startedAt"` // in milliseconds
-		}
-		if err != nil || json.Unmarshal(data, &says) != nil || says.Session == "" || !runs(pid, says.ProcStart) {
-			continue
-		}
-		found[says.Session] = Open{PID: pid, Terminal: says.Entrypoint == transcript.Terminal, Since: time.UnixMilli(says.StartedAt)}
 	}
-	return found
+	return o.pids, at
+}
+
+// read returns which session a process has open; false: it does not run, or does not say so.
+func (o *OpenSessions) read(pid int) (session string, open Open, ok bool) {
+	folder, err := workspace.New(o.dir).Open()
+	if err != nil {
+		return "", open, false
+	}
+	defer folder.Close()
+	data, err := folder.ReadFile(strconv.Itoa(pid)+".json", maxOpenFile)
+	var says struct {
+		Session    string `json:"sessionId"`
+		Entrypoint string `json:"entrypoint"`
+		ProcStart  string `json:"procStart"`
+		StartedAt  int64  `json:"startedAt"` // in milliseconds
+	}
+	if err != nil || json.Unmarshal(data, &says) != nil || says.Session == "" || !runs(pid, says.ProcStart) {
+		return "", open, false
+	}
+	return says.Session, Open{PID: pid, Terminal: says.Entrypoint == transcript.Terminal, Since: time.UnixMilli(says.StartedAt)}, true
 }
 
 // runs reports whether the process that says that it started at this time runs.

@@ -21,7 +21,7 @@ type Options struct {
 	Family          *process.Family // starts the processes
 	RunDir          string          // a 0700 folder of the host for the files that flags name
 	TrustProject    bool            // use the workspace's own settings, hooks and all
-	Deny            []string        // rules of what may never be done, besides DisallowedTools; see [Deny]
+	Deny            [][]string      // rules of what may never be done, besides DisallowedTools; see [Deny]. Agents share most of the lists
 }
 
 // NotInstalledError reports that the CLI was not found.

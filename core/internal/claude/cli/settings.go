@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -40,7 +41,7 @@ func (s *settings) write() error {
 // shell commands.
 func writeSettings(file string, cfg Options) error {
 	const days = 36500
-	deny := cfg.Deny
+	deny := slices.Concat(cfg.Deny...)
 	if deny == nil {
 		deny = []string{}
 	}
