@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -30,7 +29,7 @@ func (d *decoder) warnOfAgents(c *Config, body *hclsyntax.Body) (found Problems)
 		switch {
 		case err != nil && a.Label != session.MainAgent && !slices.Contains(workspaces[:i], a.Workspace):
 			warn("workspace", "Missing folder", "%s does not exist. The host makes it when it starts.", a.Workspace)
-		case err == nil && a.Worktree == WorktreeThread && len(a.Folders) == 0 && !inRepository(a.Workspace):
+		case err == nil && a.Worktree == WorktreeThread && len(a.Folders) == 0 && !folder.InRepository(a.Workspace):
 			warn("worktree", "No repository", "%s is in no git repository, so threads work in the folder itself.", a.Workspace)
 		}
 		if a.WorktreeSetup != "" && a.Worktree == WorktreeOff {
@@ -41,16 +40,6 @@ func (d *decoder) warnOfAgents(c *Config, body *hclsyntax.Body) (found Problems)
 		}
 	}
 	return found
-}
-
-// inRepository reports whether a folder is in a git repository.
-func inRepository(path string) bool {
-	for ; path != filepath.Dir(path); path = filepath.Dir(path) {
-		if _, err := os.Lstat(filepath.Join(path, ".git")); err == nil {
-			return true
-		}
-	}
-	return false
 }
 
 // warnOfRoutes finds routes that never apply.

@@ -117,6 +117,16 @@ func (f *Folders) Has(path string) bool {
 	})
 }
 
+// InRepository reports whether a folder is in a git repository, as far as a .git in it or above it says.
+func InRepository(path string) bool {
+	for ; path != filepath.Dir(path); path = filepath.Dir(path) {
+		if _, err := os.Lstat(filepath.Join(path, ".git")); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
 // resolve returns a path without links; the path itself, if it does not exist.
 func resolve(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/claude/sessions"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -114,21 +115,10 @@ func (d hostCommands) handoff(ctx context.Context, call Call) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	line := "cd " + shellWord(cmp.Or(s.Place(), agent.Workspace)) + " && "
+	line := "cd " + cli.Quoted(cmp.Or(s.Place(), agent.Workspace)) + " && "
 	home, _ := os.UserHomeDir()
 	if dir := agent.Claude.ConfigDir; dir != "" && dir != filepath.Join(home, ".claude") {
-		line += "CLAUDE_CONFIG_DIR=" + shellWord(agent.Claude.ConfigDir) + " "
+		line += "CLAUDE_CONFIG_DIR=" + cli.Quoted(agent.Claude.ConfigDir) + " "
 	}
 	return wording.HandedOff(line + "claude --resume " + s.ClaudeSession), nil
-}
-
-// shellWord quotes a word for the shell, if it needs to be.
-func shellWord(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-", r)
-	}
-	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

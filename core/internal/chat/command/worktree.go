@@ -133,9 +133,11 @@ func (d hostCommands) removeWorktree(ctx context.Context, call Call, t domain.Wo
 	if !strings.EqualFold(words[3], code) {
 		return Answer{Text: wording.WorktreeChanged}, nil
 	}
-	if s, err := d.store.Session(ctx, t.Session); err == nil {
-		d.host.Claude.Retire(s.ClaudeSession)
+	s, err := d.store.Session(ctx, t.Session)
+	if err != nil {
+		return Answer{}, err
 	}
+	d.host.Claude.Retire(s.ClaudeSession)
 	if err := d.host.Worktrees.Remove(ctx, t); err != nil {
 		return cannot(ctx, "removed", err)
 	}

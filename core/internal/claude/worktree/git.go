@@ -144,10 +144,10 @@ func (g git) run(ctx context.Context, args ...string) (string, error) {
 func (g git) command(variables string, args ...string) string {
 	words := []string{"git"}
 	for _, setting := range slices.Concat(tame, g.config) {
-		words = append(words, "-c", quoted(setting))
+		words = append(words, "-c", cli.Quoted(setting))
 	}
 	for _, arg := range args {
-		words = append(words, quoted(arg))
+		words = append(words, cli.Quoted(arg))
 	}
 	return plain + variables + strings.Join(words, " ")
 }
@@ -206,15 +206,12 @@ func (g git) ok(ctx context.Context, args ...string) (bool, error) {
 
 // count runs git and returns how many lines of what it prints fit an expression of grep.
 func (g git) count(ctx context.Context, expression string, args ...string) (n int, err error) {
-	number, err := g.line(ctx, args[0], g.command("", args...)+" | { LC_ALL=C grep -c "+quoted(expression)+" || test $? -eq 1; }")
+	number, err := g.line(ctx, args[0], g.command("", args...)+" | { LC_ALL=C grep -c "+cli.Quoted(expression)+" || test $? -eq 1; }")
 	if err == nil {
 		n, err = strconv.Atoi(number)
 	}
 	return n, err
 }
-
-// quoted is a word of the shell.
-func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
 // limited keeps the beginning of what is written to it.
 type limited struct {

@@ -32,7 +32,7 @@ type Merged struct {
 // Merge merges the branch of a worktree into its base, if there is no conflict. Where the base is checked out, the files change. The
 // error is [ErrNoBase], a [*KeptError] for files that are not committed, a [*ConflictError], [ErrBusy], ctx's, or git's.
 func (w *Worktrees) Merge(ctx context.Context, t domain.Worktree) (done Merged, err error) {
-	err = w.change(t.Root, func() error {
+	err = w.change(ctx, t, func(t domain.Worktree) error {
 		g, err := open(ctx, w.shell, session.AgentOf(t.Session), t.Root)
 		if err != nil {
 			return err
@@ -106,23 +106,22 @@ func merge(ctx context.Context, g git, t domain.Worktree, head string) (done Mer
 
 // mergeCommit merges two commits, without a working tree.
 func mergeCommit(ctx context.Context, g git, t domain.Worktree, base, head string) (string, error) {
-	output, err := g.run(ctx, "merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", base, head)
-	if failed, ok := errors.AsType[*gitError](err); ok && failed.code == 1 {
-		names, err := g.line(ctx, "merge-tree", g.command("", "merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", base, head)+" || test $? -eq 1")
-		if err != nil {
-			return "", err
-		}
-		return "", &ConflictError{words(names)[1:]}
-	}
+	// With conflicts, git fails with 1 and names the files after the tree.
+	output, err := g.line(ctx, "merge-tree",
+		g.command("", "merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", base, head)+" || test $? -eq 1")
 	if err != nil {
 		return "", err
+	}
+	tree, conflicts := words(output)[0], words(output)[1:]
+	if len(conflicts) > 0 {
+		return "", &ConflictError{conflicts}
 	}
 	if known, err := g.ok(ctx, "config", "--get", "user.email"); err != nil {
 		return "", err
 	} else if !known {
 		g = g.named()
 	}
-	return g.run(ctx, "commit-tree", words(output)[0], "-p", base, "-p", head, "-m", wording.MergeCommit(t.Branch, t.Base))
+	return g.run(ctx, "commit-tree", tree, "-p", base, "-p", head, "-m", wording.MergeCommit(t.Branch, t.Base))
 }
 
 // checkedOut returns the working tree in which a branch is checked out; empty: none.

@@ -102,13 +102,3 @@ func plainName(text string, most int) string {
 	}
 	return strings.Trim(b.String(), "-")
 }
-
-// inRepository reports whether a folder is in a repository, as far as its name says.
-func inRepository(folder string) bool {
-	for ; folder != filepath.Dir(folder); folder = filepath.Dir(folder) {
-		if exists(filepath.Join(folder, ".git")) {
-			return true
-		}
-	}
-	return false
-}

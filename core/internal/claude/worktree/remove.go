@@ -12,6 +12,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 )
 
 // Find returns the worktree of an agent with a name, or the one of a session, if the name is empty. The error is [domain.ErrNotFound].
@@ -43,7 +44,7 @@ func (w *Worktrees) Look(ctx context.Context, t domain.Worktree) (State, error) 
 // Remove removes a worktree that has nothing that would be lost, after it has kept a snapshot of it under a ref of the host's own.
 // The error is a [*KeptError], [ErrBusy], ctx's, or git's, which looks at the files itself once more.
 func (w *Worktrees) Remove(ctx context.Context, t domain.Worktree) error {
-	return w.change(t.Root, func() error {
+	return w.change(ctx, t, func(t domain.Worktree) error {
 		g, err := open(ctx, w.shell, session.AgentOf(t.Session), t.Root)
 		if err != nil {
 			return err
@@ -120,7 +121,7 @@ func snapshot(ctx context.Context, g git, t domain.Worktree, head string) (strin
 		return "", err
 	}
 	defer os.RemoveAll(dir)
-	index := "GIT_INDEX_FILE=" + quoted(filepath.Join(dir, "index")) + " "
+	index := "GIT_INDEX_FILE=" + cli.Quoted(filepath.Join(dir, "index")) + " "
 	tree, err := g.line(ctx, "write-tree", g.command(index, "read-tree", "HEAD")+" && "+g.command(index, "add", "--all")+" && "+
 		g.command(index, "write-tree"))
 	if err != nil {
@@ -147,5 +148,5 @@ func (w *Worktrees) Restore(ctx context.Context, t domain.Worktree) error {
 	if a == nil {
 		return fmt.Errorf("there is no agent %s", session.AgentOf(t.Session))
 	}
-	return w.change(t.Root, func() error { return w.build(ctx, a, t, "") })
+	return w.change(ctx, t, func(t domain.Worktree) error { return w.build(ctx, a, t, "") })
 }

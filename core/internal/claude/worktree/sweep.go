@@ -32,7 +32,7 @@ func (w *Worktrees) Sweep(ctx context.Context) {
 		if w.agents[session.AgentOf(t.Session)] == nil {
 			continue
 		}
-		if err := w.change(t.Root, func() error { return w.settle(ctx, t) }); err != nil && !errors.Is(err, ErrBusy) {
+		if err := w.change(ctx, t, func(t domain.Worktree) error { return w.settle(ctx, t) }); err != nil && !errors.Is(err, ErrBusy) {
 			w.complain(ctx, "complete the removal of a worktree", t.Root, err)
 		}
 	}

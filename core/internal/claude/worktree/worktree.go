@@ -17,6 +17,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/folder"
 	"github.com/clawhost/clawhost/core/internal/base/session"
 )
 
@@ -96,7 +97,7 @@ func (w *Worktrees) Enter(ctx context.Context, s domain.Session, first string) (
 	}
 	known, err := w.store.Worktree(ctx, s.Key, s.Folder)
 	if errors.Is(err, domain.ErrNotFound) {
-		if !inRepository(cmp.Or(s.Folder, a.Workspace)) {
+		if !folder.InRepository(cmp.Or(s.Folder, a.Workspace)) {
 			return "", func() {}, nil
 		}
 		known, err = w.plan(ctx, a, s, first)
@@ -107,7 +108,12 @@ func (w *Worktrees) Enter(ctx context.Context, s domain.Session, first string) (
 	if err := w.take(known.Root); err != nil {
 		return "", func() {}, err
 	}
-	leave = func() { w.give(known.Root) }
+	root := known.Root
+	leave = func() { w.give(root) }
+	if known, err = w.store.Worktree(ctx, s.Key, s.Folder); err != nil { // it may have been removed meanwhile
+		leave()
+		return "", func() {}, err
+	}
 	if known.Ready && known.RemovedAt.IsZero() && known.Snapshot == "" && exists(known.Root) {
 		if s.Worktree == "" {
 			err = w.store.EnterWorktree(ctx, s.ClaudeSession, known)
@@ -141,8 +147,9 @@ func (w *Worktrees) give(root string) {
 	}
 }
 
-// change runs f while no turn works in a worktree.
-func (w *Worktrees) change(root string, f func() error) error {
+// change runs f while no turn works in a worktree, with what is known of it by then.
+func (w *Worktrees) change(ctx context.Context, t domain.Worktree, f func(domain.Worktree) error) error {
+	root := t.Root
 	w.mu.Lock()
 	if w.used[root] != 0 {
 		w.mu.Unlock()
@@ -155,7 +162,11 @@ func (w *Worktrees) change(root string, f func() error) error {
 		defer w.mu.Unlock()
 		delete(w.used, root)
 	}()
-	return f()
+	t, err := w.store.Worktree(ctx, t.Session, t.Folder)
+	if err != nil {
+		return err
+	}
+	return f(t)
 }
 
 // lock waits until nobody else chooses the name of a worktree, has git make one, or merges one.
