@@ -103,11 +103,10 @@ func TestBadAgents(t *testing.T) {
 		"agent \"main\" {\n  workspace = \"~/x\"\n}": "1:7: Unsuitable label; The agent main is configured by",
 		"agent \"a:b\" {\n  workspace = \"~/x\"\n}":  "1:7: Unsuitable label; An agent's label has",
 		"agent {}\nagent {}":                         "2:1: Duplicate block; There is a block agent at",
+
 		"agent \"x\" {\n  workspace = \"~/x\"\n}\nagent \"x\" {\n  workspace = \"~/y\"\n}": `4:1: Duplicate block; There is a block agent "x" at`,
 		"agent \"x\" {\n  workspace = \"~/x\"\n  open_to = \"all\"\n}":                     "3:13: Unsuitable value; agent.open_to must be",
-		"agent {\n  claude {}\n}":        `2:3: Unknown block; The block agent has no block "claude". Write it at the top level.`,
-		"agent {\n  budget {}\n}":        `2:3: Unknown block; The block agent has no block "budget". Write it at the top level. With per = "agent" it counts for each agent.`,
-		"agent {\n  model = \"opus\"\n}": `2:3: Unknown argument; The block agent has no argument "model". Write it in the block claude.`,
+
 		"agent \"x\" {\n  workspace = \"~/x\"\n  claude {\n    max_processes = 2\n  }\n}":                      `4:5: Unknown argument; The block claude has no argument "max_processes". It applies to all agents: write it in`,
 		"agent \"x\" {\n  workspace = \"~/x\"\n  claude {\n    permission_mode = \"never\"\n  }\n}":            "4:23: Unsuitable value; claude.permission_mode must be",
 		"agent \"x\" {\n  workspace = \"~/clawhost/x\"\n}":                                                     `2:15: Unsuitable value; agent.workspace of agent "x" must neither contain the workspace of agent "main"`,
@@ -124,6 +123,20 @@ func TestBadAgents(t *testing.T) {
 	} {
 		_, err := config.Load(write(t, text), variables(nil))
 		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\nerror %v, want %s", text, err, want)
+		}
+	}
+}
+
+// What belongs to another block is refused with where to write it.
+func TestSettingsOfOtherBlocks(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"agent {\n  claude {}\n}":        `2:3: Unknown block; The block agent has no block "claude". Write it at the top level.`,
+		"agent {\n  budget {}\n}":        `2:3: Unknown block; The block agent has no block "budget". Write it at the top level. With per = "agent" it counts for each agent.`,
+		"agent {\n  model = \"opus\"\n}": `2:3: Unknown argument; The block agent has no argument "model". Write it in the block claude.`,
+	} {
+		if _, err := config.Load(write(t, text), variables(nil)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\nerror %v, want %s", text, err, want)
 		}
 	}
