@@ -48,9 +48,9 @@ func (p *Pool) opened(of agentCLI) (map[string]cli.Open, time.Time) {
 }
 
 // openElsewhere returns the failure of a turn in a session that another process has open: neither would know what the other one writes,
-// and one of the two would be lost. nil: none has. Others is since when no other process may have written into any session; zero: one
-// may have.
-func (p *Pool) openElsewhere(of agentCLI, session string) (others time.Time, failure *agent.Failure) {
+// and one of the two would be lost. nil: none has. Since is when a process came or went last; zero:
+// another one may have written into any session.
+func (p *Pool) openElsewhere(of agentCLI, session string) (since time.Time, failure *agent.Failure) {
 	opened, at := p.opened(of)
 	if open, ok := opened[session]; ok {
 		return at, &agent.Failure{Class: agent.Opened, Detail: fmt.Sprintf("process %d has the session open", open.PID)}
@@ -77,11 +77,11 @@ func (p *Pool) joined(of agentCLI, t agent.Turn) {
 
 // knows reports whether the process has read all that terminals have written into its session. Since is as openElsewhere returns it.
 func (s *worker) knows(of agentCLI, since time.Time) bool {
-	if !since.IsZero() && since.Equal(s.alone) {
+	if !since.IsZero() && since.Equal(s.checked) {
 		return true
 	}
 	foreign, err := of.Transcripts.Foreign(s.session)
-	s.alone = since
+	s.checked = since
 	return err == nil && (foreign == "" || foreign == s.foreign)
 }
 

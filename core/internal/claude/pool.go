@@ -58,7 +58,7 @@ type worker struct {
 	session string    // of claude's, by its id
 	key     string    // the host's name of the session; may be empty
 	foreign string    // the last line of a terminal that it has read; see [transcript.Folder.Foreign]
-	alone   time.Time // it knew all that terminals have written, and no process has come or gone since; zero: unknown
+	checked time.Time // when a process had come or gone last, when foreign was compared; zero: unknown
 	log     hclog.Logger
 
 	since   time.Time  // since when it is idle

@@ -32,12 +32,12 @@ type Shell interface {
 	Shell(ctx context.Context, agent, folder string, l cli.Line) (code int, err error)
 }
 
-// plain is the environment in which git asks nobody, fetches nothing, whatever the config says, takes no locks that are not needed, and
+// environment is the environment in which git asks nobody, fetches nothing, whatever the config says, takes no locks that are not needed, and
 // prints what programs read.
-const plain = "GIT_TERMINAL_PROMPT=0 GIT_ALLOW_PROTOCOL=none GIT_OPTIONAL_LOCKS=0 LC_ALL=C "
+const environment = "GIT_TERMINAL_PROMPT=0 GIT_ALLOW_PROTOCOL=none GIT_OPTIONAL_LOCKS=0 LC_ALL=C "
 
-// tame are settings by which git runs no programs that the config or the hooks of a repository name: the agent may have written them.
-var tame = []string{
+// overrides are settings by which git runs no programs that the config or the hooks of a repository name: the agent may have written them.
+var overrides = []string{
 	"core.hooksPath=/dev/null", "core.fsmonitor=false", "core.sshCommand=false", "core.editor=true",
 	"commit.gpgSign=false", "gc.auto=0", "maintenance.auto=false", "submodule.recurse=false",
 }
@@ -62,20 +62,20 @@ type git struct {
 	shell  Shell
 	agent  string
 	folder string
-	config []string // settings beside the tame ones
+	config []string // settings beside the overrides
 	// outlives says that it completes what it does when the host is killed. A killed git leaves locks, and files that are half written.
 	outlives bool
 }
 
-// whole returns git that completes what it does, whatever becomes of the host, and a context for it.
-func (g git) whole(ctx context.Context) (git, context.Context, context.CancelFunc) {
+// detached returns git that completes what it does, whatever becomes of the host, and a context for it.
+func (g git) detached(ctx context.Context) (git, context.Context, context.CancelFunc) {
 	g.outlives = true
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wholeTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), detachedTime)
 	return g, ctx, cancel
 }
 
-// wholeTime limits what git does whole.
-const wholeTime = 5 * time.Minute
+// detachedTime limits what git does detached.
+const detachedTime = 5 * time.Minute
 
 // in is git in another folder of the same repository. Where it changes or compares files, the folder must be opened: its config may
 // be another one.
@@ -143,13 +143,13 @@ func (g git) run(ctx context.Context, args ...string) (string, error) {
 // command is a line of the shell that runs git, with variables in front, such as "A=b ".
 func (g git) command(variables string, args ...string) string {
 	words := []string{"git"}
-	for _, setting := range slices.Concat(tame, g.config) {
+	for _, setting := range slices.Concat(overrides, g.config) {
 		words = append(words, "-c", cli.Quoted(setting))
 	}
 	for _, arg := range args {
 		words = append(words, cli.Quoted(arg))
 	}
-	return plain + variables + strings.Join(words, " ")
+	return environment + variables + strings.Join(words, " ")
 }
 
 // line runs a line of the shell. The name stands for it in errors. If another git has locked what it needs, it is tried again for a while.

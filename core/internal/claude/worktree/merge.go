@@ -86,7 +86,7 @@ func merge(ctx context.Context, g git, t domain.Worktree, head string) (done Mer
 	if err != nil {
 		return done, err
 	}
-	g, ctx, cancel := g.whole(ctx)
+	g, ctx, cancel := g.detached(ctx)
 	defer cancel()
 	if out == "" {
 		_, err = g.run(ctx, "update-ref", base, next, old)

@@ -69,7 +69,7 @@ func (w *Worktrees) Remove(ctx context.Context, t domain.Worktree) error {
 		if err := w.store.KeepWorktree(ctx, t); err != nil {
 			return err
 		}
-		main, ctx, cancel := g.in(t.Repo).whole(ctx)
+		main, ctx, cancel := g.in(t.Repo).detached(ctx)
 		defer cancel()
 		if _, err := main.run(ctx, "worktree", "remove", t.Root); err != nil {
 			return err
