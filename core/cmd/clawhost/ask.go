@@ -6,17 +6,22 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
+	"time"
 
-	"github.com/peterbourgon/ff/v3/ffcli"
+	"github.com/spf13/cobra"
 
 	"github.com/clawhost/clawhost/core/internal/operate/admin"
 )
 
 // ask is the command that asks Claude something and prints the answer: in a terminal as it grows, else when it is whole.
-func (a *app) ask() *ffcli.Command {
+func (a *app) ask() *cobra.Command {
 	var q admin.Prompt
 	var key string
-	c := a.command("ask", "[-agent AGENT] [-session KEY] [-key KEY] TEXT|-", "ask Claude something; - reads the text from the input", func(ctx context.Context, args []string) (err error) {
+	c := a.command("ask TEXT|-", "Ask Claude something; - reads the text from the input", `
+clawhost ask 'Which of our services log most?'
+git diff | clawhost ask -
+clawhost ask -session telegram:1001 'Summarise what we have agreed on.'`, func(ctx context.Context, args []string) (err error) {
 		if q.Text, err = a.text(args); err != nil {
 			return err
 		}
@@ -28,7 +33,16 @@ func (a *app) ask() *ffcli.Command {
 			return err
 		}
 		page := page{out: a.out, notes: a.err, grows: isTerminal(a.out) && !a.json}
-		answer, err := client.Ask(ctx, key, q, page.show)
+		notice := a.noticeAfter(quietFor)
+		answer, err := client.Ask(ctx, key, q, func(e admin.TurnEvent) {
+			if e.Queued != nil {
+				notice.about(*e.Queued)
+				return
+			}
+			notice.end()
+			page.show(e)
+		})
+		notice.end()
 		switch {
 		case err != nil:
 			page.leave()
@@ -41,10 +55,54 @@ func (a *app) ask() *ffcli.Command {
 			return page.end(answer)
 		}
 	})
-	c.FlagSet.StringVar(&q.Agent, "agent", "", "the `agent` that answers; `clawhost agent` lists them")
-	c.FlagSet.StringVar(&q.Session, "session", "", "the `key` of a session whose conversation continues; `clawhost sessions` lists them")
-	c.FlagSet.StringVar(&key, "key", "", "a `key` of your choice: the same again waits for the same answer")
+	c.Flags().StringVar(&q.Agent, "agent", "", "the `agent` that answers; `clawhost agent` lists them")
+	c.Flags().StringVar(&q.Session, "session", "", "the `key` of a session whose conversation continues; `clawhost sessions` lists them")
+	c.Flags().StringVar(&key, "key", "", "a `key` of your choice: the same again waits for the same answer")
+	a.completesFlag(c, "agent", agentLabels)
+	a.completesFlag(c, "session", sessionKeys)
 	return c
+}
+
+// quietFor is how long nothing of an answer comes before ask says what it waits for.
+const quietFor = 2 * time.Second
+
+// waitNotice says what a question waits for, once, if nothing of its answer comes for a while.
+type waitNotice struct {
+	queued  chan admin.Queued // receives one value
+	stop    context.CancelFunc
+	waiting sync.WaitGroup
+}
+
+func (a *app) noticeAfter(wait time.Duration) *waitNotice {
+	ctx, stop := context.WithCancel(context.Background()) // it ends with end
+	n := &waitNotice{queued: make(chan admin.Queued, 1), stop: stop}
+	n.waiting.Go(func() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		what := "the host has not taken the question yet"
+		select {
+		case queued := <-n.queued:
+			what = "Claude works on the answer, in session " + queued.Session
+			if queued.Waiting > 0 {
+				what = fmt.Sprintf("%d before it in session %s; `clawhost queue` shows them", queued.Waiting, queued.Session)
+			}
+		default:
+		}
+		fmt.Fprintf(a.err, "clawhost: waiting: %s (Ctrl-C stops the turn)\n", printable(what))
+	})
+	return n
+}
+
+// about tells where the question waits. It is called once.
+func (n *waitNotice) about(queued admin.Queued) { n.queued <- queued }
+
+// end ends it. Nothing is said afterwards.
+func (n *waitNotice) end() {
+	n.stop()
+	n.waiting.Wait()
 }
 
 // page prints an answer.

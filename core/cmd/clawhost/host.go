@@ -25,7 +25,15 @@ import (
 const replaced = "CLAWHOST_REPLACED"
 
 // host runs a host until it is stopped.
-func (a *app) host(ctx context.Context) error {
+func (a *app) host(ctx context.Context, args []string) error {
+	switch {
+	case a.version:
+		return a.printVersion(ctx, args)
+	case len(args) > 0:
+		return usage("run takes no arguments")
+	case a.json:
+		return usage("-json belongs to a command, such as status")
+	}
 	_, again := os.LookupEnv(replaced)
 	if !again {
 		a.replace()
@@ -134,7 +142,11 @@ func (a *app) Recheck(ctx context.Context) error {
 
 // load reads the config file.
 func (a *app) load() (*config.Config, error) {
-	return config.Load(a.config, os.LookupEnv)
+	path, err := a.place()
+	if err != nil {
+		return nil, err
+	}
+	return config.Load(path, a.variable(path))
 }
 
 // standIn finds the bundled stand-in for claude next to this binary.
@@ -152,8 +164,11 @@ func standIn() (string, error) {
 
 // validate checks the config file and, by the plugins' schemas, the plugins' own configs.
 func (a *app) validate(ctx context.Context, args []string) error {
-	if len(args) > 0 {
-		return usage("validate takes no arguments; the file is given by -config, as in `clawhost validate -config %s`", args[0])
+	switch {
+	case len(args) > 1, len(args) == 1 && a.config != "":
+		return usage("validate takes one file")
+	case len(args) == 1:
+		a.config = args[0]
 	}
 	c, err := a.load()
 	if err == nil {
@@ -171,7 +186,8 @@ func (a *app) validate(ctx context.Context, args []string) error {
 	if !a.json {
 		if err == nil {
 			said := core.Transcription(c)
-			fmt.Fprintf(a.out, "%s is good.\n%s%s.\n", a.config, strings.ToUpper(said[:1]), said[1:])
+			path, _ := a.place() // load has found it
+			fmt.Fprintf(a.out, "%s is good.\n%s%s.\n", path, strings.ToUpper(said[:1]), said[1:])
 		}
 		for _, warning := range warnings {
 			fmt.Fprintln(a.out, "Warning:", warning)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +12,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/peterbourgon/ff/v3/ffcli"
+	"github.com/spf13/cobra"
 
 	"github.com/clawhost/clawhost/core/internal/base/access"
 	"github.com/clawhost/clawhost/core/internal/base/config"
@@ -24,7 +23,11 @@ import (
 
 // client returns a client of the host that runs with the config.
 func (a *app) client() (*admin.Client, error) {
-	socket, err := config.LoadSocket(a.config, os.LookupEnv)
+	path, err := a.place()
+	if err != nil {
+		return nil, err
+	}
+	socket, err := config.LoadSocket(path, a.variable(path))
 	if err != nil {
 		return nil, err
 	}
@@ -55,10 +58,10 @@ func show[T any](ctx context.Context, a *app, ask func(context.Context, *admin.C
 }
 
 // logs is the command that shows the running host's log.
-func (a *app) logs() *ffcli.Command {
+func (a *app) logs() *cobra.Command {
 	var follow bool
 	lines := 100
-	c := a.command("logs", "[-n LINES] [-f]", "the newest lines of the running host's log", func(ctx context.Context, args []string) error {
+	c := a.command("logs", "Print the newest lines of the running host's log", "clawhost logs -f\nclawhost logs -n 1000 -json", func(ctx context.Context, args []string) error {
 		if len(args) > 0 || lines < 0 {
 			return usage("logs takes no arguments, and -n a number from 0 on")
 		}
@@ -69,8 +72,8 @@ func (a *app) logs() *ffcli.Command {
 		return client.Logs(ctx, admin.LogRequest{Lines: lines, Follow: follow, JSON: a.json},
 			func(line string) { fmt.Fprintln(a.out, printable(line)) })
 	})
-	c.FlagSet.IntVar(&lines, "n", lines, "how many lines, of those that the host keeps")
-	c.FlagSet.BoolVar(&follow, "f", false, "go on with further lines, until the host ends")
+	c.Flags().IntVarP(&lines, "lines", "n", lines, "`how many` lines, of those that the host keeps")
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with further lines, until the host ends")
 	return c
 }
 

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/operate/admin"
@@ -40,40 +38,6 @@ func doing(p admin.Plugin) string {
 	default:
 		return p.Connection + ": " + p.Detail
 	}
-}
-
-// open prints the link of the plugin that has one, or of the named one.
-func (a *app) open(ctx context.Context, args []string) error {
-	if len(args) > 1 {
-		return usage("open takes at most one name")
-	}
-	client, err := a.client()
-	if err != nil {
-		return err
-	}
-	links, err := client.Links(ctx)
-	if err != nil {
-		return err
-	}
-	var names []string
-	for _, l := range links {
-		names = append(names, l.Name)
-	}
-	if len(args) == 1 {
-		links = slices.DeleteFunc(links, func(l admin.Link) bool { return l.Name != args[0] })
-	}
-	switch {
-	case len(names) == 0:
-		return errors.New("no plugin has a link; `clawhost plugin list` shows which plugins run")
-	case len(links) == 0:
-		return fmt.Errorf("no plugin %q has a link; there are %s", args[0], strings.Join(names, ", "))
-	case len(links) > 1:
-		return usage("several plugins have a link; name one of %s", strings.Join(names, ", "))
-	case a.json:
-		return a.print(links[0])
-	}
-	_, err = fmt.Fprintln(a.out, printable(links[0].Link))
-	return err
 }
 
 func (a *app) pluginRestart(ctx context.Context, args []string) error {

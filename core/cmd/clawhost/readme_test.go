@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/peterbourgon/ff/v3/ffcli"
+	"github.com/spf13/cobra"
 )
 
 // The README shows each command that there is, and no other.
@@ -22,16 +22,18 @@ func TestReadmeShowsTheCommands(t *testing.T) {
 		shown = append(shown, line[1])
 	}
 	var there []string
-	var walk func(c *ffcli.Command, path string)
-	walk = func(c *ffcli.Command, path string) {
-		for _, sub := range c.Subcommands {
-			walk(sub, path+sub.Name+" ")
+	var walk func(c *cobra.Command, path string)
+	walk = func(c *cobra.Command, path string) {
+		for _, sub := range c.Commands() {
+			walk(sub, path+sub.Name()+" ")
 		}
-		if path != "" && !regexp.MustCompile(` COMMAND$`).MatchString(c.ShortUsage) {
+		if path != "" {
 			there = append(there, path)
 		}
 	}
-	walk((&app{err: os.Stderr}).commands(), "")
+	root := (&app{err: os.Stderr}).commands()
+	root.InitDefaultHelpCmd()
+	walk(root, "")
 	slices.Sort(shown)
 	slices.Sort(there)
 	if diff := cmp.Diff(there, shown); diff != "" {

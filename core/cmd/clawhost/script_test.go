@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"secret-reader":     readSecrets,
 		"http":              httpRequest,
+		"location":          location,
 		"clawhost":          main,
 		"claude-stub":       func() { os.Exit(stub.Run(os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr)) },
 		"clawhost-unheard":  func() { sdk.Serve("unheard", "1.0.0", sdk.NewChannel(chat.Limits{}, openUnheard)) },
@@ -57,6 +58,21 @@ func httpRequest() {
 	defer response.Body.Close()
 	fmt.Println(response.Status)
 	_, _ = io.Copy(os.Stdout, response.Body)
+}
+
+// location is a program: "location URL" prints the status of the response and where it leads.
+func location() {
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, os.Args[1], http.NoBody)
+	if err != nil {
+		panic(err)
+	}
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		panic(err)
+	}
+	defer response.Body.Close()
+	fmt.Println(response.Status)
+	fmt.Println("Location:", response.Header.Get("Location"))
 }
 
 // unheard is a channel whose network takes no message. It has one message to submit.

@@ -2,24 +2,26 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 
-	"github.com/peterbourgon/ff/v3/ffcli"
+	"github.com/spf13/cobra"
 
 	"github.com/clawhost/clawhost/core/internal/operate/admin"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
 // send is the command that sends a message to a chat. It returns once the host has made it durable.
-func (a *app) send() *ffcli.Command {
+func (a *app) send() *cobra.Command {
 	var m admin.Message
-	var files list
+	var files []string
 	var key string
-	c := a.command("send", "-to CHANNEL:CHAT [-thread ID] [-file FILE] [-key KEY] [TEXT|-]", "send a message to a chat; - reads the text from the input", func(ctx context.Context, args []string) (err error) {
+	c := a.command("send -to CHANNEL:CHAT [TEXT|-]", "Send a message to a chat; - reads the text from the input", `
+clawhost send -to telegram:1001 'The build is green.'
+make report | clawhost send -to telegram:1001 -
+clawhost send -to discord:42 -thread 43 -file chart.png`, func(ctx context.Context, args []string) (err error) {
 		if m.Text, err = a.text(args); err != nil {
 			return err
 		}
@@ -28,6 +30,11 @@ func (a *app) send() *ffcli.Command {
 			return usage("send needs -to and a chat, such as telegram:1001")
 		case m.Text == "" && len(files) == 0:
 			return usage("send needs a text or a file")
+		}
+		for _, file := range files {
+			if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+				return usage("%s is not a file", file)
+			}
 		}
 		client, err := a.client()
 		if err != nil {
@@ -39,10 +46,10 @@ func (a *app) send() *ffcli.Command {
 		}
 		return a.print(sent)
 	})
-	c.FlagSet.StringVar(&m.To, "to", "", "the `chat`, as channel:chat")
-	c.FlagSet.StringVar(&m.Thread, "thread", "", "the `id` of a thread of the chat")
-	c.FlagSet.Var(&files, "file", "a `file` to send after the text; may be given several times")
-	c.FlagSet.StringVar(&key, "key", "", "a `key` of your choice: the same again sends nothing")
+	c.Flags().StringVar(&m.To, "to", "", "the `chat`, as channel:chat")
+	c.Flags().StringVar(&m.Thread, "thread", "", "the `id` of a thread of the chat")
+	c.Flags().StringArrayVar(&files, "file", nil, "a `file` to send after the text; may be given several times")
+	c.Flags().StringVar(&key, "key", "", "a `key` of your choice: the same again sends nothing")
 	return c
 }
 
@@ -56,19 +63,4 @@ func (a *app) text(args []string) (string, error) {
 		return "", fmt.Errorf("read the input: %w", err)
 	}
 	return strings.TrimRight(string(text), "\n"), nil
-}
-
-// list is a flag that may be given several times.
-type list []string
-
-// String returns the values.
-func (l *list) String() string { return strings.Join(*l, " ") }
-
-// Set adds a value.
-func (l *list) Set(value string) error {
-	if info, err := os.Stat(value); err == nil && !info.Mode().IsRegular() {
-		return errors.New("is not a file")
-	}
-	*l = append(*l, value)
-	return nil
 }

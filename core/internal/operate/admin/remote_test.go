@@ -56,7 +56,7 @@ func (d *desk) Ask(_ context.Context, _ gateway.Caller, p gateway.Prompt) iter.S
 			yield(gateway.Progress{}, gateway.Refusal{Reason: gateway.NoAgent, Text: "there is no agent"})
 			return
 		}
-		yield(gateway.Progress{Waiting: 1}, nil)
+		yield(gateway.Progress{Session: p.Session, Waiting: 1}, nil)
 		switch p.Text {
 		case "refuse":
 			yield(gateway.Progress{}, gateway.Refusal{Text: "there is no session"})
@@ -116,7 +116,7 @@ func TestRemote(t *testing.T) {
 		t.Errorf("a message: %d, %s, keys %q (-want +got):\n%s", w.Code, w.Body, d.keys, diff)
 	}
 	w = ask(t, h, "POST", "/v1/turns", `{"text": "what is there?", "session": "tg:1"}`, append(bearer, "Idempotency-Key", "q")...)
-	lines := `{"more":"te"}` + "\n" + `{"more":"a"}` + "\n" + `{"anew":true}` + "\n" + `{"more":"cake"}` + "\n" + `{"held":"no space"}` + "\n" + `{"answer":{"session":"tg:1","agent":"main","text":"cake\nand tea"}}` + "\n"
+	lines := `{"queued":{"session":"tg:1","waiting":1}}` + "\n" + `{"more":"te"}` + "\n" + `{"more":"a"}` + "\n" + `{"anew":true}` + "\n" + `{"more":"cake"}` + "\n" + `{"held":"no space"}` + "\n" + `{"answer":{"session":"tg:1","agent":"main","text":"cake\nand tea"}}` + "\n"
 	if w.Code != 200 || w.Body.String() != lines || w.Header().Get("Content-Type") != "application/x-ndjson" || d.keys[1] != "q" {
 		t.Errorf("a question: %d, %s", w.Code, w.Body)
 	}

@@ -35,11 +35,18 @@ type Answer struct {
 
 // TurnEvent is one line of the response to a question. One of its fields is set.
 type TurnEvent struct {
+	Queued    *Queued `json:"queued,omitempty"` // the first line: the turn is durable
 	More      string  `json:"more,omitempty"`   // more of the answer's text
 	Restarted bool    `json:"anew,omitempty"`   // the answer starts again: what came before does not count
 	Held      string  `json:"held,omitempty"`   // why the turn cannot begin or end yet; it is tried again
 	Answer    *Answer `json:"answer,omitempty"` // the last line
 	Error     string  `json:"error,omitempty"`  // the last line: the question was not asked
+}
+
+// Queued is where a turn waits.
+type Queued struct {
+	Session string `json:"session"`
+	Waiting int    `json:"waiting"` // messages before it
 }
 
 // asking returns the handler of questions, which responds with a line for each change of the answer. When the client
@@ -114,6 +121,9 @@ func turnEvents(shown, p gateway.Progress, err error) (events []TurnEvent) {
 	case end.State != "":
 		why := cmp.Or(end.Answer, end.Error, "the turn was "+string(end.State))
 		return []TurnEvent{{Answer: &Answer{Session: p.Session, Agent: session.AgentOf(p.Session), Error: why}}}
+	}
+	if shown.Session == "" && p.Session != "" {
+		events = append(events, TurnEvent{Queued: &Queued{p.Session, p.Waiting}})
 	}
 	more, grows := strings.CutPrefix(p.Text, shown.Text)
 	if !grows {
