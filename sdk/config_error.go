@@ -1,6 +1,7 @@
 package sdk
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -24,6 +25,21 @@ func ConfigError(path string, err error) error {
 // before the component is opened, and by `clawhost validate`, which opens nothing. Its errors are [ConfigError]s.
 type ConfigChecker interface {
 	Check() error
+}
+
+// AccountChecker is a config struct that asks its network about the account that it names, for `clawhost init` and `clawhost doctor`.
+// CheckAccount changes nothing there and receives no messages: another process may be using the account. It is called with a config
+// that passed its other checks. Its errors are [ConfigError]s where a value is wrong, such as a token that the network rejects; any
+// other error says why the network cannot be asked.
+type AccountChecker interface {
+	CheckAccount(ctx context.Context) (Account, error)
+}
+
+// Account is an account of a network.
+type Account struct {
+	Name     string   // as people of the network see it, such as "@my_bot"; empty: unknown
+	Link     string   // the address of a page by which a person begins to write to it; empty: there is none
+	Warnings []string // what works only in part, and what to do
 }
 
 type configError struct {

@@ -29,7 +29,9 @@ type Component struct {
 	open func(ctx context.Context, env Env, config []byte) (any, error)
 	// check validates the config without opening the component; nil if the schema alone decides.
 	check func(config []byte) error
-	err   error // a mistake in the definition; Serve reports it
+	// account asks the network about the config's account; nil: it cannot.
+	account func(ctx context.Context, config []byte) (Account, error)
+	err     error // a mistake in the definition; Serve reports it
 }
 
 // NewChannel returns a channel component. Open is called once with the checked config, decoded into C; its context ends
@@ -167,6 +169,16 @@ func configured[C, T any](name string, open func(context.Context, Env, C) (T, er
 		c.check = func(raw []byte) error {
 			_, err := decode(raw)
 			return err
+		}
+	}
+	if schema != nil && reflect.TypeFor[C]().Implements(reflect.TypeFor[AccountChecker]()) {
+		c.capabilities = append(c.capabilities, pluginv1.Capability_CAPABILITY_CHECK_ACCOUNT)
+		c.account = func(ctx context.Context, raw []byte) (Account, error) {
+			config, err := decode(raw)
+			if err != nil {
+				return Account{}, err
+			}
+			return any(config).(AccountChecker).CheckAccount(ctx)
 		}
 	}
 	return c

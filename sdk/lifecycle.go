@@ -47,6 +47,35 @@ func (s *pluginServer) CheckConfig(_ context.Context, r *pluginv1.CheckConfigReq
 	return &pluginv1.CheckConfigResponse{}, nil
 }
 
+// CheckAccount asks the network about the config's account.
+func (s *pluginServer) CheckAccount(ctx context.Context, r *pluginv1.CheckAccountRequest) (_ *pluginv1.CheckAccountResponse, err error) {
+	defer s.recoverPanic("CheckAccount", &err)
+	s.learn(r.GetConfigJson())
+	for _, c := range s.components {
+		if c.account == nil {
+			continue
+		}
+		account, err := c.account(ctx, r.GetConfigJson())
+		if err != nil {
+			found := findingsOf([]error{err})
+			if len(found) == 0 {
+				found = []finding{{summary: err.Error()}} // of the config as a whole
+			}
+			return &pluginv1.CheckAccountResponse{Diagnostics: s.diagnostics(found)}, nil
+		}
+		response := &pluginv1.CheckAccountResponse{
+			Name: wire.Cut(s.redact.text(account.Name), wire.MaxName), Link: wire.Cut(s.redact.text(account.Link), wire.MaxDetail),
+		}
+		for _, warning := range account.Warnings {
+			response.Diagnostics = append(response.Diagnostics, &pluginv1.Diagnostic{
+				Severity: pluginv1.Diagnostic_SEVERITY_WARNING, Summary: wire.Cut(s.redact.text(warning), wire.MaxDetail),
+			})
+		}
+		return response, nil
+	}
+	return &pluginv1.CheckAccountResponse{}, nil
+}
+
 // learn redacts a config's secrets in logs and errors from here on.
 func (s *pluginServer) learn(config []byte) {
 	for _, c := range s.components {

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"regexp"
@@ -16,6 +19,44 @@ type config struct {
 	MessageContent bool       `json:"message_content" default:"true" jsonschema:"read all messages of a server's channels; needs the Message Content Intent in the developer portal. Without it only direct messages and mentions can be read"`
 	LinkPreviews   bool       `json:"link_previews" default:"false" jsonschema:"show previews of the links of a message"`
 	TestEndpoint   string     `json:"test_endpoint"   default:""     jsonschema:"a server for tests on this machine in place of Discord, such as http://127.0.0.1:8080"`
+}
+
+// messageContent are the flags of an application that may read messages: in full, or in at most a hundred servers.
+const messageContent = 1<<18 | 1<<19
+
+// CheckAccount asks Discord who the bot is, and whether it may read messages.
+func (c config) CheckAccount(ctx context.Context) (sdk.Account, error) {
+	r, err := newREST(c.Token.Reveal(), c.TestEndpoint)
+	if err != nil {
+		return sdk.Account{}, err
+	}
+	defer r.close()
+	var self struct{ ID, Username string }
+	var app struct {
+		Flags int64 `json:"flags"`
+	}
+	ask := func(path string, result any) error {
+		err := r.call(ctx, "GET "+path, http.MethodGet, path, nil, result)
+		if failed, ok := errors.AsType[*callError](err); ok && failed.Status == http.StatusUnauthorized {
+			return sdk.ConfigError("token", errors.New("Discord rejects the token (401); the Bot page of the developer portal makes a new one"))
+		}
+		if err != nil {
+			return fmt.Errorf("Discord cannot be asked: %w", err)
+		}
+		return nil
+	}
+	if err := ask("users/@me", &self); err != nil {
+		return sdk.Account{}, err
+	}
+	if err := ask("applications/@me", &app); err != nil {
+		return sdk.Account{}, err
+	}
+	account := sdk.Account{Name: "@" + self.Username, Link: "https://discord.com/users/" + self.ID}
+	if c.MessageContent && app.Flags&messageContent == 0 {
+		return account, sdk.ConfigError("message_content", errors.New("the Message Content Intent is off; "+
+			"switch it on at the Bot page of the developer portal, or set message_content to false"))
+	}
+	return account, nil
 }
 
 // tokenShape matches the bot's id in base64, a time and a secret.

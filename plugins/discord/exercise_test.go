@@ -394,3 +394,26 @@ func TestConfigErrorsNameTheirAttribute(t *testing.T) {
 		t.Errorf("found %+v, %v", found, err)
 	}
 }
+
+func TestAccount(t *testing.T) {
+	t.Parallel()
+	s := discordtest.New(t)
+	s.SetFlags(1 << 19)
+	c := config{Token: sdk.NewSecret(s.Token()), TestEndpoint: s.URL(), MessageContent: true}
+	got, err := c.CheckAccount(t.Context())
+	if err != nil || got.Name == "@" || !strings.HasPrefix(got.Link, "https://discord.com/users/"+discordtest.BotID) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	s.SetFlags(0)
+	if _, err := c.CheckAccount(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "message_content: the Message Content Intent is off") {
+		t.Errorf("without the intent: %v", err)
+	}
+	c.MessageContent = false
+	if _, err := c.CheckAccount(t.Context()); err != nil {
+		t.Errorf("without the intent, which is not needed: %v", err)
+	}
+	c.Token = sdk.NewSecret(s.Token() + "x")
+	if _, err := c.CheckAccount(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "token: Discord rejects the token (401)") {
+		t.Errorf("a wrong token: %v", err)
+	}
+}

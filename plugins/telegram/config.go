@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -29,6 +30,40 @@ const shortestSecret = 30
 func (c config) Check() error {
 	local, err := checkEndpoint(c.APIEndpoint)
 	return errors.Join(sdk.ConfigError("token", checkToken(c.Token.Reveal(), local)), sdk.ConfigError("api_endpoint", err))
+}
+
+// CheckAccount asks the server who the bot is, and whether another program gets its updates.
+func (c config) CheckAccount(ctx context.Context) (sdk.Account, error) {
+	a := newAPI(c.Token.Reveal(), c.APIEndpoint)
+	defer a.close()
+	var self struct {
+		Username string `json:"username"`
+	}
+	var webhook struct {
+		URL string `json:"url"`
+	}
+	ask := func(method string, result any) error {
+		raw, err := a.call(ctx, method, nil)
+		if failed, ok := errors.AsType[*callError](err); ok && failed.badToken() {
+			return sdk.ConfigError("token", fmt.Errorf("Telegram rejects the token (%d); @BotFather shows the valid one", failed.Status))
+		}
+		if err != nil {
+			return fmt.Errorf("Telegram cannot be asked: %w", err)
+		}
+		return a.read(method, raw, result)
+	}
+	if err := ask("getMe", &self); err != nil {
+		return sdk.Account{}, err
+	}
+	if err := ask("getWebhookInfo", &webhook); err != nil {
+		return sdk.Account{}, err
+	}
+	account := sdk.Account{Name: "@" + self.Username, Link: "https://t.me/" + self.Username}
+	if webhook.URL != "" {
+		account.Warnings = []string{"another program gets this bot's messages by a webhook; the plugin removes it when it starts. " +
+			"Stop that program, or create a bot of your own for clawhost"}
+	}
+	return account, nil
 }
 
 // checkToken validates the token. Errors never quote it.

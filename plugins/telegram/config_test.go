@@ -1,9 +1,11 @@
 package main
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 	"github.com/clawhost/clawhost/sdk"
 )
 
@@ -42,5 +44,33 @@ func TestConfig(t *testing.T) {
 				t.Errorf("a secret is in %v", err)
 			}
 		})
+	}
+}
+
+func TestAccount(t *testing.T) {
+	t.Parallel()
+	s := telegramtest.New(t)
+	c := config{Token: sdk.NewSecret(s.Token()), APIEndpoint: s.URL()}
+	want := sdk.Account{Name: "@claw_bot", Link: "https://t.me/claw_bot"}
+	if got, err := c.CheckAccount(t.Context()); !reflect.DeepEqual(got, want) || err != nil {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+	if _, err := newAPI(s.Token(), s.URL()).call(t.Context(), "setWebhook", map[string]string{"url": "https://hook.example"}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := c.CheckAccount(t.Context())
+	if err != nil || len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "webhook") {
+		t.Errorf("with a webhook: %+v, %v", got, err)
+	}
+	if again, err := c.CheckAccount(t.Context()); err != nil || len(again.Warnings) != 1 {
+		t.Errorf("the check changed the webhook: %+v, %v", again, err)
+	}
+	c.Token = sdk.NewSecret(s.Token() + "x")
+	if _, err := c.CheckAccount(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "token: Telegram rejects the token (40") {
+		t.Errorf("a wrong token: %v", err)
+	}
+	c.APIEndpoint = "http://127.0.0.1:1"
+	if _, err := c.CheckAccount(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "Telegram cannot be asked: ") || strings.Contains(err.Error(), c.Token.Reveal()) {
+		t.Errorf("no server: %v", err)
 	}
 }

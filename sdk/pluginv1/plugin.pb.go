@@ -44,6 +44,7 @@ const (
 	Capability_CAPABILITY_HOOK_TRANSCRIPT_APPENDED Capability = 32
 	Capability_CAPABILITY_TOOLS                    Capability = 40
 	Capability_CAPABILITY_CHECK_CONFIG             Capability = 50
+	Capability_CAPABILITY_CHECK_ACCOUNT            Capability = 51
 )
 
 // Enum value maps for Capability.
@@ -67,6 +68,7 @@ var (
 		32: "CAPABILITY_HOOK_TRANSCRIPT_APPENDED",
 		40: "CAPABILITY_TOOLS",
 		50: "CAPABILITY_CHECK_CONFIG",
+		51: "CAPABILITY_CHECK_ACCOUNT",
 	}
 	Capability_value = map[string]int32{
 		"CAPABILITY_UNSPECIFIED":              0,
@@ -87,6 +89,7 @@ var (
 		"CAPABILITY_HOOK_TRANSCRIPT_APPENDED": 32,
 		"CAPABILITY_TOOLS":                    40,
 		"CAPABILITY_CHECK_CONFIG":             50,
+		"CAPABILITY_CHECK_ACCOUNT":            51,
 	}
 )
 
@@ -216,7 +219,7 @@ func (x Diagnostic_Severity) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Diagnostic_Severity.Descriptor instead.
 func (Diagnostic_Severity) EnumDescriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{7, 0}
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{9, 0}
 }
 
 type DescribeRequest struct {
@@ -502,6 +505,114 @@ func (x *CheckConfigResponse) GetDiagnostics() []*Diagnostic {
 	return nil
 }
 
+type CheckAccountRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// An object that matches the schema of Describe and passes CheckConfig.
+	ConfigJson    []byte `protobuf:"bytes,1,opt,name=config_json,json=configJson,proto3" json:"config_json,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckAccountRequest) Reset() {
+	*x = CheckAccountRequest{}
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckAccountRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckAccountRequest) ProtoMessage() {}
+
+func (x *CheckAccountRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckAccountRequest.ProtoReflect.Descriptor instead.
+func (*CheckAccountRequest) Descriptor() ([]byte, []int) {
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *CheckAccountRequest) GetConfigJson() []byte {
+	if x != nil {
+		return x.ConfigJson
+	}
+	return nil
+}
+
+type CheckAccountResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// An error: the network does not accept the config, or cannot be reached. A warning: it works with a restriction.
+	Diagnostics []*Diagnostic `protobuf:"bytes,1,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	// The account's name as people of the network see it, such as @my_bot; empty: unknown.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// The address of a page by which a person begins to write to the account; empty: there is none.
+	Link          string `protobuf:"bytes,3,opt,name=link,proto3" json:"link,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckAccountResponse) Reset() {
+	*x = CheckAccountResponse{}
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckAccountResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckAccountResponse) ProtoMessage() {}
+
+func (x *CheckAccountResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckAccountResponse.ProtoReflect.Descriptor instead.
+func (*CheckAccountResponse) Descriptor() ([]byte, []int) {
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *CheckAccountResponse) GetDiagnostics() []*Diagnostic {
+	if x != nil {
+		return x.Diagnostics
+	}
+	return nil
+}
+
+func (x *CheckAccountResponse) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CheckAccountResponse) GetLink() string {
+	if x != nil {
+		return x.Link
+	}
+	return ""
+}
+
 type ConfigureRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// An object that matches the schema of Describe.
@@ -524,7 +635,7 @@ type ConfigureRequest struct {
 
 func (x *ConfigureRequest) Reset() {
 	*x = ConfigureRequest{}
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[5]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -536,7 +647,7 @@ func (x *ConfigureRequest) String() string {
 func (*ConfigureRequest) ProtoMessage() {}
 
 func (x *ConfigureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[5]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -549,7 +660,7 @@ func (x *ConfigureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureRequest.ProtoReflect.Descriptor instead.
 func (*ConfigureRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{5}
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ConfigureRequest) GetConfigJson() []byte {
@@ -611,7 +722,7 @@ type ConfigureResponse struct {
 
 func (x *ConfigureResponse) Reset() {
 	*x = ConfigureResponse{}
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[6]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -623,7 +734,7 @@ func (x *ConfigureResponse) String() string {
 func (*ConfigureResponse) ProtoMessage() {}
 
 func (x *ConfigureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[6]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -636,7 +747,7 @@ func (x *ConfigureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureResponse.ProtoReflect.Descriptor instead.
 func (*ConfigureResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{6}
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ConfigureResponse) GetDiagnostics() []*Diagnostic {
@@ -660,7 +771,7 @@ type Diagnostic struct {
 
 func (x *Diagnostic) Reset() {
 	*x = Diagnostic{}
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[7]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -672,7 +783,7 @@ func (x *Diagnostic) String() string {
 func (*Diagnostic) ProtoMessage() {}
 
 func (x *Diagnostic) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[7]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -685,7 +796,7 @@ func (x *Diagnostic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Diagnostic.ProtoReflect.Descriptor instead.
 func (*Diagnostic) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{7}
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Diagnostic) GetSeverity() Diagnostic_Severity {
@@ -729,7 +840,7 @@ type PathStep struct {
 
 func (x *PathStep) Reset() {
 	*x = PathStep{}
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[8]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -741,7 +852,7 @@ func (x *PathStep) String() string {
 func (*PathStep) ProtoMessage() {}
 
 func (x *PathStep) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[8]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -754,7 +865,7 @@ func (x *PathStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PathStep.ProtoReflect.Descriptor instead.
 func (*PathStep) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{8}
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *PathStep) GetStep() isPathStep_Step {
@@ -806,7 +917,7 @@ type CheckHealthRequest struct {
 
 func (x *CheckHealthRequest) Reset() {
 	*x = CheckHealthRequest{}
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[9]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -818,7 +929,7 @@ func (x *CheckHealthRequest) String() string {
 func (*CheckHealthRequest) ProtoMessage() {}
 
 func (x *CheckHealthRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[9]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -831,7 +942,7 @@ func (x *CheckHealthRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckHealthRequest.ProtoReflect.Descriptor instead.
 func (*CheckHealthRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{9}
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{11}
 }
 
 type CheckHealthResponse struct {
@@ -845,7 +956,7 @@ type CheckHealthResponse struct {
 
 func (x *CheckHealthResponse) Reset() {
 	*x = CheckHealthResponse{}
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[10]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -857,7 +968,7 @@ func (x *CheckHealthResponse) String() string {
 func (*CheckHealthResponse) ProtoMessage() {}
 
 func (x *CheckHealthResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[10]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -870,7 +981,7 @@ func (x *CheckHealthResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckHealthResponse.ProtoReflect.Descriptor instead.
 func (*CheckHealthResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{10}
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CheckHealthResponse) GetHealthy() bool {
@@ -896,7 +1007,7 @@ type ShutdownRequest struct {
 
 func (x *ShutdownRequest) Reset() {
 	*x = ShutdownRequest{}
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[11]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -908,7 +1019,7 @@ func (x *ShutdownRequest) String() string {
 func (*ShutdownRequest) ProtoMessage() {}
 
 func (x *ShutdownRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[11]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -921,7 +1032,7 @@ func (x *ShutdownRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShutdownRequest.ProtoReflect.Descriptor instead.
 func (*ShutdownRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{11}
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ShutdownRequest) GetGrace() *durationpb.Duration {
@@ -939,7 +1050,7 @@ type ShutdownResponse struct {
 
 func (x *ShutdownResponse) Reset() {
 	*x = ShutdownResponse{}
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[12]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -951,7 +1062,7 @@ func (x *ShutdownResponse) String() string {
 func (*ShutdownResponse) ProtoMessage() {}
 
 func (x *ShutdownResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[12]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -964,7 +1075,7 @@ func (x *ShutdownResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShutdownResponse.ProtoReflect.Descriptor instead.
 func (*ShutdownResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{12}
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{14}
 }
 
 var File_clawhost_plugin_v1_plugin_proto protoreflect.FileDescriptor
@@ -989,7 +1100,14 @@ const file_clawhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\vconfig_json\x18\x01 \x01(\fR\n" +
 	"configJson\"W\n" +
 	"\x13CheckConfigResponse\x12@\n" +
-	"\vdiagnostics\x18\x01 \x03(\v2\x1e.clawhost.plugin.v1.DiagnosticR\vdiagnostics\"\xfc\x01\n" +
+	"\vdiagnostics\x18\x01 \x03(\v2\x1e.clawhost.plugin.v1.DiagnosticR\vdiagnostics\"6\n" +
+	"\x13CheckAccountRequest\x12\x1f\n" +
+	"\vconfig_json\x18\x01 \x01(\fR\n" +
+	"configJson\"\x80\x01\n" +
+	"\x14CheckAccountResponse\x12@\n" +
+	"\vdiagnostics\x18\x01 \x03(\v2\x1e.clawhost.plugin.v1.DiagnosticR\vdiagnostics\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
+	"\x04link\x18\x03 \x01(\tR\x04link\"\xfc\x01\n" +
 	"\x10ConfigureRequest\x12\x1f\n" +
 	"\vconfig_json\x18\x01 \x01(\fR\n" +
 	"configJson\x12$\n" +
@@ -1021,7 +1139,7 @@ const file_clawhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x06detail\x18\x02 \x01(\tR\x06detail\"B\n" +
 	"\x0fShutdownRequest\x12/\n" +
 	"\x05grace\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05grace\"\x12\n" +
-	"\x10ShutdownResponse*\xb7\x04\n" +
+	"\x10ShutdownResponse*\xd5\x04\n" +
 	"\n" +
 	"Capability\x12\x1a\n" +
 	"\x16CAPABILITY_UNSPECIFIED\x10\x00\x12\x16\n" +
@@ -1042,15 +1160,17 @@ const file_clawhost_plugin_v1_plugin_proto_rawDesc = "" +
 	" CAPABILITY_HOOK_MESSAGE_RECEIVED\x10\x1f\x12'\n" +
 	"#CAPABILITY_HOOK_TRANSCRIPT_APPENDED\x10 \x12\x14\n" +
 	"\x10CAPABILITY_TOOLS\x10(\x12\x1b\n" +
-	"\x17CAPABILITY_CHECK_CONFIG\x102*j\n" +
+	"\x17CAPABILITY_CHECK_CONFIG\x102\x12\x1c\n" +
+	"\x18CAPABILITY_CHECK_ACCOUNT\x103*j\n" +
 	"\tAuthority\x12\x19\n" +
 	"\x15AUTHORITY_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fAUTHORITY_OTHER\x10\x01\x12\x18\n" +
 	"\x14AUTHORITY_AUTHORISED\x10\x02\x12\x13\n" +
-	"\x0fAUTHORITY_OWNER\x10\x032\xd0\x03\n" +
+	"\x0fAUTHORITY_OWNER\x10\x032\xb3\x04\n" +
 	"\x06Plugin\x12U\n" +
 	"\bDescribe\x12#.clawhost.plugin.v1.DescribeRequest\x1a$.clawhost.plugin.v1.DescribeResponse\x12^\n" +
-	"\vCheckConfig\x12&.clawhost.plugin.v1.CheckConfigRequest\x1a'.clawhost.plugin.v1.CheckConfigResponse\x12X\n" +
+	"\vCheckConfig\x12&.clawhost.plugin.v1.CheckConfigRequest\x1a'.clawhost.plugin.v1.CheckConfigResponse\x12a\n" +
+	"\fCheckAccount\x12'.clawhost.plugin.v1.CheckAccountRequest\x1a(.clawhost.plugin.v1.CheckAccountResponse\x12X\n" +
 	"\tConfigure\x12$.clawhost.plugin.v1.ConfigureRequest\x1a%.clawhost.plugin.v1.ConfigureResponse\x12^\n" +
 	"\vCheckHealth\x12&.clawhost.plugin.v1.CheckHealthRequest\x1a'.clawhost.plugin.v1.CheckHealthResponse\x12U\n" +
 	"\bShutdown\x12#.clawhost.plugin.v1.ShutdownRequest\x1a$.clawhost.plugin.v1.ShutdownResponseB+Z)github.com/clawhost/clawhost/sdk/pluginv1b\x06proto3"
@@ -1068,50 +1188,55 @@ func file_clawhost_plugin_v1_plugin_proto_rawDescGZIP() []byte {
 }
 
 var file_clawhost_plugin_v1_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_clawhost_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_clawhost_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_clawhost_plugin_v1_plugin_proto_goTypes = []any{
-	(Capability)(0),             // 0: clawhost.plugin.v1.Capability
-	(Authority)(0),              // 1: clawhost.plugin.v1.Authority
-	(Diagnostic_Severity)(0),    // 2: clawhost.plugin.v1.Diagnostic.Severity
-	(*DescribeRequest)(nil),     // 3: clawhost.plugin.v1.DescribeRequest
-	(*DescribeResponse)(nil),    // 4: clawhost.plugin.v1.DescribeResponse
-	(*CommandSpec)(nil),         // 5: clawhost.plugin.v1.CommandSpec
-	(*CheckConfigRequest)(nil),  // 6: clawhost.plugin.v1.CheckConfigRequest
-	(*CheckConfigResponse)(nil), // 7: clawhost.plugin.v1.CheckConfigResponse
-	(*ConfigureRequest)(nil),    // 8: clawhost.plugin.v1.ConfigureRequest
-	(*ConfigureResponse)(nil),   // 9: clawhost.plugin.v1.ConfigureResponse
-	(*Diagnostic)(nil),          // 10: clawhost.plugin.v1.Diagnostic
-	(*PathStep)(nil),            // 11: clawhost.plugin.v1.PathStep
-	(*CheckHealthRequest)(nil),  // 12: clawhost.plugin.v1.CheckHealthRequest
-	(*CheckHealthResponse)(nil), // 13: clawhost.plugin.v1.CheckHealthResponse
-	(*ShutdownRequest)(nil),     // 14: clawhost.plugin.v1.ShutdownRequest
-	(*ShutdownResponse)(nil),    // 15: clawhost.plugin.v1.ShutdownResponse
-	(*durationpb.Duration)(nil), // 16: google.protobuf.Duration
+	(Capability)(0),              // 0: clawhost.plugin.v1.Capability
+	(Authority)(0),               // 1: clawhost.plugin.v1.Authority
+	(Diagnostic_Severity)(0),     // 2: clawhost.plugin.v1.Diagnostic.Severity
+	(*DescribeRequest)(nil),      // 3: clawhost.plugin.v1.DescribeRequest
+	(*DescribeResponse)(nil),     // 4: clawhost.plugin.v1.DescribeResponse
+	(*CommandSpec)(nil),          // 5: clawhost.plugin.v1.CommandSpec
+	(*CheckConfigRequest)(nil),   // 6: clawhost.plugin.v1.CheckConfigRequest
+	(*CheckConfigResponse)(nil),  // 7: clawhost.plugin.v1.CheckConfigResponse
+	(*CheckAccountRequest)(nil),  // 8: clawhost.plugin.v1.CheckAccountRequest
+	(*CheckAccountResponse)(nil), // 9: clawhost.plugin.v1.CheckAccountResponse
+	(*ConfigureRequest)(nil),     // 10: clawhost.plugin.v1.ConfigureRequest
+	(*ConfigureResponse)(nil),    // 11: clawhost.plugin.v1.ConfigureResponse
+	(*Diagnostic)(nil),           // 12: clawhost.plugin.v1.Diagnostic
+	(*PathStep)(nil),             // 13: clawhost.plugin.v1.PathStep
+	(*CheckHealthRequest)(nil),   // 14: clawhost.plugin.v1.CheckHealthRequest
+	(*CheckHealthResponse)(nil),  // 15: clawhost.plugin.v1.CheckHealthResponse
+	(*ShutdownRequest)(nil),      // 16: clawhost.plugin.v1.ShutdownRequest
+	(*ShutdownResponse)(nil),     // 17: clawhost.plugin.v1.ShutdownResponse
+	(*durationpb.Duration)(nil),  // 18: google.protobuf.Duration
 }
 var file_clawhost_plugin_v1_plugin_proto_depIdxs = []int32{
 	0,  // 0: clawhost.plugin.v1.DescribeResponse.capabilities:type_name -> clawhost.plugin.v1.Capability
 	5,  // 1: clawhost.plugin.v1.DescribeResponse.commands:type_name -> clawhost.plugin.v1.CommandSpec
 	1,  // 2: clawhost.plugin.v1.CommandSpec.least_authority:type_name -> clawhost.plugin.v1.Authority
-	10, // 3: clawhost.plugin.v1.CheckConfigResponse.diagnostics:type_name -> clawhost.plugin.v1.Diagnostic
-	10, // 4: clawhost.plugin.v1.ConfigureResponse.diagnostics:type_name -> clawhost.plugin.v1.Diagnostic
-	2,  // 5: clawhost.plugin.v1.Diagnostic.severity:type_name -> clawhost.plugin.v1.Diagnostic.Severity
-	11, // 6: clawhost.plugin.v1.Diagnostic.path:type_name -> clawhost.plugin.v1.PathStep
-	16, // 7: clawhost.plugin.v1.ShutdownRequest.grace:type_name -> google.protobuf.Duration
-	3,  // 8: clawhost.plugin.v1.Plugin.Describe:input_type -> clawhost.plugin.v1.DescribeRequest
-	6,  // 9: clawhost.plugin.v1.Plugin.CheckConfig:input_type -> clawhost.plugin.v1.CheckConfigRequest
-	8,  // 10: clawhost.plugin.v1.Plugin.Configure:input_type -> clawhost.plugin.v1.ConfigureRequest
-	12, // 11: clawhost.plugin.v1.Plugin.CheckHealth:input_type -> clawhost.plugin.v1.CheckHealthRequest
-	14, // 12: clawhost.plugin.v1.Plugin.Shutdown:input_type -> clawhost.plugin.v1.ShutdownRequest
-	4,  // 13: clawhost.plugin.v1.Plugin.Describe:output_type -> clawhost.plugin.v1.DescribeResponse
-	7,  // 14: clawhost.plugin.v1.Plugin.CheckConfig:output_type -> clawhost.plugin.v1.CheckConfigResponse
-	9,  // 15: clawhost.plugin.v1.Plugin.Configure:output_type -> clawhost.plugin.v1.ConfigureResponse
-	13, // 16: clawhost.plugin.v1.Plugin.CheckHealth:output_type -> clawhost.plugin.v1.CheckHealthResponse
-	15, // 17: clawhost.plugin.v1.Plugin.Shutdown:output_type -> clawhost.plugin.v1.ShutdownResponse
-	13, // [13:18] is the sub-list for method output_type
-	8,  // [8:13] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	12, // 3: clawhost.plugin.v1.CheckConfigResponse.diagnostics:type_name -> clawhost.plugin.v1.Diagnostic
+	12, // 4: clawhost.plugin.v1.CheckAccountResponse.diagnostics:type_name -> clawhost.plugin.v1.Diagnostic
+	12, // 5: clawhost.plugin.v1.ConfigureResponse.diagnostics:type_name -> clawhost.plugin.v1.Diagnostic
+	2,  // 6: clawhost.plugin.v1.Diagnostic.severity:type_name -> clawhost.plugin.v1.Diagnostic.Severity
+	13, // 7: clawhost.plugin.v1.Diagnostic.path:type_name -> clawhost.plugin.v1.PathStep
+	18, // 8: clawhost.plugin.v1.ShutdownRequest.grace:type_name -> google.protobuf.Duration
+	3,  // 9: clawhost.plugin.v1.Plugin.Describe:input_type -> clawhost.plugin.v1.DescribeRequest
+	6,  // 10: clawhost.plugin.v1.Plugin.CheckConfig:input_type -> clawhost.plugin.v1.CheckConfigRequest
+	8,  // 11: clawhost.plugin.v1.Plugin.CheckAccount:input_type -> clawhost.plugin.v1.CheckAccountRequest
+	10, // 12: clawhost.plugin.v1.Plugin.Configure:input_type -> clawhost.plugin.v1.ConfigureRequest
+	14, // 13: clawhost.plugin.v1.Plugin.CheckHealth:input_type -> clawhost.plugin.v1.CheckHealthRequest
+	16, // 14: clawhost.plugin.v1.Plugin.Shutdown:input_type -> clawhost.plugin.v1.ShutdownRequest
+	4,  // 15: clawhost.plugin.v1.Plugin.Describe:output_type -> clawhost.plugin.v1.DescribeResponse
+	7,  // 16: clawhost.plugin.v1.Plugin.CheckConfig:output_type -> clawhost.plugin.v1.CheckConfigResponse
+	9,  // 17: clawhost.plugin.v1.Plugin.CheckAccount:output_type -> clawhost.plugin.v1.CheckAccountResponse
+	11, // 18: clawhost.plugin.v1.Plugin.Configure:output_type -> clawhost.plugin.v1.ConfigureResponse
+	15, // 19: clawhost.plugin.v1.Plugin.CheckHealth:output_type -> clawhost.plugin.v1.CheckHealthResponse
+	17, // 20: clawhost.plugin.v1.Plugin.Shutdown:output_type -> clawhost.plugin.v1.ShutdownResponse
+	15, // [15:21] is the sub-list for method output_type
+	9,  // [9:15] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_clawhost_plugin_v1_plugin_proto_init() }
@@ -1119,7 +1244,7 @@ func file_clawhost_plugin_v1_plugin_proto_init() {
 	if File_clawhost_plugin_v1_plugin_proto != nil {
 		return
 	}
-	file_clawhost_plugin_v1_plugin_proto_msgTypes[8].OneofWrappers = []any{
+	file_clawhost_plugin_v1_plugin_proto_msgTypes[10].OneofWrappers = []any{
 		(*PathStep_Name)(nil),
 		(*PathStep_Index)(nil),
 	}
@@ -1129,7 +1254,7 @@ func file_clawhost_plugin_v1_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_clawhost_plugin_v1_plugin_proto_rawDesc), len(file_clawhost_plugin_v1_plugin_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   13,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,11 +19,12 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Plugin_Describe_FullMethodName    = "/clawhost.plugin.v1.Plugin/Describe"
-	Plugin_CheckConfig_FullMethodName = "/clawhost.plugin.v1.Plugin/CheckConfig"
-	Plugin_Configure_FullMethodName   = "/clawhost.plugin.v1.Plugin/Configure"
-	Plugin_CheckHealth_FullMethodName = "/clawhost.plugin.v1.Plugin/CheckHealth"
-	Plugin_Shutdown_FullMethodName    = "/clawhost.plugin.v1.Plugin/Shutdown"
+	Plugin_Describe_FullMethodName     = "/clawhost.plugin.v1.Plugin/Describe"
+	Plugin_CheckConfig_FullMethodName  = "/clawhost.plugin.v1.Plugin/CheckConfig"
+	Plugin_CheckAccount_FullMethodName = "/clawhost.plugin.v1.Plugin/CheckAccount"
+	Plugin_Configure_FullMethodName    = "/clawhost.plugin.v1.Plugin/Configure"
+	Plugin_CheckHealth_FullMethodName  = "/clawhost.plugin.v1.Plugin/CheckHealth"
+	Plugin_Shutdown_FullMethodName     = "/clawhost.plugin.v1.Plugin/Shutdown"
 )
 
 // PluginClient is the client API for Plugin service.
@@ -37,6 +38,9 @@ type PluginClient interface {
 	// CheckConfig validates a config by itself: no network, no files. It needs CAPABILITY_CHECK_CONFIG and may be called at
 	// any time after Describe.
 	CheckConfig(ctx context.Context, in *CheckConfigRequest, opts ...grpc.CallOption) (*CheckConfigResponse, error)
+	// CheckAccount asks the network about the account that a config names, changes nothing there, and receives no messages. It needs
+	// CAPABILITY_CHECK_ACCOUNT and may be called at any time after Describe, also while another process uses the account.
+	CheckAccount(ctx context.Context, in *CheckAccountRequest, opts ...grpc.CallOption) (*CheckAccountResponse, error)
 	// Configure passes the checked config and the connection to the host. It is called once, after Describe.
 	Configure(ctx context.Context, in *ConfigureRequest, opts ...grpc.CallOption) (*ConfigureResponse, error)
 	// CheckHealth returns within a second, without I/O.
@@ -67,6 +71,16 @@ func (c *pluginClient) CheckConfig(ctx context.Context, in *CheckConfigRequest, 
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(CheckConfigResponse)
 	err := c.cc.Invoke(ctx, Plugin_CheckConfig_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *pluginClient) CheckAccount(ctx context.Context, in *CheckAccountRequest, opts ...grpc.CallOption) (*CheckAccountResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CheckAccountResponse)
+	err := c.cc.Invoke(ctx, Plugin_CheckAccount_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -114,6 +128,9 @@ type PluginServer interface {
 	// CheckConfig validates a config by itself: no network, no files. It needs CAPABILITY_CHECK_CONFIG and may be called at
 	// any time after Describe.
 	CheckConfig(context.Context, *CheckConfigRequest) (*CheckConfigResponse, error)
+	// CheckAccount asks the network about the account that a config names, changes nothing there, and receives no messages. It needs
+	// CAPABILITY_CHECK_ACCOUNT and may be called at any time after Describe, also while another process uses the account.
+	CheckAccount(context.Context, *CheckAccountRequest) (*CheckAccountResponse, error)
 	// Configure passes the checked config and the connection to the host. It is called once, after Describe.
 	Configure(context.Context, *ConfigureRequest) (*ConfigureResponse, error)
 	// CheckHealth returns within a second, without I/O.
@@ -135,6 +152,9 @@ func (UnimplementedPluginServer) Describe(context.Context, *DescribeRequest) (*D
 }
 func (UnimplementedPluginServer) CheckConfig(context.Context, *CheckConfigRequest) (*CheckConfigResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CheckConfig not implemented")
+}
+func (UnimplementedPluginServer) CheckAccount(context.Context, *CheckAccountRequest) (*CheckAccountResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CheckAccount not implemented")
 }
 func (UnimplementedPluginServer) Configure(context.Context, *ConfigureRequest) (*ConfigureResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Configure not implemented")
@@ -198,6 +218,24 @@ func _Plugin_CheckConfig_Handler(srv interface{}, ctx context.Context, dec func(
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(PluginServer).CheckConfig(ctx, req.(*CheckConfigRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Plugin_CheckAccount_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CheckAccountRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PluginServer).CheckAccount(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Plugin_CheckAccount_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PluginServer).CheckAccount(ctx, req.(*CheckAccountRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -270,6 +308,10 @@ var Plugin_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CheckConfig",
 			Handler:    _Plugin_CheckConfig_Handler,
+		},
+		{
+			MethodName: "CheckAccount",
+			Handler:    _Plugin_CheckAccount_Handler,
 		},
 		{
 			MethodName: "Configure",

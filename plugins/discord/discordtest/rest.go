@@ -68,7 +68,9 @@ func (s *Server) postDirect(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) getApplication(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, object{"id": ApplicationID, "name": "claw"})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	answer(w, http.StatusOK, object{"id": ApplicationID, "name": "claw", "flags": s.flags})
 }
 
 func (s *Server) putCommands(w http.ResponseWriter, r *http.Request) {

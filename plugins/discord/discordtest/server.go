@@ -60,9 +60,10 @@ type Server struct {
 	identifyEvery time.Duration // between the beginnings of two sessions
 	resumeAt      string        // where sessions are resumed; empty: at the server itself
 	heartbeat     time.Duration
-	mute          bool // heartbeats are not acknowledged
-	refusal       int  // close code for what identifies or resumes
-	down          bool // every connection is cut
+	mute          bool  // heartbeats are not acknowledged
+	refusal       int   // close code for what identifies or resumes
+	down          bool  // every connection is cut
+	flags         int64 // of the application
 	forbidden     map[string]bool
 	membersHidden bool
 	voiceless     map[string]bool     // channels without voice messages
@@ -197,6 +198,13 @@ func (s *Server) URL() string { return s.http.URL }
 
 // First is closed when the bot has come for the first time: before that it hears of nothing, then or later.
 func (s *Server) First() <-chan struct{} { return s.online }
+
+// SetFlags sets the flags of the application, such as 1<<19 for the Message Content Intent of a bot in few servers.
+func (s *Server) SetFlags(flags int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flags = flags
+}
 
 // Token is the bot's token.
 func (s *Server) Token() string { return s.token }

@@ -24,6 +24,7 @@ const (
 	TranscriptAppended Capability = "transcript_appended"
 	Tools              Capability = "tools"
 	CheckConfig        Capability = "check config"
+	CheckAccount       Capability = "check account"
 )
 
 // capabilities are those that this host knows.
@@ -45,4 +46,5 @@ var capabilities = map[pluginv1.Capability]Capability{
 	pluginv1.Capability_CAPABILITY_HOOK_TRANSCRIPT_APPENDED: TranscriptAppended,
 	pluginv1.Capability_CAPABILITY_TOOLS:                    Tools,
 	pluginv1.Capability_CAPABILITY_CHECK_CONFIG:             CheckConfig,
+	pluginv1.Capability_CAPABILITY_CHECK_ACCOUNT:            CheckAccount,
 }

@@ -139,6 +139,22 @@ func (p *Plugin) CheckConfig(ctx context.Context, config []byte) ([]Diagnostic, 
 	return diagnostics(response.GetDiagnostics()), nil
 }
 
+// Account is an account of a network.
+type Account struct {
+	Name string // as people of the network see it; empty: unknown
+	Link string // of a page by which a person begins to write to it; empty: none
+}
+
+// CheckAccount asks the network about the account that a config names. It requires the capability.
+func (p *Plugin) CheckAccount(ctx context.Context, config []byte) (Account, []Diagnostic, error) {
+	response, err := p.plugin.CheckAccount(ctx, &pluginv1.CheckAccountRequest{ConfigJson: config})
+	if err != nil {
+		return Account{}, nil, translate(err)
+	}
+	account := Account{wire.Cut(response.GetName(), wire.MaxName), wire.Cut(response.GetLink(), wire.MaxDetail)}
+	return account, diagnostics(response.GetDiagnostics()), nil
+}
+
 // diagnostics limits a plugin's diagnostics.
 func diagnostics(list []*pluginv1.Diagnostic) []Diagnostic {
 	var failures, warnings []Diagnostic

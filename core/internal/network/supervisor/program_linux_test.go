@@ -78,7 +78,7 @@ func TestABinaryWithoutThePermissionIsRefused(t *testing.T) {
 	pinned, sum := *plain, sha256.Sum256(binary)
 	pinned.SHA256 = sum[:]
 	for name, spec := range map[string]*config.Plugin{"plain": plain, "pinned": &pinned} {
-		_, err := supervisor.Check(t.Context(), spec, "test", t.TempDir(), nil, hclog.NewNullLogger())
+		_, err := supervisor.Check(t.Context(), spec, supervisor.Checking{HostVersion: "test", SocketDir: t.TempDir()}, hclog.NewNullLogger())
 		var unfit *supervisor.Unfit
 		if !errors.As(err, &unfit) || unfit.Attribute != "source" || !strings.Contains(err.Error(), plain.Source+": this user may not execute it") {
 			t.Errorf("%s: %v, want that it may not be executed", name, err)

@@ -25,7 +25,7 @@ func TestAPluginThatNeverServes(t *testing.T) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	_, err := supervisor.Check(ctx, spec(t, "mute"), "test", t.TempDir(), nil, hclog.NewNullLogger())
+	_, err := supervisor.Check(ctx, spec(t, "mute"), supervisor.Checking{HostVersion: "test", SocketDir: t.TempDir()}, hclog.NewNullLogger())
 	if err == nil || !strings.Contains(err.Error(), "it did not begin to serve in time") {
 		t.Errorf("Describe: %v", err)
 	}
@@ -61,7 +61,7 @@ func TestAFailedStartLeavesNothing(t *testing.T) {
 	}
 	sockets := t.TempDir()
 	try := func() {
-		if _, err := supervisor.Check(t.Context(), garbage, "test", sockets, nil, hclog.NewNullLogger()); err == nil {
+		if _, err := supervisor.Check(t.Context(), garbage, supervisor.Checking{HostVersion: "test", SocketDir: sockets}, hclog.NewNullLogger()); err == nil {
 			t.Fatal("garbage was started")
 		}
 	}

@@ -5,6 +5,7 @@ package supervisor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -119,24 +120,34 @@ func (s *Supervisor) Restart(name string) error {
 // Checked is the result of checking a plugin without configuring it.
 type Checked struct {
 	remote.Description
-	Misfit error               // why the config does not match the schema; nil: it does
-	Found  []remote.Diagnostic // the plugin's own diagnostics of a matching config
+	Misfit  error               // why the config does not match the schema; nil: it does
+	Found   []remote.Diagnostic // the plugin's own diagnostics of a matching config
+	Account remote.Account      // what its network says; zero: it was not asked, or said nothing
 }
 
+// Checking is how a plugin is checked.
+type Checking struct {
+	HostVersion string
+	SocketDir   string            // contains the sockets; has a short path
+	Children    *process.Children // starts the plugin; nil: without adopting processes
+	Online      bool              // ask the plugin's network about a config that is good, too
+}
+
+// accountTimeout limits the question about an account.
+const accountTimeout = 20 * time.Second
+
 // Check starts a plugin's binary, checks its description and its config, and ends it.
-func Check(
-	ctx context.Context, block *config.Plugin, hostVersion, socketDir string, children *process.Children, log hclog.Logger,
-) (c Checked, err error) {
+func Check(ctx context.Context, block *config.Plugin, how Checking, log hclog.Logger) (c Checked, err error) {
 	sockets := newSockets(&pids{})
 	defer sockets.close()
-	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
+	starting, cancel := context.WithTimeout(ctx, describeTimeout)
 	defer cancel()
-	l, err := launch(ctx, block, socketDir, children, sockets, log)
+	l, err := launch(starting, block, how.SocketDir, how.Children, sockets, log)
 	if err != nil {
 		return Checked{}, err
 	}
 	defer func() { _ = l.end() }() // an error means that it has ended
-	if c.Description, err = l.plugin.Describe(ctx, hostVersion); err != nil {
+	if c.Description, err = l.plugin.Describe(starting, how.HostVersion); err != nil {
 		return Checked{}, err
 	}
 	own, err := block.Decode(c.Schema)
@@ -145,7 +156,16 @@ func Check(
 		return c, nil
 	}
 	if c.Can(remote.CheckConfig) {
-		c.Found, err = l.plugin.CheckConfig(ctx, own)
+		if c.Found, err = l.plugin.CheckConfig(starting, own); err != nil {
+			return c, err
+		}
 	}
+	if !how.Online || !c.Can(remote.CheckAccount) || slices.ContainsFunc(c.Found, func(d remote.Diagnostic) bool { return !d.Warning }) {
+		return c, nil
+	}
+	ctx, cancel = context.WithTimeout(ctx, accountTimeout)
+	defer cancel()
+	account, found, err := l.plugin.CheckAccount(ctx, own)
+	c.Account, c.Found = account, append(c.Found, found...)
 	return c, err
 }

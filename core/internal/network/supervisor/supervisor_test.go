@@ -613,19 +613,19 @@ func TestNoLineOfAPluginHarmsTheHost(t *testing.T) {
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	worse, misfit := configured(t, "well", `word = "worse"`), configured(t, "well", "word = []")
-	c, err := supervisor.Check(t.Context(), worse, "test", os.TempDir(), nil, hclog.NewNullLogger())
+	c, err := supervisor.Check(t.Context(), worse, supervisor.Checking{HostVersion: "test", SocketDir: os.TempDir()}, hclog.NewNullLogger())
 	if err != nil || len(c.Found) != 1 || c.Found[0].Summary != "is worse" || !slices.Equal(c.Found[0].Path, []string{"word"}) {
 		t.Errorf("of a config that the plugin refuses: %+v, %v", c, err)
 	}
-	c, err = supervisor.Check(t.Context(), misfit, "test", os.TempDir(), nil, hclog.NewNullLogger())
+	c, err = supervisor.Check(t.Context(), misfit, supervisor.Checking{HostVersion: "test", SocketDir: os.TempDir()}, hclog.NewNullLogger())
 	if err != nil || c.Misfit == nil || c.Found != nil {
 		t.Errorf("of a config that does not fit: %+v, %v", c, err)
 	}
-	d, err := supervisor.Check(t.Context(), spec(t, "well"), "test", os.TempDir(), nil, hclog.NewNullLogger())
+	d, err := supervisor.Check(t.Context(), spec(t, "well"), supervisor.Checking{HostVersion: "test", SocketDir: os.TempDir()}, hclog.NewNullLogger())
 	if err != nil || d.Misfit != nil || d.Found != nil || d.Name != "test" || !strings.Contains(string(d.Schema), `"word"`) {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if _, err := supervisor.Check(t.Context(), spec(t, "exit"), "test", os.TempDir(), nil, hclog.NewNullLogger()); err == nil {
+	if _, err := supervisor.Check(t.Context(), spec(t, "exit"), supervisor.Checking{HostVersion: "test", SocketDir: os.TempDir()}, hclog.NewNullLogger()); err == nil {
 		t.Error("a binary that exits was described")
 	}
 }

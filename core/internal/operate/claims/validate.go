@@ -43,7 +43,9 @@ func validate(ctx context.Context, p *config.Plugin, version string, children *p
 	if missing, is := p.Missing(); is {
 		return config.Problems{missing}, command.PluginCommands{}
 	}
-	checked, err := supervisor.Check(ctx, p, version, os.TempDir(), children, hclog.NewNullLogger())
+	checked, err := supervisor.Check(ctx, p, supervisor.Checking{
+		HostVersion: version, SocketDir: os.TempDir(), Children: children,
+	}, hclog.NewNullLogger())
 	if err != nil {
 		attribute := ""
 		if unfit, ok := errors.AsType[*supervisor.Unfit](err); ok {
