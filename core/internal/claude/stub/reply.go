@@ -34,7 +34,7 @@ func words(text string) []string { return strings.SplitAfter(text, " ") }
 func (r *reply) block(empty map[string]any, kind, field string, pieces []string, at func(i int)) bool {
 	r.s.stream(map[string]any{"type": "content_block_start", "index": r.index, "content_block": empty})
 	pace := r.pace
-	if pace == 0 && r.s.opts.demo {
+	if pace == 0 && r.s.opts.demo && r.s.opts.partial {
 		const readable, whole = 40 * time.Millisecond, 1500 * time.Millisecond
 		pace = min(readable, whole/time.Duration(len(pieces)))
 	}
