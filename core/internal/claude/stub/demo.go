@@ -2,6 +2,7 @@ package stub
 
 import (
 	"cmp"
+	"regexp"
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/base/lazyregexp"
@@ -102,26 +103,22 @@ func word(line string) string {
 	return strings.ToLower(strings.Trim(found, "`.!?,\"'“”"))
 }
 
-// What the host adds to people's words. It disarms in them what looks like it.
+// What the host adds to people's words, in which it disarms what looks like it: blocks, lines, and the beginnings of lines.
+// Notes of files are lines, too.
 var (
-	hostParts = lazyregexp.New(`(?ms)` + strings.Join([]string{
-		`\A.*^\[Current message - respond to this\]\n`,
-		`^\[Context\]\n.*?^\[/Context\]\n*`,
-		`^\[Thread started with\]\n.*?^\[/Thread\]\n*`,
-		`^\[Replying to [^\n]*\]\n.*?^\[/Replying\]\n?`,
-		`^\[Linked page [^\n]*, untrusted text\]\n.*?^\[/Linked page\]\n?`,
-		`^\[Queue overflow\].*?\n\n`,
-		`^---\nQueued #[^\n]*\n`,
-		`^(?:System:|Note:|\[(?:Outgoing files:|from:|Late:|Cut:|Queued messages|/?Forwarded|/?Transcript|Linked page))[^\n]*\n*`,
-		`^\[[^\]\n]*\d{4}-\d\d-\d\d \d\d:\d\d[^\]\n]*\] ?`,
-		`^Untrusted context \(.*`,
-	}, "|"))
-	fileNote = lazyregexp.New(`<media:(\w+) ([^\n]*?)(?: \(([^()\n]*)\))?>`)
+	hostBlock  = lazyregexp.New(`(?ms)\A.*^\[Current message - respond to this\]\n|^\[(?:Context|Thread started with|Replying to [^\n]*|Linked page [^\n]*, untrusted text)\]\n.*?^\[/(?:Context|Thread|Replying|Linked page)\]\n*|^\[Queue overflow\].*?\n\n|^Untrusted context \(.*`)
+	hostLine   = lazyregexp.New(`(?m)^(?:---\nQueued #|System:|Note:|\[(?:Outgoing files:|from:|Late:|Cut:|Queued messages|/?Forwarded|/?Transcript|Linked page)).*\n*`)
+	hostHeader = lazyregexp.New(`(?m)^\[[^\]\n]*\d{4}-\d\d-\d\d \d\d:\d\d[^\]\n]*\] ?`)
+	fileNote   = lazyregexp.New(`<media:(\w+) (.*?)(?: \(([^()\n]*)\))?>`)
 )
 
 // said is what people, or a program, have written: a prompt without what the host adds. Files are named.
 func said(prompt string) string {
-	text := fileNote().ReplaceAllStringFunc(hostParts().ReplaceAllString(prompt, ""), func(note string) string {
+	text := prompt
+	for _, added := range []*regexp.Regexp{hostBlock(), hostLine(), hostHeader()} {
+		text = added.ReplaceAllString(text, "")
+	}
+	text = fileNote().ReplaceAllStringFunc(text, func(note string) string {
 		match := fileNote().FindStringSubmatch(note)
 		name := match[2][strings.LastIndexByte(match[2], '/')+1:]
 		if given, _, _ := strings.Cut(match[3], ", "); given != "" && !strings.Contains(given, "/") {
