@@ -55,13 +55,13 @@ func demonstration(text string, first bool) Script {
 		case "ask":
 			script = Script{
 				Tool: "echo hello from the demo of clawhost", Ask: true,
-				Say: "This came of the question:$RESULTS\n\n" + demoMore,
+				Say: "Claude would be told:$RESULTS\n\n" + demoMore,
 			}
 		case "choose":
 			script = Script{
 				Questions: []byte(`[{"question": "This is a demo. Which tea?", "header": "Tea", "multiSelect": false, "options": [
 					{"label": "Green", "description": "from China"}, {"label": "Black", "description": "from Assam"}, {"label": "None"}]}]`),
-				Say: "This came of the question:$RESULTS\n\n" + demoMore,
+				Say: "Claude would be told:$RESULTS\n\n" + demoMore,
 			}
 		case "markdown":
 			script = Script{Say: "| tea | from | minutes |\n|---|---|---:|\n| green | China | 2 |\n| black | Assam | 4 |\n\n" +

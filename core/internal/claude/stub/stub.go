@@ -1,7 +1,7 @@
 // Package stub is the engine of claude-stub, a stand-in for the claude CLI 2.1.329: the same flags, the same lines on
 // stdin and stdout, the same transcript on disk, the same exit codes, as they were observed on the real binary. What it
-// answers is an echo, or what a directive in the message's text scripts: [Script] has its keys. In a demo, people write words instead:
-// see [demonstration].
+// answers is an echo, or what a directive in the message's text scripts: [Script] has its keys. A demo takes words instead, those of
+// [demoList].
 //
 // As with the CLI, a line that comes during a turn is steered into it behind the next tool's result, or else waits for its
 // end and runs then, merged with others that wait. An id that the process has seen is echoed and not run, even if the
@@ -282,7 +282,7 @@ func resolveModel(alias string) string {
 	}
 }
 
-// choose chooses the model that answers. A demo has none.
+// choose chooses the model that answers. In a demo none of Claude's does.
 func (s *session) choose(alias string) {
 	if s.model = resolveModel(alias); s.opts.demo {
 		s.model = demoModel
