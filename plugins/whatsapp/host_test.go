@@ -225,7 +225,7 @@ func selfChat(t *testing.T, bin string) {
 		t.Error(err)
 	}
 	for _, line := range shown {
-		if strings.Contains(line, "milk") || strings.Contains(line, "claw") {
+		if strings.Contains(line, "milk") || strings.Contains(line, "claw:") || strings.Contains(line, "claw,") {
 			t.Errorf("the agent got %q", line)
 		}
 	}

@@ -21,10 +21,6 @@ type reply struct {
 // reply begins a message.
 func (s *session) reply(script Script) *reply {
 	r := &reply{s: s, id: "msg_" + uuid.NewString()[:8], pace: time.Duration(script.TokenDelayMS) * time.Millisecond}
-	if s.opts.demo && r.pace == 0 {
-		const readable = 40 * time.Millisecond
-		r.pace = readable
-	}
 	s.stream(map[string]any{"type": "message_start", "message": map[string]any{
 		"id": r.id, "type": "message", "role": "assistant", "model": s.model, "content": []any{}, "usage": s.usage(1),
 	}})
@@ -37,6 +33,11 @@ func words(text string) []string { return strings.SplitAfter(text, " ") }
 // block streams the pieces of a block, and calls at, if not nil, before each. False: the turn was stopped.
 func (r *reply) block(empty map[string]any, kind, field string, pieces []string, at func(i int)) bool {
 	r.s.stream(map[string]any{"type": "content_block_start", "index": r.index, "content_block": empty})
+	pace := r.pace
+	if pace == 0 && r.s.opts.demo && r.s.opts.partial {
+		const readable, whole = 40 * time.Millisecond, 1500 * time.Millisecond
+		pace = min(readable, whole/time.Duration(len(pieces)))
+	}
 	for i, piece := range pieces {
 		if at != nil {
 			at(i)
@@ -45,7 +46,7 @@ func (r *reply) block(empty map[string]any, kind, field string, pieces []string,
 			return false
 		}
 		r.s.stream(map[string]any{"type": "content_block_delta", "index": r.index, "delta": map[string]any{"type": kind, field: piece}})
-		r.s.sleep(r.pace)
+		r.s.sleep(pace)
 	}
 	return !r.s.stop
 }

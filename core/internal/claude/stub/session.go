@@ -283,7 +283,7 @@ func (s *session) control(in input) {
 			s.refuse(in.RequestID, "Unable to validate model: "+in.Request.Model)
 			return
 		}
-		s.model = resolveModel(in.Request.Model)
+		s.choose(in.Request.Model)
 	case "apply_flag_settings":
 		if level, set := in.Request.Settings["effortLevel"]; set {
 			effort, _ := level.(string)
@@ -351,7 +351,11 @@ func (s *session) aside(in input) map[string]any {
 	case "failed":
 		return map[string]any{"response": "(API error: overloaded)", "synthetic": true}
 	case "":
-		return map[string]any{"response": "aside: " + in.Request.Question, "synthetic": false}
+		answer := "aside: " + in.Request.Question
+		if s.opts.demo {
+			answer = demoAnswer + code(said(in.Request.Question))
+		}
+		return map[string]any{"response": answer, "synthetic": false}
 	default:
 		return map[string]any{"response": script, "synthetic": false}
 	}

@@ -1,6 +1,7 @@
 // Package stub is the engine of claude-stub, a stand-in for the claude CLI 2.1.329: the same flags, the same lines on
 // stdin and stdout, the same transcript on disk, the same exit codes, as they were observed on the real binary. What it
-// answers is an echo, a labelled demo answer, or what a directive in the message's text scripts: [Script] has its keys.
+// answers is an echo, or what a directive in the message's text scripts: [Script] has its keys. A demo takes words instead, those of
+// [demoList].
 //
 // As with the CLI, a line that comes during a turn is steered into it behind the next tool's result, or else waits for its
 // end and runs then, merged with others that wait. An id that the process has seen is echoed and not run, even if the
@@ -10,7 +11,7 @@
 //
 // The environment: CLAUDE_STUB_SCRIPT is a script for all messages, CLAUDE_STUB_DELAY_MS delays each answer,
 // CLAUDE_STUB_START_ERROR fails the start with its text, CLAUDE_STUB_RESUME_ERROR that of a session that is resumed,
-// CLAUDE_STUB_DEMO=1 labels the answers, CLAUDE_STUB_LEGACY=1 leaves out what the CLI 2.1.197 did not have.
+// CLAUDE_STUB_DEMO=1 makes it a demo, CLAUDE_STUB_LEGACY=1 leaves out what the CLI 2.1.197 did not have.
 // CLAUDE_STUB_LIMIT names a file with the time, in seconds since 1970, until which the account's limit is used up, and
 // with the models for which it is; none: for all. CLAUDE_STUB_PLAN are the limits of the login's plan, as JSON; none: it is a login
 // by key.
@@ -104,10 +105,11 @@ func Run(args []string, getenv func(string) string, stdin io.Reader, stdout, std
 	forget := announce(opts)
 	defer forget()
 	s := &session{
-		opts: opts, log: log, out: newOutput(stdout, opts), model: resolveModel(opts.model),
+		opts: opts, log: log, out: newOutput(stdout, opts),
 		lines: make(chan line), signals: make(chan os.Signal, 1), window: defaultWindow,
 		files: openCheckpoints(opts), seen: map[string]bool{}, queued: map[string]bool{}, answers: map[string]json.RawMessage{},
 	}
+	s.choose(opts.model)
 	signal.Notify(s.signals, os.Interrupt)
 	s.start()
 	if opts.input == "stream-json" {
@@ -277,6 +279,13 @@ func resolveModel(alias string) string {
 		return "claude-haiku-4-5-20251001"
 	default:
 		return alias
+	}
+}
+
+// choose chooses the model that answers. In a demo none of Claude's does.
+func (s *session) choose(alias string) {
+	if s.model = resolveModel(alias); s.opts.demo {
+		s.model = demoModel
 	}
 }
 

@@ -250,19 +250,6 @@ func TestSessionsOnDisk(t *testing.T) {
 	again.leave()
 }
 
-func TestDemoSaysSo(t *testing.T) {
-	t.Parallel()
-	for _, c := range []*cli{
-		start(t, t.TempDir(), map[string]string{"CLAUDE_STUB_DEMO": "1"}),
-		start(t, t.TempDir(), nil, "--demo", "--some-new-flag", "value"),
-	} {
-		c.say("[Telegram John] hello")
-		if got := last(c.until("result"))["result"]; got != "Demo answer (not Claude): you wrote “hello”" {
-			t.Errorf("result = %v", got)
-		}
-	}
-}
-
 func TestBadCommandLine(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{

@@ -26,6 +26,7 @@ type transcript struct {
 	copied  []map[string]any // lines of the conversation that this one is forked from, which come first
 	history []string         // the texts of the user's side
 	refused bool             // one of them has the conversation rejected
+	demo    bool             // there are no scripts in the texts
 
 	asked    map[string]bool // uuids of the user lines; true: something of the assistant follows
 	last     string          // the uuid of the last user line
@@ -52,7 +53,7 @@ func openTranscript(opts *options) (*transcript, error) {
 		return filepath.Join(opts.conf, "projects", slug(dir), session+".jsonl")
 	}
 	t := &transcript{
-		path: path(opts.session), session: opts.session, entry: opts.entry, workDir: dir, asked: map[string]bool{}, crashed: map[string]bool{},
+		path: path(opts.session), session: opts.session, entry: opts.entry, demo: opts.demo, workDir: dir, asked: map[string]bool{}, crashed: map[string]bool{},
 	}
 	t.marksLog = t.path + ".crashed"
 	if marks, err := os.ReadFile(t.marksLog); err == nil {
@@ -210,7 +211,10 @@ func (t *transcript) write(lines ...map[string]any) error {
 
 // add notes a text of the user's side.
 func (t *transcript) add(text string) {
-	script, _ := directive(text, Script{})
+	var script Script
+	if !t.demo {
+		script, _ = directive(text, Script{})
+	}
 	t.refused = t.refused || script.Rejected == "always" || script.Rejected == "conversation" && len(t.history) > 0
 	t.history = append(t.history, text)
 }

@@ -16,7 +16,7 @@ const defaultWindow = 200000
 
 // turn runs one turn for a message. The order of the lines is the CLI's.
 func (s *session) turn(m message) {
-	script, rest := directive(m.text, s.opts.script)
+	script, rest := s.scripted(m.text)
 	s.crash(script, "before", m)
 	if answered, seen := s.log.asked[m.uuid]; seen && (answered || m.uuid != s.log.last || s.opts.legacy) {
 		// It was consumed before: only acknowledged. (A message without any reaction runs again.)
@@ -209,7 +209,7 @@ func (s *session) acknowledge(m message) {
 // resumed is the script of a message that asks to continue after a kill: it gets the answer of the open one, and
 // repeats its tools if the script says so.
 func (s *session) resumed(script Script, open string) (Script, string) {
-	before, rest := directive(open, s.opts.script)
+	before, rest := s.scripted(open)
 	script.Answer, script.Say, script.Huge = before.Answer, before.Say, before.Huge
 	if before.Again {
 		script.Tool, script.Tools, script.Ask, script.Calls = before.Tool, before.Tools, before.Ask, before.Calls
@@ -225,14 +225,14 @@ func (s *session) resumed(script Script, open string) (Script, string) {
 // text is the stub's answer.
 func (s *session) text(script Script, rest string) string {
 	switch {
+	case s.opts.demo:
+		return s.demoText(script, rest)
 	case script.Say != "":
 		return s.say(script.Say)
 	case script.Huge > 0:
 		return strings.Repeat("x", script.Huge)
 	case script.Answer != "":
 		return script.Answer
-	case s.opts.demo:
-		return "Demo answer (not Claude): you wrote “" + written(rest) + "”"
 	default:
 		return "echo: " + rest
 	}
@@ -256,21 +256,6 @@ func (s *session) say(text string) string {
 		"$TOOLS", strings.Join(s.tools, "\n"), "$SERVERS", strings.Join(s.opts.servers, " "), "$PLUGIN", filepath.Base(s.opts.plugin),
 		"$PICTURES", strings.Join(s.pictures, "\n"),
 	).Replace(text)
-}
-
-// written is the first line of a person's text, which follows the host's line about them, and the earlier messages of a
-// group.
-func written(text string) string {
-	if _, current, ok := strings.Cut(text, "\n[Current message - respond to this]\n"); ok {
-		text = current
-	}
-	for line := range strings.Lines(text) {
-		if mark, said, ok := strings.Cut(strings.TrimSpace(line), "] "); ok && strings.HasPrefix(mark, "[") {
-			return said
-		}
-	}
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return strings.TrimSpace(line)
 }
 
 func (s *session) status(name any) {
