@@ -304,7 +304,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	})
 	defer h.end("plugins", processes.stop)
 	for _, job := range []func(context.Context){
-		h.upkeep, h.observers.Run, h.followers.Run, h.reactor.Run,
+		h.upkeep, h.claude.Inspect, h.observers.Run, h.followers.Run, h.reactor.Run,
 		command.NewMenus(h.plugins, h.commands, h.log).Run,
 		func(ctx context.Context) { h.owners.Crowding(ctx, h.media.crowded) },
 		notice.NewHeld(h.store, h.dispatcher, h.conversations, h.log).Run,

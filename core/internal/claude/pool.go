@@ -37,6 +37,7 @@ type Pool struct {
 	close   context.CancelFunc
 	work    sync.WaitGroup // runs, starts, exits, parkings and the janitor
 	kick    chan struct{}  // wakes the janitor
+	inspect chan struct{}  // has the CLI asked how it is
 
 	mu      sync.Mutex
 	closed  bool
@@ -49,6 +50,8 @@ type Pool struct {
 	asking  int       // runs that wait for people
 	parking int       // processes that are exiting to free a slot for a waiting run
 	waiting []*waiter // runs without a slot, in order
+
+	installed Installation
 }
 
 // worker is a process in the pool.
@@ -105,7 +108,7 @@ func New(cfg Config, log hclog.Logger, processes cli.Records) (*Pool, error) {
 	closing, stop := context.WithCancel(context.Background()) // of the pool, which Close ends
 	p := &Pool{
 		config: cfg, agents: map[string]agentCLI{}, log: log, processes: processes, scale: cli.Scale{},
-		spawns: make(chan struct{}, spawnsAtOnce), closing: closing, close: stop, kick: make(chan struct{}, 1),
+		spawns: make(chan struct{}, spawnsAtOnce), closing: closing, close: stop, kick: make(chan struct{}, 1), inspect: make(chan struct{}, 1),
 		busy: map[string]chan struct{}{}, idle: map[string]*worker{}, live: map[*worker]bool{},
 		parked: map[string]*worker{}, retired: map[string]bool{},
 	}

@@ -30,6 +30,7 @@ type Status struct {
 	Folder     string // in which it works; empty: its workspace
 	Model      string // the model in use
 	Effort     string
+	CLI        string // Claude Code, its version and login, for owners; empty: not shown, or not known yet
 	Fast       bool   // fast mode is chosen
 	Speed      string // what Claude Code says of it: on, off, cooldown; empty: nothing yet
 	Slowed     string // why it is not on, in Claude Code's words; may be empty
@@ -80,6 +81,9 @@ func (s Status) String() string {
 		fmt.Fprintf(&b, ", last answer by %s", ModelName(s.Session.Model))
 	}
 	fmt.Fprintf(&b, "\n- effort %s, permission mode %s", or(s.Effort, ClaudesChoice), s.Permission)
+	if s.CLI != "" {
+		b.WriteString("\n- " + s.CLI)
+	}
 	if s.Fast {
 		b.WriteString("\n- fast mode " + speed(s.Speed, s.Slowed))
 	}

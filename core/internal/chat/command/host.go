@@ -40,6 +40,7 @@ type Agents interface {
 // Claude are the claude processes.
 type Claude interface {
 	Stats() claude.Stats
+	Installation() claude.Installation
 	Inventory(agent string) claude.Inventory
 	// Aside answers a side question, from the conversation so far. The error is [client.ErrNotRunning] if no
 	// turn runs, and [client.ErrNoAside] if the CLI cannot do it.

@@ -286,6 +286,10 @@ type asked struct{ hostCommands *hostCommands }
 
 func (asked) Stats() claude.Stats { return claude.Stats{Running: 1, Idle: 2} }
 
+func (asked) Installation() claude.Installation {
+	return claude.Installation{Installation: cli.Installation{Version: "2.1.331", Login: cli.LoggedIn}}
+}
+
 func (a asked) Inventory(string) claude.Inventory { return a.hostCommands.inventory }
 
 // tooled are the tools of the host and of a plugin.

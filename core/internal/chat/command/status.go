@@ -22,8 +22,9 @@ func (d hostCommands) status(ctx context.Context, call Call) (string, error) {
 	}
 	s, e, now := call.Session, d.effective(call), d.host.Now()
 	var doing []string
+	cli := ""
 	if call.Caller.Authority >= chat.Owner {
-		doing = d.host.Plugins.Doing()
+		doing, cli = d.host.Plugins.Doing(), d.host.Claude.Installation().String()
 	}
 	speed, slowed := "", ""
 	if e.Fast {
@@ -32,7 +33,7 @@ func (d hostCommands) status(ctx context.Context, call Call) (string, error) {
 	return wording.Status{
 		Version: d.host.Version, Now: now, Up: now.Sub(d.host.Started), Demo: d.host.Demo,
 		Running: !running.IsZero(), RunningFor: now.Sub(running), Waiting: waiting, Questions: questions,
-		Session: s, Agent: d.agentOf(call), Folder: call.Session.Place(), Model: e.Model, Effort: e.Effort, Fast: e.Fast, Speed: speed, Slowed: slowed,
+		Session: s, Agent: d.agentOf(call), Folder: call.Session.Place(), Model: e.Model, Effort: e.Effort, CLI: cli, Fast: e.Fast, Speed: speed, Slowed: slowed,
 		Permission: e.PermissionMode, Queue: e.Queue, Activation: e.Activation,
 		Muted: e.Send == "deny", Authority: call.Caller.Authority, Channels: d.host.Plugins.Channels(), Plugins: doing,
 	}.String(), nil

@@ -25,6 +25,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/recentlog"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
 	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
 	"github.com/clawhost/clawhost/core/internal/operate/admin"
@@ -82,6 +83,10 @@ func (b *bundle) host() admin.Host {
 type pool struct{}
 
 func (pool) Stats() claude.Stats { return claude.Stats{Idle: 2} }
+
+func (pool) Installation() claude.Installation {
+	return claude.Installation{Installation: cli.Installation{Version: "2.1.331", Login: cli.LoggedIn, Account: "claude.ai"}}
+}
 
 // supervisor is that of a bundle.
 type supervisor struct{ bundle *bundle }
@@ -226,7 +231,7 @@ func TestStatusAndPlugins(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := admin.Status{
-		Version: "1", Demo: true, Running: 1, Started: time.Unix(5, 0).UTC(), Claude: admin.Claude{Command: "claude", Idle: 2}, Plugins: plugins,
+		Version: "1", Demo: true, Running: 1, Started: time.Unix(5, 0).UTC(), Claude: admin.Claude{Command: "claude", Idle: 2, Version: "2.1.331", Login: "logged in", Account: "claude.ai"}, Plugins: plugins,
 		PID: os.Getpid(), Waiting: 3, Pending: 1, Dead: 1,
 		Agents: []admin.Agent{
 			{Label: "main", Workspace: "/home", OpenTo: "owners", Running: []string{"echo:anna"}, Waiting: 1},

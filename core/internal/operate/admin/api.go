@@ -3,6 +3,7 @@
 package admin
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
@@ -53,6 +54,24 @@ type Claude struct {
 	Command string `json:"command"`
 	Running int    `json:"running"`
 	Idle    int    `json:"idle"`
+	// How the CLI of the agent main was when it was last asked; empty: not known yet, or a demo.
+	Version string `json:"version,omitempty"`
+	Login   string `json:"login,omitempty"`   // logged in, not logged in, unknown
+	Account string `json:"account,omitempty"` // how it is logged in
+	Problem string `json:"problem,omitempty"` // why it cannot be used
+}
+
+// CLI describes Claude Code in a line; empty: nothing is known.
+func (c Claude) CLI() string {
+	switch {
+	case c.Problem != "":
+		return c.Problem
+	case c.Version == "":
+		return ""
+	case c.Account != "":
+		return fmt.Sprintf("Claude Code %s, %s (%s)", c.Version, c.Login, c.Account)
+	}
+	return fmt.Sprintf("Claude Code %s, %s", c.Version, c.Login)
 }
 
 // Plugin is a plugin as `clawhost plugin list` shows it.

@@ -24,6 +24,12 @@ import (
 // maxQuestions bounds the open questions in a status.
 const maxQuestions = 100
 
+// Claudes are the claude processes, and the CLI that they run.
+type Claudes interface {
+	Stats() claude.Stats
+	Installation() claude.Installation
+}
+
 // Host reports the state of the host that is not in the store.
 type Host struct {
 	Version    string
@@ -31,17 +37,20 @@ type Host struct {
 	Demo       bool
 	Config     *config.Config
 	Dispatcher *dispatch.Dispatcher
-	Claude     interface{ Stats() claude.Stats }
+	Claude     Claudes
 	Plugins    *plugins.Registry
 	Approvals  *permission.Approvals
 }
 
 // Status reports its parts. It holds no secret, and no questions.
 func (h Host) Status() Status {
-	pool := h.Claude.Stats()
+	pool, installed := h.Claude.Stats(), h.Claude.Installation()
 	status := Status{
 		Version: h.Version, Started: h.Started, Demo: h.Demo, Running: h.Dispatcher.Count(),
-		Claude: Claude{Command: h.Config.Agent.Claude.Command, Running: pool.Running, Idle: pool.Idle},
+		Claude: Claude{
+			Command: h.Config.Agent.Claude.Command, Running: pool.Running, Idle: pool.Idle,
+			Version: installed.Version, Login: string(installed.Login), Account: installed.Account, Problem: installed.Problem,
+		},
 	}
 	for _, agent := range h.Config.AllAgents() {
 		status.Agents = append(status.Agents, Agent{

@@ -1,0 +1,93 @@
+package claude
+
+import (
+	"context"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/base/session"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
+)
+
+const (
+	// inspectEvery is how often the CLI is asked how it is, which uses half a second of a core.
+	inspectEvery = time.Hour
+	// inspectedFor is how old an answer may be when somebody wants to know.
+	inspectedFor = time.Minute
+)
+
+// Installation is the CLI of the agent main as it was last asked.
+type Installation struct {
+	cli.Installation
+	Problem string    // why it cannot be used, or is too old; empty: it can
+	At      time.Time // zero: not asked yet
+}
+
+// String describes it in a line; empty: nothing is known.
+func (i Installation) String() string {
+	switch {
+	case i.Problem != "":
+		return i.Problem
+	case i.Version == "":
+		return ""
+	}
+	return i.Installation.String()
+}
+
+// Installation returns how the CLI is, as far as that is known, and has it asked again soon if that was some time ago.
+func (p *Pool) Installation() Installation {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if time.Since(p.installed.At) > inspectedFor {
+		select {
+		case p.inspect <- struct{}{}:
+		default: // it is being asked
+		}
+	}
+	return p.installed
+}
+
+// Inspect asks the CLI how it is, now and then, until ctx ends, and logs each change. In a demo nothing is asked.
+func (p *Pool) Inspect(ctx context.Context) {
+	if p.config.Demo {
+		return
+	}
+	tick := time.NewTicker(inspectEvery)
+	defer tick.Stop()
+	for {
+		found, err := cli.Inspect(ctx, p.config.Agents[session.MainAgent])
+		if ctx.Err() != nil {
+			return
+		}
+		p.note(found, err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-p.inspect:
+		}
+	}
+}
+
+// note keeps and logs how the CLI is.
+func (p *Pool) note(found cli.Installation, err error) {
+	now := Installation{Installation: found, At: time.Now()}
+	switch {
+	case err != nil:
+		now.Problem = err.Error()
+	case found.TooOld():
+		now.Problem = "this host needs version " + cli.Oldest + " or newer: `npm install -g @anthropic-ai/claude-code`"
+	}
+	p.mu.Lock()
+	before := p.installed
+	p.installed = now
+	p.mu.Unlock()
+	switch {
+	case before.Installation == now.Installation && before.Problem == now.Problem && !before.At.IsZero():
+	case now.Problem != "":
+		p.log.Error("Claude Code cannot be used", "version", found.Version, "path", found.Path, "why", now.Problem)
+	case found.Login == cli.LoggedOut:
+		p.log.Warn("Claude Code is not logged in; log in as the host's user: `claude auth login`", "version", found.Version, "path", found.Path)
+	default:
+		p.log.Info("Claude Code", "version", found.Version, "login", found.Login, "account", found.Account, "path", found.Path)
+	}
+}
