@@ -141,7 +141,7 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 	if err := h.folders(); err != nil {
 		return nil, err
 	}
-	h.store, err = store.Open(ctx, filepath.Join(h.config.StateDir, "clawhost.db"), store.Options{})
+	h.store, err = store.Open(ctx, filepath.Join(h.config.StateDir, store.File), store.Options{})
 	if err != nil {
 		return nil, err
 	}

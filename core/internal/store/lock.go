@@ -9,10 +9,29 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/clawhost/clawhost/core/internal/base/process"
 )
 
 // lock gives this process exclusive use of a database. The kernel releases it when the process ends, in any way.
 type lock []*os.File
+
+// ErrLocked is the error for a database that another process has open.
+var ErrLocked = errors.New("another clawhost")
+
+// lockedError is [ErrLocked] with the process.
+type lockedError struct{ pid int } // zero: unknown
+
+// Error names the process.
+func (e *lockedError) Error() string {
+	if e.pid == 0 {
+		return ErrLocked.Error()
+	}
+	return fmt.Sprintf("%s (process %d)", ErrLocked, e.pid)
+}
+
+// Is reports whether it is [ErrLocked].
+func (e *lockedError) Is(target error) bool { return target == ErrLocked }
 
 // A process that was killed while it started another one leaves its locks to that one until it executes its program, which
 // takes some milliseconds, more on a busy machine.
@@ -40,7 +59,7 @@ func takeLock(ctx context.Context, path string) (_ lock, err error) {
 		}
 		l = append(l, f)
 		if err := waitForLock(ctx, f); errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, fmt.Errorf("another clawhost uses %s: stop it first, or give this one a state_dir of its own", path)
+			return nil, fmt.Errorf("%w uses %s: stop it first, or give this one a state_dir of its own", &lockedError{process.LockHolder(f)}, path)
 		} else if err != nil {
 			return nil, fmt.Errorf("lock %s: %w", name.path, err)
 		}

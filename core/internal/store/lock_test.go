@@ -20,7 +20,7 @@ func TestLockIsWaitedFor(t *testing.T) {
 		want string
 	}{
 		"by a process that executes its program soon": {held: lockPatience / 2},
-		"by another host": {held: 2 * lockPatience, want: "another clawhost uses"},
+		"by another host": {held: 2 * lockPatience, want: "another clawhost (process "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"strconv"
@@ -27,14 +28,9 @@ func migrate(conn *connection, migrations fs.FS) error {
 	if err := conn.run(versionTable); err != nil {
 		return fmt.Errorf("read the schema's version: %w", err)
 	}
-	var version int
-	read := view{ctx: context.Background(), from: only{conn}}
-	if err := read.row("SELECT COALESCE(MAX(version), 0) FROM schema_version", nil, &version); err != nil {
-		return fmt.Errorf("read the schema's version: %w", err)
-	}
-	if version > len(names) {
-		return fmt.Errorf("the database was written by a newer clawhost (schema %d; this one knows up to %d): upgrade clawhost",
-			version, len(names))
+	version, err := schemaVersion(conn, len(names))
+	if err != nil {
+		return err
 	}
 	for i, name := range names {
 		number, _, _ := strings.Cut(strings.TrimPrefix(name, "migrations/"), "_")
@@ -53,6 +49,21 @@ func migrate(conn *connection, migrations fs.FS) error {
 		}
 	}
 	return nil
+}
+
+// ErrNewer is the error for a database whose schema this program does not know.
+var ErrNewer = errors.New("the database was written by a newer clawhost")
+
+// schemaVersion returns the version of the database's schema, of which this program knows the first ones.
+func schemaVersion(conn *connection, known int) (version int, err error) {
+	read := view{ctx: context.Background(), from: only{conn}}
+	if err := read.row("SELECT COALESCE(MAX(version), 0) FROM schema_version", nil, &version); err != nil {
+		return 0, fmt.Errorf("read the schema's version: %w", err)
+	}
+	if version > known {
+		return 0, fmt.Errorf("%w (schema %d; this one knows up to %d): upgrade clawhost", ErrNewer, version, known)
+	}
+	return version, nil
 }
 
 func migrateOne(conn *connection, text string, version int) (err error) {

@@ -13,6 +13,9 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 )
 
+// File is the name of the database in the state folder.
+const File = "clawhost.db"
+
 // Options are the settings of a Store.
 type Options struct {
 	Now func() time.Time // the clock; nil: time.Now

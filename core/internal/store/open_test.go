@@ -20,7 +20,7 @@ func TestDatabaseIsOneProcesssAlone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, err := store.Open(b.ctx, b.path, store.Options{})
-	if err == nil || !strings.Contains(err.Error(), "another clawhost uses "+b.path) {
+	if err == nil || !strings.Contains(err.Error(), ") uses "+b.path) {
 		t.Fatalf("a second Open: %v", err)
 	}
 	if a := b.accept(t, inbound("anna", 1)); a.Seq != 1 {
@@ -169,7 +169,7 @@ func TestOpenWithoutItsLockFile(t *testing.T) {
 		_ = second.Close()
 		t.Fatal("a second host opens the database of a live one")
 	}
-	if !strings.Contains(err.Error(), "another clawhost uses") {
+	if !strings.Contains(err.Error(), "another clawhost (process ") {
 		t.Errorf("a second host is refused by %q", err)
 	}
 }

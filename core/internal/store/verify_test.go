@@ -1,0 +1,44 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestVerify(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "state", File)
+	s, err := Open(t.Context(), path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Verify(t.Context(), path); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "another clawhost (process ") {
+		t.Errorf("a database that is open: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := Verify(t.Context(), path); err != nil {
+		t.Errorf("a whole database: %v", err)
+	}
+	conn, err := connect(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(conn.run("INSERT INTO schema_version (version) VALUES (9999)"), conn.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := Verify(t.Context(), path); !errors.Is(err, ErrNewer) {
+		t.Errorf("a database of a newer version: %v", err)
+	}
+	if err := os.WriteFile(path, bytes.Repeat([]byte("garbage "), 1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Verify(t.Context(), path); err == nil || !strings.Contains(err.Error(), "does not read as it was written") {
+		t.Errorf("a damaged database: %v", err)
+	}
+}
