@@ -123,12 +123,9 @@ func (p *Plugin) readConfig(d *decoder, b *hclsyntax.Block) {
 	p.configBlock = b
 	p.config = map[string]cty.Value{}
 	for name, a := range b.Body.Attributes {
-		found, diagnostics := a.Expr.Value(d.eval)
-		if diagnostics.HasErrors() {
-			d.problems = append(d.problems, d.fromHCL(diagnostics)...)
-			continue
+		if found, ok := d.evaluate(a.Expr); ok {
+			p.config[name] = found
 		}
-		p.config[name] = found
 	}
 	for _, inner := range b.Body.Blocks {
 		d.report(inner.TypeRange, "Unexpected block",
@@ -152,7 +149,7 @@ func (p *Plugin) Missing() (missing Problem, is bool) {
 	}
 	name := strings.TrimPrefix(filepath.Base(p.Source), prefix)
 	return p.Place(nil, fmt.Sprintf("No plugin %q", name),
-		fmt.Sprintf("There is no program %s.%s", p.Source, suggestion(name, known))), true
+		fmt.Sprintf("There is no program %s.%s Plugins of others are programs that you put there: docs/writing-a-channel.md.", p.Source, suggestion(name, known))), true
 }
 
 // binary stores the name of a binary in a folder, which must have been read before, or a path.
