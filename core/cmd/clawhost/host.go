@@ -129,7 +129,7 @@ func (a *app) Recheck(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return claims.Validate(ctx, c, version, a.children)
+	return claims.Validate(ctx, c, a.demo, version, a.children)
 }
 
 // load reads the config file.
@@ -157,7 +157,7 @@ func (a *app) validate(ctx context.Context, args []string) error {
 	}
 	c, err := a.load()
 	if err == nil {
-		err = claims.Validate(ctx, c, version, a.children)
+		err = claims.Validate(ctx, c, a.demo, version, a.children)
 	}
 	var warnings []string
 	if err == nil {

@@ -120,7 +120,7 @@ func (d *decoder) checkSize(text []byte) Problems {
 // file reads the whole file: the top level first, because the blocks of agents and plugins inherit from it.
 func (d *decoder) file(body *hclsyntax.Body, path string) *Config {
 	c := defaults()
-	c.Path = path
+	c.Path, c.source, c.body = path, d.source, body
 	d.channels, d.agents = []string{"webchat"}, []string{session.MainAgent}
 	for _, b := range body.Blocks {
 		switch {
@@ -158,9 +158,6 @@ func (d *decoder) file(body *hclsyntax.Body, path string) *Config {
 		d.checkWorkspace(c, a, body)
 	}
 	c.warnings = d.warn(c, body)
-	for _, a := range c.Agents {
-		a.written = nil // its file need not stay in memory
-	}
 	return c
 }
 

@@ -64,6 +64,11 @@ func (p Problems) err() error {
 	if len(p) == 0 {
 		return nil
 	}
+	return p.Sorted()
+}
+
+// Sorted returns the problems in the file's order, each once.
+func (p Problems) Sorted() Problems {
 	slices.SortStableFunc(p, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})

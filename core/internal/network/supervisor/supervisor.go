@@ -119,6 +119,7 @@ func (s *Supervisor) Restart(name string) error {
 // Checked is the result of checking a plugin without configuring it.
 type Checked struct {
 	remote.Description
+	Config []byte              // the config with its defaults, as JSON; nil: it does not match the schema
 	Misfit error               // why the config does not match the schema; nil: it does
 	Found  []remote.Diagnostic // the plugin's own diagnostics of a matching config
 }
@@ -144,6 +145,7 @@ func Check(
 		c.Misfit = err
 		return c, nil
 	}
+	c.Config = own
 	if c.Can(remote.CheckConfig) {
 		c.Found, err = l.plugin.CheckConfig(ctx, own)
 	}

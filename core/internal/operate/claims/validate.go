@@ -14,55 +14,66 @@ import (
 	"github.com/clawhost/clawhost/core/internal/network/supervisor"
 )
 
-// Validate checks the plugins' own configs by the schemas and checks of their binaries, and that no two have a command
-// of the same name. It starts each enabled plugin's binary, asks it and ends it; none is configured. The error is a
-// [config.Problems]. Children start the binaries; nil: processes that leave their trees are not adopted.
-func Validate(ctx context.Context, c *config.Config, version string, children *process.Children) error {
-	found := make([]config.Problems, len(c.Plugins))
-	commands := make([]command.PluginCommands, len(c.Plugins))
+// Validate checks what the machine must have for a config ([config.Config.Check]), the plugins' own configs by the schemas and
+// checks of their binaries, and that no two have a command of the same name or listen at the same address. It starts each enabled plugin's binary, asks it
+// and ends it; none is configured. The error is a [config.Problems]. Demo reports whether no real claude runs. Children start
+// the binaries; nil: processes that leave their trees are not adopted.
+func Validate(ctx context.Context, c *config.Config, demo bool, version string, children *process.Children) error {
+	found := make([]checked, len(c.Plugins))
 	var asking sync.WaitGroup
 	for i, p := range c.Plugins {
 		if p.Enabled {
-			asking.Go(func() { found[i], commands[i] = validate(ctx, p, version, children) })
+			asking.Go(func() { found[i] = check(ctx, p, version, children) })
 		}
 	}
 	asking.Wait()
-	var list config.Problems
-	for _, f := range found {
-		list = append(list, f...)
+	list, _ := errors.AsType[config.Problems](c.Check(demo))
+	commands := make([]command.PluginCommands, len(found))
+	addresses := ofHost(c)
+	for i, f := range found {
+		list = append(list, f.problems...)
+		commands[i] = f.commands
+		addresses = append(addresses, f.addresses...)
 	}
 	clashes := command.New(nil, nil, command.Host{}).Clashes(commands)
 	list = append(list, problems(c.Plugins, clashes, "")...)
+	list = append(list, usedTwice(addresses)...)
 	if len(list) == 0 {
 		return nil
 	}
-	return list
+	return list.Sorted()
 }
 
-func validate(ctx context.Context, p *config.Plugin, version string, children *process.Children) (config.Problems, command.PluginCommands) {
+// checked is what is known of a plugin that was started only to be asked.
+type checked struct {
+	problems  config.Problems
+	commands  command.PluginCommands
+	addresses []address
+}
+
+func check(ctx context.Context, p *config.Plugin, version string, children *process.Children) checked {
 	if missing, is := p.Missing(); is {
-		return config.Problems{missing}, command.PluginCommands{}
+		return checked{problems: config.Problems{missing}}
 	}
-	checked, err := supervisor.Check(ctx, p, version, os.TempDir(), children, hclog.NewNullLogger())
+	said, err := supervisor.Check(ctx, p, version, os.TempDir(), children, hclog.NewNullLogger())
 	if err != nil {
 		attribute := ""
 		if unfit, ok := errors.AsType[*supervisor.Unfit](err); ok {
 			attribute = unfit.Attribute
 		}
-		return config.Problems{p.PlaceAttribute(attribute, "Plugin does not start", err.Error())}, command.PluginCommands{}
+		return checked{problems: config.Problems{p.PlaceAttribute(attribute, "Plugin does not start", err.Error())}}
 	}
-	commands := command.PluginCommands{Plugin: p.Label, Overrides: p.Overrides}
-	for _, c := range checked.Commands {
-		commands.Names = append(commands.Names, c.Name)
+	found := checked{commands: command.PluginCommands{Plugin: p.Label, Overrides: p.Overrides}, addresses: ofPlugin(p, said.Config)}
+	for _, c := range said.Commands {
+		found.commands.Names = append(found.commands.Names, c.Name)
 	}
-	var problems config.Problems
-	if checked.Misfit != nil && !errors.As(checked.Misfit, &problems) {
-		problems = config.Problems{p.Place(nil, "Plugin's config cannot be checked", checked.Misfit.Error())}
+	if said.Misfit != nil && !errors.As(said.Misfit, &found.problems) {
+		found.problems = config.Problems{p.Place(nil, "Plugin's config cannot be checked", said.Misfit.Error())}
 	}
-	for _, d := range checked.Found {
+	for _, d := range said.Found {
 		if !d.Warning {
-			problems = append(problems, p.Place(d.Path, d.Summary, d.Detail))
+			found.problems = append(found.problems, p.Place(d.Path, d.Summary, d.Detail))
 		}
 	}
-	return problems, commands
+	return found
 }
