@@ -186,7 +186,7 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 func (h *Host) folders() error {
 	for _, dir := range []string{h.config.StateDir, h.mediaDir()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return fmt.Errorf("make the state folder: %w", err)
+			return config.Problems{h.config.NoState(err)}
 		}
 		if err := os.Chmod(dir, 0o700); err != nil {
 			return fmt.Errorf("close the state folder to others: %w", err)

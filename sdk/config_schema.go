@@ -19,7 +19,9 @@ var propertyName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 //
 //   - json names the attribute; omitempty and omitzero make it optional;
 //   - default, such as `default:"30s"` or `default:"5"`, makes it optional and fills it in;
-//   - jsonschema is its description.
+//   - jsonschema is its description;
+//   - format:"chat" says that a string names a chat as session keys do, such as "telegram:1001": the host checks, before the
+//     plugin starts, that the channel is in its config and that the plugin's block grants it.
 //
 // A struct without fields has no schema.
 func schemaOf(t reflect.Type) (*jsonschema.Schema, error) {
@@ -85,6 +87,11 @@ func refineField(f reflect.StructField, s *jsonschema.Schema, where string) erro
 	property := s.Properties[name]
 	if err := refine(f.Type, property, where); err != nil {
 		return err
+	}
+	if format, ok := f.Tag.Lookup("format"); ok && (format != "chat" || property.Type != "string") {
+		return fmt.Errorf("%s: the only format is \"chat\", of a string", where)
+	} else if ok {
+		property.Format = format
 	}
 	text, ok := f.Tag.Lookup("default")
 	if !ok {

@@ -102,7 +102,7 @@ func (s *session) run(ctx context.Context) error {
 		if after > 0 {
 			s.status.Report(chat.Disconnected, err.Error())
 		}
-		s.log.Debug("the connection to Discord ended", "error", err, "again_in", after)
+		s.log.Debug("the connection to Discord ended", "error", err, "again_in", after.Round(time.Millisecond))
 		if !network.Pause(ctx, after) {
 			return ctx.Err()
 		}

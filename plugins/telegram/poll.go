@@ -88,15 +88,15 @@ func (r *receiver) persist(ctx context.Context, step func(context.Context) error
 		}
 		if failed, ok := errors.AsType[*callError](err); ok {
 			if failed.badToken() {
-				err := fmt.Errorf("%w: Telegram rejected the token (%d); correct it and restart the host",
+				return fmt.Errorf("%w: Telegram rejected the token (%d); correct it and restart the host",
 					sdk.ErrBadCredentials, failed.Status)
-				r.status.Report(chat.Disconnected, err.Error())
-				return err
 			}
-			r.disconnected(failed)
+			r.disconnected(failed) // which the host logs
+		} else {
+			r.log.Warn("receiving failed", "error", err)
 		}
 		after := tries.After(err)
-		r.log.Warn("receiving failed", "error", err, "again_in", after)
+		r.log.Debug("receiving is tried again", "error", err, "again_in", after.Round(time.Millisecond))
 		if !network.Pause(ctx, after) {
 			return ctx.Err()
 		}

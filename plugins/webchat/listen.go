@@ -44,14 +44,14 @@ func listen(ctx context.Context, env sdk.Env, address string) (net.Listener, err
 		return err
 	})
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s is taken by another program, %w: stop it, or choose another port", address, syscall.EADDRINUSE)
+		return nil, fmt.Errorf("%w: stop what listens there, or choose another port", err)
 	}
 	return listener, err
 }
 
 // insist retries while the error is the given temporary one and ctx is active.
 func insist(ctx context.Context, passing error, try func() error) error {
-	ticker := time.NewTicker(20 * time.Millisecond)
+	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
 	var passed error
 	for {

@@ -35,7 +35,7 @@ type config struct {
 type hookConfig struct {
 	Form     string     `json:"form" default:"plain" jsonschema:"How requests are signed: github or plain."`
 	Secret   sdk.Secret `json:"secret" jsonschema:"What the sender signs with, at least 16 bytes."`
-	To       string     `json:"to" jsonschema:"The chat whose session answers, such as telegram:1001 or telegram:group:-100123."`
+	To       string     `json:"to" format:"chat" jsonschema:"The chat whose session answers, such as telegram:1001 or telegram:group:-100123."`
 	Events   []string   `json:"events,omitempty" jsonschema:"The events that start a turn, such as issues or issues.opened (default: all)."`
 	Prompt   string     `json:"prompt,omitempty" jsonschema:"What the agent is asked to do."`
 	Template string     `json:"template,omitempty" jsonschema:"A template of Go for what the agent reads of the payload."`

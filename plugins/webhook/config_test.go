@@ -89,7 +89,7 @@ func TestAnAddressThatIsTaken(t *testing.T) {
 	found, err := h.TryConfigure(map[string]any{"listen": other.Addr().String(), "hooks": map[string]any{
 		"a": map[string]any{"secret": testSecret, "to": "telegram:group:-1"},
 	}})
-	if err != nil || len(found) != 1 || found[0].Path != "listen" || !strings.Contains(found[0].Summary, "taken by another program") {
+	if err != nil || len(found) != 1 || found[0].Path != "listen" || !strings.Contains(found[0].Summary, "address already in use: stop what listens there") {
 		t.Errorf("an address that is taken gives %v, %v", found, err)
 	}
 }

@@ -45,7 +45,7 @@ const listenTime = 2 * time.Second
 // listen binds the address. Each request is authenticated by its signature, and all may come from one proxy, which is another user.
 func listen(ctx context.Context, env sdk.Env, address string) (net.Listener, error) {
 	late := time.After(listenTime)
-	again := time.NewTicker(20 * time.Millisecond)
+	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()
 	for {
 		listener, err := env.ListenUnchecked(ctx, "tcp", address)
@@ -55,7 +55,7 @@ func listen(ctx context.Context, env sdk.Env, address string) (net.Listener, err
 		select {
 		case <-again.C:
 		case <-late:
-			return nil, fmt.Errorf("%s is taken by another program", address)
+			return nil, fmt.Errorf("%w: stop what listens there, or choose another port", err)
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

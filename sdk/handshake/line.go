@@ -75,11 +75,9 @@ type answer struct {
 func (l *Line) Serve(host Services) error {
 	for {
 		var asked request
-		if _, err := l.receive(&asked, false); err != nil {
-			if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) ||
-				errors.Is(err, syscall.ECONNRESET) {
-				return nil
-			}
+		if _, err := l.receive(&asked, false); over(err) {
+			return nil
+		} else if err != nil {
 			return fmt.Errorf("read the plugin's request: %w", err)
 		}
 		fd, err := -1, errors.New("this host does not support the request")
@@ -96,10 +94,22 @@ func (l *Line) Serve(host Services) error {
 			fd, said.Error = -1, err.Error()
 			errors.As(err, &said.Errno)
 		}
-		if err := l.send(said, fd); err != nil {
+		if err := l.send(said, fd); over(err) {
+			return nil
+		} else if err != nil {
 			return fmt.Errorf("answer the plugin: %w", err)
 		}
 	}
+}
+
+// over reports whether an error only means that one end has closed the line.
+func over(err error) bool {
+	for _, end := range []error{io.EOF, net.ErrClosed, os.ErrDeadlineExceeded, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, end) {
+			return true
+		}
+	}
+	return false
 }
 
 // Listen asks the host for a socket that listens at a TCP address.

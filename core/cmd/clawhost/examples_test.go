@@ -49,7 +49,7 @@ func TestExampleConfigs(t *testing.T) {
 				p.Source = filepath.Join(folder, filepath.Base(p.Source))
 			}
 			var problems config.Problems
-			if err := claims.Validate(t.Context(), c, "test", nil); errors.As(err, &problems) {
+			if err := claims.Check(t.Context(), c, claims.Options{Version: "test", Demo: true}).Err(); errors.As(err, &problems) {
 				t.Errorf("a plugin refuses it:\n%v", problems)
 			} else if err != nil {
 				t.Error(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/base/recentlog"
 	"github.com/clawhost/clawhost/core/internal/operate/claims"
+	"github.com/clawhost/clawhost/core/internal/operate/doctor"
 )
 
 // replaced is the variable that tells a host that it has replaced itself, so that it does so only once.
@@ -50,7 +51,11 @@ func (a *app) host(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	recent := recentlog.New(a.err)
+	out := a.err
+	if colours(out) && c.Log.Format != "json" {
+		out = levels{out}
+	}
+	recent := recentlog.New(out)
 	log := hclog.New(&hclog.LoggerOptions{
 		Name: "clawhost", Level: hclog.LevelFromString(c.Log.Level), JSONFormat: c.Log.Format == "json", Output: recent,
 	})
@@ -137,7 +142,12 @@ func (a *app) Recheck(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return claims.Validate(ctx, c, version, a.children)
+	return a.check(ctx, c).Err()
+}
+
+// check checks the plugins and what the machine must have.
+func (a *app) check(ctx context.Context, c *config.Config) claims.Report {
+	return claims.Check(ctx, c, claims.Options{Version: version, Demo: a.demo, Children: a.children})
 }
 
 // load reads the config file.
@@ -170,49 +180,49 @@ func (a *app) validate(ctx context.Context, args []string) error {
 	case len(args) == 1:
 		a.config = args[0]
 	}
-	c, err := a.load()
-	if err == nil {
-		err = claims.Validate(ctx, c, version, a.children)
+	o, err := a.examination(ctx)
+	if err != nil {
+		return err
 	}
-	var warnings []string
-	if err == nil {
-		warnings = c.Warnings(os.Geteuid() == 0, a.demo)
-		for _, a := range c.AllAgents() {
-			for _, problem := range agent.SkillProblems(a.Workspace) {
+	problems, warnings := config.Problems{}, []string{}
+	for _, f := range doctor.Examine(ctx, o) {
+		switch {
+		case f.Severity == doctor.Error && f.Problem != nil:
+			problems = append(problems, *f.Problem)
+		case f.Severity == doctor.Error:
+			problems = append(problems, config.Problem{Summary: f.Text, Detail: f.Advice})
+		case f.Severity == doctor.Warning && f.Code != doctor.HostDown:
+			warnings = append(warnings, strings.TrimSuffix(f.Text+". "+f.Advice, ". "))
+		}
+	}
+	said := map[string]any{"ok": len(problems) == 0, "problems": problems}
+	if o.Config != nil {
+		for _, agentConfig := range o.Config.AllAgents() {
+			for _, problem := range agent.SkillProblems(agentConfig.Workspace) {
 				warnings = append(warnings, problem.Error())
 			}
 		}
-	}
-	if !a.json {
-		if err == nil {
-			said := core.Transcription(c)
-			path, _ := a.place() // load has found it
-			fmt.Fprintf(a.out, "%s is good.\n%s%s.\n", path, strings.ToUpper(said[:1]), said[1:])
-		}
-		for _, warning := range warnings {
-			fmt.Fprintln(a.out, "Warning:", warning)
-		}
-		return err
-	}
-	var problems config.Problems
-	if err != nil && !errors.As(err, &problems) {
-		return err
-	}
-	if problems == nil {
-		problems = config.Problems{}
-	}
-	said := map[string]any{"ok": err == nil, "problems": problems}
-	if err == nil {
-		said["transcription"] = core.Transcription(c)
+		said["transcription"] = core.Transcription(o.Config)
 	}
 	if len(warnings) > 0 {
 		said["warnings"] = warnings
 	}
-	if err := a.print(said); err != nil {
-		return err
+	switch {
+	case a.json:
+		if err := a.print(said); err != nil {
+			return err
+		}
+		if len(problems) > 0 {
+			return errSaid
+		}
+		return nil
+	case len(problems) > 0:
+		return problems
 	}
-	if err != nil {
-		return errSaid
+	transcription := core.Transcription(o.Config)
+	fmt.Fprintf(a.out, "%s is good.\n%s%s.\n", o.Path, strings.ToUpper(transcription[:1]), transcription[1:])
+	for _, warning := range warnings {
+		fmt.Fprintln(a.out, "Warning:", visible(warning))
 	}
 	return nil
 }

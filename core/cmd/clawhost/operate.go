@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -47,14 +48,33 @@ func show[T any](ctx context.Context, a *app, ask func(context.Context, *admin.C
 	if a.json {
 		return a.print(value)
 	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	var rows bytes.Buffer
+	w := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', 0)
 	for _, row := range table(value) {
 		for i, cell := range row {
 			row[i] = printable(cell)
 		}
 		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return a.printTable(rows.String())
+}
+
+// printTable prints lines of a table without blanks at their ends. On a terminal its headings stand out.
+func (a *app) printTable(rows string) error {
+	style := a.style()
+	for line := range strings.Lines(rows) {
+		line = strings.TrimRight(line, " \n")
+		if line == strings.ToUpper(line) {
+			line = style.strong(line)
+		}
+		if _, err := fmt.Fprintln(a.out, line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // logs is the command that shows the running host's log.

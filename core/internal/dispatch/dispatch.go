@@ -167,7 +167,7 @@ func (d *Dispatcher) handle(work context.Context, r *running, handler Handler) {
 		wait := backoff(run.Head.Attempts)
 		again = time.Now().Add(wait)
 		d.log.Error("a run failed and goes back to its lane", "run", run.ID, "session", run.Session.Key,
-			"attempt", run.Head.Attempts, "again_in", wait, "error", err)
+			"attempt", run.Head.Attempts, "again_in", wait.Round(time.Millisecond), "error", err)
 	}
 	d.giveBack(work, run, func(ctx context.Context) error { return d.store.Release(ctx, run.ID, again, err.Error()) })
 }

@@ -42,7 +42,7 @@ var wings = []wing{
 		"stream", "activity", "permission", "spending", "command", "interpret", "inbox", "prompt", "view", "posting", "turn", "heartbeat",
 		"outbox",
 	}},
-	{"operate", []string{"claims", "gateway", "hostapi", "admin"}},
+	{"operate", []string{"claims", "gateway", "hostapi", "admin", "doctor"}},
 }
 
 // layers are the paths of these packages below core/internal, in the same order.

@@ -55,7 +55,6 @@ var notSaid = map[string]string{
 	`\ No newline at end of file`:                                         "a line of a diff",
 	"Use the skill %q (%s)":                                               "the model reads about a command",
 	"Go on from where you left off.":                                      "the model reads an answer",
-	"There is no channel ":                                                "what a tool returns to the model",
 	"This machine has no space for files at the moment. Try again later.": "what a tool returns to the model",
 	"Plugin does not start":                                               "the summary of an error in the config",
 	"Plugin's config cannot be checked":                                   "the summary of an error in the config",

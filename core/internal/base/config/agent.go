@@ -37,7 +37,7 @@ type Agent struct {
 	Claude    Claude
 	Heartbeat Heartbeat // never inherited
 
-	written *hclsyntax.Block // in the file, while it is read; nil for main
+	written *hclsyntax.Block // in the file; nil for main
 }
 
 // Who may choose an agent. Whoever may write in a conversation uses the agent that it has without a choice.

@@ -118,9 +118,9 @@ F:11:17: Unsuitable value; claude.aliases must be text in quotes.
     number    = 5
 F:15:14: Unsuitable value; inbound.debounce must be at least "0s".
     debounce = "-1s"
-F:18:14: Unsuitable value; queue.mode must be MODES.
+F:18:14: Unsuitable value; queue.mode must be MODES. Did you mean "steer"?
     mode     = "steeer"
-F:19:14: Unsuitable value; queue.debounce must be text in quotes.
+F:19:14: Unsuitable value; queue.debounce must be a duration, such as "500ms", "30s" or "2h".
     debounce = 500
 F:20:14: Unsuitable value; queue.cap must be a whole number from 1 to 1000.
     cap      = 0

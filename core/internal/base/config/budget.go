@@ -45,7 +45,8 @@ var (
 // amount stores an amount of money or of tokens.
 func amount(to *domain.Amount) setter {
 	return func(v value) {
-		s, ok := v.text()
+		const must = `must be an amount of money or of tokens, such as "$5", "$0.50" or "2000000 tokens"`
+		s, ok := v.textOf(must)
 		if !ok {
 			return
 		}
@@ -55,7 +56,7 @@ func amount(to *domain.Amount) setter {
 		} else if m := tokens().FindStringSubmatch(s); m != nil {
 			a.Tokens = decimal(m[1])
 		} else {
-			v.refuse(`must be an amount of money or of tokens, such as "$5", "$0.50" or "2000000 tokens"`)
+			v.refuse(must)
 			return
 		}
 		switch {

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/session"
 )
@@ -48,6 +50,8 @@ type Config struct {
 	Plugins []*Plugin
 
 	warnings Problems
+	source   *source
+	body     *hclsyntax.Body
 }
 
 // Log configures the log on stderr.

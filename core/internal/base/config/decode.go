@@ -3,9 +3,11 @@ package config
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // A block describes the content of a block in the file and where it is stored.
@@ -115,12 +117,8 @@ func (d *decoder) attribute(a *hclsyntax.Attribute, path string, set setter) {
 		d.refuseUnsupported(a.NameRange, name, "")
 		return
 	}
-	found, diagnostics := a.Expr.Value(d.eval)
-	if diagnostics.HasErrors() {
-		d.problems = append(d.problems, d.fromHCL(diagnostics)...)
-		return
-	}
-	if found.IsNull() {
+	found, ok := d.evaluate(a.Expr)
+	if !ok || found.IsNull() {
 		return
 	}
 	v := value{Value: found, d: d, name: name, expr: a.Expr}
@@ -130,6 +128,14 @@ func (d *decoder) attribute(a *hclsyntax.Attribute, path string, set setter) {
 	if set != nil {
 		set(v)
 	}
+}
+
+// evaluate returns the value of an expression, or reports why it has none.
+func (d *decoder) evaluate(expr hclsyntax.Expression) (cty.Value, bool) {
+	found, diagnostics := expr.Value(d.eval)
+	problems := append(d.fromHCL(diagnostics), d.shellVariables(expr)...)
+	d.problems = append(d.problems, problems...)
+	return found, len(problems) == 0
 }
 
 // leftOut reports whether an attribute is missing or null.
@@ -212,6 +218,10 @@ func (d *decoder) refuseUnknown(body *hclsyntax.Body, b block) {
 		if slices.Contains(blocks, found.Type) {
 			continue
 		}
+		if g := gapAt(b.path, found.Type); g != nil && !b.hasAttr(found.Type) {
+			d.refuseUnsupported(found.TypeRange, found.Type, "")
+			continue
+		}
 		hint := suggestion(found.Type, blocks)
 		if instead := b.elsewhere[found.Type]; instead != "" {
 			hint = " " + instead
@@ -259,11 +269,20 @@ func (b block) blockNames() []string {
 	return names
 }
 
+// maxName is the length in bytes from which on names are not compared with others.
+const maxName = 64
+
 // suggestion returns a hint with the known name that is closest to a misspelt one, if one is close.
 func suggestion(name string, known []string) string {
-	best, least := "", 3
+	best, least := "", maxName
 	for _, k := range known {
-		if n := distance(name, k); n < least && n < len(k) {
+		if len(name) >= maxName {
+			break
+		}
+		n := distance(name, k)
+		shorter := min(len(name), len(k))
+		near := n <= max(1, shorter/4) && n < shorter || len(k) > 2 && (strings.HasPrefix(name, k) || strings.HasSuffix(name, k))
+		if near && n < least {
 			best, least = k, n
 		}
 	}
@@ -273,23 +292,28 @@ func suggestion(name string, known []string) string {
 	return fmt.Sprintf(" Did you mean %q?", best)
 }
 
-// distance returns the number of bytes to insert, delete or replace to turn a into b.
+// distance returns the number of bytes to insert, delete, replace or swap with the next one to turn a into b.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range b {
+		rows[0][j+1] = j + 1
 	}
 	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
 		for j := range len(b) {
-			replaced := diagonal
+			replaced := rows[i][j]
 			if a[i] != b[j] {
 				replaced++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+			n := min(replaced, rows[i][j+1]+1, rows[i+1][j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				n = min(n, rows[i-1][j-1]+1)
+			}
+			rows[i+1][j+1] = n
 		}
 	}
-	return row[len(b)]
+	return rows[len(a)][len(b)]
 }

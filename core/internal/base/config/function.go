@@ -71,8 +71,13 @@ func (p place) variable(name string, fallback []cty.Value) (cty.Value, error) {
 	if len(fallback) > 0 {
 		return fallback[0], nil
 	}
-	return cty.NilVal, fmt.Errorf("the environment variable %s is not set: export it, or put it into the EnvironmentFile of the service", name)
+	return cty.NilVal, unsetError(name)
 }
+
+// unsetError is the name of an environment variable that is not set.
+type unsetError string
+
+func (e unsetError) Error() string { return "the environment variable " + string(e) + " is not set" }
 
 func (p place) file(path string) (cty.Value, error) {
 	path, err := p.resolve(p.dir, path)

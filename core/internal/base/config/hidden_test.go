@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -47,7 +48,6 @@ func TestWarnings(t *testing.T) {
 		{"plugin \"telegram\" {}\nclaude {\n  command = \"sh\"\n}", ""},
 		{"", " No plugin is enabled; Nobody can talk"},
 		{"claude {\n  command = \"sh\"\n}\nplugin \"telegram\" {\n  enabled = false\n}", " No plugin is enabled; Nobody can talk"},
-		{"plugin \"telegram\" {}\nclaude {\n  command = \"clawhost-no-such-program\"\n}", `3:13: Missing program; claude.command: there is no program "clawhost-no-such-program" here`},
 		{"plugin \"telegram\" {}\nclaude {\n  command = \"sh\"\n}\naccess {\n  owners = [\"telegram:1\", \"telegram:@ann\"]\n}", "6:27: Name instead of an id; access.owners: telegram:@ann is a name"},
 		{"plugin \"telegram\" {}\nclaude {\n  command = \"sh\"\n}\nagent {\n  trust_project = true\n}", "6:19: Trusted workspace; agent.trust_project: whoever can write into the workspace can run programs"},
 		{"plugin \"telegram\" {}\nclaude {\n  command = \"sh\"\n}\nadmin {\n  listen = \":8765\"\n  token = \"0123456789abcdef\"\n}", "6:12: Open to the network; admin.listen: other machines can reach"},
@@ -73,36 +73,25 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// A problem about something that the file does not contain has no line.
-func TestAWarningWithoutALine(t *testing.T) {
-	t.Setenv("PATH", t.TempDir())
-	c := load(t, "log {}\nplugin \"telegram\" {}\nclaude {\n  model = \"opus\"\n}", nil)
-	warnings := c.Warnings(false, false)
-	if len(warnings) != 1 || !strings.HasSuffix(warnings[0], `config.hcl: Missing program; claude.command: there is no program "claude" here. Install Claude Code, or write the program's path.`) {
-		t.Errorf("warnings: %v", warnings)
-	}
-}
-
 func TestTheWarningOfSkippedQuestionsAsRoot(t *testing.T) {
 	t.Parallel()
+	const cage, none = `  env = { IS_SANDBOX = "1" }`, `  env = { IS_SANDBOX = "" }`
 	for name, tt := range map[string]struct {
-		mode   string
-		env    map[string]string
-		root   bool
-		demo   bool
-		warned bool
+		mode, env  string
+		root, demo bool
+		warned     bool
 	}{
 		"root":                            {mode: "default", root: true},
 		"no questions":                    {mode: "bypassPermissions"},
 		"no questions as root":            {mode: "bypassPermissions", root: true, warned: true},
 		"no questions as root of a demo":  {mode: "bypassPermissions", root: true, demo: true},
-		"no questions as root of a cage":  {mode: "bypassPermissions", env: map[string]string{"IS_SANDBOX": "1"}, root: true},
-		"no questions as root of nothing": {mode: "bypassPermissions", env: map[string]string{"IS_SANDBOX": ""}, root: true, warned: true},
+		"no questions as root of a cage":  {mode: "bypassPermissions", env: cage, root: true},
+		"no questions as root of nothing": {mode: "bypassPermissions", env: none, root: true, warned: true},
 	} {
-		c := &config.Config{}
-		c.Agent.Claude.PermissionMode, c.Agent.Claude.Env = tt.mode, tt.env
+		c := load(t, fmt.Sprintf("plugin \"telegram\" {}\nclaude {\n  permission_mode = %q\n%s\n}\n", tt.mode, tt.env), nil)
 		got := c.Warnings(tt.root, tt.demo)
-		if tt.warned != (len(got) == 1 && strings.Contains(got[0], "bypassPermissions")) || !tt.warned && len(got) > 0 {
+		const want = `config.hcl:3:21: Refused by Claude Code; claude.permission_mode is "bypassPermissions"`
+		if tt.warned != (len(got) == 1 && strings.Contains(got[0], want)) || !tt.warned && len(got) > 0 {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

@@ -1,9 +1,10 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
 	_ "time/tzdata" // for systems without a time zone database
 
@@ -71,7 +72,11 @@ func open(path string, env func(name string) (value string, ok bool)) (*decoder,
 	}
 	text, err := readFile(absolute)
 	if err != nil {
-		return nil, nil, Problems{{File: path, Summary: "Cannot read the config file", Detail: printable(err.Error())}}
+		detail := printable(err.Error())
+		if errors.Is(err, fs.ErrNotExist) {
+			detail += "; write one with `clawhost init`, copy one of examples/, or name another one with -config FILE"
+		}
+		return nil, nil, Problems{{File: path, Summary: "Cannot read the config file", Detail: detail}}
 	}
 	d := &decoder{place: place{dir: filepath.Dir(absolute), env: env}, source: newSource(path, text)}
 	d.eval = d.functions()
@@ -85,21 +90,11 @@ func (d *decoder) parse(text []byte) (*hclsyntax.Body, Problems) {
 	file, diagnostics := hclsyntax.ParseConfig(text, d.name, hcl.InitialPos)
 	if diagnostics.HasErrors() {
 		d.hideUnparsed()
-		return nil, d.fromHCL(withoutEchoes(diagnostics))
+		return nil, d.fromSyntax(diagnostics)
 	}
 	body := file.Body.(*hclsyntax.Body) // documented by ParseConfig
 	d.hideSecrets(body)
 	return body, nil
-}
-
-// withoutEchoes keeps only one of the errors that a missing quote causes on the following lines.
-func withoutEchoes(diagnostics hcl.Diagnostics) hcl.Diagnostics {
-	seen := false
-	return slices.DeleteFunc(diagnostics, func(d *hcl.Diagnostic) bool {
-		echo := d.Summary == "Invalid multi-line string" && seen
-		seen = seen || d.Summary == "Invalid multi-line string"
-		return echo
-	})
 }
 
 // checkSize refuses a file with too many nested expressions for the recursive parser, whose stack overflow would end the
@@ -125,7 +120,7 @@ func (d *decoder) checkSize(text []byte) Problems {
 // file reads the whole file: the top level first, because the blocks of agents and plugins inherit from it.
 func (d *decoder) file(body *hclsyntax.Body, path string) *Config {
 	c := defaults()
-	c.Path = path
+	c.Path, c.source, c.body = path, d.source, body
 	d.channels, d.agents = []string{"webchat"}, []string{session.MainAgent}
 	for _, b := range body.Blocks {
 		switch {
@@ -163,9 +158,6 @@ func (d *decoder) file(body *hclsyntax.Body, path string) *Config {
 		d.checkWorkspace(c, a, body)
 	}
 	c.warnings = d.warn(c, body)
-	for _, a := range c.Agents {
-		a.written = nil // its file need not stay in memory
-	}
 	return c
 }
 

@@ -189,10 +189,12 @@ func fileTypes(to *[]string) setter {
 // sizeForm matches a number of bytes with its unit.
 var sizeForm = lazyregexp.New(`^([0-9]{1,6}) ?(KB|MB|GB)$`)
 
+const mustBeSize = `must be a size, such as "20MB" or "500KB"`
+
 // size stores a number of bytes such as "20MB", in units of 1024.
 func size(to *int64, least, most int64) setter {
 	return func(v value) {
-		if s, ok := v.text(); ok {
+		if s, ok := v.textOf(mustBeSize); ok {
 			v.size(s, to, least, most)
 		}
 	}
@@ -201,7 +203,7 @@ func size(to *int64, least, most int64) setter {
 // sizeOrNone stores a number of bytes, or zero for "0", which means no limit.
 func sizeOrNone(to *int64, least, most int64) setter {
 	return func(v value) {
-		if s, ok := v.text(); ok && s == "0" {
+		if s, ok := v.textOf(mustBeSize); ok && s == "0" {
 			*to = 0
 		} else if ok {
 			v.size(s, to, least, most)
@@ -213,7 +215,7 @@ func sizeOrNone(to *int64, least, most int64) setter {
 func (v value) size(text string, to *int64, least, most int64) {
 	found := sizeForm().FindStringSubmatch(strings.ToUpper(text))
 	if found == nil {
-		v.refuse(`must be a size, such as "20MB" or "500KB"`)
+		v.refuse(mustBeSize)
 		return
 	}
 	n, _ := strconv.ParseInt(found[1], 10, 64) // at most six digits

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
@@ -42,11 +41,7 @@ func (d *decoder) checkWorkspace(c *Config, a *Agent, body *hclsyntax.Body) {
 	}
 	given := a.attribute(body, "agent", "workspace")
 	refuse := func(other *hclsyntax.Attribute, format string, args ...any) {
-		at := hcl.Range{}
-		if a := cmp.Or(given, other); a != nil {
-			at = a.Expr.Range()
-		}
-		d.report(at, "Unsuitable value", a.title("agent", "workspace")+" "+fmt.Sprintf(format, args...))
+		d.report(rangeOf(cmp.Or(given, other)), "Unsuitable value", a.title("agent", "workspace")+" "+fmt.Sprintf(format, args...))
 	}
 	if info, err := os.Stat(workspace); err == nil && !info.IsDir() {
 		refuse(nil, "must be a folder, and %s is a file.", workspace)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -39,6 +40,7 @@ type Plugin struct {
 	Hook      Hook
 
 	settings Settings
+	channels []string // the labels of all plugin blocks
 	source   *source
 	block    *hclsyntax.Block
 	// configBlock is nil without one; config contains the values of its arguments.
@@ -99,7 +101,7 @@ func (h *Hook) block() block {
 
 // plugin reads a plugin block. The rest of the file must have been read before.
 func (d *decoder) plugin(b *hclsyntax.Block, c *Config) *Plugin {
-	p := &Plugin{Label: b.Labels[0], Enabled: true, source: d.source, block: b, settings: c.Settings.clone()}
+	p := &Plugin{Label: b.Labels[0], Enabled: true, channels: d.channels[1:], source: d.source, block: b, settings: c.Settings.clone()}
 	switch {
 	case !labelForm().MatchString(p.Label):
 		d.report(b.LabelRanges[0], "Unsuitable label", "A plugin's label has 1 to 32 of the characters a to z, 0 to 9, _ and -.")
@@ -123,12 +125,9 @@ func (p *Plugin) readConfig(d *decoder, b *hclsyntax.Block) {
 	p.configBlock = b
 	p.config = map[string]cty.Value{}
 	for name, a := range b.Body.Attributes {
-		found, diagnostics := a.Expr.Value(d.eval)
-		if diagnostics.HasErrors() {
-			d.problems = append(d.problems, d.fromHCL(diagnostics)...)
-			continue
+		if found, ok := d.evaluate(a.Expr); ok {
+			p.config[name] = found
 		}
-		p.config[name] = found
 	}
 	for _, inner := range b.Body.Blocks {
 		d.report(inner.TypeRange, "Unexpected block",
@@ -151,8 +150,8 @@ func (p *Plugin) Missing() (missing Problem, is bool) {
 		}
 	}
 	name := strings.TrimPrefix(filepath.Base(p.Source), prefix)
-	return p.Place(nil, fmt.Sprintf("No plugin %q", name),
-		fmt.Sprintf("There is no program %s.%s", p.Source, suggestion(name, known))), true
+	hint := cmp.Or(suggestion(name, known), " Plugins that do not come with clawhost are programs that you put there: docs/writing-a-channel.md.")
+	return p.Place(nil, fmt.Sprintf("No plugin %q", name), fmt.Sprintf("There is no program %s.%s", p.Source, hint)), true
 }
 
 // binary stores the name of a binary in a folder, which must have been read before, or a path.

@@ -154,6 +154,9 @@ func (f *fit) value(v cty.Value, node *jsonschema.Schema, s spot) any {
 		found = elements
 	case "string":
 		found = v.AsString()
+		if node.Format == chatFormat && !secret {
+			f.chat(v.AsString(), s)
+		}
 	case "boolean":
 		found = v.True()
 	case "integer", "number":
@@ -165,6 +168,24 @@ func (f *fit) value(v cty.Value, node *jsonschema.Schema, s spot) any {
 	}
 	f.judge(found, node, secret, s)
 	return found
+}
+
+// chatFormat is the format, in a schema, of a text that names a chat as session keys do.
+const chatFormat = "chat"
+
+// chat refuses a chat that the plugin cannot reach. Whether the text names one at all is for the plugin to say.
+func (f *fit) chat(text string, s spot) {
+	channel, _, found := strings.Cut(text, ":")
+	report := func(summary, detail string) {
+		f.problems = append(f.problems, f.plugin.problem(s.at(f.plugin), summary, detail))
+	}
+	switch {
+	case !found || channel == f.plugin.Label:
+	case !slices.Contains(f.plugin.channels, channel):
+		report("Unknown channel", fmt.Sprintf("%s names %q, and no plugin block has this label.%s", s.title(), channel, suggestion(channel, f.plugin.channels)))
+	case !slices.Contains(f.plugin.Grants, channel):
+		report("Missing grant", fmt.Sprintf("%s names a chat of %q, which the plugin may not reach: add grants = [%q] to its block.", s.title(), channel, channel))
+	}
 }
 
 // object converts an object. Null counts as missing.

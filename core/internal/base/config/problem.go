@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -22,7 +21,7 @@ const (
 
 // Problem is an error in the file. It contains no value that may be a secret.
 type Problem struct {
-	File    string `json:"file"`
+	File    string `json:"file,omitempty"` // empty: the problem is the machine's
 	Line    int    `json:"line,omitempty"`   // from 1; zero: the file as a whole
 	Column  int    `json:"column,omitempty"` // in characters, from 1
 	Summary string `json:"summary"`
@@ -34,11 +33,14 @@ type Problem struct {
 // String returns the problem as "file:line:column: summary; detail", with the snippet on a line of its own.
 func (p Problem) String() string {
 	var b strings.Builder
-	b.WriteString(p.File)
-	if p.Line > 0 {
-		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Column)
+	if p.File != "" {
+		b.WriteString(p.File)
+		if p.Line > 0 {
+			fmt.Fprintf(&b, ":%d:%d", p.Line, p.Column)
+		}
+		b.WriteString(": ")
 	}
-	b.WriteString(": " + p.Summary)
+	b.WriteString(p.Summary)
 	if p.Detail != "" {
 		b.WriteString("; " + p.Detail)
 	}
@@ -65,6 +67,11 @@ func (p Problems) err() error {
 	if len(p) == 0 {
 		return nil
 	}
+	return p.Sorted()
+}
+
+// Sorted returns the problems in the file's order, each once.
+func (p Problems) Sorted() Problems {
 	slices.SortStableFunc(p, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
@@ -82,12 +89,13 @@ var secretWords = lazyregexp.New(`(?im)^[^#\n]*(\bplugin\b|\bdsn\b|\benv\s*=|\b(
 // source is the file's text, and which of its lines may be shown.
 type source struct {
 	name  string
+	text  []byte
 	lines []string
 	quiet []bool // by line, from 0
 }
 
 func newSource(name string, text []byte) *source {
-	s := &source{name: name, lines: strings.Split(string(text), "\n")}
+	s := &source{name: name, text: text, lines: strings.Split(string(text), "\n")}
 	s.quiet = make([]bool, len(s.lines))
 	return s
 }
@@ -153,68 +161,6 @@ func (s *source) nameProblem(name hcl.Range, summary, detail string) Problem {
 		p.Snippet = printable(strings.TrimSpace(line[:end])) + " …"
 	}
 	return p
-}
-
-// tellable are HCL's errors whose details quote names and our own functions' errors, but no value.
-var tellable = []string{
-	"Error in function call", "Invalid function argument", "Not enough function arguments", "Too many function arguments",
-}
-
-// fromHCL converts the HCL library's diagnostics.
-func (s *source) fromHCL(diagnostics hcl.Diagnostics) Problems {
-	var found Problems
-	for _, d := range diagnostics {
-		if d.Severity != hcl.DiagError {
-			continue
-		}
-		var at hcl.Range
-		if d.Subject != nil {
-			at = *d.Subject
-		}
-		detail := d.Detail
-		unknown, isUnknown := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d)
-		switch {
-		case isUnknown:
-			detail = noFunction(unknown.CalledFunctionName(), s.isQuiet(at.Start.Line))
-		case d.Summary == "Unclosed configuration block":
-			detail = s.unclosed(at.Start.Line)
-		case d.Summary == "Variables not allowed":
-			// A secret without quotes is parsed as a variable.
-			detail = `Quote text, as in "steer"; for yes or no write true or false.`
-		case s.isQuiet(at.Start.Line) && !slices.Contains(tellable, d.Summary):
-			detail = ""
-		}
-		found = append(found, s.problem(at, d.Summary, detail))
-	}
-	return found
-}
-
-// functionForm matches names that are shown next to a secret: they look like those of functions.
-var functionForm = lazyregexp.New(`^[a-z_]{1,24}$`)
-
-// noFunction explains that there is no function with this name. Quiet means that a secret is near: then the name is shown only if
-// it looks like that of a function.
-func noFunction(name string, quiet bool) string {
-	known := slices.Sorted(maps.Keys(place{}.functions().Functions))
-	there := "The functions are " + strings.Join(known[:len(known)-1], ", ") + " and " + known[len(known)-1] + "."
-	if quiet && !functionForm().MatchString(name) {
-		return there
-	}
-	return fmt.Sprintf("There is no function %q.%s %s", name, suggestion(name, known), there)
-}
-
-// blockForm matches the beginning of a block.
-var blockForm = lazyregexp.New(`^\s*([a-z_]+(?: "[A-Za-z0-9_-]{1,32}")?)\s*\{`)
-
-// unclosed explains that the block on a line has no end.
-func (s *source) unclosed(line int) string {
-	block := "The block that begins here"
-	if line >= 1 && line <= len(s.lines) {
-		if found := blockForm().FindStringSubmatch(s.lines[line-1]); found != nil {
-			block = "The block " + found[1]
-		}
-	}
-	return block + " has no closing brace }, or a block after it has none."
 }
 
 // printable returns one short line of text without control characters.

@@ -198,6 +198,36 @@ F:25:68: Unsuitable value; peers[1].next.tls must be true or false.
 	}
 }
 
+// A chat that a schema says is one must be of a channel that the plugin may reach.
+func TestChatsInAConfig(t *testing.T) {
+	t.Parallel()
+	const schema = `{"type": "object", "properties": {"to": {"type": "object", "additionalProperties": {"type": "string", "format": "chat"}}}}`
+	c := load(t, `plugin "telegram" {}
+plugin "webhook" {
+  grants = ["telegram"]
+  config {
+    to = {
+      own = "webhook:1",
+      good = "telegram:group:-100",
+      none = "telegrm:1",
+      more = "discord:1",
+      odd = "telegram"
+    }
+  }
+}
+plugin "discord" { enabled = false }
+`, nil)
+	const want = `config.hcl:8:14: Unknown channel; to.none names "telegrm", and no plugin block has this label. Did you mean "telegram"?
+config.hcl:9:14: Missing grant; to.more names a chat of "discord", which the plugin may not reach: add grants = ["discord"] to its block.`
+	_, err := c.Plugin("webhook").Decode([]byte(schema))
+	if err == nil {
+		t.Fatal("no error")
+	}
+	if diff := cmp.Diff(want, strings.ReplaceAll(err.Error(), c.Path, "config.hcl")); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}
+
 func TestMissingArgumentsAreAtTheHeader(t *testing.T) {
 	t.Parallel()
 	for block, place := range map[string]string{

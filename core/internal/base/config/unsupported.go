@@ -9,7 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A gap is a documented argument that this host does not support yet, or not with every value. It is refused rather than
+// A gap is a documented argument or block that this host does not support yet, or not with every value. It is refused rather than
 // ignored. When it becomes supported, its line is removed.
 type gap struct {
 	name string
@@ -24,6 +24,8 @@ type gap struct {
 var unsupported = []gap{
 	{name: "store.driver", is: []string{`"sqlite"`}, later: []string{"postgres"}},
 	{name: "store.dsn"},
+	{name: "schedule"},
+	{name: "metrics"},
 }
 
 // gapAt returns the gap of an argument, if it has one.

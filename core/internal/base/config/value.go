@@ -33,7 +33,11 @@ type value struct {
 
 // refuse reports an invalid value. The text continues after the attribute's name.
 func (v value) refuse(format string, args ...any) {
-	v.d.report(v.at(), "Unsuitable value", v.name+" "+fmt.Sprintf(format, args...)+".")
+	text := v.name + " " + fmt.Sprintf(format, args...)
+	if !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, "?") {
+		text += "."
+	}
+	v.d.report(v.at(), "Unsuitable value", text)
 }
 
 // at returns the value's position, or the nearest one in the file.
@@ -79,9 +83,12 @@ func (v value) object() ([]value, bool) {
 // key returns the last step of the value's path.
 func (v value) key() string { return v.path[len(v.path)-1] }
 
-func (v value) text() (string, bool) {
+func (v value) text() (string, bool) { return v.textOf("must be text in quotes") }
+
+// textOf returns a text. The complaint about what is none says what the text must be.
+func (v value) textOf(complaint string) (string, bool) {
 	if v.IsNull() || v.Type() != cty.String {
-		v.refuse("must be text in quotes")
+		v.refuse("%s", complaint)
 		return "", false
 	}
 	s := v.AsString()
@@ -139,15 +146,15 @@ func texts(to *[]string) setter {
 // oneOf stores one of a few words.
 func oneOf[T ~string](to *T, words ...string) setter {
 	return func(v value) {
-		s, ok := v.text()
-		if !ok {
-			return
+		must := "must be " + alternatives(words)
+		s, ok := v.textOf(must)
+		switch {
+		case !ok:
+		case !slices.Contains(words, s):
+			v.refuse("%s.%s", must, suggestion(s, words))
+		default:
+			*to = T(s)
 		}
-		if !slices.Contains(words, s) {
-			v.refuse("must be %s", alternatives(words))
-			return
-		}
-		*to = T(s)
 	}
 }
 
@@ -183,12 +190,14 @@ func whole[T int | int64](to *T, least, most T) setter {
 // maxDuration limits durations: more than a year is probably a wrong unit.
 const maxDuration = 366 * 24 * time.Hour
 
+const mustBeDuration = `must be a duration, such as "500ms", "30s" or "2h"`
+
 // parseDuration returns the duration, or an error text.
 func parseDuration(s string, least time.Duration) (time.Duration, string) {
 	d, err := time.ParseDuration(s)
 	switch {
 	case err != nil:
-		return 0, `must be a duration, such as "500ms", "30s" or "2h"`
+		return 0, mustBeDuration
 	case d < least:
 		return 0, fmt.Sprintf("must be at least %q", least)
 	case d > maxDuration:
@@ -199,7 +208,7 @@ func parseDuration(s string, least time.Duration) (time.Duration, string) {
 
 func duration(to *time.Duration, least time.Duration) setter {
 	return func(v value) {
-		s, ok := v.text()
+		s, ok := v.textOf(mustBeDuration)
 		if !ok {
 			return
 		}

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 
@@ -13,39 +12,26 @@ import (
 // Warnings returns probable mistakes in a valid file, in the file's order. Root reports whether the host runs as root, demo whether
 // no real claude runs.
 func (c *Config) Warnings(root, demo bool) (list []string) {
-	for _, p := range c.warnings {
-		if !demo || p.Summary != missingClaude {
-			list = append(list, p.String())
-		}
-	}
+	found := slices.Clone(c.warnings)
 	for _, a := range c.AllAgents() {
 		if root && !demo && a.Claude.PermissionMode == "bypassPermissions" && a.Claude.Env["IS_SANDBOX"] != "1" {
-			list = append(list, a.title("claude", "permission_mode")+` is "bypassPermissions", which Claude Code refuses as root: no message can be `+
-				"answered. Choose another mode, or run the host as a user of its own.")
+			found = append(found, c.problemAt(a.attribute(c.body, "claude", "permission_mode"), "Refused by Claude Code",
+				a.title("claude", "permission_mode")+` is "bypassPermissions", which Claude Code refuses as root: no message can be `+
+					"answered. Choose another mode, or run the host as a user of its own."))
 		}
+	}
+	for _, p := range found.Sorted() {
+		list = append(list, p.String())
 	}
 	return list
 }
 
-const missingClaude = "Missing program"
-
 // warn finds settings that are valid, but probably a mistake.
 func (d *decoder) warn(c *Config, body *hclsyntax.Body) Problems {
 	found := d.checkOverlaps(c, body)
-	at := func(a *hclsyntax.Attribute) hcl.Range {
-		if a == nil {
-			return hcl.Range{}
-		}
-		return a.Expr.Range()
-	}
-	for i, a := range c.AllAgents() {
-		if _, err := exec.LookPath(a.Claude.Command); err != nil && (i == 0 || a.Claude.Command != c.Agent.Claude.Command) {
-			found = append(found, d.problem(at(a.attribute(body, "claude", "command")), missingClaude,
-				fmt.Sprintf("%s: there is no program %q here. Install Claude Code, or write the program's path.",
-					a.title("claude", "command"), a.Claude.Command)))
-		}
+	for _, a := range c.AllAgents() {
 		if a.TrustProject {
-			found = append(found, d.problem(at(a.attribute(body, "agent", "trust_project")), "Trusted workspace",
+			found = append(found, d.problem(rangeOf(a.attribute(body, "agent", "trust_project")), "Trusted workspace",
 				a.title("agent", "trust_project")+": whoever can write into the workspace can run programs as the host's user, redirect what is sent to Claude, and "+
 					"silence questions, by Claude Code's hooks, settings and environment."))
 		}
@@ -56,7 +42,7 @@ func (d *decoder) warn(c *Config, body *hclsyntax.Body) Problems {
 		found = append(found, Problem{File: d.name, Summary: "No plugin is enabled", Detail: "Nobody can talk to the agent."})
 	}
 	if exposed(c.Admin.Listen) {
-		found = append(found, d.problem(at(attribute(body, "admin", "listen")), "Open to the network",
+		found = append(found, d.problem(rangeOf(attribute(body, "admin", "listen")), "Open to the network",
 			"admin.listen: other machines can reach this address, and the token crosses the network in the clear. Listen on 127.0.0.1 behind a proxy with TLS."))
 	}
 	for i, owner := range c.Access.Owners {
@@ -66,8 +52,13 @@ func (d *decoder) warn(c *Config, body *hclsyntax.Body) Problems {
 				fmt.Sprintf("access.owners: %s is a name. People are known by their ids, which /whoami shows.", owner)))
 		}
 	}
-	if found.err() == nil { // err has sorted them
-		return nil
-	}
 	return found
+}
+
+// rangeOf returns the position of an attribute's value, or the zero range if the file does not have the attribute.
+func rangeOf(a *hclsyntax.Attribute) hcl.Range {
+	if a == nil {
+		return hcl.Range{}
+	}
+	return a.Expr.Range()
 }

@@ -36,6 +36,9 @@ func Parent(pid int) (int, error) {
 // BootID is not supported on this system.
 func BootID() string { return "" }
 
+// listener does not know which process listens here.
+func listener(netip.AddrPort) (pid int, name string) { return 0, "" }
+
 // Conceal does nothing here.
 func Conceal() error { return nil }
 

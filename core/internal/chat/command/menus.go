@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -44,7 +45,11 @@ func (m *Menus) Run(ctx context.Context) {
 				continue
 			}
 			if err := live.SetCommands(ctx, menu); err != nil && ctx.Err() == nil {
-				m.log.Warn("a channel does not show the commands", "plugin", live.Name, "error", err)
+				level := hclog.Warn
+				if failure, ok := errors.AsType[*chat.Failure](err); ok && failure.Reason == chat.NotConnected || errors.Is(err, remote.ErrGone) {
+					level = hclog.Debug // the connection's own lines in the log say why
+				}
+				m.log.Log(level, "a channel does not show the commands", "plugin", live.Name, "error", err)
 				continue
 			}
 			known[live.Name] = shown{live, menu}

@@ -64,8 +64,8 @@ type posts struct {
 
 // Post implements [tools.Outbox].
 func (o *posts) Post(ctx context.Context, p tools.Post) (number int64, err error) {
-	if !o.options.Plugins.IsChannel(p.To.Channel) {
-		return 0, tools.Refusal("There is no channel " + p.To.Channel + ".")
+	if err := o.options.Plugins.CheckChannel(p.To.Channel); err != nil {
+		return 0, tools.Refusal(err.Error())
 	}
 	key, err := o.options.Intake.Session(ctx, "", p.To, chat.Chat{ID: p.To.Chat, Kind: p.Kind})
 	if err != nil {

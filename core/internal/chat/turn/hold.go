@@ -64,7 +64,7 @@ func (h *Handler) hold(ctx context.Context, run *conversation.Run, f *agent.Fail
 		cause = f.Detail // The rest names the file, which differs each time.
 	}
 	wait, old, begins := o.add(run.Head.UUID, cause)
-	h.log.Warn("a turn is held and tried again", "session", run.Session.Key, "run", run.ID, "again_in", wait, "class", f.Class, "error", why)
+	h.log.Warn("a turn is held and tried again", "session", run.Session.Key, "run", run.ID, "again_in", wait.Round(time.Millisecond), "class", f.Class, "error", why)
 	if old && o.over != "" {
 		h.tellHeld(ctx, run, f)
 	}

@@ -34,7 +34,7 @@ func (h *Handler) try(ctx context.Context, run *conversation.Run, t agent.Turn) 
 		if !may || ctx.Err() != nil {
 			return result, err
 		}
-		h.log.Warn("a turn is tried again", "session", run.Session.Key, "run", run.ID, "try", n+2, "again_in", wait, "error", err)
+		h.log.Warn("a turn is tried again", "session", run.Session.Key, "run", run.ID, "try", n+2, "again_in", wait.Round(time.Millisecond), "error", err)
 		spent = result
 		timer := time.NewTimer(wait)
 		select {

@@ -74,8 +74,8 @@ func (e *BrokenError) Error() string {
 	return fmt.Sprintf("%s does not run: %s", e.Path, e.Why)
 }
 
-// versionShape is the beginning of what the CLI prints for --version, as in "2.1.331 (Claude Code)".
-var versionShape = lazyregexp.New(`^(\d+\.\d+\.\d+\S*) \(Claude Code\)`)
+// versionShape is the beginning of what the CLI prints for --version, as in "2.1.331 (Claude Code)". The stub adds what it is.
+var versionShape = lazyregexp.New(`^(\d+\.\d+\.\d+\S*) \(Claude Code\b`)
 
 // Inspect asks a CLI for its version and whether it is logged in, in the environment in which turns run. It uses no network. The
 // error is a [NotInstalledError] or a [BrokenError], or that of ctx. With keys of the host's the CLI counts as logged in.

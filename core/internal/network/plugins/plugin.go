@@ -35,8 +35,8 @@ func Open(ctx context.Context, name string, p *remote.Plugin, d remote.Descripti
 	return opened, nil
 }
 
-// Kinds returns the kinds of the plugin's capabilities.
-func (p *Plugin) Kinds() []string {
+// Kinds returns the kinds of a plugin's capabilities.
+func Kinds(d remote.Description) []string {
 	var kinds []string
 	for _, k := range []struct {
 		capability remote.Capability
@@ -49,7 +49,7 @@ func (p *Plugin) Kinds() []string {
 		{remote.MessageReceived, "hook"},
 		{remote.TranscriptAppended, "hook"},
 	} {
-		if p.Can(k.capability) && !slices.Contains(kinds, k.name) {
+		if d.Can(k.capability) && !slices.Contains(kinds, k.name) {
 			kinds = append(kinds, k.name)
 		}
 	}

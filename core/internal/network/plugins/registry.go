@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
@@ -19,9 +20,10 @@ var ErrAway = errors.New("the channel is not running")
 
 // Registry finds the plugins that run. Ask it at each use: a plugin may end at any time. It is safe for concurrent use.
 type Registry struct {
-	entries []*Entry // in the order of the config file
-	byName  map[string]*Entry
-	changes *changes
+	entries  []*Entry // in the order of the config file
+	byName   map[string]*Entry
+	disabled []string // the other plugins of the config
+	changes  *changes
 }
 
 // changes notifies waiters of each change.
@@ -52,11 +54,13 @@ func (c *changes) tell() {
 func New(list []*config.Plugin) *Registry {
 	r := &Registry{byName: map[string]*Entry{}, changes: &changes{}}
 	for _, p := range list {
-		if p.Enabled {
-			e := newEntry(p, r.changes)
-			r.entries = append(r.entries, e)
-			r.byName[p.Label] = e
+		if !p.Enabled {
+			r.disabled = append(r.disabled, p.Label)
+			continue
 		}
+		e := newEntry(p, r.changes)
+		r.entries = append(r.entries, e)
+		r.byName[p.Label] = e
 	}
 	return r
 }
@@ -148,19 +152,35 @@ func (r *Registry) Limits(name string, kind chat.Kind) (chat.Limits, bool) {
 	return e.limitsIn(kind)
 }
 
-// ChannelNames lists the enabled plugins that are channels, and those whose kind is not known yet.
+// ChannelNames lists the enabled plugins that are known to be channels, whether they run or not.
 func (r *Registry) ChannelNames() []string {
 	var names []string
 	for _, status := range r.List() {
-		if len(status.Kinds) == 0 || status.channel() {
+		if status.channel() {
 			names = append(names, status.Name)
 		}
 	}
 	return names
 }
 
-// IsChannel reports whether ChannelNames lists a plugin. Messages cannot be sent to any other one.
-func (r *Registry) IsChannel(name string) bool { return slices.Contains(r.ChannelNames(), name) }
+// CheckChannel returns why no messages can be sent to a plugin. A channel that does not run, and a plugin that has never said what it
+// is, may take them later.
+func (r *Registry) CheckChannel(name string) error {
+	what := fmt.Sprintf("there is no channel %q", name)
+	switch e := r.byName[name]; {
+	case e != nil:
+		if status := e.Status(); len(status.Kinds) == 0 || status.channel() {
+			return nil
+		}
+		what = name + " is no channel"
+	case slices.Contains(r.disabled, name):
+		what = fmt.Sprintf("the plugin %q is disabled in the config", name)
+	}
+	if names := r.ChannelNames(); len(names) > 0 {
+		return fmt.Errorf("%s; the channels are: %s", what, strings.Join(names, ", "))
+	}
+	return fmt.Errorf("%s, and there is none to which messages can be sent", what)
+}
 
 // Channels describes the state of each channel.
 func (r *Registry) Channels() []string {

@@ -58,8 +58,16 @@ func TestPluginsAreFoundByWhatTheyCanDo(t *testing.T) {
 			t.Errorf("with %s are %q, want %q", c, got, want)
 		}
 	}
-	if names := r.ChannelNames(); !slices.Equal(names, []string{"telegram", "later"}) {
-		t.Errorf("channels, or plugins that may be one, are %q", names)
+	if names := r.ChannelNames(); !slices.Equal(names, []string{"telegram"}) {
+		t.Errorf("channels are %q", names)
+	}
+	for name, want := range map[string]string{
+		"telegram": "", "later": "", "memory": "memory is no channel; the channels are: telegram",
+		"nobody": `there is no channel "nobody"; the channels are: telegram`,
+	} {
+		if err := r.CheckChannel(name); (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("sending to %s: %v, want %q", name, err, want)
+		}
 	}
 	changed := r.Changed()
 	memory.Leave()

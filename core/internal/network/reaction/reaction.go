@@ -134,7 +134,7 @@ func (r *Reactor) show(ctx context.Context, channel string) (more bool, pause ti
 			return false, 0
 		}
 		if wait, again := later(err); again && time.Since(stage.ChangedAt) < patience {
-			r.log.Debug("a reaction was not added and is tried again", "channel", channel, "again_in", wait, "error", err)
+			r.log.Debug("a reaction was not added and is tried again", "channel", channel, "again_in", wait.Round(time.Millisecond), "error", err)
 			return false, wait
 		}
 		if err := r.store.Reacted(ctx, stage); err != nil {

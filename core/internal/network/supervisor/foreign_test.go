@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
+	"github.com/clawhost/clawhost/core/internal/network/plugins"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/pluginv1"
 )
@@ -100,7 +101,7 @@ func TestAPluginWithoutABroker(t *testing.T) {
 	if !running {
 		t.Fatalf("not running: %+v", r.List())
 	}
-	if kinds := strings.Join(live.Kinds(), " "); kinds != "commands tools" {
+	if kinds := strings.Join(plugins.Kinds(live.Description), " "); kinds != "commands tools" {
 		t.Errorf("kinds are %q", kinds)
 	}
 	if reply, err := live.RunCommand(t.Context(), "say", "it", chat.Caller{}); err != nil || reply != "you said it" {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
 	"github.com/clawhost/clawhost/core/internal/network/remote"
+	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/handshake"
 )
 
@@ -53,7 +55,7 @@ func (i *instance) runProcess(ctx context.Context) error {
 	}
 	i.entry.Update(func(s *plugins.Status) {
 		*s = plugins.Status{
-			Name: s.Name, State: plugins.Running, Version: live.Version, Kinds: live.Kinds(), PID: pid,
+			Name: s.Name, State: plugins.Running, Version: live.Version, Kinds: plugins.Kinds(live.Description), PID: pid,
 			Restarts: s.Restarts,
 		}
 	})
@@ -97,6 +99,7 @@ func (i *instance) configure(ctx context.Context, l *launched) (*plugins.Plugin,
 	if err != nil {
 		return nil, fmt.Errorf("describe the plugin: %w", i.cause(err, l))
 	}
+	i.entry.Update(func(s *plugins.Status) { s.Kinds = plugins.Kinds(description) })
 	if len(description.Unknown) > 0 {
 		i.log.Warn("the plugin has capabilities that this host does not know; they are not used", "capabilities", description.Unknown)
 	}
@@ -196,12 +199,18 @@ func (i *instance) cause(err error, l *launched) error {
 	}
 }
 
-// report handles a change of the connection's state.
+// report handles a change of the connection's state. A state that ends the process is not logged: its end is.
 func (i *instance) report(r remote.Report) {
-	r.Detail = printable(r.Detail) // shown on terminals
+	r.Detail = strings.TrimPrefix(printable(r.Detail), r.State.String()+": ") // shown on terminals
 	before := i.entry.Update(func(s *plugins.Status) { s.Connection, s.Detail, s.URL = r.State, r.Detail, r.URL })
-	if before.Connection != r.State || before.Detail != r.Detail {
-		i.log.Info("connection", "state", r.State, "detail", r.Detail)
+	switch trouble := r.Detail != "" && r.State != chat.Connected; {
+	case before.Connection == r.State && before.Detail == r.Detail, r.State == chat.BadCredentials, r.State == chat.LoggedOut:
+	case trouble:
+		i.log.Warn("the connection is in trouble", "state", r.State, "detail", r.Detail)
+	case r.State == chat.Connected:
+		i.log.Info("connected", "detail", r.Detail)
+	default:
+		i.log.Debug("connection", "state", r.State)
 	}
 	if r.URL != "" && before.URL != r.URL {
 		i.host.Opened(i.block.Label, r.URL)

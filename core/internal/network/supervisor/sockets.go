@@ -64,7 +64,7 @@ func (s *sockets) Listen(network, address string) (int, error) {
 
 // listen returns the plain descriptor of a new socket, which the Go runtime does not poll.
 func listen(network, address string) (fd int, err error) {
-	listener, err := new(net.ListenConfig).Listen(context.Background(), network, address) // plugins ask for sockets without one
+	listener, err := process.Listen(context.Background(), network, address) // plugins ask for sockets without one
 	if err != nil {
 		return -1, err
 	}

@@ -120,6 +120,7 @@ func (s *Supervisor) Restart(name string) error {
 // Checked is the result of checking a plugin without configuring it.
 type Checked struct {
 	remote.Description
+	Config  []byte              // the config with its defaults, as JSON; nil: it does not match the schema
 	Misfit  error               // why the config does not match the schema; nil: it does
 	Found   []remote.Diagnostic // the plugin's own diagnostics of a matching config
 	Account remote.Account      // what its network says; zero: it was not asked, or said nothing
@@ -155,6 +156,7 @@ func Check(ctx context.Context, block *config.Plugin, how Checking, log hclog.Lo
 		c.Misfit = err
 		return c, nil
 	}
+	c.Config = own
 	if c.Can(remote.CheckConfig) {
 		if c.Found, err = l.plugin.CheckConfig(starting, own); err != nil {
 			return c, err

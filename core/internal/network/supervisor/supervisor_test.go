@@ -635,7 +635,7 @@ func TestEachChangeIsReported(t *testing.T) {
 	t.Parallel()
 	r := begin(t, spec(t, "plain"))
 	first := r.await(t, "plain", 0)
-	if kinds := first.Kinds(); !slices.Equal(kinds, []string{"channel"}) {
+	if kinds := plugins.Kinds(first.Description); !slices.Equal(kinds, []string{"channel"}) {
 		t.Errorf("kinds are %v", kinds)
 	}
 	changed := r.Changed()

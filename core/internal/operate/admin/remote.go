@@ -16,6 +16,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/base/process"
 )
 
 // Limits of the HTTP interface and the control socket.
@@ -32,11 +35,13 @@ type Remote struct {
 	Hosts  []string // further host names that requests may be for, in lower case
 }
 
-// serveRemote serves the HTTP interface until ctx ends. It returns once it has stopped.
+// serveRemote serves the HTTP interface until ctx ends. It returns once it has stopped. The error for an address that cannot be
+// listened at is a [config.Problems].
 func (s *Server) serveRemote(ctx context.Context) error {
-	l, err := net.Listen("tcp", s.options.Remote.Listen)
+	l, err := process.Listen(ctx, "tcp", s.options.Remote.Listen)
 	if err != nil {
-		return fmt.Errorf("open the HTTP interface: %w", err)
+		return config.Problems{s.options.Host.Config.Place("admin.listen", "Cannot listen",
+			fmt.Sprintf("admin.listen: %s: %s. Stop what listens there, or choose another address.", s.options.Remote.Listen, err))}
 	}
 	s.log.Info("programs are served by HTTP", "address", l.Addr().String())
 	return s.serveConnections(ctx, l)

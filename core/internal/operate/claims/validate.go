@@ -11,60 +11,107 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/chat/command"
+	"github.com/clawhost/clawhost/core/internal/network/remote"
 	"github.com/clawhost/clawhost/core/internal/network/supervisor"
 )
 
-// Validate checks the plugins' own configs by the schemas and checks of their binaries, and that no two have a command
-// of the same name. It starts each enabled plugin's binary, asks it and ends it; none is configured. The error is a
-// [config.Problems]. Children start the binaries; nil: processes that leave their trees are not adopted.
-func Validate(ctx context.Context, c *config.Config, version string, children *process.Children) error {
-	found := make([]config.Problems, len(c.Plugins))
-	commands := make([]command.PluginCommands, len(c.Plugins))
+// Options are how a config is checked.
+type Options struct {
+	Version  string            // of the host
+	Demo     bool              // no real claude runs
+	Online   bool              // the plugins ask their networks about their accounts
+	Children *process.Children // starts the plugins; nil: processes that leave their trees are not adopted
+}
+
+// Report is what the check of a config has found.
+type Report struct {
+	Problems  config.Problems // sorted; empty: the config is good
+	Warnings  config.Problems // of the plugins
+	Accounts  []Account       // that a network has accepted
+	Addresses []Address       // at which the host and its plugins will listen
+}
+
+// Account is a plugin's account, as its network names it.
+type Account struct {
+	Plugin string
+	remote.Account
+}
+
+// Err returns the problems; nil: there are none.
+func (r Report) Err() error {
+	if len(r.Problems) == 0 {
+		return nil
+	}
+	return r.Problems
+}
+
+// Check checks what the machine must have for a config ([config.Config.Check]), the plugins' own configs by the schemas and checks of
+// their binaries, and that no two have a command of the same name or listen at the same address. It starts each enabled plugin's
+// binary, asks it and ends it; none is configured.
+func Check(ctx context.Context, c *config.Config, o Options) Report {
+	found := make([]checked, len(c.Plugins))
 	var asking sync.WaitGroup
 	for i, p := range c.Plugins {
 		if p.Enabled {
-			asking.Go(func() { found[i], commands[i] = validate(ctx, p, version, children) })
+			asking.Go(func() { found[i] = check(ctx, p, o) })
 		}
 	}
 	asking.Wait()
-	var list config.Problems
-	for _, f := range found {
-		list = append(list, f...)
+	var r Report
+	r.Problems, _ = errors.AsType[config.Problems](c.Check(o.Demo))
+	commands := make([]command.PluginCommands, len(found))
+	r.Addresses = ofHost(c)
+	for i, f := range found {
+		r.Problems, r.Warnings = append(r.Problems, f.problems...), append(r.Warnings, f.warnings...)
+		commands[i] = f.commands
+		r.Addresses = append(r.Addresses, f.addresses...)
+		if f.account.Name != "" {
+			r.Accounts = append(r.Accounts, Account{c.Plugins[i].Label, f.account})
+		}
 	}
 	clashes := command.New(nil, nil, command.Host{}).Clashes(commands)
-	list = append(list, problems(c.Plugins, clashes, "")...)
-	if len(list) == 0 {
-		return nil
-	}
-	return list
+	r.Problems = append(r.Problems, problems(c.Plugins, clashes, "")...)
+	r.Problems = append(r.Problems, usedTwice(r.Addresses)...).Sorted()
+	return r
 }
 
-func validate(ctx context.Context, p *config.Plugin, version string, children *process.Children) (config.Problems, command.PluginCommands) {
+// checked is what is known of a plugin that was started only to be asked.
+type checked struct {
+	problems, warnings config.Problems
+	commands           command.PluginCommands
+	addresses          []Address
+	account            remote.Account
+}
+
+func check(ctx context.Context, p *config.Plugin, o Options) checked {
 	if missing, is := p.Missing(); is {
-		return config.Problems{missing}, command.PluginCommands{}
+		return checked{problems: config.Problems{missing}}
 	}
-	checked, err := supervisor.Check(ctx, p, supervisor.Checking{
-		HostVersion: version, SocketDir: os.TempDir(), Children: children,
+	said, err := supervisor.Check(ctx, p, supervisor.Checking{
+		HostVersion: o.Version, SocketDir: os.TempDir(), Children: o.Children, Online: o.Online,
 	}, hclog.NewNullLogger())
 	if err != nil {
 		attribute := ""
 		if unfit, ok := errors.AsType[*supervisor.Unfit](err); ok {
 			attribute = unfit.Attribute
 		}
-		return config.Problems{p.PlaceAttribute(attribute, "Plugin does not start", err.Error())}, command.PluginCommands{}
+		return checked{problems: config.Problems{p.PlaceAttribute(attribute, "Plugin does not start", err.Error())}}
 	}
-	commands := command.PluginCommands{Plugin: p.Label, Overrides: p.Overrides}
-	for _, c := range checked.Commands {
-		commands.Names = append(commands.Names, c.Name)
+	found := checked{
+		commands: command.PluginCommands{Plugin: p.Label, Overrides: p.Overrides}, addresses: ofPlugin(p, said.Config), account: said.Account,
 	}
-	var problems config.Problems
-	if checked.Misfit != nil && !errors.As(checked.Misfit, &problems) {
-		problems = config.Problems{p.Place(nil, "Plugin's config cannot be checked", checked.Misfit.Error())}
+	for _, c := range said.Commands {
+		found.commands.Names = append(found.commands.Names, c.Name)
 	}
-	for _, d := range checked.Found {
-		if !d.Warning {
-			problems = append(problems, p.Place(d.Path, d.Summary, d.Detail))
+	if said.Misfit != nil && !errors.As(said.Misfit, &found.problems) {
+		found.problems = config.Problems{p.Place(nil, "Plugin's config cannot be checked", said.Misfit.Error())}
+	}
+	for _, d := range said.Found {
+		if problem := p.Place(d.Path, d.Summary, d.Detail); d.Warning {
+			found.warnings = append(found.warnings, problem)
+		} else {
+			found.problems = append(found.problems, problem)
 		}
 	}
-	return problems, commands
+	return found
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -100,14 +99,8 @@ func (g *Gateway) sendable(c Caller, channel string) error {
 	if err := c.Reach(channel); err != nil {
 		return err
 	}
-	switch names := g.options.Plugins.ChannelNames(); {
-	case slices.Contains(names, channel):
-		return nil
-	case c.plugin != "":
-		return Refusal{Invalid, fmt.Sprintf("address: the plugin %q is not a channel, so nothing can be sent to it", channel)}
-	case len(names) == 0:
-		return Refusal{Invalid, fmt.Sprintf("there is no channel %q, nor any other", channel)}
-	default:
-		return Refusal{Invalid, fmt.Sprintf("there is no channel %q; there are %s", channel, strings.Join(names, ", "))}
+	if err := g.options.Plugins.CheckChannel(channel); err != nil {
+		return Refusal{Invalid, err.Error()}
 	}
+	return nil
 }

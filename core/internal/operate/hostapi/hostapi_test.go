@@ -100,7 +100,7 @@ func registry() *plugins.Registry {
 			Name: name, Description: remote.Description{Capabilities: []remote.Capability{can}},
 			Reported: map[chat.Kind]chat.Limits{chat.Direct: {}, chat.Group: {}},
 		}
-		r.Entry(name).Update(func(s *plugins.Status) { s.Kinds = p.Kinds() })
+		r.Entry(name).Update(func(s *plugins.Status) { s.Kinds = plugins.Kinds(p.Description) })
 		r.Entry(name).Publish(p)
 	}
 	return r

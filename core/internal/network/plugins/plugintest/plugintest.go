@@ -108,7 +108,7 @@ func Start(t testing.TB, name string, components ...sdk.Component) *Process {
 // Enter makes the plugin the one that runs under its name.
 func (p *Process) Enter(r *plugins.Registry) {
 	p.entry = r.Entry(p.Name)
-	p.entry.Update(func(s *plugins.Status) { s.State, s.Kinds = plugins.Running, p.Kinds() })
+	p.entry.Update(func(s *plugins.Status) { s.State, s.Kinds = plugins.Running, plugins.Kinds(p.Description) })
 	p.entry.Publish(p.Plugin)
 }
 
