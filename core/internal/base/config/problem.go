@@ -21,7 +21,7 @@ const (
 
 // Problem is an error in the file. It contains no value that may be a secret.
 type Problem struct {
-	File    string `json:"file,omitempty"` // empty: the problem is the machine's
+	File    string `json:"file,omitempty"`   // empty: the problem is the machine's
 	Line    int    `json:"line,omitempty"`   // from 1; zero: the file as a whole
 	Column  int    `json:"column,omitempty"` // in characters, from 1
 	Summary string `json:"summary"`
