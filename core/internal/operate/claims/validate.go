@@ -29,15 +29,14 @@ func Validate(ctx context.Context, c *config.Config, demo bool, version string, 
 	asking.Wait()
 	list, _ := errors.AsType[config.Problems](c.Check(demo))
 	commands := make([]command.PluginCommands, len(found))
-	addresses := ofHost(c)
+	configs := map[*config.Plugin][]byte{}
 	for i, f := range found {
 		list = append(list, f.problems...)
-		commands[i] = f.commands
-		addresses = append(addresses, f.addresses...)
+		commands[i], configs[c.Plugins[i]] = f.commands, f.config
 	}
 	clashes := command.New(nil, nil, command.Host{}).Clashes(commands)
 	list = append(list, problems(c.Plugins, clashes, "")...)
-	list = append(list, usedTwice(addresses)...)
+	list = append(list, c.UsedTwice(configs)...)
 	if len(list) == 0 {
 		return nil
 	}
@@ -46,9 +45,9 @@ func Validate(ctx context.Context, c *config.Config, demo bool, version string, 
 
 // checked is what is known of a plugin that was started only to be asked.
 type checked struct {
-	problems  config.Problems
-	commands  command.PluginCommands
-	addresses []address
+	problems config.Problems
+	commands command.PluginCommands
+	config   []byte // with its defaults; nil: it does not match the schema
 }
 
 func check(ctx context.Context, p *config.Plugin, version string, children *process.Children) checked {
@@ -63,7 +62,7 @@ func check(ctx context.Context, p *config.Plugin, version string, children *proc
 		}
 		return checked{problems: config.Problems{p.PlaceAttribute(attribute, "Plugin does not start", err.Error())}}
 	}
-	found := checked{commands: command.PluginCommands{Plugin: p.Label, Overrides: p.Overrides}, addresses: ofPlugin(p, said.Config)}
+	found := checked{commands: command.PluginCommands{Plugin: p.Label, Overrides: p.Overrides}, config: said.Config}
 	for _, c := range said.Commands {
 		found.commands.Names = append(found.commands.Names, c.Name)
 	}
