@@ -127,6 +127,8 @@ func (c *talker) Run(ctx context.Context, in sdk.Inbox) error {
 		go panic("I die young") // beyond what the sdk recovers
 		select {}
 	case "credentials":
+		in.Report(chat.Connecting, "")
+		in.Report(chat.Disconnected, "no route")
 		return fmt.Errorf("the network says no: %w", sdk.ErrBadCredentials)
 	case "endless":
 		line := strings.Repeat("x", 100) + "\n"
