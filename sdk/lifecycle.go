@@ -171,9 +171,9 @@ func (s *pluginServer) refuse(err error) (*pluginv1.ConfigureResponse, error) {
 	case len(found) > 0:
 		return &pluginv1.ConfigureResponse{Diagnostics: s.diagnostics(found)}, nil
 	case errors.Is(err, ErrBadCredentials), errors.Is(err, ErrLoggedOut):
-		return nil, status.Errorf(codes.FailedPrecondition, "open: %v", err)
+		return nil, status.Error(codes.FailedPrecondition, err.Error())
 	default:
-		return nil, status.Errorf(codes.Aborted, "open: %v", err)
+		return nil, status.Error(codes.Aborted, err.Error())
 	}
 }
 

@@ -17,15 +17,10 @@ import (
 // A rewording says in plain words what an error of the HCL library means. It quotes nothing of the file, so it may stand next to
 // a secret.
 type rewording struct {
-	summary, detail string                // HCL's, of which the detail may be only the beginning; empty: any
-	line            func() *regexp.Regexp // what the line is like; nil: any line
-	problem, hint   string                // what is said instead
+	summary, detail string // HCL's, of which the detail may be only the beginning; empty: any
+	line            string // a regular expression for the line; empty: any line
+	problem, hint   string // what is said instead
 }
-
-var (
-	bareLabel = lazyregexp.New(`^\s*[a-z_]+\s+[^\s"={]+\s*\{`)
-	withColon = lazyregexp.New(`^\s*[a-z_]+\s*:`)
-)
 
 const doubleQuotes = `Use double quotes, as in "text".`
 
@@ -39,14 +34,14 @@ var rewordings = []rewording{
 	{summary: "Invalid character", detail: "Single quotes", problem: "Wrong quotes", hint: doubleQuotes},
 	{summary: "Invalid character", detail: `"Curly quotes"`, problem: "Wrong quotes", hint: doubleQuotes},
 	{summary: "Invalid character", detail: "The \"`\" character", problem: "Wrong quotes", hint: doubleQuotes},
-	{line: bareLabel, problem: "Missing quotes", hint: `Write the label in double quotes, as in group "-100123" { … }.`},
-	{line: withColon, problem: "Colon instead of =", hint: "Write name = value for an argument, and name { … } for a block."},
+	{line: `^\s*[a-z_]+\s+[^\s"={]+\s*\{`, problem: "Missing quotes", hint: `Write the label in double quotes, as in group "-100123" { … }.`},
+	{line: `^\s*[a-z_]+\s*:`, problem: "Colon instead of =", hint: "Write name = value for an argument, and name { … } for a block."},
 }
 
 // fits reports whether it is about this error.
 func (r rewording) fits(d *hcl.Diagnostic, line string) bool {
-	return (r.summary == "" || r.summary == d.Summary) && strings.HasPrefix(d.Detail, r.detail) &&
-		(r.line == nil || r.line().MatchString(line))
+	like, _ := regexp.MatchString(r.line, line)
+	return like && (r.summary == "" || r.summary == d.Summary) && strings.HasPrefix(d.Detail, r.detail)
 }
 
 // fromSyntax converts the errors of a file that cannot be parsed. After an error, the parser misunderstands what follows in the line,

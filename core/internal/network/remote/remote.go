@@ -234,6 +234,8 @@ func translate(err error) error {
 		return terminalError{wire.Cut(s.Message(), wire.MaxDetail)}
 	case codes.Unimplemented:
 		return fmt.Errorf("%w: %s", errors.ErrUnsupported, wire.Cut(s.Message(), wire.MaxDetail))
+	case codes.Aborted: // how the sdk passes on an error of the plugin's author
+		return errors.New(wire.Cut(s.Message(), wire.MaxDetail))
 	case codes.Canceled:
 		return context.Canceled
 	case codes.DeadlineExceeded:

@@ -223,14 +223,15 @@ func TestErrorsAreTranslated(t *testing.T) {
 		want error // in the chain of the error
 		text string
 	}{
-		"away":         {status.Error(codes.Unavailable, "shutting down"), remote.ErrGone, "shutting down"},
-		"no account":   {status.Error(codes.FailedPrecondition, "the token was revoked"), remote.ErrTerminal, "the token was revoked"},
-		"cancelled":    {status.Error(codes.Canceled, "x"), context.Canceled, ""},
-		"too late":     {status.Error(codes.DeadlineExceeded, "x"), context.DeadlineExceeded, ""},
-		"a panic":      {status.Error(codes.Internal, "panic in Send"), nil, "the plugin failed (Internal): panic in Send"},
-		"no such call": {status.Error(codes.Unimplemented, "not mine"), errors.ErrUnsupported, "not mine"},
-		"a plain one":  {errors.New("oops"), nil, "the plugin failed (Unknown): oops"},
-		"a novel":      {status.Error(codes.Internal, strings.Repeat("é", 10_000)), nil, "the plugin failed (Internal): é"},
+		"away":          {status.Error(codes.Unavailable, "shutting down"), remote.ErrGone, "shutting down"},
+		"no account":    {status.Error(codes.FailedPrecondition, "the token was revoked"), remote.ErrTerminal, "the token was revoked"},
+		"cancelled":     {status.Error(codes.Canceled, "x"), context.Canceled, ""},
+		"too late":      {status.Error(codes.DeadlineExceeded, "x"), context.DeadlineExceeded, ""},
+		"its own error": {status.Error(codes.Aborted, "open index: it is damaged"), nil, "open index: it is damaged"},
+		"a panic":       {status.Error(codes.Internal, "panic in Send"), nil, "the plugin failed (Internal): panic in Send"},
+		"no such call":  {status.Error(codes.Unimplemented, "not mine"), errors.ErrUnsupported, "not mine"},
+		"a plain one":   {errors.New("oops"), nil, "the plugin failed (Unknown): oops"},
+		"a novel":       {status.Error(codes.Internal, strings.Repeat("é", 10_000)), nil, "the plugin failed (Internal): é"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -52,13 +52,16 @@ func open(block *config.Plugin, log hclog.Logger) (*program, error) {
 	case errors.Is(err, fs.ErrPermission) && block.SHA256 == nil:
 		return &program{name: block.Source, path: block.Source}, nil // an execute-only file needs no copy
 	case !errors.Is(err, process.ErrNotSealed):
-		return nil, fmt.Errorf("open the plugin: %w", err)
+		if missing, is := block.Missing(); is {
+			return nil, config.Problems{missing}
+		}
+		return nil, fmt.Errorf("its binary: %w", err)
 	}
 	log.Warn("other processes of this user can read the plugin's memory while it starts", "error", err)
 	if block.SHA256 != nil {
 		f, err := os.Open(block.Source)
 		if err != nil {
-			return nil, fmt.Errorf("open the plugin: %w", err)
+			return nil, fmt.Errorf("its binary: %w", err)
 		}
 		defer f.Close()
 		if _, err := io.Copy(sum, f); err != nil {

@@ -127,6 +127,8 @@ func (c *talker) Run(ctx context.Context, in sdk.Inbox) error {
 		go panic("I die young") // beyond what the sdk recovers
 		select {}
 	case "credentials":
+		in.Report(chat.Connecting, "")
+		in.Report(chat.Disconnected, "no route")
 		return fmt.Errorf("the network says no: %w", sdk.ErrBadCredentials)
 	case "endless":
 		line := strings.Repeat("x", 100) + "\n"
@@ -544,7 +546,7 @@ func TestAStartThatFailsSaysWhy(t *testing.T) {
 		"it exits":           {spec(t, "exit"), "it ended before it served, with exit status 3: panic: no more"},
 		"it says and exits":  {spec(t, "quitter"), `it ended before it served, with exit status 4; it wrote "half a line" to its standard output`},
 		"it is no plugin":    {spec(t, "chatter"), "hello, I am no plugin"},
-		"there is no file":   {missing, "no such file"},
+		"there is no file":   {missing, "There is no program"},
 		"it dies in its run": {spec(t, "die"), "panic: I die young"},
 	} {
 		t.Run(name, func(t *testing.T) {

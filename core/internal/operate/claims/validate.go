@@ -25,10 +25,10 @@ type Options struct {
 
 // Report is what the check of a config has found.
 type Report struct {
-	Problems  config.Problems // sorted; empty: the config is good
-	Warnings  config.Problems // of the plugins
-	Accounts  []Account       // that a network has accepted
-	Addresses []Address       // at which the host and its plugins will listen
+	Problems  config.Problems  // sorted; empty: the config is good
+	Warnings  config.Problems  // of the plugins
+	Accounts  []Account        // that a network has accepted
+	Addresses []config.Address // at which the host and its plugins will listen
 }
 
 // Account is a plugin's account, as its network names it.
@@ -60,18 +60,18 @@ func Check(ctx context.Context, c *config.Config, o Options) Report {
 	var r Report
 	r.Problems, _ = errors.AsType[config.Problems](c.Check(o.Demo))
 	commands := make([]command.PluginCommands, len(found))
-	r.Addresses = ofHost(c)
+	configs := map[*config.Plugin][]byte{}
 	for i, f := range found {
 		r.Problems, r.Warnings = append(r.Problems, f.problems...), append(r.Warnings, f.warnings...)
-		commands[i] = f.commands
-		r.Addresses = append(r.Addresses, f.addresses...)
+		commands[i], configs[c.Plugins[i]] = f.commands, f.config
 		if f.account.Name != "" {
 			r.Accounts = append(r.Accounts, Account{c.Plugins[i].Label, f.account})
 		}
 	}
 	clashes := command.New(nil, nil, command.Host{}).Clashes(commands)
 	r.Problems = append(r.Problems, problems(c.Plugins, clashes, "")...)
-	r.Problems = append(r.Problems, usedTwice(r.Addresses)...).Sorted()
+	r.Addresses = c.Addresses(configs)
+	r.Problems = append(r.Problems, config.UsedTwice(r.Addresses)...).Sorted()
 	return r
 }
 
@@ -79,7 +79,7 @@ func Check(ctx context.Context, c *config.Config, o Options) Report {
 type checked struct {
 	problems, warnings config.Problems
 	commands           command.PluginCommands
-	addresses          []Address
+	config             []byte // with its defaults; nil: it does not match the schema
 	account            remote.Account
 }
 
@@ -98,7 +98,7 @@ func check(ctx context.Context, p *config.Plugin, o Options) checked {
 		return checked{problems: config.Problems{p.PlaceAttribute(attribute, "Plugin does not start", err.Error())}}
 	}
 	found := checked{
-		commands: command.PluginCommands{Plugin: p.Label, Overrides: p.Overrides}, addresses: ofPlugin(p, said.Config), account: said.Account,
+		commands: command.PluginCommands{Plugin: p.Label, Overrides: p.Overrides}, config: said.Config, account: said.Account,
 	}
 	for _, c := range said.Commands {
 		found.commands.Names = append(found.commands.Names, c.Name)

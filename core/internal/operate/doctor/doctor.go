@@ -172,11 +172,10 @@ func findPlugins(ctx context.Context, o Options) (list []Finding) {
 }
 
 // findAddress tries to listen at an address that the host or a plugin will use.
-func findAddress(ctx context.Context, a claims.Address) []Finding {
+func findAddress(ctx context.Context, a config.Address) []Finding {
 	l, err := process.Listen(ctx, "tcp", a.Listen)
 	if err != nil {
-		return []Finding{misconfigured("port", Error, a.Problem("Cannot listen", fmt.Sprintf("%s: %s: %s. "+
-			"Stop what listens there, or choose another address.", a.Who, a.Listen, err)), "")}
+		return []Finding{misconfigured("port", Error, a.CannotListen(err), "")}
 	}
 	_ = l.Close()
 	return []Finding{good("port", "%s is free for %s", a.Listen, a.Who)}
