@@ -344,7 +344,7 @@ await attempt(async () => {
     });
 
     await step('what another program answers in place of the host is neither shown nor taken for a receipt', async () => {
-      const warning = page.getByRole('alert').filter({ hasText: 'Another program answers at this address.' });
+      const warning = page.getByRole('alert').filter({ hasText: 'The link of this page is incomplete or old.' });
       const part = (body) => `${'A'.repeat(43)} ${body.length.toString(16).padStart(6, '0')}\n${body}`;
       const says = (type, body) => (route) => route.fulfill({ status: 200, contentType: type, body: part(body) + part('') });
       const yes = says('application/json', '{"title": "Forged", "state": "accepted", "messages": []}');
@@ -377,7 +377,7 @@ await attempt(async () => {
 
     await step('another program that takes the address is told nothing, and the page says so', async () => {
       await tell('impostor');
-      const warning = page.getByRole('alert').filter({ hasText: 'Another program answers at this address.' });
+      const warning = page.getByRole('alert').filter({ hasText: 'The link of this page is incomplete or old.' });
       await warning.waitFor();
       await page.locator('#files').setInputFiles({ name: 'secret.txt', mimeType: 'text/plain', buffer: Buffer.from('some notes') });
       await write(`secret ${mark}`);
@@ -502,11 +502,15 @@ await attempt(async () => {
     await second.close();
   });
 
-  await step('a wrong token shows nothing', async () => {
-    await page.goto(link.replace(/token=.*/, 'token=another-token-that-is-not-it'));
-    await page.getByText('Another program answers at this address.').waitFor();
+  await step('a wrong token shows nothing, and what to do', async () => {
+    await page.goto(link.slice(0, -12));
+    const alert = page.getByRole('alert').filter({ hasText: 'incomplete or old' });
+    await alert.waitFor();
+    assert.match(await alert.innerText(), /^The link of this page is incomplete or old\. Run clawhost open where the host runs.*another program may answer/s);
+    await page.getByText('Not verified', { exact: true }).waitFor();
     assert.equal(new URL(page.url()).hash, '');
     assert.equal(await page.locator('#messages > li').count(), 0);
+    await picture('old-link');
     await page.goto(link);
     await answer(`both ${mark}`).waitFor();
   });
@@ -527,6 +531,7 @@ await attempt(async () => {
     assert.equal(kept.includes(link.split('token=')[1]), false);
     await page.reload();
     await page.getByText('This page needs its link').waitFor();
+    await page.locator('#locked').getByText('clawhost open').waitFor();
     assert.equal(await page.locator('#messages > li').count(), 0);
     await picture('locked');
   });

@@ -44,7 +44,7 @@ export function drawer(open) {
   return was !== open;
 }
 
-const words = { connecting: 'Connecting…', online: 'Connected', offline: 'Disconnected, trying again…', stranger: 'Not your host' };
+const words = { connecting: 'Connecting…', online: 'Connected', offline: 'Disconnected, trying again…', stranger: 'Not verified' };
 
 // connection shows the state of the connection.
 export function connection(state) {
