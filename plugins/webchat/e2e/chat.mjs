@@ -250,10 +250,13 @@ await attempt(async () => {
       await page.getByRole('heading', { name: 'New conversation', level: 2 }).waitFor();
       await picture('new');
       assert.equal(await page.evaluate(() => document.activeElement.id), 'text');
-      await page.keyboard.type(`apart ${mark}`);
+      await page.keyboard.type('/status ');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: '/status', level: 2 }).waitFor();
+      await page.keyboard.type(`# apart **${mark}**`);
       await page.keyboard.press('Enter');
       await answer(`apart ${mark}`).waitFor();
-      await page.getByRole('heading', { name: `apart ${mark}`, level: 2 }).waitFor();
+      await page.getByRole('heading', { name: `apart ${mark}`, level: 2, exact: true }).waitFor();
       assert.equal(await answer(`hello ${mark}`).count(), 0);
       await page.reload(); // the address names it
       await answer(`apart ${mark}`).waitFor();
@@ -299,6 +302,8 @@ await attempt(async () => {
       await text.pressSequentially('/st');
       const options = page.getByRole('option');
       await waitUntil(async () => (await options.count()) === 2);
+      assert.match(await options.last().textContent(), /drop what waits, or keep it$/);
+      assert.equal(await options.last().locator('code').textContent(), 'keep');
       await picture('commands');
       await page.keyboard.press('ArrowDown');
       assert.equal(await text.getAttribute('aria-activedescendant'), 'command-1');
