@@ -49,6 +49,8 @@ await attempt(async () => {
     await page.getByText('Connected', { exact: true }).waitFor();
     assert.equal(new URL(page.url()).hash, '');
     assert.equal(await page.locator('#locked').isVisible(), false);
+    const before = await (await page.request.get(link.split('#')[0])).text();
+    assert.match(before, /<title>Claw<\/title>/, 'before it knows its name');
   });
 
   await step('Enter sends, and the answer comes', async () => {
@@ -138,7 +140,9 @@ await attempt(async () => {
       await context.grantPermissions(['clipboard-read', 'clipboard-write']);
       const code = answer(`publish the notes next. ${mark}`).locator('.codeblock');
       await code.getByRole('button', { name: 'Copy' }).click();
-      await code.getByRole('button', { name: 'Copied' }).waitFor();
+      const copied = code.getByRole('button', { name: 'Copied' });
+      await copied.waitFor();
+      assert.equal(await copied.evaluate((button) => getComputedStyle(button).fontSize), '0px', 'both words are shown');
       assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^func \(c \*channel\) Draft/);
     });
 
@@ -149,6 +153,60 @@ await attempt(async () => {
       const copied = await page.evaluate(() => navigator.clipboard.readText());
       assert.match(copied, /^All tests of the web chat pass\.[^]*1\. \*\*The journal\*\* keeps[^]*```go\nfunc \(c/);
       assert.equal(copied.includes('Copy'), false);
+    });
+
+    await step('code has colours, in messages of both, and stays text', async () => {
+      const samples = {
+        go: ['// note "x"\nfunc main() { x := `a` + "<b>\\"" + 42 }', { comment: '// note "x"', keyword: 'func', name: 'main', string: '`a`', number: '42' }],
+        py: ['# note\ndef f(x):\n    return """a\nb""" if 1.5 else None', { comment: '# note', keyword: 'def', name: 'f', string: '"""a\nb"""', number: '1.5' }],
+        sh: ['# note\nif [ "$x" ]; then echo $y \'z\'; fi', { comment: '# note', keyword: 'if', name: '$y', string: '"$x"' }],
+        json: ['{"a": [1, true, "<img src=x onerror=window.attacked=1>"]}', { name: '"a"', number: '1', keyword: 'true', string: '"<img src=x onerror=window.attacked=1>"' }],
+        html: ['<!-- note --><script class="x">window.attacked=1</script>', { comment: '<!-- note -->', keyword: '<script', name: 'class', string: '"x"' }],
+        SQL: ["select 'x' from t where a = 1 -- note", { keyword: 'select', string: "'x'", number: '1', comment: '-- note' }],
+        diff: ['@@ -1 +1 @@\n-old\n+new', { keyword: '@@ -1 +1 @@', removed: '-old', added: '+new' }],
+        constructor: ['var x = "y"', {}],
+        go2: ['func', {}],
+      };
+      const fences = Object.entries(samples).map(([language, [code]]) => `\`\`\`${language}\n${code}\n\`\`\``);
+      const large = `\`\`\`go\n${'x := "y" '.repeat(5000)}\n\`\`\``;
+      await write(`colours ${mark}\n${fences.join('\nand\n')}\n${large}\nthe end\n\`\`\`go\nfunc open`);
+      for (const message of [mine(`colours ${mark}`), answer(`colours ${mark}`)]) {
+        const code = message.locator('pre code');
+        await waitUntil(async () => (await code.count()) === fences.length + 2);
+        for (const [at, [source, kinds]] of Object.values(samples).entries()) {
+          assert.equal((await code.nth(at).textContent()).replace(/\n$/, ''), source);
+          for (const [kind, token] of Object.entries(kinds)) assert.equal(await code.nth(at).locator(`.code-${kind}`).first().textContent(), token, `${source}: ${kind}`);
+          assert.equal(await code.nth(at).locator(':not(span)').count(), 0);
+          if (!Object.keys(kinds).length) assert.equal(await code.nth(at).locator('span').count(), 0, 'an unknown language has colours');
+        }
+        assert.equal(await code.nth(fences.length).locator('span').count(), 0, 'a very long text has colours');
+        assert.equal(await code.last().locator('.code-keyword').textContent(), 'func');
+        assert.equal(await page.evaluate(() => window.attacked), undefined);
+      }
+      // The text around the blocks is as it was written.
+      const around = await mine(`colours ${mark}`).locator('.body').evaluate((body) => [...body.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.data));
+      assert.deepEqual(around, [`colours ${mark}`, ...fences.slice(1).map(() => 'and'), 'the end']);
+      await mine(`colours ${mark}`).getByRole('button', { name: 'Copy' }).first().click();
+      assert.equal(await page.evaluate(() => navigator.clipboard.readText()), samples.go[0]);
+      await mine(`colours ${mark}`).evaluate((message) => message.scrollIntoView());
+      await picture('colours');
+      for (const colorScheme of ['dark', 'light']) {
+        await page.emulateMedia({ colorScheme });
+        assert.deepEqual(await page.evaluate(pale), [], colorScheme);
+      }
+    });
+
+    await step('a number and its unit stay on one line of a table', async () => {
+      const note = 'a note that is long enough to take all of the room that there is in the table and more '.repeat(2);
+      await write(`sizes ${mark}\n\n| file | size | note |\n|---|---|---|\n| disk | 34 MB | ${note} |\n| all | 1,234,567 MB | ${note} |`);
+      const cells = answer(`sizes ${mark}`).locator('td:nth-child(2)');
+      await cells.first().waitFor();
+      const lines = await cells.evaluateAll((all) => all.map((cell) => {
+        const range = document.createRange();
+        range.selectNodeContents(cell);
+        return range.getClientRects().length;
+      }));
+      assert.deepEqual(lines, [1, 1]);
     });
 
     await step('a screen reader hears a list of messages, and who wrote each', async () => {
@@ -508,11 +566,14 @@ await attempt(async () => {
   });
 
   await step('a wrong token shows nothing, and what to do', async () => {
+    await page.evaluate(() => localStorage.setItem('clawhost.name', 'Ada'));
     await page.goto(link.slice(0, -12));
     const alert = page.getByRole('alert').filter({ hasText: 'incomplete or old' });
     await alert.waitFor();
     assert.match(await alert.innerText(), /^The link of this page is incomplete or old\. Run clawhost open where the host runs.*another program may answer/s);
     await page.getByText('Not verified', { exact: true }).waitFor();
+    assert.equal(await page.title(), 'Ada', 'the name that the page had last');
+    assert.equal(await page.locator('#title').textContent(), 'Ada');
     assert.equal(new URL(page.url()).hash, '');
     assert.equal(await page.locator('#messages > li').count(), 0);
     await picture('old-link');

@@ -12,7 +12,9 @@ import { Stranger } from './session.js';
 
 const longestWait = 10_000;
 
-let name = 'Chat';
+const nameKey = 'clawhost.name'; // keeps the page's title until the next time
+
+let name = localStorage.getItem(nameKey) ?? document.title;
 let last = null; // the revision that this page has; null before the state is here
 let oldest = 0; // the first message that is shown of the open conversation
 let opened = 0; // counts the conversations that were opened
@@ -21,6 +23,7 @@ let wake = () => {};
 const lives = new Map(); // conversation → what goes on in it
 
 frame();
+entitle(name);
 
 const messages = new Messages({
   retry: (id) => outbox.retry(id),
@@ -59,6 +62,12 @@ const outbox = new Outbox((entry, outcome) => {
   if (outcome === 'discarded') messages.remove(entry.id);
   else messages.unsent({ ...entry, from: 'user', state: outcome === 'sent' ? 'accepted' : 'pending' });
 });
+
+function entitle(title) {
+  name = title;
+  $('title').textContent = title;
+  document.title = title;
+}
 
 // attempt shows above the message box what failed.
 async function attempt(promise) {
@@ -107,8 +116,8 @@ async function history(before) {
 
 async function begin() {
   const state = await get('api/state');
-  name = state.title;
-  $('title').textContent = name;
+  localStorage.setItem(nameKey, state.title);
+  entitle(state.title);
   composer.limits(state.limits);
   composer.commands.set(state.commands);
   conversations.set(state.conversations);
