@@ -53,6 +53,7 @@ func (a *api) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /api/state", limited(a.busy, a.getState))
 	mux.Handle("GET /api/history", limited(a.busy, a.getHistory))
+	mux.Handle("GET /api/search", limited(a.busy, a.getSearch))
 	mux.Handle("POST /api/messages", limited(a.busy, a.postMessage))
 	mux.Handle("POST /api/edits", limited(a.busy, a.postEdit))
 	mux.Handle("POST /api/buttons", limited(a.busy, a.postButton))

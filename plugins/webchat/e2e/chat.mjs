@@ -356,6 +356,62 @@ await attempt(async () => {
       await answer(`hello ${mark}`).waitFor();
     });
 
+    await step('what was said in any conversation is found, and opened', async () => {
+      const query = page.getByRole('searchbox', { name: 'Search the conversations' });
+      const found = page.locator('#found button');
+      await text.focus();
+      await page.keyboard.press('Control+k');
+      await write(`an aardvark ${mark}`);
+      await answer(`an aardvark ${mark}`).waitFor();
+      for (let n = 0; n < 30; n++) await write(`filler ${n} ${mark}`);
+      await answer(`filler 29 ${mark}`).waitFor();
+      await page.locator('#conversations li', { hasText: 'Main' }).locator('.open').click();
+      await answer(`hello ${mark}`).waitFor();
+      const asked = [];
+      const hear = (request) => request.url().includes('/api/search') && asked.push(request.url());
+      page.on('request', hear);
+      await page.keyboard.press('Control+Shift+f');
+      assert.equal(await page.evaluate(() => document.activeElement.id), 'query');
+      await page.keyboard.type(`AARDV ${mark.slice(0, -1)}`);
+      await waitUntil(async () => (await found.count()) === 3); // a title, a message, an answer
+      assert.ok(asked.length < 5, `${asked.length} requests`);
+      assert.equal(await page.locator('#conversations').isVisible(), false);
+      assert.equal(await found.last().locator('mark').first().textContent(), 'aardv');
+      await picture('search');
+      for (const key of ['ArrowDown', 'ArrowDown', 'ArrowDown', 'ArrowDown']) await page.keyboard.press(key);
+      await page.keyboard.press('Enter');
+      await page.locator('.revealed', { hasText: `an aardvark ${mark}` }).waitFor();
+      const place = await page.locator('.revealed').evaluate((item) => item.getBoundingClientRect().top);
+      assert.ok(place > 0 && place < 820, `the message is at ${place}`);
+      await query.fill('a[(*\\ zebra');
+      await page.getByText('Nothing found.').waitFor();
+      await picture('search-nothing');
+      await context.setOffline(true);
+      await query.fill('later');
+      await page.locator('#searched', { hasText: 'The host cannot be reached.' }).waitFor();
+      await context.setOffline(false);
+      await query.press('Escape');
+      assert.equal(await page.locator('#conversations').isVisible(), true);
+      page.off('request', hear);
+      await page.getByText('Connected', { exact: true }).waitFor();
+      // On a phone the list covers the messages.
+      await page.setViewportSize({ width: 390, height: 844 });
+      await page.getByRole('button', { name: 'Conversations' }).click();
+      await query.fill('aardvark');
+      await found.first().waitFor();
+      await picture('search-phone');
+      for (const colorScheme of ['dark', 'light']) {
+        await page.emulateMedia({ colorScheme });
+        assert.deepEqual(await page.evaluate(pale), [], colorScheme);
+      }
+      await found.first().click();
+      await page.locator('#sidebar').waitFor({ state: 'hidden' });
+      await page.setViewportSize({ width: 1200, height: 820 });
+      await query.press('Escape');
+      await page.locator('#conversations li', { hasText: 'Main' }).locator('.open').click();
+      await answer(`hello ${mark}`).waitFor();
+    });
+
     await step('commands are completed', async () => {
       await text.pressSequentially('/st');
       const options = page.getByRole('option');
