@@ -136,6 +136,7 @@ async function begin() {
   const state = await get('api/state');
   localStorage.setItem(nameKey, state.title);
   entitle(state.title);
+  $('demo').hidden = !state.demo;
   composer.limits(state.limits);
   composer.commands.set(state.commands);
   conversations.set(state.conversations);
