@@ -17,6 +17,7 @@ await attempt(async () => {
     await answer('Demo answer (not Claude)').waitFor();
     await picture('demo');
     await page.setViewportSize({ width: 390, height: 844 });
+    await page.locator('#sidebar').waitFor({ state: 'hidden' });
     for (const colorScheme of ['light', 'dark']) {
       await page.emulateMedia({ colorScheme });
       assert.deepEqual(await page.evaluate(pale), [], colorScheme);

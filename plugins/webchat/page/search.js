@@ -62,8 +62,8 @@ export class Search {
     $('conversations').hidden = Boolean(state);
     $('found').replaceChildren(...found.map(({ conversation, title, at, seq, excerpt }) => {
       const day = el('time', { className: 'faint', dateTime: at }, new Date(at).toLocaleDateString([], { day: 'numeric', month: 'short' }));
-      const lines = [el('span', { className: 'line' }, el('span', { className: 'label' }, ...(seq ? [title] : marked(title, words))), day)];
-      if (excerpt) lines.push(el('span', { className: 'excerpt' }, ...marked(excerpt, words)));
+      const lines = [el('span', { className: 'line' }, el('span', { className: 'label' }, ...(seq ? [title] : withMarks(title, words))), day)];
+      if (excerpt) lines.push(el('span', { className: 'excerpt' }, ...withMarks(excerpt, words)));
       const open = el('button', { type: 'button', className: 'open' }, ...lines);
       open.addEventListener('click', () => this.#actions.open(conversation, seq));
       return el('li', {}, open);
@@ -86,8 +86,8 @@ export class Search {
   }
 }
 
-// marked returns a text in which words are marked.
-function marked(text, words) {
+// withMarks returns a text in which words are marked.
+function withMarks(text, words) {
   const pattern = new RegExp(`(${words.map((word) => word.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|')})`, 'giu');
   return text.split(pattern).map((part, at) => (at % 2 ? el('mark', {}, part) : part));
 }
