@@ -72,7 +72,8 @@ func containsAll(text string, words []string) bool {
 // excerpt returns the characters of a text around a word, on one line. Lower is the text in lower case, which has as many
 // characters.
 func excerpt(text, lower, word string) string {
-	at := utf8.RuneCountInString(lower[:strings.Index(lower, word)])
+	before, _, _ := strings.Cut(lower, word)
+	at := utf8.RuneCountInString(before)
 	characters := []rune(text)
 	begin := max(0, min(at, len(characters))-maxLeadUpTo)
 	end := min(len(characters), begin+maxExcerpt)
