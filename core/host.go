@@ -159,7 +159,7 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 	h.plugins = plugins.New(h.config.Plugins)
 	h.supervisor = supervisor.New(supervisor.Options{
 		Plugins: h.plugins, HostVersion: h.options.Version,
-		StateDir: h.config.StateDir, Workspace: h.config.Agent.Workspace, SocketDir: supervisor.SocketDir(h.runDir()),
+		StateDir: h.config.StateDir, Workspace: h.config.Agent.Workspace, Demo: h.options.Demo != "", SocketDir: supervisor.SocketDir(h.runDir()),
 		Processes: h.store, Children: h.options.Children, Grace: pluginGrace,
 	}, h.log)
 	h.conversations = conversation.NewResolver(h.config, h.plugins, h.store)

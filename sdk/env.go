@@ -22,6 +22,8 @@ type Env struct {
 	// Workspace is the working folder of the agent main, an absolute path; it is empty if the host is too old to tell. Callers
 	// have that of their agent.
 	Workspace string
+	// Demo says that a stand-in answers, not Claude. It is false if the host is too old to tell.
+	Demo bool
 
 	State   State
 	Media   Media

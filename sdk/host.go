@@ -30,6 +30,7 @@ func newEnv(log *slog.Logger, conn *grpc.ClientConn, line *handshake.Line, r *pl
 		Instance:    r.GetInstance(),
 		StateDir:    r.GetStateDir(),
 		Workspace:   r.GetWorkspace(),
+		Demo:        r.GetDemo(),
 		State:       hostState{pluginv1.NewStateClient(conn)},
 		Media:       hostMedia{pluginv1.NewMediaStoreClient(conn)},
 		Outbox:      hostOutbox{pluginv1.NewOutboxClient(conn)},

@@ -41,6 +41,7 @@ type api struct {
 	changed *broadcast
 	render  func(markdown string) string
 	title   string
+	demo    bool // a stand-in answers, not Claude
 	log     *slog.Logger
 	// submit submits an event to the host. It ends with the channel, not with the request.
 	submit    func(chat.Event) (chat.Verdict, error)
@@ -53,6 +54,7 @@ func (a *api) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /api/state", limited(a.busy, a.getState))
 	mux.Handle("GET /api/history", limited(a.busy, a.getHistory))
+	mux.Handle("GET /api/search", limited(a.busy, a.getSearch))
 	mux.Handle("POST /api/messages", limited(a.busy, a.postMessage))
 	mux.Handle("POST /api/edits", limited(a.busy, a.postEdit))
 	mux.Handle("POST /api/buttons", limited(a.busy, a.postButton))
@@ -84,7 +86,7 @@ func (a *api) getState(w http.ResponseWriter, _ *http.Request) {
 	conversations, _ := a.journal.conversations()
 	commands, _ := a.menu.list()
 	respond(w, http.StatusOK, map[string]any{
-		"title": a.title, "conversations": conversations, "commands": commands, "last": last,
+		"title": a.title, "demo": a.demo, "conversations": conversations, "commands": commands, "last": last,
 		"limits": map[string]int{"files": maxFiles, "file_bytes": maxUpload, "text_bytes": maxBody - 1024},
 	})
 }

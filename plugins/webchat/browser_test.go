@@ -144,7 +144,7 @@ func perform(ctx context.Context, t *testing.T, b *bundle, heard <-chan chat.Eve
 var commandsOfTheHost = []chat.CommandSpec{
 	{Name: "new", Usage: "/new [model] [text]", Summary: "begin a new conversation"},
 	{Name: "status", Usage: "/status", Summary: "what is going on"},
-	{Name: "stop", Usage: "/stop [keep]", Summary: "stop what is running and drop what waits, or keep it"},
+	{Name: "stop", Usage: "/stop [keep]", Summary: "stop what is running and drop what waits, or `keep` it"},
 	{Name: "model", Usage: "/model [name]", Summary: "show or choose the model"},
 	{Name: "think", Usage: "/think off|low|high", Summary: "how much to think"},
 }

@@ -65,6 +65,7 @@ func everyKind() []chat.MediaLimit {
 type channel struct {
 	log      *slog.Logger
 	title    string
+	demo     bool
 	token    string
 	listener net.Listener
 	changed  *broadcast
@@ -87,6 +88,7 @@ func (c *channel) Run(ctx context.Context, in sdk.Inbox) error {
 		changed:   c.changed,
 		render:    c.render,
 		title:     c.title,
+		demo:      c.demo,
 		log:       c.log,
 		submit:    func(e chat.Event) (chat.Verdict, error) { return in.Submit(ctx, e) },
 		busy:      make(chan struct{}, maxRequests),

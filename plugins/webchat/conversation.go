@@ -2,15 +2,18 @@ package main
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 	"time"
 
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/markdown"
 )
 
 const (
 	maxConversations = 100
-	maxTitle         = 80 // characters
+	maxTitle         = 80      // characters
+	maxMarkup        = 1 << 10 // bytes of a text from which a title is taken
 	// firstTitle and laterTitle are the titles of conversations that have none of their own.
 	firstTitle = "Main"
 	laterTitle = "Conversation"
@@ -26,10 +29,12 @@ var (
 // conversation has a session of the host. The first one has an empty id, always exists and is the direct chat; each other
 // is a thread of it.
 type conversation struct {
-	ID      chat.ThreadID `json:"id"`
-	Title   string        `json:"title,omitempty"`
-	Began   time.Time     `json:"began"`
-	Deleted bool          `json:"deleted,omitempty"` // with all of its messages so far
+	ID    chat.ThreadID `json:"id"`
+	Title string        `json:"title,omitempty"`
+	// Provisional says that the user's next message that is no command gives the title.
+	Provisional bool      `json:"provisional,omitempty"`
+	Began       time.Time `json:"began"`
+	Deleted     bool      `json:"deleted,omitempty"` // with all of its messages so far
 }
 
 // summary is a conversation in the page's list.
@@ -75,7 +80,7 @@ func (j *journal) rename(id chat.ThreadID, title string) error {
 	if !ok {
 		return errNoConversation
 	}
-	c.Title = titleOf(title)
+	c.Title, c.Provisional = titleOf(title), false
 	return j.note(c)
 }
 
@@ -124,22 +129,40 @@ func (j *journal) apply(c conversation) {
 	j.records = kept
 }
 
-// begin returns the line that creates a record's conversation, if it does not exist.
+// begin returns the line that creates a record's conversation, if it does not exist, or that gives it a title, if it has none
+// of its own yet.
 func (j *journal) begin(r record) ([]line, error) {
-	if _, ok := j.threads[r.Thread]; ok {
+	c, ok := j.threads[r.Thread]
+	switch {
+	case ok && !(c.Provisional && r.From == user && r.Text != "" && !isCommand(r.Text)):
 		return nil, nil
-	}
-	if len(j.threads) >= maxConversations {
+	case !ok && len(j.threads) >= maxConversations:
 		return nil, errManyConversations
+	case !ok:
+		c = conversation{ID: r.Thread, Title: laterTitle, Provisional: true, Began: r.At}
 	}
-	c := conversation{ID: r.Thread, Title: laterTitle, Began: r.At}
 	switch {
 	case r.From == user && r.Text != "":
-		c.Title = titleOf(r.Text)
+		c.Title, c.Provisional = titleOf(withoutMarkup(r.Text)), isCommand(r.Text)
 	case r.From == user && len(r.Files) > 0:
-		c.Title = titleOf(r.Files[0].Name)
+		c.Title, c.Provisional = titleOf(r.Files[0].Name), false
 	}
 	return []line{{record: record{Rev: j.rev + 1}, Conversation: &c}}, nil
+}
+
+// commandShape matches a text that begins like a command: with a slash and one word.
+var commandShape = regexp.MustCompile(`^/[A-Za-z0-9_-]+(\s|$)`)
+
+func isCommand(text string) bool { return commandShape.MatchString(strings.TrimSpace(text)) }
+
+// withoutMarkup returns the beginning of a text, of which Markdown has been removed.
+func withoutMarkup(text string) string {
+	text = strings.TrimSpace(text)
+	if len(text) > maxMarkup {
+		text = strings.ToValidUTF8(text[:maxMarkup], "")
+	}
+	plain, _ := markdown.ToEntities(text, limits.Text)
+	return plain
 }
 
 // titleOf returns a title for a text: the beginning of its first line.

@@ -202,6 +202,55 @@ func TestTitleOf(t *testing.T) {
 	}
 }
 
+func TestATitleHasNoMarkdownAndIsOfNoCommand(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		said []string // "<" is an answer
+		want string
+	}{
+		"heading":              {[]string{"# Plan"}, "Plan"},
+		"styles":               {[]string{"Fix **x** and `y` _now_, see [this](https://x.org)"}, "Fix x and y now, see this"},
+		"code":                 {[]string{"```go\nfunc main() {}\n```\nWhat is it?"}, "func main() {}"},
+		"no markup":            {[]string{"is snake_case_here 2 * 3 <b>?"}, "is snake_case_here 2 * 3 <b>?"},
+		"long markup":          {[]string{strings.Repeat("*ü* ", 1000)}, strings.Repeat("ü ", 39) + "ü…"},
+		"command":              {[]string{"/cd x"}, "/cd x"},
+		"command, message":     {[]string{"/cd x", "/new", "**Look** at it", "and at that"}, "Look at it"},
+		"path":                 {[]string{"/etc/hosts is wrong", "why?"}, "/etc/hosts is wrong"},
+		"message, command":     {[]string{"hello", "/status", "more"}, "hello"},
+		"answer, then message": {[]string{"<", "thanks"}, "thanks"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := newJournal(t)
+			defer func() { _ = j.close() }()
+			for n, text := range test.said {
+				var err error
+				if text == "<" {
+					_, _, err = j.answer(record{Key: "1", Thread: "one", Text: "good morning"})
+				} else {
+					_, _, err = j.say(record{ID: chat.MessageID(fmt.Sprint(n)), Thread: "one", Text: text})
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			j, _ = reopen(t, j)
+			if got := j.threads["one"].Title; got != test.want {
+				t.Errorf("title %q, want %q", got, test.want)
+			}
+			if err := j.rename("one", "My `own`"); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := j.say(record{ID: "later", Thread: "one", Text: "later"}); err != nil {
+				t.Fatal(err)
+			}
+			if got := j.threads["one"].Title; got != "My `own`" {
+				t.Errorf("renamed, then %q", got)
+			}
+		})
+	}
+}
+
 // Wherever a crash cuts the file off, what is left is a beginning of what happened, and it goes on from there.
 func TestJournalOutlivesACutAnywhere(t *testing.T) {
 	t.Parallel()

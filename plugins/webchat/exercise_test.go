@@ -70,6 +70,36 @@ func TestReportsItsURL(t *testing.T) {
 	}
 }
 
+// Behaviour: demo-shown.
+func TestThePageIsToldWhetherAStandInAnswers(t *testing.T) {
+	t.Parallel()
+	for _, demo := range []bool{true, false} {
+		h := sdktest.New(t, sdk.NewChannel(limits, open))
+		h.Demo = demo
+		h.Configure(map[string]string{"listen": "127.0.0.1:0"})
+		link := h.Run().WaitFor(chat.Connected).URL
+		base, token, _ := strings.Cut(link, "/#token=")
+		page := webchattest.New(token)
+		t.Cleanup(page.Close)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/api/state", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := page.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var state struct {
+			Demo *bool `json:"demo"`
+		}
+		err = json.NewDecoder(answer.Body).Decode(&state)
+		answer.Body.Close()
+		if err != nil || state.Demo == nil || *state.Demo != demo {
+			t.Errorf("the page is told %v, %v; want %v", state.Demo, err, demo)
+		}
+	}
+}
+
 // opened is the channel that was opened last.
 type opened struct {
 	mu sync.Mutex

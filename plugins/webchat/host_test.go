@@ -47,6 +47,21 @@ func TestBrowserAtAHost(t *testing.T) {
 	}
 }
 
+// TestBrowserAtADemo opens the page of a host whose answers are those of a stand-in.
+// Behaviour: demo-shown.
+func TestBrowserAtADemo(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	process, link := startHostAs(ctx, t, t.TempDir(), "127.0.0.1:0", nil, "-demo")
+	browse(ctx, t, func(string) bool { return false }, "e2e/demo.mjs", link)
+	if err := process.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	if err := process.Wait(); err != nil {
+		t.Errorf("the host ended with %v", err)
+	}
+}
+
 // pageLink is what the host says of the page.
 var pageLink = regexp.MustCompile(`http://127\.0\.0\.1:\d+/#token=\S+`)
 
@@ -56,7 +71,7 @@ func startHost(ctx context.Context, t *testing.T, home, listen string) (process 
 	return startHostAs(ctx, t, home, listen, nil)
 }
 
-func startHostAs(ctx context.Context, t *testing.T, home, listen string, as *syscall.SysProcAttr) (process *exec.Cmd, link string) {
+func startHostAs(ctx context.Context, t *testing.T, home, listen string, as *syscall.SysProcAttr, arguments ...string) (process *exec.Cmd, link string) {
 	t.Helper()
 	bin := os.Getenv("CLAWHOST_BIN")
 	config := filepath.Join(home, "config.hcl")
@@ -82,7 +97,7 @@ plugin "webchat" {
 	if err != nil {
 		t.Fatal(err)
 	}
-	process = exec.CommandContext(ctx, filepath.Join(bin, "clawhost"), "-config", config)
+	process = exec.CommandContext(ctx, filepath.Join(bin, "clawhost"), append([]string{"-config", config}, arguments...)...)
 	process.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir()}
 	process.SysProcAttr = as
 	process.Stderr = t.Output()

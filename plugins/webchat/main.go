@@ -69,6 +69,7 @@ func open(ctx context.Context, env sdk.Env, cfg config) (_ *channel, err error) 
 	return &channel{
 		log:      env.Log,
 		title:    cmp.Or(cfg.Title, "Claw"),
+		demo:     env.Demo,
 		token:    token,
 		listener: listener,
 		changed:  changed,

@@ -629,6 +629,8 @@ type ConfigureRequest struct {
 	Workspace string `protobuf:"bytes,6,opt,name=workspace,proto3" json:"workspace,omitempty"`
 	// The host runs untrusted turns as nobody's. An older one runs them as trusted, so the plugin must not ask for any.
 	RunsUntrusted bool `protobuf:"varint,7,opt,name=runs_untrusted,json=runsUntrusted,proto3" json:"runs_untrusted,omitempty"`
+	// A stand-in answers, not Claude, until the host ends.
+	Demo          bool `protobuf:"varint,8,opt,name=demo,proto3" json:"demo,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -708,6 +710,13 @@ func (x *ConfigureRequest) GetWorkspace() string {
 func (x *ConfigureRequest) GetRunsUntrusted() bool {
 	if x != nil {
 		return x.RunsUntrusted
+	}
+	return false
+}
+
+func (x *ConfigureRequest) GetDemo() bool {
+	if x != nil {
+		return x.Demo
 	}
 	return false
 }
@@ -1107,7 +1116,7 @@ const file_clawhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x14CheckAccountResponse\x12@\n" +
 	"\vdiagnostics\x18\x01 \x03(\v2\x1e.clawhost.plugin.v1.DiagnosticR\vdiagnostics\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
-	"\x04link\x18\x03 \x01(\tR\x04link\"\xfc\x01\n" +
+	"\x04link\x18\x03 \x01(\tR\x04link\"\x90\x02\n" +
 	"\x10ConfigureRequest\x12\x1f\n" +
 	"\vconfig_json\x18\x01 \x01(\fR\n" +
 	"configJson\x12$\n" +
@@ -1116,7 +1125,8 @@ const file_clawhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\tstate_dir\x18\x04 \x01(\tR\bstateDir\x12#\n" +
 	"\rfetches_files\x18\x05 \x01(\bR\ffetchesFiles\x12\x1c\n" +
 	"\tworkspace\x18\x06 \x01(\tR\tworkspace\x12%\n" +
-	"\x0eruns_untrusted\x18\a \x01(\bR\rrunsUntrusted\"U\n" +
+	"\x0eruns_untrusted\x18\a \x01(\bR\rrunsUntrusted\x12\x12\n" +
+	"\x04demo\x18\b \x01(\bR\x04demo\"U\n" +
 	"\x11ConfigureResponse\x12@\n" +
 	"\vdiagnostics\x18\x01 \x03(\v2\x1e.clawhost.plugin.v1.DiagnosticR\vdiagnostics\"\x85\x02\n" +
 	"\n" +

@@ -53,6 +53,8 @@ type Harness struct {
 	// Workspace is the agent's working folder that Configure tells the plugin; empty: none, as an older host does. It may be
 	// set before Configure.
 	Workspace string
+	// Demo is what Configure tells the plugin of who answers. It may be set before Configure.
+	Demo bool
 	// Before simulates an older host, which neither fetches files by their tokens, nor takes conversation contexts of hooks,
 	// nor runs untrusted turns. It may be set before Configure.
 	Before bool
@@ -212,6 +214,7 @@ func (h *Harness) TryConfigure(config any) ([]Diagnostic, error) {
 		Instance:      Instance,
 		StateDir:      stateDir,
 		Workspace:     h.Workspace,
+		Demo:          h.Demo,
 		FetchesFiles:  !h.Before,
 		RunsUntrusted: !h.Before,
 	})

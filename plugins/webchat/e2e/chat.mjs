@@ -10,36 +10,10 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { answer, attempt, context, link, mine, page, picture, step, tell, text, waitUntil, write } from './browser.mjs';
+import { pale } from './contrast.mjs';
 
 // A picture of one dot.
 const dot = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
-
-// pale returns the texts of the page that have less contrast than 4.5 to 1.
-function pale() {
-  const paint = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
-  const channels = (color) => {
-    paint.clearRect(0, 0, 1, 1);
-    paint.fillStyle = color;
-    paint.fillRect(0, 0, 1, 1);
-    const [r, g, b, a] = paint.getImageData(0, 0, 1, 1).data;
-    return { rgb: [r, g, b], a: a / 255 };
-  };
-  const luminance = (rgb) => {
-    const [r, g, b] = rgb.map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const found = [];
-  for (const element of document.querySelectorAll('body *')) {
-    const own = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
-    if (!own || !element.checkVisibility({ opacityProperty: true }) || element.closest('.hidden, [disabled], noscript')) continue;
-    let at = element;
-    while (at && channels(getComputedStyle(at).backgroundColor).a < 1) at = at.parentElement;
-    const [a, b] = [getComputedStyle(element).color, getComputedStyle(at ?? document.body).backgroundColor].map((color) => luminance(channels(color).rgb));
-    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (contrast < 4.5) found.push(`${element.tagName}.${element.className}: ${contrast.toFixed(2)} ${element.textContent.slice(0, 30)}`);
-  }
-  return found;
-}
 
 const mark = `n${Date.now().toString(36)}`; // tells this run's messages from those of earlier ones
 
@@ -49,6 +23,8 @@ await attempt(async () => {
     await page.getByText('Connected', { exact: true }).waitFor();
     assert.equal(new URL(page.url()).hash, '');
     assert.equal(await page.locator('#locked').isVisible(), false);
+    const before = await (await page.request.get(link.split('#')[0])).text();
+    assert.match(before, /<title>Claw<\/title>/, 'before it knows its name');
   });
 
   await step('Enter sends, and the answer comes', async () => {
@@ -138,7 +114,9 @@ await attempt(async () => {
       await context.grantPermissions(['clipboard-read', 'clipboard-write']);
       const code = answer(`publish the notes next. ${mark}`).locator('.codeblock');
       await code.getByRole('button', { name: 'Copy' }).click();
-      await code.getByRole('button', { name: 'Copied' }).waitFor();
+      const copied = code.getByRole('button', { name: 'Copied' });
+      await copied.waitFor();
+      assert.equal(await copied.evaluate((button) => getComputedStyle(button).fontSize), '0px', 'both words are shown');
       assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^func \(c \*channel\) Draft/);
     });
 
@@ -149,6 +127,60 @@ await attempt(async () => {
       const copied = await page.evaluate(() => navigator.clipboard.readText());
       assert.match(copied, /^All tests of the web chat pass\.[^]*1\. \*\*The journal\*\* keeps[^]*```go\nfunc \(c/);
       assert.equal(copied.includes('Copy'), false);
+    });
+
+    await step('code has colours, in messages of both, and stays text', async () => {
+      const samples = {
+        go: ['// note "x"\nfunc main() { x := `a` + "<b>\\"" + 42 }', { comment: '// note "x"', keyword: 'func', name: 'main', string: '`a`', number: '42' }],
+        py: ['# note\ndef f(x):\n    return """a\nb""" if 1.5 else None', { comment: '# note', keyword: 'def', name: 'f', string: '"""a\nb"""', number: '1.5' }],
+        sh: ['# note\nif [ "$x" ]; then echo $y \'z\'; fi', { comment: '# note', keyword: 'if', name: '$y', string: '"$x"' }],
+        json: ['{"a": [1, true, "<img src=x onerror=window.attacked=1>"]}', { name: '"a"', number: '1', keyword: 'true', string: '"<img src=x onerror=window.attacked=1>"' }],
+        html: ['<!-- note --><script class="x">window.attacked=1</script>', { comment: '<!-- note -->', keyword: '<script', name: 'class', string: '"x"' }],
+        SQL: ["select 'x' from t where a = 1 -- note", { keyword: 'select', string: "'x'", number: '1', comment: '-- note' }],
+        diff: ['@@ -1 +1 @@\n-old\n+new', { keyword: '@@ -1 +1 @@', removed: '-old', added: '+new' }],
+        constructor: ['var x = "y"', {}],
+        go2: ['func', {}],
+      };
+      const fences = Object.entries(samples).map(([language, [code]]) => `\`\`\`${language}\n${code}\n\`\`\``);
+      const large = `\`\`\`go\n${'x := "y" '.repeat(5000)}\n\`\`\``;
+      await write(`colours ${mark}\n${fences.join('\nand\n')}\n${large}\nthe end\n\`\`\`go\nfunc open`);
+      for (const message of [mine(`colours ${mark}`), answer(`colours ${mark}`)]) {
+        const code = message.locator('pre code');
+        await waitUntil(async () => (await code.count()) === fences.length + 2);
+        for (const [at, [source, kinds]] of Object.values(samples).entries()) {
+          assert.equal((await code.nth(at).textContent()).replace(/\n$/, ''), source);
+          for (const [kind, token] of Object.entries(kinds)) assert.equal(await code.nth(at).locator(`.code-${kind}`).first().textContent(), token, `${source}: ${kind}`);
+          assert.equal(await code.nth(at).locator(':not(span)').count(), 0);
+          if (!Object.keys(kinds).length) assert.equal(await code.nth(at).locator('span').count(), 0, 'an unknown language has colours');
+        }
+        assert.equal(await code.nth(fences.length).locator('span').count(), 0, 'a very long text has colours');
+        assert.equal(await code.last().locator('.code-keyword').textContent(), 'func');
+        assert.equal(await page.evaluate(() => window.attacked), undefined);
+      }
+      // The text around the blocks is as it was written.
+      const around = await mine(`colours ${mark}`).locator('.body').evaluate((body) => [...body.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.data));
+      assert.deepEqual(around, [`colours ${mark}`, ...fences.slice(1).map(() => 'and'), 'the end']);
+      await mine(`colours ${mark}`).getByRole('button', { name: 'Copy' }).first().click();
+      assert.equal(await page.evaluate(() => navigator.clipboard.readText()), samples.go[0]);
+      await mine(`colours ${mark}`).evaluate((message) => message.scrollIntoView());
+      await picture('colours');
+      for (const colorScheme of ['dark', 'light']) {
+        await page.emulateMedia({ colorScheme });
+        assert.deepEqual(await page.evaluate(pale), [], colorScheme);
+      }
+    });
+
+    await step('a number and its unit stay on one line of a table', async () => {
+      const note = 'a note that is long enough to take all of the room that there is in the table and more '.repeat(2);
+      await write(`sizes ${mark}\n\n| file | size | note |\n|---|---|---|\n| disk | 34 MB | ${note} |\n| all | 1,234,567 MB | ${note} |`);
+      const cells = answer(`sizes ${mark}`).locator('td:nth-child(2)');
+      await cells.first().waitFor();
+      const lines = await cells.evaluateAll((all) => all.map((cell) => {
+        const range = document.createRange();
+        range.selectNodeContents(cell);
+        return range.getClientRects().length;
+      }));
+      assert.deepEqual(lines, [1, 1]);
     });
 
     await step('a screen reader hears a list of messages, and who wrote each', async () => {
@@ -250,10 +282,13 @@ await attempt(async () => {
       await page.getByRole('heading', { name: 'New conversation', level: 2 }).waitFor();
       await picture('new');
       assert.equal(await page.evaluate(() => document.activeElement.id), 'text');
-      await page.keyboard.type(`apart ${mark}`);
+      await page.keyboard.type('/status ');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: '/status', level: 2 }).waitFor();
+      await page.keyboard.type(`# apart **${mark}**`);
       await page.keyboard.press('Enter');
       await answer(`apart ${mark}`).waitFor();
-      await page.getByRole('heading', { name: `apart ${mark}`, level: 2 }).waitFor();
+      await page.getByRole('heading', { name: `apart ${mark}`, level: 2, exact: true }).waitFor();
       assert.equal(await answer(`hello ${mark}`).count(), 0);
       await page.reload(); // the address names it
       await answer(`apart ${mark}`).waitFor();
@@ -295,10 +330,68 @@ await attempt(async () => {
       await answer(`hello ${mark}`).waitFor();
     });
 
+    await step('what was said in any conversation is found, and opened', async () => {
+      const query = page.getByRole('searchbox', { name: 'Search the conversations' });
+      const found = page.locator('#found button');
+      await text.focus();
+      await page.keyboard.press('Control+k');
+      await write(`an aardvark ${mark}`);
+      await answer(`an aardvark ${mark}`).waitFor();
+      for (let n = 0; n < 30; n++) await write(`filler ${n} ${mark}`);
+      await answer(`filler 29 ${mark}`).waitFor();
+      await page.locator('#conversations li', { hasText: 'Main' }).locator('.open').click();
+      await answer(`hello ${mark}`).waitFor();
+      const asked = [];
+      const hear = (request) => request.url().includes('/api/search') && asked.push(request.url());
+      page.on('request', hear);
+      await page.keyboard.press('Control+Shift+f');
+      assert.equal(await page.evaluate(() => document.activeElement.id), 'query');
+      await page.keyboard.type(`AARDV ${mark.slice(0, -1)}`);
+      await waitUntil(async () => (await found.count()) === 3); // a title, a message, an answer
+      assert.ok(asked.length < 5, `${asked.length} requests`);
+      assert.equal(await page.locator('#conversations').isVisible(), false);
+      assert.equal(await found.last().locator('mark').first().textContent(), 'aardv');
+      await picture('search');
+      for (const key of ['ArrowDown', 'ArrowDown', 'ArrowDown', 'ArrowDown']) await page.keyboard.press(key);
+      await page.keyboard.press('Enter');
+      await page.locator('.revealed', { hasText: `an aardvark ${mark}` }).waitFor();
+      const place = await page.locator('.revealed').evaluate((item) => item.getBoundingClientRect().top);
+      assert.ok(place > 0 && place < 820, `the message is at ${place}`);
+      await query.fill('a[(*\\ zebra');
+      await page.getByText('Nothing found.').waitFor();
+      await picture('search-nothing');
+      await context.setOffline(true);
+      await query.fill('later');
+      await page.locator('#searched', { hasText: 'The host cannot be reached.' }).waitFor();
+      await context.setOffline(false);
+      await query.press('Escape');
+      assert.equal(await page.locator('#conversations').isVisible(), true);
+      page.off('request', hear);
+      await page.getByText('Connected', { exact: true }).waitFor();
+      // On a phone the list covers the messages.
+      await page.setViewportSize({ width: 390, height: 844 });
+      await page.getByRole('button', { name: 'Conversations' }).click();
+      await query.fill('aardvark');
+      await found.first().waitFor();
+      await picture('search-phone');
+      for (const colorScheme of ['dark', 'light']) {
+        await page.emulateMedia({ colorScheme });
+        assert.deepEqual(await page.evaluate(pale), [], colorScheme);
+      }
+      await found.first().click();
+      await page.locator('#sidebar').waitFor({ state: 'hidden' });
+      await page.setViewportSize({ width: 1200, height: 820 });
+      await query.press('Escape');
+      await page.locator('#conversations li', { hasText: 'Main' }).locator('.open').click();
+      await answer(`hello ${mark}`).waitFor();
+    });
+
     await step('commands are completed', async () => {
       await text.pressSequentially('/st');
       const options = page.getByRole('option');
       await waitUntil(async () => (await options.count()) === 2);
+      assert.match(await options.last().textContent(), /drop what waits, or keep it$/);
+      assert.equal(await options.last().locator('code').textContent(), 'keep');
       await picture('commands');
       await page.keyboard.press('ArrowDown');
       assert.equal(await text.getAttribute('aria-activedescendant'), 'command-1');
@@ -344,7 +437,7 @@ await attempt(async () => {
     });
 
     await step('what another program answers in place of the host is neither shown nor taken for a receipt', async () => {
-      const warning = page.getByRole('alert').filter({ hasText: 'Another program answers at this address.' });
+      const warning = page.getByRole('alert').filter({ hasText: 'The link of this page is incomplete or old.' });
       const part = (body) => `${'A'.repeat(43)} ${body.length.toString(16).padStart(6, '0')}\n${body}`;
       const says = (type, body) => (route) => route.fulfill({ status: 200, contentType: type, body: part(body) + part('') });
       const yes = says('application/json', '{"title": "Forged", "state": "accepted", "messages": []}');
@@ -377,7 +470,7 @@ await attempt(async () => {
 
     await step('another program that takes the address is told nothing, and the page says so', async () => {
       await tell('impostor');
-      const warning = page.getByRole('alert').filter({ hasText: 'Another program answers at this address.' });
+      const warning = page.getByRole('alert').filter({ hasText: 'The link of this page is incomplete or old.' });
       await warning.waitFor();
       await page.locator('#files').setInputFiles({ name: 'secret.txt', mimeType: 'text/plain', buffer: Buffer.from('some notes') });
       await write(`secret ${mark}`);
@@ -424,16 +517,19 @@ await attempt(async () => {
   });
 
   await step('nothing scrolls but what is read, not even by a script or by what is sought in the page', async () => {
-    for (const size of [{ width: 1200, height: 820 }, { width: 390, height: 844 }]) {
+    for (const size of [{ width: 1280, height: 800 }, { width: 390, height: 844 }]) {
       await page.setViewportSize(size);
       await waitUntil(() => page.locator('#scroll').evaluate((main) => main.scrollHeight > main.clientHeight));
       const moved = await page.evaluate(() => {
-        for (const label of document.querySelectorAll('#messages .hidden')) label.scrollIntoView();
-        const found = [];
-        for (let at = document.querySelector('#scroll').parentElement; at; at = at.parentElement) {
-          at.scrollTo(0, 100_000);
-          if (at.scrollTop || at.scrollHeight > at.clientHeight) found.push(`${at.tagName}#${at.id}: ${at.scrollTop} of ${at.scrollHeight}, of which ${at.clientHeight} are seen`);
+        const root = document.documentElement;
+        const found = root.scrollHeight === innerHeight ? [] : [`the document is ${root.scrollHeight} high`];
+        for (const each of document.querySelectorAll('body *')) each.scrollIntoView({ block: 'start', inline: 'start' });
+        for (const each of [root, document.body, document.getElementById('chat')]) each.scrollTo(100_000, 100_000);
+        for (const each of document.querySelectorAll('*')) {
+          if ((each.scrollTop || each.scrollLeft) && !each.matches('#scroll, nav, pre, .table')) found.push(`${each.tagName}#${each.id} scrolled`);
         }
+        const { top, left } = document.getElementById('chat').getBoundingClientRect();
+        if (top !== 0 || left !== (innerWidth > 832 ? 280 : 0)) found.push(`the chat is at ${left}, ${top}`);
         return found;
       });
       assert.deepEqual(moved, [], `at a width of ${size.width}`);
@@ -499,11 +595,18 @@ await attempt(async () => {
     await second.close();
   });
 
-  await step('a wrong token shows nothing', async () => {
-    await page.goto(link.replace(/token=.*/, 'token=another-token-that-is-not-it'));
-    await page.getByText('Another program answers at this address.').waitFor();
+  await step('a wrong token shows nothing, and what to do', async () => {
+    await page.evaluate(() => localStorage.setItem('clawhost.name', 'Ada'));
+    await page.goto(link.slice(0, -12));
+    const alert = page.getByRole('alert').filter({ hasText: 'incomplete or old' });
+    await alert.waitFor();
+    assert.match(await alert.innerText(), /^The link of this page is incomplete or old\. Run clawhost open where the host runs.*another program may answer/s);
+    await page.getByText('Not verified', { exact: true }).waitFor();
+    assert.equal(await page.title(), 'Ada', 'the name that the page had last');
+    assert.equal(await page.locator('#title').textContent(), 'Ada');
     assert.equal(new URL(page.url()).hash, '');
     assert.equal(await page.locator('#messages > li').count(), 0);
+    await picture('old-link');
     await page.goto(link);
     await answer(`both ${mark}`).waitFor();
   });
@@ -524,6 +627,7 @@ await attempt(async () => {
     assert.equal(kept.includes(link.split('token=')[1]), false);
     await page.reload();
     await page.getByText('This page needs its link').waitFor();
+    await page.locator('#locked').getByText('clawhost open').waitFor();
     assert.equal(await page.locator('#messages > li').count(), 0);
     await picture('locked');
   });

@@ -24,6 +24,7 @@ await attempt(async () => {
   await step('the page connects', async () => {
     await page.goto(link);
     await page.getByText('Connected', { exact: true }).waitFor();
+    assert.equal(await page.locator('#demo').isVisible(), false);
   });
 
   await step('an answer grows, after its tool, and becomes the message', async () => {
@@ -88,6 +89,8 @@ await attempt(async () => {
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await answer('Context').waitFor();
+    await write('/stauts');
+    await answer('There is no /stauts. Did you mean /status?').waitFor();
   });
 
   await step('two conversations go on side by side', async () => {

@@ -4,15 +4,18 @@ import { get, post, Refused, send, stream } from './api.js';
 import { Composer } from './composer.js';
 import { Conversations } from './conversations.js';
 import { $ } from './element.js';
-import { connection, drawer, frame, lock } from './frame.js';
+import { connection, drawer, frame, lock, showList } from './frame.js';
 import { hasKey, takeKey } from './key.js';
 import { Messages } from './messages.js';
 import { Outbox } from './outbox.js';
+import { Search } from './search.js';
 import { Stranger } from './session.js';
 
 const longestWait = 10_000;
 
-let name = 'Chat';
+const nameKey = 'clawhost.name'; // keeps the page's title until the next time
+
+let name = localStorage.getItem(nameKey) ?? document.title;
 let last = null; // the revision that this page has; null before the state is here
 let oldest = 0; // the first message that is shown of the open conversation
 let opened = 0; // counts the conversations that were opened
@@ -21,6 +24,7 @@ let wake = () => {};
 const lives = new Map(); // conversation → what goes on in it
 
 frame();
+entitle(name);
 
 const messages = new Messages({
   retry: (id) => outbox.retry(id),
@@ -41,11 +45,7 @@ const composer = new Composer({
 });
 
 const conversations = new Conversations({
-  open: (id) => {
-    open(id);
-    drawer(false);
-    if (matchMedia('(pointer: fine)').matches) $('text').focus();
-  },
+  open: chosen,
   rename: (id, title) => attempt(send('PUT', `api/conversations/${id || 'main'}`, { title })),
   remove: async (id) => {
     outbox.forget(id);
@@ -54,11 +54,22 @@ const conversations = new Conversations({
   unread: (count) => (document.title = count ? `(${count}) ${name}` : name),
 });
 
+const search = new Search({
+  find: (text) => get(`api/search?${new URLSearchParams({ text })}`),
+  open: chosen,
+});
+
 const outbox = new Outbox((entry, outcome) => {
   if (entry.conversation !== conversations.current) return;
   if (outcome === 'discarded') messages.remove(entry.id);
   else messages.unsent({ ...entry, from: 'user', state: outcome === 'sent' ? 'accepted' : 'pending' });
 });
+
+function entitle(title) {
+  name = title;
+  $('title').textContent = title;
+  document.title = title;
+}
 
 // attempt shows above the message box what failed.
 async function attempt(promise) {
@@ -76,8 +87,15 @@ async function stop() {
   if (!(await attempt(post('api/stop', { id: crypto.randomUUID(), conversation: conversations.current })))) $('stop').disabled = false;
 }
 
-// open shows a conversation, which may be new and begin with its first message.
-function open(id) {
+// chosen opens what was chosen in the list beside the messages.
+function chosen(id, seq) {
+  open(id, seq);
+  drawer(false);
+  if (matchMedia('(pointer: fine)').matches) $('text').focus();
+}
+
+// open shows a conversation, which may be new and begin with its first message, at one of its messages or at its end.
+function open(id, seq) {
   opened++;
   oldest = 0;
   conversations.open(id);
@@ -86,7 +104,7 @@ function open(id) {
   messages.clear();
   composer.open(id);
   messages.live(lives.get(id) ?? { typing: 0, draft: 0 });
-  if (conversations.has(id)) history(0).catch(() => linked.abort());
+  if (conversations.has(id)) reach(seq).catch(() => linked.abort());
   else showUnsent();
 }
 
@@ -94,21 +112,31 @@ function showUnsent() {
   for (const entry of outbox.waiting(conversations.current)) messages.unsent({ ...entry, from: 'user', state: 'pending' });
 }
 
-// history shows a page of the open conversation.
-async function history(before) {
+// reach shows the newest messages of the open conversation and, if one is sought, all back to that one.
+async function reach(seq) {
   const number = opened;
-  const answer = await get(`api/history?conversation=${conversations.current}&before=${before}`);
+  let more = await history(0);
+  while (seq < oldest && more && number === opened) more = await history(oldest, 200);
+  if (seq && number === opened) messages.reveal(seq);
+}
+
+// history shows a page of the open conversation, and reports whether there are earlier ones.
+async function history(before, limit = 50) {
+  const number = opened;
+  const answer = await get(`api/history?conversation=${conversations.current}&before=${before}&limit=${limit}`);
   if (number !== opened) return;
   messages.page(answer.messages);
   messages.more(answer.more);
   oldest = answer.messages[0]?.seq ?? oldest;
   showUnsent();
+  return answer.more;
 }
 
 async function begin() {
   const state = await get('api/state');
-  name = state.title;
-  $('title').textContent = name;
+  localStorage.setItem(nameKey, state.title);
+  entitle(state.title);
+  $('demo').hidden = !state.demo;
   composer.limits(state.limits);
   composer.commands.set(state.commands);
   conversations.set(state.conversations);
@@ -130,6 +158,7 @@ const handlers = {
   conversations: (list) => {
     const had = conversations.has(conversations.current);
     conversations.set(list);
+    search.again();
     $('name').textContent = conversations.title();
     if (had && !conversations.has(conversations.current)) open('');
   },
@@ -206,6 +235,10 @@ document.addEventListener('keydown', (event) => {
   if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === 'k') {
     event.preventDefault();
     begins();
+  } else if ((event.ctrlKey || event.metaKey) && event.shiftKey && !event.altKey && event.key.toLowerCase() === 'f') {
+    event.preventDefault();
+    showList();
+    $('query').select();
   } else if (event.altKey && !event.ctrlKey && (event.key === 'ArrowUp' || event.key === 'ArrowDown')) {
     event.preventDefault();
     open(conversations.beside(event.key === 'ArrowUp' ? -1 : 1));

@@ -2,6 +2,13 @@
 
 import { $, el } from './element.js';
 
+// words returns a command's summary, in which backticks enclose code.
+function words(summary) {
+  const parts = summary.split('`');
+  if (parts.length % 2 === 0) return [summary];
+  return parts.map((part, at) => (at % 2 ? el('code', {}, part) : part));
+}
+
 export class Commands {
   #all = [];
   #found = [];
@@ -63,7 +70,7 @@ export class Commands {
     const list = $('commands');
     const items = this.#found.map(({ name, usage, summary }, at) => el('li', {
       'role': 'option', 'id': `command-${at}`, 'aria-selected': String(at === this.#at), 'data-at': String(at),
-    }, el('span', { className: 'usage' }, usage || `/${name}`), el('span', { className: 'faint' }, summary ?? '')));
+    }, el('span', { className: 'usage' }, usage || `/${name}`), el('span', { className: 'faint' }, ...words(summary ?? ''))));
     list.replaceChildren(...items);
     list.hidden = items.length === 0;
     $('text').ariaExpanded = String(items.length > 0);

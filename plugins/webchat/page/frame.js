@@ -44,7 +44,12 @@ export function drawer(open) {
   return was !== open;
 }
 
-const words = { connecting: 'Connecting…', online: 'Connected', offline: 'Disconnected, trying again…', stranger: 'Not your host' };
+// showList shows the list of conversations, if it is not always shown.
+export function showList() {
+  if (narrow.matches) drawer(true);
+}
+
+const words = { connecting: 'Connecting…', online: 'Connected', offline: 'Disconnected, trying again…', stranger: 'Not verified' };
 
 // connection shows the state of the connection.
 export function connection(state) {

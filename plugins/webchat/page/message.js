@@ -2,7 +2,7 @@
 
 import { $, button, el, marked } from './element.js';
 import { filesView } from './files.js';
-import { write } from './prose.js';
+import { write, writePlain } from './prose.js';
 
 // fill shows a message in its element. Unchanged parts stay as they are. Body, if given, is the one to use: that of the draft
 // that becomes the message.
@@ -39,7 +39,7 @@ function text(body, message) {
     body.hidden = !message.html;
   } else {
     body.className = 'body';
-    if (body.textContent !== message.text) body.textContent = message.text ?? '';
+    writePlain(body, message.text ?? '');
     body.hidden = !message.text;
   }
 }

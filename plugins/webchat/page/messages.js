@@ -95,6 +95,15 @@ export class Messages {
     return message?.from === 'user' && message.state === 'accepted' && message.text ? message : undefined;
   }
 
+  // reveal scrolls to a message.
+  reveal(seq) {
+    const item = [...$('messages').children].find(({ dataset }) => Number(dataset.seq) === seq);
+    if (!item) return;
+    this.#stick = false;
+    item.scrollIntoView({ block: 'center' });
+    item.classList.add('revealed');
+  }
+
   toEnd(behavior = 'instant') {
     const scroll = $('scroll');
     this.#stick = true;

@@ -2,6 +2,7 @@
 // grows.
 
 import { button, el, marked } from './element.js';
+import { highlight } from './highlight.js';
 
 // write shows the server's HTML in a body; it is safe to insert.
 export function write(body, html) {
@@ -11,24 +12,63 @@ export function write(body, html) {
   morph(body, template.content);
 }
 
+// A number with its unit, such as "34 MB", which stays on one line.
+const amount = /^\p{S}?\d[\d.,:/]* ?[\p{L}\p{S}%°/]{0,8}$/u;
+
 // adorn frames code and tables, and draws emoji.
 function adorn(content) {
   for (const pre of content.querySelectorAll('pre:has(> code)')) {
-    const language = pre.firstElementChild.className.replace(/^language-/, '');
-    const frame = el('div', { className: 'codeblock' });
-    pre.replaceWith(frame);
-    pre.tabIndex = 0; // so that it can be scrolled with the keyboard
-    frame.append(
-      el('div', { className: 'codehead' }, el('span', {}, language), button('Copy', { className: 'copy' })),
-      pre,
-    );
+    const code = pre.firstElementChild;
+    pre.replaceWith(codeBlock(code, code.className.replace(/^language-/, '')));
   }
   for (const table of content.querySelectorAll('table')) {
     const frame = el('div', { className: 'table', tabIndex: 0 });
     table.replaceWith(frame);
     frame.append(table);
+    for (const cell of table.querySelectorAll('td')) if (amount.test(cell.textContent)) cell.className = 'amount';
   }
   for (const p of content.querySelectorAll('p')) mark(p);
+}
+
+// codeBlock frames an element of code, with a button that copies it.
+function codeBlock(code, language) {
+  highlight(code, language);
+  return el('div', { className: 'codeblock' },
+    el('div', { className: 'codehead' }, el('span', {}, language), button('Copy', { className: 'copy' })),
+    el('pre', { tabIndex: 0 }, code), // so that it can be scrolled with the keyboard
+  );
+}
+
+// A line that begins or ends a block of code.
+const fence = /^ {0,3}(`{3,}|~{3,})([^`\n]*)$/;
+
+// writePlain shows a text as it was written, but with its blocks of code in frames.
+export function writePlain(body, source) {
+  const parts = [];
+  let open; // the mark and the language of the block that has begun
+  let lines = [];
+  const end = () => {
+    const text = lines.join('\n');
+    if (open) parts.push(codeBlock(el('code', {}, text), open.language));
+    else if (text) parts.push(text);
+    open = undefined;
+    lines = [];
+  };
+  for (const line of source.split('\n')) {
+    const [, mark, info] = line.match(fence) ?? [];
+    if (mark && !open) {
+      end();
+      open = { mark, language: info.trim().split(/\s/)[0] };
+    } else if (mark && mark.startsWith(open.mark) && !info.trim()) {
+      end();
+    } else {
+      lines.push(line);
+    }
+  }
+  end();
+  const next = document.createDocumentFragment();
+  next.append(...parts);
+  morph(body, next);
 }
 
 // mark draws the emoji at the beginning of a paragraph's lines.

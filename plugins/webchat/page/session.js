@@ -11,7 +11,7 @@ const longestPart = 64 << 10;
 // Stranger is thrown if the server has proved nothing.
 export class Stranger extends Error {
   constructor() {
-    super('Another program answers at this address.');
+    super('Nothing was sent: the link of this page is old, or another program answers at this address.');
   }
 }
 

@@ -116,13 +116,14 @@ type Configuration struct {
 	Instance  string
 	StateDir  string
 	Workspace string // the agent's
+	Demo      bool   // a stand-in answers
 }
 
 // Configure passes the config to the plugin.
 func (p *Plugin) Configure(ctx context.Context, c Configuration) ([]Diagnostic, error) {
 	response, err := p.plugin.Configure(ctx, &pluginv1.ConfigureRequest{
 		ConfigJson: c.Config, HostBrokerId: c.BrokerID, Instance: c.Instance, StateDir: c.StateDir, Workspace: c.Workspace,
-		FetchesFiles: true, RunsUntrusted: true,
+		FetchesFiles: true, RunsUntrusted: true, Demo: c.Demo,
 	})
 	if err != nil {
 		return nil, translate(err)

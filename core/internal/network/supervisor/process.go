@@ -123,7 +123,7 @@ func (i *instance) configure(ctx context.Context, l *launched) (*plugins.Plugin,
 	configuring, cancel := context.WithTimeout(ctx, configureTimeout)
 	defer cancel()
 	found, err := l.plugin.Configure(configuring, remote.Configuration{
-		Config: config, BrokerID: broker, Instance: i.block.Label, StateDir: dir, Workspace: i.options.Workspace,
+		Config: config, BrokerID: broker, Instance: i.block.Label, StateDir: dir, Workspace: i.options.Workspace, Demo: i.options.Demo,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("configure the plugin: %w", i.cause(err, l))

@@ -45,6 +45,7 @@ type Options struct {
 	HostVersion string
 	StateDir    string // contains the instances' own folders
 	Workspace   string // the agent's, which plugins get
+	Demo        bool   // plugins are told that a stand-in answers
 	SocketDir   string // contains the sockets; has a short path
 	Processes   Processes
 	Children    *process.Children // starts the plugins; nil: without adopting processes

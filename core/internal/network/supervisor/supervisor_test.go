@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -153,6 +154,8 @@ func (c *talker) Send(_ context.Context, out chat.Outgoing) (chat.Receipt, error
 	switch out.Text {
 	case "exit":
 		os.Exit(5)
+	case "demo":
+		return chat.Receipt{IDs: []chat.MessageID{chat.MessageID(strconv.FormatBool(c.env.Demo))}}, nil
 	case "env":
 		var names []string
 		for _, v := range os.Environ() {
@@ -383,6 +386,22 @@ func send(t *testing.T, live *plugins.Plugin, text string) (string, error) {
 		return "", err
 	}
 	return string(receipt.IDs[0]), nil
+}
+
+// Behaviour: demo-shown.
+func TestAPluginIsToldWhetherAStandInAnswers(t *testing.T) {
+	t.Parallel()
+	for _, demo := range []bool{true, false} {
+		r := &fixture{register: panicking}
+		r.begin(t, supervisor.Options{Plugins: plugins.New([]*config.Plugin{spec(t, "well")}), Demo: demo})
+		live, ok := r.Get("well")
+		if !ok {
+			t.Fatalf("not running: %+v", r.List())
+		}
+		if told, err := send(t, live, "demo"); err != nil || told != strconv.FormatBool(demo) {
+			t.Errorf("it is told %q, %v; want %v", told, err, demo)
+		}
+	}
 }
 
 func TestAPluginRunsAndEndsInOrder(t *testing.T) {
