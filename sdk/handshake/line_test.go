@@ -218,3 +218,34 @@ func TestLineWhoseHostIsLate(t *testing.T) {
 		t.Errorf("it listens at %s, want %s", listener.Addr(), address)
 	}
 }
+
+// A line that is closed while the host works for the plugin has ended, which is no error.
+func TestLineThatIsClosedMeanwhile(t *testing.T) {
+	t.Parallel()
+	sockets, _ := held(t)
+	for name, closes := range map[string]func(host *handshake.Line, plugin *os.File) error{
+		"by the host":   func(host *handshake.Line, _ *os.File) error { return host.Close() },
+		"by the plugin": func(_ *handshake.Line, plugin *os.File) error { return plugin.Close() },
+	} {
+		line, file, err := handshake.NewPair()
+		if err != nil {
+			t.Fatal(err)
+		}
+		host := late{sockets, make(chan struct{}, 1), make(chan struct{})}
+		served := make(chan error, 1)
+		go func() { served <- line.Serve(host) }()
+		if _, err := file.WriteString(`{"Listen":{"Network":"tcp","Address":"here"}}` + "\n"); err != nil {
+			t.Fatal(err)
+		}
+		<-host.asked
+		if err := closes(line, file); err != nil {
+			t.Fatal(err)
+		}
+		close(host.may)
+		if err := <-served; err != nil {
+			t.Errorf("closed %s: %v", name, err)
+		}
+		_ = file.Close()
+		_ = line.Close()
+	}
+}
