@@ -89,7 +89,7 @@ func (s *Service) status() string {
 }
 
 // Stop says that the host shuts down. A host that is to be restarted within its process must not say so: systemd would end it.
-func (s *Service) Stop() { s.tell(daemon.SdNotifyStopping + "\nSTATUS=shutting down") }
+func (s *Service) Stop() { s.tell(daemon.SdNotifyStopping) }
 
 // tell reports whether there is a systemd that wants to be told.
 func (s *Service) tell(state string) bool {
