@@ -10,7 +10,7 @@ MODULES := . ./sdk
 PACKAGES := $(MODULES:%=%/...)
 
 TOOLS := $(CURDIR)/.tools
-VERSION := $(shell git describe --tags --match 'v*' --always --dirty 2>/dev/null || echo dev)
+VERSION := $(shell git describe --tags --match 'v*' --always --abbrev=12 --dirty 2>/dev/null || echo dev)
 
 # Binaries carry no symbols, which no stack trace needs; `make build SYMBOLS=1` keeps them for debuggers and profilers.
 STRIP := $(if $(SYMBOLS),,-s -w)
