@@ -10,7 +10,7 @@ MODULES := . ./sdk
 PACKAGES := $(MODULES:%=%/...)
 
 TOOLS := $(CURDIR)/.tools
-VERSION := $(shell git describe --tags --match 'v*' --always --dirty 2>/dev/null || echo dev)
+VERSION := $(shell git describe --tags --match 'v*' --always --abbrev=12 --dirty 2>/dev/null || echo dev)
 
 # Binaries carry no symbols, which no stack trace needs; `make build SYMBOLS=1` keeps them for debuggers and profilers.
 STRIP := $(if $(SYMBOLS),,-s -w)
@@ -48,7 +48,7 @@ NPM := $(patsubst %/package.json,%,$(wildcard core/e2e/package.json plugins/*/e2
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build the host, the claude stub and all plugins into bin/
@@ -168,6 +168,20 @@ $(TOOLS)/installed: proto/tools/go.mod proto/tools/go.sum
 	CGO_ENABLED=0 GOBIN="$(TOOLS)" GOWORK=off go -C proto/tools install -trimpath tool
 	@touch $@
 
+PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
+
+.PHONY: release
+release: $(TOOLS)/release ## build archives, packages, an SBOM and their sums into dist/, the same bytes for the same commit
+	VERSION='$(VERSION)' TOOLS='$(TOOLS)' .release/build dist $(PLATFORMS)
+
+.PHONY: release-check
+release-check: $(TOOLS)/release ## build a release of HEAD for this platform twice, compare the two and look into them
+	VERSION='$(VERSION)' TOOLS='$(TOOLS)' .release/check
+
+$(TOOLS)/release: .release/go.mod .release/go.sum
+	CGO_ENABLED=0 GOBIN="$(TOOLS)" GOWORK=off go -C .release install -trimpath tool
+	@touch $@
+
 .PHONY: clean
 clean: ## remove what was built and installed
-	rm -rf bin .tools $(NPM:%=%/node_modules)
+	rm -rf bin dist .tools $(NPM:%=%/node_modules)

@@ -48,6 +48,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/operate/claims"
 	"github.com/clawhost/clawhost/core/internal/operate/gateway"
 	"github.com/clawhost/clawhost/core/internal/operate/hostapi"
+	"github.com/clawhost/clawhost/core/internal/operate/systemd"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/docs"
 )
@@ -298,34 +299,37 @@ func (h *Host) Run(ctx context.Context) (err error) {
 			failed <- err
 		}
 	})
-	defer h.end("the control socket", control.stop)
+	defer h.end("the control socket", control)
 	processes := start(work, func(ctx context.Context) {
 		h.supervisor.Run(ctx, forPlugins{h.api, claims.New(h.config.Plugins, h.commands, h.supervisor), h.owners, h.options.Out})
 	})
-	defer h.end("plugins", processes.stop)
+	defer h.end("plugins", processes)
 	for _, job := range []func(context.Context){
 		h.upkeep, h.claude.Inspect, h.observers.Run, h.followers.Run, h.reactor.Run,
 		command.NewMenus(h.plugins, h.commands, h.log).Run,
 		func(ctx context.Context) { h.owners.Crowding(ctx, h.media.crowded) },
 		notice.NewHeld(h.store, h.dispatcher, h.conversations, h.log).Run,
 	} {
-		defer h.end("background jobs", start(work, job).stop)
+		defer h.end("background jobs", start(work, job))
 	}
 	h.settle(ctx)
 	deliveries := start(work, h.outbox.Run)
-	defer h.end("deliveries", deliveries.stop)
+	defer h.end("deliveries", deliveries)
 	defer h.end("typing signals", h.chats.Wait)
 	turns := start(work, func(ctx context.Context) { h.dispatcher.Run(ctx, h.handler) })
-	defer h.end("turns", turns.stop)
+	defer h.end("turns", turns)
 	for _, beat := range h.heartbeats {
-		defer h.end("the heartbeats", start(work, beat.Run).stop)
+		defer h.end("the heartbeats", start(work, beat.Run))
 	}
 	defer close(h.closing)
 	h.ready()
+	service := systemd.New(systemd.Options{Store: h.store, Dispatcher: h.dispatcher, Plugins: h.plugins}, h.log.Named("systemd"))
+	defer start(work, service.Run)()
 
 	select {
 	case <-ctx.Done():
-		h.log.Info("shutting down")
+		h.log.Info("shutting down: " + systemd.Reason(context.Cause(ctx)))
+		service.Stop()
 		return nil
 	case <-h.restart.wanted:
 		h.log.Info("shutting down for a restart")

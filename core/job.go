@@ -6,23 +6,15 @@ import (
 	"time"
 )
 
-// running is a running job.
-type running struct {
-	cancel context.CancelFunc
-	done   sync.WaitGroup
-}
-
 // start runs a job until stop is called, which waits for it.
-func start(ctx context.Context, run func(context.Context)) *running {
+func start(ctx context.Context, run func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	r := &running{cancel: cancel}
-	r.done.Go(func() { run(ctx) })
-	return r
-}
-
-func (r *running) stop() {
-	r.cancel()
-	r.done.Wait()
+	var done sync.WaitGroup
+	done.Go(func() { run(ctx) })
+	return func() {
+		cancel()
+		done.Wait()
+	}
 }
 
 // end runs a step of the shutdown. The log names a slow one while it runs.

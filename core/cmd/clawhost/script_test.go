@@ -122,10 +122,12 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "until": until, "capture": capture, "mode": mode, "terminate": terminate, "signal": signalProcess,
 			"join": join, "say": say, "await": await, "request": request,
+			"manage": manage, "told": told,
 		},
 		Setup: func(env *testscript.Env) error {
 			p := &people{addresses: map[string]string{}, clients: map[string]*client{}}
 			env.Values[p.key()] = p
+			env.Values[managed{}] = make(chan *net.UnixConn, 1)
 			env.Defer(p.leave)
 			env.Setenv("REPOSITORY", repository)
 			// Under the race detector a process waits a second before it ends, and a script has many.

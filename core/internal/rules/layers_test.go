@@ -27,7 +27,7 @@ type wing struct {
 // the same order.
 var wings = []wing{
 	{"base", []string{
-		"crashpoint", "lazyregexp", "recentlog", "process", "budget", "frontmatter", "folder", "domain", "wording", "session", "access",
+		"crashpoint", "lazyregexp", "build", "recentlog", "process", "budget", "frontmatter", "folder", "domain", "wording", "session", "access",
 		"config", "agent",
 	}},
 	{"", []string{"store", "dispatch"}},
@@ -42,7 +42,7 @@ var wings = []wing{
 		"stream", "activity", "permission", "spending", "command", "interpret", "inbox", "prompt", "view", "posting", "turn", "heartbeat",
 		"outbox",
 	}},
-	{"operate", []string{"claims", "gateway", "hostapi", "admin", "doctor"}},
+	{"operate", []string{"claims", "gateway", "hostapi", "admin", "doctor", "systemd"}},
 }
 
 // layers are the paths of these packages below core/internal, in the same order.

@@ -40,6 +40,11 @@ func softStep(ctx context.Context, s *Store, name string, f func(*tx) error) err
 // nothing is the result of a step without one.
 type nothing struct{}
 
+// Ping returns nil once a step was done that changes nothing. It writes nothing to the disk.
+func (s *Store) Ping(ctx context.Context) error {
+	return softStep(ctx, s, "ping", func(*tx) error { return nil })
+}
+
 // await is [step] for what may have to wait: while f finds nothing to do, it waits, and runs again after steps with
 // effects that it wants, in their transaction, and when what it has seen is due. Committed is called with the result
 // before any step that shares the transaction returns, and before the next one begins.
