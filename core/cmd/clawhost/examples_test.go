@@ -24,7 +24,7 @@ var exampleVariables = map[string]string{
 // Every example config is good, the plugins' own configs by the schemas of the plugins included.
 func TestExampleConfigs(t *testing.T) {
 	t.Parallel()
-	folder, err := build()
+	folder, err := plugins()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/clawhost/clawhost/core"
 	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/build"
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/base/recentlog"
@@ -234,10 +235,11 @@ func (a *app) printVersion(_ context.Context, args []string) error {
 	if len(args) > 0 {
 		return usage("version takes no arguments")
 	}
+	built := build.Read(version)
 	if a.json {
-		return a.print(map[string]string{"version": version})
+		return a.print(built)
 	}
-	_, err := fmt.Fprintln(a.out, version)
+	_, err := fmt.Fprintln(a.out, built)
 	return err
 }
 

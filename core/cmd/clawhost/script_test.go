@@ -103,7 +103,7 @@ var labels = []string{"echo", "left", "right"}
 
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	if _, err := build(); err != nil {
+	if _, err := plugins(); err != nil {
 		t.Fatal(err)
 	}
 	repository, err := filepath.Abs("../../..")
@@ -169,9 +169,9 @@ var packages = []string{
 	"plugins/telegram", "plugins/webchat", "plugins/memory", "plugins/webhook", "examples/echo", "examples/dice", "examples/clock", "examples/todo",
 }
 
-// build puts the plugins' binaries next to clawhost's, where a config without plugin_dir looks for them, once for all tests. It returns
+// plugins puts the plugins' binaries next to clawhost's, where a config without plugin_dir looks for them, once for all tests. It returns
 // their folder.
-var build = sync.OnceValues(func() (string, error) {
+var plugins = sync.OnceValues(func() (string, error) {
 	clawhost, err := exec.LookPath("clawhost")
 	if err != nil {
 		return "", err
