@@ -41,6 +41,7 @@ before or behind a command's arguments.`
 		}
 	}
 	add(groupStart,
+		a.init(),
 		a.doctor(),
 		demo(a, a.command("run", "Run the host, as clawhost alone does", "clawhost run -config config.hcl", a.host)),
 		demo(a, a.command("validate [FILE]", "Check the config file and the plugins' own configs", `

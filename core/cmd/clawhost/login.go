@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/mattn/go-isatty"
+
 	"github.com/clawhost/clawhost/core/internal/operate/admin"
 )
 
@@ -72,11 +74,7 @@ func answerTo(input *bufio.Reader) (string, error) {
 // isTerminal reports whether the output is a terminal.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	return ok && isatty.IsTerminal(f.Fd())
 }
 
 // screen shows a login's steps. On a terminal a QR code replaces the previous one.

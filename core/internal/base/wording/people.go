@@ -216,3 +216,11 @@ func grantRule(rule string) string {
 		return "exactly " + tool + " " + Verbatim(input)
 	}
 }
+
+// What people read while `clawhost init` waits for the owner.
+const (
+	// BeingSetUp answers a message without the code.
+	BeingSetUp = "I am being set up. If I am yours, send me the code that the terminal shows."
+	// OwnerNow answers the message with the code.
+	OwnerNow = "You are my owner now. The terminal says how to start me; then write to me here."
+)

@@ -42,7 +42,7 @@ type Options struct {
 	Store   *store.Store
 	Plugins *plugins.Registry
 	Files   *files.Store
-	// Closing is closed when nothing more is to be taken in.
+	// Closing is closed when nothing more is to be taken in; nil: never.
 	Closing <-chan struct{}
 }
 
@@ -70,6 +70,13 @@ func (a *API) Register(instance string, server *grpc.Server) {
 	pluginv1.RegisterSessionsServer(server, sessionsServer{caller: c})
 	pluginv1.RegisterStateServer(server, stateServer{caller: c})
 	pluginv1.RegisterMediaStoreServer(server, mediaServer{caller: c})
+}
+
+// RegisterIntake registers only what a channel needs to receive: the inbox, and its state.
+func (a *API) RegisterIntake(instance string, server *grpc.Server) {
+	c := a.caller(instance)
+	pluginv1.RegisterInboxServer(server, inboxServer{caller: c})
+	pluginv1.RegisterStateServer(server, stateServer{caller: c})
 }
 
 // caller is the instance of a connection.
