@@ -17,7 +17,6 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/base/recentlog"
 	"github.com/clawhost/clawhost/core/internal/base/session"
-	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/chat/activity"
 	"github.com/clawhost/clawhost/core/internal/chat/command"
 	"github.com/clawhost/clawhost/core/internal/chat/heartbeat"
@@ -45,6 +44,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/network/supervisor"
 	"github.com/clawhost/clawhost/core/internal/notice"
 	"github.com/clawhost/clawhost/core/internal/operate/admin"
+	"github.com/clawhost/clawhost/core/internal/operate/banner"
 	"github.com/clawhost/clawhost/core/internal/operate/claims"
 	"github.com/clawhost/clawhost/core/internal/operate/gateway"
 	"github.com/clawhost/clawhost/core/internal/operate/hostapi"
@@ -82,7 +82,7 @@ type Options struct {
 	Recheck Recheck        // nil: the host cannot be restarted
 	// Children start the host's processes; nil: processes that leave their trees are not adopted.
 	Children *process.Children
-	// Out is where the host prints what must not be logged: the addresses of its channels.
+	// Out is where the host prints its banner, with the links of its channels, which must not be logged.
 	Out io.Writer
 }
 
@@ -130,6 +130,7 @@ type Host struct {
 	handler       *turn.Handler
 	api           *hostapi.API
 	outbox        *outbox.Outbox
+	banner        *banner.Banner
 	admin         *admin.Server
 }
 
@@ -265,12 +266,14 @@ func (h *Host) wire() {
 		Plugins: h.plugins, Attempts: h.config.Outbox.Attempts, MaxAge: h.config.Outbox.MaxAge, Grace: deliveryGrace,
 		Conversations: h.conversations, Chats: h.chats, Questions: h.questions,
 	}, h.log.Named("outbox"))
+	report := admin.Host{
+		Version: h.options.Version, Started: h.started, Demo: h.options.Demo != "",
+		Config: h.config, Dispatcher: h.dispatcher, Claude: h.claude, Plugins: h.plugins, Approvals: h.questions,
+	}
+	h.banner = banner.New(h.options.Out, report)
 	h.admin = admin.New(admin.Options{
 		Socket: h.config.Socket(), Remote: admin.Remote(h.config.Admin), Store: h.store, Plugins: h.supervisor,
-		Gateway: programs, Peers: admin.Descendants{}, Log: h.options.Recent, Host: admin.Host{
-			Version: h.options.Version, Started: h.started, Demo: h.options.Demo != "",
-			Config: h.config, Dispatcher: h.dispatcher, Claude: h.claude, Plugins: h.plugins, Approvals: h.questions,
-		},
+		Gateway: programs, Peers: admin.Descendants{}, Log: h.options.Recent, Host: report,
 	}, h.log.Named("admin"))
 }
 
@@ -301,7 +304,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	})
 	defer h.end("the control socket", control)
 	processes := start(work, func(ctx context.Context) {
-		h.supervisor.Run(ctx, forPlugins{h.api, claims.New(h.config.Plugins, h.commands, h.supervisor), h.owners, h.options.Out})
+		h.supervisor.Run(ctx, forPlugins{h.api, claims.New(h.config.Plugins, h.commands, h.supervisor), h.owners, h.banner})
 	})
 	defer h.end("plugins", processes)
 	for _, job := range []func(context.Context){
@@ -322,7 +325,8 @@ func (h *Host) Run(ctx context.Context) (err error) {
 		defer h.end("the heartbeats", start(work, beat.Run))
 	}
 	defer close(h.closing)
-	h.ready()
+	h.log.Info("ready", "version", h.options.Version, "took", time.Since(h.started).Round(time.Millisecond))
+	defer start(work, h.banner.Show)()
 	service := systemd.New(systemd.Options{Store: h.store, Dispatcher: h.dispatcher, Plugins: h.plugins}, h.log.Named("systemd"))
 	defer start(work, service.Run)()
 
@@ -374,21 +378,10 @@ func (h *Host) settle(ctx context.Context) {
 	}
 }
 
-// ready logs that the host is working.
-func (h *Host) ready() {
-	h.log.Info("ready", "version", h.options.Version, "took", time.Since(h.started).Round(time.Millisecond))
-	if h.options.Demo != "" {
-		fmt.Fprintln(h.options.Out, wording.DemoAnswers)
-	}
-}
-
 // forPlugins is the host's side of plugins.
 type forPlugins struct {
 	*hostapi.API
 	*claims.Claims
 	*notice.Owners
-	out io.Writer
+	*banner.Banner
 }
-
-// Opened prints a channel's address, which may contain a secret and is not logged.
-func (p forPlugins) Opened(name, url string) { fmt.Fprintf(p.out, "Open %s: %s\n", name, url) }

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/session"
@@ -46,8 +47,13 @@ func (p *Pool) Installation() Installation {
 	return p.installed
 }
 
-// Inspect asks the CLI how it is, now and then, until ctx ends, and logs each change. In a demo nothing is asked.
+// Inspected returns a channel that is closed once the CLI was asked. In a demo it is closed when [Pool.Inspect] begins.
+func (p *Pool) Inspected() <-chan struct{} { return p.inspected }
+
+// Inspect asks the CLI how it is, now and then, until ctx ends, and logs each change. In a demo nothing is asked. It is called once.
 func (p *Pool) Inspect(ctx context.Context) {
+	first := sync.OnceFunc(func() { close(p.inspected) })
+	defer first()
 	if p.config.Demo {
 		return
 	}
@@ -59,6 +65,7 @@ func (p *Pool) Inspect(ctx context.Context) {
 			return
 		}
 		p.note(found, err)
+		first()
 		select {
 		case <-ctx.Done():
 			return

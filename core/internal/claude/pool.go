@@ -39,6 +39,8 @@ type Pool struct {
 	kick    chan struct{}  // wakes the janitor
 	inspect chan struct{}  // has the CLI asked how it is
 
+	inspected chan struct{} // closed once it was asked
+
 	mu      sync.Mutex
 	closed  bool
 	busy    map[string]chan struct{} // sessions with a run; closed at its end
@@ -108,7 +110,7 @@ func New(cfg Config, log hclog.Logger, processes cli.Records) (*Pool, error) {
 	closing, stop := context.WithCancel(context.Background()) // of the pool, which Close ends
 	p := &Pool{
 		config: cfg, agents: map[string]agentCLI{}, log: log, processes: processes, scale: cli.Scale{},
-		spawns: make(chan struct{}, spawnsAtOnce), closing: closing, close: stop, kick: make(chan struct{}, 1), inspect: make(chan struct{}, 1),
+		spawns: make(chan struct{}, spawnsAtOnce), closing: closing, close: stop, kick: make(chan struct{}, 1), inspect: make(chan struct{}, 1), inspected: make(chan struct{}),
 		busy: map[string]chan struct{}{}, idle: map[string]*worker{}, live: map[*worker]bool{},
 		parked: map[string]*worker{}, retired: map[string]bool{},
 	}

@@ -84,6 +84,8 @@ type pool struct{}
 
 func (pool) Stats() claude.Stats { return claude.Stats{Idle: 2} }
 
+func (pool) Inspected() <-chan struct{} { return nil }
+
 func (pool) Installation() claude.Installation {
 	return claude.Installation{Installation: cli.Installation{Version: "2.1.331", Login: cli.LoggedIn, Account: "claude.ai"}}
 }

@@ -28,6 +28,7 @@ const maxQuestions = 100
 type Claudes interface {
 	Stats() claude.Stats
 	Installation() claude.Installation
+	Inspected() <-chan struct{}
 }
 
 // Host reports the state of the host that is not in the store.

@@ -1,0 +1,103 @@
+// Package banner shows the person who starts a host what it is and how to open it. The links are secrets, so it is no part of the log.
+package banner
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"github.com/clawhost/clawhost/core/internal/base/wording"
+	"github.com/clawhost/clawhost/core/internal/operate/admin"
+)
+
+// patience is how long the banner waits to know how Claude Code is.
+const patience = 5 * time.Second
+
+// Banner is shown once the host is ready. Links that come later are shown when they come.
+type Banner struct {
+	out  io.Writer
+	host admin.Host
+
+	mu    sync.Mutex
+	shown bool
+	links map[string]string // by plugin
+}
+
+// New returns a host's banner.
+func New(out io.Writer, host admin.Host) *Banner {
+	return &Banner{out: out, host: host, links: map[string]string{}}
+}
+
+// Show shows the banner, after waiting some seconds for what is not known yet. The host is ready when it is called.
+func (b *Banner) Show(ctx context.Context) {
+	wait := time.NewTimer(patience)
+	defer wait.Stop()
+	select {
+	case <-b.host.Claude.Inspected():
+	case <-wait.C:
+	case <-ctx.Done():
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.shown = true
+	s := b.host.Status()
+	fmt.Fprintf(b.out, "\nclawhost %s is ready.\n\n", s.Version)
+	rows := tabwriter.NewWriter(b.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(rows, "  config\t%s\n", b.host.Config.Path)
+	if cli := s.Claude.CLI(); cli != "" {
+		fmt.Fprintf(rows, "  claude\t%s\n", line(cli))
+	}
+	for _, p := range s.Plugins {
+		if p.State != "disabled" {
+			fmt.Fprintf(rows, "  %s\t%s\n", p.Name, line(state(p)))
+		}
+	}
+	_ = rows.Flush()
+	if s.Demo {
+		fmt.Fprintf(b.out, "\n%s\n", wording.DemoAnswers)
+	}
+	for _, l := range b.host.Links() {
+		b.link(l.Name, l.Link)
+	}
+	fmt.Fprintln(b.out)
+}
+
+// Opened shows the link of a plugin's page if the banner has not shown it.
+func (b *Banner) Opened(name, url string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.shown && b.links[name] != url {
+		b.link(name, url)
+	}
+}
+
+// link shows a link alone on its line, where it is found and copied at once.
+func (b *Banner) link(name, url string) {
+	b.links[name] = url
+	fmt.Fprintf(b.out, "\nOpen %s:\n%s\n", name, url)
+}
+
+// state describes a plugin in a line.
+func state(p admin.Plugin) string {
+	how := p.State
+	if p.Connection != "" {
+		how = p.Connection
+	}
+	return strings.TrimSuffix(how+": "+p.Detail, ": ")
+}
+
+// line makes a text that may be a plugin's safe to print.
+func line(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return ' '
+		}
+		return r
+	}, text)
+}
