@@ -43,6 +43,9 @@ func (a *app) host(ctx context.Context, args []string) error {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP) // to the end of the process, as with a closed terminal
 	c, err := a.load()
+	if errors.Is(err, errNoConfig) && a.interactive() {
+		return a.offerInit(ctx, err)
+	}
 	if err != nil {
 		return err
 	}

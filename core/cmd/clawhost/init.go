@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"charm.land/huh/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/clawhost/clawhost/core/internal/base/access"
@@ -37,9 +38,14 @@ type beginning struct {
 	pair, overwrite, yes           bool
 }
 
+// usualBeginning is what init is told if no flag says otherwise.
+func usualBeginning(interactive bool) beginning {
+	return beginning{name: "Claw", workspace: "~/claw", claude: "claude", pair: interactive}
+}
+
 // init is the command that makes a first config.
 func (a *app) init() *cobra.Command {
-	var b beginning
+	b := usualBeginning(a.interactive())
 	c := a.command("init", "Make a first config: networks, tokens, the owner", `
 clawhost init
 TELEGRAM_TOKEN=… clawhost init -yes -network telegram -owner telegram:1001`, func(ctx context.Context, args []string) error {
@@ -55,14 +61,24 @@ TELEGRAM_TOKEN=… clawhost init -yes -network telegram -owner telegram:1001`, f
 		"the environment, as TELEGRAM_TOKEN")
 	c.Flags().StringArrayVar(&b.owners, "owner", nil, "an `account` that may do everything, such as telegram:1001; may be given several times")
 	c.Flags().StringArrayVar(&b.sets, "set", nil, "an `argument` of a network's config, such as telegram.api_endpoint=http://127.0.0.1:8081")
-	c.Flags().StringVar(&b.name, "name", "Claw", "the agent's `name`")
-	c.Flags().StringVar(&b.workspace, "workspace", "~/claw", "the `folder` in which Claude works")
+	c.Flags().StringVar(&b.name, "name", b.name, "the agent's `name`")
+	c.Flags().StringVar(&b.workspace, "workspace", b.workspace, "the `folder` in which Claude works")
 	c.Flags().StringVar(&b.state, "state", "", "the `folder` of the host's state; default ~/.local/state/clawhost")
-	c.Flags().StringVar(&b.claude, "claude", "claude", "the `program` of Claude Code")
-	c.Flags().BoolVar(&b.pair, "pair", a.interactive(), "wait until the owner sends a code to each network that has no owner yet")
+	c.Flags().StringVar(&b.claude, "claude", b.claude, "the `program` of Claude Code")
+	c.Flags().BoolVar(&b.pair, "pair", b.pair, "wait until the owner sends a code to each network that has no owner yet")
 	c.Flags().BoolVar(&b.overwrite, "force", false, "replace a config that is there, which is kept with the ending .bak")
 	c.Flags().BoolVar(&b.yes, "yes", false, "ask nothing")
 	return demo(a, c)
+}
+
+// offerInit asks whether to make a config where there is none. If not, that is the error.
+func (a *app) offerInit(ctx context.Context, none error) error {
+	wanted := true
+	err := a.fill(ctx, huh.NewConfirm().Title("There is no config file yet. Make one now?").Value(&wanted))
+	if err != nil || !wanted {
+		return errors.Join(err, none)
+	}
+	return a.begin(ctx, usualBeginning(a.interactive()))
 }
 
 // interactive reports whether somebody can be asked.
@@ -146,10 +162,7 @@ func (a *app) newPlace() (string, error) {
 		path = os.Getenv(configVariable)
 	}
 	if path == "" {
-		usual := usualPlaces()
-		if path = usual[1]; os.Geteuid() == 0 {
-			path = usual[2]
-		}
+		path = usualPlaces()[1] // the home's
 	}
 	return filepath.Abs(path)
 }

@@ -88,6 +88,11 @@ func (e *Entry) limitsIn(kind chat.Kind) (limits chat.Limits, known bool) {
 
 // Update changes the status and returns the previous one.
 func (e *Entry) Update(change func(*Status)) (before Status) {
+	defer func() {
+		if now := e.Status(); now.State != before.State || now.Connection != before.Connection {
+			e.changes.tell()
+		}
+	}()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	before = e.status

@@ -130,7 +130,15 @@ func (r *Registry) Await(ctx context.Context, name string) (*Plugin, error) {
 	}
 }
 
-// Changed returns a channel that is closed when a plugin starts or stops running. Call it before [Registry.With] or
+// Steady reports whether each plugin runs, a channel also connected, or has failed to.
+func (r *Registry) Steady() bool {
+	return !slices.ContainsFunc(r.List(), func(s Status) bool {
+		connects := s.channel() && (s.Connection == 0 || s.Connection == chat.Connecting)
+		return s.State == Starting || s.State == Running && connects
+	})
+}
+
+// Changed returns a channel that is closed when the state of a plugin or of its connection changes. Call it before [Registry.With] or
 // [Registry.Get], so that no change is missed.
 func (r *Registry) Changed() <-chan struct{} { return r.changes.wait() }
 

@@ -35,12 +35,7 @@ func New(out io.Writer, host admin.Host) *Banner {
 
 // Show shows the banner, after waiting some seconds for what is not known yet. The host is ready when it is called.
 func (b *Banner) Show(ctx context.Context) {
-	wait := time.NewTimer(patience)
-	defer wait.Stop()
-	select {
-	case <-b.host.Claude.Inspected():
-	case <-wait.C:
-	case <-ctx.Done():
+	if b.await(ctx); ctx.Err() != nil {
 		return
 	}
 	b.mu.Lock()
@@ -66,6 +61,23 @@ func (b *Banner) Show(ctx context.Context) {
 		b.link(l.Name, l.Link)
 	}
 	fmt.Fprintln(b.out)
+}
+
+// await waits until it is known how Claude Code and the plugins are.
+func (b *Banner) await(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	select {
+	case <-b.host.Claude.Inspected():
+	case <-ctx.Done():
+	}
+	for changed := b.host.Plugins.Changed(); !b.host.Plugins.Steady(); changed = b.host.Plugins.Changed() {
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // Opened shows the link of a plugin's page if the banner has not shown it.
