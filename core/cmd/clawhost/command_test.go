@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/clawhost/clawhost/core/internal/store/storetest"
 )
 
 // patience limits the waits of a script.
@@ -92,6 +94,14 @@ func mode(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%s has mode %v, want %v", name, got, fs.FileMode(want))
 		}
 	}
+}
+
+// newer FILE makes a database one of a newer version.
+func newer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: newer FILE")
+	}
+	ts.Check(storetest.MakeNewer(ts.MkAbs(args[0])))
 }
 
 // terminate sends SIGTERM to all that runs in the background.

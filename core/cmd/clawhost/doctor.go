@@ -6,13 +6,19 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/operate/admin"
 	"github.com/clawhost/clawhost/core/internal/operate/doctor"
 )
+
+// askTimeout limits how long a running host is waited for. One that works answers in milliseconds.
+const askTimeout = 10 * time.Second
 
 // doctor is the command that finds what keeps a host from working.
 func (a *app) doctor() *cobra.Command {
@@ -27,16 +33,15 @@ clawhost doctor -fix`, func(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		o.Online = !offline
-		found := doctor.Examine(ctx, o)
-		if fix {
-			for i := range found {
-				if err := found[i].Fix(); err != nil {
-					found[i].Advice = fmt.Sprintf("It cannot be fixed by this user: %v. %s", err, found[i].Advice)
-				}
-			}
+		o.Online, o.Fix = !offline, fix
+		if !a.json && isTerminal(a.err) {
+			fmt.Fprintln(a.err, "This takes some seconds …")
 		}
-		return a.report(found)
+		found, err := doctor.Examine(ctx, o)
+		if err != nil {
+			return err
+		}
+		return a.report(o, found)
 	})
 	c.Flags().BoolVar(&fix, "fix", false, "repair what needs no decision")
 	c.Flags().BoolVar(&offline, "offline", false, "ask no network")
@@ -49,18 +54,27 @@ func (a *app) examination(ctx context.Context) (doctor.Options, error) {
 	if err != nil {
 		return doctor.Options{}, err
 	}
-	o := doctor.Options{Path: path, Version: version, Demo: a.demo, Children: a.children}
-	if a.config == "" && os.Getenv(configVariable) == "" {
+	o := doctor.Options{Command: "clawhost", Path: path, Version: version, Demo: a.demo, Children: a.children}
+	switch {
+	case a.config != "":
+		o.Command += " -config " + cli.Quoted(path)
+	case os.Getenv(configVariable) == "":
 		o.Others = others(path)
 	}
 	if o.Config, o.Problem = config.Load(path, a.variable(path)); o.Problem != nil {
 		return o, nil
 	}
-	status, err := admin.NewClient(o.Config.Socket()).Status(ctx)
+	asking, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	status, err := admin.NewClient(o.Config.Socket()).Status(asking)
 	switch {
 	case err == nil:
 		o.Host = &status
 		o.Demo = o.Demo || status.Demo
+	case ctx.Err() != nil:
+		return o, context.Cause(ctx)
+	case asking.Err() != nil:
+		o.HostErr = fmt.Errorf("no answer within %s", askTimeout)
 	case !errors.Is(err, admin.ErrNotRunning):
 		o.HostErr = err
 	}
@@ -69,34 +83,37 @@ func (a *app) examination(ctx context.Context) (doctor.Options, error) {
 
 // others are further config files in the usual places.
 func others(path string) (list []string) {
+	read, err := os.Stat(path)
+	if err != nil {
+		return nil
+	}
 	for _, p := range usualPlaces() {
 		info, err := os.Stat(p)
-		if read, err := os.Stat(path); err == nil && info != nil && os.SameFile(read, info) {
+		if err != nil || os.SameFile(read, info) {
 			continue
 		}
-		if err == nil {
-			if absolute, err := filepath.Abs(p); err == nil {
-				p = absolute
-			}
-			list = append(list, p)
+		if absolute, err := filepath.Abs(p); err == nil {
+			p = absolute
 		}
+		list = append(list, p)
 	}
 	return list
 }
 
-// report prints what was found.
-func (a *app) report(found []doctor.Finding) error {
-	bad := doctor.Worst(found) == doctor.Error
+// report prints what was found, the worst last, where it is seen first on a terminal.
+func (a *app) report(o doctor.Options, found []doctor.Finding) error {
+	bad := doctor.Count(found, doctor.Error)
 	if a.json {
-		if err := a.print(map[string]any{"ok": !bad, "findings": found}); err != nil {
+		if err := a.print(map[string]any{"ok": bad == 0, "findings": found}); err != nil {
 			return err
 		}
 	} else {
 		for _, f := range found {
 			a.finding(f)
 		}
+		fmt.Fprintln(a.out, doctor.Summary(o, found))
 	}
-	if bad {
+	if bad > 0 {
 		return errSaid
 	}
 	return nil
@@ -109,11 +126,8 @@ func (a *app) finding(f doctor.Finding) {
 	if f.Fixed {
 		mark = style.good("fixed  ")
 	}
-	fmt.Fprintf(a.out, "%s  %s\n", mark, visible(f.Text))
+	fmt.Fprintf(a.out, "%s  %s\n", mark, strings.ReplaceAll(visible(f.Text), "\n", "\n     ")) // a line of the file stands below its problem
 	if f.Advice != "" && !f.Fixed {
 		fmt.Fprintf(a.out, "         %s\n", visible(f.Advice))
-	}
-	if f.Fixable && !f.Fixed {
-		fmt.Fprintln(a.out, "         `clawhost doctor -fix` does it.")
 	}
 }

@@ -188,14 +188,18 @@ func (a *app) validate(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	found, err := doctor.Check(ctx, o)
+	if err != nil {
+		return err
+	}
 	problems, warnings := config.Problems{}, []string{}
-	for _, f := range doctor.Examine(ctx, o) {
+	for _, f := range found {
 		switch {
 		case f.Severity == doctor.Error && f.Problem != nil:
 			problems = append(problems, *f.Problem)
 		case f.Severity == doctor.Error:
 			problems = append(problems, config.Problem{Summary: f.Text, Detail: f.Advice})
-		case f.Severity == doctor.Warning && f.Code != doctor.HostDown:
+		case f.Severity == doctor.Warning:
 			warnings = append(warnings, strings.TrimSuffix(f.Text+". "+f.Advice, ". "))
 		}
 	}

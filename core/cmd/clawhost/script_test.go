@@ -122,7 +122,13 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "until": until, "capture": capture, "mode": mode, "terminate": terminate, "signal": signalProcess,
 			"join": join, "say": say, "await": await, "request": request,
-			"manage": manage, "told": told,
+			"manage": manage, "told": told, "serve": serve, "newer": newer,
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "root" {
+				return false, fmt.Errorf("there is no condition %q", name)
+			}
+			return os.Geteuid() == 0, nil
 		},
 		Setup: func(env *testscript.Env) error {
 			p := &people{addresses: map[string]string{}, clients: map[string]*client{}}
@@ -166,7 +172,7 @@ func goCaches(ctx context.Context) ([]string, error) {
 
 // packages are those whose binaries the tests run.
 var packages = []string{
-	"plugins/telegram", "plugins/webchat", "plugins/memory", "plugins/webhook", "examples/echo", "examples/dice", "examples/clock", "examples/todo",
+	"plugins/discord", "plugins/telegram", "plugins/webchat", "plugins/memory", "plugins/webhook", "examples/echo", "examples/dice", "examples/clock", "examples/todo",
 }
 
 // plugins puts the plugins' binaries next to clawhost's, where a config without plugin_dir looks for them, once for all tests. It returns

@@ -33,6 +33,7 @@ var notChat = map[string]string{
 	"core/internal/text/envelope":      "the model",
 	"core/internal/media/mediatest":    "tests",
 	"core/internal/claude/messagesapi": "tests",
+	"core/internal/operate/doctor":     "the operator at the command line",
 	"core/internal/claude/tools":       "the model: tools, and what they return",
 	"core/internal/base/wording":       "people in chats: here they are",
 	"core/scripts":                     "tests",

@@ -16,22 +16,20 @@ import (
 // lock gives this process exclusive use of a database. The kernel releases it when the process ends, in any way.
 type lock []*os.File
 
-// ErrLocked is the error for a database that another process has open.
-var ErrLocked = errors.New("another clawhost")
-
-// lockedError is [ErrLocked] with the process.
-type lockedError struct{ pid int } // zero: unknown
-
-// Error names the process.
-func (e *lockedError) Error() string {
-	if e.pid == 0 {
-		return ErrLocked.Error()
-	}
-	return fmt.Sprintf("%s (process %d)", ErrLocked, e.pid)
+// LockedError is the error for a database that another process has open.
+type LockedError struct {
+	Path string
+	PID  int // of the process; zero: unknown
 }
 
-// Is reports whether it is [ErrLocked].
-func (e *lockedError) Is(target error) bool { return target == ErrLocked }
+// Error names the process.
+func (e *LockedError) Error() string {
+	who := "another clawhost"
+	if e.PID > 0 {
+		who = fmt.Sprintf("%s (process %d)", who, e.PID)
+	}
+	return fmt.Sprintf("%s uses %s: stop it first, or give this one a state_dir of its own", who, e.Path)
+}
 
 // A process that was killed while it started another one leaves its locks to that one until it executes its program, which
 // takes some milliseconds, more on a busy machine.
@@ -59,7 +57,7 @@ func takeLock(ctx context.Context, path string) (_ lock, err error) {
 		}
 		l = append(l, f)
 		if err := waitForLock(ctx, f); errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, fmt.Errorf("%w uses %s: stop it first, or give this one a state_dir of its own", &lockedError{process.LockHolder(f)}, path)
+			return nil, &LockedError{Path: path, PID: process.LockHolder(f)}
 		} else if err != nil {
 			return nil, fmt.Errorf("lock %s: %w", name.path, err)
 		}

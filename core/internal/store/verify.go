@@ -7,8 +7,8 @@ import (
 	"io/fs"
 )
 
-// Verify reports what is wrong with the database at path, which no Store may have open: [ErrLocked], [ErrNewer], or that it does not
-// read as it was written. It reads the whole file and changes nothing. `clawhost doctor` calls it.
+// Verify reports what is wrong with the database at path, which no Store may have open: a [LockedError], [ErrNewer], or that it does
+// not read as it was written. It reads the whole file and changes nothing. `clawhost doctor` calls it.
 func Verify(ctx context.Context, path string) (err error) {
 	defer func() { err = explained(err) }()
 	held, err := takeLock(ctx, path)

@@ -10,8 +10,11 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// MissingProgram is the summary of the problem that there is no claude.
-const MissingProgram = "Missing program"
+// The summaries of what [Config.Check] finds.
+const (
+	MissingProgram = "Missing program" // claude
+	UnusableFolder = "Unusable folder" // of the state
+)
 
 // Check returns what a valid file asks for and this machine does not have: a folder for the state, and the program claude unless
 // demo, with which no real one runs. The error is a [Problems].
@@ -32,7 +35,7 @@ func (c *Config) Check(demo bool) error {
 
 // NoState returns the problem of a state folder that cannot be made or written.
 func (c *Config) NoState(err error) Problem {
-	return c.Place("state_dir", "Unusable folder",
+	return c.Place("state_dir", UnusableFolder,
 		fmt.Sprintf("state_dir: the folder %s cannot be made or written: %s. Choose another one, or let this user write there.", c.StateDir, cause(err)))
 }
 

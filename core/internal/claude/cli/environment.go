@@ -50,12 +50,17 @@ const managed = "CLAUDE_CODE_PROVIDER_MANAGED_BY_HOST"
 
 // credentialed reports whether claude gets its credentials for Anthropic's API from its environment.
 func credentialed(cfg Options) bool {
-	for name, value := range cfg.Env {
+	return !OtherProvider(cfg.Env) && (cfg.Credentials != nil || cfg.Env["ANTHROPIC_API_KEY"] != "" || cfg.Env["ANTHROPIC_AUTH_TOKEN"] != "")
+}
+
+// OtherProvider reports whether variables have the CLI use another API than Anthropic's, such as a cloud's.
+func OtherProvider(env map[string]string) bool {
+	for name, value := range env {
 		if strings.HasPrefix(name, "CLAUDE_CODE_USE_") && value != "" {
-			return false // another provider's
+			return true
 		}
 	}
-	return cfg.Credentials != nil || cfg.Env["ANTHROPIC_API_KEY"] != "" || cfg.Env["ANTHROPIC_AUTH_TOKEN"] != ""
+	return false
 }
 
 // environment is claude's environment, sorted.

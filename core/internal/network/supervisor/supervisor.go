@@ -124,6 +124,7 @@ type Checked struct {
 	Config  []byte              // the config with its defaults, as JSON; nil: it does not match the schema
 	Misfit  error               // why the config does not match the schema; nil: it does
 	Found   []remote.Diagnostic // the plugin's own diagnostics of a matching config
+	Refused []remote.Diagnostic // what its network says against the account
 	Account remote.Account      // what its network says; zero: it was not asked, or said nothing
 }
 
@@ -168,7 +169,8 @@ func Check(ctx context.Context, block *config.Plugin, how Checking, log hclog.Lo
 	}
 	ctx, cancel = context.WithTimeout(ctx, accountTimeout)
 	defer cancel()
-	account, found, err := l.plugin.CheckAccount(ctx, own)
-	c.Account, c.Found = account, append(c.Found, found...)
-	return c, err
+	if c.Account, c.Refused, err = l.plugin.CheckAccount(ctx, own); err != nil {
+		c.Refused = []remote.Diagnostic{{Summary: "The network cannot be asked", Detail: err.Error()}}
+	}
+	return c, nil
 }

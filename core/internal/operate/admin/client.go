@@ -176,7 +176,7 @@ func (c *Client) unanswered(err error) error {
 	switch {
 	case other && !errors.Is(err, context.Canceled):
 		return fmt.Errorf("%w, %s: try `sudo -u %s clawhost …` (control socket %s)", ErrOtherUser, owner, owner, c.socket)
-	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("%w for user %s with this config (control socket %s): start it with `clawhost -config FILE`, or run this as the host's user",
 			ErrNotRunning, nameOf(os.Getuid()), c.socket)
 	case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),

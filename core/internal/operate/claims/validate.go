@@ -23,9 +23,13 @@ type Options struct {
 	Children *process.Children // starts the plugins; nil: processes that leave their trees are not adopted
 }
 
+// NoStart is the summary of the problem that a plugin does not start.
+const NoStart = "Plugin does not start"
+
 // Report is what the check of a config has found.
 type Report struct {
 	Problems  config.Problems  // sorted; empty: the config is good
+	Refused   config.Problems  // those of the problems that networks have with accounts
 	Warnings  config.Problems  // of the plugins
 	Accounts  []Account        // that a network has accepted
 	Addresses []config.Address // at which the host and its plugins will listen
@@ -62,7 +66,8 @@ func Check(ctx context.Context, c *config.Config, o Options) Report {
 	commands := make([]command.PluginCommands, len(found))
 	configs := map[*config.Plugin][]byte{}
 	for i, f := range found {
-		r.Problems, r.Warnings = append(r.Problems, f.problems...), append(r.Warnings, f.warnings...)
+		r.Problems, r.Warnings = append(append(r.Problems, f.problems...), f.refused...), append(r.Warnings, f.warnings...)
+		r.Refused = append(r.Refused, f.refused...)
 		commands[i], configs[c.Plugins[i]] = f.commands, f.config
 		if f.account.Name != "" {
 			r.Accounts = append(r.Accounts, Account{c.Plugins[i].Label, f.account})
@@ -77,10 +82,10 @@ func Check(ctx context.Context, c *config.Config, o Options) Report {
 
 // checked is what is known of a plugin that was started only to be asked.
 type checked struct {
-	problems, warnings config.Problems
-	commands           command.PluginCommands
-	config             []byte // with its defaults; nil: it does not match the schema
-	account            remote.Account
+	problems, refused, warnings config.Problems
+	commands                    command.PluginCommands
+	config                      []byte // with its defaults; nil: it does not match the schema
+	account                     remote.Account
 }
 
 func check(ctx context.Context, p *config.Plugin, o Options) checked {
@@ -95,7 +100,7 @@ func check(ctx context.Context, p *config.Plugin, o Options) checked {
 		if unfit, ok := errors.AsType[*supervisor.Unfit](err); ok {
 			attribute = unfit.Attribute
 		}
-		return checked{problems: config.Problems{p.PlaceAttribute(attribute, "Plugin does not start", err.Error())}}
+		return checked{problems: config.Problems{p.PlaceAttribute(attribute, NoStart, err.Error())}}
 	}
 	found := checked{
 		commands: command.PluginCommands{Plugin: p.Label, Overrides: p.Overrides}, config: said.Config, account: said.Account,
@@ -106,12 +111,18 @@ func check(ctx context.Context, p *config.Plugin, o Options) checked {
 	if said.Misfit != nil && !errors.As(said.Misfit, &found.problems) {
 		found.problems = config.Problems{p.Place(nil, "Plugin's config cannot be checked", said.Misfit.Error())}
 	}
-	for _, d := range said.Found {
-		if problem := p.Place(d.Path, d.Summary, d.Detail); d.Warning {
-			found.warnings = append(found.warnings, problem)
-		} else {
-			found.problems = append(found.problems, problem)
-		}
-	}
+	found.sort(p, said.Found, &found.problems)
+	found.sort(p, said.Refused, &found.refused)
 	return found
+}
+
+// sort adds diagnostics to the warnings, or to problems.
+func (c *checked) sort(p *config.Plugin, list []remote.Diagnostic, problems *config.Problems) {
+	for _, d := range list {
+		to := problems
+		if d.Warning {
+			to = &c.warnings
+		}
+		*to = append(*to, p.Place(d.Path, d.Summary, d.Detail))
+	}
 }

@@ -1,55 +1,77 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os/user"
+	"slices"
+	"strings"
 	"time"
+
+	"golang.org/x/net/http/httpproxy"
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 )
 
-// findClaude examines the CLI of each agent.
+// login is what decides whether a CLI can be used.
+type login struct {
+	command, folder string
+	keys            bool // of the config
+}
+
+// findClaude examines the CLI of each agent, each once.
 func findClaude(ctx context.Context, o Options) (list []Finding) {
-	seen := map[string]bool{}
+	seen := map[login]bool{}
 	for _, a := range o.Config.AllAgents() {
-		if seen[a.Claude.Command] {
+		l := login{a.Claude.Command, a.Claude.ConfigDir, len(a.Claude.APIKeys) > 0}
+		if seen[l] {
 			continue
 		}
-		seen[a.Claude.Command] = true
+		seen[l] = true
 		list = append(list, findCLI(ctx, a.Claude)...)
 	}
-	return list
+	return once(list)
 }
 
 func findCLI(ctx context.Context, c config.Claude) []Finding {
 	found, err := cli.Inspect(ctx, cli.Options{Command: c.Command, Env: c.Env})
-	var broken *cli.BrokenError
-	var missing *cli.NotInstalledError
-	switch {
-	case errors.As(err, &missing):
+	if _, missing := errors.AsType[*cli.NotInstalledError](err); missing {
 		return nil // the check of the config says it
-	case errors.As(err, &broken):
-		return []Finding{fault("claude_broken", broken.Error(), "")}
+	}
+	switch {
 	case err != nil:
-		return []Finding{fault("claude_broken", err.Error(), "")}
+		advice := installAdvice
+		if broken, ok := errors.AsType[*cli.BrokenError](err); ok && broken.Placeholder {
+			advice = "" // it is in the text
+		}
+		return []Finding{fault("claude_broken", err.Error(), advice)}
 	case found.TooOld():
-		return []Finding{fault("claude_old", fmt.Sprintf("%s is Claude Code %s; this host needs %s or newer", found.Path, found.Version, cli.Oldest),
-			"`npm install -g @anthropic-ai/claude-code` installs the newest.")}
+		return []Finding{fault("claude_old", fmt.Sprintf("%s is Claude Code %s; this host needs %s or newer", found.Path, found.Version, cli.Oldest), installAdvice)}
 	case len(c.APIKeys) > 0:
 		return []Finding{good("claude", "Claude Code %s, with the keys of the config", found.Version)}
 	case found.Login == cli.LoggedOut:
-		return []Finding{fault("claude_login", fmt.Sprintf("Claude Code %s is not logged in", found.Version), LoginAdvice())}
+		return []Finding{fault("claude_login", fmt.Sprintf("Claude Code %s is not logged in", found.Version), loginAdvice(c.Env["CLAUDE_CONFIG_DIR"]))}
 	}
 	return []Finding{good("claude", "%s", found)}
 }
 
+const installAdvice = "`npm install -g @anthropic-ai/claude-code` installs the newest. If Claude Code is elsewhere, name it by claude.command in the config."
+
 // LoginAdvice says how to log in as the user of this process.
-func LoginAdvice() string {
-	advice := "Log in with `claude auth login`"
+func LoginAdvice() string { return loginAdvice("") }
+
+// loginAdvice says how to log in with a folder of the CLI's own; empty: the usual one.
+func loginAdvice(folder string) string {
+	command := "claude auth login"
+	if folder != "" {
+		command = "CLAUDE_CONFIG_DIR=" + cli.Quoted(folder) + " " + command
+	}
+	advice := "Log in with `" + command + "`"
 	if u, err := user.Current(); err == nil {
 		advice += ", as the user " + u.Username
 	}
@@ -65,39 +87,71 @@ const (
 	usualAPI = "https://api.anthropic.com"
 )
 
-// findAPI asks the model's API whether it can be reached, and what time it is. It sends no key.
-func findAPI(ctx context.Context, o Options) []Finding {
-	address := o.Config.Agent.Claude.Env["ANTHROPIC_BASE_URL"]
-	if address == "" {
-		address = usualAPI
+// findAPIs asks the API of each agent's model whether it can be reached, and what time it is. It sends no key. Another provider's API is
+// not asked: only the CLI knows its address.
+func findAPIs(ctx context.Context, o Options) (list []Finding) {
+	for _, a := range o.Config.AllAgents() {
+		if !cli.OtherProvider(a.Claude.Env) {
+			list = append(list, findAPI(ctx, a.Claude)...)
+		}
 	}
+	return once(list)
+}
+
+func findAPI(ctx context.Context, c config.Claude) []Finding {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodHead, address, http.NoBody)
-	if err != nil {
-		return []Finding{fault("api", fmt.Sprintf("%s is no address: %v", address, err), "")}
+	request, err := http.NewRequestWithContext(ctx, http.MethodHead, cmp.Or(c.Env["ANTHROPIC_BASE_URL"], usualAPI), http.NoBody)
+	if err != nil || request.URL.Host == "" { // the address may have a secret
+		return []Finding{fault("api", "ANTHROPIC_BASE_URL in claude.env is no address of a server", "Write one such as "+usualAPI+", or remove it.")}
 	}
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	transport := &http.Transport{Proxy: proxyOf(c)}
+	defer transport.CloseIdleConnections()
 	began := time.Now()
-	response, err := client.Do(request)
+	response, err := transport.RoundTrip(request)
 	if err != nil {
-		return []Finding{fault("api", fmt.Sprintf("the model's API cannot be reached: %v", err),
-			"Check the machine's network, its DNS and a proxy: the plugins and Claude Code need them, too.")}
+		return []Finding{fault("api", fmt.Sprintf("the model's API at %s cannot be reached: %v", request.URL.Host, err),
+			"Check the machine's network and DNS: `curl -I https://"+request.URL.Host+"`. Behind a proxy, write HTTPS_PROXY into claude.env.")}
 	}
 	_ = response.Body.Close()
-	list := []Finding{good("api", "%s can be reached", address)}
+	reached := good("api", "the model's API at %s can be reached", request.URL.Host)
 	theirs, err := http.ParseTime(response.Header.Get("Date"))
 	if err != nil {
-		return list
+		return []Finding{reached}
 	}
 	ours := began.Add(time.Since(began) / 2)
-	if skew := ours.Sub(theirs).Round(time.Second); skew.Abs() > maxSkew {
-		direction := "ahead"
-		if skew < 0 {
-			direction = "behind"
-		}
-		return append(list, fault("clock", fmt.Sprintf("the machine's clock is %s %s", skew.Abs(), direction),
-			"Set it by the network: `timedatectl set-ntp true`."))
+	skew := ours.Sub(theirs).Round(time.Minute)
+	switch {
+	case skew >= maxSkew:
+		return []Finding{reached, wrongClock(skew, "ahead")}
+	case skew <= -maxSkew:
+		return []Finding{reached, wrongClock(-skew, "behind")}
 	}
-	return append(list, good("clock", "the machine's clock is right"))
+	return []Finding{reached, good("clock", "the machine's clock is right")}
+}
+
+func wrongClock(by time.Duration, direction string) Finding {
+	return fault("clock", fmt.Sprintf("the machine's clock is %s %s", strings.TrimSuffix(by.String(), "0s"), direction),
+		"Set it by the network: `timedatectl set-ntp true`.")
+}
+
+// proxyOf returns the proxy of requests to the model's API. With keys of the config the host makes them, else the CLI, which gets no
+// variables of the host's environment for that.
+func proxyOf(c config.Claude) func(*http.Request) (*url.URL, error) {
+	if len(c.APIKeys) > 0 {
+		return http.ProxyFromEnvironment
+	}
+	either := func(name string) string { return cmp.Or(c.Env[strings.ToLower(name)], c.Env[name]) }
+	proxy := (&httpproxy.Config{HTTPProxy: either("HTTP_PROXY"), HTTPSProxy: either("HTTPS_PROXY"), NoProxy: either("NO_PROXY")}).ProxyFunc()
+	return func(r *http.Request) (*url.URL, error) { return proxy(r.URL) }
+}
+
+// once returns the findings without repetitions.
+func once(list []Finding) (kept []Finding) {
+	for _, f := range list {
+		if !slices.ContainsFunc(kept, func(k Finding) bool { return k.Text == f.Text && k.Advice == f.Advice }) {
+			kept = append(kept, f)
+		}
+	}
+	return kept
 }

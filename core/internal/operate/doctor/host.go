@@ -3,45 +3,54 @@ package doctor
 import (
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// HostDown is the code of the finding that no host runs with the config.
-const HostDown = "host_down"
-
-// findHost examines the running host.
-func findHost(o Options) (list []Finding) {
-	switch {
-	case o.HostErr != nil:
-		return []Finding{fault("host", "the running host cannot be asked: "+o.HostErr.Error(), "")}
-	case o.Host == nil:
-		return []Finding{warning(HostDown, "no host runs with this config",
-			"Start it: `clawhost -config "+o.Path+"`, or `clawhost service install` to have it run always.")}
-	}
+// findHost examines the running host. What was found before is not said again.
+func findHost(o Options, before []Finding) (list []Finding) {
+	restart := "Restart the host: `/restart` in a chat, or the service."
 	s := o.Host
-	list = append(list, good("host", "the host runs, process %d, for %s", s.PID, time.Since(s.Started).Round(time.Second)))
+	switch {
+	case has(before, codeLocked):
+		return nil // it runs, and does not answer
+	case o.HostErr != nil:
+		return []Finding{fault("host", "the host cannot be asked: "+o.HostErr.Error(), "")}
+	case s == nil:
+		return []Finding{warning("host_down", "no host runs with this config",
+			fmt.Sprintf("Start it: `%s`, or `clawhost service install` to have it run always.", o.Command))}
+	}
+	list = append(list, good("host", "the host runs, process %d, since %s", s.PID, s.Started.Local().Format(time.DateTime)))
 	if s.Version != o.Version {
-		list = append(list, warning("host_version", fmt.Sprintf("the host runs version %s, and this program is %s", s.Version, o.Version),
-			"Restart the host: `/restart` in a chat, or the service."))
+		list = append(list, warning("host_version", fmt.Sprintf("the host runs version %s, and this program is %s", s.Version, o.Version), restart))
 	}
 	if info, err := os.Stat(o.Config.Path); err == nil && info.ModTime().After(s.Started) {
-		list = append(list, warning("host_config", "the config was changed after the host has started",
-			"Restart the host to apply it: `/restart` in a chat, or the service."))
+		list = append(list, warning("host_config", "the config was changed after the host has started, which does not use the change yet", restart))
+	}
+	claude := slices.ContainsFunc(before, func(f Finding) bool { return f.Severity == Error && strings.HasPrefix(f.Code, "claude_") })
+	if s.Claude.Problem != "" && !claude {
+		list = append(list, fault("host_claude", "the running host cannot use Claude Code: "+s.Claude.Problem,
+			"Its PATH and its variables are others than here: compare them, such as in the service's unit."))
 	}
 	for _, p := range s.Plugins {
 		switch {
 		case p.State == "failed":
 			list = append(list, fault("plugin_failed", fmt.Sprintf("plugin %s has failed: %s", p.Name, p.Detail),
-				fmt.Sprintf("Correct that, then `clawhost plugin restart %s`.", p.Name)))
+				fmt.Sprintf("Correct that, then `%s plugin restart %s`.", o.Command, p.Name)))
 		case p.State == "waiting":
-			list = append(list, warning("plugin_waits", fmt.Sprintf("plugin %s ended and is started again: %s", p.Name, p.Detail), ""))
-		case p.Connection != "" && p.Connection != "connected":
-			list = append(list, warning("plugin_disconnected", fmt.Sprintf("plugin %s is %s: %s", p.Name, p.Connection, p.Detail), ""))
+			list = append(list, warning("plugin_waits", fmt.Sprintf("plugin %s ended and is started again: %s", p.Name, p.Detail),
+				fmt.Sprintf("`%s logs` shows what it said.", o.Command)))
+		case p.State == "running" && p.Connection != "" && p.Connection != chat.Connected.String():
+			list = append(list, warning("plugin_disconnected", fmt.Sprintf("plugin %s is %s: %s", p.Name, p.Connection, p.Detail),
+				"It connects again by itself, as soon as its network lets it."))
 		}
 	}
 	if s.Dead > 0 {
-		list = append(list, warning("dead_letters", fmt.Sprintf("%d messages could not be delivered", s.Dead),
-			"`clawhost queue dead` says why; `clawhost queue retry all` sends them again."))
+		list = append(list, warning("dead_letters", fmt.Sprintf("%s could not be delivered", counted(s.Dead, "message")),
+			fmt.Sprintf("`%[1]s queue dead` says why; `%[1]s queue retry all` sends them again, `%[1]s queue drop all` deletes them.", o.Command)))
 	}
 	return list
 }

@@ -1,14 +1,14 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
-	"strings"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
 )
@@ -20,16 +20,16 @@ const fewFiles = 1024
 func findMachine(o Options) (list []Finding) {
 	if os.Geteuid() == 0 {
 		list = append(list, warning("root", "the host would run as root, and so would all that Claude is allowed to run",
-			"Give the host a user of its own: docs/operations.md."))
+			"Give the host a user of its own: \"Install\" in docs/operations.md."))
 	}
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err == nil && limit.Max < fewFiles {
-		list = append(list, warning("open_files", fmt.Sprintf("a process may have only %d open files", limit.Max),
-			fmt.Sprintf("Allow %d or more: `ulimit -n`, or LimitNOFILE in the service.", fewFiles)))
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err == nil && limit.Max < fewFiles {
+		list = append(list, warning("open_files", fmt.Sprintf("a process may have only %d open files here", limit.Max),
+			fmt.Sprintf("Allow %[1]d or more: `ulimit -n %[1]d`, or `LimitNOFILE=%[1]d` in the service.", fewFiles)))
 	}
 	for _, a := range o.Config.AllAgents() {
 		if _, err := exec.LookPath("git"); err != nil && a.Worktree == config.WorktreeThread {
-			list = append(list, fault("git", fmt.Sprintf("agent %s works in git worktrees, and git is not installed", a.Label),
+			return append(list, fault("git", fmt.Sprintf("agent %s works in git worktrees, and git is not installed", a.Label),
 				"Install git, or remove worktree from the agent."))
 		}
 	}
@@ -38,33 +38,66 @@ func findMachine(o Options) (list []Finding) {
 
 // findFiles examines who may read and write the config and the variables.
 func findFiles(o Options) (list []Finding) {
-	closed := func(code, path string, mode fs.FileMode, text, advice string) {
+	closed := func(code, path string, most fs.FileMode, text string) {
 		info, err := os.Stat(path)
-		if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&^mode == 0 {
-			return
+		if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&^most != 0 {
+			list = append(list, open(code, fmt.Sprintf(text, path), path, info.Mode().Perm()&most))
 		}
-		list = append(list, fixable(warning(code, fmt.Sprintf(text, path), fmt.Sprintf(advice, path)), func() error {
-			return os.Chmod(path, info.Mode().Perm()&mode)
-		}))
 	}
-	closed("config_writable", o.Config.Path, 0o755, "others may change %s, and so what the host runs", "`chmod go-w %s`")
-	closed("variables_readable", filepath.Join(filepath.Dir(o.Config.Path), config.VariablesFile), 0o600,
-		"others may read the secrets in %s", "`chmod 600 %s`")
+	closed("config_writable", o.Config.Path, 0o755, "other users may change %s, and so what the host runs")
+	closed("variables_readable", variables(o.Path), 0o600, "other users may read the secrets in %s")
 	return list
 }
 
-// owner returns the name of the user who owns a file; empty: unknown.
-func owner(info fs.FileInfo) (uid int, name string) {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return -1, ""
+// findSpace examines the disk of a folder.
+func findSpace(dir string) []Finding {
+	var disk unix.Statfs_t
+	if err := unix.Statfs(dir, &disk); errors.Is(err, unix.EINTR) {
+		return findSpace(dir)
+	} else if err != nil {
+		return nil
 	}
-	uid = int(stat.Uid)
-	if u, err := user.LookupId(fmt.Sprint(uid)); err == nil {
-		return uid, u.Username
-	}
-	return uid, fmt.Sprint(uid)
+	return judge(dir, disk)
 }
 
-// enumerate joins words.
-func enumerate(words []string) string { return strings.Join(words, ", ") }
+// Free space in bytes below which the host will soon stop, and below which that is worth a warning, and free files below which it will.
+const (
+	noSpace     = 64 << 20
+	littleSpace = 1 << 30
+	fewInodes   = 1000
+)
+
+// remote are the types of file systems of other machines, as Linux numbers them (statfs(2)), whose locks SQLite cannot rely on.
+var remote = map[int64]string{0x6969: "NFS", 0xff534d42: "CIFS", 0xfe534d42: "SMB", 0x517b: "SMB", 0x01021997: "9P"}
+
+// judge examines what the system says about the disk of a folder.
+func judge(dir string, disk unix.Statfs_t) (list []Finding) {
+	if name := remote[int64(uint32(disk.Type))]; name != "" {
+		list = append(list, warning("state_remote", fmt.Sprintf("%s is on another machine, by %s", dir, name),
+			"Set state_dir to a folder of a local disk: a database may be damaged over a network."))
+	}
+	free := int64(disk.Bavail) * int64(disk.Bsize)
+	text := fmt.Sprintf("%s are free for %s", size(free), dir)
+	advice := fmt.Sprintf("Free some space: `du -xh %s | sort -h | tail` shows what takes it there.", filepath.Dir(dir))
+	switch {
+	case free < noSpace:
+		list = append(list, fault("disk", "only "+text, advice))
+	case free < littleSpace:
+		list = append(list, warning("disk", "only "+text, advice))
+	default:
+		list = append(list, good("disk", "%s", text))
+	}
+	if disk.Files > 0 && disk.Ffree < fewInodes {
+		list = append(list, fault("inodes", fmt.Sprintf("the disk of %s can have only %d more files", dir, disk.Ffree),
+			fmt.Sprintf("Remove files: `du -x --inodes %s | sort -n | tail` shows where most are.", filepath.Dir(dir))))
+	}
+	return list
+}
+
+// size writes a number of bytes.
+func size(bytes int64) string {
+	if bytes < 1<<30 {
+		return fmt.Sprintf("%d MB", bytes>>20)
+	}
+	return fmt.Sprintf("%.1f GB", float64(bytes)/(1<<30))
+}

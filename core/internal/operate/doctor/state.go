@@ -7,65 +7,18 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"golang.org/x/sys/unix"
+	"time"
 
 	"github.com/clawhost/clawhost/core/internal/store"
 )
 
-// Free space in bytes below which the host will soon stop, and below which that is worth a warning.
-const (
-	noSpace     = 64 << 20
-	littleSpace = 1 << 30
-)
+// codeLocked is the code of the finding that another process has the database.
+const codeLocked = "database_locked"
 
-// findState examines the state folder, its disk and the database.
-func findState(ctx context.Context, o Options) (list []Finding) {
-	dir := o.Config.StateDir
-	info, err := os.Stat(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return append(list, findSpace(existing(dir))...) // the host makes it
-	case err != nil:
-		return nil // the check of the config says it
-	}
-	if uid, name := owner(info); uid >= 0 && uid != os.Geteuid() {
-		list = append(list, fault("user", fmt.Sprintf("%s belongs to %s, so the host runs as that user", dir, name),
-			fmt.Sprintf("Run this as that user: `sudo -u %s clawhost doctor`.", name)))
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		list = append(list, fixable(warning("state_open", fmt.Sprintf("other users may enter %s, which has all conversations", dir),
-			fmt.Sprintf("`chmod 700 %s`; the host does it when it starts.", dir)), func() error { return os.Chmod(dir, 0o700) }))
-	}
-	list = append(list, findSpace(dir)...)
-	if o.Host != nil {
-		return list
-	}
-	path := filepath.Join(dir, store.File)
-	if _, err := os.Stat(path); err != nil {
-		return list
-	}
-	if err := store.Verify(ctx, path); err != nil {
-		return append(list, fault("database", err.Error(), adviceFor(err)))
-	}
-	return append(list, good("database", "the database is whole"))
-}
-
-// adviceFor says what to do about a database.
-func adviceFor(err error) string {
-	switch {
-	case errors.Is(err, store.ErrLocked):
-		return "It does not answer at its control socket. Stop it, or give this one a state_dir of its own."
-	case errors.Is(err, store.ErrNewer):
-		return "Run that version, or restore the backup from before the upgrade."
-	}
-	return "Restore the newest backup: docs/operations.md."
-}
-
-// existing returns the first folder above a path that exists.
+// existing returns a path, or the first folder above it that exists.
 func existing(path string) string {
 	for path != filepath.Dir(path) {
-		if _, err := os.Stat(path); err == nil {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
 		path = filepath.Dir(path)
@@ -73,33 +26,54 @@ func existing(path string) string {
 	return path
 }
 
-// remote are the types of file systems of other machines, as Linux numbers them (statfs(2)), on which SQLite's locks cannot be relied
-// upon.
-var remote = map[int64]string{0x6969: "NFS", 0xff534d42: "CIFS", 0xfe534d42: "SMB", 0x517b: "SMB", 0x01021997: "9P"}
-
-// findSpace examines the disk of a folder.
-func findSpace(dir string) (list []Finding) {
-	var disk unix.Statfs_t
-	if err := unix.Statfs(dir, &disk); err != nil {
-		return nil
+// findState examines the state folder, its disk and the database.
+func findState(ctx context.Context, o Options) []Finding {
+	dir := o.Config.StateDir
+	info, err := os.Stat(dir)
+	if err != nil || !info.IsDir() {
+		return findSpace(existing(dir)) // the host makes the folder; whether it can, the check of the config says
 	}
-	if name := remote[int64(disk.Type)]; name != "" {
-		list = append(list, warning("state_remote", fmt.Sprintf("%s is on another machine, by %s", dir, name),
-			"Use a local disk: a database that is reached over a network may be damaged."))
+	list := findSpace(dir)
+	if info.Mode().Perm()&0o077 != 0 {
+		list = append(list, open("state_open", fmt.Sprintf("other users may look into %s, which has all conversations", dir), dir, 0o700))
 	}
-	free := int64(disk.Bavail) * int64(disk.Bsize)
-	text := fmt.Sprintf("%d MB are free for %s", free>>20, dir)
-	const advice = "Free some space: `du -xh / | sort -h | tail` shows what takes it."
-	switch {
-	case free < noSpace:
-		list = append(list, fault("disk", text, advice))
-	case free < littleSpace:
-		list = append(list, warning("disk", text, advice))
-	default:
-		list = append(list, good("disk", "%s", text))
-	}
-	if disk.Files > 0 && disk.Ffree < 1000 {
-		list = append(list, fault("inodes", fmt.Sprintf("the disk of %s can have only %d more files", dir, disk.Ffree), "Remove files that are not needed."))
+	path := filepath.Join(dir, store.File)
+	if _, err := os.Stat(path); err == nil && o.Host == nil {
+		list = append(list, findDatabase(ctx, o, path, maxVerify))
 	}
 	return list
+}
+
+// maxVerify limits the check of a database, during which no host can start. It reads some gigabytes in that time.
+const maxVerify = 20 * time.Second
+
+func findDatabase(ctx context.Context, o Options, path string, most time.Duration) Finding {
+	limited, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	err := store.Verify(limited, path)
+	locked, isLocked := errors.AsType[*store.LockedError](err)
+	switch {
+	case err == nil:
+		return good("database", "the database is whole")
+	case isLocked:
+		return lockedBy(locked, o.HostErr)
+	case limited.Err() != nil:
+		return warning("database_unchecked", fmt.Sprintf("%s is so large that %s were not enough to check it", path, most),
+			fmt.Sprintf("Have SQLite check it, while no host runs: `sqlite3 %s 'PRAGMA quick_check'`", path))
+	case errors.Is(err, store.ErrNewer):
+		return fault("database_newer", path+": "+err.Error(), "Install that version again, or restore the backup from before the upgrade: \"Upgrade\" in docs/operations.md.")
+	}
+	return fault("database", path+": "+err.Error(), "Restore the newest backup: \"Backup\" in docs/operations.md.")
+}
+
+// lockedBy is the fault that another process has the database open, and does not answer as a host.
+func lockedBy(e *store.LockedError, why error) Finding {
+	text, advice := e.Error()+". It does not answer at its control socket", ""
+	if why != nil {
+		text += ": " + why.Error()
+	}
+	if e.PID > 0 {
+		advice = fmt.Sprintf("`ps -fp %[1]d` shows it. If it does not start or end just now, `kill %[1]d` ends it.", e.PID)
+	}
+	return fault(codeLocked, text, advice)
 }

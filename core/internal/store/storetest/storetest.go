@@ -1,12 +1,16 @@
-// Package storetest opens stores for tests of other packages, and looks into their outboxes.
+// Package storetest opens stores for tests of other packages, looks into their outboxes, and spoils their files.
 package storetest
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/store"
@@ -47,6 +51,16 @@ func Open(t testing.TB) *store.Store {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	return s
+}
+
+// MakeNewer makes the database at path one of a newer version of the host.
+func MakeNewer(path string) (err error) {
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	return sqlitex.ExecuteTransient(conn, "INSERT INTO schema_version (version) VALUES (9999)", nil)
 }
 
 // Sent delivers what is due on a channel and returns it, in order for each chat.

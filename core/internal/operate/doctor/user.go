@@ -1,0 +1,92 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/base/process"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
+	"github.com/clawhost/clawhost/core/internal/operate/admin"
+)
+
+// codeUser is the code of the finding that this is not the host's user.
+const codeUser = "user"
+
+// findUser looks whether this is the host's user. Another one sees other logins and programs, and root would leave files that the host
+// cannot open.
+func findUser(o Options) (Finding, bool) {
+	if errors.Is(o.HostErr, admin.ErrOtherUser) {
+		return fault(codeUser, o.HostErr.Error(), ""), true
+	}
+	dir := existing(o.Config.StateDir)
+	info, err := os.Stat(dir)
+	switch {
+	case o.Host != nil, err != nil, ownerOf(info) == nameOf(os.Geteuid()):
+		return Finding{}, false // the host answers no other user
+	case dir != o.Config.StateDir && os.Geteuid() != 0:
+		return Finding{}, false // a folder above it, in which this user may be able to make it
+	}
+	name := ownerOf(info)
+	return fault(codeUser, fmt.Sprintf("%s belongs to %s, so the host runs as that user", dir, name), "Run this as that user: "+as(name, o)), true
+}
+
+// findUnread looks whether the config lacks variables because this user cannot read them.
+func findUnread(o Options) []Finding {
+	path := variables(o.Path)
+	if f, err := os.Open(path); !errors.Is(err, fs.ErrPermission) {
+		_ = f.Close()
+		return nil
+	}
+	return []Finding{warning("variables_unread", fmt.Sprintf("%s has variables for the config, which this user cannot read", path),
+		"Run this as the service runs: "+as(nameOf(os.Geteuid()), o))}
+}
+
+// as returns how an administrator examines the config as another user, who may not be able to read its variables.
+func as(name string, o Options) string {
+	file, vars := cli.Quoted(absolute(o.Path)), variables(o.Path)
+	info, err := os.Stat(vars)
+	self, noSelf := process.Executable()
+	if err != nil || noSelf != nil || info.Mode().Perm()&0o077 != 0 || ownerOf(info) == name {
+		return fmt.Sprintf("`sudo -u %s -H clawhost -config %s doctor`", cli.Quoted(name), file)
+	}
+	return fmt.Sprintf("`sudo systemd-run --pipe --wait --uid=%s -p EnvironmentFile=%s %s -config %s doctor`",
+		cli.Quoted(name), cli.Quoted(vars), cli.Quoted(self), file)
+}
+
+// variables returns the path of the file with the variables of a config.
+func variables(path string) string {
+	return filepath.Join(filepath.Dir(absolute(path)), config.VariablesFile)
+}
+
+// absolute returns an absolute path, as far as the working directory is known.
+func absolute(path string) string {
+	if absolute, err := filepath.Abs(path); err == nil {
+		return absolute
+	}
+	return path
+}
+
+// ownerOf returns the owner of a file.
+func ownerOf(info fs.FileInfo) string {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return ""
+	}
+	return nameOf(int(stat.Uid))
+}
+
+// nameOf returns the name of a user, or the number as sudo writes it.
+func nameOf(uid int) string {
+	id := strconv.Itoa(uid)
+	if u, err := user.LookupId(id); err == nil {
+		return u.Username
+	}
+	return "#" + id
+}
