@@ -132,26 +132,30 @@ func (s *serviceCommand) install(ctx context.Context, args []string) error {
 		what = "this user"
 	}
 	done, err := s.do(ctx, of, plan, "To make clawhost a service of "+what)
+	var failed *service.CommandError
 	switch {
-	case err != nil:
+	case errors.As(err, &failed):
 		s.showFailure(ctx, of)
 		return err
-	case !done:
-		return nil
+	case err != nil || !done:
+		return err
 	}
 	return s.next(ctx, of)
 }
 
 // shownLines is how many lines of the log are shown if the service does not start.
-const shownLines = 5
+const shownLines = 10
 
 // showFailure shows what the host said last, if the service has failed.
 func (s *serviceCommand) showFailure(ctx context.Context, of *service.Service) {
 	if state, err := of.State(ctx); err != nil || state.Failure == "" {
 		return
 	}
-	fmt.Fprintln(s.err, "The newest lines of the log:")
-	_ = of.Log(ctx, shownLines, false, func(line string) { fmt.Fprintln(s.err, "  "+printable(line)) })
+	heading := "The service does not start. The newest lines of its log:\n"
+	_ = of.Log(ctx, shownLines, false, func(line string) {
+		fmt.Fprintln(s.err, heading+"  "+printable(line))
+		heading = ""
+	})
 }
 
 // next says how the service is, and what is left to do.
@@ -160,7 +164,11 @@ func (s *serviceCommand) next(ctx context.Context, of *service.Service) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "The service is %s. %s\nIts log: %s service logs -f\n", state.Doing, printable(state.Says), of.InstalledProgram())
+	if !state.Running {
+		fmt.Fprintf(s.out, "The service is %s.\n", state.Doing)
+		return nil
+	}
+	fmt.Fprintf(s.out, "The service is running: %s.\nIts log: %s service logs -f\n", printable(state.Says), of.InstalledProgram())
 	as, home := fmt.Sprintf("sudo -u %s -H ", service.User), service.Home
 	if of.PerUser {
 		as, home = "", os.Getenv("HOME")
@@ -181,7 +189,8 @@ func (s *serviceCommand) fits(of *service.Service) error {
 	if of.Installed() {
 		return nil
 	}
-	c, err := config.Load(of.Config, config.Variables(of.Config, func(name string) (string, bool) {
+	path := of.ConfigToBe()
+	c, err := config.Load(path, config.Variables(path, func(name string) (string, bool) {
 		switch name {
 		case "HOME", "PATH", "USER", "LOGNAME", "SHELL":
 			return os.LookupEnv(name)
@@ -266,20 +275,25 @@ func (s *serviceCommand) agreed(ctx context.Context) error {
 	if s.yes {
 		return nil
 	}
+	nobody := errors.New("there is no terminal to ask at, so nothing was done: -yes does it, -dry-run only shows it")
 	in, ok := s.in.(*os.File)
 	if !ok || !isTerminal(in) {
-		return errors.New("there is no terminal to ask at, so nothing was done: -yes does it, -dry-run only shows it")
+		return nobody
 	}
 	fmt.Fprint(s.out, "Do this? [y/N] ")
 	answer := make(chan string, 1)
 	go func() { // until this process ends: reading from a terminal cannot be interrupted
 		line, _ := bufio.NewReader(in).ReadString('\n')
-		answer <- strings.ToLower(strings.TrimSpace(line))
+		answer <- strings.ToLower(line)
 	}()
 	select {
 	case said := <-answer:
-		if said == "y" || said == "yes" {
+		switch strings.TrimSpace(said) {
+		case "y", "yes":
 			return nil
+		}
+		if said == "" { // such as from /dev/null
+			return nobody
 		}
 	case <-ctx.Done():
 	}

@@ -31,23 +31,28 @@ func (s *Service) Install(ctx context.Context, force bool) (*Plan, error) {
 		}
 		config = Config
 	}
+	reload := state.stale
 	if !s.packaged() || s.PerUser {
-		if err := s.installUnit(p, program, config, force); err != nil {
+		differs, err := s.installUnit(p, program, config, force)
+		if err != nil {
 			return nil, err
 		}
+		reload = reload || differs
 	}
 	changed := len(p.Steps) > 0 || s.newer(program, state)
-	if len(p.Steps) > 0 || state.stale {
+	if reload {
 		p.add(s.systemctl("daemon-reload"))
 	}
+	if !state.Enabled {
+		p.add(s.systemctl("enable", Unit))
+	}
 	switch {
-	case !state.Enabled && !state.wants():
-		p.add(s.systemctl("enable", "--now", Unit))
-	case !state.Enabled:
-		p.add(s.systemctl("enable", Unit), s.systemctl("restart", Unit))
-	case state.Running && changed, !state.Running && state.wants():
+	case state.Running && !changed: // it runs as it should
+	case state.wants():
 		p.add(s.systemctl("restart", Unit))
-	case !state.wants():
+	case !state.Enabled:
+		p.add(s.systemctl("start", Unit))
+	default:
 		p.note("the service is stopped, and stays so: `%s` starts it", s.systemctl("start", Unit))
 	}
 	return p, nil
@@ -80,12 +85,27 @@ func (s *Service) installSystem(ctx context.Context, p *Plan) (program string, e
 	if err := s.copySettings(p); err != nil {
 		return "", err
 	}
-	for _, path := range []string{settings, Config} {
-		if group < 0 || s.groupOf(path) != group {
-			p.add(command{"chgrp", User, path})
+	return program, s.shareSettings(p, group)
+}
+
+// shareSettings plans that the host's group may read the config, and not write it.
+func (s *Service) shareSettings(p *Plan, group int) error {
+	for _, shared := range []struct {
+		path string
+		mode fs.FileMode
+	}{{settings, 0o750}, {Config, 0o640}} {
+		mode, there, err := s.mode(shared.path)
+		if err != nil {
+			return err
+		}
+		if group < 0 || s.groupOf(shared.path) != group {
+			p.add(command{"chgrp", User, shared.path})
+		}
+		if needs := shared.mode & 0o070; there && mode&needs != needs {
+			p.add(command{"chmod", fmt.Sprintf("%04o", shared.mode), shared.path})
 		}
 	}
-	return program, nil
+	return nil
 }
 
 // copyPrograms plans the copies of the programs that are not installed as they are: the host's, which its user may execute but not read, the
@@ -140,27 +160,29 @@ func (s *Service) copySettings(p *Plan) error {
 	return nil
 }
 
-// installUnit plans the unit, unless it is there already or a person has edited it.
-func (s *Service) installUnit(p *Plan, program, config string, force bool) error {
+// installUnit plans the unit, unless it is there already or a person has edited it. It reports whether it will be written.
+func (s *Service) installUnit(p *Plan, program, config string, force bool) (differs bool, err error) {
 	text, err := s.unitText(program, config)
 	if err != nil {
-		return err
+		return false, err
 	}
 	path := s.UnitPath()
 	there, err := os.ReadFile(s.at(path))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		p.add(file{path: path, mode: 0o644, text: text})
+		return true, nil
 	case err != nil:
-		return err
+		return false, err
 	case string(there) == text:
+		return false, nil
 	case edited(string(there), text) && !force:
 		p.note("%s was edited, and is kept; `-force` replaces it, and a drop-in by `%s` would stay. It differs:\n%s",
 			path, s.systemctl("edit", Unit), differences(string(there), text))
-	default:
-		p.add(file{path, 0o644, text, differences(string(there), text)})
+		return false, nil
 	}
-	return nil
+	p.add(file{path, 0o644, text, differences(string(there), text)})
+	return true, nil
 }
 
 // group is the group of the host's user; negative: there is no such user.

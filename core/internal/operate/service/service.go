@@ -72,6 +72,14 @@ func (s *Service) ConfigPath() string {
 	return config
 }
 
+// ConfigToBe is the config file with the text that the service will have: that of the options, or the one that an installation keeps.
+func (s *Service) ConfigToBe() string {
+	if !s.PerUser && s.exists(Config) {
+		return Config
+	}
+	return s.Config
+}
+
 // InstalledProgram is the path of the host's binary that the installed service has; empty: that is unknown.
 func (s *Service) InstalledProgram() string {
 	program, _ := s.starts()
