@@ -29,6 +29,9 @@ func (s *Service) Log(ctx context.Context, lines int, follow bool, printLine fun
 		return err
 	}
 	if err := cmd.Start(); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
 		return &CommandError{c.String(), "", err}
 	}
 	scanner := bufio.NewScanner(out)

@@ -24,6 +24,9 @@ const written = "# `clawhost service install` wrote this, and replaces it unless
 
 // unitText is the unit of the service. It is the shipped one, with the paths of this service and without what its manager does not support.
 func (s *Service) unitText(program, config string) (string, error) {
+	if strings.ContainsAny(program, `"'\`) {
+		return "", fmt.Errorf("systemd starts no program whose path has quotes or a backslash, as %s", program)
+	}
 	for _, word := range []string{program, config, s.Path} {
 		if strings.ContainsFunc(word, unicode.IsControl) {
 			return "", fmt.Errorf("a unit cannot have the path %q: it has a control character", word)
