@@ -59,11 +59,30 @@ clawhost service install -user -dry-run`, s.install)
 		s.status, install, a.command("status", "Show how the service is, and then the host", "clawhost service status", s.status), logs, uninstall)
 	noun.PersistentFlags().BoolVar(&s.system, "system", false, "a service of the system, as for root without a flag")
 	noun.PersistentFlags().BoolVar(&s.perUser, "user", false, "a service of this user, as for others without a flag")
-	noun.MarkFlagsMutuallyExclusive("system", "user")
 	return noun
 }
 
-// of returns the service that is meant: that of the flags, else the system's for root and the user's own for others.
+// meant returns the service that the flags mean, or without them the system's for root and the user's own for others.
+func (s *serviceCommand) meant() (*service.Service, error) {
+	if s.system && s.perUser {
+		return nil, usage("a service is -system or -user, not both")
+	}
+	return s.of(s.perUser || !s.system && os.Geteuid() != 0)
+}
+
+// installed returns the service that is meant, or the system's if only that is installed and no flag says which is meant.
+func (s *serviceCommand) installed() (*service.Service, error) {
+	meant, err := s.meant()
+	if err != nil || s.perUser || !meant.PerUser || meant.Installed() {
+		return meant, err
+	}
+	if system, err := s.of(false); err == nil && system.Installed() {
+		return system, nil
+	}
+	return meant, nil
+}
+
+// of returns the service of the user or of the system.
 func (s *serviceCommand) of(perUser bool) (*service.Service, error) {
 	program, err := process.Executable()
 	if err != nil {
@@ -79,21 +98,6 @@ func (s *serviceCommand) of(perUser bool) (*service.Service, error) {
 	}), nil
 }
 
-// perUserMeant reports whether the flags, or who runs this, mean a service of the user.
-func (s *serviceCommand) perUserMeant() bool { return s.perUser || !s.system && os.Geteuid() != 0 }
-
-// installed returns the service that is meant, or the system's if only that is installed and no flag says which is meant.
-func (s *serviceCommand) installed() (*service.Service, error) {
-	of, err := s.of(s.perUserMeant())
-	if err != nil || s.perUser || !of.PerUser || of.Installed() {
-		return of, err
-	}
-	if system, err := s.of(false); err == nil && system.Installed() {
-		return system, nil
-	}
-	return of, nil
-}
-
 // mayChange returns an error if this user cannot change the service. A dry run changes nothing.
 func (s *serviceCommand) mayChange(of *service.Service, verb string) error {
 	if of.PerUser || s.dryRun || os.Geteuid() == 0 {
@@ -106,7 +110,7 @@ func (s *serviceCommand) install(ctx context.Context, args []string) error {
 	if len(args) > 0 || s.json {
 		return usage("service install takes no arguments, and has no JSON")
 	}
-	of, err := s.of(s.perUserMeant())
+	of, err := s.meant()
 	if err != nil {
 		return err
 	}
@@ -265,9 +269,13 @@ func (s *serviceCommand) do(ctx context.Context, of *service.Service, plan *serv
 	return true, of.Do(ctx, plan)
 }
 
-// indentedBy indents the lines of a text.
+// indentedBy indents the lines of a text that are not empty.
 func indentedBy(blanks, text string) string {
-	return blanks + strings.ReplaceAll(text, "\n", "\n"+blanks)
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(blanks+line, " ")
+	}
+	return strings.Join(lines, "\n")
 }
 
 // agreed asks the person at the terminal, unless -yes has agreed already.

@@ -185,7 +185,7 @@ func TestOlderUnitIsReplaced(t *testing.T) {
 
 // withoutSums is a text without the lines that have the sum of a unit.
 func withoutSums(text string) string {
-	lines := slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return strings.Contains(line, "Sum: ") })
+	lines := slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return strings.Contains(line, "sum: ") })
 	return strings.Join(lines, "\n")
 }
 

@@ -20,7 +20,7 @@ var (
 )
 
 // written begins the first line of a unit that an installation wrote, before the sum of the rest.
-const written = "# `clawhost service install` wrote this, and replaces it unless it was edited; a drop-in stays. Sum: "
+const written = "# written by `clawhost service install`, which replaces it unless it was edited, and keeps drop-ins; sum: "
 
 // unitText is the unit of the service. It is the shipped one, with the paths of this service and without what its manager does not support.
 func (s *Service) unitText(program, config string) (string, error) {
