@@ -399,13 +399,17 @@ func serviceRows(of *service.Service, state service.State, alone bool) string {
 // hostStatus is what the command status prints about the service's host, as the host's user; nil: it does not answer, or this user may
 // not ask.
 func (s *serviceCommand) hostStatus(ctx context.Context, of *service.Service) []byte {
-	args := []string{os.Args[0], "-config", of.ConfigPath(), "status"}
+	path := of.ConfigPath()
+	if path == "" || !of.PerUser && os.Geteuid() != 0 {
+		return nil
+	}
+	args := []string{os.Args[0], "-config", path, "status"}
 	if s.json {
 		args = append(args, "-json")
 	}
 	command := exec.CommandContext(ctx, process.Self())
 	command.Args, command.Dir = args, "/"
-	if !of.PerUser && os.Geteuid() == 0 {
+	if !of.PerUser {
 		u, err := user.Lookup(service.User)
 		if err != nil {
 			return nil

@@ -269,11 +269,14 @@ func ended(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.
 
 // newer reports whether a program, or a plugin beside it, was written after the host that runs was started.
 func (s *Service) newer(program string, state State) bool {
+	if !state.Running || state.Since.IsZero() {
+		return false
+	}
 	list, _ := os.ReadDir(s.at(filepath.Dir(program)))
 	for _, entry := range list {
 		info, err := entry.Info()
 		if err == nil && isProgram(entry.Name()) && info.ModTime().Truncate(time.Second).After(state.Since) {
-			return state.Running && !state.Since.IsZero()
+			return true
 		}
 	}
 	return false

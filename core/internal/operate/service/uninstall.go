@@ -13,7 +13,7 @@ func (s *Service) Uninstall(ctx context.Context) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{}
-	if state.Enabled || state.wants() {
+	if state.Installed && (state.Enabled || state.wants()) {
 		p.add(s.systemctl("disable", "--now", Unit))
 	}
 	if !s.PerUser && s.packaged() {
