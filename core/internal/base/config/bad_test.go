@@ -443,7 +443,7 @@ func TestUnreadableFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		filepath.Join(dir, "none.hcl"): "no such file or directory; write one with `clawhost init`, copy one of examples/, or name another one with -config FILE",
+		filepath.Join(dir, "none.hcl"): "no such file or directory. Write one with `clawhost init`, copy one of examples/, or name another one with -config FILE.",
 		dir:                            "it is not a regular file",
 		large:                          "it is larger than 1024 KiB",
 	} {

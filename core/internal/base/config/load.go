@@ -74,13 +74,22 @@ func open(path string, env func(name string) (value string, ok bool)) (*decoder,
 	if err != nil {
 		detail := printable(err.Error())
 		if errors.Is(err, fs.ErrNotExist) {
-			detail += "; write one with `clawhost init`, copy one of examples/, or name another one with -config FILE"
+			detail += "." + meantFile(absolute) + " Write one with `clawhost init`, copy one of examples/, or name another one with -config FILE."
 		}
 		return nil, nil, Problems{{File: path, Summary: "Cannot read the config file", Detail: detail}}
 	}
 	d := &decoder{place: place{dir: filepath.Dir(absolute), env: env}, source: newSource(path, text)}
 	d.eval = d.functions()
 	return d, text, nil
+}
+
+// meantFile names the file that may be meant by the path of one that does not exist.
+func meantFile(path string) string {
+	there, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*"+filepath.Ext(path))) // the pattern is good but for odd names
+	for i := range there {
+		there[i] = filepath.Base(there[i])
+	}
+	return suggestion(filepath.Base(path), there)
 }
 
 func (d *decoder) parse(text []byte) (*hclsyntax.Body, Problems) {

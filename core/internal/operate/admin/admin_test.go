@@ -312,11 +312,11 @@ func TestLogLinesAsJSON(t *testing.T) {
 			t.Fatalf("%v, %v", lines, err)
 		}
 		first := lines[0]
-		if at, err := time.Parse("2006-01-02T15:04:05.999999999Z0700", fmt.Sprint(first["@timestamp"])); err != nil || time.Since(at) > time.Hour ||
-			first["@level"] != "warn" || first["@module"] != "clawhost.turn" || !strings.HasPrefix(fmt.Sprint(first["@message"]), "a turn\nends") {
+		if at, err := time.Parse("2006-01-02T15:04:05.999999999Z0700", fmt.Sprint(first["time"])); err != nil || time.Since(at) > time.Hour ||
+			first["level"] != "warn" || first["module"] != "clawhost.turn" || !strings.HasPrefix(fmt.Sprint(first["message"]), "a turn\nends") {
 			t.Errorf("JSON %t: %v, %v", asJSON, first, err)
 		}
-		if diff := cmp.Diff(map[string]any{"@message": "goroutine 7"}, lines[1]); diff != "" {
+		if diff := cmp.Diff(map[string]any{"message": "goroutine 7"}, lines[1]); diff != "" {
 			t.Errorf("no line of the logger (-want +got):\n%s", diff)
 		}
 	}

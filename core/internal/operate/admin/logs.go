@@ -52,19 +52,29 @@ func (s *Server) logs(w http.ResponseWriter, r *http.Request) {
 // entryOf matches an entry of a log in the format text.
 var entryOf = lazyregexp.New(`(?s)^(\S+) \[([A-Z]+)\] +(?:([\w.-]+): )?(.*)$`)
 
-// logLine returns an entry of the log as it would be in the format json.
+// ofJSON are the keys of an entry of a log in the format json, by what they are called here.
+var ofJSON = map[string]string{"time": "@timestamp", "level": "@level", "module": "@module", "message": "@message"}
+
+// logLine returns an entry of the log as a JSON value: its time, level, module and message, and, of a log in the format json, what else
+// it has.
 func logLine(entry string) string {
-	if json.Valid([]byte(entry)) {
-		return entry
-	}
-	line := map[string]string{"@message": entry}
-	if parts := entryOf().FindStringSubmatch(entry); parts != nil {
-		line = map[string]string{"@timestamp": parts[1], "@level": strings.ToLower(parts[2]), "@message": parts[4]}
-		if parts[3] != "" {
-			line["@module"] = parts[3]
+	line := map[string]any{}
+	if json.Unmarshal([]byte(entry), &line) == nil {
+		for name, theirs := range ofJSON {
+			if value, ok := line[theirs]; ok {
+				delete(line, theirs)
+				line[name] = value
+			}
 		}
+	} else if parts := entryOf().FindStringSubmatch(entry); parts != nil {
+		line = map[string]any{"time": parts[1], "level": strings.ToLower(parts[2]), "message": parts[4]}
+		if parts[3] != "" {
+			line["module"] = parts[3]
+		}
+	} else {
+		line = map[string]any{"message": entry}
 	}
-	text, _ := json.Marshal(line) // strings cannot fail
+	text, _ := json.Marshal(line) // it was JSON, or is text
 	return string(text)
 }
 

@@ -152,6 +152,8 @@ func TestRemote(t *testing.T) {
 		"a refused one":   {"POST", "/v1/turns", `{"text": "refuse"}`, 200, `{"error":"there is no session"}`},
 		"a stopped turn":  {"POST", "/v1/turns", `{"text": "stop"}`, 200, `"error":"the turn was cancelled"`},
 		"a bad question":  {"POST", "/v1/turns", `[`, 400, "read the question"},
+		"unknown name":    {"POST", "/v1/turns", `{"question": "what?"}`, 400, `unknown field`},
+		"two questions":   {"POST", "/v1/turns", `{"text": "a"} {"text": "b"}`, 400, "more than one value"},
 		"the status":      {"GET", "/v1/status", "", 200, `"plugins":[]`},
 		"the queue":       {"GET", "/v1/queue", "", 200, `"lanes":[]`},
 		"the sessions":    {"GET", "/v1/sessions", "", 200, "[]"},

@@ -55,6 +55,19 @@ func (s *Server) asking(stays bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { s.ask(w, r, stays) }
 }
 
+// decode reads a JSON value with names that are known.
+func decode(text []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is more than one value")
+	}
+	return nil
+}
+
 func (s *Server) ask(w http.ResponseWriter, r *http.Request, stays bool) {
 	var q Prompt
 	lines, flush := json.NewEncoder(w), http.NewResponseController(w).Flush
@@ -67,7 +80,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, stays bool) {
 	// The whole body is read: net/http does not see before that when the client disconnects.
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
 	if err == nil {
-		err = json.Unmarshal(body, &q)
+		err = decode(body, &q)
 	}
 	if err != nil {
 		w.WriteHeader(http.StatusBadRequest)
