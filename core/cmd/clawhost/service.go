@@ -2,27 +2,19 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
-	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
-	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/process"
-	"github.com/clawhost/clawhost/core/internal/operate/admin"
 	"github.com/clawhost/clawhost/core/internal/operate/service"
 )
 
@@ -103,7 +95,7 @@ func (s *serviceCommand) mayChange(of *service.Service, verb string) error {
 	if of.PerUser || s.dryRun || os.Geteuid() == 0 {
 		return nil
 	}
-	return fmt.Errorf("a service of the system is root's: `sudo %s service %s`", of.Program, verb)
+	return fmt.Errorf("a service of the system is root's: `%s`", service.Line("sudo", of.Program, "service", verb))
 }
 
 func (s *serviceCommand) install(ctx context.Context, args []string) error {
@@ -117,12 +109,11 @@ func (s *serviceCommand) install(ctx context.Context, args []string) error {
 	if err := s.mayChange(of, "install"); err != nil {
 		return err
 	}
-	path, err := s.place()
-	if err != nil {
+	if _, err := of.State(ctx); err != nil {
 		return err
 	}
-	if of.Config, err = filepath.Abs(path); err != nil {
-		return fmt.Errorf("find the config file: %w", err)
+	if of.Config, err = s.configFor(of); err != nil {
+		return err
 	}
 	if err := s.fits(of); err != nil {
 		return err
@@ -145,6 +136,23 @@ func (s *serviceCommand) install(ctx context.Context, args []string) error {
 		return err
 	}
 	return s.next(ctx, of)
+}
+
+// configFor is the config file of a service: the named one, else that which it has, else the one that is found.
+func (s *serviceCommand) configFor(of *service.Service) (string, error) {
+	if has := of.ConfigPath(); has != "" && !of.Named {
+		if _, err := os.Stat(has); !errors.Is(err, fs.ErrNotExist) {
+			return has, nil
+		}
+	}
+	path, err := s.place()
+	if err != nil {
+		return "", err
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return "", fmt.Errorf("find the config file: %w", err)
+	}
+	return path, nil
 }
 
 // shownLines is how many lines of the log are shown if the service does not start.
@@ -172,7 +180,7 @@ func (s *serviceCommand) next(ctx context.Context, of *service.Service) error {
 		fmt.Fprintf(s.out, "The service is %s.\n", state.Doing)
 		return nil
 	}
-	fmt.Fprintf(s.out, "The service is running: %s.\nIts log: %s service logs -f\n", printable(state.Says), of.InstalledProgram())
+	fmt.Fprintf(s.out, "The service is running: %s.\nIts log: %s service logs -f\n", printable(state.Says), printable(service.Line(of.InstalledProgram())))
 	as, home := fmt.Sprintf("sudo -u %s -H ", service.User), service.Home
 	if of.PerUser {
 		as, home = "", os.Getenv("HOME")
@@ -183,7 +191,7 @@ func (s *serviceCommand) next(ctx context.Context, of *service.Service) error {
 	if of.PerUser && !of.Lingers(ctx, strconv.Itoa(os.Getuid())) {
 		fmt.Fprintln(s.out, "It runs only while you are logged in; to let it run always: loginctl enable-linger")
 	}
-	fmt.Fprintf(s.out, "Talk to it: %s%s -config %s open\n", as, of.InstalledProgram(), of.ConfigPath())
+	fmt.Fprintf(s.out, "Talk to it: %s%s\n", as, printable(service.Line(of.InstalledProgram(), "-config", of.ConfigPath(), "open")))
 	return nil
 }
 
@@ -306,133 +314,4 @@ func (s *serviceCommand) agreed(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	return errors.New("nothing was done")
-}
-
-// serviceDown is returned where the service does not run.
-type serviceDown struct{ why string }
-
-// Error implements error.
-func (e *serviceDown) Error() string { return e.why }
-
-// Unwrap makes the exit code that of a command that finds no host.
-func (*serviceDown) Unwrap() error { return admin.ErrNotRunning }
-
-func (s *serviceCommand) status(ctx context.Context, args []string) error {
-	if len(args) > 0 {
-		return usage("service status takes no arguments")
-	}
-	of, err := s.installed()
-	if err != nil {
-		return err
-	}
-	state, err := of.State(ctx)
-	if err != nil {
-		return err
-	}
-	var host []byte
-	if state.Running {
-		host = s.hostStatus(ctx, of)
-	}
-	switch {
-	case s.json:
-		if err := s.print(struct {
-			service.State
-			Host json.RawMessage `json:"host,omitempty"`
-		}{state, host}); err != nil {
-			return err
-		}
-	case state.Installed:
-		if err := s.printTable(serviceRows(of, state, host == nil)); err != nil {
-			return err
-		}
-		_, _ = s.out.Write(host)
-	}
-	switch {
-	case !state.Installed:
-		return &serviceDown{"there is no service; `clawhost service install` makes one"}
-	case !state.Running:
-		return &serviceDown{"the service does not run; `clawhost service logs` says why"}
-	}
-	return nil
-}
-
-// serviceRows is the state of the service as a table.
-func serviceRows(of *service.Service, state service.State, alone bool) string {
-	var rows bytes.Buffer
-	w := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', 0)
-	row := func(name, format string, args ...any) {
-		fmt.Fprintf(w, "%s\t%s\n", name, printable(fmt.Sprintf(format, args...)))
-	}
-	row("service", "%s", of.UnitPath())
-	doing := state.Doing
-	if !state.Since.IsZero() {
-		doing += fmt.Sprintf(" since %s (%s)", state.Since.Local().Format(time.DateTime), time.Since(state.Since).Round(time.Second))
-	}
-	if state.PID != "" {
-		doing += ", pid " + state.PID
-	}
-	row("state", "%s", doing)
-	start := "by hand only"
-	switch {
-	case state.Enabled && of.PerUser:
-		start = "with the services of this user"
-	case state.Enabled:
-		start = "with the machine"
-	}
-	row("starts", "%s", start)
-	if state.Failure != "" {
-		row("last exit", "%s", state.Failure)
-	}
-	if state.Restarts != "" {
-		row("restarts", "%s after failures", state.Restarts)
-	}
-	if state.DropIns != "" {
-		row("drop-ins", "%s", state.DropIns)
-	}
-	if alone && state.Says != "" {
-		row("host", "%s", state.Says)
-	}
-	_ = w.Flush() // a buffer takes everything
-	return rows.String()
-}
-
-// hostStatus is what the command status prints about the service's host, as the host's user; nil: it does not answer, or this user may
-// not ask.
-func (s *serviceCommand) hostStatus(ctx context.Context, of *service.Service) []byte {
-	path := of.ConfigPath()
-	if path == "" || !of.PerUser && os.Geteuid() != 0 {
-		return nil
-	}
-	args := []string{os.Args[0], "-config", path, "status"}
-	if s.json {
-		args = append(args, "-json")
-	}
-	command := exec.CommandContext(ctx, process.Self())
-	command.Args, command.Dir = args, "/"
-	if !of.PerUser {
-		u, err := user.Lookup(service.User)
-		if err != nil {
-			return nil
-		}
-		uid, noUser := strconv.ParseUint(u.Uid, 10, 32)
-		gid, noGroup := strconv.ParseUint(u.Gid, 10, 32)
-		if noUser != nil || noGroup != nil {
-			return nil
-		}
-		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
-		command.Env = []string{"HOME=" + u.HomeDir, "PATH=" + os.Getenv("PATH")}
-	}
-	out, err := command.Output()
-	if err != nil {
-		return nil
-	}
-	return out
-}
-
-func (s *serviceCommand) logs(ctx context.Context, lines int, follow bool) error {
-	of, err := s.installed()
-	if err != nil {
-		return err
-	}
-	return of.Log(ctx, lines, follow, func(line string) { fmt.Fprintln(s.out, printable(line)) })
 }

@@ -55,6 +55,9 @@ func (c command) String() string {
 	return strings.Join(words, " ")
 }
 
+// Line is a command as a person types it into a shell.
+func Line(words ...string) string { return command(words).String() }
+
 // plain reports whether a shell takes a character as it is.
 func plain(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:,+@%", r)
