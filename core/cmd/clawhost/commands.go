@@ -48,6 +48,7 @@ before or behind a command's arguments.`
 clawhost validate
 clawhost validate examples/telegram.hcl`, a.validate)),
 		a.open(),
+		a.service(),
 	)
 	add(groupTalk, a.ask(), a.send())
 	add(groupHost,

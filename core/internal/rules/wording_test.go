@@ -34,6 +34,8 @@ var notChat = map[string]string{
 	"core/internal/media/mediatest":    "tests",
 	"core/internal/claude/messagesapi": "tests",
 	"core/internal/operate/doctor":     "the operator at the command line",
+	"core/internal/operate/setup":      "the operator: a config with comments",
+	"core/internal/operate/service":    "the operator at the command line",
 	"core/internal/claude/tools":       "the model: tools, and what they return",
 	"core/internal/base/wording":       "people in chats: here they are",
 	"core/scripts":                     "tests",

@@ -30,6 +30,9 @@ func TestUnit(t *testing.T) {
 	if !strings.Contains(string(text), installed) {
 		t.Fatalf("the unit has no line %s…", installed)
 	}
+	if !strings.Contains(string(text), "\nStandardError=journal\n") {
+		t.Error("the log goes where the output goes, which is nowhere")
+	}
 	unit := filepath.Join(t.TempDir(), "clawhost.service")
 	if err := os.WriteFile(unit, []byte(strings.Replace(string(text), installed, "ExecStart=/bin/sh ", 1)), 0o600); err != nil {
 		t.Fatal(err)
