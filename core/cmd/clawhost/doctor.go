@@ -54,7 +54,7 @@ func (a *app) examination(ctx context.Context) (doctor.Options, error) {
 	if err != nil {
 		return doctor.Options{}, err
 	}
-	o := doctor.Options{Command: "clawhost", Path: path, Version: version, Demo: a.demo, Children: a.children}
+	o := doctor.Options{Command: cli.Quoted(os.Args[0]), Path: path, Version: version, Demo: a.demo, Children: a.children}
 	switch {
 	case a.config != "":
 		o.Command += " -config " + cli.Quoted(path)

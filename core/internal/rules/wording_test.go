@@ -60,6 +60,7 @@ var notSaid = map[string]string{
 	"Go on from where you left off.":                                      "the model reads an answer",
 	"This machine has no space for files at the moment. Try again later.": "what a tool returns to the model",
 	"Plugin does not start":                                               "the summary of an error in the config",
+	"The network cannot be asked":                                         "the summary of an error in the config",
 	"Plugin's config cannot be checked":                                   "the summary of an error in the config",
 }
 

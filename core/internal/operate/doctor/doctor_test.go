@@ -44,7 +44,7 @@ func said(list []Finding) string {
 	return strings.Join(lines, "\n")
 }
 
-// A disk that is nearly full, of another machine or without room for files is found.
+// A disk that is nearly full, of another machine or without space for files is found.
 // Behaviour: doctor-state.
 func TestDisk(t *testing.T) {
 	t.Parallel()
@@ -53,7 +53,7 @@ func TestDisk(t *testing.T) {
 		disk unix.Statfs_t
 		want string
 	}{
-		"room enough":           {unix.Statfs_t{Bavail: 2 << 30 / block, Files: 1e6, Ffree: 1e5}, ""},
+		"space enough":          {unix.Statfs_t{Bavail: 2 << 30 / block, Files: 1e6, Ffree: 1e5}, ""},
 		"little":                {unix.Statfs_t{Bavail: 800 << 20 / block, Files: 1e6, Ffree: 1e5}, "disk warning only 800 MB are free for /var/lib/claw"},
 		"full":                  {unix.Statfs_t{Bavail: 63 << 20 / block, Files: 1e6, Ffree: 1e5}, "disk error only 63 MB are free for /var/lib/claw"},
 		"no files":              {unix.Statfs_t{Bavail: 2 << 30 / block, Files: 1e6, Ffree: 3}, "inodes error the disk of /var/lib/claw can have only 3 more files"},
@@ -201,8 +201,8 @@ func TestAsAnotherUser(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "config.hcl")
 	o := Options{Path: path}
-	if got, want := as("claw", o), "`sudo -u claw -H clawhost -config "+path+" doctor`"; got != want {
-		t.Errorf("without a file of variables: %s, want %s", got, want)
+	if got := as("claw", o); !strings.HasPrefix(got, "`sudo -u claw -H /") || !strings.HasSuffix(got, " -config "+path+" doctor`") {
+		t.Errorf("without a file of variables: %s", got)
 	}
 	if err := os.WriteFile(variables(path), nil, 0o600); err != nil {
 		t.Fatal(err)

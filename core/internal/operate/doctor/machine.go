@@ -76,7 +76,7 @@ func judge(dir string, disk unix.Statfs_t) (list []Finding) {
 		list = append(list, warning("state_remote", fmt.Sprintf("%s is on another machine, by %s", dir, name),
 			"Set state_dir to a folder of a local disk: a database may be damaged over a network."))
 	}
-	free := int64(disk.Bavail) * int64(disk.Bsize)
+	free := int64(disk.Bavail * uint64(disk.Bsize))
 	text := fmt.Sprintf("%s are free for %s", size(free), dir)
 	advice := fmt.Sprintf("Free some space: `du -xh %s | sort -h | tail` shows what takes it there.", filepath.Dir(dir))
 	switch {

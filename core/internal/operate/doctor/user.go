@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
@@ -40,8 +42,7 @@ func findUser(o Options) (Finding, bool) {
 // findUnread looks whether the config lacks variables because this user cannot read them.
 func findUnread(o Options) []Finding {
 	path := variables(o.Path)
-	if f, err := os.Open(path); !errors.Is(err, fs.ErrPermission) {
-		_ = f.Close()
+	if !errors.Is(unix.Access(path, unix.R_OK), fs.ErrPermission) {
 		return nil
 	}
 	return []Finding{warning("variables_unread", fmt.Sprintf("%s has variables for the config, which this user cannot read", path),
@@ -50,14 +51,16 @@ func findUnread(o Options) []Finding {
 
 // as returns how an administrator examines the config as another user, who may not be able to read its variables.
 func as(name string, o Options) string {
-	file, vars := cli.Quoted(absolute(o.Path)), variables(o.Path)
-	info, err := os.Stat(vars)
-	self, noSelf := process.Executable()
-	if err != nil || noSelf != nil || info.Mode().Perm()&0o077 != 0 || ownerOf(info) == name {
-		return fmt.Sprintf("`sudo -u %s -H clawhost -config %s doctor`", cli.Quoted(name), file)
+	self, err := process.Executable()
+	if err != nil {
+		self = "clawhost"
 	}
-	return fmt.Sprintf("`sudo systemd-run --pipe --wait --uid=%s -p EnvironmentFile=%s %s -config %s doctor`",
-		cli.Quoted(name), cli.Quoted(vars), cli.Quoted(self), file)
+	command := fmt.Sprintf("%s -config %s doctor", cli.Quoted(self), cli.Quoted(absolute(o.Path)))
+	vars := variables(o.Path)
+	if info, err := os.Stat(vars); err != nil || info.Mode().Perm()&0o077 != 0 || ownerOf(info) == name {
+		return fmt.Sprintf("`sudo -u %s -H %s`", cli.Quoted(name), command)
+	}
+	return fmt.Sprintf("`sudo systemd-run --pipe --wait --uid=%s -p EnvironmentFile=%s %s`", cli.Quoted(name), cli.Quoted(vars), command)
 }
 
 // variables returns the path of the file with the variables of a config.

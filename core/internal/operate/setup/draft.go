@@ -133,7 +133,7 @@ func (d Draft) Write() error {
 
 // writeVariables adds lines to a file of variables, in place of those that set the same ones. Only its owner can read it.
 func writeVariables(path string, lines []string) error {
-	text, err := os.ReadFile(path) //nolint:forbidigo // the operator's file
+	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
