@@ -15,6 +15,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/operate/admin"
+	"github.com/clawhost/clawhost/core/internal/operate/service"
 )
 
 // Severity is how bad a finding is.
@@ -66,6 +67,8 @@ type Options struct {
 	Problem  error             // of the config file
 	Host     *admin.Status     // the host that runs with the config; nil: none does, or HostErr says why it is unknown
 	HostErr  error             // why the host cannot be asked; nil: it was, or none runs
+	Service  *service.State    // the service of systemd that runs the host with the config; nil: there is none
+	Manager  string            // the command that changes that service, such as "sudo systemctl"
 	Version  string            // of this program
 	Demo     bool              // no Claude is needed
 	Online   bool              // ask the networks and the model's API
@@ -103,7 +106,7 @@ func Examine(ctx context.Context, o Options) ([]Finding, error) {
 		return nil, err
 	}
 	if o.Config != nil && !has(list, codeUser) {
-		list = append(list, findHost(o, list)...)
+		list = append(append(list, findService(o)...), findHost(o, list)...)
 		if o.Online && !o.Demo {
 			list = append(list, findAPIs(ctx, o)...)
 		}
