@@ -140,7 +140,7 @@ func Summary(o Options, list []Finding) string {
 		return "All is well."
 	}
 	text := enumerate(parts) + "."
-	if slices.ContainsFunc(list, func(f Finding) bool { return f.Fixable && !f.Fixed }) {
+	if !o.Fix && slices.ContainsFunc(list, func(f Finding) bool { return f.Fixable }) {
 		text += fmt.Sprintf(" `%s doctor -fix` does each chmod.", cmp.Or(o.Command, "clawhost"))
 	}
 	return text
@@ -193,9 +193,9 @@ func findConfig(o Options) (list []Finding) {
 	}
 	if problems, ok := errors.AsType[config.Problems](o.Problem); ok {
 		for _, p := range problems {
-			list = append(list, misconfigured("config", Error, p, ""))
+			list = append(list, misconfigured("config", Error, p, adviceToRead(o)))
 		}
-		return append(list, findUnread(o)...)
+		return append(list, findVariables(o)...)
 	}
 	if o.Problem != nil {
 		return append(list, fault("config", o.Problem.Error(), ""))
