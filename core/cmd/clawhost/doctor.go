@@ -15,6 +15,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/operate/admin"
 	"github.com/clawhost/clawhost/core/internal/operate/doctor"
+	"github.com/clawhost/clawhost/core/internal/operate/service"
 )
 
 // askTimeout limits how long a running host is waited for. One that works answers in milliseconds.
@@ -34,6 +35,9 @@ clawhost doctor -fix`, func(ctx context.Context, args []string) error {
 			return err
 		}
 		o.Online, o.Fix = !offline, fix
+		if o.Config != nil {
+			o.Service, o.Manager = a.serviceOf(ctx, o.Config.Path)
+		}
 		if !a.json && isTerminal(a.err) {
 			fmt.Fprintln(a.err, "This takes some seconds …")
 		}
@@ -79,6 +83,20 @@ func (a *app) examination(ctx context.Context) (doctor.Options, error) {
 		o.HostErr = err
 	}
 	return o, nil
+}
+
+// serviceOf returns how the service is that runs the host with a config, and the command that changes it; nil: none is known.
+func (a *app) serviceOf(ctx context.Context, config string) (*service.State, string) {
+	for manager, perUser := range map[string]bool{"sudo systemctl": false, "systemctl --user": true} {
+		of, err := (&serviceCommand{app: a}).of(perUser)
+		if err != nil || !of.Installed() || of.ConfigPath() != config {
+			continue
+		}
+		if state, err := of.State(ctx); err == nil {
+			return &state, manager
+		}
+	}
+	return nil, ""
 }
 
 // others are further config files in the usual places.

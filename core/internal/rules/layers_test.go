@@ -42,7 +42,7 @@ var wings = []wing{
 		"stream", "activity", "permission", "spending", "command", "interpret", "inbox", "prompt", "view", "posting", "turn", "heartbeat",
 		"outbox",
 	}},
-	{"operate", []string{"claims", "gateway", "hostapi", "admin", "banner", "doctor", "setup", "systemd", "service"}},
+	{"operate", []string{"claims", "gateway", "hostapi", "admin", "banner", "systemd", "service", "doctor", "setup"}},
 }
 
 // layers are the paths of these packages below core/internal, in the same order.

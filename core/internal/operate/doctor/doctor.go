@@ -15,6 +15,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/operate/admin"
+	"github.com/clawhost/clawhost/core/internal/operate/service"
 )
 
 // Severity is how bad a finding is.
@@ -66,6 +67,8 @@ type Options struct {
 	Problem  error             // of the config file
 	Host     *admin.Status     // the host that runs with the config; nil: none does, or HostErr says why it is unknown
 	HostErr  error             // why the host cannot be asked; nil: it was, or none runs
+	Service  *service.State    // the service of systemd that runs the host with the config; nil: there is none
+	Manager  string            // the command that changes that service, such as "sudo systemctl"
 	Version  string            // of this program
 	Demo     bool              // no Claude is needed
 	Online   bool              // ask the networks and the model's API
@@ -103,7 +106,7 @@ func Examine(ctx context.Context, o Options) ([]Finding, error) {
 		return nil, err
 	}
 	if o.Config != nil && !has(list, codeUser) {
-		list = append(list, findHost(o, list)...)
+		list = append(append(list, findService(o)...), findHost(o, list)...)
 		if o.Online && !o.Demo {
 			list = append(list, findAPIs(ctx, o)...)
 		}
@@ -137,7 +140,7 @@ func Summary(o Options, list []Finding) string {
 		return "All is well."
 	}
 	text := enumerate(parts) + "."
-	if slices.ContainsFunc(list, func(f Finding) bool { return f.Fixable && !f.Fixed }) {
+	if !o.Fix && slices.ContainsFunc(list, func(f Finding) bool { return f.Fixable }) {
 		text += fmt.Sprintf(" `%s doctor -fix` does each chmod.", cmp.Or(o.Command, "clawhost"))
 	}
 	return text
@@ -190,9 +193,9 @@ func findConfig(o Options) (list []Finding) {
 	}
 	if problems, ok := errors.AsType[config.Problems](o.Problem); ok {
 		for _, p := range problems {
-			list = append(list, misconfigured("config", Error, p, ""))
+			list = append(list, misconfigured("config", Error, p, adviceToRead(o)))
 		}
-		return append(list, findUnread(o)...)
+		return append(list, findVariables(o)...)
 	}
 	if o.Problem != nil {
 		return append(list, fault("config", o.Problem.Error(), ""))

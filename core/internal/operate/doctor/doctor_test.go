@@ -16,6 +16,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/operate/admin"
+	"github.com/clawhost/clawhost/core/internal/operate/service"
 	"github.com/clawhost/clawhost/core/internal/store"
 )
 
@@ -117,6 +118,37 @@ func TestHost(t *testing.T) {
 		o := Options{Command: "clawhost", Config: load(t, ""), Host: c.host, HostErr: c.err, Version: "1"}
 		if got := said(findHost(o, c.before)); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// A service that does not start with the machine, or has ended, is found.
+// Behaviour: doctor-host.
+func TestService(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		state        service.State
+		want, advice string
+	}{
+		"disabled": {
+			service.State{Doing: "stopped"},
+			"service_off warning the service does not start with the machine\nhost_down warning no host runs with this config: the service is stopped",
+			"`systemctl --user enable clawhost.service` `systemctl --user start clawhost.service` ",
+		},
+		"failed": {
+			service.State{Enabled: true, Doing: "failed", Failure: "it exited with the code 1"},
+			"service_failed error the service does not run: it exited with the code 1",
+			"`clawhost service logs` shows why. When that is corrected: `systemctl --user restart clawhost.service` ",
+		},
+	} {
+		o := Options{Command: "clawhost", Config: load(t, ""), Service: &c.state, Manager: "systemctl --user"}
+		list := append(findService(o), findHost(o, nil)...)
+		advice := ""
+		for _, f := range list {
+			advice += f.Advice + " "
+		}
+		if got := said(list); got != c.want || advice != c.advice {
+			t.Errorf("%s: %q, advice %q", name, got, advice)
 		}
 	}
 }

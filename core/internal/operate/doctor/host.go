@@ -7,8 +7,30 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/operate/service"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
+
+// findService examines the service that runs the host.
+func findService(o Options) (list []Finding) {
+	if o.Service != nil && !o.Service.Enabled {
+		list = append(list, warning("service_off", "the service does not start with the machine", fmt.Sprintf("`%s enable %s`", o.Manager, service.Unit)))
+	}
+	return list
+}
+
+// findNone says that no host runs.
+func findNone(o Options) Finding {
+	switch {
+	case o.Service == nil:
+		return warning("host_down", "no host runs with this config",
+			fmt.Sprintf("Start it: `%s`, or `clawhost service install` to have it run always.", o.Command))
+	case o.Service.Failure == "":
+		return warning("host_down", "no host runs with this config: the service is "+o.Service.Doing, fmt.Sprintf("`%s start %s`", o.Manager, service.Unit))
+	}
+	return fault("service_failed", "the service does not run: "+o.Service.Failure,
+		fmt.Sprintf("`%s service logs` shows why. When that is corrected: `%s restart %s`", o.Command, o.Manager, service.Unit))
+}
 
 // findHost examines the running host. What was found before is not said again.
 func findHost(o Options, before []Finding) (list []Finding) {
@@ -20,8 +42,7 @@ func findHost(o Options, before []Finding) (list []Finding) {
 	case o.HostErr != nil:
 		return []Finding{fault("host", "the host cannot be asked: "+o.HostErr.Error(), "")}
 	case s == nil:
-		return []Finding{warning("host_down", "no host runs with this config",
-			fmt.Sprintf("Start it: `%s`, or `clawhost service install` to have it run always.", o.Command))}
+		return []Finding{findNone(o)}
 	}
 	list = append(list, good("host", "the host runs, process %d, since %s", s.PID, s.Started.Local().Format(time.DateTime)))
 	if s.Version != o.Version {

@@ -24,28 +24,41 @@ const codeUser = "user"
 // findUser looks whether this is the host's user. Another one sees other logins and programs, and root would leave files that the host
 // cannot open.
 func findUser(o Options) (Finding, bool) {
-	if errors.Is(o.HostErr, admin.ErrOtherUser) {
-		return fault(codeUser, o.HostErr.Error(), ""), true
-	}
 	dir := existing(o.Config.StateDir)
 	info, err := os.Stat(dir)
 	switch {
-	case o.Host != nil, err != nil, ownerOf(info) == nameOf(os.Geteuid()):
-		return Finding{}, false // the host answers no other user
-	case dir != o.Config.StateDir && os.Geteuid() != 0:
-		return Finding{}, false // a folder above it, in which this user may be able to make it
+	case o.Host != nil: // it answers no other user
+	case err == nil && ownerOf(info) != nameOf(os.Geteuid()) && (dir == o.Config.StateDir || os.Geteuid() == 0):
+		name := ownerOf(info)
+		return fault(codeUser, fmt.Sprintf("%s belongs to %s, so the host runs as that user", dir, name), "Run this as that user: "+as(name, o)), true
+	case errors.Is(o.HostErr, admin.ErrOtherUser): // the folder is behind one that this user may not enter
+		return fault(codeUser, o.HostErr.Error(), ""), true
 	}
-	name := ownerOf(info)
-	return fault(codeUser, fmt.Sprintf("%s belongs to %s, so the host runs as that user", dir, name), "Run this as that user: "+as(name, o)), true
+	return Finding{}, false
 }
 
-// findUnread looks whether the config lacks variables because this user cannot read them.
-func findUnread(o Options) []Finding {
-	path := variables(o.Path)
-	if !errors.Is(unix.Access(path, unix.R_OK), fs.ErrPermission) {
+// unread reports whether this user cannot read a file.
+func unread(path string) bool { return errors.Is(unix.Access(path, unix.R_OK), fs.ErrPermission) }
+
+// adviceToRead says who can read the config; empty: this user can.
+func adviceToRead(o Options) string {
+	if !unread(o.Path) {
+		return ""
+	}
+	name := "root"
+	if info, err := os.Stat(o.Path); err == nil {
+		name = ownerOf(info)
+	}
+	return "Run this as a user who can read it: " + as(name, o)
+}
+
+// findVariables looks whether the config lacks variables because this user cannot read them.
+func findVariables(o Options) []Finding {
+	vars := variables(o.Path)
+	if unread(o.Path) || !unread(vars) {
 		return nil
 	}
-	return []Finding{warning("variables_unread", fmt.Sprintf("%s has variables for the config, which this user cannot read", path),
+	return []Finding{warning("variables_unread", fmt.Sprintf("%s has variables for the config, which this user cannot read", vars),
 		"Run this as the service runs: "+as(nameOf(os.Geteuid()), o))}
 }
 
