@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/claude/messagesapi"
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
@@ -148,7 +149,11 @@ func TestAgentCannotOperateTheHost(t *testing.T) {
 			t.Errorf("%s through the shell: %q", name, result)
 		}
 	}
-	for _, path := range []string{h.config, filepath.Join(h.state, "clawhost.db")} {
+	variables := filepath.Join(filepath.Dir(h.config), config.VariablesFile)
+	if err := os.WriteFile(variables, []byte("SECRET=canary\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{h.config, variables, filepath.Join(h.state, "clawhost.db")} {
 		read := messagesapi.Reply{Tools: []messagesapi.ToolUse{{Name: "Read", Input: map[string]any{"file_path": path}}}}
 		if result := h.tool(owner, read); !strings.Contains(result, "denied") {
 			t.Errorf("reading %s: %q", path, result)
