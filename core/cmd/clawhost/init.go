@@ -151,8 +151,31 @@ func (a *app) begin(ctx context.Context, b beginning) error {
 		fmt.Fprint(a.out, "; the tokens are in the file env beside it")
 	}
 	fmt.Fprintln(a.out, ".")
+	if asks {
+		if err := a.offerService(ctx); err != nil {
+			return err
+		}
+	}
 	a.next(draft)
 	return nil
+}
+
+// offerService asks whether to install the service, where that is possible.
+func (a *app) offerService(ctx context.Context) error {
+	s := &serviceCommand{app: a}
+	of, err := s.meant()
+	if err != nil {
+		return err
+	}
+	if _, err := of.State(ctx); err != nil {
+		return nil // without systemd
+	}
+	wanted := false
+	err = a.fill(ctx, huh.NewConfirm().Title("Make it a service now, which starts with the machine?").Value(&wanted))
+	if err != nil || !wanted {
+		return err
+	}
+	return s.install(ctx, nil)
 }
 
 // newPlace is where a new config is written: where it will be found.

@@ -92,7 +92,7 @@ func (a *app) logs() *cobra.Command {
 		return client.Logs(ctx, admin.LogRequest{Lines: lines, Follow: follow, JSON: a.json},
 			func(line string) { fmt.Fprintln(a.out, printable(line)) })
 	})
-	c.Flags().IntVarP(&lines, "lines", "n", lines, "`how many` lines, of those that the host keeps")
+	c.Flags().IntVarP(&lines, "lines", "n", lines, "the `number` of lines, of those that the host keeps")
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with further lines, until the host ends")
 	return c
 }

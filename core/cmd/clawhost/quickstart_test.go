@@ -68,6 +68,9 @@ func TestQuickstart(t *testing.T) {
 			s.reads(anna, "You are my owner now.")
 			s.see(`\(telegram:1001\) is the owner`)
 			s.see(`config\.hcl is written; the tokens are in the file env beside it`)
+			if s.see(`(Make it a service now|Next:)`) != "Next:" { // where there is systemd
+				s.press("n")
+			}
 			s.prompt()
 		case "bin/clawhost":
 			s.enter(line)

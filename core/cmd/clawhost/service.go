@@ -40,7 +40,7 @@ clawhost service install -user -dry-run`, s.install)
 			}
 			return s.logs(ctx, lines, follow)
 		})
-	logs.Flags().IntVarP(&lines, "lines", "n", lines, "`how many` lines")
+	logs.Flags().IntVarP(&lines, "lines", "n", lines, "the `number` of lines")
 	logs.Flags().BoolVarP(&follow, "follow", "f", false, "go on with further lines")
 	for _, c := range []*cobra.Command{install, uninstall} {
 		c.Flags().BoolVar(&s.dryRun, "dry-run", false, "print what would be done, and do nothing")

@@ -12,9 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/hashicorp/hcl/v2/hclwrite"
-	"github.com/zclconf/go-cty/cty"
+	"unicode/utf8"
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/process"
@@ -45,26 +43,61 @@ func (d Draft) Text() string {
 	b.WriteString("# The config of clawhost, written by `clawhost init`. docs/configuration.md explains every name.\n" +
 		"# After a change: `clawhost validate`, then restart the host.\n\n")
 	if d.StateDir != "" {
-		fmt.Fprintf(&b, "state_dir = %s # database, media, state of plugins\n\n", quoted(d.StateDir))
+		b.WriteString(aligned("", argument{"state_dir", quoted(d.StateDir), "database, media, state of plugins"}) + "\n")
 	}
-	fmt.Fprintf(&b, "agent {\n  name      = %s\n  workspace = %s # claude's working folder\n}\n\n", quoted(d.Name), quoted(d.Workspace))
-	fmt.Fprintf(&b, "claude {\n  command       = %s # uses its own login\n"+
-		"  allowed_tools = [] # tools that run without asking, such as [\"Read\", \"Bash(git *)\"]\n}\n\n", quoted(d.Command))
 	owners := make([]string, len(d.Owners))
 	for i, owner := range d.Owners {
 		owners[i] = quoted(owner)
 	}
-	fmt.Fprintf(&b, "access {\n  owners = [%s] # may do everything; written channel:user\n"+
-		"  dm     = \"pairing\" # a stranger gets a code for `clawhost pairing approve CODE`\n"+
-		"  groups = \"allowlist\" # only groups that have a block here, such as: group \"-1001234567890\" {}\n}\n", strings.Join(owners, ", "))
-	for _, n := range d.Networks {
-		b.WriteString(n.block())
+	for _, block := range []struct {
+		name      string
+		arguments []argument
+	}{
+		{"agent", []argument{{"name", quoted(d.Name), ""}, {"workspace", quoted(d.Workspace), "claude's working folder"}}},
+		{"claude", []argument{
+			{"command", quoted(d.Command), "uses its own login"},
+			{"allowed_tools", "[]", `tools that run without asking, such as ["Read", "Bash(git *)"]`},
+		}},
+		{"access", []argument{
+			{"owners", "[" + strings.Join(owners, ", ") + "]", "may do everything; written channel:user"},
+			{"dm", `"pairing"`, "a stranger gets a code for `clawhost pairing approve CODE`"},
+			{"groups", `"allowlist"`, `only groups that have a block here, such as: group "-1001234567890" {}`},
+		}},
+	} {
+		fmt.Fprintf(&b, "%s {\n%s}\n\n", block.name, aligned("  ", block.arguments...))
+	}
+	blocks := make([]string, len(d.Networks))
+	for i, n := range d.Networks {
+		blocks[i] = n.block()
 	}
 	if d.Memory {
-		b.WriteString("\nplugin \"memory\" {\n  # The agent is reminded of MEMORY.md, memory/*.md and earlier conversations, in its owner's direct chats only.\n" +
-			"  read_transcripts = true # also those from before it was switched on\n}\n")
+		blocks = append(blocks, "plugin \"memory\" {\n  # The agent is reminded of MEMORY.md, memory/*.md and earlier conversations, in its owner's direct chats only.\n"+
+			aligned("  ", argument{"read_transcripts", "true", "also those from before it was switched on"})+"}\n")
 	}
-	return string(hclwrite.Format([]byte(b.String())))
+	return b.String() + strings.Join(blocks, "\n")
+}
+
+// argument is a line of a block.
+type argument struct{ name, value, comment string } // the comment may be empty
+
+// aligned writes lines as HCL's formatter does.
+func aligned(indent string, list ...argument) string {
+	names, values := 0, 0
+	for _, a := range list {
+		names = max(names, len(a.name))
+		if a.comment != "" {
+			values = max(values, utf8.RuneCountInString(a.value))
+		}
+	}
+	var b strings.Builder
+	for _, a := range list {
+		line := fmt.Sprintf("%s%-*s = %s", indent, names, a.name, a.value)
+		if a.comment != "" {
+			line += strings.Repeat(" ", values-utf8.RuneCountInString(a.value)) + " # " + a.comment
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
 }
 
 // Variables returns the lines of the file of variables that the config needs.
@@ -80,8 +113,11 @@ func (d Draft) Variables() []string {
 	return lines
 }
 
+// escapes are what HCL reads differently within quotes.
+var escapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`, "${", "$${", "%{", "%%{")
+
 // quoted returns a text as HCL.
-func quoted(text string) string { return string(hclwrite.TokensForValue(cty.StringVal(text)).Bytes()) }
+func quoted(text string) string { return `"` + escapes.Replace(text) + `"` }
 
 // Check checks the config, and asks the networks about its accounts. It writes it to a folder that is removed afterwards.
 func (d Draft) Check(ctx context.Context, h Host) (_ claims.Report, err error) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -48,22 +47,19 @@ func (n *Network) Set(name, value string) {
 
 // block returns the plugin's block.
 func (n Network) block() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "\nplugin %s {\n", quoted(n.Label))
-	var lines []string
+	var list []argument
 	for _, s := range n.Settings {
 		switch {
 		case s.Secret:
-			lines = append(lines, fmt.Sprintf("    %s = env(%s) # in the file env beside this one\n", s.Name, quoted(s.Variable)))
+			list = append(list, argument{s.Name, "env(" + quoted(s.Variable) + ")", "in the file env beside this one"})
 		case s.Value != "":
-			lines = append(lines, fmt.Sprintf("    %s = %s\n", s.Name, quoted(s.Value)))
+			list = append(list, argument{s.Name, quoted(s.Value), ""})
 		}
 	}
-	if len(lines) > 0 {
-		fmt.Fprintf(&b, "  config {\n%s  }\n", strings.Join(lines, ""))
+	if len(list) == 0 {
+		return "plugin " + quoted(n.Label) + " {}\n"
 	}
-	b.WriteString("}\n")
-	return b.String()
+	return "plugin " + quoted(n.Label) + " {\n  config {\n" + aligned("    ", list...) + "  }\n}\n"
 }
 
 // usual are the networks that come with clawhost, in the order in which they are offered.
