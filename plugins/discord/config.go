@@ -38,10 +38,10 @@ func (c config) CheckAccount(ctx context.Context) (sdk.Account, error) {
 	ask := func(path string, result any) error {
 		err := r.call(ctx, "GET "+path, http.MethodGet, path, nil, result)
 		if failed, ok := errors.AsType[*callError](err); ok && failed.Status == http.StatusUnauthorized {
-			return sdk.ConfigError("token", errors.New("Discord rejects the token (401); the Bot page of the developer portal makes a new one"))
+			return sdk.ConfigError("token", errors.New("the token is rejected by Discord (401); the Bot page of the developer portal makes a new one"))
 		}
 		if err != nil {
-			return fmt.Errorf("Discord cannot be asked: %w", err)
+			return fmt.Errorf("cannot ask Discord: %w", err)
 		}
 		return nil
 	}

@@ -413,7 +413,7 @@ func TestAccount(t *testing.T) {
 		t.Errorf("without the intent, which is not needed: %v", err)
 	}
 	c.Token = sdk.NewSecret(s.Token() + "x")
-	if _, err := c.CheckAccount(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "token: Discord rejects the token (401)") {
+	if _, err := c.CheckAccount(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "token: the token is rejected by Discord (401)") {
 		t.Errorf("a wrong token: %v", err)
 	}
 }

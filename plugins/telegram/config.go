@@ -45,10 +45,10 @@ func (c config) CheckAccount(ctx context.Context) (sdk.Account, error) {
 	ask := func(method string, result any) error {
 		raw, err := a.call(ctx, method, nil)
 		if failed, ok := errors.AsType[*callError](err); ok && failed.badToken() {
-			return sdk.ConfigError("token", fmt.Errorf("Telegram rejects the token (%d); @BotFather shows the valid one", failed.Status))
+			return sdk.ConfigError("token", fmt.Errorf("the token is rejected by Telegram (%d); @BotFather shows the valid one", failed.Status))
 		}
 		if err != nil {
-			return fmt.Errorf("Telegram cannot be asked: %w", err)
+			return fmt.Errorf("cannot ask Telegram: %w", err)
 		}
 		return a.read(method, raw, result)
 	}

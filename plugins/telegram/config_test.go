@@ -66,11 +66,11 @@ func TestAccount(t *testing.T) {
 		t.Errorf("the check changed the webhook: %+v, %v", again, err)
 	}
 	c.Token = sdk.NewSecret(s.Token() + "x")
-	if _, err := c.CheckAccount(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "token: Telegram rejects the token (40") {
+	if _, err := c.CheckAccount(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "token: the token is rejected by Telegram (40") {
 		t.Errorf("a wrong token: %v", err)
 	}
 	c.APIEndpoint = "http://127.0.0.1:1"
-	if _, err := c.CheckAccount(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "Telegram cannot be asked: ") || strings.Contains(err.Error(), c.Token.Reveal()) {
+	if _, err := c.CheckAccount(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "cannot ask Telegram: ") || strings.Contains(err.Error(), c.Token.Reveal()) {
 		t.Errorf("no server: %v", err)
 	}
 }

@@ -49,7 +49,7 @@ func TestInit(t *testing.T) {
 		{nil, []string{"-config", at}, "nobody can be asked here", 2},
 		{nil, base, "telegram needs token: the bot's token as BotFather gives it; set the variable TELEGRAM_TOKEN", 1},
 		{[]string{"TELEGRAM_TOKEN=nonsense"}, base, "this is not a bot token", 1},
-		{[]string{token + "x"}, base, "error    Telegram rejects the token (401)", 1},
+		{[]string{token + "x"}, base, "error    the token is rejected by Telegram (401)", 1},
 		{[]string{token}, append(base, "-network", "slack"), `there is no plugin for the network "slack"; there are webchat, telegram, `, 2},
 		{[]string{token}, append(base, "-set", "discord.x=1"), "is about a network that is not chosen", 2},
 		{[]string{token}, append(base, "-set", "telegram.colour=red"), `has no argument "colour"`, 1},

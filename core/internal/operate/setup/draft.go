@@ -66,9 +66,9 @@ func (d Draft) Text() string {
 	} {
 		fmt.Fprintf(&b, "%s {\n%s}\n\n", block.name, aligned("  ", block.arguments...))
 	}
-	blocks := make([]string, len(d.Networks))
-	for i, n := range d.Networks {
-		blocks[i] = n.block()
+	var blocks []string
+	for _, n := range d.Networks {
+		blocks = append(blocks, n.block())
 	}
 	if d.Memory {
 		blocks = append(blocks, "plugin \"memory\" {\n  # The agent is reminded of MEMORY.md, memory/*.md and earlier conversations, in its owner's direct chats only.\n"+
