@@ -27,7 +27,7 @@ func manage(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(func() { _ = socket.Close() })
 	ts.Value(managed{}).(chan *net.UnixConn) <- socket
 	ts.Setenv("NOTIFY_SOCKET", address.Name)
-	ts.Setenv("WATCHDOG_USEC", "200000")
+	ts.Setenv("WATCHDOG_USEC", "4000000")
 }
 
 // told PATTERN wants the next thing that the service manager is told to match. It skips what the watchdog is told and does not match.

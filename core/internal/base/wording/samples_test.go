@@ -288,6 +288,8 @@ var groups = []group{
 		{"PairingDenied", wording.PairingDenied(ann)},
 		{"PairingOffered", wording.PairingOffered("1001", "ABCD2345", "telegram")},
 		{"Welcome", wording.Welcome("Ann")},
+		{"BeingSetUp", wording.BeingSetUp},
+		{"OwnerNow", wording.OwnerNow},
 		{"StrangerAsks", wording.StrangerAsks("telegram")},
 		{"WhoAmI", wording.WhoAmI(wording.You{
 			Name: "Ann", ID: "telegram:1001", Username: "ann", Authority: chat.Owner, Chat: "-100", Kind: chat.Group, Thread: "7", Session: "telegram:-100",

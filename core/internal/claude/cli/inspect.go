@@ -49,6 +49,9 @@ const (
 // String describes the installation in a line.
 func (i Installation) String() string {
 	login := string(i.Login)
+	if i.Login == LoginUnknown {
+		login = "login unknown"
+	}
 	if i.Account != "" {
 		login += " (" + i.Account + ")"
 	}

@@ -33,9 +33,9 @@ if [ "$1" = --version ]; then echo '2.1.331 (Claude Code)'; exit 0; fi
 	}{
 		{"logged in", version + `echo '{"loggedIn": true, "authMethod": "claude.ai", "subscriptionType": "max"}'`, nil, "Claude Code 2.1.331, logged in (claude.ai max)", false},
 		{"not logged in", version + `echo '{"loggedIn": false, "authMethod": "none"}'; exit 1`, nil, "Claude Code 2.1.331, not logged in", false},
-		{"without the question", version + `echo 'unknown command auth' >&2; exit 1`, nil, "Claude Code 2.1.331, unknown", false},
+		{"without the question", version + `echo 'unknown command auth' >&2; exit 1`, nil, "Claude Code 2.1.331, login unknown", false},
 		{"a key of the config", version + `exit 1`, map[string]string{"ANTHROPIC_API_KEY": "x"}, "Claude Code 2.1.331, logged in (keys of the host)", false},
-		{"old", strings.Replace(version, "2.1.331", "2.0.99", 1), nil, "Claude Code 2.0.99, unknown", true},
+		{"old", strings.Replace(version, "2.1.331", "2.0.99", 1), nil, "Claude Code 2.0.99, login unknown", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -3,10 +3,10 @@
 package admin
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -68,10 +68,8 @@ func (c Claude) CLI() string {
 		return c.Problem
 	case c.Version == "":
 		return ""
-	case c.Account != "":
-		return fmt.Sprintf("Claude Code %s, %s (%s)", c.Version, c.Login, c.Account)
 	}
-	return fmt.Sprintf("Claude Code %s, %s", c.Version, c.Login)
+	return cli.Installation{Version: c.Version, Login: cli.Login(c.Login), Account: c.Account}.String()
 }
 
 // Plugin is a plugin as `clawhost plugin list` shows it.
