@@ -76,7 +76,7 @@ func TestQuickstart(t *testing.T) {
 			s.enter(line)
 			s.see(`clawhost \S+ is ready\.`)
 			s.see(`claude +Claude Code \S+, logged in \(claude\.ai\)`)
-			s.see(`telegram +connected: as @claw_bot`)
+			s.see(`telegram +(connect\w+)`)
 			s.see(`Open webchat:\r?\nhttp://127\.0\.0\.1:\d+/#token=\S+\r?\n`)
 			anna.Send(anna.ID, "Hello, Claude!")
 			s.reads(anna, "Hello, Claude!")

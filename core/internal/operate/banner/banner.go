@@ -15,8 +15,12 @@ import (
 	"github.com/clawhost/clawhost/core/internal/operate/admin"
 )
 
-// patience is how long the banner waits to know how Claude Code is.
-const patience = 5 * time.Second
+const (
+	// claudeWait is how long the banner waits to know how Claude Code is, which takes half a second.
+	claudeWait = 10 * time.Second
+	// networkWait is how long it waits after that for networks that do not answer yet.
+	networkWait = 2 * time.Second
+)
 
 // Banner is shown once the host is ready. Links that come later are shown when they come.
 type Banner struct {
@@ -65,16 +69,18 @@ func (b *Banner) Show(ctx context.Context) {
 
 // await waits until it is known how Claude Code and the plugins are.
 func (b *Banner) await(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	claude, cancel := context.WithTimeout(ctx, claudeWait)
 	defer cancel()
 	select {
 	case <-b.host.Claude.Inspected():
-	case <-ctx.Done():
+	case <-claude.Done():
 	}
+	networks, cancel := context.WithTimeout(ctx, networkWait)
+	defer cancel()
 	for changed := b.host.Plugins.Changed(); !b.host.Plugins.Steady(); changed = b.host.Plugins.Changed() {
 		select {
 		case <-changed:
-		case <-ctx.Done():
+		case <-networks.Done():
 			return
 		}
 	}
