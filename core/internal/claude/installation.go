@@ -12,8 +12,9 @@ import (
 const (
 	// inspectEvery is how often the CLI is asked how it is, which uses half a second of a core.
 	inspectEvery = time.Hour
-	// inspectedFor is how old an answer may be when somebody wants to know.
-	inspectedFor = time.Minute
+	// inspectedFor is how old a good answer may be when somebody wants to know, troubleFor a bad one, which a person may have ended.
+	inspectedFor = 10 * time.Minute
+	troubleFor   = time.Minute
 )
 
 // Installation is the CLI of the agent main as it was last asked.
@@ -38,7 +39,11 @@ func (i Installation) String() string {
 func (p *Pool) Installation() Installation {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if time.Since(p.installed.At) > inspectedFor {
+	fresh := troubleFor
+	if p.installed.Problem == "" && p.installed.Login != cli.LoggedOut {
+		fresh = inspectedFor
+	}
+	if time.Since(p.installed.At) > fresh {
 		select {
 		case p.inspect <- struct{}{}:
 		default: // it is being asked
@@ -59,8 +64,10 @@ func (p *Pool) Inspect(ctx context.Context) {
 	}
 	tick := time.NewTicker(inspectEvery)
 	defer tick.Stop()
+	options := p.config.Agents[session.MainAgent]
+	options.Family = p.config.Family
 	for {
-		found, err := cli.Inspect(ctx, p.config.Agents[session.MainAgent])
+		found, err := cli.Inspect(ctx, options)
 		if ctx.Err() != nil {
 			return
 		}

@@ -14,9 +14,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/google/uuid"
 	"golang.org/x/mod/semver"
 
 	"github.com/clawhost/clawhost/core/internal/base/lazyregexp"
+	"github.com/clawhost/clawhost/core/internal/base/process"
 )
 
 // Oldest is the oldest version of the CLI whose behaviour the host knows.
@@ -98,7 +100,7 @@ func Inspect(ctx context.Context, cfg Options) (Installation, error) {
 	}
 	env := environment(os.LookupEnv, os.Environ(), cfg)
 	found := Installation{Path: path, Login: LoginUnknown}
-	said, err := question(ctx, path, env, "--version")
+	said, err := question(ctx, cfg.Family, path, env, "--version")
 	shape := versionShape().FindStringSubmatch(said)
 	switch {
 	case ctx.Err() != nil:
@@ -111,7 +113,7 @@ func Inspect(ctx context.Context, cfg Options) (Installation, error) {
 		found.Login, found.Account = LoggedIn, "keys of the host"
 		return found, nil
 	}
-	said, _ = question(ctx, path, env, "auth", "status") // it exits with 1 if nobody is logged in
+	said, _ = question(ctx, cfg.Family, path, env, "auth", "status") // it exits with 1 if nobody is logged in
 	var status struct {
 		LoggedIn         *bool  `json:"loggedIn"`
 		AuthMethod       string `json:"authMethod"`
@@ -127,16 +129,14 @@ func Inspect(ctx context.Context, cfg Options) (Installation, error) {
 }
 
 // question runs the CLI and returns what it prints, with what it complains about.
-func question(ctx context.Context, path string, env []string, args ...string) (string, error) {
+func question(ctx context.Context, family *process.Family, path string, env []string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
 	defer cancel()
 	command := exec.CommandContext(ctx, path, args...)
-	command.Env, command.Dir, command.WaitDelay = env, os.TempDir(), time.Second
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
+	command.Env, command.Dir = env, os.TempDir()
 	out := &limited{}
 	command.Stdout, command.Stderr = out, out
-	err := command.Run()
+	err := family.Run(command, "inspect:"+uuid.NewString())
 	return out.String(), err
 }
 
