@@ -20,7 +20,7 @@ import (
 func (h *Host) claudeConfig() (claude.Config, error) {
 	p := h.config.Processes
 	all := claude.Config{
-		Agents: map[string]cli.Options{}, DenyPaths: []string{h.config.StateDir, h.config.Path, filepath.Join(filepath.Dir(h.config.Path), config.VariablesFile)}, Family: h.family, Owners: h.owners, Demo: h.options.Demo != "",
+		Agents: map[string]cli.Options{}, DenyPaths: []string{h.config.StateDir, h.config.Path, config.VariablesPath(h.config.Path)}, Family: h.family, Owners: h.owners, Demo: h.options.Demo != "",
 		OneShot: p.Mode == "oneshot", MaxProcesses: p.Max, MaxMemory: p.MaxMemory, RecycleAt: p.RecycleAt, ParkAfter: p.ParkAfter,
 	}
 	for _, a := range h.config.AllAgents() {

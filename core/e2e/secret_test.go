@@ -149,7 +149,7 @@ func TestAgentCannotOperateTheHost(t *testing.T) {
 			t.Errorf("%s through the shell: %q", name, result)
 		}
 	}
-	variables := filepath.Join(filepath.Dir(h.config), config.VariablesFile)
+	variables := config.VariablesPath(h.config)
 	if err := os.WriteFile(variables, []byte("SECRET=canary\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

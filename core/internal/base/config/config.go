@@ -148,7 +148,7 @@ func (c *Config) Socket() string { return filepath.Join(c.StateDir, socketName) 
 // Own returns the host's files and folders, from which the agent may not send files. The workspace may be within the plugin
 // folder, but contains none of them.
 func (c *Config) Own() []string {
-	list := []string{c.StateDir, c.Path, c.PluginDir}
+	list := []string{c.StateDir, c.Path, VariablesPath(c.Path), c.PluginDir}
 	for _, p := range c.Plugins {
 		if p.Enabled {
 			list = append(list, p.Source)

@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// VariablesFile is the name of the file, beside the config file, with the variables that the environment lacks: a line such as
-// NAME=value for each, as in systemd's EnvironmentFile.
-const VariablesFile = "env"
+// VariablesPath returns the path of the file with the variables that the environment lacks: the file env beside the config file at path,
+// with a line such as NAME=value for each, as in systemd's EnvironmentFile.
+func VariablesPath(path string) string { return filepath.Join(filepath.Dir(path), "env") }
 
 // Variables returns how the config file at path looks up variables: in the environment, then in the file of variables if this user can
 // read it. Lines that are no assignments are ignored there.
 func Variables(path string, env func(name string) (value string, ok bool)) func(name string) (value string, ok bool) {
 	read := sync.OnceValue(func() map[string]string {
-		return readVariables(filepath.Join(filepath.Dir(path), VariablesFile))
+		return readVariables(VariablesPath(path))
 	})
 	return func(name string) (string, bool) {
 		if value, ok := env(name); ok {

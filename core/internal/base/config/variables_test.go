@@ -12,7 +12,7 @@ func TestVariables(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	text := "# tokens\nTOKEN=1:abc\n QUOTED = \"a b=c\" \nSINGLE='x'\nno assignment\n#OFF=1\nBOTH=file\nEMPTY=\n"
-	if err := os.WriteFile(filepath.Join(dir, config.VariablesFile), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(config.VariablesPath(filepath.Join(dir, "config.hcl")), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	look := config.Variables(filepath.Join(dir, "config.hcl"), func(name string) (string, bool) { return "environment", name == "BOTH" })
@@ -34,7 +34,7 @@ func TestVariables(t *testing.T) {
 func TestVariablesOfAFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, config.VariablesFile), 0o700); err != nil {
+	if err := os.Mkdir(config.VariablesPath(filepath.Join(dir, "config.hcl")), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	look := config.Variables(filepath.Join(dir, "config.hcl"), func(string) (string, bool) { return "", false })

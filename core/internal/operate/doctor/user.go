@@ -78,7 +78,7 @@ func as(name string, o Options) string {
 
 // variables returns the path of the file with the variables of a config.
 func variables(path string) string {
-	return filepath.Join(filepath.Dir(absolute(path)), config.VariablesFile)
+	return config.VariablesPath(absolute(path))
 }
 
 // absolute returns an absolute path, as far as the working directory is known.

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/clawhost/clawhost/core/internal/base/config"
 )
 
 // Install plans an installation, or what an upgrade changes. A unit that was edited is replaced only with force.
@@ -152,7 +154,7 @@ func (s *Service) copySettings(p *Plan) error {
 	if s.exists(variables) {
 		return nil
 	}
-	if beside := filepath.Join(filepath.Dir(s.Config), variablesFile); s.exists(beside) {
+	if beside := config.VariablesPath(s.Config); s.exists(beside) {
 		p.add(copied{beside, variables, 0o600})
 	} else {
 		p.add(file{path: variables, mode: 0o600})

@@ -20,16 +20,15 @@ const (
 	User = "clawhost"
 	Home = "/var/lib/clawhost" // of User
 
-	settings      = "/etc/clawhost"
-	Config        = settings + "/config.hcl"
-	variables     = settings + "/env"
-	programs      = "/opt/clawhost/bin"
-	host          = "clawhost" // the file name of the host's binary
-	unit          = "/etc/systemd/system/" + Unit
-	packaged      = "/usr/lib/clawhost" // where packages have the programs
-	packagedUnit  = "/usr/lib/systemd/system/" + Unit
-	dropIns       = ".d" // behind the path of a unit
-	variablesFile = "env"
+	settings     = "/etc/clawhost"
+	Config       = settings + "/config.hcl"
+	variables    = settings + "/env"
+	programs     = "/opt/clawhost/bin"
+	host         = "clawhost" // the file name of the host's binary
+	unit         = "/etc/systemd/system/" + Unit
+	packaged     = "/usr/lib/clawhost" // where packages have the programs
+	packagedUnit = "/usr/lib/systemd/system/" + Unit
+	dropIns      = ".d" // behind the path of a unit
 )
 
 // Options are which service is meant, and what it is made of.

@@ -140,7 +140,7 @@ func (d Draft) load(dir string) (*config.Config, error) {
 	if err := os.WriteFile(path, []byte(d.Text()), 0o600); err != nil {
 		return nil, err
 	}
-	if err := writeVariables(filepath.Join(dir, config.VariablesFile), d.Variables()); err != nil {
+	if err := writeVariables(config.VariablesPath(path), d.Variables()); err != nil {
 		return nil, err
 	}
 	return config.Load(path, config.Variables(path, func(name string) (string, bool) {
@@ -157,7 +157,7 @@ func (d Draft) Write() error {
 		return err
 	}
 	if lines := d.Variables(); len(lines) > 0 {
-		if err := writeVariables(filepath.Join(filepath.Dir(d.Path), config.VariablesFile), lines); err != nil {
+		if err := writeVariables(config.VariablesPath(d.Path), lines); err != nil {
 			return err
 		}
 	}
