@@ -18,7 +18,7 @@ type values func(ctx context.Context, c *admin.Client) ([]cobra.Completion, erro
 
 // completes lets the shell complete a command's first argument by what the running host has.
 func (a *app) completes(list values, c *cobra.Command) *cobra.Command {
-	c.ValidArgsFunction = func(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	c.ValidArgsFunction = func(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clawhost/clawhost/core/internal/base/access"
+	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/process"
-	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/operate/doctor"
 	"github.com/clawhost/clawhost/core/internal/operate/setup"
 )
@@ -192,17 +192,11 @@ func (a *app) newPlace() (string, error) {
 
 // lookAtClaude says how Claude Code is. What is missing can be done later.
 func (a *app) lookAtClaude(ctx context.Context, command string) {
-	found, err := cli.Inspect(ctx, cli.Options{Command: command})
-	switch {
-	case err != nil:
-		a.finding(doctor.Finding{Severity: doctor.Warning, Text: err.Error(), Advice: "This can be done later."})
-	case found.TooOld():
-		a.finding(doctor.Finding{Severity: doctor.Warning, Text: found.String(), Advice: "Version " + cli.Oldest + " or newer is needed: `npm install -g @anthropic-ai/claude-code`."})
-	case found.Login == cli.LoggedOut:
-		a.finding(doctor.Finding{Severity: doctor.Warning, Text: found.String(), Advice: doctor.LoginAdvice() + " This can be done later."})
-	default:
-		a.finding(doctor.Finding{Severity: doctor.Good, Text: found.String()})
+	f := doctor.Claude(ctx, config.Claude{Command: command})
+	if f.Severity == doctor.Error {
+		f.Severity, f.Advice = doctor.Warning, strings.TrimSpace(f.Advice+" This can be done later.")
 	}
+	a.finding(f)
 }
 
 // chosen returns the networks that are wanted, with what is set for them.
@@ -229,7 +223,9 @@ func chosen(there []setup.Network, b beginning) (list []setup.Network, err error
 		case at < 0:
 			return nil, usage("-set %q is about a network that is not chosen with -network", set)
 		}
-		list[at].Set(argument, value)
+		if err := list[at].Set(argument, value); err != nil {
+			return nil, usage("-set %s: %v", name, err)
+		}
 	}
 	return list, nil
 }
@@ -264,7 +260,7 @@ func (a *app) tryDraft(ctx context.Context, d setup.Draft, h setup.Host) (links 
 	links = map[string]string{}
 	for _, account := range report.Accounts {
 		links[account.Plugin] = account.Link
-		a.finding(doctor.Finding{Severity: doctor.Good, Text: fmt.Sprintf("%s accepts the account, which is %s", account.Plugin, account.Name)})
+		a.finding(doctor.Finding{Severity: doctor.Good, Text: fmt.Sprintf("%s accepts the account, which is %s", account.Plugin, printable(account.Name))})
 	}
 	for _, w := range report.Warnings {
 		a.finding(doctor.Finding{Severity: doctor.Warning, Text: worded(w.Summary, w.Detail)})
@@ -305,7 +301,7 @@ func (a *app) pairOwners(ctx context.Context, d *setup.Draft, links map[string]s
 			return fmt.Errorf("wait for the owner: %w", err)
 		}
 		d.Owners = append(d.Owners, owner.ID)
-		a.finding(doctor.Finding{Severity: doctor.Good, Text: fmt.Sprintf("%s (%s) is the owner", owner.Name, owner.ID)})
+		a.finding(doctor.Finding{Severity: doctor.Good, Text: fmt.Sprintf("%s (%s) is the owner", printable(owner.Name), printable(owner.ID))})
 	}
 	return nil
 }

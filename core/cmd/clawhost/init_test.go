@@ -52,6 +52,8 @@ func TestInit(t *testing.T) {
 		{[]string{token + "x"}, base, "error    the token is rejected by Telegram (401)", 1},
 		{[]string{token}, append(base, "-network", "slack"), `there is no plugin for the network "slack"; there are webchat, telegram, `, 2},
 		{[]string{token}, append(base, "-set", "discord.x=1"), "is about a network that is not chosen", 2},
+		{[]string{token}, append(base, "-set", "telegram.token=1:x"), "this is a secret", 2},
+		{[]string{token}, append(base, "-set", "webchat.token=x"), "this is a secret", 2},
 		{[]string{token}, append(base, "-set", "telegram.colour=red"), `has no argument "colour"`, 1},
 		{[]string{token}, append(base, "-owner", "anna"), "access.owners", 1},
 	} {

@@ -88,9 +88,10 @@ func (e *Entry) limitsIn(kind chat.Kind) (limits chat.Limits, known bool) {
 
 // Update changes the status and returns the previous one.
 func (e *Entry) Update(change func(*Status)) (before Status) {
+	differs := false
 	defer func() {
-		if now := e.Status(); now.State != before.State || now.Connection != before.Connection {
-			e.changes.tell()
+		if differs {
+			e.changes.tell() // after unlocking: woken goroutines ask at once
 		}
 	}()
 	e.mu.Lock()
@@ -100,6 +101,7 @@ func (e *Entry) Update(change func(*Status)) (before Status) {
 	if e.status.State != before.State || e.status.Since.IsZero() {
 		e.status.Since = time.Now()
 	}
+	differs = e.status.State != before.State || e.status.Connection != before.Connection
 	return before
 }
 

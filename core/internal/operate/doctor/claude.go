@@ -33,37 +33,39 @@ func findClaude(ctx context.Context, o Options) (list []Finding) {
 			continue
 		}
 		seen[l] = true
-		list = append(list, findCLI(ctx, a.Claude)...)
+		if f := Claude(ctx, a.Claude); f.Code != codeMissing { // the check of the config says that
+			list = append(list, f)
+		}
 	}
 	return once(list)
 }
 
-func findCLI(ctx context.Context, c config.Claude) []Finding {
+// codeMissing is the code of the finding that there is no CLI.
+const codeMissing = "claude_missing"
+
+// Claude examines a CLI.
+func Claude(ctx context.Context, c config.Claude) Finding {
 	found, err := cli.Inspect(ctx, cli.Options{Command: c.Command, Env: c.Env})
-	if _, missing := errors.AsType[*cli.NotInstalledError](err); missing {
-		return nil // the check of the config says it
-	}
+	_, missing := errors.AsType[*cli.NotInstalledError](err)
+	broken, isBroken := errors.AsType[*cli.BrokenError](err)
 	switch {
+	case missing:
+		return fault(codeMissing, err.Error(), "")
+	case isBroken && broken.Placeholder:
+		return fault("claude_broken", err.Error(), "") // which says what to do
 	case err != nil:
-		advice := installAdvice
-		if broken, ok := errors.AsType[*cli.BrokenError](err); ok && broken.Placeholder {
-			advice = "" // it is in the text
-		}
-		return []Finding{fault("claude_broken", err.Error(), advice)}
+		return fault("claude_broken", err.Error(), installAdvice)
 	case found.TooOld():
-		return []Finding{fault("claude_old", fmt.Sprintf("%s is Claude Code %s; this host needs %s or newer", found.Path, found.Version, cli.Oldest), installAdvice)}
+		return fault("claude_old", fmt.Sprintf("%s is Claude Code %s; this host needs %s or newer", found.Path, found.Version, cli.Oldest), installAdvice)
 	case len(c.APIKeys) > 0:
-		return []Finding{good("claude", "Claude Code %s, with the keys of the config", found.Version)}
+		return good("claude", "Claude Code %s, with the keys of the config", found.Version)
 	case found.Login == cli.LoggedOut:
-		return []Finding{fault("claude_login", fmt.Sprintf("Claude Code %s is not logged in", found.Version), loginAdvice(c.Env["CLAUDE_CONFIG_DIR"]))}
+		return fault("claude_login", fmt.Sprintf("Claude Code %s is not logged in", found.Version), loginAdvice(c.Env["CLAUDE_CONFIG_DIR"]))
 	}
-	return []Finding{good("claude", "%s", found)}
+	return good("claude", "%s", found)
 }
 
 const installAdvice = "`npm install -g @anthropic-ai/claude-code` installs the newest. If Claude Code is elsewhere, name it by claude.command in the config."
-
-// LoginAdvice says how to log in as the user of this process.
-func LoginAdvice() string { return loginAdvice("") }
 
 // loginAdvice says how to log in with a folder of the CLI's own; empty: the usual one.
 func loginAdvice(folder string) string {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/process"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/operate/admin"
 	"github.com/clawhost/clawhost/core/internal/operate/service"
 )
@@ -180,7 +181,7 @@ func misconfigured(code string, severity Severity, p config.Problem, advice stri
 // open is a warning about a file or folder that is open to others. A mode closes it.
 func open(code, text, path string, mode fs.FileMode) Finding {
 	return Finding{
-		Code: code, Severity: Warning, Text: text, Advice: fmt.Sprintf("`chmod %o %s`", mode, path),
+		Code: code, Severity: Warning, Text: text, Advice: fmt.Sprintf("`chmod %o %s`", mode, cli.Quoted(path)),
 		Fixable: true, path: path, mode: mode,
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // codes are those of problems with the config that are no mistake in it, by their summaries.
 var codes = map[string]string{
-	config.MissingProgram: "claude_missing", config.UnusableFolder: "state_dir", claims.NoStart: "plugin_start",
+	config.MissingProgram: codeMissing, config.UnusableFolder: "state_dir", claims.NoStart: "plugin_start",
 }
 
 // findPlugins starts the plugins to ask them about their configs and, online, about their accounts. It also tries the addresses at which
@@ -26,7 +26,7 @@ func findPlugins(ctx context.Context, o Options, listen bool) (list []Finding) {
 		switch {
 		case slices.Contains(report.Refused, p):
 			code = "account"
-		case code == "claude_missing":
+		case code == codeMissing:
 			advice = "`npm install -g @anthropic-ai/claude-code`, then `claude auth login`."
 		case code == "" && strings.HasPrefix(p.Summary, "No plugin "):
 			code = "plugin_missing"

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 )
 
 const (
@@ -49,7 +51,7 @@ func (c command) String() string {
 	for i, word := range c {
 		words[i] = word
 		if word == "" || strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
-			words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+			words[i] = cli.Quoted(word)
 		}
 	}
 	return strings.Join(words, " ")

@@ -22,7 +22,8 @@ import (
 type Network struct {
 	Label    string // of its plugin
 	Settings []Setting
-	Login    bool // its account is linked with `clawhost plugin login`
+	Secrets  []string // the names of its arguments that are secrets
+	Login    bool     // its account is linked with `clawhost plugin login`
 }
 
 // Setting is an argument of a plugin's config.
@@ -34,15 +35,19 @@ type Setting struct {
 	Value       string // empty: not set
 }
 
-// Set sets an argument, which need not be among the required ones.
-func (n *Network) Set(name, value string) {
+// Set sets an argument, which need not be among the required ones. A secret is refused: what is set here stood on a command line.
+func (n *Network) Set(name, value string) error {
+	if slices.Contains(n.Secrets, name) {
+		return errors.New("this is a secret, which others can read on a command line; init reads it from a variable, or asks for it")
+	}
 	for i := range n.Settings {
 		if n.Settings[i].Name == name {
 			n.Settings[i].Value = value
-			return
+			return nil
 		}
 	}
 	n.Settings = append(n.Settings, Setting{Name: name, Value: value})
+	return nil
 }
 
 // block returns the plugin's block.
@@ -136,11 +141,13 @@ func ask(ctx context.Context, p *config.Plugin, h Host) *Network {
 	if err != nil || !said.Can(remote.Channel) {
 		return nil
 	}
-	return &Network{Label: p.Label, Settings: required(p.Label, said.Schema), Login: said.Can(remote.Login)}
+	n := &Network{Label: p.Label, Login: said.Can(remote.Login)}
+	n.Settings, n.Secrets = required(p.Label, said.Schema)
+	return n
 }
 
-// required returns the settings that a config must have.
-func required(label string, schema []byte) (list []Setting) {
+// required returns the settings that a config must have, and the names of those that are secrets.
+func required(label string, schema []byte) (list []Setting, secrets []string) {
 	var s struct {
 		Required   []string `json:"required"`
 		Properties map[string]struct {
@@ -149,7 +156,12 @@ func required(label string, schema []byte) (list []Setting) {
 		} `json:"properties"`
 	}
 	if json.Unmarshal(schema, &s) != nil {
-		return nil
+		return nil, nil
+	}
+	for name, p := range s.Properties {
+		if p.WriteOnly {
+			secrets = append(secrets, name)
+		}
 	}
 	for _, name := range s.Required {
 		p := s.Properties[name]
@@ -158,5 +170,5 @@ func required(label string, schema []byte) (list []Setting) {
 			Variable: strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(label + "_" + name)),
 		})
 	}
-	return list
+	return list, secrets
 }
