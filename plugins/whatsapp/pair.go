@@ -98,7 +98,9 @@ func (c *channel) pair(ctx context.Context, device *store.Device, request *login
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(request.ctx, cancel)()
-	client := c.newClient(ctx, device)
+	connCtx, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	client := c.newClient(connCtx, device)
 	ended := make(chan struct{}, 1)
 	client.AddEventHandler(func(event any) {
 		switch event.(type) {
@@ -113,8 +115,6 @@ func (c *channel) pair(ctx context.Context, device *store.Device, request *login
 	if err != nil {
 		return fmt.Errorf("pair: %w", err)
 	}
-	connCtx, end := context.WithCancel(context.WithoutCancel(ctx))
-	defer end()
 	hangUp, err := connect(ctx, connCtx, end, client)
 	if err != nil {
 		return network.Refuse(chat.NotConnected, "%w", err)

@@ -81,7 +81,9 @@ func (c *channel) run(ctx context.Context, in sdk.Inbox) error {
 	return err
 }
 
-// newClient returns a client of the library without automatic actions.
+// newClient returns a client of the library without automatic actions. The library sends on its own until ctx ends, which must not be
+// before the connection has: in whatsmeow of September 2026, the response to a request that is cancelled while it is sent is a send on a
+// closed channel.
 func (c *channel) newClient(ctx context.Context, device *store.Device) *whatsmeow.Client {
 	client := whatsmeow.NewClient(device, libraryLog{c.log})
 	client.SetWebsocketHTTPClient(c.web)
@@ -145,8 +147,8 @@ func (l *line) connection() (was bool, err error) {
 		return false, err
 	}
 	l.forget()
-	client := l.newClient(l.ctx, l.device)
 	connCtx, end := context.WithCancel(context.WithoutCancel(l.ctx))
+	client := l.newClient(connCtx, l.device)
 	client.AddEventHandlerWithSuccessStatus(func(event any) bool { return l.handle(client, end, event) })
 	l.forget = func() {
 		end()

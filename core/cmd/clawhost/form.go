@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
+	"sync/atomic"
 
 	"charm.land/huh/v2"
 
@@ -17,11 +19,31 @@ var errEnded = errors.New("nothing is written")
 func (a *app) fill(ctx context.Context, fields ...huh.Field) error {
 	form := huh.NewForm(huh.NewGroup(fields...)).WithInput(a.in).WithOutput(a.out).
 		WithAccessible(os.Getenv("ACCESSIBLE") != "" || os.Getenv("TERM") == "dumb")
+	if terminal, ok := a.in.(*os.File); ok {
+		k := &keys{File: terminal}
+		defer k.ended.Store(true)
+		form = form.WithInput(k)
+	}
 	err := form.RunWithContext(ctx)
 	if errors.Is(err, huh.ErrUserAborted) {
 		return errEnded
 	}
 	return err
+}
+
+// keys is what one form reads of a terminal. The form's library can leave a reader behind (bubbletea 2.0.2 does not wait for it when its
+// context ends), which would take the keys that are meant for the next form.
+type keys struct {
+	*os.File
+	ended atomic.Bool
+}
+
+// Read reads what is typed, until the form has ended.
+func (k *keys) Read(p []byte) (int, error) {
+	if k.ended.Load() {
+		return 0, io.EOF
+	}
+	return k.File.Read(p)
 }
 
 // askNetworks asks which networks are wanted, and how the agent is called.
