@@ -134,19 +134,10 @@ func question(ctx context.Context, family *process.Family, path string, env []st
 	defer cancel()
 	command := exec.CommandContext(ctx, path, args...)
 	command.Env, command.Dir = env, os.TempDir()
-	out := &limited{}
+	out := &process.Beginning{Most: maxInspected}
 	command.Stdout, command.Stderr = out, out
 	err := family.Run(command, "inspect:"+uuid.NewString())
 	return out.String(), err
-}
-
-// limited keeps the beginning of what is written.
-type limited struct{ bytes.Buffer }
-
-// Write implements io.Writer.
-func (l *limited) Write(p []byte) (int, error) {
-	l.Buffer.Write(p[:min(len(p), maxInspected-l.Len())])
-	return len(p), nil
 }
 
 // broken explains a CLI that does not print its version.

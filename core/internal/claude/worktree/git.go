@@ -1,7 +1,6 @@
 package worktree
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,8 +12,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
-	"github.com/clawhost/clawhost/sdk/redact"
 )
 
 const (
@@ -178,7 +177,7 @@ const (
 func (g git) once(ctx context.Context, name, line string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
-	stdout, stderr := &limited{most: maxOutput}, &limited{most: maxComplaint}
+	stdout, stderr := &process.Beginning{Most: maxOutput}, &process.Beginning{Most: maxComplaint}
 	code, err := g.shell.Shell(ctx, g.agent, g.folder, cli.Line{
 		Name: "git:" + uuid.NewString(), Text: line, Stdout: stdout, Stderr: stderr, Outlives: g.outlives,
 	})
@@ -188,8 +187,8 @@ func (g git) once(ctx context.Context, name, line string) (string, error) {
 	case code == 127:
 		return "", &gitError{name, code, "git is not installed"}
 	case code != 0:
-		return "", &gitError{name, code, stderr.complaint()}
-	case stdout.over:
+		return "", &gitError{name, code, stderr.Complaint()}
+	case stdout.Over:
 		return "", &gitError{name, code, fmt.Sprintf("it prints more than %d MB", maxOutput>>20)}
 	}
 	return strings.TrimSuffix(stdout.String(), "\n"), nil
@@ -211,26 +210,4 @@ func (g git) count(ctx context.Context, expression string, args ...string) (n in
 		n, err = strconv.Atoi(number)
 	}
 	return n, err
-}
-
-// limited keeps the beginning of what is written to it.
-type limited struct {
-	bytes.Buffer
-
-	most int
-	over bool
-}
-
-// Write implements [io.Writer].
-func (l *limited) Write(p []byte) (int, error) {
-	kept := p[:min(len(p), max(l.most-l.Len(), 0))]
-	l.over = l.over || len(kept) < len(p)
-	l.Buffer.Write(kept)
-	return len(p), nil
-}
-
-// complaint is an output as a part of an error: on one line, and without what looks like a credential.
-func (l *limited) complaint() string {
-	text := strings.ToValidUTF8(strings.TrimSpace(l.String()), "")
-	return redact.Text(strings.Join(strings.Fields(text), " "), "[redacted]")
 }

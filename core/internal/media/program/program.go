@@ -18,7 +18,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/clawhost/clawhost/core/internal/base/process"
-	"github.com/clawhost/clawhost/sdk/redact"
 )
 
 // maxComplaint limits how much of a program's stderr is logged, in bytes.
@@ -60,7 +59,7 @@ func (r Runner) Run(ctx context.Context, dir string, run Run) (string, error) {
 	for i, a := range arguments {
 		arguments[i] = values.Replace(a)
 	}
-	stdout, stderr := &beginning{most: run.Most}, &beginning{most: maxComplaint}
+	stdout, stderr := &process.Beginning{Most: run.Most}, &process.Beginning{Most: maxComplaint}
 	command := exec.CommandContext(bounded, cmp.Or(run.Path, run.Command[0]), arguments...)
 	command.Args[0] = run.Command[0]
 	command.Dir, command.Env = dir, []string{}
@@ -75,9 +74,12 @@ func (r Runner) Run(ctx context.Context, dir string, run Run) (string, error) {
 	case bounded.Err() != nil:
 		return "", fmt.Errorf("%s: it took too long (%s)", filepath.Base(run.Command[0]), run.Timeout)
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // ErrWaitDelay: success with remaining children
-		return "", fmt.Errorf("%s: %w%s", filepath.Base(run.Command[0]), err, stderr.complaint())
+		if said := stderr.Complaint(); said != "" {
+			err = fmt.Errorf("%w: %s", err, said)
+		}
+		return "", fmt.Errorf("%s: %w", filepath.Base(run.Command[0]), err)
 	}
-	return strings.ToValidUTF8(stdout.String(), ""), nil
+	return stdout.String(), nil
 }
 
 // environment returns a program's environment.
@@ -90,23 +92,4 @@ func environment(dir string) []string {
 		}
 	}
 	return env
-}
-
-// beginning stores the beginning of what is written to it.
-type beginning struct {
-	strings.Builder
-	most int
-}
-
-func (b *beginning) Write(p []byte) (int, error) {
-	b.Builder.Write(p[:min(len(p), max(b.most-b.Len(), 0))])
-	return len(p), nil
-}
-
-// complaint returns the program's stderr for the log, without what looks like a credential.
-func (b *beginning) complaint() string {
-	if text := redact.Text(strings.TrimSpace(strings.ToValidUTF8(b.String(), "")), "[redacted]"); text != "" {
-		return ": " + text
-	}
-	return ""
 }

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 )
 
@@ -74,18 +74,18 @@ func (c command) do(ctx context.Context, _ *Service) error {
 func run(ctx context.Context, c command) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
-	var out, complaint beginning
+	out, complaint := &process.Beginning{Most: maxOutput}, &process.Beginning{Most: maxOutput}
 	cmd := exec.CommandContext(ctx, c[0], c[1:]...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC", "SYSTEMD_COLORS=0")
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &complaint, outputTimeout
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, complaint, outputTimeout
 	err := cmd.Run()
 	if err == nil {
-		return string(out), nil
+		return out.String(), nil
 	}
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return string(out), &CommandError{c.String(), complaint.firstLine(), err}
+	return out.String(), &CommandError{c.String(), firstLine(complaint), err}
 }
 
 // code is the exit code of a command that failed; zero: it did not run.
@@ -97,20 +97,11 @@ func code(err error) int {
 	return 0
 }
 
-// beginning keeps the beginning of what is written.
-type beginning []byte
-
-// Write implements io.Writer.
-func (b *beginning) Write(p []byte) (int, error) {
-	*b = append(*b, p[:min(len(p), maxOutput-len(*b))]...)
-	return len(p), nil
-}
-
 // firstLine is the first line that is not empty.
-func (b beginning) firstLine() string {
-	for line := range bytes.Lines(b) {
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			return strings.ToValidUTF8(string(line[:min(len(line), maxComplaint)]), "")
+func firstLine(b *process.Beginning) string {
+	for line := range strings.Lines(b.String()) {
+		if line = strings.TrimSpace(line); line != "" {
+			return strings.ToValidUTF8(line[:min(len(line), maxComplaint)], "")
 		}
 	}
 	return ""

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/base/process"
 )
 
 // maxLine limits a line of the log, in bytes.
@@ -21,9 +23,9 @@ func (s *Service) Log(ctx context.Context, lines int, follow bool, printLine fun
 	if follow {
 		c = append(c, "--follow")
 	}
-	var complaint beginning
+	complaint := &process.Beginning{Most: maxOutput}
 	cmd := exec.CommandContext(ctx, c[0], c[1:]...)
-	cmd.Stderr, cmd.WaitDelay = &complaint, outputTimeout
+	cmd.Stderr, cmd.WaitDelay = complaint, outputTimeout
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -50,7 +52,7 @@ func (s *Service) Log(ctx context.Context, lines int, follow bool, printLine fun
 	case unread != nil:
 		return fmt.Errorf("read the log: %w", unread)
 	case err != nil:
-		return &CommandError{c.String(), complaint.firstLine(), err}
+		return &CommandError{c.String(), firstLine(complaint), err}
 	}
 	return nil
 }
