@@ -87,7 +87,7 @@ func (a *app) noticeAfter(wait time.Duration) *waitNotice {
 		case queued := <-n.queued:
 			what = "Claude works on the answer, in session " + queued.Session
 			if queued.Waiting > 0 {
-				what = fmt.Sprintf("%d before it in session %s; `clawhost queue` shows them", queued.Waiting, queued.Session)
+				what = fmt.Sprintf("messages before it in session %s: %d; `clawhost queue` shows them", queued.Session, queued.Waiting)
 			}
 		default:
 		}

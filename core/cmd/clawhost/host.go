@@ -7,20 +7,17 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core"
-	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/build"
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/base/recentlog"
 	"github.com/clawhost/clawhost/core/internal/operate/claims"
-	"github.com/clawhost/clawhost/core/internal/operate/doctor"
 )
 
 // replaced is the variable that tells a host that it has replaced itself, so that it does so only once.
@@ -174,65 +171,6 @@ func standIn() (string, error) {
 		return "", fmt.Errorf("find the stand-in for claude next to this binary: %w", err)
 	}
 	return path, nil
-}
-
-// validate checks the config file and, by the plugins' schemas, the plugins' own configs.
-func (a *app) validate(ctx context.Context, args []string) error {
-	switch {
-	case len(args) > 1, len(args) == 1 && a.config != "":
-		return usage("validate takes one file")
-	case len(args) == 1:
-		a.config = args[0]
-	}
-	o, err := a.examination(ctx)
-	if err != nil {
-		return err
-	}
-	found, err := doctor.Check(ctx, o)
-	if err != nil {
-		return err
-	}
-	problems, warnings := config.Problems{}, []string{}
-	for _, f := range found {
-		switch {
-		case f.Severity == doctor.Error && f.Problem != nil:
-			problems = append(problems, *f.Problem)
-		case f.Severity == doctor.Error:
-			problems = append(problems, config.Problem{Summary: f.Text, Detail: f.Advice})
-		case f.Severity == doctor.Warning:
-			warnings = append(warnings, strings.TrimSuffix(f.Text+". "+f.Advice, ". "))
-		}
-	}
-	said := map[string]any{"ok": len(problems) == 0, "problems": problems}
-	if o.Config != nil {
-		for _, agentConfig := range o.Config.AllAgents() {
-			for _, problem := range agent.SkillProblems(agentConfig.Workspace) {
-				warnings = append(warnings, problem.Error())
-			}
-		}
-		said["transcription"] = core.Transcription(o.Config)
-	}
-	if len(warnings) > 0 {
-		said["warnings"] = warnings
-	}
-	switch {
-	case a.json:
-		if err := a.print(said); err != nil {
-			return err
-		}
-		if len(problems) > 0 {
-			return errSaid
-		}
-		return nil
-	case len(problems) > 0:
-		return problems
-	}
-	transcription := core.Transcription(o.Config)
-	fmt.Fprintf(a.out, "%s is good.\n%s%s.\n", o.Path, strings.ToUpper(transcription[:1]), transcription[1:])
-	for _, warning := range warnings {
-		fmt.Fprintln(a.out, "Warning:", visible(warning))
-	}
-	return nil
 }
 
 // errSaid ends a command with exit code 1 after it has printed everything.
