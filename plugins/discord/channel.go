@@ -92,6 +92,7 @@ func (c *channel) Run(ctx context.Context, in sdk.Inbox) error {
 		receiver: newReceiver(c.rest, c.env, in, c.pace),
 	}
 	err := s.run(ctx)
+	c.status.End(err)
 	if ctx.Err() != nil {
 		return nil
 	}

@@ -92,6 +92,7 @@ func (c *channel) Run(ctx context.Context, in sdk.Inbox) error {
 	c.status.Begin(in)
 	r := &receiver{api: c.api, in: in, log: c.log, pace: c.pace, status: &c.status, slots: make(chan struct{}, maxAnswers)}
 	err := r.run(ctx)
+	c.status.End(err)
 	if ctx.Err() != nil {
 		return nil
 	}

@@ -278,7 +278,12 @@ func TestStatus(t *testing.T) {
 	if want := []string{"connecting ", "connected as claw", "disconnected cut"}; !slices.Equal(first, want) {
 		t.Errorf("the host got %q, want %q", first, want)
 	}
-	if !slices.Equal(second, []string{"connecting "}) {
+	s.Report(chat.Connected, "as claw")
+	s.End(errors.New("the token is rejected")) // which the host learns by the error of Run
+	if err := s.Health(t.Context()); err == nil || err.Error() != "disconnected: the token is rejected" {
+		t.Errorf("after the end of Run the health is %v", err)
+	}
+	if !slices.Equal(second, []string{"connecting ", "connected as claw"}) {
 		t.Errorf("at the next Run the host got %q", second)
 	}
 }

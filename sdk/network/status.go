@@ -43,6 +43,16 @@ func (s *Status) Report(state chat.State, detail string) {
 	}
 }
 
+// End ends the connection by the error of Run, which tells the host. Health checks fail with it from then on.
+func (s *Status) End(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state, s.detail = chat.Disconnected, ""
+	if err != nil {
+		s.detail = err.Error()
+	}
+}
+
 // Is reports whether the connection is in the given state.
 func (s *Status) Is(state chat.State) bool {
 	s.mu.Lock()

@@ -17,7 +17,9 @@ var errEnded = errors.New("nothing is written")
 
 // fill shows a form. On a simple terminal, or where ACCESSIBLE is set, it asks line by line.
 func (a *app) fill(ctx context.Context, fields ...huh.Field) error {
-	form := huh.NewForm(huh.NewGroup(fields...)).WithInput(a.in).WithOutput(a.out).
+	keymap := huh.NewDefaultKeyMap()
+	keymap.MultiSelect.Toggle.SetHelp("space", "choose")
+	form := huh.NewForm(huh.NewGroup(fields...)).WithKeyMap(keymap).WithInput(a.in).WithOutput(a.out).
 		WithAccessible(os.Getenv("ACCESSIBLE") != "" || os.Getenv("TERM") == "dumb")
 	if terminal, ok := a.in.(*os.File); ok {
 		k := &keys{File: terminal}
@@ -54,8 +56,18 @@ func (a *app) askNetworks(ctx context.Context, there []setup.Network, b *beginni
 			options = append(options, huh.NewOption(n.Label, n.Label))
 		}
 	}
+	const titles = 2 // lines above the options
+	for alone := false; len(options) > 0 && len(b.networks) == 0 && !alone; {
+		err := a.fill(ctx, huh.NewMultiSelect[string]().Title("Which networks, besides the web chat?").
+			Description("The space bar chooses one, Enter goes on.").Options(options...).Height(len(options)+titles).Value(&b.networks))
+		if err == nil && len(b.networks) == 0 {
+			err = a.fill(ctx, huh.NewConfirm().Title("No network is chosen. Go on with the web chat alone?").Value(&alone))
+		}
+		if err != nil {
+			return err
+		}
+	}
 	return a.fill(ctx,
-		huh.NewMultiSelect[string]().Title("Which networks, besides the web chat?").Options(options...).Value(&b.networks),
 		huh.NewInput().Title("How is the agent called?").Value(&b.name),
 		huh.NewInput().Title("In which folder does it work?").Value(&b.workspace),
 	)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"charm.land/huh/v2"
@@ -17,6 +18,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/access"
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/process"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/operate/doctor"
 	"github.com/clawhost/clawhost/core/internal/operate/setup"
 )
@@ -52,7 +54,15 @@ TELEGRAM_TOKEN=… clawhost init -yes -network telegram -owner telegram:1001`, f
 		if len(args) > 0 {
 			return usage("init takes no arguments")
 		}
-		if !a.interactive() && !b.yes {
+		for _, owner := range b.owners {
+			if network, account, _ := strings.Cut(owner, ":"); network == "" || account == "" {
+				return usage("-owner %q is not NETWORK:ACCOUNT, such as telegram:1001", owner)
+			}
+		}
+		switch {
+		case a.json:
+			return usage("init prints no JSON")
+		case !a.interactive() && !b.yes:
 			return usage("nobody can be asked here; give what is needed as flags, with -yes")
 		}
 		return a.begin(ctx, b)
@@ -156,26 +166,21 @@ func (a *app) begin(ctx context.Context, b beginning) error {
 			return err
 		}
 	}
-	a.next(draft)
+	a.next(ctx, draft)
 	return nil
 }
 
 // offerService asks whether to install the service, where that is possible.
 func (a *app) offerService(ctx context.Context) error {
-	s := &serviceCommand{app: a}
-	of, err := s.meant()
-	if err != nil {
-		return err
-	}
-	if _, err := of.State(ctx); err != nil {
-		return nil // without systemd
+	if !a.manages(ctx) {
+		return nil
 	}
 	wanted := false
-	err = a.fill(ctx, huh.NewConfirm().Title("Make it a service now, which starts with the machine?").Value(&wanted))
+	err := a.fill(ctx, huh.NewConfirm().Title("Make it a service now, which starts with the machine?").Value(&wanted))
 	if err != nil || !wanted {
 		return err
 	}
-	return s.install(ctx, nil)
+	return (&serviceCommand{app: a}).install(ctx, nil)
 }
 
 // newPlace is where a new config is written: where it will be found.
@@ -307,16 +312,43 @@ func (a *app) pairOwners(ctx context.Context, d *setup.Draft, links map[string]s
 }
 
 // next says what to do now.
-func (a *app) next(d setup.Draft) {
-	host := "clawhost"
-	if a.config != "" {
-		host += " -config " + d.Path
+func (a *app) next(ctx context.Context, d setup.Draft) {
+	host := cli.Quoted(os.Args[0])
+	if found, err := a.place(); err != nil || a.config != "" || !sameFile(found, d.Path) { // such as one in this folder, which goes first
+		host += " -config " + cli.Quoted(d.Path)
 	}
-	fmt.Fprintf(a.out, "\nNext:\n  %-44s run it here, until Ctrl-C\n  %-44s run it always, as a service\n  %-44s open the web chat\n",
-		host, host+" service install", host+" open")
+	steps := [][2]string{{"", "run it here, until Ctrl-C"}}
+	if a.manages(ctx) {
+		steps = append(steps, [2]string{" service install", "run it always, as a service"})
+	}
+	steps = append(steps, [2]string{" open", "open the web chat"})
 	for _, n := range d.Networks {
 		if n.Login {
-			fmt.Fprintf(a.out, "  %-44s link the account, once it runs\n", host+" plugin login "+n.Label)
+			steps = append(steps, [2]string{" plugin login " + n.Label, "link the account, once it runs"})
 		}
 	}
+	fmt.Fprintln(a.out, "\nNext:")
+	var rows strings.Builder
+	columns := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', 0)
+	for _, s := range steps {
+		fmt.Fprintf(columns, "  %s\t%s\n", host+s[0], s[1])
+	}
+	_ = columns.Flush() // into memory
+	fmt.Fprint(a.out, rows.String())
+}
+
+// sameFile reports whether two paths lead to the same file.
+func sameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	other, failed := os.Stat(b)
+	return err == nil && failed == nil && os.SameFile(one, other)
+}
+
+// manages reports whether systemd can run the service that is meant.
+func (a *app) manages(ctx context.Context) bool {
+	of, err := (&serviceCommand{app: a}).meant()
+	if err == nil {
+		_, err = of.State(ctx)
+	}
+	return err == nil
 }

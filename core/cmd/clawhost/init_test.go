@@ -55,7 +55,8 @@ func TestInit(t *testing.T) {
 		{[]string{token}, append(base, "-set", "telegram.token=1:x"), "this is a secret", 2},
 		{[]string{token}, append(base, "-set", "webchat.token=x"), "this is a secret", 2},
 		{[]string{token}, append(base, "-set", "telegram.colour=red"), `has no argument "colour"`, 1},
-		{[]string{token}, append(base, "-owner", "anna"), "access.owners", 1},
+		{[]string{token}, append(base, "-owner", "anna"), `-owner "anna" is not NETWORK:ACCOUNT`, 2},
+		{[]string{token}, append(base, "-json"), "init prints no JSON", 2},
 	} {
 		out, code := initialise(t, c.env, c.args...)
 		if code != c.code || !strings.Contains(out, c.want) || strings.Contains(out, telegram.Token()) {

@@ -143,10 +143,38 @@ func manPages(t *testing.T) map[string]string {
 		if err := doc.GenMan(c, &doc.GenManHeader{Section: "1", Source: "clawhost " + version, Manual: "clawhost"}, &b); err != nil {
 			t.Fatal(err)
 		}
-		pages[manName(c)] = manPage(b.String())
+		page := manPage(b.String())
+		if above, also, found := strings.Cut(page, ".SH SEE ALSO\n"); found {
+			page = above + manEnd + ".SH SEE ALSO\n" + also
+		} else {
+			page += manEnd
+		}
+		pages[manName(c)] = page
 	}
 	return pages
 }
+
+// manEnd is what all pages say before what else there is to see.
+const manEnd = `.SH EXIT STATUS
+0: success. 1: failure. 2: wrong usage. 3: no host runs.
+.SH ENVIRONMENT
+.TP
+\fBCLAWHOST_CONFIG\fP
+the config file, without \fB\-config\fP
+.TP
+\fBNO_COLOR\fP
+no colours, whatever its value
+.TP
+\fBACCESSIBLE\fP
+the questions of \fBclawhost init\fP are asked line by line
+.SH FILES
+.TP
+\fI./config.hcl\fP, \fI\(ti/.config/clawhost/config.hcl\fP, \fI/etc/clawhost/config.hcl\fP
+the config file: the first that exists, if none is named
+.TP
+\fIenv\fP
+beside the config file: variables that it reads, such as tokens
+`
 
 // manFlag is the first line of a flag in a page of the library.
 var manFlag = regexp.MustCompile(`(?:\n\.PP)?\n((?:\\fB-\w\\fP, )?)\\fB--(\S+)\\fP\[?="?([^"\]\n]*)"?\]?\n\t`)

@@ -46,6 +46,9 @@ type Store struct {
 // at once for a database of a newer clawhost. The context applies only to the opening.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	s, err := open(ctx, path, opts)
+	if locked, ok := errors.AsType[*LockedError](err); ok {
+		return nil, locked // which says all
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", explained(err))
 	}

@@ -326,7 +326,7 @@ send {
 }
 `,
 			`
-F:4:14: Missing environment variable; MISSING is not set. Write a line MISSING=… into the file env beside the config, or, in a shell, export MISSING=… before the host's command. In the service that file is /etc/clawhost/env.
+F:4:14: Missing environment variable; MISSING is not set. Write a line MISSING=… into the file D/env, which the service reads, too; or, in a shell, export MISSING=… before the host's command.
     policy = env("MISSING")
 `,
 		},
@@ -367,7 +367,7 @@ F:8:16: Unsuitable value; plugin.overrides must name commands, such as "status".
 F:8:34: Unsuitable value; plugin.overrides must be text in quotes.
 F:10:16: Unsuitable value; plugin.hook.timeout must be a duration, such as "500ms", "30s" or "2h".
 F:11:16: Unsuitable value; plugin.hook.on_error must be "skip" or "fail".
-F:14:13: Missing environment variable; MISSING is not set. Write a line MISSING=… into the file env beside the config, or, in a shell, export MISSING=… before the host's command. In the service that file is /etc/clawhost/env.
+F:14:13: Missing environment variable; MISSING is not set. Write a line MISSING=… into the file D/env, which the service reads, too; or, in a shell, export MISSING=… before the host's command.
 F:15:13: Variables not allowed; Quote text, as in "steer"; for yes or no write true or false.
 F:16:13: Unsuitable value; env: that is not the name of an environment variable.
 F:17:5: Unexpected block; A plugin's config contains only arguments: write proxy = { … }.

@@ -125,7 +125,7 @@ func (s *source) fromHCL(diagnostics hcl.Diagnostics) Problems {
 		case isUnknown:
 			detail = noFunction(unknown.CalledFunctionName(), quiet)
 		case isCall && called.FunctionCallError() != nil:
-			summary, detail = failedCall(called.CalledFunctionName(), called.FunctionCallError())
+			summary, detail = failedCall(called.CalledFunctionName(), called.FunctionCallError(), at.Filename)
 		case d.Summary == "Variables not allowed":
 			detail = s.noVariable(at, quiet)
 		case quiet && !slices.Contains(tellable, d.Summary):
@@ -137,10 +137,10 @@ func (s *source) fromHCL(diagnostics hcl.Diagnostics) Problems {
 }
 
 // failedCall explains why a function of ours has failed.
-func failedCall(function string, err error) (summary, detail string) {
+func failedCall(function string, err error, path string) (summary, detail string) {
 	if unset, is := errors.AsType[unsetError](err); is {
-		return "Missing environment variable", string(unset) + " is not set. Write a line " + string(unset) +
-			"=… into the file env beside the config, or, in a shell, export " + string(unset) + "=… before the host's command. In the service that file is /etc/clawhost/env."
+		return "Missing environment variable", fmt.Sprintf("%[1]s is not set. Write a line %[1]s=… into the file %[2]s, which the service reads, too; "+
+			"or, in a shell, export %[1]s=… before the host's command.", string(unset), VariablesPath(path))
 	}
 	return "Unsuitable value", function + ": " + err.Error() + "."
 }

@@ -61,14 +61,18 @@ func (h *Handler) run(ctx context.Context, run *conversation.Run, added []hook.A
 	}
 	result, err := h.try(ctx, run, t)
 	h.noteStarted(run, err)
-	notice := fresh(t, run.Session.ContextTokens > 0, err)
-	if notice == "" {
+	again, notice := fresh(t, run, err)
+	if !again {
 		return result, err
 	}
 	with.marks.Wait() // a late one would mark the new session
 	h.log.Warn("the claude session cannot continue; the message runs in a new one", "session", run.Session.Key, "error", err)
 	view.End() // it would show more of what is withdrawn
-	session, err := h.options.Store.ReplaceSession(ctx, run.ID, h.notice(run, notice)...)
+	var told []domain.OutboxItem
+	if notice != "" {
+		told = h.notice(run, notice)
+	}
+	session, err := h.options.Store.ReplaceSession(ctx, run.ID, told...)
 	if err != nil {
 		return agent.Result{}, fmt.Errorf("begin a fresh claude session: %w", err)
 	}
@@ -103,28 +107,32 @@ func move(run *conversation.Run, s domain.Session) {
 	of.ContextTokens, of.Compactions, of.Flushed, of.Given = s.ContextTokens, s.Compactions, s.Flushed, s.Given
 }
 
-// fresh is the notice for a turn that is repeated in a new session, or "" if that would not help: in a session that is
-// already new, and not a copy of another one, the message itself is too long. In one that never had an answer, the
-// conversation is not what the API rejects, unless a picture is.
-func fresh(t agent.Turn, answered bool, err error) string {
+// fresh reports whether a failed turn is repeated in a new session, and with which notice. That would not help in a session that is
+// already new, and not a copy of another one: there the message itself is too long. In one that never had an answer, the
+// conversation is not what the API rejects, unless a picture is. A session that ended before Claude had read anything takes nothing
+// with it, and needs no notice.
+func fresh(t agent.Turn, run *conversation.Run, err error) (again bool, notice string) {
 	var failure *agent.Failure
 	if !errors.As(err, &failure) {
-		return ""
+		return false, ""
 	}
 	switch failure.Class {
 	case agent.ContextOverflow:
 		if !t.Started && t.ForkOf == "" {
-			return ""
+			return false, ""
 		}
-		return wording.BeganTooLong
+		return true, wording.BeganTooLong
 	case agent.Rejected:
-		if !answered && t.ForkOf == "" && len(t.Pictures) == 0 {
-			return ""
+		if answered := run.Session.ContextTokens > 0; !answered && t.ForkOf == "" && len(t.Pictures) == 0 {
+			return false, ""
 		}
-		return wording.BeganRejected
+		return true, wording.BeganRejected
 	case agent.TranscriptMissing:
-		return wording.BeganLost
+		if !t.Started && t.ForkOf == "" && run.Said == "" {
+			return true, ""
+		}
+		return true, wording.BeganLost
 	default:
-		return ""
+		return false, ""
 	}
 }

@@ -204,6 +204,19 @@ func TestRejected(t *testing.T) {
 	}
 }
 
+// A process can be killed between the first line of its record and the message, which leaves a record that cannot be resumed: the
+// message runs in a new conversation, and there is nothing to tell. Behaviour: recovery-rejected.
+func TestARecordThatHasNothing(t *testing.T) {
+	t.Parallel()
+	r := open(t)
+	r.plays(fails(agent.TranscriptMissing), says("hi"))
+	r.do(t, message("this"))
+	asked := r.asked()
+	if said, _ := r.told(t); !slices.Equal(said, []string{"hi"}) || len(asked) != 2 || asked[0].Session == asked[1].Session {
+		t.Errorf("in %d turns the chat is told %q, want the answer alone, of a second conversation", len(asked), said)
+	}
+}
+
 // A conversation that another one has taken the place of keeps no process behind what was left to answer in it.
 // Behaviour: process-new-conversation.
 func TestWhatIsAnsweredInAReplacedConversation(t *testing.T) {

@@ -177,7 +177,7 @@ func (c *Client) unanswered(err error) error {
 	case other && !errors.Is(err, context.Canceled):
 		return fmt.Errorf("%w, %s: try `sudo -u %s clawhost …` (control socket %s)", ErrOtherUser, owner, owner, c.socket)
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("%w for user %s with this config (control socket %s): start it with `clawhost -config FILE`, or run this as the host's user",
+		return fmt.Errorf("%w for user %s with this config (control socket %s): start it, or run this as the host's user",
 			ErrNotRunning, nameOf(os.Getuid()), c.socket)
 	case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
 		strings.Contains(err.Error(), closedAtOnce):

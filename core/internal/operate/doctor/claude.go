@@ -112,7 +112,7 @@ func findAPI(ctx context.Context, c config.Claude) []Finding {
 	began := time.Now()
 	response, err := transport.RoundTrip(request)
 	if err != nil {
-		return []Finding{fault("api", fmt.Sprintf("the model's API at %s cannot be reached: %v", request.URL.Host, err),
+		return []Finding{warning("api", fmt.Sprintf("the model's API at %s cannot be reached, so Claude answers only if it is set up to use another one: %v", request.URL.Host, err),
 			"Check the machine's network and DNS: `curl -I https://"+request.URL.Host+"`. Behind a proxy, write HTTPS_PROXY into claude.env.")}
 	}
 	_ = response.Body.Close()

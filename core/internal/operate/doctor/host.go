@@ -60,7 +60,7 @@ func findHost(o Options, before []Finding) (list []Finding) {
 		switch {
 		case p.State == "failed":
 			list = append(list, fault("plugin_failed", fmt.Sprintf("plugin %s has failed: %s", p.Name, p.Detail),
-				fmt.Sprintf("Correct that, then `%s plugin restart %s`.", o.Command, p.Name)))
+				fmt.Sprintf("Correct that, then `%s plugin restart %s`. If that is in the config, restart the host instead.", o.Command, p.Name)))
 		case p.State == "waiting":
 			list = append(list, warning("plugin_waits", fmt.Sprintf("plugin %s ended and is started again: %s", p.Name, p.Detail),
 				fmt.Sprintf("`%s logs` shows what it said.", o.Command)))

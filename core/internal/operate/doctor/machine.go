@@ -77,6 +77,9 @@ func judge(dir string, disk unix.Statfs_t) (list []Finding) {
 		list = append(list, warning("state_remote", fmt.Sprintf("%s is on another machine, by %s", dir, name),
 			"Set state_dir to a folder of a local disk: a database may be damaged over a network."))
 	}
+	if disk.Blocks == 0 && disk.Bavail == 0 {
+		return list // no disk, such as /proc
+	}
 	free := int64(disk.Bavail * uint64(disk.Bsize))
 	text := fmt.Sprintf("%s are free for %s", size(free), dir)
 	advice := fmt.Sprintf("Free some space: `du -xh %s | sort -h | tail` shows what takes it there.", cli.Quoted(filepath.Dir(dir)))

@@ -27,8 +27,8 @@ type State struct {
 }
 
 // errNoSystemd is returned where systemd does not run.
-var errNoSystemd = errors.New("systemd does not run on this machine: let another manager of services, such as launchd, run `clawhost -config FILE`; " +
-	"or run it in a terminal multiplexer such as tmux, or in a container")
+var errNoSystemd = errors.New("systemd does not run on this machine: run the host in a terminal multiplexer such as tmux, in a container, " +
+	"or by the machine's own service manager, which is launchd on macOS")
 
 // errNoUserManager is returned where systemd runs, and none for this user.
 var errNoUserManager = errors.New("this user has no service manager in this session: log in as the user, not by su or sudo; " +
