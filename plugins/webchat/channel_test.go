@@ -304,7 +304,7 @@ func TestBadConfigIsRefused(t *testing.T) {
 		"no port":       {"127.0.0.1", "", "is not an address"},
 		"a named port":  {"127.0.0.1:http", "", "is not a port"},
 		"a large port":  {"127.0.0.1:70000", "", "is not a port"},
-		"taken":         {taken.Addr().String(), "", "address already in use: stop what listens there, or give listen another port"},
+		"taken":         {taken.Addr().String(), "", "address already in use: stop what listens there, or set listen to another port"},
 		"short token":   {"127.0.0.1:0", "hunter2", "16 to 256"},
 		"odd token":     {"127.0.0.1:0", "hunter2&hunter2#hunter2", "16 to 256"},
 	}

@@ -44,7 +44,7 @@ func listen(ctx context.Context, env sdk.Env, address string) (net.Listener, err
 		return err
 	})
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%w: stop what listens there, or give listen another port", err)
+		return nil, fmt.Errorf("%w: stop what listens there, or set listen to another port", err)
 	}
 	return listener, err
 }

@@ -55,7 +55,7 @@ func listen(ctx context.Context, env sdk.Env, address string) (net.Listener, err
 		select {
 		case <-again.C:
 		case <-late:
-			return nil, fmt.Errorf("%w: stop what listens there, or give listen another port", err)
+			return nil, fmt.Errorf("%w: stop what listens there, or set listen to another port", err)
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

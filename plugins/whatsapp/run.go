@@ -81,9 +81,8 @@ func (c *channel) run(ctx context.Context, in sdk.Inbox) error {
 	return err
 }
 
-// newClient returns a client of the library without automatic actions. The library sends on its own until ctx ends, which must not be
-// before the connection has: in whatsmeow of September 2026, the response to a request that is cancelled while it is sent is a send on a
-// closed channel.
+// newClient returns a client of the library without automatic actions. The library sends on its own until ctx ends. Ctx must outlive
+// the connection: if a request is cancelled while it is being sent, whatsmeow of September 2026 sends its response on a closed channel.
 func (c *channel) newClient(ctx context.Context, device *store.Device) *whatsmeow.Client {
 	client := whatsmeow.NewClient(device, libraryLog{c.log})
 	client.SetWebsocketHTTPClient(c.web)

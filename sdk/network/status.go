@@ -43,7 +43,7 @@ func (s *Status) Report(state chat.State, detail string) {
 	}
 }
 
-// End ends the connection by the error of Run, which tells the host. Health checks fail with it from then on.
+// End notes the error that Run is about to return, by which the host learns of the end. Health checks fail with it from then on.
 func (s *Status) End(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

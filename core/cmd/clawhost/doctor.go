@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -59,12 +58,10 @@ func (a *app) examination(ctx context.Context) (doctor.Options, error) {
 		return doctor.Options{}, err
 	}
 	o := doctor.Options{Command: cli.Quoted(os.Args[0]), Path: path, Version: version, Demo: a.demo, Children: a.children}
-	switch {
-	case a.config != "":
+	if a.config != "" {
 		o.Command += " -config " + cli.Quoted(path)
-	case os.Getenv(configVariable) == "":
-		o.Others = others(path)
 	}
+	o.Others = a.ignored(path)
 	if o.Config, o.Problem = config.Load(path, a.variable(path)); o.Problem != nil {
 		return o, nil
 	}
@@ -97,25 +94,6 @@ func (a *app) serviceOf(ctx context.Context, config string) (*service.State, str
 		}
 	}
 	return nil, ""
-}
-
-// others are further config files in the usual places.
-func others(path string) (list []string) {
-	read, err := os.Stat(path)
-	if err != nil {
-		return nil
-	}
-	for _, p := range usualPlaces() {
-		info, err := os.Stat(p)
-		if err != nil || os.SameFile(read, info) {
-			continue
-		}
-		if absolute, err := filepath.Abs(p); err == nil {
-			p = absolute
-		}
-		list = append(list, p)
-	}
-	return list
 }
 
 // report prints what was found, the worst last, where it is seen first on a terminal.

@@ -61,10 +61,8 @@ func (a *app) host(ctx context.Context, args []string) error {
 		Name: "clawhost", Level: hclog.LevelFromString(c.Log.Level), JSONFormat: c.Log.Format == "json", Output: recent,
 	})
 	a.warn(log, again)
-	if a.config == "" && os.Getenv(configVariable) == "" {
-		for _, other := range others(c.Path) {
-			log.Warn("another config file is not read; -config names the one that is meant", "read", c.Path, "not_read", other)
-		}
+	for _, other := range a.ignored(c.Path) {
+		log.Warn("there are several config files; -config chooses one", "used", c.Path, "ignored", other)
 	}
 	h, err := core.New(ctx, core.Options{
 		Config: c, Version: version, Demo: demo, Log: log, Recent: recent, Out: a.out, Recheck: a, Children: a.children,

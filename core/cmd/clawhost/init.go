@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"charm.land/huh/v2"
@@ -166,8 +165,7 @@ func (a *app) begin(ctx context.Context, b beginning) error {
 			return err
 		}
 	}
-	a.next(ctx, draft)
-	return nil
+	return a.next(ctx, draft)
 }
 
 // offerService asks whether to install the service, where that is possible.
@@ -312,36 +310,24 @@ func (a *app) pairOwners(ctx context.Context, d *setup.Draft, links map[string]s
 }
 
 // next says what to do now.
-func (a *app) next(ctx context.Context, d setup.Draft) {
+func (a *app) next(ctx context.Context, d setup.Draft) error {
 	host := cli.Quoted(os.Args[0])
 	if found, err := a.place(); err != nil || a.config != "" || !sameFile(found, d.Path) { // such as one in this folder, which goes first
 		host += " -config " + cli.Quoted(d.Path)
 	}
-	steps := [][2]string{{"", "run it here, until Ctrl-C"}}
+	host = "  " + host
+	steps := [][]string{{host, "run it here, until Ctrl-C"}}
 	if a.manages(ctx) {
-		steps = append(steps, [2]string{" service install", "run it always, as a service"})
+		steps = append(steps, []string{host + " service install", "run it always, as a service"})
 	}
-	steps = append(steps, [2]string{" open", "open the web chat"})
+	steps = append(steps, []string{host + " open", "open the web chat"})
 	for _, n := range d.Networks {
 		if n.Login {
-			steps = append(steps, [2]string{" plugin login " + n.Label, "link the account, once it runs"})
+			steps = append(steps, []string{host + " plugin login " + n.Label, "link the account, once it runs"})
 		}
 	}
 	fmt.Fprintln(a.out, "\nNext:")
-	var rows strings.Builder
-	columns := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', 0)
-	for _, s := range steps {
-		fmt.Fprintf(columns, "  %s\t%s\n", host+s[0], s[1])
-	}
-	_ = columns.Flush() // into memory
-	fmt.Fprint(a.out, rows.String())
-}
-
-// sameFile reports whether two paths lead to the same file.
-func sameFile(a, b string) bool {
-	one, err := os.Stat(a)
-	other, failed := os.Stat(b)
-	return err == nil && failed == nil && os.SameFile(one, other)
+	return a.printRows(steps)
 }
 
 // manages reports whether systemd can run the service that is meant.

@@ -69,7 +69,7 @@ func checkPage(t *testing.T, c *cobra.Command, page string) {
 	t.Helper()
 	want := []string{
 		".SH NAME\n" + manName(c) + " - " + c.Short + "\n", ".SH SYNOPSIS\n" + c.CommandPath(),
-		".SH DESCRIPTION\n", "one dash or two",
+		".SH DESCRIPTION\n", "one dash or two", ".SH EXIT STATUS\n", ".SH ENVIRONMENT\n", ".SH FILES\n",
 	}
 	if c.HasExample() {
 		want = append(want, ".SH EXAMPLES\n.EX\n"+c.Example+"\n.EE\n")
@@ -154,7 +154,7 @@ func manPages(t *testing.T) map[string]string {
 	return pages
 }
 
-// manEnd is what all pages say before what else there is to see.
+// manEnd are the sections that all pages have before SEE ALSO.
 const manEnd = `.SH EXIT STATUS
 0: success. 1: failure. 2: wrong usage. 3: no host runs.
 .SH ENVIRONMENT
@@ -163,10 +163,10 @@ const manEnd = `.SH EXIT STATUS
 the config file, without \fB\-config\fP
 .TP
 \fBNO_COLOR\fP
-no colours, whatever its value
+if it is not empty, the output has no colours
 .TP
 \fBACCESSIBLE\fP
-the questions of \fBclawhost init\fP are asked line by line
+if it is not empty, \fBclawhost init\fP asks its questions line by line
 .SH FILES
 .TP
 \fI./config.hcl\fP, \fI\(ti/.config/clawhost/config.hcl\fP, \fI/etc/clawhost/config.hcl\fP

@@ -48,9 +48,14 @@ func show[T any](ctx context.Context, a *app, ask func(context.Context, *admin.C
 	if a.json {
 		return a.print(value)
 	}
+	return a.printRows(table(value))
+}
+
+// printRows prints a table.
+func (a *app) printRows(list [][]string) error {
 	var rows bytes.Buffer
 	w := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', 0)
-	for _, row := range table(value) {
+	for _, row := range list {
 		for i, cell := range row {
 			row[i] = printable(cell)
 		}

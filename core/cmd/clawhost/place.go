@@ -34,6 +34,30 @@ func (a *app) place() (string, error) {
 		errNoConfig, usual[0], usual[1], usual[2], configVariable)
 }
 
+// ignored returns the other config files in the usual places, where the one at path was found and not named.
+func (a *app) ignored(path string) (list []string) {
+	if a.config != "" || os.Getenv(configVariable) != "" {
+		return nil
+	}
+	for _, p := range usualPlaces() {
+		if _, err := os.Stat(p); err != nil || sameFile(p, path) {
+			continue
+		}
+		if absolute, err := filepath.Abs(p); err == nil {
+			p = absolute
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// sameFile reports whether two paths lead to the same file.
+func sameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	other, failed := os.Stat(b)
+	return err == nil && failed == nil && os.SameFile(one, other)
+}
+
 // usualPlaces are the paths of config files that need not be named, the first first.
 func usualPlaces() []string {
 	const name = "config.hcl"

@@ -68,11 +68,7 @@ func (h *Handler) run(ctx context.Context, run *conversation.Run, added []hook.A
 	with.marks.Wait() // a late one would mark the new session
 	h.log.Warn("the claude session cannot continue; the message runs in a new one", "session", run.Session.Key, "error", err)
 	view.End() // it would show more of what is withdrawn
-	var told []domain.OutboxItem
-	if notice != "" {
-		told = h.notice(run, notice)
-	}
-	session, err := h.options.Store.ReplaceSession(ctx, run.ID, told...)
+	session, err := h.options.Store.ReplaceSession(ctx, run.ID, h.notice(run, notice)...)
 	if err != nil {
 		return agent.Result{}, fmt.Errorf("begin a fresh claude session: %w", err)
 	}
@@ -109,8 +105,8 @@ func move(run *conversation.Run, s domain.Session) {
 
 // fresh reports whether a failed turn is repeated in a new session, and with which notice. That would not help in a session that is
 // already new, and not a copy of another one: there the message itself is too long. In one that never had an answer, the
-// conversation is not what the API rejects, unless a picture is. A session that ended before Claude had read anything takes nothing
-// with it, and needs no notice.
+// conversation is not what the API rejects, unless a picture is. Nothing was said in a session that has not started, so its loss needs
+// no notice.
 func fresh(t agent.Turn, run *conversation.Run, err error) (again bool, notice string) {
 	var failure *agent.Failure
 	if !errors.As(err, &failure) {

@@ -205,7 +205,7 @@ func TestRejected(t *testing.T) {
 }
 
 // A process can be killed between the first line of its record and the message, which leaves a record that cannot be resumed: the
-// message runs in a new conversation, and there is nothing to tell. Behaviour: recovery-rejected.
+// message runs in a new conversation, and there is nothing to tell. Behaviour: recovery-overflow.
 func TestARecordThatHasNothing(t *testing.T) {
 	t.Parallel()
 	r := open(t)
