@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
-	"github.com/clawhost/clawhost/core/internal/claude/cli"
+	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/operate/admin"
 	"github.com/clawhost/clawhost/core/internal/operate/doctor"
 	"github.com/clawhost/clawhost/core/internal/operate/service"
@@ -57,9 +57,9 @@ func (a *app) examination(ctx context.Context) (doctor.Options, error) {
 	if err != nil {
 		return doctor.Options{}, err
 	}
-	o := doctor.Options{Command: cli.Quoted(os.Args[0]), Path: path, Version: version, Demo: a.demo, Children: a.children}
+	o := doctor.Options{Command: process.Quoted(os.Args[0]), Path: path, Version: version, Demo: a.demo, Children: a.children}
 	if a.config != "" {
-		o.Command += " -config " + cli.Quoted(path)
+		o.Command += " -config " + process.Quoted(path)
 	}
 	o.Others = a.ignored(path)
 	if o.Config, o.Problem = config.Load(path, a.variable(path)); o.Problem != nil {

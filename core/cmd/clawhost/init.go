@@ -17,7 +17,6 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/access"
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/process"
-	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/operate/doctor"
 	"github.com/clawhost/clawhost/core/internal/operate/setup"
 )
@@ -311,9 +310,9 @@ func (a *app) pairOwners(ctx context.Context, d *setup.Draft, links map[string]s
 
 // next says what to do now.
 func (a *app) next(ctx context.Context, d setup.Draft) error {
-	host := cli.Quoted(os.Args[0])
+	host := process.Quoted(os.Args[0])
 	if found, err := a.place(); err != nil || a.config != "" || !sameFile(found, d.Path) { // such as one in this folder, which goes first
-		host += " -config " + cli.Quoted(d.Path)
+		host += " -config " + process.Quoted(d.Path)
 	}
 	host = "  " + host
 	steps := [][]string{{host, "run it here, until Ctrl-C"}}

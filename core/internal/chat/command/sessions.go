@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/claude"
-	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/claude/sessions"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -115,10 +115,10 @@ func (d hostCommands) handoff(ctx context.Context, call Call) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	line := "cd " + cli.Quoted(cmp.Or(s.Place(), agent.Workspace)) + " && "
+	line := "cd " + process.Quoted(cmp.Or(s.Place(), agent.Workspace)) + " && "
 	home, _ := os.UserHomeDir()
 	if dir := agent.Claude.ConfigDir; dir != "" && dir != filepath.Join(home, ".claude") {
-		line += "CLAUDE_CONFIG_DIR=" + cli.Quoted(agent.Claude.ConfigDir) + " "
+		line += "CLAUDE_CONFIG_DIR=" + process.Quoted(agent.Claude.ConfigDir) + " "
 	}
 	return wording.HandedOff(line + "claude --resume " + s.ClaudeSession), nil
 }

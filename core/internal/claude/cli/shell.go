@@ -110,17 +110,6 @@ func ended(ctx context.Context, end, begun, forgotten error) (code int, err erro
 	return 0, forgotten
 }
 
-// Quoted returns a word as it is written in a line of the shell.
-func Quoted(word string) string {
-	special := func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("/._-", r)
-	}
-	if word != "" && strings.IndexFunc(word, special) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
 // exitCode returns the code as a shell shows it: that of a signal is above 128.
 func exitCode(exit *exec.ExitError) int {
 	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {

@@ -143,10 +143,10 @@ func (g git) run(ctx context.Context, args ...string) (string, error) {
 func (g git) command(variables string, args ...string) string {
 	words := []string{"git"}
 	for _, setting := range slices.Concat(overrides, g.config) {
-		words = append(words, "-c", cli.Quoted(setting))
+		words = append(words, "-c", process.Quoted(setting))
 	}
 	for _, arg := range args {
-		words = append(words, cli.Quoted(arg))
+		words = append(words, process.Quoted(arg))
 	}
 	return environment + variables + strings.Join(words, " ")
 }
@@ -205,7 +205,7 @@ func (g git) ok(ctx context.Context, args ...string) (bool, error) {
 
 // count runs git and returns how many lines of what it prints fit an expression of grep.
 func (g git) count(ctx context.Context, expression string, args ...string) (n int, err error) {
-	number, err := g.line(ctx, args[0], g.command("", args...)+" | { LC_ALL=C grep -c "+cli.Quoted(expression)+" || test $? -eq 1; }")
+	number, err := g.line(ctx, args[0], g.command("", args...)+" | { LC_ALL=C grep -c "+process.Quoted(expression)+" || test $? -eq 1; }")
 	if err == nil {
 		n, err = strconv.Atoi(number)
 	}

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
-	"github.com/clawhost/clawhost/core/internal/claude/cli"
 )
 
 // Find returns the worktree of an agent with a name, or the one of a session, if the name is empty. The error is [domain.ErrNotFound].
@@ -121,7 +121,7 @@ func snapshot(ctx context.Context, g git, t domain.Worktree, head string) (strin
 		return "", err
 	}
 	defer os.RemoveAll(dir)
-	index := "GIT_INDEX_FILE=" + cli.Quoted(filepath.Join(dir, "index")) + " "
+	index := "GIT_INDEX_FILE=" + process.Quoted(filepath.Join(dir, "index")) + " "
 	tree, err := g.line(ctx, "write-tree", g.command(index, "read-tree", "HEAD")+" && "+g.command(index, "add", "--all")+" && "+
 		g.command(index, "write-tree"))
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/http/httpproxy"
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 )
 
@@ -71,7 +72,7 @@ const installAdvice = "`npm install -g @anthropic-ai/claude-code` installs the n
 func loginAdvice(folder string) string {
 	command := "claude auth login"
 	if folder != "" {
-		command = "CLAUDE_CONFIG_DIR=" + cli.Quoted(folder) + " " + command
+		command = "CLAUDE_CONFIG_DIR=" + process.Quoted(folder) + " " + command
 	}
 	advice := "Log in with `" + command + "`"
 	if u, err := user.Current(); err == nil {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/process"
-	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/operate/admin"
 	"github.com/clawhost/clawhost/core/internal/operate/service"
 )
@@ -181,7 +180,7 @@ func misconfigured(code string, severity Severity, p config.Problem, advice stri
 // open is a warning about a file or folder that is open to others. A mode closes it.
 func open(code, text, path string, mode fs.FileMode) Finding {
 	return Finding{
-		Code: code, Severity: Warning, Text: text, Advice: fmt.Sprintf("`chmod %o %s`", mode, cli.Quoted(path)),
+		Code: code, Severity: Warning, Text: text, Advice: fmt.Sprintf("`chmod %o %s`", mode, process.Quoted(path)),
 		Fixable: true, path: path, mode: mode,
 	}
 }

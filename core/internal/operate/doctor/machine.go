@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
-	"github.com/clawhost/clawhost/core/internal/claude/cli"
+	"github.com/clawhost/clawhost/core/internal/base/process"
 )
 
 // fewFiles is the number of open files below which a host with several turns runs out of them.
@@ -82,7 +82,7 @@ func judge(dir string, disk unix.Statfs_t) (list []Finding) {
 	}
 	free := int64(disk.Bavail * uint64(disk.Bsize))
 	text := fmt.Sprintf("%s are free for %s", size(free), dir)
-	advice := fmt.Sprintf("Free some space: `du -xh %s | sort -h | tail` shows what takes it there.", cli.Quoted(filepath.Dir(dir)))
+	advice := fmt.Sprintf("Free some space: `du -xh %s | sort -h | tail` shows what takes it there.", process.Quoted(filepath.Dir(dir)))
 	switch {
 	case free < noSpace:
 		list = append(list, fault("disk", "only "+text, advice))
@@ -93,7 +93,7 @@ func judge(dir string, disk unix.Statfs_t) (list []Finding) {
 	}
 	if disk.Files > 0 && disk.Ffree < fewInodes {
 		list = append(list, fault("inodes", fmt.Sprintf("the disk of %s can have only %d more files", dir, disk.Ffree),
-			fmt.Sprintf("Remove files: `du -x --inodes %s | sort -n | tail` shows where most are.", cli.Quoted(filepath.Dir(dir)))))
+			fmt.Sprintf("Remove files: `du -x --inodes %s | sort -n | tail` shows where most are.", process.Quoted(filepath.Dir(dir)))))
 	}
 	return list
 }

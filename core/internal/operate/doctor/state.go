@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/claude/cli"
+	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/store"
 )
 
@@ -60,7 +60,7 @@ func findDatabase(ctx context.Context, o Options, path string, most time.Duratio
 		return lockedBy(locked, o.HostErr)
 	case limited.Err() != nil:
 		return warning("database_unchecked", fmt.Sprintf("%s is so large that %s were not enough to check it", path, most),
-			fmt.Sprintf("Have SQLite check it, while no host runs: `sqlite3 %s 'PRAGMA quick_check'`", cli.Quoted(path)))
+			fmt.Sprintf("Have SQLite check it, while no host runs: `sqlite3 %s 'PRAGMA quick_check'`", process.Quoted(path)))
 	case errors.Is(err, store.ErrNewer):
 		return fault("database_newer", path+": "+err.Error(), "Install that version again, or restore the backup from before the upgrade: \"Upgrade\" in docs/operations.md.")
 	}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/process"
-	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/operate/admin"
 )
 
@@ -68,12 +67,12 @@ func as(name string, o Options) string {
 	if err != nil {
 		self = "clawhost"
 	}
-	command := fmt.Sprintf("%s -config %s doctor", cli.Quoted(self), cli.Quoted(absolute(o.Path)))
+	command := fmt.Sprintf("%s -config %s doctor", process.Quoted(self), process.Quoted(absolute(o.Path)))
 	vars := variables(o.Path)
 	if info, err := os.Stat(vars); err != nil || info.Mode().Perm()&0o077 != 0 || ownerOf(info) == name {
-		return fmt.Sprintf("`sudo -u %s -H %s`", cli.Quoted(name), command)
+		return fmt.Sprintf("`sudo -u %s -H %s`", process.Quoted(name), command)
 	}
-	return fmt.Sprintf("`sudo systemd-run --pipe --wait --uid=%s -p EnvironmentFile=%s %s`", cli.Quoted(name), cli.Quoted(vars), command)
+	return fmt.Sprintf("`sudo systemd-run --pipe --wait --uid=%s -p EnvironmentFile=%s %s`", process.Quoted(name), process.Quoted(vars), command)
 }
 
 // variables returns the path of the file with the variables of a config.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/process"
-	"github.com/clawhost/clawhost/core/internal/claude/cli"
 )
 
 const (
@@ -51,7 +50,7 @@ func (c command) String() string {
 	for i, word := range c {
 		words[i] = word
 		if word == "" || strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
-			words[i] = cli.Quoted(word)
+			words[i] = process.Quoted(word)
 		}
 	}
 	return strings.Join(words, " ")
