@@ -1,19 +1,16 @@
 package core
 
 import (
-	"context"
 	"maps"
 	"path/filepath"
 	"strconv"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/config"
-	"github.com/clawhost/clawhost/core/internal/base/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/claude/credential"
 	"github.com/clawhost/clawhost/core/internal/claude/project"
-	"github.com/clawhost/clawhost/core/internal/claude/tools"
 )
 
 // claudeConfig is how the claude processes of all agents are run.
@@ -55,27 +52,6 @@ func (h *Host) agents() {
 			Agent: a, Dir: filepath.Join(h.runDir(), "project", a.Label), Store: h.store, Owners: h.owners,
 		}, h.log.Named("project"))
 	}
-}
-
-// equipped runs turns with the tools and the setup that there are when each begins. It completes their profiles.
-type equipped struct {
-	*claude.Pool
-	tools    *tools.Server
-	projects map[string]*project.Folder
-	demo     bool
-}
-
-// Run implements [turn.Claude].
-func (c equipped) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
-	setup := c.projects[t.Agent].In(t.Folder, t.Worktree).Setup(ctx)
-	t.Profile.Tools, t.Profile.Setup = c.tools.Fingerprint(ctx), setup
-	t.Profile.SystemPrompt += setup.Text()
-	result, err := c.Pool.Run(ctx, t)
-	if c.demo { // nothing was used, and the usage of the real agent stays separate
-		result.InputTokens, result.CacheTokens, result.OutputTokens, result.CostMicros = 0, 0, 0, 0
-	}
-	crashpoint.Pass("result") // Claude has answered, the answer is not durable yet
-	return result, err
 }
 
 // environment returns what the config adds to claude's environment.

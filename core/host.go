@@ -19,6 +19,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/chat/activity"
 	"github.com/clawhost/clawhost/core/internal/chat/command"
+	"github.com/clawhost/clawhost/core/internal/chat/early"
 	"github.com/clawhost/clawhost/core/internal/chat/heartbeat"
 	"github.com/clawhost/clawhost/core/internal/chat/inbox"
 	"github.com/clawhost/clawhost/core/internal/chat/outbox"
@@ -31,6 +32,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/claude/credential"
+	"github.com/clawhost/clawhost/core/internal/claude/equip"
 	"github.com/clawhost/clawhost/core/internal/claude/project"
 	"github.com/clawhost/clawhost/core/internal/claude/sessions"
 	"github.com/clawhost/clawhost/core/internal/claude/tools"
@@ -113,6 +115,7 @@ type Host struct {
 	commands      *command.Registry
 	questions     *permission.Approvals
 	intake        *inbox.Intake
+	early         *early.Starter
 	inbox         *inbox.Inbox
 	tools         *tools.Server
 	chats         *activity.Chats
@@ -236,8 +239,12 @@ func (h *Host) wire() {
 	h.commands = h.registry()
 	h.observers = hook.NewObservers(h.plugins, h.log.Named("hook"))
 	h.reactor = reaction.New(h.store, h.plugins, h.log.Named("reaction"))
+	agents := equip.New(equip.Options{Pool: h.claude, Tools: h.tools, Projects: h.projects, Demo: h.options.Demo != ""})
+	h.early = early.New(early.Options{
+		Store: h.store, Conversations: h.conversations, Prompts: h.prompts, Tools: h.tools, Claude: agents, Worktrees: h.worktrees,
+	}, h.log.Named("early"))
 	h.inbox = inbox.New(h.intake, inbox.Options{
-		Commands: h.commands, Questions: h.questions, Observers: h.observers, Reactions: h.reactor, Chats: h.chats, Owners: h.owners, Sessions: sessions.New(h.claude, h.store), Zone: h.config.Agent.Timezone,
+		Commands: h.commands, Questions: h.questions, Observers: h.observers, Reactions: h.reactor, Chats: h.chats, Owners: h.owners, Early: h.early, Sessions: sessions.New(h.claude, h.store), Zone: h.config.Agent.Timezone,
 	})
 	programs := gateway.New(gateway.Options{
 		Store: h.store, Conversations: h.conversations, Files: h.media.files, Plugins: h.plugins,
@@ -257,7 +264,7 @@ func (h *Host) wire() {
 	}, h.log.Named("posting"))
 	h.handler = turn.New(turn.Options{
 		Store: h.store, Conversations: h.conversations, Commands: h.commands, Hooks: hook.New(h.plugins, h.log.Named("hook")), Prompts: h.prompts,
-		Claude: equipped{h.claude, h.tools, h.projects, h.options.Demo != ""}, Views: views, Tools: h.tools, Poster: poster,
+		Claude: agents, Views: views, Tools: h.tools, Poster: poster,
 		Questions: h.questions, Files: h.media.outgoing, Programs: programs, Owners: h.owners, Plugins: h.plugins, Budgets: h.budgets, Worktrees: h.worktrees,
 		MemoryFlush: h.config.MemoryFlush, Compaction: h.compaction, Limits: h.config.Limits, Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))
@@ -308,7 +315,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	})
 	defer h.end("plugins", processes)
 	for _, job := range []func(context.Context){
-		h.upkeep, h.claude.Inspect, h.observers.Run, h.followers.Run, h.reactor.Run,
+		h.upkeep, h.early.Run, h.claude.Inspect, h.observers.Run, h.followers.Run, h.reactor.Run,
 		command.NewMenus(h.plugins, h.commands, h.log).Run,
 		func(ctx context.Context) { h.owners.Crowding(ctx, h.media.crowded) },
 		notice.NewHeld(h.store, h.dispatcher, h.conversations, h.log).Run,

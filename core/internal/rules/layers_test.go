@@ -36,10 +36,10 @@ var wings = []wing{
 	{"media", []string{"filetype", "files", "program", "web", "speech", "extract", "outgoing"}},
 	{"", []string{"notice"}},
 	{"claude", []string{
-		"credential", "protocol", "exchange", "transcript", "cli", "client", ".", "project", "tools", "worktree", "sessions",
+		"credential", "protocol", "exchange", "transcript", "cli", "client", ".", "project", "tools", "equip", "worktree", "sessions",
 	}},
 	{"chat", []string{
-		"stream", "activity", "permission", "spending", "command", "interpret", "inbox", "prompt", "view", "posting", "turn", "heartbeat",
+		"stream", "activity", "permission", "spending", "command", "interpret", "inbox", "prompt", "early", "view", "posting", "turn", "heartbeat",
 		"outbox",
 	}},
 	{"operate", []string{"claims", "gateway", "hostapi", "admin", "banner", "systemd", "service", "doctor", "setup"}},

@@ -26,6 +26,9 @@ func (in *Inbox) accept(ctx context.Context, a arrival, d destination) (outcome 
 	} else {
 		outcome, err = in.record(ctx, a, d)
 	}
+	if err == nil && outcome.Verdict == chat.Accepted && d.begins() {
+		in.options.Early.Expect(a.key, d.inbound.Message)
+	}
 	body, said := a.event.Body.(chat.Message)
 	if err != nil || outcome.Verdict != chat.Accepted || !said {
 		return outcome, err

@@ -21,6 +21,12 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
+// Starter starts what the turn of a message needs while the message waits for more of its writer. early.Starter implements it.
+type Starter interface {
+	// Expect notes that a message was accepted in a session. It never blocks.
+	Expect(session string, m domain.Message)
+}
+
 // Options are the settings and collaborators of an inbox.
 type Options struct {
 	Commands  *command.Registry
@@ -30,6 +36,7 @@ type Options struct {
 	Chats     *activity.Chats
 	Owners    *notice.Owners
 	Sessions  *sessions.Sessions // of Claude Code
+	Early     Starter
 	Zone      *time.Location
 }
 

@@ -46,6 +46,7 @@ type journal struct {
 	paired   []domain.Pairing
 	allowed  []chat.UserID
 	retired  []string
+	expected []string // sessions whose turns are expected
 	fail     error
 
 	chosen    map[string]domain.Overrides // by session
@@ -68,6 +69,9 @@ type journal struct {
 	questions []domain.Question // that are open
 	host      *host             // nil: nothing of the host runs
 }
+
+// Expect implements [inbox.Starter].
+func (j *journal) Expect(session string, _ domain.Message) { j.expected = append(j.expected, session) }
 
 func (j *journal) Session(_ context.Context, key string) (domain.Session, error) {
 	return domain.Session{Key: key}, j.fail
@@ -311,8 +315,8 @@ func TestSubmit(t *testing.T) {
 				t.Errorf("%v %q (%s), want %v %q", outcome.Verdict, outcome.Session, outcome.Reason, test.verdict, test.session)
 			}
 			if test.verdict == chat.Rejected {
-				if len(j.accepted) != 0 || outcome.Reason == "" {
-					t.Errorf("accepted %v, reason %q", j.accepted, outcome.Reason)
+				if len(j.accepted) != 0 || len(j.expected) != 0 || outcome.Reason == "" {
+					t.Errorf("accepted %v, reason %q, turns are expected in %q", j.accepted, outcome.Reason, j.expected)
 				}
 				return
 			}
@@ -323,6 +327,10 @@ func TestSubmit(t *testing.T) {
 			}
 			if test.reset != slices.Equal(j.retired, []string{"old"}) {
 				t.Errorf("retired %v", j.retired)
+			}
+			// A turn whose conversation begins only with it has no process before.
+			if begins := test.reset || test.lane == domain.TurnLane && !test.fresh; begins != slices.Equal(j.expected, []string{test.session}) {
+				t.Errorf("a turn is expected in %q", j.expected)
 			}
 		})
 	}
@@ -384,7 +392,7 @@ func boxOf(j *journal, settings func(string) config.Settings) *inbox.Inbox {
 	}
 	conversations := conversation.NewResolver(c, h.plugins, j)
 	return inbox.New(inbox.NewIntake(j, h.turns, j, conversations, func() time.Time { return now }, log), inbox.Options{
-		Commands: registry(), Observers: h.observers, Reactions: h.reactor, Chats: h.chats, Zone: time.UTC,
+		Commands: registry(), Observers: h.observers, Reactions: h.reactor, Chats: h.chats, Early: j, Zone: time.UTC,
 		Questions: permission.New(permission.Options{Store: questions{journal: j}, Conversations: conversations}, log),
 		Owners:    notice.NewOwners(h.owners, h.store, conversations, h.plugins, log),
 	})
@@ -520,11 +528,15 @@ func TestAStrangerIsAskedToPairAndLetInOnceAllowed(t *testing.T) {
 
 func TestDuplicate(t *testing.T) {
 	t.Parallel()
-	b := box(&journal{})
+	j := &journal{}
+	b := box(j)
 	for _, want := range []chat.Verdict{chat.Accepted, chat.Duplicate} {
 		if outcome, err := b.Submit(t.Context(), "tg", says("owner", "hello")); err != nil || outcome.Verdict != want {
 			t.Errorf("%+v, %v, want %v", outcome, err, want)
 		}
+	}
+	if len(j.expected) != 1 {
+		t.Errorf("turns are expected in %q, of one message", j.expected)
 	}
 }
 

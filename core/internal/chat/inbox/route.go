@@ -39,6 +39,11 @@ type destination struct {
 	refused  string // why it goes nowhere
 }
 
+// begins reports whether Claude is about to be asked: by the message, or by what follows a reset.
+func (d destination) begins() bool {
+	return d.inbound != nil && (d.inbound.Lane == domain.TurnLane && !d.inbound.Message.Fresh || d.inbound.Reset)
+}
+
 // route decides where a message goes for what it asks. What the session must not answer is only recorded, and so is a message
 // whose files are all unavailable: there is nothing to answer, and Claude learns of it with the next message.
 func (in *Inbox) route(a arrival, intent interpret.Intent) destination {

@@ -60,7 +60,7 @@ type Store interface {
 	NotePast(ctx context.Context, run int64, notes []domain.Note) error
 }
 
-// Claude is Claude Code. core.equipped implements it, by the pool of package claude.
+// Claude is Claude Code. equip.Claude implements it.
 type Claude interface {
 	// Run runs a turn. Its error is an [*agent.Failure].
 	Run(ctx context.Context, t agent.Turn) (agent.Result, error)

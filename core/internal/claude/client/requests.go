@@ -41,6 +41,7 @@ type service struct {
 	open   map[string]*request // by id
 	asking int                 // open questions
 	closed bool
+	before *service // of the expected turn, whose requests are still being answered; nil: none
 }
 
 func newRequests(process Process, folders []string, profile agent.Profile, log hclog.Logger) *requests {
@@ -67,7 +68,8 @@ const (
 	maxReason      = 8 << 10   // of a denial, in bytes; more is cut
 )
 
-// Attend begins to accept requests for a turn, unless it already does. They are answered until ctx ends or [Client.Dismiss].
+// Attend begins to accept requests for a turn, unless it already does. They are answered until ctx ends or [Client.Dismiss]. A turn
+// without a message's UUID is only expected: it takes the requests of a process that starts, and is replaced by the turn that comes.
 func (c *Client) Attend(ctx context.Context, t agent.Turn) { c.requests.attend(ctx, t) }
 
 // Dismiss ends what Attend or Converse began: open requests get no answer.
@@ -76,28 +78,28 @@ func (c *Client) Dismiss() { c.requests.dismiss() }
 func (rs *requests) attend(ctx context.Context, t agent.Turn) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	if rs.serving == nil {
-		rs.serving = &service{turn: t, open: map[string]*request{}}
-		rs.serving.ctx, rs.serving.cancel = context.WithCancel(ctx)
+	if rs.serving != nil && rs.serving.turn.UUID != "" {
+		return
 	}
+	rs.serving = &service{turn: t, open: map[string]*request{}, before: rs.serving}
+	rs.serving.ctx, rs.serving.cancel = context.WithCancel(ctx)
 }
 
 func (rs *requests) dismiss() {
 	rs.mu.Lock()
-	s := rs.serving
-	if s != nil {
+	last := rs.serving
+	for s := last; s != nil; s = s.before {
 		s.closed = true
 		clear(s.open)
 	}
 	rs.mu.Unlock()
-	if s == nil {
-		return
+	for s := last; s != nil; s = s.before {
+		s.cancel()
+		s.work.Wait()
 	}
-	s.cancel()
-	s.work.Wait()
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	if rs.serving == s {
+	if rs.serving == last {
 		rs.serving = nil
 	}
 }

@@ -102,7 +102,7 @@ type Turn struct {
 // running is a call that can be cancelled.
 type running struct{ cancel context.CancelFunc }
 
-// Turn returns the server for a turn of a conversation.
+// Turn returns the server for a turn of a conversation. Without an outbox the turn is only expected: tools are listed, and not called.
 func (s *Server) Turn(id string, c *conversation.Conversation, outbox Outbox) *Turn {
 	return &Turn{
 		server: s, id: id, caller: c.Caller, timeout: c.Agent.Claude.ToolTimeout, only: c.Tools, outbox: outbox, slots: make(chan struct{}, side), queue: make(chan struct{}, side+waiting),

@@ -84,6 +84,15 @@ func New(c *config.Config, shell Shell, store Store, log hclog.Logger) *Worktree
 	return w
 }
 
+// Due reports whether the next turn of a session makes the worktree of its thread, or is the first to work in it.
+func (w *Worktrees) Due(s domain.Session) bool {
+	if w == nil || s.Worktree != "" || s.Route.Thread == "" || s.ClaudeStarted {
+		return false
+	}
+	a := w.agents[session.AgentOf(s.Key)]
+	return a != nil && a.Worktree == config.WorktreeThread
+}
+
 // Enter has a turn of a session work in the worktree of its thread, which is made or restored if needed, until leave is called.
 // Place is the working directory; empty: the session needs no worktree, and works where it did. The error is [ErrBusy], a
 // [*SetupError], ctx's, or git's. A worktree may be named after the first text of its thread.
@@ -92,7 +101,7 @@ func (w *Worktrees) Enter(ctx context.Context, s domain.Session, first string) (
 		return "", func() {}, nil
 	}
 	a := w.agents[session.AgentOf(s.Key)]
-	if a == nil || s.Worktree == "" && (a.Worktree != config.WorktreeThread || s.Route.Thread == "" || s.ClaudeStarted) {
+	if a == nil || s.Worktree == "" && !w.Due(s) {
 		return "", func() {}, nil
 	}
 	known, err := w.store.Worktree(ctx, s.Key, s.Folder)

@@ -1,0 +1,39 @@
+package claude
+
+import (
+	"context"
+
+	"github.com/clawhost/clawhost/core/internal/base/agent"
+)
+
+// Expect starts, or resumes, the process of a turn that is about to come, so that the turn finds it idle. T has no message: its UUID and
+// Prompt are empty. Expect does not wait for the start. It does nothing if the session has a process or a turn that runs, if its runs
+// would have to wait for a slot, or if each turn gets its own process. A failure is left to the turn. If no turn comes, the process is
+// parked as any other idle one.
+func (p *Pool) Expect(t agent.Turn) {
+	of, err := p.cliOf(t.Agent, t.Place())
+	if err != nil || p.config.OneShot || p.serves(t.Session) {
+		return
+	}
+	if running, err := p.reserve(t.Session); err != nil || running != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(p.closing)
+	p.work.Go(func() {
+		defer cancel()
+		s, _, err := p.acquire(ctx, of, t)
+		p.exit(t.Session, s)
+		if err != nil {
+			p.log.Debug("claude could not be started before its turn", "session", t.Session, "error", err)
+			return
+		}
+		<-s.process.Exited() // until then it may ask for the host's tools
+	})
+}
+
+// serves reports whether a session needs no process, or cannot get one now.
+func (p *Pool) serves(session string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.idle[session] != nil || len(p.waiting) > 0 || p.slots >= p.most() && len(p.idle) == 0
+}
