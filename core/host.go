@@ -19,6 +19,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/chat/activity"
 	"github.com/clawhost/clawhost/core/internal/chat/command"
+	"github.com/clawhost/clawhost/core/internal/chat/debounce"
 	"github.com/clawhost/clawhost/core/internal/chat/early"
 	"github.com/clawhost/clawhost/core/internal/chat/heartbeat"
 	"github.com/clawhost/clawhost/core/internal/chat/inbox"
@@ -115,6 +116,7 @@ type Host struct {
 	commands      *command.Registry
 	questions     *permission.Approvals
 	intake        *inbox.Intake
+	debounce      *debounce.Judge
 	early         *early.Starter
 	inbox         *inbox.Inbox
 	tools         *tools.Server
@@ -236,6 +238,7 @@ func (h *Host) wire() {
 	}, h.log.Named("tools"))
 	h.worktrees = worktree.New(h.config, h.claude, h.store, h.log.Named("worktree"))
 	h.budgets = spending.New(h.config, h.store, h.conversations)
+	h.debounce = debounce.New()
 	h.commands = h.registry()
 	h.observers = hook.NewObservers(h.plugins, h.log.Named("hook"))
 	h.reactor = reaction.New(h.store, h.plugins, h.log.Named("reaction"))
@@ -244,7 +247,7 @@ func (h *Host) wire() {
 		Store: h.store, Conversations: h.conversations, Prompts: h.prompts, Tools: h.tools, Claude: agents, Worktrees: h.worktrees,
 	}, h.log.Named("early"))
 	h.inbox = inbox.New(h.intake, inbox.Options{
-		Commands: h.commands, Questions: h.questions, Observers: h.observers, Reactions: h.reactor, Chats: h.chats, Owners: h.owners, Early: h.early, Sessions: sessions.New(h.claude, h.store), Zone: h.config.Agent.Timezone,
+		Commands: h.commands, Questions: h.questions, Observers: h.observers, Reactions: h.reactor, Chats: h.chats, Owners: h.owners, Early: h.early, Debounce: h.debounce, Sessions: sessions.New(h.claude, h.store), Zone: h.config.Agent.Timezone,
 	})
 	programs := gateway.New(gateway.Options{
 		Store: h.store, Conversations: h.conversations, Files: h.media.files, Plugins: h.plugins,

@@ -39,7 +39,7 @@ var wings = []wing{
 		"credential", "protocol", "exchange", "transcript", "cli", "client", ".", "project", "tools", "equip", "worktree", "sessions",
 	}},
 	{"chat", []string{
-		"stream", "activity", "permission", "spending", "command", "interpret", "inbox", "prompt", "early", "view", "posting", "turn", "heartbeat",
+		"stream", "activity", "permission", "spending", "debounce", "command", "interpret", "inbox", "prompt", "early", "view", "posting", "turn", "heartbeat",
 		"outbox",
 	}},
 	{"operate", []string{"claims", "gateway", "hostapi", "admin", "banner", "systemd", "service", "doctor", "setup"}},

@@ -12,7 +12,7 @@ type burst struct {
 // openBurst finds the burst that a message joins.
 func (t *tx) openBurst(in domain.Inbound, e encoded, p place) (burst, error) {
 	b := in.Burst
-	if b.Window <= 0 || b.By == "" || in.Message.Fresh || p.queued == 1 {
+	if b.Gap <= 0 || b.By == "" || in.Message.Fresh || p.queued == 1 {
 		return burst{}, nil
 	}
 	var found burst
@@ -21,7 +21,7 @@ func (t *tx) openBurst(in domain.Inbound, e encoded, p place) (burst, error) {
 	err := t.row(`SELECT burst, received_at, share, overrides FROM inbox
 		WHERE session = ?1 AND lane = 'turn' AND burst_by = ?2 AND batch IS NULL AND joined_run IS NULL ORDER BY seq DESC LIMIT 1`,
 		[]any{in.Session, b.By}, &found.id, &lastAt, &share, &overrides)
-	if err != nil || lastAt+b.Window.Milliseconds() <= t.now || share != e.share || overrides != e.overrides {
+	if err != nil || lastAt+b.Gap.Milliseconds() <= t.now || share != e.share || overrides != e.overrides {
 		return burst{}, noRows(err)
 	}
 	err = t.row(`SELECT COUNT(*), SUM(size), MIN(received_at) FROM inbox WHERE session = ?1 AND lane = 'turn' AND seq >= ?2 AND burst = ?2`,
@@ -46,7 +46,7 @@ func (t *tx) extendBurst(in domain.Inbound, p place) error {
 
 // joinedBy returns who may join the message's burst; "": no one.
 func joinedBy(b domain.Burst) string {
-	if b.Window <= 0 || b.Now {
+	if b.Pause <= 0 || b.Now {
 		return ""
 	}
 	return b.By
@@ -63,7 +63,7 @@ func readyAt(in domain.Inbound, now, firstAt int64) int64 {
 	if joinedBy(b) == "" {
 		return at
 	}
-	end := now + b.Window.Milliseconds()
+	end := now + b.Pause.Milliseconds()
 	if b.Wait > 0 {
 		end = min(end, firstAt+b.Wait.Milliseconds())
 	}

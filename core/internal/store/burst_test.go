@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,7 +51,7 @@ func (b *bundle) do(t *testing.T, w *work, within time.Duration) {
 // bursting is the nth message of anna, of a burst with a window of a second.
 func bursting(n int) domain.Inbound {
 	in := inbound("anna", n)
-	in.Burst = domain.Burst{Window: time.Second, By: "anna", Messages: 3, Bytes: 30, Wait: 2500 * time.Millisecond}
+	in.Burst = domain.Burst{Gap: time.Second, Pause: time.Second, By: "anna", Messages: 3, Bytes: 30, Wait: 2500 * time.Millisecond}
 	return in
 }
 
@@ -235,5 +236,87 @@ func TestBurstWithoutASender(t *testing.T) {
 	b.do(t, &w, time.Hour)
 	if diff := cmp.Diff([][]int64{{2}, {3}}, w.runs); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestLinger has a burst wait longer than it would by itself, or shorter.
+// Behaviour: burst-typing.
+func TestLinger(t *testing.T) {
+	t.Parallel()
+	const ms = time.Millisecond
+	for name, test := range map[string]struct {
+		by    string
+		at    time.Duration // of Linger, after the message
+		until time.Duration // after the message
+		want  time.Duration // when it is claimed
+	}{
+		"longer":         {"anna", 400 * ms, 3000 * ms, 3000 * ms},
+		"shorter":        {"anna", 400 * ms, 600 * ms, 600 * ms},
+		"at once":        {"anna", 400 * ms, 100 * ms, 400 * ms},
+		"of another one": {"bert", 400 * ms, 3000 * ms, 1000 * ms},
+		"of nobody":      {"", 400 * ms, 3000 * ms, 1000 * ms},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			var w work
+			b.accept(t, bursting(1))
+			b.do(t, &w, test.at)
+			if err := b.Linger(b.ctx, bursting(1).Session, test.by, start.Add(test.until)); err != nil {
+				t.Fatal(err)
+			}
+			b.do(t, &w, time.Hour)
+			if want := []time.Duration{test.want}; !slices.Equal(w.at, want) {
+				t.Errorf("claimed at %v, want %v", w.at, want)
+			}
+		})
+	}
+}
+
+// TestLingerOfWhatIsTaken neither holds back what waits for a running turn, nor what waits for another try.
+func TestLingerOfWhatIsTaken(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		end  func(b *bundle, run *domain.Run) error // of the first message's run, before which the second one waits
+		runs [][]int64
+	}{
+		"behind a turn": {
+			func(b *bundle, run *domain.Run) error {
+				return b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone})
+			},
+			[][]int64{{2}},
+		},
+		"for another try": {
+			func(b *bundle, run *domain.Run) error {
+				return b.Release(b.ctx, run.ID, b.clock.Now().Add(5*time.Second), "again")
+			},
+			[][]int64{{1}, {2}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			linger := func() {
+				t.Helper()
+				if err := b.Linger(b.ctx, bursting(1).Session, "anna", b.clock.Now().Add(time.Hour)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b.accept(t, bursting(1))
+			b.clock.Advance(time.Second)
+			run := b.claim(t)
+			b.accept(t, bursting(2))
+			linger()
+			b.clock.Advance(2 * time.Second) // the second one waits for no more
+			if err := test.end(b, run); err != nil {
+				t.Fatal(err)
+			}
+			linger()
+			var w work
+			b.do(t, &w, time.Minute)
+			if diff := cmp.Diff(test.runs, w.runs); diff != "" {
+				t.Errorf("runs (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

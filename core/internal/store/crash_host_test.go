@@ -147,7 +147,7 @@ func crashInbound(event, session string, n int, fresh bool) domain.Inbound {
 	}
 	switch (n/5 + int(session[len(session)-1])) % 4 {
 	case 1:
-		in.Burst = domain.Burst{Window: 3 * time.Millisecond, By: session, Messages: 3, Bytes: 1000, Wait: 20 * time.Millisecond}
+		in.Burst = domain.Burst{Gap: 3 * time.Millisecond, Pause: 3 * time.Millisecond, By: session, Messages: 3, Bytes: 1000, Wait: 20 * time.Millisecond}
 	case 2:
 		in.Queue = domain.Queueing{Mode: domain.Collect, Quiet: 2 * time.Millisecond}
 	case 3:

@@ -87,7 +87,7 @@ func TestMessagesOutliveAnUpgrade(t *testing.T) {
 	// A new message steers the run of an old one no more than it joins its burst: whose it was is not known.
 	if _, err := s.Accept(ctx, domain.Inbound{
 		EventID: "a3", Session: "a", Lane: domain.TurnLane, Message: domain.Message{Channel: "c", Chat: chat.Chat{ID: "a"}, Text: "a3"},
-		Queue: domain.Queueing{Mode: domain.Steer}, Burst: domain.Burst{Window: time.Minute, By: "anna"},
+		Queue: domain.Queueing{Mode: domain.Steer}, Burst: domain.Burst{Gap: time.Minute, Pause: time.Minute, By: "anna"},
 	}); err != nil {
 		t.Fatal(err)
 	}

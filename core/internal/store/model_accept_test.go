@@ -64,9 +64,9 @@ func (m *model) drawInbound(t *rapid.T) domain.Inbound {
 		Cap:   rapid.SampledFrom([]int{0, 0, 1, 2, 5}).Draw(t, "cap"),
 		Drop:  rapid.SampledFrom([]domain.Drop{domain.DropOld, domain.DropNew, domain.DropSummarize}).Draw(t, "drop"),
 	}
-	if window := seconds("window", 2); window > 0 {
+	if gap := seconds("gap", 2); gap > 0 {
 		in.Burst = domain.Burst{
-			Window: window, By: sender, Messages: 4, Bytes: 20, Wait: 2 * time.Second, Now: seldom("now"),
+			Gap: gap, Pause: min(gap, seconds("pause", 2)), By: sender, Messages: 4, Bytes: 20, Wait: 2 * time.Second, Now: seldom("now"),
 		}
 	}
 	return in
@@ -252,7 +252,7 @@ func (m *model) tells(l *modelLane, o modelMessage) bool {
 // openBurst is what a message joins.
 func (m *model) openBurst(l *modelLane, msg modelMessage) []modelMessage {
 	b, now := msg.Burst, m.clock.Now()
-	if b.Window == 0 || msg.Message.Fresh {
+	if b.Gap == 0 || msg.Message.Fresh {
 		return nil
 	}
 	var last *modelMessage
@@ -261,7 +261,7 @@ func (m *model) openBurst(l *modelLane, msg modelMessage) []modelMessage {
 			last = o
 		}
 	}
-	if last == nil || !last.receivedAt.Add(b.Window).After(now) || !last.shares(msg) {
+	if last == nil || !last.receivedAt.Add(b.Gap).After(now) || !last.shares(msg) {
 		return nil
 	}
 	var burst []modelMessage
@@ -294,13 +294,13 @@ func (l *modelLane) bursts(joins []modelMessage) int {
 // pace decides when a message may be claimed, and reports whether others may now be claimed at another time than before.
 func (m *model) pace(l *modelLane, msg *modelMessage, burst []modelMessage, inBurst func(modelMessage) bool) (postponed bool) {
 	now := m.clock.Now()
-	if msg.Burst.Window > 0 && !msg.Burst.Now {
+	if msg.Burst.Pause > 0 && !msg.Burst.Now {
 		first := now
 		if len(burst) > 0 {
 			first = burst[0].receivedAt
 		}
 		msg.joinable = msg.Burst.By
-		msg.readyAt = later(msg.readyAt, earlier(now.Add(msg.Burst.Window), first.Add(msg.Burst.Wait)))
+		msg.readyAt = later(msg.readyAt, earlier(now.Add(msg.Burst.Pause), first.Add(msg.Burst.Wait)))
 	}
 	waits := false // for others than its own burst
 	switch msg.Queue.Mode {

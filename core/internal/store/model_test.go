@@ -68,6 +68,7 @@ func TestModel(t *testing.T) {
 			"complete": m.complete,
 			"release":  m.release,
 			"early":    m.early,
+			"linger":   m.linger,
 			"replace":  m.replaceSession,
 			"next":     m.next,
 			"withdraw": m.withdraw,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -94,6 +95,32 @@ func (m *model) next(t *rapid.T) {
 		l.advance(l.queue[0].seq)
 		l.rearm(now)
 	}
+}
+
+// linger has a burst wait longer, or shorter.
+func (m *model) linger(t *rapid.T) {
+	session, l, _ := m.drawWaiting(t)
+	by := rapid.SampledFrom([]string{"x", "y", ""}).Draw(t, "by")
+	now := m.clock.Now()
+	until := now.Add(time.Duration(rapid.IntRange(-1, 3).Draw(t, "until")) * time.Second)
+	if err := m.store.Linger(m.ctx, session, by, until); err != nil {
+		t.Fatal(err)
+	}
+	var burst int64
+	for _, o := range l.queue {
+		if o.waits() && by != "" && o.joinable == by && o.readyAt.After(now) && l.run == 0 {
+			burst = o.burst
+		}
+	}
+	if burst == 0 {
+		return
+	}
+	for i := range l.queue {
+		if o := &l.queue[i]; o.burst == burst && o.waits() {
+			o.readyAt = later(now, until)
+		}
+	}
+	l.rearm(now)
 }
 
 func (m *model) withdraw(t *rapid.T) {

@@ -200,8 +200,9 @@ func stepsOfConversations(t *testing.T, s *Store, accept func(func(*domain.Inbou
 	}
 	_, err := s.Clear(ctx, "s", domain.TurnLane, time.Now().Add(time.Hour)) // what is left of the steps before
 	must(err)
-	burst := func(in *domain.Inbound) { in.Burst = domain.Burst{Window: time.Minute, By: "anna"} }
+	burst := func(in *domain.Inbound) { in.Burst = domain.Burst{Gap: time.Minute, Pause: time.Minute, By: "anna"} }
 	accept(burst)
+	must(s.Linger(ctx, "s", "anna", time.Now().Add(time.Minute)))
 	accept(func(in *domain.Inbound) { burst(in); in.Burst.Now = true })
 	run := claim()
 	if len(run.More) != 1 {

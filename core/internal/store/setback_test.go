@@ -20,7 +20,7 @@ func TestAClockThatIsSetBackHoldsNothingUp(t *testing.T) {
 	for name, waits := range map[string]func(ctx context.Context, s *Store) (wait time.Duration, claimed <-chan error, err error){
 		"a message": func(ctx context.Context, s *Store) (time.Duration, <-chan error, error) {
 			_, err := s.Accept(ctx, domain.Inbound{
-				EventID: "1", Session: "s", Lane: domain.TurnLane, Burst: domain.Burst{Window: window, By: "anna"},
+				EventID: "1", Session: "s", Lane: domain.TurnLane, Burst: domain.Burst{Gap: window, Pause: window, By: "anna"},
 				Message: domain.Message{Channel: "telegram", Chat: chat.Chat{ID: "anna"}, Sender: chat.Sender{ID: "anna"}},
 			})
 			claimed := make(chan error, 1)

@@ -292,7 +292,7 @@ func TestAnEditedMessageOfABurst(t *testing.T) {
 			b, run := busy(t)
 			for n := 2; n <= 4; n++ {
 				in := inbound("anna", n)
-				in.Burst = domain.Burst{Window: time.Minute, By: "anna"}
+				in.Burst = domain.Burst{Gap: time.Minute, Pause: time.Minute, By: "anna"}
 				b.accept(t, in)
 			}
 			m := edited("telegram", "anna", "3")

@@ -89,6 +89,16 @@ claude {
 inbound {
   debounce = "-1s"
 }
+plugin "q" {
+  inbound {
+    debounce = "soon"
+  }
+}
+plugin "r" {
+  inbound {
+    debounce = 5
+  }
+}
 queue {
   mode     = "steeer"
   debounce = 500
@@ -118,15 +128,17 @@ F:11:17: Unsuitable value; claude.aliases must be text in quotes.
     number    = 5
 F:15:14: Unsuitable value; inbound.debounce must be at least "0s".
     debounce = "-1s"
-F:18:14: Unsuitable value; queue.mode must be MODES. Did you mean "steer"?
+F:19:16: Unsuitable value; inbound.debounce must be "auto" or a duration, such as "500ms", "30s" or "2h".
+F:24:16: Unsuitable value; inbound.debounce must be "auto" or a duration, such as "500ms", "30s" or "2h".
+F:28:14: Unsuitable value; queue.mode must be MODES. Did you mean "steer"?
     mode     = "steeer"
-F:19:14: Unsuitable value; queue.debounce must be a duration, such as "500ms", "30s" or "2h".
+F:29:14: Unsuitable value; queue.debounce must be a duration, such as "500ms", "30s" or "2h".
     debounce = 500
-F:20:14: Unsuitable value; queue.cap must be a whole number from 1 to 1000.
+F:30:14: Unsuitable value; queue.cap must be a whole number from 1 to 1000.
     cap      = 0
-F:21:14: Unsuitable value; queue.drop must be "summarize", "old" or "new".
+F:31:14: Unsuitable value; queue.drop must be "summarize", "old" or "new".
     drop     = "none"
-F:25:11: Unsuitable value; queue.cap must be a whole number from 1 to 1000.
+F:35:11: Unsuitable value; queue.cap must be a whole number from 1 to 1000.
 `,
 		},
 		{

@@ -101,7 +101,7 @@ func (s *Session) resetBlock(kind string) block {
 
 func (i *Inbound) block() block {
 	return block{path: "inbound", attrs: []attr{
-		{"debounce", duration(&i.Debounce, 0)},
+		{"debounce", orAuto(&i.Debounce, AutoDebounce)},
 		{"max_age", ageLimit(&i.MaxAge, &i.Drop)},
 	}}
 }

@@ -97,9 +97,12 @@ type Reset struct {
 	Daily *Clock         // nil: as in [Session]
 }
 
+// AutoDebounce leaves it to the host how long each message waits for more.
+const AutoDebounce time.Duration = -1
+
 // Inbound configures arriving messages.
 type Inbound struct {
-	Debounce time.Duration // messages in quicker succession are joined; default 500 ms; zero: never
+	Debounce time.Duration // messages in quicker succession are joined; default [AutoDebounce]; zero: never
 	MaxAge   time.Duration // default 24 hours; zero: no limit
 	Drop     bool          // drop older messages instead of mentioning their age
 }
@@ -200,7 +203,7 @@ func defaults() *Config {
 		Limits:    Limits{OnUsageLimit: "ask"},
 		Settings: Settings{
 			Session: Session{Scope: "per-channel-peer", ResetTriggers: []string{"/new", "/reset"}, DailyReset: Off},
-			Inbound: Inbound{Debounce: 500 * time.Millisecond, MaxAge: 24 * time.Hour},
+			Inbound: Inbound{Debounce: AutoDebounce, MaxAge: 24 * time.Hour},
 			Queue:   Queue{Mode: domain.Steer, Debounce: 500 * time.Millisecond, Cap: 20, Drop: domain.DropSummarize, Receipt: true},
 			Reply: Reply{
 				ChunkMode: "length", Stream: "preview",

@@ -126,7 +126,7 @@ plugin "other" {}
 `, nil)
 
 	got := c.For("telegram")
-	if got.Inbound != (config.Inbound{Debounce: 500 * time.Millisecond, MaxAge: time.Hour, Drop: true}) {
+	if got.Inbound != (config.Inbound{Debounce: config.AutoDebounce, MaxAge: time.Hour, Drop: true}) {
 		t.Errorf("inbound %+v", got.Inbound)
 	}
 	if got.Queue != (config.Queue{Mode: "followup", Debounce: 500 * time.Millisecond, Cap: 3, Drop: "summarize", Receipt: true}) {

@@ -221,6 +221,30 @@ func duration(to *time.Duration, least time.Duration) setter {
 	}
 }
 
+// orAuto is a duration, or the word auto, which is stored as the given value.
+func orAuto(to *time.Duration, auto time.Duration) setter {
+	const must = `must be "auto" or a duration, such as "500ms", "30s" or "2h"`
+	return func(v value) {
+		s, ok := v.textOf(must)
+		if !ok {
+			return
+		}
+		if s == "auto" {
+			*to = auto
+			return
+		}
+		d, complaint := parseDuration(s, 0)
+		switch complaint {
+		case "":
+			*to = d
+		case mustBeDuration:
+			v.refuse(must)
+		default:
+			v.refuse("%s", complaint)
+		}
+	}
+}
+
 // path stores a path and makes it absolute. A relative one is relative to the file.
 func path(to *string) setter {
 	return func(v value) {

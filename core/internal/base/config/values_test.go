@@ -373,7 +373,7 @@ func TestDefaults(t *testing.T) {
 	}
 	want := config.Settings{
 		Session: config.Session{Scope: "per-channel-peer", ResetTriggers: []string{"/new", "/reset"}, DailyReset: config.Off},
-		Inbound: config.Inbound{Debounce: 500 * time.Millisecond, MaxAge: 24 * time.Hour},
+		Inbound: config.Inbound{Debounce: config.AutoDebounce, MaxAge: 24 * time.Hour},
 		Queue:   config.Queue{Mode: "steer", Debounce: 500 * time.Millisecond, Cap: 20, Drop: "summarize", Receipt: true},
 		Reply: config.Reply{
 			ChunkMode: "length", Stream: "preview",

@@ -25,8 +25,9 @@ type Held struct {
 
 // Burst joins messages in quick succession into one turn. The zero Burst joins none.
 type Burst struct {
-	Window time.Duration // maximum time between consecutive messages
-	By     string        // the author: only messages of the same author are joined; "": none
+	Gap   time.Duration // maximum time since the message before
+	Pause time.Duration // how long the burst waits for a message after this one, at most Gap
+	By    string        // the author: only messages of the same author are joined; "": none
 	// Limits of a burst; a message that exceeds one starts another burst.
 	Messages int
 	Bytes    int
@@ -34,6 +35,26 @@ type Burst struct {
 	// Now is set if the message ends the burst: the burst including the message is claimed at once.
 	Now bool
 }
+
+// Wait is how long a message has waited for more of its writer.
+type Wait struct {
+	For time.Duration // at most
+	Why WaitReason
+}
+
+// WaitReason is why a message has waited as long as it has.
+type WaitReason int
+
+// The reasons. The zero WaitReason is not a valid one.
+const (
+	WaitConfig     WaitReason = iota + 1 // the config has a fixed time
+	WaitSentence                         // it ends as a sentence does
+	WaitUsual                            // nothing says that more comes
+	WaitUnfinished                       // it looks unfinished
+	WaitPieces                           // its writer writes in pieces
+	WaitTyping                           // its writer was seen typing
+	WaitFile                             // it has a file, and did not wait
+)
 
 // Expiry says when a session starts a new claude session by itself: at a message of a person who returns to it. The zero
 // Expiry means never.

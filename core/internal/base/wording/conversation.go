@@ -91,8 +91,9 @@ func Exported(messages int, path string) string {
 	return fmt.Sprintf("Exported %s to %s on the host.", plural(messages, "message"), Code(path))
 }
 
-// Session answers /session. The zone of now is that of the times that it shows.
-func Session(s domain.Session, agent string, now time.Time) string {
+// Session answers /session. Wait is how the last message of the person waited; zero: not known. The zone of now is that of the times
+// that it shows.
+func Session(s domain.Session, agent string, wait domain.Wait, now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**Session** %s\n", Code(s.Key))
 	if s.Label != "" {
@@ -125,12 +126,39 @@ func Session(s domain.Session, agent string, now time.Time) string {
 	if !s.InteractedAt.IsZero() {
 		fmt.Fprintf(&b, "\n- last message: %s ago", age(now.Sub(s.InteractedAt)))
 	}
+	if waited := waited(wait); waited != "" {
+		fmt.Fprintf(&b, "\n- your last message: %s", waited)
+	}
 	if !s.FlushedAt.IsZero() {
 		fmt.Fprintf(&b, "\n- memories saved: %s ago", age(now.Sub(s.FlushedAt)))
 	}
 	fmt.Fprintf(&b, "\n- %s", spent(s.Usage))
 	fmt.Fprintf(&b, "\n- chosen here: %s", chosen(s.Overrides))
 	return b.String()
+}
+
+// waited says how a message has waited for more; empty: it is not known.
+func waited(w domain.Wait) string {
+	var why string
+	switch w.Why {
+	case domain.WaitFile:
+		return "did not wait for more, because it has a file"
+	case domain.WaitConfig:
+		why = "the config says so"
+	case domain.WaitSentence:
+		why = "it is a whole sentence"
+	case domain.WaitUsual:
+		why = "it looks complete"
+	case domain.WaitUnfinished:
+		why = "it looks like the beginning of something"
+	case domain.WaitPieces:
+		why = "you write in several messages"
+	case domain.WaitTyping:
+		why = "you were seen typing"
+	default:
+		return ""
+	}
+	return fmt.Sprintf("waited %s for more, because %s", w.For.Round(10*time.Millisecond), why)
 }
 
 // begun is when a session's conversation began.

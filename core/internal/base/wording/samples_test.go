@@ -195,7 +195,7 @@ var groups = []group{
 		{"MessageNotWaiting", wording.MessageNotWaiting},
 		{"MessageHeld", wording.MessageHeld},
 		{"SessionOptions", wording.SessionOptions},
-		{"Session", wording.Session(session, "backend", now)},
+		{"Session", wording.Session(session, "backend", domain.Wait{For: 180 * time.Millisecond, Why: domain.WaitUsual}, now)},
 		{"OneAgent", wording.OneAgent},
 		{"Agents", wording.Agents([]wording.Agent{{Label: "main"}, {Label: "backend", Description: "the API server"}}, "main")},
 		{"AgentChosen", wording.AgentChosen(wording.Agent{Label: "backend", Description: "the API server"}, true, true)},

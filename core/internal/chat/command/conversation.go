@@ -145,7 +145,9 @@ func (d hostCommands) waiting(
 func (d hostCommands) session(ctx context.Context, call Call) (string, error) {
 	switch word := firstWord(call.Args); strings.ToLower(word) {
 	case "":
-		return wording.Session(call.Session, d.agentOf(call), d.host.Now().In(d.host.Zone)), nil
+		by := call.Caller
+		wait, _ := d.host.Debounce.Last(by.Session, by.Address.Channel, by.Sender.ID)
+		return wording.Session(call.Session, d.agentOf(call), wait, d.host.Now().In(d.host.Zone)), nil
 	case "label":
 		return d.label(ctx, call, wording.OneLine(call.Args[len(word):], utf8.RuneCountInString(call.Args)+1))
 	default:

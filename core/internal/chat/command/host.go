@@ -11,6 +11,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/recentlog"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
+	"github.com/clawhost/clawhost/core/internal/chat/debounce"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
 	"github.com/clawhost/clawhost/core/internal/chat/spending"
 	"github.com/clawhost/clawhost/core/internal/claude"
@@ -103,6 +104,7 @@ type Host struct {
 	Outgoing      map[string]*outgoing.Files // by the agent's label
 	Worktrees     *worktree.Worktrees
 	Sessions      *sessions.Sessions // of Claude Code
+	Debounce      *debounce.Judge
 }
 
 // hostCommands is what the host's own commands use.

@@ -20,6 +20,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/recentlog"
 	"github.com/clawhost/clawhost/core/internal/chat/command"
+	"github.com/clawhost/clawhost/core/internal/chat/debounce"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
@@ -215,6 +216,7 @@ func (d *hostCommands) conversations() *conversation.Resolver {
 func (d *hostCommands) registry() *command.Registry {
 	conversations := d.conversations()
 	host := command.Host{
+		Debounce: debounce.New(),
 		Version: "v1", Started: now.Add(-3 * time.Hour), ConfigPath: "/etc/clawhost/config.hcl", ExportDir: d.exports, Models: models,
 		Now: func() time.Time { return now }, Zone: time.UTC,
 		Conversations: conversations, Plugins: d.registryOfPlugins(), Agents: skilled{d}, Claude: asked{d}, Tools: tooled{},

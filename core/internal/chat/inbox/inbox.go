@@ -11,6 +11,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/chat/activity"
 	"github.com/clawhost/clawhost/core/internal/chat/command"
+	"github.com/clawhost/clawhost/core/internal/chat/debounce"
 	"github.com/clawhost/clawhost/core/internal/chat/interpret"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
 	"github.com/clawhost/clawhost/core/internal/claude/sessions"
@@ -37,6 +38,7 @@ type Options struct {
 	Owners    *notice.Owners
 	Sessions  *sessions.Sessions // of Claude Code
 	Early     Starter
+	Debounce  *debounce.Judge
 	Zone      *time.Location
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/chat/activity"
 	"github.com/clawhost/clawhost/core/internal/chat/command"
+	"github.com/clawhost/clawhost/core/internal/chat/debounce"
 	"github.com/clawhost/clawhost/core/internal/chat/inbox"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
@@ -392,7 +393,7 @@ func boxOf(j *journal, settings func(string) config.Settings) *inbox.Inbox {
 	}
 	conversations := conversation.NewResolver(c, h.plugins, j)
 	return inbox.New(inbox.NewIntake(j, h.turns, j, conversations, func() time.Time { return now }, log), inbox.Options{
-		Commands: registry(), Observers: h.observers, Reactions: h.reactor, Chats: h.chats, Early: j, Zone: time.UTC,
+		Commands: registry(), Observers: h.observers, Reactions: h.reactor, Chats: h.chats, Early: j, Debounce: debounce.New(), Zone: time.UTC,
 		Questions: permission.New(permission.Options{Store: questions{journal: j}, Conversations: conversations}, log),
 		Owners:    notice.NewOwners(h.owners, h.store, conversations, h.plugins, log),
 	})

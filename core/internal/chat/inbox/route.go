@@ -19,14 +19,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-const (
-	// The bounds of a burst: more messages, or a longer stream without a pause, are answered in parts.
-	burstMessages = 12
-	burstBytes    = 50_000
-	burstWindows  = 5
-	// maxMissing bounds the unavailable files that a session's next turn reads about.
-	maxMissing = 20
-)
+// maxMissing bounds the unavailable files that a session's next turn reads about.
+const maxMissing = 20
 
 // destination is where a message goes: into a lane, or only into the record of its session. One of inbound, record and refused
 // is set.
@@ -211,7 +205,7 @@ func (in *Inbox) turn(a arrival) domain.Inbound {
 	inbound.Expiry = expiry(a.settings.Session, a.name.Type(), now, in.options.Zone)
 	inbound.Receipt = in.receipt(m)
 	if m.Origin == "" && m.Pressed == nil {
-		inbound.Burst = burst(a.settings.Inbound, m)
+		inbound.Burst = in.options.Debounce.Message(a.settings.Inbound, a.key, m, now)
 	}
 	return inbound
 }
@@ -233,17 +227,6 @@ func (in *Inbox) separate(a arrival, intent interpret.Intent) *domain.Inbound {
 	a.event.ID = domain.KeyShortcut.Of(fmt.Sprintf("%x", sha256.Sum256([]byte(a.event.ID)))).EventID()
 	inbound := in.command(a, prompt.Commands...)
 	return &inbound
-}
-
-// burst joins messages in quick succession. A file ends the burst: the burst does not wait for more after it.
-func burst(c config.Inbound, m domain.Message) domain.Burst {
-	if c.Debounce <= 0 {
-		return domain.Burst{}
-	}
-	return domain.Burst{
-		Window: c.Debounce, By: string(m.Sender.ID), Messages: burstMessages, Bytes: burstBytes, Wait: burstWindows * c.Debounce,
-		Now: len(m.Media) > 0,
-	}
 }
 
 // expiry is when a session of this type automatically starts a new conversation.

@@ -50,7 +50,7 @@ func TestHowAMessageWaits(t *testing.T) {
 	command.Body = chat.Message{ID: "m", Text: "/status", MentionsSelf: true}
 	isolated := thread
 	isolated.Isolated = true
-	burst := domain.Burst{Window: 300 * time.Millisecond, By: "owner", Messages: 12, Bytes: 50_000, Wait: 1500 * time.Millisecond}
+	burst := domain.Burst{Gap: 300 * time.Millisecond, Pause: 300 * time.Millisecond, By: "owner", Messages: 12, Bytes: 50_000, Wait: 1500 * time.Millisecond}
 	ended := burst
 	ended.Now = true
 	queue := domain.Queueing{Mode: domain.Collect, Quiet: time.Second, Cap: 7, Drop: domain.DropOld}

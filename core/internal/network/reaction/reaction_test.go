@@ -72,7 +72,7 @@ func (r *reacting) accept(t *testing.T, channel string, id chat.MessageID, stage
 		Message: domain.Message{ID: id, Channel: channel, Chat: chat.Chat{ID: "c"}, Text: "hi"},
 	}
 	if stage == domain.StageWaiting {
-		in.Burst = domain.Burst{Window: time.Hour, By: "anna", Wait: time.Hour, Messages: 2, Bytes: 100} // more is to come
+		in.Burst = domain.Burst{Gap: time.Hour, Pause: time.Hour, By: "anna", Wait: time.Hour, Messages: 2, Bytes: 100} // more is to come
 	}
 	if _, err := r.Accept(t.Context(), in); err != nil {
 		t.Fatal(err)

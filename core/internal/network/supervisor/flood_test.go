@@ -24,6 +24,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/chat/command"
+	"github.com/clawhost/clawhost/core/internal/chat/debounce"
 	"github.com/clawhost/clawhost/core/internal/chat/early"
 	"github.com/clawhost/clawhost/core/internal/chat/inbox"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
@@ -184,7 +185,7 @@ func busy(t *testing.T, name string) *hostapi.API {
 	<-taken
 	return hostapi.New(hostapi.Options{
 		Inbox: inbox.New(intake, inbox.Options{
-			Commands: command.New(nil, nil, command.Host{}), Questions: permission.New(permission.Options{Store: s}, log), Early: early.New(early.Options{}, log), Zone: time.UTC,
+			Commands: command.New(nil, nil, command.Host{}), Questions: permission.New(permission.Options{Store: s}, log), Early: early.New(early.Options{}, log), Debounce: debounce.New(), Zone: time.UTC,
 		}),
 		Store: s, Plugins: running, Files: files.NewStore(files.Options{Dir: filepath.Join(dir, "media"), Rows: s, MaxBytes: 20 << 20}),
 	}, log)

@@ -20,6 +20,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/journal"
 	"github.com/clawhost/clawhost/core/internal/chat/command"
+	"github.com/clawhost/clawhost/core/internal/chat/debounce"
 	"github.com/clawhost/clawhost/core/internal/chat/early"
 	"github.com/clawhost/clawhost/core/internal/chat/inbox"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
@@ -74,7 +75,7 @@ func setup(t *testing.T) *bundle {
 	intake := inbox.NewIntake(s, nil, nil, conversations, func() time.Time { return start }, log)
 	messages := inbox.New(intake, inbox.Options{
 		Commands: command.New(nil, nil, command.Host{}), Questions: permission.New(permission.Options{Store: s}, log),
-		Observers: hook.NewObservers(running, log), Owners: notice.NewOwners(nil, s, conversations, running, log), Early: early.New(early.Options{}, log), Zone: time.UTC,
+		Observers: hook.NewObservers(running, log), Owners: notice.NewOwners(nil, s, conversations, running, log), Early: early.New(early.Options{}, log), Debounce: debounce.New(), Zone: time.UTC,
 	})
 	b.api = hostapi.New(hostapi.Options{
 		Inbox: messages, Store: s, Plugins: running, Closing: b.closing,
