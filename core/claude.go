@@ -18,7 +18,7 @@ func (h *Host) claudeConfig() (claude.Config, error) {
 	p := h.config.Processes
 	all := claude.Config{
 		Agents: map[string]cli.Options{}, DenyPaths: []string{h.config.StateDir, h.config.Path, config.VariablesPath(h.config.Path)}, Family: h.family, Owners: h.owners, Demo: h.options.Demo != "",
-		OneShot: p.Mode == "oneshot", MaxProcesses: p.Max, MaxMemory: p.MaxMemory, RecycleAt: p.RecycleAt, ParkAfter: p.ParkAfter,
+		OneShot: p.Mode == "oneshot", MaxProcesses: p.Max, MaxMemory: p.MaxMemory, RecycleAt: p.RecycleAt, ParkAfter: p.ParkAfter, Spare: p.Spare,
 	}
 	for _, a := range h.config.AllAgents() {
 		keys, err := h.keys.Listen(credential.Options{Keys: a.Claude.APIKeys, Upstream: a.Claude.Env["ANTHROPIC_BASE_URL"]}, h.log.Named("keys"))

@@ -144,7 +144,7 @@ func (a *app) status(ctx context.Context, args []string) error {
 			{"clawhost " + s.Version, fmt.Sprintf("pid %d, up %s", s.PID, time.Since(s.Started).Round(time.Second))},
 			{"turns", fmt.Sprintf("%d running, %d waiting", s.Running, s.Waiting)},
 			{"messages out", fmt.Sprintf("%d pending, %d dead, possible duplicates so far: %d", s.Pending, s.Dead, s.Uncertain)},
-			{"claude", strings.TrimSuffix(fmt.Sprintf("%d running, %d idle; %s", s.Claude.Running, s.Claude.Idle, s.Claude.CLI()), "; ")},
+			{"claude", strings.TrimSuffix(s.Claude.Processes()+"; "+s.Claude.CLI(), "; ")},
 		}
 		if s.Demo {
 			rows = append(rows, []string{"demo", "a stand-in answers, not Claude"})

@@ -42,6 +42,7 @@ type Config struct {
 	RecycleAt  int64         // bytes above which a process is ended when it becomes idle; zero: never
 	WeighEvery time.Duration // interval between measurements of memory; zero: 15 seconds
 	ParkAfter  time.Duration
+	Spare      int           // processes that wait for a conversation to begin; zero: none; [AutoSpare]
 	Timeout    time.Duration // of a turn, not counting the time of open questions; zero: 30 minutes
 	Interrupt  time.Duration // for the answer to an interrupt, before the process is ended; zero: 100 ms
 	Stall      time.Duration // silence after which a turn counts as hung, while no tool runs; zero: 3 minutes

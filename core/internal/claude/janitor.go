@@ -24,6 +24,7 @@ func (p *Pool) janitor() {
 			return
 		case <-looks:
 			p.look()
+			p.restock()
 			continue
 		case <-timer.C:
 		case <-p.kick:

@@ -55,6 +55,18 @@ func (p *Pool) used() int64 {
 	return sum
 }
 
+// typical is what a process takes that was not measured yet.
+const typical = 200 << 20
+
+// room reports whether there is memory for one more process. The caller holds the lock.
+func (p *Pool) room() bool {
+	more := int64(typical)
+	if n := int64(len(p.live)); n > 0 && p.used() > 0 {
+		more = p.used() / n
+	}
+	return p.config.MaxMemory <= 0 || p.used()+more <= p.config.MaxMemory
+}
+
 // relieve parks idle processes, least recently used first, until the others are within the limit. Processes that were
 // not measured yet stay, because the effect of their end is unknown. The caller holds the lock.
 func (p *Pool) relieve() {
@@ -64,6 +76,9 @@ func (p *Pool) relieve() {
 	stays := p.used()
 	for _, s := range p.parked {
 		stays -= s.weight.All()
+	}
+	if stays > p.config.MaxMemory && p.clear() {
+		return // what they free is known at the next measurement
 	}
 	for _, s := range p.leastRecent() {
 		if stays <= p.config.MaxMemory {

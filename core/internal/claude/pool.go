@@ -52,6 +52,7 @@ type Pool struct {
 	asking  int       // runs that wait for people
 	parking int       // processes that are exiting to free a slot for a waiting run
 	waiting []*waiter // runs without a slot, in order
+	stock   stock
 
 	installed Installation
 }
@@ -96,12 +97,14 @@ type waiter struct {
 
 // Stats describes a pool.
 type Stats struct {
-	Running int // processes that run a turn, or start for one
-	Idle    int
-	Waiting int   // turns that wait for a process
-	PIDs    []int // of all processes, sorted
-	Memory  int64 // bytes that they and their tools used recently; zero: none, or unknown
-	Limit   int64 // of Memory; zero: none
+	Running     int // processes that run a turn, or start for one
+	Idle        int
+	Spare       int   // processes that wait for a conversation to begin
+	SpareMemory int64 // bytes that these used recently; zero: none, or unknown
+	Waiting     int   // turns that wait for a process
+	PIDs        []int // of all processes, sorted
+	Memory      int64 // bytes that they and their tools used recently; zero: none, or unknown
+	Limit       int64 // of Memory; zero: none
 }
 
 // New prepares a pool; processes are started by turns. It returns a [*NotInstalledError] when there is no CLI.
@@ -129,6 +132,7 @@ func New(cfg Config, log hclog.Logger, processes cli.Records) (*Pool, error) {
 func (p *Pool) Close(ctx context.Context) error {
 	p.mu.Lock()
 	p.closed = true
+	p.clear()
 	for _, s := range slices.Collect(maps.Values(p.idle)) {
 		p.leave(s)
 	}
@@ -170,8 +174,11 @@ func (p *Pool) Retire(id string) {
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	stats := Stats{Idle: len(p.idle), Waiting: len(p.waiting), Memory: p.used(), Limit: p.config.MaxMemory}
+	stats := Stats{Idle: len(p.idle), Spare: len(p.stock.spares), Waiting: len(p.waiting), Memory: p.used(), Limit: p.config.MaxMemory}
 	stats.Running = p.slots - stats.Idle - p.parking
+	for _, s := range p.stock.spares {
+		stats.SpareMemory += s.weight.All()
+	}
 	for s := range p.live {
 		stats.PIDs = append(stats.PIDs, s.process.ID().PID)
 	}
@@ -378,6 +385,7 @@ func (p *Pool) ended(s *worker) {
 		delete(p.idle, s.session)
 		p.log.Warn("an idle claude ended", "session", s.session, "error", s.process.Ended())
 	}
+	p.stock.spares = slices.DeleteFunc(p.stock.spares, func(o spare) bool { return o.worker == s })
 	delete(p.live, s)
 	if s.leaving {
 		delete(p.parked, s.session)

@@ -25,12 +25,14 @@ func (p *Pool) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	if err := p.enter(ctx, t.Session); err != nil {
 		return agent.Result{}, err
 	}
+	p.noteBeginning(t)
 	r := &run{pool: p, cli: here, turn: t, next: agent.Line{UUID: t.UUID, Text: t.Prompt, Pictures: t.Pictures}}
 	defer func() {
 		if r.worker != nil {
 			r.worker.Dismiss() // if no line was written
 		}
 		p.exit(t.Session, r.worker)
+		p.restock()
 	}()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -92,16 +92,21 @@ func (p *Pool) begins(ctx context.Context, of agentCLI, t agent.Turn) bool {
 	return failure == nil
 }
 
-// evictIdle ends the process that has been idle for the longest, and reports whether there was one.
+// evictIdle ends a spare process, or the one that has been idle for the longest, and reports whether there was one.
 func (p *Pool) evictIdle(ctx context.Context) bool {
 	p.mu.Lock()
 	idle := p.leastRecent()
+	for _, s := range p.stock.spares {
+		idle = append([]*worker{s.worker}, idle...)
+	}
 	if len(idle) == 0 {
 		p.mu.Unlock()
 		return false
 	}
 	p.log.Warn("an idle claude is ended to free resources for another one", "session", idle[0].session)
-	p.leave(idle[0])
+	if !p.clear() {
+		p.leave(idle[0])
+	}
 	p.mu.Unlock()
 	select {
 	case <-idle[0].process.Exited():

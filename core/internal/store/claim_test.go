@@ -222,6 +222,52 @@ func TestReclaimedMessageKeepsItsClaudeSession(t *testing.T) {
 	}
 }
 
+func TestBeginAs(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	run := b.claim(t)
+	b.accept(t, inbound("anna", 2))
+	const spare = "spare"
+	if err := b.BeginAs(b.ctx, run.ID, spare); err != nil {
+		t.Fatal(err)
+	}
+	check := func(s domain.Session, started bool) {
+		t.Helper()
+		if s.ClaudeSession != spare || s.ClaudeStarted != started {
+			t.Errorf("the session is %+v, want %s", s, spare)
+		}
+	}
+	s, err := b.Session(b.ctx, run.Session.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(s, false)
+	if key, err := b.ClaudeSessionOf(b.ctx, run.Session.ClaudeSession); key != "" || err != nil {
+		t.Errorf("the former id is one of %q, %v", key, err)
+	}
+	if err := b.Release(b.ctx, run.ID, time.Time{}, ""); err != nil {
+		t.Fatal(err)
+	}
+	again := b.claim(t)
+	check(again.Session, false)
+	if again.Head.ClaudeSession != spare {
+		t.Errorf("the message is one of %s", again.Head.ClaudeSession)
+	}
+	if err := b.Consumed(b.ctx, again.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.BeginAs(b.ctx, again.ID, "another"); err == nil {
+		t.Error("a claude session gets another id after it has begun")
+	}
+	b.complete(t, again, "answer")
+	next := b.claim(t)
+	check(next.Session, true)
+	if next.Head.ClaudeSession != spare {
+		t.Errorf("the next message is one of %s", next.Head.ClaudeSession)
+	}
+}
+
 func TestReplaceSessionGivesARunAFreshClaudeSession(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -391,6 +437,7 @@ func TestStepsOfALostRunAreFenced(t *testing.T) {
 	steps := map[string]func(id int64) error{
 		"consumed": func(id int64) error { return b.Consumed(b.ctx, id) },
 		"replace":  func(id int64) error { _, err := b.ReplaceSession(b.ctx, id); return err },
+		"begin as": func(id int64) error { return b.BeginAs(b.ctx, id, "spare") },
 		"release":  func(id int64) error { return b.Release(b.ctx, id, time.Time{}, "") },
 		"complete": func(id int64) error {
 			return b.Complete(b.ctx, id, domain.Completion{State: domain.RunDone, Items: []domain.OutboxItem{{To: chat.Address{Channel: "c"}}}})

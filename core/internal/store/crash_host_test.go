@@ -200,6 +200,9 @@ func (h *crashHost) turn(ctx context.Context, run *domain.Run) {
 		answered = append(answered, m.Message.Text)
 	}
 	note(h.runs, "start %s %s", session, strings.Join(answered, " "))
+	if !run.Session.ClaudeStarted && h.chance(2) {
+		must(ctx, h.store.BeginAs(ctx, run.ID, fmt.Sprint("spare", run.ID)))
+	}
 	must(ctx, h.store.Consumed(ctx, run.ID))
 	a := crashAnswer{host: h, run: run, left: crashPieces(run, answered)}
 	a.resume()

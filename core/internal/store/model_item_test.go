@@ -200,6 +200,22 @@ func (m *model) replaceSession(t *rapid.T) {
 	}
 }
 
+// beginAs gives the run's claude session another id, if nothing was said in it yet. It changes nothing that the model knows.
+func (m *model) beginAs(t *rapid.T) {
+	id, l := m.aRun(t)
+	of := m.runs[id]
+	s, err := m.store.Session(m.ctx, of.session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if of.lane != domain.TurnLane || l.own().claude != m.current[of.session] || s.ClaudeStarted {
+		t.Skip("it has begun")
+	}
+	if err := m.store.BeginAs(m.ctx, id, fmt.Sprint("spare", id)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func (m *model) claimDeliveries(t *rapid.T) {
 	limit := rapid.IntRange(1, 3).Draw(t, "limit")
 	now := m.clock.Now()

@@ -70,6 +70,7 @@ func TestModel(t *testing.T) {
 			"early":    m.early,
 			"linger":   m.linger,
 			"replace":  m.replaceSession,
+			"begin as": m.beginAs,
 			"next":     m.next,
 			"withdraw": m.withdraw,
 			"amend":    m.amend,

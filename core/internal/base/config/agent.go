@@ -89,7 +89,11 @@ type Processes struct {
 	MaxMemory int64         // total bytes above which idle processes are ended; default [HalfOfMemory]; zero: no limit
 	RecycleAt int64         // bytes above which a process is ended once it is idle; default 512 MB; zero: never
 	ParkAfter time.Duration // idle time after which a process is ended; default 10 minutes
+	Spare     int           // processes that wait for a conversation to begin; default [AutoSpare]; zero: none
 }
+
+// AutoSpare as Spare means one where memory allows.
+const AutoSpare = -1
 
 // HalfOfMemory as MaxMemory means half of the machine's memory.
 const HalfOfMemory = -1
@@ -171,6 +175,7 @@ func (c *Config) claudeBlock() block {
 		{"max_memory", sizeOrNone(&c.Processes.MaxMemory, 64<<20, 1<<40)},
 		{"recycle_at", sizeOrNone(&c.Processes.RecycleAt, 64<<20, 1<<40)},
 		{"park_after", duration(&c.Processes.ParkAfter, time.Millisecond)},
+		{"spare", autoOrWhole(&c.Processes.Spare, AutoSpare, 16)},
 	}...)
 	b.elsewhere = nil
 	return b
@@ -183,7 +188,7 @@ func (c *Claude) block() block {
 		path:   "claude",
 		blocks: []child{{name: "mcp", labelled: true, holds: c.serverBlock}},
 		elsewhere: map[string]string{
-			"aliases": all, "mode": all, "max_processes": all, "max_memory": all, "recycle_at": all, "park_after": all,
+			"aliases": all, "mode": all, "max_processes": all, "max_memory": all, "recycle_at": all, "park_after": all, "spare": all,
 		},
 		attrs: []attr{
 			{"command", command(&c.Command)},

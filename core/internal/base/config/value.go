@@ -187,6 +187,22 @@ func whole[T int | int64](to *T, least, most T) setter {
 	}
 }
 
+// autoOrWhole stores a whole number from 0, or the word auto, which is stored as the given value.
+func autoOrWhole(to *int, auto, most int) setter {
+	set := whole(to, 0, most)
+	return func(v value) {
+		if v.Type() == cty.String && v.AsString() == "auto" {
+			*to = auto
+			return
+		}
+		if _, err := convert.Convert(v.Value, cty.Number); err != nil {
+			v.refuse(`must be "auto" or a whole number from 0 to %d`, most)
+			return
+		}
+		set(v)
+	}
+}
+
 // maxDuration limits durations: more than a year is probably a wrong unit.
 const maxDuration = 366 * 24 * time.Hour
 

@@ -58,6 +58,7 @@ claude {
   retries          = 1
   max_processes    = env("PROCESSES")
   max_memory       = "3GB"
+  spare            = 2
   recycle_at       = "0"
   park_after       = "1m"
   context_budget   = 200000
@@ -290,7 +291,7 @@ plugin "plain" {}
 				},
 			},
 		},
-		Processes: config.Processes{Mode: "oneshot", Max: 2, MaxMemory: 3 << 30, RecycleAt: 0, ParkAfter: time.Minute},
+		Processes: config.Processes{Mode: "oneshot", Max: 2, MaxMemory: 3 << 30, RecycleAt: 0, ParkAfter: time.Minute, Spare: 2},
 		Outbox:    config.Outbox{Attempts: 3, MaxAge: 2 * time.Hour},
 		Limits:    config.Limits{OnUsageLimit: "wait"},
 		Budgets: []config.Budget{

@@ -57,7 +57,7 @@ func who(c chat.Caller) string { return c.Address.Channel + ":" + string(c.Sende
 
 // pool describes the number of claude processes and their memory.
 func pool(stats claude.Stats) string {
-	line := fmt.Sprintf("%d running, %d idle, %d turns wait for one", stats.Running, stats.Idle, stats.Waiting)
+	line := fmt.Sprintf("%d running, %d idle, %d spare, %d turns wait for one", stats.Running, stats.Idle, stats.Spare, stats.Waiting)
 	if stats.Memory > 0 {
 		line += fmt.Sprintf("; %d MiB", stats.Memory>>20)
 	}

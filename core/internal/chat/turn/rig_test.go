@@ -164,6 +164,7 @@ type claude struct {
 	script  []step
 	done    []agent.Turn // since the script was set
 	retired []string
+	spare   string // the claude session of a spare process
 }
 
 // step does a turn.
@@ -190,6 +191,13 @@ func (c *claude) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	c.done = append(c.done, t)
 	c.mu.Unlock()
 	return next(ctx, t)
+}
+
+// Spare implements [turn.Claude].
+func (c *claude) Spare(context.Context, agent.Turn) string {
+	spare := c.spare
+	c.spare = ""
+	return spare
 }
 
 // Retire implements [turn.Claude].

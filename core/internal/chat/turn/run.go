@@ -59,6 +59,9 @@ func (h *Handler) run(ctx context.Context, run *conversation.Run, added []hook.A
 	if err := h.tellUnheard(ctx, run, prompt); err != nil {
 		return agent.Result{}, err
 	}
+	if err := h.beginInSpare(ctx, run, &t); err != nil {
+		return agent.Result{}, err
+	}
 	result, err := h.try(ctx, run, t)
 	h.noteStarted(run, err)
 	again, notice := fresh(t, run, err)
@@ -89,6 +92,26 @@ func (h *Handler) run(ctx context.Context, run *conversation.Run, added []hook.A
 	// ones must not overtake them.
 	t.Steering = nil
 	return h.try(ctx, run, t)
+}
+
+// beginInSpare has a turn that begins a conversation run in a spare process, if one fits: that process's claude session takes the place
+// of the run's.
+func (h *Handler) beginInSpare(ctx context.Context, run *conversation.Run, t *agent.Turn) error {
+	if t.Started || t.Again {
+		return nil
+	}
+	spare := h.options.Claude.Spare(ctx, *t)
+	if spare == "" {
+		return nil
+	}
+	if err := h.options.Store.BeginAs(ctx, run.ID, spare); err != nil {
+		return fmt.Errorf("begin in a spare process: %w", err)
+	}
+	t.Session, run.Session.ClaudeSession, run.Head.ClaudeSession = spare, spare, spare
+	for i := range run.More {
+		run.More[i].ClaudeSession = spare
+	}
+	return nil
 }
 
 // move gives a run its session's new claude session. The rest of the session stays.

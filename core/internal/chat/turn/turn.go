@@ -51,6 +51,7 @@ const maxAttempts = 10
 // Store is what a turn needs of the store.
 type Store interface {
 	Consumed(ctx context.Context, run int64) error
+	BeginAs(ctx context.Context, run int64, claude string) error
 	ReplaceSession(ctx context.Context, run int64, notice ...domain.OutboxItem) (domain.Session, error)
 	Join(ctx context.Context, run int64) ([]domain.Queued, error)
 	Complete(ctx context.Context, run int64, c domain.Completion) error
@@ -64,6 +65,8 @@ type Store interface {
 type Claude interface {
 	// Run runs a turn. Its error is an [*agent.Failure].
 	Run(ctx context.Context, t agent.Turn) (agent.Result, error)
+	// Spare returns the claude session of a spare process for a turn that begins a conversation, as [claude.Pool.Spare] does.
+	Spare(ctx context.Context, t agent.Turn) string
 	// Retire notes that a claude session will not be used again.
 	Retire(claudeSession string)
 }

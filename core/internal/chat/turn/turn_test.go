@@ -219,6 +219,32 @@ func TestARecordThatHasNothing(t *testing.T) {
 
 // A conversation that another one has taken the place of keeps no process behind what was left to answer in it.
 // Behaviour: process-new-conversation.
+// A message that begins a conversation is answered in a spare process, whose claude session the conversation keeps; others are not.
+// Behaviour: process-spare.
+func TestAConversationBeginsInASpareProcess(t *testing.T) {
+	t.Parallel()
+	r := open(t)
+	r.spare = "waiting"
+	r.begin(t, agent.Result{})
+	if r.asked()[0].Session != "waiting" || r.known(t).ClaudeSession != "waiting" || !r.known(t).ClaudeStarted {
+		t.Errorf("answered in %q, the conversation is %+v", r.asked()[0].Session, r.known(t))
+	}
+	r.spare = "another"
+	if r.next(t); r.asked()[0].Session != "waiting" || r.spare == "" {
+		t.Errorf("the next message is answered in %q", r.asked()[0].Session)
+	}
+	again := open(t)
+	again.accept(t, message("hello"))
+	again.claim(t)
+	first := again.known(t).ClaudeSession
+	again.spare = "waiting"
+	again.plays(says("hi"))
+	must(t, again.Handle(t.Context(), again.crash(t), nil))
+	if again.asked()[0].Session != first {
+		t.Errorf("a message that Claude may have is answered in %q", again.asked()[0].Session)
+	}
+}
+
 func TestWhatIsAnsweredInAReplacedConversation(t *testing.T) {
 	t.Parallel()
 	r := open(t)

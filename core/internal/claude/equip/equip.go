@@ -41,6 +41,11 @@ func (c Claude) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 // Expect has the process of a turn started as [claude.Pool.Expect] does.
 func (c Claude) Expect(ctx context.Context, t agent.Turn) { c.Pool.Expect(c.complete(ctx, t)) }
 
+// Spare returns the claude session of a spare process as [claude.Pool.Spare] does.
+func (c Claude) Spare(ctx context.Context, t agent.Turn) string {
+	return c.Pool.Spare(c.complete(ctx, t))
+}
+
 // complete completes a turn's profile.
 func (c Claude) complete(ctx context.Context, t agent.Turn) agent.Turn {
 	setup := c.options.Projects[t.Agent].In(t.Folder, t.Worktree).Setup(ctx)

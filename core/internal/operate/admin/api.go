@@ -3,6 +3,7 @@
 package admin
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
@@ -51,14 +52,28 @@ type Question struct {
 
 // Claude is the process pool.
 type Claude struct {
-	Command string `json:"command"`
-	Running int    `json:"running"`
-	Idle    int    `json:"idle"`
+	Command     string `json:"command"`
+	Running     int    `json:"running"`
+	Idle        int    `json:"idle"`
+	Spare       int    `json:"spare"`                  // processes that wait for a conversation to begin
+	SpareMemory int64  `json:"spare_memory,omitempty"` // of these, in bytes; zero: not measured yet
 	// How the CLI of the agent main was when it was last asked; empty: not known yet, or a demo.
 	Version string `json:"version,omitempty"`
 	Login   string `json:"login,omitempty"`   // logged in, not logged in, unknown
 	Account string `json:"account,omitempty"` // how it is logged in
 	Problem string `json:"problem,omitempty"` // why it cannot be used
+}
+
+// Processes describes the processes in a line.
+func (c Claude) Processes() string {
+	line := fmt.Sprintf("%d running, %d idle", c.Running, c.Idle)
+	if c.Spare > 0 {
+		line += fmt.Sprintf(", %d spare", c.Spare)
+	}
+	if c.SpareMemory > 0 {
+		line += fmt.Sprintf(" (%d MB)", c.SpareMemory>>20)
+	}
+	return line
 }
 
 // CLI describes Claude Code in a line; empty: nothing is known.

@@ -49,7 +49,7 @@ func (h Host) Status() Status {
 	status := Status{
 		Version: h.Version, Started: h.Started, Demo: h.Demo, Running: h.Dispatcher.Count(),
 		Claude: Claude{
-			Command: h.Config.Agent.Claude.Command, Running: pool.Running, Idle: pool.Idle,
+			Command: h.Config.Agent.Claude.Command, Running: pool.Running, Idle: pool.Idle, Spare: pool.Spare, SpareMemory: pool.SpareMemory,
 			Version: installed.Version, Login: string(installed.Login), Account: installed.Account, Problem: installed.Problem,
 		},
 	}
