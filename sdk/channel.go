@@ -29,6 +29,11 @@ type Inbox interface {
 	// verdict. While the host cannot accept events, Submit waits and retries. An error means that ctx ended or the host is
 	// gone, and the network must deliver the event again.
 	Submit(ctx context.Context, e chat.Event) (chat.Verdict, error)
+	// Typing tells the host that a person is writing, or has stopped, each time that the network says so. The host then starts
+	// Claude before the message comes, and waits for the rest of what the person writes. Typing returns at once. It is a hint: it is
+	// dropped if the host is busy or too old, or has learned the same of the person in the chat in the last 3 seconds and no message
+	// of theirs since, and it lets nobody in who may not write.
+	Typing(t chat.Typing)
 	// Report reports the connection's state. Detail is one line for the operator and must not contain secrets.
 	Report(s chat.State, detail string)
 	// ReportURL is Report for a channel that serves a web page of its own; url is the page's address. The url may contain a

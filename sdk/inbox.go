@@ -28,6 +28,7 @@ type inbox struct {
 	plugin *plugin
 	client pluginv1.InboxClient
 	store  Media // nil if the host fetches files by their tokens
+	typing *typings
 
 	mu     sync.Mutex // a stream takes one Send at a time, and none after its end
 	stream grpc.ServerStreamingServer[pluginv1.RunResponse]
@@ -36,7 +37,8 @@ type inbox struct {
 func (p *plugin) newInbox(stream grpc.ServerStreamingServer[pluginv1.RunResponse]) *inbox {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	in := &inbox{plugin: p, client: pluginv1.NewInboxClient(p.conn), stream: stream}
+	client := pluginv1.NewInboxClient(p.conn)
+	in := &inbox{plugin: p, client: client, typing: newTypings(client, p.log), stream: stream}
 	if !p.fetches {
 		in.store = hostMedia{pluginv1.NewMediaStoreClient(p.conn)}
 	}
@@ -56,6 +58,7 @@ func (in *inbox) Submit(ctx context.Context, e chat.Event) (chat.Verdict, error)
 	defer cancel()
 	defer context.AfterFunc(in.plugin.alive, cancel)()
 
+	in.typing.sent(e)
 	if in.store != nil {
 		e = in.fetchAndUpload(ctx, e)
 	}
@@ -110,6 +113,9 @@ func retryable(err error) bool {
 		return false
 	}
 }
+
+// Typing implements [Inbox].
+func (in *inbox) Typing(t chat.Typing) { in.typing.add(t) }
 
 // Report implements [Inbox].
 func (in *inbox) Report(s chat.State, detail string) { in.ReportURL(s, detail, "") }

@@ -33,11 +33,14 @@ func (s *channelServer) Run(_ *pluginv1.RunRequest, stream grpc.ServerStreamingS
 	}
 	defer s.running.Unlock()
 
+	var telling sync.WaitGroup
+	defer telling.Wait()
 	ctx, cancel := context.WithCancel(stream.Context())
 	defer cancel()
 	defer context.AfterFunc(s.alive, cancel)()
 	in := s.newInbox(stream)
 	defer in.end()
+	telling.Go(func() { in.typing.run(ctx) })
 
 	err := channel.Run(ctx, in)
 	switch {

@@ -173,6 +173,112 @@ func (x *SubmitResponse) GetReason() string {
 	return ""
 }
 
+type TypingRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Chat, thread and sender are those of the event that would bring the message.
+	Chat     *Chat   `protobuf:"bytes,1,opt,name=chat,proto3" json:"chat,omitempty"`
+	ThreadId string  `protobuf:"bytes,2,opt,name=thread_id,json=threadId,proto3" json:"thread_id,omitempty"`
+	Sender   *Sender `protobuf:"bytes,3,opt,name=sender,proto3" json:"sender,omitempty"`
+	// The network says that the person has stopped. Otherwise they are writing.
+	Stopped       bool `protobuf:"varint,4,opt,name=stopped,proto3" json:"stopped,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TypingRequest) Reset() {
+	*x = TypingRequest{}
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TypingRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TypingRequest) ProtoMessage() {}
+
+func (x *TypingRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TypingRequest.ProtoReflect.Descriptor instead.
+func (*TypingRequest) Descriptor() ([]byte, []int) {
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *TypingRequest) GetChat() *Chat {
+	if x != nil {
+		return x.Chat
+	}
+	return nil
+}
+
+func (x *TypingRequest) GetThreadId() string {
+	if x != nil {
+		return x.ThreadId
+	}
+	return ""
+}
+
+func (x *TypingRequest) GetSender() *Sender {
+	if x != nil {
+		return x.Sender
+	}
+	return nil
+}
+
+func (x *TypingRequest) GetStopped() bool {
+	if x != nil {
+		return x.Stopped
+	}
+	return false
+}
+
+type TypingResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TypingResponse) Reset() {
+	*x = TypingResponse{}
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TypingResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TypingResponse) ProtoMessage() {}
+
+func (x *TypingResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TypingResponse.ProtoReflect.Descriptor instead.
+func (*TypingResponse) Descriptor() ([]byte, []int) {
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{3}
+}
+
 type PostRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A repeated key posts nothing. At most 200 bytes.
@@ -186,7 +292,7 @@ type PostRequest struct {
 
 func (x *PostRequest) Reset() {
 	*x = PostRequest{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[2]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -198,7 +304,7 @@ func (x *PostRequest) String() string {
 func (*PostRequest) ProtoMessage() {}
 
 func (x *PostRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[2]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -211,7 +317,7 @@ func (x *PostRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PostRequest.ProtoReflect.Descriptor instead.
 func (*PostRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{2}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *PostRequest) GetIdempotencyKey() string {
@@ -245,7 +351,7 @@ type PostResponse struct {
 
 func (x *PostResponse) Reset() {
 	*x = PostResponse{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[3]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -257,7 +363,7 @@ func (x *PostResponse) String() string {
 func (*PostResponse) ProtoMessage() {}
 
 func (x *PostResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[3]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -270,7 +376,7 @@ func (x *PostResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PostResponse.ProtoReflect.Descriptor instead.
 func (*PostResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{3}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *PostResponse) GetOutboxId() int64 {
@@ -298,7 +404,7 @@ type RunTurnRequest struct {
 
 func (x *RunTurnRequest) Reset() {
 	*x = RunTurnRequest{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[4]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -310,7 +416,7 @@ func (x *RunTurnRequest) String() string {
 func (*RunTurnRequest) ProtoMessage() {}
 
 func (x *RunTurnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[4]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -323,7 +429,7 @@ func (x *RunTurnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunTurnRequest.ProtoReflect.Descriptor instead.
 func (*RunTurnRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{4}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RunTurnRequest) GetIdempotencyKey() string {
@@ -388,7 +494,7 @@ type RunTurnResponse struct {
 
 func (x *RunTurnResponse) Reset() {
 	*x = RunTurnResponse{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[5]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -400,7 +506,7 @@ func (x *RunTurnResponse) String() string {
 func (*RunTurnResponse) ProtoMessage() {}
 
 func (x *RunTurnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[5]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -413,7 +519,7 @@ func (x *RunTurnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunTurnResponse.ProtoReflect.Descriptor instead.
 func (*RunTurnResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{5}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RunTurnResponse) GetEvent() isRunTurnResponse_Event {
@@ -467,7 +573,7 @@ type TurnQueued struct {
 
 func (x *TurnQueued) Reset() {
 	*x = TurnQueued{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[6]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -479,7 +585,7 @@ func (x *TurnQueued) String() string {
 func (*TurnQueued) ProtoMessage() {}
 
 func (x *TurnQueued) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[6]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -492,7 +598,7 @@ func (x *TurnQueued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnQueued.ProtoReflect.Descriptor instead.
 func (*TurnQueued) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{6}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *TurnQueued) GetPosition() uint32 {
@@ -513,7 +619,7 @@ type TurnResult struct {
 
 func (x *TurnResult) Reset() {
 	*x = TurnResult{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[7]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -525,7 +631,7 @@ func (x *TurnResult) String() string {
 func (*TurnResult) ProtoMessage() {}
 
 func (x *TurnResult) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[7]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -538,7 +644,7 @@ func (x *TurnResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnResult.ProtoReflect.Descriptor instead.
 func (*TurnResult) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{7}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *TurnResult) GetText() string {
@@ -567,7 +673,7 @@ type ReadTranscriptsRequest struct {
 
 func (x *ReadTranscriptsRequest) Reset() {
 	*x = ReadTranscriptsRequest{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[8]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -579,7 +685,7 @@ func (x *ReadTranscriptsRequest) String() string {
 func (*ReadTranscriptsRequest) ProtoMessage() {}
 
 func (x *ReadTranscriptsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[8]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -592,7 +698,7 @@ func (x *ReadTranscriptsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadTranscriptsRequest.ProtoReflect.Descriptor instead.
 func (*ReadTranscriptsRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{8}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ReadTranscriptsRequest) GetAfterId() int64 {
@@ -619,7 +725,7 @@ type ReadTranscriptsResponse struct {
 
 func (x *ReadTranscriptsResponse) Reset() {
 	*x = ReadTranscriptsResponse{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[9]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -631,7 +737,7 @@ func (x *ReadTranscriptsResponse) String() string {
 func (*ReadTranscriptsResponse) ProtoMessage() {}
 
 func (x *ReadTranscriptsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[9]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -644,7 +750,7 @@ func (x *ReadTranscriptsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadTranscriptsResponse.ProtoReflect.Descriptor instead.
 func (*ReadTranscriptsResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{9}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ReadTranscriptsResponse) GetEntries() []*SessionEntry {
@@ -667,7 +773,7 @@ type SessionEntry struct {
 
 func (x *SessionEntry) Reset() {
 	*x = SessionEntry{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[10]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -679,7 +785,7 @@ func (x *SessionEntry) String() string {
 func (*SessionEntry) ProtoMessage() {}
 
 func (x *SessionEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[10]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -692,7 +798,7 @@ func (x *SessionEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionEntry.ProtoReflect.Descriptor instead.
 func (*SessionEntry) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{10}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SessionEntry) GetSessionKey() string {
@@ -730,7 +836,7 @@ type ReadHistoryRequest struct {
 
 func (x *ReadHistoryRequest) Reset() {
 	*x = ReadHistoryRequest{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[11]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -742,7 +848,7 @@ func (x *ReadHistoryRequest) String() string {
 func (*ReadHistoryRequest) ProtoMessage() {}
 
 func (x *ReadHistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[11]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -755,7 +861,7 @@ func (x *ReadHistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadHistoryRequest.ProtoReflect.Descriptor instead.
 func (*ReadHistoryRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{11}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ReadHistoryRequest) GetAddress() *Address {
@@ -795,7 +901,7 @@ type ReadHistoryResponse struct {
 
 func (x *ReadHistoryResponse) Reset() {
 	*x = ReadHistoryResponse{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[12]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -807,7 +913,7 @@ func (x *ReadHistoryResponse) String() string {
 func (*ReadHistoryResponse) ProtoMessage() {}
 
 func (x *ReadHistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[12]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -820,7 +926,7 @@ func (x *ReadHistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadHistoryResponse.ProtoReflect.Descriptor instead.
 func (*ReadHistoryResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{12}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ReadHistoryResponse) GetEntries() []*TranscriptEntry {
@@ -839,7 +945,7 @@ type GetValueRequest struct {
 
 func (x *GetValueRequest) Reset() {
 	*x = GetValueRequest{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[13]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -851,7 +957,7 @@ func (x *GetValueRequest) String() string {
 func (*GetValueRequest) ProtoMessage() {}
 
 func (x *GetValueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[13]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -864,7 +970,7 @@ func (x *GetValueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetValueRequest.ProtoReflect.Descriptor instead.
 func (*GetValueRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{13}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetValueRequest) GetKey() string {
@@ -885,7 +991,7 @@ type GetValueResponse struct {
 
 func (x *GetValueResponse) Reset() {
 	*x = GetValueResponse{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[14]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -897,7 +1003,7 @@ func (x *GetValueResponse) String() string {
 func (*GetValueResponse) ProtoMessage() {}
 
 func (x *GetValueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[14]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -910,7 +1016,7 @@ func (x *GetValueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetValueResponse.ProtoReflect.Descriptor instead.
 func (*GetValueResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{14}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GetValueResponse) GetFound() bool {
@@ -946,7 +1052,7 @@ type PutValueRequest struct {
 
 func (x *PutValueRequest) Reset() {
 	*x = PutValueRequest{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[15]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -958,7 +1064,7 @@ func (x *PutValueRequest) String() string {
 func (*PutValueRequest) ProtoMessage() {}
 
 func (x *PutValueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[15]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -971,7 +1077,7 @@ func (x *PutValueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutValueRequest.ProtoReflect.Descriptor instead.
 func (*PutValueRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{15}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PutValueRequest) GetKey() string {
@@ -1007,7 +1113,7 @@ type PutValueResponse struct {
 
 func (x *PutValueResponse) Reset() {
 	*x = PutValueResponse{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[16]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1019,7 +1125,7 @@ func (x *PutValueResponse) String() string {
 func (*PutValueResponse) ProtoMessage() {}
 
 func (x *PutValueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[16]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1032,7 +1138,7 @@ func (x *PutValueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutValueResponse.ProtoReflect.Descriptor instead.
 func (*PutValueResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{16}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PutValueResponse) GetWritten() bool {
@@ -1058,7 +1164,7 @@ type DeleteValueRequest struct {
 
 func (x *DeleteValueRequest) Reset() {
 	*x = DeleteValueRequest{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[17]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1070,7 +1176,7 @@ func (x *DeleteValueRequest) String() string {
 func (*DeleteValueRequest) ProtoMessage() {}
 
 func (x *DeleteValueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[17]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1083,7 +1189,7 @@ func (x *DeleteValueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteValueRequest.ProtoReflect.Descriptor instead.
 func (*DeleteValueRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{17}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DeleteValueRequest) GetKey() string {
@@ -1101,7 +1207,7 @@ type DeleteValueResponse struct {
 
 func (x *DeleteValueResponse) Reset() {
 	*x = DeleteValueResponse{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[18]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1113,7 +1219,7 @@ func (x *DeleteValueResponse) String() string {
 func (*DeleteValueResponse) ProtoMessage() {}
 
 func (x *DeleteValueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[18]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1126,7 +1232,7 @@ func (x *DeleteValueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteValueResponse.ProtoReflect.Descriptor instead.
 func (*DeleteValueResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{18}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{20}
 }
 
 type ListKeysRequest struct {
@@ -1142,7 +1248,7 @@ type ListKeysRequest struct {
 
 func (x *ListKeysRequest) Reset() {
 	*x = ListKeysRequest{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[19]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1154,7 +1260,7 @@ func (x *ListKeysRequest) String() string {
 func (*ListKeysRequest) ProtoMessage() {}
 
 func (x *ListKeysRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[19]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1167,7 +1273,7 @@ func (x *ListKeysRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListKeysRequest.ProtoReflect.Descriptor instead.
 func (*ListKeysRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{19}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListKeysRequest) GetPrefix() string {
@@ -1200,7 +1306,7 @@ type ListKeysResponse struct {
 
 func (x *ListKeysResponse) Reset() {
 	*x = ListKeysResponse{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[20]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1212,7 +1318,7 @@ func (x *ListKeysResponse) String() string {
 func (*ListKeysResponse) ProtoMessage() {}
 
 func (x *ListKeysResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[20]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1225,7 +1331,7 @@ func (x *ListKeysResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListKeysResponse.ProtoReflect.Descriptor instead.
 func (*ListKeysResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{20}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListKeysResponse) GetKeys() []string {
@@ -1248,7 +1354,7 @@ type UploadRequest struct {
 
 func (x *UploadRequest) Reset() {
 	*x = UploadRequest{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[21]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1260,7 +1366,7 @@ func (x *UploadRequest) String() string {
 func (*UploadRequest) ProtoMessage() {}
 
 func (x *UploadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[21]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1273,7 +1379,7 @@ func (x *UploadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadRequest.ProtoReflect.Descriptor instead.
 func (*UploadRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{21}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *UploadRequest) GetPart() isUploadRequest_Part {
@@ -1327,7 +1433,7 @@ type UploadResponse struct {
 
 func (x *UploadResponse) Reset() {
 	*x = UploadResponse{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[22]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1339,7 +1445,7 @@ func (x *UploadResponse) String() string {
 func (*UploadResponse) ProtoMessage() {}
 
 func (x *UploadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[22]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1352,7 +1458,7 @@ func (x *UploadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadResponse.ProtoReflect.Descriptor instead.
 func (*UploadResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{22}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *UploadResponse) GetMedia() *Media {
@@ -1371,7 +1477,7 @@ type DownloadRequest struct {
 
 func (x *DownloadRequest) Reset() {
 	*x = DownloadRequest{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[23]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1383,7 +1489,7 @@ func (x *DownloadRequest) String() string {
 func (*DownloadRequest) ProtoMessage() {}
 
 func (x *DownloadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[23]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1396,7 +1502,7 @@ func (x *DownloadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DownloadRequest.ProtoReflect.Descriptor instead.
 func (*DownloadRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{23}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *DownloadRequest) GetRef() string {
@@ -1419,7 +1525,7 @@ type DownloadResponse struct {
 
 func (x *DownloadResponse) Reset() {
 	*x = DownloadResponse{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[24]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1431,7 +1537,7 @@ func (x *DownloadResponse) String() string {
 func (*DownloadResponse) ProtoMessage() {}
 
 func (x *DownloadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[24]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1444,7 +1550,7 @@ func (x *DownloadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DownloadResponse.ProtoReflect.Descriptor instead.
 func (*DownloadResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{24}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *DownloadResponse) GetPart() isDownloadResponse_Part {
@@ -1498,7 +1604,13 @@ const file_clawhost_plugin_v1_host_proto_rawDesc = "" +
 	"\x05event\x18\x01 \x01(\v2\x19.clawhost.plugin.v1.EventR\x05event\"_\n" +
 	"\x0eSubmitResponse\x125\n" +
 	"\averdict\x18\x01 \x01(\x0e2\x1b.clawhost.plugin.v1.VerdictR\averdict\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x81\x01\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xa8\x01\n" +
+	"\rTypingRequest\x12,\n" +
+	"\x04chat\x18\x01 \x01(\v2\x18.clawhost.plugin.v1.ChatR\x04chat\x12\x1b\n" +
+	"\tthread_id\x18\x02 \x01(\tR\bthreadId\x122\n" +
+	"\x06sender\x18\x03 \x01(\v2\x1a.clawhost.plugin.v1.SenderR\x06sender\x12\x18\n" +
+	"\astopped\x18\x04 \x01(\bR\astopped\"\x10\n" +
+	"\x0eTypingResponse\"\x81\x01\n" +
 	"\vPostRequest\x12'\n" +
 	"\x0fidempotency_key\x18\x01 \x01(\tR\x0eidempotencyKey\x125\n" +
 	"\aaddress\x18\x02 \x01(\v2\x1b.clawhost.plugin.v1.AddressR\aaddress\x12\x12\n" +
@@ -1581,9 +1693,10 @@ const file_clawhost_plugin_v1_host_proto_rawDesc = "" +
 	"\x13VERDICT_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10VERDICT_ACCEPTED\x10\x01\x12\x15\n" +
 	"\x11VERDICT_DUPLICATE\x10\x02\x12\x14\n" +
-	"\x10VERDICT_REJECTED\x10\x032X\n" +
+	"\x10VERDICT_REJECTED\x10\x032\xa9\x01\n" +
 	"\x05Inbox\x12O\n" +
-	"\x06Submit\x12!.clawhost.plugin.v1.SubmitRequest\x1a\".clawhost.plugin.v1.SubmitResponse2S\n" +
+	"\x06Submit\x12!.clawhost.plugin.v1.SubmitRequest\x1a\".clawhost.plugin.v1.SubmitResponse\x12O\n" +
+	"\x06Typing\x12!.clawhost.plugin.v1.TypingRequest\x1a\".clawhost.plugin.v1.TypingResponse2S\n" +
 	"\x06Outbox\x12I\n" +
 	"\x04Post\x12\x1f.clawhost.plugin.v1.PostRequest\x1a .clawhost.plugin.v1.PostResponse2]\n" +
 	"\x05Turns\x12T\n" +
@@ -1614,85 +1727,93 @@ func file_clawhost_plugin_v1_host_proto_rawDescGZIP() []byte {
 }
 
 var file_clawhost_plugin_v1_host_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_clawhost_plugin_v1_host_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_clawhost_plugin_v1_host_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_clawhost_plugin_v1_host_proto_goTypes = []any{
 	(Verdict)(0),                    // 0: clawhost.plugin.v1.Verdict
 	(*SubmitRequest)(nil),           // 1: clawhost.plugin.v1.SubmitRequest
 	(*SubmitResponse)(nil),          // 2: clawhost.plugin.v1.SubmitResponse
-	(*PostRequest)(nil),             // 3: clawhost.plugin.v1.PostRequest
-	(*PostResponse)(nil),            // 4: clawhost.plugin.v1.PostResponse
-	(*RunTurnRequest)(nil),          // 5: clawhost.plugin.v1.RunTurnRequest
-	(*RunTurnResponse)(nil),         // 6: clawhost.plugin.v1.RunTurnResponse
-	(*TurnQueued)(nil),              // 7: clawhost.plugin.v1.TurnQueued
-	(*TurnResult)(nil),              // 8: clawhost.plugin.v1.TurnResult
-	(*ReadTranscriptsRequest)(nil),  // 9: clawhost.plugin.v1.ReadTranscriptsRequest
-	(*ReadTranscriptsResponse)(nil), // 10: clawhost.plugin.v1.ReadTranscriptsResponse
-	(*SessionEntry)(nil),            // 11: clawhost.plugin.v1.SessionEntry
-	(*ReadHistoryRequest)(nil),      // 12: clawhost.plugin.v1.ReadHistoryRequest
-	(*ReadHistoryResponse)(nil),     // 13: clawhost.plugin.v1.ReadHistoryResponse
-	(*GetValueRequest)(nil),         // 14: clawhost.plugin.v1.GetValueRequest
-	(*GetValueResponse)(nil),        // 15: clawhost.plugin.v1.GetValueResponse
-	(*PutValueRequest)(nil),         // 16: clawhost.plugin.v1.PutValueRequest
-	(*PutValueResponse)(nil),        // 17: clawhost.plugin.v1.PutValueResponse
-	(*DeleteValueRequest)(nil),      // 18: clawhost.plugin.v1.DeleteValueRequest
-	(*DeleteValueResponse)(nil),     // 19: clawhost.plugin.v1.DeleteValueResponse
-	(*ListKeysRequest)(nil),         // 20: clawhost.plugin.v1.ListKeysRequest
-	(*ListKeysResponse)(nil),        // 21: clawhost.plugin.v1.ListKeysResponse
-	(*UploadRequest)(nil),           // 22: clawhost.plugin.v1.UploadRequest
-	(*UploadResponse)(nil),          // 23: clawhost.plugin.v1.UploadResponse
-	(*DownloadRequest)(nil),         // 24: clawhost.plugin.v1.DownloadRequest
-	(*DownloadResponse)(nil),        // 25: clawhost.plugin.v1.DownloadResponse
-	(*Event)(nil),                   // 26: clawhost.plugin.v1.Event
-	(*Address)(nil),                 // 27: clawhost.plugin.v1.Address
-	(ChatKind)(0),                   // 28: clawhost.plugin.v1.ChatKind
-	(*durationpb.Duration)(nil),     // 29: google.protobuf.Duration
-	(*TranscriptEntry)(nil),         // 30: clawhost.plugin.v1.TranscriptEntry
-	(*Media)(nil),                   // 31: clawhost.plugin.v1.Media
+	(*TypingRequest)(nil),           // 3: clawhost.plugin.v1.TypingRequest
+	(*TypingResponse)(nil),          // 4: clawhost.plugin.v1.TypingResponse
+	(*PostRequest)(nil),             // 5: clawhost.plugin.v1.PostRequest
+	(*PostResponse)(nil),            // 6: clawhost.plugin.v1.PostResponse
+	(*RunTurnRequest)(nil),          // 7: clawhost.plugin.v1.RunTurnRequest
+	(*RunTurnResponse)(nil),         // 8: clawhost.plugin.v1.RunTurnResponse
+	(*TurnQueued)(nil),              // 9: clawhost.plugin.v1.TurnQueued
+	(*TurnResult)(nil),              // 10: clawhost.plugin.v1.TurnResult
+	(*ReadTranscriptsRequest)(nil),  // 11: clawhost.plugin.v1.ReadTranscriptsRequest
+	(*ReadTranscriptsResponse)(nil), // 12: clawhost.plugin.v1.ReadTranscriptsResponse
+	(*SessionEntry)(nil),            // 13: clawhost.plugin.v1.SessionEntry
+	(*ReadHistoryRequest)(nil),      // 14: clawhost.plugin.v1.ReadHistoryRequest
+	(*ReadHistoryResponse)(nil),     // 15: clawhost.plugin.v1.ReadHistoryResponse
+	(*GetValueRequest)(nil),         // 16: clawhost.plugin.v1.GetValueRequest
+	(*GetValueResponse)(nil),        // 17: clawhost.plugin.v1.GetValueResponse
+	(*PutValueRequest)(nil),         // 18: clawhost.plugin.v1.PutValueRequest
+	(*PutValueResponse)(nil),        // 19: clawhost.plugin.v1.PutValueResponse
+	(*DeleteValueRequest)(nil),      // 20: clawhost.plugin.v1.DeleteValueRequest
+	(*DeleteValueResponse)(nil),     // 21: clawhost.plugin.v1.DeleteValueResponse
+	(*ListKeysRequest)(nil),         // 22: clawhost.plugin.v1.ListKeysRequest
+	(*ListKeysResponse)(nil),        // 23: clawhost.plugin.v1.ListKeysResponse
+	(*UploadRequest)(nil),           // 24: clawhost.plugin.v1.UploadRequest
+	(*UploadResponse)(nil),          // 25: clawhost.plugin.v1.UploadResponse
+	(*DownloadRequest)(nil),         // 26: clawhost.plugin.v1.DownloadRequest
+	(*DownloadResponse)(nil),        // 27: clawhost.plugin.v1.DownloadResponse
+	(*Event)(nil),                   // 28: clawhost.plugin.v1.Event
+	(*Chat)(nil),                    // 29: clawhost.plugin.v1.Chat
+	(*Sender)(nil),                  // 30: clawhost.plugin.v1.Sender
+	(*Address)(nil),                 // 31: clawhost.plugin.v1.Address
+	(ChatKind)(0),                   // 32: clawhost.plugin.v1.ChatKind
+	(*durationpb.Duration)(nil),     // 33: google.protobuf.Duration
+	(*TranscriptEntry)(nil),         // 34: clawhost.plugin.v1.TranscriptEntry
+	(*Media)(nil),                   // 35: clawhost.plugin.v1.Media
 }
 var file_clawhost_plugin_v1_host_proto_depIdxs = []int32{
-	26, // 0: clawhost.plugin.v1.SubmitRequest.event:type_name -> clawhost.plugin.v1.Event
+	28, // 0: clawhost.plugin.v1.SubmitRequest.event:type_name -> clawhost.plugin.v1.Event
 	0,  // 1: clawhost.plugin.v1.SubmitResponse.verdict:type_name -> clawhost.plugin.v1.Verdict
-	27, // 2: clawhost.plugin.v1.PostRequest.address:type_name -> clawhost.plugin.v1.Address
-	27, // 3: clawhost.plugin.v1.RunTurnRequest.address:type_name -> clawhost.plugin.v1.Address
-	28, // 4: clawhost.plugin.v1.RunTurnRequest.chat_kind:type_name -> clawhost.plugin.v1.ChatKind
-	29, // 5: clawhost.plugin.v1.RunTurnRequest.timeout:type_name -> google.protobuf.Duration
-	7,  // 6: clawhost.plugin.v1.RunTurnResponse.queued:type_name -> clawhost.plugin.v1.TurnQueued
-	8,  // 7: clawhost.plugin.v1.RunTurnResponse.result:type_name -> clawhost.plugin.v1.TurnResult
-	11, // 8: clawhost.plugin.v1.ReadTranscriptsResponse.entries:type_name -> clawhost.plugin.v1.SessionEntry
-	30, // 9: clawhost.plugin.v1.SessionEntry.entry:type_name -> clawhost.plugin.v1.TranscriptEntry
-	27, // 10: clawhost.plugin.v1.ReadHistoryRequest.address:type_name -> clawhost.plugin.v1.Address
-	28, // 11: clawhost.plugin.v1.ReadHistoryRequest.chat_kind:type_name -> clawhost.plugin.v1.ChatKind
-	30, // 12: clawhost.plugin.v1.ReadHistoryResponse.entries:type_name -> clawhost.plugin.v1.TranscriptEntry
-	31, // 13: clawhost.plugin.v1.UploadRequest.header:type_name -> clawhost.plugin.v1.Media
-	31, // 14: clawhost.plugin.v1.UploadResponse.media:type_name -> clawhost.plugin.v1.Media
-	31, // 15: clawhost.plugin.v1.DownloadResponse.header:type_name -> clawhost.plugin.v1.Media
-	1,  // 16: clawhost.plugin.v1.Inbox.Submit:input_type -> clawhost.plugin.v1.SubmitRequest
-	3,  // 17: clawhost.plugin.v1.Outbox.Post:input_type -> clawhost.plugin.v1.PostRequest
-	5,  // 18: clawhost.plugin.v1.Turns.RunTurn:input_type -> clawhost.plugin.v1.RunTurnRequest
-	12, // 19: clawhost.plugin.v1.Sessions.ReadHistory:input_type -> clawhost.plugin.v1.ReadHistoryRequest
-	9,  // 20: clawhost.plugin.v1.Sessions.ReadTranscripts:input_type -> clawhost.plugin.v1.ReadTranscriptsRequest
-	14, // 21: clawhost.plugin.v1.State.GetValue:input_type -> clawhost.plugin.v1.GetValueRequest
-	16, // 22: clawhost.plugin.v1.State.PutValue:input_type -> clawhost.plugin.v1.PutValueRequest
-	18, // 23: clawhost.plugin.v1.State.DeleteValue:input_type -> clawhost.plugin.v1.DeleteValueRequest
-	20, // 24: clawhost.plugin.v1.State.ListKeys:input_type -> clawhost.plugin.v1.ListKeysRequest
-	22, // 25: clawhost.plugin.v1.MediaStore.Upload:input_type -> clawhost.plugin.v1.UploadRequest
-	24, // 26: clawhost.plugin.v1.MediaStore.Download:input_type -> clawhost.plugin.v1.DownloadRequest
-	2,  // 27: clawhost.plugin.v1.Inbox.Submit:output_type -> clawhost.plugin.v1.SubmitResponse
-	4,  // 28: clawhost.plugin.v1.Outbox.Post:output_type -> clawhost.plugin.v1.PostResponse
-	6,  // 29: clawhost.plugin.v1.Turns.RunTurn:output_type -> clawhost.plugin.v1.RunTurnResponse
-	13, // 30: clawhost.plugin.v1.Sessions.ReadHistory:output_type -> clawhost.plugin.v1.ReadHistoryResponse
-	10, // 31: clawhost.plugin.v1.Sessions.ReadTranscripts:output_type -> clawhost.plugin.v1.ReadTranscriptsResponse
-	15, // 32: clawhost.plugin.v1.State.GetValue:output_type -> clawhost.plugin.v1.GetValueResponse
-	17, // 33: clawhost.plugin.v1.State.PutValue:output_type -> clawhost.plugin.v1.PutValueResponse
-	19, // 34: clawhost.plugin.v1.State.DeleteValue:output_type -> clawhost.plugin.v1.DeleteValueResponse
-	21, // 35: clawhost.plugin.v1.State.ListKeys:output_type -> clawhost.plugin.v1.ListKeysResponse
-	23, // 36: clawhost.plugin.v1.MediaStore.Upload:output_type -> clawhost.plugin.v1.UploadResponse
-	25, // 37: clawhost.plugin.v1.MediaStore.Download:output_type -> clawhost.plugin.v1.DownloadResponse
-	27, // [27:38] is the sub-list for method output_type
-	16, // [16:27] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	29, // 2: clawhost.plugin.v1.TypingRequest.chat:type_name -> clawhost.plugin.v1.Chat
+	30, // 3: clawhost.plugin.v1.TypingRequest.sender:type_name -> clawhost.plugin.v1.Sender
+	31, // 4: clawhost.plugin.v1.PostRequest.address:type_name -> clawhost.plugin.v1.Address
+	31, // 5: clawhost.plugin.v1.RunTurnRequest.address:type_name -> clawhost.plugin.v1.Address
+	32, // 6: clawhost.plugin.v1.RunTurnRequest.chat_kind:type_name -> clawhost.plugin.v1.ChatKind
+	33, // 7: clawhost.plugin.v1.RunTurnRequest.timeout:type_name -> google.protobuf.Duration
+	9,  // 8: clawhost.plugin.v1.RunTurnResponse.queued:type_name -> clawhost.plugin.v1.TurnQueued
+	10, // 9: clawhost.plugin.v1.RunTurnResponse.result:type_name -> clawhost.plugin.v1.TurnResult
+	13, // 10: clawhost.plugin.v1.ReadTranscriptsResponse.entries:type_name -> clawhost.plugin.v1.SessionEntry
+	34, // 11: clawhost.plugin.v1.SessionEntry.entry:type_name -> clawhost.plugin.v1.TranscriptEntry
+	31, // 12: clawhost.plugin.v1.ReadHistoryRequest.address:type_name -> clawhost.plugin.v1.Address
+	32, // 13: clawhost.plugin.v1.ReadHistoryRequest.chat_kind:type_name -> clawhost.plugin.v1.ChatKind
+	34, // 14: clawhost.plugin.v1.ReadHistoryResponse.entries:type_name -> clawhost.plugin.v1.TranscriptEntry
+	35, // 15: clawhost.plugin.v1.UploadRequest.header:type_name -> clawhost.plugin.v1.Media
+	35, // 16: clawhost.plugin.v1.UploadResponse.media:type_name -> clawhost.plugin.v1.Media
+	35, // 17: clawhost.plugin.v1.DownloadResponse.header:type_name -> clawhost.plugin.v1.Media
+	1,  // 18: clawhost.plugin.v1.Inbox.Submit:input_type -> clawhost.plugin.v1.SubmitRequest
+	3,  // 19: clawhost.plugin.v1.Inbox.Typing:input_type -> clawhost.plugin.v1.TypingRequest
+	5,  // 20: clawhost.plugin.v1.Outbox.Post:input_type -> clawhost.plugin.v1.PostRequest
+	7,  // 21: clawhost.plugin.v1.Turns.RunTurn:input_type -> clawhost.plugin.v1.RunTurnRequest
+	14, // 22: clawhost.plugin.v1.Sessions.ReadHistory:input_type -> clawhost.plugin.v1.ReadHistoryRequest
+	11, // 23: clawhost.plugin.v1.Sessions.ReadTranscripts:input_type -> clawhost.plugin.v1.ReadTranscriptsRequest
+	16, // 24: clawhost.plugin.v1.State.GetValue:input_type -> clawhost.plugin.v1.GetValueRequest
+	18, // 25: clawhost.plugin.v1.State.PutValue:input_type -> clawhost.plugin.v1.PutValueRequest
+	20, // 26: clawhost.plugin.v1.State.DeleteValue:input_type -> clawhost.plugin.v1.DeleteValueRequest
+	22, // 27: clawhost.plugin.v1.State.ListKeys:input_type -> clawhost.plugin.v1.ListKeysRequest
+	24, // 28: clawhost.plugin.v1.MediaStore.Upload:input_type -> clawhost.plugin.v1.UploadRequest
+	26, // 29: clawhost.plugin.v1.MediaStore.Download:input_type -> clawhost.plugin.v1.DownloadRequest
+	2,  // 30: clawhost.plugin.v1.Inbox.Submit:output_type -> clawhost.plugin.v1.SubmitResponse
+	4,  // 31: clawhost.plugin.v1.Inbox.Typing:output_type -> clawhost.plugin.v1.TypingResponse
+	6,  // 32: clawhost.plugin.v1.Outbox.Post:output_type -> clawhost.plugin.v1.PostResponse
+	8,  // 33: clawhost.plugin.v1.Turns.RunTurn:output_type -> clawhost.plugin.v1.RunTurnResponse
+	15, // 34: clawhost.plugin.v1.Sessions.ReadHistory:output_type -> clawhost.plugin.v1.ReadHistoryResponse
+	12, // 35: clawhost.plugin.v1.Sessions.ReadTranscripts:output_type -> clawhost.plugin.v1.ReadTranscriptsResponse
+	17, // 36: clawhost.plugin.v1.State.GetValue:output_type -> clawhost.plugin.v1.GetValueResponse
+	19, // 37: clawhost.plugin.v1.State.PutValue:output_type -> clawhost.plugin.v1.PutValueResponse
+	21, // 38: clawhost.plugin.v1.State.DeleteValue:output_type -> clawhost.plugin.v1.DeleteValueResponse
+	23, // 39: clawhost.plugin.v1.State.ListKeys:output_type -> clawhost.plugin.v1.ListKeysResponse
+	25, // 40: clawhost.plugin.v1.MediaStore.Upload:output_type -> clawhost.plugin.v1.UploadResponse
+	27, // 41: clawhost.plugin.v1.MediaStore.Download:output_type -> clawhost.plugin.v1.DownloadResponse
+	30, // [30:42] is the sub-list for method output_type
+	18, // [18:30] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_clawhost_plugin_v1_host_proto_init() }
@@ -1702,16 +1823,16 @@ func file_clawhost_plugin_v1_host_proto_init() {
 	}
 	file_clawhost_plugin_v1_agent_proto_init()
 	file_clawhost_plugin_v1_message_proto_init()
-	file_clawhost_plugin_v1_host_proto_msgTypes[5].OneofWrappers = []any{
+	file_clawhost_plugin_v1_host_proto_msgTypes[7].OneofWrappers = []any{
 		(*RunTurnResponse_Queued)(nil),
 		(*RunTurnResponse_Result)(nil),
 	}
-	file_clawhost_plugin_v1_host_proto_msgTypes[15].OneofWrappers = []any{}
-	file_clawhost_plugin_v1_host_proto_msgTypes[21].OneofWrappers = []any{
+	file_clawhost_plugin_v1_host_proto_msgTypes[17].OneofWrappers = []any{}
+	file_clawhost_plugin_v1_host_proto_msgTypes[23].OneofWrappers = []any{
 		(*UploadRequest_Header)(nil),
 		(*UploadRequest_Chunk)(nil),
 	}
-	file_clawhost_plugin_v1_host_proto_msgTypes[24].OneofWrappers = []any{
+	file_clawhost_plugin_v1_host_proto_msgTypes[26].OneofWrappers = []any{
 		(*DownloadResponse_Header)(nil),
 		(*DownloadResponse_Chunk)(nil),
 	}
@@ -1721,7 +1842,7 @@ func file_clawhost_plugin_v1_host_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_clawhost_plugin_v1_host_proto_rawDesc), len(file_clawhost_plugin_v1_host_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   25,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

@@ -20,6 +20,7 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	Inbox_Submit_FullMethodName = "/clawhost.plugin.v1.Inbox/Submit"
+	Inbox_Typing_FullMethodName = "/clawhost.plugin.v1.Inbox/Typing"
 )
 
 // InboxClient is the client API for Inbox service.
@@ -31,6 +32,10 @@ type InboxClient interface {
 	// Submit returns once the event is durable, or has been permanently refused. In each case the plugin may acknowledge it
 	// upstream. A gRPC error means that the host does not have the event: submit it again.
 	Submit(ctx context.Context, in *SubmitRequest, opts ...grpc.CallOption) (*SubmitResponse, error)
+	// Typing says that a person is writing a message, or has stopped, so that the host can start the agent early and wait for the
+	// message. It is a hint: the host may drop it, stores nothing, and lets nobody in who may not write. A plugin never repeats
+	// a call that failed, and makes no more of them after Unimplemented, by which an older host answers.
+	Typing(ctx context.Context, in *TypingRequest, opts ...grpc.CallOption) (*TypingResponse, error)
 }
 
 type inboxClient struct {
@@ -51,6 +56,16 @@ func (c *inboxClient) Submit(ctx context.Context, in *SubmitRequest, opts ...grp
 	return out, nil
 }
 
+func (c *inboxClient) Typing(ctx context.Context, in *TypingRequest, opts ...grpc.CallOption) (*TypingResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(TypingResponse)
+	err := c.cc.Invoke(ctx, Inbox_Typing_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // InboxServer is the server API for Inbox service.
 // All implementations must embed UnimplementedInboxServer
 // for forward compatibility.
@@ -60,6 +75,10 @@ type InboxServer interface {
 	// Submit returns once the event is durable, or has been permanently refused. In each case the plugin may acknowledge it
 	// upstream. A gRPC error means that the host does not have the event: submit it again.
 	Submit(context.Context, *SubmitRequest) (*SubmitResponse, error)
+	// Typing says that a person is writing a message, or has stopped, so that the host can start the agent early and wait for the
+	// message. It is a hint: the host may drop it, stores nothing, and lets nobody in who may not write. A plugin never repeats
+	// a call that failed, and makes no more of them after Unimplemented, by which an older host answers.
+	Typing(context.Context, *TypingRequest) (*TypingResponse, error)
 	mustEmbedUnimplementedInboxServer()
 }
 
@@ -72,6 +91,9 @@ type UnimplementedInboxServer struct{}
 
 func (UnimplementedInboxServer) Submit(context.Context, *SubmitRequest) (*SubmitResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Submit not implemented")
+}
+func (UnimplementedInboxServer) Typing(context.Context, *TypingRequest) (*TypingResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Typing not implemented")
 }
 func (UnimplementedInboxServer) mustEmbedUnimplementedInboxServer() {}
 func (UnimplementedInboxServer) testEmbeddedByValue()               {}
@@ -112,6 +134,24 @@ func _Inbox_Submit_Handler(srv interface{}, ctx context.Context, dec func(interf
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Inbox_Typing_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(TypingRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InboxServer).Typing(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Inbox_Typing_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InboxServer).Typing(ctx, req.(*TypingRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Inbox_ServiceDesc is the grpc.ServiceDesc for Inbox service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -122,6 +162,10 @@ var Inbox_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Submit",
 			Handler:    _Inbox_Submit_Handler,
+		},
+		{
+			MethodName: "Typing",
+			Handler:    _Inbox_Typing_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

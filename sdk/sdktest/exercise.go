@@ -85,6 +85,7 @@ func (s Setup) requirements() []requirement {
 		{"shows the commands that it is given", showsCommands},
 		{"shows typing", showsTyping},
 		{"shows drafts", showsDrafts},
+		{"tells who is typing", tellsTypists},
 		{"reacts", marks},
 		{"hands over presses of buttons as it does messages", handsOverPresses},
 		{"hands over reactions", handsOverReactions},

@@ -134,6 +134,8 @@ var defects = []struct{ requirement, defect, said string }{
 	{"shows the commands that it is given", "only adds to its menu", "are in the menu"},
 	{"shows typing", "types in secret", ": typing is shown"},
 	{"shows drafts", "leaves drafts", "takes the draft's place"},
+	{"tells who is typing", "keeps to itself who types", ": the host learns who is typing"},
+	{"tells who is typing", "takes the chat for the person", "who is typing comes as"},
 	{"reacts", "takes no reaction back", ": the reaction is"},
 	{"hands over presses of buttons as it does messages", "cuts what buttons say", "with the data as it was sent"},
 	{"hands over reactions", "loses emojis", "the reaction"},
@@ -213,7 +215,7 @@ func TestWhatIsNotShown(t *testing.T) {
 // TestWithout lists features that the setup excludes: they are not tested, but the network must not have them.
 func TestWithout(t *testing.T) {
 	t.Parallel()
-	all := []Feature{Absences, Accounts, Groups, Threads, Reactions, Edits, Deletions, Answers, Cuts}
+	all := []Feature{Absences, Accounts, Groups, Threads, Reactions, Edits, Deletions, Answers, Typists, Cuts}
 	with, without := setupWith(""), setupWith("")
 	with.Without, without.Without = all, all
 	build := without.New

@@ -122,7 +122,12 @@ func (r *fakeChannel) Run(ctx context.Context, in sdk.Inbox) error {
 		v.mu.Lock()
 		changed, away, revoked := v.changed, v.away, v.revoked
 		l := r.next()
+		typists := v.typists
+		v.typists = nil
 		v.mu.Unlock()
+		for _, id := range typists {
+			r.tell(in, id)
+		}
 		state := chat.Connected
 		if away {
 			state = chat.Disconnected
@@ -151,6 +156,18 @@ func (r *fakeChannel) Run(ctx context.Context, in sdk.Inbox) error {
 			return nil
 		}
 	}
+}
+
+// tell tells the host of a person who types.
+func (r *fakeChannel) tell(in sdk.Inbox, id chat.ID) {
+	hint := chat.Typing{Chat: chat.Chat{ID: id, Kind: chat.Direct}, Sender: chat.Sender{ID: chat.UserID(neighbour + id)}}
+	switch r.defect {
+	case "keeps to itself who types":
+		return
+	case "takes the chat for the person":
+		hint.Sender.ID = chat.UserID(id)
+	}
+	in.Typing(hint)
 }
 
 // next is the delivery that is due; nil: none.

@@ -22,6 +22,7 @@ type fakeNetwork struct {
 	typed   map[chat.ID]bool
 	drafts  map[chat.ID]string
 	marks   map[chat.MessageID]string
+	typists []chat.ID // whose chats the channel has not told yet
 	away    bool
 	revoked bool
 	lives   int
@@ -164,6 +165,8 @@ func (v *fakeNetwork) Press(to chat.ID, id chat.MessageID, label string) {
 	i := slices.IndexFunc(buttons, func(b chat.Button) bool { return b.Label == label })
 	v.bring(to, &delivery{event: chat.Event{Body: chat.ButtonPress{MessageID: id, Data: buttons[i].Data}}})
 }
+
+func (v *fakeNetwork) Type(in chat.ID) { v.do(func() { v.typists = append(v.typists, in) }) }
 
 func (v *fakeNetwork) React(to chat.ID, id chat.MessageID, emoji string) {
 	v.bring(to, &delivery{event: chat.Event{Body: chat.Reaction{MessageID: id, Emoji: emoji}}})

@@ -56,7 +56,7 @@ type Harness struct {
 	// Demo is what Configure tells the plugin of who answers. It may be set before Configure.
 	Demo bool
 	// Before simulates an older host, which neither fetches files by their tokens, nor takes conversation contexts of hooks,
-	// nor runs untrusted turns. It may be set before Configure.
+	// nor runs untrusted turns, nor learns who is typing. It may be set before Configure.
 	Before bool
 
 	t        testing.TB
@@ -207,6 +207,11 @@ func (h *Harness) TryConfigure(config any) ([]Diagnostic, error) {
 	stateDir := h.StateDir
 	if stateDir == "" {
 		stateDir = h.t.TempDir()
+	}
+	if h.Before {
+		h.Host.OnTyping(func(context.Context, chat.Typing) error {
+			return status.Error(codes.Unimplemented, "the host is older")
+		})
 	}
 	r, err := h.plugin.Configure(h.t.Context(), &pluginv1.ConfigureRequest{
 		ConfigJson:    h.marshal(config),

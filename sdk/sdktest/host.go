@@ -26,6 +26,8 @@ type Host struct {
 	accepted    []chat.Event
 	taken       int           // events returned by next
 	changed     chan struct{} // closed and replaced at each change
+	typing      TypingFunc
+	typings     []chat.Typing
 	posts       []Post
 	history     []chat.TranscriptEntry
 	transcripts []sdk.SessionEntry
@@ -37,6 +39,9 @@ type Host struct {
 // SubmitFunc decides the verdict on an event. Its error reaches the plugin's Submit as a gRPC error; one that is not a gRPC
 // status becomes codes.Unavailable, which Submit retries.
 type SubmitFunc func(ctx context.Context, e chat.Event) (chat.Verdict, error)
+
+// TypingFunc takes a hint that a person is typing. Its error reaches the plugin's sdk as a gRPC error.
+type TypingFunc func(ctx context.Context, t chat.Typing) error
 
 // TurnFunc answers a turn that the plugin requests. Its error is that of a failed turn.
 type TurnFunc func(ctx context.Context, t sdk.Turn) (string, error)
@@ -80,6 +85,13 @@ func Unavailable(context.Context, chat.Event) (chat.Verdict, error) {
 	return 0, status.Error(codes.Unavailable, "the host cannot accept events now")
 }
 
+// OnTyping sets the function that takes hints; nil takes all. An older host, which knows none, returns codes.Unimplemented.
+func (h *Host) OnTyping(f TypingFunc) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.typing = f
+}
+
 // OnTurn sets the function that answers the plugin's turns.
 func (h *Host) OnTurn(f TurnFunc) {
 	h.mu.Lock()
@@ -121,6 +133,13 @@ func (h *Host) Events() []chat.Event {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.accepted)
+}
+
+// Typings returns the hints that people are typing, taken or not, once for each call of the plugin's.
+func (h *Host) Typings() []chat.Typing {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.typings)
 }
 
 // Posts returns the messages that the plugin posted, each key once.
@@ -204,6 +223,24 @@ func (s inboxServer) Submit(ctx context.Context, r *pluginv1.SubmitRequest) (*pl
 		return nil, err
 	}
 	return &pluginv1.SubmitResponse{Verdict: wire.VerdictToProto(verdict)}, nil
+}
+
+func (s inboxServer) Typing(ctx context.Context, r *pluginv1.TypingRequest) (*pluginv1.TypingResponse, error) {
+	hint, err := wire.TypingFromProto(r)
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	s.host.mu.Lock()
+	take := s.host.typing
+	s.host.typings = append(s.host.typings, hint)
+	s.host.signal()
+	s.host.mu.Unlock()
+	if take != nil {
+		if err := take(ctx, hint); err != nil {
+			return nil, err
+		}
+	}
+	return &pluginv1.TypingResponse{}, nil
 }
 
 type outboxServer struct {

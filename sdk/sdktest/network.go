@@ -113,6 +113,7 @@ const (
 	Reactions Feature = "reactions" // by people, which it reports: [ReactionNetwork]
 	Edits     Feature = "edits"     // by people, which it reports: [RevisionNetwork]
 	Deletions Feature = "deletions" // by people, which it reports: [RetractionNetwork]
+	Typists   Feature = "typists"   // who are seen writing: [TypistNetwork]
 	Cuts      Feature = "cuts"      // connections that break before the response: [CutNetwork]
 	Repeats   Feature = "repeats"   // of a key show one message: the limits name IdempotentSend
 	Answers   Feature = "answers"   // by people to messages with files that the channel can fetch: [AnswerNetwork]
@@ -196,6 +197,13 @@ type AnswerNetwork interface {
 	// Answer makes a person reply to a message of a chat, identified by its text; it may be the channel's own. In a group
 	// the reply mentions the channel's account if asked is set.
 	Answer(to chat.ID, answered, text string, asked bool)
+}
+
+// TypistNetwork is a [Network] that tells the channel who is writing.
+type TypistNetwork interface {
+	Network
+	// Type makes a person write in a chat, and not send it yet. It does not wait.
+	Type(in chat.ID)
 }
 
 // as returns the network as an N, which the channel's declared capability requires.

@@ -105,6 +105,31 @@ func keepsOrder(t testing.TB, s Setup) {
 	}
 }
 
+func tellsTypists(t testing.TB, s Setup) {
+	n, config := s.network(t)
+	h, _ := s.start(t, config)
+	people := map[chat.ID]chat.UserID{}
+	for _, id := range s.Chats {
+		n.Deliver(id, "hello from "+string(id))
+		people[id] = h.NextEvent().Sender.ID
+	}
+	network, ok := feature[TypistNetwork](t, s, n, Typists)
+	if !ok {
+		return
+	}
+	for i, id := range s.Chats {
+		network.Type(id)
+		h.awaitHost("the host learns who is typing", func() bool { return len(h.Host.typings) > i })
+		got := h.Host.Typings()[i]
+		if got.Chat.ID != id || got.Chat.Kind != chat.Direct || got.Sender.ID != people[id] || got.Stopped {
+			t.Errorf("who is typing comes as %+v, want person %s in the direct chat %s", got, people[id], id)
+		}
+	}
+	if n := len(h.Host.Submissions()); n != len(s.Chats) {
+		t.Errorf("the host has %d events, want only the messages", n)
+	}
+}
+
 func handsOverPresses(t testing.TB, s Setup) {
 	n, h := s.connect(t)
 	limits := h.Limits(chat.Direct).Buttons

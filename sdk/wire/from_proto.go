@@ -133,6 +133,18 @@ func EventFromProto(p *pluginv1.Event) (chat.Event, error) {
 	}, nil
 }
 
+// TypingFromProto converts a hint that a person is typing. The person must have an id.
+func TypingFromProto(p *pluginv1.TypingRequest) (chat.Typing, error) {
+	where, errChat := ChatFromProto(p.GetChat())
+	sender, errSender := SenderFromProto(p.GetSender())
+	if err := first(
+		errChat, id("thread_id", p.GetThreadId()), errSender, requiredID("sender.id", string(sender.ID)),
+	); err != nil {
+		return chat.Typing{}, err
+	}
+	return chat.Typing{Chat: where, Thread: chat.ThreadID(p.GetThreadId()), Sender: sender, Stopped: p.GetStopped()}, nil
+}
+
 func bodyFrom(p *pluginv1.Event) (chat.Body, error) {
 	switch b := p.GetBody().(type) {
 	case *pluginv1.Event_Message:

@@ -97,6 +97,29 @@ func TestEventFromProtoRefuses(t *testing.T) {
 	}
 }
 
+func TestTypingFromProtoRefuses(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", wire.MaxID+1)
+	for name, test := range map[string]struct {
+		field string
+		spoil func(*pluginv1.TypingRequest)
+	}{
+		"chat missing":   {"chat.id", func(r *pluginv1.TypingRequest) { r.Chat = nil }},
+		"long chat":      {"chat.id", func(r *pluginv1.TypingRequest) { r.Chat.Id = long }},
+		"unknown kind":   {"chat.kind", func(r *pluginv1.TypingRequest) { r.Chat.Kind = 99 }},
+		"long thread":    {"thread_id", func(r *pluginv1.TypingRequest) { r.ThreadId = long }},
+		"sender missing": {"sender.id", func(r *pluginv1.TypingRequest) { r.Sender = nil }},
+		"many aliases":   {"sender.aliases", func(r *pluginv1.TypingRequest) { r.Sender.Aliases = slices.Repeat([]string{"a"}, 33) }},
+		"broken id":      {"sender.id", func(r *pluginv1.TypingRequest) { r.Sender.Id = "\xff" }},
+	} {
+		r := wire.TypingToProto(chat.Typing{Chat: chat.Chat{ID: "c1", Kind: chat.Group}, Sender: chat.Sender{ID: "u1"}})
+		test.spoil(r)
+		if _, err := wire.TypingFromProto(r); err == nil || !strings.HasPrefix(err.Error(), test.field+":") {
+			t.Errorf("%s: %v, want an error about %s", name, err, test.field)
+		}
+	}
+}
+
 // Behaviour: message-bounded.
 func TestEventFromProtoCutsWhatOnlyPeopleRead(t *testing.T) {
 	t.Parallel()

@@ -154,6 +154,7 @@ func TestRoundTripKeepsEveryField(t *testing.T) {
 			label, session, e, err := wire.SessionEntryFromProto(p)
 			return entry{label, session, e}, err
 		})
+	there(t, filled[chat.Typing](t), wire.TypingToProto, wire.TypingFromProto)
 	there(t, filled[chat.Media](t), wire.MediaToProto, wire.MediaFromProto)
 	there(t, filled[chat.Outgoing](t), wire.OutgoingToProto, wire.OutgoingFromProto)
 	there(t, filled[chat.Receipt](t), wire.ReceiptToProto, wire.ReceiptFromProto)

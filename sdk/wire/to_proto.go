@@ -92,6 +92,13 @@ func EventToProto(e chat.Event) *pluginv1.Event {
 	return p
 }
 
+// TypingToProto converts a hint that a person is typing.
+func TypingToProto(t chat.Typing) *pluginv1.TypingRequest {
+	return &pluginv1.TypingRequest{
+		Chat: ChatToProto(t.Chat), ThreadId: string(t.Thread), Sender: SenderToProto(t.Sender), Stopped: t.Stopped,
+	}
+}
+
 // MessageToProto converts a message.
 func MessageToProto(m chat.Message) *pluginv1.Message {
 	p := &pluginv1.Message{
