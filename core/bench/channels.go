@@ -155,6 +155,9 @@ func (p *plugin) Submit(_ context.Context, _ string, e chat.Event) (inbox.Outcom
 	return inbox.Outcome{Verdict: chat.Accepted, Session: "bench"}, nil
 }
 
+// Typing is not measured.
+func (p *plugin) Typing(context.Context, string, chat.Typing) error { return nil }
+
 // Session is not used by channels.
 func (p *plugin) Session(context.Context, string, chat.Address, chat.Chat) (string, error) {
 	return "bench", nil

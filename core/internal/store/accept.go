@@ -358,12 +358,7 @@ func (t *tx) expire(in domain.Inbound, p place, before sessionBefore) (replaced 
 	if err != nil {
 		return "", err
 	}
-	last := begunAt
-	if before.interactedAt.Valid {
-		last = max(last, before.interactedAt.Int64)
-	}
-	idle := in.Expiry.Idle > 0 && last+in.Expiry.Idle.Milliseconds() <= t.now
-	if !idle && (in.Expiry.Since.IsZero() || begunAt >= millis(in.Expiry.Since)) {
+	if !in.Expiry.Reached(moment(begunAt), moment(before.interactedAt.Int64), moment(t.now)) {
 		return "", nil
 	}
 	replaced, _, err = t.beginClaudeSession(in.Session)

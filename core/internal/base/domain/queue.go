@@ -63,6 +63,15 @@ type Expiry struct {
 	Since time.Time     // claude sessions started before this time have expired; zero: none
 }
 
+// Reached reports whether a claude session has expired that began at a time and was last used by a person at another, or never.
+func (e Expiry) Reached(began, used, now time.Time) bool {
+	last := began
+	if used.After(last) {
+		last = used
+	}
+	return e.Idle > 0 && !now.Before(last.Add(e.Idle)) || !e.Since.IsZero() && began.Before(e.Since)
+}
+
 // LaneStatus is a lane with work.
 type LaneStatus struct {
 	Session  string    `json:"session"`

@@ -24,7 +24,7 @@ import (
 
 // Starter starts what the turn of a message needs while the message waits for more of its writer. early.Starter implements it.
 type Starter interface {
-	// Expect notes that a message was accepted in a session. It never blocks.
+	// Expect notes that a message was accepted in a session, or is being written. It never blocks.
 	Expect(session string, m domain.Message)
 }
 

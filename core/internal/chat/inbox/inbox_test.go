@@ -48,6 +48,8 @@ type journal struct {
 	allowed  []chat.UserID
 	retired  []string
 	expected []string // sessions whose turns are expected
+	awaited  []domain.Message
+	sessions map[string]domain.Session // nil: there is one for each key
 	fail     error
 
 	chosen    map[string]domain.Overrides // by session
@@ -72,10 +74,16 @@ type journal struct {
 }
 
 // Expect implements [inbox.Starter].
-func (j *journal) Expect(session string, _ domain.Message) { j.expected = append(j.expected, session) }
+func (j *journal) Expect(session string, m domain.Message) {
+	j.expected, j.awaited = append(j.expected, session), append(j.awaited, m)
+}
 
 func (j *journal) Session(_ context.Context, key string) (domain.Session, error) {
-	return domain.Session{Key: key}, j.fail
+	if found, known := j.sessions[key]; known || j.sessions == nil {
+		found.Key = key
+		return found, j.fail
+	}
+	return domain.Session{}, domain.ErrNotFound
 }
 
 func (j *journal) Overrides(_ context.Context, session string) (domain.Overrides, error) {

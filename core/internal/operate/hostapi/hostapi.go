@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -32,6 +33,7 @@ const maxKey = 200
 // Inbox accepts events: inbox.Inbox, or that of the measurements.
 type Inbox interface {
 	Submit(ctx context.Context, channel string, e chat.Event) (inbox.Outcome, error)
+	Typing(ctx context.Context, channel string, t chat.Typing) error
 	Session(ctx context.Context, agent string, to chat.Address, c chat.Chat) (string, error)
 }
 
@@ -86,12 +88,13 @@ type caller struct {
 	program  gateway.Caller
 	uploads  chan struct{} // an entry for each open one
 	pages    chan struct{} // an entry for each that is looked up
+	typing   *rate.Limiter // of hints that a person is typing
 }
 
 func (a *API) caller(instance string) caller {
 	return caller{
 		API: a, instance: instance, program: gateway.Plugin(instance, a.options.Plugins.Grants(instance)),
-		uploads: make(chan struct{}, maxUploads), pages: make(chan struct{}, maxPages),
+		uploads: make(chan struct{}, maxUploads), pages: make(chan struct{}, maxPages), typing: rate.NewLimiter(maxTyping, maxTyping),
 	}
 }
 

@@ -21,7 +21,6 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/journal"
 	"github.com/clawhost/clawhost/core/internal/chat/command"
 	"github.com/clawhost/clawhost/core/internal/chat/debounce"
-	"github.com/clawhost/clawhost/core/internal/chat/early"
 	"github.com/clawhost/clawhost/core/internal/chat/inbox"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
 	"github.com/clawhost/clawhost/core/internal/media/files"
@@ -55,13 +54,34 @@ type bundle struct {
 	closing chan struct{}
 	log     *journal.Journal
 	api     *hostapi.API
+	early   *early
+}
+
+// early notes in which sessions turns are expected.
+type early struct {
+	mu       sync.Mutex
+	expected []string
+}
+
+func (e *early) Expect(session string, _ domain.Message) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.expected = append(e.expected, session)
+}
+
+// taken returns the sessions that were noted since the last call.
+func (e *early) taken() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	defer func() { e.expected = nil }()
+	return e.expected
 }
 
 // setup returns services for two instances: "granted" may reach the channel "echo", "echo" only itself.
 func setup(t *testing.T) *bundle {
 	t.Helper()
 	s, running := storetest.Open(t), registry()
-	b := &bundle{store: s, media: filepath.Join(t.TempDir(), "media"), closing: make(chan struct{}), log: &journal.Journal{}}
+	b := &bundle{store: s, media: filepath.Join(t.TempDir(), "media"), closing: make(chan struct{}), log: &journal.Journal{}, early: &early{}}
 	log := hclog.New(&hclog.LoggerOptions{Output: b.log, Level: hclog.Debug})
 	c := &config.Config{
 		Settings: config.Settings{
@@ -75,7 +95,7 @@ func setup(t *testing.T) *bundle {
 	intake := inbox.NewIntake(s, nil, nil, conversations, func() time.Time { return start }, log)
 	messages := inbox.New(intake, inbox.Options{
 		Commands: command.New(nil, nil, command.Host{}), Questions: permission.New(permission.Options{Store: s}, log),
-		Observers: hook.NewObservers(running, log), Owners: notice.NewOwners(nil, s, conversations, running, log), Early: early.New(early.Options{}, log), Debounce: debounce.New(), Zone: time.UTC,
+		Observers: hook.NewObservers(running, log), Owners: notice.NewOwners(nil, s, conversations, running, log), Early: b.early, Debounce: debounce.New(), Zone: time.UTC,
 	})
 	b.api = hostapi.New(hostapi.Options{
 		Inbox: messages, Store: s, Plugins: running, Closing: b.closing,

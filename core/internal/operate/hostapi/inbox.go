@@ -3,10 +3,21 @@ package hostapi
 import (
 	"context"
 	"errors"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/clawhost/clawhost/core/internal/operate/gateway"
 	"github.com/clawhost/clawhost/sdk/pluginv1"
 	"github.com/clawhost/clawhost/sdk/wire"
+)
+
+const (
+	// maxTyping limits the hints of a plugin that are looked at, a second. Further ones are dropped, without a word.
+	maxTyping = 20
+	// typingTimeout limits the work of a hint, and so how many are looked at at a time.
+	typingTimeout = 5 * time.Second
 )
 
 type inboxServer struct {
@@ -30,6 +41,26 @@ func (s inboxServer) Submit(ctx context.Context, r *pluginv1.SubmitRequest) (*pl
 		return nil, s.refuse("take an event", err)
 	}
 	return &pluginv1.SubmitResponse{Verdict: wire.VerdictToProto(outcome.Verdict), Reason: outcome.Reason}, nil
+}
+
+// Typing takes a hint that a person is typing.
+func (s inboxServer) Typing(ctx context.Context, r *pluginv1.TypingRequest) (*pluginv1.TypingResponse, error) {
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	if !s.typing.Allow() {
+		return &pluginv1.TypingResponse{}, nil
+	}
+	hint, err := wire.TypingFromProto(r)
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	ctx, cancel := context.WithTimeout(ctx, typingTimeout)
+	defer cancel()
+	if err := s.options.Inbox.Typing(ctx, s.instance, hint); err != nil {
+		return nil, s.refuse("take a hint that a person is typing", err)
+	}
+	return &pluginv1.TypingResponse{}, nil
 }
 
 type outboxServer struct {

@@ -136,6 +136,9 @@ func (l *listener) Submit(_ context.Context, _ string, e chat.Event) (inbox.Outc
 	return inbox.Outcome{Verdict: chat.Rejected, Reason: "the host is being set up"}, nil
 }
 
+// Typing implements [hostapi.Inbox].
+func (l *listener) Typing(context.Context, string, chat.Typing) error { return nil }
+
 // Session implements [hostapi.Inbox].
 func (l *listener) Session(context.Context, string, chat.Address, chat.Chat) (string, error) {
 	return "", errors.New("the host is being set up")
