@@ -232,6 +232,8 @@ func (n *fakeNetwork) Files(to chat.ID) []string {
 
 func (n *fakeNetwork) Typed(to chat.ID) bool { return n.server.Typings(string(to)) > 0 }
 
+func (n *fakeNetwork) Type(in chat.ID) { n.server.Type(string(in), "1"+string(in)) }
+
 func (n *fakeNetwork) Mark(_ chat.ID, id chat.MessageID) string {
 	return strings.Join(n.server.Get(string(id)).Reactions, "")
 }

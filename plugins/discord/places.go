@@ -76,6 +76,16 @@ func (p *places) find(ctx context.Context, id, guild string) (place, error) {
 	return p.byID[id], nil
 }
 
+// knows reports whether a channel, with what it belongs to, is located without asking Discord.
+func (p *places) knows(id, guild string) bool {
+	here, known := p.byID[id]
+	if known && isThread(here.kind) && here.parent != "" {
+		_, known = p.byID[here.parent]
+		return known
+	}
+	return known || guild == ""
+}
+
 // role returns a role by its id, or false if it is unknown.
 func (p *places) role(ctx context.Context, guild, id string) (role, bool, error) {
 	if guild == "" {

@@ -122,6 +122,8 @@ func (r *receiver) dispatch(ctx context.Context, session string, e *discordgo.Ev
 		return read(e, func(a *discordgo.MessageReactionRemove) error {
 			return r.reaction(ctx, gatewayEvent(session, e.Sequence), a.MessageReaction, nil, "")
 		})
+	case "TYPING_START":
+		return read(e, func(t *typingStart) error { return r.typing(ctx, t) })
 	case "INTERACTION_CREATE":
 		return read(e, func(i *interaction) error {
 			_, err := r.interaction(ctx, *i)

@@ -240,7 +240,8 @@ func (s *session) introduce(ctx context.Context, link *link) error {
 
 func (s *session) intents() discordgo.Intent {
 	intents := discordgo.IntentsGuilds | discordgo.IntentsGuildMessages | discordgo.IntentsGuildMessageReactions |
-		discordgo.IntentsDirectMessages | discordgo.IntentsDirectMessageReactions
+		discordgo.IntentsGuildMessageTyping |
+		discordgo.IntentsDirectMessages | discordgo.IntentsDirectMessageReactions | discordgo.IntentsDirectMessageTyping
 	if s.content {
 		intents |= discordgo.IntentMessageContent
 	}

@@ -158,6 +158,18 @@ func (h *Harness) NextEvent() chat.Event {
 	return e
 }
 
+// NextTyping returns the next hint that a person is typing, taken or not, and fails the test if none comes.
+func (h *Harness) NextTyping() chat.Typing {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
+	defer cancel()
+	t, err := h.Host.nextTyping(ctx)
+	if err != nil {
+		h.t.Fatalf("no hint within %v that a person is typing; so far: %s", patience, shown(h.Host.Typings()))
+	}
+	return t
+}
+
 // State is a state of the connection that a channel reported.
 type State struct {
 	State  chat.State

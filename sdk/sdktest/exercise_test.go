@@ -134,7 +134,7 @@ var defects = []struct{ requirement, defect, said string }{
 	{"shows the commands that it is given", "only adds to its menu", "are in the menu"},
 	{"shows typing", "types in secret", ": typing is shown"},
 	{"shows drafts", "leaves drafts", "takes the draft's place"},
-	{"tells who is typing", "keeps to itself who types", ": the host learns who is typing"},
+	{"tells who is typing", "keeps to itself who types", "no hint within 10s that"},
 	{"tells who is typing", "takes the chat for the person", "who is typing comes as"},
 	{"reacts", "takes no reaction back", ": the reaction is"},
 	{"hands over presses of buttons as it does messages", "cuts what buttons say", "with the data as it was sent"},

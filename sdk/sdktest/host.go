@@ -28,6 +28,7 @@ type Host struct {
 	changed     chan struct{} // closed and replaced at each change
 	typing      TypingFunc
 	typings     []chat.Typing
+	typed       int // hints returned by nextTyping
 	posts       []Post
 	history     []chat.TranscriptEntry
 	transcripts []sdk.SessionEntry
@@ -183,6 +184,19 @@ func (h *Host) next(ctx context.Context) (e chat.Event, err error) {
 		return true
 	})
 	return e, err
+}
+
+// nextTyping waits for the next hint.
+func (h *Host) nextTyping(ctx context.Context) (t chat.Typing, err error) {
+	err = h.await(ctx, func() bool {
+		if h.typed >= len(h.typings) {
+			return false
+		}
+		t = h.typings[h.typed]
+		h.typed++
+		return true
+	})
+	return t, err
 }
 
 func (h *Host) server() *grpc.Server {

@@ -117,10 +117,9 @@ func tellsTypists(t testing.TB, s Setup) {
 	if !ok {
 		return
 	}
-	for i, id := range s.Chats {
+	for _, id := range s.Chats {
 		network.Type(id)
-		h.awaitHost("the host learns who is typing", func() bool { return len(h.Host.typings) > i })
-		got := h.Host.Typings()[i]
+		got := h.NextTyping()
 		if got.Chat.ID != id || got.Chat.Kind != chat.Direct || got.Sender.ID != people[id] || got.Stopped {
 			t.Errorf("who is typing comes as %+v, want person %s in the direct chat %s", got, people[id], id)
 		}

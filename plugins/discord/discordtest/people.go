@@ -203,6 +203,31 @@ func (s *Server) React(id, user, emoji string, on bool) {
 	s.dispatch(name, c, func(bool) object { return o }, nil)
 }
 
+// Type has a person begin to type into a channel.
+func (s *Server) Type(channel, user string) { s.TypeAt(channel, user, time.Now()) }
+
+// TypeAt is [Server.Type] at a given time.
+func (s *Server) TypeAt(channel, user string, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.typing(s.channels[channel], user, at)
+}
+
+// typing tells the bot who types, also if it is the bot; mu is held.
+func (s *Server) typing(c *channel, user string, at time.Time) {
+	o, needs := object{"channel_id": c.id, "user_id": user, "timestamp": at.Unix()}, intentDirectTyping
+	if c.guild != "" {
+		o["guild_id"], needs = c.guild, intentGuildTyping
+		o["member"] = object{"user": s.userObject(user), "roles": []string{}}
+	}
+	for _, session := range s.sessions {
+		if session.intents&needs != 0 {
+			s.push(session, "TYPING_START", o)
+		}
+	}
+	s.signal()
+}
+
 // Messages are a channel's that were not deleted, in order.
 func (s *Server) Messages(channel string) []Message {
 	s.mu.Lock()

@@ -292,7 +292,7 @@ func (s *Server) postTyping(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	if c := s.open(w, r); c != nil {
 		c.typing++
-		s.signal()
+		s.typing(c, BotID, time.Now())
 		w.WriteHeader(http.StatusNoContent)
 	}
 }

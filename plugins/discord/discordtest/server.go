@@ -25,7 +25,9 @@ const (
 const (
 	intentGuildMessages  = 1 << 9
 	intentGuildReactions = 1 << 10
+	intentGuildTyping    = 1 << 11
 	intentDirectMessages = 1 << 12
+	intentDirectTyping   = 1 << 14
 	intentContent        = 1 << 15
 )
 
