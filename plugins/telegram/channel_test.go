@@ -44,6 +44,9 @@ func (i *inbox) Submit(ctx context.Context, e chat.Event) (chat.Verdict, error) 
 	return chat.Accepted, ctx.Err()
 }
 
+// Typing is for channels of other networks: bots of Telegram do not learn who types.
+func (*inbox) Typing(chat.Typing) {}
+
 func (i *inbox) Report(s chat.State, detail string) { i.ReportURL(s, detail, "") }
 
 func (i *inbox) ReportURL(s chat.State, detail, _ string) {

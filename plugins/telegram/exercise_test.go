@@ -245,7 +245,8 @@ func TestExercise(t *testing.T) {
 			return &fakeNetwork{t: t, server: s, written: map[string]telegramtest.Message{}}, map[string]any{"token": s.Token(), "api_endpoint": s.URL()}
 		},
 		Chats:   []chat.ID{"7", "8"},
-		Without: []sdktest.Feature{sdktest.Deletions, sdktest.Repeats}, // Bots do not get them, and cannot send by a key.
+		// Bots do not learn of deletions or of who types, and cannot send by a key.
+		Without: []sdktest.Feature{sdktest.Deletions, sdktest.Repeats, sdktest.Typists},
 		BadConfigs: []any{
 			map[string]any{},
 			map[string]any{"token": ""},

@@ -55,6 +55,7 @@ func (h *unsteady) Submit(ctx context.Context, e chat.Event) (chat.Verdict, erro
 	return chat.Accepted, nil
 }
 
+func (*unsteady) Typing(chat.Typing)                   {}
 func (*unsteady) Report(chat.State, string)            {}
 func (*unsteady) ReportURL(chat.State, string, string) {}
 

@@ -45,6 +45,7 @@ type api struct {
 	log     *slog.Logger
 	// submit submits an event to the host. It ends with the channel, not with the request.
 	submit    func(chat.Event) (chat.Verdict, error)
+	typing    func(chat.Typing)
 	busy      chan struct{} // one slot per request
 	transfers chan struct{} // one slot per file transfer
 	streams   chan struct{} // one slot per stream
@@ -59,6 +60,7 @@ func (a *api) routes() http.Handler {
 	mux.Handle("POST /api/edits", limited(a.busy, a.postEdit))
 	mux.Handle("POST /api/buttons", limited(a.busy, a.postButton))
 	mux.Handle("POST /api/stop", limited(a.busy, a.postStop))
+	mux.Handle("POST /api/typing", limited(a.busy, a.postTyping))
 	mux.Handle("POST /api/files", limited(a.transfers, a.postFile))
 	mux.Handle("GET /api/files/{ref}", limited(a.transfers, a.getFile))
 	mux.Handle("PUT /api/conversations/{id}", limited(a.busy, a.putConversation))
@@ -252,6 +254,24 @@ func (a *api) postStop(w http.ResponseWriter, r *http.Request) {
 	if a.submitNow(w, in.ID, in.Conversation, chat.StopRequest{}, "The host refused to stop; its log says why.") {
 		respond(w, http.StatusOK, map[string]any{"id": in.ID})
 	}
+}
+
+// postTyping tells the host that the user writes in a conversation, which may begin with the message, or has stopped.
+func (a *api) postTyping(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Conversation string `json:"conversation"`
+		Stopped      bool   `json:"stopped"`
+	}
+	if !decode(w, r, &in) {
+		return
+	}
+	if in.Conversation != "" && !idPattern.MatchString(in.Conversation) {
+		refuse(w, http.StatusBadRequest, "A conversation is named by a UUID.")
+		return
+	}
+	e := event("", chat.ThreadID(in.Conversation), time.Time{}, nil)
+	a.typing(chat.Typing{Chat: e.Chat, Thread: e.Thread, Sender: e.Sender, Stopped: in.Stopped})
+	respond(w, http.StatusOK, struct{}{})
 }
 
 // submitNow submits an event to the host. It responds to the request itself if the host does not accept the event.

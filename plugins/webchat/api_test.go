@@ -111,6 +111,37 @@ func TestPostChecksTheMessage(t *testing.T) {
 	}
 }
 
+// Behaviour: typing-networks.
+func TestThePageTellsWhoIsTyping(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	conversation := uuid.NewString()
+	for _, test := range []struct {
+		body   any
+		status int
+	}{
+		{map[string]any{"conversation": ""}, 200},
+		{map[string]any{"conversation": conversation, "stopped": true}, 200},
+		{map[string]any{"conversation": "main"}, 400},
+		{map[string]any{"conversation": strings.Repeat("x", 100_000)}, 400},
+		{map[string]any{"conversation": 1}, 400},
+		{"no object", 400},
+	} {
+		if answer := b.request(t, http.MethodPost, "/api/typing", test.body, nil); answer.StatusCode != test.status {
+			t.Errorf("%v: %d, want %d", test.body, answer.StatusCode, test.status)
+		}
+	}
+	you := chat.Typing{Chat: chat.Chat{ID: "local", Kind: chat.Direct}, Sender: chat.Sender{ID: "local", DisplayName: "You"}}
+	stopped := you
+	stopped.Thread, stopped.Stopped = chat.ThreadID(conversation), true
+	if diff := cmp.Diff([]chat.Typing{you, stopped}, b.host.typed); diff != "" {
+		t.Errorf("the host learned (-want +got):\n%s", diff)
+	}
+	if len(b.host.events) > 0 {
+		t.Errorf("submitted: %+v", b.host.events)
+	}
+}
+
 func TestTheSameIDIsTheSameMessage(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

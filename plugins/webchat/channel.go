@@ -91,6 +91,7 @@ func (c *channel) Run(ctx context.Context, in sdk.Inbox) error {
 		demo:      c.demo,
 		log:       c.log,
 		submit:    func(e chat.Event) (chat.Verdict, error) { return in.Submit(ctx, e) },
+		typing:    in.Typing,
 		busy:      make(chan struct{}, maxRequests),
 		transfers: make(chan struct{}, maxTransfers),
 		streams:   make(chan struct{}, maxStreams),

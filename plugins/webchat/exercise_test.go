@@ -213,6 +213,14 @@ func (b *browser) now() liveView {
 	return liveView{}
 }
 
+func (b *browser) Type(chat.ID) {
+	answer, err := b.do(context.Background(), http.MethodPost, "/api/typing", []byte(`{"conversation":""}`), "application/json")
+	if err != nil {
+		panic(err)
+	}
+	answer.Body.Close()
+}
+
 func (b *browser) Typed(chat.ID) bool { return b.now().Typing > 0 }
 
 func (b *browser) Draft(chat.ID) string { return bare(b.now().HTML) }

@@ -43,7 +43,7 @@ func TestNothingWithoutProof(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for _, request := range []string{
-		"GET /api/history", "GET /api/events", "GET /api/state", "POST /api/messages", "POST /api/buttons", "POST /api/edits", "POST /api/stop",
+		"GET /api/history", "GET /api/events", "GET /api/state", "POST /api/messages", "POST /api/buttons", "POST /api/edits", "POST /api/stop", "POST /api/typing",
 		"POST /api/files", "GET /api/files/a", "PUT /api/conversations/main", "DELETE /api/conversations/a", "GET /api/session", "GET /api/none",
 		"GET /api/history?token=" + b.token,
 	} {

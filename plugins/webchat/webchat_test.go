@@ -30,6 +30,7 @@ type host struct {
 	mu     sync.Mutex
 	seen   map[chat.EventID]bool
 	events []chat.Event // accepted, in order
+	typed  []chat.Typing
 
 	reported chan string // the page's URL
 }
@@ -48,6 +49,12 @@ func (h *host) Submit(ctx context.Context, e chat.Event) (chat.Verdict, error) {
 	h.seen[e.ID] = true
 	h.events = append(h.events, e)
 	return chat.Accepted, nil
+}
+
+func (h *host) Typing(t chat.Typing) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.typed = append(h.typed, t)
 }
 
 func (h *host) Report(chat.State, string) {}

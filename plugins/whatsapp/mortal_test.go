@@ -300,5 +300,6 @@ func (m messenger) Submit(ctx context.Context, e chat.Event) (chat.Verdict, erro
 	return chat.Accepted, nil
 }
 
+func (messenger) Typing(chat.Typing)                   {}
 func (messenger) Report(chat.State, string)            {}
 func (messenger) ReportURL(chat.State, string, string) {}

@@ -42,6 +42,7 @@ const composer = new Composer({
   edit: (message, text) => post('api/edits', { id: crypto.randomUUID(), message, text }),
   last: () => messages.last(),
   stop: () => stop(),
+  typing: (conversation, stopped) => post('api/typing', { conversation, stopped }).catch(() => {}), // a hint
 });
 
 const conversations = new Conversations({

@@ -3,22 +3,28 @@
 import { Commands } from './commands.js';
 import { $, sizeOf } from './element.js';
 import { preview } from './files.js';
+import { Typing } from './typing.js';
 
 const draftKey = 'clawhost.draft.';
 
 export class Composer {
   #actions;
+  #typing;
   #conversation = '';
   #files = []; // {name, type, size, kind, blob}
   #kept = new Map(); // conversation → files, while another one is open
   #editing; // the message that is changed
   #limits = { files: 10, file_bytes: 20 << 20, text_bytes: 255 << 10 };
 
-  // actions: {send(text, files), edit(message, text), last(), stop()}
+  // actions: {send(text, files), edit(message, text), last(), stop(), typing(conversation, stopped)}
   constructor(actions) {
     this.#actions = actions;
+    this.#typing = new Typing(actions.typing);
     this.commands = new Commands(({ name }) => this.#write(`/${name} `));
-    $('text').addEventListener('input', () => this.#changed());
+    $('text').addEventListener('input', () => {
+      this.#changed();
+      if (!this.#editing) this.#typing.wrote(this.#conversation, $('text').value);
+    });
     $('text').addEventListener('keydown', (event) => this.#key(event));
     $('text').addEventListener('blur', () => this.commands.close());
     $('composer').addEventListener('submit', (event) => {
@@ -38,6 +44,7 @@ export class Composer {
   // open switches to a conversation, with its unfinished message.
   open(conversation) {
     this.#edit(undefined);
+    this.#typing.stopped();
     this.#kept.set(this.#conversation, this.#files);
     this.#conversation = conversation;
     this.#files = this.#kept.get(conversation) ?? [];
@@ -118,6 +125,7 @@ export class Composer {
     this.#files = [];
     this.#showFiles();
     this.#write('');
+    this.#typing.sent();
     this.#actions.send(text, files);
   }
 
