@@ -244,7 +244,7 @@ func TestExercise(t *testing.T) {
 			s := telegramtest.New(t)
 			return &fakeNetwork{t: t, server: s, written: map[string]telegramtest.Message{}}, map[string]any{"token": s.Token(), "api_endpoint": s.URL()}
 		},
-		Chats:   []chat.ID{"7", "8"},
+		Chats: []chat.ID{"7", "8"},
 		// Bots do not learn of deletions or of who types, and cannot send by a key.
 		Without: []sdktest.Feature{sdktest.Deletions, sdktest.Repeats, sdktest.Typists},
 		BadConfigs: []any{

@@ -137,6 +137,13 @@ func (n *fakeNetwork) Deliver(to chat.ID, text string) {
 	n.note(text, n.send(to, &waE2E.Message{Conversation: proto.String(text)}))
 }
 
+// Type waits until the account is online, as that of a running channel soon is.
+func (n *fakeNetwork) Type(in chat.ID) {
+	if err := n.server.AwaitPresence(context.Background(), "available"); err != nil || !n.person(in).Type(types.EmptyJID, true) {
+		panic("the account is not online")
+	}
+}
+
 func (n *fakeNetwork) note(text string, id types.MessageID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -349,7 +356,9 @@ func TestExercise(t *testing.T) {
 		Component: observed(&sdk.Env{}, hurried),
 		New: func(t testing.TB) (sdktest.Network, any) {
 			n := newNetwork(t)
-			return n, settings(n.server)
+			config := settings(n.server)
+			config["show_online"] = true // otherwise it does not see who types
+			return n, config
 		},
 		Prepare: func(t testing.TB, n sdktest.Network, stateDir string) { adopt(t, n.(*fakeNetwork).server, stateDir) },
 		Chats:   []chat.ID{"900000000002@lid", "900000000003@lid"},

@@ -42,6 +42,10 @@ func (l *line) handle(client *whatsmeow.Client, end context.CancelFunc, event an
 	case *events.JoinedGroup:
 		l.read.titles.set(e.JID, e.Name)
 		return l.inTurn(client, func() error { return l.submitMoves(l.entered(e)) })
+	case *events.ChatPresence:
+		if hint, ok := l.read.typing(l.ctx, e); ok {
+			l.in.Typing(hint)
+		}
 	case *events.Connected, *events.Disconnected, *events.KeepAliveTimeout, *events.ManualLoginReconnect, *events.StreamError,
 		*events.PushNameSetting, *events.AppStateSyncComplete, *events.ConnectFailure, *events.LoggedOut,
 		*events.StreamReplaced, *events.TemporaryBan, *events.ClientOutdated:

@@ -109,6 +109,25 @@ func (p *Person) Send(m *waE2E.Message) types.MessageID { return p.post(types.Em
 // SendGroup has the person send a message to the group.
 func (p *Person) SendGroup(m *waE2E.Message) types.MessageID { return p.post(p.server.group, m) }
 
+// Type has the person write to the account, or stop, as phones show it: in the group if it is the chat. Only a device that is online
+// learns of it. It reports whether the device does.
+func (p *Person) Type(chat types.JID, composing bool) (seen bool) {
+	s := p.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.presence != "available" || s.current == nil {
+		return false
+	}
+	attrs, state := waBinary.Attrs{"from": p.LID}, "paused"
+	if chat == s.group {
+		attrs = waBinary.Attrs{"from": chat, "participant": p.LID, "participant_pn": p.PN, "addressing_mode": "lid"}
+	}
+	if composing {
+		state = "composing"
+	}
+	return s.put(s.current, waBinary.Node{Tag: "chatstate", Attrs: attrs, Content: []waBinary.Node{{Tag: state}}}) == nil
+}
+
 func (p *Person) post(to types.JID, m *waE2E.Message) types.MessageID {
 	s := p.server
 	s.mu.Lock()
