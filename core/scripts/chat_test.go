@@ -11,6 +11,19 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
+// types is the command of the same name.
+func (s *stage) types(_ *testscript.TestScript, args []string) error {
+	b, in, err := s.find(args[1])
+	if err != nil {
+		return err
+	}
+	t, ok := b.network.(typist)
+	if !ok {
+		return fmt.Errorf("nobody is seen typing in %s", args[1])
+	}
+	return t.types(people[args[0][strings.IndexByte(args[0], ':')+1:]], in)
+}
+
 // says is the command of the same name.
 func (s *stage) says(ts *testscript.TestScript, neg bool, args []string) error {
 	var in, reply, file, text string

@@ -81,6 +81,11 @@ func (d *discord) write(ctx context.Context, who int64, in chat, p post) error {
 	return nil
 }
 
+func (d *discord) types(who int64, in chat) error {
+	d.Type(in.channel(), snowflake(who))
+	return nil
+}
+
 // mentioning is a text as people's apps send it.
 func mentioning(text string) string {
 	return strings.ReplaceAll(text, "@claw_bot", "<@"+discordtest.BotID+">")

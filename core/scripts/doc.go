@@ -23,6 +23,7 @@
 //	capture NAME PATTERN       set a variable to what the pattern's group matches in the stdout
 //	says [FLAGS] WHO TEXT      write a message: -in CHAT, -reply PATTERN (to the newest message that matches), -quote TEXT,
 //	                           -forwarded NAME, -media KIND -file FILE, -text FILE instead of TEXT
+//	types WHO CHAT             have someone type, on a network that tells the bot
 //	topics GROUP               make a forum of a group
 //	upgrades WHO den hall      have someone make the supergroup "hall" (-1005) of the basic group "den" (-5)
 //	expect CHAT [PATTERN…]     wait for the bot's next message, one for each pattern, which it must match; it is the stdout;

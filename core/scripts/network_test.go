@@ -48,6 +48,11 @@ type drafter interface {
 	stop(in chat)
 }
 
+// typist is a network that tells the bot who is typing.
+type typist interface {
+	types(who int64, in chat) error
+}
+
 // chat is where messages are written: a thread of a chat, or the chat itself.
 type chat struct{ id, thread int64 }
 

@@ -91,6 +91,7 @@ func run(t *testing.T, scripts string) {
 
 			"says": on((*stage).says), "expect": on((*stage).expect), "shows": on((*stage).shows),
 			"presses": taking("presses WHO CHAT PATTERN BUTTON", (*stage).presses), "edits": taking("edits WHO CHAT PATTERN TEXT", (*stage).edits),
+			"types":   taking("types WHO CHAT", (*stage).types),
 			"reacted": taking("reacted CHAT PATTERN EMOJI", (*stage).reacted), "sends": taking("sends CHAT NAME FILE", (*stage).sends),
 			"replies": taking("replies CHAT PATTERN TO", (*stage).replies), "id": taking("id NAME CHAT PATTERN", (*stage).id),
 			"silent": on((*stage).silent), "taken": taking("taken", (*stage).taken),

@@ -90,6 +90,15 @@ func (w *webchat) request(ctx context.Context, method, path, kind string, body [
 	return answer, nil
 }
 
+func (w *webchat) types(_ int64, in chat) error {
+	body, _ := json.Marshal(map[string]string{"conversation": w.conversations[in.thread]})
+	answer, err := w.request(context.Background(), http.MethodPost, "/api/typing", "application/json", body)
+	if err == nil {
+		answer.Body.Close()
+	}
+	return err
+}
+
 // get returns what a page would see now.
 func (w *webchat) get(path string, into any) error {
 	answer, err := w.request(context.Background(), http.MethodGet, path, "", nil)

@@ -1,5 +1,6 @@
 // Command echo is a channel over TCP. A client writes "<chat> <message id> <text>" and reads "ok <message id>" once the
-// host has the message, and "say <chat> <key> <quoted text>" for each answer. A line with a chat alone joins the chat.
+// host has the message, and "say <chat> <key> <quoted text>" for each answer. A line with a chat alone joins the chat, and
+// "<chat> ..." says that its person is typing.
 package main
 
 import (
@@ -56,11 +57,16 @@ func (c *channel) read(ctx context.Context, in sdk.Inbox, conn net.Conn) {
 		if !ok {
 			continue
 		}
+		where, who := chat.Chat{ID: chat.ID(peer), Kind: chat.Direct}, chat.Sender{ID: chat.UserID(peer)}
+		if message == "..." {
+			in.Typing(chat.Typing{Chat: where, Sender: who})
+			continue
+		}
 		id, text, _ := strings.Cut(message, " ")
 		_, err := in.Submit(ctx, chat.Event{
 			ID:     chat.EventID("echo:" + peer + ":" + id),
-			Chat:   chat.Chat{ID: chat.ID(peer), Kind: chat.Direct},
-			Sender: chat.Sender{ID: chat.UserID(peer)},
+			Chat:   where,
+			Sender: who,
 			At:     time.Now(),
 			Body:   chat.Message{ID: chat.MessageID(id), Text: text},
 		})

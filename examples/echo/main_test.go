@@ -83,6 +83,14 @@ func (p *people) of(id chat.ID) *client {
 
 func (p *people) Deliver(to chat.ID, text string) { p.of(to).write(text) }
 
+func (p *people) Type(in chat.ID) {
+	c := p.of(in)
+	c.mu.Lock()
+	c.types = true
+	c.mu.Unlock()
+	c.wake()
+}
+
 func (p *people) Sent(to chat.ID) []string {
 	c := p.of(to)
 	c.mu.Lock()
@@ -124,6 +132,7 @@ type client struct {
 	mu           sync.Mutex
 	texts        []string
 	acknowledged int // of texts
+	types        bool
 	read         []string
 }
 
@@ -131,6 +140,10 @@ func (c *client) write(text string) {
 	c.mu.Lock()
 	c.texts = append(c.texts, text)
 	c.mu.Unlock()
+	c.wake()
+}
+
+func (c *client) wake() {
 	select {
 	case c.written <- struct{}{}:
 	default:
@@ -205,6 +218,10 @@ func (c *client) talk(conn net.Conn) {
 func (c *client) next(conn net.Conn, waiting bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.types {
+		c.types = false
+		fmt.Fprintln(conn, c.chat, "...")
+	}
 	if waiting || c.acknowledged == len(c.texts) {
 		return waiting
 	}
