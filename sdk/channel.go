@@ -30,7 +30,7 @@ type Inbox interface {
 	// gone, and the network must deliver the event again.
 	Submit(ctx context.Context, e chat.Event) (chat.Verdict, error)
 	// Typing tells the host that a person is writing, or has stopped, each time that the network says so. The host then starts
-	// Claude before the message comes, and waits for the rest of what the person writes. Typing returns at once. It is a hint: it is
+	// Claude before the message comes, and may wait for the rest of what the person writes. Typing returns at once. It is a hint: it is
 	// dropped if the host is busy or too old, or has learned the same of the person in the chat in the last 3 seconds and no message
 	// of theirs since, and it lets nobody in who may not write.
 	Typing(t chat.Typing)

@@ -34,6 +34,27 @@ await attempt(async () => {
     assert.equal(await text.inputValue(), '');
   });
 
+  await step('the host learns who types: once in a while, when the box is emptied, and again after a message', async () => {
+    const told = [];
+    const note = (request) => request.url().endsWith('/api/typing') && told.push(request.postDataJSON().stopped);
+    page.on('request', note);
+    await text.pressSequentially('one');
+    await text.pressSequentially(' two');
+    await waitUntil(() => told.length > 0);
+    await text.fill('');
+    await waitUntil(() => told.at(-1));
+    assert.deepEqual(told, [false, true]);
+    await write(`typed ${mark}`);
+    await answer(`typed ${mark}`).waitFor();
+    told.length = 0;
+    await text.pressSequentially('three');
+    await waitUntil(() => told.length > 0);
+    await text.fill('');
+    await waitUntil(() => told.at(-1));
+    assert.deepEqual(told, [false, true]);
+    page.off('request', note);
+  });
+
   await step('what is written before the page knows what was left unsent is sent, too', async () => {
     const early = await context.newPage();
     await early.addInitScript(() => {

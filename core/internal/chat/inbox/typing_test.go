@@ -100,7 +100,7 @@ func TestTyping(t *testing.T) {
 	}
 }
 
-// A conversation that begins with the next message, or begins anew with it, has no process yet.
+// A conversation that begins with the message, or that it replaces because it has expired, gets no process before.
 // Behaviour: typing-early.
 func TestTypingBeginsNoConversation(t *testing.T) {
 	t.Parallel()
