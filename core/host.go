@@ -337,6 +337,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	defer close(h.closing)
 	h.log.Info("ready", "version", h.options.Version, "took", time.Since(h.started).Round(time.Millisecond))
 	defer start(work, h.banner.Show)()
+	defer start(work, h.inbox.Resume)()
 	service := systemd.New(systemd.Options{Store: h.store, Dispatcher: h.dispatcher, Plugins: h.plugins}, h.log.Named("systemd"))
 	defer start(work, service.Run)()
 

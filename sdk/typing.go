@@ -73,6 +73,8 @@ func (t *typings) add(hint chat.Typing) {
 	select {
 	case t.waiting <- typing{who, now, request}:
 		t.told[who] = now
+		who.stopped = !who.stopped
+		delete(t.told, who)
 	default:
 	}
 }

@@ -70,6 +70,7 @@ func TestTyping(t *testing.T) {
 		step("another person", "club bob", func() { in.Typing(types("bob")) })
 		step("in another thread", "clubt anna", func() { in.Typing(elsewhere) })
 		step("stopped", "club anna stopped", func() { in.Typing(stopped); in.Typing(stopped) })
+		step("goes on", "club anna", func() { in.Typing(types("anna")); in.Typing(types("anna")) })
 		time.Sleep(2900 * time.Millisecond)
 		step("goes on after less than 3 seconds", "", func() { in.Typing(types("anna")) })
 		time.Sleep(100 * time.Millisecond)

@@ -48,6 +48,8 @@ type journal struct {
 	allowed  []chat.UserID
 	retired  []string
 	expected []string // sessions whose turns are expected
+	lingers  []string // what waits for more
+	recent   []domain.Session
 	awaited  []domain.Message
 	sessions map[string]domain.Session // nil: there is one for each key
 	fail     error
@@ -76,6 +78,18 @@ type journal struct {
 // Expect implements [inbox.Starter].
 func (j *journal) Expect(session string, m domain.Message) {
 	j.expected, j.awaited = append(j.expected, session), append(j.awaited, m)
+}
+
+func (j *journal) Linger(_ context.Context, session, by string, until time.Time) error {
+	j.lingers = append(j.lingers, fmt.Sprintf("%s of %s %v", by, session, until.Sub(now)))
+	return j.fail
+}
+
+func (j *journal) Recent(_ context.Context, since time.Time, limit int) ([]domain.Session, error) {
+	if since.Equal(now.Add(-10*time.Minute)) && limit >= len(j.recent) {
+		return j.recent, j.fail
+	}
+	return nil, errors.New("another time was asked for")
 }
 
 func (j *journal) Session(_ context.Context, key string) (domain.Session, error) {
@@ -390,6 +404,11 @@ func box(j *journal) *inbox.Inbox {
 }
 
 func boxOf(j *journal, settings func(string) config.Settings) *inbox.Inbox {
+	return boxAt(j, settings, func() time.Time { return now })
+}
+
+// boxAt is boxOf at a time of its own.
+func boxAt(j *journal, settings func(string) config.Settings, clock func() time.Time) *inbox.Inbox {
 	log := hclog.NewNullLogger()
 	c := &config.Config{
 		Settings: settings("tg"), Send: config.Send{Default: "allow", Rules: []config.SendRule{{Chat: "channel", Policy: "deny"}}},
@@ -400,7 +419,7 @@ func boxOf(j *journal, settings func(string) config.Settings) *inbox.Inbox {
 		h = newHost(plugintest.Channels(map[string]chat.Limits{"tg": limits}), nil)
 	}
 	conversations := conversation.NewResolver(c, h.plugins, j)
-	return inbox.New(inbox.NewIntake(j, h.turns, j, conversations, func() time.Time { return now }, log), inbox.Options{
+	return inbox.New(inbox.NewIntake(j, h.turns, j, conversations, clock, log), inbox.Options{
 		Commands: registry(), Observers: h.observers, Reactions: h.reactor, Chats: h.chats, Early: j, Debounce: debounce.New(), Zone: time.UTC,
 		Questions: permission.New(permission.Options{Store: questions{journal: j}, Conversations: conversations}, log),
 		Owners:    notice.NewOwners(h.owners, h.store, conversations, h.plugins, log),

@@ -26,6 +26,10 @@ const (
 // Store is what the inbox needs of package store.
 type Store interface {
 	Accept(ctx context.Context, in domain.Inbound) (domain.Acceptance, error)
+	// Linger has the messages of an author that wait for more wait until a new time.
+	Linger(ctx context.Context, session, by string, until time.Time) error
+	// Recent returns the sessions whose turns began last, since a time.
+	Recent(ctx context.Context, since time.Time, limit int) ([]domain.Session, error)
 	RecordPassive(ctx context.Context, o domain.Passive) (duplicate bool, err error)
 	Overrides(ctx context.Context, session string) (domain.Overrides, error)
 	// ChosenAgent returns the agent that people have chosen for a conversation; empty: none.

@@ -147,3 +147,78 @@ func TestTypingWhileTheStoreFails(t *testing.T) {
 		t.Errorf("%v, and turns are expected in %q", err, j.expected)
 	}
 }
+
+// A message that waits for more waits while its writer types. By the judge's clock it was written a while ago.
+// Behaviour: burst-typing.
+func TestTypingHoldsAMessage(t *testing.T) {
+	t.Parallel()
+	auto := func(string) config.Settings {
+		s := open("")
+		s.Inbound.Debounce = config.AutoDebounce
+		return s
+	}
+	j := &journal{}
+	at := now
+	b := boxAt(j, auto, func() time.Time { return at })
+	submit := func(who chat.UserID, text string) {
+		t.Helper()
+		if outcome, err := b.Submit(t.Context(), "tg", says(who, text)); err != nil || outcome.Verdict != chat.Accepted {
+			t.Fatal(outcome, err)
+		}
+	}
+	typing := func(hint chat.Typing) {
+		t.Helper()
+		if err := b.Typing(t.Context(), "tg", hint); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stopped := types("owner")
+	stopped.Stopped = true
+	submit("owner", "what is the weather")
+	at = now.Add(100 * time.Millisecond)
+	typing(types("friend"))
+	typing(types("stranger"))
+	typing(with(types("stranger"), func(t *chat.Typing) { t.Chat.ID = "owner" }))
+	typing(types("owner"))
+	at = now.Add(time.Second)
+	typing(stopped)
+	at = now.Add(time.Minute)
+	typing(types("owner"))
+	if want := []string{"owner of tg:owner 10.1s", "owner of tg:owner 1.18s"}; !slices.Equal(j.lingers, want) {
+		t.Errorf("what waits is %q, want %q", j.lingers, want)
+	}
+}
+
+// After a restart, the conversations of the last ten minutes have their processes back, if they would still be let in.
+// Behaviour: process-restart.
+func TestResume(t *testing.T) {
+	t.Parallel()
+	begun := func(key string, kind chat.Kind, in chat.ID, peer ...chat.UserID) domain.Session {
+		return domain.Session{
+			Key: key, Kind: kind, Route: chat.Address{Channel: "tg", Chat: in}, Peer: peer,
+			ClaudeStarted: true, ResetAt: now.Add(-time.Minute), InteractedAt: now.Add(-time.Minute),
+		}
+	}
+	program := begun("cli:main", chat.Direct, "")
+	program.Route.Channel = ""
+	j := &journal{recent: []domain.Session{
+		begun("tg:owner", chat.Direct, "owner", "owner"), begun("tg:stranger", chat.Direct, "stranger", "stranger"), begun("tg:group:g", chat.Group, "g"),
+		begun("tg:group:h", chat.Group, "h"), program, begun("tg:other", chat.Direct, "owner", "owner"), begun("tg:friend", chat.Direct, "friend", "friend"),
+	}}
+	j.sessions = map[string]domain.Session{}
+	for _, s := range j.recent {
+		j.sessions[s.Key] = s
+	}
+	boxOf(j, open).Resume(t.Context())
+	if want := []string{"tg:owner", "tg:group:g", "tg:friend"}; !slices.Equal(j.expected, want) {
+		t.Errorf("turns are expected in %q, want %q", j.expected, want)
+	}
+	if len(j.accepted)+len(j.passive)+len(j.paired)+len(j.posted)+len(j.changes)+len(j.received) > 0 {
+		t.Errorf("that did more: %+v", j)
+	}
+	j = &journal{fail: errors.New("the disk is full")}
+	boxOf(j, open).Resume(t.Context())
+	if len(j.expected) > 0 {
+		t.Errorf("turns are expected in %q", j.expected)
+	}
+}
