@@ -146,6 +146,7 @@ func (a *app) status(ctx context.Context, args []string) error {
 			{"messages out", fmt.Sprintf("%d pending, %d dead, possible duplicates so far: %d", s.Pending, s.Dead, s.Uncertain)},
 			{"claude", strings.TrimSuffix(s.Claude.Processes()+"; "+s.Claude.CLI(), "; ")},
 		}
+		rows = append(rows, memoryRows(s.Claude)...)
 		if s.Demo {
 			rows = append(rows, []string{"demo", "a stand-in answers, not Claude"})
 		}

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/memory"
 	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/claude/client"
@@ -39,20 +40,21 @@ type Config struct {
 	// total bytes of all processes and their tools, above which idle ones are ended; zero: no limit; negative: half of
 	// the machine's memory
 	MaxMemory  int64
-	RecycleAt  int64         // bytes above which a process is ended when it becomes idle; zero: never
-	WeighEvery time.Duration // interval between measurements of memory; zero: 15 seconds
-	ParkAfter  time.Duration
-	Spare      int           // processes that wait for a conversation to begin; zero: none; [AutoSpare]
-	Timeout    time.Duration // of a turn, not counting the time of open questions; zero: 30 minutes
-	Interrupt  time.Duration // for the answer to an interrupt, before the process is ended; zero: 100 ms
-	Stall      time.Duration // silence after which a turn counts as hung, while no tool runs; zero: 3 minutes
-	Demo       bool          // the command is the stub; logged
+	Machine    memory.Machine // whose memory counts; zero: this one
+	RecycleAt  int64          // bytes above which a process is ended when it becomes idle; zero: never
+	WeighEvery time.Duration  // interval between measurements of memory; zero: 15 seconds
+	// how long an idle process is kept; zero: ten minutes, and longer while its conversation is in frequent use and there is much memory
+	ParkAfter time.Duration
+	Spare     int           // processes that wait for a conversation to begin; zero: none; [AutoSpare]
+	Timeout   time.Duration // of a turn, not counting the time of open questions; zero: 30 minutes
+	Interrupt time.Duration // for the answer to an interrupt, before the process is ended; zero: 100 ms
+	Stall     time.Duration // silence after which a turn counts as hung, while no tool runs; zero: 3 minutes
+	Demo      bool          // the command is the stub; logged
 }
 
 // The defaults of a [Config].
 const (
 	defaultMaxProcesses = 4
-	defaultParkAfter    = 10 * time.Minute
 	defaultTimeout      = 30 * time.Minute
 	defaultInterrupt    = 100 * time.Millisecond
 	defaultStall        = 3 * time.Minute
@@ -67,13 +69,11 @@ func (c Config) withDefaults() Config {
 		c.MaxProcesses = defaultMaxProcesses
 	}
 	if c.MaxMemory < 0 {
-		c.MaxMemory = cli.MachineMemory() / 2
+		machine, _ := c.Machine.Read()
+		c.MaxMemory = machine.Total / 2
 	}
 	if c.WeighEvery <= 0 {
 		c.WeighEvery = weighEvery
-	}
-	if c.ParkAfter <= 0 {
-		c.ParkAfter = defaultParkAfter
 	}
 	if c.Timeout <= 0 {
 		c.Timeout = defaultTimeout

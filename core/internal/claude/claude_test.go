@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/google/uuid"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/memory"
 	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
@@ -76,8 +78,8 @@ func newRig(t *testing.T) *rig {
 				Command: binary, Workspace: t.TempDir(), RunDir: filepath.Join(home, "run"),
 				Env: map[string]string{"HOME": home, "CLAUDE_CONFIG_DIR": filepath.Join(home, "claude")},
 			},
-			// The machine that tests is busy, and they are not about how quickly it is.
-			Config: claude.Config{Interrupt: time.Second},
+			// The machine that tests is busy, and they are not about how quickly it is, or how much memory it has left.
+			Config: claude.Config{Interrupt: time.Second, Machine: memory.Of(fstest.MapFS{})},
 		},
 	}
 }

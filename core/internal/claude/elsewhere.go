@@ -97,7 +97,7 @@ func (p *Pool) Release(ctx context.Context, session string) error {
 	p.mu.Lock()
 	s := p.idle[session]
 	if s != nil {
-		p.leave(s)
+		p.leave(s, Elsewhere)
 	} else {
 		s = p.parked[session]
 	}

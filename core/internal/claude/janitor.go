@@ -1,8 +1,6 @@
 package claude
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
@@ -10,7 +8,7 @@ import (
 
 // janitor parks processes that have been idle for long, and measures the memory of all.
 func (p *Pool) janitor() {
-	timer := time.NewTimer(p.config.ParkAfter)
+	timer := time.NewTimer(p.parkDue())
 	defer timer.Stop()
 	var looks <-chan time.Time
 	if cli.CanWeigh {
@@ -45,11 +43,10 @@ func (p *Pool) wake() {
 func (p *Pool) parkDue() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	next := p.config.ParkAfter
-	for _, s := range slices.Collect(maps.Values(p.idle)) {
-		if left := p.config.ParkAfter - time.Since(s.since); left <= 0 {
-			p.log.Debug("parking an idle claude", "session", s.session)
-			p.leave(s)
+	next := time.Hour
+	for _, s := range p.leastValued() {
+		if left := time.Until(p.due(s)); left <= 0 {
+			p.leave(s, Unused)
 		} else {
 			next = min(next, left)
 		}

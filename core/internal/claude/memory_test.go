@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/memory"
 )
 
 // weighed is a rig whose pool looks at its memory all the time.
@@ -125,7 +126,7 @@ func TestNoLimitOfMemory(t *testing.T) {
 func TestMemoryLimitAsShareOfTheMachine(t *testing.T) {
 	t.Parallel()
 	r := weighed(t)
-	r.config.MaxMemory = -1
+	r.config.MaxMemory, r.config.Machine = -1, memory.Machine{}
 	if limit := r.pool().Stats().Limit; limit < 64<<20 {
 		t.Errorf("half of the machine's memory is %d bytes", limit)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/memory"
 	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
@@ -31,6 +32,7 @@ type Pool struct {
 	log       hclog.Logger
 	processes cli.Records
 	scale     scale
+	machine   machine
 
 	spawns  chan struct{} // one for each concurrent start
 	closing context.Context
@@ -52,6 +54,8 @@ type Pool struct {
 	asking  int       // runs that wait for people
 	parking int       // processes that are exiting to free a slot for a waiting run
 	waiting []*waiter // runs without a slot, in order
+	supply  supply    // of the machine's memory, at the last look
+	last    []Parking // the last ones, oldest first
 	stock   stock
 
 	installed Installation
@@ -67,11 +71,17 @@ type worker struct {
 	checked time.Time // when a process had come or gone last, when foreign was compared; zero: unknown
 	log     hclog.Logger
 
-	since   time.Time  // since when it is idle
-	weight  cli.Weight // at the last measurement
-	holds   bool       // it has a slot, which its end frees
-	leaving bool       // parked
-	over    bool       // ended
+	since   time.Time   // since when it is idle
+	turns   []time.Time // when the last ones ended; see [worker.keep]
+	weight  cli.Weight  // at the last measurement
+	holds   bool        // it has a slot, which its end frees
+	leaving bool        // parked
+	over    bool        // ended
+}
+
+// machine tells of the machine's memory. memory.Machine implements it.
+type machine interface {
+	Read() (memory.State, bool)
 }
 
 // scale weighs processes.
@@ -95,24 +105,16 @@ type waiter struct {
 	owner   bool
 }
 
-// Stats describes a pool.
-type Stats struct {
-	Running     int // processes that run a turn, or start for one
-	Idle        int
-	Spare       int   // processes that wait for a conversation to begin
-	SpareMemory int64 // bytes that these used recently; zero: none, or unknown
-	Waiting     int   // turns that wait for a process
-	PIDs        []int // of all processes, sorted
-	Memory      int64 // bytes that they and their tools used recently; zero: none, or unknown
-	Limit       int64 // of Memory; zero: none
-}
-
 // New prepares a pool; processes are started by turns. It returns a [*NotInstalledError] when there is no CLI.
 func New(cfg Config, log hclog.Logger, processes cli.Records) (*Pool, error) {
 	cfg = cfg.withDefaults()
+	if !cli.CanWeigh && cfg.MaxMemory > 0 {
+		log.Warn("claude.max_memory has no effect: this system does not report the memory of processes")
+		cfg.MaxMemory = 0
+	}
 	closing, stop := context.WithCancel(context.Background()) // of the pool, which Close ends
 	p := &Pool{
-		config: cfg, agents: map[string]agentCLI{}, log: log, processes: processes, scale: cli.Scale{},
+		config: cfg, agents: map[string]agentCLI{}, log: log, processes: processes, scale: cli.Scale{}, machine: cfg.Machine,
 		spawns: make(chan struct{}, spawnsAtOnce), closing: closing, close: stop, kick: make(chan struct{}, 1), inspect: make(chan struct{}, 1), inspected: make(chan struct{}),
 		busy: map[string]chan struct{}{}, idle: map[string]*worker{}, live: map[*worker]bool{},
 		parked: map[string]*worker{}, retired: map[string]bool{},
@@ -120,9 +122,6 @@ func New(cfg Config, log hclog.Logger, processes cli.Records) (*Pool, error) {
 	if err := p.prepare(); err != nil {
 		stop()
 		return nil, err
-	}
-	if !cli.CanWeigh && cfg.MaxMemory > 0 {
-		log.Warn("claude.max_memory has no effect: this system does not report the memory of processes")
 	}
 	p.work.Go(p.janitor)
 	return p, nil
@@ -134,7 +133,7 @@ func (p *Pool) Close(ctx context.Context) error {
 	p.closed = true
 	p.clear()
 	for _, s := range slices.Collect(maps.Values(p.idle)) {
-		p.leave(s)
+		p.leave(s, Closing)
 	}
 	p.mu.Unlock()
 	p.close()
@@ -164,39 +163,10 @@ func (p *Pool) Retire(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s := p.idle[id]; s != nil {
-		p.leave(s)
+		p.leave(s, Superseded)
 	} else if p.busy[id] != nil {
 		p.retired[id] = true
 	}
-}
-
-// Stats returns a snapshot of the pool.
-func (p *Pool) Stats() Stats {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	stats := Stats{Idle: len(p.idle), Spare: len(p.stock.spares), Waiting: len(p.waiting), Memory: p.used(), Limit: p.config.MaxMemory}
-	stats.Running = p.slots - stats.Idle - p.parking
-	for _, s := range p.stock.spares {
-		stats.SpareMemory += s.weight.All()
-	}
-	for s := range p.live {
-		stats.PIDs = append(stats.PIDs, s.process.ID().PID)
-	}
-	slices.Sort(stats.PIDs)
-	return stats
-}
-
-// Inventory describes the tools of the latest process.
-type Inventory struct {
-	Tools   []string             // all, as the CLI names them; none: no turn has begun yet
-	Servers []agent.ServerStatus // the MCP servers, except the host's own
-	Models  []agent.Abilities    // what the CLI reports of models; none: it reports nothing
-}
-
-// Inventory returns the tools of an agent's latest process.
-func (p *Pool) Inventory(agent string) Inventory {
-	tools, servers, models := p.agents[agent].inventory.Latest()
-	return Inventory{tools, servers, models}
 }
 
 // enter reserves a session for a run; there is one at a time. The pool waits for the run until it calls exit.
@@ -244,16 +214,28 @@ func (p *Pool) exit(id string, s *worker) {
 	s.since = time.Now()
 	s.weight.Below = 0 // the tools have ended
 	p.idle[id] = s
-	if s.EndTasks() || retired || p.closed || p.config.OneShot || p.grown(s) {
-		p.leave(s)
-	} else {
+	switch {
+	case s.EndTasks():
+		p.leave(s, Tasks)
+	case p.closed:
+		p.leave(s, Closing)
+	case retired:
+		p.leave(s, Superseded)
+	case p.config.OneShot:
+		p.leave(s, Unused)
+	case p.grown(s):
+		p.leave(s, Grown)
+	default:
 		p.grant()
 		p.wake()
 	}
 }
 
 // leave parks an idle process. The caller holds the lock.
-func (p *Pool) leave(s *worker) {
+func (p *Pool) leave(s *worker, why Reason) {
+	p.last = append(p.last, Parking{At: time.Now(), Session: s.key, Why: why})
+	p.last = p.last[max(0, len(p.last)-maxParkings):]
+	s.log.Debug("claude is parked", "why", string(why), "bytes", s.weight.All())
 	delete(p.idle, s.session)
 	s.leaving = true
 	p.parked[s.session] = s
@@ -316,8 +298,7 @@ func (p *Pool) take(ctx context.Context, of agentCLI, t agent.Turn, since time.T
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !s.over {
-		s.log.Debug("claude is replaced by one that serves the next turn")
-		p.leave(s)
+		p.leave(s, Replaced)
 	}
 	return nil
 }
@@ -326,8 +307,7 @@ func (p *Pool) take(ctx context.Context, of agentCLI, t agent.Turn, since time.T
 func (p *Pool) supersede(t agent.Turn) {
 	for _, s := range p.idle {
 		if t.Key != "" && s.key == t.Key && s.session != t.Session {
-			s.log.Debug("claude is ended: a new conversation has begun")
-			p.leave(s)
+			p.leave(s, Superseded)
 		}
 	}
 }
@@ -349,7 +329,7 @@ func (p *Pool) most() int {
 	return p.config.MaxProcesses + min(p.asking, max(p.config.MaxProcesses, 2))
 }
 
-// grant gives free slots to the waiting runs, in order, and parks idle processes, least recently used first, while runs
+// grant gives free slots to the waiting runs, in order, and parks idle processes, those worth the least first, while runs
 // still wait or memory is short. The caller holds the lock.
 func (p *Pool) grant() {
 	p.relieve()
@@ -359,8 +339,8 @@ func (p *Pool) grant() {
 		p.waiting = p.waiting[1:]
 	}
 	short := len(p.waiting) - (p.most() - p.slots) - p.parking
-	for _, s := range p.leastRecent()[:max(0, min(short, len(p.idle)))] {
-		p.leave(s)
+	for _, s := range p.leastValued()[:max(0, min(short, len(p.idle)))] {
+		p.leave(s, Needed)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/memory"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/claude/client"
 )
@@ -30,6 +31,7 @@ type model struct {
 	mu      sync.Mutex
 	pids    int
 	weights map[cli.ID]cli.Weight
+	state   memory.State // of the machine; zero: it does not tell
 }
 
 func newModel(cfg Config) *model {
@@ -40,9 +42,25 @@ func newModel(cfg Config) *model {
 		kick: make(chan struct{}, 1), busy: map[string]chan struct{}{}, idle: map[string]*worker{}, live: map[*worker]bool{},
 		parked: map[string]*worker{}, retired: map[string]bool{},
 	}
-	m.scale = m
+	m.scale, m.machine = m, m
 	return m
 }
+
+// Read implements machine.
+func (m *model) Read() (memory.State, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.state, m.state.Total > 0
+}
+
+// leaves sets how much of its memory the machine has left, in percent.
+func (m *model) leaves(percent int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.state = memory.State{Total: machineMemory, Available: machineMemory / 100 * percent}
+}
+
+const machineMemory = 10 << 30
 
 // Weigh implements scale.
 func (m *model) Weigh(roots []cli.ID) map[cli.ID]cli.Weight {
@@ -64,6 +82,20 @@ func (m *model) hold(s *worker, bytes int64) {
 	m.weights[s.process.ID()] = cli.Weight{Own: bytes}
 }
 
+// weightOf is what a session's process holds.
+func (m *model) weightOf(s *worker) cli.Weight {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.weights[s.process.ID()]
+}
+
+// forget makes a session's process one that was not measured.
+func (m *model) forget(s *worker) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.weights, s.process.ID())
+}
+
 // begin has a session wait for a process. It is granted when the channel is closed.
 func (m *model) begin() *waiter {
 	m.Pool.mu.Lock()
@@ -80,7 +112,7 @@ func (m *model) start(id string, leaves time.Duration) *worker {
 	defer m.Pool.mu.Unlock()
 	m.pids++
 	left := &leaver{id: cli.ID{PID: -m.pids}, stopped: make(chan struct{}), exited: make(chan struct{})}
-	s := &worker{Client: new(client.Client), session: id, log: hclog.NewNullLogger(), process: left, holds: true}
+	s := &worker{Client: new(client.Client), session: id, key: id, log: hclog.NewNullLogger(), process: left, holds: true}
 	m.live[s] = true
 	m.busy[id] = make(chan struct{})
 	m.work.Add(1) // the run
@@ -102,6 +134,7 @@ type leaver struct {
 
 func (l *leaver) ID() cli.ID              { return l.id }
 func (l *leaver) Exited() <-chan struct{} { return l.exited }
+func (l *leaver) Ended() string           { return "it was abandoned" }
 
 func (l *leaver) Park(time.Duration) {
 	close(l.stopped)
@@ -208,7 +241,7 @@ func TestPoolMatchesItsModel(t *testing.T) {
 				"weigh": func(rt *rapid.T) {
 					m.Pool.mu.Lock()
 					all := slices.SortedFunc(maps.Keys(m.live), func(a, b *worker) int { return b.process.ID().PID - a.process.ID().PID })
-					idle := m.leastRecent()
+					idle := m.leastValued()
 					m.Pool.mu.Unlock()
 					if len(all) == 0 {
 						return

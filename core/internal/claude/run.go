@@ -30,6 +30,7 @@ func (p *Pool) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	defer func() {
 		if r.worker != nil {
 			r.worker.Dismiss() // if no line was written
+			p.served(r.worker)
 		}
 		p.exit(t.Session, r.worker)
 		p.restock()

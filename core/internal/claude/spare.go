@@ -11,7 +11,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 )
 
-// AutoSpare has the pool keep one spare process where there is room for it.
+// AutoSpare has the pool keep one spare process where one more process fits.
 const AutoSpare = -1
 
 // spare is a process that waits for a conversation to begin. It was started as the conversation that began last, with a claude session
@@ -41,9 +41,9 @@ func (p *Pool) Spare(t agent.Turn) (session string) {
 	s := p.stock.spares[i].worker
 	p.stock.spares = slices.Delete(p.stock.spares, i, i+1)
 	p.slots++
+	p.grant() // before it is idle: it must not be the one that leaves
 	s.holds, s.key, s.since = true, t.Key, time.Now()
 	p.idle[s.session] = s
-	p.grant()
 	return s.session
 }
 
@@ -90,7 +90,7 @@ func (p *Pool) restock() {
 	if want == AutoSpare {
 		want = 1
 	}
-	if len(have.spares) >= want || !p.room() {
+	if len(have.spares) >= want || !p.fits() {
 		return
 	}
 	have.starting = true

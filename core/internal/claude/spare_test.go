@@ -123,7 +123,7 @@ func TestSpareAndExpected(t *testing.T) {
 	}
 }
 
-// A spare process takes no slot until a conversation gets it; then the conversation that was used least recently loses its own.
+// A spare process takes no slot until a conversation gets it; then the conversation whose process is worth the least loses its own.
 func TestSpareAndSlots(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -137,7 +137,10 @@ func TestSpareAndSlots(t *testing.T) {
 	if n := r.processes.spawned() - before; n != 0 {
 		t.Error("the conversation has lost its process to the spare one")
 	}
-	r.ask(pool, second)
+	for range 2 { // as many turns as the first one had
+		r.ask(pool, second)
+		second.Started, second.UUID = true, uuid.NewString()
+	}
 	if stats := pool.Stats(); stats.Idle != 2 {
 		t.Errorf("%d processes are idle, want those of both conversations", stats.Idle)
 	}
@@ -146,7 +149,6 @@ func TestSpareAndSlots(t *testing.T) {
 	poll(t, "a process waits that is as the latest", func() bool { third.Session = pool.Spare(third); return third.Session != "" })
 	r.ask(pool, third)
 	poll(t, "one conversation has lost its process", func() bool { return pool.Stats().Idle == 2 })
-	second.Started, second.UUID = true, uuid.NewString()
 	before = r.processes.spawned()
 	r.ask(pool, second)
 	if n := r.processes.spawned() - before; n > 1 { // at most a spare one

@@ -92,10 +92,10 @@ func (p *Pool) begins(ctx context.Context, of agentCLI, t agent.Turn) bool {
 	return failure == nil
 }
 
-// evictIdle ends a spare process, or the one that has been idle for the longest, and reports whether there was one.
+// evictIdle ends a spare process, or the idle one that is worth the least, and reports whether there was one.
 func (p *Pool) evictIdle(ctx context.Context) bool {
 	p.mu.Lock()
-	idle := p.leastRecent()
+	idle := p.leastValued()
 	for _, s := range p.stock.spares {
 		idle = append([]*worker{s.worker}, idle...)
 	}
@@ -105,7 +105,7 @@ func (p *Pool) evictIdle(ctx context.Context) bool {
 	}
 	p.log.Warn("an idle claude is ended to free resources for another one", "session", idle[0].session)
 	if !p.clear() {
-		p.leave(idle[0])
+		p.leave(idle[0], Exhausted)
 	}
 	p.mu.Unlock()
 	select {

@@ -88,7 +88,7 @@ type Processes struct {
 	Max       int           // default 4
 	MaxMemory int64         // total bytes above which idle processes are ended; default [HalfOfMemory]; zero: no limit
 	RecycleAt int64         // bytes above which a process is ended once it is idle; default 512 MB; zero: never
-	ParkAfter time.Duration // idle time after which a process is ended; default 10 minutes
+	ParkAfter time.Duration // idle time after which a process is ended; zero (default): by use and memory
 	Spare     int           // processes that wait for a conversation to begin; default [AutoSpare]; zero: none
 }
 
@@ -174,7 +174,7 @@ func (c *Config) claudeBlock() block {
 		{"max_processes", whole(&c.Processes.Max, 1, 256)},
 		{"max_memory", sizeOrNone(&c.Processes.MaxMemory, 64<<20, 1<<40)},
 		{"recycle_at", sizeOrNone(&c.Processes.RecycleAt, 64<<20, 1<<40)},
-		{"park_after", duration(&c.Processes.ParkAfter, time.Millisecond)},
+		{"park_after", orAuto(&c.Processes.ParkAfter, 0, time.Millisecond)},
 		{"spare", autoOrWhole(&c.Processes.Spare, AutoSpare, 16)},
 	}...)
 	b.elsewhere = nil

@@ -253,7 +253,7 @@ reply {
 			`
 F:3:21: Unsuitable value; claude.timeout must be a duration, such as "500ms", "30s" or "2h".
     timeout         = 30
-F:4:21: Unsuitable value; claude.park_after must be a duration, such as "500ms", "30s" or "2h".
+F:4:21: Unsuitable value; claude.park_after must be "auto" or a duration, such as "500ms", "30s" or "2h".
     park_after      = "soon"
 F:5:21: Unsuitable value; claude.max_processes must be a whole number from 1 to 256.
     max_processes   = 1.5

@@ -101,7 +101,7 @@ func (s *Session) resetBlock(kind string) block {
 
 func (i *Inbound) block() block {
 	return block{path: "inbound", attrs: []attr{
-		{"debounce", orAuto(&i.Debounce, AutoDebounce)},
+		{"debounce", orAuto(&i.Debounce, AutoDebounce, 0)},
 		{"max_age", ageLimit(&i.MaxAge, &i.Drop)},
 	}}
 }

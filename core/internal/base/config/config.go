@@ -198,7 +198,7 @@ func defaults() *Config {
 			},
 			Heartbeat: defaultHeartbeat,
 		},
-		Processes: Processes{Mode: "persistent", Max: 4, MaxMemory: HalfOfMemory, RecycleAt: 512 << 20, ParkAfter: 10 * time.Minute, Spare: AutoSpare},
+		Processes: Processes{Mode: "persistent", Max: 4, MaxMemory: HalfOfMemory, RecycleAt: 512 << 20, Spare: AutoSpare},
 		Outbox:    Outbox{Attempts: 8, MaxAge: 24 * time.Hour},
 		Limits:    Limits{OnUsageLimit: "ask"},
 		Settings: Settings{

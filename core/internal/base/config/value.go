@@ -238,7 +238,7 @@ func duration(to *time.Duration, least time.Duration) setter {
 }
 
 // orAuto is a duration, or the word auto, which is stored as the given value.
-func orAuto(to *time.Duration, auto time.Duration) setter {
+func orAuto(to *time.Duration, auto, least time.Duration) setter {
 	const must = `must be "auto" or a duration, such as "500ms", "30s" or "2h"`
 	return func(v value) {
 		s, ok := v.textOf(must)
@@ -249,7 +249,7 @@ func orAuto(to *time.Duration, auto time.Duration) setter {
 			*to = auto
 			return
 		}
-		d, complaint := parseDuration(s, 0)
+		d, complaint := parseDuration(s, least)
 		switch complaint {
 		case "":
 			*to = d

@@ -64,5 +64,8 @@ func pool(stats claude.Stats) string {
 	if stats.Memory > 0 && stats.Limit > 0 {
 		line += fmt.Sprintf(" of %d MiB", stats.Limit>>20)
 	}
+	if stats.Total > 0 {
+		line += fmt.Sprintf("; the machine has %d of %d MiB left", stats.Available>>20, stats.Total>>20)
+	}
 	return line
 }

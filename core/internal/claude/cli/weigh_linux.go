@@ -88,30 +88,3 @@ func field(text []byte, name string) (n int64, ok bool) {
 	}
 	return 0, false
 }
-
-// MachineMemory is the memory that this process and its children may use, limited by the machine and by their control
-// groups (version 2); zero: unknown.
-func MachineMemory() int64 {
-	info, err := os.ReadFile("/proc/meminfo")
-	if err != nil {
-		return 0
-	}
-	kilobytes, _ := field(info, "MemTotal:")
-	least := kilobytes << 10
-	groups, err := os.ReadFile("/proc/self/cgroup")
-	if err != nil {
-		return least
-	}
-	for line := range strings.Lines(string(groups)) {
-		group, found := strings.CutPrefix(strings.TrimSpace(line), "0::")
-		for ; found; group = filepath.Dir(group) {
-			if limit, err := os.ReadFile(filepath.Join("/sys/fs/cgroup", group, "memory.max")); err == nil {
-				if n, err := strconv.ParseInt(strings.TrimSpace(string(limit)), 10, 64); err == nil { // otherwise "max"
-					least = min(least, n)
-				}
-			}
-			found = len(group) > 1
-		}
-	}
-	return least
-}

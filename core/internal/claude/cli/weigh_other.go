@@ -7,6 +7,3 @@ const CanWeigh = false
 
 // Weigh is not supported here.
 func (Scale) Weigh([]ID) map[ID]Weight { return nil }
-
-// MachineMemory is not supported here.
-func MachineMemory() int64 { return 0 }

@@ -82,7 +82,12 @@ func (b *bundle) host() admin.Host {
 
 type pool struct{}
 
-func (pool) Stats() claude.Stats { return claude.Stats{Idle: 2} }
+func (pool) Stats() claude.Stats {
+	return claude.Stats{
+		Idle: 2, Memory: 3, Limit: 4, Total: 6, Available: 5,
+		Parked: []claude.Parking{{At: time.Unix(7, 0).UTC(), Session: "echo:anna", Why: claude.Shortage}},
+	}
+}
 
 func (pool) Inspected() <-chan struct{} { return nil }
 
@@ -233,7 +238,11 @@ func TestStatusAndPlugins(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := admin.Status{
-		Version: "1", Demo: true, Running: 1, Started: time.Unix(5, 0).UTC(), Claude: admin.Claude{Command: "claude", Idle: 2, Version: "2.1.331", Login: "logged in", Account: "claude.ai"}, Plugins: plugins,
+		Version: "1", Demo: true, Running: 1, Started: time.Unix(5, 0).UTC(), Claude: admin.Claude{
+			Command: "claude", Idle: 2, Version: "2.1.331", Login: "logged in", Account: "claude.ai",
+			Memory: 3, MaxMemory: 4, MachineMemory: 6, AvailableMemory: 5,
+			Parked: []admin.Parked{{At: time.Unix(7, 0).UTC(), Session: "echo:anna", Why: "shortage"}},
+		}, Plugins: plugins,
 		PID: os.Getpid(), Waiting: 3, Pending: 1, Dead: 1,
 		Agents: []admin.Agent{
 			{Label: "main", Workspace: "/home", OpenTo: "owners", Running: []string{"echo:anna"}, Waiting: 1},

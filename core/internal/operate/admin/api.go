@@ -62,6 +62,20 @@ type Claude struct {
 	Login   string `json:"login,omitempty"`   // logged in, not logged in, unknown
 	Account string `json:"account,omitempty"` // how it is logged in
 	Problem string `json:"problem,omitempty"` // why it cannot be used
+	// Bytes; zero: unknown.
+	Memory          int64 `json:"memory,omitempty"`           // of all processes and their tools
+	MaxMemory       int64 `json:"max_memory,omitempty"`       // zero: no limit
+	MachineMemory   int64 `json:"machine_memory,omitempty"`   // of the machine, or the container
+	AvailableMemory int64 `json:"available_memory,omitempty"` // what it has left
+	// Parked are the idle processes that were ended last, newest first; at most 5.
+	Parked []Parked `json:"parked,omitempty"`
+}
+
+// Parked is an idle claude process that was ended.
+type Parked struct {
+	At      time.Time `json:"at,omitzero"`
+	Session string    `json:"session,omitempty"`
+	Why     string    `json:"why"` // such as unused, shortage, limit, grown, needed
 }
 
 // Processes describes the processes in a line.

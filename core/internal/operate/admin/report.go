@@ -51,7 +51,11 @@ func (h Host) Status() Status {
 		Claude: Claude{
 			Command: h.Config.Agent.Claude.Command, Running: pool.Running, Idle: pool.Idle, Spare: pool.Spare, SpareMemory: pool.SpareMemory,
 			Version: installed.Version, Login: string(installed.Login), Account: installed.Account, Problem: installed.Problem,
+			Memory: pool.Memory, MaxMemory: pool.Limit, MachineMemory: pool.Total, AvailableMemory: pool.Available,
 		},
+	}
+	for _, p := range pool.Parked {
+		status.Claude.Parked = append(status.Claude.Parked, Parked{At: p.At, Session: p.Session, Why: string(p.Why)})
 	}
 	for _, agent := range h.Config.AllAgents() {
 		status.Agents = append(status.Agents, Agent{
