@@ -34,8 +34,8 @@ func cpu(pid int) (time.Duration, error) {
 	return sum, nil
 }
 
-// memory is a process's memory in kilobytes: all resident pages, and its proportional share of them.
-type memory struct{ rss, pss int }
+// memory is a process's memory in kilobytes: all resident pages, its proportional share of them, and those that no other process has.
+type memory struct{ rss, pss, own int }
 
 func memoryOf(pid int) (memory, error) {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
@@ -45,11 +45,18 @@ func memoryOf(pid int) (memory, error) {
 	var m memory
 	for line := range strings.Lines(string(raw)) {
 		fields := strings.Fields(line)
+		var kilobytes int
+		switch fields[0] {
+		case "Rss:", "Pss:", "Private_Clean:", "Private_Dirty:":
+			kilobytes, err = strconv.Atoi(fields[1])
+		}
 		switch fields[0] {
 		case "Rss:":
-			m.rss, err = strconv.Atoi(fields[1])
+			m.rss = kilobytes
 		case "Pss:":
-			m.pss, err = strconv.Atoi(fields[1])
+			m.pss = kilobytes
+		case "Private_Clean:", "Private_Dirty:":
+			m.own += kilobytes
 		}
 		if err != nil {
 			return m, err

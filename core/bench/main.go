@@ -65,6 +65,8 @@ func run(ctx context.Context) error {
 		{"memory", b.footprint},
 		{"accept", b.accept},
 		{"kill", b.recovery},
+		{"claude", b.claude},
+		{"resume", b.resume},
 	} {
 		if ctx.Err() != nil {
 			return errors.New("interrupted")
