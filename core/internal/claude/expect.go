@@ -7,9 +7,9 @@ import (
 )
 
 // Expect starts, or resumes, the process of a turn that is about to come, so that the turn finds it idle. T has no message: its UUID and
-// Prompt are empty. Expect does not wait for the start. It does nothing if the session has a process or a turn that runs, if its runs
-// would have to wait for a slot, if a spare process fits it, if memory is short, or if each turn gets its own process. A failure is left to the turn. If no turn comes, the process is
-// parked as any other idle one.
+// Prompt are empty. Expect does not wait for the start. It does nothing if the session has a process or a turn that runs, if a spare
+// process fits it, if its runs would have to wait for a slot, if memory is short, or if each turn gets its own process. A failure is left
+// to the turn. If no turn comes, the process is parked as any other idle one.
 func (p *Pool) Expect(t agent.Turn) {
 	of, err := p.cliOf(t.Agent, t.Place())
 	if err != nil || p.config.OneShot || p.serves(t) {
