@@ -6,12 +6,14 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/clawhost/clawhost/core/internal/claude/stub/picture"
 )
 
 // Request is a received request.
 type Request struct {
+	At     time.Time // when it began to arrive
 	Method string
 	Path   string      // with the query
 	Header http.Header // credentials are replaced by "[redacted]"
@@ -28,8 +30,8 @@ func (r Request) String() string {
 		len(r.Prompt.Messages), r.Prompt.LastUserText())
 }
 
-func newRequest(r *http.Request, body []byte) Request {
-	out := Request{Method: r.Method, Path: r.URL.RequestURI(), Header: r.Header.Clone(), Body: body}
+func newRequest(at time.Time, r *http.Request, body []byte) Request {
+	out := Request{At: at, Method: r.Method, Path: r.URL.RequestURI(), Header: r.Header.Clone(), Body: body}
 	for _, name := range []string{"X-Api-Key", "Authorization", "Cookie"} {
 		if out.Header.Get(name) != "" {
 			out.Header.Set(name, "[redacted]")

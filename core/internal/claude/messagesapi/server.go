@@ -131,12 +131,13 @@ func (s *Server) Await(ctx context.Context, fits func(Request) bool) (Request, e
 // recorded records a request before it is handled.
 func (s *Server) recorded(answer func(http.ResponseWriter, *http.Request, Request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		at := time.Now()
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 		if err != nil {
 			writeFailure(w, Failure{Status: http.StatusRequestEntityTooLarge, Message: err.Error()})
 			return
 		}
-		request := newRequest(r, body)
+		request := newRequest(at, r, body)
 		s.mu.Lock()
 		s.requests = append(s.requests, request)
 		close(s.changed)

@@ -10,7 +10,7 @@
 // questions are answered alongside the turn. Pictures that the CLI or the API does not take are replaced by the CLI's notes.
 //
 // The environment: CLAUDE_STUB_SCRIPT is a script for all messages, CLAUDE_STUB_DELAY_MS delays each answer,
-// CLAUDE_STUB_START_ERROR fails the start with its text, CLAUDE_STUB_RESUME_ERROR that of a session that is resumed,
+// CLAUDE_STUB_START_MS the start, CLAUDE_STUB_START_ERROR fails the start with its text, CLAUDE_STUB_RESUME_ERROR that of a session that is resumed,
 // CLAUDE_STUB_DEMO=1 makes it a demo, CLAUDE_STUB_LEGACY=1 leaves out what the CLI 2.1.197 did not have.
 // CLAUDE_STUB_LIMIT names a file with the time, in seconds since 1970, until which the account's limit is used up, and
 // with the models for which it is; none: for all. CLAUDE_STUB_PLAN are the limits of the login's plan, as JSON; none: it is a login
@@ -52,6 +52,7 @@ type options struct {
 	output   string
 	demo     bool
 	delay    time.Duration // before each answer
+	starting time.Duration // before the process is ready
 	script   Script        // for messages without a directive
 	workDir  string
 	conf     string // the CLI's configuration folder
@@ -88,6 +89,7 @@ func Run(args []string, getenv func(string) string, stdin io.Reader, stdout, std
 		fmt.Fprintln(stderr, opts.startErr)
 		return 1
 	}
+	<-time.After(opts.starting)
 	log, err := openTranscript(&opts)
 	if err != nil {
 		fmt.Fprintln(stderr, err)
@@ -248,21 +250,33 @@ func parse(args []string, getenv func(string) string) (options, error) {
 	if plan := getenv("CLAUDE_STUB_PLAN"); plan != "" {
 		opts.plan = json.RawMessage(plan)
 	}
-	if ms := getenv("CLAUDE_STUB_DELAY_MS"); ms != "" {
-		n, err := strconv.Atoi(ms)
-		if err != nil {
-			return opts, fmt.Errorf("CLAUDE_STUB_DELAY_MS: %w", err)
-		}
-		opts.delay = time.Duration(n) * time.Millisecond
+	var err error
+	if opts.delay, err = milliseconds(getenv, "CLAUDE_STUB_DELAY_MS"); err != nil {
+		return opts, err
+	}
+	if opts.starting, err = milliseconds(getenv, "CLAUDE_STUB_START_MS"); err != nil {
+		return opts, err
 	}
 	if text := getenv("CLAUDE_STUB_SCRIPT"); text != "" {
 		if err := json.Unmarshal([]byte(text), &opts.script); err != nil {
 			return opts, fmt.Errorf("CLAUDE_STUB_SCRIPT: %w", err)
 		}
 	}
-	var err error
 	opts.workDir, err = os.Getwd()
 	return opts, err
+}
+
+// milliseconds reads a duration from the environment; zero: there is none.
+func milliseconds(getenv func(string) string, name string) (time.Duration, error) {
+	text := getenv(name)
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", name, err)
+	}
+	return time.Duration(n) * time.Millisecond, nil
 }
 
 // defaultEffort stands for the effort where none is chosen.

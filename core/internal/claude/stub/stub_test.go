@@ -261,3 +261,15 @@ func TestBadCommandLine(t *testing.T) {
 		}
 	}
 }
+
+// A start that is to be delayed says so if it cannot be: nobody waits for one that is wrong.
+func TestDelayedStart(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]int{"1": 0, "soon": 1} {
+		c := start(t, t.TempDir(), map[string]string{"CLAUDE_STUB_START_MS": value})
+		c.in.Close()
+		if code := <-c.code; code != want || (want != 0) != strings.Contains(c.errors.String(), "CLAUDE_STUB_START_MS") {
+			t.Errorf("a delay of %q ends the stub with %d, want %d: %s", value, code, want, c.errors)
+		}
+	}
+}
