@@ -165,9 +165,10 @@ func (p *plugin) Session(context.Context, string, chat.Address, chat.Chat) (stri
 
 // exchange has a person write messages, and answers each.
 func (p *plugin) exchange(ctx context.Context, n *network, number *int, messages int) (in, out sample, err error) {
+	anna := n.person(1)
 	for range messages {
 		*number++
-		at, err := n.say(text(*number))
+		at, err := anna.say(text(*number))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -180,7 +181,7 @@ func (p *plugin) exchange(ctx context.Context, n *network, number *int, messages
 		began := time.Now()
 		if _, err := p.live.Send(ctx, chat.Outgoing{
 			Key: fmt.Sprint("bench", *number),
-			To:  chat.Address{Channel: p.live.Name, Chat: n.chat}, Text: "echo: " + text(*number),
+			To:  chat.Address{Channel: p.live.Name, Chat: anna.chat}, Text: "echo: " + text(*number),
 		}); err != nil {
 			return nil, nil, err
 		}

@@ -17,7 +17,10 @@ var numbered = regexp.MustCompile(`bench-(\d+)-`)
 // filler gives messages a typical length.
 var filler = strings.Repeat("How much wood would a woodchuck chuck? ", 3)
 
-func text(number int) string { return fmt.Sprintf("bench-%d- %s", number, filler) }
+func text(number int) string { return mark(number) + " " + filler }
+
+// mark is where the number of a message is in its text.
+func mark(number int) string { return fmt.Sprintf("bench-%d-", number) }
 
 func numberIn(line []byte) (int, bool) {
 	found := numbered.FindSubmatch(line)

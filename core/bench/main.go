@@ -20,11 +20,17 @@ type bench struct {
 	bin    string        // the folder of the binaries
 	settle time.Duration // how long a measurement waits for a quiet machine
 	only   *regexp.Regexp
+
+	cli, version string // the real claude CLI of the parts felt and typing; empty: there is none
 }
 
 func main() {
 	if path := os.Getenv(traceVariable); path != "" {
 		os.Exit(runTraced(path))
+	}
+	if os.Getenv(mcpVariable) != "" {
+		serveMCP()
+		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -38,6 +44,7 @@ func run(ctx context.Context) error {
 	bin := flag.String("bin", "bin", "the `folder` with the built binaries")
 	settle := flag.Duration("settle", 5*time.Second, "how long each measurement may wait until the machine is quiet")
 	only := flag.String("only", "", "measure only what matches this `pattern`")
+	cli := flag.String("claude", "", "the claude `CLI` of the parts felt and typing, or stub; by default that of $"+cliVariable+", PATH or core/e2e, or else the stub")
 	flag.Parse()
 	pattern, err := regexp.Compile(*only)
 	if err != nil {
@@ -45,6 +52,9 @@ func run(ctx context.Context) error {
 	}
 	b := &bench{settle: *settle, only: pattern}
 	if b.bin, err = filepath.Abs(*bin); err != nil {
+		return err
+	}
+	if b.cli, b.version, err = findCLI(ctx, *cli); err != nil {
 		return err
 	}
 	about, err := machine()
@@ -56,6 +66,8 @@ func run(ctx context.Context) error {
 		name    string
 		measure func(context.Context) error
 	}{
+		{"felt", b.felt},
+		{"typing", b.typing},
 		{"overhead", b.overhead},
 		{"stream", b.stream},
 		{"channels", b.channels},

@@ -32,7 +32,7 @@ func (b *bench) overhead(ctx context.Context) error {
 		return err
 	}
 	script := map[string]string{"CLAUDE_STUB_SCRIPT": `{"token_delay_ms": 2}`}
-	err = b.with(ctx, setup{plugins: []string{"echo"}, processes: 1, traced: true, stub: script}, func(h *host) (err error) {
+	err = b.with(ctx, setup{plugins: []string{"echo"}, processes: 1, traced: true, env: script}, func(h *host) (err error) {
 		streamed, err = cross(ctx, h, repeats, 20)
 		return err
 	})

@@ -66,10 +66,15 @@ func (p *page) request(ctx context.Context, method, path string, body io.Reader)
 	return response, nil
 }
 
-// say posts a message and returns when it started.
-func (p *page) say(text string) (time.Time, error) {
+// say posts a message in a conversation, of which the first is the one without an id, and returns when it started.
+func (p *page) say(conversation int, text string) (time.Time, error) {
 	number, _ := numberIn([]byte(text))
-	message, err := json.Marshal(map[string]string{"id": fmt.Sprintf("00000000-0000-4000-8000-%012d", number), "text": text})
+	id := func(number int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", number) }
+	fields := map[string]string{"id": id(number), "text": text}
+	if conversation > 1 {
+		fields["conversation"] = id(conversation)
+	}
+	message, err := json.Marshal(fields)
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -14,7 +14,7 @@ func (b *bench) recovery(ctx context.Context) error {
 	const kills, turn, into = 7, 200 * time.Millisecond, 100 * time.Millisecond
 	r, err := newRig(b.bin, setup{
 		plugins: three, processes: 4,
-		stub: map[string]string{"CLAUDE_STUB_DELAY_MS": fmt.Sprint(turn.Milliseconds())},
+		env: map[string]string{"CLAUDE_STUB_DELAY_MS": fmt.Sprint(turn.Milliseconds())},
 	})
 	if err != nil {
 		return err

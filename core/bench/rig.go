@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -27,8 +28,11 @@ type setup struct {
 	blocks    map[string]string // the config of further plugins
 	reply     string            // the block of the same name
 	processes int               // claude.max_processes
-	stub      map[string]string // variables of the stub
+	claude    string            // more of the block of the same name
+	command   string            // of claude; empty: the stub
+	env       map[string]string // variables of claude
 	traced    bool              // the stub records when it reads messages and writes results
+	usual     bool              // the config's defaults decide which messages are answered, and how long they wait for others
 }
 
 // rig is a folder with a config file, in which hosts run one after the other.
@@ -50,11 +54,16 @@ func newRig(bin string, s setup) (*rig, error) {
 			return nil, err
 		}
 	}
+	return r, r.configure(s)
+}
+
+// configure writes the config file of the next host.
+func (r *rig) configure(s setup) error {
 	text, err := r.config(s)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return r, os.WriteFile(r.path("config.hcl"), []byte(text), 0o600)
+	return os.WriteFile(r.path("config.hcl"), []byte(text), 0o600)
 }
 
 func (r *rig) path(name string) string { return filepath.Join(r.dir, name) }
@@ -63,7 +72,7 @@ func (r *rig) remove() { _ = os.RemoveAll(r.dir) }
 
 // config writes a host's config. Omitted values are the defaults.
 func (r *rig) config(s setup) (string, error) {
-	command := filepath.Join(r.bin, "claude-stub")
+	command := cmp.Or(s.command, filepath.Join(r.bin, "claude-stub"))
 	env := fmt.Sprintf("HOME = %q, CLAUDE_CONFIG_DIR = %q", r.path("home"), r.path("home/.claude"))
 	if s.traced {
 		self, err := os.Executable()
@@ -73,13 +82,20 @@ func (r *rig) config(s setup) (string, error) {
 		command = self
 		env += fmt.Sprintf(", %s = %q", traceVariable, r.path("trace"))
 	}
-	for name, value := range s.stub {
+	for name, value := range s.env {
 		env += fmt.Sprintf(", %s = %q", name, value)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "state_dir  = %q\nplugin_dir = %q\nlog { format = \"json\" }\nagent { workspace = %q }\n",
 		r.path("state"), r.bin, r.path("work"))
-	fmt.Fprintf(&b, "claude {\n  command = %q\n  env = { %s }\n  max_processes = %d\n}\naccess {\n  dm = \"open\"\n  groups = \"open\"\n  require_mention = false\n}\nreply {\n  %s\n}\ninbound { debounce = \"0\" }\nqueue { mode = \"queue\" }\n", command, env, s.processes, s.reply)
+	fmt.Fprintf(&b, "claude {\n  command = %q\n  env = { %s }\n  max_processes = %d\n  %s\n}\n", command, env, s.processes, s.claude)
+	fmt.Fprintf(&b, "access {\n  dm = \"open\"\n  groups = \"open\"\n  require_mention = %t\n}\n", s.usual)
+	if !s.usual {
+		b.WriteString("inbound { debounce = \"0\" }\nqueue { mode = \"queue\" }\n")
+	}
+	if s.reply != "" {
+		fmt.Fprintf(&b, "reply { %s }\n", s.reply)
+	}
 	for _, name := range s.plugins {
 		listen := s.blocks[name]
 		if listen == "" && name != "clock" {

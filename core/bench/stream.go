@@ -68,7 +68,7 @@ func (b *bench) telegram(
 	return b.with(ctx, setup{
 		plugins: []string{"telegram"}, blocks: map[string]string{"telegram": telegramBlock(server)}, reply: reply,
 		processes: 2, traced: traced,
-		stub: map[string]string{"CLAUDE_STUB_SCRIPT": "{" + strings.Join(fields, ", ") + "}"},
+		env: map[string]string{"CLAUDE_STUB_SCRIPT": "{" + strings.Join(fields, ", ") + "}"},
 	}, func(h *host) error { return f(h, server) })
 }
 

@@ -18,7 +18,7 @@ func (b *bench) throughput(ctx context.Context) error {
 		for _, sessions := range []int{1, 50} {
 			err := b.with(ctx, setup{
 				plugins: []string{"echo"}, processes: sessions,
-				stub: map[string]string{"CLAUDE_STUB_DELAY_MS": strconv.FormatInt(delay.Milliseconds(), 10)},
+				env: map[string]string{"CLAUDE_STUB_DELAY_MS": strconv.FormatInt(delay.Milliseconds(), 10)},
 			}, func(h *host) error {
 				return b.rates(h, sessions, delay, repeats, window)
 			})
