@@ -11,6 +11,7 @@ import (
 const (
 	parkAfter = 6 * time.Second // where processes are to be parked: longer than a person types and waits
 	aMoment   = 3 * time.Second // that a person takes to go on
+	between   = 2 * time.Second // conversations that begin, in which a spare process gets ready
 	aMessage  = 2 * time.Second // that a person takes to type one
 )
 
@@ -63,9 +64,14 @@ func (b *bench) describe(people int) {
 func (s *sitting) private(ctx context.Context, people int) error {
 	all := s.people(s.network.person, people)
 	err := s.during(ctx, "",
-		s.each("new conversation", all, nil),
+		s.each("new conversation", all, later),
 		s.each("warm conversation", all, nil),
-		s.each("once /new was answered", all, s.renew),
+		s.each("once /new was answered", all, func(ctx context.Context, p person) error {
+			if err := later(ctx, p); err != nil {
+				return err
+			}
+			return s.renew(ctx, p)
+		}),
 		s.begin(all, s.renew),
 		pause(aMoment),
 		s.each("some seconds after /new", all, nil),
@@ -79,7 +85,7 @@ func (s *sitting) private(ctx context.Context, people int) error {
 // grouped measures groups, in which messages mention the agent.
 func (s *sitting) grouped(ctx context.Context, groups int) error {
 	all := s.people(s.network.group, groups)
-	return s.during(ctx, "", s.each("group: new conversation", all, nil), s.each("group: warm conversation", all, nil))
+	return s.during(ctx, "", s.each("group: new conversation", all, later), s.each("group: warm conversation", all, nil))
 }
 
 // restarted measures the first messages after restarts of the host, in conversations that were in use before.
@@ -106,7 +112,7 @@ func (s *sitting) served(ctx context.Context, people int) error {
 	}
 	all := s.people(s.network.person, people)
 	err = s.during(ctx, servers,
-		s.each("two MCP servers: new conversation", all, nil),
+		s.each("two MCP servers: new conversation", all, later),
 		s.each("two MCP servers: warm conversation", all, nil),
 	)
 	if err != nil {
@@ -124,9 +130,7 @@ func (s *sitting) typed(ctx context.Context, people int) error {
 	}
 	types := func(ctx context.Context, p person) error {
 		if p.types != nil {
-			if err := p.types(ctx); err != nil {
-				return err
-			}
+			p.types()
 		}
 		return pause(aMessage)(ctx)
 	}
@@ -142,6 +146,9 @@ func (s *sitting) typed(ctx context.Context, people int) error {
 	}, s.parked, s.each(name+": parked process", all, types))
 	return s.during(ctx, fmt.Sprintf("park_after = %q", parkAfter), steps...)
 }
+
+// later has a person begin a while after the one before.
+func later(ctx context.Context, _ person) error { return pause(between)(ctx) }
 
 // renew has a person begin a new conversation.
 func (s *sitting) renew(ctx context.Context, p person) error {

@@ -37,8 +37,8 @@ type person struct {
 	// sees waits until the agent's latest message in the chat, or what is shown of one, has a text, and returns when; nil: the
 	// stand-in does not tell.
 	sees func(ctx context.Context, text string) (time.Time, error)
-	// types begins to write, and the network tells the plugin; nil: it does not.
-	types func(context.Context) error
+	// types begins to write, of which the network tells plugins that want to know; nil: it does not.
+	types func()
 }
 
 // networks returns the networks by the names of their plugins.
@@ -147,6 +147,7 @@ func openDiscord() (*network, error) {
 					server.Say(direct, user, text)
 					return at, nil
 				},
+				types: func() { server.Type(direct, user) },
 				sees: func(ctx context.Context, text string) (time.Time, error) {
 					_, err := server.AwaitMessages(ctx, direct, func(all []discordtest.Message) bool {
 						last := all[len(all)-1]
@@ -162,7 +163,8 @@ func openDiscord() (*network, error) {
 func openWhatsApp() (*network, error) {
 	server := whatsapptest.Start()
 	return &network{
-		block: fmt.Sprintf("test_endpoint = %q\n    test_noise_root = %q", server.URL(), server.Root()),
+		// WhatsApp tells only accounts that are online who types.
+		block: fmt.Sprintf("show_online = true\n    test_endpoint = %q\n    test_noise_root = %q", server.URL(), server.Root()),
 		stop:  server.Stop,
 		person: func(number int) person {
 			one := server.Person(number)
@@ -171,6 +173,7 @@ func openWhatsApp() (*network, error) {
 				say: func(text string) (time.Time, error) {
 					return server.SentAt(one.Say(text)), nil // The encryption on their phone is not the plugin's.
 				},
+				types: func() { one.Type(one.LID, true) },
 				sees: func(ctx context.Context, text string) (time.Time, error) {
 					_, err := server.AwaitMessages(ctx, one.LID, func(all []whatsapptest.Message) bool {
 						last := all[len(all)-1]
@@ -187,7 +190,10 @@ func openWhatsApp() (*network, error) {
 				return err
 			}
 			server.Person(1).Say("hello") // It is acknowledged once the device has made and uploaded its keys.
-			return server.AwaitAcknowledged(ctx)
+			if err := server.AwaitAcknowledged(ctx); err != nil {
+				return err
+			}
+			return server.ShareName(ctx, "Bench") // An account is online once its name is known.
 		},
 	}, nil
 }
@@ -201,18 +207,27 @@ func openWebchat() (*network, error) {
 		return nil, err
 	}
 	var p *page
+	opened := func() (err error) {
+		if p == nil { // The plugin is listening by now.
+			p, err = openPage("http://"+address, webchatToken)
+		}
+		return err
+	}
 	return &network{
 		block: fmt.Sprintf("listen = %q\n    token = %q", address, webchatToken),
 		person: func(number int) person {
 			return person{
 				chat: "local",
 				say: func(text string) (time.Time, error) {
-					if p == nil { // The plugin is listening by now.
-						if p, err = openPage("http://"+address, webchatToken); err != nil {
-							return time.Time{}, err
-						}
+					if err := opened(); err != nil {
+						return time.Time{}, err
 					}
 					return p.say(number, text)
+				},
+				types: func() {
+					if opened() == nil {
+						p.types(number)
+					}
 				},
 				sees: func(_ context.Context, text string) (time.Time, error) {
 					answer, _ := numberIn([]byte(text))

@@ -69,12 +69,7 @@ func (p *page) request(ctx context.Context, method, path string, body io.Reader)
 // say posts a message in a conversation, of which the first is the one without an id, and returns when it started.
 func (p *page) say(conversation int, text string) (time.Time, error) {
 	number, _ := numberIn([]byte(text))
-	id := func(number int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", number) }
-	fields := map[string]string{"id": id(number), "text": text}
-	if conversation > 1 {
-		fields["conversation"] = id(conversation)
-	}
-	message, err := json.Marshal(fields)
+	message, err := json.Marshal(map[string]string{"id": pageID(number), "conversation": conversationID(conversation), "text": text})
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -86,6 +81,24 @@ func (p *page) say(conversation int, text string) (time.Time, error) {
 	defer response.Body.Close()
 	_, err = io.Copy(io.Discard, response.Body)
 	return at, err
+}
+
+// types posts that the person types in a conversation. A web chat of an earlier build does not know that.
+func (p *page) types(conversation int) {
+	at := fmt.Sprintf(`{"conversation": %q}`, conversationID(conversation))
+	if response, err := p.request(context.Background(), http.MethodPost, "/api/typing", strings.NewReader(at)); err == nil {
+		_ = response.Body.Close()
+	}
+}
+
+// pageID is an id as pages make them.
+func pageID(number int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", number) }
+
+func conversationID(number int) string {
+	if number == 1 {
+		return ""
+	}
+	return pageID(number)
 }
 
 // await waits until an answer is shown.
