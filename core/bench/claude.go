@@ -5,17 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"os/exec"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 )
-
-// cliVariable names the claude CLI that is measured, if it is not the one on PATH.
-const cliVariable = "CLAWHOST_CLAUDE"
 
 // way is how the CLI is run, apart from how the host runs it.
 type way struct {
@@ -61,15 +56,14 @@ const (
 // do below a host, so that they share the pages of their binary, but only one at a time starts or has a turn.
 func (b *bench) claude(ctx context.Context) (err error) {
 	const settle, young = 3 * time.Second, 15 * time.Second // it still works for some seconds after its start
-	command, err := cliCommand()
-	if err != nil {
-		line("not measured", err.Error())
+	if b.cli == "" {
+		line("not measured", "there is no claude CLI here")
 		return nil
 	}
 	all := make([]*footing, len(ways))
 	for i, w := range ways {
 		f := &footing{way: w, session: uuid.NewString()}
-		if f.claudeRig, err = newClaudeRig(command, w.apply); err != nil {
+		if f.claudeRig, err = newClaudeRig(b.cli, w.apply); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, f.remove()) }()
@@ -186,15 +180,3 @@ func whole(d time.Duration) string { return fmt.Sprint(d.Round(time.Millisecond)
 
 // String is the resident memory and, in brackets, that which no other process has, in MB.
 func (m memory) String() string { return fmt.Sprintf("%d (%d)", m.rss>>10, m.own>>10) }
-
-// cliCommand finds the CLI.
-func cliCommand() (string, error) {
-	if path := os.Getenv(cliVariable); path != "" {
-		return path, nil
-	}
-	path, err := exec.LookPath("claude")
-	if err != nil {
-		return "", fmt.Errorf("no claude on PATH, and %s does not name one", cliVariable)
-	}
-	return path, nil
-}

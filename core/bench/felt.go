@@ -73,7 +73,7 @@ func (s *sitting) private(ctx context.Context, people int) error {
 			return s.renew(ctx, p)
 		}),
 		s.begin(all, s.renew),
-		pause(aMoment),
+		passing(aMoment),
 		s.each("some seconds after /new", all, nil),
 	)
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *sitting) restarted(ctx context.Context, starts int) error {
 		return err
 	}
 	for range starts {
-		if err := s.during(ctx, "", pause(aMoment), s.hear(&w, all, nil)); err != nil {
+		if err := s.during(ctx, "", passing(aMoment), s.hear(&w, all, nil)); err != nil {
 			return err
 		}
 	}
@@ -132,7 +132,7 @@ func (s *sitting) typed(ctx context.Context, people int) error {
 		if p.types != nil {
 			p.types()
 		}
-		return pause(aMessage)(ctx)
+		return pause(ctx, aMessage)
 	}
 	var fresh, warm waits
 	var steps []step
@@ -148,7 +148,7 @@ func (s *sitting) typed(ctx context.Context, people int) error {
 }
 
 // later has a person begin a while after the one before.
-func later(ctx context.Context, _ person) error { return pause(between)(ctx) }
+func later(ctx context.Context, _ person) error { return pause(ctx, between) }
 
 // renew has a person begin a new conversation.
 func (s *sitting) renew(ctx context.Context, p person) error {

@@ -88,16 +88,9 @@ func (s *sitting) people(of func(int) person, count int) []person {
 	return all
 }
 
-// pause lets time pass.
-func pause(d time.Duration) step {
-	return func(ctx context.Context) error {
-		select {
-		case <-time.After(d):
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+// passing lets time pass.
+func passing(d time.Duration) step {
+	return func(ctx context.Context) error { return pause(ctx, d) }
 }
 
 // begin has people do something one after the other.
@@ -168,7 +161,7 @@ func (s *sitting) rest(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return pause(little)(ctx)
+	return pause(ctx, little)
 }
 
 // parked waits until no conversation has a process.

@@ -55,6 +55,7 @@ type setup struct {
 	access  string            // the access block's content, instead of the one owner
 	stream  string            // how answers are shown while they are written, instead of not at all
 	plugins string            // more blocks
+	early   bool              // as by default, a spare process waits, and messages wait for more
 }
 
 // newHost writes a config. The host has yet to be started; it ends with the test.
@@ -109,6 +110,10 @@ func (h *host) hcl(s setup) string {
 	if s.stream == "" {
 		s.stream = "off"
 	}
+	spare, debounce := "0", "0"
+	if s.early {
+		spare, debounce = "auto", "auto"
+	}
 	return fmt.Sprintf(`
 state_dir = %s
 log {
@@ -123,13 +128,14 @@ claude {
   command       = %s
   allowed_tools = %s
   env           = %s
+  spare         = %q
   %s
 }
 access {
   %s
 }
 inbound {
-  debounce = "0"
+  debounce = %q
 }
 queue {
   mode    = "queue"
@@ -145,7 +151,7 @@ plugin "telegram" {
   }
 }
 %s
-`, encoded(h.state), encoded(h.workspace), s.agent, encoded(os.Getenv(cliVariable)), encoded(s.tools), encoded(env), s.limits, s.access,
+`, encoded(h.state), encoded(h.workspace), s.agent, encoded(os.Getenv(cliVariable)), encoded(s.tools), encoded(env), spare, s.limits, s.access, debounce,
 		encoded(s.stream), encoded(h.telegram.URL()), s.plugins)
 }
 

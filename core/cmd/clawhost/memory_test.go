@@ -2,6 +2,7 @@ package main
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,6 +13,10 @@ import (
 // A status says what memory is left, and why processes were parked.
 func TestMemoryInStatus(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, memoryInStatus) // in which time stands still
+}
+
+func memoryInStatus(t *testing.T) {
 	const megabyte = 1 << 20
 	ago := func(d time.Duration) time.Time { return time.Now().Add(-d) }
 	for name, test := range map[string]struct {
@@ -35,11 +40,8 @@ func TestMemoryInStatus(t *testing.T) {
 			},
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(test.want, memoryRows(test.claude)); diff != "" {
-				t.Errorf("rows (-want +got):\n%s", diff)
-			}
-		})
+		if diff := cmp.Diff(test.want, memoryRows(test.claude)); diff != "" {
+			t.Errorf("%s: rows (-want +got):\n%s", name, diff)
+		}
 	}
 }

@@ -27,8 +27,24 @@ func (p *Pool) Expect(t agent.Turn) {
 			p.log.Debug("claude could not be started before its turn", "session", t.Session, "error", err)
 			return
 		}
+		p.warm(ctx, s)
 		<-s.process.Exited() // until then it may ask for the host's tools
 	})
+}
+
+// warm has a process get ready for its first turn, where the CLI can.
+func (p *Pool) warm(ctx context.Context, s *worker) {
+	select {
+	case <-p.inspected: // the version is known
+	case <-s.process.Exited():
+	case <-ctx.Done():
+	}
+	p.mu.Lock()
+	can := p.installed.DescribesContext()
+	p.mu.Unlock()
+	if can {
+		s.Prepare(ctx)
+	}
 }
 
 // serves reports whether a turn needs no process, or cannot get one now.

@@ -118,6 +118,7 @@ func (p *Pool) startSpare(t agent.Turn) {
 	}
 	p.mu.Unlock()
 	if err == nil {
+		p.warm(ctx, s)
 		<-s.process.Exited() // until then it may ask for the host's tools
 	}
 }

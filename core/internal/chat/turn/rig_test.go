@@ -195,6 +195,8 @@ func (c *claude) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 
 // Spare implements [turn.Claude].
 func (c *claude) Spare(context.Context, agent.Turn) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	spare := c.spare
 	c.spare = ""
 	return spare

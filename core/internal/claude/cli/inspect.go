@@ -60,6 +60,10 @@ func (i Installation) String() string {
 	return "Claude Code " + i.Version + ", " + login
 }
 
+// DescribesContext reports whether the CLI is known to describe its context without a request to the API, as 2.1.331 does. Older ones may
+// have the API count tokens, two dozen times.
+func (i Installation) DescribesContext() bool { return semver.Compare("v"+i.Version, "v2.1.331") >= 0 }
+
 // TooOld reports whether the host does not know the version.
 func (i Installation) TooOld() bool { return semver.Compare("v"+i.Version, "v"+Oldest) < 0 }
 
