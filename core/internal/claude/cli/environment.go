@@ -32,6 +32,9 @@ var (
 		"DISABLE_TELEMETRY":                         "1",
 		"DISABLE_ERROR_REPORTING":                   "1",
 		"DISABLE_AUTOUPDATER":                       "1",
+		// The CLI joins the pieces of a text that come within this time, after the first one. Each line that it writes wakes the
+		// host. No channel shows a text more often than that.
+		"CLAUDE_CODE_STREAM_EVENT_HOLD_MS": "100",
 	}
 	fixed = map[string]string{
 		"CLAUDE_CODE_DISABLE_ATTACHMENTS":       "1", // otherwise "@/any/file" in a chat reads that file without a question

@@ -22,10 +22,9 @@ import (
 
 // Output receives what a process writes to stdout. client.Client implements it.
 type Output interface {
-	// Line receives a line, which is valid until it returns. More reports whether another one is already there.
-	// Patience is how long the next read may be delayed, to read more at once. An error means that the line is not an
-	// event.
-	Line(line []byte, more bool) (patience time.Duration, err error)
+	// Line receives a line, which is valid until it returns. More reports whether another one is already there. An error
+	// means that the line is not an event.
+	Line(line []byte, more bool) error
 	// End is called once, after the last line of an ended process.
 	End()
 }
@@ -127,15 +126,14 @@ func (p *Process) Start(output Output) error {
 		return err
 	}
 	p.stdin = stdin
-	events := &batchReader{file: stdout}
 	var readers sync.WaitGroup
-	readers.Go(func() { p.read(events) })
+	readers.Go(func() { p.read(stdout) })
 	readers.Go(func() { p.stderr.read(stderr) })
 	readers.Go(p.write)
 	go func() {
 		defer close(p.exited)
 		defer release()
-		p.wait(&readers, events, stderr)
+		p.wait(&readers, stdout, stderr)
 	}()
 	return nil
 }
@@ -187,7 +185,7 @@ func (p *Process) closeChildEnds() {
 }
 
 // wait reaps the process and then ends its other goroutines.
-func (p *Process) wait(readers *sync.WaitGroup, stdout *batchReader, stderr *os.File) {
+func (p *Process) wait(readers *sync.WaitGroup, stdout, stderr *os.File) {
 	const drain = 250 * time.Millisecond // for output written before the exit; a tool may hold the pipes forever
 	p.exit = p.command.family.Children().Wait(p.cmd)
 	p.command.family.Leave(p.session)

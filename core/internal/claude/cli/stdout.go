@@ -4,13 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"os"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
 // read reads stdout until it ends.
-func (p *Process) read(stdout *batchReader) {
+func (p *Process) read(stdout *os.File) {
 	buffered := bufio.NewReaderSize(stdout, 64<<10)
 	for {
 		line, err := protocol.ReadLine(buffered)
@@ -20,15 +21,11 @@ func (p *Process) read(stdout *batchReader) {
 			return
 		}
 		more := followed(buffered)
-		var patience time.Duration
 		if line = bytes.TrimSpace(line); len(line) > 0 {
-			patience = p.line(line, more)
+			p.line(line, more)
 		}
 		if err != nil {
 			break
-		}
-		if patience > 0 && buffered.Buffered() == 0 {
-			stdout.Pause(patience, p.gone)
 		}
 	}
 	p.suppressed(p.noise.End())
@@ -64,15 +61,13 @@ func followed(r *bufio.Reader) bool {
 }
 
 // line passes a line on. The text of an invalid one is not logged.
-func (p *Process) line(line []byte, more bool) time.Duration {
-	patience, err := p.output.Line(line, more)
-	if err == nil {
-		return patience
+func (p *Process) line(line []byte, more bool) {
+	if p.output.Line(line, more) == nil {
+		return
 	}
 	logs, missing := p.noise.Take(0)
 	p.suppressed(missing)
 	if logs {
 		p.log.Warn("claude wrote an invalid line", "bytes", len(line))
 	}
-	return 0
 }

@@ -41,7 +41,6 @@ type Client struct {
 	watch     agent.Watcher      // of the running turn; nil: none
 	moved     chan struct{}      // closed and replaced when the running turn reaches another stage
 	heard     time.Time          // the last line; monotonic, so it does not advance while the machine sleeps
-	streaming time.Time          // the first piece of the text being streamed; zero: none
 	isReady   bool
 	meter     exchange.Meter
 	expected  map[string]chan<- *protocol.Event // answers to requests of the host, by id

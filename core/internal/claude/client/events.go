@@ -8,54 +8,31 @@ import (
 
 // Line receives one line, and reports progress to the running turn without holding a lock that others need. Pieces of a
 // text that arrive together cause one report.
-func (c *Client) Line(line []byte, more bool) (patience time.Duration, err error) {
+func (c *Client) Line(line []byte, more bool) error {
 	e, err := protocol.Parse(line)
 	c.mu.Lock()
 	c.heard = time.Now()
 	if err != nil {
 		c.mu.Unlock()
-		return 0, err
+		return err
 	}
 	c.observe(e)
 	piece := e.Type == "stream_event" && e.Stream.Type == "content_block_delta"
-	if piece {
-		patience = c.patience()
-	} else {
-		c.streaming = time.Time{}
-	}
 	if c.watch == nil || piece && more {
 		c.mu.Unlock()
-		return patience, nil
+		return nil
 	}
 	progress, changed := c.exchange.Progress()
 	if !changed {
 		c.mu.Unlock()
-		return patience, nil
+		return nil
 	}
 	watch := c.watch
 	c.telling.Lock()
 	defer c.telling.Unlock()
 	c.mu.Unlock()
 	watch.Progress(progress)
-	return patience, nil
-}
-
-// patience is how long the next piece of a text may wait: a small part of the time for which the text has been
-// streaming, which is not noticeable. The caller holds the lock.
-func (c *Client) patience() time.Duration {
-	const (
-		part  = 100
-		least = time.Millisecond // a shorter wait saves nothing
-		most  = 10 * time.Millisecond
-	)
-	if c.streaming.IsZero() {
-		c.streaming = c.heard
-	}
-	wait := min(c.heard.Sub(c.streaming)/part, most)
-	if wait < least {
-		return 0
-	}
-	return wait
+	return nil
 }
 
 // End is called after the last line.

@@ -63,7 +63,7 @@ func newUnstarted(t *testing.T, turn agent.Turn) unstarted {
 // line has the session take a line.
 func (s unstarted) line(t *testing.T, line []byte) {
 	t.Helper()
-	if _, err := s.Line(line, false); err != nil {
+	if err := s.Line(line, false); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -33,7 +33,7 @@ func BenchmarkTokens(b *testing.B) {
 		s := &Client{log: hclog.NewNullLogger(), moved: make(chan struct{})}
 		s.follow(exchange.New("m"), progressFunc(func(agent.Progress) { reported++ }))
 		for _, line := range lines {
-			if _, err := s.Line(line, false); err != nil {
+			if err := s.Line(line, false); err != nil {
 				b.Fatal(err)
 			}
 		}

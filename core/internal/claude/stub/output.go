@@ -15,10 +15,11 @@ type output struct {
 	w       *bufio.Writer
 	session string
 	quiet   bool // only results: the output formats text and json
+	held    hold
 }
 
 func newOutput(w io.Writer, opts options) *output {
-	return &output{to: w, w: bufio.NewWriterSize(w, 64<<10), session: opts.session, quiet: opts.output != "stream-json"}
+	return &output{to: w, w: bufio.NewWriterSize(w, 64<<10), session: opts.session, quiet: opts.output != "stream-json", held: hold{wait: opts.hold}}
 }
 
 // send buffers an event, with the fields that all events have.
@@ -32,12 +33,25 @@ func (o *output) send(event map[string]any) {
 	o.bare(event)
 }
 
-// bare buffers an event unchanged. As with the CLI its type comes first: readers depend on that.
+// bare buffers an event unchanged, after what is held.
 func (o *output) bare(event map[string]any) {
-	kind := event["type"]
-	if o.quiet && kind != "result" {
+	if o.quiet && event["type"] != "result" || o.held.takes(event) {
 		return
 	}
+	o.release()
+	o.write(event)
+}
+
+// release buffers what is held.
+func (o *output) release() {
+	if held := o.held.release(); held != nil {
+		o.write(held)
+	}
+}
+
+// write buffers an event. As with the CLI its type comes first: readers depend on that.
+func (o *output) write(event map[string]any) {
+	kind := event["type"]
 	delete(event, "type")
 	rest, err := json.Marshal(event)
 	if err != nil {
@@ -58,6 +72,7 @@ func (o *output) endless() {
 
 // close closes the output while the process continues.
 func (o *output) close() {
+	o.release()
 	o.flush()
 	if c, ok := o.to.(io.Closer); ok {
 		_ = c.Close()

@@ -160,6 +160,10 @@ func (s *session) wait(timer <-chan time.Time, done <-chan struct{}) bool {
 		return true
 	case <-done:
 		return true
+	case <-s.out.held.due:
+		s.out.release()
+		s.out.flush()
+		return false
 	case <-s.idleEnd():
 		s.settle("completed", "completed")
 		return false
@@ -411,6 +415,9 @@ const orphaned = "orphaned"
 func (s *session) crash(script Script, point string, m message) {
 	if script.Crash != point || point != orphaned && !s.log.crashOnce(m.uuid) {
 		return
+	}
+	if script.Exit != nil {
+		s.out.release()
 	}
 	s.out.flush()
 	if script.Exit != nil {

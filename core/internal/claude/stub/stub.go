@@ -53,6 +53,7 @@ type options struct {
 	demo     bool
 	delay    time.Duration // before each answer
 	starting time.Duration // before the process is ready
+	hold     time.Duration // of pieces of a text, to join them
 	script   Script        // for messages without a directive
 	workDir  string
 	conf     string // the CLI's configuration folder
@@ -256,6 +257,9 @@ func parse(args []string, getenv func(string) string) (options, error) {
 	}
 	if opts.starting, err = milliseconds(getenv, "CLAUDE_STUB_START_MS"); err != nil {
 		return opts, err
+	}
+	if n, err := strconv.Atoi(getenv("CLAUDE_CODE_STREAM_EVENT_HOLD_MS")); err == nil && !opts.legacy {
+		opts.hold = time.Duration(n) * time.Millisecond
 	}
 	if text := getenv("CLAUDE_STUB_SCRIPT"); text != "" {
 		if err := json.Unmarshal([]byte(text), &opts.script); err != nil {

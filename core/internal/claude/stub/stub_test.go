@@ -148,6 +148,42 @@ system session_state_changed idle`
 	}
 }
 
+// As with the CLI, a time to hold pieces joins those that follow the first one of a block. What else is written comes after
+// them, and they come without it.
+func TestPiecesAreJoined(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		script, hold, want string
+	}{
+		"held":         {`{"answer":"one two three four"}`, "2000", `["one " "two three four"]`},
+		"as they come": {`{"answer":"one two three"}`, "", `["one " "two " "three"]`},
+		"two blocks":   {`{"answer":"one two three\nfour five six","blocks":true}`, "2000", `["one " "two three" "four " "five six"]`},
+		"a pause":      {`{"answer":"one two three four","hang":"stream"}`, "1", `["one " "two "]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := start(t, t.TempDir(), map[string]string{"CLAUDE_CODE_STREAM_EVENT_HOLD_MS": tc.hold}, "--include-partial-messages")
+			c.say("[[stub " + tc.script + "]]")
+			var got []string
+			for event := range c.events {
+				raw, _ := event["event"].(map[string]any)
+				if raw["type"] == "content_block_delta" {
+					got = append(got, raw["delta"].(map[string]any)["text"].(string))
+				}
+				if name == "a pause" && len(got) == 2 {
+					c.write(`{"type":"control_request","request_id":"r","request":{"subtype":"interrupt"}}`)
+				}
+				if event["type"] == "result" {
+					break
+				}
+			}
+			if fmt.Sprintf("%q", got) != tc.want {
+				t.Errorf("the pieces are %q, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestSteerAndMerge(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
