@@ -73,6 +73,7 @@ func run(ctx context.Context) error {
 		{"channels", b.channels},
 		{"stop", b.stop},
 		{"throughput", b.throughput},
+		{"newchats", b.newChats},
 		{"start", b.startup},
 		{"memory", b.footprint},
 		{"accept", b.accept},

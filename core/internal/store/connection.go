@@ -4,10 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
-	"sync"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -163,22 +163,23 @@ func bind(stmt *sqlite.Stmt, parameter int, arg any) error {
 // maxReaders limits the connections that read alongside the writer.
 const maxReaders = 3
 
-// readers are connections that are opened as they are needed. One stays open while idle.
+// readers are connections that are opened as they are needed, and stay open: to open one, and to prepare its statements
+// again, takes longer than what it reads.
 type readers struct {
 	path   string
 	places chan struct{} // holds a value for each connection in use
 	closed chan struct{}
-
-	mu   sync.Mutex
-	idle *connection // may be nil
+	idle   chan *connection
 }
 
 func newReaders(path string) *readers {
-	return &readers{path: path, places: make(chan struct{}, maxReaders), closed: make(chan struct{})}
+	return &readers{
+		path: path, places: make(chan struct{}, maxReaders), closed: make(chan struct{}), idle: make(chan *connection, maxReaders),
+	}
 }
 
 // take returns a connection that the end of ctx interrupts. The caller gives it back.
-func (r *readers) take(ctx context.Context) (*connection, error) {
+func (r *readers) take(ctx context.Context) (c *connection, err error) {
 	select {
 	case r.places <- struct{}{}:
 	case <-ctx.Done():
@@ -186,12 +187,9 @@ func (r *readers) take(ctx context.Context) (*connection, error) {
 	case <-r.closed:
 		return nil, errClosed
 	}
-	r.mu.Lock()
-	c := r.idle
-	r.idle = nil
-	r.mu.Unlock()
-	if c == nil {
-		var err error
+	select {
+	case c = <-r.idle:
+	default:
 		if c, err = connect(r.path, "query_only = 1", "cache_size = -256"); err != nil {
 			<-r.places
 			return nil, err
@@ -203,25 +201,19 @@ func (r *readers) take(ctx context.Context) (*connection, error) {
 
 func (r *readers) give(c *connection) {
 	c.SetInterrupt(nil)
-	r.mu.Lock()
-	if r.idle == nil {
-		r.idle, c = c, nil
-	}
-	r.mu.Unlock()
-	if c != nil {
-		_ = c.Close() // nothing to write
-	}
+	r.idle <- c
 	<-r.places
 }
 
 // close waits for the connections in use. It is called once.
-func (r *readers) close() error {
+func (r *readers) close() (err error) {
 	close(r.closed)
 	for range maxReaders {
 		r.places <- struct{}{}
 	}
-	if r.idle == nil {
-		return nil
+	close(r.idle)
+	for c := range r.idle {
+		err = errors.Join(err, c.Close())
 	}
-	return r.idle.Close()
+	return err
 }

@@ -136,8 +136,12 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 		"SCAN histories USING COVERING INDEX histories_touched": true, // has maxHistories rows
 		"SCAN starters USING COVERING INDEX starters_kept":      true, // has maxStarters rows
 	}
+	reader, err := s.readers.take(ctx)
+	must(err)
+	read := maps.Clone(reader.prepared) // plan adds to it
+	s.readers.give(reader)
 	checked := 0
-	for _, prepared := range []map[string]*sqlite.Stmt{s.conn.prepared, maps.Clone(s.readers.idle.prepared)} { // plan adds to the second
+	for _, prepared := range []map[string]*sqlite.Stmt{s.conn.prepared, read} {
 		for query := range prepared {
 			if !strings.HasPrefix(query, "SELECT") && !strings.HasPrefix(query, "INSERT") && !strings.HasPrefix(query, "UPDATE") && !strings.HasPrefix(query, "DELETE") {
 				continue // BEGIN and the like
