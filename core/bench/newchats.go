@@ -25,7 +25,7 @@ func (b *bench) newChats(ctx context.Context) error {
 	var costs []time.Duration
 	err = b.with(ctx, setup{
 		plugins: []string{"telegram"}, blocks: map[string]string{"telegram": telegramBlock(server)},
-		processes: people * repeats, stub: map[string]string{"CLAUDE_STUB_DELAY_MS": "200"},
+		processes: people * repeats, env: map[string]string{"CLAUDE_STUB_DELAY_MS": "200"},
 	}, func(h *host) error {
 		for round := range repeats {
 			before, err := cpu(h.cmd.Process.Pid)

@@ -286,6 +286,9 @@ func (d *Dispatcher) find(run int64) *running {
 // Full reports whether a turn of an owner, or of another person, has to wait for a place.
 func (d *Dispatcher) Full() (owners, others bool) { return d.turns.full() }
 
+// Busy reports whether a turn of a session runs.
+func (d *Dispatcher) Busy(session string) bool { return len(d.turnsOf(session)) > 0 }
+
 // Count returns the number of running turns.
 func (d *Dispatcher) Count() int {
 	d.mu.Lock()

@@ -25,7 +25,8 @@ const (
 	typingLate  = 50 * time.Millisecond // a signal this soon after a message was sent before it: nobody begins the next one so fast
 )
 
-// How the chat goes: a person who has written again this soon, or begun to, is waited for longest, for some minutes.
+// How the chat goes: a person who has written again this soon, or begun to, before there was an answer, is waited for longest, for some
+// minutes.
 const (
 	soon       = 2 * time.Second
 	remembered = 10 * time.Minute
@@ -58,16 +59,16 @@ type pace struct {
 // New returns a judge who has seen nothing yet.
 func New() *Judge { return &Judge{writers: newGenerations()} }
 
-// Message returns how a message that arrives now waits for more. Package inbox calls it for each message for the agent that a person
-// has written.
-func (j *Judge) Message(c config.Inbound, session string, m domain.Message, now time.Time) domain.Burst {
+// Message returns how a message that arrives now waits for more. Answering reports whether the turn of an earlier one runs. Package inbox
+// calls it for each message for the agent that a person has written.
+func (j *Judge) Message(c config.Inbound, session string, m domain.Message, answering bool, now time.Time) domain.Burst {
 	if c.Debounce == 0 {
 		return domain.Burst{}
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	p := j.writers.pace(writer{session, m.Channel, m.Sender.ID})
-	if now.Sub(p.last) <= soon {
+	if p.goesOn(answering, now) {
 		p.quick = now
 	}
 	if !now.Before(p.until) {
@@ -93,6 +94,11 @@ func (j *Judge) Message(c config.Inbound, session string, m domain.Message, now 
 	return b
 }
 
+// goesOn reports whether a person who writes, or types, now goes on with what they have written, rather than with what was answered.
+func (p *pace) goesOn(answering bool, now time.Time) bool {
+	return now.Before(p.until) || answering && now.Sub(p.last) <= soon
+}
+
 // judge returns how long a message waits by itself.
 func (p *pace) judge(m domain.Message, now time.Time) domain.Wait {
 	w := look(m)
@@ -102,9 +108,9 @@ func (p *pace) judge(m domain.Message, now time.Time) domain.Wait {
 	return w
 }
 
-// Typing notes that a person who may write is seen typing in a session, or has stopped. If a message of the person waits for more, ok is
-// true, and it waits until a new time.
-func (j *Judge) Typing(c config.Inbound, session, channel string, sender chat.UserID, stopped bool, now time.Time) (until time.Time, ok bool) {
+// Typing notes that a person who may write is seen typing in a session, or has stopped, while the turn of an earlier message runs or not.
+// If a message of the person waits for more, ok is true, and it waits until a new time.
+func (j *Judge) Typing(c config.Inbound, session, channel string, sender chat.UserID, stopped, answering bool, now time.Time) (until time.Time, ok bool) {
 	if c.Debounce != config.AutoDebounce {
 		return time.Time{}, false
 	}
@@ -115,7 +121,7 @@ func (j *Judge) Typing(c config.Inbound, session, channel string, sender chat.Us
 	case p == nil || now.Sub(p.last) < typingLate:
 		return time.Time{}, false
 	case !now.Before(p.until): // too late for this burst
-		if !stopped && now.Sub(p.last) <= soon {
+		if !stopped && p.goesOn(answering, now) {
 			p.quick = now
 		}
 		return time.Time{}, false

@@ -58,7 +58,7 @@ func TestHowCompleteAMessageLooks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			j := debounce.New()
-			b := j.Message(auto, "s", test.message, start)
+			b := j.Message(auto, "s", test.message, true, start)
 			got, ok := j.Last("s", "tg", "anna")
 			if !ok || got != test.want {
 				t.Errorf("it waits %+v, want %+v", got, test.want)
@@ -78,17 +78,17 @@ func TestFixed(t *testing.T) {
 	j := debounce.New()
 	for i := range 3 {
 		now := start.Add(time.Duration(i) * 100 * ms)
-		if b := j.Message(fixed, "s", says("and then:"), now); b.Gap != 300*ms || b.Pause != 300*ms || b.Wait != 1500*ms {
+		if b := j.Message(fixed, "s", says("and then:"), true, now); b.Gap != 300*ms || b.Pause != 300*ms || b.Wait != 1500*ms {
 			t.Errorf("the burst is %+v", b)
 		}
-		if until, ok := j.Typing(fixed, "s", "tg", "anna", false, now.Add(90*ms)); ok {
+		if until, ok := j.Typing(fixed, "s", "tg", "anna", false, true, now.Add(90*ms)); ok {
 			t.Errorf("it waits until %v, because its writer types", until)
 		}
 	}
 	if got, _ := j.Last("s", "tg", "anna"); got != (domain.Wait{For: 300 * ms, Why: domain.WaitConfig}) {
 		t.Errorf("it waits %+v", got)
 	}
-	if b := j.Message(config.Inbound{}, "s", says("and then:"), start); b != (domain.Burst{}) {
+	if b := j.Message(config.Inbound{}, "s", says("and then:"), true, start); b != (domain.Burst{}) {
 		t.Errorf("without a debounce the burst is %+v", b)
 	}
 }
@@ -99,7 +99,7 @@ func TestAWriterInPieces(t *testing.T) {
 	t.Parallel()
 	j := debounce.New()
 	at := func(d time.Duration, session string, m domain.Message) time.Duration {
-		return j.Message(auto, session, m, start.Add(d)).Pause
+		return j.Message(auto, session, m, true, start.Add(d)).Pause
 	}
 	other := says("Does it work?")
 	other.Sender.ID = "bert"
@@ -147,12 +147,12 @@ func TestTyping(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			j := debounce.New()
-			end := start.Add(j.Message(auto, "s", says("what is the weather in Berlin"), start).Pause)
+			end := start.Add(j.Message(auto, "s", says("what is the weather in Berlin"), true, start).Pause)
 			for _, s := range test.signals {
-				if until, ok := j.Typing(auto, "s", "tg", "anna", s.stopped, start.Add(s.at)); ok {
+				if until, ok := j.Typing(auto, "s", "tg", "anna", s.stopped, true, start.Add(s.at)); ok {
 					end = until
 				}
-				if _, ok := j.Typing(auto, "s", "tg", "bert", false, start.Add(s.at)); ok {
+				if _, ok := j.Typing(auto, "s", "tg", "bert", false, true, start.Add(s.at)); ok {
 					t.Error("somebody else's typing holds the message")
 				}
 			}
@@ -166,20 +166,37 @@ func TestTyping(t *testing.T) {
 	}
 }
 
-// The next message of a person who was seen typing joins the burst, however long it took, and ends the wait for it.
+// The next message of a person who was seen typing joins the burst, however long it took.
 func TestAMessageThatWasSeenTyped(t *testing.T) {
 	t.Parallel()
 	j := debounce.New()
-	j.Message(auto, "s", says("what is the weather"), start)
-	if _, ok := j.Typing(auto, "s", "tg", "anna", false, start.Add(150*ms)); !ok {
+	j.Message(auto, "s", says("what is the weather"), true, start)
+	if _, ok := j.Typing(auto, "s", "tg", "anna", false, true, start.Add(150*ms)); !ok {
 		t.Fatal("the message does not wait")
 	}
-	b := j.Message(auto, "s", says("in Berlin, I mean."), start.Add(6*time.Second))
-	if b.Gap <= 6*time.Second || b.Wait <= 6*time.Second || b.Pause != 120*ms {
+	b := j.Message(auto, "s", says("in Berlin, I mean."), true, start.Add(6*time.Second))
+	if b.Gap <= 6*time.Second || b.Wait <= 6*time.Second || b.Pause != 500*ms {
 		t.Errorf("it joins by %+v", b)
 	}
-	if b = j.Message(auto, "s", says("Thank you very much."), start.Add(time.Minute)); b.Gap != 500*ms || b.Wait != 2500*ms {
+	if b = j.Message(auto, "s", says("Thank you very much."), true, start.Add(time.Minute)); b.Gap != 500*ms || b.Wait != 2500*ms {
 		t.Errorf("a later message joins by %+v", b)
+	}
+}
+
+// A person who goes on after an answer does not write in pieces.
+func TestAWriterWhoWasAnswered(t *testing.T) {
+	t.Parallel()
+	j := debounce.New()
+	for i := range 5 {
+		now := start.Add(time.Duration(i) * time.Second)
+		if b := j.Message(auto, "s", says("Does it work?"), false, now); b.Pause != 120*ms {
+			t.Errorf("message %d waits %v", i+1, b.Pause)
+		}
+		j.Typing(auto, "s", "tg", "anna", false, false, now.Add(500*ms))
+	}
+	j.Typing(auto, "s", "tg", "anna", false, true, start.Add(4500*ms))
+	if b := j.Message(auto, "s", says("Does it work?"), false, start.Add(10*time.Second)); b.Pause != 500*ms {
+		t.Errorf("a message after one that was typed before the answer waits %v", b.Pause)
 	}
 }
 
@@ -190,7 +207,7 @@ func TestAJudgeForgets(t *testing.T) {
 	for i := range 10_000 {
 		m := says("hello")
 		m.Sender.ID = chat.UserID(fmt.Sprint(i))
-		j.Message(auto, "s", m, start)
+		j.Message(auto, "s", m, true, start)
 	}
 	known := 0
 	for i := range 10_000 {

@@ -156,7 +156,7 @@ func (r rhythm) answer(c config.Inbound, seen bool) (o outcome) {
 				if !seen {
 					break
 				}
-				if until, ok := j.Typing(c, "s", "tg", "anna", false, start.Add(at)); ok {
+				if until, ok := j.Typing(c, "s", "tg", "anna", false, true, start.Add(at)); ok {
 					end = until.Sub(start)
 				}
 			}
@@ -167,7 +167,7 @@ func (r rhythm) answer(c config.Inbound, seen bool) (o outcome) {
 				}
 				first, whole = m.at, whole && i == 0
 			}
-			b := j.Message(c, "s", m.Message, start.Add(m.at))
+			b := j.Message(c, "s", m.Message, true, start.Add(m.at))
 			end, last, waiting = min(m.at+b.Pause, first+b.Wait), m.at, true
 		}
 		o.whole = append(o.whole, whole)

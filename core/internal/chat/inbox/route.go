@@ -205,7 +205,7 @@ func (in *Inbox) turn(a arrival) domain.Inbound {
 	inbound.Expiry = expiry(a.settings.Session, a.name.Type(), now, in.options.Zone)
 	inbound.Receipt = in.receipt(m)
 	if m.Origin == "" && m.Pressed == nil {
-		inbound.Burst = in.options.Debounce.Message(a.settings.Inbound, a.key, m, now)
+		inbound.Burst = in.options.Debounce.Message(a.settings.Inbound, a.key, m, in.turns.Busy(a.key), now)
 	}
 	return inbound
 }
