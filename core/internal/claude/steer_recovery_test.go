@@ -21,7 +21,7 @@ func TestKillWithSteeredLine(t *testing.T) {
 					pool, box := r.pool(), newMailbox()
 					l := box.put("the line")
 					turn := steerable(r.turn(directive(map[string]any{
-						"tool": "sleep 0.2", "answer": "the one answer", "crash": point,
+						"tool": untilQueued, "answer": "the one answer", "crash": point,
 					})), box)
 					failed, err := pool.Run(r.Context(), turn)
 					r.wantClass(err, agent.Died)
@@ -63,13 +63,16 @@ func TestKillWithSteeredLine(t *testing.T) {
 	}
 }
 
+// untilQueued is a tool that runs until a line waits to be steered, five seconds at most.
+const untilQueued = `for i in $(seq 500); do grep -rqs 'line","operation' "$HOME/claude" && break; sleep 0.01; done`
+
 // The same in a new process: the CLI knows the ids of turns only, not those of steered lines.
 func TestForgottenSteeredLine(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	pool, box := r.pool(), newMailbox()
 	l := box.put("the line")
-	r.ask(pool, steerable(r.turn(directive(map[string]any{"tool": "sleep 0.2", "answer": "the one answer"})), box))
+	r.ask(pool, steerable(r.turn(directive(map[string]any{"tool": untilQueued, "answer": "the one answer"})), box))
 	for _, renew := range []bool{false, true} {
 		if renew {
 			r.closeNow(pool)
