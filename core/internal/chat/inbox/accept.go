@@ -26,7 +26,7 @@ func (in *Inbox) accept(ctx context.Context, a arrival, d destination) (outcome 
 	} else {
 		outcome, err = in.record(ctx, a, d)
 	}
-	if err == nil && outcome.Verdict == chat.Accepted && d.begins() {
+	if err == nil && outcome.Verdict == chat.Accepted && d.expects() {
 		in.options.Early.Expect(a.key, d.inbound.Message)
 	}
 	body, said := a.event.Body.(chat.Message)

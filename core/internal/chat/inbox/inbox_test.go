@@ -330,7 +330,7 @@ func TestSubmit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			j := &journal{questions: []domain.Question{numbered}}
-			outcome, err := box(j).Submit(t.Context(), "tg", test.event)
+			outcome, err := boxOf(j, waiting).Submit(t.Context(), "tg", test.event)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -351,8 +351,8 @@ func TestSubmit(t *testing.T) {
 			if test.reset != slices.Equal(j.retired, []string{"old"}) {
 				t.Errorf("retired %v", j.retired)
 			}
-			// A turn whose conversation begins only with it has no process before.
-			if begins := test.reset || test.lane == domain.TurnLane && !test.fresh; begins != slices.Equal(j.expected, []string{test.session}) {
+			// A turn whose conversation begins only with it has no process before, and one that begins at once needs none.
+			if begins := test.reset || test.lane == domain.TurnLane && !test.fresh && !in.Burst.Now; begins != slices.Equal(j.expected, []string{test.session}) {
 				t.Errorf("a turn is expected in %q", j.expected)
 			}
 		})
@@ -401,6 +401,13 @@ func TestUnavailableFiles(t *testing.T) {
 
 func box(j *journal) *inbox.Inbox {
 	return boxOf(j, settings)
+}
+
+// waiting is settings where a message waits for more.
+func waiting(channel string) config.Settings {
+	s := settings(channel)
+	s.Inbound.Debounce = 300 * time.Millisecond
+	return s
 }
 
 func boxOf(j *journal, settings func(string) config.Settings) *inbox.Inbox {
@@ -557,7 +564,7 @@ func TestAStrangerIsAskedToPairAndLetInOnceAllowed(t *testing.T) {
 func TestDuplicate(t *testing.T) {
 	t.Parallel()
 	j := &journal{}
-	b := box(j)
+	b := boxOf(j, waiting)
 	for _, want := range []chat.Verdict{chat.Accepted, chat.Duplicate} {
 		if outcome, err := b.Submit(t.Context(), "tg", says("owner", "hello")); err != nil || outcome.Verdict != want {
 			t.Errorf("%+v, %v, want %v", outcome, err, want)
@@ -565,6 +572,18 @@ func TestDuplicate(t *testing.T) {
 	}
 	if len(j.expected) != 1 {
 		t.Errorf("turns are expected in %q, of one message", j.expected)
+	}
+}
+
+// Nothing is started before the turn of a message that waits for no more: it begins at once.
+func TestNoStartBesideNoWait(t *testing.T) {
+	t.Parallel()
+	j := &journal{}
+	if outcome, err := box(j).Submit(t.Context(), "tg", says("owner", "hello")); err != nil || outcome.Verdict != chat.Accepted {
+		t.Fatal(outcome, err)
+	}
+	if len(j.expected) > 0 {
+		t.Errorf("turns are expected in %q", j.expected)
 	}
 }
 

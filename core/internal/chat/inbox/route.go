@@ -33,9 +33,14 @@ type destination struct {
 	refused  string // why it goes nowhere
 }
 
-// begins reports whether Claude is about to be asked: by the message, or by what follows a reset.
-func (d destination) begins() bool {
-	return d.inbound != nil && (d.inbound.Lane == domain.TurnLane && !d.inbound.Message.Fresh || d.inbound.Reset)
+// expects reports whether Claude will be asked soon: by the message, which waits for more, or by what follows a reset. The turn of one
+// that does not wait starts at once whatever it needs.
+func (d destination) expects() bool {
+	if d.inbound == nil {
+		return false
+	}
+	waits := d.inbound.Burst.Pause > 0 && !d.inbound.Burst.Now
+	return d.inbound.Lane == domain.TurnLane && waits && !d.inbound.Message.Fresh || d.inbound.Reset
 }
 
 // route decides where a message goes for what it asks. What the session must not answer is only recorded, and so is a message
