@@ -52,7 +52,7 @@ func (rs *requests) sent(e *protocol.Event) {
 	case len(message) > maxMessage:
 		fail(invalidRequest, "the message is too large: at most 1 MB is taken")
 		return
-	case rs.serving == nil || rs.serving.closed || rs.serving.turn.Tools == nil:
+	case rs.serving == nil || rs.serving.closed || rs.serving.turn.Tools == nil, m.Method == "tools/call" && rs.serving.turn.UUID == "":
 		fail(notAvailable, "no turn is running")
 		return
 	case m.Method == "notifications/cancelled":

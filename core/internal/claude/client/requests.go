@@ -69,7 +69,7 @@ const (
 )
 
 // Attend begins to accept requests for a turn, unless it already does. They are answered until ctx ends or [Client.Dismiss]. A turn
-// without a message's UUID is only expected: it takes the requests of a process that starts, and is replaced by the turn that comes.
+// without a message's UUID is only expected: it lists the tools for a process that starts, calls none, and is replaced by the turn that comes.
 func (c *Client) Attend(ctx context.Context, t agent.Turn) { c.requests.attend(ctx, t) }
 
 // Dismiss ends what Attend or Converse began: open requests get no answer.

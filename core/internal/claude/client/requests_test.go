@@ -111,6 +111,39 @@ func recorded(t *testing.T, lines [][]byte) string {
 	return ""
 }
 
+// toolFunc is an [agent.ToolServer].
+type toolFunc func(context.Context, json.RawMessage) (json.RawMessage, error)
+
+func (f toolFunc) Handle(ctx context.Context, m json.RawMessage) (json.RawMessage, error) {
+	return f(ctx, m)
+}
+
+// A process whose turn is only expected learns the tools, and calls none of them, even if the server is that of another turn.
+func TestNoToolIsCalledBeforeATurn(t *testing.T) {
+	t.Parallel()
+	var handled []string
+	tools := toolFunc(func(_ context.Context, m json.RawMessage) (json.RawMessage, error) {
+		handled = append(handled, string(m))
+		return json.RawMessage(`{"jsonrpc":"2.0","id":1,"result":{}}`), nil
+	})
+	s := newUnstarted(t, agent.Turn{Session: "s", Tools: tools})
+	ask := func(method string) string {
+		t.Helper()
+		s.line(t, fmt.Appendf(nil, `{"type":"control_request","request_id":"r","request":{"subtype":"mcp_message","server_name":"clawhost","message":{"jsonrpc":"2.0","id":1,"method":%q}}}`, method))
+		return string(s.replied(t).Response.Response)
+	}
+	if got := ask("tools/call"); !strings.Contains(got, "no turn is running") || len(handled) > 0 {
+		t.Errorf("a call is answered by %s, the tools got %q", got, handled)
+	}
+	if got := ask("tools/list"); strings.Contains(got, "error") || len(handled) != 1 {
+		t.Errorf("a question for the tools is answered by %s, the tools got %q", got, handled)
+	}
+	s.Attend(t.Context(), agent.Turn{Session: "s", UUID: "m", Tools: tools})
+	if got := ask("tools/call"); strings.Contains(got, "error") || len(handled) != 2 {
+		t.Errorf("a call in the turn is answered by %s, the tools got %q", got, handled)
+	}
+}
+
 // What the real CLI asked, as it was recorded, and what it is answered.
 func TestRecordedQuestions(t *testing.T) {
 	t.Parallel()

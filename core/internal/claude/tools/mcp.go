@@ -66,9 +66,6 @@ func (t *Turn) Handle(ctx context.Context, raw json.RawMessage) (json.RawMessage
 		t.notified(m)
 		return nil, nil
 	}
-	if t.outbox == nil && m.Method == "tools/call" {
-		return refuse(m.ID, invalidRequest, "no turn is running"), nil
-	}
 	switch m.Method {
 	case "initialize":
 		return respond(m.ID, t.server.initialize(m.Params)), nil

@@ -102,7 +102,8 @@ type Turn struct {
 // running is a call that can be cancelled.
 type running struct{ cancel context.CancelFunc }
 
-// Turn returns the server for a turn of a conversation. Without an outbox the turn is only expected: tools are listed, and not called.
+// Turn returns the server for a turn of a conversation. One that is only expected needs no outbox, as no tool is
+// called for it.
 func (s *Server) Turn(id string, c *conversation.Conversation, outbox Outbox) *Turn {
 	return &Turn{
 		server: s, id: id, caller: c.Caller, timeout: c.Agent.Claude.ToolTimeout, only: c.Tools, outbox: outbox, slots: make(chan struct{}, side), queue: make(chan struct{}, side+waiting),
