@@ -28,6 +28,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/chat/early"
 	"github.com/clawhost/clawhost/core/internal/chat/inbox"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
+	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
@@ -171,7 +172,7 @@ func busy(t *testing.T, name string) *hostapi.API {
 	c := &config.Config{Settings: config.Settings{
 		Session: config.Session{Scope: "per-channel-peer"}, Access: config.Access{DM: "open"},
 	}}
-	intake := inbox.NewIntake(s, nil, nil, conversation.NewResolver(c, running, s), time.Now, log)
+	intake := inbox.NewIntake(s, dispatch.New(s, dispatch.Options{}, log), nil, conversation.NewResolver(c, running, s), time.Now, log)
 	var keeping sync.WaitGroup
 	t.Cleanup(keeping.Wait)
 	taken, free := make(chan struct{}), make(chan struct{})

@@ -23,6 +23,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/chat/debounce"
 	"github.com/clawhost/clawhost/core/internal/chat/inbox"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
+	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
 	"github.com/clawhost/clawhost/core/internal/network/hook"
@@ -92,7 +93,7 @@ func setup(t *testing.T) *bundle {
 		Send: config.Send{Default: "allow"},
 	}
 	conversations := conversation.NewResolver(c, running, s)
-	intake := inbox.NewIntake(s, nil, nil, conversations, func() time.Time { return start }, log)
+	intake := inbox.NewIntake(s, dispatch.New(s, dispatch.Options{}, log), nil, conversations, func() time.Time { return start }, log)
 	messages := inbox.New(intake, inbox.Options{
 		Commands: command.New(nil, nil, command.Host{}), Questions: permission.New(permission.Options{Store: s}, log),
 		Observers: hook.NewObservers(running, log), Owners: notice.NewOwners(nil, s, conversations, running, log), Early: b.early, Debounce: debounce.New(), Zone: time.UTC,
