@@ -25,7 +25,7 @@ func (h *host) spare() []int {
 // host. Behaviour: process-spare.
 func TestSpare(t *testing.T) {
 	t.Parallel()
-	h := newHost(t, setup{early: true, access: `dm = "open"`})
+	h := newHost(t, setup{spare: true, waits: true, access: `dm = "open"`})
 	h.start()
 	h.person(3000).talks("hello")
 	before := h.spare()
@@ -64,7 +64,7 @@ func TestSpare(t *testing.T) {
 // A spare process that is killed costs nothing but the time of a start.
 func TestSpareIsKilled(t *testing.T) {
 	t.Parallel()
-	h := newHost(t, setup{early: true, access: `dm = "open"`})
+	h := newHost(t, setup{spare: true, waits: true, access: `dm = "open"`})
 	h.start()
 	h.person(3000).talks("hello")
 	for i := range 3 {

@@ -25,7 +25,7 @@ func TestKilled(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	h := newHost(t, setup{early: true, access: `dm = "open"`, api: messagesapi.Options{Answer: numbered(rand.New(rand.NewPCG(seed, 1)))}})
+	h := newHost(t, setup{spare: true, access: `dm = "open"`, api: messagesapi.Options{Answer: numbered(rand.New(rand.NewPCG(seed, 1)))}})
 	h.start()
 	people := make([]*conversation, chats)
 	for i := range people {

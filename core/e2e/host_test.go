@@ -55,7 +55,8 @@ type setup struct {
 	access  string            // the access block's content, instead of the one owner
 	stream  string            // how answers are shown while they are written, instead of not at all
 	plugins string            // more blocks
-	early   bool              // as by default, a spare process waits, and messages wait for more
+	spare   bool              // a spare process waits, as by default
+	waits   bool              // messages wait for more, as by default
 }
 
 // newHost writes a config. The host has yet to be started; it ends with the test.
@@ -111,8 +112,11 @@ func (h *host) hcl(s setup) string {
 		s.stream = "off"
 	}
 	spare, debounce := "0", "0"
-	if s.early {
-		spare, debounce = "auto", "auto"
+	if s.spare {
+		spare = "auto"
+	}
+	if s.waits {
+		debounce = "auto"
 	}
 	return fmt.Sprintf(`
 state_dir = %s
