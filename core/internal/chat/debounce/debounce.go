@@ -91,6 +91,9 @@ func (j *Judge) Message(c config.Inbound, session string, m domain.Message, answ
 		p.wait = domain.Wait{Why: domain.WaitFile}
 	}
 	p.last, p.until = now, now.Add(p.wait.For)
+	if end := p.first.Add(b.Wait); p.until.After(end) {
+		p.until = end
+	}
 	return b
 }
 

@@ -166,6 +166,18 @@ func TestTyping(t *testing.T) {
 	}
 }
 
+// A burst that has lasted as long as it may waits no longer, whatever is typed.
+func TestTypingAfterALongBurst(t *testing.T) {
+	t.Parallel()
+	j := debounce.New()
+	for i := range 6 {
+		j.Message(auto, "s", says("and then:"), true, start.Add(time.Duration(i)*480*ms))
+	}
+	if until, ok := j.Typing(auto, "s", "tg", "anna", false, true, start.Add(2600*ms)); ok {
+		t.Errorf("it waits until %v after its first message", until.Sub(start))
+	}
+}
+
 // The next message of a person who was seen typing joins the burst, however long it took.
 func TestAMessageThatWasSeenTyped(t *testing.T) {
 	t.Parallel()

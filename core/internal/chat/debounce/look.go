@@ -25,7 +25,7 @@ const (
 	fewRunes  = 12
 	sentences = ".!?。！？।؟"
 	closers   = "\"')]}»”’*_`"
-	openings  = ",;:-–—([{&+/\\"
+	openEnds  = ",;:-–—([{&+/\\"
 )
 
 // look judges a message by how complete it looks.
@@ -49,5 +49,5 @@ func look(m domain.Message) domain.Wait {
 // unfinished reports whether a text ends in the middle of something.
 func unfinished(text string) bool {
 	last, _ := utf8.DecodeLastRuneInString(text)
-	return strings.ContainsRune(openings, last) || last == '…' || strings.HasSuffix(text, "..") || strings.Count(text, "```")%2 == 1
+	return strings.ContainsRune(openEnds, last) || last == '…' || strings.HasSuffix(text, "..") || strings.Count(text, "```")%2 == 1
 }
