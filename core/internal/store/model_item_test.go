@@ -211,7 +211,8 @@ func (m *model) beginAs(t *rapid.T) {
 	if of.lane != domain.TurnLane || l.own().claude != m.current[of.session] || s.ClaudeStarted {
 		t.Skip("it has begun")
 	}
-	if err := m.store.BeginAs(m.ctx, id, fmt.Sprint("spare", id)); err != nil {
+	m.spares++
+	if err := m.store.BeginAs(m.ctx, id, fmt.Sprint("spare", m.spares)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -113,6 +113,7 @@ type model struct {
 	lastPiece    int64
 	lastRun      int64
 	pieces       int
+	spares       int // claude sessions that began before a run
 	thens        int
 	cameMessage  time.Time // when the last message came
 	cameCommand  time.Time
