@@ -63,8 +63,20 @@ func (r *claudeRig) converse(ctx context.Context, turns int) (session string, er
 
 // resumed measures the resumption of a session.
 func (r *claudeRig) resumed(ctx context.Context, path, session string, turns, repeats int) error {
-	var took, used, first []time.Duration
+	var took, used, first, cold []time.Duration
 	var held []memory
+	for range repeats {
+		if err := r.open(); err != nil {
+			return err
+		}
+		at := time.Now()
+		_, err := r.say(ctx, session, true, "hello again")
+		if err := errors.Join(err, r.close()); err != nil {
+			return err
+		}
+		asked := r.api.Messages()
+		cold = append(cold, asked[len(asked)-1].At.Sub(at))
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
@@ -98,7 +110,8 @@ func (r *claudeRig) resumed(ctx context.Context, path, session string, turns, re
 	asked := r.api.Messages()
 	messages := len(asked[len(asked)-1].Prompt.Messages)
 	line(fmt.Sprintf("%d turns (%d KB)", turns, info.Size()>>10), fmt.Sprintf(
-		"ready in %s ms, with %s ms of CPU and %d MB; then a turn takes %s ms, for %d messages", whole(median(took)), whole(median(used)), rss>>10, whole(median(first)), messages))
+		"ready in %s ms, with %s ms of CPU and %d MB; then a turn takes %s ms, for %d messages; a message that has to wait for that is asked after %s ms",
+		whole(median(took)), whole(median(used)), rss>>10, whole(median(first)), messages, whole(median(cold))))
 	return nil
 }
 

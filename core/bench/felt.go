@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	parkAfter = 6 * time.Second // where processes are to be parked: longer than a person types and waits
+	parkAfter = 6 * time.Second // where processes are to be parked: longer than a person types and waits, and a host resumes some at its start
 	aMoment   = 3 * time.Second // that a person takes to go on
 	between   = 2 * time.Second // conversations that begin, in which a spare process gets ready
 	aMessage  = 2 * time.Second // that a person takes to type one
@@ -79,7 +79,7 @@ func (s *sitting) private(ctx context.Context, people int) error {
 	if err != nil {
 		return err
 	}
-	return s.during(ctx, fmt.Sprintf("park_after = %q", parkAfter), s.parked, s.each("parked process", all, nil))
+	return s.during(ctx, fmt.Sprintf("park_after = %q", parkAfter), passing(parkAfter), s.parked, s.each("parked process", all, nil))
 }
 
 // grouped measures groups, in which messages mention the agent.
@@ -119,7 +119,7 @@ func (s *sitting) served(ctx context.Context, people int) error {
 		return err
 	}
 	return s.during(ctx, fmt.Sprintf("%s\n  park_after = %q", servers, parkAfter),
-		s.parked, s.each("two MCP servers: parked process", all, nil))
+		passing(parkAfter), s.parked, s.each("two MCP servers: parked process", all, nil))
 }
 
 // typed measures private chats in which people take a while to type each message.
@@ -130,7 +130,9 @@ func (s *sitting) typed(ctx context.Context, people int) error {
 	}
 	types := func(ctx context.Context, p person) error {
 		if p.types != nil {
-			p.types()
+			if err := p.types(); err != nil {
+				return err
+			}
 		}
 		return pause(ctx, aMessage)
 	}

@@ -38,7 +38,7 @@ type person struct {
 	// stand-in does not tell.
 	sees func(ctx context.Context, text string) (time.Time, error)
 	// types begins to write, of which the network tells plugins that want to know; nil: it does not.
-	types func()
+	types func() error
 }
 
 // networks returns the networks by the names of their plugins.
@@ -147,7 +147,7 @@ func openDiscord() (*network, error) {
 					server.Say(direct, user, text)
 					return at, nil
 				},
-				types: func() { server.Type(direct, user) },
+				types: func() error { server.Type(direct, user); return nil },
 				sees: func(ctx context.Context, text string) (time.Time, error) {
 					_, err := server.AwaitMessages(ctx, direct, func(all []discordtest.Message) bool {
 						last := all[len(all)-1]
@@ -173,7 +173,12 @@ func openWhatsApp() (*network, error) {
 				say: func(text string) (time.Time, error) {
 					return server.SentAt(one.Say(text)), nil // The encryption on their phone is not the plugin's.
 				},
-				types: func() { one.Type(one.LID, true) },
+				types: func() error {
+					if !one.Type(one.LID, true) {
+						return errors.New("the account is not online, so the plugin does not learn that somebody types")
+					}
+					return nil
+				},
 				sees: func(ctx context.Context, text string) (time.Time, error) {
 					_, err := server.AwaitMessages(ctx, one.LID, func(all []whatsapptest.Message) bool {
 						last := all[len(all)-1]
@@ -224,10 +229,12 @@ func openWebchat() (*network, error) {
 					}
 					return p.say(number, text)
 				},
-				types: func() {
-					if opened() == nil {
-						p.types(number)
+				types: func() error {
+					if err := opened(); err != nil {
+						return err
 					}
+					p.types(number)
+					return nil
 				},
 				sees: func(_ context.Context, text string) (time.Time, error) {
 					answer, _ := numberIn([]byte(text))

@@ -10,7 +10,14 @@ import (
 // Prompt are empty. Expect does not wait for the start. It does nothing if the session has a process or a turn that runs, if a spare
 // process fits it, if its runs would have to wait for a slot, if memory is short, or if each turn gets its own process. A failure is left
 // to the turn. If no turn comes, the process is parked as any other idle one.
+//
+// A turn without a session is that of a conversation which nobody has begun yet. It gets a spare process, unless there is one.
 func (p *Pool) Expect(t agent.Turn) {
+	p.guessBeginning(t)
+	if t.Session == "" {
+		p.restock()
+		return
+	}
 	of, err := p.cliOf(t.Agent, t.Place())
 	if err != nil || p.config.OneShot || p.serves(t) {
 		return

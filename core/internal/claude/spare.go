@@ -24,7 +24,7 @@ type spare struct {
 // stock is what the pool has of spares. The pool guards it.
 type stock struct {
 	spares   []spare
-	as       *agent.Turn // how the conversation that began last is run; nil: unknown
+	as       *agent.Turn // how the conversation that began last is run, or, before the first, one that is expected; nil: unknown
 	starting bool
 }
 
@@ -68,6 +68,17 @@ func (p *Pool) noteBeginning(t agent.Turn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stock.as = &agent.Turn{Agent: t.Agent, Folder: t.Folder, Profile: t.Profile, Authority: t.Authority, Tools: t.Tools}
+}
+
+// guessBeginning notes that a conversation may begin as an expected turn is run, as long as none has begun.
+func (p *Pool) guessBeginning(t agent.Turn) {
+	p.mu.Lock()
+	known := p.stock.as != nil
+	p.mu.Unlock()
+	if !known {
+		t.Started, t.ForkOf = false, ""
+		p.noteBeginning(t)
+	}
 }
 
 // restock has a spare process started if one is missing and nothing else is waiting, one at a time. Those that no longer are as the

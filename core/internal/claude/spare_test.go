@@ -59,6 +59,36 @@ func TestSpare(t *testing.T) {
 	}
 }
 
+// Before the first conversation begins, the turns that are expected tell how it will be run.
+// Behaviour: process-spare, typing-early.
+func TestSpareForAnExpectedBeginning(t *testing.T) {
+	t.Parallel()
+	begins := agent.Turn{}
+	for name, expected := range map[string]func(agent.Turn) agent.Turn{
+		"nobody has begun it": func(t agent.Turn) agent.Turn { return t },
+		"another goes on": func(t agent.Turn) agent.Turn {
+			t.Session, t.Started = uuid.NewString(), true
+			return t
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.config.Spare = claude.AutoSpare
+			pool := r.pool()
+			pool.Expect(expected(begins))
+			r.spares(pool, 1)
+			turn := r.begins("hello")
+			if turn.Session = pool.Spare(turn); turn.Session == "" {
+				t.Fatal("no spare process fits")
+			}
+			if got := r.ask(pool, turn).Text; got != "echo: [Bob] hello" {
+				t.Errorf("the answer is %q", got)
+			}
+		})
+	}
+}
+
 // A spare process is only for a conversation that would be begun like it.
 func TestSpareThatDoesNotFit(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ package early
 
 import (
 	"context"
+	"errors"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -86,6 +87,9 @@ func (s *Starter) Run(ctx context.Context) {
 // start has the process of an expected turn started.
 func (s *Starter) start(ctx context.Context, e expected) {
 	session, err := s.options.Store.Session(ctx, e.session)
+	if errors.Is(err, domain.ErrNotFound) {
+		session, err = domain.Session{Key: e.session}, nil
+	}
 	if err != nil {
 		s.log.Debug("claude is not started early", "session", e.session, "error", err)
 		return

@@ -41,13 +41,10 @@ func (in *Inbox) writing(ctx context.Context, channel string, e chat.Event) (*ar
 	return &a, nil
 }
 
-// expect expects the turn of a message that is being written, if its conversation goes on with it.
+// expect expects the turn of a message that is being written, unless its conversation has expired.
 func (in *Inbox) expect(ctx context.Context, a arrival) error {
 	s, err := in.store.Session(ctx, a.key)
-	if errors.Is(err, domain.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, domain.ErrNotFound) {
 		return fmt.Errorf("look up a session: %w", err)
 	}
 	ends := expiry(a.settings.Session, a.name.Type(), in.now(), in.options.Zone)
