@@ -107,10 +107,25 @@ func (f *Folder) ReadOutside(path string, most int) ([]byte, error) {
 }
 
 // List returns at most so many entries of a folder, sorted by name, and reports whether there are more. Which of them are then
-// returned is undefined.
+// returned is undefined. It looks at each of them: where the names are enough, [Folder.Names] is faster.
 func (f *Folder) List(name string, most int) (entries []fs.DirEntry, more bool, err error) {
+	entries, more, err = list(f, name, most, (*os.File).ReadDir)
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, more, err
+}
+
+// Names returns at most so many names of a folder, sorted, and reports whether there are more. Which of them are then returned is
+// undefined.
+func (f *Folder) Names(name string, most int) (names []string, more bool, err error) {
+	names, more, err = list(f, name, most, (*os.File).Readdirnames)
+	slices.Sort(names)
+	return names, more, err
+}
+
+// list returns at most so many of what read returns of a folder, and reports whether there are more.
+func list[E any](f *Folder, name string, most int, read func(*os.File, int) ([]E, error)) (entries []E, more bool, err error) {
 	type listing struct {
-		entries []fs.DirEntry
+		entries []E
 		info    fs.FileInfo
 	}
 	l, err := in(f, func(root *os.Root) (listing, error) {
@@ -126,7 +141,7 @@ func (f *Folder) List(name string, most int) (entries []fs.DirEntry, more bool, 
 		if !info.IsDir() {
 			return listing{info: info}, ErrNoFolder
 		}
-		entries, err := folder.ReadDir(most + 1)
+		entries, err := read(folder, most+1)
 		if errors.Is(err, io.EOF) {
 			err = nil
 		}
@@ -136,7 +151,6 @@ func (f *Folder) List(name string, most int) (entries []fs.DirEntry, more bool, 
 	if len(l.entries) > most {
 		l.entries, more = l.entries[:most], true
 	}
-	slices.SortFunc(l.entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return l.entries, more, err
 }
 

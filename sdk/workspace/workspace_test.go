@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -101,6 +102,9 @@ func TestNothingButFilesAndFolders(t *testing.T) {
 		if _, _, err := f.List(name, 100); !fits(err, want) {
 			t.Errorf("List(%q): %v, want %v", name, err, want)
 		}
+		if _, _, err := f.Names(name, 100); !fits(err, want) {
+			t.Errorf("Names(%q): %v, want %v", name, err, want)
+		}
 	}
 	for name, want := range map[string]error{
 		"folder": nil, "to-folder": nil, "pipe": workspace.ErrNoFolder, "to-pipe": workspace.ErrNoFolder, "file": workspace.ErrNoFolder, "away": errOther, "missing": fs.ErrNotExist,
@@ -159,6 +163,10 @@ func TestBounds(t *testing.T) {
 		entries, more, err := f.List(".", most)
 		if len(entries) != min(most, 3) || more != want || err != nil {
 			t.Errorf("of at most %d there are %d entries, more: %t, %v", most, len(entries), more, err)
+		}
+		names, more, err := f.Names(".", most)
+		if len(names) != min(most, 3) || more != want || err != nil || most == 100 && !slices.Equal(names, []string{"a", "b", "long"}) {
+			t.Errorf("of at most %d there are the names %q, more: %t, %v", most, names, more, err)
 		}
 	}
 }

@@ -42,10 +42,8 @@ func (p *Pool) Withdraw(ctx context.Context, session, line string) bool {
 func (p *Pool) running(id string) *worker {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for s := range p.live {
-		if s.session == id && !s.leaving && s.alive() {
-			return s
-		}
+	if s := p.live.sessions[id]; s != nil && !s.leaving && s.alive() {
+		return s
 	}
 	return nil
 }
@@ -64,7 +62,7 @@ func (p *Pool) Speed(session string) (fast, why string) {
 func (p *Pool) Plan(ctx context.Context, label string) []domain.PlanWindow {
 	p.mu.Lock()
 	var asked *worker
-	for s := range p.live {
+	for _, s := range p.live.pids {
 		if !s.leaving && s.alive() && session.AgentOf(s.key) == label {
 			asked = s
 			break

@@ -27,21 +27,20 @@ func (p *Pool) Sessions(label, folder string) (transcript.Folder, map[string]cli
 // opened returns the processes of others that have sessions open, by session, and when a process came or went last; see
 // [cli.OpenSessions.ByOthers].
 func (p *Pool) opened(of agentCLI) (map[string]cli.Open, time.Time) {
-	p.mu.Lock()
-	own := map[int]string{} // the sessions of the pool's processes
-	for s := range p.live {
-		own[s.process.ID().PID] = s.session
-	}
-	p.mu.Unlock()
-	opened, at := of.open.ByOthers(func(pid int) bool { _, mine := own[pid]; return mine })
+	opened, at := of.open.ByOthers(func(pid int) bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.live.pids[pid] != nil
+	})
 	for session, open := range opened {
-		for pid, of := range own {
-			if of != session {
-				continue
-			}
-			if below, err := process.Below(open.PID, pid); err == nil && below { // the command is a program that starts claude
-				delete(opened, session)
-			}
+		p.mu.Lock()
+		own := p.live.sessions[session]
+		p.mu.Unlock()
+		if own == nil {
+			continue
+		}
+		if below, err := process.Below(open.PID, own.process.ID().PID); err == nil && below { // the command is a program that starts claude
+			delete(opened, session)
 		}
 	}
 	return opened, at
@@ -95,7 +94,7 @@ func (p *Pool) Release(ctx context.Context, session string) error {
 		return ErrBusy
 	}
 	p.mu.Lock()
-	s := p.idle[session]
+	s := p.idle.sessions[session]
 	if s != nil {
 		p.leave(s, Elsewhere)
 	} else {

@@ -58,5 +58,5 @@ func (p *Pool) warm(ctx context.Context, s *worker) {
 func (p *Pool) serves(t agent.Turn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.idle[t.Session] != nil || p.fitting(t) >= 0 || len(p.waiting) > 0 || p.slots >= p.most() && len(p.idle) == 0 || !p.fits()
+	return p.idle.sessions[t.Session] != nil || p.fitting(t) >= 0 || len(p.waiting) > 0 || p.slots >= p.most() && len(p.idle.sessions) == 0 || !p.fits()
 }

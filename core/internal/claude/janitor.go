@@ -43,13 +43,14 @@ func (p *Pool) wake() {
 func (p *Pool) parkDue() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	next := time.Hour
-	for _, s := range p.leastValued() {
-		if left := time.Until(p.due(s)); left <= 0 {
+	now := time.Now()
+	p.checks = now.Add(time.Hour)
+	for _, s := range p.idle.sessions {
+		if due := p.due(s); !due.After(now) {
 			p.leave(s, Unused)
-		} else {
-			next = min(next, left)
+		} else if due.Before(p.checks) {
+			p.checks = due
 		}
 	}
-	return next
+	return p.checks.Sub(now)
 }

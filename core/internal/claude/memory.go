@@ -1,9 +1,6 @@
 package claude
 
 import (
-	"cmp"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
@@ -15,8 +12,8 @@ import (
 // look measures the processes, and ends idle ones that are too large.
 func (p *Pool) look() {
 	p.mu.Lock()
-	roots := make([]cli.ID, 0, len(p.live))
-	for s := range p.live {
+	roots := make([]cli.ID, 0, len(p.live.pids))
+	for _, s := range p.live.pids {
 		roots = append(roots, s.process.ID())
 	}
 	p.mu.Unlock()
@@ -27,12 +24,12 @@ func (p *Pool) look() {
 	state, known := p.machine.Read()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for s := range p.live {
+	for _, s := range p.live.pids {
 		if w, ok := weights[s.process.ID()]; ok {
-			s.weight = w
+			p.live.weigh(s, w)
 		}
 	}
-	for _, s := range p.idle {
+	for _, s := range p.idle.sessions {
 		if p.grown(s) {
 			p.leave(s, Grown)
 		}
@@ -71,16 +68,10 @@ const usualWeight = 200 << 20
 
 // typical is what a process takes on average. The caller holds the lock.
 func (p *Pool) typical() int64 {
-	var sum, n int64
-	for s := range p.live {
-		if s.weight.Own > 0 {
-			sum, n = sum+s.weight.Own, n+1
-		}
-	}
-	if n == 0 {
+	if p.live.measured == 0 {
 		return usualWeight
 	}
-	return sum / n
+	return p.live.own / int64(p.live.measured)
 }
 
 // expected is what a process takes, or what it will take if it was not measured yet. The caller holds the lock.
@@ -96,15 +87,9 @@ func (p *Pool) expected(s *worker) int64 {
 // The caller holds the lock.
 func (p *Pool) fits() bool {
 	one := p.typical()
-	starting := one * int64(max(0, p.slots+len(p.stock.spares)-len(p.live)))
-	all, coming := one+starting, one+starting
-	for s := range p.live {
-		all += p.expected(s)
-		if s.weight.All() == 0 {
-			coming += one
-		}
-	}
-	if p.config.MaxMemory > 0 && all > p.config.MaxMemory {
+	starting := max(0, p.slots+len(p.stock.spares)-len(p.live.pids))
+	coming := one * int64(1+starting+p.live.unknown)
+	if p.config.MaxMemory > 0 && p.live.memory+coming > p.config.MaxMemory {
 		return false
 	}
 	now := p.supply.next(p.machine.Read())
@@ -120,27 +105,18 @@ func (p *Pool) grown(s *worker) bool {
 	return true
 }
 
-// used is the memory of the processes at the last measurement. The caller holds the lock.
-func (p *Pool) used() int64 {
-	var sum int64
-	for s := range p.live {
-		sum += s.weight.All()
-	}
-	return sum
-}
-
 // relieve parks idle processes, those worth the least first, until the others are within the limit. Processes that were
 // not measured yet stay, because the effect of their end is unknown. The caller holds the lock.
 func (p *Pool) relieve() {
 	if p.config.MaxMemory <= 0 {
 		return
 	}
-	stays := p.used()
+	stays := p.live.memory
 	for _, s := range p.parked {
 		stays -= s.weight.All()
 	}
-	if stays > p.config.MaxMemory && p.clear() {
-		return // what they free is known at the next measurement
+	if stays <= p.config.MaxMemory || p.clear() {
+		return // what spare ones free is known at the next measurement
 	}
 	for _, s := range p.leastValued() {
 		if stays <= p.config.MaxMemory {
@@ -156,17 +132,7 @@ func (p *Pool) relieve() {
 // tight reports whether a new process must wait until parked ones have freed memory. If none is being parked there is
 // nothing to wait for. The caller holds the lock.
 func (p *Pool) tight() bool {
-	return p.config.MaxMemory > 0 && p.parking > 0 && p.used() > p.config.MaxMemory
-}
-
-// leastValued are the idle processes, those worth the least first: each is worth its place until it would be parked if there were much
-// memory, so those used last come last, and those used often later still. The caller holds the lock.
-func (p *Pool) leastValued() []*worker {
-	list := slices.Collect(maps.Values(p.idle))
-	slices.SortFunc(list, func(a, b *worker) int {
-		return cmp.Or(a.since.Add(a.keep()).Compare(b.since.Add(b.keep())), a.since.Compare(b.since))
-	})
-	return list
+	return p.config.MaxMemory > 0 && p.parking > 0 && p.live.memory > p.config.MaxMemory
 }
 
 // weighEvery is the default interval between measurements.

@@ -46,8 +46,8 @@ type Pool struct {
 	mu      sync.Mutex
 	closed  bool
 	busy    map[string]chan struct{} // sessions with a run; closed at its end
-	idle    map[string]*worker
-	live    map[*worker]bool
+	idle    idle
+	live    live
 	parked  map[string]*worker // exiting
 	retired map[string]bool
 	slots   int       // in use: by processes, and by those about to start
@@ -55,6 +55,7 @@ type Pool struct {
 	parking int       // processes that are exiting to free a slot for a waiting run
 	waiting []*waiter // runs without a slot, in order
 	supply  supply    // of the machine's memory, at the last look
+	checks  time.Time // when the janitor looks next for processes to park
 	last    []Parking // the last ones, oldest first
 	stock   stock
 
@@ -116,7 +117,7 @@ func New(cfg Config, log hclog.Logger, processes cli.Records) (*Pool, error) {
 	p := &Pool{
 		config: cfg, agents: map[string]agentCLI{}, log: log, processes: processes, scale: cli.Scale{}, machine: cfg.Machine,
 		spawns: make(chan struct{}, spawnsAtOnce), closing: closing, close: stop, kick: make(chan struct{}, 1), inspect: make(chan struct{}, 1), inspected: make(chan struct{}),
-		busy: map[string]chan struct{}{}, idle: map[string]*worker{}, live: map[*worker]bool{},
+		busy: map[string]chan struct{}{}, idle: newIdle(), live: newLive(),
 		parked: map[string]*worker{}, retired: map[string]bool{},
 	}
 	if err := p.prepare(); err != nil {
@@ -132,7 +133,7 @@ func (p *Pool) Close(ctx context.Context) error {
 	p.mu.Lock()
 	p.closed = true
 	p.clear()
-	for _, s := range slices.Collect(maps.Values(p.idle)) {
+	for _, s := range slices.Collect(maps.Values(p.idle.sessions)) {
 		p.leave(s, Closing)
 	}
 	p.mu.Unlock()
@@ -149,7 +150,7 @@ func (p *Pool) Close(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	p.mu.Lock()
-	left := slices.Collect(maps.Keys(p.live))
+	left := slices.Collect(maps.Values(p.live.pids))
 	p.mu.Unlock()
 	for _, s := range left {
 		s.process.Destroy()
@@ -162,7 +163,7 @@ func (p *Pool) Close(ctx context.Context) error {
 func (p *Pool) Retire(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if s := p.idle[id]; s != nil {
+	if s := p.idle.sessions[id]; s != nil {
 		p.leave(s, Superseded)
 	} else if p.busy[id] != nil {
 		p.retired[id] = true
@@ -212,8 +213,8 @@ func (p *Pool) exit(id string, s *worker) {
 		return
 	}
 	s.since = time.Now()
-	s.weight.Below = 0 // the tools have ended
-	p.idle[id] = s
+	p.live.weigh(s, cli.Weight{Own: s.weight.Own}) // the tools have ended
+	p.idle.add(s)
 	switch {
 	case s.EndTasks():
 		p.leave(s, Tasks)
@@ -227,7 +228,9 @@ func (p *Pool) exit(id string, s *worker) {
 		p.leave(s, Grown)
 	default:
 		p.grant()
-		p.wake()
+		if p.due(s).Before(p.checks) {
+			p.wake()
+		}
 	}
 }
 
@@ -236,7 +239,7 @@ func (p *Pool) leave(s *worker, why Reason) {
 	p.last = append(p.last, Parking{At: time.Now(), Session: s.key, Why: why})
 	p.last = p.last[max(0, len(p.last)-maxParkings):]
 	s.log.Debug("claude is parked", "why", string(why), "bytes", s.weight.All())
-	delete(p.idle, s.session)
+	p.idle.remove(s.session)
 	s.leaving = true
 	p.parked[s.session] = s
 	p.parking++
@@ -289,8 +292,7 @@ func (p *Pool) acquire(ctx context.Context, of agentCLI, t agent.Turn) (s *worke
 func (p *Pool) take(ctx context.Context, of agentCLI, t agent.Turn, since time.Time) *worker {
 	p.mu.Lock()
 	p.supersede(t)
-	s := p.idle[t.Session]
-	delete(p.idle, t.Session)
+	s := p.idle.remove(t.Session)
 	p.mu.Unlock()
 	if s == nil || s.alive() && s.knows(of, since) && s.Serves(t) && s.Adopt(ctx, t.Profile) {
 		return s
@@ -301,15 +303,6 @@ func (p *Pool) take(ctx context.Context, of agentCLI, t agent.Turn, since time.T
 		p.leave(s, Replaced)
 	}
 	return nil
-}
-
-// supersede parks idle processes of the conversation's earlier claude sessions. The caller holds the lock.
-func (p *Pool) supersede(t agent.Turn) {
-	for _, s := range p.idle {
-		if t.Key != "" && s.key == t.Key && s.session != t.Session {
-			p.leave(s, Superseded)
-		}
-	}
 }
 
 // enqueue adds a run to those that wait for a slot; an owner's comes first. The caller holds the lock.
@@ -338,8 +331,11 @@ func (p *Pool) grant() {
 		close(p.waiting[0].granted)
 		p.waiting = p.waiting[1:]
 	}
-	short := len(p.waiting) - (p.most() - p.slots) - p.parking
-	for _, s := range p.leastValued()[:max(0, min(short, len(p.idle)))] {
+	short := min(len(p.waiting)-(p.most()-p.slots)-p.parking, len(p.idle.sessions))
+	if short <= 0 {
+		return
+	}
+	for _, s := range p.leastValued()[:short] {
 		p.leave(s, Needed)
 	}
 }
@@ -361,12 +357,12 @@ func (p *Pool) ended(s *worker) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.idle[s.session] == s {
-		delete(p.idle, s.session)
+	if p.idle.sessions[s.session] == s {
+		p.idle.remove(s.session)
 		p.log.Warn("an idle claude ended", "session", s.session, "error", s.process.Ended())
 	}
 	p.stock.spares = slices.DeleteFunc(p.stock.spares, func(o spare) bool { return o.worker == s })
-	delete(p.live, s)
+	p.live.remove(s)
 	if s.leaving {
 		delete(p.parked, s.session)
 		p.parking--

@@ -39,7 +39,7 @@ func newModel(cfg Config) *model {
 	closing, stop := context.WithCancel(context.Background())
 	m.Pool = &Pool{
 		config: cfg.withDefaults(), log: hclog.NewNullLogger(), processes: unrecorded{}, closing: closing, close: stop,
-		kick: make(chan struct{}, 1), busy: map[string]chan struct{}{}, idle: map[string]*worker{}, live: map[*worker]bool{},
+		kick: make(chan struct{}, 1), busy: map[string]chan struct{}{}, idle: newIdle(), live: newLive(),
 		parked: map[string]*worker{}, retired: map[string]bool{},
 	}
 	m.scale, m.machine = m, m
@@ -113,7 +113,7 @@ func (m *model) start(id string, leaves time.Duration) *worker {
 	m.pids++
 	left := &leaver{id: cli.ID{PID: -m.pids}, stopped: make(chan struct{}), exited: make(chan struct{})}
 	s := &worker{Client: new(client.Client), session: id, key: id, log: hclog.NewNullLogger(), process: left, holds: true}
-	m.live[s] = true
+	m.live.add(s)
 	m.busy[id] = make(chan struct{})
 	m.work.Add(1) // the run
 	m.work.Go(func() {
@@ -141,6 +141,15 @@ func (l *leaver) Park(time.Duration) {
 	<-l.exited
 }
 
+// recounted are the live processes, with new sums. The caller holds the lock.
+func (m *model) recounted() live {
+	l := newLive()
+	for _, s := range m.live.pids {
+		l.add(s)
+	}
+	return l
+}
+
 // bubble runs a test on a clock of its own, and hands on its panic, which is how a property fails. Over says what ends its
 // goroutines then.
 func bubble(t *testing.T, test func(t *testing.T, over func(func()))) {
@@ -164,7 +173,7 @@ func bubble(t *testing.T, test func(t *testing.T, over func(func()))) {
 func (m *model) abandon() {
 	m.Pool.mu.Lock()
 	defer m.Pool.mu.Unlock()
-	for s := range m.live {
+	for _, s := range m.live.pids {
 		if !s.leaving {
 			close(s.process.(*leaver).stopped)
 		}
@@ -217,11 +226,14 @@ func TestPoolMatchesItsModel(t *testing.T) {
 				}
 				m.Pool.mu.Lock()
 				defer m.Pool.mu.Unlock()
-				if m.slots > m.config.MaxProcesses || len(m.live) > m.slots {
-					rt.Fatalf("%d processes in %d slots of %d", len(m.live), m.slots, m.config.MaxProcesses)
+				if m.slots > m.config.MaxProcesses || len(m.live.pids) > m.slots {
+					rt.Fatalf("%d processes in %d slots of %d", len(m.live.pids), m.slots, m.config.MaxProcesses)
 				}
-				if len(m.waiting) > 0 && m.parking == 0 && (m.slots < m.config.MaxProcesses || len(m.idle) > 0) {
-					rt.Fatalf("%d wait, though %d of %d slots are taken and %d processes idle", len(m.waiting), m.slots, m.config.MaxProcesses, len(m.idle))
+				if sums, want := m.live, m.recounted(); sums.memory != want.memory || sums.own != want.own || sums.measured != want.measured || sums.unknown != want.unknown {
+					rt.Fatalf("the sums over the processes are %+v, want %+v", sums, want)
+				}
+				if len(m.waiting) > 0 && m.parking == 0 && (m.slots < m.config.MaxProcesses || len(m.idle.sessions) > 0) {
+					rt.Fatalf("%d wait, though %d of %d slots are taken and %d processes idle", len(m.waiting), m.slots, m.config.MaxProcesses, len(m.idle.sessions))
 				}
 			}
 			rt.Repeat(map[string]func(*rapid.T){
@@ -240,7 +252,7 @@ func TestPoolMatchesItsModel(t *testing.T) {
 				},
 				"weigh": func(rt *rapid.T) {
 					m.Pool.mu.Lock()
-					all := slices.SortedFunc(maps.Keys(m.live), func(a, b *worker) int { return b.process.ID().PID - a.process.ID().PID })
+					all := slices.SortedFunc(maps.Values(m.live.pids), func(a, b *worker) int { return b.process.ID().PID - a.process.ID().PID })
 					idle := m.leastValued()
 					m.Pool.mu.Unlock()
 					if len(all) == 0 {
@@ -267,8 +279,8 @@ func TestPoolMatchesItsModel(t *testing.T) {
 			if err := m.Close(t.Context()); err != nil {
 				rt.Fatal(err)
 			}
-			if m.slots != 0 || m.parking != 0 || len(m.live) != 0 || len(m.parked) != 0 {
-				rt.Fatalf("in the end %d slots are taken, %d processes leave, %d live", m.slots, m.parking, len(m.live))
+			if m.slots != 0 || m.parking != 0 || len(m.live.pids) != 0 || len(m.parked) != 0 {
+				rt.Fatalf("in the end %d slots are taken, %d processes leave, %d live", m.slots, m.parking, len(m.live.pids))
 			}
 		})
 	})
@@ -277,7 +289,7 @@ func TestPoolMatchesItsModel(t *testing.T) {
 // wantFreed fails unless a look ended what it should of the processes that were idle before it. The pool is locked.
 func (m *model) wantFreed(rt *rapid.T, idle []*worker) {
 	stays := int64(0)
-	for s := range m.live {
+	for _, s := range m.live.pids {
 		if !s.leaving {
 			stays += s.weight.All()
 		}

@@ -1,7 +1,6 @@
 package claude_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,16 +9,6 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 )
-
-// prompts are the files of system prompts.
-func (r *rig) prompts() []string {
-	r.Helper()
-	files, err := filepath.Glob(filepath.Join(r.config.RunDir, "system-prompt-*"))
-	if err != nil {
-		r.Fatal(err)
-	}
-	return files
-}
 
 // with is a turn under a profile, whose answer tells what claude runs with.
 func (r *rig) with(p agent.Profile) agent.Turn {
@@ -73,22 +62,11 @@ func TestProfile(t *testing.T) {
 		if n := r.processes.spawned(); n != spawned {
 			t.Fatalf("with %+v there were %d processes, want %d", step.profile, n, spawned)
 		}
-		if files := r.prompts(); len(files) > 1 {
-			t.Errorf("prompts of processes that are gone: %v", files)
-		}
 	}
 	turn := r.turn(directive(map[string]any{"say": "$HISTORY"}))
 	turn.Profile = base
 	if got := r.ask(pool, turn).Text; !strings.Contains(got, "remember me") {
 		t.Errorf("the conversation is %q", got)
-	}
-	info, err := os.Stat(r.prompts()[0])
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the system prompt's file is %v, %v", info, err)
-	}
-	r.closeNow(pool)
-	if files := r.prompts(); len(files) > 0 {
-		t.Errorf("prompts were left: %v", files)
 	}
 }
 
@@ -169,18 +147,6 @@ func TestSetup(t *testing.T) {
 	if n := r.processes.spawned(); n != 4 {
 		t.Errorf("there were %d processes, want 4", n)
 	}
-}
-
-// The file goes with a process that cannot be recorded, too.
-func TestNoPromptIsLeft(t *testing.T) {
-	modes(t, func(t *testing.T, r *rig) {
-		r.processes.fail = os.ErrPermission
-		_, err := r.pool().Run(t.Context(), r.with(agent.Profile{SystemPrompt: "x"}))
-		r.wantClass(err, agent.Unavailable)
-		if files := r.prompts(); len(files) > 0 {
-			t.Errorf("prompts were left: %v", files)
-		}
-	})
 }
 
 // A session begins as a copy of another one, which stays as it is.

@@ -56,8 +56,7 @@ func (p *Pool) Rewind(ctx context.Context, of Place, message string, agreed *cli
 	var s *worker
 	defer func() { p.exit(of.Session, s) }()
 	p.mu.Lock()
-	s = p.idle[of.Session]
-	delete(p.idle, of.Session)
+	s = p.idle.remove(of.Session)
 	p.mu.Unlock()
 	if s == nil || !s.alive() {
 		// Without the host's tools, no turn runs in this process.

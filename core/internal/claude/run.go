@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/client"
 	"github.com/clawhost/clawhost/core/internal/claude/exchange"
 	"github.com/clawhost/clawhost/core/internal/claude/transcript"
 )
@@ -47,6 +48,10 @@ func (p *Pool) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	result, err := r.carry(ctx)
 	if r.worker != nil {
 		p.joined(here, t)
+	}
+	var failure *agent.Failure
+	if errors.As(err, &failure) && failure.Class == agent.Died && p.closing.Err() != nil {
+		err = client.Aborted(p.closing) // Close has killed the process, before ctx has told the turn
 	}
 	return result, err
 }

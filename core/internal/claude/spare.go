@@ -35,7 +35,7 @@ func (p *Pool) Spare(t agent.Turn) (session string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	i := p.fitting(t)
-	if i < 0 || p.closed || p.idle[t.Session] != nil || p.busy[t.Session] != nil || p.slots >= p.most() && len(p.idle) == 0 {
+	if i < 0 || p.closed || p.idle.sessions[t.Session] != nil || p.busy[t.Session] != nil || p.slots >= p.most() && len(p.idle.sessions) == 0 {
 		return ""
 	}
 	s := p.stock.spares[i].worker
@@ -43,7 +43,7 @@ func (p *Pool) Spare(t agent.Turn) (session string) {
 	p.slots++
 	p.grant() // before it is idle: it must not be the one that leaves
 	s.holds, s.key, s.since = true, t.Key, time.Now()
-	p.idle[s.session] = s
+	p.idle.add(s)
 	return s.session
 }
 

@@ -164,7 +164,7 @@ func (p *Pool) launch(ctx context.Context, of, parent agentCLI, t agent.Turn, fr
 	})
 	p.mu.Lock()
 	if !s.over {
-		p.live[s] = true
+		p.live.add(s)
 	}
 	p.mu.Unlock()
 	err = p.processes.RecordProcess(ctx, started.Record())

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -56,7 +57,7 @@ func (p *Pool) Stats() Stats {
 	machine, _ := p.machine.Read()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	stats := Stats{Idle: len(p.idle), Spare: len(p.stock.spares), Waiting: len(p.waiting), Memory: p.used(), Limit: p.config.MaxMemory}
+	stats := Stats{Idle: len(p.idle.sessions), Spare: len(p.stock.spares), Waiting: len(p.waiting), Memory: p.live.memory, Limit: p.config.MaxMemory}
 	stats.Available, stats.Total = machine.Available, machine.Total
 	stats.Parked = slices.Clone(p.last)
 	slices.Reverse(stats.Parked)
@@ -64,10 +65,7 @@ func (p *Pool) Stats() Stats {
 	for _, s := range p.stock.spares {
 		stats.SpareMemory += s.weight.All()
 	}
-	for s := range p.live {
-		stats.PIDs = append(stats.PIDs, s.process.ID().PID)
-	}
-	slices.Sort(stats.PIDs)
+	stats.PIDs = slices.Sorted(maps.Keys(p.live.pids))
 	return stats
 }
 

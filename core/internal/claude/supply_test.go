@@ -40,7 +40,7 @@ func (m *model) left() []string {
 	m.Pool.mu.Lock()
 	defer m.Pool.mu.Unlock()
 	list := []string{}
-	for _, s := range m.idle {
+	for _, s := range m.idle.sessions {
 		list = append(list, s.session)
 	}
 	slices.Sort(list)
@@ -275,7 +275,7 @@ func TestMemoryShortages(t *testing.T) {
 			sum := func() (all int64) {
 				m.Pool.mu.Lock()
 				defer m.Pool.mu.Unlock()
-				for s := range m.live {
+				for _, s := range m.live.pids {
 					all += m.weightOf(s).All()
 				}
 				return all
@@ -311,7 +311,7 @@ func TestMemoryShortages(t *testing.T) {
 				case m.supply.short && parked < len(order) && available < m.supply.enough():
 					rt.Fatalf("%d processes stay idle with %d MB available", len(order)-parked, available>>20)
 				}
-				for s := range m.live {
+				for _, s := range m.live.pids {
 					if m.busy[s.session] != nil && s.leaving {
 						rt.Fatal("a process is parked though it runs")
 					}

@@ -83,13 +83,13 @@ func (o *OpenSessions) list() ([]int, time.Time) {
 		return nil, time.Time{}
 	}
 	defer folder.Close()
-	entries, _, err := folder.List(".", maxOpen)
+	names, _, err := folder.Names(".", maxOpen)
 	if err != nil {
 		return nil, time.Time{}
 	}
 	o.at, o.pids = at, nil
-	for _, e := range entries {
-		name, isJSON := strings.CutSuffix(e.Name(), ".json")
+	for _, file := range names {
+		name, isJSON := strings.CutSuffix(file, ".json")
 		if pid, err := strconv.Atoi(name); isJSON && err == nil {
 			o.pids = append(o.pids, pid)
 		}

@@ -35,7 +35,6 @@ type Process struct {
 	command *Command
 	session string
 	args    []string
-	prompt  string       // the text of the system prompt
 	setup   *agent.Setup // may be nil
 	servers string       // the mark of its MCP servers; see serverMarker
 	file    string       // the path of the file that configures them; empty: there are none
@@ -70,7 +69,7 @@ func (c *Command) Process(t agent.Turn, from Origin, log hclog.Logger) *Process 
 	}
 	return &Process{
 		command: c, session: t.Session, args: slices.Concat(args, c.args, c.tooled(t), c.profiled(t.Profile)),
-		prompt: t.Profile.SystemPrompt, setup: t.Profile.Setup, servers: uuid.NewString(), log: log,
+		setup: t.Profile.Setup, servers: uuid.NewString(), log: log,
 		lines: make(chan []byte, 256), gone: make(chan struct{}), exited: make(chan struct{}),
 	}
 }
@@ -80,26 +79,18 @@ func (p *Process) Start(output Output) error {
 	if err := p.command.settings.write(); err != nil {
 		return err
 	}
-	prompt, err := p.command.writePrompt(p.prompt)
-	if err != nil {
-		return err
-	}
-	p.file, err = p.command.writeServers(agent.Profile{Setup: p.setup}.Servers(), p.servers)
-	if err != nil {
-		remove(p.log, prompt)
+	var err error
+	if p.file, err = p.command.writeServers(agent.Profile{Setup: p.setup}.Servers(), p.servers); err != nil {
 		return err
 	}
 	env, revoke := credentials(p.command.options)
 	release := func() {
 		revoke()
-		remove(p.log, prompt, p.file)
+		p.Initialized()
 	}
 	args := p.args
 	if p.file != "" {
 		args = append(slices.Clip(args), "--mcp-config", p.file)
-	}
-	if prompt != "" {
-		args = append(slices.Clip(args), "--append-system-prompt-file", prompt)
 	}
 	p.output, p.cmd = output, exec.Command(p.command.Path, args...)
 	// the last of two values of a variable counts
@@ -138,8 +129,15 @@ func (p *Process) Start(output Output) error {
 	return nil
 }
 
-// Initialized removes the files that the process has read by now.
-func (p *Process) Initialized() { remove(p.log, p.file) }
+// Initialized removes the file that the process has read by now.
+func (p *Process) Initialized() {
+	if p.file == "" {
+		return
+	}
+	if err := os.Remove(p.file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		p.log.Warn("cannot remove a file of a claude process", "error", err)
+	}
+}
 
 // execute starts the process. One that cannot be identified is killed: the next host process could not end it.
 func (p *Process) execute() error {

@@ -106,6 +106,9 @@ func (c *Client) Initialize() {
 	// Without this switch, newer CLIs keep the system prompt of the session's first process, whatever the flags of a
 	// later one say.
 	body := map[string]any{"subtype": "initialize", "systemPromptSnapshot": false}
+	if c.profile.SystemPrompt != "" {
+		body["appendSystemPrompt"] = c.profile.SystemPrompt // not in argv or a file, which others could read or change
+	}
 	if c.tools {
 		body["sdkMcpServers"] = []string{cli.ServerName}
 	}

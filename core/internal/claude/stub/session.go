@@ -208,6 +208,7 @@ type input struct {
 		Thinking *int           `json:"max_thinking_tokens"`
 		Question string         `json:"question"`
 		Servers  []string       `json:"sdkMcpServers"`
+		System   string         `json:"appendSystemPrompt"`
 		Hooks    struct {
 			PreToolUse []struct {
 				Matcher string   `json:"matcher"` // the tools, separated by |, or *
@@ -262,6 +263,7 @@ func (s *session) control(in input) {
 	var response map[string]any
 	switch in.Request.Subtype {
 	case "initialize":
+		s.opts.system = in.Request.System
 		for _, hook := range in.Request.Hooks.PreToolUse {
 			s.hooks = append(s.hooks, toolHook{strings.Split(hook.Matcher, "|"), hook.IDs})
 		}

@@ -202,10 +202,7 @@ func parse(args []string, getenv func(string) string) (options, error) {
 				}
 				text = string(data)
 			}
-			switch name {
-			case "--append-system-prompt-file":
-				opts.system = text
-			case "--mcp-config":
+			if name == "--mcp-config" {
 				opts.declare(text)
 			}
 		case "--plugin-dir":

@@ -79,18 +79,11 @@ func entries(root *workspace.Folder, folder string, most int) ([]string, error) 
 	if !isFolder(root, folder) {
 		return nil, nil
 	}
-	list, _, err := root.List(folder, most)
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, workspace.ErrNoFolder):
+	names, _, err := root.Names(folder, most)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, workspace.ErrNoFolder) {
 		return nil, nil
-	case err != nil:
-		return nil, err
 	}
-	var names []string
-	for _, entry := range list {
-		names = append(names, entry.Name())
-	}
-	return names, nil
+	return names, err
 }
 
 // hidden reports whether a file of the folder is not sent because its name begins with a dot.
