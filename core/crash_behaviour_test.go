@@ -33,6 +33,16 @@ func (chatty) hears(text string) ([]int, []line, error) {
 
 func (chatty) problems(int) []string { return nil }
 
+// beginner begins a new conversation with every other message, so most run in a spare process.
+type beginner struct{ chatty }
+
+func (beginner) says(n int) string {
+	if n%2 == 0 {
+		return "/new " + chatty{}.says(n)
+	}
+	return chatty{}.says(n)
+}
+
 func numberIn(pattern *regexp.Regexp, text string) (int, error) {
 	found := pattern.FindStringSubmatch(text)
 	if found == nil {

@@ -25,7 +25,7 @@ import (
 // key: such repeats are counted.
 
 const (
-	crashChats, crashReaders, crashAskers, crashChoosers, crashMovers = 4, 2, 1, 1, 2
+	crashChats, crashReaders, crashAskers, crashChoosers, crashMovers, crashBeginners = 4, 2, 1, 1, 2, 2
 	// drainTime bounds the time to answer all that is left when the killing is over.
 	drainTime = 3 * time.Minute
 	// killsInARow bounds the kills that a message can see, some of which are two: after ten attempts the host gives it up.
@@ -33,7 +33,7 @@ const (
 )
 
 // crashPoints are the places in the host that the test names. See package crashpoint.
-var crashPoints = []string{"accepted", "result", "sent", "early", "answered", "completed"}
+var crashPoints = []string{"accepted", "result", "sent", "early", "answered", "completed", "expected", "stocked", "taken"}
 
 // Behaviour: accept-durable, ask-late-words, agent-choose, agent-ask, folder.
 func TestCrash(t *testing.T) {
@@ -92,6 +92,9 @@ plugin "echo" {
 	}
 	for i := range crashChats {
 		persons = append(persons, newPerson(fmt.Sprint("chat", i), address, chatty{}))
+	}
+	for i := range crashBeginners {
+		persons = append(persons, newPerson(fmt.Sprint("beginner", i), address, beginner{}))
 	}
 	for i := range crashReaders {
 		persons = append(persons, newPerson(fmt.Sprint("reader", i), address, &reader{}))

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/crashpoint"
 )
 
 // Expect starts, or resumes, the process of a turn that is about to come, so that the turn finds it idle. T has no message: its UUID and
@@ -34,6 +35,7 @@ func (p *Pool) Expect(t agent.Turn) {
 			p.log.Debug("claude could not be started before its turn", "session", t.Session, "error", err)
 			return
 		}
+		crashpoint.Pass("expected") // The process runs, for a turn that may not be there yet.
 		p.warm(ctx, s)
 		<-s.process.Exited() // until then it may ask for the host's tools
 	})

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 )
 
@@ -129,6 +130,7 @@ func (p *Pool) startSpare(t agent.Turn) {
 	}
 	p.mu.Unlock()
 	if err == nil {
+		crashpoint.Pass("stocked") // The process runs, for no conversation yet.
 		p.warm(ctx, s)
 		<-s.process.Exited() // until then it may ask for the host's tools
 	}

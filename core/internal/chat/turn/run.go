@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/chat/view"
@@ -107,6 +108,7 @@ func (h *Handler) beginInSpare(ctx context.Context, run *conversation.Run, t *ag
 	if err := h.options.Store.BeginAs(ctx, run.ID, spare); err != nil {
 		return fmt.Errorf("begin in a spare process: %w", err)
 	}
+	crashpoint.Pass("taken") // The conversation is that of the spare process, and nothing was written to it yet.
 	t.Session, run.Session.ClaudeSession, run.Head.ClaudeSession = spare, spare, spare
 	for i := range run.More {
 		run.More[i].ClaudeSession = spare
