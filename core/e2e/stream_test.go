@@ -52,7 +52,7 @@ func TestProgressIsReported(t *testing.T) {
 	r := newRig(t, messagesapi.Options{}, nil)
 	pool := r.pool()
 	r.api.Enqueue(
-		messagesapi.Reply{Thinking: "let me see", Text: "I look", Tools: messagesapi.Bash("echo seen").Tools, DeltaDelayMS: 20},
+		messagesapi.Reply{Thinking: "let me see", Text: "I look", Tools: messagesapi.Bash("echo seen").Tools, DeltaDelayMS: 150},
 		messagesapi.Reply{Text: "one two three", DeltaDelayMS: 20},
 	)
 	o, turn := new(onlooker), r.turn("look")
@@ -66,8 +66,14 @@ func TestProgressIsReported(t *testing.T) {
 	if !o.saw(func(p agent.Progress) bool { return len(p.Running) == 1 && p.Running[0] == tool }) {
 		t.Error("the tool was not seen at work")
 	}
-	if !o.saw(func(p agent.Progress) bool { return p.Thinking == "let me see" }) {
+	const thought = "let me see"
+	if !o.saw(func(p agent.Progress) bool { return p.Thinking == thought }) {
 		t.Error("the thought was not seen")
+	}
+	if !o.saw(func(p agent.Progress) bool {
+		return p.Thinking != "" && p.Thinking != thought && strings.HasPrefix(thought, p.Thinking)
+	}) {
+		t.Error("the thought was not seen to grow")
 	}
 	tool.Output = "seen"
 	want := []agent.Step{{Text: "I look"}, {Tool: tool}}
