@@ -40,6 +40,7 @@ require (
 	golang.org/x/time v0.16.0
 	google.golang.org/grpc v1.85.0
 	google.golang.org/protobuf v1.36.12
+	gopkg.in/natefinch/lumberjack.v2 v2.2.1
 	modernc.org/sqlite v1.60.0
 	pgregory.net/rapid v1.2.0
 	rsc.io/qr v0.2.0

@@ -15,6 +15,7 @@ import (
 	"github.com/clawhost/clawhost/core"
 	"github.com/clawhost/clawhost/core/internal/base/build"
 	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/base/logfile"
 	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/base/recentlog"
 	"github.com/clawhost/clawhost/core/internal/operate/claims"
@@ -55,6 +56,14 @@ func (a *app) host(ctx context.Context, args []string) error {
 	out := a.err
 	if colours(out) && c.Log.Format != "json" {
 		out = levels{out}
+	}
+	if c.Log.File != "" {
+		file, err := logfile.Open(c.Log.File, c.Log.MaxSize, c.Log.Keep, out)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = file.Close() }()
+		out = file
 	}
 	recent := recentlog.New(out)
 	log := hclog.New(&hclog.LoggerOptions{

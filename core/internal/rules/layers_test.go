@@ -27,7 +27,7 @@ type wing struct {
 // the same order.
 var wings = []wing{
 	{"base", []string{
-		"crashpoint", "lazyregexp", "build", "recentlog", "memory", "process", "budget", "frontmatter", "folder", "domain", "wording", "session", "access",
+		"crashpoint", "lazyregexp", "build", "recentlog", "logfile", "memory", "process", "budget", "frontmatter", "folder", "domain", "wording", "session", "access",
 		"config", "agent",
 	}},
 	{"", []string{"store", "dispatch"}},

@@ -161,8 +161,10 @@ F:15:13: Call to unknown function; The functions are env, file, jsonencode and t
 			`
 state_dri = "x"
 log {
-  level  = "loud"
-  format = 5
+  level    = "loud"
+  format   = 5
+  max_size = "1KB"
+  keep     = 0
 }
 agent {
   name     = ""
@@ -179,19 +181,23 @@ limits {
 			`
 F:2:1: Unknown argument; The file has no argument "state_dri". Did you mean "state_dir"?
     state_dri …
-F:4:12: Unsuitable value; log.level must be "debug", "info", "warn" or "error".
-    level  = "loud"
-F:5:12: Unsuitable value; log.format must be "text" or "json".
-    format = 5
-F:8:14: Unsuitable value; agent.name must not be empty.
+F:4:14: Unsuitable value; log.level must be "debug", "info", "warn" or "error".
+    level    = "loud"
+F:5:14: Unsuitable value; log.format must be "text" or "json".
+    format   = 5
+F:6:14: Unsuitable value; log.max_size must be from 1 MB to 1 GB.
+    max_size = "1KB"
+F:7:14: Unsuitable value; log.keep must be a whole number from 1 to 1000.
+    keep     = 0
+F:10:14: Unsuitable value; agent.name must not be empty.
     name     = ""
-F:9:14: Unsuitable value; agent.timezone must be "local", "utc" or an IANA name such as "Europe/Berlin".
+F:11:14: Unsuitable value; agent.timezone must be "local", "utc" or an IANA name such as "Europe/Berlin".
     timezone = "Mars/Base"
-F:12:14: Unsuitable value; outbox.attempts must be a whole number from 1 to 1000.
+F:14:14: Unsuitable value; outbox.attempts must be a whole number from 1 to 1000.
     attempts = 0
-F:13:14: Unsuitable value; outbox.max_age must be at least "0s".
+F:15:14: Unsuitable value; outbox.max_age must be at least "0s".
     max_age  = "-1s"
-F:16:20: Unsuitable value; limits.on_usage_limit must be "ask", "wait" or "fail".
+F:18:20: Unsuitable value; limits.on_usage_limit must be "ask", "wait" or "fail".
     on_usage_limit = "hope"
 `,
 		},

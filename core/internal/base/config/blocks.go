@@ -61,6 +61,9 @@ func (l *Log) block() block {
 	return block{path: "log", attrs: []attr{
 		{"level", oneOf(&l.Level, "debug", "info", "warn", "error")},
 		{"format", oneOf(&l.Format, "text", "json")},
+		{"file", path(&l.File)},
+		{"max_size", size(&l.MaxSize, 1<<20, 1<<30)},
+		{"keep", whole(&l.Keep, 1, 1000)},
 	}}
 }
 

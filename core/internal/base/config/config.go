@@ -54,10 +54,13 @@ type Config struct {
 	body     *hclsyntax.Body
 }
 
-// Log configures the log on stderr.
+// Log configures the log, which goes to stderr and may also go to a file.
 type Log struct {
-	Level  string // debug, info (default), warn, error
-	Format string // text (default), json
+	Level   string // debug, info (default), warn, error
+	Format  string // text (default), json
+	File    string // an absolute path; empty (default): there is none
+	MaxSize int64  // of a file, in bytes, from 1 MB; default 10 MB
+	Keep    int    // full files that stay, at least 1; default 5
 }
 
 // Limits says what happens at the limits of the account.
@@ -152,6 +155,9 @@ func (c *Config) Socket() string { return filepath.Join(c.StateDir, socketName) 
 // folder, but contains none of them.
 func (c *Config) Own() []string {
 	list := []string{c.StateDir, c.Path, VariablesPath(c.Path), c.PluginDir}
+	if c.Log.File != "" {
+		list = append(list, c.Log.File)
+	}
 	for _, p := range c.Plugins {
 		if p.Enabled {
 			list = append(list, p.Source)
@@ -190,7 +196,7 @@ func (c *Config) Plugin(label string) *Plugin {
 func defaults() *Config {
 	return &Config{
 		StateDir: "~/.local/state/clawhost",
-		Log:      Log{Level: "info", Format: "text"},
+		Log:      Log{Level: "info", Format: "text", MaxSize: 10 << 20, Keep: 5},
 		Agent: Agent{
 			Label: session.MainAgent, Name: "Claw", Workspace: "~/clawhost", Timezone: time.Local, OpenTo: OpenToOwners, Worktree: WorktreeOff, Skills: PatternsOf("*"),
 			Claude: Claude{

@@ -61,6 +61,7 @@ func (d *decoder) checkWorkspace(c *Config, a *Agent, body *hclsyntax.Body) {
 		{"state_dir", c.StateDir, body.Attributes["state_dir"], true},
 		{"the folder of Claude Code's login", a.Claude.ConfigDir, a.attribute(body, "claude", "env"), true},
 		{"plugin_dir", c.PluginDir, body.Attributes["plugin_dir"], false},
+		{"the log file", c.Log.File, nil, false},
 	} {
 		switch {
 		case other.path == "":

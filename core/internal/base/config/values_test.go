@@ -23,8 +23,11 @@ func TestEveryValueArrives(t *testing.T) {
 state_dir  = "~/state"
 plugin_dir = "plugins"
 log {
-  level  = "debug"
-  format = "json"
+  level    = "debug"
+  format   = "json"
+  file     = "~/logs/clawhost.log"
+  max_size = "2MB"
+  keep     = 3
 }
 store {
   driver = "sqlite"
@@ -270,7 +273,7 @@ plugin "plain" {}
 		Path:      path,
 		StateDir:  "/home/u/state",
 		PluginDir: dir + "/plugins",
-		Log:       config.Log{Level: "debug", Format: "json"},
+		Log:       config.Log{Level: "debug", Format: "json", File: "/home/u/logs/clawhost.log", MaxSize: 2 << 20, Keep: 3},
 		Agent: config.Agent{
 			Label: "main", OpenTo: "owners", Worktree: "off", Skills: config.PatternsOf("*"), Name: "Ada", Workspace: dir + "/work", SystemPrompt: "Be kind.", Timezone: berlin,
 			Project: []string{"skills", "mcp"}, TrustProject: true,
