@@ -50,7 +50,7 @@ func TestForgedTyping(t *testing.T) {
 		hint   *pluginv1.TypingRequest
 		want   string
 	}{
-		"an owner": {echo, types("anna", "anna", direct), "echo:anna"},
+		"an owner":                                  {echo, types("anna", "anna", direct), "echo:anna"},
 		"an owner without a conversation":           {granted, types("anna", "anna", direct), "granted:anna"}, // a spare process
 		"an owner of other channels":                {hook, types("anna", "anna", direct), ""},
 		"a stranger":                                {echo, types("eve", "eve", direct), ""},
