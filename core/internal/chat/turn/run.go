@@ -19,10 +19,6 @@ import (
 // run runs the turn. If the claude session cannot continue, the message runs once more in a new one. The step that
 // begins the new session also posts the notice about it, so the chat always gets it.
 func (h *Handler) run(ctx context.Context, run *conversation.Run, added []hook.Added, nudged <-chan struct{}, view *view.View) (agent.Result, error) {
-	prompt, err := h.options.Prompts.Build(ctx, run, give(run, added))
-	if err != nil {
-		return agent.Result{}, err
-	}
 	with := &watcher{handler: h, run: run, view: view}
 	defer func() {
 		if with.marks.Wait(); with.consumed.Load() {
@@ -40,14 +36,20 @@ func (h *Handler) run(ctx context.Context, run *conversation.Run, added []hook.A
 		Profile:   h.options.Prompts.Profile(run.Conversation),
 		UUID:      run.Head.UUID,
 		Again:     run.Head.Attempts > 1 || !run.Head.ConsumedAt.IsZero(),
-		Prompt:    prompt.Text,
-		Pictures:  prompt.Pictures,
 		Authority: run.Head.Message.Authority,
 		Timeout:   cmp.Or(run.Head.Message.Timeout, run.Agent.Claude.Timeout),
 		Watcher:   with,
 		Asker:     with,
 		Tools:     h.options.Tools.Turn(run.Head.UUID, run.Conversation, h.options.Poster.For(run, view)),
 	}
+	if err := h.beginInSpare(ctx, run, &t); err != nil { // before the prompt, which names the folder of the claude session's files
+		return agent.Result{}, err
+	}
+	prompt, err := h.options.Prompts.Build(ctx, run, give(run, added))
+	if err != nil {
+		return agent.Result{}, err
+	}
+	t.Prompt, t.Pictures = prompt.Text, prompt.Pictures
 	if run.Head.Message.Origin == "" {
 		t.Steering = &steering{handler: h, run: run, nudged: nudged}
 	}
@@ -58,9 +60,6 @@ func (h *Handler) run(ctx context.Context, run *conversation.Run, added []hook.A
 		return agent.Result{}, err
 	}
 	if err := h.tellUnheard(ctx, run, prompt); err != nil {
-		return agent.Result{}, err
-	}
-	if err := h.beginInSpare(ctx, run, &t); err != nil {
 		return agent.Result{}, err
 	}
 	result, err := h.try(ctx, run, t)
