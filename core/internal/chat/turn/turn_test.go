@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +20,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/media/mediatest"
+	"github.com/clawhost/clawhost/core/internal/media/outgoing"
 	"github.com/clawhost/clawhost/core/internal/network/plugins/plugintest"
 	"github.com/clawhost/clawhost/core/internal/store/storetest"
 	"github.com/clawhost/clawhost/sdk"
@@ -223,14 +226,20 @@ func TestARecordThatHasNothing(t *testing.T) {
 // Behaviour: process-spare.
 func TestAConversationBeginsInASpareProcess(t *testing.T) {
 	t.Parallel()
+	const waiting = "0f0e0d0c-4a4b-4c4d-8e8f-101112131415"
 	r := open(t)
-	r.spare = "waiting"
+	r.report(chat.Limits{MediaOut: []chat.MediaLimit{{Kind: chat.File, MaxBytes: 1000}}})
+	r.spare = waiting
 	r.begin(t, agent.Result{})
-	if r.asked()[0].Session != "waiting" || r.known(t).ClaudeSession != "waiting" || !r.known(t).ClaudeStarted {
+	if r.asked()[0].Session != waiting || r.known(t).ClaudeSession != waiting || !r.known(t).ClaudeStarted {
 		t.Errorf("answered in %q, the conversation is %+v", r.asked()[0].Session, r.known(t))
 	}
+	folder := filepath.Join(r.workspace, outgoing.Folder(waiting))
+	if entries, err := os.ReadDir(filepath.Dir(folder)); err != nil || len(entries) != 1 || entries[0].Name() != filepath.Base(folder) {
+		t.Errorf("folders for files to the chat: %v, %v; want %s only", entries, err, folder)
+	}
 	r.spare = "another"
-	if r.next(t); r.asked()[0].Session != "waiting" || r.spare == "" {
+	if r.next(t); r.asked()[0].Session != waiting || r.spare == "" {
 		t.Errorf("the next message is answered in %q", r.asked()[0].Session)
 	}
 	again := open(t)
