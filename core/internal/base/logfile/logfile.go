@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"syscall"
 
 	"gopkg.in/natefinch/lumberjack.v2"
 )
@@ -28,19 +29,27 @@ func Open(path string, maxSize int64, keep int, out io.Writer) (*File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("create the folder of the log: %w", err)
 	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("open the log: %w", err)
-	}
-	// Those that replace it get its mode.
-	if err := file.Chmod(0o600); err != nil {
-		_ = file.Close()
-		return nil, fmt.Errorf("open the log: %w", err)
-	}
-	if err := file.Close(); err != nil {
+	if err := makePrivate(path); err != nil {
 		return nil, fmt.Errorf("open the log: %w", err)
 	}
 	return &File{out: out, files: lumberjack.Logger{Filename: path, MaxSize: int(maxSize / Megabyte), MaxBackups: keep}}, nil
+}
+
+// makePrivate creates a file, if there is none, and makes it private. Those that replace it get its mode.
+func makePrivate(path string) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY|syscall.O_NONBLOCK, 0o600) // a pipe would make it wait
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file", path)
+	}
+	return file.Chmod(0o600)
 }
 
 // Write implements io.Writer. While the file cannot be written, as on a full disk, the entries still go to out, with one line that says so.

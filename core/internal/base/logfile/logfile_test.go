@@ -94,7 +94,7 @@ func TestFileThatCannotBeWritten(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{dir, filepath.Join(dir, "file", "clawhost.log")} {
+	for _, path := range []string{dir, os.DevNull, filepath.Join(dir, "file", "clawhost.log")} {
 		if _, err := logfile.Open(path, logfile.Megabyte, 1, nil); err == nil {
 			t.Errorf("%s was opened", path)
 		}
