@@ -67,14 +67,14 @@ func readSecrets() {
 			if pid == os.Getpid() {
 				continue
 			}
-			arguments, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-			program, _, _ := bytes.Cut(arguments, []byte{0})
+			before := programOf(pid)
 			if f, err := os.Open(fmt.Sprintf("/proc/%d/environ", pid)); err == nil {
 				found(pid, f)
 				opened[pid] = append(opened[pid], f)
 			}
 			if f, err := os.Open(fmt.Sprintf("/proc/%d/mem", pid)); err == nil {
-				if strings.HasPrefix(filepath.Base(string(program)), "clawhost") {
+				// A child of the host has the host's name until it executes another program, perhaps between these lines.
+				if program := programOf(pid); program == before && strings.HasPrefix(filepath.Base(program), "clawhost") {
 					fmt.Printf("opened the memory of %d: %q\n", pid, program)
 				}
 				_ = f.Close()
@@ -93,6 +93,13 @@ func readSecrets() {
 			}
 		}
 	}
+}
+
+// programOf is the name by which a process was executed; empty: it has ended.
+func programOf(pid int) string {
+	arguments, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	program, _, _ := bytes.Cut(arguments, []byte{0})
+	return string(program)
 }
 
 // No process of the same user reads the environment or the memory of the host or of a plugin, from their first

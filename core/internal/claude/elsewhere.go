@@ -86,12 +86,8 @@ func (s *worker) knows(of agentCLI, since time.Time) bool {
 
 // Release ends the idle process of a session, so that another process may open it. The error is [ErrBusy] while a turn runs, or ctx's.
 func (p *Pool) Release(ctx context.Context, session string) error {
-	running, err := p.reserve(session)
-	if err != nil {
+	if err := p.enterIdle(ctx, session); err != nil {
 		return err
-	}
-	if running != nil {
-		return ErrBusy
 	}
 	p.mu.Lock()
 	s := p.idle.sessions[session]

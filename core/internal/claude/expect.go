@@ -23,7 +23,7 @@ func (p *Pool) Expect(t agent.Turn) {
 	if err != nil || p.config.OneShot || p.serves(t) {
 		return
 	}
-	if running, err := p.reserve(t.Session); err != nil || running != nil {
+	if other, err := p.reserve(t.Session, true); err != nil || other != nil {
 		return
 	}
 	ctx, cancel := context.WithCancel(p.closing)

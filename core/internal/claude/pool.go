@@ -45,7 +45,7 @@ type Pool struct {
 
 	mu      sync.Mutex
 	closed  bool
-	busy    map[string]chan struct{} // sessions with a run; closed at its end
+	busy    map[string]*use // of sessions
 	idle    idle
 	live    live
 	parked  map[string]*worker // exiting
@@ -117,7 +117,7 @@ func New(cfg Config, log hclog.Logger, processes cli.Records) (*Pool, error) {
 	p := &Pool{
 		config: cfg, agents: map[string]agentCLI{}, log: log, processes: processes, scale: cli.Scale{}, machine: cfg.Machine,
 		spawns: make(chan struct{}, spawnsAtOnce), closing: closing, close: stop, kick: make(chan struct{}, 1), inspect: make(chan struct{}, 1), inspected: make(chan struct{}),
-		busy: map[string]chan struct{}{}, idle: newIdle(), live: newLive(),
+		busy: map[string]*use{}, idle: newIdle(), live: newLive(),
 		parked: map[string]*worker{}, retired: map[string]bool{},
 	}
 	if err := p.prepare(); err != nil {
@@ -170,23 +170,47 @@ func (p *Pool) Retire(id string) {
 	}
 }
 
-// enter reserves a session for a run; there is one at a time. The pool waits for the run until it calls exit.
+// use is what a session's process is used for: there is one use of it at a time.
+type use struct {
+	starts bool          // the process is started, for a turn that may come
+	ended  chan struct{} // closed at the end
+}
+
+// enter reserves a session for a run, after other uses of it. The pool waits for the run until it calls exit.
 func (p *Pool) enter(ctx context.Context, id string) error {
 	for {
-		running, err := p.reserve(id)
-		if err != nil || running == nil {
+		other, err := p.reserve(id, false)
+		if err != nil || other == nil {
 			return err
 		}
 		select {
-		case <-running:
+		case <-other.ended:
 		case <-ctx.Done():
 			return client.Aborted(ctx)
 		}
 	}
 }
 
-// reserve is enter for those who do not wait: it returns what is closed at the end of the session's run, if there is one.
-func (p *Pool) reserve(id string) (running <-chan struct{}, err error) {
+// enterIdle reserves a session of which no turn runs. A process that is being started is waited for. The error is [ErrBusy] or ctx's.
+func (p *Pool) enterIdle(ctx context.Context, id string) error {
+	for {
+		other, err := p.reserve(id, false)
+		switch {
+		case err != nil || other == nil:
+			return err
+		case !other.starts:
+			return ErrBusy
+		}
+		select {
+		case <-other.ended:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// reserve is enter for those who do not wait: it returns another use of the session, if there is one.
+func (p *Pool) reserve(id string, starts bool) (other *use, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -195,7 +219,7 @@ func (p *Pool) reserve(id string) (running <-chan struct{}, err error) {
 	case p.busy[id] != nil:
 		return p.busy[id], nil
 	}
-	p.busy[id] = make(chan struct{})
+	p.busy[id] = &use{starts, make(chan struct{})}
 	p.work.Add(1)
 	return nil, nil
 }
@@ -205,7 +229,7 @@ func (p *Pool) exit(id string, s *worker) {
 	defer p.work.Done()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	close(p.busy[id])
+	close(p.busy[id].ended)
 	delete(p.busy, id)
 	retired := p.retired[id]
 	delete(p.retired, id)

@@ -39,7 +39,7 @@ func newModel(cfg Config) *model {
 	closing, stop := context.WithCancel(context.Background())
 	m.Pool = &Pool{
 		config: cfg.withDefaults(), log: hclog.NewNullLogger(), processes: unrecorded{}, closing: closing, close: stop,
-		kick: make(chan struct{}, 1), busy: map[string]chan struct{}{}, idle: newIdle(), live: newLive(),
+		kick: make(chan struct{}, 1), busy: map[string]*use{}, idle: newIdle(), live: newLive(),
 		parked: map[string]*worker{}, retired: map[string]bool{},
 	}
 	m.scale, m.machine = m, m
@@ -114,7 +114,7 @@ func (m *model) start(id string, leaves time.Duration) *worker {
 	left := &leaver{id: cli.ID{PID: -m.pids}, stopped: make(chan struct{}), exited: make(chan struct{})}
 	s := &worker{Client: new(client.Client), session: id, key: id, log: hclog.NewNullLogger(), process: left, holds: true}
 	m.live.add(s)
-	m.busy[id] = make(chan struct{})
+	m.busy[id] = &use{ended: make(chan struct{})}
 	m.work.Add(1) // the run
 	m.work.Go(func() {
 		<-left.stopped

@@ -48,10 +48,8 @@ func (p *Pool) Rewind(ctx context.Context, of Place, message string, agreed *cli
 	if err != nil {
 		return client.Rewound{}, err
 	}
-	if running, err := p.reserve(of.Session); err != nil {
+	if err := p.enterIdle(ctx, of.Session); err != nil {
 		return client.Rewound{}, err
-	} else if running != nil {
-		return client.Rewound{}, ErrBusy
 	}
 	var s *worker
 	defer func() { p.exit(of.Session, s) }()

@@ -14,6 +14,32 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/client"
 )
 
+// A process that is being started for a turn that may come is no turn: files are restored once it runs, as after a restart of the host.
+// Behaviour: undo.
+func TestRewindWhileAProcessStarts(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	pool := r.pool()
+	turn := r.turn(`[[stub {"files":[{"path":"a","content":"1\n"}]}]]`)
+	r.ask(pool, turn)
+	if err := pool.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	pool = r.pool()
+	expected := turn
+	expected.Started = true
+	pool.Expect(expected)
+	would, err := pool.Rewind(t.Context(), claude.Place{Session: r.session}, turn.UUID, nil)
+	if err != nil || would.Removed != 1 {
+		t.Errorf("it would do %+v, %v", would, err)
+	}
+	pool.Retire(r.session)
+	pool.Expect(expected)
+	if err := pool.Release(t.Context(), r.session); err != nil {
+		t.Errorf("the session is not released: %v", err)
+	}
+}
+
 // Files are restored by the session's process, or by one that is started for it, in which no turn runs that needs the host's tools.
 // Behaviour: undo.
 func TestRewind(t *testing.T) {

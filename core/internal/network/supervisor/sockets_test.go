@@ -2,7 +2,9 @@ package supervisor_test
 
 import (
 	"bufio"
+	"fmt"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"syscall"
@@ -26,6 +28,11 @@ func TestASocketOutlivesThePlugin(t *testing.T) {
 	}
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
+	}
+	for late := time.Now().Add(patience); !dead(pid); { // until then it may take a connection
+		if time.Now().After(late) {
+			t.Fatal("the process does not end")
+		}
 	}
 	// In each moment from here on the address is served.
 	if listener, err := net.Listen("tcp", address); err == nil {
@@ -51,6 +58,16 @@ func TestASocketOutlivesThePlugin(t *testing.T) {
 			t.Fatal("the address is held after the host's end")
 		}
 	}
+}
+
+// dead reports whether a process has ended, even if nobody has waited for it.
+func dead(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return syscall.Kill(pid, 0) != nil
+	}
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return strings.HasPrefix(state, "Z") || strings.HasPrefix(state, "X")
 }
 
 // ask returns the pid of the process that answers at an address.
