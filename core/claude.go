@@ -41,12 +41,9 @@ func (h *Host) claudeConfig() (claude.Config, error) {
 
 // agents constructs what each agent has of its own.
 func (h *Host) agents() {
-	h.prompters, h.projects, h.compaction = map[string]*agent.Prompter{}, map[string]*project.Folder{}, map[string]agent.Compaction{}
+	h.prompters = config.Derive(h.current, agent.PromptersOf)
+	h.projects, h.compaction = map[string]*project.Folder{}, map[string]agent.Compaction{}
 	for _, a := range h.config.AllAgents() {
-		h.prompters[a.Label] = agent.NewPrompter(agent.Identity{
-			Name: a.Name, Persona: a.SystemPrompt, Skills: a.Skills, Owners: h.config.Access.Owners, Workspace: a.Workspace,
-			ContextFiles: a.ContextFiles, Timezone: a.Timezone, Aliases: a.Claude.Aliases,
-		})
 		h.compaction[a.Label] = cli.Compaction(a.Claude.Args, environment(a.Claude))
 		h.projects[a.Label] = project.New(project.Options{
 			Agent: a, Dir: filepath.Join(h.runDir(), "project", a.Label), Store: h.store, Owners: h.owners,

@@ -14,9 +14,9 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/base/loglevel"
 	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/base/recentlog"
-	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/chat/activity"
 	"github.com/clawhost/clawhost/core/internal/chat/command"
 	"github.com/clawhost/clawhost/core/internal/chat/debounce"
@@ -51,6 +51,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/operate/claims"
 	"github.com/clawhost/clawhost/core/internal/operate/gateway"
 	"github.com/clawhost/clawhost/core/internal/operate/hostapi"
+	"github.com/clawhost/clawhost/core/internal/operate/reload"
 	"github.com/clawhost/clawhost/core/internal/operate/systemd"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/docs"
@@ -79,25 +80,28 @@ type Options struct {
 	Config  *config.Config
 	Version string
 	// Demo is the path of the claude stand-in that answers; empty: the configured claude does.
-	Demo    string
-	Log     hclog.Logger
-	Recent  *recentlog.Log // what Log writes to
-	Recheck Recheck        // nil: the host cannot be restarted
+	Demo   string
+	Log    hclog.Logger
+	Levels *loglevel.Levels // of Log; nil: they stay
+	Recent *recentlog.Log   // what Log writes to
+	Source Source           // nil: the config stays, and the host cannot be restarted
 	// Children start the host's processes; nil: processes that leave their trees are not adopted.
 	Children *process.Children
 	// Out is where the host prints its banner, with the links of its channels, which must not be logged.
 	Out io.Writer
 }
 
-// Recheck is asked before the host shuts down for a restart.
-type Recheck interface {
+// Source reads the host's config again.
+type Source interface {
+	reload.Source
 	// Recheck returns the reason why a new host could not start.
 	Recheck(ctx context.Context) error
 }
 
 // Host is a running clawhost.
 type Host struct {
-	config  *config.Config
+	config  *config.Config  // at the start; what a reload may change is read from current
+	current *config.Current // the same, as it is now
 	options Options
 	log     hclog.Logger
 	started time.Time
@@ -109,7 +113,7 @@ type Host struct {
 	media         attachments
 	keys          credential.Proxies
 	claude        *claude.Pool
-	prompters     map[string]*agent.Prompter // by the agent's label
+	prompters     *config.Derived[map[string]*agent.Prompter] // by the agent's label
 	prompts       *prompt.Builder
 	projects      map[string]*project.Folder
 	compaction    map[string]agent.Compaction
@@ -124,7 +128,6 @@ type Host struct {
 	reactor       *reaction.Reactor
 	observers     *hook.Observers
 	followers     *hook.Followers
-	heartbeats    []*heartbeat.Heartbeat
 	supervisor    *supervisor.Supervisor
 	plugins       *plugins.Registry
 	owners        *notice.Owners
@@ -136,6 +139,8 @@ type Host struct {
 	api           *hostapi.API
 	outbox        *outbox.Outbox
 	banner        *banner.Banner
+	service       *systemd.Service
+	reloader      *reload.Reloader
 	admin         *admin.Server
 }
 
@@ -143,7 +148,7 @@ type Host struct {
 func New(ctx context.Context, options Options) (_ *Host, err error) {
 	h := &Host{
 		config: options.Config, options: options, log: options.Log, started: time.Now(), closing: make(chan struct{}),
-		restart: &restart{options.Recheck, make(chan struct{}, 1)}, family: cli.NewFamily(options.Children),
+		restart: &restart{options.Source, make(chan struct{}, 1)}, family: cli.NewFamily(options.Children),
 	}
 	if err := h.folders(); err != nil {
 		return nil, err
@@ -157,21 +162,21 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 			err = errors.Join(err, h.keys.Close(), h.store.Close())
 		}
 	}()
-	if err := h.runFolder(); err != nil {
+	if err := errors.Join(h.runFolder(), h.override(ctx)); err != nil {
 		return nil, err
 	}
 	h.dispatcher = dispatch.New(h.store, dispatch.Options{
 		Turns: h.config.Processes.Max, Commands: commands, Owners: len(h.config.Access.Owners) > 0, Grace: turnGrace,
 	}, h.log.Named("dispatch"))
-	h.plugins = plugins.New(h.config.Plugins)
+	h.plugins = plugins.New(h.current.Get().Plugins)
 	h.supervisor = supervisor.New(supervisor.Options{
 		Plugins: h.plugins, HostVersion: h.options.Version,
 		StateDir: h.config.StateDir, Workspace: h.config.Agent.Workspace, Demo: h.options.Demo != "", SocketDir: supervisor.SocketDir(h.runDir()),
 		Processes: h.store, Children: h.options.Children, Grace: pluginGrace,
 	}, h.log)
-	h.conversations = conversation.NewResolver(h.config, h.plugins, h.store)
+	h.conversations = conversation.NewResolver(h.current, h.plugins, h.store)
 	h.chats = activity.NewChats(h.plugins, h.store)
-	h.owners = notice.NewOwners(h.config.Access.Owners, h.store, h.conversations, h.plugins, h.log.Named("owners"))
+	h.owners = notice.NewOwners(h.store, h.conversations, h.plugins, h.log.Named("owners"))
 	processes, err := h.claudeConfig()
 	if err != nil {
 		return nil, err
@@ -207,6 +212,18 @@ func (h *Host) folders() error {
 	return nil
 }
 
+// override applies what owners have set by /config set.
+func (h *Host) override(ctx context.Context) (err error) {
+	if h.options.Source != nil {
+		h.config, err = reload.Read(ctx, h.options.Source, h.store, h.options.Levels, h.log)
+	}
+	h.current = config.NewCurrent(h.config)
+	return err
+}
+
+// Reload reads the config again and applies what has changed; see [reload.Reloader.Reload]. The log has the result.
+func (h *Host) Reload(ctx context.Context, by string) { _, _ = h.reloader.Reload(ctx, by) }
+
 // runFolder creates the folder for this process's temporary files, without those of the previous process. The store is
 // open, so no other host uses it.
 func (h *Host) runFolder() error {
@@ -234,11 +251,15 @@ func (h *Host) wire() {
 	}, h.log.Named("prompt"))
 	h.tools = tools.New(tools.Options{
 		Version: h.options.Version, Plugins: h.plugins, Store: h.store, Conversations: h.conversations, Intake: h.intake, Files: h.media.files,
-		Manual: docs.Pages, Links: session.Links(h.config.Session.IdentityLinks), Zone: h.config.Agent.Timezone,
+		Manual: docs.Pages, Zone: h.config.Agent.Timezone,
 	}, h.log.Named("tools"))
-	h.worktrees = worktree.New(h.config, h.claude, h.store, h.log.Named("worktree"))
-	h.budgets = spending.New(h.config, h.store, h.conversations)
+	h.worktrees = worktree.New(h.current, h.claude, h.store, h.log.Named("worktree"))
+	h.budgets = spending.New(h.current, h.store, h.conversations)
 	h.debounce = debounce.New()
+	h.service = systemd.New(systemd.Options{Store: h.store, Dispatcher: h.dispatcher, Plugins: h.plugins}, h.log.Named("systemd"))
+	h.reloader = reload.New(h.current, reload.Options{
+		Source: h.options.Source, Store: h.store, Plugins: h.plugins, Supervisor: h.supervisor, Manager: h.service, Levels: h.options.Levels,
+	}, h.log.Named("reload"))
 	h.commands = h.registry()
 	h.observers = hook.NewObservers(h.plugins, h.log.Named("hook"))
 	h.reactor = reaction.New(h.store, h.plugins, h.log.Named("reaction"))
@@ -269,21 +290,20 @@ func (h *Host) wire() {
 		Store: h.store, Conversations: h.conversations, Commands: h.commands, Hooks: hook.New(h.plugins, h.log.Named("hook")), Prompts: h.prompts,
 		Claude: agents, Views: views, Tools: h.tools, Poster: poster,
 		Questions: h.questions, Files: h.media.outgoing, Programs: programs, Owners: h.owners, Plugins: h.plugins, Budgets: h.budgets, Worktrees: h.worktrees,
-		MemoryFlush: h.config.MemoryFlush, Compaction: h.compaction, Limits: h.config.Limits, Zone: h.config.Agent.Timezone,
+		Compaction: h.compaction, Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))
-	h.heartbeats = heartbeat.All(h.config, h.store, h.intake, h.log.Named("heartbeat"))
 	h.outbox = outbox.New(h.store, outbox.Options{
-		Plugins: h.plugins, Attempts: h.config.Outbox.Attempts, MaxAge: h.config.Outbox.MaxAge, Grace: deliveryGrace,
+		Plugins: h.plugins, Config: h.current, Grace: deliveryGrace,
 		Conversations: h.conversations, Chats: h.chats, Questions: h.questions,
 	}, h.log.Named("outbox"))
 	report := admin.Host{
 		Version: h.options.Version, Started: h.started, Demo: h.options.Demo != "",
-		Config: h.config, Dispatcher: h.dispatcher, Claude: h.claude, Plugins: h.plugins, Approvals: h.questions,
+		Config: h.current, Dispatcher: h.dispatcher, Claude: h.claude, Plugins: h.plugins, Approvals: h.questions,
 	}
 	h.banner = banner.New(h.options.Out, report)
 	h.admin = admin.New(admin.Options{
 		Socket: h.config.Socket(), Remote: admin.Remote(h.config.Admin), Store: h.store, Plugins: h.supervisor,
-		Gateway: programs, Peers: admin.Descendants{}, Log: h.options.Recent, Host: report,
+		Gateway: programs, Peers: admin.Descendants{}, Log: h.options.Recent, Host: report, Reloader: h.reloader,
 	}, h.log.Named("admin"))
 }
 
@@ -314,7 +334,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	})
 	defer h.end("the control socket", control)
 	processes := start(work, func(ctx context.Context) {
-		h.supervisor.Run(ctx, forPlugins{h.api, claims.New(h.config.Plugins, h.commands, h.supervisor), h.owners, h.banner})
+		h.supervisor.Run(ctx, forPlugins{h.api, claims.New(h.current, h.commands, h.supervisor), h.owners, h.banner})
 	})
 	defer h.end("plugins", processes)
 	for _, job := range []func(context.Context){
@@ -331,20 +351,22 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	defer h.end("typing signals", h.chats.Wait)
 	turns := start(work, func(ctx context.Context) { h.dispatcher.Run(ctx, h.handler) })
 	defer h.end("turns", turns)
-	for _, beat := range h.heartbeats {
-		defer h.end("the heartbeats", start(work, beat.Run))
-	}
+	defer h.end("the heartbeats", start(work, func(ctx context.Context) {
+		heartbeat.Run(ctx, h.current, h.store, h.intake, h.log.Named("heartbeat"))
+	}))
 	defer close(h.closing)
 	h.log.Info("ready", "version", h.options.Version, "took", time.Since(h.started).Round(time.Millisecond))
 	defer start(work, h.banner.Show)()
 	defer start(work, h.inbox.Resume)()
-	service := systemd.New(systemd.Options{Store: h.store, Dispatcher: h.dispatcher, Plugins: h.plugins}, h.log.Named("systemd"))
-	defer start(work, service.Run)()
+	defer start(work, h.service.Run)()
+	if h.options.Source != nil {
+		defer start(work, h.reloader.Watch)()
+	}
 
 	select {
 	case <-ctx.Done():
 		h.log.Info("shutting down: " + systemd.Reason(context.Cause(ctx)))
-		service.Stop()
+		h.service.Stop()
 		return nil
 	case <-h.restart.wanted:
 		h.log.Info("shutting down for a restart")

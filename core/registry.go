@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/chat/command"
 	"github.com/clawhost/clawhost/core/internal/chat/prompt"
@@ -16,36 +17,32 @@ import (
 
 // registry builds the commands.
 func (h *Host) registry() *command.Registry {
-	c, models := h.config.Agent.Claude, []string{}
-	for _, a := range h.config.AllAgents() {
-		models = append(append(models, a.Claude.Model), a.Claude.FallbackModels...)
-	}
 	host := command.Host{
 		Log: h.log.Named("command"), Recent: h.options.Recent,
 		Version: h.options.Version, Started: h.started, Demo: h.options.Demo != "",
 		ConfigPath: h.config.Path, ExportDir: filepath.Join(h.config.StateDir, "exports"),
-		Models: command.Models{Aliases: c.Aliases, Names: models},
+		Models: config.Derive(h.current, command.ModelsOf),
 		Now:    time.Now, Zone: h.config.Agent.Timezone, Speech: len(h.config.Media.Speak) > 0,
 		Conversations: h.conversations, Plugins: h.plugins, Agents: prompted{h.prompters, h.prompts, h.conversations}, Claude: h.claude,
 		Tools: h.tools, Projects: h.projects, Questions: h.questions, Budgets: h.budgets, Bash: h.config.Commands.Bash, Files: h.media.files, Outgoing: h.media.outgoing, Worktrees: h.worktrees, Sessions: sessions.New(h.claude, h.store),
 		Debounce: h.debounce,
 	}
-	if h.options.Recheck != nil {
-		host.Restart = h.restart
+	if h.options.Source != nil {
+		host.Restart, host.Reloader = h.restart, h.reloader
 	}
 	return command.New(h.store, h.dispatcher, host)
 }
 
 // prompted are the agents as the commands use them.
 type prompted struct {
-	prompters     map[string]*agent.Prompter
+	prompters     *config.Derived[map[string]*agent.Prompter]
 	prompts       *prompt.Builder
 	conversations *conversation.Resolver
 }
 
 // SkillList implements [command.Agents].
 func (p prompted) SkillList(label string) []agent.Skill {
-	return p.prompters[label].SkillList()
+	return p.prompters.Get()[label].SkillList()
 }
 
 // Sections implements [command.Agents].
@@ -55,13 +52,13 @@ func (p prompted) Sections(caller chat.Caller, s domain.Session) []agent.Section
 
 // restart shuts the host down for a restart.
 type restart struct {
-	recheck Recheck
-	wanted  chan struct{} // fires once a restart is requested
+	source Source
+	wanted chan struct{} // fires once a restart is requested
 }
 
 // Request implements [command.Restart].
 func (r *restart) Request(ctx context.Context) error {
-	if err := r.recheck.Recheck(ctx); err != nil {
+	if err := r.source.Recheck(ctx); err != nil {
 		return err
 	}
 	select {

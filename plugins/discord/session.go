@@ -318,7 +318,7 @@ func fatal(err error) error {
 	return nil
 }
 
-const rejectedToken = "Discord rejected the token; create a new one in the developer portal, set it and restart the host"
+const rejectedToken = "Discord rejected the token; create a new one in the developer portal, set it and reload the config"
 
 // fatalCodes are the close codes after which Discord forbids reconnecting, with advice.
 var fatalCodes = map[int]string{

@@ -88,7 +88,7 @@ func (r *receiver) persist(ctx context.Context, step func(context.Context) error
 		}
 		if failed, ok := errors.AsType[*callError](err); ok {
 			if failed.badToken() {
-				return fmt.Errorf("%w: Telegram rejected the token (%d); correct it and restart the host",
+				return fmt.Errorf("%w: Telegram rejected the token (%d); correct it and reload the config",
 					sdk.ErrBadCredentials, failed.Status)
 			}
 			r.disconnected(failed) // which the host logs

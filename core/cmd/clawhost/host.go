@@ -16,6 +16,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/build"
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/logfile"
+	"github.com/clawhost/clawhost/core/internal/base/loglevel"
 	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/base/recentlog"
 	"github.com/clawhost/clawhost/core/internal/operate/claims"
@@ -39,7 +40,7 @@ func (a *app) host(ctx context.Context, args []string) error {
 		a.replace()
 	}
 	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP) // to the end of the process, as with a closed terminal
+	signal.Notify(hangups, syscall.SIGHUP) // from the start on: it never ends the process
 	c, err := a.load()
 	if errors.Is(err, errNoConfig) && a.interactive() {
 		return a.offerInit(ctx, err)
@@ -66,24 +67,23 @@ func (a *app) host(ctx context.Context, args []string) error {
 		out = file
 	}
 	recent := recentlog.New(out)
-	log := hclog.New(&hclog.LoggerOptions{
-		Name: "clawhost", Level: hclog.LevelFromString(c.Log.Level), JSONFormat: c.Log.Format == "json", Output: recent,
-	})
+	levels := loglevel.New(c.Log.Level, c.Log.Levels)
+	log := levels.Logger(hclog.New(&hclog.LoggerOptions{Name: "clawhost", Level: hclog.Trace, JSONFormat: c.Log.Format == "json", Output: recent}))
 	a.warn(log, again)
 	for _, other := range a.ignored(c.Path) {
 		log.Warn("there are several config files; -config chooses one", "used", c.Path, "ignored", other)
 	}
 	h, err := core.New(ctx, core.Options{
-		Config: c, Version: version, Demo: demo, Log: log, Recent: recent, Out: a.out, Recheck: a, Children: a.children,
+		Config: c, Version: version, Demo: demo, Log: log, Levels: levels, Recent: recent, Out: a.out, Source: a, Children: a.children,
 	})
 	if err != nil {
 		return err
 	}
 	err = a.adopting(ctx, log, func(ctx context.Context) error {
 		working, cancel := context.WithCancel(context.WithoutCancel(ctx))
-		var ignoring sync.WaitGroup
-		ignoring.Go(func() { ignore(working, hangups, log) })
-		defer func() { cancel(); ignoring.Wait() }()
+		var reloading sync.WaitGroup
+		reloading.Go(func() { reload(working, hangups, h) })
+		defer func() { cancel(); reloading.Wait() }()
 		return h.Run(ctx)
 	})
 	if errors.Is(err, core.ErrRestart) {
@@ -92,12 +92,12 @@ func (a *app) host(ctx context.Context, args []string) error {
 	return err
 }
 
-// ignore logs each SIGHUP, until ctx ends.
-func ignore(ctx context.Context, hangups <-chan os.Signal, log hclog.Logger) {
+// reload has the host reload its config at each SIGHUP, until ctx ends.
+func reload(ctx context.Context, hangups <-chan os.Signal, h *core.Host) {
 	for {
 		select {
 		case <-hangups:
-			log.Warn("SIGHUP is ignored; a changed config is applied by a restart: `/restart` in a chat, or the service manager's")
+			h.Reload(ctx, "SIGHUP")
 		case <-ctx.Done():
 			return
 		}
@@ -147,6 +147,23 @@ func (a *app) adopting(ctx context.Context, log hclog.Logger, run func(context.C
 	reaping.Go(func() { a.children.Reap(working) })
 	defer func() { cancel(); reaping.Wait() }()
 	return run(ctx)
+}
+
+// Load implements [core.Source].
+func (a *app) Load(overrides []config.Override) (*config.Config, []config.Misfit, error) {
+	path, err := a.place()
+	if err != nil {
+		return nil, nil, err
+	}
+	return config.LoadWith(path, a.variable(path), overrides)
+}
+
+// CheckPlugins implements [core.Source].
+func (a *app) CheckPlugins(ctx context.Context, c *config.Config, labels []string) error {
+	if len(labels) == 0 {
+		return nil
+	}
+	return claims.CheckPlugins(ctx, c, labels, claims.Options{Version: version, Demo: a.demo, Children: a.children}).Err()
 }
 
 // Recheck returns what keeps a host from starting with the config file as it is now.

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/clawhost/clawhost/core/internal/operate/admin"
 )
@@ -56,4 +58,61 @@ func (a *app) pluginRestart(ctx context.Context, args []string) error {
 	}
 	_, err = fmt.Fprintf(a.out, "%s is being restarted; `clawhost plugin list` shows its state.\n", args[0])
 	return err
+}
+
+// upgradeTime is how long a plugin may take to run with its new binary before the command says that it does not yet.
+const upgradeTime = 30 * time.Second
+
+func (a *app) pluginUpgrade(ctx context.Context, args []string) error {
+	if len(args) != 1 {
+		return usage("plugin upgrade takes one name")
+	}
+	client, err := a.client()
+	if err != nil {
+		return err
+	}
+	before, err := pluginNamed(ctx, client, args[0])
+	if err != nil {
+		return err
+	}
+	if err := client.UpgradePlugin(ctx, args[0]); err != nil {
+		return fmt.Errorf("nothing was changed:\n%w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, upgradeTime)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s does not run yet; `clawhost plugin list` shows its state", args[0])
+		case <-tick.C:
+		}
+		now, err := pluginNamed(ctx, client, args[0])
+		switch {
+		case err != nil:
+			return err
+		case now.State == "failed":
+			return fmt.Errorf("%s does not run with its new binary: %s", args[0], now.Detail)
+		case now.State != "running" || now.PID == before.PID:
+			continue
+		case a.json:
+			return a.print(now)
+		}
+		_, err = fmt.Fprintf(a.out, "%s runs: version %s; before it was %s.\n", args[0], now.Version, cmp.Or(before.Version, "unknown"))
+		return err
+	}
+}
+
+func pluginNamed(ctx context.Context, client *admin.Client, name string) (admin.Plugin, error) {
+	list, err := client.Plugins(ctx)
+	if err != nil {
+		return admin.Plugin{}, err
+	}
+	for _, p := range list {
+		if p.Name == name {
+			return p, nil
+		}
+	}
+	return admin.Plugin{}, fmt.Errorf("the config has no plugin %q", name)
 }

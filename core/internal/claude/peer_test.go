@@ -21,8 +21,8 @@ func (r *rig) owners() (*notice.Owners, *store.Store) {
 	r.Helper()
 	s := storetest.Open(r)
 	registry := plugintest.Registry("telegram")
-	conversations := conversation.NewResolver(&config.Config{}, registry, s)
-	return notice.NewOwners([]string{"telegram:owner"}, s, conversations, registry, hclog.NewNullLogger()), s
+	conversations := conversation.NewResolver(&config.Config{Settings: config.Settings{Access: config.Access{Owners: []string{"telegram:owner"}}}}, registry, s)
+	return notice.NewOwners(s, conversations, registry, hclog.NewNullLogger()), s
 }
 
 // Where something else than the host writes into a session, its claude is killed with its tools, nothing of what it answers

@@ -28,7 +28,6 @@ const patience = 10 * time.Second
 
 // Owners run the host. They get notices in each direct chat of theirs that has a channel.
 type Owners struct {
-	list          []string // each as channel:user
 	store         *store.Store
 	conversations *conversation.Resolver
 	plugins       *plugins.Registry
@@ -44,11 +43,11 @@ type quota struct {
 	keys []domain.Key
 }
 
-// NewOwners returns the owners, each listed as channel:user.
+// NewOwners returns the owners of the conversations' config.
 func NewOwners(
-	list []string, s *store.Store, conversations *conversation.Resolver, plugins *plugins.Registry, log hclog.Logger,
+	s *store.Store, conversations *conversation.Resolver, plugins *plugins.Registry, log hclog.Logger,
 ) *Owners {
-	return &Owners{list: list, store: s, conversations: conversations, plugins: plugins, log: log, sent: map[domain.KeyKind]quota{}}
+	return &Owners{store: s, conversations: conversations, plugins: plugins, log: log, sent: map[domain.KeyKind]quota{}}
 }
 
 // Tell sends the owners a text, once for each key. Of each kind of key, owners get at most five texts in an hour, and then one
@@ -116,7 +115,7 @@ func (o *Owners) Crowding(ctx context.Context, crowded <-chan files.Crowded) {
 func (o *Owners) Reachable(ctx context.Context, here chat.Address) (to chat.Address, ok bool) {
 	in := here
 	in.Thread = ""
-	for _, owner := range o.list {
+	for _, owner := range o.conversations.Config().Access.Owners {
 		channel, user, _ := strings.Cut(owner, ":")
 		if !o.plugins.Running(channel) {
 			continue
@@ -138,7 +137,7 @@ func (o *Owners) tell(key domain.Key, plugin, text string) (all bool) {
 	all = true
 	ctx, cancel := context.WithTimeout(context.Background(), patience) // it outlives the caller
 	defer cancel()
-	for _, owner := range o.list {
+	for _, owner := range o.conversations.Config().Access.Owners {
 		channel, user, _ := strings.Cut(owner, ":")
 		if !o.plugins.Enabled(channel) || channel == plugin {
 			continue

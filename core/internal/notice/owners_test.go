@@ -29,7 +29,7 @@ func newOwners(s *store.Store, list []string, enabled ...string) *notice.Owners 
 	r := plugintest.Registry(enabled...)
 	name := enabled[len(enabled)-1]
 	r.Entry(name).Publish(&plugins.Plugin{Name: name})
-	return notice.NewOwners(list, s, conversation.NewResolver(&config.Config{}, r, s), r, hclog.NewNullLogger())
+	return notice.NewOwners(s, conversation.NewResolver(&config.Config{Settings: config.Settings{Access: config.Access{Owners: list}}}, r, s), r, hclog.NewNullLogger())
 }
 
 // Behaviour: ask-owner.

@@ -29,7 +29,6 @@ type Options struct {
 type Store struct {
 	id      string      // the prefix of idempotency keys
 	host    domain.Host // this process
-	now     func() time.Time
 	lock    lock
 	conn    *connection // the writer's, once it runs
 	readers *readers
@@ -63,9 +62,9 @@ func open(ctx context.Context, path string, opts Options) (_ *Store, err error) 
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
-	s := &Store{now: opts.Now, notify: newNotifier(), moves: &moves{}}
-	if s.now == nil {
-		s.now = time.Now
+	s := &Store{notify: newNotifier(), moves: &moves{}}
+	if opts.Now == nil {
+		opts.Now = time.Now
 	}
 	defer func() {
 		if err != nil {
@@ -101,9 +100,12 @@ func open(ctx context.Context, path string, opts Options) (_ *Store, err error) 
 	}
 	s.moves.set(moved)
 	s.readers = newReaders(path)
-	s.writer = startWriter(context.WithoutCancel(ctx), s.conn, s.now, s.notify, s.moves)
+	s.writer = startWriter(context.WithoutCancel(ctx), s.conn, opts.Now, s.notify, s.moves)
 	return s, nil
 }
+
+// now is the time by the store's clock.
+func (s *Store) now() time.Time { return s.writer.now() }
 
 // Close closes the store once the steps that have begun are done. Other steps fail.
 func (s *Store) Close() error {

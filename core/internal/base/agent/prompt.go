@@ -90,6 +90,18 @@ func NewPrompter(id Identity) *Prompter {
 	return &Prompter{id: id, cache: workspace.NewCache[shown](id.Workspace), built: make(map[Session]Prompt)}
 }
 
+// PromptersOf returns the prompters of a config's agents, by their labels.
+func PromptersOf(c *config.Config) map[string]*Prompter {
+	all := map[string]*Prompter{}
+	for _, a := range c.AllAgents() {
+		all[a.Label] = NewPrompter(Identity{
+			Name: a.Name, Persona: a.SystemPrompt, Skills: a.Skills, Owners: c.Access.Owners, Workspace: a.Workspace,
+			ContextFiles: a.ContextFiles, Timezone: a.Timezone, Aliases: a.Claude.Aliases,
+		})
+	}
+	return all
+}
+
 // Prompt returns the system prompt of a session. It changes only when the session's description, a context file or the
 // list of skills does, so that the API can cache it.
 func (p *Prompter) Prompt(s Session) Prompt {

@@ -16,6 +16,7 @@ func (c *Config) fileBlock(read func(*hclsyntax.Block)) block {
 		attrs: []attr{
 			{"state_dir", path(&c.StateDir)},
 			{"plugin_dir", path(&c.PluginDir)},
+			{"reload", oneOf(&c.Reload, Manual, Watch)},
 		},
 		blocks: append([]child{
 			one(c.Log.block()),
@@ -59,12 +60,41 @@ func one(b block) child {
 
 func (l *Log) block() block {
 	return block{path: "log", attrs: []attr{
-		{"level", oneOf(&l.Level, "debug", "info", "warn", "error")},
+		{"level", oneOf(&l.Level, logLevels...)},
+		{"levels", componentLevels(&l.Levels)},
 		{"format", oneOf(&l.Format, "text", "json")},
 		{"file", path(&l.File)},
 		{"max_size", size(&l.MaxSize, 1<<20, 1<<30)},
 		{"keep", whole(&l.Keep, 1, 1000)},
 	}}
+}
+
+var logLevels = []string{"debug", "info", "warn", "error"}
+
+// Components are the components of the host that log, besides the plugins, which log by their labels.
+var Components = []string{
+	"admin", "claude", "command", "dispatch", "early", "gateway", "heartbeat", "hook", "hostapi", "inbox", "keys", "media", "outbox", "owners", "permission",
+	"posting", "project", "prompt", "reaction", "reload", "systemd", "tools", "turn", "view", "worktree",
+}
+
+// componentLevels stores the levels of components.
+func componentLevels(to *map[string]string) setter {
+	return func(v value) {
+		elements, ok := v.object()
+		if !ok {
+			return
+		}
+		levels, known := map[string]string{}, append(slices.Clone(Components), v.d.channels...)
+		for _, e := range elements {
+			level := ""
+			oneOf(&level, logLevels...)(e)
+			if name := e.key(); !slices.Contains(known, name) {
+				e.refuse("names the component %q, which there is not.%s Plugins have the labels of their blocks; the others are %s", name, suggestion(name, known), strings.Join(Components, ", "))
+			}
+			levels[e.key()] = level
+		}
+		*to = levels
+	}
 }
 
 func (l *Limits) block() block {

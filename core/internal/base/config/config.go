@@ -23,6 +23,9 @@ type Config struct {
 	// PluginDir contains the plugins' binaries. Default: the folder of the running binary.
 	PluginDir string
 
+	// Reload is when the file is read again: manual (default), when somebody asks for it; watch, also when it changes.
+	Reload string
+
 	Log Log
 	// Agent is the agent main: the blocks agent, claude and heartbeat of the top level. Agents are the others, in the order of
 	// the file.
@@ -49,19 +52,28 @@ type Config struct {
 	// Plugins are the plugin blocks in the order of the file, including disabled ones.
 	Plugins []*Plugin
 
+	readAt   time.Time
 	warnings Problems
+	written  []Written
 	source   *source
 	body     *hclsyntax.Body
 }
 
 // Log configures the log, which goes to stderr and may also go to a file.
 type Log struct {
-	Level   string // debug, info (default), warn, error
-	Format  string // text (default), json
-	File    string // an absolute path; empty (default): there is none
-	MaxSize int64  // of a file, in bytes, from 1 MB; default 10 MB
-	Keep    int    // full files that stay, at least 1; default 5
+	Level   string            // debug, info (default), warn, error
+	Levels  map[string]string // the levels of single components
+	Format  string            // text (default), json
+	File    string            // an absolute path; empty (default): there is none
+	MaxSize int64             // of a file, in bytes, from 1 MB; default 10 MB
+	Keep    int               // full files that stay, at least 1; default 5
 }
+
+// The values of Reload.
+const (
+	Manual = "manual"
+	Watch  = "watch"
+)
 
 // Limits says what happens at the limits of the account.
 type Limits struct {
@@ -148,6 +160,9 @@ type Group struct {
 	Tools        Patterns // of the tools that may be used
 }
 
+// ReadAt is when the file was read.
+func (c *Config) ReadAt() time.Time { return c.readAt }
+
 // Socket is the path of the control socket.
 func (c *Config) Socket() string { return filepath.Join(c.StateDir, socketName) }
 
@@ -195,8 +210,8 @@ func (c *Config) Plugin(label string) *Plugin {
 // defaults returns the default values. Paths are not yet expanded.
 func defaults() *Config {
 	return &Config{
-		StateDir: "~/.local/state/clawhost",
-		Log:      Log{Level: "info", Format: "text", MaxSize: 10 << 20, Keep: 5},
+		StateDir: "~/.local/state/clawhost", Reload: Manual,
+		Log: Log{Level: "info", Format: "text", MaxSize: 10 << 20, Keep: 5},
 		Agent: Agent{
 			Label: session.MainAgent, Name: "Claw", Workspace: "~/clawhost", Timezone: time.Local, OpenTo: OpenToOwners, Worktree: WorktreeOff, Skills: PatternsOf("*"),
 			Claude: Claude{

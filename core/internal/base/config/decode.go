@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -52,6 +53,9 @@ type decoder struct {
 	channels []string // the labels of the plugin blocks, and webchat
 	agents   []string // the labels of the agents
 	problems Problems
+
+	readAt    time.Time
+	overrides map[string]Override // by their sources
 }
 
 func (d *decoder) report(at hcl.Range, summary, detail string) {

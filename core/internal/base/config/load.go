@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 	_ "time/tzdata" // for systems without a time zone database
 
 	"github.com/hashicorp/hcl/v2"
@@ -28,6 +30,10 @@ const (
 // Load reads the file at path. Variables come from env, which is usually [os.LookupEnv]; ~ expands to HOME. The error is a
 // [Problems] with all errors of the file.
 func Load(path string, env func(name string) (value string, ok bool)) (*Config, error) {
+	return load(path, env, nil)
+}
+
+func load(path string, env func(name string) (value string, ok bool), overrides []Override) (*Config, error) {
 	d, text, err := open(path, env)
 	if err != nil {
 		return nil, err
@@ -36,11 +42,61 @@ func Load(path string, env func(name string) (value string, ok bool)) (*Config, 
 	if problems != nil {
 		return nil, problems.err()
 	}
+	d.overrides = map[string]Override{}
+	for _, o := range overrides {
+		d.overrides[o.source()] = o
+		if err := o.apply(body); err != nil {
+			d.problems = append(d.problems, Problem{File: o.source(), Summary: "Unsuitable override", Detail: err.Error()})
+		}
+	}
 	c := d.file(body, filepath.Join(d.dir, filepath.Base(path)))
 	if err := d.problems.err(); err != nil {
 		return nil, err
 	}
+	c.written = d.written(body, nil, "")
 	return c, nil
+}
+
+// Misfit is an override that does not fit the file, or that another one excludes.
+type Misfit struct {
+	Override
+	Why string `json:"why"`
+}
+
+// LoadWith reads as [Load] does, and then applies overrides. Those that do not fit are left out.
+func LoadWith(path string, env func(name string) (value string, ok bool), overrides []Override) (*Config, []Misfit, error) {
+	c, err := Load(path, env)
+	if err != nil || len(overrides) == 0 {
+		return c, nil, err
+	}
+	var misfits []Misfit
+	for fitting := slices.Clone(overrides); ; {
+		with, err := load(path, env, fitting)
+		if err == nil {
+			return with, misfits, nil
+		}
+		problems, _ := errors.AsType[Problems](err)
+		why := func(o Override) string {
+			for _, p := range problems {
+				if p.File == o.source() {
+					return p.Summary + "; " + p.Detail
+				}
+			}
+			return ""
+		}
+		unfit := slices.DeleteFunc(slices.Clone(fitting), func(o Override) bool { return why(o) == "" })
+		for _, o := range unfit {
+			misfits = append(misfits, Misfit{o, why(o)})
+		}
+		fitting = slices.DeleteFunc(fitting, func(o Override) bool { return why(o) != "" })
+		if len(unfit) > 0 {
+			continue
+		}
+		for _, o := range fitting { // together they make the file invalid elsewhere
+			misfits = append(misfits, Misfit{o, err.Error()})
+		}
+		return c, misfits, nil
+	}
 }
 
 // LoadSocket returns the path of the control socket of the host that runs with the file at path. It evaluates only the
@@ -70,6 +126,7 @@ func open(path string, env func(name string) (value string, ok bool)) (*decoder,
 	if err != nil {
 		return nil, nil, Problems{{File: path, Summary: "Cannot find the config file", Detail: err.Error()}}
 	}
+	now := time.Now()
 	text, err := readFile(absolute)
 	if err != nil {
 		detail := printable(err.Error())
@@ -78,7 +135,7 @@ func open(path string, env func(name string) (value string, ok bool)) (*decoder,
 		}
 		return nil, nil, Problems{{File: path, Summary: "Cannot read the config file", Detail: detail}}
 	}
-	d := &decoder{place: place{dir: filepath.Dir(absolute), env: env}, source: newSource(path, text)}
+	d := &decoder{place: place{dir: filepath.Dir(absolute), env: env}, source: newSource(path, text), readAt: now}
 	d.eval = d.functions()
 	return d, text, nil
 }
@@ -129,7 +186,7 @@ func (d *decoder) checkSize(text []byte) Problems {
 // file reads the whole file: the top level first, because the blocks of agents and plugins inherit from it.
 func (d *decoder) file(body *hclsyntax.Body, path string) *Config {
 	c := defaults()
-	c.Path, c.source, c.body = path, d.source, body
+	c.Path, c.readAt, c.source, c.body = path, d.readAt, d.source, body
 	d.channels, d.agents = []string{"webchat"}, []string{session.MainAgent}
 	for _, b := range body.Blocks {
 		switch {

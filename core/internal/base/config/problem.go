@@ -145,6 +145,9 @@ func (s *source) problem(at hcl.Range, summary, detail string) Problem {
 		Summary: printable(summary),
 		Detail:  printable(detail),
 	}
+	if strings.HasPrefix(at.Filename, overrideSource) {
+		p.File, p.Line, p.Column = at.Filename, 0, 0
+	}
 	if p.Line >= 1 && p.Line <= len(s.lines) && !s.isQuiet(p.Line) {
 		p.Snippet = shorten(printable(strings.TrimSpace(s.lines[p.Line-1])), maxSnippet)
 	}

@@ -22,8 +22,10 @@ func TestEveryValueArrives(t *testing.T) {
 	path := write(t, `
 state_dir  = "~/state"
 plugin_dir = "plugins"
+reload = "watch"
 log {
   level    = "debug"
+  levels   = { telegram = "warn", turn = "error" }
   format   = "json"
   file     = "~/logs/clawhost.log"
   max_size = "2MB"
@@ -273,7 +275,8 @@ plugin "plain" {}
 		Path:      path,
 		StateDir:  "/home/u/state",
 		PluginDir: dir + "/plugins",
-		Log:       config.Log{Level: "debug", Format: "json", File: "/home/u/logs/clawhost.log", MaxSize: 2 << 20, Keep: 3},
+		Reload:    config.Watch,
+		Log:       config.Log{Level: "debug", Levels: map[string]string{"telegram": "warn", "turn": "error"}, Format: "json", File: "/home/u/logs/clawhost.log", MaxSize: 2 << 20, Keep: 3},
 		Agent: config.Agent{
 			Label: "main", OpenTo: "owners", Worktree: "off", Skills: config.PatternsOf("*"), Name: "Ada", Workspace: dir + "/work", SystemPrompt: "Be kind.", Timezone: berlin,
 			Project: []string{"skills", "mcp"}, TrustProject: true,

@@ -206,6 +206,8 @@ func CommandSummary(name string) string {
 		return "MCP servers of the workspace, and whether they may run"
 	case "bash":
 		return "run a command of the shell in the workspace"
+	case "reload":
+		return "apply the changed config file"
 	case "restart":
 		return "restart the host"
 	case "config":

@@ -27,15 +27,15 @@ func PluginRuns(name string) string { return fmt.Sprintf("The plugin %s runs aga
 
 // Advice for a plugin that does not run.
 const (
-	AdviceCredentials = "Correct its credentials and restart the host."
-	AdviceConfig      = "Correct its config and restart the host."
-	AdviceBinary      = "Replace its binary, which the host tries within seconds, or correct its block and restart the host."
+	AdviceCredentials = "Correct its credentials, then write /reload."
+	AdviceConfig      = "Correct its config, then write /reload."
+	AdviceBinary      = "Replace its binary, which the host tries within seconds, or correct its block, then write /reload."
 	AdviceWait        = "The host starts it by itself once what it needs is there."
 )
 
 // AdviceSurroundings is advice where the config or something around the plugin may be wrong.
 func AdviceSurroundings(plugin string) string {
-	return "If its config is wrong, correct it and restart the host. Remove anything else that is in its way, such as a program that uses its port. " + AdviceRetry(plugin)
+	return "If its config is wrong, correct it, then write /reload. Remove anything else that is in its way, such as a program that uses its port. " + AdviceRetry(plugin)
 }
 
 // AdviceRetry says when the host tries a plugin again.

@@ -345,6 +345,13 @@ var groups = []group{
 		{"Restarting", wording.Restarting},
 		{"Restarted", wording.Restarted},
 		{"RestartRefused", wording.RestartRefused(errSample)},
+		{"ConfigUnchanged", wording.ConfigUnchanged},
+		{"ConfigStays", wording.ConfigStays},
+		{"ConfigHow", wording.ConfigHow},
+		{"ConfigChanged", wording.ConfigChanged([]string{`access.dm = "open"; it was "pairing"`}, nil, nil)},
+		{"ConfigChanged", wording.ConfigChanged([]string{`access.dm = "open"`, "plugin.telegram.config.token has another value"}, []string{"telegram"}, []string{"reply.stream = never"})},
+		{"ConfigRefused", wording.ConfigRefused(errSample)},
+		{"NotSet", wording.NotSet("access.dm")},
 		{"CannotRestartItself", wording.CannotRestartItself},
 	}},
 	{"questions", []message{

@@ -192,6 +192,7 @@ type Settings struct {
 	Verbose, Reasoning, Usage string
 	Send, Activation, Speech  string // empty ones are not shown
 	Chosen                    domain.Overrides
+	Set                       []string // by /config set, each as name = value
 }
 
 // String implements fmt.Stringer.
@@ -216,6 +217,9 @@ func (s Settings) String() string {
 		}
 	}
 	fmt.Fprintf(&b, "\n\nChosen here, not by the file: %s.", chosen(s.Chosen))
+	if len(s.Set) > 0 {
+		b.WriteString("\n\nSet for all by `/config set`:\n" + bullets(s.Set))
+	}
 	return b.String()
 }
 

@@ -73,7 +73,7 @@ func (r *Registry) Directives(
 ) (rest string, overrides domain.Overrides, commands []domain.Command) {
 	var found []directive
 	if authority >= chat.Authorised {
-		found = scan(text, begins, r.host.Models)
+		found = scan(text, begins, r.host.Models.Get())
 	}
 	if len(found) == 0 {
 		return text, domain.Overrides{}, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/recentlog"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
@@ -76,6 +77,13 @@ type Restart interface {
 	Request(ctx context.Context) error
 }
 
+// Reloader applies the config while the host runs.
+type Reloader interface {
+	Reload(ctx context.Context, by string) (config.Reloaded, error)
+	Set(ctx context.Context, o config.Override) (config.Reloaded, error)
+	Unset(ctx context.Context, name, by string) (config.Reloaded, error)
+}
+
 // Host is what the commands use of the host. A registry that only parses may lack all of it.
 type Host struct {
 	Recent  *recentlog.Log
@@ -86,7 +94,7 @@ type Host struct {
 	Demo          bool
 	ConfigPath    string
 	ExportDir     string // created by the first export
-	Models        Models
+	Models        *config.Derived[Models]
 	Now           func() time.Time
 	Zone          *time.Location // of the days that usage is counted by, and of displayed times
 	Conversations *conversation.Resolver
@@ -99,6 +107,7 @@ type Host struct {
 	Questions     *permission.Approvals
 	Budgets       *spending.Budgets          // nil: none
 	Restart       Restart                    // nil: it cannot restart by itself
+	Reloader      Reloader                   // nil: the config stays
 	Bash          bool                       // owners may run lines of the shell
 	Files         *files.Store               // of their output
 	Outgoing      map[string]*outgoing.Files // by the agent's label
@@ -166,8 +175,9 @@ func (d hostCommands) commands() []Command {
 		{Name: "budget", Usage: "/budget [lift CODE]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Run: says(d.budget)},
 		{Name: "mcp", Usage: "/mcp [allow|deny CODE]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: says(d.mcp)},
 		d.shell(),
+		{Name: "reload", Usage: "/reload", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: says(d.reload)},
 		{Name: "restart", Usage: "/restart", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: says(d.restart)},
-		{Name: "config", Usage: "/config", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: says(d.config)},
+		{Name: "config", Usage: "/config [set|unset NAME [VALUE]]", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: says(d.config)},
 		{Name: "debug", Usage: "/debug", Group: wording.GroupOwners, MinAuthority: chat.Owner, Private: true, Run: says(d.debug)},
 	}
 }

@@ -217,7 +217,7 @@ func (d *hostCommands) registry() *command.Registry {
 	conversations := d.conversations()
 	host := command.Host{
 		Debounce: debounce.New(),
-		Version:  "v1", Started: now.Add(-3 * time.Hour), ConfigPath: "/etc/clawhost/config.hcl", ExportDir: d.exports, Models: models,
+		Version:  "v1", Started: now.Add(-3 * time.Hour), ConfigPath: "/etc/clawhost/config.hcl", ExportDir: d.exports, Models: config.Derive(&config.Config{}, func(*config.Config) command.Models { return models }),
 		Now: func() time.Time { return now }, Zone: time.UTC,
 		Conversations: conversations, Plugins: d.registryOfPlugins(), Agents: skilled{d}, Claude: asked{d}, Tools: tooled{},
 		Speech: d.speech, Restart: restart{d}, Recent: recent(),

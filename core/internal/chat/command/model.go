@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/lazyregexp"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
@@ -22,6 +23,15 @@ var fullModel = lazyregexp.New(`^claude-[a-z0-9][a-z0-9._@:-]{0,99}(\[1m\])?$`)
 type Models struct {
 	Aliases map[string]string // models by the config's aliases
 	Names   []string          // models that the config uses
+}
+
+// ModelsOf are those of a config.
+func ModelsOf(c *config.Config) Models {
+	m := Models{Aliases: c.Agent.Claude.Aliases}
+	for _, a := range c.AllAgents() {
+		m.Names = append(append(m.Names, a.Claude.Model), a.Claude.FallbackModels...)
+	}
+	return m
 }
 
 // Find returns the model that a word names, in its stored form: an alias as the config spells it, a name, or "default"
@@ -70,7 +80,7 @@ func kept(name string) string {
 
 // ResetHint is [Models.ResetHint] of the registry's models.
 func (r *Registry) ResetHint(rest string) (model *string, text string) {
-	return r.host.Models.ResetHint(rest)
+	return r.host.Models.Get().ResetHint(rest)
 }
 
 // IsAbort is the function [IsAbort].
@@ -106,7 +116,7 @@ func readModel(m Models, words []string) reading {
 
 // model shows the session's model, or changes it.
 func (d hostCommands) model(ctx context.Context, call Call) (string, error) {
-	models := d.host.Models
+	models := d.host.Models.Get()
 	if call.Args == "" {
 		return wording.ModelIs(d.effective(call).Model, models.options()), nil
 	}
@@ -130,8 +140,9 @@ func (d hostCommands) model(ctx context.Context, call Call) (string, error) {
 // models lists the models.
 func (d hostCommands) models(_ context.Context, call Call) (string, error) {
 	var list []wording.Model
-	for _, name := range d.host.Models.list() {
-		list = append(list, wording.Model{Name: name, Alias: d.host.Models.Aliases[name]})
+	models := d.host.Models.Get()
+	for _, name := range models.list() {
+		list = append(list, wording.Model{Name: name, Alias: models.Aliases[name]})
 	}
 	return wording.Models(list, d.effective(call).Model), nil
 }

@@ -27,16 +27,6 @@ func (d hostCommands) restart(ctx context.Context, call Call) (string, error) {
 	return wording.Restarting, nil
 }
 
-// config shows where the config file is and the settings of the chat. It knows no secrets.
-func (d hostCommands) config(_ context.Context, call Call) (string, error) {
-	e := d.effective(call)
-	return wording.Settings{
-		Path: d.host.ConfigPath, Model: e.Model, Effort: e.Effort, Fast: e.Fast, Permission: e.PermissionMode, Queue: e.Queue,
-		Verbose: e.Verbose, Reasoning: e.Reasoning, Usage: e.Usage, Send: e.Send, Activation: e.Activation, Speech: e.Speech,
-		Chosen: call.Session.Overrides,
-	}.String(), nil
-}
-
 // debug shows details for a person who looks for a fault.
 func (d hostCommands) debug(ctx context.Context, _ Call) (string, error) {
 	lanes, err := d.store.Lanes(ctx)

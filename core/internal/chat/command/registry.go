@@ -100,7 +100,7 @@ func (r *Registry) offered() []Command {
 		for _, c := range plugin.Commands {
 			list = append(list, Command{
 				Name: c.Name, Usage: c.Usage, Summary: c.Summary, MinAuthority: max(c.MinAuthority, chat.Authorised),
-				Group: wording.GroupPlugins, Menu: true, Slow: true, Overrides: slices.Contains(e.Config.Overrides, c.Name),
+				Group: wording.GroupPlugins, Menu: true, Slow: true, Overrides: slices.Contains(e.Config().Overrides, c.Name),
 				Run: says(func(ctx context.Context, call Call) (string, error) {
 					return plugin.RunCommand(ctx, call.Name, call.Args, call.Caller)
 				}),

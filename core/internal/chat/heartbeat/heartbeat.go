@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -50,8 +52,38 @@ func New(c *config.Config, a *config.Agent, s *store.Store, intake *inbox.Intake
 	}, nil
 }
 
-// All returns the heartbeats of the agents that have one. What cannot be is logged.
-func All(c *config.Config, s *store.Store, intake *inbox.Intake, log hclog.Logger) (list []*Heartbeat) {
+// Run runs the heartbeats of the agents that have one, until ctx ends. After a reload of the config those run that it has then.
+func Run(ctx context.Context, c *config.Current, s *store.Store, intake *inbox.Intake, log hclog.Logger) {
+	for ctx.Err() == nil {
+		beats := all(c.Get(), s, intake, log)
+		beating, end := context.WithCancel(ctx)
+		var running sync.WaitGroup
+		for _, beat := range beats {
+			running.Go(func() { beat.Run(beating) })
+		}
+		for same := true; same && ctx.Err() == nil; {
+			changed := c.Changed()
+			same = slices.EqualFunc(beats, all(c.Get(), s, intake, log), (*Heartbeat).same)
+			if !same {
+				break
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			}
+		}
+		end()
+		running.Wait()
+	}
+}
+
+// same reports whether another heartbeat does the same.
+func (h *Heartbeat) same(other *Heartbeat) bool {
+	return h.agent == other.agent && h.config == other.config && h.channel == other.channel && h.user == other.user
+}
+
+// all returns the heartbeats of the agents that have one. What cannot be is logged.
+func all(c *config.Config, s *store.Store, intake *inbox.Intake, log hclog.Logger) (list []*Heartbeat) {
 	for _, a := range c.AllAgents() {
 		if a.Heartbeat.Every == 0 {
 			continue

@@ -429,7 +429,7 @@ func boxAt(j *journal, settings func(string) config.Settings, clock func() time.
 	return inbox.New(inbox.NewIntake(j, h.turns, j, conversations, clock, log), inbox.Options{
 		Commands: registry(), Observers: h.observers, Reactions: h.reactor, Chats: h.chats, Early: j, Debounce: debounce.New(), Zone: time.UTC,
 		Questions: permission.New(permission.Options{Store: questions{journal: j}, Conversations: conversations}, log),
-		Owners:    notice.NewOwners(h.owners, h.store, conversations, h.plugins, log),
+		Owners:    notice.NewOwners(h.store, conversation.NewResolver(&config.Config{Settings: config.Settings{Access: config.Access{Owners: h.owners}}}, h.plugins, j), h.plugins, log),
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/chat/activity"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
@@ -51,8 +52,7 @@ var errDown = errors.New("the channel is down")
 // Options are an outbox's settings.
 type Options struct {
 	Plugins       *plugins.Registry
-	Attempts      int           // sends of an item before it is given up, except those that a network deferred
-	MaxAge        time.Duration // older items are given up unsent; zero: no limit
+	Config        config.Getter // its block outbox
 	Grace         time.Duration // how long deliveries may continue after the outbox's context has ended
 	Conversations *conversation.Resolver
 	Chats         *activity.Chats       // learn of deliveries
@@ -79,14 +79,35 @@ func (o *Outbox) Run(ctx context.Context) {
 	defer stop()
 
 	var loops sync.WaitGroup
-	for _, name := range o.options.Plugins.Names() {
-		c := &channel{
-			outbox: o, name: name, slots: make(chan struct{}, concurrentSends), ended: make(chan struct{}, 1),
-			log: o.log.With("channel", name),
+	defer loops.Wait()
+	running, over := map[string]bool{}, make(chan string)
+	for {
+		changed := o.options.Plugins.Changed()
+		for _, name := range o.options.Plugins.Names() {
+			if running[name] {
+				continue
+			}
+			running[name] = true
+			c := &channel{
+				outbox: o, name: name, slots: make(chan struct{}, concurrentSends), ended: make(chan struct{}, 1),
+				log: o.log.With("channel", name),
+			}
+			loops.Go(func() {
+				c.run(ctx, work)
+				select {
+				case over <- name: // a reload has removed the plugin, and another one may add it again
+				case <-ctx.Done():
+				}
+			})
 		}
-		loops.Go(func() { c.run(ctx, work) })
+		select {
+		case <-changed:
+		case name := <-over:
+			delete(running, name)
+		case <-ctx.Done():
+			return
+		}
 	}
-	loops.Wait()
 }
 
 // channel delivers the items of one channel.
@@ -168,7 +189,7 @@ func (c *channel) claim(ctx, work context.Context) {
 
 // deliver delivers one item by the channel's plugin, nil if it is down, and records the result.
 func (c *channel) deliver(work context.Context, plugin *plugins.Plugin, d domain.Delivery) {
-	if age := time.Since(d.CreatedAt); c.outbox.options.MaxAge > 0 && age > c.outbox.options.MaxAge {
+	if age, most := time.Since(d.CreatedAt), c.outbox.options.Config.Get().Outbox.MaxAge; most > 0 && age > most {
 		if optional(d.Item) {
 			c.delivered(work, d, nil)
 			return
@@ -220,7 +241,7 @@ func patient(failure *chat.Failure) bool {
 
 // again reports whether a failed item is tried again.
 func (c *channel) again(d domain.Delivery, failure *chat.Failure) bool {
-	return failure.Reason.Retryable() && (patient(failure) || d.Attempts+1 < c.outbox.options.Attempts)
+	return failure.Reason.Retryable() && (patient(failure) || d.Attempts+1 < c.outbox.options.Config.Get().Outbox.Attempts)
 }
 
 // failed decides between another try and giving up.

@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/chat/activity"
 	"github.com/clawhost/clawhost/core/internal/chat/outbox"
@@ -220,7 +221,7 @@ func open(p *items, options outbox.Options, log hclog.Logger) *outbox.Outbox {
 func deliver(t *testing.T, p *items, n *network, most time.Duration) {
 	t.Helper()
 	r, _ := running(t, chat.Limits{}, n)
-	o := open(p, outbox.Options{Plugins: r, Attempts: 3, MaxAge: 24 * time.Hour}, hclog.NewNullLogger())
+	o := open(p, outbox.Options{Plugins: r, Config: &config.Config{Outbox: config.Outbox{Attempts: 3, MaxAge: 24 * time.Hour}}}, hclog.NewNullLogger())
 	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup
 	done.Go(func() { o.Run(ctx) })
@@ -318,7 +319,7 @@ func TestUncertainRepeatIsLogged(t *testing.T) {
 				p := newPieces(map[chat.ID][]string{"a": {"one"}})
 				r, _ := running(t, tt.limits, &network{fails: map[string][]error{"one": {errors.New("cut")}}})
 				var log bytes.Buffer
-				o := open(p, outbox.Options{Plugins: r, Attempts: 3}, hclog.New(&hclog.LoggerOptions{Output: &log}))
+				o := open(p, outbox.Options{Plugins: r, Config: &config.Config{Outbox: config.Outbox{Attempts: 3}}}, hclog.New(&hclog.LoggerOptions{Output: &log}))
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				o.Run(ctx)
@@ -372,7 +373,7 @@ func TestAChatLearnsOfDeliveries(t *testing.T) {
 				synctest.Wait()
 				ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 				defer cancel()
-				open(p, outbox.Options{Plugins: r, Attempts: 3, Chats: chats}, hclog.NewNullLogger()).Run(ctx)
+				open(p, outbox.Options{Plugins: r, Config: &config.Config{Outbox: config.Outbox{Attempts: 3}}, Chats: chats}, hclog.NewNullLogger()).Run(ctx)
 				shown.End()
 				if diff := cmp.Diff([]string{"", test.want}, seen.seen); diff != "" {
 					t.Error(diff)
@@ -412,7 +413,7 @@ func TestChannelStopsWhileNothingIsDue(t *testing.T) {
 		p := newPieces(map[chat.ID][]string{"a": {"one"}})
 		p.heads["a"][0].due = time.Now().Add(time.Minute)
 		r, c := running(t, chat.Limits{}, &network{})
-		o := open(p, outbox.Options{Plugins: r, Attempts: 1}, hclog.NewNullLogger())
+		o := open(p, outbox.Options{Plugins: r, Config: &config.Config{Outbox: config.Outbox{Attempts: 1}}}, hclog.NewNullLogger())
 		ctx, cancel := context.WithCancel(t.Context())
 		var done sync.WaitGroup
 		done.Go(func() { o.Run(ctx) })
@@ -438,7 +439,7 @@ func TestAChannelThatIsDownIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPieces(map[chat.ID][]string{"a": {"one"}})
 		r := plugintest.Registry("c")
-		o := open(p, outbox.Options{Plugins: r, Attempts: 1}, hclog.NewNullLogger())
+		o := open(p, outbox.Options{Plugins: r, Config: &config.Config{Outbox: config.Outbox{Attempts: 1}}}, hclog.NewNullLogger())
 		ctx, cancel := context.WithCancel(t.Context())
 		var done sync.WaitGroup
 		done.Go(func() { o.Run(ctx) })

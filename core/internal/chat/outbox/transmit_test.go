@@ -96,7 +96,7 @@ func hand[T sdk.Channel](t *testing.T, channel T, d domain.Delivery) (journal []
 	p.heads["a"][0].Delivery = d
 	p.ids = map[int64][]chat.MessageID{}
 	o := open(p, outbox.Options{
-		Plugins: r, Attempts: 3, MaxAge: time.Hour, Conversations: conversation.NewResolver(&config.Config{}, r, unmoved{}),
+		Plugins: r, Config: &config.Config{Outbox: config.Outbox{Attempts: 3, MaxAge: time.Hour}}, Conversations: conversation.NewResolver(&config.Config{}, r, unmoved{}),
 	}, hclog.NewNullLogger())
 	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup

@@ -250,7 +250,7 @@ func (r *fixture) options(t *testing.T, s permission.Store, turns *dispatch.Disp
 	conversations := conversation.NewResolver(&config.Config{}, r.plugins(), unmoved{})
 	return permission.Options{
 		Store: s, Dispatcher: turns, Conversations: conversations,
-		Owners: notice.NewOwners([]string{"tg:owner"}, storetest.Open(t), conversations, r.plugins(), hclog.NewNullLogger()),
+		Owners: notice.NewOwners(storetest.Open(t), conversation.NewResolver(&config.Config{Settings: config.Settings{Access: config.Access{Owners: []string{"tg:owner"}}}}, r.plugins(), unmoved{}), r.plugins(), hclog.NewNullLogger()),
 		Chats:  r.chats, Intake: intake{r},
 	}
 }

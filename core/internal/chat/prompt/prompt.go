@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/media/extract"
@@ -25,7 +26,7 @@ import (
 
 // Options are what prompts are built with. The maps are by the agents' labels.
 type Options struct {
-	System   map[string]*agent.Prompter
+	System   *config.Derived[map[string]*agent.Prompter]
 	Bringer  *files.Bringer             // fetches the files of messages
 	Reader   *extract.Reader            // has programs transcribe voice messages and fetch links
 	Inbound  map[string]*files.Inbound  // put files where the agent can read them

@@ -32,7 +32,9 @@ func (unmoved) Origin(_ string, id chat.ID) chat.ID { return id }
 func builder(c *config.Config) (*prompt.Builder, *conversation.Resolver) {
 	log := hclog.NewNullLogger()
 	return prompt.New(prompt.Options{
-		System:  map[string]*agent.Prompter{"": agent.NewPrompter(agent.Identity{Name: c.Agent.Name, Workspace: c.Agent.Workspace, Timezone: c.Agent.Timezone})},
+		System: config.Derive(c, func(c *config.Config) map[string]*agent.Prompter {
+			return map[string]*agent.Prompter{"": agent.NewPrompter(agent.Identity{Name: c.Agent.Name, Workspace: c.Agent.Workspace, Timezone: c.Agent.Timezone})}
+		}),
 		Bringer: files.NewBringer(files.NewStore(files.Options{}), nil, log),
 		Reader:  extract.NewReader(nil, &speech.Transcriber{}, web.NewPages(web.Options{}, log), log),
 	}, log), conversation.NewResolver(c, plugins.New(nil), unmoved{})

@@ -38,7 +38,7 @@ func apart(c *conversation.Conversation) agent.Apart {
 
 // System returns the system prompt of a conversation.
 func (b *Builder) System(c *conversation.Conversation) agent.Prompt {
-	prompt := b.options.System[c.Agent.Label].Prompt(agent.Session{
+	prompt := b.options.System.Get()[c.Agent.Label].Prompt(agent.Session{
 		Persona: c.SystemPrompt, Folder: c.Folder, Worktree: c.CopyOf != "", Skills: c.Skills,
 		Channel: c.Caller.Address.Channel, Kind: c.Caller.Kind, Owner: c.Owned,
 		Always: c.Activation == "always", MayBeSilent: c.MayBeSilent, Model: c.Model,

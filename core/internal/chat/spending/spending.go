@@ -32,7 +32,7 @@ type Store interface {
 
 // Budgets are the budgets of the config; none, if it is nil. It is safe for concurrent use.
 type Budgets struct {
-	limits        []limit
+	limits        *config.Derived[[]limit]
 	store         Store
 	conversations *conversation.Resolver
 	zone          *time.Location
@@ -49,16 +49,23 @@ type limit struct {
 }
 
 // New returns the budgets of a config. Days and months are of the agent's time zone.
-func New(c *config.Config, s Store, conversations *conversation.Resolver) *Budgets {
-	b := &Budgets{store: s, conversations: conversations, zone: c.Agent.Timezone, running: map[domain.Account]domain.Amount{}}
+func New(c config.Getter, s Store, conversations *conversation.Resolver) *Budgets {
+	return &Budgets{
+		limits: config.Derive(c, limits), store: s, conversations: conversations, zone: c.Get().Agent.Timezone,
+		running: map[domain.Account]domain.Amount{},
+	}
+}
+
+// limits are those of a config's budgets.
+func limits(c *config.Config) (list []limit) {
 	for _, budget := range c.Budgets {
 		for _, l := range []limit{{budget.Per, false, budget.Daily}, {budget.Per, true, budget.Monthly}} {
 			if l.amount != (domain.Amount{}) {
-				b.limits = append(b.limits, l)
+				list = append(list, l)
 			}
 		}
 	}
-	return b
+	return list
 }
 
 // of returns the budget of a limit for a subject at a time of the agent's zone.
@@ -109,7 +116,7 @@ func (b *Budgets) of(s domain.Session, channel string, sender chat.Sender) []dom
 	}
 	var list []domain.Budget
 	now := time.Now().In(b.zone)
-	for _, l := range b.limits {
+	for _, l := range b.limits.Get() {
 		if subject, ok := b.subject(l.per, s, channel, sender); ok {
 			list = append(list, l.of(subject, now))
 		}
@@ -150,7 +157,7 @@ func (b *Budgets) Of(ctx context.Context, s domain.Session, caller chat.Caller) 
 
 // All returns the budgets of all subjects that have spent something of them in this period: those used up to the largest part first.
 func (b *Budgets) All(ctx context.Context) ([]domain.Budget, error) {
-	if b == nil || len(b.limits) == 0 {
+	if b == nil || len(b.limits.Get()) == 0 {
 		return nil, nil
 	}
 	now := time.Now().In(b.zone)
@@ -160,7 +167,7 @@ func (b *Budgets) All(ctx context.Context) ([]domain.Budget, error) {
 	}
 	var list []domain.Budget
 	for _, s := range spent {
-		for _, l := range b.limits {
+		for _, l := range b.limits.Get() {
 			if budget := l.of(s.Subject, now); budget.Account == s.Account {
 				budget.Spending = s
 				list = append(list, budget)

@@ -14,7 +14,7 @@ import (
 // when the next turn may cause the compaction. In an owner's direct chat the agent writes the owner's files, in any other one only
 // a memory of the conversation's own.
 func (h *Handler) flushMemory(ctx context.Context, run *conversation.Run, r agent.Result) *domain.Inbound {
-	f, m := h.options.MemoryFlush, run.Head.Message
+	f, m := h.options.Conversations.Config().MemoryFlush, run.Head.Message
 	compactions := run.Session.Compactions + int64(r.Compactions)
 	switch {
 	case !f.Enabled, r.ContextWindow == 0, r.ContextTokens < h.options.Compaction[run.Agent.Label].At(r.ContextWindow, f.Reserve)-f.Margin:

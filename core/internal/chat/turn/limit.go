@@ -32,7 +32,7 @@ func (h *Handler) awaitLimit(ctx context.Context, run *conversation.Run, r agent
 	switch {
 	case f.ResetsAt.IsZero(), left > longestLimit, left < -lateLimit:
 		return nil, false
-	case left > shortLimit && (!awaited || h.options.Limits.OnUsageLimit == "fail"):
+	case left > shortLimit && (!awaited || h.options.Conversations.Config().Limits.OnUsageLimit == "fail"):
 		return nil, false
 	}
 	wait := left + afterLimit
@@ -65,7 +65,7 @@ func (h *Handler) limitNotice(run *conversation.Run, text string) *domain.Outbox
 	if run.Limits.Replies {
 		notice.ReplyTo = run.Head.Message.ID
 	}
-	if h.options.Limits.OnUsageLimit != "ask" {
+	if h.options.Conversations.Config().Limits.OnUsageLimit != "ask" {
 		return notice
 	}
 	row := []chat.Button{{Label: wording.LimitDrop, Data: fmt.Sprint("/withdraw ", run.Head.Number)}}

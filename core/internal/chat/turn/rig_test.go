@@ -88,7 +88,7 @@ func open(t *testing.T, changes ...func(*config.Config)) *rig {
 	conversations, chats := conversation.NewResolver(c, r.plugins, s), activity.NewChats(r.plugins, s)
 	r.turns = dispatch.New(s, dispatch.Options{Turns: 5, Commands: 1}, log)
 	intake := inbox.NewIntake(s, r.turns, nil, conversations, time.Now, log)
-	owners := notice.NewOwners(c.Access.Owners, s, conversations, r.plugins, log)
+	owners := notice.NewOwners(s, conversations, r.plugins, log)
 	r.questions = permission.New(permission.Options{
 		Store: r.disk, Dispatcher: r.turns, Conversations: conversations, Owners: owners, Chats: chats, Intake: intake,
 	}, log)
@@ -105,7 +105,9 @@ func open(t *testing.T, changes ...func(*config.Config)) *rig {
 		Store: r.disk, Conversations: conversations, Hooks: hook.New(r.plugins, log), Claude: r.claude, Tools: toolServer,
 		Commands: command.New(s, r.turns, command.Host{Plugins: r.plugins, Questions: r.questions, Budgets: r.budgets, Now: time.Now, Zone: time.UTC}),
 		Prompts: prompt.New(prompt.Options{
-			System:  map[string]*agent.Prompter{"": agent.NewPrompter(agent.Identity{Workspace: r.workspace, Timezone: time.UTC})},
+			System: config.Derive(c, func(*config.Config) map[string]*agent.Prompter {
+				return map[string]*agent.Prompter{"": agent.NewPrompter(agent.Identity{Workspace: r.workspace, Timezone: time.UTC})}
+			}),
 			Bringer: files.NewBringer(r.media, r.plugins, log), Reader: extract.NewReader(s, voices, web.NewPages(web.Options{}, log), log),
 			Inbound: map[string]*files.Inbound{"": inbound}, Pictures: r.media, Outgoing: sent, Channels: r.plugins,
 		}, log),
@@ -116,7 +118,7 @@ func open(t *testing.T, changes ...func(*config.Config)) *rig {
 			Store: s, Plugins: r.plugins, Chats: chats, Conversations: conversations, Intake: intake, Files: sent,
 		}, log),
 		Questions: r.questions, Files: sent, Programs: r.programs, Plugins: r.plugins, Owners: owners,
-		Compaction: map[string]agent.Compaction{"": cli.Compaction(nil, c.Agent.Claude.Env)}, MemoryFlush: c.MemoryFlush, Limits: c.Limits, Zone: time.UTC, Budgets: r.budgets,
+		Compaction: map[string]agent.Compaction{"": cli.Compaction(nil, c.Agent.Claude.Env)}, Zone: time.UTC, Budgets: r.budgets,
 	}, log)
 	return r
 }

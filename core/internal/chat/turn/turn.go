@@ -26,7 +26,6 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
-	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/chat/command"
@@ -91,12 +90,10 @@ type Options struct {
 	Questions     *permission.Approvals
 	Files         map[string]*outgoing.Files // by the agent's label
 	Programs      Programs
-	Plugins       *plugins.Registry   // asked for what was said in a chat before
-	Budgets       *spending.Budgets   // nil: none
-	Worktrees     *worktree.Worktrees // nil: none
-	Owners        *notice.Owners      // get notices of what prevents turns from beginning; nil: none
-	MemoryFlush   config.MemoryFlush
-	Limits        config.Limits
+	Plugins       *plugins.Registry           // asked for what was said in a chat before
+	Budgets       *spending.Budgets           // nil: none
+	Worktrees     *worktree.Worktrees         // nil: none
+	Owners        *notice.Owners              // get notices of what prevents turns from beginning; nil: none
 	Compaction    map[string]agent.Compaction // when conversations are compacted, by the agent's label
 	Zone          *time.Location              // whose days the usage of turns is counted by
 }

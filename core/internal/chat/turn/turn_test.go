@@ -114,7 +114,7 @@ func TestHandle(t *testing.T) {
 			if m.Silent = test.silent; !test.first {
 				r.begin(t, agent.Result{})
 			}
-			hook := &r.plugins.Entry("notes").Config.Hook
+			hook := &r.plugins.Entry("notes").Config().Hook
 			if test.failing {
 				hook.OnError = "fail"
 			}
@@ -327,7 +327,7 @@ func TestHousekeeping(t *testing.T) {
 	t.Parallel()
 	for origin, told := range map[domain.Origin]bool{domain.OriginFlush: false, domain.OriginCompact: true} {
 		r, m := open(t), message("hello")
-		r.plugins.Entry("notes").Config.Hook.OnError = "fail" // it does not run
+		r.plugins.Entry("notes").Config().Hook.OnError = "fail" // it does not run
 		m.Origin = origin
 		r.plays(fails(agent.Server))
 		r.do(t, m)

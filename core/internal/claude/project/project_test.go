@@ -37,7 +37,7 @@ func logged(t *testing.T, log hclog.Logger, files map[string]string, parts ...st
 	servers := config.Claude{MCP: map[string]config.MCP{"b": {URL: "https://b"}, "a": {Command: []string{"a"}}}}
 	return project.New(project.Options{
 		Agent: &config.Agent{Workspace: dir, Project: parts, Claude: servers}, Dir: filepath.Join(t.TempDir(), "run"), Store: s,
-		Owners: notice.NewOwners([]string{"a:1"}, s, conversation.NewResolver(&config.Config{}, channels, s), channels, log),
+		Owners: notice.NewOwners(s, conversation.NewResolver(&config.Config{Settings: config.Settings{Access: config.Access{Owners: []string{"a:1"}}}}, channels, s), channels, log),
 	}, log), dir, s
 }
 

@@ -73,7 +73,7 @@ func (s *Server) sameOwner(caller chat.Caller, one domain.Session) bool {
 	for _, id := range caller.Sender.IDs() {
 		self = append(self, caller.Address.Channel+":"+string(id))
 	}
-	for _, linked := range s.options.Links {
+	for _, linked := range s.links() {
 		if slices.ContainsFunc(linked, func(person string) bool { return slices.Contains(self, person) }) {
 			self = append(self, linked...)
 		}
@@ -88,5 +88,5 @@ func (s *Server) sameOwner(caller chat.Caller, one domain.Session) bool {
 	if name.Identity == "" { // only the key names the person of a heartbeat's own conversation
 		return slices.Contains(self, name.Channel+":"+string(name.User))
 	}
-	return slices.ContainsFunc(s.options.Links[name.Identity], func(person string) bool { return slices.Contains(self, person) })
+	return slices.ContainsFunc(s.links()[name.Identity], func(person string) bool { return slices.Contains(self, person) })
 }

@@ -74,7 +74,7 @@ func (s *Server) owns(one domain.Session) bool {
 		return true
 	}
 	name, err := session.Parse(one.Key)
-	return err == nil && name.Identity != "" && slices.ContainsFunc(s.options.Links[name.Identity], s.isOwner)
+	return err == nil && name.Identity != "" && slices.ContainsFunc(s.links()[name.Identity], s.isOwner)
 }
 
 // isOwner reports whether a person, as channel:user, is an owner.

@@ -312,7 +312,7 @@ func TestReachIsClosed(t *testing.T) {
 		for range rapid.IntRange(0, 8).Draw(rt, "sessions") {
 			kind := rapid.SampledFrom([]chat.Kind{chat.Direct, chat.Group, chat.Broadcast}).Draw(rt, "kind")
 			on, who, where := channel.Draw(rt, "channel"), user.Draw(rt, "user"), chats.Draw(rt, "chat")
-			key := session.Of(scope.Draw(rt, "scope"), on, chat.Chat{ID: where, Kind: kind}, "", chat.Sender{ID: who}, r.options.Links).Key()
+			key := session.Of(scope.Draw(rt, "scope"), on, chat.Chat{ID: where, Kind: kind}, "", chat.Sender{ID: who}, session.Links(r.options.Conversations.Config().Session.IdentityLinks)).Key()
 			if keys[key] {
 				continue
 			}

@@ -75,7 +75,7 @@ func (s *Server) ask(ctx context.Context) (changed bool) {
 	now := time.Now()
 	var asked []*plugins.Plugin
 	for _, e := range s.options.Plugins.Entries() {
-		p, k := e.Running(), s.known[e.Config.Label]
+		p, k := e.Running(), s.known[e.Config().Label]
 		switch {
 		case p == nil || p == k.live && (k.again.IsZero() || !now.After(k.again)):
 		case p.Can(remote.Tools):

@@ -55,7 +55,6 @@ func newRig(t testing.TB, change ...func(*tools.Options)) *rig {
 	r.options = tools.Options{
 		Version: "1.2.3", Store: r, Plugins: plugintest.Registry("memory", "webchat", "p", "gw", "weather", "a", "a_b", "b", "discord"),
 		Intake: r, Manual: docs.Pages,
-		Links: map[string][]string{"anna": {"telegram:anna", "discord:a"}, "bob": {"telegram:bob", "discord:b"}},
 	}
 	for _, c := range change {
 		c(&r.options)
@@ -64,7 +63,8 @@ func newRig(t testing.TB, change ...func(*tools.Options)) *rig {
 		Owners: []string{"telegram:anna", "webchat:anna", "discord:anna", "discord:77"},
 		Groups: "allowlist", Group: map[string]config.Group{"listed": {}},
 	}
-	r.options.Conversations = conversation.NewResolver(&config.Config{Settings: config.Settings{Access: owners}}, r.options.Plugins, unmoved{})
+	links := config.Session{IdentityLinks: map[string][]string{"anna": {"telegram:anna", "discord:a"}, "bob": {"telegram:bob", "discord:b"}}}
+	r.options.Conversations = conversation.NewResolver(&config.Config{Settings: config.Settings{Access: owners, Session: links}}, r.options.Plugins, unmoved{})
 	r.Server = tools.New(r.options, hclog.New(&hclog.LoggerOptions{Output: r.logs, Level: hclog.Debug, Mutex: &r.mu}))
 	return r
 }

@@ -49,9 +49,8 @@ type Options struct {
 	Store         Store
 	Conversations *conversation.Resolver
 	Intake        Intake
-	Files         *files.Store // of plugins
-	Manual        fs.FS        // the host's documentation, as Markdown
-	Links         session.Links
+	Files         *files.Store   // of plugins
+	Manual        fs.FS          // the host's documentation, as Markdown
 	Zone          *time.Location // of the times that the model reads; nil: UTC
 }
 
@@ -81,6 +80,11 @@ func New(options Options, log hclog.Logger) *Server {
 	s := &Server{options: options, log: log, turn: make(chan struct{}, 1), known: map[string]known{}, logged: map[string]bool{}}
 	s.own = []ownTool{s.messageTool(), s.sessionsTool(), s.membersTool(), s.manualTool()}
 	return s
+}
+
+// links are the users of each person that the config knows.
+func (s *Server) links() session.Links {
+	return session.Links(s.options.Conversations.Config().Session.IdentityLinks)
 }
 
 // Turn is the server for one turn.

@@ -144,7 +144,7 @@ func snapshot(ctx context.Context, g git, t domain.Worktree, head string) (strin
 
 // Restore makes a removed worktree again. The error is ctx's, a [*SetupError], or git's.
 func (w *Worktrees) Restore(ctx context.Context, t domain.Worktree) error {
-	a := w.agents[session.AgentOf(t.Session)]
+	a := w.agent(t.Session)
 	if a == nil {
 		return fmt.Errorf("there is no agent %s", session.AgentOf(t.Session))
 	}

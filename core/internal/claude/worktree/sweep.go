@@ -3,9 +3,7 @@ package worktree
 import (
 	"context"
 	"errors"
-	"maps"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
@@ -17,8 +15,9 @@ import (
 // Sweep completes or undoes removals that were interrupted, forgets those that can no longer be restored, and removes worktrees that this host
 // has made and does not know any more, if nothing would be lost with them. It is called at the start and then every hour.
 func (w *Worktrees) Sweep(ctx context.Context) {
+	agents := w.config.Get().AllAgents()
 	there := map[*config.Agent][]string{} // before the store is asked, which knows a worktree before its folder is there
-	for _, a := range w.agents {
+	for _, a := range agents {
 		there[a] = foldersIn(a.Worktrees())
 	}
 	all, err := w.store.Worktrees(ctx)
@@ -29,15 +28,14 @@ func (w *Worktrees) Sweep(ctx context.Context) {
 	known := map[string]bool{}
 	for _, t := range all {
 		known[t.Root] = true
-		if w.agents[session.AgentOf(t.Session)] == nil {
+		if w.agent(t.Session) == nil {
 			continue
 		}
 		if err := w.change(ctx, t, func(t domain.Worktree) error { return w.settle(ctx, t) }); err != nil && !errors.Is(err, ErrBusy) {
 			w.complain(ctx, "complete the removal of a worktree", t.Root, err)
 		}
 	}
-	for _, label := range slices.Sorted(maps.Keys(w.agents)) {
-		a := w.agents[label]
+	for _, a := range agents {
 		for _, root := range there[a] {
 			if !known[root] {
 				w.orphan(ctx, a, root)
@@ -77,7 +75,7 @@ func (w *Worktrees) settle(ctx context.Context, t domain.Worktree) error {
 		}
 		return w.store.DeleteWorktree(ctx, t.Root)
 	case t.RemovedAt.IsZero() && t.Snapshot != "" && exists(t.Root): // files may be missing, but nobody has looked since at what is there
-		return w.build(ctx, w.agents[session.AgentOf(t.Session)], t, "")
+		return w.build(ctx, w.agent(t.Session), t, "")
 	case t.RemovedAt.IsZero() && t.Snapshot != "":
 		t.RemovedAt = time.Now()
 		return w.store.KeepWorktree(ctx, t)

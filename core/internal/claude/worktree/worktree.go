@@ -61,8 +61,8 @@ func (e *SetupError) Error() string {
 type Worktrees struct {
 	shell  Shell
 	store  Store
-	agents map[string]*config.Agent // by their labels
-	host   string                   // names this host among those that make worktrees at the same place
+	config config.Getter
+	host   string // names this host among those that make worktrees at the same place
 	log    hclog.Logger
 
 	making chan struct{} // holds a value while a worktree is planned, made or merged
@@ -73,15 +73,17 @@ type Worktrees struct {
 }
 
 // New returns the worktrees of a config's agents.
-func New(c *config.Config, shell Shell, store Store, log hclog.Logger) *Worktrees {
+func New(c config.Getter, shell Shell, store Store, log hclog.Logger) *Worktrees {
 	w := &Worktrees{
-		shell: shell, store: store, agents: map[string]*config.Agent{}, host: c.StateDir, log: log,
+		config: c, shell: shell, store: store, host: c.Get().StateDir, log: log,
 		making: make(chan struct{}, 1), used: map[string]int{}, told: map[string]bool{},
 	}
-	for _, a := range c.AllAgents() {
-		w.agents[a.Label] = a
-	}
 	return w
+}
+
+// agent returns the agent of a session; nil: the config has none with this label any more.
+func (w *Worktrees) agent(key string) *config.Agent {
+	return w.config.Get().AgentNamed(session.AgentOf(key))
 }
 
 // Due reports whether the next turn of a session makes the worktree of its thread, or is the first to work in it.
@@ -89,7 +91,7 @@ func (w *Worktrees) Due(s domain.Session) bool {
 	if w == nil || s.Worktree != "" || s.Route.Thread == "" || s.ClaudeStarted {
 		return false
 	}
-	a := w.agents[session.AgentOf(s.Key)]
+	a := w.agent(s.Key)
 	return a != nil && a.Worktree == config.WorktreeThread
 }
 
@@ -100,7 +102,7 @@ func (w *Worktrees) Enter(ctx context.Context, s domain.Session, first string) (
 	if w == nil {
 		return "", func() {}, nil
 	}
-	a := w.agents[session.AgentOf(s.Key)]
+	a := w.agent(s.Key)
 	if a == nil || s.Worktree == "" && !w.Due(s) {
 		return "", func() {}, nil
 	}

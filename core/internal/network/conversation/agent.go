@@ -10,19 +10,19 @@ import (
 )
 
 // Several reports whether there is more than one agent.
-func (r *Resolver) Several() bool { return len(r.config.Agents) > 0 }
+func (r *Resolver) Several() bool { return len(r.Config().Agents) > 0 }
 
 // Agents returns all agents, main first.
-func (r *Resolver) Agents() []*config.Agent { return r.config.AllAgents() }
+func (r *Resolver) Agents() []*config.Agent { return r.Config().AllAgents() }
 
 // Agent returns the agent with a label, or nil.
-func (r *Resolver) Agent(label string) *config.Agent { return r.config.AgentNamed(label) }
+func (r *Resolver) Agent(label string) *config.Agent { return r.Config().AgentNamed(label) }
 
 // Caller returns the caller in a session, without a person. Its agent is that of the session; an agent that the config does not
 // have any more has no workspace.
 func (r *Resolver) Caller(key string, to chat.Address, kind chat.Kind) chat.Caller {
 	c := chat.Caller{Session: key, Address: to, Kind: kind, Agent: session.AgentOf(key)}
-	if a := r.config.AgentNamed(c.Agent); a != nil {
+	if a := r.Config().AgentNamed(c.Agent); a != nil {
 		c.Workspace = a.Workspace
 	}
 	return c
@@ -31,11 +31,12 @@ func (r *Resolver) Caller(key string, to chat.Address, kind chat.Kind) chat.Call
 // Routed returns the label of the agent that answers where nobody has chosen another one: by the first route that fits, else by the
 // group's block, else main.
 func (r *Resolver) Routed(to chat.Address, kind chat.Kind, person chat.Sender) string {
-	if len(r.config.Agents) == 0 {
+	c := r.Config()
+	if len(c.Agents) == 0 {
 		return session.MainAgent
 	}
 	place := config.Place{Address: to, Origin: r.chats.Origin(to.Channel, to.Chat), Kind: kind, Person: person.IDs()}
-	for _, route := range r.config.Routes {
+	for _, route := range c.Routes {
 		if route.Fits(place) {
 			return route.Agent
 		}
@@ -60,7 +61,7 @@ func (r *Resolver) Chosen(name string, caller chat.Caller) (*config.Agent, bool)
 }
 
 // Folders are those in which an agent may work.
-func (r *Resolver) Folders(a *config.Agent) *folder.Folders { return r.folders[a] }
+func (r *Resolver) Folders(a *config.Agent) *folder.Folders { return r.folders.Get()[a.Label] }
 
 // DefaultAgent is the name that chooses the agent that a conversation is routed to.
 const DefaultAgent = "default"

@@ -32,24 +32,32 @@ type Chats interface {
 
 // Resolver resolves conversations. It is safe for concurrent use.
 type Resolver struct {
-	config  *config.Config
-	folders map[*config.Agent]*folder.Folders
+	config  config.Getter
+	folders *config.Derived[map[string]*folder.Folders] // by the agents' labels
 	plugins *plugins.Registry
 	chats   Chats
 }
 
 // NewResolver returns a resolver for a config.
-func NewResolver(c *config.Config, plugins *plugins.Registry, chats Chats) *Resolver {
-	r := &Resolver{config: c, plugins: plugins, chats: chats, folders: map[*config.Agent]*folder.Folders{}}
+func NewResolver(c config.Getter, plugins *plugins.Registry, chats Chats) *Resolver {
+	return &Resolver{config: c, plugins: plugins, chats: chats, folders: config.Derive(c, folders)}
+}
+
+// folders are those in which the agents may work.
+func folders(c *config.Config) map[string]*folder.Folders {
 	closed := c.Own()
 	for _, a := range c.AllAgents() {
 		closed = append(closed, a.Workspace)
 	}
+	all := map[string]*folder.Folders{}
 	for _, a := range c.AllAgents() {
-		r.folders[a] = folder.New(a.Workspace, a.Folders, closed)
+		all[a.Label] = folder.New(a.Workspace, a.Folders, closed)
 	}
-	return r
+	return all
 }
+
+// Config returns the config as it is now, for what is not of one conversation.
+func (r *Resolver) Config() *config.Config { return r.config.Get() }
 
 // Conversation has the settings for a message and its session. Every value is set. In descending order of precedence they
 // come from the message's directives, the session's choices, the group's block, the channel's block, the agent's block, and the rest
@@ -135,19 +143,17 @@ func (r *Resolver) Session(caller chat.Caller, s domain.Session) *Conversation {
 
 // resolve resolves everything that does not depend on the author.
 func (r *Resolver) resolve(m domain.Message, s domain.Session, chosen domain.Overrides) *Conversation {
-	settings, to := r.config.For(m.Channel), m.Address()
+	config := r.Config()
+	settings, to := config.For(m.Channel), m.Address()
 	label := session.AgentOf(s.Key)
-	agent, missing := r.config.AgentNamed(label), ""
+	agent, missing := config.AgentNamed(label), ""
 	if agent == nil {
-		agent, missing = &r.config.Agent, label
+		agent, missing = &config.Agent, label
 	}
 	claude := agent.Claude
-	var group config.Group
-	if m.Chat.Kind != chat.Direct {
-		group, _ = r.Group(m.Channel, m.Chat.ID)
-	}
+	group, _ := r.group(m)
 	held := chosen.Over(domain.Overrides{
-		Effort: cmp.Or(group.Effort, claude.Effort), Fast: map[bool]string{true: "on"}[claude.Fast], Permission: claude.PermissionMode, TTS: r.config.Media.TTS,
+		Effort: cmp.Or(group.Effort, claude.Effort), Fast: map[bool]string{true: "on"}[claude.Fast], Permission: claude.PermissionMode, TTS: config.Media.TTS,
 		Verbose: settings.Reply.Verbose, Reasoning: settings.Reply.Reasoning, Usage: settings.Reply.Usage,
 	})
 	c := &Conversation{
@@ -156,7 +162,7 @@ func (r *Resolver) resolve(m domain.Message, s domain.Session, chosen domain.Ove
 		SystemPrompt: group.SystemPrompt, Skills: group.Skills, Tools: group.Tools,
 		Model: model(agent, group, chosen.Model), Effort: held.Effort, Fast: held.Fast == "on", PermissionMode: held.Permission,
 		Verbose: held.Verbose, Reasoning: held.Reasoning, Usage: held.Usage,
-		Send:  r.config.Send.Policy(chosen.Send, s.Key, to, m.Chat.Kind),
+		Send:  config.Send.Policy(chosen.Send, s.Key, to, m.Chat.Kind),
 		Queue: Queueing(settings.Queue, m.Overrides.Queue, s.Overrides.Queue),
 	}
 	c.Work(s)
@@ -165,7 +171,7 @@ func (r *Resolver) resolve(m domain.Message, s domain.Session, chosen domain.Ove
 	}
 	c.Limits, c.Text = r.limits(m.Channel, m.Chat.Kind)
 	c.edits = r.editWindow(m.Channel)
-	if len(r.config.Media.Speak) > 0 {
+	if len(config.Media.Speak) > 0 {
 		c.Speech = held.TTS
 	}
 	if m.Chat.Kind != chat.Direct {
@@ -175,6 +181,14 @@ func (r *Resolver) resolve(m domain.Message, s domain.Session, chosen domain.Ove
 	c.MayBeSilent, c.Visible = settings.Reply.MayBeSilent(m.Chat.Kind), settings.Reply.VisibleIn(m.Chat.Kind)
 	c.Listening = c.MayBeSilent && c.Activation != "mention"
 	return c
+}
+
+// group returns the settings of a message's group; none, in a direct chat.
+func (r *Resolver) group(m domain.Message) (config.Group, bool) {
+	if m.Chat.Kind == chat.Direct {
+		return config.Group{}, false
+	}
+	return r.Group(m.Channel, m.Chat.ID)
 }
 
 // Work has the conversation work where a session does.
@@ -227,16 +241,16 @@ func editable(window time.Duration, sentAt time.Time) bool {
 }
 
 // Settings returns the settings of a channel.
-func (r *Resolver) Settings(channel string) config.Settings { return r.config.For(channel) }
+func (r *Resolver) Settings(channel string) config.Settings { return r.Config().For(channel) }
 
 // SendPolicy reports whether messages of a chat are answered: allow or deny. Own is what people chose for their session.
 func (r *Resolver) SendPolicy(own, session string, from chat.Address, kind chat.Kind) string {
-	return r.config.Send.Policy(own, session, from, kind)
+	return r.Config().Send.Policy(own, session, from, kind)
 }
 
 // People are those whom the config lets in on a channel, each as channel:user.
 func (r *Resolver) People(channel string) []string {
-	access := r.config.For(channel).Access
+	access := r.Config().For(channel).Access
 	list := slices.DeleteFunc(slices.Concat(access.Owners, access.Allow),
 		func(person string) bool { return !strings.HasPrefix(person, channel+":") })
 	slices.Sort(list)
@@ -244,11 +258,11 @@ func (r *Resolver) People(channel string) []string {
 }
 
 // Owners are those of a channel, each as channel:user.
-func (r *Resolver) Owners(channel string) []string { return r.config.For(channel).Access.Owners }
+func (r *Resolver) Owners(channel string) []string { return r.Config().For(channel).Access.Owners }
 
 // OwnersWrite reports whether owners may write in a group.
 func (r *Resolver) OwnersWrite(channel string, id chat.ID) bool {
-	access := r.config.For(channel).Access
+	access := r.Config().For(channel).Access
 	_, listed := r.Group(channel, id)
 	return access.Groups == "open" || access.Groups == "allowlist" && listed
 }
@@ -258,7 +272,7 @@ func (r *Resolver) Decides(caller chat.Caller) bool {
 	if caller.Authority == chat.Owner {
 		return true
 	}
-	listed := r.config.For(caller.Address.Channel).Access.Approvers
+	listed := r.Config().For(caller.Address.Channel).Access.Approvers
 	return slices.ContainsFunc(caller.Sender.IDs(), func(id chat.UserID) bool {
 		return slices.Contains(listed, caller.Address.Channel+":"+string(id))
 	})
@@ -275,7 +289,7 @@ func model(a *config.Agent, g config.Group, chosen string) string {
 // Group returns the settings of a group, or false if the config does not list it. A group that has moved may be listed
 // under its current id or its first one.
 func (r *Resolver) Group(channel string, id chat.ID) (config.Group, bool) {
-	access := r.config.For(channel).Access
+	access := r.Config().For(channel).Access
 	g, ok := access.Group[string(Listed(access, channel, id, r.chats))]
 	return g, ok
 }
@@ -290,7 +304,7 @@ func Listed(access config.Access, channel string, id chat.ID, chats Chats) chat.
 
 // History returns how many messages of a group that are not for the agent are kept for it.
 func (r *Resolver) History(channel string, id chat.ID) int {
-	access := r.config.For(channel).Access
+	access := r.Config().For(channel).Access
 	if g, ok := access.Group[string(Listed(access, channel, id, r.chats))]; ok && g.HistoryLimit != nil {
 		return *g.HistoryLimit
 	}

@@ -57,7 +57,8 @@ type hook struct {
 func (c *Chain) hooks() []hook {
 	var list []hook
 	for _, e := range c.plugins.Entries() {
-		h := hook{name: e.Config.Label, timeout: e.Config.Hook.Timeout, required: e.Config.Hook.OnError == "fail", plugin: e.Running()}
+		block := e.Config()
+		h := hook{name: block.Label, timeout: block.Hook.Timeout, required: block.Hook.OnError == "fail", plugin: e.Running()}
 		if h.plugin == nil && h.required || h.plugin != nil && h.plugin.Can(remote.BeforeAgentStart) {
 			list = append(list, h)
 		}

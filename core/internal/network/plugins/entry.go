@@ -3,6 +3,7 @@ package plugins
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
@@ -40,7 +41,7 @@ func (s Status) channel() bool { return slices.Contains(s.Kinds, "channel") }
 
 // Entry is an enabled plugin across all its processes. Only the supervisor changes it.
 type Entry struct {
-	Config  *config.Plugin
+	config  atomic.Pointer[config.Plugin]
 	changes *changes // of all plugins
 
 	mu      sync.Mutex
@@ -51,7 +52,20 @@ type Entry struct {
 }
 
 func newEntry(p *config.Plugin, c *changes) *Entry {
-	return &Entry{Config: p, changes: c, changed: make(chan struct{}), status: Status{Name: p.Label, State: Starting, Since: time.Now()}}
+	e := &Entry{changes: c, changed: make(chan struct{}), status: Status{Name: p.Label, State: Starting, Since: time.Now()}}
+	e.config.Store(p)
+	return e
+}
+
+// Config returns the plugin's block, as it is now.
+func (e *Entry) Config() *config.Plugin { return e.config.Load() }
+
+// remove wakes those who wait for the plugin, which the config does not have any more.
+func (e *Entry) remove() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	close(e.changed)
+	e.changed = make(chan struct{})
 }
 
 // Running returns the plugin, or nil if it does not run.

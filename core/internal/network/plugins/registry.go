@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/network/remote"
@@ -18,12 +19,20 @@ import (
 // ErrAway means that a channel does not run, and will be started again by itself.
 var ErrAway = errors.New("the channel is not running")
 
-// Registry finds the plugins that run. Ask it at each use: a plugin may end at any time. It is safe for concurrent use.
+// Registry finds the plugins that run. Ask it at each use: a plugin may end at any time, and a reload of the config may add or remove
+// one. It is safe for concurrent use.
 type Registry struct {
-	entries  []*Entry // in the order of the config file
+	changes *changes
+
+	mu   sync.Mutex // held while list is replaced
+	list atomic.Pointer[list]
+}
+
+// list is what the config says of plugins. It does not change.
+type list struct {
+	entries  []*Entry // the enabled ones, in the order of the config file
 	byName   map[string]*Entry
 	disabled []string // the other plugins of the config
-	changes  *changes
 }
 
 // changes notifies waiters of each change.
@@ -51,41 +60,61 @@ func (c *changes) tell() {
 }
 
 // New returns the registry of a config's enabled plugins, none of which runs yet.
-func New(list []*config.Plugin) *Registry {
-	r := &Registry{byName: map[string]*Entry{}, changes: &changes{}}
-	for _, p := range list {
-		if !p.Enabled {
-			r.disabled = append(r.disabled, p.Label)
-			continue
-		}
-		e := newEntry(p, r.changes)
-		r.entries = append(r.entries, e)
-		r.byName[p.Label] = e
-	}
+func New(blocks []*config.Plugin) *Registry {
+	r := &Registry{changes: &changes{}}
+	r.list.Store(&list{})
+	r.Configure(blocks)
 	return r
 }
 
+// Configure makes these the plugins of the config, as a reload does. The supervisor starts, ends and restarts their processes.
+func (r *Registry) Configure(blocks []*config.Plugin) {
+	defer r.changes.tell() // after unlocking: woken goroutines ask at once
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before, next := r.list.Load(), &list{byName: map[string]*Entry{}}
+	for _, p := range blocks {
+		if !p.Enabled {
+			next.disabled = append(next.disabled, p.Label)
+			continue
+		}
+		e := before.byName[p.Label]
+		if e == nil {
+			e = newEntry(p, r.changes)
+		}
+		e.config.Store(p)
+		next.entries = append(next.entries, e)
+		next.byName[p.Label] = e
+	}
+	r.list.Store(next)
+	for name, e := range before.byName {
+		if next.byName[name] == nil {
+			e.remove()
+		}
+	}
+}
+
 // Entries returns the enabled plugins in the order of the config file.
-func (r *Registry) Entries() []*Entry { return r.entries }
+func (r *Registry) Entries() []*Entry { return r.list.Load().entries }
 
 // Entry returns an enabled plugin; nil: no plugin has the name.
-func (r *Registry) Entry(name string) *Entry { return r.byName[name] }
+func (r *Registry) Entry(name string) *Entry { return r.list.Load().byName[name] }
 
 // Enabled reports whether the config has an enabled plugin of that name.
-func (r *Registry) Enabled(name string) bool { return r.byName[name] != nil }
+func (r *Registry) Enabled(name string) bool { return r.Entry(name) != nil }
 
 // Names lists the enabled plugins.
 func (r *Registry) Names() []string {
 	var names []string
-	for _, e := range r.entries {
-		names = append(names, e.Config.Label)
+	for _, e := range r.Entries() {
+		names = append(names, e.Config().Label)
 	}
 	return names
 }
 
 // Get returns a plugin if it runs.
 func (r *Registry) Get(name string) (*Plugin, bool) {
-	e := r.byName[name]
+	e := r.Entry(name)
 	if e == nil {
 		return nil, false
 	}
@@ -102,7 +131,7 @@ func (r *Registry) Running(name string) bool {
 // With returns the running plugins that have a capability, in the order of the config file.
 func (r *Registry) With(c remote.Capability) []*Plugin {
 	var list []*Plugin
-	for _, e := range r.entries {
+	for _, e := range r.Entries() {
 		if p := e.Running(); p != nil && p.Can(c) {
 			list = append(list, p)
 		}
@@ -113,11 +142,11 @@ func (r *Registry) With(c remote.Capability) []*Plugin {
 // Await returns the plugin once it runs. Its error is ctx's, or says that there is no such plugin. A running plugin is
 // returned even if ctx has ended.
 func (r *Registry) Await(ctx context.Context, name string) (*Plugin, error) {
-	e := r.byName[name]
-	if e == nil {
-		return nil, fmt.Errorf("no plugin %q is enabled", name)
-	}
 	for {
+		e := r.Entry(name)
+		if e == nil {
+			return nil, fmt.Errorf("no plugin %q is enabled", name)
+		}
 		p, changed := e.current()
 		if p != nil {
 			return p, nil
@@ -144,8 +173,9 @@ func (r *Registry) Changed() <-chan struct{} { return r.changes.wait() }
 
 // List returns the states of the enabled plugins in the order of the config file.
 func (r *Registry) List() []Status {
-	list := make([]Status, len(r.entries))
-	for i, e := range r.entries {
+	entries := r.Entries()
+	list := make([]Status, len(entries))
+	for i, e := range entries {
 		list[i] = e.Status()
 	}
 	return list
@@ -153,7 +183,7 @@ func (r *Registry) List() []Status {
 
 // Limits returns a channel's limits in one kind of chat, from its newest process; false: unknown yet.
 func (r *Registry) Limits(name string, kind chat.Kind) (chat.Limits, bool) {
-	e := r.byName[name]
+	e := r.Entry(name)
 	if e == nil {
 		return chat.Limits{}, false
 	}
@@ -175,13 +205,13 @@ func (r *Registry) ChannelNames() []string {
 // is, may take them later.
 func (r *Registry) CheckChannel(name string) error {
 	what := fmt.Sprintf("there is no channel %q", name)
-	switch e := r.byName[name]; {
+	switch e := r.Entry(name); {
 	case e != nil:
 		if status := e.Status(); len(status.Kinds) == 0 || status.channel() {
 			return nil
 		}
 		what = name + " is no channel"
-	case slices.Contains(r.disabled, name):
+	case slices.Contains(r.list.Load().disabled, name):
 		what = fmt.Sprintf("the plugin %q is disabled in the config", name)
 	}
 	if names := r.ChannelNames(); len(names) > 0 {
@@ -219,8 +249,8 @@ func (r *Registry) Doing() []string {
 
 // Grants lists the other channels that a plugin may reach.
 func (r *Registry) Grants(instance string) []string {
-	if e := r.byName[instance]; e != nil {
-		return e.Config.Grants
+	if e := r.Entry(instance); e != nil {
+		return e.Config().Grants
 	}
 	return nil
 }
@@ -228,7 +258,7 @@ func (r *Registry) Grants(instance string) []string {
 // ReadsTranscripts reports whether a plugin follows transcripts, and its block also lets it read what was said before. A
 // plugin may ask while it starts: then it waits until the plugin runs.
 func (r *Registry) ReadsTranscripts(ctx context.Context, instance string) bool {
-	if e := r.byName[instance]; e == nil || !e.Config.ReadTranscripts {
+	if e := r.Entry(instance); e == nil || !e.Config().ReadTranscripts {
 		return false
 	}
 	p, err := r.Await(ctx, instance)

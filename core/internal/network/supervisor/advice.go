@@ -70,7 +70,7 @@ func actionFor(err error) action {
 	}
 }
 
-// rereads reports whether the host must be restarted to read its config file again.
+// rereads reports whether only another config helps, which a reload brings.
 func (r action) rereads() bool { return r == otherCredentials || r == otherConfig }
 
 // advice returns advice for the operator about the named plugin.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
 )
@@ -35,8 +34,9 @@ const (
 
 // instance is one plugin across all its processes.
 type instance struct {
-	block           *config.Plugin
+	name            string // the label of its block
 	options         *Options
+	end             context.CancelFunc // ends run; nil: it was not started; owned by [Supervisor.Run]
 	log             hclog.Logger
 	restart         chan struct{} // a restart was requested
 	settled         chan struct{} // closed when the first start has succeeded or failed
@@ -119,7 +119,7 @@ func (i *instance) pause(ctx context.Context, why error, wait time.Duration) {
 func (i *instance) fails(why error, advice string) {
 	if !i.failureReported {
 		i.failureReported = true
-		i.host.PluginFails(i.block.Label, why.Error(), advice)
+		i.host.PluginFails(i.name, why.Error(), advice)
 	}
 }
 
@@ -127,22 +127,22 @@ func (i *instance) fails(why error, advice string) {
 func (i *instance) recovered() {
 	if i.failureReported {
 		i.failureReported = false
-		i.host.PluginRuns(i.block.Label)
+		i.host.PluginRuns(i.name)
 	}
 }
 
 // park disables the plugin until a restart is requested, its binary changes or some minutes have passed. A plugin that
-// needs another config is not restarted by itself, because the config is read only when the host starts.
+// needs another config is not restarted by itself: a reload of the config does that.
 func (i *instance) park(ctx context.Context, why error) {
 	if unfit, ok := errors.AsType[*Unfit](why); ok {
-		why = placed{i.block.PlaceAttribute(unfit.Attribute, "Plugin does not start", why.Error()).String(), why}
+		why = placed{i.entry.Config().PlaceAttribute(unfit.Attribute, "Plugin does not start", why.Error()).String(), why}
 	}
 	action := actionFor(why)
-	advice := action.advice(i.block.Label)
-	i.log.Error("the plugin has failed", "plugin", i.block.Label, "error", why, "advice", advice)
+	advice := action.advice(i.name)
+	i.log.Error("the plugin has failed", "plugin", i.name, "error", why, "advice", advice)
 	i.entry.Update(func(s *plugins.Status) { s.State, s.Detail = plugins.Failed, why.Error() })
 	i.fails(why, advice)
-	before := modified(i.block.Source)
+	before := modified(i.entry.Config().Source)
 	tick := time.NewTicker(binaryEvery)
 	defer tick.Stop()
 	var again <-chan time.Time
@@ -160,7 +160,7 @@ func (i *instance) park(ctx context.Context, why error) {
 		case <-again:
 			return
 		case <-tick.C:
-			if now := modified(i.block.Source); !now.Equal(before) && !now.IsZero() {
+			if now := modified(i.entry.Config().Source); !now.Equal(before) && !now.IsZero() {
 				i.log.Info("the plugin's binary has changed; it is tried again")
 				return
 			}

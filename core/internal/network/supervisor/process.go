@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
+	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
@@ -34,7 +35,8 @@ const (
 // runProcess runs one process from its start to its end. Its error says why it ended; nil: ctx ended or a restart was
 // requested.
 func (i *instance) runProcess(ctx context.Context) error {
-	l, err := launch(ctx, i.block, i.options.SocketDir, i.options.Children, i.sockets, i.log)
+	block := i.entry.Config()
+	l, err := launch(ctx, block, i.options.SocketDir, i.options.Children, i.sockets, i.log)
 	if err != nil {
 		return err
 	}
@@ -49,7 +51,7 @@ func (i *instance) runProcess(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	live, err := i.configure(ctx, l)
+	live, err := i.configure(ctx, l, block)
 	if err != nil {
 		return err
 	}
@@ -83,7 +85,7 @@ func (i *instance) record(ctx context.Context, pid int) (forget func(), err erro
 		}
 	}
 	err = i.options.Processes.RecordProcess(ctx, domain.Process{
-		Kind: "plugin", Name: i.block.Label, PID: pid, StartTime: started, BootID: process.BootID(),
+		Kind: "plugin", Name: i.name, PID: pid, StartTime: started, BootID: process.BootID(),
 	})
 	if err != nil {
 		return forget, fmt.Errorf("record the plugin's process: %w: %w", errExhausted, err)
@@ -92,7 +94,7 @@ func (i *instance) record(ctx context.Context, pid int) (forget func(), err erro
 }
 
 // configure describes, checks and configures a new process.
-func (i *instance) configure(ctx context.Context, l *launched) (*plugins.Plugin, error) {
+func (i *instance) configure(ctx context.Context, l *launched, block *config.Plugin) (*plugins.Plugin, error) {
 	describing, cancel := context.WithTimeout(ctx, describeTimeout)
 	defer cancel()
 	description, err := l.plugin.Describe(describing, i.options.HostVersion)
@@ -103,27 +105,27 @@ func (i *instance) configure(ctx context.Context, l *launched) (*plugins.Plugin,
 	if len(description.Unknown) > 0 {
 		i.log.Warn("the plugin has capabilities that this host does not know; they are not used", "capabilities", description.Unknown)
 	}
-	if err := i.host.Accept(i.block.Label, description); err != nil {
+	if err := i.host.Accept(i.name, description); err != nil {
 		return nil, refusal{err}
 	}
-	config, err := i.block.Decode(description.Schema)
+	config, err := block.Decode(description.Schema)
 	if err != nil {
 		return nil, misfit{err}
 	}
-	dir := filepath.Join(i.options.StateDir, "plugins", i.block.Label)
+	dir := filepath.Join(i.options.StateDir, "plugins", i.name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create the plugin's state folder: %w", err)
 	}
 	services := grpc.NewServer(slices.Concat(
 		[]grpc.ServerOption{grpc.Creds(credentials.NewTLS(l.tls))}, handshake.ServerOptions(), intakeOptions(), recovering(i.log),
 	)...)
-	i.host.Register(i.block.Label, services)
+	i.host.Register(i.name, services)
 	broker := l.broker.NextId()
 	l.serve(broker, services, i.log)
 	configuring, cancel := context.WithTimeout(ctx, configureTimeout)
 	defer cancel()
 	found, err := l.plugin.Configure(configuring, remote.Configuration{
-		Config: config, BrokerID: broker, Instance: i.block.Label, StateDir: dir, Workspace: i.options.Workspace, Demo: i.options.Demo,
+		Config: config, BrokerID: broker, Instance: i.name, StateDir: dir, Workspace: i.options.Workspace, Demo: i.options.Demo,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("configure the plugin: %w", i.cause(err, l))
@@ -131,7 +133,7 @@ func (i *instance) configure(ctx context.Context, l *launched) (*plugins.Plugin,
 	if err := i.findings(found); err != nil {
 		return nil, err
 	}
-	live, err := plugins.Open(configuring, i.block.Label, l.plugin, description)
+	live, err := plugins.Open(configuring, i.name, l.plugin, description)
 	if err != nil {
 		return nil, fmt.Errorf("get the channel's limits: %w", i.cause(err, l))
 	}
@@ -142,7 +144,7 @@ func (i *instance) configure(ctx context.Context, l *launched) (*plugins.Plugin,
 func (i *instance) findings(found []remote.Diagnostic) error {
 	var errs []error
 	for _, d := range found {
-		text := i.block.Place(d.Path, d.Summary, d.Detail).String()
+		text := i.entry.Config().Place(d.Path, d.Summary, d.Detail).String()
 		if d.Warning {
 			i.log.Warn(text)
 			continue
@@ -213,7 +215,7 @@ func (i *instance) report(r remote.Report) {
 		i.log.Debug("connection", "state", r.State)
 	}
 	if r.URL != "" && before.URL != r.URL {
-		i.host.Opened(i.block.Label, r.URL)
+		i.host.Opened(i.name, r.URL)
 	}
 }
 

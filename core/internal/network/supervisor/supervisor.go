@@ -58,9 +58,12 @@ type Options struct {
 
 // Supervisor runs plugins.
 type Supervisor struct {
-	options   Options
-	instances []*instance
-	byName    map[string]*instance
+	options Options
+	log     hclog.Logger
+	pids    *pids
+
+	mu        sync.Mutex
+	instances map[string]*instance // by the plugin's name; those that the config has no more are in it until they have ended
 }
 
 // New returns a supervisor. Run starts it.
@@ -71,31 +74,86 @@ func New(options Options, log hclog.Logger) *Supervisor {
 	if options.Retry <= 0 {
 		options.Retry = retryEvery
 	}
-	s := &Supervisor{options: options, byName: map[string]*instance{}}
-	pids := &pids{}
-	for _, e := range options.Plugins.Entries() {
-		i := &instance{
-			block: e.Config, entry: e, options: &s.options, log: log.Named(e.Config.Label),
-			restart: make(chan struct{}, 1), settled: make(chan struct{}), sockets: newSockets(pids),
-		}
-		s.instances = append(s.instances, i)
-		s.byName[e.Config.Label] = i
-	}
+	s := &Supervisor{options: options, log: log, pids: &pids{}, instances: map[string]*instance{}}
+	s.add()
 	return s
 }
 
-// Run runs all plugins concurrently until ctx ends, then drains and ends them.
+// add makes the instances of plugins that have none, and returns those that do not run yet.
+func (s *Supervisor) add() (idle []*instance) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.options.Plugins.Entries() {
+		name := e.Config().Label
+		if s.instances[name] == nil {
+			s.instances[name] = &instance{
+				name: name, entry: e, options: &s.options, log: s.log.Named(name),
+				restart: make(chan struct{}, 1), settled: make(chan struct{}), sockets: newSockets(s.pids),
+			}
+		}
+		if i := s.instances[name]; i.end == nil {
+			idle = append(idle, i)
+		}
+	}
+	return idle
+}
+
+// Run runs all plugins of the registry concurrently until ctx ends, then drains and ends them. It starts a plugin that is added while
+// it runs, and drains and ends one that is removed.
 func (s *Supervisor) Run(ctx context.Context, host Host) {
 	var running sync.WaitGroup
-	for _, i := range s.instances {
-		running.Go(func() { i.run(ctx, host) })
+	defer running.Wait()
+	ended := make(chan struct{}, 1)
+	for ctx.Err() == nil {
+		changed := s.options.Plugins.Changed()
+		for _, i := range s.add() {
+			working, end := context.WithCancel(ctx)
+			i.end = end
+			running.Go(func() {
+				defer end()
+				i.run(working, host)
+				if ctx.Err() == nil { // its plugin was removed; one of the same name may be there again
+					s.remove(i)
+					select {
+					case ended <- struct{}{}:
+					default: // one is enough
+					}
+				}
+			})
+		}
+		s.endRemoved()
+		select {
+		case <-changed:
+		case <-ended:
+		case <-ctx.Done():
+		}
 	}
-	running.Wait()
+}
+
+// endRemoved ends the plugins that the config does not have any more.
+func (s *Supervisor) endRemoved() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, i := range s.instances {
+		if s.options.Plugins.Entry(name) != i.entry {
+			i.end()
+		}
+	}
+}
+
+func (s *Supervisor) remove(i *instance) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.instances, i.name)
 }
 
 // Settled returns once every plugin is running, or its first start has failed.
 func (s *Supervisor) Settled(ctx context.Context) error {
-	for _, i := range s.instances {
+	for _, e := range s.options.Plugins.Entries() {
+		i := s.instance(e.Config().Label)
+		if i == nil {
+			continue // removed meanwhile
+		}
 		select {
 		case <-i.settled:
 		case <-ctx.Done():
@@ -105,10 +163,16 @@ func (s *Supervisor) Settled(ctx context.Context) error {
 	return nil
 }
 
-// Restart restarts a plugin, including a failed one.
+func (s *Supervisor) instance(name string) *instance {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.instances[name]
+}
+
+// Restart restarts a plugin, including a failed one. It runs with the block that the config has now.
 func (s *Supervisor) Restart(name string) error {
-	i, ok := s.byName[name]
-	if !ok {
+	i := s.instance(name)
+	if i == nil || s.options.Plugins.Entry(name) == nil {
 		return fmt.Errorf("no plugin %q is enabled", name)
 	}
 	select {

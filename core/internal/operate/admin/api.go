@@ -16,6 +16,7 @@ type Status struct {
 	Version   string    `json:"version"`
 	PID       int       `json:"pid"`
 	Started   time.Time `json:"started,omitzero"`
+	ConfigAt  time.Time `json:"config_at,omitzero"` // when the config was read that it works with
 	Demo      bool      `json:"demo,omitempty"`
 	Running   int       `json:"running"`
 	Waiting   int       `json:"waiting"`

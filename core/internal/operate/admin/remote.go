@@ -40,7 +40,7 @@ type Remote struct {
 func (s *Server) serveRemote(ctx context.Context) error {
 	l, err := process.Listen(ctx, "tcp", s.options.Remote.Listen)
 	if err != nil {
-		return config.Problems{s.options.Host.Config.CannotListen(err)}
+		return config.Problems{s.options.Host.Config.Get().CannotListen(err)}
 	}
 	s.log.Info("programs are served by HTTP", "address", l.Addr().String())
 	return s.serveConnections(ctx, l)

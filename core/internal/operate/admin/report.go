@@ -36,7 +36,7 @@ type Host struct {
 	Version    string
 	Started    time.Time
 	Demo       bool
-	Config     *config.Config
+	Config     config.Getter
 	Dispatcher *dispatch.Dispatcher
 	Claude     Claudes
 	Plugins    *plugins.Registry
@@ -47,9 +47,9 @@ type Host struct {
 func (h Host) Status() Status {
 	pool, installed := h.Claude.Stats(), h.Claude.Installation()
 	status := Status{
-		Version: h.Version, Started: h.Started, Demo: h.Demo, Running: h.Dispatcher.Count(),
+		Version: h.Version, Started: h.Started, ConfigAt: h.Config.Get().ReadAt(), Demo: h.Demo, Running: h.Dispatcher.Count(),
 		Claude: Claude{
-			Command: h.Config.Agent.Claude.Command, Running: pool.Running, Idle: pool.Idle, Spare: pool.Spare, SpareMemory: pool.SpareMemory,
+			Command: h.Config.Get().Agent.Claude.Command, Running: pool.Running, Idle: pool.Idle, Spare: pool.Spare, SpareMemory: pool.SpareMemory,
 			Version: installed.Version, Login: string(installed.Login), Account: installed.Account, Problem: installed.Problem,
 			Memory: pool.Memory, MaxMemory: pool.Limit, MachineMemory: pool.Total, AvailableMemory: pool.Available,
 		},
@@ -57,7 +57,7 @@ func (h Host) Status() Status {
 	for _, p := range pool.Parked {
 		status.Claude.Parked = append(status.Claude.Parked, Parked{At: p.At, Session: p.Session, Why: string(p.Why)})
 	}
-	for _, agent := range h.Config.AllAgents() {
+	for _, agent := range h.Config.Get().AllAgents() {
 		status.Agents = append(status.Agents, Agent{
 			Label: agent.Label, Description: agent.Description, Workspace: agent.Workspace, Model: agent.Claude.Model, OpenTo: agent.OpenTo,
 			Running: []string{},
@@ -74,7 +74,7 @@ func (h Host) Status() Status {
 		}
 		running[s.Name] = p
 	}
-	for _, p := range h.Config.Plugins {
+	for _, p := range h.Config.Get().Plugins {
 		shown, ok := running[p.Label]
 		if !ok {
 			shown = Plugin{Name: p.Label, State: "disabled"}
@@ -104,7 +104,7 @@ func (h Host) Questions(ctx context.Context) ([]Question, error) {
 	list := make([]Question, 0, min(len(open), maxQuestions))
 	for _, q := range open[:cap(list)] {
 		may := []string{"owner"}
-		if len(h.Config.For(q.To.Channel).Access.Approvers) > 0 {
+		if len(h.Config.Get().For(q.To.Channel).Access.Approvers) > 0 {
 			may = append(may, "approver")
 		}
 		if q.Asker != "" {

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/clawhost/clawhost/core/internal/base/access"
+	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/recentlog"
 	"github.com/clawhost/clawhost/core/internal/base/session"
@@ -39,6 +40,16 @@ type Plugins interface {
 	// Login lets a person log in to a channel's account and shows each step. An empty account without an error means
 	// that the last step asks for an answer.
 	Login(ctx context.Context, plugin string, answers map[string]string, show func(chat.LoginStep)) (chat.UserID, error)
+}
+
+// Reloader applies the config while the host runs. Its errors are for people.
+type Reloader interface {
+	Reload(ctx context.Context, by string) (config.Reloaded, error)
+	Compare(ctx context.Context) (config.Reloaded, error)
+	Set(ctx context.Context, o config.Override) (config.Reloaded, error)
+	Unset(ctx context.Context, name, by string) (config.Reloaded, error)
+	Written() []config.Written
+	Upgrade(ctx context.Context, plugin string) error
 }
 
 // Peers knows which processes may use the socket.
@@ -67,6 +78,8 @@ type Options struct {
 	Remote  Remote
 	Peers   Peers
 	Log     *recentlog.Log
+	// Reloader applies the config.
+	Reloader Reloader
 }
 
 // Server serves the clawhost command.
@@ -193,6 +206,7 @@ func (s *Server) routes() http.Handler {
 		}
 		return p, notPending(err, channel, code)
 	}))
+	s.configRoutes(mux)
 	return mux
 }
 

@@ -48,7 +48,7 @@ func (b *Banner) Show(ctx context.Context) {
 	s := b.host.Status()
 	fmt.Fprintf(b.out, "\nclawhost %s is ready.\n\n", s.Version)
 	rows := tabwriter.NewWriter(b.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(rows, "  config\t%s\n", b.host.Config.Path)
+	fmt.Fprintf(rows, "  config\t%s\n", b.host.Config.Get().Path)
 	if cli := s.Claude.CLI(); cli != "" {
 		fmt.Fprintf(rows, "  claude\t%s\n", line(cli))
 	}

@@ -16,7 +16,7 @@ import (
 // Claims knows which plugin has which commands. If two have the same, the first in the config file keeps it and the
 // other is refused, whichever starts first.
 type Claims struct {
-	plugins    []*config.Plugin // in the order of the file
+	config     config.Getter
 	commands   *command.Registry
 	supervisor *supervisor.Supervisor
 
@@ -25,8 +25,8 @@ type Claims struct {
 }
 
 // New returns the claims of a config's plugins besides the host's own commands.
-func New(plugins []*config.Plugin, commands *command.Registry, s *supervisor.Supervisor) *Claims {
-	return &Claims{plugins: plugins, commands: commands, supervisor: s, names: map[string][]string{}}
+func New(c config.Getter, commands *command.Registry, s *supervisor.Supervisor) *Claims {
+	return &Claims{config: c, commands: commands, supervisor: s, names: map[string][]string{}}
 }
 
 // Accept refuses a plugin that has a command of the host or of a plugin before it in the file. A plugin after it that
@@ -56,14 +56,14 @@ func (c *Claims) Accept(instance string, d remote.Description) error {
 // clashes returns the commands that a plugin may not have.
 func (c *Claims) clashes(label string, names []string) config.Problems {
 	var list []command.PluginCommands
-	for _, p := range c.plugins {
+	for _, p := range c.config.Get().Plugins {
 		if p.Label == label {
 			list = append(list, command.PluginCommands{Plugin: label, Names: names, Overrides: p.Overrides})
 			break
 		}
 		list = append(list, command.PluginCommands{Plugin: p.Label, Names: c.names[p.Label], Overrides: p.Overrides})
 	}
-	return problems(c.plugins, c.commands.Clashes(list), label)
+	return problems(c.config.Get().Plugins, c.commands.Clashes(list), label)
 }
 
 // problems names both places of each clash. With a label it returns those of one plugin, without one all.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/hashicorp/go-hclog"
@@ -53,6 +54,20 @@ func (r Report) Err() error {
 // their binaries, and that no two have a command of the same name or listen at the same address. It starts each enabled plugin's
 // binary, asks it and ends it; none is configured.
 func Check(ctx context.Context, c *config.Config, o Options) Report {
+	r := checkAll(ctx, c, o)
+	machine, _ := errors.AsType[config.Problems](c.Check(o.Demo))
+	r.Problems = append(machine, r.Problems...).Sorted()
+	return r
+}
+
+// CheckPlugins checks as [Check] does, but only what the plugins with these labels have.
+func CheckPlugins(ctx context.Context, c *config.Config, labels []string, o Options) Report {
+	only := *c
+	only.Plugins = slices.DeleteFunc(slices.Clone(c.Plugins), func(p *config.Plugin) bool { return !slices.Contains(labels, p.Label) })
+	return checkAll(ctx, &only, o)
+}
+
+func checkAll(ctx context.Context, c *config.Config, o Options) Report {
 	found := make([]checked, len(c.Plugins))
 	var asking sync.WaitGroup
 	for i, p := range c.Plugins {
@@ -62,7 +77,6 @@ func Check(ctx context.Context, c *config.Config, o Options) Report {
 	}
 	asking.Wait()
 	var r Report
-	r.Problems, _ = errors.AsType[config.Problems](c.Check(o.Demo))
 	commands := make([]command.PluginCommands, len(found))
 	configs := map[*config.Plugin][]byte{}
 	for i, f := range found {

@@ -87,8 +87,15 @@ func TestHost(t *testing.T) {
 			want: "host_version warning the host runs version 0.9, and this program is 1",
 		},
 		"a changed config": {
+			host: &admin.Status{Version: "1", Started: now.Add(-2 * time.Hour), ConfigAt: now.Add(-time.Hour)},
+			want: "host_config warning the config was changed after the host has read it, which does not use the change yet",
+		},
+		"a config that was reloaded": {
+			host: &admin.Status{Version: "1", Started: now.Add(-time.Hour), ConfigAt: now},
+		},
+		"a changed config of an earlier version": {
 			host: &admin.Status{Version: "1", Started: now.Add(-time.Hour)},
-			want: "host_config warning the config was changed after the host has started, which does not use the change yet",
+			want: "host_config warning the config was changed after the host has read it, which does not use the change yet",
 		},
 		"no claude on the service's PATH": {
 			host: &admin.Status{Version: "1", Started: now, Claude: admin.Claude{Problem: "it is gone"}},

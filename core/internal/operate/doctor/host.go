@@ -48,8 +48,12 @@ func findHost(o Options, before []Finding) (list []Finding) {
 	if s.Version != o.Version {
 		list = append(list, warning("host_version", fmt.Sprintf("the host runs version %s, and this program is %s", s.Version, o.Version), restart))
 	}
-	if info, err := os.Stat(o.Config.Path); err == nil && info.ModTime().After(s.Started) {
-		list = append(list, warning("host_config", "the config was changed after the host has started, which does not use the change yet", restart))
+	applied := s.ConfigAt
+	if applied.IsZero() { // an earlier version, which reads it only when it starts
+		applied = s.Started
+	}
+	if info, err := os.Stat(o.Config.Path); err == nil && info.ModTime().After(applied) {
+		list = append(list, warning("host_config", "the config was changed after the host has read it, which does not use the change yet", fmt.Sprintf("Apply it: `%s reload`, or `/reload` in a chat.", o.Command)))
 	}
 	claude := slices.ContainsFunc(before, func(f Finding) bool { return f.Severity == Error && strings.HasPrefix(f.Code, "claude_") })
 	if s.Claude.Problem != "" && !claude {
@@ -60,7 +64,7 @@ func findHost(o Options, before []Finding) (list []Finding) {
 		switch {
 		case p.State == "failed":
 			list = append(list, fault("plugin_failed", fmt.Sprintf("plugin %s has failed: %s", p.Name, p.Detail),
-				fmt.Sprintf("Correct that, then `%s plugin restart %s`. If that is in the config, restart the host instead.", o.Command, p.Name)))
+				fmt.Sprintf("Correct that, then `%s plugin restart %s`. If that is in the config, `%s reload` instead.", o.Command, p.Name, o.Command)))
 		case p.State == "waiting":
 			list = append(list, warning("plugin_waits", fmt.Sprintf("plugin %s ended and is started again: %s", p.Name, p.Detail),
 				fmt.Sprintf("`%s logs` shows what it said.", o.Command)))

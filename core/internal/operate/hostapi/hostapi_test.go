@@ -96,7 +96,7 @@ func setup(t *testing.T) *bundle {
 	intake := inbox.NewIntake(s, dispatch.New(s, dispatch.Options{}, log), nil, conversations, func() time.Time { return start }, log)
 	messages := inbox.New(intake, inbox.Options{
 		Commands: command.New(nil, nil, command.Host{}), Questions: permission.New(permission.Options{Store: s}, log),
-		Observers: hook.NewObservers(running, log), Owners: notice.NewOwners(nil, s, conversations, running, log), Early: b.early, Debounce: debounce.New(), Zone: time.UTC,
+		Observers: hook.NewObservers(running, log), Owners: notice.NewOwners(s, conversations, running, log), Early: b.early, Debounce: debounce.New(), Zone: time.UTC,
 	})
 	b.api = hostapi.New(hostapi.Options{
 		Inbox: messages, Store: s, Plugins: running, Closing: b.closing,

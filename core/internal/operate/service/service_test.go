@@ -175,8 +175,10 @@ func TestOlderUnitIsReplaced(t *testing.T) {
 	_, list := m.plans(m.user(), false)
 	const want = `write /home/anna/.config/systemd/user/clawhost.service (0644), changed:
 - ExecStart=/src/bin/clawhost -config /src/other.hcl
+- ExecReload=/src/bin/clawhost -config /src/other.hcl reload
 - Environment=PATH=/usr/bin
 + ExecStart=/src/bin/clawhost -config /src/config.hcl
++ ExecReload=/src/bin/clawhost -config /src/config.hcl reload
 + Environment="PATH=/usr/bin:/home/anna/50%% of it/bin"`
 	if len(list) != 3 || withoutSums(list[0]) != want {
 		t.Errorf("it would do %s", strings.Join(list, "\n"))
@@ -429,7 +431,7 @@ func TestSystemdVerifies(t *testing.T) {
 		}
 		unit := filepath.Join(t.TempDir(), service.Unit)
 		text, _ := m.has(s.UnitPath())
-		m.must(os.WriteFile(unit, []byte(strings.Replace(text, "ExecStart=/opt/clawhost/bin/clawhost ", "ExecStart=/bin/true ", 1)), 0o600))
+		m.must(os.WriteFile(unit, []byte(strings.ReplaceAll(text, "=/opt/clawhost/bin/clawhost ", "=/bin/true ")), 0o600))
 		command := exec.CommandContext(t.Context(), analyze, append(args, unit)...)
 		command.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+t.TempDir())
 		if out, err := command.CombinedOutput(); err != nil || len(out) > 0 {

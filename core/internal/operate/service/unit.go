@@ -32,7 +32,8 @@ func (s *Service) unitText(program, config string) (string, error) {
 			return "", fmt.Errorf("a unit cannot have the path %q: it has a control character", word)
 		}
 	}
-	replaced := map[string]string{"ExecStart": execWord(program) + " -config " + argument(config)}
+	start := execWord(program) + " -config " + argument(config)
+	replaced := map[string]string{"ExecStart": start, "ExecReload": start + " reload"}
 	if s.PerUser {
 		replaced["Environment"] = quoted("PATH=" + specifiers(s.Path))
 		replaced["WantedBy"] = "default.target"

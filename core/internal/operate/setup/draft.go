@@ -41,7 +41,7 @@ type Host struct {
 func (d Draft) Text() string {
 	var b strings.Builder
 	b.WriteString("# The config of clawhost, written by `clawhost init`. docs/configuration.md explains every name.\n" +
-		"# After a change: `clawhost validate`, then restart the host.\n\n")
+		"# After a change: `clawhost reload`.\n\n")
 	if d.StateDir != "" {
 		b.WriteString(aligned("", argument{"state_dir", quoted(d.StateDir), "database, media, state of plugins"}) + "\n")
 	}

@@ -27,7 +27,7 @@ func draft(dir, text string) Draft {
 func TestText(t *testing.T) {
 	t.Parallel()
 	const want = `# The config of clawhost, written by ` + "`clawhost init`" + `. docs/configuration.md explains every name.
-# After a change: ` + "`clawhost validate`" + `, then restart the host.
+# After a change: ` + "`clawhost reload`" + `.
 
 state_dir = "/state" # database, media, state of plugins
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -30,10 +31,11 @@ type Options struct {
 type Service struct {
 	options Options
 	log     hclog.Logger
+	ready   atomic.Bool // it was told that the host is ready
 }
 
 // New returns a service. Run tells systemd about it.
-func New(options Options, log hclog.Logger) *Service { return &Service{options, log} }
+func New(options Options, log hclog.Logger) *Service { return &Service{options: options, log: log} }
 
 // Run says that the host is ready and then, until ctx ends, that it works: at half the interval of the watchdog, so that
 // systemd ends a host that hangs. It returns at once if systemd wants to know nothing.
@@ -41,6 +43,7 @@ func (s *Service) Run(ctx context.Context) {
 	if !s.tell(daemon.SdNotifyReady + "\nSTATUS=" + s.status()) {
 		return
 	}
+	s.ready.Store(true)
 	every := statusEvery
 	if limit, err := daemon.SdWatchdogEnabled(false); err != nil {
 		s.log.Error("the interval of the watchdog is unknown", "error", err)
@@ -86,6 +89,15 @@ func (s *Service) status() string {
 		full = ", no more at once"
 	}
 	return fmt.Sprintf("plugins running: %d of %d; turns: %d%s", running, len(list), s.options.Dispatcher.Count(), full)
+}
+
+// Reloading says that the host reads its config again, and done that it has.
+func (s *Service) Reloading() (done func()) {
+	if !s.ready.Load() {
+		return func() {}
+	}
+	s.tell(daemon.SdNotifyReloading)
+	return func() { s.tell(daemon.SdNotifyReady + "\nSTATUS=" + s.status()) }
 }
 
 // Stop says that the host shuts down. A host that is to be restarted within its process must not say so: systemd would end it.

@@ -26,7 +26,7 @@ func TestUnit(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The host need not be installed here.
-	const installed = "ExecStart=/opt/clawhost/bin/clawhost "
+	const installed = "=/opt/clawhost/bin/clawhost "
 	if !strings.Contains(string(text), installed) {
 		t.Fatalf("the unit has no line %s…", installed)
 	}
@@ -34,7 +34,7 @@ func TestUnit(t *testing.T) {
 		t.Error("the log goes where the output goes, which is nowhere")
 	}
 	unit := filepath.Join(t.TempDir(), "clawhost.service")
-	if err := os.WriteFile(unit, []byte(strings.Replace(string(text), installed, "ExecStart=/bin/sh ", 1)), 0o600); err != nil {
+	if err := os.WriteFile(unit, []byte(strings.ReplaceAll(string(text), installed, "=/bin/sh ")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := exec.CommandContext(t.Context(), analyze, "--man=no", "verify", unit).CombinedOutput(); err != nil || len(out) > 0 {
