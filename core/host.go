@@ -15,6 +15,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/loglevel"
+	"github.com/clawhost/clawhost/core/internal/base/metrics"
 	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/base/recentlog"
 	"github.com/clawhost/clawhost/core/internal/chat/activity"
@@ -49,6 +50,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/operate/admin"
 	"github.com/clawhost/clawhost/core/internal/operate/banner"
 	"github.com/clawhost/clawhost/core/internal/operate/claims"
+	"github.com/clawhost/clawhost/core/internal/operate/exposition"
 	"github.com/clawhost/clawhost/core/internal/operate/gateway"
 	"github.com/clawhost/clawhost/core/internal/operate/hostapi"
 	"github.com/clawhost/clawhost/core/internal/operate/reload"
@@ -109,6 +111,7 @@ type Host struct {
 	restart *restart
 	family  *process.Family
 
+	metrics       *metrics.Metrics // nil: off
 	store         *store.Store
 	media         attachments
 	keys          credential.Proxies
@@ -153,7 +156,8 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 	if err := h.folders(); err != nil {
 		return nil, err
 	}
-	h.store, err = store.Open(ctx, filepath.Join(h.config.StateDir, store.File), store.Options{})
+	h.metrics = exposition.Metrics(h.config)
+	h.store, err = store.Open(ctx, filepath.Join(h.config.StateDir, store.File), store.Options{Metrics: h.metrics})
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +255,7 @@ func (h *Host) wire() {
 	}, h.log.Named("prompt"))
 	h.tools = tools.New(tools.Options{
 		Version: h.options.Version, Plugins: h.plugins, Store: h.store, Conversations: h.conversations, Intake: h.intake, Files: h.media.files,
-		Manual: docs.Pages, Zone: h.config.Agent.Timezone,
+		Manual: docs.Pages, Zone: h.config.Agent.Timezone, Metrics: h.metrics,
 	}, h.log.Named("tools"))
 	h.worktrees = worktree.New(h.current, h.claude, h.store, h.log.Named("worktree"))
 	h.budgets = spending.New(h.current, h.store, h.conversations)
@@ -268,7 +272,7 @@ func (h *Host) wire() {
 		Store: h.store, Conversations: h.conversations, Prompts: h.prompts, Tools: h.tools, Claude: agents, Worktrees: h.worktrees,
 	}, h.log.Named("early"))
 	h.inbox = inbox.New(h.intake, inbox.Options{
-		Commands: h.commands, Questions: h.questions, Observers: h.observers, Reactions: h.reactor, Chats: h.chats, Owners: h.owners, Early: h.early, Debounce: h.debounce, Sessions: sessions.New(h.claude, h.store), Zone: h.config.Agent.Timezone,
+		Commands: h.commands, Questions: h.questions, Observers: h.observers, Reactions: h.reactor, Chats: h.chats, Owners: h.owners, Early: h.early, Debounce: h.debounce, Sessions: sessions.New(h.claude, h.store), Zone: h.config.Agent.Timezone, Metrics: h.metrics,
 	})
 	programs := gateway.New(gateway.Options{
 		Store: h.store, Conversations: h.conversations, Files: h.media.files, Plugins: h.plugins,
@@ -280,21 +284,21 @@ func (h *Host) wire() {
 	h.followers = hook.NewFollowers(h.store, h.plugins, h.log.Named("hook"))
 	views := view.New(view.Options{
 		Store: h.store, Plugins: h.plugins, Chats: h.chats, Conversations: h.conversations,
-		Files: h.media.outgoing, Speaker: h.media.speaker, Programs: programs,
+		Files: h.media.outgoing, Speaker: h.media.speaker, Programs: programs, Metrics: h.metrics,
 	}, h.log.Named("view"))
 	poster := posting.New(posting.Options{
 		Store: h.store, Plugins: h.plugins, Chats: h.chats, Conversations: h.conversations,
 		Intake: h.intake, Files: h.media.outgoing,
 	}, h.log.Named("posting"))
 	h.handler = turn.New(turn.Options{
-		Store: h.store, Conversations: h.conversations, Commands: h.commands, Hooks: hook.New(h.plugins, h.log.Named("hook")), Prompts: h.prompts,
+		Store: h.store, Conversations: h.conversations, Commands: h.commands, Hooks: hook.New(h.plugins, h.metrics, h.log.Named("hook")), Prompts: h.prompts,
 		Claude: agents, Views: views, Tools: h.tools, Poster: poster,
 		Questions: h.questions, Files: h.media.outgoing, Programs: programs, Owners: h.owners, Plugins: h.plugins, Budgets: h.budgets, Worktrees: h.worktrees,
-		Compaction: h.compaction, Zone: h.config.Agent.Timezone,
+		Compaction: h.compaction, Zone: h.config.Agent.Timezone, Metrics: h.metrics,
 	}, h.log.Named("turn"))
 	h.outbox = outbox.New(h.store, outbox.Options{
 		Plugins: h.plugins, Config: h.current, Grace: deliveryGrace,
-		Conversations: h.conversations, Chats: h.chats, Questions: h.questions,
+		Conversations: h.conversations, Chats: h.chats, Questions: h.questions, Metrics: h.metrics,
 	}, h.log.Named("outbox"))
 	report := admin.Host{
 		Version: h.options.Version, Started: h.started, Demo: h.options.Demo != "",
@@ -304,6 +308,10 @@ func (h *Host) wire() {
 	h.admin = admin.New(admin.Options{
 		Socket: h.config.Socket(), Remote: admin.Remote(h.config.Admin), Store: h.store, Plugins: h.supervisor,
 		Gateway: programs, Peers: admin.Descendants{}, Log: h.options.Recent, Host: report, Reloader: h.reloader,
+		Metrics: exposition.New(exposition.Options{
+			Metrics: h.metrics, Version: h.options.Version, StateDir: h.config.StateDir, Places: h.config.Processes.Max,
+			Store: h.store, Dispatcher: h.dispatcher, Claude: h.claude, Plugins: h.plugins, Approvals: h.questions,
+		}, h.log.Named("metrics")),
 	}, h.log.Named("admin"))
 }
 

@@ -58,6 +58,8 @@
 //	                           have a program send a signed request to a webhook, again until it is answered, and want this status;
 //	                           the answer is the stdout. It is in GitHub's form, or in the plain one
 //	pluginkill LABEL           end the process of a plugin by SIGKILL
+//	scrape [-openmetrics]      ask for the metrics at $ADMIN_ADDRESS with the token of all scripts; they are the stdout
+//	watched                    promtool and a Prometheus that scrapes the host find no fault with metrics, alerts and dashboard
 //	disk FOLDER SIZE           make a folder a disk of this size, or change its size; needs [mounts]
 //	silent [CHAT…]             wait until the host has nothing to do; the bot must have written nothing since
 //	delivered                  wait until the host knows that all it has sent has arrived

@@ -104,6 +104,8 @@ func run(t *testing.T, scripts string) {
 			"stalls": taking("stalls METHOD", (*stage).stalls), "resumes": taking("resumes METHOD", (*stage).resumes),
 			"blocks": taking("blocks WHO", inPrivate((*telegramtest.User).Block)), "unblocks": taking("unblocks WHO", inPrivate((*telegramtest.User).Unblock)),
 
+			"scrape": on((*stage).scrape), "watched": taking("watched", (*stage).watched),
+
 			"posts": on((*stage).posts), "pluginkill": taking("pluginkill LABEL", (*stage).killPlugin),
 
 			"served": taking("served LABEL N", (*stage).served), "disk": taking("disk FOLDER SIZE", (*stage).disk),
@@ -218,6 +220,13 @@ func setUp(env *testscript.Env, bin string) error {
 		s.bots["whatsapp"] = &bot{w, map[chat]int64{}}
 		env.Setenv("WHATSAPP_URL", w.URL())
 		env.Setenv("WHATSAPP_ROOT", w.Root())
+	}
+	if bytes.Contains(config, []byte(`"ADMIN_ADDRESS"`)) {
+		address, err := freeAddress()
+		if err != nil {
+			return err
+		}
+		env.Setenv("ADMIN_ADDRESS", address)
 	}
 	w := newWebchat(s.log)
 	env.Defer(w.Stop)

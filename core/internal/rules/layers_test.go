@@ -27,7 +27,7 @@ type wing struct {
 // the same order.
 var wings = []wing{
 	{"base", []string{
-		"crashpoint", "lazyregexp", "build", "recentlog", "logfile", "loglevel", "memory", "process", "budget", "frontmatter", "folder", "domain", "wording", "session", "access",
+		"crashpoint", "lazyregexp", "build", "recentlog", "logfile", "loglevel", "memory", "process", "budget", "frontmatter", "folder", "domain", "metrics", "wording", "session", "access",
 		"config", "agent",
 	}},
 	{"", []string{"store", "dispatch"}},
@@ -42,7 +42,7 @@ var wings = []wing{
 		"stream", "activity", "permission", "spending", "debounce", "command", "interpret", "inbox", "prompt", "early", "view", "posting", "turn", "heartbeat",
 		"outbox",
 	}},
-	{"operate", []string{"claims", "gateway", "hostapi", "reload", "admin", "banner", "systemd", "service", "doctor", "setup"}},
+	{"operate", []string{"claims", "gateway", "hostapi", "reload", "exposition", "admin", "banner", "systemd", "service", "doctor", "setup"}},
 }
 
 // layers are the paths of these packages below core/internal, in the same order.

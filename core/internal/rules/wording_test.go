@@ -29,6 +29,8 @@ var notChat = map[string]string{
 	"core/internal/claude/stub":        "the stand-in for Claude, which plays what a model writes",
 	"core/internal/claude/transcript":  "the model",
 	"core/internal/base/domain":        "the model: hints about the previous turn",
+	"core/internal/base/metrics":       "the operator: what a metric means",
+	"core/internal/operate/exposition": "the operator: what a metric means",
 	"core/internal/base/config":        "the author of the config file: errors that name file, line and column",
 	"core/internal/text/envelope":      "the model",
 	"core/internal/media/mediatest":    "tests",

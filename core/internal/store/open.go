@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/metrics"
 )
 
 // File is the name of the database in the state folder.
@@ -18,7 +19,8 @@ const File = "clawhost.db"
 
 // Options are the settings of a Store.
 type Options struct {
-	Now func() time.Time // the clock; nil: time.Now
+	Now     func() time.Time // the clock; nil: time.Now
+	Metrics *metrics.Metrics // count the transactions; nil: nothing does
 }
 
 // Store is the database of one host. Its methods are safe for concurrent use.
@@ -100,7 +102,7 @@ func open(ctx context.Context, path string, opts Options) (_ *Store, err error) 
 	}
 	s.moves.set(moved)
 	s.readers = newReaders(path)
-	s.writer = startWriter(context.WithoutCancel(ctx), s.conn, opts.Now, s.notify, s.moves)
+	s.writer = startWriter(context.WithoutCancel(ctx), s.conn, opts.Now, s.notify, s.moves, opts.Metrics)
 	return s, nil
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/clawhost/clawhost/core/internal/base/metrics"
 )
 
 // maxBatch bounds the steps that share a transaction, and so a wait for the disk.
@@ -75,6 +77,7 @@ type writer struct {
 	now    func() time.Time
 	notify *notifier
 	moves  *moves
+	counts *metrics.Metrics
 
 	queue    chan *operation
 	standing []*operation // used by the loop only
@@ -85,13 +88,16 @@ type writer struct {
 	stopped  chan struct{}
 }
 
-func startWriter(ctx context.Context, conn *connection, now func() time.Time, notify *notifier, moves *moves) *writer {
+func startWriter(
+	ctx context.Context, conn *connection, now func() time.Time, notify *notifier, moves *moves, counts *metrics.Metrics,
+) *writer {
 	w := &writer{
 		ctx:     ctx,
 		conn:    conn,
 		now:     now,
 		notify:  notify,
 		moves:   moves,
+		counts:  counts,
 		full:    true,
 		queue:   make(chan *operation, maxBatch),
 		stop:    make(chan struct{}),
@@ -266,6 +272,7 @@ func (w *writer) transact(batch []*operation, savepoints bool) (ran []*operation
 	if err := w.syncs(!soft); err != nil {
 		return batch, nil, err
 	}
+	began := time.Now()
 	if err := w.exec("BEGIN IMMEDIATE"); err != nil {
 		return batch, nil, err
 	}
@@ -301,6 +308,9 @@ func (w *writer) transact(batch []*operation, savepoints bool) (ran []*operation
 	if err := w.exec("COMMIT"); err != nil {
 		_ = w.exec("ROLLBACK")
 		return ran, nil, fmt.Errorf("commit: %w", err)
+	}
+	if !soft {
+		w.counts.Commit(time.Since(began))
 	}
 	return ran, outcomes, nil
 }

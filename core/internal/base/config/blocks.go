@@ -34,6 +34,7 @@ func (c *Config) fileBlock(read func(*hclsyntax.Block)) block {
 			one(c.Links.block()),
 			one(c.Commands.block()),
 			one(c.Admin.block()),
+			one(c.Telemetry.block()),
 			{name: "plugin", labelled: true, read: read, holds: func(label string) block {
 				return (&Plugin{Label: label}).blockOf(nil, c)
 			}},

@@ -41,10 +41,11 @@ type Config struct {
 	Send        Send
 	MemoryFlush MemoryFlush
 
-	Media    Media
-	Links    Links
-	Commands Commands
-	Admin    Admin
+	Media     Media
+	Links     Links
+	Commands  Commands
+	Admin     Admin
+	Telemetry Telemetry
 
 	// Settings are the top-level blocks; [Config.For] returns those of a channel.
 	Settings

@@ -116,12 +116,10 @@ F:8:12: Unsuitable value; reply.typing must be "never", "instant", "thinking" or
 `,
 		},
 		{
-			"what is planned", "schedule \"daily\" {}\nmetrics {}\ncron {}\n", `
+			"what is planned", "schedule \"daily\" {}\ncron {}\n", `
 F:1:1: Not supported yet; This version does not support schedule; remove it.
     schedule "daily" {}
-F:2:1: Not supported yet; This version does not support metrics; remove it.
-    metrics {}
-F:3:1: Unknown block; The file has no block "cron".
+F:2:1: Unknown block; The file has no block "cron".
     cron …
 `,
 		},

@@ -25,7 +25,6 @@ var unsupported = []gap{
 	{name: "store.driver", is: []string{`"sqlite"`}, later: []string{"postgres"}},
 	{name: "store.dsn"},
 	{name: "schedule"},
-	{name: "metrics"},
 }
 
 // gapAt returns the gap of an argument, if it has one.

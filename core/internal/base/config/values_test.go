@@ -233,6 +233,9 @@ admin {
   token  = "0123456789abcdef"
   hosts  = ["Claw.example.com"]
 }
+telemetry {
+  metrics = true
+}
 plugin "telegram" {
   enabled = true
   source  = "my-telegram"
@@ -315,9 +318,10 @@ plugin "plain" {}
 			MaxBytes: 1 << 30, MaxStored: 9 << 30, MaxPerChannel: 8 << 30, MaxInbound: 20 << 30, MaxOutbound: 10 << 30, Transcribe: []string{"sh", "./write-down", "--in={file}", ""}, Speak: []string{dir + "/speak", "{out}"},
 			Timeout: 2 * time.Minute, TTS: "inbound",
 		},
-		Links:    config.Links{Command: []string{dir + "/page", "{url}"}, Fetch: false, Timeout: 5 * time.Second},
-		Commands: config.Commands{Bash: true},
-		Admin:    config.Admin{Listen: "127.0.0.1:8765", Token: "0123456789abcdef", Hosts: []string{"claw.example.com"}},
+		Links:     config.Links{Command: []string{dir + "/page", "{url}"}, Fetch: false, Timeout: 5 * time.Second},
+		Commands:  config.Commands{Bash: true},
+		Admin:     config.Admin{Listen: "127.0.0.1:8765", Token: "0123456789abcdef", Hosts: []string{"claw.example.com"}},
+		Telemetry: config.Telemetry{Metrics: true},
 		Settings: config.Settings{
 			Session: config.Session{
 				Scope: "per-peer", IdentityLinks: map[string][]string{"anna": {"telegram:1", "webchat:local"}}, ResetTriggers: []string{},

@@ -9,6 +9,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/access"
 	"github.com/clawhost/clawhost/core/internal/base/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/metrics"
 	"github.com/clawhost/clawhost/core/internal/chat/activity"
 	"github.com/clawhost/clawhost/core/internal/chat/command"
 	"github.com/clawhost/clawhost/core/internal/chat/debounce"
@@ -40,6 +41,7 @@ type Options struct {
 	Early     Starter
 	Debounce  *debounce.Judge
 	Zone      *time.Location
+	Metrics   *metrics.Metrics // count the events; nil: nothing does
 }
 
 // Inbox accepts events.
@@ -67,6 +69,7 @@ type Outcome struct {
 // Submit accepts a channel's event. After an error the host does not have the event.
 func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outcome, error) {
 	outcome, err := in.submit(ctx, channel, e)
+	in.options.Metrics.Message(channel, outcome.Verdict, err)
 	crashpoint.Pass("accepted") // The event is durable, the plugin does not know it yet.
 	return outcome, err
 }

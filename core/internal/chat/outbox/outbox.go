@@ -13,6 +13,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/metrics"
 	"github.com/clawhost/clawhost/core/internal/chat/activity"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
@@ -57,6 +58,7 @@ type Options struct {
 	Conversations *conversation.Resolver
 	Chats         *activity.Chats       // learn of deliveries
 	Questions     *permission.Approvals // learn of items that were given up
+	Metrics       *metrics.Metrics      // count the tries; nil: nothing does
 }
 
 // Outbox delivers items.
@@ -204,7 +206,9 @@ func (c *channel) deliver(work context.Context, plugin *plugins.Plugin, d domain
 		c.failed(work, d, &chat.Failure{Reason: chat.NotConnected, Err: errDown})
 		return
 	}
+	began := time.Now()
 	ids, err := c.transmit(work, plugin, d)
+	c.outbox.options.Metrics.Sent(c.name, time.Since(began), "")
 	if err != nil {
 		c.failed(work, d, err)
 		return
@@ -213,9 +217,15 @@ func (c *channel) deliver(work context.Context, plugin *plugins.Plugin, d domain
 }
 
 func (c *channel) delivered(work context.Context, d domain.Delivery, ids []chat.MessageID) {
+	c.count(d, metrics.Delivered)
 	c.note(work, d, "cannot mark an item as delivered", func(ctx context.Context) error {
 		return c.settled(d, c.outbox.store.Delivered(ctx, d.ID, ids))
 	})
+}
+
+// count counts the result of a try.
+func (c *channel) count(d domain.Delivery, r metrics.Result) {
+	c.outbox.options.Metrics.Delivery(c.name, r, time.Since(d.CreatedAt), "")
 }
 
 // settled has what is shown in the chat drawn again, now that an item no longer waits, if the store has recorded that.
@@ -257,6 +267,7 @@ func (c *channel) failed(work context.Context, d domain.Delivery, err error) {
 		wait = min(max(time.Since(d.CreatedAt)/2, firstBackoff), maxPatience)
 	}
 	wait = max(wait, failure.RetryAfter)
+	c.count(d, metrics.Retried)
 	c.log.Warn("an item was not sent and is tried again", "item", d.ID, "chat", d.Item.To.Chat, "attempt", attempts,
 		"again_in", wait.Round(time.Millisecond), "error", failure)
 	again := domain.Retry{At: time.Now().Add(wait), Cause: failure.Error(), Uncertain: failure.MaybeDelivered, Excused: patient(failure)}
@@ -264,6 +275,7 @@ func (c *channel) failed(work context.Context, d domain.Delivery, err error) {
 }
 
 func (c *channel) giveUp(work context.Context, d domain.Delivery, cause string) {
+	c.count(d, metrics.Dead)
 	c.log.Error("an item is given up; `clawhost queue dead` lists it", "item", d.ID, "chat", d.Item.To.Chat,
 		"attempts", d.Attempts+1, "error", cause)
 	c.note(work, d, "cannot give an item up", func(ctx context.Context) error {

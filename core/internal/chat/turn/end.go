@@ -10,6 +10,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/metrics"
 	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/chat/prompt"
 	"github.com/clawhost/clawhost/core/internal/chat/view"
@@ -95,8 +96,11 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Run, r agent.Resul
 		})
 	}
 	var failure *agent.Failure
+	if errors.As(err, &failure) {
+		h.options.Metrics.Failed(run.Agent.Label, failure.Class.String())
+	}
 	switch {
-	case !errors.As(err, &failure):
+	case failure == nil:
 		return err // not Claude's: a step of the store has failed
 	case failure.Class == agent.Died && run.Head.Attempts < maxAttempts:
 		return err // the next attempt reads from the transcript how far Claude has come
@@ -156,10 +160,14 @@ func (h *Handler) complete(ctx context.Context, run *conversation.Run, c domain.
 		return fmt.Errorf("complete run %d: %w", run.ID, err)
 	}
 	if f := c.Turn; f != nil {
+		h.options.Metrics.Used(f.Model, f.Usage)
 		h.log.Info("a turn has ended", "session", run.Session.Key, "run", run.ID, "outcome", c.State, "took", took(run), "model", f.Model,
 			"tokens_in", f.Usage.InputTokens+f.Usage.CacheTokens, "tokens_out", f.Usage.OutputTokens)
 	}
 	if run.Lane == domain.TurnLane {
+		h.options.Metrics.Turn(metrics.Turn{
+			Agent: run.Agent.Label, Outcome: c.State, Took: time.Since(run.StartedAt), Since: time.Since(run.Head.ReceivedAt),
+		})
 		h.close(context.WithoutCancel(ctx), run, c)
 	}
 	return nil
@@ -176,6 +184,7 @@ func (h *Handler) close(ctx context.Context, run *conversation.Run, c domain.Com
 
 // spent counts the cost of an interrupted turn.
 func (h *Handler) spent(ctx context.Context, run *conversation.Run, f *domain.TurnFigures) {
+	h.options.Metrics.Used(f.Model, f.Usage)
 	if err := h.options.Store.RecordUsage(context.WithoutCancel(ctx), run.Session.Key, run.Head.ClaudeSession, *f); err != nil {
 		h.log.Warn("cannot record the cost of an interrupted turn", "run", run.ID, "error", err)
 	}

@@ -102,7 +102,7 @@ func open(t *testing.T, changes ...func(*config.Config)) *rig {
 	}, log)
 	r.budgets = spending.New(c, s, conversations)
 	r.Handler = turn.New(turn.Options{
-		Store: r.disk, Conversations: conversations, Hooks: hook.New(r.plugins, log), Claude: r.claude, Tools: toolServer,
+		Store: r.disk, Conversations: conversations, Hooks: hook.New(r.plugins, nil, log), Claude: r.claude, Tools: toolServer,
 		Commands: command.New(s, r.turns, command.Host{Plugins: r.plugins, Questions: r.questions, Budgets: r.budgets, Now: time.Now, Zone: time.UTC}),
 		Prompts: prompt.New(prompt.Options{
 			System: config.Derive(c, func(*config.Config) map[string]*agent.Prompter {

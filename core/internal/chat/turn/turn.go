@@ -27,6 +27,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/metrics"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/chat/command"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
@@ -96,6 +97,7 @@ type Options struct {
 	Owners        *notice.Owners              // get notices of what prevents turns from beginning; nil: none
 	Compaction    map[string]agent.Compaction // when conversations are compacted, by the agent's label
 	Zone          *time.Location              // whose days the usage of turns is counted by
+	Metrics       *metrics.Metrics            // count the turns; nil: nothing does
 }
 
 // Handler answers claimed messages.
@@ -143,6 +145,9 @@ func (h *Handler) answer(ctx context.Context, run *conversation.Run, nudged <-ch
 	}
 	defer budgeted.End()
 	h.log.Info("a turn begins", "session", run.Session.Key, "run", run.ID, "attempt", run.Head.Attempts, "by", asked(run))
+	if run.Head.Attempts == 1 {
+		h.options.Metrics.Begun(run.Agent.Label, run.StartedAt.Sub(run.Head.ReceivedAt), "")
+	}
 	view := h.options.Views.For(run)
 	if run.Head.Attempts > maxAttempts {
 		return h.fail(ctx, run, agent.Result{}, view, &agent.Failure{Class: agent.GivenUp, Detail: fmt.Sprintf("%d attempts", maxAttempts)})

@@ -36,7 +36,11 @@ func (v *View) Answer(ctx context.Context, r agent.Result) (a Answer, err error)
 		}
 		v.signed(a.Items)
 	}
-	a.Said = v.stream.Begun() || slices.ContainsFunc(a.Items, domain.OutboxItem.HasContent)
+	shows := slices.ContainsFunc(a.Items, domain.OutboxItem.HasContent)
+	if shows {
+		v.see()
+	}
+	a.Said = v.stream.Begun() || shows
 	return a, nil
 }
 

@@ -31,6 +31,9 @@ func (s *surface) Early(ctx context.Context, e domain.Early) (preview int64, err
 	}
 	preview, err = s.view.views.options.Store.Early(ctx, s.view.run.ID, e)
 	crashpoint.Pass("early") // A part of the answer is durable, the rest is not there yet.
+	if err == nil && (len(e.Items) > 0 || e.Preview != nil) {
+		s.view.see()
+	}
 	return preview, err
 }
 
@@ -87,6 +90,9 @@ func (s *surface) Draft(ctx context.Context, text string) error {
 	defer cancel()
 	if err := live.Draft(ctx, to, s.view.run.ID, text); err != nil {
 		return s.view.views.drafts.judge(live, place{to.Channel, s.view.run.Head.Message.Chat.Kind}, err)
+	}
+	if text != "" {
+		s.view.see()
 	}
 	return nil
 }

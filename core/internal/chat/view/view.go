@@ -3,12 +3,14 @@ package view
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/metrics"
 	"github.com/clawhost/clawhost/core/internal/chat/activity"
 	"github.com/clawhost/clawhost/core/internal/chat/stream"
 	"github.com/clawhost/clawhost/core/internal/media/outgoing"
@@ -42,6 +44,7 @@ type Options struct {
 	Files         map[string]*outgoing.Files // by the agent's label
 	Speaker       *speech.Speaker            // synthesises the speech of answers
 	Programs      Programs
+	Metrics       *metrics.Metrics // count how long chats wait for the first word; nil: nothing does
 }
 
 // Views opens views. It is safe for concurrent use.
@@ -71,7 +74,8 @@ type View struct {
 	known  known            // the messages that the agent may name
 	typing *activity.Typing // nil: none
 	stream *stream.Stream
-	spoke  bool // the answer has begun
+	spoke  bool        // the answer has begun
+	seen   atomic.Bool // the chat was sent a part of the answer, or of the progress
 }
 
 // Open begins to show the turn, until [View.End]. The context is the turn's.
@@ -93,6 +97,13 @@ func (v *View) Progress(p agent.Progress) {
 	}
 	v.stream.Progress(p)
 	v.views.options.Programs.Progress(v.run.Session.Key, v.run.Head.UUID, p)
+}
+
+// see notes that the chat was sent a part of the answer. The first one of the first attempt is what its writer has waited for.
+func (v *View) see() {
+	if head := v.run.Head; !v.seen.Swap(true) && head.Attempts == 1 {
+		v.views.options.Metrics.FirstWord(v.run.Agent.Label, time.Since(head.ReceivedAt), "")
+	}
 }
 
 // Hold waits until nothing of the turn's texts is being sent, and lets nothing be sent until it is released.

@@ -96,6 +96,7 @@ func (t *Turn) call(ctx context.Context, name string, arguments json.RawMessage,
 
 // note logs a use of a tool, and keeps what its plugin tells the host of it.
 func (s *Server) note(ctx context.Context, session string, use domain.ToolUse) {
+	s.options.Metrics.Tool(use.Plugin, use.Took, use.Failed)
 	s.log.Debug("a tool was used", "session", session, "plugin", use.Plugin, "tool", use.Tool, "took", use.Took, "failed", use.Failed)
 	if len(use.Details) == 0 {
 		return

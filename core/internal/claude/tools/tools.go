@@ -12,6 +12,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/metrics"
 	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
@@ -49,9 +50,10 @@ type Options struct {
 	Store         Store
 	Conversations *conversation.Resolver
 	Intake        Intake
-	Files         *files.Store   // of plugins
-	Manual        fs.FS          // the host's documentation, as Markdown
-	Zone          *time.Location // of the times that the model reads; nil: UTC
+	Files         *files.Store     // of plugins
+	Manual        fs.FS            // the host's documentation, as Markdown
+	Zone          *time.Location   // of the times that the model reads; nil: UTC
+	Metrics       *metrics.Metrics // count the calls; nil: nothing does
 }
 
 // Refusal is an error that the model reads.

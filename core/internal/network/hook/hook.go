@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/base/metrics"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
 	"github.com/clawhost/clawhost/core/internal/network/remote"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -37,12 +38,13 @@ type Added struct {
 // Chain calls hooks concurrently and keeps the order of their results: that of the config file.
 type Chain struct {
 	plugins *plugins.Registry
+	metrics *metrics.Metrics
 	log     hclog.Logger
 }
 
-// New returns a chain of the plugins that have the hook when a turn begins.
-func New(plugins *plugins.Registry, log hclog.Logger) *Chain {
-	return &Chain{plugins: plugins, log: log}
+// New returns a chain of the plugins that have the hook when a turn begins. Metrics count the calls; nil: nothing does.
+func New(plugins *plugins.Registry, metrics *metrics.Metrics, log hclog.Logger) *Chain {
+	return &Chain{plugins: plugins, metrics: metrics, log: log}
 }
 
 // hook is one plugin's before_agent_start hook.
@@ -74,7 +76,11 @@ func (c *Chain) BeforeAgentStart(ctx context.Context, start Start) ([]Added, err
 	failed := make([]error, len(hooks))
 	var calls sync.WaitGroup
 	for i, h := range hooks {
-		calls.Go(func() { added[i], failed[i] = call(ctx, h, start) })
+		calls.Go(func() {
+			began := time.Now()
+			added[i], failed[i] = call(ctx, h, start)
+			c.metrics.Hook(h.name, time.Since(began), failed[i] != nil)
+		})
 	}
 	calls.Wait()
 

@@ -105,7 +105,7 @@ func TestBeforeAgentStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				chain := hook.New(run(t, test.plugins...), hclog.NewNullLogger())
+				chain := hook.New(run(t, test.plugins...), nil, hclog.NewNullLogger())
 				got, err := chain.BeforeAgentStart(t.Context(), hook.Start{Caller: writer})
 				var texts []string
 				for _, added := range got {

@@ -16,3 +16,6 @@ func (s *Server) ServeConnections(ctx context.Context, l net.Listener) error {
 
 // Problem is the body of a refusal.
 type Problem = problem
+
+// LocalHandler is the handler of the control socket.
+func (s *Server) LocalHandler() http.Handler { return s.routes() }

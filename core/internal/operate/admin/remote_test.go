@@ -3,6 +3,7 @@ package admin_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"net"
@@ -85,7 +86,8 @@ func remote(t *testing.T, blocks ...*config.Plugin) (*bundle, *desk, http.Handle
 	b, d := setup(t, blocks...), &desk{}
 	server := admin.New(admin.Options{
 		Store: b.store, Host: b.host(), Plugins: supervisor{b}, Peers: peers{b}, Gateway: d,
-		Remote: admin.Remote{Token: token, Hosts: []string{"claw.example"}},
+		Remote:  admin.Remote{Token: token, Hosts: []string{"claw.example"}},
+		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "clawhost_store_readable 1") }),
 	}, hclog.NewNullLogger())
 	return b, d, server.RemoteHandler()
 }
@@ -102,6 +104,32 @@ func ask(t *testing.T, h http.Handler, method, path, body string, headers ...str
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w
+}
+
+// Metrics are for those who have the token, and for the host's own user at the control socket. Where they are off, there are none.
+// Behaviour: metrics-served.
+func TestMetricsAreServed(t *testing.T) {
+	t.Parallel()
+	b, _, h := remote(t)
+	const metric = "clawhost_store_readable 1\n"
+	if w := ask(t, h, "GET", "/metrics", "", "Authorization", "Bearer "+token); w.Code != http.StatusOK || w.Body.String() != metric {
+		t.Errorf("with the token: %d, %s", w.Code, w.Body)
+	}
+	for _, header := range []string{"", "Bearer x" + token} {
+		if w := ask(t, h, "GET", "/metrics", "", "Authorization", header); w.Code != http.StatusUnauthorized || strings.Contains(w.Body.String(), metric) {
+			t.Errorf("with the header %q: %d, %s", header, w.Code, w.Body)
+		}
+	}
+	local := func(metrics http.Handler) *httptest.ResponseRecorder {
+		server := admin.New(admin.Options{Store: b.store, Host: b.host(), Plugins: supervisor{b}, Peers: peers{b}, Metrics: metrics}, hclog.NewNullLogger())
+		return ask(t, server.LocalHandler(), "GET", "/metrics", "")
+	}
+	if w := local(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, metric) })); w.Body.String() != metric {
+		t.Errorf("at the control socket: %d, %s", w.Code, w.Body)
+	}
+	if w := local(nil); w.Code != http.StatusNotFound {
+		t.Errorf("where they are off: %d, %s", w.Code, w.Body)
+	}
 }
 
 // Behaviour: program-http.

@@ -78,6 +78,7 @@ type Options struct {
 	Remote  Remote
 	Peers   Peers
 	Log     *recentlog.Log
+	Metrics http.Handler // of scrapes; nil: metrics are off
 	// Reloader applies the config.
 	Reloader Reloader
 }
@@ -174,6 +175,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST /v1/messages", answer(s.send))
 	mux.HandleFunc("POST /v1/turns", s.asking(false)) // a connection of this machine ends with the command
 	mux.HandleFunc("GET /v1/logs", s.logs)
+	s.scraped(mux)
 	mux.HandleFunc("GET /v1/queue", answer(s.queue))
 	mux.HandleFunc("GET /v1/queue/dead", answer(s.dead))
 	mux.HandleFunc("POST /v1/queue/retry", answer(func(r *http.Request) (any, error) {
@@ -208,6 +210,13 @@ func (s *Server) routes() http.Handler {
 	}))
 	s.configRoutes(mux)
 	return mux
+}
+
+// scraped serves the metrics, if they are on.
+func (s *Server) scraped(mux *http.ServeMux) {
+	if s.options.Metrics != nil {
+		mux.Handle("GET /metrics", s.options.Metrics)
+	}
 }
 
 // missing is an error for something that does not exist; it says where to look.
