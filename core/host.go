@@ -18,6 +18,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/metrics"
 	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/base/recentlog"
+	"github.com/clawhost/clawhost/core/internal/base/trace"
 	"github.com/clawhost/clawhost/core/internal/chat/activity"
 	"github.com/clawhost/clawhost/core/internal/chat/command"
 	"github.com/clawhost/clawhost/core/internal/chat/debounce"
@@ -112,6 +113,7 @@ type Host struct {
 	family  *process.Family
 
 	metrics       *metrics.Metrics // nil: off
+	tracer        *trace.Tracer    // nil: off
 	store         *store.Store
 	media         attachments
 	keys          credential.Proxies
@@ -157,6 +159,9 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 		return nil, err
 	}
 	h.metrics = exposition.Metrics(h.config)
+	h.tracer = trace.New(trace.Options{
+		Endpoint: h.config.Telemetry.Traces, Share: h.config.Telemetry.Sample, Version: h.options.Version, Metrics: h.metrics,
+	}, h.log.Named("trace"))
 	h.store, err = store.Open(ctx, filepath.Join(h.config.StateDir, store.File), store.Options{Metrics: h.metrics})
 	if err != nil {
 		return nil, err
@@ -176,7 +181,7 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 	h.supervisor = supervisor.New(supervisor.Options{
 		Plugins: h.plugins, HostVersion: h.options.Version,
 		StateDir: h.config.StateDir, Workspace: h.config.Agent.Workspace, Demo: h.options.Demo != "", SocketDir: supervisor.SocketDir(h.runDir()),
-		Processes: h.store, Children: h.options.Children, Grace: pluginGrace,
+		Processes: h.store, Children: h.options.Children, Grace: pluginGrace, TraceShare: h.tracer.Share(),
 	}, h.log)
 	h.conversations = conversation.NewResolver(h.current, h.plugins, h.store)
 	h.chats = activity.NewChats(h.plugins, h.store)
@@ -279,7 +284,7 @@ func (h *Host) wire() {
 		Intake: h.intake, Dispatcher: h.dispatcher, Closing: h.closing,
 	}, h.log.Named("gateway"))
 	h.api = hostapi.New(hostapi.Options{
-		Inbox: h.inbox, Gateway: programs, Store: h.store, Plugins: h.plugins, Files: h.media.files, Closing: h.closing,
+		Inbox: h.inbox, Gateway: programs, Store: h.store, Plugins: h.plugins, Files: h.media.files, Closing: h.closing, Tracer: h.tracer,
 	}, h.log.Named("hostapi"))
 	h.followers = hook.NewFollowers(h.store, h.plugins, h.log.Named("hook"))
 	views := view.New(view.Options{
@@ -294,11 +299,11 @@ func (h *Host) wire() {
 		Store: h.store, Conversations: h.conversations, Commands: h.commands, Hooks: hook.New(h.plugins, h.metrics, h.log.Named("hook")), Prompts: h.prompts,
 		Claude: agents, Views: views, Tools: h.tools, Poster: poster,
 		Questions: h.questions, Files: h.media.outgoing, Programs: programs, Owners: h.owners, Plugins: h.plugins, Budgets: h.budgets, Worktrees: h.worktrees,
-		Compaction: h.compaction, Zone: h.config.Agent.Timezone, Metrics: h.metrics,
+		Compaction: h.compaction, Zone: h.config.Agent.Timezone, Metrics: h.metrics, Tracer: h.tracer,
 	}, h.log.Named("turn"))
 	h.outbox = outbox.New(h.store, outbox.Options{
 		Plugins: h.plugins, Config: h.current, Grace: deliveryGrace,
-		Conversations: h.conversations, Chats: h.chats, Questions: h.questions, Metrics: h.metrics,
+		Conversations: h.conversations, Chats: h.chats, Questions: h.questions, Metrics: h.metrics, Tracer: h.tracer,
 	}, h.log.Named("outbox"))
 	report := admin.Host{
 		Version: h.options.Version, Started: h.started, Demo: h.options.Demo != "",
@@ -335,6 +340,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	}
 
 	failed := make(chan error, 1)
+	defer h.end("traces", start(work, h.tracer.Run))
 	control := start(work, func(ctx context.Context) {
 		if err := h.admin.Run(ctx); err != nil {
 			failed <- err

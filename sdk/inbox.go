@@ -58,6 +58,7 @@ func (in *inbox) Submit(ctx context.Context, e chat.Event) (chat.Verdict, error)
 	defer cancel()
 	defer context.AfterFunc(in.plugin.alive, cancel)()
 
+	ctx = in.plugin.traced(ctx, string(e.ID), time.Now())
 	in.typing.sent(e)
 	if in.store != nil {
 		e = in.fetchAndUpload(ctx, e)

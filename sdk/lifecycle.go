@@ -99,6 +99,7 @@ func (s *pluginServer) Configure(ctx context.Context, r *pluginv1.ConfigureReque
 	defer func() { s.endConfigure(parts, conn, fetches) }()
 
 	s.learn(r.GetConfigJson())
+	s.noteTraces(r.GetInstance(), traces(ctx))
 	dialled, err := s.dial(r.GetHostBrokerId(), handshake.DialOptions()...)
 	if err != nil {
 		return nil, status.Errorf(codes.Unavailable, "dial the host: %v", err)

@@ -40,6 +40,8 @@ type plugin struct {
 	parts       []part           // nil until Configure has succeeded
 	conn        *grpc.ClientConn // to the host; nil until then
 	fetches     bool             // the host fetches files by their tokens
+	instance    string           // as in [Env]
+	share       float64          // of the messages, whose traces the host records
 	configuring bool
 	closed      bool
 }
@@ -103,7 +105,7 @@ func newPlugin(name, version string, logs io.Writer, components []Component) (*p
 func (p *plugin) NewServer(options []grpc.ServerOption) *grpc.Server {
 	options = append(options, handshake.ServerOptions()...)
 	return grpc.NewServer(append(options,
-		grpc.ChainUnaryInterceptor(p.guardCall),
+		grpc.ChainUnaryInterceptor(p.guardCall, traceCall),
 		grpc.ChainStreamInterceptor(p.guardStream),
 	)...)
 }

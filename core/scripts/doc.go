@@ -60,6 +60,8 @@
 //	pluginkill LABEL           end the process of a plugin by SIGKILL
 //	scrape [-openmetrics]      ask for the metrics at $ADMIN_ADDRESS with the token of all scripts; they are the stdout
 //	watched                    promtool and a Prometheus that scrapes the host find no fault with metrics, alerts and dashboard
+//	trace NAME…                wait until the collector at $OTLP_URL has a trace with spans of these names; its tree is the stdout
+//	exported                   all that the collector has is the stdout; it forgets that
 //	disk FOLDER SIZE           make a folder a disk of this size, or change its size; needs [mounts]
 //	silent [CHAT…]             wait until the host has nothing to do; the bot must have written nothing since
 //	delivered                  wait until the host knows that all it has sent has arrived

@@ -19,7 +19,7 @@ import (
 // passed are the variables that a host has of its script's environment.
 var passed = []string{
 	"HOME", "PATH", "TMPDIR", "TZ", "BOT_URL", "BOT_TOKEN", "WORK_URL", "WORK_TOKEN", "DISCORD_URL", "DISCORD_TOKEN", "WHATSAPP_URL", "WHATSAPP_ROOT",
-	"ADMIN_ADDRESS",
+	"ADMIN_ADDRESS", "OTLP_URL",
 }
 
 // host is a running clawhost.

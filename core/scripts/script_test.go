@@ -105,6 +105,7 @@ func run(t *testing.T, scripts string) {
 			"blocks": taking("blocks WHO", inPrivate((*telegramtest.User).Block)), "unblocks": taking("unblocks WHO", inPrivate((*telegramtest.User).Unblock)),
 
 			"scrape": on((*stage).scrape), "watched": taking("watched", (*stage).watched),
+			"trace": on((*stage).trace), "exported": taking("exported", (*stage).exported),
 
 			"posts": on((*stage).posts), "pluginkill": taking("pluginkill LABEL", (*stage).killPlugin),
 
@@ -165,6 +166,8 @@ type stage struct {
 	bots map[string]*bot // by the labels of their plugins
 	host *host
 	log  *journal.Journal // of all processes of the host
+
+	collector *collector // of traces; nil: none
 
 	gates map[string]*os.File
 	disks map[string]bool // folders that are disks of their own
@@ -227,6 +230,11 @@ func setUp(env *testscript.Env, bin string) error {
 			return err
 		}
 		env.Setenv("ADMIN_ADDRESS", address)
+	}
+	if bytes.Contains(config, []byte(`"OTLP_URL"`)) {
+		s.collector = newCollector()
+		env.Defer(s.collector.server.Close)
+		env.Setenv("OTLP_URL", s.collector.server.URL+"/v1/traces")
 	}
 	w := newWebchat(s.log)
 	env.Defer(w.Stop)

@@ -14,6 +14,7 @@ import (
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
+	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/network"
 	"github.com/clawhost/clawhost/sdk/upload"
@@ -105,11 +106,13 @@ func (a *api) callChat(ctx context.Context, method string, params tgbotapi.Param
 	return newCallError(method, 0, "refused again after it was corrected")
 }
 
-func (a *api) try(ctx context.Context, method string, params tgbotapi.Params, files *enclosed) (json.RawMessage, error) {
+func (a *api) try(ctx context.Context, method string, params tgbotapi.Params, files *enclosed) (raw json.RawMessage, err error) {
+	ctx, end := sdk.Span(ctx, "Bot API "+method)
+	defer func() { end(err) }()
 	if files == nil {
 		return a.call(ctx, method, params)
 	}
-	raw, err := a.upload(ctx, method, params, files)
+	raw, err = a.upload(ctx, method, params, files)
 	if e, ok := errors.AsType[*callError](err); ok {
 		e.Files = true
 	}

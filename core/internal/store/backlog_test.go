@@ -124,3 +124,31 @@ func commits(t *testing.T, m *metrics.Metrics) uint64 {
 	t.Fatal("commits are not counted")
 	return 0
 }
+
+// A run's event is known while it runs, after it and after a restart, so that what it sends belongs to the event's trace.
+func TestEventOfARun(t *testing.T) {
+	t.Parallel()
+	s := openTest(t)
+	ctx := t.Context()
+	if _, err := s.Accept(ctx, domain.Inbound{
+		EventID: "e1", Session: "a", Lane: domain.TurnLane, Message: domain.Message{Channel: "telegram", Chat: chat.Chat{ID: "anna"}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	run, _, err := s.ClaimNow(ctx, domain.TurnLane)
+	if err != nil || run.Head.EventID != "e1" {
+		t.Fatalf("%+v, %v", run, err)
+	}
+	if channel, id, err := s.EventOfRun(ctx, run.ID); err != nil || channel != "telegram" || id != "e1" {
+		t.Errorf("while it runs: %q, %q, %v", channel, id, err)
+	}
+	if err := s.Complete(ctx, run.ID, domain.Completion{State: domain.RunDone}); err != nil {
+		t.Fatal(err)
+	}
+	if channel, id, err := s.EventOfRun(ctx, run.ID); err != nil || channel != "telegram" || id != "e1" {
+		t.Errorf("after it: %q, %q, %v", channel, id, err)
+	}
+	if channel, id, err := s.EventOfRun(ctx, 99); err != nil || channel != "" || id != "" {
+		t.Errorf("of none: %q, %q, %v", channel, id, err)
+	}
+}

@@ -42,7 +42,7 @@ func (r *inboxRow) scan(rows rows) error {
 
 func (r *inboxRow) decode() error {
 	err := json.Unmarshal([]byte(r.message), &r.Message)
-	r.UUID = uuidOf(r.Message.Edition, r.id)
+	r.EventID, r.UUID = r.id.id, uuidOf(r.Message.Edition, r.id)
 	return err
 }
 

@@ -137,3 +137,12 @@ func (s *Store) Uncertain(ctx context.Context) (count int64, err error) {
 	}
 	return count, nil
 }
+
+// EventOfRun returns the event whose message a run answers, or has answered: that of its head.
+func (s *Store) EventOfRun(ctx context.Context, run int64) (channel string, id chat.EventID, err error) {
+	err = s.view(ctx).row(`SELECT channel, event_id FROM runs WHERE id = ?1`, []any{run}, &channel, &id)
+	if err = noRows(err); err != nil {
+		return "", "", fmt.Errorf("event of a run: %w", err)
+	}
+	return channel, id, nil
+}

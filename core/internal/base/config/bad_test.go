@@ -115,6 +115,24 @@ F:5:13: Unsuitable value; admin.hosts must be the name of a host without a port,
 `,
 		},
 		{
+			"telemetry",
+			`
+telemetry {
+  metrics = "yes"
+  traces  = "127.0.0.1:4318"
+  sample  = 10
+}
+`,
+			`
+F:3:13: Unsuitable value; telemetry.metrics must be true or false.
+    metrics = "yes"
+F:4:13: Unsuitable value; telemetry.traces must be an http or https address without a user, such as "http://127.0.0.1:4318/v1/traces", or "".
+    traces  = "127.0.0.1:4318"
+F:5:13: Unsuitable value; telemetry.sample must be a number from 0 to 1.
+    sample  = 10
+`,
+		},
+		{
 			"an HTTP interface without a token",
 			`
 admin {

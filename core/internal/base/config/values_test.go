@@ -235,6 +235,8 @@ admin {
 }
 telemetry {
   metrics = true
+  traces  = "http://127.0.0.1:4318/v1/traces"
+  sample  = 0.25
 }
 plugin "telegram" {
   enabled = true
@@ -321,7 +323,7 @@ plugin "plain" {}
 		Links:     config.Links{Command: []string{dir + "/page", "{url}"}, Fetch: false, Timeout: 5 * time.Second},
 		Commands:  config.Commands{Bash: true},
 		Admin:     config.Admin{Listen: "127.0.0.1:8765", Token: "0123456789abcdef", Hosts: []string{"claw.example.com"}},
-		Telemetry: config.Telemetry{Metrics: true},
+		Telemetry: config.Telemetry{Metrics: true, Traces: "http://127.0.0.1:4318/v1/traces", Sample: 0.25},
 		Settings: config.Settings{
 			Session: config.Session{
 				Scope: "per-peer", IdentityLinks: map[string][]string{"anna": {"telegram:1", "webchat:local"}}, ResetTriggers: []string{},

@@ -187,6 +187,7 @@ func SentElsewhere(session, to, said string) Elsewhere {
 
 // Queued is an inbox row.
 type Queued struct {
+	EventID       chat.EventID
 	Seq           int64
 	Number        int64 // the Seq of its acceptance, by which people name it while it waits
 	Burst         int64 // the Number of the first message of its burst; its own if it is alone

@@ -144,5 +144,22 @@ func (m *Metrics) Commit(took time.Duration) {
 	}
 }
 
+// Exported is what has happened to spans of traces.
+type Exported string
+
+// What happens to spans.
+const (
+	SpansExported Exported = "exported"
+	SpansFailed   Exported = "failed"  // the collector has not taken them
+	SpansDropped  Exported = "dropped" // too many waited
+)
+
+// Spans counts spans of traces.
+func (m *Metrics) Spans(what Exported, n int) {
+	if m != nil {
+		m.spans.WithLabelValues(string(what)).Add(float64(n))
+	}
+}
+
 // Plugin returns the label of a plugin; [Other] for one that the config has not.
 func (m *Metrics) Plugin(label string) string { return m.plugins.label(label) }

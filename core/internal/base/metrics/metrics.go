@@ -39,6 +39,7 @@ type Metrics struct {
 	tokens        *prometheus.CounterVec
 	cost          *prometheus.CounterVec
 	deliveries    *prometheus.CounterVec
+	spans         *prometheus.CounterVec
 	turnTime      *prometheus.HistogramVec
 	queueWait     *prometheus.HistogramVec
 	firstWord     *prometheus.HistogramVec
@@ -60,6 +61,7 @@ func New(l Labels) *Metrics {
 	m.tokens = m.counters("tokens_total", "Tokens that turns have used.", "model", "kind")
 	m.cost = m.counters("cost_dollars_total", "What turns have cost, as Claude Code reports it.", "model")
 	m.deliveries = m.counters("deliveries_total", "Tries to deliver an item, by result.", "channel", "result")
+	m.spans = m.counters("trace_spans_total", "Spans of traces; dropped are those that came faster than they could be exported.", "result")
 	m.turnTime = m.times("turn_duration_seconds", "From the claim of a message to the end of its turn.", long, "agent")
 	m.queueWait = m.times("queue_wait_seconds", "From the acceptance of a message to the first begin of its turn.", long, "agent")
 	m.firstWord = m.times("first_word_seconds", "From the acceptance of a message to the first part of its answer, or of its progress, that goes to the chat.", long, "agent")

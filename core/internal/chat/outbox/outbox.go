@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/metrics"
+	"github.com/clawhost/clawhost/core/internal/base/trace"
 	"github.com/clawhost/clawhost/core/internal/chat/activity"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
@@ -45,10 +47,15 @@ type Store interface {
 	Delivered(ctx context.Context, id int64, ids []chat.MessageID) error
 	Retry(ctx context.Context, id int64, again domain.Retry) error
 	DeadLetter(ctx context.Context, id int64, cause string) error
+	// EventOfRun returns the event whose message a run answers.
+	EventOfRun(ctx context.Context, run int64) (channel string, id chat.EventID, err error)
 }
 
-// errDown is the reason that an item fails when its channel goes down.
-var errDown = errors.New("the channel is down")
+// errDown is the reason that an item fails when its channel goes down, and errOld that of one that is not sent any more.
+var (
+	errDown = errors.New("the channel is down")
+	errOld  = errors.New("the item is too old")
+)
 
 // Options are an outbox's settings.
 type Options struct {
@@ -59,6 +66,7 @@ type Options struct {
 	Chats         *activity.Chats       // learn of deliveries
 	Questions     *permission.Approvals // learn of items that were given up
 	Metrics       *metrics.Metrics      // count the tries; nil: nothing does
+	Tracer        *trace.Tracer         // records them; nil: nothing does
 }
 
 // Outbox delivers items.
@@ -191,41 +199,61 @@ func (c *channel) claim(ctx, work context.Context) {
 
 // deliver delivers one item by the channel's plugin, nil if it is down, and records the result.
 func (c *channel) deliver(work context.Context, plugin *plugins.Plugin, d domain.Delivery) {
+	work, delivery := c.traced(work, d)
+	delivery.End(c.try(work, plugin, d))
+}
+
+// traced begins the part of the trace of a run's message that a try to deliver an item of its answer is.
+func (c *channel) traced(work context.Context, d domain.Delivery) (context.Context, *trace.Span) {
+	if c.outbox.options.Tracer == nil || d.RunID == 0 {
+		return work, nil
+	}
+	channel, event, err := c.outbox.store.EventOfRun(work, d.RunID)
+	if err != nil {
+		c.log.Debug("a delivery is not traced", "item", d.ID, "error", err)
+	}
+	return c.outbox.options.Tracer.Event(work, channel, string(event), true, time.Now(), "deliver",
+		"channel", c.name, "attempt", strconv.Itoa(d.Attempts+1))
+}
+
+// try tries to deliver an item. The error has been recorded.
+func (c *channel) try(work context.Context, plugin *plugins.Plugin, d domain.Delivery) error {
 	if age, most := time.Since(d.CreatedAt), c.outbox.options.Config.Get().Outbox.MaxAge; most > 0 && age > most {
 		if optional(d.Item) {
 			c.delivered(work, d, nil)
-			return
+			return nil
 		}
 		c.giveUp(work, d, "too old to send: "+age.Round(time.Second).String())
-		return
+		return errOld
 	}
 	if d.Uncertain && (plugin == nil || !plugin.Idempotent()) {
-		c.log.Warn("sending an item again whose outcome is unknown", "item", d.ID, "chat", d.Item.To.Chat, "attempt", d.Attempts+1)
+		trace.Logged(work, c.log).Warn("sending an item again whose outcome is unknown", "item", d.ID, "chat", d.Item.To.Chat, "attempt", d.Attempts+1)
 	}
 	if plugin == nil {
 		c.failed(work, d, &chat.Failure{Reason: chat.NotConnected, Err: errDown})
-		return
+		return errDown
 	}
 	began := time.Now()
 	ids, err := c.transmit(work, plugin, d)
-	c.outbox.options.Metrics.Sent(c.name, time.Since(began), "")
+	c.outbox.options.Metrics.Sent(c.name, time.Since(began), trace.ID(work))
 	if err != nil {
 		c.failed(work, d, err)
-		return
+		return err
 	}
 	c.delivered(work, d, ids)
+	return nil
 }
 
 func (c *channel) delivered(work context.Context, d domain.Delivery, ids []chat.MessageID) {
-	c.count(d, metrics.Delivered)
+	c.count(work, d, metrics.Delivered)
 	c.note(work, d, "cannot mark an item as delivered", func(ctx context.Context) error {
 		return c.settled(d, c.outbox.store.Delivered(ctx, d.ID, ids))
 	})
 }
 
 // count counts the result of a try.
-func (c *channel) count(d domain.Delivery, r metrics.Result) {
-	c.outbox.options.Metrics.Delivery(c.name, r, time.Since(d.CreatedAt), "")
+func (c *channel) count(work context.Context, d domain.Delivery, r metrics.Result) {
+	c.outbox.options.Metrics.Delivery(c.name, r, time.Since(d.CreatedAt), trace.ID(work))
 }
 
 // settled has what is shown in the chat drawn again, now that an item no longer waits, if the store has recorded that.
@@ -267,16 +295,16 @@ func (c *channel) failed(work context.Context, d domain.Delivery, err error) {
 		wait = min(max(time.Since(d.CreatedAt)/2, firstBackoff), maxPatience)
 	}
 	wait = max(wait, failure.RetryAfter)
-	c.count(d, metrics.Retried)
-	c.log.Warn("an item was not sent and is tried again", "item", d.ID, "chat", d.Item.To.Chat, "attempt", attempts,
+	c.count(work, d, metrics.Retried)
+	trace.Logged(work, c.log).Warn("an item was not sent and is tried again", "item", d.ID, "chat", d.Item.To.Chat, "attempt", attempts,
 		"again_in", wait.Round(time.Millisecond), "error", failure)
 	again := domain.Retry{At: time.Now().Add(wait), Cause: failure.Error(), Uncertain: failure.MaybeDelivered, Excused: patient(failure)}
 	c.note(work, d, "cannot schedule an item again", func(ctx context.Context) error { return c.outbox.store.Retry(ctx, d.ID, again) })
 }
 
 func (c *channel) giveUp(work context.Context, d domain.Delivery, cause string) {
-	c.count(d, metrics.Dead)
-	c.log.Error("an item is given up; `clawhost queue dead` lists it", "item", d.ID, "chat", d.Item.To.Chat,
+	c.count(work, d, metrics.Dead)
+	trace.Logged(work, c.log).Error("an item is given up; `clawhost queue dead` lists it", "item", d.ID, "chat", d.Item.To.Chat,
 		"attempts", d.Attempts+1, "error", cause)
 	c.note(work, d, "cannot give an item up", func(ctx context.Context) error {
 		err := c.outbox.store.DeadLetter(ctx, d.ID, cause)

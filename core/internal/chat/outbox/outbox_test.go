@@ -148,6 +148,10 @@ func (p *items) DeadLetter(_ context.Context, id int64, cause string) error {
 	return p.end(id, "dead ("+cause+")", nil)
 }
 
+func (p *items) EventOfRun(_ context.Context, run int64) (string, chat.EventID, error) {
+	return "c", chat.EventID(fmt.Sprint("event-", run)), nil
+}
+
 func (p *items) Retry(_ context.Context, id int64, again domain.Retry) error {
 	return p.end(id, fmt.Sprintf("retry (uncertain %v)", again.Uncertain), func(head *item) {
 		head.due, head.claimed, head.Uncertain = again.At, false, again.Uncertain

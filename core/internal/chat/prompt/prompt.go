@@ -15,6 +15,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/session"
+	"github.com/clawhost/clawhost/core/internal/base/trace"
 	"github.com/clawhost/clawhost/core/internal/media/extract"
 	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/core/internal/media/outgoing"
@@ -70,14 +71,18 @@ func (b *Builder) Build(ctx context.Context, run *conversation.Run, added []stri
 	if head.Origin == domain.OriginCompact {
 		return Prompt{Text: strings.TrimSpace("/compact " + strings.Join(strings.Fields(head.Text), " "))}, nil
 	}
-	messages, err := b.options.Bringer.Bring(ctx, b.options.Inbound[run.Agent.Label], run.All()...)
+	fetching, files := trace.Start(ctx, "files")
+	messages, err := b.options.Bringer.Bring(fetching, b.options.Inbound[run.Agent.Label], run.All()...)
+	files.End(err)
 	if err != nil {
 		return Prompt{}, err
 	}
 	if err := unusable(messages); err != nil {
 		return Prompt{}, err
 	}
-	read, err := b.options.Reader.Read(ctx, messages...)
+	reading, voice := trace.Start(ctx, "voice and links")
+	read, err := b.options.Reader.Read(reading, messages...)
+	voice.End(err)
 	if err != nil {
 		return Prompt{}, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/metrics"
 	"github.com/clawhost/clawhost/core/internal/base/session"
+	"github.com/clawhost/clawhost/core/internal/base/trace"
 	"github.com/clawhost/clawhost/core/internal/chat/prompt"
 	"github.com/clawhost/clawhost/core/internal/chat/view"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
@@ -111,7 +112,7 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Run, r agent.Resul
 	case h.outages[failure.Class] != nil:
 		return h.hold(ctx, run, failure)
 	}
-	h.log.Error("a turn failed", "session", run.Session.Key, "run", run.ID, "class", failure.Class, "error", failure)
+	trace.Logged(ctx, h.log).Error("a turn failed", "session", run.Session.Key, "run", run.ID, "class", failure.Class, "error", failure)
 	said := h.trouble(run, failure)
 	done := domain.Completion{
 		State: domain.RunFailed, Error: failure.Error(), Covered: r.Covered, Turn: h.figures(run, r), Answer: said,
@@ -153,7 +154,10 @@ func (h *Handler) complete(ctx context.Context, run *conversation.Run, c domain.
 	if slices.ContainsFunc(c.Items, domain.OutboxItem.HasContent) {
 		c.Undelivered = func(dead []domain.DeadLetter) []domain.OutboxItem { return lost(run, dead) }
 	}
-	if err := h.options.Store.Complete(context.WithoutCancel(ctx), run.ID, c); err != nil {
+	_, completing := trace.Start(ctx, "complete", "outcome", string(c.State))
+	err := h.options.Store.Complete(context.WithoutCancel(ctx), run.ID, c)
+	completing.End(err)
+	if err != nil {
 		if errors.Is(err, domain.ErrFenced) && c.Turn != nil {
 			h.spent(ctx, run, c.Turn)
 		}
@@ -161,12 +165,12 @@ func (h *Handler) complete(ctx context.Context, run *conversation.Run, c domain.
 	}
 	if f := c.Turn; f != nil {
 		h.options.Metrics.Used(f.Model, f.Usage)
-		h.log.Info("a turn has ended", "session", run.Session.Key, "run", run.ID, "outcome", c.State, "took", took(run), "model", f.Model,
+		trace.Logged(ctx, h.log).Info("a turn has ended", "session", run.Session.Key, "run", run.ID, "outcome", c.State, "took", took(run), "model", f.Model,
 			"tokens_in", f.Usage.InputTokens+f.Usage.CacheTokens, "tokens_out", f.Usage.OutputTokens)
 	}
 	if run.Lane == domain.TurnLane {
 		h.options.Metrics.Turn(metrics.Turn{
-			Agent: run.Agent.Label, Outcome: c.State, Took: time.Since(run.StartedAt), Since: time.Since(run.Head.ReceivedAt),
+			Agent: run.Agent.Label, Outcome: c.State, Took: time.Since(run.StartedAt), Since: time.Since(run.Head.ReceivedAt), Trace: trace.ID(ctx),
 		})
 		h.close(context.WithoutCancel(ctx), run, c)
 	}

@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/trace"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
+	"github.com/clawhost/clawhost/core/internal/chat/prompt"
 	"github.com/clawhost/clawhost/core/internal/chat/view"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
 	"github.com/clawhost/clawhost/core/internal/network/hook"
@@ -45,7 +48,7 @@ func (h *Handler) run(ctx context.Context, run *conversation.Run, added []hook.A
 	if err := h.beginInSpare(ctx, run, &t); err != nil { // before the prompt, which names the folder of the claude session's files
 		return agent.Result{}, err
 	}
-	prompt, err := h.options.Prompts.Build(ctx, run, give(run, added))
+	prompt, err := h.prompt(ctx, run, added)
 	if err != nil {
 		return agent.Result{}, err
 	}
@@ -62,7 +65,7 @@ func (h *Handler) run(ctx context.Context, run *conversation.Run, added []hook.A
 	if err := h.tellUnheard(ctx, run, prompt); err != nil {
 		return agent.Result{}, err
 	}
-	result, err := h.try(ctx, run, t)
+	result, err := h.ask(ctx, run, t)
 	h.noteStarted(run, err)
 	again, notice := fresh(t, run, err)
 	if !again {
@@ -80,7 +83,7 @@ func (h *Handler) run(ctx context.Context, run *conversation.Run, added []hook.A
 	move(run, session)
 	view.Restart(ctx)
 	// A new conversation needs the prompt that an old one already has.
-	if prompt, err = h.options.Prompts.Build(ctx, run, give(run, added)); err != nil {
+	if prompt, err = h.prompt(ctx, run, added); err != nil {
 		return agent.Result{}, err
 	}
 	t.Prompt, t.Pictures = prompt.Text, prompt.Pictures
@@ -91,7 +94,25 @@ func (h *Handler) run(ctx context.Context, run *conversation.Run, added []hook.A
 	// The new session does not know what was steered into the lost one: those messages are not covered, and wait. Later
 	// ones must not overtake them.
 	t.Steering = nil
-	return h.try(ctx, run, t)
+	return h.ask(ctx, run, t)
+}
+
+// prompt builds the prompt of a run.
+func (h *Handler) prompt(ctx context.Context, run *conversation.Run, added []hook.Added) (prompt.Prompt, error) {
+	ctx, building := trace.Start(ctx, "prompt")
+	built, err := h.options.Prompts.Build(ctx, run, give(run, added))
+	building.End(err)
+	return built, err
+}
+
+// ask has Claude answer a turn.
+func (h *Handler) ask(ctx context.Context, run *conversation.Run, t agent.Turn) (agent.Result, error) {
+	ctx, asking := trace.Start(ctx, "claude")
+	result, err := h.try(ctx, run, t)
+	asking.Describe("model", result.Model, "input_tokens", strconv.FormatInt(result.InputTokens+result.CacheTokens, 10),
+		"output_tokens", strconv.FormatInt(result.OutputTokens, 10))
+	asking.End(err)
+	return result, err
 }
 
 // beginInSpare has a turn that begins a conversation run in a spare process, if one fits: that process's claude session takes the place

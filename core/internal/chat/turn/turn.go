@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,6 +29,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/metrics"
+	"github.com/clawhost/clawhost/core/internal/base/trace"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/chat/command"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
@@ -98,6 +100,7 @@ type Options struct {
 	Compaction    map[string]agent.Compaction // when conversations are compacted, by the agent's label
 	Zone          *time.Location              // whose days the usage of turns is counted by
 	Metrics       *metrics.Metrics            // count the turns; nil: nothing does
+	Tracer        *trace.Tracer               // records their parts; nil: nothing does
 }
 
 // Handler answers claimed messages.
@@ -121,12 +124,14 @@ func (h *Handler) Handle(ctx context.Context, claimed *domain.Run, nudged <-chan
 	if run.Head.Message.Command != nil {
 		return h.command(ctx, run)
 	}
+	ctx, turn := h.traced(ctx, run)
 	err := h.answer(ctx, run, nudged)
+	turn.End(err)
 	if held, ok := errors.AsType[*agent.HeldError](err); ok {
 		h.options.Programs.Held(run.Session.Key, held.Why, held.Wait)
 	}
 	if errors.Is(err, domain.ErrFenced) || errors.Is(err, agent.ErrShutdown) {
-		h.log.Info("a turn was interrupted", "session", run.Session.Key, "run", run.ID, "took", took(run), "by", err)
+		trace.Logged(ctx, h.log).Info("a turn was interrupted", "session", run.Session.Key, "run", run.ID, "took", took(run), "by", err)
 	}
 	return err
 }
@@ -144,9 +149,9 @@ func (h *Handler) answer(ctx context.Context, run *conversation.Run, nudged <-ch
 		return &agent.HeldError{Wait: whileBusy, Err: errBusy, Why: wording.BudgetBusy}
 	}
 	defer budgeted.End()
-	h.log.Info("a turn begins", "session", run.Session.Key, "run", run.ID, "attempt", run.Head.Attempts, "by", asked(run))
+	trace.Logged(ctx, h.log).Info("a turn begins", "session", run.Session.Key, "run", run.ID, "attempt", run.Head.Attempts, "by", asked(run))
 	if run.Head.Attempts == 1 {
-		h.options.Metrics.Begun(run.Agent.Label, run.StartedAt.Sub(run.Head.ReceivedAt), "")
+		h.options.Metrics.Begun(run.Agent.Label, run.StartedAt.Sub(run.Head.ReceivedAt), trace.ID(ctx))
 	}
 	view := h.options.Views.For(run)
 	if run.Head.Attempts > maxAttempts {
@@ -187,6 +192,17 @@ func (h *Handler) answer(ctx context.Context, run *conversation.Run, nudged <-ch
 	return h.reply(ctx, run, result, view)
 }
 
+// traced begins the part of its message's trace that a run is, with the time for which the message has waited.
+func (h *Handler) traced(ctx context.Context, run *conversation.Run) (context.Context, *trace.Span) {
+	head := run.Head
+	ctx, turn := h.options.Tracer.Event(ctx, head.Message.Channel, string(head.EventID), head.Message.Origin == "", run.StartedAt, "turn",
+		"agent", run.Agent.Label, "channel", head.Message.Channel, "attempt", strconv.Itoa(head.Attempts), "messages", strconv.Itoa(1+len(run.More)))
+	if head.Attempts == 1 {
+		turn.Past("queue", head.ReceivedAt, run.StartedAt)
+	}
+	return ctx, turn
+}
+
 // misplaced says why a run cannot be answered where it is, and what its chat is told; nothing, if it can.
 func (h *Handler) misplaced(run *conversation.Run) (why, text string) {
 	switch {
@@ -223,7 +239,9 @@ func (h *Handler) askHooks(ctx context.Context, run *conversation.Run) ([]hook.A
 	for _, m := range run.More {
 		texts = append(texts, m.Message.Text)
 	}
-	added, err := h.options.Hooks.BeforeAgentStart(ctx, hook.Start{TurnID: fmt.Sprint(run.ID), Caller: run.Caller, Prompt: strings.Join(texts, "\n")})
+	asking, hooks := trace.Start(ctx, "hooks")
+	added, err := h.options.Hooks.BeforeAgentStart(asking, hook.Start{TurnID: fmt.Sprint(run.ID), Caller: run.Caller, Prompt: strings.Join(texts, "\n")})
+	hooks.End(err)
 	if err != nil {
 		return nil, &agent.Failure{Class: agent.Hook, Err: err}
 	}

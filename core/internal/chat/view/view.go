@@ -11,6 +11,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/metrics"
+	"github.com/clawhost/clawhost/core/internal/base/trace"
 	"github.com/clawhost/clawhost/core/internal/chat/activity"
 	"github.com/clawhost/clawhost/core/internal/chat/stream"
 	"github.com/clawhost/clawhost/core/internal/media/outgoing"
@@ -75,12 +76,14 @@ type View struct {
 	typing *activity.Typing // nil: none
 	stream *stream.Stream
 	spoke  bool        // the answer has begun
+	trace  string      // the id of the turn's trace; empty: none is recorded
 	seen   atomic.Bool // the chat was sent a part of the answer, or of the progress
 }
 
 // Open begins to show the turn, until [View.End]. The context is the turn's.
 func (v *View) Open(ctx context.Context) {
 	v.typing = v.views.options.Chats.Type(v.run)
+	v.trace = trace.ID(ctx)
 	v.show(ctx)
 }
 
@@ -102,7 +105,7 @@ func (v *View) Progress(p agent.Progress) {
 // see notes that the chat was sent a part of the answer. The first one of the first attempt is what its writer has waited for.
 func (v *View) see() {
 	if head := v.run.Head; !v.seen.Swap(true) && head.Attempts == 1 {
-		v.views.options.Metrics.FirstWord(v.run.Agent.Label, time.Since(head.ReceivedAt), "")
+		v.views.options.Metrics.FirstWord(v.run.Agent.Label, time.Since(head.ReceivedAt), v.trace)
 	}
 }
 

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/metrics"
+	"github.com/clawhost/clawhost/core/internal/base/trace"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
@@ -85,8 +88,10 @@ func (t *Turn) call(ctx context.Context, name string, arguments json.RawMessage,
 	case <-ctx.Done():
 		return t.unanswered(ctx.Err(), tool)
 	}
+	asking, used := trace.Start(ctx, "tool", "plugin", cmp.Or(tool.plugin, metrics.Host), "tool", tool.spec.Name)
 	began := time.Now()
-	answered, details := t.ask(ctx, tool, arguments, use)
+	answered, details := t.ask(asking, tool, arguments, use)
+	used.Failed(answered.IsError)
 	s.note(context.WithoutCancel(ctx), t.caller.Session, domain.ToolUse{
 		Turn: t.id, Plugin: tool.plugin, Tool: tool.spec.Name, At: time.Now(), Took: time.Since(began),
 		Failed: answered.IsError, Details: details,

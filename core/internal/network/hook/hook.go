@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/base/metrics"
+	"github.com/clawhost/clawhost/core/internal/base/trace"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
 	"github.com/clawhost/clawhost/core/internal/network/remote"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -77,8 +78,10 @@ func (c *Chain) BeforeAgentStart(ctx context.Context, start Start) ([]Added, err
 	var calls sync.WaitGroup
 	for i, h := range hooks {
 		calls.Go(func() {
+			ctx, asked := trace.Start(ctx, "hook", "plugin", h.name)
 			began := time.Now()
 			added[i], failed[i] = call(ctx, h, start)
+			asked.End(failed[i])
 			c.metrics.Hook(h.name, time.Since(began), failed[i] != nil)
 		})
 	}

@@ -12,11 +12,13 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/pluginv1"
+	"github.com/clawhost/clawhost/sdk/span"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
@@ -117,10 +119,15 @@ type Configuration struct {
 	StateDir  string
 	Workspace string // the agent's
 	Demo      bool   // a stand-in answers
+	// TraceShare is the share of messages whose traces are recorded.
+	TraceShare float64
 }
 
 // Configure passes the config to the plugin.
 func (p *Plugin) Configure(ctx context.Context, c Configuration) ([]Diagnostic, error) {
+	if c.TraceShare > 0 {
+		ctx = metadata.AppendToOutgoingContext(ctx, span.Share, strconv.FormatFloat(c.TraceShare, 'g', -1, 64))
+	}
 	response, err := p.plugin.Configure(ctx, &pluginv1.ConfigureRequest{
 		ConfigJson: c.Config, HostBrokerId: c.BrokerID, Instance: c.Instance, StateDir: c.StateDir, Workspace: c.Workspace,
 		FetchesFiles: true, RunsUntrusted: true, Demo: c.Demo,

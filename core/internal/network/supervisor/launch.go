@@ -70,7 +70,7 @@ func launch(
 		SkipHostEnv:      true,
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: socketDir},
 		// An idle connection must stay open: its end would be mistaken for the plugin's.
-		GRPCDialOptions: append(handshake.DialOptions(), grpc.WithIdleTimeout(0)),
+		GRPCDialOptions: append(handshake.DialOptions(), grpc.WithIdleTimeout(0), remote.Traced(block.Label)),
 		// go-plugin parses a plugin's stderr without limits when it logs, so it gets no logger.
 		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Off}),
 		// After the handshake, a plugin's os.Stdout and os.Stderr arrive over the connection.

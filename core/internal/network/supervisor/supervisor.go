@@ -50,6 +50,7 @@ type Options struct {
 	Processes   Processes
 	Children    *process.Children // starts the plugins; nil: without adopting processes
 	Grace       time.Duration     // for a plugin to drain
+	TraceShare  float64           // of messages, whose traces are recorded; plugins are told
 	// Backoff is the wait before the first restart of a crashed plugin; it doubles up to two minutes. Zero: a second.
 	Backoff time.Duration
 	// Retry is the wait before a failed plugin is restarted by itself. Zero: five minutes.

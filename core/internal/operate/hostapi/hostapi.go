@@ -17,6 +17,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/process"
+	"github.com/clawhost/clawhost/core/internal/base/trace"
 	"github.com/clawhost/clawhost/core/internal/chat/inbox"
 	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
@@ -44,6 +45,7 @@ type Options struct {
 	Store   *store.Store
 	Plugins *plugins.Registry
 	Files   *files.Store
+	Tracer  *trace.Tracer // nil: nothing is traced
 	// Closing is closed when nothing more is to be taken in; nil: never.
 	Closing <-chan struct{}
 }

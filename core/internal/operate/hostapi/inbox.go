@@ -6,10 +6,13 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/clawhost/clawhost/core/internal/operate/gateway"
+	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/pluginv1"
+	"github.com/clawhost/clawhost/sdk/span"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
@@ -36,11 +39,21 @@ func (s inboxServer) Submit(ctx context.Context, r *pluginv1.SubmitRequest) (*pl
 		s.log.Warn("a plugin submitted a malformed event", "plugin", s.instance, "error", err)
 		return &pluginv1.SubmitResponse{Verdict: pluginv1.Verdict_VERDICT_REJECTED, Reason: err.Error()}, nil
 	}
+	ctx, accept := s.options.Tracer.Accept(ctx, s.instance, string(event.ID), incoming(ctx, span.Header), incoming(ctx, span.Began))
 	outcome, err := s.options.Inbox.Submit(ctx, s.instance, event)
+	accept.End(outcome.Verdict == chat.Duplicate, err)
 	if err != nil {
 		return nil, s.refuse("take an event", err)
 	}
 	return &pluginv1.SubmitResponse{Verdict: wire.VerdictToProto(outcome.Verdict), Reason: outcome.Reason}, nil
+}
+
+// incoming is what a call's metadata has of a name; empty: nothing, or several.
+func incoming(ctx context.Context, name string) string {
+	if values := metadata.ValueFromIncomingContext(ctx, name); len(values) == 1 {
+		return values[0]
+	}
+	return ""
 }
 
 // Typing takes a hint that a person is typing.
