@@ -187,14 +187,14 @@ func SentElsewhere(session, to, said string) Elsewhere {
 
 // Queued is an inbox row.
 type Queued struct {
-	EventID       chat.EventID
 	Seq           int64
 	Number        int64 // the Seq of its acceptance, by which people name it while it waits
 	Burst         int64 // the Number of the first message of its burst; its own if it is alone
 	Message       Message
-	UUID          string    // the message's id for claude, derived from channel and event id, or Edition
-	ClaudeSession string    // the claude session of its first claim
-	ConsumedAt    time.Time // when the host noted that claude has read it; zero: not known
+	EventID       chat.EventID // of the event that the message was accepted with
+	UUID          string       // the message's id for claude, derived from channel and event id, or Edition
+	ClaudeSession string       // the claude session of its first claim
+	ConsumedAt    time.Time    // when the host noted that claude has read it; zero: not known
 	ReceivedAt    time.Time
 	Attempts      int // number of claims, without those that ended with a Hold
 }
