@@ -3,7 +3,6 @@ package core
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 
 	"github.com/hashicorp/go-hclog"
@@ -55,7 +54,7 @@ func newAttachments(
 	pages := web.NewPages(web.Options{
 		Fetcher: fetcher, Programs: programs, Command: c.Links.Command, Fetch: c.Links.Fetch, Self: process.Self(), Timeout: c.Links.Timeout,
 	}, log)
-	method := transcription(c.Media)
+	method := speech.MethodOf(c.Media)
 	return attachments{
 		files: stored, inbound: inbound, bringer: files.NewBringer(stored, network, log), outgoing: outbound,
 		reader:  extract.NewReader(s, speech.NewTranscriber(method, stored, programs, c.Media.Timeout), pages, log),
@@ -63,17 +62,8 @@ func newAttachments(
 	}
 }
 
-// transcription returns how voice messages are transcribed.
-func transcription(c config.Media) speech.Method {
-	if c.FindTranscriber {
-		home, _ := os.UserHomeDir() // without one, models are only looked for elsewhere
-		return speech.FindMethod(home, c.TranscribeModel)
-	}
-	return speech.NewMethod(c.Transcribe)
-}
-
 // Transcription says what transcribes voice messages, or why nothing does. The commands that check the config print it.
-func Transcription(c *config.Config) string { return transcription(c.Media).String() }
+func Transcription(c *config.Config) string { return speech.MethodOf(c.Media).String() }
 
 // Forget deletes expired files.
 func (a attachments) Forget(ctx context.Context) error {

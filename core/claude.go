@@ -1,9 +1,7 @@
 package core
 
 import (
-	"maps"
 	"path/filepath"
-	"strconv"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/config"
@@ -26,7 +24,7 @@ func (h *Host) claudeConfig() (claude.Config, error) {
 			return all, err
 		}
 		options := cli.Options{
-			Command: a.Claude.Command, Args: a.Claude.Args, Env: environment(a.Claude), FallbackModels: a.Claude.FallbackModels,
+			Command: a.Claude.Command, Args: a.Claude.Args, Env: a.Claude.Environment(), FallbackModels: a.Claude.FallbackModels,
 			AllowedTools: a.Claude.AllowedTools, DisallowedTools: a.Claude.DisallowedTools,
 			Workspace: a.Workspace, Worktrees: a.Worktrees(), RunDir: filepath.Join(h.runDir(), "claude", a.Label), TrustProject: a.TrustProject,
 			Credentials: keys,
@@ -44,19 +42,9 @@ func (h *Host) agents() {
 	h.prompters = config.Derive(h.current, agent.PromptersOf)
 	h.projects, h.compaction = map[string]*project.Folder{}, map[string]agent.Compaction{}
 	for _, a := range h.config.AllAgents() {
-		h.compaction[a.Label] = cli.Compaction(a.Claude.Args, environment(a.Claude))
+		h.compaction[a.Label] = cli.Compaction(a.Claude.Args, a.Claude.Environment())
 		h.projects[a.Label] = project.New(project.Options{
 			Agent: a, Dir: filepath.Join(h.runDir(), "project", a.Label), Store: h.store, Owners: h.owners,
 		}, h.log.Named("project"))
 	}
-}
-
-// environment returns what the config adds to claude's environment.
-func environment(c config.Claude) map[string]string {
-	all := map[string]string{}
-	maps.Copy(all, c.Env)
-	if c.ContextBudget > 0 {
-		all["CLAUDE_CODE_AUTO_COMPACT_WINDOW"] = strconv.Itoa(c.ContextBudget)
-	}
-	return all
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/base/health"
 	"github.com/clawhost/clawhost/core/internal/base/loglevel"
 	"github.com/clawhost/clawhost/core/internal/base/metrics"
 	"github.com/clawhost/clawhost/core/internal/base/process"
@@ -136,6 +137,8 @@ type Host struct {
 	supervisor    *supervisor.Supervisor
 	plugins       *plugins.Registry
 	owners        *notice.Owners
+	outages       *turn.Outages
+	health        *health.Registry
 	conversations *conversation.Resolver
 	budgets       *spending.Budgets
 	worktrees     *worktree.Worktrees
@@ -199,6 +202,8 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 		Store: h.store, Dispatcher: h.dispatcher,
 		Conversations: h.conversations, Owners: h.owners, Chats: h.chats, Intake: h.intake,
 	}, h.log.Named("permission"))
+	h.outages = turn.NewOutages()
+	h.health = health.New(h.store, h.outages, h.claude, h.plugins, h.current)
 	h.wire()
 	return h, nil
 }
@@ -226,7 +231,7 @@ func (h *Host) override(ctx context.Context) (err error) {
 	if h.options.Source != nil {
 		h.config, err = reload.Read(ctx, h.options.Source, h.store, h.options.Levels, h.log)
 	}
-	h.current = config.NewCurrent(h.config)
+	h.current = config.NewCurrent(h.config, os.Geteuid() == 0, h.options.Demo != "")
 	return err
 }
 
@@ -265,7 +270,7 @@ func (h *Host) wire() {
 	h.worktrees = worktree.New(h.current, h.claude, h.store, h.log.Named("worktree"))
 	h.budgets = spending.New(h.current, h.store, h.conversations)
 	h.debounce = debounce.New()
-	h.service = systemd.New(systemd.Options{Store: h.store, Dispatcher: h.dispatcher, Plugins: h.plugins}, h.log.Named("systemd"))
+	h.service = systemd.New(systemd.Options{Store: h.store, Dispatcher: h.dispatcher, Plugins: h.plugins, Health: h.health}, h.log.Named("systemd"))
 	h.reloader = reload.New(h.current, reload.Options{
 		Source: h.options.Source, Store: h.store, Plugins: h.plugins, Supervisor: h.supervisor, Manager: h.service, Levels: h.options.Levels,
 	}, h.log.Named("reload"))
@@ -298,7 +303,7 @@ func (h *Host) wire() {
 	h.handler = turn.New(turn.Options{
 		Store: h.store, Conversations: h.conversations, Commands: h.commands, Hooks: hook.New(h.plugins, h.metrics, h.log.Named("hook")), Prompts: h.prompts,
 		Claude: agents, Views: views, Tools: h.tools, Poster: poster,
-		Questions: h.questions, Files: h.media.outgoing, Programs: programs, Owners: h.owners, Plugins: h.plugins, Budgets: h.budgets, Worktrees: h.worktrees,
+		Questions: h.questions, Files: h.media.outgoing, Programs: programs, Owners: h.owners, Outages: h.outages, Plugins: h.plugins, Budgets: h.budgets, Worktrees: h.worktrees,
 		Compaction: h.compaction, Zone: h.config.Agent.Timezone, Metrics: h.metrics, Tracer: h.tracer,
 	}, h.log.Named("turn"))
 	h.outbox = outbox.New(h.store, outbox.Options{
@@ -307,7 +312,7 @@ func (h *Host) wire() {
 	}, h.log.Named("outbox"))
 	report := admin.Host{
 		Version: h.options.Version, Started: h.started, Demo: h.options.Demo != "",
-		Config: h.current, Dispatcher: h.dispatcher, Claude: h.claude, Plugins: h.plugins, Approvals: h.questions,
+		Config: h.current, Dispatcher: h.dispatcher, Claude: h.claude, Plugins: h.plugins, Approvals: h.questions, Health: h.health,
 	}
 	h.banner = banner.New(h.options.Out, report)
 	h.admin = admin.New(admin.Options{
@@ -348,13 +353,14 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	})
 	defer h.end("the control socket", control)
 	processes := start(work, func(ctx context.Context) {
-		h.supervisor.Run(ctx, forPlugins{h.api, claims.New(h.current, h.commands, h.supervisor), h.owners, h.banner})
+		h.supervisor.Run(ctx, forPlugins{h.api, claims.New(h.current, h.commands, h.supervisor), h.banner})
 	})
 	defer h.end("plugins", processes)
 	for _, job := range []func(context.Context){
 		h.upkeep, h.early.Run, h.claude.Inspect, h.observers.Run, h.followers.Run, h.reactor.Run,
 		command.NewMenus(h.plugins, h.commands, h.log).Run,
 		func(ctx context.Context) { h.owners.Crowding(ctx, h.media.crowded) },
+		func(ctx context.Context) { h.owners.Problems(ctx, h.health) },
 		notice.NewHeld(h.store, h.dispatcher, h.conversations, h.log).Run,
 	} {
 		defer h.end("background jobs", start(work, job))
@@ -429,6 +435,5 @@ func (h *Host) settle(ctx context.Context) {
 type forPlugins struct {
 	*hostapi.API
 	*claims.Claims
-	*notice.Owners
 	*banner.Banner
 }

@@ -23,7 +23,7 @@ func (h *Host) registry() *command.Registry {
 		ConfigPath: h.config.Path, ExportDir: filepath.Join(h.config.StateDir, "exports"),
 		Models: config.Derive(h.current, command.ModelsOf),
 		Now:    time.Now, Zone: h.config.Agent.Timezone, Speech: len(h.config.Media.Speak) > 0,
-		Conversations: h.conversations, Plugins: h.plugins, Agents: prompted{h.prompters, h.prompts, h.conversations}, Claude: h.claude,
+		Conversations: h.conversations, Plugins: h.plugins, Health: h.health, Agents: prompted{h.prompters, h.prompts, h.conversations}, Claude: h.claude,
 		Tools: h.tools, Projects: h.projects, Questions: h.questions, Budgets: h.budgets, Bash: h.config.Commands.Bash, Files: h.media.files, Outgoing: h.media.outgoing, Worktrees: h.worktrees, Sessions: sessions.New(h.claude, h.store),
 		Debounce: h.debounce,
 	}

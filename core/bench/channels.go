@@ -201,7 +201,3 @@ type unattended struct{ *hostapi.API }
 func (unattended) Accept(string, remote.Description) error { return nil }
 
 func (unattended) Opened(string, string) {}
-
-func (unattended) PluginFails(string, string, string) {}
-
-func (unattended) PluginRuns(string) {}

@@ -18,6 +18,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/access"
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/health"
 	"github.com/clawhost/clawhost/core/internal/operate/admin"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -168,8 +169,24 @@ func (a *app) status(ctx context.Context, args []string) error {
 				fmt.Sprintf("%s, in %s, asked %s, may be answered by %s", about, q.Session, since(q.Since), strings.Join(q.May, ", ")),
 			})
 		}
-		return rows
+		return append(rows, problemRows(s.Problems)...)
 	})
+}
+
+// problemRows show what is wrong, and what to do.
+func problemRows(list []health.Problem) (rows [][]string) {
+	for _, p := range list {
+		when := "for " + time.Since(p.Since).Round(time.Second).String()
+		if !p.Gone.IsZero() {
+			when = "gone for " + time.Since(p.Gone).Round(time.Second).String()
+		}
+		text := fmt.Sprintf("%s (%s, %s)", p.Text, p.Code, when)
+		rows = append(rows, []string{string(p.Severity), text})
+		if p.Advice != "" {
+			rows = append(rows, []string{"", p.Advice})
+		}
+	}
+	return rows
 }
 
 func (a *app) pairingList(ctx context.Context, args []string) error {

@@ -5,7 +5,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/base/health"
 	"github.com/clawhost/clawhost/core/internal/base/session"
+	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 )
 
@@ -35,13 +37,29 @@ func (i Installation) String() string {
 	return i.Installation.String()
 }
 
+// usable reports whether nothing is known that keeps the CLI from its work.
+func (i Installation) usable() bool { return i.Problem == "" && i.Login != cli.LoggedOut }
+
 // Installation returns how the CLI is, as far as that is known, and has it asked again soon if that was some time ago.
-func (p *Pool) Installation() Installation {
+func (p *Pool) Installation() Installation { return p.installation(inspectedFor) }
+
+// Problems implements [health.Source]. While the CLI cannot be used, it is asked again each minute.
+func (p *Pool) Problems(context.Context) []health.Report {
+	switch i := p.installation(inspectEvery); {
+	case i.Problem != "":
+		return []health.Report{{Code: health.ClaudeUnusable, Detail: i.Problem, Advice: wording.AdviceKept}}
+	case i.Login == cli.LoggedOut:
+		return []health.Report{{Code: health.ClaudeLoggedOut, Advice: wording.AdviceLogin}}
+	}
+	return nil
+}
+
+// installation is [Pool.Installation] for somebody to whom a good answer may be so old.
+func (p *Pool) installation(fresh time.Duration) Installation {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fresh := troubleFor
-	if p.installed.Problem == "" && p.installed.Login != cli.LoggedOut {
-		fresh = inspectedFor
+	if !p.installed.usable() {
+		fresh = troubleFor
 	}
 	if time.Since(p.installed.At) > fresh {
 		select {

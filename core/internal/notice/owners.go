@@ -79,16 +79,6 @@ func (o *Owners) Tell(key domain.Key, text string) {
 	}
 }
 
-// PluginFails notifies them why a plugin does not run and what helps.
-func (o *Owners) PluginFails(name, why, advice string) {
-	o.tell(domain.Key{}, name, wording.PluginFails(name, Quote(why), advice))
-}
-
-// PluginRuns notifies them that a plugin runs again.
-func (o *Owners) PluginRuns(name string) {
-	o.tell(domain.Key{}, name, wording.PluginRuns(name))
-}
-
 // StrangerAsks notifies them of pairing requests on a channel, at most once an hour. It does not name the person: they
 // see the list, which shows nothing that a stranger has written.
 func (o *Owners) StrangerAsks(channel string) {

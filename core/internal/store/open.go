@@ -29,6 +29,7 @@ type Options struct {
 // not done and the context's error is returned; a step that has begun is completed and reported. After an error that is
 // neither of this package nor of a context, it is unknown whether the step was done.
 type Store struct {
+	dir     string      // has the database
 	id      string      // the prefix of idempotency keys
 	host    domain.Host // this process
 	lock    lock
@@ -64,7 +65,7 @@ func open(ctx context.Context, path string, opts Options) (_ *Store, err error) 
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
-	s := &Store{notify: newNotifier(), moves: &moves{}}
+	s := &Store{dir: filepath.Dir(path), notify: newNotifier(), moves: &moves{}}
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -97,6 +98,16 @@ const AutoSpare = -1
 
 // HalfOfMemory as MaxMemory means half of the machine's memory.
 const HalfOfMemory = -1
+
+// Environment returns what the config adds to claude's environment.
+func (c Claude) Environment() map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, c.Env)
+	if c.ContextBudget > 0 {
+		all["CLAUDE_CODE_AUTO_COMPACT_WINDOW"] = strconv.Itoa(c.ContextBudget)
+	}
+	return all
+}
 
 // Resolve returns the model for an alias, ignoring case, or the name itself if it is not an alias.
 func (c Claude) Resolve(name string) string {

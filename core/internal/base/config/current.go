@@ -16,15 +16,17 @@ func (c *Config) Get() *Config { return c }
 
 // Current is the [Getter] of a host whose config can be reloaded. It is safe for concurrent use.
 type Current struct {
-	config atomic.Pointer[Config]
+	root, demo bool // as for [Config.Warnings]
+	config     atomic.Pointer[Config]
+	refused    atomic.Pointer[string] // why the file could not be applied when it was read last; nil: it was
 
 	mu   sync.Mutex
 	next chan struct{} // closed at the next change; nil: nobody waits
 }
 
-// NewCurrent returns the config that a host starts with.
-func NewCurrent(c *Config) *Current {
-	current := &Current{}
+// NewCurrent returns the config that a host starts with. Root and demo are those of [Config.Warnings].
+func NewCurrent(c *Config, root, demo bool) *Current {
+	current := &Current{root: root, demo: demo}
 	current.config.Store(c)
 	return current
 }
@@ -32,8 +34,15 @@ func NewCurrent(c *Config) *Current {
 // Get implements [Getter].
 func (c *Current) Get() *Config { return c.config.Load() }
 
+// Refuse notes why the file, as it is now, cannot become the current config.
+func (c *Current) Refuse(why error) {
+	text := why.Error()
+	c.refused.Store(&text)
+}
+
 // Replace makes another config the current one.
 func (c *Current) Replace(next *Config) {
+	c.refused.Store(nil)
 	c.config.Store(next)
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,12 +1,16 @@
 package config
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/clawhost/clawhost/core/internal/base/health"
+	"github.com/clawhost/clawhost/core/internal/base/wording"
 )
 
 // Warnings returns probable mistakes in a valid file, in the file's order. Root reports whether the host runs as root, demo whether
@@ -22,6 +26,17 @@ func (c *Config) Warnings(root, demo bool) (list []string) {
 	}
 	for _, p := range found.Sorted() {
 		list = append(list, p.String())
+	}
+	return list
+}
+
+// Problems implements [health.Source]: the warnings, and why the file could not be applied when it was read last.
+func (c *Current) Problems(context.Context) (list []health.Report) {
+	if why := c.refused.Load(); why != nil {
+		list = append(list, health.Report{Code: health.ConfigRefused, Detail: *why, Advice: wording.AdviceConfigRefused})
+	}
+	if warnings := c.Get().Warnings(c.root, c.demo); len(warnings) > 0 {
+		list = append(list, health.Report{Code: health.ConfigWarning, Detail: strings.Join(warnings, "; "), Advice: wording.AdviceCheckConfig})
 	}
 	return list
 }

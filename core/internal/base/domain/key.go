@@ -27,7 +27,7 @@ const (
 	KeyStillOpen        // that a question is still open
 	KeyUnheard          // that voice messages are not transcribed
 	KeyBypass           // that a turn runs tools without asking
-	KeyHeldTurn         // that a turn is held; and to owners, why
+	KeyHeldTurn         // that a turn is held
 	KeyWaitsForPlace    // that a message waits for a place
 	KeyTooManyQuestions // that a question was not asked
 
@@ -38,8 +38,8 @@ const (
 	KeyLeftOut       // that further messages of a kind are left out
 	KeyUsageLimit    // of a usage limit
 	KeyTrouble       // of what keeps turns from running
-	KeyHeldOver      // that turns are held no longer
 	KeyBudget        // of a budget that is used up; and to the chat, that it is not answered
+	KeyProblem       // of what is wrong with the host
 	KeyServerFails   // of an MCP server that does not start
 	KeyServerAsks    // of an MCP server of the workspace that needs a decision
 	KeySessionEdited // of another process that wrote into a session
@@ -78,8 +78,8 @@ var keyNames = [...]string{
 	KeyLeftOut:       "left out",
 	KeyUsageLimit:    "limit",
 	KeyTrouble:       "refused",
-	KeyHeldOver:      "held over",
 	KeyBudget:        "budget",
+	KeyProblem:       "problem",
 	KeyServerFails:   "mcp",
 	KeyServerAsks:    "mcp-asks",
 	KeySessionEdited: "intruded",

@@ -12,7 +12,7 @@ func TestKeyKinds(t *testing.T) {
 	t.Parallel()
 	want := []string{
 		"late", "missing", "unread", "unheard", "unasked", "held", "waiting", "declined",
-		"stranger", "crowded", "left out", "limit", "refused", "held over", "budget", "mcp", "mcp-asks", "intruded", "opened",
+		"stranger", "crowded", "left out", "limit", "refused", "budget", "problem", "mcp", "mcp-asks", "intruded", "opened",
 		"message", "post", "turn", "send", "ask",
 		"heartbeat", "flush", "beside", "resume", "words",
 	}

@@ -2,11 +2,6 @@ package wording
 
 import "fmt"
 
-// PluginFails tells owners why a plugin does not run, and what to do.
-func PluginFails(name, why, advice string) string {
-	return quoted(fmt.Sprintf("The plugin %s does not run", name), why) + "\n\n" + advice
-}
-
 // ServerAsks asks owners about an MCP server of the workspace's .mcp.json. The content is all that it is run with.
 func ServerAsks(name, content, code string) string {
 	return quoted(fmt.Sprintf("The workspace's .mcp.json has the MCP server %s, which does not run before an owner has allowed it", name), content) +
@@ -21,9 +16,6 @@ func ServerFails(name, why string) string {
 	return quoted(fmt.Sprintf("The MCP server %s does not start, so its tools are missing", name), OneLine(why, maxCode)) +
 		"\n\nCheck its block in the config, or what it needs, and restart the host. Without a restart, each new conversation tries it again; /tools shows its state."
 }
-
-// PluginRuns tells owners that a plugin runs again.
-func PluginRuns(name string) string { return fmt.Sprintf("The plugin %s runs again.", name) }
 
 // Advice for a plugin that does not run.
 const (

@@ -57,7 +57,7 @@ func TestWhatIsDecidedAboutIsShownAsItIs(t *testing.T) {
 		if strings.TrimSpace(text) != "" {
 			code(t, wording.Fenced(text), text)
 			code(t, wording.ServerAsks("own", text, "0123"), text)
-			code(t, wording.PluginFails("own", text, "Look."), text)
+			code(t, wording.Problem("It does not run", text, "Look."), text)
 			code(t, wording.WhyNoAnswers(text), text)
 			code(t, wording.WithCause("It failed.", text), text)
 			code(t, wording.Question{ID: "ABCDE", About: wording.AboutTool, Tool: "Tool", Shown: text, Details: []string{}}.WithButtons(), text)

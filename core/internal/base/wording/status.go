@@ -41,6 +41,7 @@ type Status struct {
 	Authority  fmt.Stringer
 	Channels   []string // a line each
 	Plugins    []string // what they are doing, a line each
+	Problems   []string // what is wrong with the host, the worst first, for owners
 }
 
 // OpenQuestion is an open question.
@@ -112,6 +113,12 @@ func (s Status) String() string {
 	}
 	for _, line := range s.Plugins[:min(len(s.Plugins), maxChannels)] {
 		fmt.Fprintf(&b, "\n- plugin %s", Code(line))
+	}
+	for _, line := range s.Problems[:min(len(s.Problems), maxChannels)] {
+		b.WriteString("\n- " + Code(OneLine(line, maxCode)))
+	}
+	if more := len(s.Problems) - maxChannels; more > 0 {
+		fmt.Fprintf(&b, "\n- and %s more", plural(more, "problem"))
 	}
 	return b.String()
 }

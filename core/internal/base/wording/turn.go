@@ -92,32 +92,14 @@ func WhyCannotContinue(session, why string, alone bool) string {
 	return said
 }
 
-// Notices for owners about what turns wait for.
-const (
-	claudeUnavailable = "Claude cannot be started"
-	noSpace           = "This machine has no space for files"
-
-	ChannelAwayFor = "Files cannot be fetched while their channel is not running." // for programs
-
-	ClaudeAvailable = "Claude can be started again."
-	SpaceAgain      = "This machine has space for files again."
-)
-
-// ClaudeUnavailableBecause tells owners why Claude cannot be started.
-func ClaudeUnavailableBecause(why string) string { return held(claudeUnavailable, why) }
-
-// NoSpaceBecause tells owners why files cannot be stored.
-func NoSpaceBecause(why string) string { return held(noSpace, why) }
+// ChannelAwayFor tells a program why a turn waits.
+const ChannelAwayFor = "Files cannot be fetched while their channel is not running."
 
 // ClaudeUnavailableFor tells a program why Claude cannot be started.
-func ClaudeUnavailableFor(why string) string { return claudeUnavailable + ": " + why }
+func ClaudeUnavailableFor(why string) string { return ClaudeUnusable + ": " + why }
 
 // NoSpaceFor tells a program why files cannot be stored.
-func NoSpaceFor(why string) string { return noSpace + ": " + why }
-
-func held(what, why string) string {
-	return quoted(what, why) + "\n\nMessages are kept, and I keep trying."
-}
+func NoSpaceFor(why string) string { return DiskFull + ": " + why }
 
 // quoted adds the literal reason to a sentence.
 func quoted(what, why string) string {

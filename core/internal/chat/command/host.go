@@ -10,6 +10,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/health"
 	"github.com/clawhost/clawhost/core/internal/base/recentlog"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/chat/debounce"
@@ -99,6 +100,7 @@ type Host struct {
 	Zone          *time.Location // of the days that usage is counted by, and of displayed times
 	Conversations *conversation.Resolver
 	Plugins       *plugins.Registry // nil: none
+	Health        *health.Registry  // nil: nothing is known
 	Agents        Agents
 	Claude        Claude
 	Tools         Tools

@@ -21,10 +21,13 @@ func (d hostCommands) status(ctx context.Context, call Call) (string, error) {
 		return "", err
 	}
 	s, e, now := call.Session, d.effective(call), d.host.Now()
-	var doing []string
+	var doing, wrong []string
 	cli := ""
 	if call.Caller.Authority >= chat.Owner {
 		doing, cli = d.host.Plugins.Doing(), d.host.Claude.Installation().String()
+		for _, p := range d.host.Health.List(ctx) {
+			wrong = append(wrong, p.Text)
+		}
 	}
 	speed, slowed := "", ""
 	if e.Fast {
@@ -35,7 +38,7 @@ func (d hostCommands) status(ctx context.Context, call Call) (string, error) {
 		Running: !running.IsZero(), RunningFor: now.Sub(running), Waiting: waiting, Questions: questions,
 		Session: s, Agent: d.agentOf(call), Folder: call.Session.Place(), Model: e.Model, Effort: e.Effort, CLI: cli, Fast: e.Fast, Speed: speed, Slowed: slowed,
 		Permission: e.PermissionMode, Queue: e.Queue, Activation: e.Activation,
-		Muted: e.Send == "deny", Authority: call.Caller.Authority, Channels: d.host.Plugins.Channels(), Plugins: doing,
+		Muted: e.Send == "deny", Authority: call.Caller.Authority, Channels: d.host.Plugins.Channels(), Plugins: doing, Problems: wrong,
 	}.String(), nil
 }
 

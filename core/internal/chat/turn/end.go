@@ -109,7 +109,7 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Run, r agent.Resul
 		if held, ok := h.awaitLimit(ctx, run, r, failure); ok {
 			return held
 		}
-	case h.outages[failure.Class] != nil:
+	case h.options.Outages.of[failure.Class] != nil:
 		return h.hold(ctx, run, failure)
 	}
 	trace.Logged(ctx, h.log).Error("a turn failed", "session", run.Session.Key, "run", run.ID, "class", failure.Class, "error", failure)

@@ -2,8 +2,6 @@ package turn
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"maps"
 	"slices"
@@ -13,6 +11,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/health"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
 	"github.com/clawhost/clawhost/core/internal/notice"
@@ -25,53 +24,58 @@ const (
 	longestHold  = 2 * time.Minute
 	// quietHold is the delay before a notice: the cause may pass, such as a shortage of memory.
 	quietHold = 5 * time.Second
-	// oneOutage is how long an intermittent cause is reported to the owners only once.
-	oneOutage = time.Hour
 )
+
+// Outages know which turns are held, and for what. They are safe for concurrent use.
+type Outages struct {
+	of map[agent.Class]*outage // each class of failure that is temporary and not caused by a message
+}
+
+// NewOutages returns those of a host in which no turn is held.
+func NewOutages() *Outages {
+	return &Outages{of: map[agent.Class]*outage{
+		// During an upgrade, or while the machine is short of memory or processes.
+		agent.Unavailable: {code: health.ClaudeUnusable},
+		agent.NoSpace:     {code: health.DiskFull},
+		agent.ChannelAway: {}, // The plugin is reported, and the chat cannot be reached.
+	}}
+}
+
+// Problems implements [health.Source].
+func (o *Outages) Problems(context.Context) (list []health.Report) {
+	for _, class := range []agent.Class{agent.Unavailable, agent.NoSpace} {
+		if why, out := o.of[class].cause(); out {
+			list = append(list, health.Report{Code: o.of[class].code, Detail: notice.Quote(why), Advice: wording.AdviceKept})
+		}
+	}
+	return list
+}
 
 // outage is the state of turns that are held for one class of failure.
 type outage struct {
-	over string // the notice to owners at its end; empty: none, because others send it
+	code health.Code // of the problem; empty: others report it
 
-	mu    sync.Mutex
-	held  map[string]heldTurn // by message id
-	since time.Time           // no turn that needs the resource could use it since then; zero: the last one could
-	told  string              // the cause that the owners know of; empty: none
-	last  string              // the cause of the last notice
-	at    time.Time           // when that was sent
+	mu   sync.Mutex
+	held map[string]heldTurn // by message id
+	out  bool                // the last turn that needs the resource could not use it
+	why  string
 }
 
 // heldTurn is a turn that is held.
 type heldTurn struct{ since, seen time.Time }
 
-// newOutages returns an outage for each class of failure that is temporary and not caused by a message.
-func newOutages() map[agent.Class]*outage {
-	return map[agent.Class]*outage{
-		// During an upgrade, or while the machine is short of memory or processes.
-		agent.Unavailable: {over: wording.ClaudeAvailable},
-		agent.NoSpace:     {over: wording.SpaceAgain},
-		agent.ChannelAway: {}, // The supervisor notifies the owners, and the chat cannot be reached.
-	}
-}
-
-// hold schedules another try of a turn that could not begin or end. It notifies its chat once, and the owners of the
-// cause.
+// hold schedules another try of a turn that could not begin or end. It notifies its chat once.
 func (h *Handler) hold(ctx context.Context, run *conversation.Run, f *agent.Failure) error {
-	o := h.outages[f.Class]
+	o := h.options.Outages.of[f.Class]
 	why := strings.TrimPrefix(f.Error(), f.Class.String()+": ")
 	cause := why
 	if f.Class == agent.NoSpace {
 		cause = f.Detail // The rest names the file, which differs each time.
 	}
-	wait, old, begins := o.add(run.Head.UUID, cause)
+	wait, old := o.add(run.Head.UUID, cause)
 	h.log.Warn("a turn is held and tried again", "session", run.Session.Key, "run", run.ID, "again_in", wait.Round(time.Millisecond), "class", f.Class, "error", why)
-	if old && o.over != "" {
+	if old && o.code != "" {
 		h.tellHeld(ctx, run, f)
-	}
-	if told := heldBecause(f.Class, cause); begins && told != "" && h.options.Owners != nil {
-		// A host that was killed meanwhile does not repeat the notice.
-		of := sha256.Sum256([]byte(cause))
-		h.options.Owners.Tell(domain.KeyHeldTurn.Of(f.Class, hex.EncodeToString(of[:8]), time.Now().UTC().Format("2006-01-02T15")), told)
 	}
 	return &agent.HeldError{Wait: wait, Err: f, Why: heldFor(f.Class, cause)}
 }
@@ -85,18 +89,6 @@ func heldFor(class agent.Class, cause string) string {
 		return wording.ClaudeUnavailableFor(notice.Quote(cause))
 	default:
 		return wording.ChannelAwayFor
-	}
-}
-
-// heldBecause is the notice that tells owners why turns are held; empty for a class that another package reports.
-func heldBecause(class agent.Class, cause string) string {
-	switch class {
-	case agent.NoSpace:
-		return wording.NoSpaceBecause(cause)
-	case agent.Unavailable:
-		return wording.ClaudeUnavailableBecause(cause)
-	default:
-		return ""
 	}
 }
 
@@ -134,24 +126,19 @@ func (h *Handler) handled(run *conversation.Run) {
 // endOutage notes that a run could use the resource that runs are held for. That ends the outage if the run was held for
 // it, or needs it.
 func (h *Handler) endOutage(class agent.Class, run *conversation.Run, needs bool) {
-	o := h.outages[class]
-	if o.end(run.Head.UUID, needs) && o.over != "" && h.options.Owners != nil {
+	if h.options.Outages.of[class].end(run.Head.UUID, needs) {
 		h.log.Info("turns are held no longer", "class", class)
-		h.options.Owners.Tell(domain.KeyHeldOver.Of(time.Now().UnixNano()), o.over)
 	}
 }
 
-// add notes a held turn. It returns how long to wait before the next try, whether the hold has lasted long enough for a
-// notice, and whether the owners get a notice of the cause.
-func (o *outage) add(id, why string) (wait time.Duration, old, begins bool) {
+// add notes a held turn. It returns how long to wait before the next try, and whether the hold has lasted long enough for a
+// notice.
+func (o *outage) add(id, why string) (wait time.Duration, old bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := time.Now()
 	// Messages that were dropped meanwhile do not return.
 	maps.DeleteFunc(o.held, func(_ string, t heldTurn) bool { return now.Sub(t.seen) > 5*longestHold })
-	if len(o.held) == 0 {
-		o.since, o.told = time.Time{}, ""
-	}
 	t, known := o.held[id]
 	if !known {
 		t.since = now
@@ -160,19 +147,19 @@ func (o *outage) add(id, why string) (wait time.Duration, old, begins bool) {
 	if o.held == nil {
 		o.held = map[string]heldTurn{}
 	}
-	o.held[id] = t
-	if o.since.IsZero() {
-		o.since = now
-	}
-	if o.told == "" && now.Sub(o.since) >= quietHold && (o.last != why || now.Sub(o.at) >= oneOutage) {
-		o.told, o.last, o.at, begins = why, why, now, true
-	}
+	o.held[id], o.out, o.why = t, true, why
 	age := now.Sub(t.since)
-	return min(max(age/2, shortestHold), longestHold), age >= quietHold, begins
+	return min(max(age/2, shortestHold), longestHold), age >= quietHold
 }
 
-// end notes that a turn has had the resource, if it was held or needs it. It reports whether the owners get a notice
-// that the outage is over.
+// cause returns why the last turn that needs the resource could not use it; false: it could.
+func (o *outage) cause() (why string, out bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.why, o.out
+}
+
+// end notes that a turn has had the resource, if it was held or needs it. It reports whether that ends an outage.
 func (o *outage) end(id string, needs bool) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -180,7 +167,7 @@ func (o *outage) end(id string, needs bool) bool {
 		return false
 	}
 	delete(o.held, id)
-	told := o.told != ""
-	o.since, o.told = time.Time{}, ""
-	return told
+	out := o.out
+	o.out = false
+	return out
 }

@@ -2,6 +2,7 @@ package turn_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -162,23 +163,29 @@ func TestATurnWithoutSpaceForFilesIsHeld(t *testing.T) {
 	}
 }
 
-// What was held and then dropped does not hide the next outage.
-func TestADroppedTurnEndsNoOutageButIsForgotten(t *testing.T) {
+// What was held and then dropped ends no outage: that it is over is only known when a turn has begun.
+func TestADroppedTurnEndsNoOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := open(t)
 		r.plays(fails(agent.Unavailable))
 		r.run(t)
-		for _, text := range []string{"first", "second"} {
-			r.accept(t, message(text))
+		for text, told := range []int{1, 0} {
+			r.accept(t, message(fmt.Sprint(text)))
 			time.Sleep(10 * time.Minute)
-			if _, owner := r.told(t); len(owner) != 1 {
-				t.Errorf("the owners were told %q at the %s", owner, text)
+			if _, owner := r.told(t); len(owner) != told {
+				t.Errorf("the owners were told %q at message %d", owner, text)
 			}
 			if n, err := r.store.Clear(t.Context(), session, domain.TurnLane, time.Now()); err != nil || n != 1 {
 				t.Fatal(n, err)
 			}
 			time.Sleep(2 * time.Hour)
+		}
+		r.plays(says("hi"))
+		r.accept(t, message("third"))
+		time.Sleep(time.Minute)
+		if _, owner := r.told(t); len(owner) != 1 || !strings.Contains(owner[0], "again") {
+			t.Errorf("when a turn can begin, the owners are told %q", owner)
 		}
 	})
 }

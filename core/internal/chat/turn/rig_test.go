@@ -18,6 +18,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/health"
 	"github.com/clawhost/clawhost/core/internal/chat/activity"
 	"github.com/clawhost/clawhost/core/internal/chat/command"
 	"github.com/clawhost/clawhost/core/internal/chat/inbox"
@@ -61,6 +62,8 @@ type rig struct {
 	media     *files.Store
 	budgets   *spending.Budgets
 	disk      *disk
+	outages   *turn.Outages
+	owners    *notice.Owners
 	workspace string
 	accepted  int
 }
@@ -84,11 +87,12 @@ func open(t *testing.T, changes ...func(*config.Config)) *rig {
 		list = append(list, &config.Plugin{Label: name, Enabled: true, Hook: config.Hook{Timeout: time.Minute}})
 	}
 	s, log, dir := storetest.Open(t), hclog.NewNullLogger(), t.TempDir()
-	r := &rig{store: s, plugins: plugins.New(list), claude: &claude{}, disk: &disk{Store: s}, workspace: c.Agent.Workspace}
+	r := &rig{outages: turn.NewOutages(), store: s, plugins: plugins.New(list), claude: &claude{}, disk: &disk{Store: s}, workspace: c.Agent.Workspace}
 	conversations, chats := conversation.NewResolver(c, r.plugins, s), activity.NewChats(r.plugins, s)
 	r.turns = dispatch.New(s, dispatch.Options{Turns: 5, Commands: 1}, log)
 	intake := inbox.NewIntake(s, r.turns, nil, conversations, time.Now, log)
 	owners := notice.NewOwners(s, conversations, r.plugins, log)
+	r.owners = owners
 	r.questions = permission.New(permission.Options{
 		Store: r.disk, Dispatcher: r.turns, Conversations: conversations, Owners: owners, Chats: chats, Intake: intake,
 	}, log)
@@ -117,7 +121,7 @@ func open(t *testing.T, changes ...func(*config.Config)) *rig {
 		Poster: posting.New(posting.Options{
 			Store: s, Plugins: r.plugins, Chats: chats, Conversations: conversations, Intake: intake, Files: sent,
 		}, log),
-		Questions: r.questions, Files: sent, Programs: r.programs, Plugins: r.plugins, Owners: owners,
+		Questions: r.questions, Files: sent, Programs: r.programs, Plugins: r.plugins, Owners: owners, Outages: r.outages,
 		Compaction: map[string]agent.Compaction{"": cli.Compaction(nil, c.Agent.Claude.Env)}, Zone: time.UTC, Budgets: r.budgets,
 	}, log)
 	return r
@@ -332,6 +336,7 @@ func (r *rig) run(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { r.turns.Run(ctx, r) })
+	running.Go(func() { r.owners.Problems(ctx, health.New(r.outages)) })
 	t.Cleanup(running.Wait)
 	t.Cleanup(cancel)
 }

@@ -93,10 +93,11 @@ type Options struct {
 	Questions     *permission.Approvals
 	Files         map[string]*outgoing.Files // by the agent's label
 	Programs      Programs
-	Plugins       *plugins.Registry           // asked for what was said in a chat before
-	Budgets       *spending.Budgets           // nil: none
-	Worktrees     *worktree.Worktrees         // nil: none
-	Owners        *notice.Owners              // get notices of what prevents turns from beginning; nil: none
+	Plugins       *plugins.Registry   // asked for what was said in a chat before
+	Budgets       *spending.Budgets   // nil: none
+	Worktrees     *worktree.Worktrees // nil: none
+	Owners        *notice.Owners      // get notices of what prevents turns from beginning; nil: none
+	Outages       *Outages
 	Compaction    map[string]agent.Compaction // when conversations are compacted, by the agent's label
 	Zone          *time.Location              // whose days the usage of turns is counted by
 	Metrics       *metrics.Metrics            // count the turns; nil: nothing does
@@ -107,13 +108,12 @@ type Options struct {
 type Handler struct {
 	options Options
 	log     hclog.Logger
-	outages map[agent.Class]*outage
 	models  *models
 }
 
 // New returns a handler.
 func New(options Options, log hclog.Logger) *Handler {
-	return &Handler{options: options, log: log, outages: newOutages(), models: newModels()}
+	return &Handler{options: options, log: log, models: newModels()}
 }
 
 // Handle answers the message of a run and completes the run. After an error the run is not completed and returns to its

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/base/config"
 )
 
 // Method is how voice messages are transcribed.
@@ -14,6 +16,15 @@ type Method struct {
 	output string     // the file that the last one writes; empty: it prints the transcript
 	about  string
 	wanted bool // whether the operator wants voice messages transcribed
+}
+
+// MethodOf returns the method that a config asks for.
+func MethodOf(c config.Media) Method {
+	if !c.FindTranscriber {
+		return NewMethod(c.Transcribe)
+	}
+	home, _ := os.UserHomeDir() // without one, models are only looked for elsewhere
+	return FindMethod(home, c.TranscribeModel)
 }
 
 // NewMethod returns the method of a command of the operator. The command prints the transcript of the file {file}, whose container is

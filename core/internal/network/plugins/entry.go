@@ -35,6 +35,14 @@ type Status struct {
 	Restarts   int
 	Connection chat.State // of a channel
 	URL        string     // the address of the channel's page; it may contain a secret
+	Failure    *Failure   // why it does not run and is not simply started again; nil: it runs, or will soon
+}
+
+// Failure is why a plugin has failed. It remains while the plugin is tried again, until it runs.
+type Failure struct {
+	Why    string
+	Advice string // what to do
+	Lacks  bool   // the host has no disk space, memory or the like for it
 }
 
 func (s Status) channel() bool { return slices.Contains(s.Kinds, "channel") }
@@ -115,7 +123,7 @@ func (e *Entry) Update(change func(*Status)) (before Status) {
 	if e.status.State != before.State || e.status.Since.IsZero() {
 		e.status.Since = time.Now()
 	}
-	differs = e.status.State != before.State || e.status.Connection != before.Connection
+	differs = e.status.State != before.State || e.status.Connection != before.Connection || e.status.Failure != before.Failure
 	return before
 }
 

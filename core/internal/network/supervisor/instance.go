@@ -34,17 +34,16 @@ const (
 
 // instance is one plugin across all its processes.
 type instance struct {
-	name            string // the label of its block
-	options         *Options
-	end             context.CancelFunc // ends run; nil: it was not started; owned by [Supervisor.Run]
-	log             hclog.Logger
-	restart         chan struct{} // a restart was requested
-	settled         chan struct{} // closed when the first start has succeeded or failed
-	once            sync.Once     // closes settled
-	failureReported bool          // the host was notified of a failure and not yet of its end; owned by run
-	host            Host          // owned by run
-	entry           *plugins.Entry
-	sockets         *sockets // shared by all processes
+	name    string // the label of its block
+	options *Options
+	end     context.CancelFunc // ends run; nil: it was not started; owned by [Supervisor.Run]
+	log     hclog.Logger
+	restart chan struct{} // a restart was requested
+	settled chan struct{} // closed when the first start has succeeded or failed
+	once    sync.Once     // closes settled
+	host    Host          // owned by run
+	entry   *plugins.Entry
+	sockets *sockets // shared by all processes
 }
 
 // run keeps the plugin running until ctx ends.
@@ -86,12 +85,11 @@ func (i *instance) run(ctx context.Context, host Host) {
 			deaths, wait = nil, i.options.Backoff
 		case lacks:
 			i.log.Warn("the plugin cannot be started for now", "error", err, "again_in", wait)
-			i.fails(err, wording.AdviceWait)
-			i.pause(ctx, err, wait)
+			i.pause(ctx, err, wait, &plugins.Failure{Why: err.Error(), Advice: wording.AdviceWait, Lacks: true})
 			wait = min(2*wait, maxBackoff)
 		default:
 			i.log.Warn("the plugin ended and is started again", "error", err, "again_in", wait)
-			i.pause(ctx, err, wait)
+			i.pause(ctx, err, wait, i.entry.Status().Failure)
 			wait = min(2*wait, maxBackoff)
 		}
 		if ctx.Err() != nil {
@@ -103,31 +101,15 @@ func (i *instance) run(ctx context.Context, host Host) {
 
 func (i *instance) settle() { i.once.Do(func() { close(i.settled) }) }
 
-// pause waits for the next start.
-func (i *instance) pause(ctx context.Context, why error, wait time.Duration) {
-	i.entry.Update(func(s *plugins.Status) { s.State, s.Detail = plugins.Waiting, why.Error() })
+// pause waits for the next start. The failure is more than that it has ended.
+func (i *instance) pause(ctx context.Context, why error, wait time.Duration, failure *plugins.Failure) {
+	i.entry.Update(func(s *plugins.Status) { s.State, s.Detail, s.Failure = plugins.Waiting, why.Error(), failure })
 	timer := time.NewTimer(wait - time.Duration(rand.Int64N(int64(wait)/5)))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 	case <-timer.C:
 	case <-i.restart:
-	}
-}
-
-// fails notifies the host that the plugin does not run, once until it runs again.
-func (i *instance) fails(why error, advice string) {
-	if !i.failureReported {
-		i.failureReported = true
-		i.host.PluginFails(i.name, why.Error(), advice)
-	}
-}
-
-// recovered notifies the host that the reported failure is over.
-func (i *instance) recovered() {
-	if i.failureReported {
-		i.failureReported = false
-		i.host.PluginRuns(i.name)
 	}
 }
 
@@ -140,8 +122,9 @@ func (i *instance) park(ctx context.Context, why error) {
 	action := actionFor(why)
 	advice := action.advice(i.name)
 	i.log.Error("the plugin has failed", "plugin", i.name, "error", why, "advice", advice)
-	i.entry.Update(func(s *plugins.Status) { s.State, s.Detail = plugins.Failed, why.Error() })
-	i.fails(why, advice)
+	i.entry.Update(func(s *plugins.Status) {
+		s.State, s.Detail, s.Failure = plugins.Failed, why.Error(), &plugins.Failure{Why: why.Error(), Advice: advice}
+	})
 	before := modified(i.entry.Config().Source)
 	tick := time.NewTicker(binaryEvery)
 	defer tick.Stop()

@@ -64,7 +64,6 @@ func (i *instance) runProcess(ctx context.Context) error {
 	i.entry.Publish(live)
 	defer i.entry.Publish(nil)
 	i.settle()
-	i.recovered()
 	defer i.entry.Update(func(s *plugins.Status) { s.PID, s.Connection, s.URL = 0, 0, "" })
 	i.log.Info("the plugin is running", "version", live.Version, "pid", pid)
 	return i.watch(ctx, l, live)

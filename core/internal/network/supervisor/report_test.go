@@ -22,7 +22,7 @@ func TestReportsInTheLog(t *testing.T) {
 	want := []string{
 		`[INFO]  credentials: connected: detail=here`,
 		`[WARN]  credentials: the connection is in trouble: state=disconnected detail="no route"`,
-		`[ERROR] credentials: the plugin has failed: plugin=credentials error="the network says no: bad credentials" advice="Correct its credentials and restart the host."`,
+		`[ERROR] credentials: the plugin has failed: plugin=credentials error="the network says no: bad credentials" advice="Correct its credentials, then write /reload."`,
 	}
 	if got := strings.Join(lines, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("the log has\n%s\nwant\n%s", got, strings.Join(want, "\n"))

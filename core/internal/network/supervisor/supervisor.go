@@ -33,10 +33,6 @@ type Host interface {
 	Accept(instance string, d remote.Description) error
 	// Opened receives the address of a channel's web page. The url may contain a secret.
 	Opened(name, url string)
-	// PluginFails reports why a plugin does not run and what to do, once until it runs again.
-	PluginFails(name, why, advice string)
-	// PluginRuns reports that a failed plugin runs again.
-	PluginRuns(name string)
 }
 
 // Options are a supervisor's settings.

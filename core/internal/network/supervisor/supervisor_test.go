@@ -223,11 +223,27 @@ func (r *fixture) Accept(string, remote.Description) error { return nil }
 
 func (r *fixture) Opened(name, url string) { r.opened <- name + " " + url }
 
-func (r *fixture) PluginFails(name, why, advice string) {
-	r.failed <- name + ": " + why + ": " + advice
+// follow keeps which plugins have failed, and which run again, until ctx ends.
+func (r *fixture) follow(ctx context.Context) {
+	known := map[string]bool{}
+	for {
+		changed := r.Changed()
+		for _, s := range r.List() {
+			switch failed := s.Failure != nil; {
+			case failed && !known[s.Name]:
+				r.failed <- s.Name + ": " + s.Failure.Why + ": " + s.Failure.Advice
+			case !failed && known[s.Name] && s.State == plugins.Running:
+				r.runs <- s.Name
+			}
+			known[s.Name] = s.Failure != nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
-
-func (r *fixture) PluginRuns(name string) { r.runs <- name }
 
 // panickingInbox and panickingMedia are services of the host that fail unexpectedly.
 type (
@@ -309,6 +325,7 @@ func (r *fixture) begin(t *testing.T, options supervisor.Options) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup
 	done.Go(func() { r.Run(ctx, r) })
+	done.Go(func() { r.follow(ctx) })
 	r.stop = func() { cancel(); done.Wait() }
 	t.Cleanup(func() {
 		r.stop()
@@ -528,12 +545,12 @@ func TestParking(t *testing.T) {
 	}{
 		"a config that the plugin refuses": {bad, "config.hcl:5:8: is bad", "clawhost plugin restart"},
 		"a config that the check refuses":  {worse, "config.hcl:5:8: is worse", "clawhost plugin restart"},
-		"a config that does not fit":       {unfit, "config.hcl:5:8: Unsuitable value; word must be text in quotes.", ": Correct its config and restart the host."},
+		"a config that does not fit":       {unfit, "config.hcl:5:8: Unsuitable value; word must be text in quotes.", ": Correct its config, then write /reload."},
 		"another binary than pinned":       {pinned, "config.hcl:7:10: Plugin does not start; ", "Replace its binary"},
 		"no program":                       {plain, "this user may not execute it", "Replace its binary"},
 		"garbage":                          {garbage, "exec format error", "Replace its binary"},
 		"another protocol":                 {spec(t, "future"), "config.hcl:2:12: Plugin does not start; the plugin speaks version 2 of the protocol, this host version 1", "Replace its binary"},
-		"refused credentials":              {spec(t, "credentials"), "the network says no", "Correct its credentials and restart the host."},
+		"refused credentials":              {spec(t, "credentials"), "the network says no", "Correct its credentials, then write /reload."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -22,6 +22,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/health"
 	"github.com/clawhost/clawhost/core/internal/base/recentlog"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
 	"github.com/clawhost/clawhost/core/internal/claude"
@@ -77,6 +78,7 @@ func (b *bundle) host() admin.Host {
 			Agents: []*config.Agent{{Label: "server", Description: "the API server", Workspace: "/src", OpenTo: "allowed", Claude: config.Claude{Model: "opus"}}}, Plugins: b.config,
 		},
 		Dispatcher: b.turns, Claude: pool{}, Plugins: b.plugins, Approvals: permission.New(permission.Options{Store: b.store}, hclog.NewNullLogger()),
+		Health: health.New(b.store, b.plugins),
 	}
 }
 
@@ -237,6 +239,10 @@ func TestStatusAndPlugins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if len(got.Problems) != 1 || got.Problems[0].Code != health.DeadLetters {
+		t.Errorf("problems: %+v", got.Problems)
+	}
+	got.Problems = nil
 	want := admin.Status{
 		Version: "1", Demo: true, Running: 1, Started: time.Unix(5, 0).UTC(), Claude: admin.Claude{
 			Command: "claude", Idle: 2, Version: "2.1.331", Login: "logged in", Account: "claude.ai",

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/health"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -28,6 +29,8 @@ type Status struct {
 	Plugins   []Plugin  `json:"plugins"`
 	// Questions are the open questions, oldest first; at most 100.
 	Questions []Question `json:"questions,omitempty"`
+	// Problems are what is wrong with the host, the worst first.
+	Problems []health.Problem `json:"problems,omitempty"`
 }
 
 // Agent is an agent of the config, and what it does.

@@ -91,8 +91,9 @@ func (s *Server) remote(open *connections) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", s.authorised(open, guarded))
 	mux.Handle("GET /metrics", s.authorised(open, guarded))
-	mux.Handle("GET /healthz", probed(open, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }))
-	mux.Handle("GET /readyz", probed(open, s.ready))
+	mux.Handle("GET /healthz", probed(open, alive))
+	mux.Handle("GET /livez", probed(open, alive))
+	mux.Handle("GET /readyz", probed(open, s.ready(false)))
 	return s.addressed(mux)
 }
 
@@ -221,19 +222,4 @@ func (b *body) Read(p []byte) (int, error) {
 		_ = b.control.SetReadDeadline(time.Time{}) // net/http reads on to notice when the client disconnects
 	}
 	return n, err
-}
-
-// ready responds with 200 if the store answers and all enabled plugins run.
-func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
-	if _, err := s.options.Store.Uncertain(r.Context()); err != nil {
-		http.Error(w, "the store does not answer", http.StatusServiceUnavailable)
-		return
-	}
-	for _, p := range s.options.Host.Status().Plugins {
-		if p.State != "running" && p.State != "disabled" {
-			http.Error(w, "a plugin does not run", http.StatusServiceUnavailable)
-			return
-		}
-	}
-	fmt.Fprintln(w, "ready")
 }

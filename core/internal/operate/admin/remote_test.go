@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,6 +24,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/health"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
 	"github.com/clawhost/clawhost/core/internal/operate/admin"
 	"github.com/clawhost/clawhost/core/internal/operate/gateway"
@@ -212,24 +214,47 @@ func TestRemoteNeedsTheToken(t *testing.T) {
 	}
 }
 
+// Probes need no token, and learn nothing but whether the host answers, and whether it can work.
+// Behaviour: program-probe.
 func TestReady(t *testing.T) {
 	t.Parallel()
-	b, _, h := remote(t, &config.Plugin{Label: "tg", Enabled: true}, &config.Plugin{Label: "discord"})
-	if w := ask(t, h, "GET", "/healthz", ""); w.Code != 200 {
-		t.Errorf("the health: %d", w.Code)
-	}
-	for state, code := range map[plugins.State]int{plugins.Running: 200, plugins.Starting: 503, plugins.Failed: 503} {
-		b.plugins.Entry("tg").Update(func(s *plugins.Status) { s.State = state })
-		if w := ask(t, h, "GET", "/readyz", ""); w.Code != code {
-			t.Errorf("with a plugin that is %s: %d, want %d", state, w.Code, code)
+	synctest.Test(t, func(t *testing.T) {
+		b, _, h := remote(t, &config.Plugin{Label: "tg", Enabled: true}, &config.Plugin{Label: "discord"})
+		entry := b.plugins.Entry("tg")
+		ready := func(name string, code int) {
+			t.Helper()
+			for _, path := range []string{"/healthz", "/livez"} {
+				if w := ask(t, h, "GET", path, ""); w.Code != 200 || w.Body.String() != "ok\n" {
+					t.Errorf("%s, %s: %d, %s", name, path, w.Code, w.Body)
+				}
+			}
+			want := map[int]string{200: "ready\n", 503: "not ready\n"}[code]
+			if w := ask(t, h, "GET", "/readyz", ""); w.Code != code || w.Body.String() != want {
+				t.Errorf("%s: %d, %s, want %d", name, w.Code, w.Body, code)
+			}
 		}
-	}
-	if err := b.store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if w := ask(t, h, "GET", "/readyz", ""); w.Code != 503 {
-		t.Errorf("without a store: %d", w.Code)
-	}
+		ready("a plugin that starts", 503)
+		entry.Update(func(s *plugins.Status) { s.State = plugins.Running })
+		ready("a plugin that runs", 200)
+		entry.Update(func(s *plugins.Status) { s.State, s.Restarts = plugins.Waiting, 1 })
+		ready("a plugin that has just ended", 200)
+		for range 11 {
+			time.Sleep(health.Every)
+			ready("a plugin that is started again", 200)
+		}
+		time.Sleep(health.Every)
+		ready("a plugin that did not start for a minute", 503)
+		entry.Update(func(s *plugins.Status) { s.State = plugins.Running })
+		ready("one that runs again, perhaps for long", 503)
+		time.Sleep(time.Minute)
+		ready("one that does", 200)
+		if err := b.store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		ready("a store that has just closed", 200)
+		time.Sleep(10 * time.Second)
+		ready("without a store", 503)
+	})
 }
 
 // The description has exactly the paths that are served, and the names of what is sent.
@@ -261,7 +286,7 @@ func TestOpenAPI(t *testing.T) {
 		}
 	}
 	for name, value := range map[string]any{
-		"Message": admin.Message{}, "Sent": admin.Sent{}, "Prompt": admin.Prompt{}, "TurnEvent": admin.TurnEvent{}, "Answer": admin.Answer{}, "Problem": admin.Problem{},
+		"Message": admin.Message{}, "Sent": admin.Sent{}, "Prompt": admin.Prompt{}, "TurnEvent": admin.TurnEvent{}, "Answer": admin.Answer{}, "Problem": admin.Problem{}, "Trouble": health.Problem{},
 		"Status": admin.Status{}, "Claude": admin.Claude{}, "Plugin": admin.Plugin{}, "Question": admin.Question{},
 		"Queue": admin.Queue{}, "Lane": admin.Lane{}, "Agent": admin.Agent{}, "Destination": domain.DestinationStatus{}, "Address": chat.Address{},
 		"Session": admin.Session{}, "Usage": domain.Usage{},

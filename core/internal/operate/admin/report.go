@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/base/health"
 	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
@@ -41,6 +42,7 @@ type Host struct {
 	Claude     Claudes
 	Plugins    *plugins.Registry
 	Approvals  *permission.Approvals
+	Health     *health.Registry
 }
 
 // Status reports its parts. It holds no secret, and no questions.

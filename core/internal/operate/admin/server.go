@@ -165,6 +165,8 @@ func (g *guarded) admit(conn net.Conn) error {
 
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /livez", alive)
+	mux.HandleFunc("GET /readyz", s.ready(true))
 	mux.HandleFunc("GET /v1/status", answer(s.status))
 	mux.HandleFunc("GET /v1/plugins", answer(func(*http.Request) (any, error) { return list(s.options.Host.Status().Plugins, nil) }))
 	mux.HandleFunc("GET /v1/links", answer(func(*http.Request) (any, error) { return list(s.options.Host.Links(), nil) }))
@@ -294,6 +296,7 @@ func (s *Server) status(r *http.Request) (any, error) {
 	if status.Questions, err = s.options.Host.Questions(r.Context()); err != nil {
 		return nil, err
 	}
+	status.Problems = s.options.Host.Health.List(r.Context())
 	status.Uncertain, err = s.options.Store.Uncertain(r.Context())
 	return status, err
 }

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/base/health"
 	"github.com/clawhost/clawhost/core/internal/operate/admin"
 	"github.com/clawhost/clawhost/core/internal/operate/service"
 	"github.com/clawhost/clawhost/core/internal/store"
@@ -98,25 +99,20 @@ func TestHost(t *testing.T) {
 			want: "host_config warning the config was changed after the host has read it, which does not use the change yet",
 		},
 		"no claude on the service's PATH": {
-			host: &admin.Status{Version: "1", Started: now, Claude: admin.Claude{Problem: "it is gone"}},
+			host: &admin.Status{Version: "1", Started: now, Problems: []health.Problem{{Code: health.ClaudeUnusable, Severity: health.Error, Text: "it is gone"}}},
 			want: "host_claude error the running host cannot use Claude Code: it is gone",
 		},
 		"no claude here either": {
-			host:   &admin.Status{Version: "1", Started: now, Claude: admin.Claude{Problem: "it is gone"}},
+			host:   &admin.Status{Version: "1", Started: now, Problems: []health.Problem{{Code: health.ClaudeUnusable, Severity: health.Error, Text: "it is gone"}}},
 			before: []Finding{fault("claude_missing", "", "")},
 		},
-		"plugins": {
-			host: &admin.Status{Version: "1", Started: now, Plugins: []admin.Plugin{
-				{Name: "a", State: "failed", Detail: "no token"},
-				{Name: "b", State: "waiting", Detail: "it died"},
-				{Name: "c", State: "running", Connection: "disconnected", Detail: "no network"},
+		"what the host knows": {
+			host: &admin.Status{Version: "1", Started: now, Problems: []health.Problem{
+				{Code: health.PluginFailed, Severity: health.Error, Text: "a has failed: no token"},
+				{Code: health.DeadLetters, Severity: health.Warning, Text: "messages could not be delivered: 2"},
+				{Code: health.ConfigWarning, Severity: health.Warning, Text: "which is found above"},
 			}},
-			want: "plugin_failed error plugin a has failed: no token\nplugin_waits warning plugin b ended and is started again: it died\n" +
-				"plugin_disconnected warning plugin c is disconnected: no network",
-		},
-		"dead letters": {
-			host: &admin.Status{Version: "1", Started: now, Dead: 2},
-			want: "dead_letters warning 2 messages could not be delivered",
+			want: "plugin_failed error a has failed: no token\ndead_letters warning messages could not be delivered: 2",
 		},
 		"none":               {want: "host_down warning no host runs with this config"},
 		"none that can say":  {err: errors.New("it is busy"), want: "host error the host cannot be asked: it is busy"},

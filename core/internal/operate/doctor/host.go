@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/base/health"
 	"github.com/clawhost/clawhost/core/internal/operate/service"
-	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // findService examines the service that runs the host.
@@ -44,6 +44,7 @@ func findHost(o Options, before []Finding) (list []Finding) {
 	case s == nil:
 		return []Finding{findNone(o)}
 	}
+	claude := slices.ContainsFunc(before, func(f Finding) bool { return f.Severity == Error && strings.HasPrefix(f.Code, "claude_") })
 	list = append(list, good("host", "the host runs, process %d, since %s", s.PID, s.Started.Local().Format(time.DateTime)))
 	if s.Version != o.Version {
 		list = append(list, warning("host_version", fmt.Sprintf("the host runs version %s, and this program is %s", s.Version, o.Version), restart))
@@ -55,27 +56,19 @@ func findHost(o Options, before []Finding) (list []Finding) {
 	if info, err := os.Stat(o.Config.Path); err == nil && info.ModTime().After(applied) {
 		list = append(list, warning("host_config", "the config was changed after the host has read it, which does not use the change yet", fmt.Sprintf("Apply it: `%s reload`, or `/reload` in a chat.", o.Command)))
 	}
-	claude := slices.ContainsFunc(before, func(f Finding) bool { return f.Severity == Error && strings.HasPrefix(f.Code, "claude_") })
-	if s.Claude.Problem != "" && !claude {
-		list = append(list, fault("host_claude", "the running host cannot use Claude Code: "+s.Claude.Problem,
-			"Its PATH and its variables are others than here: compare them, such as in the service's unit."))
-	}
-	for _, p := range s.Plugins {
-		switch {
-		case p.State == "failed":
-			list = append(list, fault("plugin_failed", fmt.Sprintf("plugin %s has failed: %s", p.Name, p.Detail),
-				fmt.Sprintf("Correct that, then `%s plugin restart %s`. If that is in the config, `%s reload` instead.", o.Command, p.Name, o.Command)))
-		case p.State == "waiting":
-			list = append(list, warning("plugin_waits", fmt.Sprintf("plugin %s ended and is started again: %s", p.Name, p.Detail),
-				fmt.Sprintf("`%s logs` shows what it said.", o.Command)))
-		case p.State == "running" && p.Connection != "" && p.Connection != chat.Connected.String():
-			list = append(list, warning("plugin_disconnected", fmt.Sprintf("plugin %s is %s: %s", p.Name, p.Connection, p.Detail),
-				"It connects again by itself, as soon as its network lets it."))
+	for _, p := range s.Problems {
+		switch p.Code {
+		case health.ConfigWarning: // found above
+		case health.ClaudeUnusable, health.ClaudeLoggedOut:
+			if !claude {
+				list = append(list, fault("host_claude", "the running host cannot use Claude Code: "+p.Text,
+					"Its PATH and its variables are others than here: compare them, such as in the service's unit."))
+			}
+		default:
+			list = append(list, Finding{
+				Code: string(p.Code), Severity: Severity(p.Severity), Text: p.Text, Advice: strings.ReplaceAll(p.Advice, "`clawhost ", "`"+o.Command+" "),
+			})
 		}
-	}
-	if s.Dead > 0 {
-		list = append(list, warning("dead_letters", fmt.Sprintf("%s could not be delivered", counted(s.Dead, "message")),
-			fmt.Sprintf("`%[1]s queue dead` says why; `%[1]s queue retry all` sends them again, `%[1]s queue drop all` deletes them.", o.Command)))
 	}
 	return list
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/process"
+	"github.com/clawhost/clawhost/core/internal/store"
 )
 
 // fewFiles is the number of open files below which a host with several turns runs out of them.
@@ -61,9 +62,8 @@ func findSpace(dir string) []Finding {
 	return judge(dir, disk)
 }
 
-// Free space in bytes below which the host will soon stop, and below which that is worth a warning, and free files below which it will.
+// Free space in bytes below which a warning is worth it, and free files below which the host will soon stop.
 const (
-	noSpace     = 64 << 20
 	littleSpace = 1 << 30
 	fewInodes   = 1000
 )
@@ -84,7 +84,7 @@ func judge(dir string, disk unix.Statfs_t) (list []Finding) {
 	text := fmt.Sprintf("%s are free for %s", size(free), dir)
 	advice := fmt.Sprintf("Free some space: `du -xh %s | sort -h | tail` shows what takes it there.", process.Quoted(filepath.Dir(dir)))
 	switch {
-	case free < noSpace:
+	case free < store.LittleSpace:
 		list = append(list, fault("disk", "only "+text, advice))
 	case free < littleSpace:
 		list = append(list, warning("disk", "only "+text, advice))

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -61,9 +60,6 @@ type Reloader struct {
 	log     hclog.Logger
 
 	turn chan struct{} // a semaphore
-
-	mu     sync.Mutex
-	failed string // why the file could not be applied last; empty: it was
 }
 
 // New returns a reloader of a config, which is the file's with the overrides.
@@ -108,8 +104,8 @@ func (r *Reloader) Reload(ctx context.Context, by string) (config.Reloaded, erro
 		return config.Reloaded{}, err
 	}
 	next, result, err := r.prepare(ctx, overrides)
-	r.note(err)
 	if err != nil {
+		r.current.Refuse(err)
 		r.log.Error("the config could not be reloaded; nothing has changed", "by", by, "error", err.Error())
 		return config.Reloaded{}, err
 	}
@@ -215,22 +211,6 @@ func (r *Reloader) Upgrade(ctx context.Context, name string) error {
 
 // Written is everything that the config of the running host sets.
 func (r *Reloader) Written() []config.Written { return r.current.Get().Written() }
-
-// Failed returns why the file could not be applied when it was read last; empty: it was applied.
-func (r *Reloader) Failed() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.failed
-}
-
-func (r *Reloader) note(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.failed = ""
-	if err != nil {
-		r.failed = err.Error()
-	}
-}
 
 // begin waits for other reloads to end.
 func (r *Reloader) begin(ctx context.Context) (end func(), err error) {

@@ -60,7 +60,7 @@ func (d Draft) AwaitOwner(ctx context.Context, network Network, code string, h H
 
 	log := hclog.NewNullLogger()
 	registry := plugins.New(c.Plugins)
-	l := &listener{code: code, heard: make(chan chat.Event, maxHeard), failed: make(chan error, 1)}
+	l := &listener{code: code, heard: make(chan chat.Event, maxHeard)}
 	l.api = hostapi.New(hostapi.Options{Inbox: l, Store: state, Plugins: registry}, log)
 	s := supervisor.New(supervisor.Options{
 		Plugins: registry, HostVersion: h.Version, StateDir: dir, Workspace: dir, SocketDir: supervisor.SocketDir(dir),
@@ -71,11 +71,14 @@ func (d Draft) AwaitOwner(ctx context.Context, network Network, code string, h H
 	running.Go(func() { s.Run(working, l) })
 	defer func() { cancel(); running.Wait() }()
 	for {
+		changed := registry.Changed()
+		if failure := registry.Entry(network.Label).Status().Failure; failure != nil {
+			return Owner{}, fmt.Errorf("plugin %s: %s", network.Label, failure.Why)
+		}
 		select {
 		case <-ctx.Done():
 			return Owner{}, ctx.Err()
-		case err := <-l.failed:
-			return Owner{}, err
+		case <-changed:
 		case e := <-l.heard:
 			is := l.isCode(e)
 			text := wording.BeingSetUp
@@ -105,10 +108,9 @@ func answer(ctx context.Context, registry *plugins.Registry, label string, to ch
 
 // listener is the host as the plugin sees it.
 type listener struct {
-	code   string
-	api    *hostapi.API
-	heard  chan chat.Event // messages of direct chats
-	failed chan error
+	code  string
+	api   *hostapi.API
+	heard chan chat.Event // messages of direct chats
 }
 
 // isCode reports whether a message has the code.
@@ -154,14 +156,3 @@ func (l *listener) Accept(string, remote.Description) error { return nil }
 
 // Opened implements [supervisor.Host].
 func (l *listener) Opened(string, string) {}
-
-// PluginFails implements [supervisor.Host].
-func (l *listener) PluginFails(name, why, _ string) {
-	select {
-	case l.failed <- fmt.Errorf("plugin %s: %s", name, why):
-	default:
-	}
-}
-
-// PluginRuns implements [supervisor.Host].
-func (l *listener) PluginRuns(string) {}

@@ -12,8 +12,10 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/base/health"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
+	"github.com/clawhost/clawhost/core/internal/notice"
 	"github.com/clawhost/clawhost/core/internal/store"
 )
 
@@ -25,6 +27,7 @@ type Options struct {
 	Store      *store.Store
 	Dispatcher *dispatch.Dispatcher
 	Plugins    *plugins.Registry
+	Health     *health.Registry
 }
 
 // Service is the host as systemd sees it.
@@ -40,7 +43,7 @@ func New(options Options, log hclog.Logger) *Service { return &Service{options: 
 // Run says that the host is ready and then, until ctx ends, that it works: at half the interval of the watchdog, so that
 // systemd ends a host that hangs. It returns at once if systemd wants to know nothing.
 func (s *Service) Run(ctx context.Context) {
-	if !s.tell(daemon.SdNotifyReady + "\nSTATUS=" + s.status()) {
+	if !s.tell(daemon.SdNotifyReady + "\nSTATUS=" + s.status(ctx)) {
 		return
 	}
 	s.ready.Store(true)
@@ -72,12 +75,12 @@ func (s *Service) alive(ctx context.Context, within time.Duration) {
 	case err != nil:
 		s.log.Error("the store does not answer; the watchdog is not told that the host works", "error", err)
 	default:
-		s.tell(daemon.SdNotifyWatchdog + "\nSTATUS=" + s.status())
+		s.tell(daemon.SdNotifyWatchdog + "\nSTATUS=" + s.status(limited))
 	}
 }
 
 // status is what "systemctl status" shows.
-func (s *Service) status() string {
+func (s *Service) status(ctx context.Context) string {
 	list, running := s.options.Plugins.List(), 0
 	for _, p := range list {
 		if p.State == plugins.Running {
@@ -88,7 +91,11 @@ func (s *Service) status() string {
 	if _, others := s.options.Dispatcher.Full(); others {
 		full = ", no more at once"
 	}
-	return fmt.Sprintf("plugins running: %d of %d; turns: %d%s", running, len(list), s.options.Dispatcher.Count(), full)
+	status := fmt.Sprintf("plugins running: %d of %d; turns: %d%s", running, len(list), s.options.Dispatcher.Count(), full)
+	if wrong := s.options.Health.List(ctx); len(wrong) > 0 {
+		status += fmt.Sprintf("; problems: %d, %s", len(wrong), notice.Quote(wrong[0].Text))
+	}
+	return status
 }
 
 // Reloading says that the host reads its config again, and done that it has.
@@ -97,7 +104,7 @@ func (s *Service) Reloading() (done func()) {
 		return func() {}
 	}
 	s.tell(daemon.SdNotifyReloading)
-	return func() { s.tell(daemon.SdNotifyReady + "\nSTATUS=" + s.status()) }
+	return func() { s.tell(daemon.SdNotifyReady + "\nSTATUS=" + s.status(context.Background())) }
 }
 
 // Stop says that the host shuts down. A host that is to be restarted within its process must not say so: systemd would end it.
