@@ -79,7 +79,7 @@ var keyNames = [...]string{
 	KeyUsageLimit:    "limit",
 	KeyTrouble:       "refused",
 	KeyBudget:        "budget",
-	KeyProblem:       "problem",
+	KeyProblem:       "problem", // "held over" was another kind's
 	KeyServerFails:   "mcp",
 	KeyServerAsks:    "mcp-asks",
 	KeySessionEdited: "intruded",
