@@ -68,6 +68,8 @@
 //	prompt [PATTERN…]          wait for the next text that claude reads, as for expect; "! prompt" wants none
 //	told PATTERN               wait until a text that matches was handed to claude, which may be busy and read it later
 //	held NAME, release NAME    wait until a turn's tool runs "hold NAME", and let that end
+//	unpacks BUNDLE FOLDER      put the files of a bundle for support into a folder, profiles unpacked
+//	lacks FOLDER PATTERN…      no file of the folder has, in upper or lower case, what matches
 //	menu PATTERN               wait until the bot's menu of commands matches; it is the stdout
 //
 // In a prompt the times are replaced by NOW and the ids of messages and threads by ID; how long ago the previous

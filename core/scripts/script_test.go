@@ -112,6 +112,7 @@ func run(t *testing.T, scripts string) {
 			"served": taking("served LABEL N", (*stage).served), "disk": taking("disk FOLDER SIZE", (*stage).disk),
 
 			"prompt": on((*stage).prompt), "told": taking("told PATTERN", (*stage).handed),
+			"unpacks": taking("unpacks BUNDLE FOLDER", (*stage).unpacks), "lacks": on((*stage).lacks),
 			"held": taking("held NAME", (*stage).held), "release": taking("release NAME", (*stage).release),
 		},
 	})

@@ -190,6 +190,8 @@ func TestRemote(t *testing.T) {
 		"the pairings":    {"POST", "/v1/pairings/approve", "", 404, "not found"},
 		"a login":         {"POST", "/v1/plugins/login", "", 404, "not found"},
 		"the log":         {"GET", "/v1/logs?lines=1", "", 404, "not found"},
+		"a profile":       {"GET", "/v1/debug/heap", "", 404, "not found"},
+		"goroutines":      {"GET", "/v1/debug/goroutines", "", 404, "not found"},
 	} {
 		w := ask(t, h, test.method, test.path, test.body, bearer...)
 		if w.Code != test.code || !strings.Contains(w.Body.String(), test.says) {

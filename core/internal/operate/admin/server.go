@@ -211,6 +211,7 @@ func (s *Server) routes() http.Handler {
 		return p, notPending(err, channel, code)
 	}))
 	s.configRoutes(mux)
+	s.debug(mux)
 	return mux
 }
 
