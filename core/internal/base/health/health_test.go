@@ -200,10 +200,12 @@ func TestProblem(t *testing.T) {
 		if diff := cmp.Diff(want, r.List(t.Context())); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
+		p.has(health.Report{Code: health.PluginFailed, Subject: "a"})
+		r.List(t.Context())
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
 		p.has()
-		if list := r.List(gone); len(list) != 3 || !list[1].Gone.IsZero() {
+		if list := r.List(gone); len(list) != 3 || !list[0].Gone.IsZero() {
 			t.Errorf("somebody who does not wait sees %+v", list)
 		}
 	})

@@ -13,7 +13,7 @@ import (
 const (
 	maxUnauthenticated = 512 // connections that have not sent the token
 	maxAuthenticated   = 64  // connections that have sent it
-	maxProbes          = 32  // concurrent answers to /healthz and /readyz; further requests wait
+	maxProbes          = 32  // concurrent answers to /livez, /healthz and /readyz; further requests wait
 )
 
 const (
