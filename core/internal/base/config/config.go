@@ -223,7 +223,7 @@ func defaults() *Config {
 		Processes: Processes{Mode: "persistent", Max: 4, MaxMemory: HalfOfMemory, RecycleAt: 512 << 20, Spare: AutoSpare},
 		Outbox:    Outbox{Attempts: 8, MaxAge: 24 * time.Hour},
 		Limits:    Limits{OnUsageLimit: "ask"},
-		Telemetry: Telemetry{Sample: 1},
+		Telemetry: Telemetry{Sample: 0.1},
 		Settings: Settings{
 			Session: Session{Scope: "per-channel-peer", ResetTriggers: []string{"/new", "/reset"}, DailyReset: Off},
 			Inbound: Inbound{Debounce: AutoDebounce, MaxAge: 24 * time.Hour},

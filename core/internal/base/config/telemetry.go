@@ -9,7 +9,7 @@ import (
 type Telemetry struct {
 	Metrics bool    // count and time what happens, for Prometheus; default false
 	Traces  string  // where traces of messages are sent, by OTLP over HTTP; empty (default): there are none
-	Sample  float64 // the share of the messages that are traced, from 0 to 1; default 1
+	Sample  float64 // the share of the messages that are traced, from 0 to 1; default 0.1
 }
 
 func (t *Telemetry) block() block {
