@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -123,6 +125,9 @@ func (t *Tracer) send(ctx context.Context, client *http.Client, list []record) e
 	}
 	request.Header.Set("Content-Type", "application/json")
 	response, err := client.Do(request)
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		err = failed.Err // without the address, whose query may have a secret
+	}
 	if err != nil {
 		return fmt.Errorf("send spans: %w", err)
 	}

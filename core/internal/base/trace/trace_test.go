@@ -250,7 +250,7 @@ func TestCollectorThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		counts := metrics.New(metrics.Labels{})
 		var log strings.Builder
-		tracer := trace.New(trace.Options{Endpoint: "http://collector.example", Share: 1, Metrics: counts, Transport: stuck{}},
+		tracer := trace.New(trace.Options{Endpoint: "http://collector.example/?key=hidden-key", Share: 1, Metrics: counts, Transport: stuck{}},
 			hclog.New(&hclog.LoggerOptions{Output: &log}))
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
@@ -289,6 +289,9 @@ func TestCollectorThatHangs(t *testing.T) {
 		}
 		if lost < spans-8192 || lost > spans {
 			t.Errorf("%v of %d spans were counted as lost", lost, spans)
+		}
+		if strings.Contains(log.String(), "hidden-key") {
+			t.Errorf("the log has the query of the address:\n%s", &log)
 		}
 		if n := strings.Count(log.String(), "traces cannot be exported"); n != 1 {
 			t.Errorf("logged %d times:\n%s", n, &log)
