@@ -84,6 +84,7 @@ func (p *person) over() bool {
 func (p *person) converse(ctx context.Context, conn net.Conn) {
 	p.mu.Lock()
 	p.conn = conn
+	p.changed.Broadcast()
 	p.mu.Unlock()
 	oks := make(chan string)
 	var reading sync.WaitGroup

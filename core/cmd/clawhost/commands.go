@@ -13,6 +13,7 @@ const (
 	groupStart = "start"
 	groupTalk  = "talk"
 	groupHost  = "host"
+	groupKept  = "kept"
 	groupMore  = "more"
 )
 
@@ -32,7 +33,8 @@ before or behind a command's arguments.`
 	demo(a, root)
 	root.AddGroup(
 		&cobra.Group{ID: groupStart, Title: "First steps:"}, &cobra.Group{ID: groupTalk, Title: "Messages:"},
-		&cobra.Group{ID: groupHost, Title: "The running host:"}, &cobra.Group{ID: groupMore, Title: "More:"},
+		&cobra.Group{ID: groupHost, Title: "The running host:"}, &cobra.Group{ID: groupKept, Title: "What it keeps:"},
+		&cobra.Group{ID: groupMore, Title: "More:"},
 	)
 	add := func(group string, list ...*cobra.Command) {
 		for _, c := range list {
@@ -86,6 +88,7 @@ clawhost pairing approve telegram ABCD2345`, a.pairingApprove)),
 			a.completes(sessionKeys, a.command("export KEY", "Print a session's history as JSON lines", `
 clawhost sessions export telegram:1001 >history.jsonl`, a.sessionsExport))),
 	)
+	add(groupKept, a.backup(), a.restore())
 	add(groupMore, a.command("version", "Print the version", "clawhost version", a.printVersion))
 	root.SetHelpCommand(a.help(root))
 	root.SetHelpCommandGroupID(groupMore)

@@ -120,6 +120,25 @@ func LoadSocket(path string, env func(name string) (value string, ok bool)) (str
 	return c.Socket(), d.problems.err()
 }
 
+// LoadPlaces returns what the file at path says of the places of a host's files: where its state is, and where its agents work and keep
+// Claude's transcripts. The rest may be wrong, such as variables that only the host's own process has; then it is told by the second
+// result, and what depends on it has its default. The error is a [Problems].
+func LoadPlaces(path string, env func(name string) (value string, ok bool)) (c *Config, wrong, err error) {
+	if _, err := LoadSocket(path, env); err != nil {
+		return nil, nil, err
+	}
+	d, text, err := open(path, env)
+	if err != nil {
+		return nil, nil, err
+	}
+	body, problems := d.parse(text)
+	if problems != nil {
+		return nil, nil, problems.err()
+	}
+	c = d.file(body, filepath.Join(d.dir, filepath.Base(path)))
+	return c, d.problems.err(), nil
+}
+
 // open reads a file and prepares to decode it.
 func open(path string, env func(name string) (value string, ok bool)) (*decoder, []byte, error) {
 	absolute, err := filepath.Abs(path)
