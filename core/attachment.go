@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -36,12 +37,12 @@ func newAttachments(
 ) attachments {
 	programs := program.Runner{Dir: runDir, Family: family}
 	crowded := make(chan files.Crowded, 1+2*len(c.AllAgents())) // one for each folder
-	bounds := files.SpaceOptions{Most: c.Media.MaxStored, Each: c.Media.MaxPerChannel, Needs: s, Crowded: crowded}
+	bounds := files.SpaceOptions{Most: c.Media.MaxStored, Each: c.Media.MaxPerChannel, Age: cmp.Or(c.Retention.Media, files.ForGood), Needs: s, Crowded: crowded}
 	stored := files.NewStore(files.Options{Dir: mediaDir, Rows: s, MaxBytes: c.Media.MaxBytes, Accept: c.Media.Accept, Space: bounds})
 	bounds.Most, bounds.Each = c.Media.MaxInbound, 0
 	fetcher := web.NewFetcher(web.NewGuard())
 	sent := outgoing.Options{
-		Store: stored, Ledger: s, Own: c.Own(), Space: files.SpaceOptions{Most: c.Media.MaxOutbound, Crowded: crowded},
+		Store: stored, Ledger: s, Own: c.Own(), Space: files.SpaceOptions{Most: c.Media.MaxOutbound, Age: bounds.Age, Crowded: crowded},
 	}
 	if c.Media.Fetch {
 		sent.Web = fetcher

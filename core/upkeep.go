@@ -3,6 +3,8 @@ package core
 import (
 	"context"
 	"time"
+
+	"github.com/clawhost/clawhost/core/internal/operate/retention"
 )
 
 // upkeepEvery is the interval at which expired rows and files are deleted.
@@ -13,7 +15,10 @@ func (h *Host) upkeep(ctx context.Context) {
 	tick := time.NewTicker(upkeepEvery)
 	defer tick.Stop()
 	for {
-		if err := h.store.Purge(ctx); err != nil && ctx.Err() == nil {
+		if err := retention.Enforce(ctx, h.config, h.store, time.Now()); err != nil && ctx.Err() == nil {
+			h.log.Error("cannot delete what is no longer to be kept", "error", err)
+		}
+		if err := h.store.Purge(ctx, retention.Ages(h.config.Retention)); err != nil && ctx.Err() == nil {
 			h.log.Error("cannot delete expired rows", "error", err)
 		}
 		h.questions.Expire(ctx)

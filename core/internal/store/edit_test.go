@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -207,7 +208,7 @@ func TestIDsOfAKeptItem(t *testing.T) {
 		t.Errorf("one that is not kept: %v", err)
 	}
 	b.clock.Advance(91 * 24 * time.Hour)
-	if err := b.Purge(b.ctx); err != nil {
+	if err := b.Purge(b.ctx, store.Ages{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := b.SentItem(b.ctx, first); !errors.Is(err, domain.ErrNotFound) {

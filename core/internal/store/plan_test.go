@@ -166,14 +166,15 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 func TestPurgeLooksAtNoMoreThanItRemoves(t *testing.T) {
 	t.Parallel()
 	s := openTest(t)
-	if err := s.Purge(t.Context()); err != nil {
+	if err := s.Purge(t.Context(), Ages{Transcripts: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
 	bounded := map[string]bool{
-		"SCAN pairings":  true, // a few of each channel
-		"SCAN reactions": true, // of messages that wait or run, and of a day where a channel is away
-		"SCAN inbox":     true, // what waits
-		"SCAN runs":      true, // the first of them
+		"SCAN pairings":   true, // a few of each channel
+		"SCAN reactions":  true, // of messages that wait or run, and of a day where a channel is away
+		"SCAN inbox":      true, // what waits
+		"SCAN runs":       true, // the first of them
+		"SCAN transcript": true, // the same
 	}
 	checked := 0
 	for query := range s.conn.prepared {

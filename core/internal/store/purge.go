@@ -1,10 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -17,19 +19,31 @@ const (
 	deadAge     = 90 * 24 * time.Hour
 	reactionAge = 24 * time.Hour      // of channels that do not run
 	spendingAge = 62 * 24 * time.Hour // a month, and some more
-	mediaAge    = 30 * 24 * time.Hour // the host deletes the files themselves at the same age
+	mediaAge    = 30 * 24 * time.Hour
 
 	purgeRows = 1000 // in one step, so that other steps get their turn
 )
 
+// Ages are how long the operator keeps things; the zero Ages are the defaults.
+type Ages struct {
+	Transcripts time.Duration // what was said; zero: for good
+	Media       time.Duration // metadata of media, whose files the host deletes at the same age; zero: 30 days; negative: for good
+}
+
 // Purge deletes expired rows: dedupe keys after 30 days and, beyond a million, the oldest; expired pairing requests;
 // reactions that could not be shown for a day; ended runs, replaced claude sessions, details of tool uses, metadata of
-// media and what was extracted from them, after 30 days; the networks' ids of sent messages, and dead letters, after
-// 90. It is meant to be called every few hours. When the context ends, it stops between two of its small steps.
-func (s *Store) Purge(ctx context.Context) error { return s.purge(ctx, dedupeKeys) }
+// what was extracted from media, after 30 days; the networks' ids of sent messages, and dead letters, after
+// 90; what was said, and metadata of media, by the ages. Ended conversations of Claude are known for as long as what was said is kept. It is meant to be called every few hours. When the context ends, it stops between two of its small steps.
+func (s *Store) Purge(ctx context.Context, ages Ages) error { return s.purge(ctx, ages, dedupeKeys) }
 
-func (s *Store) purge(ctx context.Context, dedupeKeys int) error {
-	now := s.now()
+func (s *Store) purge(ctx context.Context, ages Ages, dedupeKeys int) error {
+	now, media, said := s.now(), int64(math.MinInt64), int64(math.MinInt64) // which nothing is older than
+	if ages.Media >= 0 {
+		media = millis(now.Add(-cmp.Or(ages.Media, mediaAge)))
+	}
+	if ages.Transcripts > 0 {
+		said = millis(now.Add(-ages.Transcripts))
+	}
 	dedupeLimit := millis(now.Add(-dedupeAge))
 	var overflow int64
 	err := s.view(ctx).row(`SELECT seen_at FROM dedupe ORDER BY seen_at DESC LIMIT 1 OFFSET ?1`, []any{dedupeKeys}, &overflow)
@@ -48,7 +62,9 @@ func (s *Store) purge(ctx context.Context, dedupeKeys int) error {
 		{`DELETE FROM runs WHERE ended_at <= ?1 AND id IN (SELECT id FROM runs ORDER BY id LIMIT ?2)`, millis(now.Add(-runAge))},
 		{`DELETE FROM claude_sessions WHERE id IN
 			(SELECT id FROM claude_sessions WHERE replaced_at <= ?1
-				AND id NOT IN (SELECT claude_session FROM inbox WHERE claude_session IS NOT NULL) LIMIT ?2)`, millis(now.Add(-runAge))},
+				AND id NOT IN (SELECT claude_session FROM inbox WHERE claude_session IS NOT NULL) LIMIT ?2)`, millis(now.Add(-max(runAge, ages.Transcripts)))},
+		// Entries are written roughly in the order of their ids, as runs end.
+		{`DELETE FROM transcript WHERE said_at <= ?1 AND id IN (SELECT id FROM transcript ORDER BY id LIMIT ?2)`, said},
 		{`DELETE FROM sent WHERE (channel, chat, message_id) IN
 			(SELECT channel, chat, message_id FROM sent WHERE sent_at <= ?1 ORDER BY sent_at LIMIT ?2)`, millis(now.Add(-sentAge))},
 		{`DELETE FROM kept_pieces WHERE piece IN
@@ -68,7 +84,7 @@ func (s *Store) purge(ctx context.Context, dedupeKeys int) error {
 		{`DELETE FROM reactions WHERE (channel, event_id) IN
 			(SELECT channel, event_id FROM reactions WHERE changed_at <= ?1 AND stage IN ('done', 'failed', 'dropped') LIMIT ?2)`, millis(now.Add(-reactionAge))},
 		{`DELETE FROM media WHERE (instance, ref) IN
-			(SELECT instance, ref FROM media WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)`, millis(now.Add(-mediaAge))},
+			(SELECT instance, ref FROM media WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)`, media},
 		{`DELETE FROM tool_uses WHERE id IN
 			(SELECT id FROM tool_uses WHERE used_at <= ?1 ORDER BY used_at LIMIT ?2)`, millis(now.Add(-runAge))},
 		{`DELETE FROM spending WHERE (per, subject, period) IN
@@ -76,7 +92,7 @@ func (s *Store) purge(ctx context.Context, dedupeKeys int) error {
 		{`DELETE FROM lifts WHERE (budget, day) IN
 			(SELECT budget, day FROM lifts WHERE lifted_at <= ?1 ORDER BY lifted_at LIMIT ?2)`, millis(now.Add(-spendingAge))},
 		{`DELETE FROM extracts WHERE source IN
-			(SELECT source FROM extracts WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)`, millis(now.Add(-mediaAge))},
+			(SELECT source FROM extracts WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)`, max(media, millis(now.Add(-mediaAge)))},
 	}
 	for _, p := range purges {
 		for removed := int64(1); removed > 0; {

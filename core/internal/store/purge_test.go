@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -31,7 +33,7 @@ func (b *bundle) rows(t *testing.T) map[string]int {
 
 func (b *bundle) purge(t *testing.T) {
 	t.Helper()
-	if err := b.Purge(b.ctx); err != nil {
+	if err := b.Purge(b.ctx, store.Ages{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -105,7 +107,7 @@ func TestPurgeTakesManyRowsInSmallSteps(t *testing.T) {
 	b.accept(t, inbound("anna", 1))
 	ctx, cancel := context.WithCancel(b.ctx)
 	cancel()
-	if err := b.Purge(ctx); !errors.Is(err, context.Canceled) {
+	if err := b.Purge(ctx, store.Ages{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("purge with an ended context: %v", err)
 	}
 	b.purge(t)
@@ -128,5 +130,120 @@ func TestPurgeForgetsMedia(t *testing.T) {
 	}
 	if _, err := b.Media(b.ctx, "telegram", "new"); err != nil {
 		t.Errorf("the new one: %v", err)
+	}
+}
+
+// Behaviour: retention.
+func TestPurgeOfWhatWasSaid(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const day = 24 * time.Hour
+	say := func(texts ...string) {
+		t.Helper()
+		for _, text := range texts {
+			if err := b.AppendTranscript(b.ctx, "telegram:anna", []chat.TranscriptEntry{{Role: chat.User, Text: text, At: b.clock.Now()}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	left := func(ages store.Ages) string {
+		t.Helper()
+		if err := b.Purge(b.ctx, ages); err != nil {
+			t.Fatal(err)
+		}
+		entries, err := b.Transcript(b.ctx, "telegram:anna", 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var texts []string
+		for _, e := range entries {
+			texts = append(texts, e.Text)
+		}
+		return strings.Join(texts, " ")
+	}
+	if err := b.AppendTranscript(b.ctx, "telegram:anna", []chat.TranscriptEntry{{Role: chat.User, Text: "undated"}}); err != nil {
+		t.Fatal(err)
+	}
+	say("one", "two")
+	b.clock.Advance(400 * day)
+	say("three")
+	if got := left(store.Ages{}); got != "undated one two three" {
+		t.Errorf("by default %q is left", got)
+	}
+	if got := left(store.Ages{Transcripts: 401 * day}); got != "one two three" {
+		t.Errorf("after 400 of 401 days %q is left", got)
+	}
+	if got := left(store.Ages{Transcripts: 400 * day}); got != "three" {
+		t.Errorf("after 400 days %q is left", got)
+	}
+}
+
+// Metadata of media are known for as long as their files are kept.
+func TestPurgeOfMedia(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const day = 24 * time.Hour
+	for _, tc := range []struct {
+		ages  store.Ages
+		after time.Duration
+		left  bool
+	}{
+		{store.Ages{}, 30 * day, false},
+		{store.Ages{}, 30*day - time.Second, true},
+		{store.Ages{Media: 2 * day}, 2 * day, false},
+		{store.Ages{Media: 90 * day}, 89 * day, true},
+		{store.Ages{Media: -1}, 4000 * day, true},
+	} {
+		if err := b.PutMedia(b.ctx, "test", chat.Media{Ref: "picture"}, b.clock.Now()); err != nil {
+			t.Fatal(err)
+		}
+		b.clock.Advance(tc.after)
+		if err := b.Purge(b.ctx, tc.ages); err != nil {
+			t.Fatal(err)
+		}
+		_, err := b.Media(b.ctx, "test", "picture")
+		if left := !errors.Is(err, domain.ErrNotFound); left != tc.left {
+			t.Errorf("%+v after %s: left is %v, %v", tc.ages, tc.after, left, err)
+		}
+	}
+}
+
+// Conversations that something still needs have not ended.
+func TestEnded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	run := b.claim(t)
+	old := run.Session.ClaudeSession
+	if err := b.Release(b.ctx, run.ID, time.Time{}, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := b.ResetSession(b.ctx, "telegram:anna"); err != nil {
+		t.Fatal(err)
+	}
+	ended := b.clock.Now()
+	list := func(by time.Time, after string) []string {
+		t.Helper()
+		ids, err := b.Ended(b.ctx, by, after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ids
+	}
+	if got := list(ended, ""); len(got) != 0 {
+		t.Errorf("with a message that waits for it: %q", got)
+	}
+	run = b.claim(t)
+	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone}); err != nil {
+		t.Fatal(err)
+	}
+	if got := list(ended.Add(-time.Millisecond), ""); len(got) != 0 {
+		t.Errorf("before it ended: %q", got)
+	}
+	if got := list(ended, ""); len(got) != 1 || got[0] != old {
+		t.Errorf("got %q, want %q", got, old)
+	}
+	if got := list(ended, old); len(got) != 0 {
+		t.Errorf("after it: %q", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -53,7 +54,7 @@ func TestSpending(t *testing.T) {
 		t.Errorf("spending %v (-want +got):\n%s", err, diff)
 	}
 	b.clock.Advance(63 * 24 * time.Hour)
-	if err := b.Purge(b.ctx); err != nil {
+	if err := b.Purge(b.ctx, store.Ages{}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := b.Spending(b.ctx, "2026-03-15", "2026-03"); err != nil || len(got) > 0 {

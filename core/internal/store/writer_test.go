@@ -299,7 +299,7 @@ func TestPurgeBoundsTheDedupeKeysByCount(t *testing.T) {
 	for n := range 20 {
 		accept(n)
 	}
-	if err := s.purge(t.Context(), 5); err != nil {
+	if err := s.purge(t.Context(), Ages{}, 5); err != nil {
 		t.Fatal(err)
 	}
 	for n := 19; n >= 14; n-- {

@@ -195,6 +195,11 @@ outbox {
 limits {
   on_usage_limit = "hope"
 }
+retention {
+  transcripts = "59m"
+  media       = "0d"
+  exports     = "36501d"
+}
 `,
 			`
 F:2:1: Unknown argument; The file has no argument "state_dri". Did you mean "state_dir"?
@@ -217,6 +222,12 @@ F:15:14: Unsuitable value; outbox.max_age must be at least "0s".
     max_age  = "-1s"
 F:18:20: Unsuitable value; limits.on_usage_limit must be "ask", "wait" or "fail".
     on_usage_limit = "hope"
+F:21:17: Unsuitable value; retention.transcripts must be a number of days, such as "90d", a duration of an hour or more, such as "36h", or "0": for good.
+    transcripts = "59m"
+F:22:17: Unsuitable value; retention.media must be from 1 to 36500 days.
+    media       = "0d"
+F:23:17: Unsuitable value; retention.exports must be from 1 to 36500 days.
+    exports     = "36501d"
 `,
 		},
 		{

@@ -26,6 +26,7 @@ func (c *Config) fileBlock(read func(*hclsyntax.Block)) block {
 			{name: "route", repeated: true, holds: func(string) block { return c.routeBlock() }},
 			one(c.Outbox.block()),
 			one(c.Limits.block()),
+			one(c.Retention.block()),
 			{name: "budget", repeated: true, holds: func(string) block { return c.budgetBlock() }},
 			one(c.Send.block()),
 			one(c.MemoryFlush.block()),

@@ -35,6 +35,7 @@ type Config struct {
 	Processes Processes
 	Outbox    Outbox
 	Limits    Limits
+	Retention Retention
 
 	Budgets []Budget // in the order of the file
 
@@ -224,6 +225,7 @@ func defaults() *Config {
 		Outbox:    Outbox{Attempts: 8, MaxAge: 24 * time.Hour},
 		Limits:    Limits{OnUsageLimit: "ask"},
 		Telemetry: Telemetry{Sample: 0.1},
+		Retention: Retention{Media: 30 * day},
 		Settings: Settings{
 			Session: Session{Scope: "per-channel-peer", ResetTriggers: []string{"/new", "/reset"}, DailyReset: Off},
 			Inbound: Inbound{Debounce: AutoDebounce, MaxAge: 24 * time.Hour},

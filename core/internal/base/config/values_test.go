@@ -145,6 +145,11 @@ outbox {
 limits {
   on_usage_limit = "wait"
 }
+retention {
+  transcripts = "400d"
+  media       = "36h"
+  exports     = "0"
+}
 budget {
   per     = "person"
   daily   = "$5"
@@ -305,6 +310,7 @@ plugin "plain" {}
 		Processes: config.Processes{Mode: "oneshot", Max: 2, MaxMemory: 3 << 30, RecycleAt: 0, ParkAfter: time.Minute, Spare: 2},
 		Outbox:    config.Outbox{Attempts: 3, MaxAge: 2 * time.Hour},
 		Limits:    config.Limits{OnUsageLimit: "wait"},
+		Retention: config.Retention{Transcripts: 400 * 24 * time.Hour, Media: 36 * time.Hour, Exports: 0},
 		Budgets: []config.Budget{
 			{Per: domain.PerPerson, Daily: domain.Amount{CostMicros: 5_000_000}, Monthly: domain.Amount{CostMicros: 500_000}},
 			{Per: domain.PerPerson, Daily: domain.Amount{Tokens: 2_000_000}},

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,7 +55,9 @@ type Needs interface {
 type SpaceOptions struct {
 	// Most limits the bytes of all files, and Each those of one channel, if the channels have folders; zero: no limit.
 	Most, Each int64
-	Needs      Needs
+	// Age is how long files are kept; zero: [KeptFor]; [ForGood]: they do not expire.
+	Age   time.Duration
+	Needs Needs
 	// Crowded is called, at most once a day, that files were removed to make space. It must have space for a word; what does not
 	// fit is lost.
 	Crowded chan<- Crowded
@@ -154,6 +157,11 @@ func (r *Space) add(part string, bytes int64) error {
 	return nil
 }
 
+// Expired reports whether a file that was changed at a time is no longer kept.
+func (r *Space) Expired(changed time.Time) bool {
+	return r.Age != ForGood && time.Since(changed) > cmp.Or(r.Age, KeptFor)
+}
+
 // much reports whether bytes exceed the spare part.
 func (r *Space) much(bytes, most int64) bool { return most > 0 && bytes > most/spare }
 
@@ -191,7 +199,7 @@ func (r *Space) look() (all int64, each map[string]int64, err error) {
 	var needed map[string]bool
 	crowded := Crowded{Folder: r.Name}
 	for i, f := range files {
-		old := time.Since(f.info.ModTime()) > KeptFor
+		old := r.Expired(f.info.ModTime())
 		tooMuch := over(all, r.Most) || r.MaxFiles > 0 && len(files)-i > r.MaxFiles
 		tooMuchHere := over(each[f.part], r.Each)
 		if !old && !tooMuch && !tooMuchHere {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/core/internal/media/mediatest"
@@ -178,6 +179,27 @@ func TestWhatIsNeededStays(t *testing.T) {
 	for n := range 20 {
 		if _, err := b.Put(t.Context(), "telegram", chat.Media{FileName: fmt.Sprint(n)}, bytes.NewReader(sized)); err != nil {
 			t.Fatalf("once they were answered: %v", err)
+		}
+	}
+}
+
+// Behaviour: retention.
+func TestExpired(t *testing.T) {
+	t.Parallel()
+	const hour = time.Hour
+	for _, tc := range []struct {
+		age, since time.Duration
+		want       bool
+	}{
+		{0, files.KeptFor - hour, false},
+		{0, files.KeptFor + hour, true},
+		{2 * hour, hour, false},
+		{2 * hour, 3 * hour, true},
+		{files.ForGood, 1000 * files.KeptFor, false},
+	} {
+		space := files.NewSpace(files.Folder{}, files.SpaceOptions{Age: tc.age})
+		if got := space.Expired(time.Now().Add(-tc.since)); got != tc.want {
+			t.Errorf("kept for %s, after %s: %v, want %v", tc.age, tc.since, got, tc.want)
 		}
 	}
 }

@@ -25,8 +25,10 @@ import (
 )
 
 const (
-	// KeptFor is how long files are stored, in the host's own folder and in those of the workspace.
+	// KeptFor is how long files are stored unless something else is said, in the host's own folder and in those of the workspace.
 	KeptFor = 30 * 24 * time.Hour
+	// ForGood is the age of files that do not expire.
+	ForGood time.Duration = -1
 	// allFiles is the maximum number of files in the host's own folder.
 	allFiles = 20_000
 )

@@ -16,7 +16,6 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/folder"
 	"github.com/clawhost/clawhost/core/internal/base/lazyregexp"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
-	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
@@ -204,7 +203,7 @@ func (o *Files) removeExpired(ctx context.Context) error {
 	errs := []error{err}
 	for _, name := range names {
 		path := filepath.Join(folder.Outbound, name)
-		if info, err := root.Lstat(path); err == nil && info.IsDir() && time.Since(info.ModTime()) > files.KeptFor {
+		if info, err := root.Lstat(path); err == nil && info.IsDir() && o.space.Expired(info.ModTime()) {
 			errs = append(errs, removeTree(ctx, root, path))
 		}
 	}
