@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -271,7 +270,7 @@ func (s *serviceCommand) do(ctx context.Context, of *service.Service, plan *serv
 	if s.dryRun {
 		return false, nil
 	}
-	if err := s.agreed(ctx); err != nil {
+	if err := s.agreed(ctx, s.yes, "Do this?"); err != nil {
 		return false, err
 	}
 	return true, of.Do(ctx, plan)
@@ -284,34 +283,4 @@ func indentedBy(blanks, text string) string {
 		lines[i] = strings.TrimRight(blanks+line, " ")
 	}
 	return strings.Join(lines, "\n")
-}
-
-// agreed asks the person at the terminal, unless -yes has agreed already.
-func (s *serviceCommand) agreed(ctx context.Context) error {
-	if s.yes {
-		return nil
-	}
-	nobody := errors.New("there is no terminal to ask at, so nothing was done: -yes does it, -dry-run only shows it")
-	in, ok := s.in.(*os.File)
-	if !ok || !isTerminal(in) {
-		return nobody
-	}
-	fmt.Fprint(s.out, "Do this? [y/N] ")
-	answer := make(chan string, 1)
-	go func() { // until this process ends: reading from a terminal cannot be interrupted
-		line, _ := bufio.NewReader(in).ReadString('\n')
-		answer <- strings.ToLower(line)
-	}()
-	select {
-	case said := <-answer:
-		switch strings.TrimSpace(said) {
-		case "y", "yes":
-			return nil
-		}
-		if said == "" { // such as from /dev/null
-			return nobody
-		}
-	case <-ctx.Done():
-	}
-	return errors.New("nothing was done")
 }

@@ -12,8 +12,12 @@ import (
 // NeededMedia returns the files, by instance, of messages that wait or are being answered and of items that are to be
 // sent. It reads all of them, which is only meant for the rare times at which files are deleted.
 func (s *Store) NeededMedia(ctx context.Context) (map[string][]chat.Media, error) {
+	return neededMedia(s.view(ctx))
+}
+
+func neededMedia(from querier) (map[string][]chat.Media, error) {
 	needed := map[string][]chat.Media{}
-	err := s.view(ctx).each(`SELECT message FROM inbox WHERE files = 1`, nil, func(rows rows) error {
+	err := from.each(`SELECT message FROM inbox WHERE files = 1`, nil, func(rows rows) error {
 		var text string
 		if err := rows.Scan(&text); err != nil {
 			return err
@@ -31,7 +35,7 @@ func (s *Store) NeededMedia(ctx context.Context) (map[string][]chat.Media, error
 	if err != nil {
 		return nil, fmt.Errorf("needed media: %w", err)
 	}
-	err = s.view(ctx).each(`SELECT channel, rest FROM outbox WHERE rest != ''`, nil, func(rows rows) error {
+	err = from.each(`SELECT channel, rest FROM outbox WHERE rest != ''`, nil, func(rows rows) error {
 		var channel, rest string
 		if err := rows.Scan(&channel, &rest); err != nil {
 			return err

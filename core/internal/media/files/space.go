@@ -249,14 +249,19 @@ func (r *Space) look() (all int64, each map[string]int64, err error) {
 
 // needed returns the refs of files that must be kept.
 func (r *Space) needed() (map[string]bool, error) {
-	refs := map[string]bool{}
 	if r.Needs == nil {
-		return refs, nil
+		return map[string]bool{}, nil
 	}
 	// The scan is for all callers, so it does not use the context of one.
 	ctx, cancel := context.WithTimeout(context.Background(), neededTime)
 	defer cancel()
-	found, err := r.Needs.NeededMedia(ctx)
+	return Needed(ctx, r.Needs)
+}
+
+// Needed returns the refs of files that waiting and running messages need, by which the host names them.
+func Needed(ctx context.Context, needs Needs) (map[string]bool, error) {
+	refs := map[string]bool{}
+	found, err := needs.NeededMedia(ctx)
 	if err != nil {
 		return nil, err
 	}

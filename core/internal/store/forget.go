@@ -1,0 +1,403 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/session"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Person is whom a store forgets.
+type Person struct {
+	Users    []PersonUser
+	Identity string   // the name that links the users; empty: none does
+	Names    []string // others call them so, besides what is recorded
+}
+
+// PersonUser is a person on one channel.
+type PersonUser struct {
+	Channel string
+	ID      chat.UserID
+}
+
+// Forgotten is what a store has deleted, and what else is to be deleted with it.
+type Forgotten struct {
+	Rows          map[string]int64 // by table
+	Sessions      []string         // the keys of the person's own sessions
+	Conversations []string         // of Claude, in these sessions
+	Channels      []string         // the person's, whose files are to be deleted but for needed ones
+	Terms         []string         // the ids and names by which the person was known
+	Waiting       int              // messages of the person in groups that are not answered yet, and stay until then
+}
+
+// errDry undoes a step that was only to be counted.
+var errDry = errors.New("nothing is to be deleted")
+
+// Forget deletes what is known of a person: their own sessions with all that was said in them, and what names them elsewhere. Whose files of
+// a channel are is not recorded, so the metadata of all files of the person's channels are deleted but those that are needed. No
+// turn may run. If dry is set, it deletes nothing and returns what it would. The text is in the file until [Compact].
+func (s *Store) Forget(ctx context.Context, p Person, dry bool) (Forgotten, error) {
+	var f *forgetting
+	_, err := step(ctx, s, "forget", func(t *tx) (nothing, error) {
+		f = &forgetting{tx: t, person: p, found: Forgotten{Rows: map[string]int64{}}}
+		if err := f.run(); err != nil {
+			return nothing{}, err
+		}
+		if dry {
+			return nothing{}, errDry
+		}
+		return nothing{}, nil
+	})
+	if dry && errors.Is(err, errDry) {
+		err = nil
+	}
+	if err != nil {
+		return Forgotten{}, err
+	}
+	return f.found, nil
+}
+
+// forgetting is one deletion.
+type forgetting struct {
+	tx     *tx
+	person Person
+	chats  []chat.ID // their direct chats, of any of the channels
+	names  []string  // others call them so
+	found  Forgotten
+}
+
+func (f *forgetting) run() error {
+	for _, do := range []func() error{f.whole, f.sessions, f.known, f.bySession, f.byChat, f.byUser, f.state, f.files} {
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	for _, u := range f.person.Users {
+		f.found.Terms = append(f.found.Terms, string(u.ID))
+	}
+	for _, c := range f.chats {
+		f.found.Terms = append(f.found.Terms, string(c))
+	}
+	f.found.Terms = append(f.found.Terms, f.names...)
+	slices.Sort(f.found.Terms)
+	f.found.Terms = slices.Compact(f.found.Terms)
+	return nil
+}
+
+// whole adds the person's other ids on the same networks, and their direct chats.
+func (f *forgetting) whole() error {
+	for _, u := range slices.Clone(f.person.Users) {
+		err := f.tx.each(`SELECT chat, ids FROM direct_chats WHERE channel = ?1 AND user_id = ?2`, []any{u.Channel, u.ID}, func(r rows) error {
+			var place chat.ID
+			var ids string
+			if err := r.Scan(&place, &ids); err != nil {
+				return err
+			}
+			f.chats = append(f.chats, place)
+			for _, id := range decodePeer(ids) {
+				if other := (PersonUser{u.Channel, id}); !slices.Contains(f.person.Users, other) {
+					f.person.Users = append(f.person.Users, other)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		f.chats = append(f.chats, chat.ID(u.ID)) // what a network without another id calls it
+	}
+	return nil
+}
+
+// owns reports whether a session is the person's alone.
+func (f *forgetting) owns(key string) bool {
+	name, err := session.Parse(key)
+	switch {
+	case err != nil:
+		return false
+	case name.Identity != "":
+		return name.Identity == f.person.Identity
+	}
+	return name.User != "" && slices.Contains(f.person.Users, PersonUser{name.Channel, name.User})
+}
+
+// ofSessions are the tables with rows of sessions.
+var ofSessions = []string{
+	"lanes", "inbox", "runs", "transcript", "notes", "histories", "questions", "grants", "starters", "tool_uses", "agent_messages",
+	"shown_messages", "claude_sessions",
+}
+
+// ofChats are the tables with rows of chats.
+var ofChats = []string{"outbox", "out_lanes", "dead_pieces", "sent", "kept_pieces", "reactions", "questions"}
+
+// sessions finds the person's sessions, and the conversations of Claude in them.
+func (f *forgetting) sessions() error {
+	query := `SELECT key FROM sessions`
+	for _, table := range ofSessions {
+		query += ` UNION SELECT session FROM ` + table
+	}
+	err := f.tx.each(query, nil, func(r rows) error {
+		var key string
+		if err := r.Scan(&key); err != nil {
+			return err
+		}
+		if f.owns(key) {
+			f.found.Sessions = append(f.found.Sessions, key)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, key := range f.found.Sessions {
+		err := f.tx.each(`SELECT id FROM claude_sessions WHERE session = ?1`, []any{key}, func(r rows) error {
+			var id string
+			defer func() { f.found.Conversations = append(f.found.Conversations, id) }()
+			return r.Scan(&id)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// known finds the names by which the person is known, and their messages that wait in groups.
+func (f *forgetting) known() error {
+	for _, name := range f.person.Names {
+		f.called(name)
+	}
+	for _, key := range f.found.Sessions {
+		if err := f.name(`SELECT title FROM sessions WHERE key = ?1`, key); err != nil {
+			return err
+		}
+	}
+	for _, u := range f.person.Users {
+		if err := f.name(`SELECT name FROM pairings WHERE channel = ?1 AND user_id = ?2`, u.Channel, u.ID); err != nil {
+			return err
+		}
+	}
+	return f.tx.each(`SELECT session, message FROM inbox`, nil, func(r rows) error {
+		var key, text string
+		if err := r.Scan(&key, &text); err != nil {
+			return err
+		}
+		var m domain.Message
+		if json.Unmarshal([]byte(text), &m) != nil || !slices.ContainsFunc(m.Sender.IDs(), func(id chat.UserID) bool {
+			return slices.Contains(f.person.Users, PersonUser{m.Channel, id})
+		}) {
+			return nil
+		}
+		f.called(m.Sender.DisplayName)
+		f.called(m.Sender.Username)
+		if !f.owns(key) {
+			f.found.Waiting++
+		}
+		return nil
+	})
+}
+
+func (f *forgetting) name(query string, args ...any) error {
+	return f.tx.each(query, args, func(r rows) error {
+		var name string
+		defer func() { f.called(name) }()
+		return r.Scan(&name)
+	})
+}
+
+func (f *forgetting) called(name string) {
+	if name = strings.TrimSpace(name); name != "" && !slices.Contains(f.names, name) {
+		f.names = append(f.names, name)
+	}
+}
+
+func (f *forgetting) delete(table, where string, args ...any) error {
+	n, err := f.tx.exec(`DELETE FROM `+table+` WHERE `+where, args...)
+	if n > 0 {
+		f.found.Rows[table] += n
+	}
+	return err
+}
+
+func (f *forgetting) bySession() error {
+	var errs []error
+	for _, key := range f.found.Sessions {
+		for _, table := range ofSessions {
+			errs = append(errs, f.delete(table, `session = ?1`, key))
+		}
+		errs = append(
+			errs, f.delete("sessions", `key = ?1`, key), f.delete("chosen_agents", `conversation = ?1`, key),
+			f.delete("dead_pieces", `session = ?1`, key), f.delete("spending", `per = 'session' AND subject = ?1`, key),
+			f.delete("worktrees", `session = ?1 AND removed_at IS NOT NULL`, key),
+		)
+	}
+	return errors.Join(errs...)
+}
+
+func (f *forgetting) byChat() error {
+	var errs []error
+	for _, u := range f.person.Users {
+		for _, c := range f.chats {
+			for _, table := range ofChats {
+				errs = append(errs, f.delete(table, `channel = ?1 AND chat = ?2`, u.Channel, c))
+			}
+			errs = append(errs, f.delete("direct_chats", `channel = ?1 AND chat = ?2`, u.Channel, c))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (f *forgetting) byUser() error {
+	var errs []error
+	for _, u := range f.person.Users {
+		user := u.Channel + ":" + string(u.ID)
+		key := session.Name{Shared: true, Channel: u.Channel, User: u.ID}.Key()
+		errs = append(
+			errs,
+			f.delete("pairings", `channel = ?1 AND user_id = ?2`, u.Channel, u.ID), f.delete("allowed", `channel = ?1 AND user_id = ?2`, u.Channel, u.ID),
+			f.delete("direct_chats", `channel = ?1 AND user_id = ?2`, u.Channel, u.ID),
+			f.delete("questions", `asker = ?1 AND ended_at IS NOT NULL`, user), f.delete("grants", `granted_by = ?1`, user),
+			f.delete("spending", `per = 'person' AND subject = ?1`, key),
+		)
+	}
+	if f.person.Identity != "" {
+		key := session.Name{Shared: true, Identity: f.person.Identity}.Key()
+		errs = append(errs, f.delete("spending", `per = 'person' AND subject = ?1`, key))
+	}
+	for _, name := range f.names {
+		errs = append(errs, f.delete("notes", `sender = ?1`, name))
+	}
+	// Ids of events and keys of posts contain ids of people and chats.
+	type row struct{ kind, channel, id string }
+	var gone []row
+	errs = append(errs, f.tx.each(`SELECT kind, channel, id FROM dedupe`, nil, func(r rows) error {
+		var d row
+		if err := r.Scan(&d.kind, &d.channel, &d.id); err != nil {
+			return err
+		}
+		if f.mentioned(d.id) {
+			gone = append(gone, d)
+		}
+		return nil
+	}))
+	for _, d := range gone {
+		errs = append(errs, f.delete("dedupe", `kind = ?1 AND channel = ?2 AND id = ?3`, d.kind, d.channel, d.id))
+	}
+	return errors.Join(errs...)
+}
+
+// mentioned reports whether a key names the person.
+func (f *forgetting) mentioned(key string) bool {
+	return slices.ContainsFunc(f.person.Users, func(u PersonUser) bool { return HasTerm(key, string(u.ID)) }) ||
+		slices.ContainsFunc(f.chats, func(c chat.ID) bool { return HasTerm(key, string(c)) })
+}
+
+// HasTerm reports whether a text contains a term that is no part of a longer word or number.
+func HasTerm(text, term string) bool {
+	if term == "" {
+		return false
+	}
+	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	for from := 0; ; {
+		i := strings.Index(text[from:], term)
+		if i < 0 {
+			return false
+		}
+		i += from
+		before, _ := utf8.DecodeLastRuneInString(text[:i])
+		after, _ := utf8.DecodeRuneInString(text[i+len(term):])
+		if (i == 0 || !inWord(before)) && (i+len(term) == len(text) || !inWord(after)) {
+			return true
+		}
+		from = i + 1
+	}
+}
+
+// state deletes what plugins keep under a key that names the person.
+func (f *forgetting) state() error {
+	type row struct{ instance, key string }
+	var gone []row
+	err := f.tx.each(`SELECT instance, key FROM state`, nil, func(r rows) error {
+		var s row
+		if err := r.Scan(&s.instance, &s.key); err != nil {
+			return err
+		}
+		if f.mentioned(s.key) {
+			gone = append(gone, s)
+		}
+		return nil
+	})
+	for _, s := range gone {
+		err = errors.Join(err, f.delete("state", `instance = ?1 AND key = ?2`, s.instance, s.key))
+	}
+	if err == nil {
+		_, err = f.tx.exec(`UPDATE state_use SET keys = (SELECT COUNT(*) FROM state s WHERE s.instance = state_use.instance),
+			bytes = (SELECT COALESCE(SUM(LENGTH(value)), 0) FROM state s WHERE s.instance = state_use.instance)`)
+	}
+	return err
+}
+
+// files deletes the metadata of the channels' files, but for those that others' messages need, and what was made of files and pages.
+func (f *forgetting) files() error {
+	needed, err := neededMedia(f.tx)
+	if err != nil {
+		return err
+	}
+	keep := map[string]map[chat.MediaRef]bool{}
+	for instance, list := range needed {
+		keep[instance] = map[chat.MediaRef]bool{}
+		for _, m := range list {
+			keep[instance][m.Ref] = true
+		}
+	}
+	for _, u := range f.person.Users {
+		if slices.Contains(f.found.Channels, u.Channel) {
+			continue
+		}
+		refs := []chat.MediaRef{}
+		err = errors.Join(err, f.tx.each(`SELECT ref FROM media WHERE instance = ?1`, []any{u.Channel}, func(r rows) error {
+			var ref chat.MediaRef
+			if err := r.Scan(&ref); err != nil {
+				return err
+			}
+			if !keep[u.Channel][ref] {
+				refs = append(refs, ref)
+			}
+			return nil
+		}))
+		for _, ref := range refs {
+			err = errors.Join(err, f.delete("media", `instance = ?1 AND ref = ?2`, u.Channel, ref))
+		}
+		f.found.Channels = append(f.found.Channels, u.Channel)
+	}
+	return errors.Join(err, f.delete("extracts", `1 = 1`))
+}
+
+// Compact writes the whole database at path again, without what was deleted, and empties its log. No Store may have it open.
+func Compact(ctx context.Context, path string) (err error) {
+	defer func() { err = explained(err) }()
+	held, err := takeLock(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, held.Close()) }()
+	conn, err := connect(path, "secure_delete = ON")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	for _, statement := range []string{"VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"} {
+		if err := conn.run(statement); err != nil {
+			return fmt.Errorf("write the database again: %w", err)
+		}
+	}
+	return nil
+}
