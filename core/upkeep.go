@@ -15,10 +15,11 @@ func (h *Host) upkeep(ctx context.Context) {
 	tick := time.NewTicker(upkeepEvery)
 	defer tick.Stop()
 	for {
-		if err := retention.Enforce(ctx, h.config, h.store, time.Now()); err != nil && ctx.Err() == nil {
+		c := h.current.Get()
+		if err := retention.Enforce(ctx, c, h.store, time.Now()); err != nil && ctx.Err() == nil {
 			h.log.Error("cannot delete what is no longer to be kept", "error", err)
 		}
-		if err := h.store.Purge(ctx, retention.Ages(h.config.Retention)); err != nil && ctx.Err() == nil {
+		if err := h.store.Purge(ctx, retention.Ages(c.Retention)); err != nil && ctx.Err() == nil {
 			h.log.Error("cannot delete expired rows", "error", err)
 		}
 		h.questions.Expire(ctx)

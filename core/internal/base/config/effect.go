@@ -52,6 +52,8 @@ var effects = []struct {
 	{"memory_flush", EffectNow},
 	{"heartbeat", EffectNow},
 	{"media.tts", EffectNow},
+	{"retention.transcripts", EffectNow},
+	{"retention.exports", EffectNow},
 	{"plugin", EffectPlugin},
 }
 
