@@ -320,7 +320,7 @@ func (h *Host) wire() {
 		Gateway: programs, Peers: admin.Descendants{}, Log: h.options.Recent, Host: report, Reloader: h.reloader,
 		Metrics: exposition.New(exposition.Options{
 			Metrics: h.metrics, Version: h.options.Version, StateDir: h.config.StateDir, Places: h.config.Processes.Max,
-			Store: h.store, Dispatcher: h.dispatcher, Claude: h.claude, Plugins: h.plugins, Approvals: h.questions,
+			Store: h.store, Dispatcher: h.dispatcher, Claude: h.claude, Plugins: h.plugins, Approvals: h.questions, Health: h.health,
 		}, h.log.Named("metrics")),
 	}, h.log.Named("admin"))
 }

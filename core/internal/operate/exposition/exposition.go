@@ -17,6 +17,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/build"
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/health"
 	"github.com/clawhost/clawhost/core/internal/base/metrics"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
 	"github.com/clawhost/clawhost/core/internal/claude"
@@ -65,6 +66,7 @@ type Options struct {
 	Claude     Claudes
 	Plugins    *plugins.Registry
 	Approvals  *permission.Approvals
+	Health     *health.Registry
 }
 
 // New returns the handler of scrapes; nil without metrics, which is where they are off.
@@ -90,7 +92,7 @@ type state struct {
 	mu      sync.Mutex
 	failing bool // the last scrape could not read the store
 
-	built, readable                                             *prometheus.Desc
+	built, readable, problems                                   *prometheus.Desc
 	waiting, running, oldest                                    *prometheus.Desc
 	places, questions                                           *prometheus.Desc
 	pending, oldestItem, dead, uncertain                        *prometheus.Desc
@@ -104,6 +106,7 @@ func newState(options Options, log hclog.Logger) *state {
 	s := &state{options: options, log: log, build: build.Read(options.Version)}
 	s.built = s.desc("build_info", "From what the host was built; always 1.", "version", "commit", "goversion")
 	s.readable = s.desc("store_readable", "Whether the scrape could read the store; 0: the metrics of what waits are missing.")
+	s.problems = s.desc("problems", "Problems of the host that are shown.", "code", "severity")
 	s.waiting = s.desc("queue_messages", "Messages that wait in a lane.", "lane")
 	s.running = s.desc("queue_runs", "Messages that are being worked on, with those that are answered together with them as one.", "lane")
 	s.oldest = s.desc("queue_oldest_message_age_seconds", "How long the oldest waiting message has waited; 0: none waits.", "lane")
@@ -147,7 +150,10 @@ func (s *state) Collect(to chan<- prometheus.Metric) {
 	g := gauges{to}
 	g.set(s.built, 1, s.build.Version, s.build.Commit, s.build.Go)
 	g.set(s.places, float64(s.options.Places))
-	s.collectStore(g)
+	ctx, cancel := context.WithTimeout(context.Background(), readTime) // a collector gets no context
+	defer cancel()
+	s.collectStore(ctx, g)
+	s.collectProblems(ctx, g)
 	s.collectClaude(g)
 	s.collectPlugins(g)
 	s.collectDisk(g)
@@ -165,9 +171,7 @@ func (g gauges) count(d *prometheus.Desc, value float64, labels ...string) {
 }
 
 // collectStore collects what waits.
-func (s *state) collectStore(g gauges) {
-	ctx, cancel := context.WithTimeout(context.Background(), readTime) // a collector gets no context
-	defer cancel()
+func (s *state) collectStore(ctx context.Context, g gauges) {
 	backlog, err := s.options.Store.Backlog(ctx)
 	var open int
 	if err == nil {
@@ -221,6 +225,17 @@ func (s *state) note(err error) {
 		s.log.Error("a scrape could not read the store", "error", err)
 	}
 	s.failing = err != nil
+}
+
+// collectProblems collects how many problems of each kind there are, also where there are none, so that an alert sees a beginning.
+func (s *state) collectProblems(ctx context.Context, g gauges) {
+	count := map[health.Code]int{}
+	for _, p := range s.options.Health.List(ctx) {
+		count[p.Code]++
+	}
+	for _, kind := range health.Kinds() {
+		g.set(s.problems, float64(count[kind.Code]), string(kind.Code), string(kind.Severity))
+	}
 }
 
 func (s *state) collectClaude(g gauges) {

@@ -1,6 +1,7 @@
 package exposition_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/health"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
@@ -30,6 +32,13 @@ func (pool) Stats() claude.Stats { return claude.Stats{Running: 1, Idle: 2, Tota
 
 func (pool) Installation() claude.Installation { return claude.Installation{Problem: "not logged in"} }
 
+// wrong is a part of the host with a problem.
+type wrong struct{}
+
+func (wrong) Problems(context.Context) []health.Report {
+	return []health.Report{{Code: health.DeadLetters, Detail: "3"}}
+}
+
 // options are a host's with one channel.
 func options(t *testing.T) exposition.Options {
 	t.Helper()
@@ -44,7 +53,7 @@ func options(t *testing.T) exposition.Options {
 	})
 	return exposition.Options{
 		Metrics: exposition.Metrics(c), Version: "v1.2.3", StateDir: t.TempDir(), Places: 4, Store: s, Claude: pool{}, Plugins: registry,
-		Approvals: permission.New(permission.Options{Store: s}, hclog.NewNullLogger()),
+		Approvals: permission.New(permission.Options{Store: s}, hclog.NewNullLogger()), Health: health.New(wrong{}),
 	}
 }
 
@@ -77,7 +86,7 @@ func TestStateOfTheHost(t *testing.T) {
 		`clawhost_claude_processes\{state="running"\} 1`, `clawhost_claude_processes\{state="idle"\} 2`, `clawhost_claude_usable 0`,
 		`clawhost_machine_memory_bytes 6`, `clawhost_plugin_state\{plugin="telegram",state="running"\} 1`,
 		`clawhost_plugin_state\{plugin="telegram",state="failed"\} 0`, `clawhost_plugin_connected\{plugin="telegram"\} 0`,
-		`clawhost_plugin_restarts_total\{plugin="telegram"\} 3`, `clawhost_disk_free_bytes [1-9].*`, `process_cpu_seconds_total .*`,
+		`clawhost_problems\{code="plugin_disconnected",severity="warning"\} 0`, `clawhost_problems\{code="dead_letters",severity="warning"\} 1`, `clawhost_plugin_restarts_total\{plugin="telegram"\} 3`, `clawhost_disk_free_bytes [1-9].*`, `process_cpu_seconds_total .*`,
 	} {
 		if !regexp.MustCompile("(?m)^" + line + "$").MatchString(said) {
 			t.Errorf("no line %s in\n%s", line, said)
@@ -123,7 +132,18 @@ func TestMetricsAreOff(t *testing.T) {
 	}
 }
 
-// The page lists each metric, with its labels and its type.
+// link is a link of the page.
+var link = regexp.MustCompile(`\[([^]]+)\]\([^)]+\)`)
+
+// meaning is a help as the page has it: in a cell, no sentence begins.
+func meaning(help string) string {
+	if first, _, _ := strings.Cut(help, " "); strings.ToUpper(first) == first && len(first) > 1 {
+		return help
+	}
+	return strings.ToLower(help[:1]) + help[1:]
+}
+
+// The page lists each metric, with its labels, its type and its meaning.
 func TestMetricsAreDocumented(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../../../docs/observability.md")
@@ -131,12 +151,12 @@ func TestMetricsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	var documented []string
-	for _, row := range regexp.MustCompile("(?m)^\\| `(clawhost_\\w+)` \\| (\\w+) \\| ([^|]*) \\| [^|]+ \\|$").FindAllStringSubmatch(string(page), -1) {
-		documented = append(documented, row[1]+" "+row[2]+" "+strings.NewReplacer("`", "", " ", "").Replace(row[3]))
+	for _, row := range regexp.MustCompile("(?m)^\\| `(clawhost_\\w+)` \\| (\\w+) \\| ([^|]*) \\| ([^|]+) \\|$").FindAllStringSubmatch(string(page), -1) {
+		documented = append(documented, row[1]+" "+row[2]+" "+strings.NewReplacer("`", "", " ", "").Replace(row[3])+" "+link.ReplaceAllString(row[4], "$1"))
 	}
 	o := options(t)
 	var there []string
-	fields := regexp.MustCompile(`fqName: "(\w+)".*variableLabels: \{([^}]*)\}`)
+	fields := regexp.MustCompile(`fqName: "(\w+)", help: "([^"]+)\.".*variableLabels: \{([^}]*)\}`)
 	for kind, c := range map[string]prometheus.Collector{"histogram": o.Metrics, "gauge": exposition.State(o)} {
 		descs := make(chan *prometheus.Desc, 100)
 		c.Describe(descs)
@@ -146,7 +166,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 			if strings.HasSuffix(f[1], "_total") {
 				kind = "counter"
 			}
-			there = append(there, f[1]+" "+kind+" "+f[2])
+			there = append(there, f[1]+" "+kind+" "+f[3]+" "+meaning(f[2]))
 		}
 	}
 	slices.Sort(documented)
