@@ -267,6 +267,8 @@ func (f *forgetting) byUser() error {
 			f.delete("questions", `asker = ?1 AND ended_at IS NOT NULL`, user), f.delete("grants", `granted_by = ?1`, user),
 			f.delete("spending", `per = 'person' AND subject = ?1`, key),
 		)
+		_, err := f.tx.exec(`UPDATE overrides SET set_by = '' WHERE set_by = ?1`, user) // the value is the operator's
+		errs = append(errs, err)
 	}
 	if f.person.Identity != "" {
 		key := session.Name{Shared: true, Identity: f.person.Identity}.Key()

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -75,6 +76,7 @@ func told(t *testing.T, s *Store, channel, id, session string) (waits func()) {
 	_, err = s.PutState(ctx, "todo", "list:"+channel+":"+id, []byte("State"+word), nil)
 	must(err)
 	must(s.PutMedia(ctx, channel, chat.Media{Ref: chat.MediaRef("ref" + id), FileName: "File" + word}, time.Now()))
+	must(s.SetConfigOverride(ctx, config.Override{Name: "reply.prefix." + channel, Value: "on", By: channel + ":" + id, At: time.Now()}))
 	must(s.AppendTranscript(ctx, "telegram:group:-5", []chat.TranscriptEntry{{Role: chat.User, Text: "in the group", At: time.Now()}}))
 	return func() {
 		_, err := s.Accept(ctx, in(2))

@@ -19,6 +19,10 @@ const (
 	maxOverride = 4096
 )
 
+// ofTheMachine are names that give access to files or run a program. An owner in a chat does not have what they give; who can write the
+// file has.
+var ofTheMachine = []string{"agent.context_files", "agent.folders", "agent.worktree_setup"}
+
 // Override is a value that an owner has set while the host ran. It takes precedence over the file.
 type Override struct {
 	Name  string    `json:"name"`  // such as "access.dm", or "plugin.telegram.access.dm"
@@ -49,6 +53,8 @@ func (o Override) Canonical() (Override, error) {
 	}
 	o.Name = strings.Join(t.shown, ".")
 	switch effect := EffectOf(t.documented); {
+	case slices.Contains(ofTheMachine, t.documented):
+		return o, fmt.Errorf("%s reaches files or runs a program: write it into the file", o.Name)
 	case slices.Contains(secretNames, steps[len(steps)-1]):
 		return o, fmt.Errorf("%s may hold a secret: write it into the file", o.Name)
 	case effect == EffectPlugin:
