@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -53,7 +54,19 @@ func (a *app) configShow(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		return usage("config show takes no arguments")
 	}
-	return show(ctx, a, func(ctx context.Context, c *admin.Client) ([]config.Written, error) { return c.Config(ctx) }, func(list []config.Written) [][]string {
+	ask := func(ctx context.Context, c *admin.Client) ([]config.Written, error) {
+		list, err := c.Config(ctx)
+		if !errors.Is(err, admin.ErrNotRunning) {
+			return list, err
+		}
+		file, err := a.load()
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintln(a.err, "No host is running with this config. The file sets:")
+		return file.Written(), nil
+	}
+	return show(ctx, a, ask, func(list []config.Written) [][]string {
 		rows := [][]string{{"NAME", "VALUE", "FROM", "A CHANGE APPLIES"}}
 		for _, w := range list {
 			applies := map[config.Effect]string{
