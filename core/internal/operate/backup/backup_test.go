@@ -535,7 +535,50 @@ func TestAnInterruptedBackupLeavesTheOldOne(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(name), ".*")); len(left) > 0 {
 		t.Errorf("left %q", left)
 	}
-	if left, _ := filepath.Glob(filepath.Join(from.state, "run", "*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(from.state, backup.ScratchFolder, "*")); len(left) > 0 {
+		t.Errorf("left %q", left)
+	}
+}
+
+// slow is an archive's reader that does something before the first byte is written.
+type slow struct {
+	bytes.Buffer
+	first func()
+}
+
+func (s *slow) Write(p []byte) (int, error) {
+	if s.first != nil {
+		s.first()
+		s.first = nil
+	}
+	return s.Buffer.Write(p)
+}
+
+// A host that starts while a backup works, and another backup, leave its copies alone. What an interrupted backup has left is removed.
+func TestBackupsDoNotDisturbEachOther(t *testing.T) {
+	t.Parallel()
+	from := newPlace(t)
+	from.open(t)
+	write(t, filepath.Join(from.state, "media", "test", "picture"), strings.Repeat("a picture", 1<<16))
+	write(t, filepath.Join(from.state, backup.ScratchFolder, "copy-1", "left"), "by a backup that was killed")
+	first := &slow{first: func() {
+		if err := os.RemoveAll(filepath.Join(from.state, "run")); err != nil { // as a host that starts
+			t.Error(err)
+		}
+		if _, err := backup.Write(t.Context(), io.Discard, from.source()); err != nil {
+			t.Errorf("the other backup: %v", err)
+		}
+		if there, _ := filepath.Glob(filepath.Join(from.state, backup.ScratchFolder, "*")); len(there) != 1 {
+			t.Errorf("while the first backup works, there is %q", there)
+		}
+	}}
+	if _, err := backup.Write(t.Context(), first, from.source()); err != nil {
+		t.Fatal(err)
+	}
+	if first.first != nil {
+		t.Fatal("nothing was written")
+	}
+	if left, _ := filepath.Glob(filepath.Join(from.state, backup.ScratchFolder, "*")); len(left) > 0 {
 		t.Errorf("left %q", left)
 	}
 }

@@ -68,21 +68,17 @@ func Write(ctx context.Context, to io.Writer, from Source) (Summary, error) {
 	if _, err := os.Stat(filepath.Join(from.StateDir, store.File)); errors.Is(err, fs.ErrNotExist) {
 		return Summary{}, fmt.Errorf("%w (%s)", ErrNoDatabase, from.StateDir)
 	}
-	run := filepath.Join(from.StateDir, "run")
-	if err := os.MkdirAll(run, 0o700); err != nil {
-		return Summary{}, fmt.Errorf("make a backup: %w", err)
-	}
-	scratch, err := os.MkdirTemp(run, "backup-") // a starting host removes what an interrupted backup leaves there
+	scratch, err := newScratch(from.StateDir)
 	if err != nil {
 		return Summary{}, fmt.Errorf("make a backup: %w", err)
 	}
 	compressed := gzip.NewWriter(to)
-	w := &writer{ctx: ctx, from: from, scratch: scratch, archive: tar.NewWriter(compressed)}
+	w := &writer{ctx: ctx, from: from, scratch: scratch.dir, archive: tar.NewWriter(compressed)}
 	err = w.write()
 	if err == nil {
 		err = errors.Join(w.archive.Close(), compressed.Close())
 	}
-	if err = errors.Join(err, os.RemoveAll(scratch)); err != nil {
+	if err = errors.Join(err, scratch.remove()); err != nil {
 		return Summary{}, fmt.Errorf("make a backup: %w", err)
 	}
 	w.summary.sort()

@@ -188,9 +188,14 @@ func remove(ctx context.Context, c *config.Config, needs files.Needs, found stor
 			}
 		}
 	}
-	// What an earlier process of the host left for its plugins and Claude.
-	n, err = removeIn(c.StateDir, "run", func(string) bool { return true })
-	return removed + n, err
+	// What an earlier process of the host left for its plugins and Claude, and an interrupted backup.
+	for _, dir := range []string{"run", backup.ScratchFolder} {
+		n, err := removeIn(c.StateDir, dir, func(string) bool { return true })
+		if removed += n; err != nil {
+			return removed, err
+		}
+	}
+	return removed, nil
 }
 
 // maxListed bounds the names of a folder that are looked at.
