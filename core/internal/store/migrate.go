@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/clawhost/clawhost/core/internal/base/crashpoint"
 )
 
 // migrations are the steps from an empty database to the current schema. A released file never changes.
@@ -40,6 +42,7 @@ func migrate(conn *connection, migrations fs.FS) error {
 		if i < version {
 			continue
 		}
+		crashpoint.Pass("migrating") // The database has the schema of the file before.
 		text, err := fs.ReadFile(migrations, name)
 		if err != nil {
 			return err
@@ -47,6 +50,7 @@ func migrate(conn *connection, migrations fs.FS) error {
 		if err := migrateOne(conn, string(text), i+1); err != nil {
 			return fmt.Errorf("migrate the database with %s: %w", name, err)
 		}
+		crashpoint.Pass("migrating") // The migration is durable, the next one has not begun.
 	}
 	return nil
 }
@@ -72,6 +76,10 @@ func migrateOne(conn *connection, text string, version int) (err error) {
 		return err
 	}
 	defer end(&err)
-	return sqlitex.ExecuteScript(conn.Conn, text+fmt.Sprintf(`;
-		DELETE FROM schema_version; INSERT INTO schema_version (version) VALUES (%d);`, version), nil)
+	if err := sqlitex.ExecuteScript(conn.Conn, text+fmt.Sprintf(`;
+		DELETE FROM schema_version; INSERT INTO schema_version (version) VALUES (%d);`, version), nil); err != nil {
+		return err
+	}
+	crashpoint.Pass("migrating") // Everything of the migration is done, and not committed.
+	return nil
 }
