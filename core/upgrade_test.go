@@ -188,7 +188,12 @@ func TestUpgradeRefusesNewer(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.start(t, "")
-	<-u.gone
+	select {
+	case <-u.gone:
+	case <-time.After(time.Minute):
+		_ = u.host.Process.Kill()
+		<-u.gone
+	}
 	said, err := os.ReadFile(u.log.Name())
 	if err != nil {
 		t.Fatal(err)
