@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -55,6 +56,7 @@ type setup struct {
 	access  string            // the access block's content, instead of the one owner
 	stream  string            // how answers are shown while they are written, instead of not at all
 	plugins string            // more blocks
+	command string            // what answers, instead of the real claude
 	spare   bool              // a spare process waits, as by default
 	waits   bool              // messages wait for more, as by default
 }
@@ -155,7 +157,7 @@ plugin "telegram" {
   }
 }
 %s
-`, encoded(h.state), encoded(h.workspace), s.agent, encoded(os.Getenv(cliVariable)), encoded(s.tools), encoded(env), spare, s.limits, s.access, debounce,
+`, encoded(h.state), encoded(h.workspace), s.agent, encoded(cmp.Or(s.command, os.Getenv(cliVariable))), encoded(s.tools), encoded(env), spare, s.limits, s.access, debounce,
 		encoded(s.stream), encoded(h.telegram.URL()), s.plugins)
 }
 

@@ -42,7 +42,7 @@ var wings = []wing{
 		"stream", "activity", "permission", "spending", "debounce", "command", "interpret", "inbox", "prompt", "early", "view", "posting", "turn", "heartbeat",
 		"outbox",
 	}},
-	{"operate", []string{"claims", "backup", "retention", "forget", "gateway", "hostapi", "reload", "exposition", "admin", "banner", "systemd", "service", "doctor", "support", "setup"}},
+	{"operate", []string{"claims", "backup", "retention", "forget", "gateway", "hostapi", "reload", "exposition", "page", "admin", "banner", "systemd", "service", "doctor", "support", "setup"}},
 }
 
 // layers are the paths of these packages below core/internal, in the same order.

@@ -35,6 +35,7 @@ var notChat = map[string]string{
 	"core/internal/text/envelope":      "the model",
 	"core/internal/media/mediatest":    "tests",
 	"core/internal/claude/messagesapi": "tests",
+	"core/internal/operate/page":       "the operator: headers of the page's answers",
 	"core/internal/operate/doctor":     "the operator at the command line",
 	"core/internal/operate/setup":      "the operator: a config with comments",
 	"core/internal/operate/support":    "those who help the operator",

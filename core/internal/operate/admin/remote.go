@@ -2,8 +2,6 @@ package admin
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +17,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/process"
+	"github.com/clawhost/clawhost/core/internal/operate/page"
 )
 
 // Limits of the HTTP interface and the control socket.
@@ -79,18 +78,19 @@ func (s *Server) serve(ctx context.Context, l net.Listener, handler http.Handler
 	return nil
 }
 
-// remote returns the handler of the HTTP interface. It has what programs need, but not what an operator does by hand.
+// remote returns the handler of the HTTP interface. It has what programs need, but not what an operator does by hand, except on the
+// state page.
 func (s *Server) remote(open *connections) http.Handler {
 	guarded := http.NewServeMux()
 	guarded.HandleFunc("POST /v1/messages", answer(s.send))
 	guarded.HandleFunc("POST /v1/turns", s.asking(true))
-	guarded.HandleFunc("GET /v1/status", answer(s.status))
-	guarded.HandleFunc("GET /v1/queue", answer(s.queue))
-	guarded.HandleFunc("GET /v1/sessions", answer(s.sessions))
+	s.reads(guarded)
 	s.scraped(guarded)
 	mux := http.NewServeMux()
-	mux.Handle("/v1/", s.authorised(open, guarded))
-	mux.Handle("GET /metrics", s.authorised(open, guarded))
+	browsers, operators := s.statePage(mux, open)
+	mux.Handle("/v1/", s.authorised(open, guarded, browsers, operators))
+	mux.Handle("POST /logout", s.authorised(open, guarded, browsers, operators))
+	mux.Handle("GET /metrics", s.authorised(open, guarded, browsers, operators))
 	mux.Handle("GET /healthz", probed(open, alive))
 	mux.Handle("GET /livez", probed(open, alive))
 	mux.Handle("GET /readyz", probed(open, s.ready(false)))
@@ -163,17 +163,26 @@ func probed(open *connections, next http.HandlerFunc) http.Handler {
 	})
 }
 
-// authorised passes on the requests that have the token, and counts their connections as authenticated.
-func (s *Server) authorised(open *connections, next http.Handler) http.Handler {
-	want := sha256.Sum256([]byte(s.options.Remote.Token))
+// authorised passes on the requests that have the token to programs, and those of the state page's browsers to operators.
+func (s *Server) authorised(open *connections, programs http.Handler, browsers *page.Sessions, operators http.Handler) http.Handler {
+	programs, operators = s.admitted(open, programs), s.admitted(open, operators)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		got := sha256.Sum256([]byte(token))
-		if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(want[:], got[:]) != 1 {
+		switch {
+		case strings.EqualFold(scheme, "Bearer") && s.isToken(token):
+			programs.ServeHTTP(w, r)
+		case browsers.Has(r):
+			operators.ServeHTTP(w, r)
+		default:
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			refuse(w, http.StatusUnauthorized, "the request has no token, or a wrong one; it must have admin.token of the config")
-			return
 		}
+	})
+}
+
+// admitted passes on requests that are authorised, and counts their connections as authenticated.
+func (s *Server) admitted(open *connections, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, isOpen := open.of(r)
 		if !isOpen {
 			return // its peer cannot be checked any more, and the answer cannot be read

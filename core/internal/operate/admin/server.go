@@ -167,29 +167,43 @@ func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", alive)
 	mux.HandleFunc("GET /readyz", s.ready(true))
-	mux.HandleFunc("GET /v1/status", answer(s.status))
 	mux.HandleFunc("GET /v1/plugins", answer(func(*http.Request) (any, error) { return list(s.options.Host.Status().Plugins, nil) }))
 	mux.HandleFunc("GET /v1/links", answer(func(*http.Request) (any, error) { return list(s.options.Host.Links(), nil) }))
-	mux.HandleFunc("POST /v1/plugins/restart", answer(func(r *http.Request) (any, error) {
-		return struct{}{}, s.options.Plugins.Restart(r.FormValue("name"))
-	}))
 	mux.HandleFunc("POST /v1/plugins/login", s.login)
 	mux.HandleFunc("POST /v1/messages", answer(s.send))
 	mux.HandleFunc("POST /v1/turns", s.asking(false)) // a connection of this machine ends with the command
 	mux.HandleFunc("GET /v1/logs", s.logs)
 	s.scraped(mux)
+	s.reads(mux)
+	mux.HandleFunc("GET /v1/queue/dead", answer(func(r *http.Request) (any, error) { return s.deadLetters(r, listed, 0) }))
+	s.acts(mux, operator)
+	mux.HandleFunc("GET /v1/transcript", answer(s.transcript))
+	mux.HandleFunc("GET /v1/tools", answer(func(r *http.Request) (any, error) {
+		return list(s.options.Store.ToolUses(r.Context(), r.FormValue("session")))
+	}))
+	s.configRoutes(mux)
+	s.debug(mux)
+	return mux
+}
+
+// reads serves the state of the host.
+func (s *Server) reads(mux *http.ServeMux) {
+	mux.HandleFunc("GET /v1/status", answer(s.status))
 	mux.HandleFunc("GET /v1/queue", answer(s.queue))
-	mux.HandleFunc("GET /v1/queue/dead", answer(s.dead))
+	mux.HandleFunc("GET /v1/sessions", answer(s.sessions))
+	mux.HandleFunc("GET /v1/usage", answer(s.usage))
+}
+
+// acts serves what an operator does by hand, and names for the log by what.
+func (s *Server) acts(mux *http.ServeMux, by string) {
+	mux.HandleFunc("POST /v1/plugins/restart", answer(func(r *http.Request) (any, error) {
+		return struct{}{}, s.options.Plugins.Restart(r.FormValue("name"))
+	}))
 	mux.HandleFunc("POST /v1/queue/retry", answer(func(r *http.Request) (any, error) {
 		return onDead(r, s.options.Store.Requeue, s.options.Store.RequeueAll)
 	}))
 	mux.HandleFunc("POST /v1/queue/drop", answer(func(r *http.Request) (any, error) {
 		return onDead(r, s.options.Store.Discard, s.options.Store.DiscardAll)
-	}))
-	mux.HandleFunc("GET /v1/sessions", answer(s.sessions))
-	mux.HandleFunc("GET /v1/transcript", answer(s.transcript))
-	mux.HandleFunc("GET /v1/tools", answer(func(r *http.Request) (any, error) {
-		return list(s.options.Store.ToolUses(r.Context(), r.FormValue("session")))
 	}))
 	mux.HandleFunc("GET /v1/pairings", answer(func(r *http.Request) (any, error) {
 		return list(s.options.Store.Pairings(r.Context()))
@@ -198,7 +212,7 @@ func (s *Server) routes() http.Handler {
 		channel, code := r.FormValue("channel"), r.FormValue("code")
 		p, err := s.options.Store.ApprovePairing(r.Context(), channel, code, access.Welcome)
 		if err == nil {
-			s.log.Info("a pairing request was approved", "user", p.Channel+":"+string(p.User), "by", "the clawhost command")
+			s.log.Info("a pairing request was approved", "user", p.Channel+":"+string(p.User), "by", by)
 		}
 		return p, notPending(err, channel, code)
 	}))
@@ -206,13 +220,10 @@ func (s *Server) routes() http.Handler {
 		channel, code := r.FormValue("channel"), r.FormValue("code")
 		p, err := s.options.Store.RejectPairing(r.Context(), channel, code)
 		if err == nil {
-			s.log.Info("a pairing request was rejected", "user", p.Channel+":"+string(p.User), "by", "the clawhost command")
+			s.log.Info("a pairing request was rejected", "user", p.Channel+":"+string(p.User), "by", by)
 		}
 		return p, notPending(err, channel, code)
 	}))
-	s.configRoutes(mux)
-	s.debug(mux)
-	return mux
 }
 
 // scraped serves the metrics, if they are on.
@@ -337,13 +348,14 @@ func (s *Server) queue(r *http.Request) (any, error) {
 	return q, err
 }
 
-func (s *Server) dead(r *http.Request) (any, error) {
-	letters, err := s.options.Store.DeadLetters(r.Context(), listed)
+// deadLetters responds with so many dead letters, and so many characters of each; zero: with all of it.
+func (s *Server) deadLetters(r *http.Request, limit, characters int) (any, error) {
+	letters, err := s.options.Store.DeadLetters(r.Context(), limit)
 	shown := make([]DeadLetter, 0, len(letters))
 	for _, d := range letters {
 		letter := DeadLetter{
-			ID: d.ID, To: d.To, Text: d.Text, CreatedAt: d.CreatedAt, DiedAt: d.DiedAt, Attempts: d.Attempts,
-			Error: d.Error, RunID: d.RunID, Session: d.Session,
+			ID: d.ID, To: d.To, Text: shorten(d.Text, characters), CreatedAt: d.CreatedAt, DiedAt: d.DiedAt, Attempts: d.Attempts,
+			Error: shorten(d.Error, characters), RunID: d.RunID, Session: d.Session,
 		}
 		for _, m := range d.Media {
 			letter.Files = append(letter.Files, File{Kind: m.Kind.String(), Name: m.FileName, Type: m.MIMEType, Size: m.Size})

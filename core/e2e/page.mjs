@@ -1,0 +1,126 @@
+// Tries the state page in a real browser, against a real host.
+//
+//	node page.mjs 'http://127.0.0.1:8765/' TOKEN
+//
+// A line on stdout that is no result says what whoever runs this has to do; a line on stdin says that it is done. More variables are
+// those of browser.mjs of the web chat.
+
+import assert from 'node:assert/strict';
+import { attempt, context, link, page, picture, step, tell } from '../../plugins/webchat/e2e/browser.mjs';
+
+const token = process.argv[3];
+const section = (name) => page.getByRole('region', { name });
+const row = (name, text) => section(name).getByRole('row').filter({ hasText: text });
+
+await attempt(async () => {
+  await step('nothing is shown without the token', async () => {
+    await page.goto(link);
+    await page.getByLabel('Token').waitFor();
+    await page.getByLabel('Token').fill('a wrong one, long enough');
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.getByRole('alert').filter({ hasText: 'This is not the token; it is admin.token of the config.' }).waitFor();
+    await picture('state-login');
+  });
+
+  await step('with it, the page says that there is nothing to see', async () => {
+    await page.getByLabel('Token').fill(token);
+    await page.keyboard.press('Enter');
+    await page.getByText('Connected', { exact: true }).waitFor();
+    for (const [name, text] of [
+      ['Problems', 'There are no problems.'], ['Open questions', 'No question is open.'], ['Pairing requests', 'Nobody asks to be let in.'],
+      ['Queue', 'Nothing waits, and nothing runs.'], ['Dead letters', 'There are none.'], ['Usage of the last 30 days', 'Nothing was used yet.'],
+    ]) await section(name).getByText(text, { exact: true }).waitFor();
+    await row('Plugins', 'telegram').filter({ hasText: 'running' }).filter({ hasText: 'connected' }).waitFor();
+    await picture('state-empty');
+  });
+
+  await step('the session outlives the page, and is known to its own cookie only with its key', async () => {
+    await page.reload();
+    await page.getByText('Connected', { exact: true }).waitFor();
+    const [cookie] = await context.cookies();
+    assert.equal(cookie.httpOnly, true);
+    assert.equal(cookie.sameSite, 'Strict');
+    assert.equal(await page.evaluate(async () => (await fetch('v1/status')).status), 401);
+    assert.equal(await page.evaluate((token) => document.cookie + document.documentElement.outerHTML.includes(token), token), 'false');
+  });
+
+  await step('usage is plotted, and is a table', async () => {
+    await tell('talk');
+    const usage = section('Usage of the last 30 days');
+    for (const begun = Date.now(); (await usage.locator('canvas').count()) !== 3; ) {
+      assert.ok(Date.now() - begun < 20_000, 'no plots');
+      await page.reload();
+      await page.getByText('Connected', { exact: true }).waitFor();
+    }
+    await usage.getByText('As a table').click();
+    await usage.getByRole('table').getByRole('row').nth(1).waitFor();
+    await usage.scrollIntoViewIfNeeded();
+    await picture('state-usage');
+    await page.evaluate(() => scrollTo(0, 0));
+  });
+
+  await step('a question and a message that waits appear by themselves', async () => {
+    await tell('ask');
+    await row('Open questions', 'Bash').waitFor();
+    await tell('wait');
+    await row('Queue', 'running').filter({ hasText: 'telegram' }).waitFor();
+    await row('Sessions', 'telegram').waitFor({ timeout: 45_000 });
+    await page.getByRole('status').filter({ hasText: 'Open questions: 1' }).waitFor({ state: 'attached' });
+  });
+
+  await step('a dead letter has its name as somebody wrote it, and runs nothing', async () => {
+    await tell('lose');
+    await row('Dead letters', 'telegram:<img src=x onerror=window.attacked=1>').filter({ hasText: '<b>lost</b>' }).waitFor();
+    await section('Problems').getByRole('listitem').first().waitFor();
+    assert.equal(await page.evaluate(() => window.attacked), undefined);
+    assert.equal(await page.locator('main img, main b').count(), 0);
+    await picture('state-light');
+  });
+
+  await step('it fits a phone, and the dark', async () => {
+    await page.setViewportSize({ width: 360, height: 740 });
+    await page.emulateMedia({ colorScheme: 'dark' });
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360);
+    await picture('state-phone-dark');
+    await section('Dead letters').scrollIntoViewIfNeeded();
+    await picture('state-phone-dark-dead');
+    await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+    await picture('state-phone-dark-end');
+  });
+
+  await step('somebody is let in by a click', async () => {
+    await tell('knock');
+    await row('Pairing requests', 'telegram:2000').getByRole('button', { name: /^Approve/ }).click();
+    await section('Pairing requests').getByText('Nobody asks to be let in.').waitFor();
+    await tell('let in');
+  });
+
+  await step('a dead letter is dropped by the keyboard, and not without a second word', async () => {
+    const drop = row('Dead letters', 'lost').getByRole('button', { name: /^Drop/ });
+    await drop.focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    await picture('state-phone-dark-drop');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+    assert.equal(await drop.count(), 1);
+    await drop.focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Drop it' }).click();
+    await section('Dead letters').getByText('There are none.').waitFor();
+  });
+
+  await step('a plugin is restarted', async () => {
+    await row('Plugins', 'telegram').getByRole('button', { name: 'Restart telegram' }).click();
+    await page.getByRole('status').filter({ hasText: 'It is restarted.' }).waitFor({ state: 'attached' });
+    await row('Plugins', 'telegram').filter({ hasText: 'connected' }).waitFor();
+  });
+
+  await step('after the logout the cookie opens nothing', async () => {
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.getByLabel('Token').waitFor();
+    assert.deepEqual(await context.cookies(), []);
+    assert.equal(await page.evaluate(() => localStorage.length), 0);
+    assert.equal(await section('Queue').isVisible(), false);
+  });
+});
