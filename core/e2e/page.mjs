@@ -110,6 +110,13 @@ await attempt(async () => {
     await section('Dead letters').getByText('There are none.').waitFor();
   });
 
+  await step('a turn is stopped, and what waits for it begins', async () => {
+    await row('Queue', 'running').getByRole('button', { name: 'Stop the turn of telegram:1000' }).click();
+    await section('Open questions').getByText('No question is open.').waitFor();
+    await tell('cake');
+    await section('Queue').getByText('Nothing waits, and nothing runs.').waitFor();
+  });
+
   await step('a plugin is restarted', async () => {
     await row('Plugins', 'telegram').getByRole('button', { name: 'Restart telegram' }).click();
     await page.getByRole('status').filter({ hasText: 'It is restarted.' }).waitFor({ state: 'attached' });

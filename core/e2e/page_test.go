@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
@@ -34,7 +35,10 @@ func TestStatePage(t *testing.T) {
 		"ask": func() {
 			owner.say(`[[stub {"tool": "touch $HOME/tea", "ask": true, "answer": "There is tea."}]] make tea`)
 		},
-		"wait":  func() { owner.say("and then a cake") },
+		"wait": func() { owner.say("and then a cake") },
+		"cake": func() {
+			owner.awaits("the answer", func(m telegramtest.Message) bool { return strings.Contains(m.Text, "and then a cake") })
+		},
 		"knock": func() { stranger.say("let me in") },
 		"lose":  func() { h.clawhost("send", "-to", "telegram:<img src=x onerror=window.attacked=1>", "<b>lost</b>") },
 		"let in": func() {

@@ -72,6 +72,14 @@ func (s *Store) DeadLetters(ctx context.Context, limit int) ([]domain.DeadLetter
 	return items, nil
 }
 
+// CountDead returns the number of dead letters, at most 1000.
+func (s *Store) CountDead(ctx context.Context) (dead int, err error) {
+	if err := s.view(ctx).row(`SELECT COUNT(*) FROM (SELECT 1 FROM dead_pieces LIMIT ?1 + 0) AS dead`, []any{overviewRows}, &dead); err != nil {
+		return 0, fmt.Errorf("count dead letters: %w", err)
+	}
+	return dead, nil
+}
+
 // deadTogether bounds the dead letters of one step, so that other steps get their turn.
 const deadTogether = 100
 

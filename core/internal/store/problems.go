@@ -55,9 +55,9 @@ func (s *Store) undelivered(ctx context.Context) (list []health.Report, err erro
 	if err != nil {
 		return nil, fmt.Errorf("look for deliveries that wait: %w", err)
 	}
-	dead := 0
-	if err := s.view(ctx).row(`SELECT COUNT(*) FROM (SELECT 1 FROM dead_pieces LIMIT ?1 + 0) AS dead`, []any{overviewRows}, &dead); err != nil {
-		return nil, fmt.Errorf("count dead letters: %w", err)
+	dead, err := s.CountDead(ctx)
+	if err != nil {
+		return nil, err
 	}
 	if dead > 0 {
 		list = append(list, health.Report{Code: health.DeadLetters, Detail: fmt.Sprint(dead), Advice: wording.AdviceDeadLetters})

@@ -300,11 +300,9 @@ func (s *Server) status(r *http.Request) (any, error) {
 	for _, d := range destinations {
 		status.Pending += d.Pending
 	}
-	dead, err := s.options.Store.DeadLetters(r.Context(), listed)
-	if err != nil {
+	if status.Dead, err = s.options.Store.CountDead(r.Context()); err != nil {
 		return nil, err
 	}
-	status.Dead = len(dead)
 	if status.Questions, err = s.options.Host.Questions(r.Context()); err != nil {
 		return nil, err
 	}

@@ -1,9 +1,12 @@
 package admin
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -17,6 +20,7 @@ const (
 	shownText    = 500     // characters of a letter, and of its error
 	shownDays    = 30      // of usage
 	maxLoginForm = 4 << 10 // bytes
+	stopTime     = 10 * time.Second
 	byPage       = "the state page"
 )
 
@@ -38,6 +42,7 @@ func (s *Server) statePage(mux *http.ServeMux, open *connections) (*page.Session
 	s.reads(operators)
 	operators.HandleFunc("GET /v1/queue/dead", answer(func(r *http.Request) (any, error) { return s.deadLetters(r, shownDead, shownText) }))
 	s.acts(operators, byPage)
+	operators.HandleFunc("POST /v1/turns/stop", answer(s.stopTurn))
 	operators.HandleFunc("POST /logout", func(w http.ResponseWriter, r *http.Request) {
 		browsers.End(w, r)
 		_ = json.NewEncoder(w).Encode(struct{}{})
@@ -83,6 +88,21 @@ func (s *Server) recorded(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// stopTurn stops the turn of a session that runs. What waits for it stays.
+func (s *Server) stopTurn(r *http.Request) (any, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), stopTime)
+	defer cancel()
+	key := r.FormValue("session")
+	stopped, err := s.options.Host.Dispatcher.Stop(ctx, time.Now(), key)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, errors.New("the turn is being stopped, and has not ended yet")
+	case err == nil && !stopped:
+		return nil, missing(fmt.Sprintf("no turn of the session %q runs", key))
+	}
+	return struct{}{}, err
 }
 
 // usage responds with the usage of the last days.

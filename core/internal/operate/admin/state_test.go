@@ -1,6 +1,7 @@
 package admin_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -179,6 +180,34 @@ func TestActsOfTheStatePage(t *testing.T) {
 	}
 	if all, err := b.store.Destinations(b.ctx); err != nil || !slices.ContainsFunc(all, func(d domain.DestinationStatus) bool { return d.To == hostile && d.Pending == 1 }) {
 		t.Errorf("to deliver: %+v, %v", all, err)
+	}
+}
+
+// Behaviour: state-page-acts.
+func TestTheStatePageStopsATurn(t *testing.T) {
+	t.Parallel()
+	b, _, h := remote(t)
+	headers := loggedIn(t, h)
+	stop := func(session string) *httptest.ResponseRecorder {
+		return ask(t, h, "POST", "/v1/turns/stop", url.Values{"session": {session}}.Encode(), headers...)
+	}
+	b.accept(t, "1")
+	ctx, cancel := context.WithCancel(b.ctx)
+	begun, ended := make(endless, 1), make(chan struct{})
+	go func() {
+		defer close(ended)
+		b.turns.Run(ctx, begun)
+	}()
+	defer func() { cancel(); <-ended }()
+	<-begun
+	if w := stop("echo:ben"); w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "echo:ben") || !b.turns.Busy("echo:anna") {
+		t.Errorf("another session: %d, %s", w.Code, w.Body)
+	}
+	if w := stop("echo:anna"); w.Code != http.StatusOK || b.turns.Busy("echo:anna") {
+		t.Errorf("the session: %d, %s", w.Code, w.Body)
+	}
+	if w := ask(t, h, "POST", "/v1/turns/stop", "session=echo:anna", "Content-Type", formType, "Authorization", "Bearer "+token); w.Code != http.StatusNotFound {
+		t.Errorf("a program: %d, %s", w.Code, w.Body)
 	}
 }
 

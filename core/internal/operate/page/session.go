@@ -107,7 +107,7 @@ func cookieName(r *http.Request) string {
 // setCookie sets the cookie of the session that is in use; a negative age removes it.
 func setCookie(w http.ResponseWriter, r *http.Request, value string, age int) {
 	secure := r.TLS != nil || strings.HasPrefix(r.Header.Get("Origin"), "https://") || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
-	http.SetCookie(w, &http.Cookie{
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // it is secure where the page came by TLS; the host itself has none
 		Name: cookieName(r), Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: secure,
 	})
 }

@@ -41,7 +41,7 @@ async function refresh() {
   const [status, queue, pairings] = await Promise.all([get('v1/status'), get('v1/queue'), get('v1/pairings')]);
   const letters = status.dead > 0 ? await get('v1/queue/dead') : [];
   showStatus(status);
-  showQueue(queue);
+  showQueue(queue, act('v1/turns/stop', (l) => ({ session: l.session }), 'The turn is stopped.'));
   showPairings(pairings, act('v1/pairings/approve', (p) => ({ channel: p.channel, code: p.code }), 'Approved.'),
     act('v1/pairings/reject', (p) => ({ channel: p.channel, code: p.code }), 'Rejected.'));
   const drop = act('v1/queue/drop', (d) => ({ id: d.id }), 'Dropped.');

@@ -23,15 +23,16 @@ export function showStatus(status) {
 
 export function showPlugins(plugins, restart) {
   put('plugins', plugins, () => plugins.length === 0 ? empty('No plugins are configured.') : table('Plugins',
-    [['Plugin'], ['State'], ['Connection'], ['Since'], ['Restarts'], ['', 'buttons']],
+    [['Plugin'], ['State'], ['Connection'], ['Since'], ['Restarts'], ['Actions', 'buttons']],
     plugins.map((p) => [p.name, p.detail ? `${p.state}: ${p.detail}` : p.state, p.connection ?? '', moment(p.since), String(p.restarts ?? 0),
       p.state === 'disabled' ? '' : act('Restart', `Restart ${p.name}`, () => restart(p))])));
 }
 
-export function showQueue(queue) {
+export function showQueue(queue, stop) {
   put('queue', queue.lanes, (lanes) => lanes.length === 0 ? empty('Nothing waits, and nothing runs.') : table('Queue',
-    [['Session'], ['Kind'], ['State'], ['Waiting'], ['First message'], ['Attempts']],
-    lanes.map((l) => [l.session, l.lane, l.running ? 'running' : 'waiting', String(l.waiting), moment(l.since), String(l.attempts)])));
+    [['Session'], ['Kind'], ['State'], ['Waiting'], ['First message'], ['Attempts'], ['Actions', 'buttons']],
+    lanes.map((l) => [l.session, l.lane, l.running ? 'running' : 'waiting', String(l.waiting), moment(l.since), String(l.attempts),
+      l.running && l.lane === 'turn' ? act('Stop', `Stop the turn of ${l.session}`, () => stop(l)) : ''])));
   put('deliveries', queue.destinations, (all) => all.length === 0 ? empty('Everything is delivered.') : table('Deliveries',
     [['Chat'], ['Messages'], ['Next attempt'], ['Attempts'], ['Last error', 'text']],
     all.map((d) => [place(d.to), String(d.pending), d.next_at ? moment(d.next_at) : 'now', String(d.attempts), d.last_error ?? ''])));
@@ -42,7 +43,7 @@ export function showQueue(queue) {
 
 export function showPairings(pairings, approve, reject) {
   put('pairings', pairings, () => pairings.length === 0 ? empty('Nobody asks to be let in.') : table('Pairing requests',
-    [['Name'], ['User'], ['Code'], ['Expires'], ['', 'buttons']],
+    [['Name'], ['User'], ['Code'], ['Expires'], ['Actions', 'buttons']],
     pairings.map((p) => [p.name, `${p.channel}:${p.user}`, el('code', {}, p.code), moment(p.expires_at),
       el('div', { className: 'acts' }, act('Approve', `Approve ${p.code} of ${p.channel}`, () => approve(p), 'main'), act('Reject', `Reject ${p.code} of ${p.channel}`, () => reject(p)))])));
 }
@@ -50,7 +51,7 @@ export function showPairings(pairings, approve, reject) {
 export function showDead(letters, total, retry, drop) {
   put('dead', [letters, total], () => letters.length === 0 ? empty('There are none.') : [
     ...(total > letters.length ? [empty(`The newest ${letters.length} of ${total} are shown.`)] : []),
-    table('Dead letters', [['To'], ['Text', 'text'], ['Given up'], ['Error', 'text'], ['', 'buttons']],
+    table('Dead letters', [['To'], ['Text', 'text'], ['Given up'], ['Error', 'text'], ['Actions', 'buttons']],
       letters.map((d) => [place(d.to), d.text || (d.files ?? []).map((f) => f.name ?? f.kind).join(', '), moment(d.died_at), d.error,
         el('div', { className: 'acts' }, act('Retry', `Retry message ${d.id}`, () => retry(d)), act('Drop', `Drop message ${d.id}`, () => drop(d), 'bad'))])),
   ]);
