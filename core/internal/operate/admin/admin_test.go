@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,7 +44,7 @@ type bundle struct {
 	dir       string
 	restarted []string
 	refuse    func(pid int) bool // nil: no one
-	tool      bool               // whoever connects by TCP is a tool of the agent
+	tool      atomic.Bool        // whoever connects by TCP is a tool of the agent
 	config    []*config.Plugin
 	plugins   *plugins.Registry
 	turns     *dispatch.Dispatcher
@@ -118,7 +119,7 @@ type peers struct{ bundle *bundle }
 func (p peers) Refused(pid int) bool { return p.bundle.refuse != nil && p.bundle.refuse(pid) }
 
 func (p peers) Admit(_, _ netip.AddrPort) error {
-	if p.bundle.tool {
+	if p.bundle.tool.Load() {
 		return errors.New("a tool of the agent")
 	}
 	return nil

@@ -250,7 +250,7 @@ func TestForeignPages(t *testing.T) {
 func TestATokenOfATool(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.tool = true
+	b.tool.Store(true)
 	address := serveTCP(t, b, &desk{})
 	if status := get(t, address, "/v1/status", bearer); status != "403 Forbidden" {
 		t.Errorf("a tool with the token: %s", status)

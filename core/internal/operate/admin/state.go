@@ -61,7 +61,7 @@ func (s *Server) enter(open *connections, browsers *page.Sessions) http.Handler 
 		case !page.SameOrigin(r):
 			refuse(w, http.StatusForbidden, "the request comes from a page of another site")
 		case !s.isToken(r.PostFormValue("token")):
-			s.log.Warn("refused a login to the state page", "from", r.RemoteAddr)
+			s.log.Debug("refused a login to the state page", "from", r.RemoteAddr)
 			refuse(w, http.StatusUnauthorized, "this is not the token; it is admin.token of the config")
 		default:
 			s.admitted(open, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -211,25 +211,43 @@ func TestTheStatePageStopsATurn(t *testing.T) {
 	}
 }
 
-// The agent's tools are refused, with the token in a form as in a header, and with a cookie and its key.
+// The agent's tools are refused, with the token in a form as in a header, and with a cookie and its key that they have found.
 // Behaviour: program-http-agent.
 func TestToolsAndTheStatePage(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.tool = true
 	address := serveTCP(t, b, &desk{})
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/login", strings.NewReader("token="+token))
-	if err != nil {
-		t.Fatal(err)
+	// do makes a request on a connection of its own.
+	do := func(path, form string, headers http.Header) *http.Response {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+path, strings.NewReader(form))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header, r.Close = headers.Clone(), true
+		r.Header.Set("Content-Type", formType)
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = response.Body.Close() })
+		return response
 	}
-	r.Header.Set("Content-Type", formType)
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
+	login := do("/login", "token="+token, http.Header{})
+	var got admin.LoggedIn
+	if err := json.NewDecoder(login.Body).Decode(&got); err != nil || len(login.Cookies()) != 1 {
+		t.Fatalf("%s, %v, %v", login.Status, login.Cookies(), err)
 	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusForbidden || len(response.Cookies()) > 0 {
-		t.Errorf("%s, %v", response.Status, response.Cookies())
+	found := http.Header{"Cookie": {login.Cookies()[0].Name + "=" + login.Cookies()[0].Value}, "X-Clawhost": {got.Key}}
+	if r := do("/v1/plugins/restart", "name=echo", found); r.StatusCode != http.StatusOK {
+		t.Errorf("the page: %s", r.Status)
+	}
+	b.tool.Store(true)
+	if r := do("/v1/plugins/restart", "name=echo", found); r.StatusCode != http.StatusForbidden {
+		t.Errorf("a tool with a session: %s", r.Status)
+	}
+	if r := do("/login", "token="+token, http.Header{}); r.StatusCode != http.StatusForbidden || len(r.Cookies()) > 0 {
+		t.Errorf("a tool with the token: %s, %v", r.Status, r.Cookies())
 	}
 }
 
