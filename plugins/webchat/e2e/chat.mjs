@@ -395,6 +395,8 @@ await attempt(async () => {
       await query.fill('aardvark');
       await found.first().waitFor();
       await picture('search-phone');
+      // The message that was opened fades back to its own background.
+      await page.evaluate(() => Promise.all(document.getAnimations().filter((a) => a.effect.getComputedTiming().endTime !== Infinity).map((a) => a.finished)));
       for (const colorScheme of ['dark', 'light']) {
         await page.emulateMedia({ colorScheme });
         assert.deepEqual(await page.evaluate(pale), [], colorScheme);
