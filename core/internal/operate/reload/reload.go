@@ -77,12 +77,12 @@ func Read(ctx context.Context, from Source, s Store, levels *loglevel.Levels, lo
 	if err != nil {
 		return nil, err
 	}
-	begin(c, misfits, levels, log)
+	adopt(c, misfits, levels, log)
 	return c, nil
 }
 
-// begin applies what no part of the host reads from the config by itself.
-func begin(c *config.Config, misfits []config.Misfit, levels *loglevel.Levels, log hclog.Logger) {
+// adopt applies what no part of the host reads from the config by itself.
+func adopt(c *config.Config, misfits []config.Misfit, levels *loglevel.Levels, log hclog.Logger) {
 	if levels != nil {
 		levels.Set(c.Log.Level, c.Log.Levels)
 	}
@@ -94,18 +94,16 @@ func begin(c *config.Config, misfits []config.Misfit, levels *loglevel.Levels, l
 // Reload reads the file and applies it. By is who wants it, for the log. The error is a [config.Problems] for a bad file, a
 // [*config.RestartError], or the store's; then nothing has changed.
 func (r *Reloader) Reload(ctx context.Context, by string) (config.Reloaded, error) {
-	end, err := r.begin(ctx)
+	overrides, end, err := r.beginWith(ctx)
 	if err != nil {
 		return config.Reloaded{}, err
 	}
 	defer end()
-	overrides, err := r.options.Store.ConfigOverrides(ctx)
-	if err != nil {
-		return config.Reloaded{}, err
-	}
 	next, result, err := r.prepare(ctx, overrides)
-	if err != nil {
+	if err != nil && ctx.Err() == nil { // otherwise it says nothing of the file
 		r.current.Refuse(err)
+	}
+	if err != nil {
 		r.log.Error("the config could not be reloaded; nothing has changed", "by", by, "error", err.Error())
 		return config.Reloaded{}, err
 	}
@@ -120,15 +118,11 @@ func (r *Reloader) Set(ctx context.Context, o config.Override) (config.Reloaded,
 	if err != nil {
 		return config.Reloaded{}, err
 	}
-	end, err := r.begin(ctx)
+	overrides, end, err := r.beginWith(ctx)
 	if err != nil {
 		return config.Reloaded{}, err
 	}
 	defer end()
-	overrides, err := r.options.Store.ConfigOverrides(ctx)
-	if err != nil {
-		return config.Reloaded{}, err
-	}
 	o.At = time.Now()
 	others := slices.DeleteFunc(overrides, func(other config.Override) bool { return other.Name == o.Name })
 	next, result, err := r.prepare(ctx, append(others, o))
@@ -155,15 +149,11 @@ func (r *Reloader) Unset(ctx context.Context, name, by string) (config.Reloaded,
 	if o, err := (config.Override{Name: name, Value: "null"}).Canonical(); err == nil {
 		name = o.Name // otherwise the config may not have it any more
 	}
-	end, err := r.begin(ctx)
+	overrides, end, err := r.beginWith(ctx)
 	if err != nil {
 		return config.Reloaded{}, err
 	}
 	defer end()
-	overrides, err := r.options.Store.ConfigOverrides(ctx)
-	if err != nil {
-		return config.Reloaded{}, err
-	}
 	others := slices.DeleteFunc(slices.Clone(overrides), func(o config.Override) bool { return o.Name == name })
 	if len(others) == len(overrides) {
 		return config.Reloaded{}, domain.ErrNotFound
@@ -212,6 +202,18 @@ func (r *Reloader) Upgrade(ctx context.Context, name string) error {
 // Written is everything that the config of the running host sets.
 func (r *Reloader) Written() []config.Written { return r.current.Get().Written() }
 
+// beginWith begins, and returns the overrides that are set.
+func (r *Reloader) beginWith(ctx context.Context) (overrides []config.Override, end func(), err error) {
+	if end, err = r.begin(ctx); err != nil {
+		return nil, nil, err
+	}
+	if overrides, err = r.options.Store.ConfigOverrides(ctx); err != nil {
+		end()
+		return nil, nil, err
+	}
+	return overrides, end, nil
+}
+
 // begin waits for other reloads to end.
 func (r *Reloader) begin(ctx context.Context) (end func(), err error) {
 	select {
@@ -256,7 +258,7 @@ func affected(changes []config.Change) (labels []string) {
 
 // apply makes a config the current one.
 func (r *Reloader) apply(next *config.Config, result config.Reloaded, by string) {
-	begin(next, result.Misfits, r.options.Levels, r.log)
+	adopt(next, result.Misfits, r.options.Levels, r.log)
 	started := slices.DeleteFunc(slices.Clone(result.Plugins), r.options.Plugins.Enabled) // before the reload they were not
 	r.current.Replace(next)
 	r.options.Plugins.Configure(next.Plugins)
