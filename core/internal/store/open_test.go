@@ -16,7 +16,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/store"
 )
 
-func TestDatabaseIsOneProcesssAlone(t *testing.T) {
+func TestDatabaseBelongsToOneProcess(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, err := store.Open(b.ctx, b.path, store.Options{})
