@@ -69,6 +69,7 @@ func run(ctx context.Context) error {
 		{"felt", b.felt},
 		{"typing", b.typing},
 		{"overhead", b.overhead},
+		{"telemetry", b.telemetry},
 		{"stream", b.stream},
 		{"channels", b.channels},
 		{"stop", b.stop},

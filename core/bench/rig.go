@@ -27,6 +27,7 @@ type setup struct {
 	plugins   []string          // echo, webchat and clock, and those in blocks
 	blocks    map[string]string // the config of further plugins
 	reply     string            // the block of the same name
+	telemetry string            // the block of the same name
 	processes int               // claude.max_processes
 	claude    string            // more of the block of the same name
 	command   string            // of claude; empty: the stub
@@ -95,6 +96,9 @@ func (r *rig) config(s setup) (string, error) {
 	}
 	if s.reply != "" {
 		fmt.Fprintf(&b, "reply { %s }\n", s.reply)
+	}
+	if s.telemetry != "" {
+		fmt.Fprintf(&b, "telemetry {\n  %s\n}\n", s.telemetry)
 	}
 	for _, name := range s.plugins {
 		listen := s.blocks[name]
