@@ -161,7 +161,8 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 	if err := h.folders(); err != nil {
 		return nil, err
 	}
-	h.metrics = exposition.Metrics(h.config)
+	h.current = config.NewCurrent(h.config, os.Geteuid() == 0, h.options.Demo != "")
+	h.metrics = exposition.Metrics(h.current)
 	h.tracer = trace.New(trace.Options{
 		Endpoint: h.config.Telemetry.Traces, Share: h.config.Telemetry.Sample, Version: h.options.Version, Metrics: h.metrics,
 	}, h.log.Named("trace"))
@@ -229,10 +230,12 @@ func (h *Host) folders() error {
 // override applies what owners have set by /config set.
 func (h *Host) override(ctx context.Context) (err error) {
 	if h.options.Source != nil {
-		h.config, err = reload.Read(ctx, h.options.Source, h.store, h.options.Levels, h.log)
+		if h.config, err = reload.Read(ctx, h.options.Source, h.store, h.options.Levels, h.log); err != nil {
+			return err
+		}
+		h.current.Replace(h.config)
 	}
-	h.current = config.NewCurrent(h.config, os.Geteuid() == 0, h.options.Demo != "")
-	return err
+	return nil
 }
 
 // Reload reads the config again and applies what has changed; see [reload.Reloader.Reload]. The log has the result.

@@ -42,20 +42,20 @@ func (m *Metrics) Message(channel string, v chat.Verdict, err error) {
 	if err != nil {
 		verdict = "error"
 	}
-	m.messages.WithLabelValues(m.plugins.label(channel), verdict).Inc()
+	m.messages.WithLabelValues(m.Plugin(channel), verdict).Inc()
 }
 
 // Begun counts the first attempt at a turn, and how long its message has waited.
 func (m *Metrics) Begun(agent string, waited time.Duration, trace string) {
 	if m != nil {
-		observe(m.queueWait.WithLabelValues(m.agents.label(agent)), waited, trace)
+		observe(m.queueWait.WithLabelValues(m.agent(agent)), waited, trace)
 	}
 }
 
 // FirstWord counts how long a message has waited for the first word that its chat could see.
 func (m *Metrics) FirstWord(agent string, waited time.Duration, trace string) {
 	if m != nil {
-		observe(m.firstWord.WithLabelValues(m.agents.label(agent)), waited, trace)
+		observe(m.firstWord.WithLabelValues(m.agent(agent)), waited, trace)
 	}
 }
 
@@ -73,7 +73,7 @@ func (m *Metrics) Turn(t Turn) {
 	if m == nil {
 		return
 	}
-	agent := m.agents.label(t.Agent)
+	agent := m.agent(t.Agent)
 	m.turns.WithLabelValues(agent, string(t.Outcome)).Inc()
 	observe(m.turnTime.WithLabelValues(agent), t.Took, t.Trace)
 	if t.Outcome == domain.RunDone {
@@ -84,7 +84,7 @@ func (m *Metrics) Turn(t Turn) {
 // Failed counts a failed attempt at a turn by the name of its class, which is of a closed set.
 func (m *Metrics) Failed(agent, class string) {
 	if m != nil {
-		m.failures.WithLabelValues(m.agents.label(agent), class).Inc()
+		m.failures.WithLabelValues(m.agent(agent), class).Inc()
 	}
 }
 
@@ -103,7 +103,7 @@ func (m *Metrics) Used(model string, u domain.Usage) {
 // Sent counts how long a channel took to send an item, or to fail.
 func (m *Metrics) Sent(channel string, took time.Duration, trace string) {
 	if m != nil {
-		observe(m.sendTime.WithLabelValues(m.plugins.label(channel)), took, trace)
+		observe(m.sendTime.WithLabelValues(m.Plugin(channel)), took, trace)
 	}
 }
 
@@ -112,7 +112,7 @@ func (m *Metrics) Delivery(channel string, r Result, age time.Duration, trace st
 	if m == nil {
 		return
 	}
-	channel = m.plugins.label(channel)
+	channel = m.Plugin(channel)
 	m.deliveries.WithLabelValues(channel, string(r)).Inc()
 	if r == Delivered {
 		observe(m.deliveryDelay.WithLabelValues(channel), age, trace)
@@ -122,7 +122,7 @@ func (m *Metrics) Delivery(channel string, r Result, age time.Duration, trace st
 // Hook counts a call of a plugin's hook.
 func (m *Metrics) Hook(plugin string, took time.Duration, failed bool) {
 	if m != nil {
-		observe(m.hookTime.WithLabelValues(m.plugins.label(plugin), result(failed)), took, "")
+		observe(m.hookTime.WithLabelValues(m.Plugin(plugin), result(failed)), took, "")
 	}
 }
 
@@ -134,7 +134,7 @@ func (m *Metrics) Tool(plugin string, took time.Duration, failed bool) {
 	if plugin == "" {
 		plugin = Host
 	}
-	observe(m.toolTime.WithLabelValues(m.plugins.label(plugin), result(failed)), took, "")
+	observe(m.toolTime.WithLabelValues(m.Plugin(plugin), result(failed)), took, "")
 }
 
 // Commit counts a transaction that is on the disk.
@@ -160,6 +160,3 @@ func (m *Metrics) Spans(what Exported, n int) {
 		m.spans.WithLabelValues(string(what)).Add(float64(n))
 	}
 }
-
-// Plugin returns the label of a plugin; [Other] for one that the config has not.
-func (m *Metrics) Plugin(label string) string { return m.plugins.label(label) }

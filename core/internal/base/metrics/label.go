@@ -1,25 +1,26 @@
 package metrics
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/clawhost/clawhost/core/internal/base/lazyregexp"
 )
 
-// set is a closed set of the values of a label.
-type set map[string]bool
-
-func setOf(list []string) set {
-	s := set{}
-	for _, label := range list {
-		s[label] = true
+// Plugin returns the label of a plugin; [Other] for one that the config does not have.
+func (m *Metrics) Plugin(label string) string {
+	if label == Host {
+		return label
 	}
-	return s
+	return among(m.labels.Get().Plugins, label)
 }
 
-// label returns a value of the set.
-func (s set) label(value string) string {
-	if s[value] {
+// agent returns a label that the config has for an agent.
+func (m *Metrics) agent(label string) string { return among(m.labels.Get().Agents, label) }
+
+// among returns a value of a closed set.
+func among(set []string, value string) string {
+	if slices.Contains(set, value) {
 		return value
 	}
 	return Other
@@ -33,7 +34,7 @@ type names struct {
 	most int
 
 	mu    sync.Mutex
-	known set
+	known map[string]bool
 }
 
 // label returns a value of the label for a name.
@@ -46,7 +47,7 @@ func (n *names) label(value string) string {
 	case len(n.known) == n.most || !modelName().MatchString(value):
 		return Other
 	case n.known == nil:
-		n.known = set{}
+		n.known = map[string]bool{}
 	}
 	n.known[value] = true
 	return value

@@ -21,17 +21,23 @@ var (
 	long  = []float64{.1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600}
 )
 
-// Labels are the labels of the config.
+// Source has the labels of the current config, which a reload may replace.
+type Source interface{ Get() Labels }
+
+// Labels are the labels of a config.
 type Labels struct {
 	Plugins []string // of plugin blocks
 	Agents  []string
 }
 
+// Get implements [Source], for labels that stay.
+func (l Labels) Get() Labels { return l }
+
 // Metrics counts. It is safe for concurrent use. A nil Metrics counts nothing.
 type Metrics struct {
-	plugins, agents set
-	models          *names
-	all             []prometheus.Collector
+	labels Source
+	models *names
+	all    []prometheus.Collector
 
 	messages      *prometheus.CounterVec
 	turns         *prometheus.CounterVec
@@ -51,10 +57,10 @@ type Metrics struct {
 	commitTime    prometheus.Histogram
 }
 
-// New returns metrics that count from zero. What each label of the config may count is there from the beginning, so that the first
-// one is seen as an increase.
-func New(l Labels) *Metrics {
-	m := &Metrics{plugins: setOf(append(l.Plugins, Host)), agents: setOf(l.Agents), models: &names{most: maxModels}}
+// New returns metrics that count from zero. What alerts watch is collected with each label of the config before it has counted, so
+// that the first one is seen as an increase.
+func New(labels Source) *Metrics {
+	m := &Metrics{labels: labels, models: &names{most: maxModels}}
 	m.messages = m.counters("messages_total", "Events that plugins have submitted, by the verdict of the host.", "channel", "verdict")
 	m.turns = m.counters("turns_total", "Turns that have ended, by how.", "agent", "outcome")
 	m.failures = m.counters("turn_failures_total", "Failed attempts at turns by class, also those that are tried again.", "agent", "class")
@@ -74,12 +80,12 @@ func New(l Labels) *Metrics {
 		Name: prefix + "store_commit_duration_seconds", Help: "How long a transaction of the store took until it was on the disk.", Buckets: short,
 	})
 	m.all = append(m.all, m.commitTime)
-	m.begin(l)
 	return m
 }
 
 // begin makes the counters that alerts watch.
-func (m *Metrics) begin(l Labels) {
+func (m *Metrics) begin() {
+	l := m.labels.Get()
 	for _, label := range l.Plugins {
 		for _, result := range results {
 			m.deliveries.WithLabelValues(label, string(result))
@@ -117,6 +123,7 @@ func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements [prometheus.Collector].
 func (m *Metrics) Collect(to chan<- prometheus.Metric) {
+	m.begin()
 	for _, c := range m.all {
 		c.Collect(to)
 	}

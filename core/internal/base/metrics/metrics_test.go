@@ -135,3 +135,29 @@ func TestOff(t *testing.T) {
 	}
 	use(off, "telegram", "opus", "")
 }
+
+// current has labels that a reload replaces.
+type current struct{ labels metrics.Labels }
+
+func (c *current) Get() metrics.Labels { return c.labels }
+
+// Behaviour: metrics-labels.
+func TestLabelsFollowAReload(t *testing.T) {
+	t.Parallel()
+	config := &current{metrics.Labels{Plugins: []string{"telegram"}, Agents: []string{"main"}}}
+	m := metrics.New(config)
+	config.labels = metrics.Labels{Plugins: []string{"discord"}, Agents: []string{"work"}}
+	const results = `
+		# HELP clawhost_deliveries_total Tries to deliver an item, by result.
+		# TYPE clawhost_deliveries_total counter
+		clawhost_deliveries_total{channel="discord",result="dead"} %d
+		clawhost_deliveries_total{channel="discord",result="delivered"} %[1]d
+		clawhost_deliveries_total{channel="discord",result="retried"} 0
+		`
+	for counted := range 2 {
+		if err := testutil.CollectAndCompare(m, strings.NewReader(fmt.Sprintf(results, counted)), "clawhost_deliveries_total"); err != nil {
+			t.Errorf("after %d messages: %v", counted, err)
+		}
+		use(m, "discord", "", "")
+	}
+}

@@ -34,19 +34,22 @@ const (
 	scrapes = 3
 )
 
-// Metrics returns metrics with the labels of a config; nil: they are off.
-func Metrics(c *config.Config) *metrics.Metrics {
-	if !c.Telemetry.Metrics {
+// Metrics returns metrics with the labels of the current config; nil: they are off.
+func Metrics(current config.Getter) *metrics.Metrics {
+	if !current.Get().Telemetry.Metrics {
 		return nil
 	}
-	var labels metrics.Labels
+	return metrics.New(config.Derive(current, labels))
+}
+
+func labels(c *config.Config) (labels metrics.Labels) {
 	for _, p := range c.Plugins {
 		labels.Plugins = append(labels.Plugins, p.Label)
 	}
 	for _, a := range c.AllAgents() {
 		labels.Agents = append(labels.Agents, a.Label)
 	}
-	return metrics.New(labels)
+	return labels
 }
 
 // Claudes are the claude processes.
