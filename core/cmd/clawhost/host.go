@@ -73,21 +73,24 @@ func (a *app) host(ctx context.Context, args []string) error {
 	for _, other := range a.ignored(c.Path) {
 		log.Warn("there are several config files; -config chooses one", "used", c.Path, "ignored", other)
 	}
-	h, err := core.New(ctx, core.Options{
-		Config: c, Version: version, Demo: demo, Log: log, Levels: levels, Recent: recent, Out: a.out, Source: a, Children: a.children,
-	})
-	if err != nil {
-		return err
-	}
 	err = a.adopting(ctx, log, func(ctx context.Context) error {
+		h, err := core.New(ctx, core.Options{
+			Config: c, Version: version, Demo: demo, Log: log, Levels: levels, Recent: recent, Out: a.out, Source: a, Children: a.children,
+		})
+		if err != nil {
+			return err
+		}
 		working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		var reloading sync.WaitGroup
 		reloading.Go(func() { reload(working, hangups, h) })
 		defer func() { cancel(); reloading.Wait() }()
 		return h.Run(ctx)
 	})
-	if errors.Is(err, core.ErrRestart) {
+	switch {
+	case errors.Is(err, core.ErrRestart):
 		return restart()
+	case ctx.Err() != nil && errors.Is(err, context.Canceled): // stopped while it started: no failure
+		return nil
 	}
 	return err
 }
