@@ -37,6 +37,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/claude/credential"
 	"github.com/clawhost/clawhost/core/internal/claude/equip"
+	"github.com/clawhost/clawhost/core/internal/claude/jobs"
 	"github.com/clawhost/clawhost/core/internal/claude/project"
 	"github.com/clawhost/clawhost/core/internal/claude/sessions"
 	"github.com/clawhost/clawhost/core/internal/claude/tools"
@@ -142,6 +143,7 @@ type Host struct {
 	conversations *conversation.Resolver
 	budgets       *spending.Budgets
 	worktrees     *worktree.Worktrees
+	jobs          *jobs.Jobs
 	dispatcher    *dispatch.Dispatcher
 	handler       *turn.Handler
 	api           *hostapi.API
@@ -266,9 +268,12 @@ func (h *Host) wire() {
 	h.prompts = prompt.New(prompt.Options{
 		System: h.prompters, Bringer: h.media.bringer, Reader: h.media.reader, Inbound: h.media.inbound, Pictures: pictures, Outgoing: h.media.outgoing, Channels: h.plugins,
 	}, h.log.Named("prompt"))
+	h.jobs = jobs.New(jobs.Options{
+		Config: h.current, Folder: filepath.Join(h.config.StateDir, jobs.Folder), Family: h.family, Store: h.store, Intake: h.intake, Program: process.Self(),
+	}, h.log.Named("jobs"))
 	h.tools = tools.New(tools.Options{
 		Version: h.options.Version, Plugins: h.plugins, Store: h.store, Conversations: h.conversations, Intake: h.intake, Files: h.media.files,
-		Manual: docs.Pages, Zone: h.config.Agent.Timezone, Metrics: h.metrics,
+		Manual: docs.Pages, Jobs: h.jobs, Zone: h.config.Agent.Timezone, Metrics: h.metrics,
 	}, h.log.Named("tools"))
 	h.worktrees = worktree.New(h.current, h.claude, h.store, h.log.Named("worktree"))
 	h.budgets = spending.New(h.current, h.store, h.conversations)
@@ -360,7 +365,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	})
 	defer h.end("plugins", processes)
 	for _, job := range []func(context.Context){
-		h.upkeep, h.early.Run, h.claude.Inspect, h.observers.Run, h.followers.Run, h.reactor.Run,
+		h.upkeep, h.early.Run, h.jobs.Run, h.claude.Inspect, h.observers.Run, h.followers.Run, h.reactor.Run,
 		command.NewMenus(h.plugins, h.commands, h.log).Run,
 		func(ctx context.Context) { h.owners.Crowding(ctx, h.media.crowded) },
 		func(ctx context.Context) { h.owners.Problems(ctx, h.health) },

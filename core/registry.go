@@ -5,14 +5,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/config"
-	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/chat/command"
 	"github.com/clawhost/clawhost/core/internal/chat/prompt"
 	"github.com/clawhost/clawhost/core/internal/claude/sessions"
-	"github.com/clawhost/clawhost/core/internal/network/conversation"
-	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // registry builds the commands.
@@ -23,31 +19,14 @@ func (h *Host) registry() *command.Registry {
 		ConfigPath: h.config.Path, ExportDir: filepath.Join(h.config.StateDir, "exports"),
 		Models: config.Derive(h.current, command.ModelsOf),
 		Now:    time.Now, Zone: h.config.Agent.Timezone, Speech: len(h.config.Media.Speak) > 0,
-		Conversations: h.conversations, Plugins: h.plugins, Health: h.health, Agents: prompted{h.prompters, h.prompts, h.conversations}, Claude: h.claude,
+		Conversations: h.conversations, Plugins: h.plugins, Health: h.health, Agents: prompt.NewAgents(h.prompters, h.prompts, h.conversations), Claude: h.claude,
 		Tools: h.tools, Projects: h.projects, Questions: h.questions, Budgets: h.budgets, Bash: h.config.Commands.Bash, Files: h.media.files, Outgoing: h.media.outgoing, Worktrees: h.worktrees, Sessions: sessions.New(h.claude, h.store),
-		Debounce: h.debounce,
+		Debounce: h.debounce, Jobs: h.jobs,
 	}
 	if h.options.Source != nil {
 		host.Restart, host.Reloader = h.restart, h.reloader
 	}
 	return command.New(h.store, h.dispatcher, host)
-}
-
-// prompted are the agents as the commands use them.
-type prompted struct {
-	prompters     *config.Derived[map[string]*agent.Prompter]
-	prompts       *prompt.Builder
-	conversations *conversation.Resolver
-}
-
-// SkillList implements [command.Agents].
-func (p prompted) SkillList(label string) []agent.Skill {
-	return p.prompters.Get()[label].SkillList()
-}
-
-// Sections implements [command.Agents].
-func (p prompted) Sections(caller chat.Caller, s domain.Session) []agent.Section {
-	return p.prompts.System(p.conversations.Session(caller, s)).Sections
 }
 
 // restart shuts the host down for a restart.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/process"
+	"github.com/clawhost/clawhost/core/internal/claude/jobs"
 	"github.com/clawhost/clawhost/core/internal/media/web"
 	"github.com/clawhost/clawhost/core/internal/operate/admin"
 )
@@ -34,6 +35,10 @@ func main() {
 		readPage()
 		return
 	}
+	if len(os.Args) == 3 && os.Args[1] == jobs.Command {
+		runJob(os.Args[2])
+		return
+	}
 	readable, concealed := process.Readable(), process.Conceal() // before all else: see docs/security.md
 	concealed = errors.Join(concealed, process.CloseOnExec())
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
@@ -50,6 +55,14 @@ func main() {
 // readPage is what the host executes to read a page. It is not a command for people.
 func readPage() {
 	if err := web.ReadPage(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(exitNot)
+	}
+}
+
+// runJob is what the host executes to run a job. It is not a command for people. What it has to tell is in the job's folder.
+func runJob(folder string) {
+	if err := jobs.RunJob(os.NewFile(jobs.Orders, "orders"), folder); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(exitNot)
 	}

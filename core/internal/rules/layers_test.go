@@ -36,7 +36,7 @@ var wings = []wing{
 	{"media", []string{"filetype", "files", "program", "web", "speech", "extract", "outgoing"}},
 	{"", []string{"notice"}},
 	{"claude", []string{
-		"credential", "protocol", "exchange", "transcript", "cli", "client", ".", "project", "tools", "equip", "worktree", "sessions",
+		"credential", "protocol", "exchange", "transcript", "cli", "client", ".", "project", "jobs", "tools", "equip", "worktree", "sessions",
 	}},
 	{"chat", []string{
 		"stream", "activity", "permission", "spending", "debounce", "command", "interpret", "inbox", "prompt", "early", "view", "posting", "turn", "heartbeat",

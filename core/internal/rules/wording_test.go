@@ -40,6 +40,7 @@ var notChat = map[string]string{
 	"core/internal/operate/setup":      "the operator: a config with comments",
 	"core/internal/operate/support":    "those who help the operator",
 	"core/internal/operate/service":    "the operator at the command line",
+	"core/internal/claude/jobs":        "the model: what has become of its jobs",
 	"core/internal/claude/tools":       "the model: tools, and what they return",
 	"core/internal/base/wording":       "people in chats: here they are",
 	"core/scripts":                     "tests",

@@ -120,7 +120,7 @@ func (t *tx) claim(lane domain.Lane, whose domain.Whose) (run *domain.Run, next 
 			run.More = append(run.More, m.Queued)
 		}
 	}
-	if noted && lane == domain.TurnLane && (head.Message.Origin == "" || head.Message.Origin == domain.OriginPlugin) {
+	if noted && lane == domain.TurnLane && head.Message.Origin.Awaited() {
 		// Claude does not get again what it has already read: notes since then are for the next turn.
 		run.Notes, run.Dropped, err = t.takeNotes(session, head.Seq, head.ConsumedAt.IsZero())
 	}

@@ -200,6 +200,10 @@ retention {
   media       = "0d"
   exports     = "36501d"
 }
+jobs {
+  max_running = 101
+  max_output  = "1KB"
+}
 `,
 			`
 F:2:1: Unknown argument; The file has no argument "state_dri". Did you mean "state_dir"?
@@ -228,6 +232,10 @@ F:22:17: Unsuitable value; retention.media must be from 1 to 36500 days.
     media       = "0d"
 F:23:17: Unsuitable value; retention.exports must be from 1 to 36500 days.
     exports     = "36501d"
+F:26:17: Unsuitable value; jobs.max_running must be a whole number from 0 to 100.
+    max_running = 101
+F:27:17: Unsuitable value; jobs.max_output must be from 64 KB to 16 GB.
+    max_output  = "1KB"
 `,
 		},
 		{

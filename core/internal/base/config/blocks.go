@@ -27,6 +27,7 @@ func (c *Config) fileBlock(read func(*hclsyntax.Block)) block {
 			one(c.Outbox.block()),
 			one(c.Limits.block()),
 			one(c.Retention.block()),
+			one(c.Jobs.block()),
 			{name: "budget", repeated: true, holds: func(string) block { return c.budgetBlock() }},
 			one(c.Send.block()),
 			one(c.MemoryFlush.block()),
@@ -75,7 +76,7 @@ var logLevels = []string{"debug", "info", "warn", "error"}
 
 // Components are the components of the host that log, besides the plugins, which log by their labels.
 var Components = []string{
-	"admin", "claude", "command", "dispatch", "early", "gateway", "heartbeat", "hook", "hostapi", "inbox", "keys", "media", "metrics", "outbox", "owners", "permission",
+	"admin", "claude", "command", "dispatch", "early", "gateway", "heartbeat", "hook", "hostapi", "inbox", "jobs", "keys", "media", "metrics", "outbox", "owners", "permission",
 	"posting", "project", "prompt", "reaction", "reload", "systemd", "tools", "trace", "turn", "view", "worktree",
 }
 

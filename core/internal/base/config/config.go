@@ -36,6 +36,7 @@ type Config struct {
 	Outbox    Outbox
 	Limits    Limits
 	Retention Retention
+	Jobs      Jobs
 
 	Budgets []Budget // in the order of the file
 
@@ -226,6 +227,7 @@ func defaults() *Config {
 		Limits:    Limits{OnUsageLimit: "ask"},
 		Telemetry: Telemetry{Sample: 0.1},
 		Retention: Retention{Media: 30 * day},
+		Jobs:      Jobs{MaxRunning: 4, MaxOutput: 64 << 20},
 		Settings: Settings{
 			Session: Session{Scope: "per-channel-peer", ResetTriggers: []string{"/new", "/reset"}, DailyReset: Off},
 			Inbound: Inbound{Debounce: AutoDebounce, MaxAge: 24 * time.Hour},

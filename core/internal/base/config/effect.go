@@ -54,6 +54,7 @@ var effects = []struct {
 	{"media.tts", EffectNow},
 	{"retention.transcripts", EffectNow},
 	{"retention.exports", EffectNow},
+	{"jobs", EffectNow},
 	{"plugin", EffectPlugin},
 }
 

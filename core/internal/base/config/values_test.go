@@ -150,6 +150,10 @@ retention {
   media       = "36h"
   exports     = "0"
 }
+jobs {
+  max_running = 7
+  max_output  = "2GB"
+}
 budget {
   per     = "person"
   daily   = "$5"
@@ -311,6 +315,7 @@ plugin "plain" {}
 		Outbox:    config.Outbox{Attempts: 3, MaxAge: 2 * time.Hour},
 		Limits:    config.Limits{OnUsageLimit: "wait"},
 		Retention: config.Retention{Transcripts: 400 * 24 * time.Hour, Media: 36 * time.Hour, Exports: 0},
+		Jobs:      config.Jobs{MaxRunning: 7, MaxOutput: 2 << 30},
 		Budgets: []config.Budget{
 			{Per: domain.PerPerson, Daily: domain.Amount{CostMicros: 5_000_000}, Monthly: domain.Amount{CostMicros: 500_000}},
 			{Per: domain.PerPerson, Daily: domain.Amount{Tokens: 2_000_000}},

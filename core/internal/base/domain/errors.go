@@ -8,6 +8,12 @@ var ErrFenced = errors.New("the run has lost its lane")
 // ErrLaneFull is returned by Accept for a lane with too many waiting messages.
 var ErrLaneFull = errors.New("the lane is full")
 
+// ErrJobsFull is returned for a job that would be one too many of all, and ErrPersonJobsFull for one too many of its person.
+var (
+	ErrJobsFull       = errors.New("too many jobs run")
+	ErrPersonJobsFull = errors.New("too many jobs of the person run")
+)
+
 // ErrNotFound is returned for a row that does not exist.
 var ErrNotFound = errors.New("not found")
 

@@ -56,6 +56,7 @@ const (
 	// Events that the host submits itself.
 
 	KeyHeartbeat   // a regular check
+	KeyJob         // that a job has ended, or something else that its agent waits for
 	KeyMemoryFlush // the turn in which the agent writes down what it must remember
 	KeyShortcut    // a command within a message
 	KeyResume      // the continuation of a turn that was given up
@@ -92,6 +93,7 @@ var keyNames = [...]string{
 	KeyOperatorTurn: "ask",
 
 	KeyHeartbeat:   "heartbeat",
+	KeyJob:         "job",
 	KeyMemoryFlush: "flush",
 	KeyShortcut:    "beside",
 	KeyResume:      "resume",

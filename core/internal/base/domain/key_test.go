@@ -14,7 +14,7 @@ func TestKeyKinds(t *testing.T) {
 		"late", "missing", "unread", "unheard", "unasked", "held", "waiting", "declined",
 		"stranger", "crowded", "left out", "limit", "refused", "budget", "problem", "mcp", "mcp-asks", "intruded", "opened",
 		"message", "post", "turn", "send", "ask",
-		"heartbeat", "flush", "beside", "resume", "words",
+		"heartbeat", "job", "flush", "beside", "resume", "words",
 	}
 	seen := map[string]bool{}
 	for kind := domain.KeyLateChange; kind <= domain.KeyLateAnswer; kind++ {

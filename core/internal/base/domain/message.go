@@ -76,7 +76,11 @@ const (
 	OriginFlush     Origin = "memory_flush"
 	OriginHeartbeat Origin = "heartbeat"
 	OriginCompact   Origin = "compact" // the text says what the compaction should keep
+	OriginJob       Origin = "job"     // the text says what a job has to tell
 )
+
+// Awaited reports whether someone waits for the answer: a person, a program, or the person for whom a job was started.
+func (o Origin) Awaited() bool { return o == "" || o == OriginPlugin || o == OriginJob }
 
 // Command is a parsed slash command.
 type Command struct {

@@ -54,6 +54,19 @@ func (c *Children) Wait(cmd *exec.Cmd) error {
 	return err
 }
 
+// Collect waits for a child of Start that its caller does not wait for, if it has ended. It does not block. Another process is left
+// alone.
+func (c *Children) Collect(pid int) {
+	ended, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
+	if c == nil || err != nil || ended != pid {
+		return
+	}
+	c.mu.Lock()
+	delete(c.own, pid)
+	c.mu.Unlock()
+	c.reap()
+}
+
 // Own reports whether this process started the process with this pid, and has not waited for it yet.
 func (c *Children) Own(pid int) bool {
 	if c == nil {

@@ -138,6 +138,10 @@ func CommandSummary(name string) string {
 		return "shorten the conversation, keeping what matters"
 	case "btw":
 		return "ask something beside what is running"
+	case "jobs":
+		return "the commands that the agent runs in the background"
+	case "job":
+		return "show a job, or stop it"
 	case "subagents":
 		return "the subagents that run, or stop one"
 	case "next":

@@ -30,6 +30,7 @@ var (
 		Overrides: domain.Overrides{Model: "opus", Verbose: "on"},
 	}
 	spent     = domain.Usage{Turns: 12, InputTokens: 1_200, CacheTokens: 54_000, OutputTokens: 4_321, CostMicros: 123_456}
+	ran       = domain.Job{ID: 3, Title: "Build it", Command: "make all", State: domain.JobExited, StartedAt: now.Add(-time.Hour), EndedAt: now}
 	queue     = domain.Queueing{Mode: domain.Followup, Quiet: 500 * time.Millisecond, Cap: 20, Drop: domain.DropSummarize}
 	footer    = wording.Footer{Model: "opus", Input: 54_321, Cached: 50_000, Output: 321, CostMicros: 12_345, ContextUsed: 54_321, ContextOf: 200_000}
 	errSample = errors.New("config.hcl:3:1: no such block")
@@ -154,6 +155,27 @@ var groups = []group{
 		{"Bash", wording.Bash{Output: wording.Output{Cut: true, Text: "the end"}}.String()},
 		{"Bash", wording.Bash{Stopped: true, Took: 3 * time.Second}.String()},
 		{"Bash", wording.Bash{TimedOut: true, Took: 10 * time.Minute, Output: wording.Output{Text: "half"}}.String()},
+		{"ShowJobLabel", wording.ShowJobLabel + "3"},
+		{"StopJobLabel", wording.StopJobLabel + "3"},
+		{"JobUsage", wording.JobUsage},
+		{"NoJob", wording.NoJob(3)},
+		{"Jobs", wording.Jobs(nil, now)},
+		{"Jobs", wording.Jobs([]domain.Job{
+			{ID: 6, Command: "make all", State: domain.JobRunning, StartedAt: now.Add(-time.Hour)},
+			{ID: 5, Title: "*Build* it", Command: "make \\\n all", State: domain.JobExited, StartedAt: now.Add(-time.Hour), EndedAt: now},
+			{ID: 4, Command: "make all", State: domain.JobExited, Code: 2, StartedAt: now.Add(-time.Hour), EndedAt: now},
+			{ID: 3, Command: "make all", State: domain.JobStopped, StoppedBy: "telegram:1001", StartedAt: now.Add(-time.Hour), EndedAt: now},
+			{ID: 2, Command: "make all", State: domain.JobInterrupted, StartedAt: now.Add(-time.Hour), EndedAt: now},
+			{ID: 1, Command: "make all", State: domain.JobFailed, StartedAt: now.Add(-time.Hour), EndedAt: now},
+		}, now)},
+		{"Job", wording.Job{Job: ran, Now: now, Kept: 5, Shown: wording.Output{Text: "built"}}.String()},
+		{"Job", wording.Job{Job: ran, Now: now}.String()},
+		{"Job", wording.Job{Job: ran, Now: now, Kept: 90_000, Shown: wording.Output{Cut: true, Text: "built"}}.String()},
+		{"Job", wording.Job{Job: ran, Now: now, Kept: 20_000, Shown: wording.Output{File: 20_000}}.String()},
+		{"Job", wording.Job{Job: ran, Now: now, Kept: 90_000, Shown: wording.Output{File: 32_768}}.String()},
+		{"JobOver", wording.JobOver(ran, now)},
+		{"JobsGoOn", wording.JobsGoOn([]int64{3})},
+		{"JobsGoOn", wording.JobsGoOn([]int64{3, 4})},
 		{"CommandNotAllowed", wording.CommandNotAllowed("restart")},
 		{"CommandOnlyInDirect", wording.CommandOnlyInDirect("config")},
 		{"CommandOnlyAlone", wording.CommandOnlyAlone("compact")},

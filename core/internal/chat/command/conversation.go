@@ -56,7 +56,7 @@ func (d hostCommands) stop(ctx context.Context, call Call) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("stop the turn: %w", err)
 	}
-	return wording.Stopped(stopped, dropped), nil
+	return wording.Stopped(stopped, dropped) + d.going(ctx, call), nil
 }
 
 // clear drops what waits in a session.

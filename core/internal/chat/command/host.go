@@ -19,6 +19,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/claude/client"
+	"github.com/clawhost/clawhost/core/internal/claude/jobs"
 	"github.com/clawhost/clawhost/core/internal/claude/project"
 	"github.com/clawhost/clawhost/core/internal/claude/sessions"
 	"github.com/clawhost/clawhost/core/internal/claude/transcript"
@@ -116,6 +117,7 @@ type Host struct {
 	Worktrees     *worktree.Worktrees
 	Sessions      *sessions.Sessions // of Claude Code
 	Debounce      *debounce.Judge
+	Jobs          *jobs.Jobs
 }
 
 // hostCommands is what the host's own commands use.
@@ -143,6 +145,8 @@ func (d hostCommands) commands() []Command {
 		{Name: "compact", Usage: "/compact [what to keep]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Turn: true},
 		{Name: "btw", Aliases: []string{"side"}, Usage: "/btw QUESTION", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Slow: true, Run: says(d.aside)},
 		{Name: "subagents", Usage: "/subagents [stop NUMBER]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Slow: true, Run: says(d.subagents)},
+		{Name: "jobs", Usage: "/jobs", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Run: d.jobs},
+		{Name: "job", Usage: "/job NUMBER [stop]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Slow: true, Run: d.job},
 		{Name: "next", Usage: "/next NUMBER", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Run: says(d.next)},
 		{Name: "withdraw", Usage: "/withdraw NUMBER", Group: wording.GroupConversation, MinAuthority: chat.Other, Run: says(d.withdraw)},
 		{Name: "session", Usage: "/session [label TEXT]", Group: wording.GroupConversation, MinAuthority: chat.Authorised, Menu: true, Run: says(d.session)},

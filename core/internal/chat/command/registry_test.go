@@ -246,7 +246,7 @@ func TestMenu(t *testing.T) {
 		}
 	}
 	want := []string{
-		"new", "stop", "compact", "btw", "session", "think", "model", "verbose", "reasoning", "queue", "status", "usage", "context", "whoami", "help", "commands",
+		"new", "stop", "compact", "btw", "jobs", "session", "think", "model", "verbose", "reasoning", "queue", "status", "usage", "context", "whoami", "help", "commands",
 		"roll", "deploy", "release_notes", strings.Repeat("x", 32),
 	}
 	if diff := cmp.Diff(want, names); diff != "" {

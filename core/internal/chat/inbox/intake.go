@@ -193,6 +193,27 @@ func (in *Intake) Tell(ctx context.Context, id domain.Key, key string, caller ch
 	return err
 }
 
+// OfJob accepts what a job has to tell for the session that started it, as if the job's person had written it. The same id is accepted
+// once. False: the session cannot take it.
+func (in *Intake) OfJob(ctx context.Context, id domain.Key, key string, caller chat.Caller, text string) (bool, error) {
+	key = session.PeoplesOf(key)
+	known, err := in.store.Session(ctx, key)
+	if errors.Is(err, domain.ErrNotFound) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("look up a session: %w", err)
+	}
+	m := domain.Message{
+		Channel: caller.Address.Channel, Chat: chat.Chat{ID: caller.Address.Chat, Kind: caller.Kind, Title: known.Title},
+		Thread: caller.Address.Thread, Sender: caller.Sender, Authority: caller.Authority, SentAt: in.now(),
+		Text: text, Origin: domain.OriginJob,
+	}
+	outcome, err := in.put(ctx, domain.Inbound{
+		EventID: id.EventID(), Session: key, Lane: domain.TurnLane, Message: m, Queue: domain.Queueing{Mode: domain.Queue},
+	})
+	return outcome.Verdict != chat.Rejected, err
+}
+
 // Repeat accepts messages again that were given up before Claude had read them, to be answered together. They start no
 // new conversation, because they may have done so before. The same id is accepted once.
 func (in *Intake) Repeat(ctx context.Context, id domain.Key, session string, messages []domain.Message) error {

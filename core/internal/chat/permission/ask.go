@@ -15,6 +15,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
+	"github.com/clawhost/clawhost/core/internal/claude/tools"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -48,6 +49,12 @@ func (d *Approvals) decide(ctx context.Context, run *conversation.Run, q agent.Q
 	defer d.waiters.remove(w)
 	if run.Owned && remembers(run.Agent.Workspace, run.Head.Message.Origin, q) {
 		return agent.Decision{Allow: true}, nil
+	}
+	if q.Tool == tools.JobsTool {
+		if mayRunJob(run, q) {
+			return agent.Decision{Allow: true}, nil
+		}
+		q.Suggested = nil // a rule for the tool would allow every command
 	}
 	leave := q.Tool != "AskUserQuestion" && q.Tool != "ExitPlanMode"
 	if leave {

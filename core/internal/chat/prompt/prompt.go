@@ -185,7 +185,7 @@ func (b *Builder) Steered(ctx context.Context, c *conversation.Conversation, q d
 func (b *Builder) message(c *conversation.Conversation, q domain.Queued, read map[string]extract.Read, shown *pictures) envelope.Message {
 	m := q.Message
 	e := envelope.Message{
-		Host:    m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat,
+		Host:    m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat || m.Origin == domain.OriginJob,
 		Channel: m.Channel, Chat: m.Chat, Sender: m.Sender, ID: m.ID, SentAt: m.SentAt, Text: m.Text,
 		Forwarded: m.Forwarded, ReplyTo: m.ReplyTo, Burst: q.Burst,
 	}

@@ -31,7 +31,7 @@ func (h *Handler) refuse(ctx context.Context, run *conversation.Run, b domain.Bu
 	left := b.Until.Sub(now)
 	h.log.Warn("a turn is refused, because a budget is used up", "session", run.Session.Key, "run", run.ID, "budget", b.Code,
 		"per", b.Per, "until", b.Until.UTC().Format(time.RFC3339))
-	awaited := m.Origin == "" || m.Origin == domain.OriginPlugin
+	awaited := m.Origin.Awaited()
 	if h.options.Owners != nil && !(run.Owned && awaited) {
 		h.options.Owners.Tell(domain.KeyBudget.Of(b.Code, b.Lift().Day), wording.BudgetUsedUp(b, now))
 	}

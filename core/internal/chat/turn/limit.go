@@ -28,7 +28,7 @@ const (
 func (h *Handler) awaitLimit(ctx context.Context, run *conversation.Run, r agent.Result, f *agent.Failure) (*agent.HeldError, bool) {
 	m, now := run.Head.Message, time.Now()
 	left := f.ResetsAt.Sub(now)
-	awaited := m.Origin == "" || m.Origin == domain.OriginPlugin
+	awaited := m.Origin.Awaited()
 	switch {
 	case f.ResetsAt.IsZero(), left > longestLimit, left < -lateLimit:
 		return nil, false

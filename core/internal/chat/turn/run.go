@@ -22,7 +22,9 @@ import (
 // run runs the turn. If the claude session cannot continue, the message runs once more in a new one. The step that
 // begins the new session also posts the notice about it, so the chat always gets it.
 func (h *Handler) run(ctx context.Context, run *conversation.Run, added []hook.Added, nudged <-chan struct{}, view *view.View) (agent.Result, error) {
-	with := &watcher{handler: h, run: run, view: view}
+	with := &watcher{
+		handler: h, run: run, view: view, tools: h.options.Tools.Turn(run.Head.UUID, run.Conversation, h.options.Poster.For(run, view)),
+	}
 	defer func() {
 		if with.marks.Wait(); with.consumed.Load() {
 			run.Head.ConsumedAt = time.Now()
@@ -43,7 +45,7 @@ func (h *Handler) run(ctx context.Context, run *conversation.Run, added []hook.A
 		Timeout:   cmp.Or(run.Head.Message.Timeout, run.Agent.Claude.Timeout),
 		Watcher:   with,
 		Asker:     with,
-		Tools:     h.options.Tools.Turn(run.Head.UUID, run.Conversation, h.options.Poster.For(run, view)),
+		Tools:     with.tools,
 	}
 	if err := h.beginInSpare(ctx, run, &t); err != nil { // before the prompt, which names the folder of the claude session's files
 		return agent.Result{}, err

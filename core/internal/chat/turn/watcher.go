@@ -9,6 +9,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/chat/view"
+	"github.com/clawhost/clawhost/core/internal/claude/tools"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
 )
 
@@ -17,6 +18,7 @@ type watcher struct {
 	handler  *Handler
 	run      *conversation.Run
 	view     *view.View
+	tools    *tools.Turn
 	consumed atomic.Bool    // Claude has read the message
 	marks    sync.WaitGroup // the consumption marks being written
 }
@@ -38,5 +40,9 @@ func (w *watcher) Progress(p agent.Progress) { w.view.Progress(p) }
 
 // Ask implements [agent.Asker].
 func (w *watcher) Ask(ctx context.Context, q agent.Question) agent.Decision {
-	return w.handler.options.Questions.Ask(ctx, w.run, q)
+	decision := w.handler.options.Questions.Ask(ctx, w.run, q)
+	if decision.Allow && q.Tool == tools.JobsTool {
+		w.tools.Permit(q.ToolUseID)
+	}
+	return decision
 }

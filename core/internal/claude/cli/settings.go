@@ -35,6 +35,10 @@ func (s *settings) write() error {
 	return err
 }
 
+// askedTool is the host's tool about whose uses the CLI asks the host in all permission modes, although it is allowed: a job is asked
+// about like a command of Bash.
+const askedTool = "mcp__" + ServerName + "__jobs"
+
 // writeSettings writes a settings file. The CLI deletes old transcripts; they are kept for a century so that sessions
 // can be resumed. Any process of the user could write into a session by the socket that the CLI opens; the settings
 // refuse such messages. The rules of denied paths apply to the CLI's file tools; only the operating system restricts
@@ -48,7 +52,7 @@ func writeSettings(file string, cfg Options) error {
 	content := map[string]any{
 		"cleanupPeriodDays":   days,
 		"crossSessionInbound": "refuse",
-		"permissions":         map[string]any{"deny": deny},
+		"permissions":         map[string]any{"deny": deny, "ask": []string{askedTool}},
 	}
 	if !cfg.TrustProject { // no settings of the workspace are read; should they ever be, they cannot do this
 		content["disableAllHooks"] = true

@@ -85,7 +85,7 @@ func (c *Command) Shell(ctx context.Context, l Line, records Records) (code int,
 }
 
 func (c *Command) start(command *exec.Cmd, l Line) (*process.Member, error) {
-	command.Dir, command.Env = c.workspace, shellEnvironment()
+	command.Dir, command.Env = c.workspace, ShellEnvironment()
 	command.Stdout, command.Stderr = l.Stdout, l.Stderr
 	member, err := c.family.Start(command, l.Name)
 	if err != nil {
@@ -118,8 +118,8 @@ func exitCode(exit *exec.ExitError) int {
 	return exit.ExitCode()
 }
 
-// shellEnvironment is the environment of a line: the harmless part of the host's.
-func shellEnvironment() []string {
+// ShellEnvironment is the environment of a line, and of a job: the harmless part of the host's.
+func ShellEnvironment() []string {
 	return slices.DeleteFunc(os.Environ(), func(pair string) bool {
 		variable, _, _ := strings.Cut(pair, "=")
 		return !strings.HasPrefix(variable, "LC_") && (variable == "CLAUDE_CONFIG_DIR" || !slices.Contains(inherited, variable))

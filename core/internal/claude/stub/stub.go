@@ -58,6 +58,7 @@ type options struct {
 	workDir  string
 	conf     string // the CLI's configuration folder
 	allowed  []string
+	asked    []string // tools that are asked about although they are allowed
 	server   bool     // the host's MCP server is declared
 	servers  []string // other MCP servers, by name
 	programs []program
@@ -202,8 +203,19 @@ func parse(args []string, getenv func(string) string) (options, error) {
 				}
 				text = string(data)
 			}
-			if name == "--mcp-config" {
+			switch name {
+			case "--mcp-config":
 				opts.declare(text)
+			case "--settings":
+				var settings struct {
+					Permissions struct {
+						Ask []string `json:"ask"`
+					} `json:"permissions"`
+				}
+				if err := json.Unmarshal([]byte(text), &settings); err != nil {
+					return opts, fmt.Errorf("settings: %w", err)
+				}
+				opts.asked = settings.Permissions.Ask
 			}
 		case "--plugin-dir":
 			opts.plugin = take()

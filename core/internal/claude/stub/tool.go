@@ -186,7 +186,7 @@ func (s *session) steer(script Script, m message) {
 }
 
 func (s *session) allowed(name string) bool {
-	return slices.ContainsFunc(s.opts.allowed, func(rule string) bool {
+	return !slices.Contains(s.opts.asked, name) && slices.ContainsFunc(s.opts.allowed, func(rule string) bool {
 		prefix, any := strings.CutSuffix(rule, "*")
 		return rule == name || any && strings.HasPrefix(name, prefix)
 	})

@@ -26,7 +26,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-var own = []string{"manual", "members", "message", "sessions"}
+var own = []string{"jobs", "manual", "members", "message", "sessions"}
 
 // Behaviour: tools-change.
 func TestToolListFollowsThePlugins(t *testing.T) {
@@ -83,7 +83,7 @@ func TestAPluginThatCannotListItsToolsIsAskedAgain(t *testing.T) {
 		turn := r.Turn("1", anna)
 		want := append(slices.Clone(own), "p_do")
 		for i := range 3 {
-			if got := names(t, turn); !cmp.Equal(got, []string{"manual", "members", "message", "p_do", "sessions"}) {
+			if got := names(t, turn); !cmp.Equal(got, []string{"jobs", "manual", "members", "message", "p_do", "sessions"}) {
 				t.Fatalf("the tools are %v", got)
 			}
 			if i == 0 {
@@ -110,7 +110,7 @@ func TestClashesAreRefused(t *testing.T) {
 	r.run(t, "a_b", second)
 	turn := r.Turn("1", anna)
 	for range 2 {
-		if got := names(t, turn); !cmp.Equal(got, []string{"a_b_c", "a_b_d", "manual", "members", "message", "sessions"}) {
+		if got := names(t, turn); !cmp.Equal(got, []string{"a_b_c", "a_b_d", "jobs", "manual", "members", "message", "sessions"}) {
 			t.Errorf("the tools are %v", got)
 		}
 		r.run(t, "a", first)
@@ -135,7 +135,7 @@ func TestToolListIsBounded(t *testing.T) {
 	r := newRig(t)
 	r.run(t, "a", offering(many...))
 	r.run(t, "b", offering(many...))
-	if got := names(t, r.Turn("1", anna)); len(got) != 100 || !slices.Contains(got, "b_t45") || slices.Contains(got, "b_t46") {
+	if got := names(t, r.Turn("1", anna)); len(got) != 100 || !slices.Contains(got, "b_t44") || slices.Contains(got, "b_t45") {
 		t.Errorf("there are %d tools", len(got))
 	}
 	large := offering(many[:49]...)

@@ -3,6 +3,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"sync"
@@ -10,10 +11,12 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/metrics"
 	"github.com/clawhost/clawhost/core/internal/base/session"
+	"github.com/clawhost/clawhost/core/internal/claude/jobs"
 	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
@@ -50,7 +53,8 @@ type Options struct {
 	Store         Store
 	Conversations *conversation.Resolver
 	Intake        Intake
-	Files         *files.Store     // of plugins
+	Files         *files.Store // of plugins
+	Jobs          *jobs.Jobs
 	Manual        fs.FS            // the host's documentation, as Markdown
 	Zone          *time.Location   // of the times that the model reads; nil: UTC
 	Metrics       *metrics.Metrics // count the calls; nil: nothing does
@@ -80,7 +84,7 @@ func New(options Options, log hclog.Logger) *Server {
 		options.Zone = time.UTC
 	}
 	s := &Server{options: options, log: log, turn: make(chan struct{}, 1), known: map[string]known{}, logged: map[string]bool{}}
-	s.own = []ownTool{s.messageTool(), s.sessionsTool(), s.membersTool(), s.manualTool()}
+	s.own = []ownTool{s.messageTool(), s.sessionsTool(), s.membersTool(), s.jobsTool(), s.manualTool()}
 	return s
 }
 
@@ -97,12 +101,19 @@ type Turn struct {
 	timeout time.Duration   // of a call
 	only    config.Patterns // of the tools that are offered
 	outbox  Outbox
-	slots   chan struct{} // held by running calls
-	queue   chan struct{} // held by all calls
+
+	agent      string // its label
+	folder     string // in which it works
+	mayUseBash bool
+
+	slots chan struct{} // held by running calls
+	queue chan struct{} // held by all calls
 
 	mu    sync.Mutex
 	calls map[string]*running // by the message's id
 	posts int                 // messages sent or attempted
+
+	permitted []string // uses of the tool jobs
 }
 
 // running is a call that can be cancelled.
@@ -112,7 +123,9 @@ type running struct{ cancel context.CancelFunc }
 // called for it.
 func (s *Server) Turn(id string, c *conversation.Conversation, outbox Outbox) *Turn {
 	return &Turn{
-		server: s, id: id, caller: c.Caller, timeout: c.Agent.Claude.ToolTimeout, only: c.Tools, outbox: outbox, slots: make(chan struct{}, side), queue: make(chan struct{}, side+waiting),
-		calls: map[string]*running{},
+		server: s, id: id, caller: c.Caller, timeout: c.Agent.Claude.ToolTimeout, only: c.Tools, outbox: outbox,
+		agent: c.Agent.Label, folder: cmp.Or(c.Folder, c.Agent.Workspace),
+		mayUseBash: mayUseBash(c.Agent.Claude.DisallowedTools, agent.Profile{Only: c.Tools}),
+		slots:      make(chan struct{}, side), queue: make(chan struct{}, side+waiting), calls: map[string]*running{},
 	}
 }

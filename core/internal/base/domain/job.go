@@ -1,0 +1,50 @@
+package domain
+
+import (
+	"time"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Job is a command that the agent has started, and that outlives the turn.
+type Job struct {
+	ID       int64  // by which people and the agent name it
+	Session  string // whose agent started it, and gets the turns about it
+	Agent    string // the agent's label
+	Caller   chat.Caller
+	Title    string    // what it is for, in the model's words; may be empty
+	Command  string    // of the shell
+	Folder   string    // in which it runs; empty: the agent's workspace
+	Pattern  string    // a regular expression; the first line of output that it matches is told; empty: none
+	Deadline time.Time // when it is told that the job still runs; zero: never
+
+	PID       int // of the process that runs it; zero: it has not begun
+	StartTime uint64
+	BootID    string
+
+	State     JobState
+	Code      int // its exit code, if State is JobExited; 128 and the number of the signal that ended it
+	StartedAt time.Time
+	EndedAt   time.Time // zero: it runs
+	Output    int64     // bytes that it has printed, at its end
+	Tail      string    // the end of that, at most [MaxJobTail] bytes
+	StoppedBy string    // who stopped it, if State is JobStopped
+}
+
+// MaxJobTail bounds the end of a job's output that its row keeps, in bytes.
+const MaxJobTail = 4 << 10
+
+// JobState is the state of a job.
+type JobState string
+
+// The states of a job.
+const (
+	JobRunning     JobState = "running"
+	JobExited      JobState = "exited"
+	JobStopped     JobState = "stopped"     // by a person or the agent
+	JobInterrupted JobState = "interrupted" // by a reboot, or because what ran it was killed
+	JobFailed      JobState = "failed"      // it did not begin
+)
+
+// Ended reports whether the job does not run any more.
+func (j Job) Ended() bool { return j.State != JobRunning }

@@ -1,0 +1,270 @@
+// Package jobs runs commands of the agent that outlive its turn, and the host: each has a process of its own that keeps what it
+// prints in files. Their ends, and what was to be watched for, become turns of the session that started them.
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/base/crashpoint"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/process"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Folder is the folder of the state with the files of jobs, each in a folder named after its id.
+const Folder = "jobs"
+
+// perPerson is how many jobs of one person who is no owner may run.
+const perPerson = 2
+
+// Errors of [Jobs.Start] and [Jobs.Stop].
+var (
+	ErrOff     = errors.New("jobs are switched off")
+	ErrPattern = errors.New("the pattern is no regular expression")
+	ErrEnded   = errors.New("the job has ended")
+)
+
+// Store keeps the jobs.
+type Store interface {
+	AddJob(ctx context.Context, j domain.Job, most, person int) (int64, error)
+	BeginJob(ctx context.Context, id int64, pid int, startTime uint64, bootID string) error
+	EndJob(ctx context.Context, j domain.Job) error
+	Job(ctx context.Context, id int64) (domain.Job, error)
+	RunningJobs(ctx context.Context) ([]domain.Job, error)
+	SessionJobs(ctx context.Context, session string, limit int) ([]domain.Job, error)
+	Jobs(ctx context.Context, limit int) ([]domain.Job, error)
+}
+
+// Intake gives sessions turns. inbox.Intake implements it.
+type Intake interface {
+	// OfJob accepts a text for the session that started a job, as if the job's person had written it, once for an id. False: the
+	// session cannot take it.
+	OfJob(ctx context.Context, id domain.Key, session string, caller chat.Caller, text string) (bool, error)
+}
+
+// Options are the settings and collaborators of jobs.
+type Options struct {
+	Config config.Getter
+	Folder string // of the files; it is created
+	Family *process.Family
+	Store  Store
+	Intake Intake
+	// Program is the path of this process's program: with [Command] and the folder of a job as its arguments it must call [RunJob] with
+	// the file that is open as descriptor [Orders].
+	Program string
+}
+
+// Jobs are the jobs of all sessions.
+type Jobs struct {
+	options Options
+	log     hclog.Logger
+
+	mu      sync.Mutex
+	started chan domain.Job // jobs that are to be followed
+}
+
+// New returns jobs. Run must be called.
+func New(o Options, log hclog.Logger) *Jobs {
+	return &Jobs{options: o, log: log, started: make(chan domain.Job)}
+}
+
+// Run follows the jobs, those of the previous process of the host first, until ctx ends. The jobs go on.
+func (j *Jobs) Run(ctx context.Context) {
+	var following sync.WaitGroup
+	defer following.Wait()
+	follow := func(job domain.Job) { following.Go(func() { j.follow(ctx, job) }) }
+	left, err := j.options.Store.RunningJobs(ctx)
+	if err != nil && ctx.Err() == nil {
+		j.log.Error("the jobs of the previous process are not followed", "error", err)
+	}
+	for _, job := range left {
+		follow(job)
+	}
+	daily := time.NewTicker(24 * time.Hour)
+	defer daily.Stop()
+	j.sweep(ctx)
+	for {
+		select {
+		case <-daily.C:
+			j.sweep(ctx)
+		case job := <-j.started:
+			follow(job)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// sweep removes the files of jobs that are not known any more.
+func (j *Jobs) sweep(ctx context.Context) {
+	if err := Sweep(ctx, j.options.Folder, j.options.Store); err != nil && ctx.Err() == nil {
+		j.log.Warn("the files of old jobs cannot be removed", "error", err)
+	}
+}
+
+// Start starts a job. Its ID and all that says how it went are set by Start. The error is [ErrOff], [ErrPattern], [domain.ErrJobsFull]
+// or [domain.ErrPersonJobsFull] if it is not started for that reason.
+func (j *Jobs) Start(ctx context.Context, job domain.Job) (domain.Job, error) {
+	limits := j.options.Config.Get().Jobs
+	if limits.MaxRunning == 0 {
+		return job, ErrOff
+	}
+	if _, err := regexp.Compile(job.Pattern); err != nil {
+		return job, fmt.Errorf("%w: %w", ErrPattern, err)
+	}
+	person := perPerson
+	if job.Caller.Authority == chat.Owner {
+		person = 0
+	}
+	job.State, job.StartedAt = domain.JobRunning, time.Now()
+	var err error
+	if job.ID, err = j.options.Store.AddJob(ctx, job, limits.MaxRunning, person); err != nil {
+		return job, err
+	}
+	ctx = context.WithoutCancel(ctx) // it is begun now, or has an end that tells why not
+	crashpoint.Pass("job added")
+	if err := j.begin(ctx, &job, limits.MaxOutput); err != nil {
+		job.State, job.EndedAt = domain.JobFailed, time.Now()
+		return job, errors.Join(err, j.options.Store.EndJob(ctx, job))
+	}
+	j.log.Info("a job was started", "job", job.ID, "session", job.Session, "pid", job.PID)
+	return job, nil
+}
+
+// begin starts the process of a job, records it, and gives it its order.
+func (j *Jobs) begin(ctx context.Context, job *domain.Job, most int64) error {
+	folder := place(j.options.Folder, job.ID)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return fmt.Errorf("start a job: %w", err)
+	}
+	shell, err := exec.LookPath("bash")
+	if err != nil {
+		shell = "/bin/sh"
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("start a job: %w", err)
+	}
+	defer read.Close()
+	defer write.Close()
+	command := exec.Command(j.options.Program, Command, folder)
+	command.Dir, command.Env = job.Folder, j.environment(job.ID)
+	command.ExtraFiles = []*os.File{read}
+	children := j.options.Family.Children()
+	if err := children.Start(command); err != nil {
+		return fmt.Errorf("start a job: %w", err)
+	}
+	self, err := process.Identify(command.Process.Pid)
+	_ = command.Process.Release()
+	if err == nil {
+		job.PID, job.StartTime, job.BootID = self.PID, self.Started, process.BootID()
+		err = j.options.Store.BeginJob(ctx, job.ID, job.PID, job.StartTime, job.BootID)
+	}
+	crashpoint.Pass("job recorded")
+	if err == nil {
+		err = json.NewEncoder(write).Encode(order{Shell: shell, Command: job.Command, Pattern: job.Pattern, Most: most})
+	}
+	if err != nil {
+		return fmt.Errorf("start a job: %w", err)
+	}
+	select {
+	case j.started <- *job:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// environment is that of a job. It has the marks of the jobs, and that of the host, which tells that the job is the agent's.
+func (j *Jobs) environment(id int64) []string {
+	number := strconv.FormatInt(id, 10)
+	env := append(cli.ShellEnvironment(), marks.Host+"="+j.options.Folder, marks.Name+"="+number)
+	return append(env, j.options.Family.Marked("job:"+number)...)
+}
+
+// Stop ends a job with everything that it has started, and returns it once that is recorded. By says who stopped it. The error is
+// [ErrEnded] or [domain.ErrNotFound] if it does not run.
+func (j *Jobs) Stop(ctx context.Context, id int64, by string) (domain.Job, error) {
+	job, err := j.options.Store.Job(ctx, id)
+	if err != nil {
+		return job, err
+	}
+	if job.Ended() {
+		return job, ErrEnded
+	}
+	folder := place(j.options.Folder, id)
+	if err := os.WriteFile(filepath.Join(folder, stoppedFile), []byte(by), 0o600); err != nil {
+		return job, fmt.Errorf("stop a job: %w", err)
+	}
+	crashpoint.Pass("job stopped")
+	if left := j.kill(job); len(left) > 0 {
+		return job, fmt.Errorf("stop a job: process %d does not end", left[0].PID)
+	}
+	return j.end(context.WithoutCancel(ctx), job)
+}
+
+// kill ends the processes of a job. It returns those that do not end.
+func (j *Jobs) kill(job domain.Job) []process.ID {
+	runner := process.ID{PID: job.PID, Started: job.StartTime}
+	if job.BootID != process.BootID() {
+		runner = process.ID{}
+	}
+	return kill(j.options.Folder, job.ID, runner)
+}
+
+// kill ends the processes of a job, also those that were left when the one that runs it was killed. It returns those that do not end.
+func kill(folder string, id int64, runner process.ID) []process.ID {
+	find := func() ([]process.ID, error) {
+		below := 0
+		if runner.Alive() {
+			below = runner.PID
+		}
+		return process.Descendants(below, marks.Host+"="+folder, marks.Name+"="+strconv.FormatInt(id, 10))
+	}
+	below, _ := find() // the others are found by their marks
+	// The runner first, so that it does not take the end of the command for the command's own.
+	return process.KillAll(append([]process.ID{runner}, below...), find)
+}
+
+// Get returns a job, or [domain.ErrNotFound].
+func (j *Jobs) Get(ctx context.Context, id int64) (domain.Job, error) {
+	return j.options.Store.Job(ctx, id)
+}
+
+// Of returns the newest jobs of a session, the newest first; of all sessions, if it is empty.
+func (j *Jobs) Of(ctx context.Context, session string, limit int) ([]domain.Job, error) {
+	if session == "" {
+		return j.options.Store.Jobs(ctx, limit)
+	}
+	return j.options.Store.SessionJobs(ctx, session, limit)
+}
+
+// Running returns the running jobs of a session, the oldest first.
+func (j *Jobs) Running(ctx context.Context, session string) ([]domain.Job, error) {
+	all, err := j.options.Store.RunningJobs(ctx)
+	return slices.DeleteFunc(all, func(job domain.Job) bool { return job.Session != session }), err
+}
+
+// Read returns a part of what is kept of a job's output: up to size bytes from an offset, or, if that is negative, the last ones;
+// and how many bytes are kept. Text that is no UTF-8 is left as it is.
+func (j *Jobs) Read(id, offset, size int64) (part []byte, kept int64, err error) {
+	part, kept, err = readOutput(place(j.options.Folder, id), offset, size)
+	if err != nil {
+		err = fmt.Errorf("read the output of a job: %w", err)
+	}
+	return part, kept, err
+}

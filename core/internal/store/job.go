@@ -1,0 +1,118 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+)
+
+const jobColumns = `id, session, agent, caller, title, command, folder, pattern, COALESCE(deadline, 0), pid, start_time, boot_id, state, code,
+	started_at, COALESCE(ended_at, 0), output, tail, stopped_by`
+
+func scanJob(scan func(dest ...any) error) (j domain.Job, err error) {
+	var caller string
+	var deadline, startTime, startedAt, endedAt int64
+	if err := scan(&j.ID, &j.Session, &j.Agent, &caller, &j.Title, &j.Command, &j.Folder, &j.Pattern, &deadline, &j.PID, &startTime, &j.BootID,
+		&j.State, &j.Code, &startedAt, &endedAt, &j.Output, &j.Tail, &j.StoppedBy); err != nil {
+		return j, err
+	}
+	j.StartTime, j.Deadline, j.StartedAt, j.EndedAt = uint64(startTime), moment(deadline), moment(startedAt), moment(endedAt)
+	if err := json.Unmarshal([]byte(caller), &j.Caller); err != nil {
+		return j, fmt.Errorf("read whose job %d is: %w", j.ID, err)
+	}
+	return j, nil
+}
+
+// AddJob adds a job that is about to begin, and returns its id. The error is [domain.ErrJobsFull] if so many run already, and
+// [domain.ErrPersonJobsFull] if so many of its person's do; zero: that is no limit.
+func (s *Store) AddJob(ctx context.Context, j domain.Job, most, person int) (id int64, err error) {
+	caller, err := json.Marshal(j.Caller)
+	if err != nil {
+		return 0, err
+	}
+	return step(ctx, s, "add job", func(t *tx) (id int64, err error) {
+		var all, theirs int
+		if err := t.row(`SELECT COUNT(*), COUNT(CASE WHEN channel = ?1 AND user_id = ?2 THEN 1 END) FROM jobs WHERE state = 'running'`,
+			[]any{j.Caller.Address.Channel, j.Caller.Sender.ID}, &all, &theirs); err != nil {
+			return 0, err
+		}
+		switch {
+		case all >= most:
+			return 0, domain.ErrJobsFull
+		case person > 0 && theirs >= person:
+			return 0, domain.ErrPersonJobsFull
+		}
+		deadline := sql.NullInt64{Int64: millis(j.Deadline), Valid: !j.Deadline.IsZero()}
+		err = t.row(`INSERT INTO jobs (session, agent, caller, channel, user_id, title, command, folder, pattern, deadline, state, started_at)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'running', ?11) RETURNING id`,
+			[]any{
+				j.Session, j.Agent, string(caller), j.Caller.Address.Channel, j.Caller.Sender.ID, j.Title, j.Command, j.Folder, j.Pattern,
+				deadline, millis(j.StartedAt),
+			}, &id)
+		return id, err
+	})
+}
+
+// BeginJob records the process of a job.
+func (s *Store) BeginJob(ctx context.Context, id int64, pid int, startTime uint64, bootID string) error {
+	_, err := step(ctx, s, "begin job", func(t *tx) (nothing, error) {
+		_, err := t.exec(`UPDATE jobs SET pid = ?2, start_time = ?3, boot_id = ?4 WHERE id = ?1`, id, pid, int64(startTime), bootID)
+		return nothing{}, err
+	})
+	return err
+}
+
+// EndJob records how a job has ended. One that has ended stays as it is.
+func (s *Store) EndJob(ctx context.Context, j domain.Job) error {
+	_, err := step(ctx, s, "end job", func(t *tx) (nothing, error) {
+		_, err := t.exec(`UPDATE jobs SET state = ?2, code = ?3, ended_at = ?4, output = ?5, tail = ?6, stopped_by = ?7 WHERE id = ?1 AND state = 'running'`,
+			j.ID, j.State, j.Code, millis(j.EndedAt), j.Output, j.Tail, j.StoppedBy)
+		return nothing{}, err
+	})
+	return err
+}
+
+// Job returns a job, or [domain.ErrNotFound].
+func (s *Store) Job(ctx context.Context, id int64) (domain.Job, error) {
+	j, err := scanJob(func(dest ...any) error {
+		return s.view(ctx).row(`SELECT `+jobColumns+` FROM jobs WHERE id = ?1`, []any{id}, dest...)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return j, domain.ErrNotFound
+	}
+	if err != nil {
+		return j, fmt.Errorf("job: %w", err)
+	}
+	return j, nil
+}
+
+// RunningJobs returns the jobs that run, or did when the host ended, the oldest first.
+func (s *Store) RunningJobs(ctx context.Context) ([]domain.Job, error) {
+	return s.jobs(ctx, `WHERE state = 'running' ORDER BY id`)
+}
+
+// SessionJobs returns the newest jobs of a session, the newest first.
+func (s *Store) SessionJobs(ctx context.Context, session string, limit int) ([]domain.Job, error) {
+	return s.jobs(ctx, `WHERE session = ?1 ORDER BY id DESC LIMIT ?2`, session, limit)
+}
+
+// Jobs returns the newest jobs of all sessions, the newest first.
+func (s *Store) Jobs(ctx context.Context, limit int) ([]domain.Job, error) {
+	return s.jobs(ctx, `ORDER BY id DESC LIMIT ?1`, limit)
+}
+
+func (s *Store) jobs(ctx context.Context, which string, args ...any) (list []domain.Job, err error) {
+	err = s.view(ctx).each(`SELECT `+jobColumns+` FROM jobs `+which, args, func(rows rows) error {
+		j, err := scanJob(rows.Scan)
+		list = append(list, j)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("jobs: %w", err)
+	}
+	return list, nil
+}
