@@ -23,7 +23,7 @@ func name(j domain.Job) string {
 const maxTitle = 80
 
 func endReport(j domain.Job, failed string) string {
-	said := ""
+	var said string
 	switch took := j.EndedAt.Sub(j.StartedAt).Round(time.Second); {
 	case j.State == domain.JobExited && j.Code == 0:
 		said = fmt.Sprintf("has ended successfully after %s.", took)
