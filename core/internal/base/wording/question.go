@@ -282,6 +282,9 @@ func NoAnswer(word, answers string) string {
 	return fmt.Sprintf("%s is not an answer to this. %s", Verbatim(cut(word, 60)), answers)
 }
 
+// Operator names the operator of the host who has answered a question outside of the chats. By is how, such as "the state page".
+func Operator(by string) string { return "an operator (" + by + ")" }
+
 // AllowedOnce replaces a question that was allowed once.
 func AllowedOnce(by, asked string) string { return "✅ Allowed once by " + by + ": " + asked }
 

@@ -67,21 +67,26 @@ func (d *Approvals) take(ctx context.Context, q question, caller chat.Caller, an
 		return d.resume(ctx, q, caller, e.offer)
 	}
 	e.verdict.Plain = plain
-	encoded, err := json.Marshal(e.verdict)
-	if err != nil {
-		return "", err
-	}
-	row, settled, err := d.options.Store.Settle(ctx, q.row.ID, domain.QuestionAnswered, encoded, e.said, e.grants...)
-	switch {
-	case err != nil:
-		return "", err
-	case !settled:
+	row, settled, err := d.settle(ctx, q, caller, e)
+	if err == nil && !settled {
 		return d.tooLate(ctx, row, plain)
 	}
-	d.waiters.wake()
-	d.log.Info("a question was answered", "question", row.ID, "session", row.Session, "about", q.subject(),
-		"allowed", e.verdict.Allow, "lasts", lasting(e.grants), "by", nameOf(caller))
-	return "", nil
+	return "", err
+}
+
+// settle answers a question, unless it is no longer open. It returns the question as it is then, and whether this call has answered it.
+func (d *Approvals) settle(ctx context.Context, q question, caller chat.Caller, e effect) (row domain.Question, settled bool, err error) {
+	encoded, err := json.Marshal(e.verdict)
+	if err != nil {
+		return row, false, err
+	}
+	row, settled, err = d.options.Store.Settle(ctx, q.row.ID, domain.QuestionAnswered, encoded, e.said, e.grants...)
+	if settled {
+		d.waiters.wake()
+		d.log.Info("a question was answered", "question", row.ID, "session", row.Session, "about", q.subject(),
+			"allowed", e.verdict.Allow, "lasts", lasting(e.grants), "by", nameOf(caller))
+	}
+	return row, settled, err
 }
 
 // awaitReason makes the person's next message the reason for their refusal, unless the question has been answered. The chat

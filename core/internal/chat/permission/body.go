@@ -154,9 +154,12 @@ func (b body) options() []option {
 			list = append(list, option{"session", wording.SessionLabel, wording.SessionHelp(b.lasting())},
 				option{"always", wording.AlwaysLabel, wording.AlwaysHelp(b.lasting())})
 		}
-		return append(list, option{"no", wording.NoLabel, wording.NoHelp}, option{"why", wording.WhyLabel, ""})
+		return append(list, option{"no", wording.NoLabel, wording.NoHelp}, option{askWhy, wording.WhyLabel, ""})
 	}
 }
+
+// askWhy is the answer after which the person's next message is the reason for a no.
+const askWhy = "why"
 
 // lasting describes what a longer permission covers, and whose messages.
 func (b body) lasting() string {

@@ -40,6 +40,9 @@ func (d *Approvals) goOn(ctx context.Context, q question, caller chat.Caller) er
 		}
 		return d.options.Intake.Repeat(ctx, id, q.row.Session, unread)
 	}
+	if isOperator(caller) {
+		caller.Sender = chat.Sender{} // no person of this channel
+	}
 	caller.Address, caller.Kind, caller.Authority = q.row.To, q.body.Kind, authority
 	return d.options.Intake.Tell(ctx, id, q.row.Session, caller, "Go on from where you left off.")
 }

@@ -51,7 +51,7 @@ func (q question) effect(caller chat.Caller, answer string) effect {
 			e.verdict = verdict{Said: "It was not allowed, for this reason: " + cut(reason, maxReason)}
 		}
 		return e
-	case "why":
+	case askWhy:
 		return effect{reason: true}
 	case "":
 		return effect{reply: wording.WhichAnswer(q.help())}
@@ -127,7 +127,7 @@ func (q question) replied(text string) (answer string, ok bool) {
 	switch {
 	case q.body.About == wording.AboutChoice:
 		return q.choice(text), true
-	case word != unknown && word != "why":
+	case word != unknown && word != askWhy:
 		return text, true
 	case q.body.About == wording.AboutResume:
 		return "", false

@@ -56,8 +56,13 @@ func (d *Approvals) mayAnswer(q question, caller chat.Caller) bool {
 	return d.options.Conversations.Decides(caller) || q.theirs() && q.row.Asker == nameOf(caller)
 }
 
-// nameOf identifies a person as channel:user.
-func nameOf(c chat.Caller) string { return c.Address.Channel + ":" + string(c.Sender.ID) }
+// nameOf identifies a person as channel:user, and an [operator] by how they answer.
+func nameOf(c chat.Caller) string {
+	if isOperator(c) {
+		return string(c.Sender.ID)
+	}
+	return c.Address.Channel + ":" + string(c.Sender.ID)
+}
 
 // name is a person's name as people know it.
 func name(c chat.Caller) string { return wording.Escape(cut(oneLine(c.Sender.Name()), maxLabel)) }
@@ -105,6 +110,17 @@ type Open struct {
 	Since   time.Time
 	// Asker may answer it in addition to those who may decide, as channel:user; empty: no one.
 	Asker string
+
+	Expires time.Time
+	Asked   wording.Question // what people see of it
+	Options []Option         // in order
+}
+
+// Option is an answer that [Approvals.Decide] takes.
+type Option struct {
+	Word  string // the answer
+	Label string
+	Help  string // may be empty
 }
 
 // Open returns the open questions, oldest first.
@@ -116,7 +132,7 @@ func (d *Approvals) Open(ctx context.Context) ([]Open, error) {
 	rows = slices.DeleteFunc(rows, func(row domain.Question) bool { return row.State != domain.QuestionOpen })
 	list := make([]Open, 0, len(rows))
 	for _, q := range readAll(rows) {
-		o := Open{ID: q.row.ID, About: q.subject(), Session: q.row.Session, To: q.row.To, Since: q.row.CreatedAt}
+		o := Open{ID: q.row.ID, About: q.subject(), Session: q.row.Session, To: q.row.To, Since: q.row.CreatedAt, Expires: q.row.ExpiresAt, Asked: q.body.question(q.row.ID), Options: q.body.decidable()}
 		if q.theirs() {
 			o.Asker = q.row.Asker
 		}

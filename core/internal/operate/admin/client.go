@@ -129,6 +129,17 @@ func (c *Client) RejectPairing(ctx context.Context, channel, code string) (domai
 	return call[domain.Pairing](ctx, c, http.MethodPost, "/v1/pairings/reject", url.Values{"channel": {channel}, "code": {code}})
 }
 
+// Questions lists the open questions.
+func (c *Client) Questions(ctx context.Context) ([]OpenQuestion, error) {
+	return call[[]OpenQuestion](ctx, c, http.MethodGet, "/v1/questions", nil)
+}
+
+// AnswerQuestion answers an open question, as the state page does. The first answer counts: the error says if there is one.
+func (c *Client) AnswerQuestion(ctx context.Context, id, answer string) error {
+	_, err := call[struct{}](ctx, c, http.MethodPost, "/v1/questions/answer", url.Values{"id": {id}, "answer": {answer}})
+	return err
+}
+
 func call[T any](ctx context.Context, c *Client, method, path string, query url.Values) (T, error) {
 	var value T
 	request, err := http.NewRequestWithContext(ctx, method, "http://clawhost"+path+"?"+query.Encode(), nil)

@@ -105,16 +105,23 @@ func (h Host) Questions(ctx context.Context) ([]Question, error) {
 	}
 	list := make([]Question, 0, min(len(open), maxQuestions))
 	for _, q := range open[:cap(list)] {
-		may := []string{"owner"}
-		if len(h.Config.Get().For(q.To.Channel).Access.Approvers) > 0 {
-			may = append(may, "approver")
-		}
-		if q.Asker != "" {
-			may = append(may, q.Asker)
-		}
-		list = append(list, Question{ID: q.ID, About: q.About, Session: q.Session, Agent: session.AgentOf(q.Session), Since: q.Since, May: may})
+		list = append(list, Question{
+			ID: q.ID, About: q.About, Session: q.Session, Agent: session.AgentOf(q.Session), Since: q.Since, May: h.mayAnswer(q),
+		})
 	}
 	return list, nil
+}
+
+// mayAnswer lists who may answer a question in the chat.
+func (h Host) mayAnswer(q permission.Open) []string {
+	may := []string{"owner"}
+	if len(h.Config.Get().For(q.To.Channel).Access.Approvers) > 0 {
+		may = append(may, "approver")
+	}
+	if q.Asker != "" {
+		may = append(may, q.Asker)
+	}
+	return may
 }
 
 // Descendants are [Peers] that refuse the processes that this host or a previous one has started.

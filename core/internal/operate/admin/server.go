@@ -23,6 +23,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/recentlog"
 	"github.com/clawhost/clawhost/core/internal/base/session"
+	"github.com/clawhost/clawhost/core/internal/chat/permission"
 	"github.com/clawhost/clawhost/core/internal/operate/gateway"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -224,6 +225,7 @@ func (s *Server) acts(mux *http.ServeMux, by string) {
 		}
 		return p, notPending(err, channel, code)
 	}))
+	s.questions(mux, by)
 }
 
 // scraped serves the metrics, if they are on.
@@ -259,7 +261,10 @@ func answer(f func(*http.Request) (any, error)) http.HandlerFunc {
 		case errors.As(err, new(missing)):
 			w.WriteHeader(http.StatusNotFound)
 			value = problem{err.Error()}
-		case errors.As(err, new(gateway.Refusal)):
+		case errors.As(err, new(*permission.ClosedError)):
+			w.WriteHeader(http.StatusConflict)
+			value = problem{err.Error()}
+		case errors.As(err, new(gateway.Refusal)), errors.As(err, new(*permission.UnfitError)):
 			w.WriteHeader(http.StatusUnprocessableEntity)
 			value = problem{err.Error()}
 		case err != nil:

@@ -61,7 +61,7 @@ func TestLoginToTheStatePage(t *testing.T) {
 		}
 	}
 	headers := loggedIn(t, h)
-	for _, path := range []string{"/v1/status", "/v1/queue", "/v1/sessions", "/v1/usage", "/v1/pairings", "/v1/queue/dead"} {
+	for _, path := range []string{"/v1/status", "/v1/queue", "/v1/sessions", "/v1/usage", "/v1/pairings", "/v1/queue/dead", "/v1/questions"} {
 		w := ask(t, h, "GET", path, "", headers...)
 		if w.Code != http.StatusOK || w.Header().Get("Cache-Control") != "no-store" || w.Header().Get("Content-Security-Policy") == "" {
 			t.Errorf("%s: %d, %s, %v", path, w.Code, w.Body, w.Header())
