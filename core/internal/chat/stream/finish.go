@@ -73,7 +73,7 @@ func (s *Stream) Finish(a answer.Answer, rest Rest) []domain.OutboxItem {
 
 // unsent returns what is left to send before the answer of an ended turn, as Markdown: the rest of earlier texts, and the tools.
 func (s *Stream) unsent() (before []string) {
-	p := s.progress()
+	p := s.Latest()
 	tools := s.tools
 	list := func() {
 		if len(tools) > 0 {

@@ -140,7 +140,8 @@ func (s *Stream) End() {
 	s.before = s.unsent()
 }
 
-func (s *Stream) progress() agent.Progress {
+// Latest returns the progress that was taken last.
+func (s *Stream) Latest() agent.Progress {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.latest
@@ -154,7 +155,7 @@ func (s *Stream) run(ctx context.Context) {
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(lastUpdateTimeout, cancelUpdates) })
 	defer stop()
 	for ctx.Err() == nil {
-		p := s.progress()
+		p := s.Latest()
 		now := time.Now()
 		if p.Text != s.written {
 			s.written, s.making, s.since = p.Text, answer.Parse(p.Text, false), now
@@ -191,7 +192,7 @@ func (s *Stream) has(text string) bool {
 	if slices.ContainsFunc(s.whole, is) {
 		return true
 	}
-	p := s.progress()
+	p := s.Latest()
 	for _, step := range p.Done[s.processed(p):] {
 		if step.Tool.Name == "" {
 			return textOf(step).begun(s.said) && is(answer.Parse(step.Text, true).Text)

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/chat/activity"
 	"github.com/clawhost/clawhost/core/internal/chat/stream"
@@ -39,7 +40,7 @@ func TestRedraw(t *testing.T) {
 		surface := &drawn{}
 		run := &domain.Run{Head: domain.Queued{Message: domain.Message{Channel: "c", Chat: chat.Chat{ID: "1"}}}}
 		v := &View{
-			views: New(Options{Chats: chats, Programs: &gateway.Gateway{}}, hclog.NewNullLogger()), run: &conversation.Run{Run: run},
+			views: New(Options{Chats: chats, Programs: &gateway.Gateway{}}, hclog.NewNullLogger()), run: &conversation.Run{Run: run, Conversation: &conversation.Conversation{Agent: &config.Agent{}}},
 			stream: stream.New(stream.Options{Mode: stream.Draft, To: here}, surface, run),
 		}
 		v.show(t.Context())

@@ -54,6 +54,7 @@ type Views struct {
 	log      hclog.Logger
 	drafts   drafts
 	unspoken notified
+	lives    lives
 }
 
 // New returns what opens views.
@@ -90,6 +91,7 @@ func (v *View) Open(ctx context.Context) {
 func (v *View) show(ctx context.Context) {
 	v.stream.Start(ctx)
 	v.views.options.Chats.Begin(v.stream, v.run.Head.Message.Address())
+	v.views.lives.begin(v.stream, v.run)
 }
 
 // Progress takes the turn's progress. It does not block.
@@ -121,6 +123,7 @@ func (v *View) Message(name string) chat.MessageID { return v.known.Message(name
 // End ends what is shown of the turn. It may be called again.
 func (v *View) End() {
 	v.views.options.Chats.End(v.stream)
+	v.views.lives.end(v.stream)
 	v.stream.End()
 }
 

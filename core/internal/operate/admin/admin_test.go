@@ -25,12 +25,16 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/health"
 	"github.com/clawhost/clawhost/core/internal/base/recentlog"
+	"github.com/clawhost/clawhost/core/internal/chat/activity"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
+	"github.com/clawhost/clawhost/core/internal/chat/view"
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
+	"github.com/clawhost/clawhost/core/internal/network/conversation"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
 	"github.com/clawhost/clawhost/core/internal/operate/admin"
+	"github.com/clawhost/clawhost/core/internal/operate/gateway"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/store/storetest"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -49,6 +53,7 @@ type bundle struct {
 	plugins   *plugins.Registry
 	turns     *dispatch.Dispatcher
 	log       *recentlog.Log
+	views     *view.Views
 	stop      func()
 	left      chan struct{} // closed when a slow login has ended
 }
@@ -62,11 +67,14 @@ func setup(t *testing.T, blocks ...*config.Plugin) *bundle {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	s := storetest.Open(t)
+	s, registry := storetest.Open(t), plugins.New(blocks)
 	return &bundle{
 		Client: admin.NewClient(filepath.Join(dir, "clawhost.sock")), ctx: t.Context(), store: s, dir: dir,
-		config: blocks, plugins: plugins.New(blocks),
+		config: blocks, plugins: registry,
 		turns: dispatch.New(s, dispatch.Options{Turns: 1, Commands: 1}, hclog.NewNullLogger()),
+		views: view.New(view.Options{
+			Plugins: registry, Chats: activity.NewChats(registry, s), Programs: &gateway.Gateway{}, Conversations: conversation.NewResolver(&config.Config{}, registry, s),
+		}, hclog.NewNullLogger()),
 	}
 }
 
@@ -79,7 +87,7 @@ func (b *bundle) host() admin.Host {
 			Agents: []*config.Agent{{Label: "server", Description: "the API server", Workspace: "/src", OpenTo: "allowed", Claude: config.Claude{Model: "opus"}}}, Plugins: b.config,
 		},
 		Dispatcher: b.turns, Claude: pool{}, Plugins: b.plugins, Approvals: permission.New(permission.Options{Store: b.store}, hclog.NewNullLogger()),
-		Health: health.New(b.store, b.plugins),
+		Health: health.New(b.store, b.plugins), Views: b.views,
 	}
 }
 

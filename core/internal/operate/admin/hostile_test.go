@@ -77,7 +77,7 @@ func TestWaysToTheControlSocket(t *testing.T) {
 	for _, path := range []string{
 		"/v1/transcript?session=tg:1", "/v1/plugins", "/v1/plugins/restart?name=tg", "/v1/plugins/login", "/v1/queue/dead", "/v1/queue/retry?id=1", "/v1/pairings",
 		"/v1/pairings/approve?code=A", "/v1/tools?session=tg:1", "/v1/logs", "/v1/links", "/v1/status/../pairings", "/v1/status/%2e%2e/pairings", "/v1//pairings", "//v1/pairings",
-		"/V1/pairings", "/v1/pairings/", "/v1/status;/pairings", "/v1/queue%2fdead", "/v1/questions", "/v1/questions/answer?id=AAAAA&answer=once", "/logout", "/debug/pprof/", "/metrics",
+		"/V1/pairings", "/v1/pairings/", "/v1/status;/pairings", "/v1/queue%2fdead", "/v1/runs", "/v1/questions", "/v1/questions/answer?id=AAAAA&answer=once", "/logout", "/debug/pprof/", "/metrics",
 	} {
 		for _, method := range []string{"GET", "POST"} {
 			conn := dial(t, address, method+" "+path+" HTTP/1.1\r\nHost: 127.0.0.1\r\n"+bearer+"Content-Length: 0\r\nConnection: close\r\n\r\n")

@@ -293,7 +293,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 	for name, value := range map[string]any{
 		"Message": admin.Message{}, "Sent": admin.Sent{}, "Prompt": admin.Prompt{}, "TurnEvent": admin.TurnEvent{}, "Answer": admin.Answer{}, "Problem": admin.Problem{}, "Trouble": health.Problem{},
-		"Status": admin.Status{}, "Claude": admin.Claude{}, "Plugin": admin.Plugin{}, "Question": admin.Question{}, "OpenQuestion": admin.OpenQuestion{}, "Option": admin.Option{},
+		"Status": admin.Status{}, "Claude": admin.Claude{}, "Plugin": admin.Plugin{}, "Question": admin.Question{}, "OpenQuestion": admin.OpenQuestion{}, "Option": admin.Option{}, "Run": admin.Run{},
 		"Queue": admin.Queue{}, "Lane": admin.Lane{}, "Agent": admin.Agent{}, "Destination": domain.DestinationStatus{}, "Address": chat.Address{},
 		"Session": admin.Session{}, "Usage": domain.Usage{},
 		"DayUsage": admin.DayUsage{}, "LoggedIn": admin.LoggedIn{}, "Pairing": domain.Pairing{}, "DeadLetter": admin.DeadLetter{}, "File": admin.File{},

@@ -16,6 +16,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
+	"github.com/clawhost/clawhost/core/internal/chat/view"
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
@@ -43,6 +44,7 @@ type Host struct {
 	Plugins    *plugins.Registry
 	Approvals  *permission.Approvals
 	Health     *health.Registry
+	Views      *view.Views // of the turns that run
 }
 
 // Status reports its parts. It holds no secret, and no questions.

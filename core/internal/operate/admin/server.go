@@ -392,12 +392,12 @@ func (s *Server) sessions(r *http.Request) (any, error) {
 	}
 	sessions := make([]Session, 0, len(rows))
 	for _, row := range rows {
-		sessions = append(sessions, view(row))
+		sessions = append(sessions, shown(row))
 	}
 	return sessions, nil
 }
 
-func view(s domain.Session) Session {
+func shown(s domain.Session) Session {
 	return Session{
 		Key: s.Key, Agent: session.AgentOf(s.Key), Kind: s.Kind.String(), Title: s.Title, Route: s.Route, ClaudeSession: s.ClaudeSession,
 		CreatedAt: s.CreatedAt, InteractedAt: s.InteractedAt, Model: s.Model, Usage: s.Usage,

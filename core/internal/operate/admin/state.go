@@ -42,6 +42,7 @@ func (s *Server) statePage(mux *http.ServeMux, open *connections) (*page.Session
 	s.reads(operators)
 	operators.HandleFunc("GET /v1/queue/dead", answer(func(r *http.Request) (any, error) { return s.deadLetters(r, shownDead, shownText) }))
 	s.acts(operators, byPage)
+	operators.HandleFunc("GET /v1/runs", answer(s.runs))
 	operators.HandleFunc("POST /v1/turns/stop", answer(s.stopTurn))
 	operators.HandleFunc("POST /logout", func(w http.ResponseWriter, r *http.Request) {
 		browsers.End(w, r)

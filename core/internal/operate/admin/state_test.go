@@ -13,7 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/network/conversation"
 	"github.com/clawhost/clawhost/core/internal/operate/admin"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -61,7 +64,7 @@ func TestLoginToTheStatePage(t *testing.T) {
 		}
 	}
 	headers := loggedIn(t, h)
-	for _, path := range []string{"/v1/status", "/v1/queue", "/v1/sessions", "/v1/usage", "/v1/pairings", "/v1/queue/dead", "/v1/questions"} {
+	for _, path := range []string{"/v1/status", "/v1/queue", "/v1/sessions", "/v1/usage", "/v1/pairings", "/v1/queue/dead", "/v1/questions", "/v1/runs"} {
 		w := ask(t, h, "GET", path, "", headers...)
 		if w.Code != http.StatusOK || w.Header().Get("Cache-Control") != "no-store" || w.Header().Get("Content-Security-Policy") == "" {
 			t.Errorf("%s: %d, %s, %v", path, w.Code, w.Body, w.Header())
@@ -209,6 +212,41 @@ func TestTheStatePageStopsATurn(t *testing.T) {
 	if w := ask(t, h, "POST", "/v1/turns/stop", "session=echo:anna", "Content-Type", formType, "Authorization", "Bearer "+token); w.Code != http.StatusNotFound {
 		t.Errorf("a program: %d, %s", w.Code, w.Body)
 	}
+}
+
+// What a turn writes is for who has logged in, not for programs.
+// Behaviour: state-page-live.
+func TestRunsOfTheStatePage(t *testing.T) {
+	t.Parallel()
+	b, _, h := remote(t)
+	headers := loggedIn(t, h)
+	if w := ask(t, h, "GET", "/v1/runs", "", headers...); w.Body.String() != "[]\n" {
+		t.Errorf("none: %d, %s", w.Code, w.Body)
+	}
+	since := time.Unix(9, 0).UTC()
+	turn := b.views.For(conversation.NewResolver(&config.Config{Agent: config.Agent{Label: "main"}}, b.plugins, b.store).Run(
+		&domain.Run{ID: 7, Session: domain.Session{Key: "echo:anna"}, StartedAt: since}))
+	turn.Open(t.Context())
+	turn.Progress(agent.Progress{Text: "<b>so far</b>", Running: []agent.ToolUse{{Name: "Bash", Summary: "cat secret"}}})
+	w := ask(t, h, "GET", "/v1/runs", "", headers...)
+	var got []admin.Run
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != 200 || strings.ContainsAny(w.Body.String(), "<>") {
+		t.Fatalf("%v: %d, %s", err, w.Code, w.Body)
+	}
+	want := []admin.Run{{ID: 7, Session: "echo:anna", Agent: "main", Since: since, Text: "<b>so far</b>", Tools: []string{"Bash"}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	for name, w := range map[string]*httptest.ResponseRecorder{
+		"a program":                ask(t, h, "GET", "/v1/runs", "", "Authorization", "Bearer "+token),
+		"a cookie without its key": ask(t, h, "GET", "/v1/runs", "", headers[:2]...),
+		"nobody":                   ask(t, h, "GET", "/v1/runs", ""),
+	} {
+		if w.Code != http.StatusNotFound && w.Code != http.StatusUnauthorized {
+			t.Errorf("%s: %d, %s", name, w.Code, w.Body)
+		}
+	}
+	turn.End()
 }
 
 // The agent's tools are refused, with the token in a form as in a header, and with a cookie and its key that they have found.
