@@ -102,10 +102,15 @@ func (t *tx) complete(runID int64, c domain.Completion) error {
 	if err := t.mirror(c.From, chat.Address{}); err != nil {
 		return err
 	}
-	if c.Turn != nil {
-		return t.addFigures(h.session, claude, *c.Turn)
+	if c.Turn == nil {
+		return nil
 	}
-	return nil
+	if c.State == domain.RunDone {
+		if err := t.addLatency(head, c.Turn.FirstWord); err != nil {
+			return err
+		}
+	}
+	return t.addFigures(h.session, claude, *c.Turn)
 }
 
 // leave removes a run's messages from the inbox: those that it was claimed for, and those that it has covered. Other

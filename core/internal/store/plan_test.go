@@ -76,7 +76,7 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 	must(err)
 	must(s.Complete(ctx, run.ID, domain.Completion{
 		State: domain.RunDone, Items: []domain.OutboxItem{{To: to}, {To: to}, {To: to}},
-		Transcript: []chat.TranscriptEntry{{Role: chat.Assistant}}, Turn: &domain.TurnFigures{Accounts: []domain.Account{{Per: domain.PerAll, Period: "2026-03-15"}}},
+		Transcript: []chat.TranscriptEntry{{Role: chat.Assistant}}, Turn: &domain.TurnFigures{FirstWord: time.Second, Accounts: []domain.Account{{Per: domain.PerAll, Period: "2026-03-15"}}},
 	}))
 	for query := range s.conn.prepared {
 		if strings.Contains(query, "outgoing_files") {
@@ -279,6 +279,8 @@ func stepsOfConversations(t *testing.T, s *Store, accept func(func(*domain.Inbou
 	_, err = s.TranscriptAfter(ctx, after, 0)
 	must(err)
 	_, err = s.UsageByDay(ctx, "")
+	must(err)
+	_, err = s.LatencyByHour(ctx, time.Now())
 	must(err)
 }
 

@@ -31,8 +31,8 @@ type Ages struct {
 }
 
 // Purge deletes expired rows: dedupe keys after 30 days and, beyond a million, the oldest; expired pairing requests;
-// reactions that could not be shown for a day; ended runs, replaced claude sessions, details of tool uses, jobs, and metadata of
-// what was extracted from media, after 30 days; the networks' ids of sent messages, and dead letters, after
+// reactions that could not be shown for a day; ended runs, replaced claude sessions, details of tool uses, jobs, metadata of
+// what was extracted from media, and latencies, after 30 days; the networks' ids of sent messages, and dead letters, after
 // 90; what was said, and metadata of media, by the ages. Ended conversations of Claude are known for as long as what was said is kept. It is meant to be called every few hours. When the context ends, it stops between two of its small steps.
 func (s *Store) Purge(ctx context.Context, ages Ages) error { return s.purge(ctx, ages, dedupeKeys) }
 
@@ -87,6 +87,8 @@ func (s *Store) purge(ctx context.Context, ages Ages, dedupeKeys int) error {
 			(SELECT instance, ref FROM media WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)`, media},
 		{`DELETE FROM tool_uses WHERE id IN
 			(SELECT id FROM tool_uses WHERE used_at <= ?1 ORDER BY used_at LIMIT ?2)`, millis(now.Add(-runAge))},
+		{`DELETE FROM latencies WHERE (hour, kind, bucket) IN
+			(SELECT hour, kind, bucket FROM latencies WHERE hour <= ?1 ORDER BY hour LIMIT ?2)`, hourOf(now.Add(-runAge))},
 		{`DELETE FROM spending WHERE (per, subject, period) IN
 			(SELECT per, subject, period FROM spending WHERE changed_at <= ?1 ORDER BY changed_at LIMIT ?2)`, millis(now.Add(-spendingAge))},
 		{`DELETE FROM jobs WHERE id IN

@@ -205,6 +205,8 @@ type TurnFigures struct {
 	// Given replaces what the claude session has of hooks, by name; nil: unchanged. A compaction removes all of it.
 	Given    map[string]string
 	Accounts []Account // of the budgets that the turn counts for
+	// FirstWord is the time from the acceptance of the message until its chat could see a part of the answer; zero: unknown.
+	FirstWord time.Duration
 }
 
 // Followed is an entry of any session's history.

@@ -105,6 +105,19 @@ type DayUsage struct {
 	Usage Usage
 }
 
+// HourLatency is how long people have waited for the turns that ended in one hour.
+type HourLatency struct {
+	At        time.Time // the begin of the hour
+	FirstWord Spread    // until their chat could see the first part of the answer, or of the progress
+	Answer    Spread    // until the whole answer was durable
+}
+
+// Spread is how times are spread, within 5 percent; the zero Spread is that of none.
+type Spread struct {
+	Count       int64
+	Median, P95 time.Duration
+}
+
 // fill sets an empty field.
 func fill[T comparable](field *T, value T) {
 	var empty T

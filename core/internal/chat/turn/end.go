@@ -36,6 +36,7 @@ func (h *Handler) reply(ctx context.Context, run *conversation.Run, r agent.Resu
 		Items:   said.Items,
 		Files:   said.Files,
 	}
+	done.Turn.FirstWord = view.FirstWord()
 	done.Turn.Given = run.Given // a turn that failed may not have reached Claude
 	h.handled(run)
 	if visible != "" && said.Said { // not the text with which the agent declines to answer

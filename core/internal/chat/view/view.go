@@ -76,9 +76,10 @@ type View struct {
 	known  known            // the messages that the agent may name
 	typing *activity.Typing // nil: none
 	stream *stream.Stream
-	spoke  bool        // the answer has begun
-	trace  string      // the id of the turn's trace; empty: none is recorded
-	seen   atomic.Bool // the chat was sent a part of the answer, or of the progress
+	spoke  bool         // the answer has begun
+	trace  string       // the id of the turn's trace; empty: none is recorded
+	seen   atomic.Bool  // the chat was sent a part of the answer, or of the progress
+	first  atomic.Int64 // after how many nanoseconds
 }
 
 // Open begins to show the turn, until [View.End]. The context is the turn's.
@@ -107,9 +108,15 @@ func (v *View) Progress(p agent.Progress) {
 // see notes that the chat was sent a part of the answer. The first one of the first attempt is what its writer has waited for.
 func (v *View) see() {
 	if head := v.run.Head; !v.seen.Swap(true) && head.Attempts == 1 {
-		v.views.options.Metrics.FirstWord(v.run.Agent.Label, time.Since(head.ReceivedAt), v.trace)
+		waited := time.Since(head.ReceivedAt)
+		v.first.Store(int64(waited))
+		v.views.options.Metrics.FirstWord(v.run.Agent.Label, waited, v.trace)
 	}
 }
+
+// FirstWord returns how long the message has waited until the chat was sent a part of its answer, or of the progress; zero: it was
+// not, or by an earlier attempt.
+func (v *View) FirstWord() time.Duration { return time.Duration(v.first.Load()) }
 
 // Hold waits until nothing of the turn's texts is being sent, and lets nothing be sent until it is released.
 func (v *View) Hold() stream.Held { return v.stream.Hold() }

@@ -54,6 +54,7 @@ type bundle struct {
 	turns     *dispatch.Dispatcher
 	log       *recentlog.Log
 	views     *view.Views
+	zone      *time.Location // of the agent main
 	stop      func()
 	left      chan struct{} // closed when a slow login has ended
 }
@@ -70,7 +71,7 @@ func setup(t *testing.T, blocks ...*config.Plugin) *bundle {
 	s, registry := storetest.Open(t), plugins.New(blocks)
 	return &bundle{
 		Client: admin.NewClient(filepath.Join(dir, "clawhost.sock")), ctx: t.Context(), store: s, dir: dir,
-		config: blocks, plugins: registry,
+		config: blocks, plugins: registry, zone: time.UTC,
 		turns: dispatch.New(s, dispatch.Options{Turns: 1, Commands: 1}, hclog.NewNullLogger()),
 		views: view.New(view.Options{
 			Plugins: registry, Chats: activity.NewChats(registry, s), Programs: &gateway.Gateway{}, Conversations: conversation.NewResolver(&config.Config{}, registry, s),
@@ -83,7 +84,7 @@ func (b *bundle) host() admin.Host {
 	return admin.Host{
 		Version: "1", Demo: true, Started: time.Unix(5, 0).UTC(),
 		Config: &config.Config{
-			Agent:  config.Agent{Label: "main", Workspace: "/home", OpenTo: "owners", Claude: config.Claude{Command: "claude"}},
+			Agent:  config.Agent{Label: "main", Workspace: "/home", Timezone: b.zone, OpenTo: "owners", Claude: config.Claude{Command: "claude"}},
 			Agents: []*config.Agent{{Label: "server", Description: "the API server", Workspace: "/src", OpenTo: "allowed", Claude: config.Claude{Model: "opus"}}}, Plugins: b.config,
 		},
 		Dispatcher: b.turns, Claude: pool{}, Plugins: b.plugins, Approvals: permission.New(permission.Options{Store: b.store}, hclog.NewNullLogger()),

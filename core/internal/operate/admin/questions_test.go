@@ -21,10 +21,7 @@ import (
 func (b *bundle) asks(t *testing.T, questions ...[2]string) {
 	t.Helper()
 	b.accept(t, "asks")
-	var run *domain.Run
-	if err := b.store.Claim(b.ctx, domain.TurnLane, domain.Anybodys, func(r *domain.Run) { run = r }); err != nil || run == nil {
-		t.Fatal(run, err)
-	}
+	run := b.claim(t)
 	to := chat.Address{Channel: "echo", Chat: "anna"}
 	for _, q := range questions {
 		_, err := b.store.Ask(b.ctx, run.ID, domain.Question{
@@ -35,6 +32,15 @@ func (b *bundle) asks(t *testing.T, questions ...[2]string) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// claim claims the next turn.
+func (b *bundle) claim(t *testing.T) (run *domain.Run) {
+	t.Helper()
+	if err := b.store.Claim(b.ctx, domain.TurnLane, domain.Anybodys, func(r *domain.Run) { run = r }); err != nil || run == nil {
+		t.Fatal(run, err)
+	}
+	return run
 }
 
 const (

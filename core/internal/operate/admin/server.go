@@ -193,6 +193,7 @@ func (s *Server) reads(mux *http.ServeMux) {
 	mux.HandleFunc("GET /v1/queue", answer(s.queue))
 	mux.HandleFunc("GET /v1/sessions", answer(s.sessions))
 	mux.HandleFunc("GET /v1/usage", answer(s.usage))
+	mux.HandleFunc("GET /v1/latency", answer(s.latency))
 }
 
 // acts serves what an operator does by hand, and names for the log by what.

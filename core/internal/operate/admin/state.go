@@ -19,6 +19,7 @@ const (
 	shownDead    = 100     // letters
 	shownText    = 500     // characters of a letter, and of its error
 	shownDays    = 30      // of usage
+	shownHours   = 7 * 24  // of latency
 	maxLoginForm = 4 << 10 // bytes
 	stopTime     = 10 * time.Second
 	byPage       = "the state page"
@@ -106,9 +107,38 @@ func (s *Server) stopTurn(r *http.Request) (any, error) {
 	return struct{}{}, err
 }
 
-// usage responds with the usage of the last days.
+// HourLatency is how long people have waited for the turns that ended in one hour.
+type HourLatency struct {
+	At        time.Time `json:"at,omitzero"` // the begin of the hour
+	FirstWord Spread    `json:"first_word"`  // until their chat could see the first part of the answer, or of the progress
+	Answer    Spread    `json:"answer"`      // until the whole answer was durable
+}
+
+// Spread is how times are spread, within 5 percent.
+type Spread struct {
+	Count  int64 `json:"count"`
+	Median int64 `json:"median_ms"`
+	P95    int64 `json:"p95_ms"`
+}
+
+// latency responds with the latency of each of the last hours that had turns.
+func (s *Server) latency(r *http.Request) (any, error) {
+	hours, err := s.options.Store.LatencyByHour(r.Context(), time.Now().Add(-shownHours*time.Hour))
+	list := make([]HourLatency, 0, len(hours))
+	for _, h := range hours {
+		list = append(list, HourLatency{At: h.At, FirstWord: spread(h.FirstWord), Answer: spread(h.Answer)})
+	}
+	return list, err
+}
+
+func spread(s domain.Spread) Spread {
+	return Spread{Count: s.Count, Median: s.Median.Milliseconds(), P95: s.P95.Milliseconds()}
+}
+
+// usage responds with the usage of the last days, which are those of the agent, as the turns are counted for.
 func (s *Server) usage(r *http.Request) (any, error) {
-	days, err := s.options.Store.UsageByDay(r.Context(), time.Now().AddDate(0, 0, 1-shownDays).Format(time.DateOnly))
+	today := time.Now().In(s.options.Host.Config.Get().Agent.Timezone)
+	days, err := s.options.Store.UsageByDay(r.Context(), today.AddDate(0, 0, 1-shownDays).Format(time.DateOnly))
 	shown := make([]DayUsage, 0, len(days))
 	for _, d := range days {
 		shown = append(shown, DayUsage(d))

@@ -64,7 +64,7 @@ func TestLoginToTheStatePage(t *testing.T) {
 		}
 	}
 	headers := loggedIn(t, h)
-	for _, path := range []string{"/v1/status", "/v1/queue", "/v1/sessions", "/v1/usage", "/v1/pairings", "/v1/queue/dead", "/v1/questions", "/v1/runs"} {
+	for _, path := range []string{"/v1/status", "/v1/queue", "/v1/sessions", "/v1/usage", "/v1/latency", "/v1/pairings", "/v1/queue/dead", "/v1/questions", "/v1/runs"} {
 		w := ask(t, h, "GET", path, "", headers...)
 		if w.Code != http.StatusOK || w.Header().Get("Cache-Control") != "no-store" || w.Header().Get("Content-Security-Policy") == "" {
 			t.Errorf("%s: %d, %s, %v", path, w.Code, w.Body, w.Header())
@@ -289,11 +289,17 @@ func TestToolsAndTheStatePage(t *testing.T) {
 	}
 }
 
+// Days are those of the agent's time zone, as turns are counted, and not those of the machine.
 // Behaviour: state-page-usage.
 func TestUsage(t *testing.T) {
 	t.Parallel()
-	b, _, h := remote(t)
-	now := time.Now()
+	b := setup(t)
+	b.zone = time.FixedZone("ahead", 14*60*60)
+	if now := time.Now(); now.Format(time.DateOnly) == now.In(b.zone).Format(time.DateOnly) {
+		b.zone = time.FixedZone("behind", -12*60*60)
+	}
+	h := b.remote(&desk{})
+	now := time.Now().In(b.zone)
 	for _, ago := range []int{0, 29, 30} {
 		figures := domain.TurnFigures{Usage: domain.Usage{Turns: 1, CostMicros: 7}, Day: now.AddDate(0, 0, -ago).Format(time.DateOnly), Model: "opus"}
 		if err := b.store.RecordUsage(b.ctx, "tg:1", "", figures); err != nil {
@@ -311,5 +317,30 @@ func TestUsage(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// Behaviour: state-page-latency.
+func TestLatency(t *testing.T) {
+	t.Parallel()
+	b, _, h := remote(t)
+	var got []admin.HourLatency
+	read := func() {
+		t.Helper()
+		w := ask(t, h, "GET", "/v1/latency", "", "Authorization", "Bearer "+token)
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != 200 {
+			t.Fatalf("%v: %d, %s", err, w.Code, w.Body)
+		}
+	}
+	if read(); got == nil || len(got) > 0 {
+		t.Errorf("before the first turn: %+v", got)
+	}
+	b.accept(t, "1")
+	run := b.claim(t)
+	if err := b.store.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Turn: &domain.TurnFigures{FirstWord: 2 * time.Second}}); err != nil {
+		t.Fatal(err)
+	}
+	if read(); len(got) != 1 || time.Since(got[0].At) > 2*time.Hour || got[0].Answer.Count != 1 || got[0].FirstWord != (admin.Spread{Count: 1, Median: 2048, P95: 2048}) {
+		t.Errorf("%+v", got)
 	}
 }
