@@ -10,6 +10,7 @@ import { attempt, context, link, page, picture, step, tell } from '../../plugins
 
 const token = process.argv[3];
 const section = (name) => page.getByRole('region', { name });
+const question = (text) => section('Open questions').getByRole('group', { name: /^Question/ }).filter({ hasText: text });
 const row = (name, text) => section(name).getByRole('row').filter({ hasText: text });
 
 await attempt(async () => {
@@ -28,7 +29,8 @@ await attempt(async () => {
     await page.getByText('Connected', { exact: true }).waitFor();
     for (const [name, text] of [
       ['Problems', 'There are no problems.'], ['Open questions', 'No question is open.'], ['Pairing requests', 'Nobody asks to be let in.'],
-      ['Queue', 'Nothing waits, and nothing runs.'], ['Dead letters', 'There are none.'], ['Usage of the last 30 days', 'Nothing was used yet.'],
+      ['Running turns', 'No turn runs.'], ['Queue', 'Nothing waits, and nothing runs.'], ['Dead letters', 'There are none.'],
+      ['Usage of the last 30 days', 'Nothing was used yet.'], ['Latency of the last 7 days', 'Nobody has waited for a turn.'],
     ]) await section(name).getByText(text, { exact: true }).waitFor();
     await row('Plugins', 'telegram').filter({ hasText: 'running' }).filter({ hasText: 'connected' }).waitFor();
     await picture('state-empty');
@@ -56,12 +58,89 @@ await attempt(async () => {
     await usage.getByRole('table').getByRole('row').nth(1).waitFor();
     await usage.scrollIntoViewIfNeeded();
     await picture('state-usage');
+    const latency = section('Latency of the last 7 days');
+    assert.equal(await latency.locator('canvas').count(), 2);
+    await latency.getByText('As a table').click();
+    await latency.getByRole('row').nth(1).filter({ hasText: / ms|\d s/ }).waitFor();
+    await latency.scrollIntoViewIfNeeded();
+    await picture('state-latency');
     await page.evaluate(() => scrollTo(0, 0));
+  });
+
+  await step('what a turn writes is seen as it grows, as text', async () => {
+    const writes = section('Running turns').getByRole('region', { name: 'What telegram:1000 writes' });
+    await tell('write');
+    await writes.getByText('Once', { exact: true }).waitFor();
+    await tell('word 2');
+    await writes.getByText('Once <img', { exact: true }).waitFor();
+    await tell('word 3');
+    await writes.getByText('Once <img src=x', { exact: true }).waitFor();
+    await section('Running turns').scrollIntoViewIfNeeded();
+    await picture('state-live');
+    await tell('word 4');
+    await tell('written');
+    await section('Running turns').getByText('No turn runs.').waitFor();
+    assert.equal(await page.locator('main img').count(), 0);
+    assert.equal(await page.evaluate(() => window.attacked), undefined);
+  });
+
+  await step('a question is answered by a click', async () => {
+    await tell('ask');
+    await question('Claude asks to use Bash.').filter({ hasText: 'touch $HOME/tea' }).filter({ hasText: 'Always: allow always in this chat' }).waitFor();
+    await section('Open questions').scrollIntoViewIfNeeded();
+    await picture('state-question');
+    await question('Bash').getByRole('button', { name: /Once, question/ }).click();
+    await section('Open questions').getByText('No question is open.').waitFor();
+    await tell('allowed');
+  });
+
+  await step('what is typed stays while the page asks on, and is the reason for a no', async () => {
+    await tell('ask');
+    const why = question('Bash').getByRole('textbox', { name: /Why not/ });
+    await why.pressSequentially('there is <b>no</b>', { delay: 10 });
+    for (let i = 0; i < 2; i++) await page.waitForResponse((r) => r.url().endsWith('/v1/questions'));
+    await why.pressSequentially(' kettle');
+    await question('Bash').getByRole('button', { name: /No, question/ }).click();
+    await section('Open questions').getByText('No question is open.').waitFor();
+    await tell('denied');
+  });
+
+  await step('options are chosen, one or several', async () => {
+    await tell('choose');
+    await question('Which tea?').filter({ hasText: 'from Assam' }).waitFor();
+    await picture('state-choice');
+    await question('Which tea?').getByRole('button', { name: 'Green, question' }).click();
+    const second = question('What with it?');
+    assert.equal(await second.getByRole('button', { name: 'Answer' }).isDisabled(), true);
+    await second.getByRole('checkbox', { name: 'Milk' }).check();
+    await second.getByRole('checkbox', { name: 'Lemon' }).check();
+    await picture('state-choices');
+    await second.getByRole('button', { name: 'Answer' }).click();
+    await question('When?').getByRole('textbox', { name: 'Or in your own words' }).fill('when the <i>bell</i> rings');
+    await question('When?').getByRole('button', { name: 'Answer' }).click();
+    await section('Open questions').getByText('No question is open.').waitFor();
+    await tell('chosen');
+  });
+
+  await step('of two answers the first counts, and the second is told', async () => {
+    await tell('ask');
+    await question('Bash').waitFor();
+    let go;
+    const held = new Promise((resolve) => { go = resolve; });
+    await page.route('**/v1/status', async (route) => { await held; await route.continue(); }); // the page does not see what happens
+    await tell('answer in the chat');
+    await question('Bash').getByRole('button', { name: /Always, question/ }).click();
+    await page.getByRole('alert').filter({ hasText: 'This question has already been answered; the first answer counts.' }).waitFor();
+    await picture('state-second-answer');
+    go();
+    await page.getByRole('button', { name: 'Close' }).click();
+    assert.equal(await page.getByRole('alert').isVisible(), false);
+    await section('Open questions').getByText('No question is open.').waitFor();
   });
 
   await step('a question and a message that waits appear by themselves', async () => {
     await tell('ask');
-    await row('Open questions', 'Bash').waitFor();
+    await question('Bash').waitFor();
     await tell('wait');
     await row('Queue', 'running').filter({ hasText: 'telegram' }).waitFor();
     await row('Sessions', 'telegram').waitFor({ timeout: 45_000 });
@@ -72,6 +151,8 @@ await attempt(async () => {
     await tell('lose');
     await row('Dead letters', 'telegram:<img src=x onerror=window.attacked=1>').filter({ hasText: '<b>lost</b>' }).waitFor();
     await section('Problems').getByRole('listitem').first().waitFor();
+    await section('Problems').locator('code').filter({ hasText: /^clawhost queue / }).first().waitFor();
+    assert.equal((await section('Problems').innerText()).includes('`'), false);
     assert.equal(await page.evaluate(() => window.attacked), undefined);
     assert.equal(await page.locator('main img, main b').count(), 0);
     await picture('state-light');
@@ -86,6 +167,16 @@ await attempt(async () => {
     await picture('state-phone-dark-dead');
     await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
     await picture('state-phone-dark-end');
+    await section('Open questions').scrollIntoViewIfNeeded();
+    await picture('state-phone-dark-question');
+    await section('Running turns').scrollIntoViewIfNeeded();
+    await picture('state-phone-dark-live');
+    await section('Latency of the last 7 days').scrollIntoViewIfNeeded();
+    await picture('state-phone-dark-latency');
+    await page.emulateMedia({ colorScheme: 'light' });
+    await section('Open questions').scrollIntoViewIfNeeded();
+    await picture('state-phone-question');
+    await page.emulateMedia({ colorScheme: 'dark' });
   });
 
   await step('somebody is let in by a click', async () => {

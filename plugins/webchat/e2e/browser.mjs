@@ -34,7 +34,7 @@ export const page = await context.newPage();
 const complaints = []; // what the browser says is wrong, with what the content policy refused
 page.on('pageerror', (error) => complaints.push(String(error)));
 page.on('console', (message) => {
-  if (message.type() === 'error' && !/ERR_INTERNET_DISCONNECTED|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|401|422/.test(message.text())) complaints.push(message.text());
+  if (message.type() === 'error' && !/ERR_INTERNET_DISCONNECTED|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|401|409|422/.test(message.text())) complaints.push(message.text());
 });
 const elsewhere = []; // requests to anything but the page's own server
 context.on('request', (request) => {

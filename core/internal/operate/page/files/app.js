@@ -1,7 +1,10 @@
 // The state page: who is logged in sees the state of the host, asked for every two seconds while the page is visible.
 
 import { forget, get, Gone, hasKey, login, logout, post } from './api.js';
-import { $, clear, tick } from './element.js';
+import { $, clear, prose, tick } from './element.js';
+import { showLatency } from './latency.js';
+import { showQuestions } from './questions.js';
+import { showRuns } from './runs.js';
 import { showDead, showPairings, showPlugins, showQueue, showSessions, showStatus } from './sections.js';
 import { showUsage } from './usage.js';
 
@@ -26,7 +29,7 @@ function show(loggedIn) {
 
 // fail shows an error of the host, which begins with a small letter, as a sentence.
 function fail(text) {
-  $('failed').textContent = text && text[0].toUpperCase() + text.slice(1).replace(/\.?$/, '.');
+  $('failure').replaceChildren(...prose(text && text[0].toUpperCase() + text.slice(1).replace(/\.?$/, '.')));
   $('failed').hidden = text === '';
 }
 
@@ -39,8 +42,12 @@ function announce(now) {
 
 async function refresh() {
   const [status, queue, pairings] = await Promise.all([get('v1/status'), get('v1/queue'), get('v1/pairings')]);
-  const letters = status.dead > 0 ? await get('v1/queue/dead') : [];
+  const [letters, questions, runs] = await Promise.all([
+    status.dead > 0 ? get('v1/queue/dead') : [], status.questions ? get('v1/questions') : [], status.running > 0 ? get('v1/runs') : [],
+  ]);
   showStatus(status);
+  showQuestions(questions, act('v1/questions/answer', (answer) => answer, 'The answer counts.'));
+  showRuns(runs);
   showQueue(queue, act('v1/turns/stop', (l) => ({ session: l.session }), 'The turn is stopped.'));
   showPairings(pairings, act('v1/pairings/approve', (p) => ({ channel: p.channel, code: p.code }), 'Approved.'),
     act('v1/pairings/reject', (p) => ({ channel: p.channel, code: p.code }), 'Rejected.'));
@@ -48,12 +55,13 @@ async function refresh() {
   showDead(letters, status.dead, act('v1/queue/retry', (d) => ({ id: d.id }), 'It is sent again.'),
     async (d) => await confirmed('Drop this message? Nobody will get it.') && drop(d));
   showPlugins(status.plugins, act('v1/plugins/restart', (p) => ({ name: p.name }), 'It is restarted.'));
-  announce({ Problems: status.problems?.length ?? 0, 'Open questions': queue.questions?.length ?? 0, 'Pairing requests': pairings.length, 'Dead letters': status.dead });
+  announce({ Problems: status.problems?.length ?? 0, 'Open questions': questions.length, 'Pairing requests': pairings.length, 'Dead letters': status.dead });
   if (Date.now() - asked >= seldom) {
-    const [sessions, usage] = await Promise.all([get('v1/sessions'), get('v1/usage')]);
+    const [sessions, usage, latency] = await Promise.all([get('v1/sessions'), get('v1/usage'), get('v1/latency')]);
     asked = Date.now();
     showSessions(sessions);
     showUsage(usage);
+    showLatency(latency);
   }
   tick();
 }
@@ -105,6 +113,7 @@ function confirmed(text) {
   return new Promise((resolve) => dialog.addEventListener('close', () => resolve(dialog.returnValue === 'yes'), { once: true }));
 }
 
+$('failed-close').onclick = () => fail('');
 $('confirm-no').onclick = () => $('confirm').close('no');
 $('confirm-yes').onclick = () => $('confirm').close('yes');
 

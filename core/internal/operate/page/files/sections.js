@@ -1,13 +1,13 @@
 // The sections of the page.
 
-import { el, empty, moment, put, table } from './element.js';
+import { el, empty, moment, prose, put, table } from './element.js';
 
 const place = (to) => [to.channel, to.chat, to.thread].filter(Boolean).join(':');
 export const dollars = (micros) => `$${(micros / 1e6).toFixed(2)}`;
 export const tokens = (usage) => usage.input_tokens + usage.cache_tokens + usage.output_tokens;
 
 // act makes a button. what is a description of the act for screen readers, and unique on the page.
-const act = (label, what, onclick, className = '') => el('button', { type: 'button', className, onclick, 'aria-label': what, 'data-name': what }, label);
+export const act = (label, what, onclick, className = '') => el('button', { type: 'button', className, onclick, 'aria-label': what, 'data-name': what }, label);
 
 export function showStatus(status) {
   const facts = [
@@ -17,14 +17,14 @@ export function showStatus(status) {
   ];
   put('summary', facts, () => facts.map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, name === 'Started' ? moment(value) : String(value)))));
   put('problems', status.problems ?? [], (problems) => problems.length === 0 ? empty('There are no problems.') : el('ul', {},
-    ...problems.map((p) => el('li', { className: p.severity === 'error' ? 'error' : '' }, el('p', {}, p.text), el('p', { className: 'faint' }, p.advice ?? ''),
+    ...problems.map((p) => el('li', { className: p.severity === 'error' ? 'error' : '' }, el('p', {}, ...prose(p.text)), el('p', { className: 'faint' }, ...prose(p.advice ?? '')),
       el('p', { className: 'faint' }, p.since ? 'Since ' : '', moment(p.since))))));
 }
 
 export function showPlugins(plugins, restart) {
   put('plugins', plugins, () => plugins.length === 0 ? empty('No plugins are configured.') : table('Plugins',
     [['Plugin'], ['State'], ['Connection'], ['Since'], ['Restarts'], ['Actions', 'buttons']],
-    plugins.map((p) => [p.name, p.detail ? `${p.state}: ${p.detail}` : p.state, p.connection ?? '', moment(p.since), String(p.restarts ?? 0),
+    plugins.map((p) => [p.name, prose(p.detail ? `${p.state}: ${p.detail}` : p.state), p.connection ?? '', moment(p.since), String(p.restarts ?? 0),
       p.state === 'disabled' ? '' : act('Restart', `Restart ${p.name}`, () => restart(p))])));
 }
 
@@ -36,9 +36,6 @@ export function showQueue(queue, stop) {
   put('deliveries', queue.destinations, (all) => all.length === 0 ? empty('Everything is delivered.') : table('Deliveries',
     [['Chat'], ['Messages'], ['Next attempt'], ['Attempts'], ['Last error', 'text']],
     all.map((d) => [place(d.to), String(d.pending), d.next_at ? moment(d.next_at) : 'now', String(d.attempts), d.last_error ?? ''])));
-  put('questions', queue.questions ?? [], (questions) => questions.length === 0 ? empty('No question is open.') : table('Open questions',
-    [['About'], ['Session'], ['Asked'], ['Who may answer']],
-    questions.map((q) => [q.about, q.session, moment(q.since), q.may.join(', ')])));
 }
 
 export function showPairings(pairings, approve, reject) {

@@ -1,12 +1,10 @@
 // Plots of the usage of the last days, and the same as a table.
 
 import { el, empty, put, table } from './element.js';
+import { discard, draw, isDark, short, style, whenColored } from './plots.js';
 import { dollars, tokens } from './sections.js';
 
 const day = 86400;
-const height = 160;
-const plots = []; // of uPlot, with the elements that they are in
-const dark = matchMedia('(prefers-color-scheme: dark)');
 const whole = Array.from({ length: 14 }, (_, i) => [1, 2, 5].map((n) => n * 10 ** i)).flat(); // steps of an axis
 let last = [];
 
@@ -26,52 +24,35 @@ function byDay(list) {
 
 const nameOf = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 10);
 
-function draw(title, days, value, format, incrs) {
-  const frame = el('div', { className: 'plot', 'aria-hidden': 'true' });
-  const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name);
-  // light-dark() is not resolved in custom properties: a probe has the color.
-  const resolve = (name) => {
-    const probe = document.body.appendChild(el('span'));
-    probe.style.color = color(name);
-    const resolved = getComputedStyle(probe).color;
-    probe.remove();
-    return resolved;
-  };
-  const axis = { stroke: resolve('--faint'), grid: { stroke: resolve('--line'), width: 1 }, ticks: { show: false } };
+function bars(title, days, value, format, incrs) {
+  const { axis, accent } = style();
   const xs = days.map(([name]) => Date.parse(name) / 1000);
   const options = {
-    width: widthOf(), height, legend: { show: false }, cursor: { show: false }, tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
+    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'), // a day has its name everywhere
     scales: { x: { range: [xs[0] - day / 2, xs.at(-1) + day / 2] }, y: { range: (_, __, max) => [0, max * 1.1 || 1] } },
     axes: [
       { ...axis, space: 60, incrs: [1, 2, 5, 10].map((n) => n * day), values: (_, all) => all.map((at) => nameOf(at).slice(5)) },
       { ...axis, ...(incrs && { incrs }), size: 64, values: (_, all) => all.map(format) },
     ],
-    series: [{}, { stroke: resolve('--accent'), fill: resolve('--accent'), paths: uPlot.paths.bars({ size: [0.7, 40] }), points: { show: false } }],
+    series: [{}, { stroke: accent, fill: accent, paths: uPlot.paths.bars({ size: [0.7, 40] }), points: { show: false } }],
   };
-  plots.push(new uPlot(options, [xs, days.map(([, d]) => value(d))], frame));
-  return [el('h3', {}, title), frame];
+  return [el('h3', {}, title), draw('usage', options, [xs, days.map(([, d]) => value(d))])];
 }
-
-const widthOf = () => Math.max(240, document.getElementById('usage').clientWidth);
-const short = new Intl.NumberFormat(undefined, { notation: 'compact' }).format;
 
 export function showUsage(list) {
   last = list;
-  put('usage', [list, dark.matches], () => {
-    for (const plot of plots.splice(0)) plot.destroy();
+  put('usage', [list, isDark()], () => {
+    discard('usage');
     if (list.length === 0) return empty('Nothing was used yet.');
     const days = byDay(list);
     return [
-      ...draw('Turns a day', days, (d) => d.turns, short, whole),
-      ...draw('Tokens a day', days, (d) => d.tokens, short, whole),
-      ...draw('Cost a day', days, (d) => d.cost / 1e6, (v) => `$${short(v)}`),
+      ...bars('Turns a day', days, (d) => d.turns, short, whole),
+      ...bars('Tokens a day', days, (d) => d.tokens, short, whole),
+      ...bars('Cost a day', days, (d) => d.cost / 1e6, (v) => `$${short(v)}`),
       el('details', {}, el('summary', {}, 'As a table'), table('Usage by day', [['Day'], ['Turns'], ['Tokens'], ['Cost']],
         days.toReversed().filter(([, d]) => d.turns > 0).map(([name, d]) => [name, d.turns.toLocaleString(), d.tokens.toLocaleString(), dollars(d.cost)]))),
     ];
   });
 }
 
-dark.addEventListener('change', () => showUsage(last));
-addEventListener('resize', () => {
-  for (const plot of plots) plot.setSize({ width: widthOf(), height });
-});
+whenColored(() => showUsage(last));
