@@ -142,7 +142,7 @@ func wholeWay(tb testing.TB, s *store.Store, in domain.Inbound) (accepted, claim
 		State:      domain.RunDone,
 		Items:      []domain.OutboxItem{{To: to, Text: "one"}, {To: to, Text: "two"}},
 		Transcript: []chat.TranscriptEntry{{Role: chat.Assistant, Text: "one two", At: began}},
-		Turn:       &domain.TurnFigures{Usage: domain.Usage{Turns: 1}, Model: "sonnet"},
+		Turn:       &domain.TurnFigures{Usage: domain.Usage{Turns: 1}, Model: "sonnet", FirstWord: time.Second},
 	}))
 	for range 2 {
 		ds, _, err := s.ClaimDeliveriesNow(tb.Context(), "telegram", 10)
