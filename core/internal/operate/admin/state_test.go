@@ -284,6 +284,9 @@ func TestToolsAndTheStatePage(t *testing.T) {
 	if r := do("/v1/plugins/restart", "name=echo", found); r.StatusCode != http.StatusForbidden {
 		t.Errorf("a tool with a session: %s", r.Status)
 	}
+	if r := do("/v1/questions/answer", "id=AAAAA&answer=once", found); r.StatusCode != http.StatusForbidden {
+		t.Errorf("a tool that answers its own question: %s", r.Status)
+	}
 	if r := do("/login", "token="+token, http.Header{}); r.StatusCode != http.StatusForbidden || len(r.Cookies()) > 0 {
 		t.Errorf("a tool with the token: %s, %v", r.Status, r.Cookies())
 	}
