@@ -168,6 +168,7 @@ type crashHost struct {
 	plugin string   // the channel's binary
 	points []string // where the host kills itself
 	config string   // besides what every such host has
+	claude string   // the same, of the block claude
 }
 
 // crashWorld is a host that is killed and started again.
@@ -200,8 +201,9 @@ claude {
   command       = %q
   max_processes = 4
   env           = { CLAUDE_STUB_DELAY_MS = "30" }
+  %s
 }
-`, filepath.Join(dir, "state"), w.bin, filepath.Join(dir, "work"), filepath.Join(w.bin, "claude-stub"))
+`, filepath.Join(dir, "state"), w.bin, filepath.Join(dir, "work"), filepath.Join(w.bin, "claude-stub"), of.claude)
 	if err := os.WriteFile(filepath.Join(dir, "config.hcl"), []byte(config+of.config), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -93,11 +93,16 @@ func hookAnswer(n int) string { return fmt.Sprintf("The end of delivery %d.", n)
 // sendHooks sends deliveries to a chat, one after the other, until ctx ends. Each has its answer before the next one is sent. It
 // returns how many were sent.
 func (b *board) sendHooks(ctx context.Context, t *testing.T, url, chat string) int {
+	return b.sendTurns(ctx, t, url, chat, func(n int) string { return fmt.Sprintf(`[[stub {"answer": %q}]] %d`, hookAnswer(n), n) })
+}
+
+// sendTurns does so with these texts, which have the answers of hookAnswer.
+func (b *board) sendTurns(ctx context.Context, t *testing.T, url, chat string, text func(n int) string) int {
 	for n := 0; ; n++ {
 		if ctx.Err() != nil {
 			return n
 		}
-		body := fmt.Sprintf(`{"text": %q}`, fmt.Sprintf(`[[stub {"answer": %q}]] %d`, hookAnswer(n), n))
+		body := fmt.Sprintf(`{"text": %q}`, text(n))
 		for range 2 {
 			if err := deliver(url, chat, body); err != nil {
 				t.Errorf("delivery %d of %s: %v", n, chat, err)

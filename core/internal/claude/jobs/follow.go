@@ -108,7 +108,7 @@ func (j *Jobs) end(ctx context.Context, job domain.Job) (domain.Job, error) {
 	if job.State != domain.JobStopped && !j.tell(ctx, job, "ended", endReport(job, events.failed)) {
 		return job, errors.New("its session was not told")
 	}
-	crashpoint.Pass("job told")
+	crashpoint.Pass("job-told")
 	if err := j.options.Store.EndJob(ctx, job); err != nil {
 		return job, err
 	}

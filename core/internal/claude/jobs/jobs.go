@@ -137,7 +137,7 @@ func (j *Jobs) Start(ctx context.Context, job domain.Job) (domain.Job, error) {
 		return job, err
 	}
 	ctx = context.WithoutCancel(ctx) // it is begun now, or has an end that tells why not
-	crashpoint.Pass("job added")
+	crashpoint.Pass("job-added")
 	if err := j.begin(ctx, &job, limits.MaxOutput); err != nil {
 		job.State, job.EndedAt = domain.JobFailed, time.Now()
 		return job, errors.Join(err, j.options.Store.EndJob(ctx, job))
@@ -175,7 +175,7 @@ func (j *Jobs) begin(ctx context.Context, job *domain.Job, most int64) error {
 		job.PID, job.StartTime, job.BootID = self.PID, self.Started, process.BootID()
 		err = j.options.Store.BeginJob(ctx, job.ID, job.PID, job.StartTime, job.BootID)
 	}
-	crashpoint.Pass("job recorded")
+	crashpoint.Pass("job-recorded")
 	if err == nil {
 		err = json.NewEncoder(write).Encode(order{Shell: shell, Command: job.Command, Pattern: job.Pattern, Most: most})
 	}
@@ -210,7 +210,7 @@ func (j *Jobs) Stop(ctx context.Context, id int64, by string) (domain.Job, error
 	if err := os.WriteFile(filepath.Join(folder, stoppedFile), []byte(by), 0o600); err != nil {
 		return job, fmt.Errorf("stop a job: %w", err)
 	}
-	crashpoint.Pass("job stopped")
+	crashpoint.Pass("job-stopped")
 	if left := j.kill(job); len(left) > 0 {
 		return job, fmt.Errorf("stop a job: process %d does not end", left[0].PID)
 	}
