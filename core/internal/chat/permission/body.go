@@ -91,7 +91,7 @@ var summaryFields = []string{"command", "file_path", "notebook_path", "path", "u
 
 func toolBody(q agent.Question) body {
 	b := body{About: wording.AboutTool, Rules: rules(q)}
-	b.Tool, b.Why = b.cut(oneLine(q.Tool), maxLabel), b.cut(oneLine(q.Description), maxWhy)
+	b.Tool, b.Why = b.cut(oneLine(called(q.Tool)), maxLabel), b.cut(oneLine(q.Description), maxWhy)
 	in := readInput(q.Input)
 	for _, name := range summaryFields {
 		if text := oneLine(in.text(name)); text != "" {

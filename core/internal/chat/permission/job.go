@@ -23,3 +23,11 @@ func mayRunJob(run *conversation.Run, q agent.Question) bool {
 	return agent.Profile{PermissionMode: run.PermissionMode}.SkipsApproval() ||
 		slices.Contains(rules.AllowedTools, "Bash") || slices.Contains(rules.AllowedTools, "Bash(*)")
 }
+
+// called returns what people read as the name of a tool.
+func called(tool string) string {
+	if tool == tools.JobsTool {
+		return "Job"
+	}
+	return tool
+}
