@@ -80,8 +80,8 @@ func (j *Jobs) ended(job domain.Job) bool {
 
 // end records how a job has ended, and tells its session, once; not if it was stopped, because who did it knows.
 func (j *Jobs) end(ctx context.Context, job domain.Job) (domain.Job, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
+	j.ending.Lock()
+	defer j.ending.Unlock()
 	if now, err := j.options.Store.Job(ctx, job.ID); err != nil || now.Ended() {
 		return now, err
 	}

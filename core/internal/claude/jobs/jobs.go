@@ -74,13 +74,15 @@ type Jobs struct {
 	options Options
 	log     hclog.Logger
 
-	mu      sync.Mutex
+	known   chan struct{}   // closed when the jobs of the previous process are known: others may start
 	started chan domain.Job // jobs that are to be followed
+
+	ending sync.Mutex // held while a job ends, which is told once
 }
 
 // New returns jobs. Run must be called.
 func New(o Options, log hclog.Logger) *Jobs {
-	return &Jobs{options: o, log: log, started: make(chan domain.Job)}
+	return &Jobs{options: o, log: log, known: make(chan struct{}), started: make(chan domain.Job)}
 }
 
 // Run follows the jobs, those of the previous process of the host first, until ctx ends. The jobs go on.
@@ -92,6 +94,7 @@ func (j *Jobs) Run(ctx context.Context) {
 	if err != nil && ctx.Err() == nil {
 		j.log.Error("the jobs of the previous process are not followed", "error", err)
 	}
+	close(j.known)
 	for _, job := range left {
 		follow(job)
 	}
@@ -126,6 +129,11 @@ func (j *Jobs) Start(ctx context.Context, job domain.Job) (domain.Job, error) {
 	}
 	if _, err := regexp.Compile(job.Pattern); err != nil {
 		return job, fmt.Errorf("%w: %w", ErrPattern, err)
+	}
+	select {
+	case <-j.known:
+	case <-ctx.Done():
+		return job, ctx.Err()
 	}
 	person := perPerson
 	if job.Caller.Authority == chat.Owner {
