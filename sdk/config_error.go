@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/pluginv1"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
@@ -40,6 +41,38 @@ type Account struct {
 	Name     string   // as people of the network see it, such as "@my_bot"; empty: unknown
 	Link     string   // the address of a page by which a person begins to write to it; empty: there is none
 	Warnings []string // what works only in part, and what to do
+}
+
+// Forgetter is a config struct that deletes what its plugin keeps of a person, for `clawhost forget`. The component is not opened, and no
+// other process of the instance runs. What is deleted must be in no byte of a file: SQLite needs secure_delete or VACUUM, and an emptied
+// log. What the plugin keeps in [State] is the host's matter. Left is what still has the person and why, a line each; after an error
+// Forget is called again some time.
+type Forgetter interface {
+	Forget(ctx context.Context, p Person) (left []string, err error)
+}
+
+// Person is whom a plugin forgets.
+type Person struct {
+	Instance string   // as in [Env]
+	StateDir string   // as in [Env]
+	Users    []User   // all ids of the person, on every channel
+	Names    []string // by which chats show the person
+}
+
+// User is a person on a channel.
+type User struct {
+	Channel string
+	ID      chat.UserID
+}
+
+// Own returns the person's ids on the plugin's own channel.
+func (p Person) Own() (ids []chat.UserID) {
+	for _, u := range p.Users {
+		if u.Channel == p.Instance {
+			ids = append(ids, u.ID)
+		}
+	}
+	return ids
 }
 
 type configError struct {

@@ -31,7 +31,9 @@ type Component struct {
 	check func(config []byte) error
 	// account asks the network about the config's account; nil: it cannot.
 	account func(ctx context.Context, config []byte) (Account, error)
-	err     error // a mistake in the definition; Serve reports it
+	// forget deletes what is kept of a person; nil: it cannot.
+	forget func(ctx context.Context, config []byte, p Person) (left []string, err error)
+	err    error // a mistake in the definition; Serve reports it
 }
 
 // NewChannel returns a channel component. Open is called once with the checked config, decoded into C; its context ends
@@ -179,6 +181,16 @@ func configured[C, T any](name string, open func(context.Context, Env, C) (T, er
 				return Account{}, err
 			}
 			return any(config).(AccountChecker).CheckAccount(ctx)
+		}
+	}
+	if schema != nil && reflect.TypeFor[C]().Implements(reflect.TypeFor[Forgetter]()) {
+		c.capabilities = append(c.capabilities, pluginv1.Capability_CAPABILITY_FORGET)
+		c.forget = func(ctx context.Context, raw []byte, p Person) ([]string, error) {
+			config, err := decode(raw)
+			if err != nil {
+				return nil, err
+			}
+			return any(config).(Forgetter).Forget(ctx, p)
 		}
 	}
 	return c

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/handshake"
 	"github.com/clawhost/clawhost/sdk/internal/serving"
 	"github.com/clawhost/clawhost/sdk/pluginv1"
@@ -74,6 +75,30 @@ func (s *pluginServer) CheckAccount(ctx context.Context, r *pluginv1.CheckAccoun
 		return response, nil
 	}
 	return &pluginv1.CheckAccountResponse{}, nil
+}
+
+// Forget has the component with a config delete what it keeps of a person.
+func (s *pluginServer) Forget(ctx context.Context, r *pluginv1.ForgetRequest) (_ *pluginv1.ForgetResponse, err error) {
+	defer s.recoverPanic("Forget", &err)
+	s.learn(r.GetConfigJson())
+	p := Person{Instance: r.GetInstance(), StateDir: r.GetStateDir(), Names: r.GetNames()}
+	for _, u := range r.GetUsers() {
+		p.Users = append(p.Users, User{u.GetChannel(), chat.UserID(u.GetId())})
+	}
+	response := &pluginv1.ForgetResponse{}
+	for _, c := range s.components {
+		if c.forget == nil {
+			continue
+		}
+		left, err := c.forget(ctx, r.GetConfigJson(), p)
+		if err != nil {
+			return nil, status.Error(codes.Aborted, s.redact.text(err.Error()))
+		}
+		for _, line := range left {
+			response.Left = append(response.Left, wire.Cut(s.redact.text(line), wire.MaxDetail))
+		}
+	}
+	return response, nil
 }
 
 // learn redacts a config's secrets in logs and errors from here on.

@@ -29,6 +29,8 @@ const (
 	schemaVersion = 3
 	// allAgents is the version of an index with the conversations of all agents. Those of others than main are removed.
 	allAgents = 2
+	// indexFile is the name of the database in an agent's folder.
+	indexFile = "index.db"
 )
 
 // errDamaged is the error of an index that must be rebuilt.
@@ -44,7 +46,7 @@ type index struct {
 // openIndex opens or creates the index in the folder. One that is damaged or of another version is rebuilt, with a warning:
 // files are read again, and conversations where the host lets the plugin.
 func openIndex(ctx context.Context, folder string, log *slog.Logger) (*index, error) {
-	path := filepath.Join(folder, "index.db")
+	path := filepath.Join(folder, indexFile)
 	x, err := tryIndex(ctx, path)
 	if !errors.Is(err, errDamaged) {
 		return x, err

@@ -20,6 +20,9 @@ const (
 	maxWaiting = 100
 )
 
+// journalFile is the journal's name in the state folder.
+const journalFile = "messages.jsonl"
+
 var (
 	// errNoMessage is returned for a message that is not in the journal.
 	errNoMessage = errors.New("no such message")

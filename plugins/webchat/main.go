@@ -52,7 +52,7 @@ func open(ctx context.Context, env sdk.Env, cfg config) (_ *channel, err error) 
 		}
 	}
 	changed := newBroadcast()
-	kept, damaged, err := openJournal(filepath.Join(env.StateDir, "messages.jsonl"), changed)
+	kept, damaged, err := openJournal(filepath.Join(env.StateDir, journalFile), changed)
 	if err != nil {
 		return nil, err
 	}

@@ -101,7 +101,7 @@ func open(_ context.Context, env sdk.Env, cfg config) (*channel, error) {
 }
 
 // scratch returns the folder of temporary files.
-func (c *channel) scratch() string { return filepath.Join(c.folder, "files") }
+func (c *channel) scratch() string { return filepath.Join(c.folder, scratchFolder) }
 
 var errNotConnected = errors.New("not connected yet")
 

@@ -15,6 +15,11 @@ import (
 	"modernc.org/sqlite"
 )
 
+const (
+	deviceFile    = "device.db" // in the state folder
+	scratchFolder = "files"     // of temporary files, there too
+)
+
 // devices stores the linked device's keys and sessions. Anybody with the file is the device.
 type devices struct {
 	*sqlstore.Container
@@ -23,7 +28,7 @@ type devices struct {
 
 // openDevices opens or creates the store in a folder. Only one process may use it.
 func openDevices(ctx context.Context, folder string, log waLog.Logger) (*devices, error) {
-	path := filepath.Join(folder, "device.db")
+	path := filepath.Join(folder, deviceFile)
 	// SQLite gives its other files the mode of the first.
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

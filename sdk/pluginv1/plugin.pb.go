@@ -45,6 +45,7 @@ const (
 	Capability_CAPABILITY_TOOLS                    Capability = 40
 	Capability_CAPABILITY_CHECK_CONFIG             Capability = 50
 	Capability_CAPABILITY_CHECK_ACCOUNT            Capability = 51
+	Capability_CAPABILITY_FORGET                   Capability = 52
 )
 
 // Enum value maps for Capability.
@@ -69,6 +70,7 @@ var (
 		40: "CAPABILITY_TOOLS",
 		50: "CAPABILITY_CHECK_CONFIG",
 		51: "CAPABILITY_CHECK_ACCOUNT",
+		52: "CAPABILITY_FORGET",
 	}
 	Capability_value = map[string]int32{
 		"CAPABILITY_UNSPECIFIED":              0,
@@ -90,6 +92,7 @@ var (
 		"CAPABILITY_TOOLS":                    40,
 		"CAPABILITY_CHECK_CONFIG":             50,
 		"CAPABILITY_CHECK_ACCOUNT":            51,
+		"CAPABILITY_FORGET":                   52,
 	}
 )
 
@@ -219,7 +222,7 @@ func (x Diagnostic_Severity) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Diagnostic_Severity.Descriptor instead.
 func (Diagnostic_Severity) EnumDescriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{9, 0}
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{12, 0}
 }
 
 type DescribeRequest struct {
@@ -613,6 +616,184 @@ func (x *CheckAccountResponse) GetLink() string {
 	return ""
 }
 
+type ForgetRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// An object that matches the schema of Describe.
+	ConfigJson []byte `protobuf:"bytes,1,opt,name=config_json,json=configJson,proto3" json:"config_json,omitempty"`
+	// As in ConfigureRequest.
+	Instance string `protobuf:"bytes,2,opt,name=instance,proto3" json:"instance,omitempty"`
+	StateDir string `protobuf:"bytes,3,opt,name=state_dir,json=stateDir,proto3" json:"state_dir,omitempty"`
+	// All ids of the person, on every channel.
+	Users []*User `protobuf:"bytes,4,rep,name=users,proto3" json:"users,omitempty"`
+	// The names by which chats show the person.
+	Names         []string `protobuf:"bytes,5,rep,name=names,proto3" json:"names,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForgetRequest) Reset() {
+	*x = ForgetRequest{}
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForgetRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForgetRequest) ProtoMessage() {}
+
+func (x *ForgetRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForgetRequest.ProtoReflect.Descriptor instead.
+func (*ForgetRequest) Descriptor() ([]byte, []int) {
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ForgetRequest) GetConfigJson() []byte {
+	if x != nil {
+		return x.ConfigJson
+	}
+	return nil
+}
+
+func (x *ForgetRequest) GetInstance() string {
+	if x != nil {
+		return x.Instance
+	}
+	return ""
+}
+
+func (x *ForgetRequest) GetStateDir() string {
+	if x != nil {
+		return x.StateDir
+	}
+	return ""
+}
+
+func (x *ForgetRequest) GetUsers() []*User {
+	if x != nil {
+		return x.Users
+	}
+	return nil
+}
+
+func (x *ForgetRequest) GetNames() []string {
+	if x != nil {
+		return x.Names
+	}
+	return nil
+}
+
+// User is a person on a channel.
+type User struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Channel       string                 `protobuf:"bytes,1,opt,name=channel,proto3" json:"channel,omitempty"`
+	Id            string                 `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *User) Reset() {
+	*x = User{}
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *User) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*User) ProtoMessage() {}
+
+func (x *User) ProtoReflect() protoreflect.Message {
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use User.ProtoReflect.Descriptor instead.
+func (*User) Descriptor() ([]byte, []int) {
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *User) GetChannel() string {
+	if x != nil {
+		return x.Channel
+	}
+	return ""
+}
+
+func (x *User) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type ForgetResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What still has the person and why, a line each for the operator; empty: nothing of the plugin's.
+	Left          []string `protobuf:"bytes,1,rep,name=left,proto3" json:"left,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForgetResponse) Reset() {
+	*x = ForgetResponse{}
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForgetResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForgetResponse) ProtoMessage() {}
+
+func (x *ForgetResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForgetResponse.ProtoReflect.Descriptor instead.
+func (*ForgetResponse) Descriptor() ([]byte, []int) {
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ForgetResponse) GetLeft() []string {
+	if x != nil {
+		return x.Left
+	}
+	return nil
+}
+
 type ConfigureRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// An object that matches the schema of Describe.
@@ -637,7 +818,7 @@ type ConfigureRequest struct {
 
 func (x *ConfigureRequest) Reset() {
 	*x = ConfigureRequest{}
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[7]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -649,7 +830,7 @@ func (x *ConfigureRequest) String() string {
 func (*ConfigureRequest) ProtoMessage() {}
 
 func (x *ConfigureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[7]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -662,7 +843,7 @@ func (x *ConfigureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureRequest.ProtoReflect.Descriptor instead.
 func (*ConfigureRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{7}
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ConfigureRequest) GetConfigJson() []byte {
@@ -731,7 +912,7 @@ type ConfigureResponse struct {
 
 func (x *ConfigureResponse) Reset() {
 	*x = ConfigureResponse{}
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[8]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -743,7 +924,7 @@ func (x *ConfigureResponse) String() string {
 func (*ConfigureResponse) ProtoMessage() {}
 
 func (x *ConfigureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[8]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -756,7 +937,7 @@ func (x *ConfigureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureResponse.ProtoReflect.Descriptor instead.
 func (*ConfigureResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{8}
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ConfigureResponse) GetDiagnostics() []*Diagnostic {
@@ -780,7 +961,7 @@ type Diagnostic struct {
 
 func (x *Diagnostic) Reset() {
 	*x = Diagnostic{}
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[9]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -792,7 +973,7 @@ func (x *Diagnostic) String() string {
 func (*Diagnostic) ProtoMessage() {}
 
 func (x *Diagnostic) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[9]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -805,7 +986,7 @@ func (x *Diagnostic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Diagnostic.ProtoReflect.Descriptor instead.
 func (*Diagnostic) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{9}
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Diagnostic) GetSeverity() Diagnostic_Severity {
@@ -849,7 +1030,7 @@ type PathStep struct {
 
 func (x *PathStep) Reset() {
 	*x = PathStep{}
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[10]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -861,7 +1042,7 @@ func (x *PathStep) String() string {
 func (*PathStep) ProtoMessage() {}
 
 func (x *PathStep) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[10]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -874,7 +1055,7 @@ func (x *PathStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PathStep.ProtoReflect.Descriptor instead.
 func (*PathStep) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{10}
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *PathStep) GetStep() isPathStep_Step {
@@ -926,7 +1107,7 @@ type CheckHealthRequest struct {
 
 func (x *CheckHealthRequest) Reset() {
 	*x = CheckHealthRequest{}
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[11]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -938,7 +1119,7 @@ func (x *CheckHealthRequest) String() string {
 func (*CheckHealthRequest) ProtoMessage() {}
 
 func (x *CheckHealthRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[11]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -951,7 +1132,7 @@ func (x *CheckHealthRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckHealthRequest.ProtoReflect.Descriptor instead.
 func (*CheckHealthRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{11}
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{14}
 }
 
 type CheckHealthResponse struct {
@@ -965,7 +1146,7 @@ type CheckHealthResponse struct {
 
 func (x *CheckHealthResponse) Reset() {
 	*x = CheckHealthResponse{}
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[12]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -977,7 +1158,7 @@ func (x *CheckHealthResponse) String() string {
 func (*CheckHealthResponse) ProtoMessage() {}
 
 func (x *CheckHealthResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[12]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -990,7 +1171,7 @@ func (x *CheckHealthResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckHealthResponse.ProtoReflect.Descriptor instead.
 func (*CheckHealthResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{12}
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CheckHealthResponse) GetHealthy() bool {
@@ -1016,7 +1197,7 @@ type ShutdownRequest struct {
 
 func (x *ShutdownRequest) Reset() {
 	*x = ShutdownRequest{}
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[13]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1028,7 +1209,7 @@ func (x *ShutdownRequest) String() string {
 func (*ShutdownRequest) ProtoMessage() {}
 
 func (x *ShutdownRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[13]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1041,7 +1222,7 @@ func (x *ShutdownRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShutdownRequest.ProtoReflect.Descriptor instead.
 func (*ShutdownRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{13}
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ShutdownRequest) GetGrace() *durationpb.Duration {
@@ -1059,7 +1240,7 @@ type ShutdownResponse struct {
 
 func (x *ShutdownResponse) Reset() {
 	*x = ShutdownResponse{}
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[14]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1071,7 +1252,7 @@ func (x *ShutdownResponse) String() string {
 func (*ShutdownResponse) ProtoMessage() {}
 
 func (x *ShutdownResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[14]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1084,7 +1265,7 @@ func (x *ShutdownResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShutdownResponse.ProtoReflect.Descriptor instead.
 func (*ShutdownResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{14}
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{17}
 }
 
 var File_clawhost_plugin_v1_plugin_proto protoreflect.FileDescriptor
@@ -1116,7 +1297,19 @@ const file_clawhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x14CheckAccountResponse\x12@\n" +
 	"\vdiagnostics\x18\x01 \x03(\v2\x1e.clawhost.plugin.v1.DiagnosticR\vdiagnostics\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
-	"\x04link\x18\x03 \x01(\tR\x04link\"\x90\x02\n" +
+	"\x04link\x18\x03 \x01(\tR\x04link\"\xaf\x01\n" +
+	"\rForgetRequest\x12\x1f\n" +
+	"\vconfig_json\x18\x01 \x01(\fR\n" +
+	"configJson\x12\x1a\n" +
+	"\binstance\x18\x02 \x01(\tR\binstance\x12\x1b\n" +
+	"\tstate_dir\x18\x03 \x01(\tR\bstateDir\x12.\n" +
+	"\x05users\x18\x04 \x03(\v2\x18.clawhost.plugin.v1.UserR\x05users\x12\x14\n" +
+	"\x05names\x18\x05 \x03(\tR\x05names\"0\n" +
+	"\x04User\x12\x18\n" +
+	"\achannel\x18\x01 \x01(\tR\achannel\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\"$\n" +
+	"\x0eForgetResponse\x12\x12\n" +
+	"\x04left\x18\x01 \x03(\tR\x04left\"\x90\x02\n" +
 	"\x10ConfigureRequest\x12\x1f\n" +
 	"\vconfig_json\x18\x01 \x01(\fR\n" +
 	"configJson\x12$\n" +
@@ -1149,7 +1342,7 @@ const file_clawhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x06detail\x18\x02 \x01(\tR\x06detail\"B\n" +
 	"\x0fShutdownRequest\x12/\n" +
 	"\x05grace\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05grace\"\x12\n" +
-	"\x10ShutdownResponse*\xd5\x04\n" +
+	"\x10ShutdownResponse*\xec\x04\n" +
 	"\n" +
 	"Capability\x12\x1a\n" +
 	"\x16CAPABILITY_UNSPECIFIED\x10\x00\x12\x16\n" +
@@ -1171,16 +1364,18 @@ const file_clawhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"#CAPABILITY_HOOK_TRANSCRIPT_APPENDED\x10 \x12\x14\n" +
 	"\x10CAPABILITY_TOOLS\x10(\x12\x1b\n" +
 	"\x17CAPABILITY_CHECK_CONFIG\x102\x12\x1c\n" +
-	"\x18CAPABILITY_CHECK_ACCOUNT\x103*j\n" +
+	"\x18CAPABILITY_CHECK_ACCOUNT\x103\x12\x15\n" +
+	"\x11CAPABILITY_FORGET\x104*j\n" +
 	"\tAuthority\x12\x19\n" +
 	"\x15AUTHORITY_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fAUTHORITY_OTHER\x10\x01\x12\x18\n" +
 	"\x14AUTHORITY_AUTHORISED\x10\x02\x12\x13\n" +
-	"\x0fAUTHORITY_OWNER\x10\x032\xb3\x04\n" +
+	"\x0fAUTHORITY_OWNER\x10\x032\x84\x05\n" +
 	"\x06Plugin\x12U\n" +
 	"\bDescribe\x12#.clawhost.plugin.v1.DescribeRequest\x1a$.clawhost.plugin.v1.DescribeResponse\x12^\n" +
 	"\vCheckConfig\x12&.clawhost.plugin.v1.CheckConfigRequest\x1a'.clawhost.plugin.v1.CheckConfigResponse\x12a\n" +
-	"\fCheckAccount\x12'.clawhost.plugin.v1.CheckAccountRequest\x1a(.clawhost.plugin.v1.CheckAccountResponse\x12X\n" +
+	"\fCheckAccount\x12'.clawhost.plugin.v1.CheckAccountRequest\x1a(.clawhost.plugin.v1.CheckAccountResponse\x12O\n" +
+	"\x06Forget\x12!.clawhost.plugin.v1.ForgetRequest\x1a\".clawhost.plugin.v1.ForgetResponse\x12X\n" +
 	"\tConfigure\x12$.clawhost.plugin.v1.ConfigureRequest\x1a%.clawhost.plugin.v1.ConfigureResponse\x12^\n" +
 	"\vCheckHealth\x12&.clawhost.plugin.v1.CheckHealthRequest\x1a'.clawhost.plugin.v1.CheckHealthResponse\x12U\n" +
 	"\bShutdown\x12#.clawhost.plugin.v1.ShutdownRequest\x1a$.clawhost.plugin.v1.ShutdownResponseB+Z)github.com/clawhost/clawhost/sdk/pluginv1b\x06proto3"
@@ -1198,7 +1393,7 @@ func file_clawhost_plugin_v1_plugin_proto_rawDescGZIP() []byte {
 }
 
 var file_clawhost_plugin_v1_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_clawhost_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_clawhost_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_clawhost_plugin_v1_plugin_proto_goTypes = []any{
 	(Capability)(0),              // 0: clawhost.plugin.v1.Capability
 	(Authority)(0),               // 1: clawhost.plugin.v1.Authority
@@ -1210,43 +1405,49 @@ var file_clawhost_plugin_v1_plugin_proto_goTypes = []any{
 	(*CheckConfigResponse)(nil),  // 7: clawhost.plugin.v1.CheckConfigResponse
 	(*CheckAccountRequest)(nil),  // 8: clawhost.plugin.v1.CheckAccountRequest
 	(*CheckAccountResponse)(nil), // 9: clawhost.plugin.v1.CheckAccountResponse
-	(*ConfigureRequest)(nil),     // 10: clawhost.plugin.v1.ConfigureRequest
-	(*ConfigureResponse)(nil),    // 11: clawhost.plugin.v1.ConfigureResponse
-	(*Diagnostic)(nil),           // 12: clawhost.plugin.v1.Diagnostic
-	(*PathStep)(nil),             // 13: clawhost.plugin.v1.PathStep
-	(*CheckHealthRequest)(nil),   // 14: clawhost.plugin.v1.CheckHealthRequest
-	(*CheckHealthResponse)(nil),  // 15: clawhost.plugin.v1.CheckHealthResponse
-	(*ShutdownRequest)(nil),      // 16: clawhost.plugin.v1.ShutdownRequest
-	(*ShutdownResponse)(nil),     // 17: clawhost.plugin.v1.ShutdownResponse
-	(*durationpb.Duration)(nil),  // 18: google.protobuf.Duration
+	(*ForgetRequest)(nil),        // 10: clawhost.plugin.v1.ForgetRequest
+	(*User)(nil),                 // 11: clawhost.plugin.v1.User
+	(*ForgetResponse)(nil),       // 12: clawhost.plugin.v1.ForgetResponse
+	(*ConfigureRequest)(nil),     // 13: clawhost.plugin.v1.ConfigureRequest
+	(*ConfigureResponse)(nil),    // 14: clawhost.plugin.v1.ConfigureResponse
+	(*Diagnostic)(nil),           // 15: clawhost.plugin.v1.Diagnostic
+	(*PathStep)(nil),             // 16: clawhost.plugin.v1.PathStep
+	(*CheckHealthRequest)(nil),   // 17: clawhost.plugin.v1.CheckHealthRequest
+	(*CheckHealthResponse)(nil),  // 18: clawhost.plugin.v1.CheckHealthResponse
+	(*ShutdownRequest)(nil),      // 19: clawhost.plugin.v1.ShutdownRequest
+	(*ShutdownResponse)(nil),     // 20: clawhost.plugin.v1.ShutdownResponse
+	(*durationpb.Duration)(nil),  // 21: google.protobuf.Duration
 }
 var file_clawhost_plugin_v1_plugin_proto_depIdxs = []int32{
 	0,  // 0: clawhost.plugin.v1.DescribeResponse.capabilities:type_name -> clawhost.plugin.v1.Capability
 	5,  // 1: clawhost.plugin.v1.DescribeResponse.commands:type_name -> clawhost.plugin.v1.CommandSpec
 	1,  // 2: clawhost.plugin.v1.CommandSpec.least_authority:type_name -> clawhost.plugin.v1.Authority
-	12, // 3: clawhost.plugin.v1.CheckConfigResponse.diagnostics:type_name -> clawhost.plugin.v1.Diagnostic
-	12, // 4: clawhost.plugin.v1.CheckAccountResponse.diagnostics:type_name -> clawhost.plugin.v1.Diagnostic
-	12, // 5: clawhost.plugin.v1.ConfigureResponse.diagnostics:type_name -> clawhost.plugin.v1.Diagnostic
-	2,  // 6: clawhost.plugin.v1.Diagnostic.severity:type_name -> clawhost.plugin.v1.Diagnostic.Severity
-	13, // 7: clawhost.plugin.v1.Diagnostic.path:type_name -> clawhost.plugin.v1.PathStep
-	18, // 8: clawhost.plugin.v1.ShutdownRequest.grace:type_name -> google.protobuf.Duration
-	3,  // 9: clawhost.plugin.v1.Plugin.Describe:input_type -> clawhost.plugin.v1.DescribeRequest
-	6,  // 10: clawhost.plugin.v1.Plugin.CheckConfig:input_type -> clawhost.plugin.v1.CheckConfigRequest
-	8,  // 11: clawhost.plugin.v1.Plugin.CheckAccount:input_type -> clawhost.plugin.v1.CheckAccountRequest
-	10, // 12: clawhost.plugin.v1.Plugin.Configure:input_type -> clawhost.plugin.v1.ConfigureRequest
-	14, // 13: clawhost.plugin.v1.Plugin.CheckHealth:input_type -> clawhost.plugin.v1.CheckHealthRequest
-	16, // 14: clawhost.plugin.v1.Plugin.Shutdown:input_type -> clawhost.plugin.v1.ShutdownRequest
-	4,  // 15: clawhost.plugin.v1.Plugin.Describe:output_type -> clawhost.plugin.v1.DescribeResponse
-	7,  // 16: clawhost.plugin.v1.Plugin.CheckConfig:output_type -> clawhost.plugin.v1.CheckConfigResponse
-	9,  // 17: clawhost.plugin.v1.Plugin.CheckAccount:output_type -> clawhost.plugin.v1.CheckAccountResponse
-	11, // 18: clawhost.plugin.v1.Plugin.Configure:output_type -> clawhost.plugin.v1.ConfigureResponse
-	15, // 19: clawhost.plugin.v1.Plugin.CheckHealth:output_type -> clawhost.plugin.v1.CheckHealthResponse
-	17, // 20: clawhost.plugin.v1.Plugin.Shutdown:output_type -> clawhost.plugin.v1.ShutdownResponse
-	15, // [15:21] is the sub-list for method output_type
-	9,  // [9:15] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	15, // 3: clawhost.plugin.v1.CheckConfigResponse.diagnostics:type_name -> clawhost.plugin.v1.Diagnostic
+	15, // 4: clawhost.plugin.v1.CheckAccountResponse.diagnostics:type_name -> clawhost.plugin.v1.Diagnostic
+	11, // 5: clawhost.plugin.v1.ForgetRequest.users:type_name -> clawhost.plugin.v1.User
+	15, // 6: clawhost.plugin.v1.ConfigureResponse.diagnostics:type_name -> clawhost.plugin.v1.Diagnostic
+	2,  // 7: clawhost.plugin.v1.Diagnostic.severity:type_name -> clawhost.plugin.v1.Diagnostic.Severity
+	16, // 8: clawhost.plugin.v1.Diagnostic.path:type_name -> clawhost.plugin.v1.PathStep
+	21, // 9: clawhost.plugin.v1.ShutdownRequest.grace:type_name -> google.protobuf.Duration
+	3,  // 10: clawhost.plugin.v1.Plugin.Describe:input_type -> clawhost.plugin.v1.DescribeRequest
+	6,  // 11: clawhost.plugin.v1.Plugin.CheckConfig:input_type -> clawhost.plugin.v1.CheckConfigRequest
+	8,  // 12: clawhost.plugin.v1.Plugin.CheckAccount:input_type -> clawhost.plugin.v1.CheckAccountRequest
+	10, // 13: clawhost.plugin.v1.Plugin.Forget:input_type -> clawhost.plugin.v1.ForgetRequest
+	13, // 14: clawhost.plugin.v1.Plugin.Configure:input_type -> clawhost.plugin.v1.ConfigureRequest
+	17, // 15: clawhost.plugin.v1.Plugin.CheckHealth:input_type -> clawhost.plugin.v1.CheckHealthRequest
+	19, // 16: clawhost.plugin.v1.Plugin.Shutdown:input_type -> clawhost.plugin.v1.ShutdownRequest
+	4,  // 17: clawhost.plugin.v1.Plugin.Describe:output_type -> clawhost.plugin.v1.DescribeResponse
+	7,  // 18: clawhost.plugin.v1.Plugin.CheckConfig:output_type -> clawhost.plugin.v1.CheckConfigResponse
+	9,  // 19: clawhost.plugin.v1.Plugin.CheckAccount:output_type -> clawhost.plugin.v1.CheckAccountResponse
+	12, // 20: clawhost.plugin.v1.Plugin.Forget:output_type -> clawhost.plugin.v1.ForgetResponse
+	14, // 21: clawhost.plugin.v1.Plugin.Configure:output_type -> clawhost.plugin.v1.ConfigureResponse
+	18, // 22: clawhost.plugin.v1.Plugin.CheckHealth:output_type -> clawhost.plugin.v1.CheckHealthResponse
+	20, // 23: clawhost.plugin.v1.Plugin.Shutdown:output_type -> clawhost.plugin.v1.ShutdownResponse
+	17, // [17:24] is the sub-list for method output_type
+	10, // [10:17] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_clawhost_plugin_v1_plugin_proto_init() }
@@ -1254,7 +1455,7 @@ func file_clawhost_plugin_v1_plugin_proto_init() {
 	if File_clawhost_plugin_v1_plugin_proto != nil {
 		return
 	}
-	file_clawhost_plugin_v1_plugin_proto_msgTypes[10].OneofWrappers = []any{
+	file_clawhost_plugin_v1_plugin_proto_msgTypes[13].OneofWrappers = []any{
 		(*PathStep_Name)(nil),
 		(*PathStep_Index)(nil),
 	}
@@ -1264,7 +1465,7 @@ func file_clawhost_plugin_v1_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_clawhost_plugin_v1_plugin_proto_rawDesc), len(file_clawhost_plugin_v1_plugin_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   15,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -22,6 +22,7 @@ const (
 	Plugin_Describe_FullMethodName     = "/clawhost.plugin.v1.Plugin/Describe"
 	Plugin_CheckConfig_FullMethodName  = "/clawhost.plugin.v1.Plugin/CheckConfig"
 	Plugin_CheckAccount_FullMethodName = "/clawhost.plugin.v1.Plugin/CheckAccount"
+	Plugin_Forget_FullMethodName       = "/clawhost.plugin.v1.Plugin/Forget"
 	Plugin_Configure_FullMethodName    = "/clawhost.plugin.v1.Plugin/Configure"
 	Plugin_CheckHealth_FullMethodName  = "/clawhost.plugin.v1.Plugin/CheckHealth"
 	Plugin_Shutdown_FullMethodName     = "/clawhost.plugin.v1.Plugin/Shutdown"
@@ -41,6 +42,10 @@ type PluginClient interface {
 	// CheckAccount asks the network about the account that a config names, changes nothing there, and receives no messages. It needs
 	// CAPABILITY_CHECK_ACCOUNT and may be called at any time after Describe, also while another process uses the account.
 	CheckAccount(ctx context.Context, in *CheckAccountRequest, opts ...grpc.CallOption) (*CheckAccountResponse, error)
+	// Forget deletes what the plugin keeps of a person in its state folder, so that no byte of it is in a file. It needs
+	// CAPABILITY_FORGET and is called after Describe, instead of Configure, while no other process of the instance runs. It may be
+	// repeated.
+	Forget(ctx context.Context, in *ForgetRequest, opts ...grpc.CallOption) (*ForgetResponse, error)
 	// Configure passes the checked config and the connection to the host. It is called once, after Describe.
 	Configure(ctx context.Context, in *ConfigureRequest, opts ...grpc.CallOption) (*ConfigureResponse, error)
 	// CheckHealth returns within a second, without I/O.
@@ -81,6 +86,16 @@ func (c *pluginClient) CheckAccount(ctx context.Context, in *CheckAccountRequest
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(CheckAccountResponse)
 	err := c.cc.Invoke(ctx, Plugin_CheckAccount_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *pluginClient) Forget(ctx context.Context, in *ForgetRequest, opts ...grpc.CallOption) (*ForgetResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ForgetResponse)
+	err := c.cc.Invoke(ctx, Plugin_Forget_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -131,6 +146,10 @@ type PluginServer interface {
 	// CheckAccount asks the network about the account that a config names, changes nothing there, and receives no messages. It needs
 	// CAPABILITY_CHECK_ACCOUNT and may be called at any time after Describe, also while another process uses the account.
 	CheckAccount(context.Context, *CheckAccountRequest) (*CheckAccountResponse, error)
+	// Forget deletes what the plugin keeps of a person in its state folder, so that no byte of it is in a file. It needs
+	// CAPABILITY_FORGET and is called after Describe, instead of Configure, while no other process of the instance runs. It may be
+	// repeated.
+	Forget(context.Context, *ForgetRequest) (*ForgetResponse, error)
 	// Configure passes the checked config and the connection to the host. It is called once, after Describe.
 	Configure(context.Context, *ConfigureRequest) (*ConfigureResponse, error)
 	// CheckHealth returns within a second, without I/O.
@@ -155,6 +174,9 @@ func (UnimplementedPluginServer) CheckConfig(context.Context, *CheckConfigReques
 }
 func (UnimplementedPluginServer) CheckAccount(context.Context, *CheckAccountRequest) (*CheckAccountResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CheckAccount not implemented")
+}
+func (UnimplementedPluginServer) Forget(context.Context, *ForgetRequest) (*ForgetResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Forget not implemented")
 }
 func (UnimplementedPluginServer) Configure(context.Context, *ConfigureRequest) (*ConfigureResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Configure not implemented")
@@ -240,6 +262,24 @@ func _Plugin_CheckAccount_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Plugin_Forget_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ForgetRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PluginServer).Forget(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Plugin_Forget_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PluginServer).Forget(ctx, req.(*ForgetRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Plugin_Configure_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ConfigureRequest)
 	if err := dec(in); err != nil {
@@ -312,6 +352,10 @@ var Plugin_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CheckAccount",
 			Handler:    _Plugin_CheckAccount_Handler,
+		},
+		{
+			MethodName: "Forget",
+			Handler:    _Plugin_Forget_Handler,
 		},
 		{
 			MethodName: "Configure",

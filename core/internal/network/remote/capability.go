@@ -25,6 +25,7 @@ const (
 	Tools              Capability = "tools"
 	CheckConfig        Capability = "check config"
 	CheckAccount       Capability = "check account"
+	Forget             Capability = "forget"
 )
 
 // capabilities are those that this host knows.
@@ -47,4 +48,5 @@ var capabilities = map[pluginv1.Capability]Capability{
 	pluginv1.Capability_CAPABILITY_TOOLS:                    Tools,
 	pluginv1.Capability_CAPABILITY_CHECK_CONFIG:             CheckConfig,
 	pluginv1.Capability_CAPABILITY_CHECK_ACCOUNT:            CheckAccount,
+	pluginv1.Capability_CAPABILITY_FORGET:                   Forget,
 }

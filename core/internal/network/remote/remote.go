@@ -163,6 +163,39 @@ func (p *Plugin) CheckAccount(ctx context.Context, config []byte) (Account, []Di
 	return account, diagnostics(response.GetDiagnostics()), nil
 }
 
+// Person is whom a plugin forgets.
+type Person struct {
+	Instance, StateDir string // of the plugin
+	Users              []User // all ids of the person
+	Names              []string
+}
+
+// User is a person on a channel.
+type User struct {
+	Channel string
+	ID      chat.UserID
+}
+
+// Forget deletes what a plugin that is not configured keeps of a person, and returns what it says that still has them. It requires the
+// capability.
+func (p *Plugin) Forget(ctx context.Context, config []byte, who Person) (left []string, err error) {
+	request := &pluginv1.ForgetRequest{ConfigJson: config, Instance: who.Instance, StateDir: who.StateDir}
+	for _, u := range who.Users {
+		request.Users = append(request.Users, &pluginv1.User{Channel: u.Channel, Id: wire.Repair(string(u.ID))})
+	}
+	for _, name := range who.Names {
+		request.Names = append(request.Names, wire.Repair(name))
+	}
+	response, err := p.plugin.Forget(ctx, request)
+	if err != nil {
+		return nil, translate(err)
+	}
+	for _, line := range response.GetLeft()[:min(len(response.GetLeft()), maxDiagnostics)] {
+		left = append(left, wire.Cut(line, wire.MaxDetail))
+	}
+	return left, nil
+}
+
 // diagnostics limits a plugin's diagnostics.
 func diagnostics(list []*pluginv1.Diagnostic) []Diagnostic {
 	var failures, warnings []Diagnostic
