@@ -198,15 +198,8 @@ func (a *app) restoreBackup(ctx context.Context, name, again string, replace boo
 // places returns what the config says of the host's files. Another user than the host's is refused: what that one leaves there, the
 // host could not use. Command is what to run instead.
 func (a *app) places(command string) (*config.Config, error) {
-	path, err := a.place()
+	c, wrong, err := a.readPlaces(command)
 	if err != nil {
-		return nil, err
-	}
-	c, wrong, err := config.LoadPlaces(path, a.variable(path))
-	if err != nil {
-		return nil, err
-	}
-	if err := ownedByUser(c.StateDir, path, command); err != nil {
 		return nil, err
 	}
 	if wrong != nil {
@@ -214,6 +207,18 @@ func (a *app) places(command string) (*config.Config, error) {
 			printable(c.Agent.Claude.ConfigDir), visible(wrong.Error()))
 	}
 	return c, nil
+}
+
+// readPlaces does as places does, and returns what is wrong with the rest of the config.
+func (a *app) readPlaces(command string) (c *config.Config, wrong, err error) {
+	path, err := a.place()
+	if err != nil {
+		return nil, nil, err
+	}
+	if c, wrong, err = config.LoadPlaces(path, a.variable(path)); err != nil {
+		return nil, nil, err
+	}
+	return c, wrong, ownedByUser(c.StateDir, path, command)
 }
 
 // ownedByUser refuses a folder, or the first one above it that exists, that belongs to another user.

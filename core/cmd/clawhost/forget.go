@@ -29,9 +29,12 @@ clawhost forget -person telegram:1001 -name 'Ann Example'`, func(ctx context.Con
 		if _, err := forget.Parse(person); err != nil {
 			return usage("%s", err)
 		}
-		places, err := a.places("forget -person " + process.Quoted(person))
+		places, wrong, err := a.readPlaces("forget -person " + process.Quoted(person))
 		if err != nil {
 			return err
+		}
+		if wrong != nil { // it may not name the person's other ids, or the plugins that keep something
+			return fmt.Errorf("the config must read as for the host, with its environment; nothing was done:\n%s", visible(wrong.Error()))
 		}
 		question := fmt.Sprintf("Delete what the host keeps of %s? This cannot be undone.", printable(person))
 		if err := a.agreed(ctx, yes || dry, question); err != nil {
@@ -103,9 +106,16 @@ func (a *app) sayForgotten(r forget.Report, dry bool) {
 	if r.Waiting > 0 {
 		fmt.Fprintf(a.out, "Their messages in groups that wait for answers stay until then: %d. Run this again after that.\n", r.Waiting)
 	}
-	has := "These files still have the person, by what is in brackets:"
+	a.sayPlugins(r, dry)
+	has, database := "These files still have the person, by what is in brackets:", "The database still has the person there, by what is in brackets:"
 	if dry {
-		has = "These files have the person now, by what is in brackets:"
+		has, database = "These files have the person now, by what is in brackets:", "The database would still have the person there, by what is in brackets:"
+	}
+	if len(r.Database) > 0 {
+		fmt.Fprintln(a.out, database)
+	}
+	for _, m := range r.Database {
+		fmt.Fprintf(a.out, "  %s: %d rows (%s)\n", printable(m.Where), m.Rows, printable(m.Term))
 	}
 	if len(r.Left) > 0 {
 		fmt.Fprintln(a.out, has)
@@ -124,5 +134,23 @@ func (a *app) sayForgotten(r forget.Report, dry bool) {
 		fmt.Fprintf(a.out, "A backup has what there was at %s: %s\n", b.Made.Local().Format(time.DateTime), printable(where))
 	}
 	fmt.Fprintln(a.out, `What others said of them, and what they said in groups, is not recorded as theirs: it stays, with Claude's memory of those groups.
-Backups that are not listed, the journal, and the networks have what they have.`)
+Backups that are not listed, exports and files for support that were put elsewhere, the journal, and the networks have what they have.`)
+}
+
+// sayPlugins says what the plugins have done with their files.
+func (a *app) sayPlugins(r forget.Report, dry bool) {
+	for _, p := range r.Plugins {
+		switch {
+		case p.Why != "":
+			fmt.Fprintf(a.out, "Plugin %s was not asked: %s. It keeps files of its own: ask its author, or delete what you can do without in %s.\n",
+				printable(p.Label), printable(p.Why), printable(p.Folder))
+		case dry:
+			fmt.Fprintf(a.out, "Plugin %s would be asked to delete what it keeps of the person in %s.\n", printable(p.Label), printable(p.Folder))
+		default:
+			fmt.Fprintf(a.out, "Plugin %s has deleted what it kept of the person in %s.\n", printable(p.Label), printable(p.Folder))
+		}
+		for _, line := range p.Left {
+			fmt.Fprintf(a.out, "  %s\n", printable(line))
+		}
+	}
 }

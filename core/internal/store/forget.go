@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -30,12 +31,15 @@ type PersonUser struct {
 
 // Forgotten is what a store has deleted, and what else is to be deleted with it.
 type Forgotten struct {
+	Users         []PersonUser     // the person's, with other ids on the same networks
 	Rows          map[string]int64 // by table
 	Sessions      []string         // the keys of the person's own sessions
 	Conversations []string         // of Claude, in these sessions
 	Channels      []string         // the person's, whose files are to be deleted but for needed ones
 	Terms         []string         // the ids and names by which the person was known
 	Waiting       int              // messages of the person in groups that are not answered yet, and stay until then
+	Names         []string         // by which others call them
+	Left          []Mention        // what still has one of the terms
 }
 
 // errDry undoes a step that was only to be counted.
@@ -43,7 +47,7 @@ var errDry = errors.New("nothing is to be deleted")
 
 // Forget deletes what is known of a person: their own sessions with all that was said in them, and what names them elsewhere. Whose files of
 // a channel are is not recorded, so the metadata of all files of the person's channels are deleted but those that are needed. No
-// turn may run. If dry is set, it deletes nothing and returns what it would. The text is in the file until [Compact].
+// turn may run. If dry is set, it deletes nothing and returns what it would. The text is in the file until [Store.Compact].
 func (s *Store) Forget(ctx context.Context, p Person, dry bool) (Forgotten, error) {
 	var f *forgetting
 	_, err := step(ctx, s, "forget", func(t *tx) (nothing, error) {
@@ -75,7 +79,7 @@ type forgetting struct {
 }
 
 func (f *forgetting) run() error {
-	for _, do := range []func() error{f.whole, f.sessions, f.known, f.bySession, f.byChat, f.byUser, f.state, f.files} {
+	for _, do := range []func() error{f.whole, f.sessions, f.known, f.bySession, f.byChat, f.byUser, f.ids, f.state, f.files} {
 		if err := do(); err != nil {
 			return err
 		}
@@ -89,7 +93,10 @@ func (f *forgetting) run() error {
 	f.found.Terms = append(f.found.Terms, f.names...)
 	slices.Sort(f.found.Terms)
 	f.found.Terms = slices.Compact(f.found.Terms)
-	return nil
+	f.found.Users, f.found.Names = f.person.Users, f.names
+	var err error
+	f.found.Left, err = f.tx.mentions(f.found.Terms)
+	return err
 }
 
 // whole adds the person's other ids on the same networks, and their direct chats.
@@ -297,6 +304,39 @@ func (f *forgetting) byUser() error {
 	return errors.Join(errs...)
 }
 
+// ids takes the person's ids out of those of messages and events in groups: some networks, such as WhatsApp, put one in each.
+func (f *forgetting) ids() error {
+	var errs []error
+	for _, c := range []struct{ table, key, id, change string }{
+		{"shown_messages", "message_id", "message_id", `DELETE FROM shown_messages WHERE message_id = ?1`},
+		{"transcript", "id", "message_id", `UPDATE transcript SET message_id = '' WHERE id = ?1 + 0`},
+		{"notes", "id", "message_id", `UPDATE notes SET message_id = '' WHERE id = ?1 + 0`},
+		{"runs", "id", "event_id", `UPDATE runs SET event_id = '' WHERE id = ?1 + 0`},
+	} {
+		var keys []string
+		errs = append(errs, f.tx.each(`SELECT CAST(`+c.key+` AS TEXT), `+c.id+` FROM `+c.table+` WHERE `+c.id+` != ''`, nil, func(r rows) error {
+			var key, id string
+			if err := r.Scan(&key, &id); err != nil {
+				return err
+			}
+			if f.within(id) {
+				keys = append(keys, key)
+			}
+			return nil
+		}))
+		for _, key := range keys {
+			_, err := f.tx.exec(c.change, key)
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// within reports whether a part of an id is one of the person's. The whole of it may be the number of a message.
+func (f *forgetting) within(id string) bool {
+	return slices.ContainsFunc(f.person.Users, func(u PersonUser) bool { return id != string(u.ID) && HasTerm(id, string(u.ID)) })
+}
+
 // mentioned reports whether a key names the person.
 func (f *forgetting) mentioned(key string) bool {
 	return slices.ContainsFunc(f.person.Users, func(u PersonUser) bool { return HasTerm(key, string(u.ID)) }) ||
@@ -384,15 +424,10 @@ func (f *forgetting) files() error {
 	return errors.Join(err, f.delete("extracts", `1 = 1`))
 }
 
-// Compact writes the whole database at path again, without what was deleted, and empties its log. No Store may have it open.
-func Compact(ctx context.Context, path string) (err error) {
+// Compact writes the whole database again, without what was deleted, and empties its log. Nothing else may be done with the store.
+func (s *Store) Compact() (err error) {
 	defer func() { err = explained(err) }()
-	held, err := takeLock(ctx, path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, held.Close()) }()
-	conn, err := connect(path, "secure_delete = ON")
+	conn, err := connect(filepath.Join(s.dir, File), "secure_delete = ON")
 	if err != nil {
 		return err
 	}

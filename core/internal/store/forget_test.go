@@ -2,7 +2,9 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -77,7 +79,9 @@ func told(t *testing.T, s *Store, channel, id, session string) (waits func()) {
 	must(err)
 	must(s.PutMedia(ctx, channel, chat.Media{Ref: chat.MediaRef("ref" + id), FileName: "File" + word}, time.Now()))
 	must(s.SetConfigOverride(ctx, config.Override{Name: "reply.prefix." + channel, Value: "on", By: channel + ":" + id, At: time.Now()}))
-	must(s.AppendTranscript(ctx, "telegram:group:-5", []chat.TranscriptEntry{{Role: chat.User, Text: "in the group", At: time.Now()}}))
+	must(s.AppendTranscript(ctx, "telegram:group:-5", []chat.TranscriptEntry{
+		{Role: chat.User, Text: "in the group Annabel Doe", At: time.Now()},
+	}))
 	return func() {
 		_, err := s.Accept(ctx, in(2))
 		must(err)
@@ -97,7 +101,7 @@ func TestForget(t *testing.T) {
 	} {
 		waits()
 	}
-	who := Person{Users: []PersonUser{{"telegram", "71001"}, {"discord", "71002"}}, Identity: "ann"}
+	who := Person{Users: []PersonUser{{"telegram", "71001"}, {"discord", "71002"}}, Identity: "ann", Names: []string{"Annabel Doe"}}
 	dry, err := s.Forget(t.Context(), who, true)
 	if err != nil {
 		t.Fatal(err)
@@ -120,14 +124,22 @@ func TestForget(t *testing.T) {
 			t.Errorf("%s is not to be looked for, of %q", name, done.Terms)
 		}
 	}
+	if want := []Mention{{"transcript of telegram:group:-5", "Annabel Doe", 3}}; !slices.Equal(done.Left, want) || !slices.Equal(dry.Left, want) {
+		t.Errorf("left are %+v, and counted before %+v, want %+v", done.Left, dry.Left, want)
+	}
 	again, err := s.Forget(t.Context(), who, false)
 	if err != nil || len(again.Rows) > 0 {
 		t.Errorf("the second time %v was deleted, %v", again.Rows, err)
 	}
-	if err := s.Close(); err != nil {
+	if err := s.Compact(); err != nil {
 		t.Fatal(err)
 	}
-	if err := Compact(t.Context(), path); err != nil {
+	over, cancel := context.WithCancel(t.Context()) // which does not wait for the lock
+	cancel()
+	if _, err := Open(over, path, Options{}); !errors.As(err, new(*LockedError)) {
+		t.Errorf("a host starts meanwhile: %v", err)
+	}
+	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	var all []byte

@@ -44,6 +44,11 @@ func (s *Store) purge(ctx context.Context, ages Ages, dedupeKeys int) error {
 	if ages.Transcripts > 0 {
 		said = millis(now.Add(-ages.Transcripts))
 	}
+	// Claude's own transcripts are found by these rows, so that they stay as long.
+	ended := said
+	if ages.Transcripts > 0 {
+		ended = millis(now.Add(-max(runAge, ages.Transcripts)))
+	}
 	dedupeLimit := millis(now.Add(-dedupeAge))
 	var overflow int64
 	err := s.view(ctx).row(`SELECT seen_at FROM dedupe ORDER BY seen_at DESC LIMIT 1 OFFSET ?1`, []any{dedupeKeys}, &overflow)
@@ -62,7 +67,7 @@ func (s *Store) purge(ctx context.Context, ages Ages, dedupeKeys int) error {
 		{`DELETE FROM runs WHERE ended_at <= ?1 AND id IN (SELECT id FROM runs ORDER BY id LIMIT ?2)`, millis(now.Add(-runAge))},
 		{`DELETE FROM claude_sessions WHERE id IN
 			(SELECT id FROM claude_sessions WHERE replaced_at <= ?1
-				AND id NOT IN (SELECT claude_session FROM inbox WHERE claude_session IS NOT NULL) LIMIT ?2)`, millis(now.Add(-max(runAge, ages.Transcripts)))},
+				AND id NOT IN (SELECT claude_session FROM inbox WHERE claude_session IS NOT NULL) LIMIT ?2)`, ended},
 		// Entries are written roughly in the order of their ids, as runs end.
 		{`DELETE FROM transcript WHERE said_at <= ?1 AND id IN (SELECT id FROM transcript ORDER BY id LIMIT ?2)`, said},
 		{`DELETE FROM sent WHERE (channel, chat, message_id) IN

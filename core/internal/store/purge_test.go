@@ -70,13 +70,13 @@ func TestPurgeKeepsWhatIsNeeded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	kept := map[string]int{"inbox": 1, "outbox": 2, "out_lanes": 2, "transcript": 1, "claude_sessions": 2}
+	kept := map[string]int{"inbox": 1, "outbox": 2, "out_lanes": 2, "transcript": 1, "claude_sessions": 3} // Claude's transcripts are kept, too
 	for _, tc := range []struct {
 		after time.Duration
 		more  map[string]int
 	}{
-		{time.Hour - time.Second, map[string]int{"dedupe": 2, "runs": 2, "sent": 1, "dead_pieces": 1, "pairings": 1, "claude_sessions": 3}},
-		{30*day - time.Second, map[string]int{"dedupe": 2, "runs": 2, "sent": 1, "dead_pieces": 1, "claude_sessions": 3}},
+		{time.Hour - time.Second, map[string]int{"dedupe": 2, "runs": 2, "sent": 1, "dead_pieces": 1, "pairings": 1}},
+		{30*day - time.Second, map[string]int{"dedupe": 2, "runs": 2, "sent": 1, "dead_pieces": 1}},
 		{90*day - time.Second, map[string]int{"sent": 1, "dead_pieces": 1}},
 		{90 * day, nil},
 	} {

@@ -42,7 +42,9 @@ type Report struct {
 	Sessions []string         `json:"sessions"` // that were the person's alone
 	Files    int              `json:"files"`    // files and folders
 	Waiting  int              `json:"waiting"`  // messages in groups that are not answered yet
-	Left     []Left           `json:"left"`     // files that still name the person
+	Plugins  []Plugin         `json:"plugins"`  // that keep files
+	Database []store.Mention  `json:"database"` // what of the database still has the person
+	Left     []Left           `json:"left"`     // other files that do
 	More     bool             `json:"more"`     // there are more such files
 	Backups  []backup.Record  `json:"backups"`
 }
@@ -89,7 +91,24 @@ func personOf(c *config.Config, person string) (store.Person, error) {
 	return who, nil
 }
 
-// Run deletes what the host keeps of a person. A [store.LockedError] says that a host runs. It may be repeated after an error.
+// RunsError is the error while a host, or another command that needs its files for itself, runs.
+type RunsError struct {
+	PID      int // zero: unknown
+	StateDir string
+}
+
+// Error says what to do.
+func (e *RunsError) Error() string {
+	who := "clawhost runs"
+	if e.PID > 0 {
+		who = fmt.Sprintf("clawhost runs (process %d)", e.PID)
+	}
+	return fmt.Sprintf("%s with %s, and nobody can be forgotten meanwhile: stop it, such as by `sudo systemctl stop clawhost`, and run this again",
+		who, e.StateDir)
+}
+
+// Run deletes what the host keeps of a person. A [RunsError] says that a host runs; none can start meanwhile. It may be repeated after an
+// error.
 func Run(ctx context.Context, o Options) (report Report, err error) {
 	who, err := personOf(o.Config, o.Person)
 	if err != nil {
@@ -100,35 +119,47 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	if _, err := os.Stat(database); errors.Is(err, fs.ErrNotExist) {
 		return report, fmt.Errorf("%w (%s)", backup.ErrNoDatabase, o.Config.StateDir)
 	}
-	s, err := store.Open(ctx, database, store.Options{})
+	s, err := store.Open(ctx, database, store.Options{}) // no host can start until it is closed
+	if locked, ok := errors.AsType[*store.LockedError](err); ok {
+		return report, &RunsError{PID: locked.PID, StateDir: o.Config.StateDir}
+	}
 	if err != nil {
 		return report, err
 	}
+	defer func() { err = errors.Join(err, s.Close()) }()
 	found, err := s.Forget(ctx, who, true)
-	if err == nil && !o.DryRun {
-		// The files go first: without the rows, they would not be found again.
-		if report.Files, err = remove(ctx, o.Config, s, found); err == nil {
-			found, err = s.Forget(ctx, who, false)
-		}
-	}
-	if err = errors.Join(err, s.Close()); err != nil {
+	if err != nil {
 		return report, err
+	}
+	// The files go first: without the rows, they would not be found again.
+	if report.Plugins, err = ask(ctx, o, found); err != nil {
+		return report, err
+	}
+	if !o.DryRun {
+		if report.Files, err = remove(ctx, o.Config, s, found); err != nil {
+			return report, err
+		}
+		if found, err = s.Forget(ctx, who, false); err != nil {
+			return report, err
+		}
+		if err := s.Compact(); err != nil {
+			return report, err
+		}
 	}
 	for _, u := range who.Users {
 		report.Users = append(report.Users, u.Channel+":"+string(u.ID))
 	}
-	report.Rows, report.Sessions, report.Waiting = found.Rows, found.Sessions, found.Waiting
-	if !o.DryRun {
-		if err := store.Compact(ctx, database); err != nil {
-			return report, err
-		}
-	}
+	report.Rows, report.Sessions, report.Waiting, report.Database = found.Rows, found.Sessions, found.Waiting, found.Left
 	if report.Backups, err = backup.Records(o.Config.StateDir); err != nil {
 		return report, err
 	}
 	report.Left, report.More, err = search(ctx, o.Config, found.Terms)
+	if len(report.Database) > 0 { // which says more than that its file has the person
+		report.Left = slices.DeleteFunc(report.Left, func(l Left) bool { return l.Path == database || l.Path == database+"-wal" })
+	}
 	// In JSON, nothing is an empty list.
-	report.Sessions, report.Left, report.Backups = append([]string{}, report.Sessions...), append([]Left{}, report.Left...), append([]backup.Record{}, report.Backups...)
+	report.Sessions, report.Plugins, report.Database = append([]string{}, report.Sessions...), append([]Plugin{}, report.Plugins...), append([]store.Mention{}, report.Database...)
+	report.Left, report.Backups = append([]Left{}, report.Left...), append([]backup.Record{}, report.Backups...)
 	return report, err
 }
 

@@ -3,14 +3,12 @@ package forget
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -22,26 +20,13 @@ import (
 const (
 	maxLeft    = 1000      // files that are named
 	maxDepth   = 40        // of folders
-	leastTerm  = 3         // characters: shorter names are in everything
 	pieceBytes = 256 << 10 // that are searched at once
 )
 
 // search returns the files that still name the person: of the state, of Claude Code, of the workspaces, and the log. Names of files
 // count, too.
 func search(ctx context.Context, c *config.Config, terms []string) (left []Left, more bool, err error) {
-	f := &finder{ctx: ctx, seen: map[string]bool{}}
-	for _, term := range terms {
-		if utf8.RuneCountInString(term) < leastTerm {
-			continue
-		}
-		f.terms = append(f.terms, term)
-		quoted, err := json.Marshal(term)
-		for _, form := range []string{string(quoted), strconv.QuoteToASCII(term)} { // as it is in JSON
-			if form = strings.TrimSuffix(strings.TrimPrefix(form, `"`), `"`); err == nil && !slices.Contains(f.terms, form) {
-				f.terms = append(f.terms, form)
-			}
-		}
-	}
+	f := &finder{ctx: ctx, terms: store.Spellings(terms), seen: map[string]bool{}}
 	places := []string{c.StateDir}
 	for _, a := range c.AllAgents() {
 		places = append(places, a.Workspace)
