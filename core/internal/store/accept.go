@@ -3,7 +3,9 @@ package store
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,7 +34,8 @@ func MessageUUID(channel string, id chat.EventID) string {
 // first claude session, or updates its route, kind, title and times; an empty kind or title does not replace one.
 // Queue, Burst, Expiry and Choice take effect in the same transaction: a running turn is ended, waiting messages are dropped,
 // the message joins others, or a new claude session begins. The error is [domain.ErrLaneFull] for a lane with
-// MaxWaiting waiting messages; then nothing is stored and the event may be sent again.
+// MaxWaiting waiting messages; then nothing is stored and the event may be sent again. It is [domain.ErrOtherRequest] for an event that was
+// accepted before with another text, if the message says that it must be the same.
 func (s *Store) Accept(ctx context.Context, in domain.Inbound) (domain.Acceptance, error) {
 	if err := checkInbound(in); err != nil {
 		return domain.Acceptance{}, fmt.Errorf("accept: %w", err)
@@ -114,6 +117,9 @@ func (p place) waiting() int64 { return p.queued - p.held }
 
 func (t *tx) accept(in domain.Inbound, e encoded) (domain.Acceptance, error) {
 	isNew, err := t.unseen(in.Message.Channel, in.EventID)
+	if err == nil && in.Message.SameText {
+		err = t.sameText(in, isNew)
+	}
 	if err != nil || !isNew {
 		return domain.Acceptance{Duplicate: !isNew}, err
 	}
@@ -226,6 +232,23 @@ func (t *tx) unseen(channel string, id chat.EventID) (bool, error) {
 	n, err := t.exec(`INSERT INTO dedupe (kind, channel, id, seen_at) VALUES ('event', ?1, ?2, ?3) ON CONFLICT DO NOTHING`,
 		channel, id, t.now)
 	return n > 0, err
+}
+
+// sameText records a digest of a new event's text. For an event that is known it fails if that had another one. The rows of older versions
+// have none.
+func (t *tx) sameText(in domain.Inbound, isNew bool) error {
+	sum := sha256.Sum256([]byte(in.Message.Text))
+	digest := int64(binary.LittleEndian.Uint64(sum[:]) | 1) // never zero
+	if isNew {
+		_, err := t.exec(`UPDATE dedupe SET ref = ?3 WHERE kind = 'event' AND channel = ?1 AND id = ?2`, in.Message.Channel, in.EventID, digest)
+		return err
+	}
+	var before int64
+	err := t.row(`SELECT COALESCE(ref, 0) FROM dedupe WHERE kind = 'event' AND channel = ?1 AND id = ?2`, []any{in.Message.Channel, in.EventID}, &before)
+	if err == nil && before != 0 && before != digest {
+		err = domain.ErrOtherRequest
+	}
+	return err
 }
 
 // rankSeqs is the distance in seqs between the ranks of commands: more than are ever used.

@@ -14,6 +14,9 @@ var (
 	ErrPersonJobsFull = errors.New("too many jobs of the person run")
 )
 
+// ErrOtherRequest is returned by Accept for an event that was accepted before with another text, where it must be the same.
+var ErrOtherRequest = errors.New("the event was another request's")
+
 // ErrNotFound is returned for a row that does not exist.
 var ErrNotFound = errors.New("not found")
 

@@ -33,6 +33,8 @@ type Message struct {
 	Apart   bool          `json:"apart,omitempty"`   // it is for the heartbeat's own conversation
 	Silent  bool          `json:"silent,omitempty"`  // do not send the answer to the chat (a plugin's turn)
 	Timeout time.Duration `json:"timeout,omitempty"` // zero: the configured one
+	// SameText says that a repetition of the event must have the same text.
+	SameText bool `json:"-"`
 	// Edition is the edit that the message contains, if claude had been sent the previous text and has not read it: the
 	// UUID is then derived from the edit, because claude does not accept the old one again. Empty: none.
 	Edition chat.EventID `json:"edition,omitempty"`

@@ -101,6 +101,10 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, stays bool) {
 			w.WriteHeader(http.StatusBadRequest)
 			_ = lines.Encode(problem{refusal.Text})
 			return
+		case refused && refusal.Reason == gateway.Reused: // before anything else, too
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			_ = lines.Encode(problem{refusal.Text})
+			return
 		case err != nil && !refused && r.Context().Err() == nil:
 			s.log.Error("a question could not be asked", "error", err)
 		}

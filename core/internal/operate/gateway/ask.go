@@ -30,7 +30,7 @@ const patience = time.Minute
 // Prompt is a text for Claude.
 type Prompt struct {
 	// Key identifies the turn: a further prompt with it waits for the same turn and gets the same answer. Each session has its own
-	// keys of the operator. The empty key is different for each prompt.
+	// keys of the operator, whose further prompt must have the same text. The empty key is different for each prompt.
 	Key     string
 	Session string       // whose conversation continues
 	Agent   string       // who answers; empty: the session's agent, or the one that answers in the chat
@@ -100,6 +100,8 @@ func (g *Gateway) ask(ctx context.Context, c Caller, p Prompt, show func(Progres
 	defer unwatch()
 	accepted, err := g.options.Intake.Turn(ctx, w.key, session.AgentOf(own), m)
 	switch {
+	case errors.Is(err, domain.ErrOtherRequest):
+		return last, Refusal{Reused, fmt.Sprintf("the key %q was used with another text; repeat that, or use another key for this question", p.Key)}
 	case err != nil:
 		return last, err
 	case accepted.Verdict == chat.Rejected:
@@ -237,6 +239,7 @@ func (g *Gateway) message(ctx context.Context, c Caller, p Prompt) (m domain.Mes
 	}
 	m.Text, m.Silent, m.Timeout, m.Sender = p.Text, !p.Deliver, p.Timeout, chat.Sender{DisplayName: cmp.Or(c.plugin,
 		"the command line"), IsBot: true}
+	m.SameText = c.plugin == "" // a plugin may word its prompt in another way after a restart
 	if p.Untrusted {
 		m.Authority = chat.Other
 	}

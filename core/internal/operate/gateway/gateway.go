@@ -89,6 +89,7 @@ const (
 	Full                  // too much waits
 	Closing               // the host is shutting down
 	NoAgent               // the agent does not exist, or the session is another's
+	Reused                // the key is that of another request
 )
 
 // Error returns the text.
