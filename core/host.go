@@ -51,6 +51,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/network/supervisor"
 	"github.com/clawhost/clawhost/core/internal/notice"
 	"github.com/clawhost/clawhost/core/internal/operate/admin"
+	"github.com/clawhost/clawhost/core/internal/operate/backup"
 	"github.com/clawhost/clawhost/core/internal/operate/banner"
 	"github.com/clawhost/clawhost/core/internal/operate/claims"
 	"github.com/clawhost/clawhost/core/internal/operate/exposition"
@@ -160,7 +161,7 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 		config: options.Config, options: options, log: options.Log, started: time.Now(), closing: make(chan struct{}),
 		restart: &restart{options.Source, make(chan struct{}, 1)}, family: cli.NewFamily(options.Children),
 	}
-	if err := h.folders(); err != nil {
+	if err := errors.Join(backup.Resume(ctx, h.config.StateDir), h.folders()); err != nil {
 		return nil, err
 	}
 	h.current = config.NewCurrent(h.config, os.Geteuid() == 0, h.options.Demo != "")

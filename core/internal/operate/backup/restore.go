@@ -49,8 +49,8 @@ func (e *HoldsError) Error() string {
 // own are the names in the state folder that make it one with a state.
 var own = []string{store.File, store.File + "-wal", store.File + "-shm", mediaFolder, exportsFolder, pluginsFolder}
 
-// Restore unpacks an archive, checks all of it, and puts it into place. If it returns an error before that, nothing has changed. No
-// host may run. Claude's transcripts go where Claude Code keeps them.
+// Restore unpacks an archive, checks all of it, and puts it into place. If it returns an error before that, nothing has changed. If it is
+// interrupted while it does that, [Resume] goes on. No host may run. Claude's transcripts go where Claude Code keeps them.
 func Restore(ctx context.Context, from io.Reader, to Target) (done Restored, err error) {
 	if err := os.MkdirAll(to.StateDir, 0o700); err != nil {
 		return done, fmt.Errorf("restore: %w", err)
@@ -60,6 +60,9 @@ func Restore(ctx context.Context, from io.Reader, to Target) (done Restored, err
 		return done, err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
+	if err := resume(ctx, to.StateDir); err != nil {
+		return done, fmt.Errorf("finish the restore that was interrupted: %w", err)
+	}
 	holds, err := holdsState(to.StateDir)
 	if err != nil {
 		return done, fmt.Errorf("restore: %w", err)
@@ -68,8 +71,8 @@ func Restore(ctx context.Context, from io.Reader, to Target) (done Restored, err
 		return done, &HoldsError{to.StateDir}
 	}
 	// The folder may be mounted, so it stays, and what is in it is replaced.
-	fresh, err := os.MkdirTemp(to.StateDir, "restore-")
-	if err != nil {
+	fresh := filepath.Join(to.StateDir, unpacking)
+	if err := errors.Join(os.RemoveAll(fresh), os.Mkdir(fresh, 0o700)); err != nil {
 		return done, fmt.Errorf("restore: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(fresh)) }()
@@ -83,11 +86,14 @@ func Restore(ctx context.Context, from io.Reader, to Target) (done Restored, err
 		return done, fmt.Errorf("restore Claude's transcripts: %w", err)
 	}
 	if holds {
-		if done.Aside, err = to.moveAside(); err != nil {
+		if done.Aside, err = to.aside(fresh); err != nil {
 			return done, fmt.Errorf("restore: move the old state aside: %w", err)
 		}
 	}
-	if err := place(filepath.Join(fresh, stateName), to.StateDir); err != nil {
+	if err := commit(ctx, to.StateDir, done.Aside); err != nil {
+		if done.Aside != "" && exists(fresh) {
+			err = errors.Join(err, os.Remove(done.Aside))
+		}
 		return done, fmt.Errorf("restore: %w", err)
 	}
 	return done, nil
@@ -122,47 +128,6 @@ func namesIn(dir string) ([]string, error) {
 	names, err := f.Readdirnames(-1)
 	slices.Sort(names)
 	return names, errors.Join(err, f.Close())
-}
-
-// moveAside moves the state to a folder of its own, beside the state folder, or in it where that is impossible.
-func (t Target) moveAside() (string, error) {
-	stamp := t.Now.UTC().Format("20060102T150405Z")
-	var failed error
-	for _, aside := range []string{filepath.Clean(t.StateDir) + ".before-" + stamp, filepath.Join(t.StateDir, "before-"+stamp)} {
-		if err := os.Mkdir(aside, 0o700); err != nil {
-			failed = errors.Join(failed, err)
-			continue
-		}
-		if err := moveAll(own, t.StateDir, aside); err != nil {
-			failed = errors.Join(failed, err, os.Remove(aside))
-			continue
-		}
-		return aside, nil
-	}
-	return "", failed
-}
-
-// moveAll moves those of the names that exist, or none: the first cannot be moved where the others cannot.
-func moveAll(names []string, from, to string) error {
-	for _, name := range names {
-		if err := os.Rename(filepath.Join(from, name), filepath.Join(to, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return syncFolder(to)
-}
-
-// place moves what was unpacked into the state folder, the database last: without it, the state is visibly incomplete.
-func place(from, to string) error {
-	for _, name := range []string{mediaFolder, exportsFolder, pluginsFolder, store.File} {
-		if err := os.Remove(filepath.Join(to, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err // an empty folder, or one that another process has just filled
-		}
-		if err := os.Rename(filepath.Join(from, name), filepath.Join(to, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return errors.Join(os.Chmod(to, 0o700), syncFolder(to))
 }
 
 // transcripts puts Claude's transcripts into the folders of the CLI. What is there already is newer, unless it is shorter: a transcript
