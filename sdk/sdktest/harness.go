@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net"
 	"runtime/pprof"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -235,6 +236,24 @@ func (h *Harness) TryConfigure(config any) ([]Diagnostic, error) {
 		list = append(list, Diagnostic{Path: pathString(d.GetPath()), Summary: d.GetSummary()})
 	}
 	return list, nil
+}
+
+// Forget has the plugin, in place of configuring it, delete what it keeps of a person in [Harness.StateDir], and returns what it says that
+// still has them. The person's Instance and StateDir are set to the harness's.
+func (h *Harness) Forget(config any, p sdk.Person) (left []string, err error) {
+	h.t.Helper()
+	if !slices.Contains(h.Describe().Capabilities, "CAPABILITY_FORGET") {
+		h.t.Fatal("the config's struct is no sdk.Forgetter")
+	}
+	request := &pluginv1.ForgetRequest{ConfigJson: h.marshal(config), Instance: Instance, StateDir: h.StateDir, Names: p.Names}
+	for _, u := range p.Users {
+		request.Users = append(request.Users, &pluginv1.User{Channel: u.Channel, Id: string(u.ID)})
+	}
+	r, err := h.plugin.Forget(h.t.Context(), request)
+	if err != nil {
+		return nil, h.note(err)
+	}
+	return r.GetLeft(), nil
 }
 
 func (h *Harness) marshal(config any) []byte {
