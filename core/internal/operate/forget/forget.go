@@ -18,6 +18,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/folder"
+	"github.com/clawhost/clawhost/core/internal/claude/jobs"
 	"github.com/clawhost/clawhost/core/internal/claude/transcript"
 	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/core/internal/media/outgoing"
@@ -140,6 +141,9 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 			return report, err
 		}
 		if found, err = s.Forget(ctx, who, false); err != nil {
+			return report, err
+		}
+		if err := jobs.Sweep(ctx, filepath.Join(o.Config.StateDir, jobs.Folder), s); err != nil {
 			return report, err
 		}
 		if err := s.Compact(); err != nil {
