@@ -21,10 +21,10 @@ const JobsTool = "mcp__" + Name + "__jobs"
 
 // Limits of the tool jobs.
 const (
-	maxCommand  = 16 << 10 // bytes
-	maxJobTitle = 200      // bytes
-	maxPattern  = 500      // bytes
-	maxWait     = 30 * 24 * time.Hour
+	maxCommand  = 16 << 10     // bytes
+	maxJobTitle = 200          // bytes
+	maxPattern  = 500          // bytes
+	maxWait     = 30 * 24 * 60 // minutes
 	listedJobs  = 20
 	usualRead   = 8 << 10 // bytes
 	maxRead     = 64 << 10
@@ -104,7 +104,6 @@ func (s *Server) jobs(ctx context.Context, t *Turn, arguments json.RawMessage, u
 }
 
 func (s *Server) runJob(ctx context.Context, t *Turn, in JobArguments, use string) (string, error) {
-	wait := time.Duration(in.Minutes) * time.Minute
 	switch {
 	case !t.mayUseBash:
 		return "", Refusal("You may not use Bash here, and so no jobs either.")
@@ -116,8 +115,8 @@ func (s *Server) runJob(ctx context.Context, t *Turn, in JobArguments, use strin
 		return "", Refusal("The command must not have a NUL byte.")
 	case len(in.Pattern) > maxPattern:
 		return "", Refusal(fmt.Sprintf("The pattern has %d bytes, at most %d are possible.", len(in.Pattern), maxPattern))
-	case in.Minutes < 0, wait > maxWait:
-		return "", Refusal(fmt.Sprintf("The minutes are from 1 to %d.", maxWait/time.Minute))
+	case in.Minutes < 0, in.Minutes > maxWait:
+		return "", Refusal(fmt.Sprintf("The minutes are from 1 to %d.", maxWait))
 	case !t.isPermitted(use):
 		return "", Refusal("Nobody was asked about this job, so it was not started.")
 	}
@@ -126,7 +125,7 @@ func (s *Server) runJob(ctx context.Context, t *Turn, in JobArguments, use strin
 		Command: in.Command, Folder: t.folder, Pattern: in.Pattern,
 	}
 	if in.Minutes > 0 {
-		job.Deadline = time.Now().Add(wait)
+		job.Deadline = time.Now().Add(time.Duration(in.Minutes) * time.Minute)
 	}
 	job, err := s.options.Jobs.Start(ctx, job)
 	switch {
