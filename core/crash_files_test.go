@@ -48,7 +48,10 @@ state_dir  = %q
 plugin_dir = %q
 agent { workspace = %q }
 claude { command = %q }
-access { dm = "open" }
+access {
+  dm     = "open"
+  groups = "open"
+}
 inbound { debounce = "0" }
 %s
 plugin "telegram" {

@@ -179,10 +179,14 @@ func (p *person) hear(heard string, oks chan<- string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	defer p.changed.Broadcast()
+	text, marked := unmarked(text)
 	if before, again := p.keys[said[2]]; again {
 		p.repeats++
 		if before != text {
 			p.wrong = append(p.wrong, fmt.Sprintf("key %s said %q and then %q", said[2], before, text))
+		}
+		if !marked {
+			p.wrong = append(p.wrong, fmt.Sprintf("key %s said %q again, without a mark", said[2], text))
 		}
 		return
 	}

@@ -276,14 +276,18 @@ func (g *gathering) hear(m telegramtest.Message) {
 		return
 	}
 	in := g.topics[at]
-	again, err := in.hear(m.Text)
+	text, marked := unmarked(m.Text)
+	again, err := in.hear(text)
+	if again && !marked {
+		g.wrong = append(g.wrong, fmt.Sprintf("%s: %q came again, without a mark", in.name, text))
+	}
 	switch {
 	case err != nil:
 		g.wrong = append(g.wrong, fmt.Sprintf("%s: %v", in.name, err))
 	case again:
 		g.repeats++
 	}
-	in.last = m.Text
+	in.last = text
 }
 
 var (

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/claude/messagesapi"
 	"github.com/clawhost/clawhost/core/internal/operate/admin"
 )
@@ -72,13 +73,16 @@ func TestKilled(t *testing.T) {
 		}
 		h.poll("the last answer of chat "+fmt.Sprint(i), func() bool {
 			replies := h.telegram.Replies(p.chat)
-			return len(replies) > 0 && strings.TrimPrefix(replies[len(replies)-1].Text, continued) == want[written-1]
+			return len(replies) > 0 && said(replies[len(replies)-1].Text) == want[written-1]
 		})
 		var got []string
 		for _, m := range h.telegram.Replies(p.chat) {
-			text := strings.TrimPrefix(m.Text, continued)
+			text := said(m.Text)
 			if len(got) > 0 && got[len(got)-1] == text {
 				repeated[text] = true
+				if !strings.HasPrefix(m.Text, wording.SentAgain) {
+					t.Errorf("chat %d: %q came again, without a mark", i, m.Text)
+				}
 				continue
 			}
 			got = append(got, text)
@@ -95,6 +99,11 @@ func TestKilled(t *testing.T) {
 	}
 	t.Logf("%d messages, %d kills %v: %d answers were sent again for an unknown outcome, %d of them had come",
 		chats*written, kills, killed, queue.Uncertain, len(repeated))
+}
+
+// said returns an answer without the lines before it.
+func said(text string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(text, wording.SentAgain+"\n\n"), continued)
 }
 
 // progress counts what has happened so far.

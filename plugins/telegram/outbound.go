@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
+	"strings"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/markdown"
 	"github.com/clawhost/clawhost/sdk/network"
 	"github.com/clawhost/clawhost/sdk/upload"
 )
@@ -18,25 +20,43 @@ const maxBegun = 1000
 
 // progress is how far a message got before it failed.
 type progress struct {
-	steps int
+	text  string // the message's
+	left  []step
+	taken int // steps
 	ids   []chat.MessageID
+}
+
+// mark puts a line that a repeat of the message has before its text, and the try before it had not, under the file that is sent
+// next: of the text nothing is sent again.
+func (p *progress) mark(text string) {
+	line, more := strings.CutSuffix(text, p.text)
+	line = strings.TrimSpace(line)
+	if next := &p.left[0]; more && len(next.files) > 0 && next.text.Text == "" && captionLimit.Fits(line) {
+		next.text = markdown.Part{Text: line}
+	}
+	p.text = text
 }
 
 // Send implements sdk.Channel. If a message takes several steps and one fails, a retry with the same key continues with
 // that step, as long as the process runs.
 func (c *channel) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, error) {
-	steps, err := plan(out)
-	if err != nil {
-		return chat.Receipt{}, err
-	}
-	done := c.resume(out.Key)
-	if done.steps == 0 && out.Poll == nil {
-		if receipt, sent, err := c.sendRich(ctx, out); sent {
-			return receipt, err
+	done, begun := c.resume(out.Key)
+	if begun {
+		done.mark(out.Text)
+	} else {
+		steps, err := plan(out)
+		if err != nil {
+			return chat.Receipt{}, err
+		}
+		done = progress{text: out.Text, left: steps}
+		if out.Poll == nil {
+			if receipt, sent, err := c.sendRich(ctx, out); sent {
+				return receipt, err
+			}
 		}
 	}
-	for ; done.steps < len(steps); done.steps++ {
-		ids, err := c.take(ctx, out.To, steps[done.steps])
+	for ; len(done.left) > 0; done.left = done.left[1:] {
+		ids, err := c.take(ctx, out.To, done.left[0])
 		if err != nil {
 			err = network.Failure(err)
 			if f, ok := errors.AsType[*chat.Failure](err); ok {
@@ -45,6 +65,7 @@ func (c *channel) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, er
 			return chat.Receipt{}, err
 		}
 		done.ids = append(done.ids, ids...)
+		done.taken++
 	}
 	return chat.Receipt{IDs: done.ids}, nil
 }
@@ -94,18 +115,18 @@ func (m messages) ids() []chat.MessageID {
 	return ids
 }
 
-// resume returns and removes a message's progress.
-func (c *channel) resume(key string) progress {
+// resume returns and removes a message's progress; false: nothing of it was sent.
+func (c *channel) resume(key string) (done progress, begun bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	done := c.begun[key]
+	done, begun = c.begun[key]
 	delete(c.begun, key)
-	return done
+	return done, begun
 }
 
 // keep stores the progress of a message that will be retried.
 func (c *channel) keep(key string, done progress, again bool) {
-	if key == "" || done.steps == 0 || !again {
+	if key == "" || done.taken == 0 || !again {
 		return
 	}
 	c.mu.Lock()

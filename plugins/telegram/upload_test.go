@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -204,6 +205,54 @@ func TestALargeAlbumIsSeveral(t *testing.T) {
 	}
 	if len(b.arrived()) != 13 || len(albums) != 2 {
 		t.Errorf("%d files in albums %v", len(b.arrived()), albums)
+	}
+}
+
+// A repeat says before its text that it is one. If its text was sent, the file that may have arrived says it.
+// Behaviour: delivery-repeat.
+func TestARepeatOfTheRestOfAMessage(t *testing.T) {
+	t.Parallel()
+	const again = "(Again.)"
+	long := strings.Repeat("ü", captionLimit.Max+1)
+	for _, test := range []struct {
+		name   string
+		text   string
+		files  int // that are no album
+		method string
+		first  []string // what arrives before the connection breaks
+		rest   []string
+	}{
+		{"a text and a file", long, 1, "sendDocument", []string{long, ""}, []string{again}},
+		{"files", "", 2, "sendVoice", []string{"", ""}, []string{again}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			b := newShelf(t)
+			out := chat.Outgoing{Key: "k", To: chat.Address{Chat: "7"}, Text: test.text}
+			for i := range test.files {
+				kind, as := chat.File, "application/pdf"
+				if i > 0 {
+					kind, as = chat.Voice, "audio/ogg"
+				}
+				out.Media = append(out.Media, b.put(kind, as, "f", "content"))
+			}
+			b.server.Fail(test.method, 1, telegramtest.CutAfter())
+			_, err := b.Send(out)
+			if f := wantFailure(t, "the first try", err, chat.Temporary); !f.MaybeDelivered {
+				t.Fatal("its outcome is known")
+			}
+			out.Text = strings.TrimSpace(again + "\n\n" + out.Text)
+			if receipt, err := b.Send(out); err != nil || len(receipt.IDs) != 2 {
+				t.Fatalf("%d ids, %v", len(receipt.IDs), err)
+			}
+			var got []string
+			for _, m := range b.arrived() {
+				got = append(got, m.Text)
+			}
+			if diff := cmp.Diff(slices.Concat(test.first, test.rest), got); diff != "" {
+				t.Errorf("arrived (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 

@@ -9,7 +9,8 @@ import (
 // Outgoing is a message for a channel to send.
 type Outgoing struct {
 	// Key is the host's idempotency key. A repeated key means that the outcome of the first attempt is unknown; a channel
-	// whose network can send idempotently must show only one message for it.
+	// whose network can send idempotently must show only one message for it. For other channels the text of a repeat may begin with a
+	// line that says so.
 	Key     string
 	To      Address
 	Text    string // CommonMark; fits the channel's text limit
@@ -76,7 +77,7 @@ type Limits struct {
 	MediaOut []MediaLimit // which files the host sends
 
 	// IdempotentSend says that a channel shows one message if the same key is sent twice. For other channels the host warns
-	// its operator when it resends a message whose outcome is unknown, because the message may appear twice.
+	// its operator when it resends a message whose outcome is unknown, because the message may appear twice, and tells its readers.
 	IdempotentSend bool
 }
 

@@ -523,7 +523,7 @@ type GetCapabilitiesResponse struct {
 	MediaIn  []*MediaLimit `protobuf:"bytes,10,rep,name=media_in,json=mediaIn,proto3" json:"media_in,omitempty"`
 	MediaOut []*MediaLimit `protobuf:"bytes,11,rep,name=media_out,json=mediaOut,proto3" json:"media_out,omitempty"`
 	// The same idempotency key sent twice shows one message. For other channels the host warns before it sends a message
-	// again.
+	// again, and tells its readers.
 	IdempotentSend bool `protobuf:"varint,12,opt,name=idempotent_send,json=idempotentSend,proto3" json:"idempotent_send,omitempty"`
 	// Unset: no polls.
 	Polls         *PollLimits `protobuf:"bytes,13,opt,name=polls,proto3" json:"polls,omitempty"`

@@ -93,14 +93,14 @@ func (t *tx) claimHead(to chat.Address) (domain.Delivery, error) {
 
 // target finds the message that an item changes.
 func (t *tx) target(d *domain.Delivery) error {
-	query, args := `SELECT message_id, sent_at, more FROM kept_pieces WHERE piece = ?1`, []any{d.Item.Edits}
+	query, args := `SELECT message_id, sent_at, more, repeated FROM kept_pieces WHERE piece = ?1`, []any{d.Item.Edits}
 	if d.Item.Target != "" {
 		d.Target = d.Item.Target
-		query, args = `SELECT message_id, sent_at, '' FROM sent WHERE channel = ?1 AND chat = ?2 AND message_id = ?3`, []any{d.Item.To.Channel, d.Item.To.Chat, d.Target}
+		query, args = `SELECT message_id, sent_at, '', 0 FROM sent WHERE channel = ?1 AND chat = ?2 AND message_id = ?3`, []any{d.Item.To.Channel, d.Item.To.Chat, d.Target}
 	}
 	var sentAt int64
 	var more string
-	err := t.row(query, args, &d.Target, &sentAt, &more)
+	err := t.row(query, args, &d.Target, &sentAt, &more, &d.TargetRepeated)
 	if err != nil {
 		return noRows(err)
 	}
@@ -120,13 +120,13 @@ func (s *Store) Delivered(ctx context.Context, id int64, ids []chat.MessageID) e
 			return nothing{}, err
 		}
 		var runID, item, edited int64
-		var kept bool
-		if err := t.row(`DELETE FROM outbox WHERE id = ?1 RETURNING run_id, kept, COALESCE(NULLIF(key_id, 0), id), edits`,
-			[]any{id}, &runID, &kept, &item, &edited); err != nil {
+		var kept, uncertain bool
+		if err := t.row(`DELETE FROM outbox WHERE id = ?1 RETURNING run_id, kept, COALESCE(NULLIF(key_id, 0), id), edits, uncertain`,
+			[]any{id}, &runID, &kept, &item, &edited, &uncertain); err != nil {
 			return nothing{}, err
 		}
 		if kept && len(ids) > 0 {
-			if err := t.keep(item, edited, to, ids); err != nil {
+			if err := t.keep(item, edited, to, ids, uncertain); err != nil {
 				return nothing{}, err
 			}
 		}

@@ -102,8 +102,9 @@ func (t *tx) retract(item int64) error {
 	return err
 }
 
-// keep records what a kept item has become. The message keeps its age when it is edited.
-func (t *tx) keep(item, edited int64, to chat.Address, ids []chat.MessageID) error {
+// keep records what a kept item has become, and whether its send was repeated in doubt. The message keeps its age when it is
+// edited, and whether it was repeated: an edit that is repeated shows nothing twice.
+func (t *tx) keep(item, edited int64, to chat.Address, ids []chat.MessageID, uncertain bool) error {
 	more := ""
 	if len(ids) > 1 {
 		raw, err := json.Marshal(ids[1:])
@@ -112,10 +113,12 @@ func (t *tx) keep(item, edited int64, to chat.Address, ids []chat.MessageID) err
 		}
 		more = string(raw)
 	}
-	_, err := t.exec(`INSERT INTO kept_pieces (piece, channel, chat, thread, message_id, sent_at, more)
-		VALUES (?1, ?2, ?3, ?4, ?5, COALESCE((SELECT sent_at FROM kept_pieces WHERE piece = ?7 AND message_id = ?5), ?6), ?8)
-		ON CONFLICT (piece) DO UPDATE SET message_id = excluded.message_id, sent_at = excluded.sent_at, more = excluded.more`,
-		item, to.Channel, to.Chat, to.Thread, ids[0], t.now, edited, more)
+	_, err := t.exec(`INSERT INTO kept_pieces (piece, channel, chat, thread, message_id, sent_at, more, repeated)
+		VALUES (?1, ?2, ?3, ?4, ?5, COALESCE((SELECT sent_at FROM kept_pieces WHERE piece = ?7 AND message_id = ?5), ?6), ?8,
+			COALESCE((SELECT repeated FROM kept_pieces WHERE piece = ?7 AND message_id = ?5), ?9))
+		ON CONFLICT (piece) DO UPDATE SET message_id = excluded.message_id, sent_at = excluded.sent_at, more = excluded.more,
+			repeated = excluded.repeated`,
+		item, to.Channel, to.Chat, to.Thread, ids[0], t.now, edited, more, uncertain)
 	return err
 }
 

@@ -87,6 +87,47 @@ func TestOutcomeOfAnEdit(t *testing.T) {
 	}
 }
 
+// A message that was sent again in doubt is known as such to its edits, for as long as it is the same message.
+// Behaviour: delivery-repeat.
+func TestEditsOfARepeatedMessage(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.post(t, "", kept("anna", "target"))
+	repeated := func(what string, uncertain, want bool, ids ...chat.MessageID) {
+		t.Helper()
+		d := b.head(t)
+		if uncertain {
+			if err := b.Retry(b.ctx, d.ID, domain.Retry{At: start, Uncertain: true}); err != nil {
+				t.Fatal(err)
+			}
+			d = b.head(t)
+		}
+		if d.TargetRepeated != want {
+			t.Errorf("%s: the target was repeated: %t", what, d.TargetRepeated)
+		}
+		if err := b.Delivered(b.ctx, d.ID, ids); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again := func(text string) {
+		e := edit("anna", text, id, true)
+		e.Kept = true
+		id = b.post(t, "", e)
+	}
+	repeated("the message", false, false, "1")
+	again("an edit in doubt")
+	repeated("the first edit", true, false, "1")
+	again("sent as a new message, in doubt")
+	repeated("the second edit", true, false, "2")
+	again("of the new message")
+	b.reopen(t)
+	repeated("the third edit", false, true, "2")
+	again("of the same message")
+	repeated("the fourth edit", false, true, "3")
+	again("of one that was sent once")
+	repeated("the fifth edit", false, false, "3")
+}
+
 // An edit waits for a target that is on its way, and is for what that has become by then.
 func TestEditOfAnItemBeingSent(t *testing.T) {
 	t.Parallel()

@@ -204,6 +204,9 @@ jobs {
   max_running = 101
   max_output  = "1KB"
 }
+delivery {
+  mark_repeats = "sometimes"
+}
 `,
 			`
 F:2:1: Unknown argument; The file has no argument "state_dri". Did you mean "state_dir"?
@@ -236,6 +239,8 @@ F:26:17: Unsuitable value; jobs.max_running must be a whole number from 0 to 100
     max_running = 101
 F:27:17: Unsuitable value; jobs.max_output must be from 64 KB to 16 GB.
     max_output  = "1KB"
+F:30:18: Unsuitable value; delivery.mark_repeats must be true or false.
+    mark_repeats = "sometimes"
 `,
 		},
 		{

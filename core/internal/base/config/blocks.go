@@ -25,6 +25,7 @@ func (c *Config) fileBlock(read func(*hclsyntax.Block)) block {
 			one(c.claudeBlock()),
 			{name: "route", repeated: true, holds: func(string) block { return c.routeBlock() }},
 			one(c.Outbox.block()),
+			one(c.Delivery.block()),
 			one(c.Limits.block()),
 			one(c.Retention.block()),
 			one(c.Jobs.block()),
@@ -109,6 +110,10 @@ func (o *Outbox) block() block {
 		{"attempts", whole(&o.Attempts, 1, 1000)},
 		{"max_age", duration(&o.MaxAge, 0)},
 	}}
+}
+
+func (d *Delivery) block() block {
+	return block{path: "delivery", attrs: []attr{{"mark_repeats", boolean(&d.MarkRepeats)}}}
 }
 
 func (s *Session) block() block {

@@ -34,6 +34,7 @@ type Config struct {
 	Routes    []Route // in the order of the file
 	Processes Processes
 	Outbox    Outbox
+	Delivery  Delivery
 	Limits    Limits
 	Retention Retention
 	Jobs      Jobs
@@ -87,6 +88,12 @@ type Limits struct {
 type Outbox struct {
 	Attempts int           // default 8
 	MaxAge   time.Duration // default 24 hours; zero: no limit
+}
+
+// Delivery says what people see of the delivery itself.
+type Delivery struct {
+	// MarkRepeats has a message that is sent again although it may have arrived say so; default true.
+	MarkRepeats bool
 }
 
 // Settings are the blocks that a plugin block may override for its channel.
@@ -224,6 +231,7 @@ func defaults() *Config {
 		},
 		Processes: Processes{Mode: "persistent", Max: 4, MaxMemory: HalfOfMemory, RecycleAt: 512 << 20, Spare: AutoSpare},
 		Outbox:    Outbox{Attempts: 8, MaxAge: 24 * time.Hour},
+		Delivery:  Delivery{MarkRepeats: true},
 		Limits:    Limits{OnUsageLimit: "ask"},
 		Telemetry: Telemetry{Sample: 0.1},
 		Retention: Retention{Media: 30 * day},

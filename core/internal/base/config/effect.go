@@ -45,6 +45,7 @@ var effects = []struct {
 	{"reply", EffectNow},
 	{"access", EffectNow},
 	{"outbox", EffectNow},
+	{"delivery", EffectNow},
 	{"limits", EffectNow},
 	{"route", EffectNow},
 	{"budget", EffectNow},

@@ -142,6 +142,9 @@ outbox {
   attempts = 3
   max_age  = "2h"
 }
+delivery {
+  mark_repeats = false
+}
 limits {
   on_usage_limit = "wait"
 }
@@ -313,6 +316,7 @@ plugin "plain" {}
 		},
 		Processes: config.Processes{Mode: "oneshot", Max: 2, MaxMemory: 3 << 30, RecycleAt: 0, ParkAfter: time.Minute, Spare: 2},
 		Outbox:    config.Outbox{Attempts: 3, MaxAge: 2 * time.Hour},
+		Delivery:  config.Delivery{MarkRepeats: false},
 		Limits:    config.Limits{OnUsageLimit: "wait"},
 		Retention: config.Retention{Transcripts: 400 * 24 * time.Hour, Media: 36 * time.Hour, Exports: 0},
 		Jobs:      config.Jobs{MaxRunning: 7, MaxOutput: 2 << 30},

@@ -72,6 +72,8 @@ type Delivery struct {
 	More []chat.MessageID
 	// TargetSentAt is when that message was sent, regardless of later edits; zero without a target.
 	TargetSentAt time.Time
+	// TargetRepeated is set if that message was sent again because the outcome of a previous send was unknown.
+	TargetRepeated bool
 }
 
 // Retry says how a failed delivery is retried.

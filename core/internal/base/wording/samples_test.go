@@ -449,6 +449,7 @@ var groups = []group{
 		{"BeganExpired", wording.BeganExpired},
 		{"CompactedFirst", wording.CompactedFirst},
 		{"AnswerRestarted", wording.AnswerRestarted},
+		{"SentAgain", wording.SentAgain},
 		{"BeganTooLong", wording.BeganTooLong},
 		{"BeganRejected", wording.BeganRejected},
 		{"BeganLost", wording.BeganLost},

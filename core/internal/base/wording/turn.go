@@ -106,6 +106,10 @@ func quoted(what, why string) string {
 	return what + ":\n\n" + Fenced(why)
 }
 
+// SentAgain is the line before a message that is sent again although it may have arrived. It has no formatting, because it also
+// stands before the question of a poll.
+const SentAgain = "(Sent again: it may have arrived before.)"
+
 // What stands before or in place of an answer.
 const (
 	EmptyAnswer     = "Claude finished without an answer. Ask again, or put it in other words."

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/base/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/metrics"
 	"github.com/clawhost/clawhost/core/internal/base/trace"
@@ -300,6 +301,7 @@ func (c *channel) failed(work context.Context, d domain.Delivery, err error) {
 		"again_in", wait.Round(time.Millisecond), "error", failure)
 	again := domain.Retry{At: time.Now().Add(wait), Cause: failure.Error(), Uncertain: failure.MaybeDelivered, Excused: patient(failure)}
 	c.note(work, d, "cannot schedule an item again", func(ctx context.Context) error { return c.outbox.store.Retry(ctx, d.ID, again) })
+	crashpoint.Pass("postponed") // The store knows why the item was not sent, and whether it may have arrived.
 }
 
 func (c *channel) giveUp(work context.Context, d domain.Delivery, cause string) {

@@ -154,7 +154,7 @@ func (p *items) EventOfRun(_ context.Context, run int64) (string, chat.EventID, 
 
 func (p *items) Retry(_ context.Context, id int64, again domain.Retry) error {
 	return p.end(id, fmt.Sprintf("retry (uncertain %v)", again.Uncertain), func(head *item) {
-		head.due, head.claimed, head.Uncertain = again.At, false, again.Uncertain
+		head.due, head.claimed, head.Uncertain = again.At, false, head.Uncertain || again.Uncertain
 		if !again.Excused {
 			head.Attempts++
 		}

@@ -22,7 +22,7 @@ func optional(p domain.OutboxItem) bool { return p.Changes() && !p.OrSend }
 // deleted if possible.
 func (c *channel) transmit(work context.Context, plugin *plugins.Plugin, d domain.Delivery) ([]chat.MessageID, error) {
 	if !d.Item.Changes() {
-		return c.send(work, plugin, d)
+		return c.send(work, plugin, d, d.Uncertain)
 	}
 	err := within(work, nil, func(ctx context.Context) error { return c.change(ctx, plugin, d) })
 	if err == nil {
@@ -38,13 +38,16 @@ func (c *channel) transmit(work context.Context, plugin *plugins.Plugin, d domai
 	if optional(d.Item) {
 		return nil, nil
 	}
+	removed := false
 	if d.Target != "" { // Networks report some messages as gone that merely cannot be edited.
 		err := within(work, nil, func(ctx context.Context) error { return plugin.Delete(ctx, d.Item.To, d.Target) })
 		if err != nil {
 			c.log.Debug("the replaced message was not deleted", "item", d.ID, "chat", d.Item.To.Chat, "error", err)
 		}
+		removed = err == nil
 	}
-	return c.send(work, plugin, d)
+	// Only an earlier try that sent it as a new message may have shown it elsewhere, and that would have deleted the old one.
+	return c.send(work, plugin, d, d.Uncertain && !removed)
 }
 
 // within bounds a network call that transfers files.
@@ -72,7 +75,11 @@ func (c *channel) change(ctx context.Context, plugin *plugins.Plugin, d domain.D
 		return deleteAll(ctx, plugin, d)
 	// No network adds a file to a text message.
 	case len(d.Item.Media) == 0 && c.outbox.options.Conversations.Editable(c.name, d.TargetSentAt):
-		err := plugin.Edit(ctx, d.Item.To, d.Target, d.Item.Text, d.Item.Buttons)
+		shown := chat.Outgoing{Text: d.Item.Text}
+		if d.TargetRepeated {
+			shown = c.marked(plugin, shown)
+		}
+		err := plugin.Edit(ctx, d.Item.To, d.Target, shown.Text, d.Item.Buttons)
 		crashpoint.Pass("edited") // The network may show the edit, the store does not know it yet.
 		return err
 	default:
@@ -90,13 +97,18 @@ func deleteAll(ctx context.Context, plugin *plugins.Plugin, d domain.Delivery) e
 	return plugin.Delete(ctx, d.Item.To, d.Target)
 }
 
-// send sends an item as a new message. If the network refuses the reply or the files, it is sent without them.
-func (c *channel) send(work context.Context, plugin *plugins.Plugin, d domain.Delivery) ([]chat.MessageID, error) {
+// send sends an item as a new message. If the network refuses the reply or the files, it is sent without them. Repeated says
+// that the chat may have it already.
+func (c *channel) send(work context.Context, plugin *plugins.Plugin, d domain.Delivery, repeated bool) ([]chat.MessageID, error) {
 	p := d.Item
 	out := chat.Outgoing{
 		Key: d.Key, To: p.To, Text: p.Text, Media: p.Media, ReplyTo: p.ReplyTo, Buttons: p.Buttons,
 		Silent: p.Silent, Poll: p.Poll, Agent: p.Agent,
 	}
+	if repeated {
+		out = c.marked(plugin, out)
+	}
+	text := out.Text
 	receipt, err := sendOne(work, plugin, out)
 	if p.ReplyTo != "" && err != nil && refusesReply(failureOf(err)) {
 		c.log.Debug("a reply was refused", "item", d.ID, "chat", p.To.Chat, "error", err)
@@ -105,10 +117,10 @@ func (c *channel) send(work context.Context, plugin *plugins.Plugin, d domain.De
 	}
 	if len(p.Media) > 0 && err != nil && failureOf(err).Reason == chat.MediaRejected {
 		c.log.Warn("files were refused", "item", d.ID, "chat", p.To.Chat, "files", len(p.Media), "error", err)
-		out.Media, out.Text = nil, without(p)
+		out.Media, out.Text = nil, without(text, p.Media)
 		receipt, err = sendOne(work, plugin, out)
-		if p.Text != "" && err != nil && failureOf(err).Reason == chat.TooLong {
-			out.Text = p.Text
+		if text != "" && err != nil && failureOf(err).Reason == chat.TooLong {
+			out.Text = text
 			receipt, err = sendOne(work, plugin, out)
 		}
 	}
@@ -129,17 +141,17 @@ func sendOne(work context.Context, plugin *plugins.Plugin, out chat.Outgoing) (r
 	return receipt, err
 }
 
-// without returns an item's text with a line that names the missing files.
-func without(p domain.OutboxItem) string {
-	names := make([]string, 0, len(p.Media))
-	for _, m := range p.Media {
+// without returns a text with a line that names the missing files.
+func without(text string, files []chat.Media) string {
+	names := make([]string, 0, len(files))
+	for _, m := range files {
 		names = append(names, named(m))
 	}
 	line := wording.FilesLacking(names)
-	if p.Text == "" {
+	if text == "" {
 		return line
 	}
-	return p.Text + "\n\n" + line
+	return text + "\n\n" + line
 }
 
 // named returns a file's name for people, which is not trusted, or else its kind.

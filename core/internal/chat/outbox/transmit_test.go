@@ -58,6 +58,9 @@ func (s *screen) Send(_ context.Context, out chat.Outgoing) (chat.Receipt, error
 	if out.Silent {
 		what += " silently"
 	}
+	if out.Poll != nil {
+		what += " ? " + out.Poll.Question
+	}
 	if err := s.tell("send", what); err != nil {
 		return chat.Receipt{}, err
 	}
@@ -87,7 +90,14 @@ func (unmoved) Origin(_ string, id chat.ID) chat.ID { return id }
 // hand delivers one item to a channel and returns what was noted of it.
 func hand[T sdk.Channel](t *testing.T, channel T, d domain.Delivery) (journal []string) {
 	t.Helper()
-	r, _ := running(t, chat.Limits{Markup: chat.Markdown, Edit: chat.EditLimits{Window: 15 * time.Minute}}, channel)
+	return handTo(t, channel, chat.Limits{}, config.Delivery{}, d)
+}
+
+// handTo is hand for a channel with further limits, under a config.
+func handTo[T sdk.Channel](t *testing.T, channel T, limits chat.Limits, seen config.Delivery, d domain.Delivery) (journal []string) {
+	t.Helper()
+	limits.Markup, limits.Edit = chat.Markdown, chat.EditLimits{Window: 15 * time.Minute}
+	r, _ := running(t, limits, channel)
 	p := newPieces(map[chat.ID][]string{"a": {""}})
 	d.ID, d.Item.To, d.Key, d.CreatedAt = 1, chat.Address{Channel: "c", Chat: "a"}, "k", time.Now()
 	if d.TargetSentAt.IsZero() {
@@ -96,7 +106,7 @@ func hand[T sdk.Channel](t *testing.T, channel T, d domain.Delivery) (journal []
 	p.heads["a"][0].Delivery = d
 	p.ids = map[int64][]chat.MessageID{}
 	o := open(p, outbox.Options{
-		Plugins: r, Config: &config.Config{Outbox: config.Outbox{Attempts: 3, MaxAge: time.Hour}}, Conversations: conversation.NewResolver(&config.Config{}, r, unmoved{}),
+		Plugins: r, Config: &config.Config{Outbox: config.Outbox{Attempts: 3, MaxAge: time.Hour}, Delivery: seen}, Conversations: conversation.NewResolver(&config.Config{}, r, unmoved{}),
 	}, hclog.NewNullLogger())
 	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup

@@ -97,6 +97,16 @@ func (p *Plugin) Idempotent() bool {
 	return true
 }
 
+// Fits reports whether a message has no text, and no poll, that is too long for a kind of chat.
+func (p *Plugin) Fits(out chat.Outgoing) bool {
+	for _, limits := range p.Reported {
+		if out.Poll == nil && !limits.Text.Fits(out.Text) || out.Poll != nil && limits.Polls.Options > 0 && !limits.Polls.Question.Fits(out.Poll.Question) {
+			return false
+		}
+	}
+	return true
+}
+
 // shown returns a text for the channel: plain if the channel supports Markdown in no kind of chat. Plain text is rarely
 // longer than the Markdown, which fits the limit; if it is, the Markdown is sent.
 func (p *Plugin) shown(text string) string {
