@@ -167,6 +167,8 @@ func (w watcher) Consumed(context.Context) {
 	}
 }
 
+func (w watcher) Todos() []domain.Todo { return nil }
+
 func (w watcher) Progress(p agent.Progress) {
 	if w.progress != nil {
 		w.progress(p)

@@ -97,6 +97,8 @@ type Watcher interface {
 	Consumed(ctx context.Context)
 	// Progress receives each change of the turn's progress, one call at a time.
 	Progress(p Progress)
+	// Todos returns the last list of what the agent plans to do in the conversation, of this turn or an earlier one; nil: there is none.
+	Todos() []domain.Todo
 }
 
 // Steering supplies the messages that join a running turn. Package turn implements it.
@@ -135,6 +137,8 @@ type Progress struct {
 	Running  []ToolUse // running, oldest first
 	Thinking string    // the current or last reasoning; at most [MaxReasoning] bytes
 	Steered  int       // how many lines were steered into the turn and read
+	// Todos is the list of what the agent plans to do, once the turn has changed it; nil before.
+	Todos []domain.Todo
 }
 
 // Step is a finished part of a turn: a text followed by a tool, or a use of a tool.
@@ -185,6 +189,7 @@ type Result struct {
 	Recovered     bool // the answer is from an earlier attempt
 	Continued     bool // an earlier attempt was interrupted, not by a failure of the service, and this one continued its work
 	Tools         []ToolUse
+	Uses          Uses
 	Changes       Changes
 	Reasoning     string // the model's reasoning, in paragraphs; at most [MaxReasoning] bytes
 }
@@ -193,6 +198,18 @@ type Result struct {
 type Fallback struct {
 	From, To string // models
 	Why      Class  // why From did not answer
+}
+
+// Uses counts what a turn has done by tools, without what its subagents have, and without what was refused or has failed; commands
+// that failed count, too.
+type Uses struct {
+	Commands, Pages, Searches, Subagents int
+}
+
+// Join adds other uses.
+func (u *Uses) Join(more Uses) {
+	u.Commands, u.Pages = u.Commands+more.Commands, u.Pages+more.Pages
+	u.Searches, u.Subagents = u.Searches+more.Searches, u.Subagents+more.Subagents
 }
 
 // Bounds of a [Result].

@@ -25,10 +25,15 @@ func (c Changed) String() string {
 	default:
 		said = fmt.Sprintf("Changed %s: %s.", plural(c.Files, "file"), lines(c.Added, c.Removed))
 	}
+	return said + c.hint()
+}
+
+// hint says how the changes are shown and taken back, to who may; otherwise it is empty.
+func (c Changed) hint() string {
 	if c.Owner && c.Files > 0 {
-		said += " `/diff` shows it, `/undo` takes it back."
+		return " `/diff` shows it, `/undo` takes it back."
 	}
-	return said
+	return ""
 }
 
 func lines(added, removed int) string { return fmt.Sprintf("+%d −%d", added, removed) }

@@ -63,6 +63,16 @@ var (
 		Files: []string{"a.txt", "b.txt"}, Others: []string{"b.txt"}, Left: []string{"c.txt"}, Added: 7, Removed: 42, Skipped: 1,
 		Delegated: true, Code: "7F3AB2C1", Outdated: true,
 	}
+	todos = func() (list []domain.Todo) {
+		for n := range 30 {
+			list = append(list, domain.Todo{Text: fmt.Sprintf("Boil pot_%d", n)})
+			if n <= 8 {
+				list[n].State = domain.TodoDone
+			}
+		}
+		list[1].State, list[1].Doing, list[9].State = domain.TodoDoing, "Boiling the pot", domain.TodoDoing
+		return list
+	}()
 	ann = wording.Person{Name: "Ann", ID: "telegram:1001", Code: "ABCD2345"}
 )
 
@@ -333,8 +343,17 @@ var groups = []group{
 		{"Status", wording.Status{
 			Version: "1.2.0", Now: now, Up: 50 * time.Hour, Demo: true, Running: true, RunningFor: 30 * time.Second, Waiting: 2,
 			Questions: []wording.OpenQuestion{{ID: "ABCDE", About: "Bash", For: time.Minute, Session: "telegram:1002"}},
+			Todos:     todos[:3],
 			Session:   session, Model: "sonnet", Permission: "default", Queue: queue, Activation: "mention", Muted: true, Authority: chat.Owner,
 			Channels: []string{"telegram: connected", "discord: failed"}, Plugins: []string{"memory: indexing"},
+		}.String()},
+		{"Todos", wording.Todos(todos[:12])},
+		{"Todos", wording.Todos(todos)},
+		{"Todos", wording.Todos(todos[5:])},
+		{"Todos", wording.Todos(todos[:4])},
+		{"Worked", wording.Worked{For: 119 * time.Second}.String()},
+		{"Worked", wording.Worked{
+			For: 61 * time.Minute, Commands: 12, Pages: 2, Searches: 2, Subagents: 1, Changed: &wording.Changed{Files: 4, Added: 42, Removed: 7, Delegated: true, Owner: true},
 		}.String()},
 		{"ServerOptions", wording.ServerOptions},
 		{"NoServerWithCode", wording.NoServerWithCode},

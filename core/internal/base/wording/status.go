@@ -25,6 +25,7 @@ type Status struct {
 	RunningFor time.Duration
 	Waiting    int
 	Questions  []OpenQuestion
+	Todos      []domain.Todo // what the agent plans to do in the conversation
 	Session    domain.Session
 	Agent      string // that answers; empty: there is only one
 	Folder     string // in which it works; empty: its workspace
@@ -69,6 +70,12 @@ func (s Status) String() string {
 		fmt.Fprintf(&b, "\n- waits for an answer to %s: %s, asked %s ago", Code(q.ID), Code(q.About), age(q.For))
 		if q.Session != "" {
 			b.WriteString(" in " + Code(q.Session))
+		}
+	}
+	if len(s.Todos) > 0 {
+		b.WriteString("\n- to do: " + todoCount(s.Todos))
+		for _, line := range todoLines(s.Todos) {
+			b.WriteString("\n  - " + line)
 		}
 	}
 	if s.Agent != "" {

@@ -20,6 +20,10 @@ func (d hostCommands) status(ctx context.Context, call Call) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	todos, err := d.store.Todos(ctx, call.Session.ClaudeSession)
+	if err != nil {
+		return "", err
+	}
 	s, e, now := call.Session, d.effective(call), d.host.Now()
 	var doing, wrong []string
 	cli := ""
@@ -35,7 +39,7 @@ func (d hostCommands) status(ctx context.Context, call Call) (string, error) {
 	}
 	return wording.Status{
 		Version: d.host.Version, Now: now, Up: now.Sub(d.host.Started), Demo: d.host.Demo,
-		Running: !running.IsZero(), RunningFor: now.Sub(running), Waiting: waiting, Questions: questions,
+		Running: !running.IsZero(), RunningFor: now.Sub(running), Waiting: waiting, Questions: questions, Todos: todos,
 		Session: s, Agent: d.agentOf(call), Folder: call.Session.Place(), Model: e.Model, Effort: e.Effort, CLI: cli, Fast: e.Fast, Speed: speed, Slowed: slowed,
 		Permission: e.PermissionMode, Queue: e.Queue, Activation: e.Activation,
 		Muted: e.Send == "deny", Authority: call.Caller.Authority, Channels: d.host.Plugins.Channels(), Plugins: doing, Problems: wrong,

@@ -264,6 +264,12 @@ func (u *turn) use(tool agent.ToolUse) {
 	u.tell()
 }
 
+// plan has the list of what is to do change.
+func (u *turn) plan(list ...domain.Todo) {
+	u.p.Todos = list
+	u.tell()
+}
+
 // used has the oldest tool end.
 func (u *turn) used() {
 	u.p.Done = append(u.p.Done, agent.Step{Tool: u.p.Running[0]})

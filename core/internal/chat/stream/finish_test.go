@@ -132,6 +132,34 @@ func TestTheAnswerOfALongTurnIsANewMessage(t *testing.T) {
 	}
 }
 
+// The time for which a turn waits for people is known, also if it waits for several of them, or ends meanwhile.
+// Behaviour: turn-summary.
+func TestTheTimeThatPeopleTake(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := stream.New(stream.Options{}, &fixture{}, &domain.Run{})
+		pass(time.Minute)
+		s.Pause()
+		pass(time.Minute)
+		s.Pause()
+		s.Resume()
+		pass(time.Minute)
+		s.Resume()
+		pass(time.Minute)
+		if got := s.Waited(); got != 2*time.Minute {
+			t.Errorf("waited %v", got)
+		}
+		s.Pause()
+		pass(time.Minute)
+		if got := s.Waited(); got != 3*time.Minute {
+			t.Errorf("waited %v, and still waits", got)
+		}
+		if got := s.Again(stream.Options{}).Waited(); got != 3*time.Minute {
+			t.Errorf("in a new conversation it has waited %v", got)
+		}
+	})
+}
+
 // What an interrupted turn has shown of its answer stays, in place of the preview.
 // Behaviour: preview-left.
 func TestWhatWasShownOfAnInterruptedAnswer(t *testing.T) {

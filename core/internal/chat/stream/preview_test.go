@@ -44,6 +44,25 @@ func TestPreview(t *testing.T) {
 			func(u *turn) { u.use(bash("make")); pass(second); u.used(); u.write("NO_REPLY") },
 			[]string{"300ms preview 1: 🔧 Bash: `make`", "1.1s delete 1"},
 		},
+		"a list of what is to do": {
+			stream.Options{},
+			func(u *turn) {
+				u.write("I plan")
+				u.plan(domain.Todo{Text: "Boil *it*"}, domain.Todo{Text: "Wait"})
+				pass(2 * second)
+				u.plan(domain.Todo{Text: "Boil *it*", Doing: "Boiling", State: domain.TodoDoing}, domain.Todo{Text: "Wait"})
+				u.use(bash("boil"))
+				pass(2 * second)
+				u.used()
+				u.plan()
+				pass(2 * second)
+				u.write("Done")
+			},
+			[]string{
+				"0s preview 1: I plan", "1s show 1: I plan\n\n☐ Boil \\*it\\*\n☐ Wait", "2.1s show 1: I plan\n\n▶ Boiling\n☐ Wait",
+				"3.1s show 1: ▶ Boiling\n☐ Wait\n\n🔧 Bash: `boil`", "4.1s show 1: ▶ Boiling\n☐ Wait", "6.1s show 1: Done", "6.2s settle 1: Done",
+			},
+		},
 		"tools at work": {
 			stream.Options{},
 			func(u *turn) {

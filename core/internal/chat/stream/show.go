@@ -86,8 +86,8 @@ func (s *Stream) leave(ctx context.Context) {
 	}
 }
 
-// display returns what to show now: the current text with the running tools after it, or the reasoning before there is
-// a text. It is empty if there is nothing, or if it does not fit.
+// display returns what to show now: the current text, or the reasoning before there is one, then what the agent plans to do and the
+// running tools. It is empty if there is nothing, or if it does not fit.
 func (s *Stream) display(p agent.Progress, now time.Time) string {
 	if s.options.Listens && !s.spoke(p) {
 		return ""
@@ -105,6 +105,9 @@ func (s *Stream) display(p agent.Progress, now time.Time) string {
 		if thought := quoted(p.Thinking); fits(thought) {
 			parts = append(parts, thought)
 		}
+	}
+	if todos := wording.Todos(p.Todos); todos != "" && fits(todos) {
+		parts = append(parts, todos)
 	}
 	if tools := s.atWork(p, now); tools != "" && fits(tools) {
 		parts = append(parts, tools)

@@ -28,6 +28,10 @@ type Stream struct {
 	behind atomic.Bool // something else of the turn was sent after the preview
 	paused atomic.Int32
 
+	waitedMu sync.Mutex
+	waitsAt  time.Time     // since when the turn waits for people, if it is paused
+	waited   time.Duration // for how long it has, before
+
 	// The goroutine owns the fields below until ended is closed. The first changes only while it also holds sending.
 
 	done   int // the steps that were processed
@@ -66,7 +70,9 @@ func newStream(o Options, surface Surface, sent *sent) *Stream {
 // after End.
 func (s *Stream) Again(o Options) *Stream {
 	s.texts = texts{}
-	return newStream(o, s.surface, s.sent)
+	again := newStream(o, s.surface, s.sent)
+	again.waited = s.Waited()
+	return again
 }
 
 // Start begins to show the turn, if anything is shown. The context is the turn's: nothing is sent after it is done.
@@ -107,14 +113,32 @@ func (s *Stream) Leave() {
 // Pause notes that the turn waits for people: no tool is shown as running until Resume has been called as often. It
 // does not block.
 func (s *Stream) Pause() {
-	s.paused.Add(1)
+	s.waitedMu.Lock()
+	if s.paused.Add(1) == 1 {
+		s.waitsAt = time.Now()
+	}
+	s.waitedMu.Unlock()
 	s.poke()
 }
 
 // Resume notes that the turn continues after a Pause.
 func (s *Stream) Resume() {
-	s.paused.Add(-1)
+	s.waitedMu.Lock()
+	if s.paused.Add(-1) == 0 {
+		s.waited += time.Since(s.waitsAt)
+	}
+	s.waitedMu.Unlock()
 	s.poke()
+}
+
+// Waited returns for how long the turn has waited for people.
+func (s *Stream) Waited() time.Duration {
+	s.waitedMu.Lock()
+	defer s.waitedMu.Unlock()
+	if s.paused.Load() > 0 {
+		return s.waited + time.Since(s.waitsAt)
+	}
+	return s.waited
 }
 
 func (s *Stream) poke() {

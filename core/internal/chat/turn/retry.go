@@ -83,4 +83,5 @@ func charge(r *agent.Result, earlier agent.Result) {
 	r.OutputTokens += earlier.OutputTokens
 	r.CostMicros += earlier.CostMicros
 	r.Compactions += earlier.Compactions
+	r.Uses.Join(earlier.Uses)
 }

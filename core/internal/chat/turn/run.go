@@ -23,7 +23,8 @@ import (
 // begins the new session also posts the notice about it, so the chat always gets it.
 func (h *Handler) run(ctx context.Context, run *conversation.Run, added []hook.Added, nudged <-chan struct{}, view *view.View) (agent.Result, error) {
 	with := &watcher{
-		handler: h, run: run, view: view, tools: h.options.Tools.Turn(run.Head.UUID, run.Conversation, h.options.Poster.For(run, view)),
+		handler: h, run: run, view: view, todos: h.planned(ctx, run),
+		tools: h.options.Tools.Turn(run.Head.UUID, run.Conversation, h.options.Poster.For(run, view)),
 	}
 	defer func() {
 		if with.marks.Wait(); with.consumed.Load() {
@@ -82,6 +83,7 @@ func (h *Handler) run(ctx context.Context, run *conversation.Run, added []hook.A
 	}
 	h.options.Claude.Retire(t.Session)
 	with.consumed.Store(false)
+	with.forget()
 	move(run, session)
 	view.Restart(ctx)
 	// A new conversation needs the prompt that an old one already has.
@@ -97,6 +99,15 @@ func (h *Handler) run(ctx context.Context, run *conversation.Run, added []hook.A
 	// ones must not overtake them.
 	t.Steering = nil
 	return h.ask(ctx, run, t)
+}
+
+// planned is what the agent plans to do in the conversation. A turn can do without it.
+func (h *Handler) planned(ctx context.Context, run *conversation.Run) []domain.Todo {
+	list, err := h.options.Store.Todos(context.WithoutCancel(ctx), run.Head.ClaudeSession)
+	if err != nil {
+		h.log.Warn("cannot read what the agent plans to do", "run", run.ID, "error", err)
+	}
+	return list
 }
 
 // prompt builds the prompt of a run.

@@ -53,6 +53,8 @@ const maxAttempts = 10
 // Store is what a turn needs of the store.
 type Store interface {
 	Consumed(ctx context.Context, run int64) error
+	SetTodos(ctx context.Context, run int64, list []domain.Todo) error
+	Todos(ctx context.Context, claudeSession string) ([]domain.Todo, error)
 	BeginAs(ctx context.Context, run int64, claude string) error
 	ReplaceSession(ctx context.Context, run int64, notice ...domain.OutboxItem) (domain.Session, error)
 	Join(ctx context.Context, run int64) ([]domain.Queued, error)

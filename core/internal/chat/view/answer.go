@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
@@ -111,19 +112,43 @@ func (v *View) head(r agent.Result) string {
 	return strings.Join(heads, "\n\n")
 }
 
-// tail is what stands behind an answer: what its turn has changed in files, for those who may use commands, and what it cost.
+// tail is what stands behind an answer: what its turn has done, for those who may use commands, and what it cost.
 func (v *View) tail(r agent.Result) string {
 	var tails []string
-	if r.Changes.Some() && v.run.Settings.Reply.Changes == "on" && v.run.Caller.Authority >= chat.Authorised {
-		tails = append(tails, wording.Changed{
-			Files: len(r.Changes.Files), Added: r.Changes.Added, Removed: r.Changes.Removed, Delegated: r.Changes.Delegated,
-			Owner: v.run.Caller.Authority == chat.Owner,
-		}.String())
+	if v.run.Settings.Reply.Changes == "on" && v.run.Caller.Authority >= chat.Authorised {
+		if line := v.did(r); line != "" {
+			tails = append(tails, line)
+		}
 	}
 	if line := usage(r, v.run.Usage); line != "" {
 		tails = append(tails, line)
 	}
 	return strings.Join(tails, "\n\n")
+}
+
+// longTurn is how long a turn takes at least of which the chat is told what it has done.
+const longTurn = time.Minute
+
+// did says what a long turn has done, and any turn to files; empty: nothing of that. The time that people took to answer is left out.
+func (v *View) did(r agent.Result) string {
+	var changed *wording.Changed
+	if r.Changes.Some() {
+		changed = &wording.Changed{
+			Files: len(r.Changes.Files), Added: r.Changes.Added, Removed: r.Changes.Removed, Delegated: r.Changes.Delegated,
+			Owner: v.run.Caller.Authority == chat.Owner,
+		}
+	}
+	took := time.Since(v.run.StartedAt) - v.stream.Waited()
+	switch {
+	case !v.run.StartedAt.IsZero() && took >= longTurn:
+		return wording.Worked{
+			For: took, Commands: r.Uses.Commands, Pages: r.Uses.Pages, Searches: r.Uses.Searches, Subagents: r.Uses.Subagents, Changed: changed,
+		}.String()
+	case changed != nil:
+		return changed.String()
+	default:
+		return ""
+	}
 }
 
 // conversation says what has happened to the conversation in which the turn ran: what Claude no longer knows.

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
@@ -110,6 +112,52 @@ func TestFilesThatDoNotGoStay(t *testing.T) {
 	}
 	if _, err := os.Stat(path); err != nil {
 		t.Error(err)
+	}
+}
+
+// What a turn of a minute or more has done stands behind its answer, for those who may use commands. The time that people took is not its
+// time.
+// Behaviour: turn-summary.
+func TestWhatALongTurnHasDone(t *testing.T) {
+	t.Parallel()
+	uses := agent.Uses{Commands: 12, Pages: 2, Searches: 1, Subagents: 1}
+	changed := agent.Changes{Files: []string{"/w/a", "/w/b"}, Added: 3, Removed: 1}
+	for _, tt := range []struct {
+		shown        string
+		by           chat.Authority
+		took, waited time.Duration
+		result       agent.Result
+		want         string
+	}{
+		{"on", chat.Authorised, time.Minute, 0, agent.Result{Text: "Done."}, "Done.\n\nTook 1 min."},
+		{"on", chat.Authorised, time.Minute - 1, 0, agent.Result{Text: "Done.", Uses: uses}, "Done."},
+		{"on", chat.Authorised, 3*time.Minute + 50*time.Second, 0, agent.Result{Text: "Done.", Uses: uses}, "Done.\n\nTook 3 min: 12 commands, 2 pages read, 1 web search, 1 subagent."},
+		{"on", chat.Authorised, 2 * time.Minute, 61 * time.Second, agent.Result{Text: "Done.", Uses: uses}, "Done."},
+		{"on", chat.Authorised, 3 * time.Minute, time.Minute, agent.Result{Text: "Done."}, "Done.\n\nTook 2 min."},
+		{"on", chat.Owner, 65 * time.Minute, 0, agent.Result{Text: "Done.", Uses: agent.Uses{Commands: 1}, Changes: changed}, "Done.\n\nTook 1 h 05 min: 1 command, 2 files changed (+3 −1). `/diff` shows it, `/undo` takes it back."},
+		{"on", chat.Authorised, time.Minute, 0, agent.Result{Text: "Done.", Changes: agent.Changes{Delegated: true}}, "Done.\n\nTook 1 min: files changed by subagents."},
+		{"off", chat.Owner, time.Hour, 0, agent.Result{Text: "Done.", Uses: uses, Changes: changed}, "Done."},
+		{"on", chat.Other, time.Hour, 0, agent.Result{Text: "Done.", Uses: uses, Changes: changed}, "Done."},
+		{"on", chat.Owner, time.Hour, 0, agent.Result{Text: "NO_REPLY", Uses: uses}, ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var w world
+			v := w.view(domain.Message{Chat: chat.Chat{ID: "c", Kind: chat.Direct}}, "")
+			v.run.StartedAt = time.Now()
+			v.run.Settings.Reply.Changes, v.run.Caller.Authority = tt.shown, tt.by
+			v.stream.Pause()
+			<-time.After(tt.waited)
+			v.stream.Resume()
+			<-time.After(tt.took - tt.waited)
+			got, err := v.Answer(t.Context(), tt.result)
+			text := ""
+			for _, p := range got.Items {
+				text += p.Text
+			}
+			if err != nil || text != tt.want {
+				t.Errorf("%+v: %q, %v", tt, text, err)
+			}
+		})
 	}
 }
 

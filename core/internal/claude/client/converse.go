@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/claude/exchange"
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
@@ -42,7 +43,7 @@ func (c *Client) Converse(ctx context.Context, t agent.Turn, l agent.Line) (*exc
 
 	c.Attend(ctx, t)
 	defer c.Dismiss()
-	x := c.expect(l.UUID)
+	x := c.expect(l.UUID, t.Watcher)
 	c.follow(x, t.Watcher)
 	defer c.follow(nil, nil)
 	c.say(l)
@@ -137,13 +138,17 @@ func (c *Client) say(l agent.Line) {
 
 // expect returns a new exchange for a line. If claude reports when it starts a line, output of an earlier turn is not taken for the
 // line's own.
-func (c *Client) expect(line string) *exchange.Exchange {
+func (c *Client) expect(line string, of agent.Watcher) *exchange.Exchange {
+	var planned []domain.Todo
+	if of != nil {
+		planned = of.Todos()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.announces {
-		return exchange.NewAnnounced(line)
+		return exchange.NewAnnounced(line, planned...)
 	}
-	return exchange.New(line)
+	return exchange.New(line, planned...)
 }
 
 // stop ends the running turn and everything that it started, usually in under 200 ms: first an interrupt, which a claude

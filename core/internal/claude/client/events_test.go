@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/claude/exchange"
 )
 
@@ -22,6 +23,8 @@ type progressFunc func(agent.Progress)
 func (f progressFunc) Progress(p agent.Progress) { f(p) }
 
 func (progressFunc) Consumed(context.Context) {}
+
+func (progressFunc) Todos() []domain.Todo { return nil }
 
 // Pieces that come together are reported together, and the last is not left behind.
 func TestProgressIsBatched(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
@@ -29,15 +30,15 @@ type Exchange struct {
 	shown    *progress
 }
 
-// New begins to follow a line that is about to be written.
-func New(uuid string) *Exchange {
-	shown := new(progress)
+// New begins to follow a line that is about to be written in a conversation with a list of what the agent plans to do.
+func New(uuid string, planned ...domain.Todo) *Exchange {
+	shown := &progress{todos: todos{list: planned}}
 	return &Exchange{uuid: uuid, now: &turn{shown: shown}, shown: shown}
 }
 
 // NewAnnounced is [New] for a CLI that reports when it starts a line, as newer ones do. Until then no turn belongs to the line.
-func NewAnnounced(uuid string) *Exchange {
-	x := New(uuid)
+func NewAnnounced(uuid string, planned ...domain.Todo) *Exchange {
+	x := New(uuid, planned...)
 	x.queued = true
 	return x
 }

@@ -1,11 +1,13 @@
 package exchange
 
 import (
+	"encoding/json"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
 // progress is the progress of an exchange while it runs. Returned values never change: texts are snapshots of buffers
@@ -16,6 +18,8 @@ type progress struct {
 	done    []agent.Step
 	running []agent.ToolUse // replaced when it changes
 	steered int
+	todos   todos
+	planned bool // the list of todos has changed
 	changed bool // since the last take
 }
 
@@ -27,10 +31,21 @@ func (p *progress) take() (agent.Progress, bool) {
 	}
 	p.changed, p.text.changed, p.thought.changed = false, false, false
 	text := p.text.String()
-	return agent.Progress{
+	now := agent.Progress{
 		Done: p.done[:len(p.done):len(p.done)], Text: text, Complete: p.text.whole && text != "",
 		Running: p.running, Thinking: p.thought.String(), Steered: p.steered,
-	}, true
+	}
+	if p.planned {
+		now.Todos = p.todos.list
+	}
+	return now, true
+}
+
+// plan handles a message of the user's side, with what its tool reports.
+func (p *progress) plan(m *protocol.Message, reported json.RawMessage) {
+	if p.todos.user(m, reported) {
+		p.planned, p.changed = true, true
+	}
 }
 
 // finish adds a finished step.

@@ -51,6 +51,7 @@ func (t *turn) user(e *protocol.Event) {
 		added, removed := change.Count()
 		t.changes.Add(change.Path, added, removed)
 	}
+	t.shown.plan(m, e.Reported)
 	for i := range m.Content {
 		if use, ok := t.work.ended(&m.Content[i]); ok {
 			t.shown.finish(agent.Step{Tool: use})
@@ -71,6 +72,7 @@ func (t *turn) assistant(e *protocol.Event) {
 	}
 	t.model = m.Model
 	t.uses.Assistant(m)
+	t.shown.todos.assistant(m)
 	for _, text := range t.answer.Add(m) {
 		t.shown.finish(agent.Step{Text: text, Earlier: t.shown.text.past})
 	}

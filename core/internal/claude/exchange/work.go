@@ -15,6 +15,7 @@ import (
 type work struct {
 	open     []openTool // the running tools, oldest first
 	used     []agent.ToolUse
+	uses     agent.Uses
 	thoughts strings.Builder
 }
 
@@ -57,14 +58,34 @@ func (w *work) ended(b *protocol.Block) (agent.ToolUse, bool) {
 	tool := w.open[i]
 	w.open = slices.Delete(w.open, i, i+1)
 	tool.use.Failed, tool.use.Output = b.IsError, output(b.Content)
+	w.count(tool.use)
 	if tool.at >= 0 {
 		w.used[tool.at] = tool.use
 	}
 	return tool.use, true
 }
 
+// exited is how the result of a command begins that was run and has failed.
+const exited = "Exit code "
+
+// count counts an ended use.
+func (w *work) count(use agent.ToolUse) {
+	switch name := use.Name; {
+	case name == "Bash" && (!use.Failed || strings.HasPrefix(use.Output, exited)):
+		w.uses.Commands++
+	case use.Failed:
+	case name == "WebFetch":
+		w.uses.Pages++
+	case name == "WebSearch":
+		w.uses.Searches++
+	case delegating[name]:
+		w.uses.Subagents++
+	}
+}
+
 // report adds the work to a result, within its bounds.
 func (w *work) report(r *agent.Result) {
+	r.Uses.Join(w.uses)
 	if space := agent.MaxTools - len(r.Tools); space > 0 {
 		r.Tools = append(r.Tools, w.used[:min(space, len(w.used))]...)
 	}

@@ -22,8 +22,10 @@ type Script struct {
 	Calls  []Call   `json:"calls,omitempty"`  // uses of the host's tools, after those
 	Files  []File   `json:"files,omitempty"`  // changes of files, one after the other, after the shell commands
 	Agents []Agent  `json:"agents,omitempty"` // subagents, one after the other, after the tools
-	Plan   string   `json:"plan,omitempty"`   // a plan that is shown before the answer, by ExitPlanMode
-	Again  bool     `json:"again,omitempty"`  // the tools are used again when the turn goes on after a kill
+	// uses of TodoWrite, TaskCreate and TaskUpdate: each before the shell command in the same place, further ones after these
+	Todos []Call `json:"todos,omitempty"`
+	Plan  string `json:"plan,omitempty"`  // a plan that is shown before the answer, by ExitPlanMode
+	Again bool   `json:"again,omitempty"` // the tools are used again when the turn goes on after a kill
 	// text that is streamed before the connection is cut, and the request tried again
 	Lost string `json:"lost,omitempty"`
 	// text that a classifier stops; the answer follows, or, with the error "refusal", none
@@ -71,7 +73,7 @@ type Script struct {
 	Exit  *int   `json:"exit,omitempty"` // Crash leaves with this exit code, not by SIGKILL
 }
 
-// Call is a use of one of the host's tools.
+// Call is a use of one of the host's tools, or of the CLI's for a list of what is to do.
 type Call struct {
 	Tool  string         `json:"tool"` // as the host names it, without "mcp__clawhost__"
 	Input map[string]any `json:"input"`

@@ -153,8 +153,16 @@ func (s *session) work(script Script, m message) (thinking string) {
 		thinking, before = "", ""
 		s.use(u, script, m)
 	}
+	todos := script.Todos
 	for _, command := range slices.Concat(nonEmpty(script.Tool), script.Tools) {
+		if len(todos) > 0 {
+			run(s.todo(todos[0]))
+			todos = todos[1:]
+		}
 		run(s.bash(command, script, m))
+	}
+	for _, c := range todos {
+		run(s.todo(c))
 	}
 	for _, f := range script.Files {
 		run(s.change(f, script))
