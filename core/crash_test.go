@@ -179,6 +179,7 @@ type crashWorld struct {
 	host        *exec.Cmd
 	gone        chan struct{} // closed when the host has ended
 	log         *os.File
+	begun       int64 // where this process of the host begins in the log
 	killed      map[string]int
 	starts      int
 	pluginKills int // in this process of the host
@@ -268,6 +269,11 @@ func (w *crashWorld) start(t *testing.T, point string) {
 	t.Helper()
 	w.starts++
 	w.pluginKills = 0
+	info, err := w.log.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.begun = info.Size()
 	w.host = exec.Command(filepath.Join(w.bin, "clawhost"), "-config", filepath.Join(w.dir, "config.hcl"))
 	w.host.Env = []string{"HOME=" + w.dir, "PATH=" + os.Getenv("PATH"), "CLAWHOST_CRASH_POINT=" + point}
 	w.host.Stdout, w.host.Stderr = w.log, w.log
@@ -365,6 +371,16 @@ func childrenOf(parent int, name string) (list []int) {
 	return list
 }
 
+// ready reports whether this process of the host has logged that it works.
+func (w *crashWorld) ready(t *testing.T) bool {
+	t.Helper()
+	log, err := os.ReadFile(w.log.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Contains(log[w.begun:], []byte(" clawhost: ready: "))
+}
+
 // keepUp keeps a host running until wait returns.
 func (w *crashWorld) keepUp(t *testing.T, wait func()) {
 	t.Helper()
@@ -378,9 +394,18 @@ func (w *crashWorld) keepUp(t *testing.T, wait func()) {
 	}
 }
 
-// end has the host go down in order.
+// end has the host go down in order, once it has begun to work: a signal ends a program that has just started.
 func (w *crashWorld) end(t *testing.T) {
 	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for late := time.After(drainTime); w.running() && !w.ready(t); {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatal("the host is not ready")
+		}
+	}
 	if !w.running() {
 		return
 	}
