@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 )
 
@@ -188,7 +189,7 @@ func TestCrashBetweenABlockAndItsFiles(t *testing.T) {
 			var seen []string
 			for _, m := range w.await("Really.") {
 				if m.From != w.anna.ID {
-					seen = append(seen, m.Text+m.FileName)
+					seen = append(seen, strings.TrimPrefix(m.Text, wording.SentAgain+"\n\n")+m.FileName)
 				}
 			}
 			if got := documents(w.messages()); len(got) != 1 || got[0] != "may.txt" {

@@ -95,8 +95,8 @@ plugin "webhook" {
 			t.Errorf("job %s is %s", id, state)
 		case runs > 1, state == "exited" && runs != 1, state == "failed" && runs != 0:
 			t.Errorf("job %s, which is %s, has run %d times: %v", id, state, runs, err)
-		case strings.Count(told, "Job "+id+", which you started in this conversation, "+want) != 1:
-			t.Errorf("that job %s %s is told %d times", id, want, strings.Count(told, "Job "+id+", which you started in this conversation, "+want))
+		case strings.Count(told, "Job "+id+", which was started from this chat, "+want) != 1:
+			t.Errorf("that job %s %s is told %d times", id, want, strings.Count(told, "Job "+id+", which was started from this chat, "+want))
 		case strings.Count(told, "Job "+id+", which") != 1:
 			t.Errorf("of job %s is told more than its end", id)
 		}

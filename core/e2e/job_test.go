@@ -38,7 +38,7 @@ func TestJob(t *testing.T) {
 	owner.shows("it runs")
 	owner.shows("the build failed")
 	said := h.last().Prompt.LastUserText()
-	if !strings.Contains(said, "Job 1 (Build), which you started in this conversation, has failed after") || !strings.Contains(said, "with exit code 4") ||
+	if !strings.Contains(said, "Job 1 (Build), which was started from this chat, has failed after") || !strings.Contains(said, "with exit code 4") ||
 		!strings.Contains(said, "built") {
 		t.Errorf("the model reads %q", said)
 	}

@@ -62,7 +62,9 @@ func readPage() {
 
 // runJob is what the host executes to run a job. It is not a command for people. What it has to tell is in the job's folder.
 func runJob(folder string) {
-	if err := jobs.RunJob(os.NewFile(jobs.Orders, "orders"), folder); err != nil {
+	orders := os.NewFile(jobs.Orders, "orders")
+	_ = process.CloseOnExec()
+	if err := jobs.RunJob(orders, folder); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(exitNot)
 	}

@@ -272,7 +272,7 @@ func (f *forgetting) byUser() error {
 			f.delete("pairings", `channel = ?1 AND user_id = ?2`, u.Channel, u.ID), f.delete("allowed", `channel = ?1 AND user_id = ?2`, u.Channel, u.ID),
 			f.delete("direct_chats", `channel = ?1 AND user_id = ?2`, u.Channel, u.ID),
 			f.delete("questions", `asker = ?1 AND ended_at IS NOT NULL`, user), f.delete("grants", `granted_by = ?1`, user),
-			f.delete("jobs", `channel = ?1 AND user_id = ?2 AND state != 'running'`, u.Channel, u.ID),
+			f.delete("jobs", `channel = ?1 AND user_id = ?2`, u.Channel, u.ID),
 			f.delete("spending", `per = 'person' AND subject = ?1`, key),
 		)
 		_, err := f.tx.exec(`UPDATE overrides SET set_by = '' WHERE set_by = ?1`, user) // the value is the operator's

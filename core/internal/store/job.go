@@ -10,13 +10,13 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 )
 
-const jobColumns = `id, session, agent, caller, title, command, folder, pattern, COALESCE(deadline, 0), pid, start_time, boot_id, state, code,
+const jobColumns = `id, session, caller, title, command, folder, pattern, COALESCE(deadline, 0), matched, late, pid, start_time, boot_id, state, code,
 	started_at, COALESCE(ended_at, 0), output, tail, stopped_by`
 
 func scanJob(scan func(dest ...any) error) (j domain.Job, err error) {
 	var caller string
 	var deadline, startTime, startedAt, endedAt int64
-	if err := scan(&j.ID, &j.Session, &j.Agent, &caller, &j.Title, &j.Command, &j.Folder, &j.Pattern, &deadline, &j.PID, &startTime, &j.BootID,
+	if err := scan(&j.ID, &j.Session, &caller, &j.Title, &j.Command, &j.Folder, &j.Pattern, &deadline, &j.Told.Matched, &j.Told.Late, &j.PID, &startTime, &j.BootID,
 		&j.State, &j.Code, &startedAt, &endedAt, &j.Output, &j.Tail, &j.StoppedBy); err != nil {
 		return j, err
 	}
@@ -47,20 +47,42 @@ func (s *Store) AddJob(ctx context.Context, j domain.Job, most, person int) (id 
 			return 0, domain.ErrPersonJobsFull
 		}
 		deadline := sql.NullInt64{Int64: millis(j.Deadline), Valid: !j.Deadline.IsZero()}
-		err = t.row(`INSERT INTO jobs (session, agent, caller, channel, user_id, title, command, folder, pattern, deadline, state, started_at)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'running', ?11) RETURNING id`,
+		err = t.row(`INSERT INTO jobs (session, caller, channel, user_id, title, command, folder, pattern, deadline, state, started_at)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'running', ?10) RETURNING id`,
 			[]any{
-				j.Session, j.Agent, string(caller), j.Caller.Address.Channel, j.Caller.Sender.ID, j.Title, j.Command, j.Folder, j.Pattern,
+				j.Session, string(caller), j.Caller.Address.Channel, j.Caller.Sender.ID, j.Title, j.Command, j.Folder, j.Pattern,
 				deadline, millis(j.StartedAt),
 			}, &id)
 		return id, err
 	})
 }
 
-// BeginJob records the process of a job.
+// BeginJob records the process of a job. The error is [domain.ErrNotFound] if it is not to begin any more: it was stopped or forgotten.
 func (s *Store) BeginJob(ctx context.Context, id int64, pid int, startTime uint64, bootID string) error {
 	_, err := step(ctx, s, "begin job", func(t *tx) (nothing, error) {
-		_, err := t.exec(`UPDATE jobs SET pid = ?2, start_time = ?3, boot_id = ?4 WHERE id = ?1`, id, pid, int64(startTime), bootID)
+		n, err := t.exec(`UPDATE jobs SET pid = ?2, start_time = ?3, boot_id = ?4 WHERE id = ?1 AND state = 'running' AND stopped_by = ''`,
+			id, pid, int64(startTime), bootID)
+		if err == nil && n == 0 {
+			err = domain.ErrNotFound
+		}
+		return nothing{}, err
+	})
+	return err
+}
+
+// ToldJob records what has been told of a job.
+func (s *Store) ToldJob(ctx context.Context, id int64, told domain.JobNews) error {
+	_, err := step(ctx, s, "told of job", func(t *tx) (nothing, error) {
+		_, err := t.exec(`UPDATE jobs SET matched = ?2, late = ?3 WHERE id = ?1`, id, told.Matched, told.Late)
+		return nothing{}, err
+	})
+	return err
+}
+
+// StopJob records who is about to stop a job. One that has ended, or is being stopped, stays as it is.
+func (s *Store) StopJob(ctx context.Context, id int64, by string) error {
+	_, err := step(ctx, s, "stop job", func(t *tx) (nothing, error) {
+		_, err := t.exec(`UPDATE jobs SET stopped_by = ?2 WHERE id = ?1 AND state = 'running' AND stopped_by = ''`, id, by)
 		return nothing{}, err
 	})
 	return err

@@ -18,7 +18,7 @@ func TestJobs(t *testing.T) {
 	b := setup(t)
 	by := func(user string) domain.Job {
 		return domain.Job{
-			Session: "telegram:" + user, Agent: "main", Title: "Build", Command: "make", Folder: "/src", Pattern: "^ok", State: domain.JobRunning,
+			Session: "telegram:" + user, Title: "Build", Command: "make", Folder: "/src", Pattern: "^ok", State: domain.JobRunning,
 			Caller:    chat.Caller{Address: chat.Address{Channel: "telegram", Chat: chat.ID(user)}, Sender: chat.Sender{ID: chat.UserID(user)}, Authority: chat.Authorised},
 			StartedAt: b.clock.Now(), Deadline: b.clock.Now().Add(time.Hour),
 		}
@@ -55,6 +55,13 @@ func TestJobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	first.PID, first.StartTime, first.BootID = 42, 1<<63+7, "boot"
+	if err := b.BeginJob(b.ctx, 99, 42, 1, "boot"); !errors.Is(err, domain.ErrNotFound) {
+		t.Errorf("an unknown job begins: %v", err)
+	}
+	first.Told = domain.JobNews{Matched: true}
+	if err := b.ToldJob(b.ctx, first.ID, first.Told); err != nil {
+		t.Fatal(err)
+	}
 	ended := first
 	ended.State, ended.Code, ended.EndedAt, ended.Output, ended.Tail = domain.JobExited, 2, b.clock.Now().Add(time.Minute), 1<<40, "no rule"
 	if err := b.EndJob(b.ctx, ended); err != nil {
@@ -111,9 +118,11 @@ func TestForgetJobs(t *testing.T) {
 	if j.ID, err = b.AddJob(b.ctx, j, 1, 0); err != nil {
 		t.Fatal(err)
 	}
-	j.State, j.EndedAt, j.Tail = domain.JobExited, b.clock.Now(), "canary"
-	if err := b.EndJob(b.ctx, j); err != nil {
+	if err := b.StopJob(b.ctx, j.ID, "bob"); err != nil {
 		t.Fatal(err)
+	}
+	if err := b.BeginJob(b.ctx, j.ID, 42, 1, "boot"); !errors.Is(err, domain.ErrNotFound) {
+		t.Errorf("a job that was stopped begins: %v", err)
 	}
 	found, err := b.Forget(b.ctx, store.Person{Users: []store.PersonUser{{Channel: "telegram", ID: "bob"}}}, false)
 	if err != nil || found.Rows["jobs"] != 1 {

@@ -10,13 +10,13 @@ import (
 type Job struct {
 	ID       int64  // by which people and the agent name it
 	Session  string // whose agent started it, and gets the turns about it
-	Agent    string // the agent's label
 	Caller   chat.Caller
 	Title    string    // what it is for, in the model's words; may be empty
 	Command  string    // of the shell
-	Folder   string    // in which it runs; empty: the agent's workspace
+	Folder   string    // in which it runs
 	Pattern  string    // a regular expression; the first line of output that it matches is told; empty: none
 	Deadline time.Time // when it is told that the job still runs; zero: never
+	Told     JobNews   // what has been told already
 
 	PID       int // of the process that runs it; zero: it has not begun
 	StartTime uint64
@@ -28,11 +28,17 @@ type Job struct {
 	EndedAt   time.Time // zero: it runs
 	Output    int64     // bytes that it has printed, at its end
 	Tail      string    // the end of that, at most [MaxJobTail] bytes
-	StoppedBy string    // who stopped it, if State is JobStopped
+	StoppedBy string    // who has stopped it, or is about to; empty: nobody
 }
 
 // MaxJobTail bounds the end of a job's output that its row keeps, in bytes.
 const MaxJobTail = 4 << 10
+
+// JobNews is what is told of a job while it runs.
+type JobNews struct {
+	Matched bool // the line that the pattern matches
+	Late    bool // that the deadline has passed
+}
 
 // JobState is the state of a job.
 type JobState string

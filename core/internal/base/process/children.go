@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -12,9 +13,10 @@ import (
 // Children are the processes that this one starts, each as the leader of a session of its own, and those that it adopts:
 // descendants whose parents have ended. A nil *Children starts processes and adopts none.
 type Children struct {
-	mu  sync.Mutex        // held while a process is started, which otherwise looks adopted
-	own map[int]*exec.Cmd // by pid
-	had map[int]uint64    // start times, by pid, of the children from before Adopt
+	mu       sync.Mutex        // held while a process is started, which otherwise looks adopted
+	own      map[int]*exec.Cmd // by pid
+	detached map[int]bool      // pids of own ones for which nobody waits
+	had      map[int]uint64    // start times, by pid, of the children from before Adopt
 }
 
 // Start starts a command as a child of this process. Its timers may be late by up to half a millisecond. Use
@@ -54,17 +56,40 @@ func (c *Children) Wait(cmd *exec.Cmd) error {
 	return err
 }
 
-// Collect waits for a child of Start that its caller does not wait for, if it has ended. It does not block. Another process is left
-// alone.
-func (c *Children) Collect(pid int) {
-	ended, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
-	if c == nil || err != nil || ended != pid {
+// Detach releases a command of Start that may outlive this process, in place of [Children.Wait]: call [Children.Collect] from time to
+// time.
+func (c *Children) Detach(cmd *exec.Cmd) {
+	pid := cmd.Process.Pid
+	_ = cmd.Process.Release()
+	if c == nil {
 		return
 	}
 	c.mu.Lock()
-	delete(c.own, pid)
+	defer c.mu.Unlock()
+	if c.detached == nil {
+		c.detached = map[int]bool{}
+	}
+	c.detached[pid] = true
+}
+
+// Collect waits for a detached child, if it has ended. It does not block. Other processes are left alone.
+func (c *Children) Collect(pid int) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	ended := false
+	if c.detached[pid] { // until it is waited for, no other process has its pid
+		got, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
+		if ended = err == nil && got == pid || errors.Is(err, syscall.ECHILD); ended {
+			delete(c.detached, pid)
+			delete(c.own, pid)
+		}
+	}
 	c.mu.Unlock()
-	c.reap()
+	if ended {
+		c.reap() // what it has hidden
+	}
 }
 
 // Own reports whether this process started the process with this pid, and has not waited for it yet.

@@ -64,6 +64,20 @@ func KillAll(known []ID, find func() ([]ID, error)) (left []ID) {
 	}
 }
 
+// KillTree kills a process that adopts what its descendants leave behind, with all of them, and what carries all of the variables. While
+// its descendants are killed, it is paused, so that it still adopts, but learns nothing of their ends. It returns what is left.
+func KillTree(root ID, variables ...string) (left []ID) {
+	below := 0
+	if root.Alive() {
+		root.pause()
+		below = root.PID
+	}
+	find := func() ([]ID, error) { return Descendants(below, variables...) }
+	known, _ := find() // find finds them again
+	left = KillAll(known, find)
+	return append(left, KillAll([]ID{root}, func() ([]ID, error) { return nil, nil })...)
+}
+
 // Marks are the names of the environment variables by which the members of a [Family], and what they start, are found.
 type Marks struct {
 	Host string // its value identifies the host process

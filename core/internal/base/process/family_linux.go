@@ -131,22 +131,36 @@ func Carries(pid int, variables ...string) (bool, error) {
 	return true, nil
 }
 
+// Arguments returns the command line of a process, or nothing if it is not known.
+func Arguments(pid int) []string {
+	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	if err != nil {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")
+}
+
+// pause sends SIGSTOP to exactly this process.
+func (p ID) pause() { p.signal(unix.SIGSTOP) }
+
 // kill sends SIGKILL to exactly this process: it holds a descriptor while it compares the start time, so that a reused
 // pid is not hit.
-func (p ID) kill() {
+func (p ID) kill() { p.signal(unix.SIGKILL) }
+
+func (p ID) signal(s unix.Signal) {
 	if p.PID <= 0 {
 		return
 	}
 	fd, err := unix.PidfdOpen(p.PID, 0)
 	if err != nil {
 		if p.certain() {
-			_ = unix.Kill(p.PID, unix.SIGKILL)
+			_ = unix.Kill(p.PID, s)
 		}
 		return
 	}
 	defer unix.Close(fd)
 	if p.certain() {
-		_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+		_ = unix.PidfdSendSignal(fd, s, nil, 0)
 	}
 }
 

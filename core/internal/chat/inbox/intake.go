@@ -194,7 +194,7 @@ func (in *Intake) Tell(ctx context.Context, id domain.Key, key string, caller ch
 }
 
 // OfJob accepts what a job has to tell for the session that started it, as if the job's person had written it. The same id is accepted
-// once. False: the session cannot take it.
+// once. The error may pass. False: there is no such session any more.
 func (in *Intake) OfJob(ctx context.Context, id domain.Key, key string, caller chat.Caller, text string) (bool, error) {
 	key = session.PeoplesOf(key)
 	known, err := in.store.Session(ctx, key)
@@ -208,10 +208,18 @@ func (in *Intake) OfJob(ctx context.Context, id domain.Key, key string, caller c
 		Thread: caller.Address.Thread, Sender: caller.Sender, Authority: caller.Authority, SentAt: in.now(),
 		Text: text, Origin: domain.OriginJob,
 	}
+	chosen, err := in.store.Overrides(ctx, key)
+	if err != nil {
+		return false, fmt.Errorf("look up a session: %w", err)
+	}
+	m.Silent = in.denies(chosen, key, m)
 	outcome, err := in.put(ctx, domain.Inbound{
 		EventID: id.EventID(), Session: key, Lane: domain.TurnLane, Message: m, Queue: domain.Queueing{Mode: domain.Queue},
 	})
-	return outcome.Verdict != chat.Rejected, err
+	if err == nil && outcome.Verdict == chat.Rejected {
+		err = domain.ErrLaneFull
+	}
+	return true, err
 }
 
 // Repeat accepts messages again that were given up before Claude had read them, to be answered together. They start no

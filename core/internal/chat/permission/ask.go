@@ -96,7 +96,7 @@ func (d *Approvals) decline(ctx context.Context, run *conversation.Run, q agent.
 	d.log.Warn("a question was not asked: too many are open",
 		"bound", tooMany.key, "session", run.Session.Key, "run", run.ID, "tool", q.Tool)
 	m := run.Head.Message
-	text := wording.TooManyQuestions(q.Tool, tooMany.most, tooMany.of)
+	text := wording.TooManyQuestions(called(q.Tool), tooMany.most, tooMany.of)
 	items := d.options.Conversations.Notice(m.Address(), m.Chat.Kind, text)
 	if _, err := d.options.Store.Post(ctx, domain.KeyTooManyQuestions.Of(run.ID), items...); err != nil {
 		return agent.Decision{}, fmt.Errorf("tell that a question was not asked: %w", err)

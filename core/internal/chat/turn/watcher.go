@@ -94,7 +94,7 @@ func (w *watcher) keep() {
 func (w *watcher) Ask(ctx context.Context, q agent.Question) agent.Decision {
 	decision := w.handler.options.Questions.Ask(ctx, w.run, q)
 	if decision.Allow && q.Tool == tools.JobsTool {
-		w.tools.Permit(q.ToolUseID)
+		w.tools.Permit(q.ToolUseID, q.Input)
 	}
 	return decision
 }

@@ -59,9 +59,12 @@ func reap(old domain.Process, log hclog.Logger) {
 	}
 }
 
-// IsTool reports whether a process descends from a claude, a line for the shell or a program of any host, including previous
-// ones: it or one of its ancestors carries a host's mark. A process that is gone counts as one, because it cannot be
-// checked.
+// JobCommand is the first argument of the process that runs a job; see package jobs.
+const JobCommand = "run-job"
+
+// IsTool reports whether a process descends from a claude, a line for the shell, a job or a program of any host, including
+// previous ones: it or one of its ancestors carries a host's mark, or runs a job. The environment of the latter, which may be a copy
+// of the program that nobody can read, may not be readable. A process that is gone counts as one, because it cannot be checked.
 func IsTool(pid int) bool {
 	const depth = 64
 	for range depth {
@@ -69,6 +72,9 @@ func IsTool(pid int) bool {
 			return false
 		}
 		if carried, err := process.Carries(pid, marker+"="); carried || err != nil {
+			return true
+		}
+		if arguments := process.Arguments(pid); len(arguments) > 1 && arguments[1] == JobCommand {
 			return true
 		}
 		parent, err := process.Parent(pid)

@@ -6,13 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/clawhost/clawhost/core/internal/base/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
@@ -20,37 +18,42 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// step is how often the files of a job are looked at while it runs: nothing reports the end of what is no child, as after a restart of
+// pollInterval is how often the files of a job are looked at while it runs: nothing reports the end of what is no child, as after a restart of
 // the host.
-const step = 250 * time.Millisecond
+const pollInterval = 250 * time.Millisecond
+
+// retryInterval is the wait after something could not be told or recorded.
+const retryInterval = 10 * time.Second
 
 // maxEvents bounds what is read of a job's events, in bytes.
-const maxEvents = 1 << 20
+const maxEvents = 64 << 10
 
 // follow tells what happens to a job, until it has ended or ctx ends.
 func (j *Jobs) follow(ctx context.Context, job domain.Job) {
-	tick := time.NewTicker(step)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
-	if by, err := j.stoppedBy(job); by != "" && err == nil { // and the host ended before the job did
+	if job.StoppedBy != "" { // and the host ended before the job did
 		j.kill(job)
 	}
-	matched, late := false, false
-	for {
-		ended := j.ended(job)
+	for unread := false; ; {
+		ended := j.ended(job) // before the events are read: none follows
 		events, err := j.events(job)
-		switch {
-		case err != nil:
-			j.log.Error("a job cannot be followed", "job", job.ID, "error", err)
-		case events.matched != nil && !matched:
-			matched = j.tell(ctx, job, "matched", matchedReport(job, *events.matched))
+		if err != nil && !unread { // its command may have put something else there: its end is seen anyway
+			j.log.Warn("what happens to a job cannot be read", "job", job.ID, "error", err)
 		}
-		switch now := time.Now(); {
-		case ended || events.ended():
-			if j.over(ctx, job) {
+		unread = err != nil
+		if ended {
+			if _, err = j.end(ctx, job); err == nil {
 				return
 			}
-		case !job.Deadline.IsZero() && !late && now.After(job.Deadline):
-			late = j.tell(ctx, job, "late", lateReport(job, now, j.tail(job)))
+		} else {
+			err = j.news(ctx, &job, events)
+		}
+		if err != nil && ctx.Err() == nil {
+			j.log.Error("what has become of a job cannot be told, and is tried again", "job", job.ID, "session", job.Session, "error", err)
+			tick.Reset(retryInterval)
+		} else {
+			tick.Reset(pollInterval)
 		}
 		select {
 		case <-ctx.Done():
@@ -60,13 +63,26 @@ func (j *Jobs) follow(ctx context.Context, job domain.Job) {
 	}
 }
 
-// over ends a job, and reports whether that is recorded.
-func (j *Jobs) over(ctx context.Context, job domain.Job) bool {
-	_, err := j.end(ctx, job)
-	if err != nil && ctx.Err() == nil {
-		j.log.Error("the end of a job cannot be recorded", "job", job.ID, "error", err)
+// news tells what has happened to a running job, once.
+func (j *Jobs) news(ctx context.Context, job *domain.Job, events happened) error {
+	now, told := time.Now(), job.Told
+	if events.matched != nil && !told.Matched {
+		if err := j.tell(ctx, *job, "matched", matchedReport(*job, *events.matched)); err != nil {
+			return err
+		}
+		told.Matched = true
 	}
-	return err == nil
+	if !job.Deadline.IsZero() && now.After(job.Deadline) && !told.Late {
+		if err := j.tell(ctx, *job, "late", lateReport(*job, now, j.tail(*job))); err != nil {
+			return err
+		}
+		told.Late = true
+	}
+	if told == job.Told {
+		return nil
+	}
+	job.Told = told
+	return j.options.Store.ToldJob(ctx, job.ID, told)
 }
 
 // ended reports whether the process of a job has ended, so that no event will follow.
@@ -82,31 +98,33 @@ func (j *Jobs) ended(job domain.Job) bool {
 func (j *Jobs) end(ctx context.Context, job domain.Job) (domain.Job, error) {
 	j.ending.Lock()
 	defer j.ending.Unlock()
-	if now, err := j.options.Store.Job(ctx, job.ID); err != nil || now.Ended() {
-		return now, err
+	job, err := j.options.Store.Job(ctx, job.ID)
+	if err != nil || job.Ended() {
+		return job, err
 	}
 	events, err := j.events(job)
-	if err != nil {
-		return job, err
+	if left := j.kill(job); len(left) > 0 {
+		j.log.Warn("a process of a job does not end", "job", job.ID, "pid", left[0].PID)
 	}
-	by, err := j.stoppedBy(job)
-	if err != nil {
-		return job, err
-	}
-	job.EndedAt, job.Output, job.Tail = time.Now(), events.output, j.tail(job)
+	now := time.Now()
+	job.EndedAt, job.Output, job.Tail = now, events.output, j.tail(job)
 	switch {
-	case by != "":
-		job.State, job.StoppedBy = domain.JobStopped, by
-	case events.exited != nil:
-		job.State, job.Code, job.EndedAt = domain.JobExited, *events.exited, events.at
-	case !events.began, events.failed != "":
+	case job.StoppedBy != "":
+		job.State = domain.JobStopped
+	case job.PID == 0, err == nil && !events.began, events.failed != "":
 		job.State = domain.JobFailed
-	default:
+	case events.exited == nil:
 		job.State = domain.JobInterrupted
-		j.kill(job)
+	default:
+		job.State, job.Code = domain.JobExited, *events.exited
+		if events.at.After(job.StartedAt) && events.at.Before(now) {
+			job.EndedAt = events.at
+		}
 	}
-	if job.State != domain.JobStopped && !j.tell(ctx, job, "ended", endReport(job, events.failed)) {
-		return job, errors.New("its session was not told")
+	if job.State != domain.JobStopped {
+		if err := j.tell(ctx, job, "ended", endReport(job, events.failed)); err != nil {
+			return job, err
+		}
 	}
 	crashpoint.Pass("job-told")
 	if err := j.options.Store.EndJob(ctx, job); err != nil {
@@ -117,28 +135,13 @@ func (j *Jobs) end(ctx context.Context, job domain.Job) (domain.Job, error) {
 	return job, nil
 }
 
-// stoppedBy returns who stops a job, or has stopped it; empty: nobody.
-func (j *Jobs) stoppedBy(job domain.Job) (string, error) {
-	by, err := os.ReadFile(filepath.Join(place(j.options.Folder, job.ID), stoppedFile))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("read who stopped a job: %w", err)
+// tell gives the session of a job a turn, once for what has happened.
+func (j *Jobs) tell(ctx context.Context, job domain.Job, what, text string) error {
+	there, err := j.options.Intake.OfJob(ctx, domain.KeyJob.Of(job.ID, what), job.Session, job.Caller, text)
+	if err == nil && !there {
+		j.log.Warn("the session of a job is gone, and does not learn of it", "job", job.ID, "session", job.Session)
 	}
-	return string(by), nil
-}
-
-// tell gives the session of a job a turn, once for what has happened. False: it must be tried again.
-func (j *Jobs) tell(ctx context.Context, job domain.Job, what, text string) bool {
-	taken, err := j.options.Intake.OfJob(ctx, domain.KeyJob.Of(job.ID, what), job.Session, job.Caller, text)
-	if err != nil {
-		if ctx.Err() == nil {
-			j.log.Error("a session cannot be told of its job", "job", job.ID, "session", job.Session, "error", err)
-		}
-		return false
-	}
-	if !taken {
-		j.log.Warn("a session does not take what its job has to tell", "job", job.ID, "session", job.Session, "about", what)
-	}
-	return true
+	return err
 }
 
 // happened is what the events of a job say.
@@ -151,19 +154,14 @@ type happened struct {
 	at      time.Time
 }
 
-// ended reports whether nothing more will happen.
-func (h happened) ended() bool { return h.exited != nil || h.failed != "" }
-
 // events reads the events of a job. The last line may be unfinished.
 func (j *Jobs) events(job domain.Job) (h happened, err error) {
-	file, err := os.Open(filepath.Join(place(j.options.Folder, job.ID), eventsFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return h, nil
-	} else if err != nil {
+	folder, err := j.files(job.ID).Open()
+	if err != nil {
 		return h, fmt.Errorf("read the events of a job: %w", err)
 	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxEvents))
+	defer folder.Close()
+	text, err := folder.ReadFile(eventsFile, maxEvents)
 	if err != nil {
 		return h, fmt.Errorf("read the events of a job: %w", err)
 	}
@@ -175,7 +173,8 @@ func (j *Jobs) events(job domain.Job) (h happened, err error) {
 		h.began = h.began || e.Began
 		switch {
 		case e.Matched != nil:
-			h.matched = e.Matched
+			line := wire.Cut(wire.Repair(*e.Matched), maxLine)
+			h.matched = &line
 		case e.Exited != nil:
 			h.exited, h.output, h.at = e.Exited, e.Output, e.At
 		case e.Failed != "":
@@ -191,8 +190,10 @@ func (j *Jobs) tail(job domain.Job) string {
 	if err != nil {
 		j.log.Warn("the output of a job cannot be read", "job", job.ID, "error", err)
 	}
-	text := wire.Repair(string(part))
-	return text[max(0, len(text)-domain.MaxJobTail):]
+	for len(part) > 0 && !utf8.RuneStart(part[0]) { // it may begin within a character
+		part = part[1:]
+	}
+	return wire.Repair(string(part))
 }
 
 // Sweep ends jobs that the store does not have any more, such as those of a person who was forgotten, and removes their files from
@@ -209,11 +210,13 @@ func Sweep(ctx context.Context, folder string, store interface {
 	}
 	for _, e := range entries {
 		id, err := strconv.ParseInt(e.Name(), 10, 64)
-		if err != nil || strings.HasPrefix(e.Name(), "+") {
+		if err != nil || strconv.FormatInt(id, 10) != e.Name() {
 			continue
 		}
 		if _, err := store.Job(ctx, id); errors.Is(err, domain.ErrNotFound) {
-			kill(folder, id, process.ID{})
+			if left := kill(folder, id, process.ID{}); len(left) > 0 {
+				continue
+			}
 			if err := os.RemoveAll(place(folder, id)); err != nil {
 				return err
 			}

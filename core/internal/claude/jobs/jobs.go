@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,6 +26,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
 // Folder is the folder of the state with the files of jobs, each in a folder named after its id.
@@ -43,6 +46,8 @@ var (
 type Store interface {
 	AddJob(ctx context.Context, j domain.Job, most, person int) (int64, error)
 	BeginJob(ctx context.Context, id int64, pid int, startTime uint64, bootID string) error
+	StopJob(ctx context.Context, id int64, by string) error
+	ToldJob(ctx context.Context, id int64, told domain.JobNews) error
 	EndJob(ctx context.Context, j domain.Job) error
 	Job(ctx context.Context, id int64) (domain.Job, error)
 	RunningJobs(ctx context.Context) ([]domain.Job, error)
@@ -52,8 +57,8 @@ type Store interface {
 
 // Intake gives sessions turns. inbox.Intake implements it.
 type Intake interface {
-	// OfJob accepts a text for the session that started a job, as if the job's person had written it, once for an id. False: the
-	// session cannot take it.
+	// OfJob accepts a text for the session that started a job, as if the job's person had written it, once for an id. The error may
+	// pass. False: there is no such session any more.
 	OfJob(ctx context.Context, id domain.Key, session string, caller chat.Caller, text string) (bool, error)
 }
 
@@ -76,35 +81,45 @@ type Jobs struct {
 
 	known   chan struct{}   // closed when the jobs of the previous process are known: others may start
 	started chan domain.Job // jobs that are to be followed
+	over    chan struct{}   // closed when none is followed any more
 
 	ending sync.Mutex // held while a job ends, which is told once
 }
 
 // New returns jobs. Run must be called.
 func New(o Options, log hclog.Logger) *Jobs {
-	return &Jobs{options: o, log: log, known: make(chan struct{}), started: make(chan domain.Job)}
+	return &Jobs{options: o, log: log, known: make(chan struct{}), started: make(chan domain.Job), over: make(chan struct{})}
 }
 
 // Run follows the jobs, those of the previous process of the host first, until ctx ends. The jobs go on.
 func (j *Jobs) Run(ctx context.Context) {
 	var following sync.WaitGroup
 	defer following.Wait()
+	defer close(j.over)
 	follow := func(job domain.Job) { following.Go(func() { j.follow(ctx, job) }) }
 	left, err := j.options.Store.RunningJobs(ctx)
 	if err != nil && ctx.Err() == nil {
 		j.log.Error("the jobs of the previous process are not followed", "error", err)
 	}
-	close(j.known)
 	for _, job := range left {
 		follow(job)
 	}
-	daily := time.NewTicker(24 * time.Hour)
-	defer daily.Stop()
-	j.sweep(ctx)
+	j.sweep(ctx) // before others start: a folder may be of another job with the same id
+	close(j.known)
+	following.Go(func() {
+		daily := time.NewTicker(24 * time.Hour)
+		defer daily.Stop()
+		for {
+			select {
+			case <-daily.C:
+				j.sweep(ctx)
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
 	for {
 		select {
-		case <-daily.C:
-			j.sweep(ctx)
 		case job := <-j.started:
 			follow(job)
 		case <-ctx.Done():
@@ -144,21 +159,35 @@ func (j *Jobs) Start(ctx context.Context, job domain.Job) (domain.Job, error) {
 	if job.ID, err = j.options.Store.AddJob(ctx, job, limits.MaxRunning, person); err != nil {
 		return job, err
 	}
-	ctx = context.WithoutCancel(ctx) // it is begun now, or has an end that tells why not
 	crashpoint.Pass("job-added")
+	ctx = context.WithoutCancel(ctx) // it begins now, or has an end that tells why not
 	if err := j.begin(ctx, &job, limits.MaxOutput); err != nil {
 		job.State, job.EndedAt = domain.JobFailed, time.Now()
-		return job, errors.Join(err, j.options.Store.EndJob(ctx, job))
+		err = fmt.Errorf("start a job: %w", err)
+		if failed := j.options.Store.EndJob(ctx, job); failed != nil {
+			j.handOver(job) // its end is recorded later
+			err = errors.Join(err, failed)
+		}
+		return job, err
 	}
+	j.handOver(job)
 	j.log.Info("a job was started", "job", job.ID, "session", job.Session, "pid", job.PID)
 	return job, nil
 }
 
+// handOver has a job followed, unless the host ends: then the next process of the host follows it.
+func (j *Jobs) handOver(job domain.Job) {
+	select {
+	case j.started <- job:
+	case <-j.over:
+	}
+}
+
 // begin starts the process of a job, records it, and gives it its order.
 func (j *Jobs) begin(ctx context.Context, job *domain.Job, most int64) error {
-	folder := place(j.options.Folder, job.ID)
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return fmt.Errorf("start a job: %w", err)
+	folder, err := j.makeFolder(job.ID)
+	if err != nil {
+		return err
 	}
 	shell, err := exec.LookPath("bash")
 	if err != nil {
@@ -166,7 +195,7 @@ func (j *Jobs) begin(ctx context.Context, job *domain.Job, most int64) error {
 	}
 	read, write, err := os.Pipe()
 	if err != nil {
-		return fmt.Errorf("start a job: %w", err)
+		return err
 	}
 	defer read.Close()
 	defer write.Close()
@@ -175,26 +204,45 @@ func (j *Jobs) begin(ctx context.Context, job *domain.Job, most int64) error {
 	command.ExtraFiles = []*os.File{read}
 	children := j.options.Family.Children()
 	if err := children.Start(command); err != nil {
-		return fmt.Errorf("start a job: %w", err)
+		return err
 	}
-	self, err := process.Identify(command.Process.Pid)
-	_ = command.Process.Release()
-	if err == nil {
-		job.PID, job.StartTime, job.BootID = self.PID, self.Started, process.BootID()
-		err = j.options.Store.BeginJob(ctx, job.ID, job.PID, job.StartTime, job.BootID)
+	if err := j.order(ctx, job, command.Process.Pid, write, order{Shell: shell, Command: job.Command, Pattern: job.Pattern, Most: most}); err != nil {
+		return errors.Join(err, write.Close(), children.Wait(command)) // without an order it ends
 	}
+	children.Detach(command)
+	return nil
+}
+
+// order records the process of a job, and gives it its order.
+func (j *Jobs) order(ctx context.Context, job *domain.Job, pid int, to io.Writer, o order) error {
+	self, err := process.Identify(pid)
+	if err != nil {
+		return err
+	}
+	if err := j.options.Store.BeginJob(ctx, job.ID, self.PID, self.Started, process.BootID()); err != nil {
+		return err
+	}
+	job.PID, job.StartTime, job.BootID = self.PID, self.Started, process.BootID()
 	crashpoint.Pass("job-recorded")
-	if err == nil {
-		err = json.NewEncoder(write).Encode(order{Shell: shell, Command: job.Command, Pattern: job.Pattern, Most: most})
+	return json.NewEncoder(to).Encode(o)
+}
+
+// makeFolder makes the folder of a job, with an empty file of events. One that is there is of another job: the database is older than
+// it, as after a restore.
+func (j *Jobs) makeFolder(id int64) (string, error) {
+	folder := place(j.options.Folder, id)
+	if err := os.MkdirAll(j.options.Folder, 0o700); err != nil {
+		return "", err
+	}
+	err := os.Mkdir(folder, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		kill(j.options.Folder, id, process.ID{})
+		err = errors.Join(os.RemoveAll(folder), os.Mkdir(folder, 0o700))
 	}
 	if err != nil {
-		return fmt.Errorf("start a job: %w", err)
+		return "", err
 	}
-	select {
-	case j.started <- *job:
-	case <-ctx.Done():
-	}
-	return nil
+	return folder, os.WriteFile(filepath.Join(folder, eventsFile), nil, 0o600)
 }
 
 // environment is that of a job. It has the marks of the jobs, and that of the host, which tells that the job is the agent's.
@@ -214,15 +262,19 @@ func (j *Jobs) Stop(ctx context.Context, id int64, by string) (domain.Job, error
 	if job.Ended() {
 		return job, ErrEnded
 	}
-	folder := place(j.options.Folder, id)
-	if err := os.WriteFile(filepath.Join(folder, stoppedFile), []byte(by), 0o600); err != nil {
-		return job, fmt.Errorf("stop a job: %w", err)
+	if err := j.options.Store.StopJob(ctx, id, by); err != nil {
+		return job, err
 	}
 	crashpoint.Pass("job-stopped")
 	if left := j.kill(job); len(left) > 0 {
 		return job, fmt.Errorf("stop a job: process %d does not end", left[0].PID)
 	}
 	return j.end(context.WithoutCancel(ctx), job)
+}
+
+// files is the folder of a job, into which its command may write.
+func (j *Jobs) files(id int64) *workspace.Workspace {
+	return workspace.New(place(j.options.Folder, id))
 }
 
 // kill ends the processes of a job. It returns those that do not end.
@@ -236,16 +288,7 @@ func (j *Jobs) kill(job domain.Job) []process.ID {
 
 // kill ends the processes of a job, also those that were left when the one that runs it was killed. It returns those that do not end.
 func kill(folder string, id int64, runner process.ID) []process.ID {
-	find := func() ([]process.ID, error) {
-		below := 0
-		if runner.Alive() {
-			below = runner.PID
-		}
-		return process.Descendants(below, marks.Host+"="+folder, marks.Name+"="+strconv.FormatInt(id, 10))
-	}
-	below, _ := find() // the others are found by their marks
-	// The runner first, so that it does not take the end of the command for the command's own.
-	return process.KillAll(append([]process.ID{runner}, below...), find)
+	return process.KillTree(runner, marks.Host+"="+folder, marks.Name+"="+strconv.FormatInt(id, 10))
 }
 
 // Get returns a job, or [domain.ErrNotFound].
@@ -270,7 +313,7 @@ func (j *Jobs) Running(ctx context.Context, session string) ([]domain.Job, error
 // Read returns a part of what is kept of a job's output: up to size bytes from an offset, or, if that is negative, the last ones;
 // and how many bytes are kept. Text that is no UTF-8 is left as it is.
 func (j *Jobs) Read(id, offset, size int64) (part []byte, kept int64, err error) {
-	part, kept, err = readOutput(place(j.options.Folder, id), offset, size)
+	part, kept, err = readOutput(j.files(id), offset, size)
 	if err != nil {
 		err = fmt.Errorf("read the output of a job: %w", err)
 	}

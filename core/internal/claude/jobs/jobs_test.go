@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -137,7 +139,7 @@ func TestJobIsTold(t *testing.T) {
 		Title: "Wait", Pattern: "^ready", Deadline: time.Now(),
 		Command: "echo ready; pwd; until [ -e " + gate + " ]; do sleep 0.02; done; echo over >&2; kill -9 $$",
 	})
-	if said := r.await(t, "job:1:matched"); !strings.HasPrefix(said, "s: Job 1 (Wait), which you started") || !strings.Contains(said, "```\nready\n```") {
+	if said := r.await(t, "job:1:matched"); !strings.HasPrefix(said, "s: Job 1 (Wait), which was started") || !strings.Contains(said, "```\nready\n```") {
 		t.Errorf("of the line is told %q", said)
 	}
 	if said := r.await(t, "job:1:late"); !strings.Contains(said, "still runs after") || !strings.Contains(said, "ready") {
@@ -194,8 +196,85 @@ func TestJobAfterAReboot(t *testing.T) {
 	if said := r.await(t, "job:1:ended"); !strings.Contains(said, "was interrupted: the machine was restarted") {
 		t.Errorf("of the one that ran is told %q", said)
 	}
-	if said := r.await(t, "job:2:ended"); !strings.Contains(said, "did not begin, because the host ended") {
+	if said := r.await(t, "job:2:ended"); !strings.Contains(said, "did not begin: the host ended") {
 		t.Errorf("of the one that had not begun is told %q", said)
+	}
+}
+
+// A command may write into the folder of its job. What it puts there neither stops the host nor keeps the end of the job from it.
+func TestHostileJob(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.begin(t, domain.Job{Command: "echo shown; cd " + filepath.Join(r.folder, "1") + " && rm events output && mkfifo events output; exit 3"})
+	if said := r.await(t, "job:1:ended"); !strings.Contains(said, "was interrupted") || !strings.Contains(said, "It has printed nothing.") {
+		t.Errorf("of the one that has replaced its files by pipes is told %q", said)
+	}
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("a secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.begin(t, domain.Job{Command: "cd " + filepath.Join(r.folder, "2") + " && ln -sf " + secret + " output"})
+	if said := r.await(t, "job:2:ended"); strings.Contains(said, "a secret") {
+		t.Errorf("a link in the folder is followed: %q", said)
+	}
+}
+
+// What a command says of its own end does not count while it runs.
+func TestForgedEnd(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.begin(t, domain.Job{
+		Pattern: "^ready",
+		Command: `echo '{"exited":0,"output":7,"at":"9999-01-01T00:00:00Z"}' >>` + filepath.Join(r.folder, "1", "events") + "; echo ready; sleep 1000",
+	})
+	r.await(t, "job:1:matched")
+	if got, err := r.Get(t.Context(), j.ID); err != nil || got.Ended() {
+		t.Errorf("the job is %+v, %v", got, err)
+	}
+	if got, err := r.Stop(t.Context(), j.ID, "anna"); err != nil || got.State != domain.JobStopped || got.EndedAt.After(time.Now()) || process.Alive(j.PID, j.StartTime) {
+		t.Errorf("stopped it is %+v, %v", got, err)
+	}
+}
+
+// Nothing outruns a stop, whatever it does to its environment and session.
+func TestStopEndsAll(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux lets the runner adopt")
+	}
+	r := newRig(t)
+	j := r.begin(t, domain.Job{Pattern: "^ready", Command: "while :; do env -i setsid sleep 86399.5 & echo ready; sleep 0.01; done"})
+	r.await(t, "job:1:matched")
+	if _, err := r.Stop(t.Context(), j.ID, "anna"); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err == nil && slices.Equal(process.Arguments(pid), []string{"sleep", "86399.5"}) {
+			t.Errorf("process %d is left", pid)
+		}
+	}
+}
+
+// After the restore of an older database an id is used again, whose folder is there.
+func TestFolderOfAnotherJob(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	if err := os.MkdirAll(filepath.Join(r.folder, "1"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"events": `{"began":true}` + "\n" + `{"exited":9}` + "\n", "output": "another's", "output.newer": "more"} {
+		if err := os.WriteFile(filepath.Join(r.folder, "1", name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.begin(t, domain.Job{Command: "echo own"})
+	if said := r.await(t, "job:1:ended"); !strings.Contains(said, "has ended successfully") || !strings.Contains(said, "```\nown\n") {
+		t.Errorf("told is %q", said)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
 // The output of a job is kept in files: its beginning in the first, and, if that is full, its end in the two others, of which the
@@ -23,7 +25,8 @@ type output struct {
 	most    int64
 	written int64 // bytes, also those that are not kept
 	first   *os.File
-	newer   *os.File // nil: the first one is not full
+	full    bool     // the first one is
+	newer   *os.File // nil: there is none yet, or it could not be created
 	left    int64    // bytes until the file that is written is full
 }
 
@@ -45,12 +48,12 @@ func (o *output) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
 		if o.left == 0 {
 			if err := o.turn(); err != nil {
-				return 0, err
+				return 0, err // and this is not kept
 			}
 		}
 		n := min(int64(len(rest)), o.left)
 		to := o.first
-		if o.newer != nil {
+		if o.full {
 			to = o.newer
 		}
 		if _, err := to.Write(rest[:n]); err != nil {
@@ -64,16 +67,21 @@ func (o *output) Write(p []byte) (int, error) {
 
 // turn begins the next file.
 func (o *output) turn() error {
+	o.full = true
 	newer := filepath.Join(o.folder, newerFile)
 	if o.newer != nil {
-		if err := errors.Join(o.newer.Close(), os.Rename(newer, filepath.Join(o.folder, olderFile))); err != nil {
+		_ = o.newer.Close()
+		o.newer = nil
+		if err := os.Rename(newer, filepath.Join(o.folder, olderFile)); err != nil {
 			return err
 		}
 	}
-	var err error
-	o.newer, err = create(newer)
-	o.left = o.most / 4
-	return err
+	next, err := create(newer)
+	if err != nil {
+		return err
+	}
+	o.newer, o.left = next, o.most/4
+	return nil
 }
 
 // Close closes the files.
@@ -87,38 +95,38 @@ func (o *output) Close() error {
 
 // readOutput returns a part of what is kept of a job's output: size bytes from an offset, or, if that is negative, the last ones;
 // and how many are kept.
-func readOutput(folder string, offset, size int64) (part []byte, kept int64, err error) {
-	var files []*os.File
+func readOutput(from *workspace.Workspace, offset, size int64) (part []byte, kept int64, err error) {
+	folder, err := from.Open()
+	if err != nil {
+		return nil, 0, err
+	}
+	defer folder.Close()
+	var files []*workspace.File
 	defer func() {
 		for _, f := range files {
 			_ = f.Close()
 		}
 	}()
-	var sizes []int64
 	for _, name := range []string{outputFile, olderFile, newerFile} {
-		f, err := os.Open(filepath.Join(folder, name))
+		f, err := folder.Open(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		} else if err != nil {
 			return nil, 0, err
 		}
 		files = append(files, f)
-		info, err := f.Stat()
-		if err != nil {
-			return nil, 0, err
-		}
-		sizes = append(sizes, info.Size())
-		kept += info.Size()
+		kept += f.Info().Size()
 	}
 	if offset < 0 {
 		offset = max(0, kept-size)
 	}
-	for i, f := range files {
-		if offset >= sizes[i] {
-			offset -= sizes[i]
+	for _, f := range files {
+		has := f.Info().Size()
+		if offset >= has {
+			offset -= has
 			continue
 		}
-		piece, err := io.ReadAll(io.NewSectionReader(f, offset, min(size-int64(len(part)), sizes[i]-offset)))
+		piece, err := io.ReadAll(io.NewSectionReader(f, offset, min(size-int64(len(part)), has-offset)))
 		part = append(part, piece...)
 		offset = 0
 		if err != nil || int64(len(part)) == size {

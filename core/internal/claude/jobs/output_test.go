@@ -3,11 +3,14 @@ package jobs
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
 // Of any output, however it is cut into writes, the beginning and the end are kept, and no more than the limit.
@@ -40,11 +43,11 @@ func TestOutputKeepsBothEnds(t *testing.T) {
 			if o.written != int64(size) {
 				t.Errorf("%d bytes were written, want %d", o.written, size)
 			}
-			got, kept, err := readOutput(dir, 0, 10*most)
+			got, kept, err := readOutput(workspace.New(dir), 0, 10*most)
 			if err != nil || int64(len(got)) != kept || kept > most {
 				t.Fatalf("%d of %d bytes, %v", len(got), kept, err)
 			}
-			if size <= most && !bytes.Equal(got, all) && size <= most/2 {
+			if size <= most/2 && !bytes.Equal(got, all) {
 				t.Errorf("kept %q of %q", got, all)
 			}
 			first := min(size, most/2)
@@ -52,11 +55,11 @@ func TestOutputKeepsBothEnds(t *testing.T) {
 			if !bytes.HasPrefix(got, all[:first]) || !bytes.HasSuffix(all, got[first:]) || size > most && end < most/4 {
 				t.Errorf("of %q, %q is kept", all, got)
 			}
-			if tail, _, err := readOutput(dir, -1, 30); err != nil || !bytes.Equal(tail, got[max(0, len(got)-30):]) {
+			if tail, _, err := readOutput(workspace.New(dir), -1, 30); err != nil || !bytes.Equal(tail, got[max(0, len(got)-30):]) {
 				t.Errorf("the end is %q, %v", tail, err)
 			}
 			for _, offset := range []int64{0, 1, 150, 199, 200, 250, kept} {
-				part, _, err := readOutput(dir, offset, 77)
+				part, _, err := readOutput(workspace.New(dir), offset, 77)
 				if want := got[min(offset, kept):min(offset+77, kept)]; err != nil || !bytes.Equal(part, want) {
 					t.Errorf("from %d: %q, %v; want %q", offset, part, err, want)
 				}
@@ -68,7 +71,7 @@ func TestOutputKeepsBothEnds(t *testing.T) {
 func TestRunnerWithoutOrderDoesNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := RunJob(strings.NewReader(`{"shell": "/bin/sh"`), dir); err != nil {
+	if err := RunJob(io.NopCloser(strings.NewReader(`{"shell": "/bin/sh"`)), dir); err != nil {
 		t.Errorf("the runner: %v", err)
 	}
 	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
@@ -81,7 +84,10 @@ func TestPattern(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	order := `{"shell": "/bin/sh", "command": "printf 'not rea'; printf 'dy\\nready at 1\\nready at 2\\n'; printf 'ready, without end'", "pattern": "^ready", "most": 65536}`
-	if err := RunJob(strings.NewReader(order), dir); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, eventsFile), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := RunJob(io.NopCloser(strings.NewReader(order)), dir); err != nil {
 		t.Fatal(err)
 	}
 	events, err := os.ReadFile(filepath.Join(dir, eventsFile))

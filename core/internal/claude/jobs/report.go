@@ -32,7 +32,7 @@ func endReport(j domain.Job, failed string) string {
 	case j.State == domain.JobFailed && failed != "":
 		said = "did not begin: " + wording.OneLine(failed, maxLine) + "."
 	case j.State == domain.JobFailed:
-		said = "did not begin, because the host ended in that moment."
+		said = "did not begin: the host ended in that moment, or what was to run it did."
 	default:
 		said = "was interrupted: the machine was restarted, or its processes were killed. It is not known how far it came, and it is not run again."
 	}
@@ -50,7 +50,7 @@ func lateReport(j domain.Job, now time.Time, tail string) string {
 // report is the text of a turn. Output is how much the job has printed; zero: unknown.
 func report(j domain.Job, said, shown string, output int64) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, which you started in this conversation, %s Its command: %s\n", name(j), said, wording.Code(j.Command))
+	fmt.Fprintf(&b, "%s, which was started from this chat, %s Its command: %s\n", name(j), said, wording.Code(j.Command))
 	switch {
 	case shown == "" && j.Ended():
 		b.WriteString("It has printed nothing.\n")

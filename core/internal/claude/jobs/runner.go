@@ -15,10 +15,11 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/process"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 )
 
 // Command is the argument with which the host executes its own program to run a job. The job's folder follows it.
-const Command = "run-job"
+const Command = cli.JobCommand
 
 // Orders is the file descriptor from which the process of a job reads its order.
 const Orders = 3
@@ -44,11 +45,8 @@ type event struct {
 // marks are the variables in the environment of a job's processes by which they are found: the folder of all jobs, and the job's id.
 var marks = process.Marks{Host: "CLAWHOST_JOBS", Name: "CLAWHOST_JOB"}
 
-// Files in the folder of a job.
-const (
-	eventsFile  = "events"
-	stoppedFile = "stopped" // who stopped it
-)
+// eventsFile is the file in the folder of a job to which its events are written.
+const eventsFile = "events"
 
 // maxLine bounds the line that a pattern is compared with, in bytes.
 const maxLine = 16 << 10
@@ -56,14 +54,15 @@ const maxLine = 16 << 10
 // RunJob runs a job. It is all that the process of a job does, which the host executes by the arguments "run-job" and the job's
 // folder. It reads its order from a pipe, and does nothing if that ends without one: the host has ended before it had recorded
 // the process. What happens goes to files in the folder, so that the job goes on without the host.
-func RunJob(in io.Reader, folder string) error {
+func RunJob(in io.ReadCloser, folder string) error {
 	var o order
-	if err := json.NewDecoder(in).Decode(&o); err != nil {
+	err := json.NewDecoder(in).Decode(&o)
+	_ = in.Close()
+	if err != nil {
 		return nil // there is no host to tell
 	}
 	r := &runner{folder: folder, order: o}
-	var err error
-	if r.events, err = os.OpenFile(filepath.Join(folder, eventsFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
+	if r.events, err = os.OpenFile(filepath.Join(folder, eventsFile), os.O_WRONLY|os.O_APPEND, 0); err != nil {
 		return err
 	}
 	defer r.events.Close()

@@ -11,6 +11,8 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/base/session"
+	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/claude/jobs"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
@@ -70,17 +72,28 @@ func RunsJob(arguments json.RawMessage) (in JobArguments, ok bool) {
 	return in, json.Unmarshal(arguments, &in) != nil || in.Action != "list" && in.Action != "read" && in.Action != "stop"
 }
 
-// Permit permits a use of the tool jobs, by the id of the use: a job does not start without.
-func (t *Turn) Permit(use string) {
+// Permit permits a use of the tool jobs, by the id of the use, to start the one job that these arguments are of: it does not start
+// without.
+func (t *Turn) Permit(use string, arguments json.RawMessage) {
+	in, runs := RunsJob(arguments)
+	if !runs || use == "" {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.permitted = append(t.permitted, use)
+	if t.permitted == nil {
+		t.permitted = map[string]JobArguments{}
+	}
+	t.permitted[use] = in
 }
 
-func (t *Turn) isPermitted(use string) bool {
+// takePermission reports whether a use with these arguments is permitted, and was not before.
+func (t *Turn) takePermission(use string, in JobArguments) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return use != "" && slices.Contains(t.permitted, use)
+	permitted, ok := t.permitted[use]
+	delete(t.permitted, use)
+	return ok && permitted.Command == in.Command && permitted.Pattern == in.Pattern && permitted.Action == in.Action
 }
 
 func (s *Server) jobs(ctx context.Context, t *Turn, arguments json.RawMessage, use string) (string, error) {
@@ -92,7 +105,7 @@ func (s *Server) jobs(ctx context.Context, t *Turn, arguments json.RawMessage, u
 	case "run":
 		return s.runJob(ctx, t, in, use)
 	case "list":
-		list, err := s.options.Jobs.Of(ctx, t.caller.Session, listedJobs)
+		list, err := s.options.Jobs.Of(ctx, session.PeoplesOf(t.caller.Session), listedJobs)
 		return jobList(list), err
 	case "read":
 		return s.readJob(ctx, t, in)
@@ -117,11 +130,11 @@ func (s *Server) runJob(ctx context.Context, t *Turn, in JobArguments, use strin
 		return "", Refusal(fmt.Sprintf("The pattern has %d bytes, at most %d are possible.", len(in.Pattern), maxPattern))
 	case in.Minutes < 0, in.Minutes > maxWait:
 		return "", Refusal(fmt.Sprintf("The minutes are from 1 to %d.", maxWait))
-	case !t.isPermitted(use):
+	case !t.takePermission(use, in):
 		return "", Refusal("Nobody was asked about this job, so it was not started.")
 	}
 	job := domain.Job{
-		Session: t.caller.Session, Agent: t.agent, Caller: t.caller, Title: wire.Cut(wire.Repair(in.Title), maxJobTitle),
+		Session: session.PeoplesOf(t.caller.Session), Caller: t.caller, Title: wire.Cut(wire.Repair(in.Title), maxJobTitle),
 		Command: in.Command, Folder: t.folder, Pattern: in.Pattern,
 	}
 	if in.Minutes > 0 {
@@ -143,10 +156,11 @@ func (s *Server) runJob(ctx context.Context, t *Turn, in JobArguments, use strin
 	return fmt.Sprintf("Job %d runs. You get a message in this conversation when it ends: do not wait for it, and tell the chat that it runs.", job.ID), nil
 }
 
-// theJob returns a job of the turn's session; an owner's turn may have those of others.
+// theJob returns a job of the turn's session; in an owner's direct chat, also one of another.
 func (s *Server) theJob(ctx context.Context, t *Turn, id int64) (domain.Job, error) {
 	job, err := s.options.Jobs.Get(ctx, id)
-	if errors.Is(err, domain.ErrNotFound) || err == nil && job.Session != t.caller.Session && t.caller.Authority != chat.Owner {
+	everywhere := t.caller.Authority == chat.Owner && t.caller.Kind == chat.Direct
+	if errors.Is(err, domain.ErrNotFound) || err == nil && job.Session != session.PeoplesOf(t.caller.Session) && !everywhere {
 		return job, Refusal(fmt.Sprintf(`This conversation has no job %d: "list" says which there are.`, id))
 	}
 	return job, err
@@ -209,9 +223,9 @@ func jobLine(j domain.Job) string {
 		line += " by " + j.StoppedBy
 	}
 	if j.Title != "" {
-		line += ". " + j.Title
+		line += ". " + wording.OneLine(j.Title, maxJobTitle)
 	}
-	return line + ". Command: " + wire.Cut(strings.Join(strings.Fields(j.Command), " "), maxJobTitle)
+	return line + ". Command: " + wording.OneLine(j.Command, maxJobTitle)
 }
 
 // mayUseBash reports whether the rules of an agent and of a group let it use Bash at all.

@@ -35,10 +35,16 @@ func TestJobsNeedPermission(t *testing.T) {
 	})
 	turn := r.Turn("1", anna)
 	const run = `{"action": "run", "command": "touch x"}`
-	turn.Permit("another use")
-	turn.Permit("")
+	turn.Permit("another use", []byte(run))
+	turn.Permit("", []byte(run))
 	if got := use(t, turn, "jobs", run); got.text() != "Nobody was asked about this job, so it was not started." || !got.IsError {
 		t.Errorf("a job without a permission: %+v", got)
+	}
+	// A permission is for exactly one job.
+	turn.Permit("toolu_1", []byte(`{"action": "list"}`))
+	turn.Permit("toolu_1", []byte(`{"action": "run", "command": "another"}`))
+	if got := use(t, turn, "jobs", run); got.text() != "Nobody was asked about this job, so it was not started." {
+		t.Errorf("a job with the permission of another: %+v", got)
 	}
 	for arguments, want := range map[string]string{
 		`{"action": "run", "command": " "}`:                                                "Give a command.",

@@ -102,8 +102,7 @@ type Turn struct {
 	only    config.Patterns // of the tools that are offered
 	outbox  Outbox
 
-	agent      string // its label
-	folder     string // in which it works
+	folder     string // in which the agent works
 	mayUseBash bool
 
 	slots chan struct{} // held by running calls
@@ -113,7 +112,7 @@ type Turn struct {
 	calls map[string]*running // by the message's id
 	posts int                 // messages sent or attempted
 
-	permitted []string // uses of the tool jobs
+	permitted map[string]JobArguments // by the use of the tool jobs
 }
 
 // running is a call that can be cancelled.
@@ -124,7 +123,7 @@ type running struct{ cancel context.CancelFunc }
 func (s *Server) Turn(id string, c *conversation.Conversation, outbox Outbox) *Turn {
 	return &Turn{
 		server: s, id: id, caller: c.Caller, timeout: c.Agent.Claude.ToolTimeout, only: c.Tools, outbox: outbox,
-		agent: c.Agent.Label, folder: cmp.Or(c.Folder, c.Agent.Workspace),
+		folder:     cmp.Or(c.Folder, c.Agent.Workspace),
 		mayUseBash: mayUseBash(c.Agent.Claude.DisallowedTools, agent.Profile{Only: c.Tools}),
 		slots:      make(chan struct{}, side), queue: make(chan struct{}, side+waiting), calls: map[string]*running{},
 	}

@@ -327,15 +327,22 @@ func (r *Resolver) activation(access config.Access, channel string, id chat.ID, 
 }
 
 // owned reports whether an owner is behind a message, as on the command line. Turns of plugins and the heartbeat have
-// an owner's authority in any chat: they count as the person's whose direct chat it is.
+// an owner's authority in any chat: they count as the person's whose direct chat it is. A turn of a job, which may have run for long, is
+// that of an owner who still is one.
 func (r *Resolver) owned(m domain.Message, owners []string) bool {
 	if m.Authority != chat.Owner {
 		return false
 	}
-	if m.Channel == session.CLI || m.Origin != domain.OriginPlugin && m.Origin != domain.OriginHeartbeat {
+	switch {
+	case m.Channel == session.CLI:
 		return true
+	case m.Origin == domain.OriginJob:
+	case m.Origin != domain.OriginPlugin && m.Origin != domain.OriginHeartbeat:
+		return true
+	case m.Chat.Kind != chat.Direct:
+		return false
 	}
-	return m.Chat.Kind == chat.Direct && slices.ContainsFunc(m.Sender.IDs(), func(id chat.UserID) bool {
+	return slices.ContainsFunc(m.Sender.IDs(), func(id chat.UserID) bool {
 		return slices.Contains(owners, m.Channel+":"+string(id))
 	})
 }

@@ -39,6 +39,8 @@ func TestOwned(t *testing.T) {
 		"their own message":                 {domain.Message{Authority: chat.Owner}, true},
 		"of the command line":               {domain.Message{Channel: "cli", Authority: chat.Owner, Origin: domain.OriginPlugin, Chat: chat.Chat{Kind: chat.Direct}}, true},
 		"another person's":                  {domain.Message{Authority: chat.Authorised, Sender: anna}, false},
+		"a job's of theirs in a group":      {domain.Message{Authority: chat.Owner, Origin: domain.OriginJob, Sender: anna, Chat: chat.Chat{Kind: chat.Group}}, true},
+		"a job's of who is no owner now":    {domain.Message{Authority: chat.Owner, Origin: domain.OriginJob, Sender: chat.Sender{ID: "8"}, Chat: chat.Chat{Kind: chat.Direct}}, false},
 		"a plugin's in their chat":          {domain.Message{Authority: chat.Owner, Origin: domain.OriginPlugin, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, true},
 		"a heartbeat in their chat":         {domain.Message{Authority: chat.Owner, Origin: domain.OriginHeartbeat, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, true},
 		"a plugin's in another's chat":      {domain.Message{Authority: chat.Owner, Origin: domain.OriginPlugin, Sender: chat.Sender{ID: "8"}, Chat: chat.Chat{Kind: chat.Direct}}, false},

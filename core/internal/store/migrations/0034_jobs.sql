@@ -2,15 +2,16 @@
 CREATE TABLE jobs (
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
     session    TEXT    NOT NULL,
-    agent      TEXT    NOT NULL,
     caller     TEXT    NOT NULL,            -- the person for whom it was started, as JSON
     channel    TEXT    NOT NULL,            -- the caller's
     user_id    TEXT    NOT NULL,            -- the caller's
     title      TEXT    NOT NULL,
     command    TEXT    NOT NULL,
-    folder     TEXT    NOT NULL,            -- '': the workspace of the agent
+    folder     TEXT    NOT NULL,
     pattern    TEXT    NOT NULL,            -- '': none
     deadline   BIGINT,                      -- NULL: none
+    matched    BIGINT  NOT NULL DEFAULT 0,  -- 1: the line that the pattern matches was told
+    late       BIGINT  NOT NULL DEFAULT 0,  -- 1: it was told that the deadline has passed
     pid        BIGINT  NOT NULL DEFAULT 0,  -- 0: it has not begun
     start_time BIGINT  NOT NULL DEFAULT 0,
     boot_id    TEXT    NOT NULL DEFAULT '',
