@@ -34,7 +34,7 @@ type Job struct {
 // MaxJobTail bounds the end of a job's output that its row keeps, in bytes.
 const MaxJobTail = 4 << 10
 
-// JobNews is what is told of a job while it runs.
+// JobNews is what the session of a job learns while it runs.
 type JobNews struct {
 	Matched bool // the line that the pattern matches
 	Late    bool // that the deadline has passed
