@@ -22,15 +22,10 @@ const (
 	jobOutput = 32 << 10
 )
 
-// everywhere reports whether the caller sees the jobs of all conversations: an owner does, in private.
-func everywhere(call Call) bool {
-	return call.Caller.Authority == chat.Owner && call.Caller.Kind == chat.Direct
-}
-
 // jobs lists the jobs of the session, or, for an owner in private, of all.
 func (d hostCommands) jobs(ctx context.Context, call Call) (Answer, error) {
 	of := call.Caller.Session
-	if everywhere(call) {
+	if jobs.Everywhere(call.Caller) {
 		of = ""
 	}
 	list, err := d.host.Jobs.Of(ctx, of, maxJobs)
@@ -59,9 +54,9 @@ func (d hostCommands) job(ctx context.Context, call Call) (Answer, error) {
 	if err != nil || rest != "" && rest != "stop" {
 		return Answer{Text: wording.JobUsage}, nil
 	}
-	j, err := d.host.Jobs.Get(ctx, id)
+	j, err := d.host.Jobs.For(ctx, call.Caller, id)
 	switch {
-	case errors.Is(err, domain.ErrNotFound), err == nil && j.Session != call.Caller.Session && !everywhere(call):
+	case errors.Is(err, domain.ErrNotFound):
 		return Answer{Text: wording.NoJob(id)}, nil
 	case err != nil:
 		return Answer{}, err
@@ -83,13 +78,12 @@ func (d hostCommands) job(ctx context.Context, call Call) (Answer, error) {
 
 func (d hostCommands) stopJob(ctx context.Context, call Call, j domain.Job) (Answer, error) {
 	stopped, err := d.host.Jobs.Stop(ctx, j.ID, who(call.Caller))
-	switch {
-	case errors.Is(err, jobs.ErrEnded):
-		return Answer{Text: wording.JobOver(stopped, d.host.Now())}, nil
-	case err != nil:
+	if err != nil && !errors.Is(err, jobs.ErrEnded) {
 		return Answer{}, err
 	}
-	d.host.Log.Info("a job was stopped", "job", j.ID, "session", j.Session, "by", who(call.Caller))
+	if err == nil {
+		d.host.Log.Info("a job was stopped", "job", j.ID, "session", j.Session, "by", who(call.Caller))
+	}
 	return Answer{Text: wording.JobOver(stopped, d.host.Now())}, nil
 }
 

@@ -43,10 +43,7 @@ type Line struct {
 // neither the host's environment nor claude's, and nothing that it starts outlives it. When ctx ends, it is killed and the
 // error is ctx's cause.
 func (c *Command) Shell(ctx context.Context, l Line, records Records) (code int, err error) {
-	shell, err := exec.LookPath("bash")
-	if err != nil {
-		shell = "/bin/sh"
-	}
+	shell := FindShell()
 	if l.Outlives {
 		command := exec.CommandContext(ctx, shell, "-c", l.Text)
 		member, err := c.start(command, l)
@@ -103,19 +100,27 @@ func ended(ctx context.Context, end, begun, forgotten error) (code int, err erro
 	case begun != nil:
 		return 0, fmt.Errorf("start a shell: %w", begun)
 	case failed:
-		return exitCode(exit), forgotten
+		return ExitCode(exit), forgotten
 	case end != nil && !errors.Is(end, exec.ErrWaitDelay):
 		return 0, fmt.Errorf("run a line of the shell: %w", end)
 	}
 	return 0, forgotten
 }
 
-// exitCode returns the code as a shell shows it: that of a signal is above 128.
-func exitCode(exit *exec.ExitError) int {
+// ExitCode returns the code as a shell shows it: that of a signal is above 128.
+func ExitCode(exit *exec.ExitError) int {
 	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal())
 	}
 	return exit.ExitCode()
+}
+
+// FindShell returns the shell that runs lines and jobs: bash, or else sh.
+func FindShell() string {
+	if bash, err := exec.LookPath("bash"); err == nil {
+		return bash
+	}
+	return "/bin/sh"
 }
 
 // ShellEnvironment is the environment of a line, and of a job: the harmless part of the host's.

@@ -64,10 +64,10 @@ func (j *Jobs) follow(ctx context.Context, job domain.Job) {
 }
 
 // news tells what has happened to a running job, once.
-func (j *Jobs) news(ctx context.Context, job *domain.Job, events happened) error {
+func (j *Jobs) news(ctx context.Context, job *domain.Job, events event) error {
 	now, told := time.Now(), job.Told
-	if events.matched != nil && !told.Matched {
-		if err := j.tell(ctx, *job, "matched", matchedReport(*job, *events.matched)); err != nil {
+	if events.Matched != nil && !told.Matched {
+		if err := j.tell(ctx, *job, "matched", matchedReport(*job, *events.Matched)); err != nil {
 			return err
 		}
 		told.Matched = true
@@ -107,22 +107,22 @@ func (j *Jobs) end(ctx context.Context, job domain.Job) (domain.Job, error) {
 		j.log.Warn("a process of a job does not end", "job", job.ID, "pid", left[0].PID)
 	}
 	now := time.Now()
-	job.EndedAt, job.Output, job.Tail = now, events.output, j.tail(job)
+	job.EndedAt, job.Output, job.Tail = now, events.Output, j.tail(job)
 	switch {
 	case job.StoppedBy != "":
 		job.State = domain.JobStopped
-	case job.PID == 0, err == nil && !events.began, events.failed != "":
+	case job.PID == 0, err == nil && !events.Began, events.Failed != "":
 		job.State = domain.JobFailed
-	case events.exited == nil:
+	case events.Exited == nil:
 		job.State = domain.JobInterrupted
 	default:
-		job.State, job.Code = domain.JobExited, *events.exited
-		if events.at.After(job.StartedAt) && events.at.Before(now) {
-			job.EndedAt = events.at
+		job.State, job.Code = domain.JobExited, *events.Exited
+		if events.At.After(job.StartedAt) && events.At.Before(now) {
+			job.EndedAt = events.At
 		}
 	}
 	if job.State != domain.JobStopped {
-		if err := j.tell(ctx, job, "ended", endReport(job, events.failed)); err != nil {
+		if err := j.tell(ctx, job, "ended", endReport(job, events.Failed)); err != nil {
 			return job, err
 		}
 	}
@@ -144,44 +144,34 @@ func (j *Jobs) tell(ctx context.Context, job domain.Job, what, text string) erro
 	return err
 }
 
-// happened is what the events of a job say.
-type happened struct {
-	began   bool
-	matched *string
-	exited  *int
-	failed  string
-	output  int64
-	at      time.Time
-}
-
 // events reads the events of a job. The last line may be unfinished.
-func (j *Jobs) events(job domain.Job) (h happened, err error) {
+func (j *Jobs) events(job domain.Job) (all event, err error) {
 	folder, err := j.files(job.ID).Open()
 	if err != nil {
-		return h, fmt.Errorf("read the events of a job: %w", err)
+		return all, fmt.Errorf("read the events of a job: %w", err)
 	}
 	defer folder.Close()
 	text, err := folder.ReadFile(eventsFile, maxEvents)
 	if err != nil {
-		return h, fmt.Errorf("read the events of a job: %w", err)
+		return all, fmt.Errorf("read the events of a job: %w", err)
 	}
 	for line := range bytes.Lines(text) {
 		var e event
 		if !bytes.HasSuffix(line, []byte{'\n'}) || json.Unmarshal(line, &e) != nil {
 			continue
 		}
-		h.began = h.began || e.Began
+		all.Began = all.Began || e.Began
 		switch {
 		case e.Matched != nil:
 			line := wire.Cut(wire.Repair(*e.Matched), maxLine)
-			h.matched = &line
+			all.Matched = &line
 		case e.Exited != nil:
-			h.exited, h.output, h.at = e.Exited, e.Output, e.At
+			all.Exited, all.Output, all.At = e.Exited, e.Output, e.At
 		case e.Failed != "":
-			h.failed = e.Failed
+			all.Failed = e.Failed
 		}
 	}
-	return h, nil
+	return all, nil
 }
 
 // tail is the end of a job's output, as text; what there is of it.

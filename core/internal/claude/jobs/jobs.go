@@ -24,6 +24,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/process"
+	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/workspace"
@@ -189,10 +190,6 @@ func (j *Jobs) begin(ctx context.Context, job *domain.Job, most int64) error {
 	if err != nil {
 		return err
 	}
-	shell, err := exec.LookPath("bash")
-	if err != nil {
-		shell = "/bin/sh"
-	}
 	read, write, err := os.Pipe()
 	if err != nil {
 		return err
@@ -206,7 +203,7 @@ func (j *Jobs) begin(ctx context.Context, job *domain.Job, most int64) error {
 	if err := children.Start(command); err != nil {
 		return err
 	}
-	if err := j.order(ctx, job, command.Process.Pid, write, order{Shell: shell, Command: job.Command, Pattern: job.Pattern, Most: most}); err != nil {
+	if err := j.order(ctx, job, command.Process.Pid, write, order{Shell: cli.FindShell(), Command: job.Command, Pattern: job.Pattern, Most: most}); err != nil {
 		return errors.Join(err, write.Close(), children.Wait(command)) // without an order it ends
 	}
 	children.Detach(command)
@@ -291,9 +288,19 @@ func kill(folder string, id int64, runner process.ID) []process.ID {
 	return process.KillTree(runner, marks.Host+"="+folder, marks.Name+"="+strconv.FormatInt(id, 10))
 }
 
-// Get returns a job, or [domain.ErrNotFound].
-func (j *Jobs) Get(ctx context.Context, id int64) (domain.Job, error) {
-	return j.options.Store.Job(ctx, id)
+// Everywhere reports whether the caller sees the jobs of all conversations: an owner does, in private.
+func Everywhere(caller chat.Caller) bool {
+	return caller.Authority == chat.Owner && caller.Kind == chat.Direct
+}
+
+// For returns a job that the caller may see: of the caller's conversation, or [Everywhere]. The error is [domain.ErrNotFound] if there is
+// none.
+func (j *Jobs) For(ctx context.Context, caller chat.Caller, id int64) (domain.Job, error) {
+	job, err := j.options.Store.Job(ctx, id)
+	if err == nil && job.Session != session.PeoplesOf(caller.Session) && !Everywhere(caller) {
+		return domain.Job{}, domain.ErrNotFound
+	}
+	return job, err
 }
 
 // Of returns the newest jobs of a session, the newest first; of all sessions, if it is empty.

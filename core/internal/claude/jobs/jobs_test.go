@@ -152,7 +152,7 @@ func TestJobIsTold(t *testing.T) {
 		t.Errorf("of the end is told %q", said)
 	}
 	for {
-		j, err := r.Get(t.Context(), j.ID)
+		j, err := r.store.Job(t.Context(), j.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +228,7 @@ func TestForgedEnd(t *testing.T) {
 		Command: `echo '{"exited":0,"output":7,"at":"9999-01-01T00:00:00Z"}' >>` + filepath.Join(r.folder, "1", "events") + "; echo ready; sleep 1000",
 	})
 	r.await(t, "job:1:matched")
-	if got, err := r.Get(t.Context(), j.ID); err != nil || got.Ended() {
+	if got, err := r.store.Job(t.Context(), j.ID); err != nil || got.Ended() {
 		t.Errorf("the job is %+v, %v", got, err)
 	}
 	if got, err := r.Stop(t.Context(), j.ID, "anna"); err != nil || got.State != domain.JobStopped || got.EndedAt.After(time.Now()) || process.Alive(j.PID, j.StartTime) {

@@ -32,7 +32,7 @@ func endReport(j domain.Job, failed string) string {
 	case j.State == domain.JobFailed && failed != "":
 		said = "did not begin: " + wording.OneLine(failed, maxLine) + "."
 	case j.State == domain.JobFailed:
-		said = "did not begin: the host ended in that moment, or what was to run it did."
+		said = "did not begin: the host ended first, or the process that was to run it did."
 	default:
 		said = "was interrupted: the machine was restarted, or its processes were killed. It is not known how far it came, and it is not run again."
 	}

@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"syscall"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/process"
@@ -32,14 +31,14 @@ type order struct {
 	Most    int64  `json:"most"` // bytes of output that are kept
 }
 
-// event is a line of a job's file of events.
+// event is a line of a job's file of events, or all of its lines together.
 type event struct {
 	Began   bool      `json:"began,omitempty"`
 	Matched *string   `json:"matched,omitempty"` // the first line that the pattern matches
 	Exited  *int      `json:"exited,omitempty"`  // its exit code
 	Failed  string    `json:"failed,omitempty"`  // why it did not begin
 	Output  int64     `json:"output,omitempty"`  // bytes, at its end
-	At      time.Time `json:"at"`
+	At      time.Time `json:"at"`                // of all together: of the end
 }
 
 // marks are the variables in the environment of a job's processes by which they are found: the folder of all jobs, and the job's id.
@@ -109,26 +108,13 @@ func (r *runner) run() error {
 	}
 	err = member.Wait() // and ends what it has left running
 	watched.end()
-	code, err := exitCode(err)
-	if err != nil {
+	code := 0
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		code = cli.ExitCode(exit)
+	} else if err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		return errors.Join(err, r.tell(event{Failed: err.Error()}))
 	}
 	return r.tell(event{Exited: &code, Output: kept.written})
-}
-
-// exitCode returns the code as a shell shows it.
-func exitCode(err error) (int, error) {
-	exit, ok := errors.AsType[*exec.ExitError](err)
-	switch {
-	case err == nil, errors.Is(err, exec.ErrWaitDelay):
-		return 0, nil
-	case !ok:
-		return 0, err
-	}
-	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return 128 + int(status.Signal()), nil
-	}
-	return exit.ExitCode(), nil
 }
 
 // tell writes an event, which is on the disk when it returns.

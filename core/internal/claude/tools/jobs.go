@@ -156,11 +156,10 @@ func (s *Server) runJob(ctx context.Context, t *Turn, in JobArguments, use strin
 	return fmt.Sprintf("Job %d runs. You get a message in this conversation when it ends: do not wait for it, and tell the chat that it runs.", job.ID), nil
 }
 
-// theJob returns a job of the turn's session; in an owner's direct chat, also one of another.
+// theJob returns a job that the turn's caller may see.
 func (s *Server) theJob(ctx context.Context, t *Turn, id int64) (domain.Job, error) {
-	job, err := s.options.Jobs.Get(ctx, id)
-	everywhere := t.caller.Authority == chat.Owner && t.caller.Kind == chat.Direct
-	if errors.Is(err, domain.ErrNotFound) || err == nil && job.Session != session.PeoplesOf(t.caller.Session) && !everywhere {
+	job, err := s.options.Jobs.For(ctx, t.caller, id)
+	if errors.Is(err, domain.ErrNotFound) {
 		return job, Refusal(fmt.Sprintf(`This conversation has no job %d: "list" says which there are.`, id))
 	}
 	return job, err
