@@ -80,6 +80,13 @@ var hooks = []extra{
 	{reflect.TypeFor[TranscriptObserver](), pluginv1.Capability_CAPABILITY_HOOK_TRANSCRIPT_APPENDED},
 }
 
+// services are what else a service may do. A plugin has at most one component with each.
+var services = []extra{
+	{reflect.TypeFor[Waker](), pluginv1.Capability_CAPABILITY_WAKE_UP},
+	{reflect.TypeFor[CLI](), pluginv1.Capability_CAPABILITY_CLI},
+	{reflect.TypeFor[HTTPServer](), pluginv1.Capability_CAPABILITY_HTTP},
+}
+
 // found returns the capabilities of a type.
 func found(t reflect.Type, list []extra) (capabilities []pluginv1.Capability) {
 	for _, e := range list {
@@ -91,19 +98,20 @@ func found(t reflect.Type, list []extra) (capabilities []pluginv1.Capability) {
 }
 
 // Service returns a component without a chat network. Its capabilities are found by the interfaces of T: [Runner],
-// [CommandRunner] (it answers the commands given here), [AgentStarter], [Toolbox], [MessageObserver], [TranscriptObserver],
-// [HealthChecker], [StatusReporter], [Stopper]. Open is called as that of [NewChannel].
+// [CommandRunner] or [CommandReplier] (it answers the commands given here), [AgentStarter], [Toolbox], [MessageObserver],
+// [TranscriptObserver], [Waker], [CLI], [HTTPServer], [HealthChecker], [StatusReporter], [Stopper]. Open is called as that of
+// [NewChannel].
 func Service[C, T any](open func(context.Context, Env, C) (T, error), commands ...CommandSpec) Component {
 	c := configured("service", open)
 	c.commands = commands
 	t := reflect.TypeFor[T]()
 	if len(commands) > 0 {
 		c.capabilities = append(c.capabilities, pluginv1.Capability_CAPABILITY_COMMANDS)
-		if !t.Implements(reflect.TypeFor[CommandRunner]()) {
-			c.err = fmt.Errorf("the service has commands, but %s is not an sdk.CommandRunner", t)
+		if !t.Implements(reflect.TypeFor[CommandRunner]()) && !t.Implements(reflect.TypeFor[CommandReplier]()) {
+			c.err = fmt.Errorf("the service has commands, but %s is not an sdk.CommandRunner or an sdk.CommandReplier", t)
 		}
 	}
-	c.capabilities = append(c.capabilities, found(t, hooks)...)
+	c.capabilities = append(c.capabilities, found(t, slices.Concat(hooks, services))...)
 	if t.Implements(reflect.TypeFor[Toolbox]()) {
 		c.capabilities = append(c.capabilities, pluginv1.Capability_CAPABILITY_TOOLS)
 	}
@@ -221,15 +229,15 @@ func validate(name string, components []Component) error {
 			configs++
 		}
 		tools = append(tools, c.tools...)
-		for _, hook := range hooks {
-			if !c.has(hook.capability) {
+		for _, one := range slices.Concat(hooks, services) {
+			if !c.has(one.capability) {
 				continue
 			}
-			if hooked[hook.capability] {
-				name := strings.ToLower(strings.TrimPrefix(hook.capability.String(), "CAPABILITY_HOOK_"))
-				return fmt.Errorf("the plugin has several %s hooks; a binary serves one", name)
+			if hooked[one.capability] {
+				name := strings.TrimPrefix(strings.TrimPrefix(one.capability.String(), "CAPABILITY_"), "HOOK_")
+				return fmt.Errorf("several components of the plugin serve %s; one may", strings.ToLower(name))
 			}
-			hooked[hook.capability] = true
+			hooked[one.capability] = true
 		}
 		for _, spec := range c.commands {
 			if !wire.ValidCommandName(spec.Name) {

@@ -3,6 +3,7 @@ package sdk
 import (
 	"context"
 	"io"
+	"iter"
 	"log/slog"
 	"time"
 
@@ -29,6 +30,7 @@ type Env struct {
 	Media   Media
 	Outbox  Outbox
 	Turns   Turns
+	WakeUps WakeUps
 	History History
 	// Transcripts reads all conversations, for plugins that follow them.
 	Transcripts Transcripts
@@ -66,6 +68,18 @@ type Media interface {
 type Outbox interface {
 	// Post returns once the message is durable, not when it is delivered. A second call with the same key has no effect.
 	Post(ctx context.Context, key string, to chat.Address, text string) error
+	// PostMessage is Post for a message with files or buttons. If the host is too old for them the error is [errors.ErrUnsupported],
+	// and nothing is sent.
+	PostMessage(ctx context.Context, key string, to chat.Address, p Post) error
+}
+
+// Post is a message of the plugin.
+type Post struct {
+	Text  string       // Markdown; may be empty with files
+	Media []chat.Media // that [Media.Upload] has returned; at most 10
+	// Buttons are shown below the text, in chats that have them. The data of a button is a line with one of the plugin's own commands,
+	// such as "/remind delete 3". Whoever presses it uses that command, so the text should say how to do that without buttons.
+	Buttons [][]chat.Button
 }
 
 // Turns runs the agent for the plugin.
@@ -76,6 +90,16 @@ type Turns interface {
 	// Begin queues the prompt as Run does and returns once the host has it on disk: the turn then runs, whatever dies
 	// meanwhile. A second call with the same key begins nothing.
 	Begin(ctx context.Context, t Turn) error
+	// Follow queues the prompt as Run does and yields what is new of the turn, at last its end. An error is the last value, too; that of
+	// a failed turn is a [*TurnError].
+	Follow(ctx context.Context, t Turn) iter.Seq2[TurnProgress, error]
+}
+
+// TurnProgress is what is known of a turn.
+type TurnProgress struct {
+	Text  string // the whole answer so far
+	Held  string // why the turn cannot begin or end yet; empty: nothing prevents it
+	Ended bool   // this is the last value, and Text is the answer
 }
 
 // Turn is a prompt for the agent.
@@ -90,6 +114,18 @@ type Turn struct {
 	// it may do what a stranger's turn may, and owners are asked about the rest. Otherwise it runs as the person whose direct
 	// chat it is. If the host is too old for this field, the error is [errors.ErrUnsupported], and nothing runs.
 	Untrusted bool
+
+	// If the host is too old for one of the following fields, the error is [errors.ErrUnsupported], and nothing runs.
+
+	// Context is what others have written, and the agent should know for the prompt: the host marks it as text whose instructions are
+	// not to be followed. That does not keep every model from following them, so set Untrusted unless the agent has nothing to lose.
+	// At most 64 KiB.
+	Context string
+	Media   []chat.Media // files for the agent, that [Media.Upload] has returned; at most 10
+	// Conversation is the name of a conversation of the plugin's own, beside that of the chat, in which the turn runs: 1 to 64
+	// lower-case letters, digits and hyphens. The chat's conversation learns what was delivered. Empty: the chat's conversation.
+	Conversation string
+	Agent        string // the label of the agent that answers; empty: the one that answers in the chat
 }
 
 // TurnError is the error of a failed turn. Message is what a user would read.

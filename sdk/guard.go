@@ -52,6 +52,9 @@ func isAuthors(method string) bool {
 		pluginv1.Commands_ServiceDesc.ServiceName,
 		pluginv1.Hooks_ServiceDesc.ServiceName,
 		pluginv1.Tools_ServiceDesc.ServiceName,
+		pluginv1.Waker_ServiceDesc.ServiceName,
+		pluginv1.Cli_ServiceDesc.ServiceName,
+		pluginv1.Http_ServiceDesc.ServiceName,
 	} {
 		if strings.HasPrefix(method, "/"+service+"/") {
 			return true

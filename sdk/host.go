@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/handshake"
@@ -33,8 +31,9 @@ func newEnv(log *slog.Logger, conn *grpc.ClientConn, line *handshake.Line, r *pl
 		Demo:        r.GetDemo(),
 		State:       hostState{pluginv1.NewStateClient(conn)},
 		Media:       hostMedia{pluginv1.NewMediaStoreClient(conn)},
-		Outbox:      hostOutbox{pluginv1.NewOutboxClient(conn)},
-		Turns:       hostTurns{pluginv1.NewTurnsClient(conn), r.GetRunsUntrusted()},
+		Outbox:      hostOutbox{pluginv1.NewOutboxClient(conn), r.GetTakesRichRequests()},
+		Turns:       hostTurns{pluginv1.NewTurnsClient(conn), r.GetRunsUntrusted(), r.GetTakesRichRequests()},
+		WakeUps:     hostWakeUps{pluginv1.NewWakeUpsClient(conn)},
 		History:     hostHistory{pluginv1.NewSessionsClient(conn)},
 		Transcripts: hostTranscripts{pluginv1.NewSessionsClient(conn)},
 		line:        line,
@@ -53,6 +52,8 @@ func hostError(ctx context.Context, doing string, err error) error {
 		return fmt.Errorf("%s: %w", doing, ErrNotFound)
 	case codes.PermissionDenied:
 		return fmt.Errorf("%s: %w: %s", doing, ErrNotGranted, s.Message())
+	case codes.Unimplemented:
+		return fmt.Errorf("%s: the host is too old: %w", doing, errors.ErrUnsupported)
 	default:
 		return fmt.Errorf("%s: %w", doing, err)
 	}
@@ -113,94 +114,29 @@ func (h hostState) List(ctx context.Context, prefix, after string) ([]string, er
 	return r.GetKeys(), nil
 }
 
-type hostOutbox struct{ client pluginv1.OutboxClient }
+type hostOutbox struct {
+	client    pluginv1.OutboxClient
+	takesRich bool
+}
 
 func (h hostOutbox) Post(ctx context.Context, key string, to chat.Address, text string) error {
+	return h.PostMessage(ctx, key, to, Post{Text: text})
+}
+
+func (h hostOutbox) PostMessage(ctx context.Context, key string, to chat.Address, p Post) error {
+	if !h.takesRich && len(p.Media)+len(p.Buttons) > 0 {
+		return fmt.Errorf("post: the host is too old for files and buttons: %w", errors.ErrUnsupported)
+	}
 	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
 	defer cancel()
 	_, err := h.client.Post(ctx, &pluginv1.PostRequest{
-		IdempotencyKey: key, Address: wire.AddressToProto(to), Text: wire.Repair(text),
+		IdempotencyKey: key, Address: wire.AddressToProto(to), Text: wire.Repair(p.Text),
+		Media: wire.MediaListToProto(p.Media), Buttons: wire.ButtonsToProto(p.Buttons),
 	})
 	if err != nil {
 		return hostError(ctx, "post", err)
 	}
 	return nil
-}
-
-type hostTurns struct {
-	client        pluginv1.TurnsClient
-	runsUntrusted bool
-}
-
-// Run waits until ctx ends: a turn may wait for others in its lane.
-func (h hostTurns) Run(ctx context.Context, t Turn) (string, error) {
-	if err := h.check(t); err != nil {
-		return "", fmt.Errorf("run turn: %w", err)
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stream, err := h.client.RunTurn(ctx, turnToProto(t))
-	if err != nil {
-		return "", hostError(ctx, "run turn", err)
-	}
-	for {
-		r, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return "", errors.New("run turn: the host ended the stream without a result")
-		}
-		if err != nil {
-			return "", hostError(ctx, "run turn", err)
-		}
-		if result := r.GetResult(); result != nil {
-			if result.GetError() != "" {
-				return "", &TurnError{Message: result.GetError()}
-			}
-			return result.GetText(), nil
-		}
-	}
-}
-
-// Begin leaves after the first event of the stream, which the host sends when it has the turn. The turn goes on.
-func (h hostTurns) Begin(ctx context.Context, t Turn) error {
-	if err := h.check(t); err != nil {
-		return fmt.Errorf("begin turn: %w", err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
-	defer cancel()
-	stream, err := h.client.RunTurn(ctx, turnToProto(t))
-	if err == nil {
-		_, err = stream.Recv()
-	}
-	if errors.Is(err, io.EOF) {
-		return errors.New("begin turn: the host ended the stream without taking the turn")
-	}
-	if err != nil {
-		return hostError(ctx, "begin turn", err)
-	}
-	return nil
-}
-
-// check refuses what an older host would run with an owner's authority.
-func (h hostTurns) check(t Turn) error {
-	if t.Untrusted && !h.runsUntrusted {
-		return fmt.Errorf("the host is too old for untrusted turns: %w", errors.ErrUnsupported)
-	}
-	return nil
-}
-
-func turnToProto(t Turn) *pluginv1.RunTurnRequest {
-	request := &pluginv1.RunTurnRequest{
-		IdempotencyKey: t.Key,
-		Address:        wire.AddressToProto(t.To),
-		ChatKind:       wire.KindToProto(t.Kind),
-		Prompt:         wire.Repair(t.Prompt),
-		Deliver:        t.Deliver,
-		Untrusted:      t.Untrusted,
-	}
-	if t.Timeout > 0 {
-		request.Timeout = durationpb.New(t.Timeout)
-	}
-	return request
 }
 
 type hostHistory struct{ client pluginv1.SessionsClient }
@@ -233,9 +169,6 @@ func (h hostTranscripts) After(ctx context.Context, after int64, limit int) ([]S
 	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
 	defer cancel()
 	r, err := h.client.ReadTranscripts(ctx, &pluginv1.ReadTranscriptsRequest{AfterId: after, Limit: uint32(max(0, min(limit, 200)))})
-	if status.Code(err) == codes.Unimplemented {
-		return nil, fmt.Errorf("read transcripts: %w", errors.ErrUnsupported)
-	}
 	if err != nil {
 		return nil, hostError(ctx, "read transcripts", err)
 	}

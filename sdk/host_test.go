@@ -141,7 +141,7 @@ func TestOutboxTurnsAndHistory(t *testing.T) {
 	if err := errors.Join(env.Outbox.Post(ctx, "k", to, "hello"), env.Outbox.Post(ctx, "k", to, "hello")); err != nil {
 		t.Error(err)
 	}
-	if got := h.Host.Posts(); !cmp.Equal(got, []sdktest.Post{{Key: "k", To: to, Text: "hello"}}) {
+	if got := h.Host.Posts(); !cmp.Equal(got, []sdktest.Post{{Key: "k", To: to, Post: sdk.Post{Text: "hello"}}}) {
 		t.Errorf("posted %+v", got)
 	}
 	if err := env.Outbox.Post(ctx, "k2", chat.Address{}, "hello"); err == nil {
@@ -150,7 +150,7 @@ func TestOutboxTurnsAndHistory(t *testing.T) {
 
 	turn := sdk.Turn{Key: "t", To: to, Kind: chat.Group, Prompt: "what is new?", Deliver: true, Timeout: time.Minute, Untrusted: true}
 	h.Host.OnTurn(func(_ context.Context, got sdk.Turn) (string, error) {
-		if got != turn {
+		if !cmp.Equal(got, turn) {
 			t.Errorf("the host was asked for %+v", got)
 		}
 		return "nothing", nil

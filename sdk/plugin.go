@@ -128,6 +128,15 @@ func (p *plugin) Register(s grpc.ServiceRegistrar, dial serving.Dial) {
 	if p.serves(pluginv1.Capability_CAPABILITY_TOOLS) {
 		pluginv1.RegisterToolsServer(s, &toolsServer{plugin: p})
 	}
+	if p.serves(pluginv1.Capability_CAPABILITY_WAKE_UP) {
+		pluginv1.RegisterWakerServer(s, &wakerServer{plugin: p})
+	}
+	if p.serves(pluginv1.Capability_CAPABILITY_CLI) {
+		pluginv1.RegisterCliServer(s, &cliServer{plugin: p})
+	}
+	if p.serves(pluginv1.Capability_CAPABILITY_HTTP) {
+		pluginv1.RegisterHttpServer(s, &httpServer{plugin: p})
+	}
 }
 
 func (p *plugin) serves(capability pluginv1.Capability) bool {

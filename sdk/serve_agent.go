@@ -33,17 +33,25 @@ func (s *commandsServer) RunCommand(ctx context.Context, r *pluginv1.RunCommandR
 		return nil, errNotConfigured
 	}
 	for _, p := range parts {
-		runner, ok := p.value.(CommandRunner)
-		if !ok || !p.answers(r.GetName()) {
+		if !p.answers(r.GetName()) {
 			continue
 		}
-		reply, err := runner.RunCommand(ctx, CommandCall{Name: r.GetName(), Args: wire.Repair(r.GetArgs()), Caller: caller})
+		reply, err := answer(ctx, p.value, CommandCall{Name: r.GetName(), Args: wire.Repair(r.GetArgs()), Caller: caller})
 		if err != nil {
 			return nil, err
 		}
-		return &pluginv1.RunCommandResponse{Reply: wire.Cut(reply, maxReply)}, nil
+		return &pluginv1.RunCommandResponse{Reply: wire.Cut(reply.Text, maxReply), Buttons: wire.ButtonsToProto(reply.Buttons)}, nil
 	}
 	return nil, status.Errorf(codes.InvalidArgument, "the plugin has no command %q", wire.Cut(r.GetName(), wire.MaxName))
+}
+
+// answer has a component with commands answer one.
+func answer(ctx context.Context, component any, call CommandCall) (Reply, error) {
+	if replier, ok := component.(CommandReplier); ok {
+		return replier.ReplyCommand(ctx, call)
+	}
+	text, err := component.(CommandRunner).RunCommand(ctx, call)
+	return Reply{Text: text}, err
 }
 
 func (c Component) answers(command string) bool {

@@ -234,7 +234,9 @@ func (x *Caller) GetWorkspace() string {
 type RunCommandResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// CommonMark, sent to the chat. Empty: nothing is sent.
-	Reply         string `protobuf:"bytes,1,opt,name=reply,proto3" json:"reply,omitempty"`
+	Reply string `protobuf:"bytes,1,opt,name=reply,proto3" json:"reply,omitempty"`
+	// Below the reply, where the chat has buttons. Their data are as in PostRequest.
+	Buttons       []*ButtonRow `protobuf:"bytes,2,rep,name=buttons,proto3" json:"buttons,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -274,6 +276,13 @@ func (x *RunCommandResponse) GetReply() string {
 		return x.Reply
 	}
 	return ""
+}
+
+func (x *RunCommandResponse) GetButtons() []*ButtonRow {
+	if x != nil {
+		return x.Buttons
+	}
+	return nil
 }
 
 type BeforeAgentStartRequest struct {
@@ -1022,7 +1031,7 @@ var File_clawhost_plugin_v1_agent_proto protoreflect.FileDescriptor
 
 const file_clawhost_plugin_v1_agent_proto_rawDesc = "" +
 	"\n" +
-	"\x1eclawhost/plugin/v1/agent.proto\x12\x12clawhost.plugin.v1\x1a clawhost/plugin/v1/message.proto\x1a\x1fclawhost/plugin/v1/plugin.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"o\n" +
+	"\x1eclawhost/plugin/v1/agent.proto\x12\x12clawhost.plugin.v1\x1a clawhost/plugin/v1/channel.proto\x1a clawhost/plugin/v1/message.proto\x1a\x1fclawhost/plugin/v1/plugin.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"o\n" +
 	"\x11RunCommandRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04args\x18\x02 \x01(\tR\x04args\x122\n" +
@@ -1035,9 +1044,10 @@ const file_clawhost_plugin_v1_agent_proto_rawDesc = "" +
 	"\x06sender\x18\x04 \x01(\v2\x1a.clawhost.plugin.v1.SenderR\x06sender\x12;\n" +
 	"\tauthority\x18\x05 \x01(\x0e2\x1d.clawhost.plugin.v1.AuthorityR\tauthority\x12\x14\n" +
 	"\x05agent\x18\x06 \x01(\tR\x05agent\x12\x1c\n" +
-	"\tworkspace\x18\a \x01(\tR\tworkspace\"*\n" +
+	"\tworkspace\x18\a \x01(\tR\tworkspace\"c\n" +
 	"\x12RunCommandResponse\x12\x14\n" +
-	"\x05reply\x18\x01 \x01(\tR\x05reply\"\xbc\x01\n" +
+	"\x05reply\x18\x01 \x01(\tR\x05reply\x127\n" +
+	"\abuttons\x18\x02 \x03(\v2\x1d.clawhost.plugin.v1.ButtonRowR\abuttons\"\xbc\x01\n" +
 	"\x17BeforeAgentStartRequest\x12\x17\n" +
 	"\aturn_id\x18\x01 \x01(\tR\x06turnId\x122\n" +
 	"\x06caller\x18\x02 \x01(\v2\x1a.clawhost.plugin.v1.CallerR\x06caller\x12\x16\n" +
@@ -1134,9 +1144,10 @@ var file_clawhost_plugin_v1_agent_proto_goTypes = []any{
 	(ChatKind)(0),                      // 18: clawhost.plugin.v1.ChatKind
 	(*Sender)(nil),                     // 19: clawhost.plugin.v1.Sender
 	(Authority)(0),                     // 20: clawhost.plugin.v1.Authority
-	(*Message)(nil),                    // 21: clawhost.plugin.v1.Message
-	(*timestamppb.Timestamp)(nil),      // 22: google.protobuf.Timestamp
-	(*Media)(nil),                      // 23: clawhost.plugin.v1.Media
+	(*ButtonRow)(nil),                  // 21: clawhost.plugin.v1.ButtonRow
+	(*Message)(nil),                    // 22: clawhost.plugin.v1.Message
+	(*timestamppb.Timestamp)(nil),      // 23: google.protobuf.Timestamp
+	(*Media)(nil),                      // 24: clawhost.plugin.v1.Media
 }
 var file_clawhost_plugin_v1_agent_proto_depIdxs = []int32{
 	2,  // 0: clawhost.plugin.v1.RunCommandRequest.caller:type_name -> clawhost.plugin.v1.Caller
@@ -1144,34 +1155,35 @@ var file_clawhost_plugin_v1_agent_proto_depIdxs = []int32{
 	18, // 2: clawhost.plugin.v1.Caller.chat_kind:type_name -> clawhost.plugin.v1.ChatKind
 	19, // 3: clawhost.plugin.v1.Caller.sender:type_name -> clawhost.plugin.v1.Sender
 	20, // 4: clawhost.plugin.v1.Caller.authority:type_name -> clawhost.plugin.v1.Authority
-	2,  // 5: clawhost.plugin.v1.BeforeAgentStartRequest.caller:type_name -> clawhost.plugin.v1.Caller
-	2,  // 6: clawhost.plugin.v1.MessageReceivedRequest.caller:type_name -> clawhost.plugin.v1.Caller
-	21, // 7: clawhost.plugin.v1.MessageReceivedRequest.message:type_name -> clawhost.plugin.v1.Message
-	10, // 8: clawhost.plugin.v1.TranscriptAppendedRequest.entries:type_name -> clawhost.plugin.v1.TranscriptEntry
-	0,  // 9: clawhost.plugin.v1.TranscriptEntry.role:type_name -> clawhost.plugin.v1.Role
-	22, // 10: clawhost.plugin.v1.TranscriptEntry.at:type_name -> google.protobuf.Timestamp
-	13, // 11: clawhost.plugin.v1.ListToolsResponse.tools:type_name -> clawhost.plugin.v1.ToolSpec
-	18, // 12: clawhost.plugin.v1.ToolSpec.remembers:type_name -> clawhost.plugin.v1.ChatKind
-	2,  // 13: clawhost.plugin.v1.CallToolRequest.caller:type_name -> clawhost.plugin.v1.Caller
-	16, // 14: clawhost.plugin.v1.CallToolResponse.content:type_name -> clawhost.plugin.v1.Content
-	23, // 15: clawhost.plugin.v1.Content.media:type_name -> clawhost.plugin.v1.Media
-	1,  // 16: clawhost.plugin.v1.Commands.RunCommand:input_type -> clawhost.plugin.v1.RunCommandRequest
-	4,  // 17: clawhost.plugin.v1.Hooks.BeforeAgentStart:input_type -> clawhost.plugin.v1.BeforeAgentStartRequest
-	6,  // 18: clawhost.plugin.v1.Hooks.MessageReceived:input_type -> clawhost.plugin.v1.MessageReceivedRequest
-	8,  // 19: clawhost.plugin.v1.Hooks.TranscriptAppended:input_type -> clawhost.plugin.v1.TranscriptAppendedRequest
-	11, // 20: clawhost.plugin.v1.Tools.ListTools:input_type -> clawhost.plugin.v1.ListToolsRequest
-	14, // 21: clawhost.plugin.v1.Tools.CallTool:input_type -> clawhost.plugin.v1.CallToolRequest
-	3,  // 22: clawhost.plugin.v1.Commands.RunCommand:output_type -> clawhost.plugin.v1.RunCommandResponse
-	5,  // 23: clawhost.plugin.v1.Hooks.BeforeAgentStart:output_type -> clawhost.plugin.v1.BeforeAgentStartResponse
-	7,  // 24: clawhost.plugin.v1.Hooks.MessageReceived:output_type -> clawhost.plugin.v1.MessageReceivedResponse
-	9,  // 25: clawhost.plugin.v1.Hooks.TranscriptAppended:output_type -> clawhost.plugin.v1.TranscriptAppendedResponse
-	12, // 26: clawhost.plugin.v1.Tools.ListTools:output_type -> clawhost.plugin.v1.ListToolsResponse
-	15, // 27: clawhost.plugin.v1.Tools.CallTool:output_type -> clawhost.plugin.v1.CallToolResponse
-	22, // [22:28] is the sub-list for method output_type
-	16, // [16:22] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	21, // 5: clawhost.plugin.v1.RunCommandResponse.buttons:type_name -> clawhost.plugin.v1.ButtonRow
+	2,  // 6: clawhost.plugin.v1.BeforeAgentStartRequest.caller:type_name -> clawhost.plugin.v1.Caller
+	2,  // 7: clawhost.plugin.v1.MessageReceivedRequest.caller:type_name -> clawhost.plugin.v1.Caller
+	22, // 8: clawhost.plugin.v1.MessageReceivedRequest.message:type_name -> clawhost.plugin.v1.Message
+	10, // 9: clawhost.plugin.v1.TranscriptAppendedRequest.entries:type_name -> clawhost.plugin.v1.TranscriptEntry
+	0,  // 10: clawhost.plugin.v1.TranscriptEntry.role:type_name -> clawhost.plugin.v1.Role
+	23, // 11: clawhost.plugin.v1.TranscriptEntry.at:type_name -> google.protobuf.Timestamp
+	13, // 12: clawhost.plugin.v1.ListToolsResponse.tools:type_name -> clawhost.plugin.v1.ToolSpec
+	18, // 13: clawhost.plugin.v1.ToolSpec.remembers:type_name -> clawhost.plugin.v1.ChatKind
+	2,  // 14: clawhost.plugin.v1.CallToolRequest.caller:type_name -> clawhost.plugin.v1.Caller
+	16, // 15: clawhost.plugin.v1.CallToolResponse.content:type_name -> clawhost.plugin.v1.Content
+	24, // 16: clawhost.plugin.v1.Content.media:type_name -> clawhost.plugin.v1.Media
+	1,  // 17: clawhost.plugin.v1.Commands.RunCommand:input_type -> clawhost.plugin.v1.RunCommandRequest
+	4,  // 18: clawhost.plugin.v1.Hooks.BeforeAgentStart:input_type -> clawhost.plugin.v1.BeforeAgentStartRequest
+	6,  // 19: clawhost.plugin.v1.Hooks.MessageReceived:input_type -> clawhost.plugin.v1.MessageReceivedRequest
+	8,  // 20: clawhost.plugin.v1.Hooks.TranscriptAppended:input_type -> clawhost.plugin.v1.TranscriptAppendedRequest
+	11, // 21: clawhost.plugin.v1.Tools.ListTools:input_type -> clawhost.plugin.v1.ListToolsRequest
+	14, // 22: clawhost.plugin.v1.Tools.CallTool:input_type -> clawhost.plugin.v1.CallToolRequest
+	3,  // 23: clawhost.plugin.v1.Commands.RunCommand:output_type -> clawhost.plugin.v1.RunCommandResponse
+	5,  // 24: clawhost.plugin.v1.Hooks.BeforeAgentStart:output_type -> clawhost.plugin.v1.BeforeAgentStartResponse
+	7,  // 25: clawhost.plugin.v1.Hooks.MessageReceived:output_type -> clawhost.plugin.v1.MessageReceivedResponse
+	9,  // 26: clawhost.plugin.v1.Hooks.TranscriptAppended:output_type -> clawhost.plugin.v1.TranscriptAppendedResponse
+	12, // 27: clawhost.plugin.v1.Tools.ListTools:output_type -> clawhost.plugin.v1.ListToolsResponse
+	15, // 28: clawhost.plugin.v1.Tools.CallTool:output_type -> clawhost.plugin.v1.CallToolResponse
+	23, // [23:29] is the sub-list for method output_type
+	17, // [17:23] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_clawhost_plugin_v1_agent_proto_init() }
@@ -1179,6 +1191,7 @@ func file_clawhost_plugin_v1_agent_proto_init() {
 	if File_clawhost_plugin_v1_agent_proto != nil {
 		return
 	}
+	file_clawhost_plugin_v1_channel_proto_init()
 	file_clawhost_plugin_v1_message_proto_init()
 	file_clawhost_plugin_v1_plugin_proto_init()
 	file_clawhost_plugin_v1_agent_proto_msgTypes[15].OneofWrappers = []any{

@@ -10,6 +10,7 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -285,7 +286,12 @@ type PostRequest struct {
 	IdempotencyKey string   `protobuf:"bytes,1,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	Address        *Address `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
 	// CommonMark of any length up to 256 KiB.
-	Text          string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
+	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
+	// Files that the instance has uploaded; at most 10. The text may then be empty.
+	Media []*Media `protobuf:"bytes,4,rep,name=media,proto3" json:"media,omitempty"`
+	// Below the text, where the chat has buttons. The data of a button is a line with one of the plugin's own commands, such as
+	// "/remind delete 3", which whoever presses it uses.
+	Buttons       []*ButtonRow `protobuf:"bytes,5,rep,name=buttons,proto3" json:"buttons,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -339,6 +345,20 @@ func (x *PostRequest) GetText() string {
 		return x.Text
 	}
 	return ""
+}
+
+func (x *PostRequest) GetMedia() []*Media {
+	if x != nil {
+		return x.Media
+	}
+	return nil
+}
+
+func (x *PostRequest) GetButtons() []*ButtonRow {
+	if x != nil {
+		return x.Buttons
+	}
+	return nil
 }
 
 type PostResponse struct {
@@ -397,7 +417,18 @@ type RunTurnRequest struct {
 	Deliver bool                 `protobuf:"varint,5,opt,name=deliver,proto3" json:"deliver,omitempty"`
 	Timeout *durationpb.Duration `protobuf:"bytes,6,opt,name=timeout,proto3" json:"timeout,omitempty"`
 	// The prompt contains text of people who are not trusted: the turn runs as nobody's, with AUTHORITY_OTHER.
-	Untrusted     bool `protobuf:"varint,7,opt,name=untrusted,proto3" json:"untrusted,omitempty"`
+	Untrusted bool `protobuf:"varint,7,opt,name=untrusted,proto3" json:"untrusted,omitempty"`
+	// What the agent should know for the prompt, and should not follow: the host marks it as untrusted. At most 64 KiB.
+	Context string `protobuf:"bytes,8,opt,name=context,proto3" json:"context,omitempty"`
+	// Files that the instance has uploaded; at most 10.
+	Media []*Media `protobuf:"bytes,9,rep,name=media,proto3" json:"media,omitempty"`
+	// Stream the answer while it is written.
+	Progress bool `protobuf:"varint,10,opt,name=progress,proto3" json:"progress,omitempty"`
+	// The name of a conversation of the plugin's own, beside that of the chat, in which the turn runs: 1 to 64 lower-case letters,
+	// digits and hyphens. Empty: the chat's.
+	Conversation string `protobuf:"bytes,11,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// The label of the agent that answers; empty: the one that answers in the chat.
+	Agent         string `protobuf:"bytes,12,opt,name=agent,proto3" json:"agent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -481,12 +512,48 @@ func (x *RunTurnRequest) GetUntrusted() bool {
 	return false
 }
 
+func (x *RunTurnRequest) GetContext() string {
+	if x != nil {
+		return x.Context
+	}
+	return ""
+}
+
+func (x *RunTurnRequest) GetMedia() []*Media {
+	if x != nil {
+		return x.Media
+	}
+	return nil
+}
+
+func (x *RunTurnRequest) GetProgress() bool {
+	if x != nil {
+		return x.Progress
+	}
+	return false
+}
+
+func (x *RunTurnRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *RunTurnRequest) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
+}
+
 type RunTurnResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Event:
 	//
 	//	*RunTurnResponse_Queued
 	//	*RunTurnResponse_Result
+	//	*RunTurnResponse_Progress
 	Event         isRunTurnResponse_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -547,6 +614,15 @@ func (x *RunTurnResponse) GetResult() *TurnResult {
 	return nil
 }
 
+func (x *RunTurnResponse) GetProgress() *TurnProgress {
+	if x != nil {
+		if x, ok := x.Event.(*RunTurnResponse_Progress); ok {
+			return x.Progress
+		}
+	}
+	return nil
+}
+
 type isRunTurnResponse_Event interface {
 	isRunTurnResponse_Event()
 }
@@ -559,9 +635,16 @@ type RunTurnResponse_Result struct {
 	Result *TurnResult `protobuf:"bytes,2,opt,name=result,proto3,oneof"`
 }
 
+type RunTurnResponse_Progress struct {
+	// Only with progress; any number of times before the result.
+	Progress *TurnProgress `protobuf:"bytes,3,opt,name=progress,proto3,oneof"`
+}
+
 func (*RunTurnResponse_Queued) isRunTurnResponse_Event() {}
 
 func (*RunTurnResponse_Result) isRunTurnResponse_Event() {}
+
+func (*RunTurnResponse_Progress) isRunTurnResponse_Event() {}
 
 type TurnQueued struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -608,6 +691,60 @@ func (x *TurnQueued) GetPosition() uint32 {
 	return 0
 }
 
+type TurnProgress struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The whole answer so far.
+	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	// Why the turn cannot begin or end yet; empty: nothing prevents it.
+	Held          string `protobuf:"bytes,2,opt,name=held,proto3" json:"held,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TurnProgress) Reset() {
+	*x = TurnProgress{}
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TurnProgress) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TurnProgress) ProtoMessage() {}
+
+func (x *TurnProgress) ProtoReflect() protoreflect.Message {
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TurnProgress.ProtoReflect.Descriptor instead.
+func (*TurnProgress) Descriptor() ([]byte, []int) {
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *TurnProgress) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *TurnProgress) GetHeld() string {
+	if x != nil {
+		return x.Held
+	}
+	return ""
+}
+
 type TurnResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Text  string                 `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
@@ -619,7 +756,7 @@ type TurnResult struct {
 
 func (x *TurnResult) Reset() {
 	*x = TurnResult{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[9]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -631,7 +768,7 @@ func (x *TurnResult) String() string {
 func (*TurnResult) ProtoMessage() {}
 
 func (x *TurnResult) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[9]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -644,7 +781,7 @@ func (x *TurnResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnResult.ProtoReflect.Descriptor instead.
 func (*TurnResult) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{9}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *TurnResult) GetText() string {
@@ -673,7 +810,7 @@ type ReadTranscriptsRequest struct {
 
 func (x *ReadTranscriptsRequest) Reset() {
 	*x = ReadTranscriptsRequest{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[10]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -685,7 +822,7 @@ func (x *ReadTranscriptsRequest) String() string {
 func (*ReadTranscriptsRequest) ProtoMessage() {}
 
 func (x *ReadTranscriptsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[10]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -698,7 +835,7 @@ func (x *ReadTranscriptsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadTranscriptsRequest.ProtoReflect.Descriptor instead.
 func (*ReadTranscriptsRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{10}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ReadTranscriptsRequest) GetAfterId() int64 {
@@ -725,7 +862,7 @@ type ReadTranscriptsResponse struct {
 
 func (x *ReadTranscriptsResponse) Reset() {
 	*x = ReadTranscriptsResponse{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[11]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -737,7 +874,7 @@ func (x *ReadTranscriptsResponse) String() string {
 func (*ReadTranscriptsResponse) ProtoMessage() {}
 
 func (x *ReadTranscriptsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[11]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -750,7 +887,7 @@ func (x *ReadTranscriptsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadTranscriptsResponse.ProtoReflect.Descriptor instead.
 func (*ReadTranscriptsResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{11}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ReadTranscriptsResponse) GetEntries() []*SessionEntry {
@@ -773,7 +910,7 @@ type SessionEntry struct {
 
 func (x *SessionEntry) Reset() {
 	*x = SessionEntry{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[12]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -785,7 +922,7 @@ func (x *SessionEntry) String() string {
 func (*SessionEntry) ProtoMessage() {}
 
 func (x *SessionEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[12]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -798,7 +935,7 @@ func (x *SessionEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionEntry.ProtoReflect.Descriptor instead.
 func (*SessionEntry) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{12}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SessionEntry) GetSessionKey() string {
@@ -836,7 +973,7 @@ type ReadHistoryRequest struct {
 
 func (x *ReadHistoryRequest) Reset() {
 	*x = ReadHistoryRequest{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[13]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -848,7 +985,7 @@ func (x *ReadHistoryRequest) String() string {
 func (*ReadHistoryRequest) ProtoMessage() {}
 
 func (x *ReadHistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[13]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -861,7 +998,7 @@ func (x *ReadHistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadHistoryRequest.ProtoReflect.Descriptor instead.
 func (*ReadHistoryRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{13}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ReadHistoryRequest) GetAddress() *Address {
@@ -901,7 +1038,7 @@ type ReadHistoryResponse struct {
 
 func (x *ReadHistoryResponse) Reset() {
 	*x = ReadHistoryResponse{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[14]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -913,7 +1050,7 @@ func (x *ReadHistoryResponse) String() string {
 func (*ReadHistoryResponse) ProtoMessage() {}
 
 func (x *ReadHistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[14]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -926,7 +1063,7 @@ func (x *ReadHistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadHistoryResponse.ProtoReflect.Descriptor instead.
 func (*ReadHistoryResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{14}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ReadHistoryResponse) GetEntries() []*TranscriptEntry {
@@ -945,7 +1082,7 @@ type GetValueRequest struct {
 
 func (x *GetValueRequest) Reset() {
 	*x = GetValueRequest{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[15]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -957,7 +1094,7 @@ func (x *GetValueRequest) String() string {
 func (*GetValueRequest) ProtoMessage() {}
 
 func (x *GetValueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[15]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -970,7 +1107,7 @@ func (x *GetValueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetValueRequest.ProtoReflect.Descriptor instead.
 func (*GetValueRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{15}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GetValueRequest) GetKey() string {
@@ -991,7 +1128,7 @@ type GetValueResponse struct {
 
 func (x *GetValueResponse) Reset() {
 	*x = GetValueResponse{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[16]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1003,7 +1140,7 @@ func (x *GetValueResponse) String() string {
 func (*GetValueResponse) ProtoMessage() {}
 
 func (x *GetValueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[16]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1016,7 +1153,7 @@ func (x *GetValueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetValueResponse.ProtoReflect.Descriptor instead.
 func (*GetValueResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{16}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *GetValueResponse) GetFound() bool {
@@ -1052,7 +1189,7 @@ type PutValueRequest struct {
 
 func (x *PutValueRequest) Reset() {
 	*x = PutValueRequest{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[17]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1064,7 +1201,7 @@ func (x *PutValueRequest) String() string {
 func (*PutValueRequest) ProtoMessage() {}
 
 func (x *PutValueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[17]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1077,7 +1214,7 @@ func (x *PutValueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutValueRequest.ProtoReflect.Descriptor instead.
 func (*PutValueRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{17}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PutValueRequest) GetKey() string {
@@ -1113,7 +1250,7 @@ type PutValueResponse struct {
 
 func (x *PutValueResponse) Reset() {
 	*x = PutValueResponse{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[18]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1125,7 +1262,7 @@ func (x *PutValueResponse) String() string {
 func (*PutValueResponse) ProtoMessage() {}
 
 func (x *PutValueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[18]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1138,7 +1275,7 @@ func (x *PutValueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutValueResponse.ProtoReflect.Descriptor instead.
 func (*PutValueResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{18}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *PutValueResponse) GetWritten() bool {
@@ -1164,7 +1301,7 @@ type DeleteValueRequest struct {
 
 func (x *DeleteValueRequest) Reset() {
 	*x = DeleteValueRequest{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[19]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1176,7 +1313,7 @@ func (x *DeleteValueRequest) String() string {
 func (*DeleteValueRequest) ProtoMessage() {}
 
 func (x *DeleteValueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[19]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1189,7 +1326,7 @@ func (x *DeleteValueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteValueRequest.ProtoReflect.Descriptor instead.
 func (*DeleteValueRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{19}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *DeleteValueRequest) GetKey() string {
@@ -1207,7 +1344,7 @@ type DeleteValueResponse struct {
 
 func (x *DeleteValueResponse) Reset() {
 	*x = DeleteValueResponse{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[20]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1219,7 +1356,7 @@ func (x *DeleteValueResponse) String() string {
 func (*DeleteValueResponse) ProtoMessage() {}
 
 func (x *DeleteValueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[20]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1232,7 +1369,7 @@ func (x *DeleteValueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteValueResponse.ProtoReflect.Descriptor instead.
 func (*DeleteValueResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{20}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{21}
 }
 
 type ListKeysRequest struct {
@@ -1248,7 +1385,7 @@ type ListKeysRequest struct {
 
 func (x *ListKeysRequest) Reset() {
 	*x = ListKeysRequest{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[21]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1260,7 +1397,7 @@ func (x *ListKeysRequest) String() string {
 func (*ListKeysRequest) ProtoMessage() {}
 
 func (x *ListKeysRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[21]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1273,7 +1410,7 @@ func (x *ListKeysRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListKeysRequest.ProtoReflect.Descriptor instead.
 func (*ListKeysRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{21}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListKeysRequest) GetPrefix() string {
@@ -1306,7 +1443,7 @@ type ListKeysResponse struct {
 
 func (x *ListKeysResponse) Reset() {
 	*x = ListKeysResponse{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[22]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1318,7 +1455,7 @@ func (x *ListKeysResponse) String() string {
 func (*ListKeysResponse) ProtoMessage() {}
 
 func (x *ListKeysResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[22]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1331,7 +1468,7 @@ func (x *ListKeysResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListKeysResponse.ProtoReflect.Descriptor instead.
 func (*ListKeysResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{22}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListKeysResponse) GetKeys() []string {
@@ -1354,7 +1491,7 @@ type UploadRequest struct {
 
 func (x *UploadRequest) Reset() {
 	*x = UploadRequest{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[23]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1366,7 +1503,7 @@ func (x *UploadRequest) String() string {
 func (*UploadRequest) ProtoMessage() {}
 
 func (x *UploadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[23]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1379,7 +1516,7 @@ func (x *UploadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadRequest.ProtoReflect.Descriptor instead.
 func (*UploadRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{23}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *UploadRequest) GetPart() isUploadRequest_Part {
@@ -1433,7 +1570,7 @@ type UploadResponse struct {
 
 func (x *UploadResponse) Reset() {
 	*x = UploadResponse{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[24]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1445,7 +1582,7 @@ func (x *UploadResponse) String() string {
 func (*UploadResponse) ProtoMessage() {}
 
 func (x *UploadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[24]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1458,7 +1595,7 @@ func (x *UploadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadResponse.ProtoReflect.Descriptor instead.
 func (*UploadResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{24}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *UploadResponse) GetMedia() *Media {
@@ -1477,7 +1614,7 @@ type DownloadRequest struct {
 
 func (x *DownloadRequest) Reset() {
 	*x = DownloadRequest{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[25]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1489,7 +1626,7 @@ func (x *DownloadRequest) String() string {
 func (*DownloadRequest) ProtoMessage() {}
 
 func (x *DownloadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[25]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1502,7 +1639,7 @@ func (x *DownloadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DownloadRequest.ProtoReflect.Descriptor instead.
 func (*DownloadRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{25}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *DownloadRequest) GetRef() string {
@@ -1525,7 +1662,7 @@ type DownloadResponse struct {
 
 func (x *DownloadResponse) Reset() {
 	*x = DownloadResponse{}
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[26]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1537,7 +1674,7 @@ func (x *DownloadResponse) String() string {
 func (*DownloadResponse) ProtoMessage() {}
 
 func (x *DownloadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[26]
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1550,7 +1687,7 @@ func (x *DownloadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DownloadResponse.ProtoReflect.Descriptor instead.
 func (*DownloadResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{26}
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *DownloadResponse) GetPart() isDownloadResponse_Part {
@@ -1595,11 +1732,180 @@ func (*DownloadResponse_Header) isDownloadResponse_Part() {}
 
 func (*DownloadResponse_Chunk) isDownloadResponse_Part() {}
 
+type WakeAtRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1 to 200 bytes. An instance has at most 10,000 wake-ups.
+	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WakeAtRequest) Reset() {
+	*x = WakeAtRequest{}
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WakeAtRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WakeAtRequest) ProtoMessage() {}
+
+func (x *WakeAtRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WakeAtRequest.ProtoReflect.Descriptor instead.
+func (*WakeAtRequest) Descriptor() ([]byte, []int) {
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *WakeAtRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *WakeAtRequest) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+type WakeAtResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WakeAtResponse) Reset() {
+	*x = WakeAtResponse{}
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WakeAtResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WakeAtResponse) ProtoMessage() {}
+
+func (x *WakeAtResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WakeAtResponse.ProtoReflect.Descriptor instead.
+func (*WakeAtResponse) Descriptor() ([]byte, []int) {
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{29}
+}
+
+type CancelWakeUpRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelWakeUpRequest) Reset() {
+	*x = CancelWakeUpRequest{}
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelWakeUpRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelWakeUpRequest) ProtoMessage() {}
+
+func (x *CancelWakeUpRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelWakeUpRequest.ProtoReflect.Descriptor instead.
+func (*CancelWakeUpRequest) Descriptor() ([]byte, []int) {
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *CancelWakeUpRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+type CancelWakeUpResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelWakeUpResponse) Reset() {
+	*x = CancelWakeUpResponse{}
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelWakeUpResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelWakeUpResponse) ProtoMessage() {}
+
+func (x *CancelWakeUpResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_clawhost_plugin_v1_host_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelWakeUpResponse.ProtoReflect.Descriptor instead.
+func (*CancelWakeUpResponse) Descriptor() ([]byte, []int) {
+	return file_clawhost_plugin_v1_host_proto_rawDescGZIP(), []int{31}
+}
+
 var File_clawhost_plugin_v1_host_proto protoreflect.FileDescriptor
 
 const file_clawhost_plugin_v1_host_proto_rawDesc = "" +
 	"\n" +
-	"\x1dclawhost/plugin/v1/host.proto\x12\x12clawhost.plugin.v1\x1a\x1eclawhost/plugin/v1/agent.proto\x1a clawhost/plugin/v1/message.proto\x1a\x1egoogle/protobuf/duration.proto\"@\n" +
+	"\x1dclawhost/plugin/v1/host.proto\x12\x12clawhost.plugin.v1\x1a\x1eclawhost/plugin/v1/agent.proto\x1a clawhost/plugin/v1/channel.proto\x1a clawhost/plugin/v1/message.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"@\n" +
 	"\rSubmitRequest\x12/\n" +
 	"\x05event\x18\x01 \x01(\v2\x19.clawhost.plugin.v1.EventR\x05event\"_\n" +
 	"\x0eSubmitResponse\x125\n" +
@@ -1610,13 +1916,15 @@ const file_clawhost_plugin_v1_host_proto_rawDesc = "" +
 	"\tthread_id\x18\x02 \x01(\tR\bthreadId\x122\n" +
 	"\x06sender\x18\x03 \x01(\v2\x1a.clawhost.plugin.v1.SenderR\x06sender\x12\x18\n" +
 	"\astopped\x18\x04 \x01(\bR\astopped\"\x10\n" +
-	"\x0eTypingResponse\"\x81\x01\n" +
+	"\x0eTypingResponse\"\xeb\x01\n" +
 	"\vPostRequest\x12'\n" +
 	"\x0fidempotency_key\x18\x01 \x01(\tR\x0eidempotencyKey\x125\n" +
 	"\aaddress\x18\x02 \x01(\v2\x1b.clawhost.plugin.v1.AddressR\aaddress\x12\x12\n" +
-	"\x04text\x18\x03 \x01(\tR\x04text\"+\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\x12/\n" +
+	"\x05media\x18\x04 \x03(\v2\x19.clawhost.plugin.v1.MediaR\x05media\x127\n" +
+	"\abuttons\x18\x05 \x03(\v2\x1d.clawhost.plugin.v1.ButtonRowR\abuttons\"+\n" +
 	"\fPostResponse\x12\x1b\n" +
-	"\toutbox_id\x18\x01 \x01(\x03R\boutboxId\"\xb0\x02\n" +
+	"\toutbox_id\x18\x01 \x01(\x03R\boutboxId\"\xd1\x03\n" +
 	"\x0eRunTurnRequest\x12'\n" +
 	"\x0fidempotency_key\x18\x01 \x01(\tR\x0eidempotencyKey\x125\n" +
 	"\aaddress\x18\x02 \x01(\v2\x1b.clawhost.plugin.v1.AddressR\aaddress\x129\n" +
@@ -1624,14 +1932,24 @@ const file_clawhost_plugin_v1_host_proto_rawDesc = "" +
 	"\x06prompt\x18\x04 \x01(\tR\x06prompt\x12\x18\n" +
 	"\adeliver\x18\x05 \x01(\bR\adeliver\x123\n" +
 	"\atimeout\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\atimeout\x12\x1c\n" +
-	"\tuntrusted\x18\a \x01(\bR\tuntrusted\"\x8e\x01\n" +
+	"\tuntrusted\x18\a \x01(\bR\tuntrusted\x12\x18\n" +
+	"\acontext\x18\b \x01(\tR\acontext\x12/\n" +
+	"\x05media\x18\t \x03(\v2\x19.clawhost.plugin.v1.MediaR\x05media\x12\x1a\n" +
+	"\bprogress\x18\n" +
+	" \x01(\bR\bprogress\x12\"\n" +
+	"\fconversation\x18\v \x01(\tR\fconversation\x12\x14\n" +
+	"\x05agent\x18\f \x01(\tR\x05agent\"\xce\x01\n" +
 	"\x0fRunTurnResponse\x128\n" +
 	"\x06queued\x18\x01 \x01(\v2\x1e.clawhost.plugin.v1.TurnQueuedH\x00R\x06queued\x128\n" +
-	"\x06result\x18\x02 \x01(\v2\x1e.clawhost.plugin.v1.TurnResultH\x00R\x06resultB\a\n" +
+	"\x06result\x18\x02 \x01(\v2\x1e.clawhost.plugin.v1.TurnResultH\x00R\x06result\x12>\n" +
+	"\bprogress\x18\x03 \x01(\v2 .clawhost.plugin.v1.TurnProgressH\x00R\bprogressB\a\n" +
 	"\x05event\"(\n" +
 	"\n" +
 	"TurnQueued\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\rR\bposition\"6\n" +
+	"\fTurnProgress\x12\x12\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text\x12\x12\n" +
+	"\x04held\x18\x02 \x01(\tR\x04held\"6\n" +
 	"\n" +
 	"TurnResult\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x14\n" +
@@ -1688,7 +2006,14 @@ const file_clawhost_plugin_v1_host_proto_rawDesc = "" +
 	"\x10DownloadResponse\x123\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.clawhost.plugin.v1.MediaH\x00R\x06header\x12\x16\n" +
 	"\x05chunk\x18\x02 \x01(\fH\x00R\x05chunkB\x06\n" +
-	"\x04part*e\n" +
+	"\x04part\"M\n" +
+	"\rWakeAtRequest\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12*\n" +
+	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"\x10\n" +
+	"\x0eWakeAtResponse\"'\n" +
+	"\x13CancelWakeUpRequest\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\"\x16\n" +
+	"\x14CancelWakeUpResponse*e\n" +
 	"\aVerdict\x12\x17\n" +
 	"\x13VERDICT_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10VERDICT_ACCEPTED\x10\x01\x12\x15\n" +
@@ -1712,7 +2037,10 @@ const file_clawhost_plugin_v1_host_proto_rawDesc = "" +
 	"\n" +
 	"MediaStore\x12Q\n" +
 	"\x06Upload\x12!.clawhost.plugin.v1.UploadRequest\x1a\".clawhost.plugin.v1.UploadResponse(\x01\x12W\n" +
-	"\bDownload\x12#.clawhost.plugin.v1.DownloadRequest\x1a$.clawhost.plugin.v1.DownloadResponse0\x01B+Z)github.com/clawhost/clawhost/sdk/pluginv1b\x06proto3"
+	"\bDownload\x12#.clawhost.plugin.v1.DownloadRequest\x1a$.clawhost.plugin.v1.DownloadResponse0\x012\xbd\x01\n" +
+	"\aWakeUps\x12O\n" +
+	"\x06WakeAt\x12!.clawhost.plugin.v1.WakeAtRequest\x1a\".clawhost.plugin.v1.WakeAtResponse\x12a\n" +
+	"\fCancelWakeUp\x12'.clawhost.plugin.v1.CancelWakeUpRequest\x1a(.clawhost.plugin.v1.CancelWakeUpResponseB+Z)github.com/clawhost/clawhost/sdk/pluginv1b\x06proto3"
 
 var (
 	file_clawhost_plugin_v1_host_proto_rawDescOnce sync.Once
@@ -1727,7 +2055,7 @@ func file_clawhost_plugin_v1_host_proto_rawDescGZIP() []byte {
 }
 
 var file_clawhost_plugin_v1_host_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_clawhost_plugin_v1_host_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_clawhost_plugin_v1_host_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_clawhost_plugin_v1_host_proto_goTypes = []any{
 	(Verdict)(0),                    // 0: clawhost.plugin.v1.Verdict
 	(*SubmitRequest)(nil),           // 1: clawhost.plugin.v1.SubmitRequest
@@ -1739,81 +2067,97 @@ var file_clawhost_plugin_v1_host_proto_goTypes = []any{
 	(*RunTurnRequest)(nil),          // 7: clawhost.plugin.v1.RunTurnRequest
 	(*RunTurnResponse)(nil),         // 8: clawhost.plugin.v1.RunTurnResponse
 	(*TurnQueued)(nil),              // 9: clawhost.plugin.v1.TurnQueued
-	(*TurnResult)(nil),              // 10: clawhost.plugin.v1.TurnResult
-	(*ReadTranscriptsRequest)(nil),  // 11: clawhost.plugin.v1.ReadTranscriptsRequest
-	(*ReadTranscriptsResponse)(nil), // 12: clawhost.plugin.v1.ReadTranscriptsResponse
-	(*SessionEntry)(nil),            // 13: clawhost.plugin.v1.SessionEntry
-	(*ReadHistoryRequest)(nil),      // 14: clawhost.plugin.v1.ReadHistoryRequest
-	(*ReadHistoryResponse)(nil),     // 15: clawhost.plugin.v1.ReadHistoryResponse
-	(*GetValueRequest)(nil),         // 16: clawhost.plugin.v1.GetValueRequest
-	(*GetValueResponse)(nil),        // 17: clawhost.plugin.v1.GetValueResponse
-	(*PutValueRequest)(nil),         // 18: clawhost.plugin.v1.PutValueRequest
-	(*PutValueResponse)(nil),        // 19: clawhost.plugin.v1.PutValueResponse
-	(*DeleteValueRequest)(nil),      // 20: clawhost.plugin.v1.DeleteValueRequest
-	(*DeleteValueResponse)(nil),     // 21: clawhost.plugin.v1.DeleteValueResponse
-	(*ListKeysRequest)(nil),         // 22: clawhost.plugin.v1.ListKeysRequest
-	(*ListKeysResponse)(nil),        // 23: clawhost.plugin.v1.ListKeysResponse
-	(*UploadRequest)(nil),           // 24: clawhost.plugin.v1.UploadRequest
-	(*UploadResponse)(nil),          // 25: clawhost.plugin.v1.UploadResponse
-	(*DownloadRequest)(nil),         // 26: clawhost.plugin.v1.DownloadRequest
-	(*DownloadResponse)(nil),        // 27: clawhost.plugin.v1.DownloadResponse
-	(*Event)(nil),                   // 28: clawhost.plugin.v1.Event
-	(*Chat)(nil),                    // 29: clawhost.plugin.v1.Chat
-	(*Sender)(nil),                  // 30: clawhost.plugin.v1.Sender
-	(*Address)(nil),                 // 31: clawhost.plugin.v1.Address
-	(ChatKind)(0),                   // 32: clawhost.plugin.v1.ChatKind
-	(*durationpb.Duration)(nil),     // 33: google.protobuf.Duration
-	(*TranscriptEntry)(nil),         // 34: clawhost.plugin.v1.TranscriptEntry
-	(*Media)(nil),                   // 35: clawhost.plugin.v1.Media
+	(*TurnProgress)(nil),            // 10: clawhost.plugin.v1.TurnProgress
+	(*TurnResult)(nil),              // 11: clawhost.plugin.v1.TurnResult
+	(*ReadTranscriptsRequest)(nil),  // 12: clawhost.plugin.v1.ReadTranscriptsRequest
+	(*ReadTranscriptsResponse)(nil), // 13: clawhost.plugin.v1.ReadTranscriptsResponse
+	(*SessionEntry)(nil),            // 14: clawhost.plugin.v1.SessionEntry
+	(*ReadHistoryRequest)(nil),      // 15: clawhost.plugin.v1.ReadHistoryRequest
+	(*ReadHistoryResponse)(nil),     // 16: clawhost.plugin.v1.ReadHistoryResponse
+	(*GetValueRequest)(nil),         // 17: clawhost.plugin.v1.GetValueRequest
+	(*GetValueResponse)(nil),        // 18: clawhost.plugin.v1.GetValueResponse
+	(*PutValueRequest)(nil),         // 19: clawhost.plugin.v1.PutValueRequest
+	(*PutValueResponse)(nil),        // 20: clawhost.plugin.v1.PutValueResponse
+	(*DeleteValueRequest)(nil),      // 21: clawhost.plugin.v1.DeleteValueRequest
+	(*DeleteValueResponse)(nil),     // 22: clawhost.plugin.v1.DeleteValueResponse
+	(*ListKeysRequest)(nil),         // 23: clawhost.plugin.v1.ListKeysRequest
+	(*ListKeysResponse)(nil),        // 24: clawhost.plugin.v1.ListKeysResponse
+	(*UploadRequest)(nil),           // 25: clawhost.plugin.v1.UploadRequest
+	(*UploadResponse)(nil),          // 26: clawhost.plugin.v1.UploadResponse
+	(*DownloadRequest)(nil),         // 27: clawhost.plugin.v1.DownloadRequest
+	(*DownloadResponse)(nil),        // 28: clawhost.plugin.v1.DownloadResponse
+	(*WakeAtRequest)(nil),           // 29: clawhost.plugin.v1.WakeAtRequest
+	(*WakeAtResponse)(nil),          // 30: clawhost.plugin.v1.WakeAtResponse
+	(*CancelWakeUpRequest)(nil),     // 31: clawhost.plugin.v1.CancelWakeUpRequest
+	(*CancelWakeUpResponse)(nil),    // 32: clawhost.plugin.v1.CancelWakeUpResponse
+	(*Event)(nil),                   // 33: clawhost.plugin.v1.Event
+	(*Chat)(nil),                    // 34: clawhost.plugin.v1.Chat
+	(*Sender)(nil),                  // 35: clawhost.plugin.v1.Sender
+	(*Address)(nil),                 // 36: clawhost.plugin.v1.Address
+	(*Media)(nil),                   // 37: clawhost.plugin.v1.Media
+	(*ButtonRow)(nil),               // 38: clawhost.plugin.v1.ButtonRow
+	(ChatKind)(0),                   // 39: clawhost.plugin.v1.ChatKind
+	(*durationpb.Duration)(nil),     // 40: google.protobuf.Duration
+	(*TranscriptEntry)(nil),         // 41: clawhost.plugin.v1.TranscriptEntry
+	(*timestamppb.Timestamp)(nil),   // 42: google.protobuf.Timestamp
 }
 var file_clawhost_plugin_v1_host_proto_depIdxs = []int32{
-	28, // 0: clawhost.plugin.v1.SubmitRequest.event:type_name -> clawhost.plugin.v1.Event
+	33, // 0: clawhost.plugin.v1.SubmitRequest.event:type_name -> clawhost.plugin.v1.Event
 	0,  // 1: clawhost.plugin.v1.SubmitResponse.verdict:type_name -> clawhost.plugin.v1.Verdict
-	29, // 2: clawhost.plugin.v1.TypingRequest.chat:type_name -> clawhost.plugin.v1.Chat
-	30, // 3: clawhost.plugin.v1.TypingRequest.sender:type_name -> clawhost.plugin.v1.Sender
-	31, // 4: clawhost.plugin.v1.PostRequest.address:type_name -> clawhost.plugin.v1.Address
-	31, // 5: clawhost.plugin.v1.RunTurnRequest.address:type_name -> clawhost.plugin.v1.Address
-	32, // 6: clawhost.plugin.v1.RunTurnRequest.chat_kind:type_name -> clawhost.plugin.v1.ChatKind
-	33, // 7: clawhost.plugin.v1.RunTurnRequest.timeout:type_name -> google.protobuf.Duration
-	9,  // 8: clawhost.plugin.v1.RunTurnResponse.queued:type_name -> clawhost.plugin.v1.TurnQueued
-	10, // 9: clawhost.plugin.v1.RunTurnResponse.result:type_name -> clawhost.plugin.v1.TurnResult
-	13, // 10: clawhost.plugin.v1.ReadTranscriptsResponse.entries:type_name -> clawhost.plugin.v1.SessionEntry
-	34, // 11: clawhost.plugin.v1.SessionEntry.entry:type_name -> clawhost.plugin.v1.TranscriptEntry
-	31, // 12: clawhost.plugin.v1.ReadHistoryRequest.address:type_name -> clawhost.plugin.v1.Address
-	32, // 13: clawhost.plugin.v1.ReadHistoryRequest.chat_kind:type_name -> clawhost.plugin.v1.ChatKind
-	34, // 14: clawhost.plugin.v1.ReadHistoryResponse.entries:type_name -> clawhost.plugin.v1.TranscriptEntry
-	35, // 15: clawhost.plugin.v1.UploadRequest.header:type_name -> clawhost.plugin.v1.Media
-	35, // 16: clawhost.plugin.v1.UploadResponse.media:type_name -> clawhost.plugin.v1.Media
-	35, // 17: clawhost.plugin.v1.DownloadResponse.header:type_name -> clawhost.plugin.v1.Media
-	1,  // 18: clawhost.plugin.v1.Inbox.Submit:input_type -> clawhost.plugin.v1.SubmitRequest
-	3,  // 19: clawhost.plugin.v1.Inbox.Typing:input_type -> clawhost.plugin.v1.TypingRequest
-	5,  // 20: clawhost.plugin.v1.Outbox.Post:input_type -> clawhost.plugin.v1.PostRequest
-	7,  // 21: clawhost.plugin.v1.Turns.RunTurn:input_type -> clawhost.plugin.v1.RunTurnRequest
-	14, // 22: clawhost.plugin.v1.Sessions.ReadHistory:input_type -> clawhost.plugin.v1.ReadHistoryRequest
-	11, // 23: clawhost.plugin.v1.Sessions.ReadTranscripts:input_type -> clawhost.plugin.v1.ReadTranscriptsRequest
-	16, // 24: clawhost.plugin.v1.State.GetValue:input_type -> clawhost.plugin.v1.GetValueRequest
-	18, // 25: clawhost.plugin.v1.State.PutValue:input_type -> clawhost.plugin.v1.PutValueRequest
-	20, // 26: clawhost.plugin.v1.State.DeleteValue:input_type -> clawhost.plugin.v1.DeleteValueRequest
-	22, // 27: clawhost.plugin.v1.State.ListKeys:input_type -> clawhost.plugin.v1.ListKeysRequest
-	24, // 28: clawhost.plugin.v1.MediaStore.Upload:input_type -> clawhost.plugin.v1.UploadRequest
-	26, // 29: clawhost.plugin.v1.MediaStore.Download:input_type -> clawhost.plugin.v1.DownloadRequest
-	2,  // 30: clawhost.plugin.v1.Inbox.Submit:output_type -> clawhost.plugin.v1.SubmitResponse
-	4,  // 31: clawhost.plugin.v1.Inbox.Typing:output_type -> clawhost.plugin.v1.TypingResponse
-	6,  // 32: clawhost.plugin.v1.Outbox.Post:output_type -> clawhost.plugin.v1.PostResponse
-	8,  // 33: clawhost.plugin.v1.Turns.RunTurn:output_type -> clawhost.plugin.v1.RunTurnResponse
-	15, // 34: clawhost.plugin.v1.Sessions.ReadHistory:output_type -> clawhost.plugin.v1.ReadHistoryResponse
-	12, // 35: clawhost.plugin.v1.Sessions.ReadTranscripts:output_type -> clawhost.plugin.v1.ReadTranscriptsResponse
-	17, // 36: clawhost.plugin.v1.State.GetValue:output_type -> clawhost.plugin.v1.GetValueResponse
-	19, // 37: clawhost.plugin.v1.State.PutValue:output_type -> clawhost.plugin.v1.PutValueResponse
-	21, // 38: clawhost.plugin.v1.State.DeleteValue:output_type -> clawhost.plugin.v1.DeleteValueResponse
-	23, // 39: clawhost.plugin.v1.State.ListKeys:output_type -> clawhost.plugin.v1.ListKeysResponse
-	25, // 40: clawhost.plugin.v1.MediaStore.Upload:output_type -> clawhost.plugin.v1.UploadResponse
-	27, // 41: clawhost.plugin.v1.MediaStore.Download:output_type -> clawhost.plugin.v1.DownloadResponse
-	30, // [30:42] is the sub-list for method output_type
-	18, // [18:30] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	34, // 2: clawhost.plugin.v1.TypingRequest.chat:type_name -> clawhost.plugin.v1.Chat
+	35, // 3: clawhost.plugin.v1.TypingRequest.sender:type_name -> clawhost.plugin.v1.Sender
+	36, // 4: clawhost.plugin.v1.PostRequest.address:type_name -> clawhost.plugin.v1.Address
+	37, // 5: clawhost.plugin.v1.PostRequest.media:type_name -> clawhost.plugin.v1.Media
+	38, // 6: clawhost.plugin.v1.PostRequest.buttons:type_name -> clawhost.plugin.v1.ButtonRow
+	36, // 7: clawhost.plugin.v1.RunTurnRequest.address:type_name -> clawhost.plugin.v1.Address
+	39, // 8: clawhost.plugin.v1.RunTurnRequest.chat_kind:type_name -> clawhost.plugin.v1.ChatKind
+	40, // 9: clawhost.plugin.v1.RunTurnRequest.timeout:type_name -> google.protobuf.Duration
+	37, // 10: clawhost.plugin.v1.RunTurnRequest.media:type_name -> clawhost.plugin.v1.Media
+	9,  // 11: clawhost.plugin.v1.RunTurnResponse.queued:type_name -> clawhost.plugin.v1.TurnQueued
+	11, // 12: clawhost.plugin.v1.RunTurnResponse.result:type_name -> clawhost.plugin.v1.TurnResult
+	10, // 13: clawhost.plugin.v1.RunTurnResponse.progress:type_name -> clawhost.plugin.v1.TurnProgress
+	14, // 14: clawhost.plugin.v1.ReadTranscriptsResponse.entries:type_name -> clawhost.plugin.v1.SessionEntry
+	41, // 15: clawhost.plugin.v1.SessionEntry.entry:type_name -> clawhost.plugin.v1.TranscriptEntry
+	36, // 16: clawhost.plugin.v1.ReadHistoryRequest.address:type_name -> clawhost.plugin.v1.Address
+	39, // 17: clawhost.plugin.v1.ReadHistoryRequest.chat_kind:type_name -> clawhost.plugin.v1.ChatKind
+	41, // 18: clawhost.plugin.v1.ReadHistoryResponse.entries:type_name -> clawhost.plugin.v1.TranscriptEntry
+	37, // 19: clawhost.plugin.v1.UploadRequest.header:type_name -> clawhost.plugin.v1.Media
+	37, // 20: clawhost.plugin.v1.UploadResponse.media:type_name -> clawhost.plugin.v1.Media
+	37, // 21: clawhost.plugin.v1.DownloadResponse.header:type_name -> clawhost.plugin.v1.Media
+	42, // 22: clawhost.plugin.v1.WakeAtRequest.at:type_name -> google.protobuf.Timestamp
+	1,  // 23: clawhost.plugin.v1.Inbox.Submit:input_type -> clawhost.plugin.v1.SubmitRequest
+	3,  // 24: clawhost.plugin.v1.Inbox.Typing:input_type -> clawhost.plugin.v1.TypingRequest
+	5,  // 25: clawhost.plugin.v1.Outbox.Post:input_type -> clawhost.plugin.v1.PostRequest
+	7,  // 26: clawhost.plugin.v1.Turns.RunTurn:input_type -> clawhost.plugin.v1.RunTurnRequest
+	15, // 27: clawhost.plugin.v1.Sessions.ReadHistory:input_type -> clawhost.plugin.v1.ReadHistoryRequest
+	12, // 28: clawhost.plugin.v1.Sessions.ReadTranscripts:input_type -> clawhost.plugin.v1.ReadTranscriptsRequest
+	17, // 29: clawhost.plugin.v1.State.GetValue:input_type -> clawhost.plugin.v1.GetValueRequest
+	19, // 30: clawhost.plugin.v1.State.PutValue:input_type -> clawhost.plugin.v1.PutValueRequest
+	21, // 31: clawhost.plugin.v1.State.DeleteValue:input_type -> clawhost.plugin.v1.DeleteValueRequest
+	23, // 32: clawhost.plugin.v1.State.ListKeys:input_type -> clawhost.plugin.v1.ListKeysRequest
+	25, // 33: clawhost.plugin.v1.MediaStore.Upload:input_type -> clawhost.plugin.v1.UploadRequest
+	27, // 34: clawhost.plugin.v1.MediaStore.Download:input_type -> clawhost.plugin.v1.DownloadRequest
+	29, // 35: clawhost.plugin.v1.WakeUps.WakeAt:input_type -> clawhost.plugin.v1.WakeAtRequest
+	31, // 36: clawhost.plugin.v1.WakeUps.CancelWakeUp:input_type -> clawhost.plugin.v1.CancelWakeUpRequest
+	2,  // 37: clawhost.plugin.v1.Inbox.Submit:output_type -> clawhost.plugin.v1.SubmitResponse
+	4,  // 38: clawhost.plugin.v1.Inbox.Typing:output_type -> clawhost.plugin.v1.TypingResponse
+	6,  // 39: clawhost.plugin.v1.Outbox.Post:output_type -> clawhost.plugin.v1.PostResponse
+	8,  // 40: clawhost.plugin.v1.Turns.RunTurn:output_type -> clawhost.plugin.v1.RunTurnResponse
+	16, // 41: clawhost.plugin.v1.Sessions.ReadHistory:output_type -> clawhost.plugin.v1.ReadHistoryResponse
+	13, // 42: clawhost.plugin.v1.Sessions.ReadTranscripts:output_type -> clawhost.plugin.v1.ReadTranscriptsResponse
+	18, // 43: clawhost.plugin.v1.State.GetValue:output_type -> clawhost.plugin.v1.GetValueResponse
+	20, // 44: clawhost.plugin.v1.State.PutValue:output_type -> clawhost.plugin.v1.PutValueResponse
+	22, // 45: clawhost.plugin.v1.State.DeleteValue:output_type -> clawhost.plugin.v1.DeleteValueResponse
+	24, // 46: clawhost.plugin.v1.State.ListKeys:output_type -> clawhost.plugin.v1.ListKeysResponse
+	26, // 47: clawhost.plugin.v1.MediaStore.Upload:output_type -> clawhost.plugin.v1.UploadResponse
+	28, // 48: clawhost.plugin.v1.MediaStore.Download:output_type -> clawhost.plugin.v1.DownloadResponse
+	30, // 49: clawhost.plugin.v1.WakeUps.WakeAt:output_type -> clawhost.plugin.v1.WakeAtResponse
+	32, // 50: clawhost.plugin.v1.WakeUps.CancelWakeUp:output_type -> clawhost.plugin.v1.CancelWakeUpResponse
+	37, // [37:51] is the sub-list for method output_type
+	23, // [23:37] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_clawhost_plugin_v1_host_proto_init() }
@@ -1822,17 +2166,19 @@ func file_clawhost_plugin_v1_host_proto_init() {
 		return
 	}
 	file_clawhost_plugin_v1_agent_proto_init()
+	file_clawhost_plugin_v1_channel_proto_init()
 	file_clawhost_plugin_v1_message_proto_init()
 	file_clawhost_plugin_v1_host_proto_msgTypes[7].OneofWrappers = []any{
 		(*RunTurnResponse_Queued)(nil),
 		(*RunTurnResponse_Result)(nil),
+		(*RunTurnResponse_Progress)(nil),
 	}
-	file_clawhost_plugin_v1_host_proto_msgTypes[17].OneofWrappers = []any{}
-	file_clawhost_plugin_v1_host_proto_msgTypes[23].OneofWrappers = []any{
+	file_clawhost_plugin_v1_host_proto_msgTypes[18].OneofWrappers = []any{}
+	file_clawhost_plugin_v1_host_proto_msgTypes[24].OneofWrappers = []any{
 		(*UploadRequest_Header)(nil),
 		(*UploadRequest_Chunk)(nil),
 	}
-	file_clawhost_plugin_v1_host_proto_msgTypes[26].OneofWrappers = []any{
+	file_clawhost_plugin_v1_host_proto_msgTypes[27].OneofWrappers = []any{
 		(*DownloadResponse_Header)(nil),
 		(*DownloadResponse_Chunk)(nil),
 	}
@@ -1842,9 +2188,9 @@ func file_clawhost_plugin_v1_host_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_clawhost_plugin_v1_host_proto_rawDesc), len(file_clawhost_plugin_v1_host_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   27,
+			NumMessages:   32,
 			NumExtensions: 0,
-			NumServices:   6,
+			NumServices:   7,
 		},
 		GoTypes:           file_clawhost_plugin_v1_host_proto_goTypes,
 		DependencyIndexes: file_clawhost_plugin_v1_host_proto_depIdxs,

@@ -902,3 +902,153 @@ var MediaStore_ServiceDesc = grpc.ServiceDesc{
 	},
 	Metadata: "clawhost/plugin/v1/host.proto",
 }
+
+const (
+	WakeUps_WakeAt_FullMethodName       = "/clawhost.plugin.v1.WakeUps/WakeAt"
+	WakeUps_CancelWakeUp_FullMethodName = "/clawhost.plugin.v1.WakeUps/CancelWakeUp"
+)
+
+// WakeUpsClient is the client API for WakeUps service.
+//
+// For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
+//
+// WakeUps are the plugin's timers. The host keeps them, whatever ends meanwhile.
+type WakeUpsClient interface {
+	// WakeAt has the host call Waker.WakeUp at a time, or at once if that has passed. It needs CAPABILITY_WAKE_UP. A further call
+	// with the same key changes the time.
+	WakeAt(ctx context.Context, in *WakeAtRequest, opts ...grpc.CallOption) (*WakeAtResponse, error)
+	// CancelWakeUp deletes a wake-up, if there is one. A call of WakeUp that has begun goes on.
+	CancelWakeUp(ctx context.Context, in *CancelWakeUpRequest, opts ...grpc.CallOption) (*CancelWakeUpResponse, error)
+}
+
+type wakeUpsClient struct {
+	cc grpc.ClientConnInterface
+}
+
+func NewWakeUpsClient(cc grpc.ClientConnInterface) WakeUpsClient {
+	return &wakeUpsClient{cc}
+}
+
+func (c *wakeUpsClient) WakeAt(ctx context.Context, in *WakeAtRequest, opts ...grpc.CallOption) (*WakeAtResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(WakeAtResponse)
+	err := c.cc.Invoke(ctx, WakeUps_WakeAt_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *wakeUpsClient) CancelWakeUp(ctx context.Context, in *CancelWakeUpRequest, opts ...grpc.CallOption) (*CancelWakeUpResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CancelWakeUpResponse)
+	err := c.cc.Invoke(ctx, WakeUps_CancelWakeUp_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// WakeUpsServer is the server API for WakeUps service.
+// All implementations must embed UnimplementedWakeUpsServer
+// for forward compatibility.
+//
+// WakeUps are the plugin's timers. The host keeps them, whatever ends meanwhile.
+type WakeUpsServer interface {
+	// WakeAt has the host call Waker.WakeUp at a time, or at once if that has passed. It needs CAPABILITY_WAKE_UP. A further call
+	// with the same key changes the time.
+	WakeAt(context.Context, *WakeAtRequest) (*WakeAtResponse, error)
+	// CancelWakeUp deletes a wake-up, if there is one. A call of WakeUp that has begun goes on.
+	CancelWakeUp(context.Context, *CancelWakeUpRequest) (*CancelWakeUpResponse, error)
+	mustEmbedUnimplementedWakeUpsServer()
+}
+
+// UnimplementedWakeUpsServer must be embedded to have
+// forward compatible implementations.
+//
+// NOTE: this should be embedded by value instead of pointer to avoid a nil
+// pointer dereference when methods are called.
+type UnimplementedWakeUpsServer struct{}
+
+func (UnimplementedWakeUpsServer) WakeAt(context.Context, *WakeAtRequest) (*WakeAtResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method WakeAt not implemented")
+}
+func (UnimplementedWakeUpsServer) CancelWakeUp(context.Context, *CancelWakeUpRequest) (*CancelWakeUpResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CancelWakeUp not implemented")
+}
+func (UnimplementedWakeUpsServer) mustEmbedUnimplementedWakeUpsServer() {}
+func (UnimplementedWakeUpsServer) testEmbeddedByValue()                 {}
+
+// UnsafeWakeUpsServer may be embedded to opt out of forward compatibility for this service.
+// Use of this interface is not recommended, as added methods to WakeUpsServer will
+// result in compilation errors.
+type UnsafeWakeUpsServer interface {
+	mustEmbedUnimplementedWakeUpsServer()
+}
+
+func RegisterWakeUpsServer(s grpc.ServiceRegistrar, srv WakeUpsServer) {
+	// If the following call panics, it indicates UnimplementedWakeUpsServer was
+	// embedded by pointer and is nil.  This will cause panics if an
+	// unimplemented method is ever invoked, so we test this at initialization
+	// time to prevent it from happening at runtime later due to I/O.
+	if t, ok := srv.(interface{ testEmbeddedByValue() }); ok {
+		t.testEmbeddedByValue()
+	}
+	s.RegisterService(&WakeUps_ServiceDesc, srv)
+}
+
+func _WakeUps_WakeAt_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(WakeAtRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(WakeUpsServer).WakeAt(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: WakeUps_WakeAt_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(WakeUpsServer).WakeAt(ctx, req.(*WakeAtRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _WakeUps_CancelWakeUp_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CancelWakeUpRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(WakeUpsServer).CancelWakeUp(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: WakeUps_CancelWakeUp_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(WakeUpsServer).CancelWakeUp(ctx, req.(*CancelWakeUpRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+// WakeUps_ServiceDesc is the grpc.ServiceDesc for WakeUps service.
+// It's only intended for direct use with grpc.RegisterService,
+// and not to be introspected or modified (even as a copy)
+var WakeUps_ServiceDesc = grpc.ServiceDesc{
+	ServiceName: "clawhost.plugin.v1.WakeUps",
+	HandlerType: (*WakeUpsServer)(nil),
+	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "WakeAt",
+			Handler:    _WakeUps_WakeAt_Handler,
+		},
+		{
+			MethodName: "CancelWakeUp",
+			Handler:    _WakeUps_CancelWakeUp_Handler,
+		},
+	},
+	Streams:  []grpc.StreamDesc{},
+	Metadata: "clawhost/plugin/v1/host.proto",
+}

@@ -46,6 +46,9 @@ const (
 	Capability_CAPABILITY_CHECK_CONFIG             Capability = 50
 	Capability_CAPABILITY_CHECK_ACCOUNT            Capability = 51
 	Capability_CAPABILITY_FORGET                   Capability = 52
+	Capability_CAPABILITY_WAKE_UP                  Capability = 60
+	Capability_CAPABILITY_CLI                      Capability = 61
+	Capability_CAPABILITY_HTTP                     Capability = 62
 )
 
 // Enum value maps for Capability.
@@ -71,6 +74,9 @@ var (
 		50: "CAPABILITY_CHECK_CONFIG",
 		51: "CAPABILITY_CHECK_ACCOUNT",
 		52: "CAPABILITY_FORGET",
+		60: "CAPABILITY_WAKE_UP",
+		61: "CAPABILITY_CLI",
+		62: "CAPABILITY_HTTP",
 	}
 	Capability_value = map[string]int32{
 		"CAPABILITY_UNSPECIFIED":              0,
@@ -93,6 +99,9 @@ var (
 		"CAPABILITY_CHECK_CONFIG":             50,
 		"CAPABILITY_CHECK_ACCOUNT":            51,
 		"CAPABILITY_FORGET":                   52,
+		"CAPABILITY_WAKE_UP":                  60,
+		"CAPABILITY_CLI":                      61,
+		"CAPABILITY_HTTP":                     62,
 	}
 )
 
@@ -811,9 +820,12 @@ type ConfigureRequest struct {
 	// The host runs untrusted turns as nobody's. An older one runs them as trusted, so the plugin must not ask for any.
 	RunsUntrusted bool `protobuf:"varint,7,opt,name=runs_untrusted,json=runsUntrusted,proto3" json:"runs_untrusted,omitempty"`
 	// A stand-in answers, not Claude, until the host ends.
-	Demo          bool `protobuf:"varint,8,opt,name=demo,proto3" json:"demo,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Demo bool `protobuf:"varint,8,opt,name=demo,proto3" json:"demo,omitempty"`
+	// The host takes all fields of PostRequest, RunTurnRequest and RunCommandResponse. An older one would ignore media, buttons,
+	// context, conversation, agent and progress.
+	TakesRichRequests bool `protobuf:"varint,9,opt,name=takes_rich_requests,json=takesRichRequests,proto3" json:"takes_rich_requests,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *ConfigureRequest) Reset() {
@@ -898,6 +910,13 @@ func (x *ConfigureRequest) GetRunsUntrusted() bool {
 func (x *ConfigureRequest) GetDemo() bool {
 	if x != nil {
 		return x.Demo
+	}
+	return false
+}
+
+func (x *ConfigureRequest) GetTakesRichRequests() bool {
+	if x != nil {
+		return x.TakesRichRequests
 	}
 	return false
 }
@@ -1309,7 +1328,7 @@ const file_clawhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\achannel\x18\x01 \x01(\tR\achannel\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\"$\n" +
 	"\x0eForgetResponse\x12\x12\n" +
-	"\x04left\x18\x01 \x03(\tR\x04left\"\x90\x02\n" +
+	"\x04left\x18\x01 \x03(\tR\x04left\"\xc0\x02\n" +
 	"\x10ConfigureRequest\x12\x1f\n" +
 	"\vconfig_json\x18\x01 \x01(\fR\n" +
 	"configJson\x12$\n" +
@@ -1319,7 +1338,8 @@ const file_clawhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\rfetches_files\x18\x05 \x01(\bR\ffetchesFiles\x12\x1c\n" +
 	"\tworkspace\x18\x06 \x01(\tR\tworkspace\x12%\n" +
 	"\x0eruns_untrusted\x18\a \x01(\bR\rrunsUntrusted\x12\x12\n" +
-	"\x04demo\x18\b \x01(\bR\x04demo\"U\n" +
+	"\x04demo\x18\b \x01(\bR\x04demo\x12.\n" +
+	"\x13takes_rich_requests\x18\t \x01(\bR\x11takesRichRequests\"U\n" +
 	"\x11ConfigureResponse\x12@\n" +
 	"\vdiagnostics\x18\x01 \x03(\v2\x1e.clawhost.plugin.v1.DiagnosticR\vdiagnostics\"\x85\x02\n" +
 	"\n" +
@@ -1342,7 +1362,7 @@ const file_clawhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x06detail\x18\x02 \x01(\tR\x06detail\"B\n" +
 	"\x0fShutdownRequest\x12/\n" +
 	"\x05grace\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05grace\"\x12\n" +
-	"\x10ShutdownResponse*\xec\x04\n" +
+	"\x10ShutdownResponse*\xad\x05\n" +
 	"\n" +
 	"Capability\x12\x1a\n" +
 	"\x16CAPABILITY_UNSPECIFIED\x10\x00\x12\x16\n" +
@@ -1365,7 +1385,10 @@ const file_clawhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x10CAPABILITY_TOOLS\x10(\x12\x1b\n" +
 	"\x17CAPABILITY_CHECK_CONFIG\x102\x12\x1c\n" +
 	"\x18CAPABILITY_CHECK_ACCOUNT\x103\x12\x15\n" +
-	"\x11CAPABILITY_FORGET\x104*j\n" +
+	"\x11CAPABILITY_FORGET\x104\x12\x16\n" +
+	"\x12CAPABILITY_WAKE_UP\x10<\x12\x12\n" +
+	"\x0eCAPABILITY_CLI\x10=\x12\x13\n" +
+	"\x0fCAPABILITY_HTTP\x10>*j\n" +
 	"\tAuthority\x12\x19\n" +
 	"\x15AUTHORITY_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fAUTHORITY_OTHER\x10\x01\x12\x18\n" +

@@ -57,7 +57,7 @@ type Harness struct {
 	// Demo is what Configure tells the plugin of who answers. It may be set before Configure.
 	Demo bool
 	// Before simulates an older host, which neither fetches files by their tokens, nor takes conversation contexts of hooks,
-	// nor runs untrusted turns, nor learns who is typing. It may be set before Configure.
+	// nor runs untrusted turns, nor learns who is typing, nor takes rich posts and turns. It may be set before Configure.
 	Before bool
 
 	t        testing.TB
@@ -223,6 +223,8 @@ func (h *Harness) TryConfigure(config any) ([]Diagnostic, error) {
 		Demo:          h.Demo,
 		FetchesFiles:  !h.Before,
 		RunsUntrusted: !h.Before,
+
+		TakesRichRequests: !h.Before,
 	})
 	if err != nil {
 		return nil, h.note(err)
@@ -290,10 +292,24 @@ func pathString(steps []*pluginv1.PathStep) string {
 // Command uses a slash command. A call without a chat comes from an owner in a direct chat.
 func (h *Harness) Command(call sdk.CommandCall) (string, error) {
 	h.t.Helper()
+	reply, err := h.Reply(call)
+	return reply.Text, err
+}
+
+// Reply is Command with the buttons of the reply.
+func (h *Harness) Reply(call sdk.CommandCall) (sdk.Reply, error) {
+	h.t.Helper()
 	r, err := h.commands.RunCommand(h.t.Context(), &pluginv1.RunCommandRequest{
 		Name: call.Name, Args: call.Args, Caller: wire.CallerToProto(h.callerOr(call.Caller)),
 	})
-	return r.GetReply(), h.note(err)
+	if err != nil {
+		return sdk.Reply{}, h.note(err)
+	}
+	buttons, err := wire.ButtonsFromProto(r.GetButtons())
+	if err != nil {
+		h.t.Fatalf("RunCommand: %v", err)
+	}
+	return sdk.Reply{Text: r.GetReply(), Buttons: buttons}, nil
 }
 
 // BeforeAgentStart calls the hook. A start without a chat is an owner's in a direct chat.

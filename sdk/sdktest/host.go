@@ -1,9 +1,12 @@
 package sdktest
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -32,6 +35,7 @@ type Host struct {
 	posts       []Post
 	history     []chat.TranscriptEntry
 	transcripts []sdk.SessionEntry
+	wakeUps     map[string]time.Time
 
 	state stateServer
 	media mediaServer
@@ -49,14 +53,15 @@ type TurnFunc func(ctx context.Context, t sdk.Turn) (string, error)
 
 // Post is a message that the plugin posted.
 type Post struct {
-	Key  string
-	To   chat.Address
-	Text string
+	Key string
+	To  chat.Address
+	sdk.Post
 }
 
 func newHost() *Host {
 	return &Host{
 		changed: make(chan struct{}),
+		wakeUps: map[string]time.Time{},
 		state:   stateServer{values: map[string]value{}},
 		media:   mediaServer{files: map[string]file{}},
 	}
@@ -150,6 +155,28 @@ func (h *Host) Posts() []Post {
 	return slices.Clone(h.posts)
 }
 
+// WakeUps returns the plugin's wake-ups, by time and key. [Harness.WakeUp] calls the plugin for one.
+func (h *Host) WakeUps() []sdk.WakeUp {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var list []sdk.WakeUp
+	for key, at := range h.wakeUps {
+		list = append(list, sdk.WakeUp{Key: key, At: at})
+	}
+	slices.SortFunc(list, func(a, b sdk.WakeUp) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Key, b.Key)) })
+	return list
+}
+
+// awake deletes a wake-up that has been done, unless the plugin has set it to another time.
+func (h *Host) awake(w sdk.WakeUp) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.wakeUps[w.Key].Equal(w.At) {
+		delete(h.wakeUps, w.Key)
+		h.signal()
+	}
+}
+
 // signal wakes all waiters; mu is held.
 func (h *Host) signal() {
 	close(h.changed)
@@ -205,6 +232,7 @@ func (h *Host) server() *grpc.Server {
 	pluginv1.RegisterOutboxServer(s, outboxServer{host: h})
 	pluginv1.RegisterTurnsServer(s, turnsServer{host: h})
 	pluginv1.RegisterSessionsServer(s, sessionsServer{host: h})
+	pluginv1.RegisterWakeUpsServer(s, wakeUpsServer{host: h})
 	pluginv1.RegisterStateServer(s, &h.state)
 	pluginv1.RegisterMediaStoreServer(s, &h.media)
 	return s
@@ -268,12 +296,19 @@ func (s outboxServer) Post(_ context.Context, r *pluginv1.PostRequest) (*pluginv
 	if err != nil || r.GetIdempotencyKey() == "" {
 		return nil, status.Errorf(codes.InvalidArgument, "post: key %q, %v", r.GetIdempotencyKey(), err)
 	}
+	posted := Post{Key: r.GetIdempotencyKey(), To: to, Post: sdk.Post{Text: r.GetText()}}
+	if posted.Media, err = wire.AttachedFromProto(r.GetMedia()); err == nil {
+		posted.Buttons, err = wire.ButtonsFromProto(r.GetButtons())
+	}
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
 	s.host.mu.Lock()
 	defer s.host.mu.Unlock()
 	i := slices.IndexFunc(s.host.posts, func(p Post) bool { return p.Key == r.GetIdempotencyKey() })
 	if i < 0 {
 		i = len(s.host.posts)
-		s.host.posts = append(s.host.posts, Post{Key: r.GetIdempotencyKey(), To: to, Text: r.GetText()})
+		s.host.posts = append(s.host.posts, posted)
 		s.host.signal()
 	}
 	return &pluginv1.PostResponse{OutboxId: int64(i + 1)}, nil
@@ -304,15 +339,54 @@ func (s turnsServer) RunTurn(r *pluginv1.RunTurnRequest, stream grpc.ServerStrea
 	if err := stream.Send(queued); err != nil {
 		return err
 	}
+	media, err := wire.AttachedFromProto(r.GetMedia())
+	if err == nil && r.GetConversation() != "" && !wire.ValidConversation(r.GetConversation()) {
+		err = fmt.Errorf("conversation: %q is no name", r.GetConversation())
+	}
+	if err != nil {
+		return status.Error(codes.InvalidArgument, err.Error())
+	}
 	result := &pluginv1.TurnResult{}
 	result.Text, err = answer(stream.Context(), sdk.Turn{
 		Key: r.GetIdempotencyKey(), To: to, Kind: kind, Prompt: r.GetPrompt(), Deliver: r.GetDeliver(),
 		Timeout: r.GetTimeout().AsDuration(), Untrusted: r.GetUntrusted(),
+		Context: r.GetContext(), Media: media, Conversation: r.GetConversation(), Agent: r.GetAgent(),
 	})
 	if err != nil {
 		result.Error = err.Error()
 	}
+	if r.GetProgress() {
+		progress := &pluginv1.TurnProgress{Text: result.GetText()}
+		if err := stream.Send(&pluginv1.RunTurnResponse{Event: &pluginv1.RunTurnResponse_Progress{Progress: progress}}); err != nil {
+			return err
+		}
+	}
 	return stream.Send(&pluginv1.RunTurnResponse{Event: &pluginv1.RunTurnResponse_Result{Result: result}})
+}
+
+type wakeUpsServer struct {
+	pluginv1.UnimplementedWakeUpsServer
+
+	host *Host
+}
+
+func (s wakeUpsServer) WakeAt(_ context.Context, r *pluginv1.WakeAtRequest) (*pluginv1.WakeAtResponse, error) {
+	if r.GetKey() == "" || len(r.GetKey()) > wire.MaxWakeUp || r.GetAt().CheckValid() != nil {
+		return nil, status.Errorf(codes.InvalidArgument, "a wake-up with a key of %d bytes, at %v", len(r.GetKey()), r.GetAt())
+	}
+	s.host.mu.Lock()
+	defer s.host.mu.Unlock()
+	s.host.wakeUps[r.GetKey()] = r.GetAt().AsTime()
+	s.host.signal()
+	return &pluginv1.WakeAtResponse{}, nil
+}
+
+func (s wakeUpsServer) CancelWakeUp(_ context.Context, r *pluginv1.CancelWakeUpRequest) (*pluginv1.CancelWakeUpResponse, error) {
+	s.host.mu.Lock()
+	defer s.host.mu.Unlock()
+	delete(s.host.wakeUps, r.GetKey())
+	s.host.signal()
+	return &pluginv1.CancelWakeUpResponse{}, nil
 }
 
 type sessionsServer struct {
