@@ -49,6 +49,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
 	"github.com/clawhost/clawhost/core/internal/network/reaction"
 	"github.com/clawhost/clawhost/core/internal/network/supervisor"
+	"github.com/clawhost/clawhost/core/internal/network/wakeup"
 	"github.com/clawhost/clawhost/core/internal/notice"
 	"github.com/clawhost/clawhost/core/internal/operate/admin"
 	"github.com/clawhost/clawhost/core/internal/operate/backup"
@@ -295,7 +296,7 @@ func (h *Host) wire() {
 	})
 	programs := gateway.New(gateway.Options{
 		Store: h.store, Conversations: h.conversations, Files: h.media.files, Plugins: h.plugins,
-		Intake: h.intake, Dispatcher: h.dispatcher, Closing: h.closing,
+		Intake: h.intake, Dispatcher: h.dispatcher, Commands: h.commands, Closing: h.closing,
 	}, h.log.Named("gateway"))
 	h.api = hostapi.New(hostapi.Options{
 		Inbox: h.inbox, Gateway: programs, Store: h.store, Plugins: h.plugins, Files: h.media.files, Closing: h.closing, Tracer: h.tracer,
@@ -371,6 +372,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 		func(ctx context.Context) { h.owners.Crowding(ctx, h.media.crowded) },
 		func(ctx context.Context) { h.owners.Problems(ctx, h.health) },
 		notice.NewHeld(h.store, h.dispatcher, h.conversations, h.log).Run,
+		func(ctx context.Context) { wakeup.Run(ctx, h.store, h.plugins, h.log.Named("hook")) },
 	} {
 		defer h.end("background jobs", start(work, job))
 	}

@@ -32,7 +32,7 @@ var wings = []wing{
 	}},
 	{"", []string{"store", "dispatch"}},
 	{"text", []string{"normalise", "answer", "chunk", "envelope"}},
-	{"network", []string{"remote", "plugins", "supervisor", "hook", "reaction", "conversation"}},
+	{"network", []string{"remote", "plugins", "supervisor", "hook", "wakeup", "reaction", "conversation"}},
 	{"media", []string{"filetype", "files", "program", "web", "speech", "extract", "outgoing"}},
 	{"", []string{"notice"}},
 	{"claude", []string{

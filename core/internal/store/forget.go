@@ -366,24 +366,28 @@ func HasTerm(text, term string) bool {
 
 // state deletes what plugins keep under a key that names the person.
 func (f *forgetting) state() error {
-	type row struct{ instance, key string }
+	type row struct{ table, instance, key string }
 	var gone []row
-	err := f.tx.each(`SELECT instance, key FROM state`, nil, func(r rows) error {
-		var s row
-		if err := r.Scan(&s.instance, &s.key); err != nil {
-			return err
-		}
-		if f.mentioned(s.key) {
-			gone = append(gone, s)
-		}
-		return nil
-	})
+	var err error
+	for _, table := range []string{"state", "wake_ups"} {
+		err = errors.Join(err, f.tx.each(`SELECT instance, key FROM `+table, nil, func(r rows) error {
+			s := row{table: table}
+			if err := r.Scan(&s.instance, &s.key); err != nil {
+				return err
+			}
+			if f.mentioned(s.key) {
+				gone = append(gone, s)
+			}
+			return nil
+		}))
+	}
 	for _, s := range gone {
-		err = errors.Join(err, f.delete("state", `instance = ?1 AND key = ?2`, s.instance, s.key))
+		err = errors.Join(err, f.delete(s.table, `instance = ?1 AND key = ?2`, s.instance, s.key))
 	}
 	if err == nil {
 		_, err = f.tx.exec(`UPDATE state_use SET keys = (SELECT COUNT(*) FROM state s WHERE s.instance = state_use.instance),
-			bytes = (SELECT COALESCE(SUM(LENGTH(value)), 0) FROM state s WHERE s.instance = state_use.instance)`)
+			bytes = (SELECT COALESCE(SUM(LENGTH(value)), 0) FROM state s WHERE s.instance = state_use.instance),
+			wake_ups = (SELECT COUNT(*) FROM wake_ups w WHERE w.instance = state_use.instance)`)
 	}
 	return err
 }

@@ -15,11 +15,12 @@ type event struct {
 }
 
 // effects is what a step announces in this process once it is committed. It wakes the steps that wait, through writer.woken:
-// Accept the Claim of package dispatch, Complete the ClaimDeliveries of package outbox.
+// Accept the Claim of package dispatch, Complete the ClaimDeliveries of package outbox, WakeAt the DueWakeUp of package wakeup.
 type effects struct {
 	turns, controls, commands, shells, deliveries bool    // lanes may have become claimable, or have a new time
 	reactions                                     bool    // messages have a new stage
 	transcript                                    bool    // there are new entries
+	wakeUps                                       bool    // of plugins were set, or may have a new time
 	ended                                         []event // their runs have ended
 	chosen                                        *choice // a session's new settings
 }
@@ -39,7 +40,7 @@ func (e *effects) ready(lane domain.Lane) {
 
 // all announces that anything may have become claimable, or have a new time.
 func (e *effects) all() {
-	e.turns, e.controls, e.commands, e.shells, e.deliveries = true, true, true, true, true
+	e.turns, e.controls, e.commands, e.shells, e.deliveries, e.wakeUps = true, true, true, true, true, true
 }
 
 // lane reports whether a lane of the kind may be claimable.
@@ -60,6 +61,7 @@ func (e *effects) lane(lane domain.Lane) bool {
 func (e *effects) add(other effects) {
 	e.turns, e.controls = e.turns || other.turns, e.controls || other.controls
 	e.commands, e.shells, e.deliveries = e.commands || other.commands, e.shells || other.shells, e.deliveries || other.deliveries
+	e.wakeUps = e.wakeUps || other.wakeUps
 }
 
 // notifier wakes those who wait for new entries or for a run's end, and updates the cached settings.

@@ -29,8 +29,8 @@ var ErrHeld = errors.New("the message is held")
 // ErrNotYours is returned by Withdraw for a message that the caller may not drop.
 var ErrNotYours = errors.New("not yours")
 
-// ErrStateFull is returned by PutState when an instance has reached its limits.
-var ErrStateFull = errors.New("the state is full: an instance may store at most 10,000 keys and 64 MiB of values")
+// ErrStateFull is returned by PutState and WakeAt when an instance has reached its limits.
+var ErrStateFull = errors.New("the state is full: an instance may store at most 10,000 keys, 64 MiB of values and 10,000 wake-ups")
 
 // ErrConflict is returned by PutState if the key has another revision.
 var ErrConflict = errors.New("revision conflict")

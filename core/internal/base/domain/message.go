@@ -16,8 +16,9 @@ type Message struct {
 	Sender    chat.Sender    `json:"sender"`
 	Authority chat.Authority `json:"authority"`
 	SentAt    time.Time      `json:"sent_at"`
-	Text      string         `json:"text"`          // for the agent: without mentions of it and directives
-	Raw       string         `json:"raw,omitempty"` // as it was written, if that differs from Text
+	Text      string         `json:"text"`             // for the agent: without mentions of it and directives
+	Raw       string         `json:"raw,omitempty"`    // as it was written, if that differs from Text
+	Beside    string         `json:"beside,omitempty"` // what others have written, for the agent to know and not to follow
 	Media     []chat.Media   `json:"media,omitempty"`
 	ReplyTo   *chat.Quote    `json:"reply_to,omitempty"`
 	Forwarded *chat.Forward  `json:"forwarded,omitempty"`
@@ -29,10 +30,12 @@ type Message struct {
 	Command *Command `json:"command,omitempty"` // a command, which claude does not see; nil: none
 	Named   bool     `json:"named,omitempty"`   // it names its agent, so it is for that one, whichever answers in the conversation
 	// Fresh begins a new claude session when this message is claimed, even if it is dropped; [Inbound.Reset] begins one at once.
-	Fresh   bool          `json:"fresh,omitempty"`
-	Apart   bool          `json:"apart,omitempty"`   // it is for the heartbeat's own conversation
-	Silent  bool          `json:"silent,omitempty"`  // do not send the answer to the chat (a plugin's turn)
-	Timeout time.Duration `json:"timeout,omitempty"` // zero: the configured one
+	Fresh bool `json:"fresh,omitempty"`
+	Apart bool `json:"apart,omitempty"` // it is for a conversation beside that of the chat's people
+	// Conversation is which one, as [session.OfPlugin] has it; empty: the heartbeat's.
+	Conversation string        `json:"conversation,omitempty"`
+	Silent       bool          `json:"silent,omitempty"`  // do not send the answer to the chat (a plugin's turn)
+	Timeout      time.Duration `json:"timeout,omitempty"` // zero: the configured one
 	// SameText says that a repetition of the event must have the same text.
 	SameText bool `json:"-"`
 	// Edition is the edit that the message contains, if claude had been sent the previous text and has not read it: the
@@ -54,7 +57,7 @@ func (m Message) ByPerson() bool {
 	return m.Origin == "" && m.Sender.ID != "" && !m.Sender.IsBot && !m.Sender.IsSelf
 }
 
-// Uses reports whether the message counts as use of its session. The heartbeat is the only one who uses its own.
+// Uses reports whether the message counts as use of its session. No people use one that is apart.
 func (m Message) Uses() bool { return m.ByPerson() || m.Apart }
 
 // FromChat reports whether the message really came from its chat, as a person's does: a plugin, and the host itself, may

@@ -11,8 +11,8 @@
 //	<channel>:group:<chat>              a group or broadcast channel
 //	<channel>:group:<chat>:thread:<id>  a thread of one
 //
-// Before the key of the conversation that an agent's heartbeat has of its own stands the part heartbeat:. The rest is the key of the
-// person's conversation. Before the key of a conversation with another agent than [MainAgent] stand the parts agent:<name>:. Each
+// Before the key of a conversation beside that of people stands whose it is: the part heartbeat: if it is that of an agent's heartbeat,
+// the parts plugin:<plugin>/<name>: if it is one of a plugin's. The rest is the key of the people's conversation. Before the key of a conversation with another agent than [MainAgent] stand the parts agent:<name>:. Each
 // agent has its own sessions, so that none reads what was said to another.
 //
 // Groups and threads have their own session under every scope: a group must not see what comes from a direct chat, and a
@@ -94,11 +94,12 @@ const (
 // MainAgent is the agent whose sessions have keys without an agent.
 const MainAgent = "main"
 
-// Name is a parsed key. Apart from its agent and its heartbeat, the zero Name is the session of [Main]; otherwise either Identity is set, or
-// Channel and one of User and Chat.
+// Name is a parsed key. Apart from its agent and from whose it is, the zero Name is the session of [Main]; otherwise either Identity is
+// set, or Channel and one of User and Chat.
 type Name struct {
 	agent     string // empty: [MainAgent]
 	heartbeat bool   // it is the heartbeat's
+	plugin    string // it is this one of a plugin's, as [OfPlugin] has it; empty: it is none
 	Shared    bool   // under PerPeer: it spans channels
 	Identity  string // the name of a linked person; then Shared is true and the fields below are empty
 	Channel   string // the plugin instance's label
@@ -159,18 +160,32 @@ func HeartbeatOf(key string) string {
 	if err != nil {
 		return key
 	}
-	n.heartbeat = true
+	n.heartbeat, n.plugin = true, ""
 	return n.Key()
 }
 
-// PeoplesOf returns the key of the conversation of people beside which the heartbeat has the one with a key. Any other key is
-// returned as it is.
+// OfPlugin names a conversation of a plugin's own.
+func OfPlugin(plugin, name string) string { return plugin + "/" + name }
+
+// PluginsOf returns the key of a conversation of a plugin's own, which [OfPlugin] names, beside the one with a key. A key that is not
+// valid is returned as it is.
+func PluginsOf(key, conversation string) string {
+	n, err := Parse(key)
+	if err != nil {
+		return key
+	}
+	n.heartbeat, n.plugin = false, conversation
+	return n.Key()
+}
+
+// PeoplesOf returns the key of the conversation of people beside which the heartbeat, or a plugin, has the one with a key. Any other
+// key is returned as it is.
 func PeoplesOf(key string) string {
 	n, err := Parse(key)
 	if err != nil {
 		return key
 	}
-	n.heartbeat = false
+	n.heartbeat, n.plugin = false, ""
 	return n.Key()
 }
 
@@ -201,8 +216,11 @@ func (n Name) Key() string {
 	if n.Thread != "" {
 		parts = append(parts, threadPart, string(n.Thread))
 	}
-	if n.heartbeat {
+	switch {
+	case n.heartbeat:
 		parts = append([]string{heartbeatLabel}, parts...)
+	case n.plugin != "":
+		parts = append([]string{pluginLabel, n.plugin}, parts...)
 	}
 	if n.agent != "" {
 		parts = append([]string{agentLabel, n.agent}, parts...)
@@ -244,15 +262,18 @@ func Parse(key string) (Name, error) {
 	if len(parts) > 2 && parts[0] == agentLabel && parts[1] != MainAgent {
 		agent, parts = parts[1], parts[2:]
 	}
-	heartbeat := len(parts) > 1 && parts[0] == heartbeatLabel
-	if heartbeat {
+	heartbeat, plugin := len(parts) > 1 && parts[0] == heartbeatLabel, ""
+	switch {
+	case heartbeat:
 		parts = parts[1:]
+	case len(parts) > 2 && parts[0] == pluginLabel && strings.Contains(parts[1], "/"):
+		plugin, parts = parts[1], parts[2:]
 	}
 	n, ok := name(parts)
 	if !ok {
 		return Name{}, fmt.Errorf("%q is not a session key: it has none of the forms", key)
 	}
-	n.agent, n.heartbeat = agent, heartbeat
+	n.agent, n.heartbeat, n.plugin = agent, heartbeat, plugin
 	return n, nil
 }
 

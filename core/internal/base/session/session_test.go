@@ -137,6 +137,34 @@ func TestKeyOfTheHeartbeat(t *testing.T) {
 	}
 }
 
+// Behaviour: plugin-conversation.
+func TestKeyOfAPluginsConversation(t *testing.T) {
+	t.Parallel()
+	of := session.OfPlugin("schedule", "standup-1")
+	for peoples, own := range map[string]string{
+		"main": "plugin:schedule/standup-1:main", "telegram:7": "plugin:schedule/standup-1:telegram:7",
+		"telegram:group:7:thread:1": "plugin:schedule/standup-1:telegram:group:7:thread:1",
+		"agent:docs:telegram:7":     "agent:docs:plugin:schedule/standup-1:telegram:7",
+	} {
+		if got := session.PluginsOf(peoples, of); got != own {
+			t.Errorf("PluginsOf(%q) = %q, want %q", peoples, got, own)
+		}
+		heartbeat := session.HeartbeatOf(peoples)
+		if session.PluginsOf(own, of) != own || session.PeoplesOf(own) != peoples || session.PluginsOf(heartbeat, of) != own || session.HeartbeatOf(own) != heartbeat {
+			t.Errorf("%q and %q lead to %q, %q, %q and %q", peoples, own,
+				session.PluginsOf(own, of), session.PeoplesOf(own), session.PluginsOf(heartbeat, of), session.HeartbeatOf(own))
+		}
+		if session.AgentOf(own) != session.AgentOf(peoples) {
+			t.Errorf("AgentOf(%q) = %q", own, session.AgentOf(own))
+		}
+	}
+	for _, key := range []string{"plugin", "plugin:a/b", "plugin:a/b:plugin:c/d:main", "plugin:a/b:heartbeat:main", "plugin:a/b:telegram"} {
+		if name, err := session.Parse(key); err == nil {
+			t.Errorf("Parse(%q) = %+v, want an error", key, name)
+		}
+	}
+}
+
 func TestKeyIsTheSameEachTimeForAUserLinkedTwice(t *testing.T) {
 	t.Parallel()
 	links := session.Links{"b": {"telegram:123"}, "a": {"telegram:@john"}, "c": {"telegram:123"}}

@@ -28,7 +28,9 @@ type Call struct {
 type Answer struct {
 	Text    string        // Markdown; empty: nothing
 	Buttons []chat.Button // below the text, where the chat has enough of them
-	Media   []chat.Media
+	// Rows are buttons of a plugin, as it has arranged them. An answer with some has no others.
+	Rows  [][]chat.Button
+	Media []chat.Media
 }
 
 // Command is a slash command.
@@ -50,6 +52,7 @@ type Command struct {
 	Shell bool
 	// Overrides is set if a plugin's command takes the place of the host's of the same name, where that one allows it.
 	Overrides bool
+	plugin    string // that answers; empty: the host does
 	// Run answers; an empty answer sends nothing. Its error is logged, and the user learns that the command failed.
 	Run func(ctx context.Context, call Call) (Answer, error)
 }

@@ -101,13 +101,37 @@ func (r *Registry) offered() []Command {
 			list = append(list, Command{
 				Name: c.Name, Usage: c.Usage, Summary: c.Summary, MinAuthority: max(c.MinAuthority, chat.Authorised),
 				Group: wording.GroupPlugins, Menu: true, Slow: true, Overrides: slices.Contains(e.Config().Overrides, c.Name),
-				Run: says(func(ctx context.Context, call Call) (string, error) {
-					return plugin.RunCommand(ctx, call.Name, call.Args, call.Caller)
-				}),
+				plugin: plugin.Name,
+				Run: func(ctx context.Context, call Call) (answer Answer, err error) {
+					answer.Text, answer.Rows, err = plugin.RunCommand(ctx, call.Name, call.Args, call.Caller)
+					if !r.Serves(plugin.Name, answer.Rows) {
+						r.host.Log.Warn("the buttons of a plugin's reply are left out: one of them is not a command of the plugin",
+							"plugin", plugin.Name, "command", call.Name)
+						answer.Rows = nil
+					}
+					return answer, err
+				},
 			})
 		}
 	}
 	return list
+}
+
+// Serves reports whether a plugin answers the command of each button, which is its data. Whoever presses one uses that command, so a
+// plugin must not have others press what it could not use itself.
+func (r *Registry) Serves(plugin string, rows [][]chat.Button) bool {
+	for _, row := range rows {
+		for _, b := range row {
+			c, ok := r.Parse(b.Data)
+			if !ok {
+				return false
+			}
+			if of, _ := r.Lookup(c.Name); of.plugin != plugin {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // Lane returns the lane in which a command of a person with this authority waits. The host's quick commands do not wait for
@@ -212,6 +236,7 @@ func (r *Registry) Run(ctx context.Context, call Call) (all Answer, err error) {
 			texts = append(texts, answer.Text)
 		}
 		all.Buttons, all.Media = append(all.Buttons, answer.Buttons...), append(all.Media, answer.Media...)
+		all.Rows = append(all.Rows, answer.Rows...)
 		errs = append(errs, err)
 	}
 	all.Text = strings.Join(texts, "\n\n")

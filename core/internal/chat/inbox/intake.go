@@ -136,7 +136,9 @@ func (in *Intake) Turn(ctx context.Context, id domain.Key, agent string, m domai
 	}
 	key, expires := name.Key(), domain.Expiry{}
 	if m.Apart {
-		key = session.HeartbeatOf(key)
+		if key = session.HeartbeatOf(key); m.Conversation != "" {
+			key = session.PluginsOf(key, m.Conversation)
+		}
 		expires = expiry(in.conversations.Settings(m.Channel).Session, name.Type(), m.SentAt, in.conversations.Agent(name.Agent()).Timezone)
 	}
 	chosen, err := in.store.Overrides(ctx, key)

@@ -186,7 +186,7 @@ func (b *Builder) message(c *conversation.Conversation, q domain.Queued, read ma
 	m := q.Message
 	e := envelope.Message{
 		Host:    m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat || m.Origin == domain.OriginJob,
-		Channel: m.Channel, Chat: m.Chat, Sender: m.Sender, ID: m.ID, SentAt: m.SentAt, Text: m.Text,
+		Channel: m.Channel, Chat: m.Chat, Sender: m.Sender, ID: m.ID, SentAt: m.SentAt, Text: m.Text, Beside: m.Beside,
 		Forwarded: m.Forwarded, ReplyTo: m.ReplyTo, Burst: q.Burst,
 	}
 	if m.Pressed != nil {

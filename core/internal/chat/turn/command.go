@@ -28,7 +28,9 @@ func (h *Handler) command(ctx context.Context, run *conversation.Run) error {
 	}
 	if answer != "" {
 		done.Items = h.notice(run, answer)
-		if n := len(done.Items); n > 0 && len(said.Buttons) > 0 {
+		if n := len(done.Items); n > 0 && len(said.Rows) > 0 {
+			done.Items[n-1].Buttons = conversation.Arrange(run.Limits.Buttons, said.Rows)
+		} else if n > 0 && len(said.Buttons) > 0 {
 			done.Items[n-1].Buttons = conversation.Rows(run.Limits.Buttons, said.Buttons)
 		}
 		// The transcript records the choice; the command itself notes for the next turn what matters to the agent.

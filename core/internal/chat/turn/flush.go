@@ -26,7 +26,7 @@ func (h *Handler) flushMemory(ctx context.Context, run *conversation.Run, r agen
 	}
 	flush := domain.Message{
 		Channel: m.Channel, Chat: m.Chat, Thread: m.Thread, Sender: chat.Sender{ID: m.Sender.ID, Aliases: m.Sender.Aliases, IsBot: true}, Authority: m.Authority,
-		SentAt: run.Head.ReceivedAt, Text: f.Prompt, Origin: domain.OriginFlush, Apart: m.Apart,
+		SentAt: run.Head.ReceivedAt, Text: f.Prompt, Origin: domain.OriginFlush, Apart: m.Apart, Conversation: m.Conversation,
 	}
 	if m.Apart {
 		flush.Overrides = m.Overrides // no other model has read the conversation

@@ -1,6 +1,8 @@
 package conversation
 
 import (
+	"slices"
+
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/text/chunk"
@@ -49,6 +51,14 @@ func Rows(limits chat.ButtonLimits, list []chat.Button) (rows [][]chat.Button) {
 		rows[len(rows)-1] = append(rows[len(rows)-1], b)
 	}
 	return rows
+}
+
+// Arrange returns rows of buttons as they are if they are within the limits, and in other rows if those are; otherwise nil.
+func Arrange(limits chat.ButtonLimits, rows [][]chat.Button) [][]chat.Button {
+	if limits.Rows > 0 && limits.Check(rows) == nil {
+		return rows
+	}
+	return Rows(limits, slices.Concat(rows...))
 }
 
 // rule returns how messages of a chat are split. The config's limit may lower the channel's, in its unit; if the channel

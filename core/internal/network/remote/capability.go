@@ -26,6 +26,9 @@ const (
 	CheckConfig        Capability = "check config"
 	CheckAccount       Capability = "check account"
 	Forget             Capability = "forget"
+	WakeUp             Capability = "wake up"
+	CLI                Capability = "command line"
+	HTTP               Capability = "http"
 )
 
 // capabilities are those that this host knows.
@@ -49,4 +52,7 @@ var capabilities = map[pluginv1.Capability]Capability{
 	pluginv1.Capability_CAPABILITY_CHECK_CONFIG:             CheckConfig,
 	pluginv1.Capability_CAPABILITY_CHECK_ACCOUNT:            CheckAccount,
 	pluginv1.Capability_CAPABILITY_FORGET:                   Forget,
+	pluginv1.Capability_CAPABILITY_WAKE_UP:                  WakeUp,
+	pluginv1.Capability_CAPABILITY_CLI:                      CLI,
+	pluginv1.Capability_CAPABILITY_HTTP:                     HTTP,
 }

@@ -41,6 +41,9 @@ type Plugin struct {
 	commands pluginv1.CommandsClient
 	hooks    pluginv1.HooksClient
 	tools    pluginv1.ToolsClient
+	waker    pluginv1.WakerClient
+	cli      pluginv1.CliClient
+	http     pluginv1.HttpClient
 }
 
 // New returns the plugin served on a connection.
@@ -51,6 +54,9 @@ func New(conn *grpc.ClientConn) *Plugin {
 		commands: pluginv1.NewCommandsClient(conn),
 		hooks:    pluginv1.NewHooksClient(conn),
 		tools:    pluginv1.NewToolsClient(conn),
+		waker:    pluginv1.NewWakerClient(conn),
+		cli:      pluginv1.NewCliClient(conn),
+		http:     pluginv1.NewHttpClient(conn),
 	}
 }
 
@@ -130,7 +136,7 @@ func (p *Plugin) Configure(ctx context.Context, c Configuration) ([]Diagnostic, 
 	}
 	response, err := p.plugin.Configure(ctx, &pluginv1.ConfigureRequest{
 		ConfigJson: c.Config, HostBrokerId: c.BrokerID, Instance: c.Instance, StateDir: c.StateDir, Workspace: c.Workspace,
-		FetchesFiles: true, RunsUntrusted: true, Demo: c.Demo,
+		FetchesFiles: true, RunsUntrusted: true, TakesRichRequests: true, Demo: c.Demo,
 	})
 	if err != nil {
 		return nil, translate(err)
@@ -250,15 +256,16 @@ func (p *Plugin) Shutdown(ctx context.Context, grace time.Duration) error {
 	return translate(err)
 }
 
-// RunCommand calls the plugin's slash command.
-func (p *Plugin) RunCommand(ctx context.Context, name, args string, caller chat.Caller) (string, error) {
+// RunCommand calls the plugin's slash command. The caller checks the buttons.
+func (p *Plugin) RunCommand(ctx context.Context, name, args string, caller chat.Caller) (reply string, buttons [][]chat.Button, err error) {
 	response, err := p.commands.RunCommand(ctx, &pluginv1.RunCommandRequest{
 		Name: wire.Repair(name), Args: wire.Repair(args), Caller: wire.CallerToProto(caller),
 	})
 	if err != nil {
-		return "", translate(err)
+		return "", nil, translate(err)
 	}
-	return wire.Cut(response.GetReply(), wire.MaxText), nil
+	buttons, err = wire.ButtonsFromProto(response.GetButtons())
+	return wire.Cut(response.GetReply(), wire.MaxText), buttons, err
 }
 
 // translate converts gRPC errors. An operation that a plugin does not support, such as edits, gives

@@ -65,7 +65,7 @@ func (s *Server) send(r *http.Request) (any, error) {
 		case len(m.Files) == maxFiles:
 			return nil, gateway.Refusal{Text: fmt.Sprintf("a message has at most %d files", maxFiles)}
 		}
-		kept, err := s.options.Gateway.Keep(r.Context(), gateway.Caller{}, m.To, part.FileName(), part)
+		kept, err := s.options.Gateway.Keep(r.Context(), gateway.Caller{}, m.To, chat.Media{FileName: part.FileName()}, part)
 		if err != nil {
 			return nil, err
 		}

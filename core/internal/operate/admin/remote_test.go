@@ -40,9 +40,9 @@ type desk struct {
 	sent []gateway.Message
 }
 
-func (d *desk) Keep(_ context.Context, _ gateway.Caller, _ chat.Address, name string, content io.Reader) (chat.Media, error) {
+func (d *desk) Keep(_ context.Context, _ gateway.Caller, _ chat.Address, m chat.Media, content io.Reader) (chat.Media, error) {
 	text, err := io.ReadAll(content)
-	return chat.Media{FileName: name + "=" + string(text)}, err
+	return chat.Media{FileName: m.FileName + "=" + string(text)}, err
 }
 
 func (d *desk) Post(_ context.Context, _ gateway.Caller, key string, m gateway.Message) (int64, error) {

@@ -64,7 +64,7 @@ type Peers interface {
 
 // Gateway does what programs ask for. The text of a [gateway.Refusal] is shown to them.
 type Gateway interface {
-	Keep(ctx context.Context, c gateway.Caller, to chat.Address, name string, content io.Reader) (chat.Media, error)
+	Keep(ctx context.Context, c gateway.Caller, to chat.Address, m chat.Media, content io.Reader) (chat.Media, error)
 	Post(ctx context.Context, c gateway.Caller, key string, m gateway.Message) (int64, error)
 	Ask(ctx context.Context, c gateway.Caller, p gateway.Prompt) iter.Seq2[gateway.Progress, error]
 }

@@ -41,6 +41,12 @@ type Prompt struct {
 	Timeout time.Duration // zero: as configured
 	// Untrusted says that others have written the text or parts of it: the turn runs as nobody's.
 	Untrusted bool
+	Beside    string       // what others have written, for the agent to know and not to follow
+	Files     []chat.Media // that [Gateway.Attach] has kept for the channel
+	// Conversation is the name of a conversation of the plugin's own beside that of the chat; empty: the chat's.
+	Conversation string
+	// Progress says that a plugin gets the progress, too.
+	Progress bool
 	// Stays says that the turn goes on when no caller waits for it any more, so that a program that lost its connection can ask again
 	// with the same key. It has no effect without a key. A plugin's turn always goes on.
 	Stays bool
@@ -50,8 +56,8 @@ type Prompt struct {
 type Progress struct {
 	Session string
 	Waiting int            // how many messages were waiting before it
-	Text    string         // the whole answer so far; only for the operator
-	Held    string         // why the turn, or one before it, cannot begin or end yet, if anything prevents it; only for the operator
+	Text    string         // the whole answer so far
+	Held    string         // why the turn, or one before it, cannot begin or end yet, if anything prevents it
 	End     domain.Outcome // zero: it has not ended
 }
 
@@ -112,8 +118,8 @@ func (g *Gateway) ask(ctx context.Context, c Caller, p Prompt, show func(Progres
 	if !show(last) {
 		return last, nil
 	}
-	var news <-chan struct{} // a plugin gets the end only
-	if c.plugin == "" {
+	var news <-chan struct{}
+	if c.plugin == "" || p.Progress {
 		news = w.news
 	}
 	held := newHolding()
@@ -127,7 +133,10 @@ func (g *Gateway) ask(ctx context.Context, c Caller, p Prompt, show func(Progres
 			select {
 			case <-news:
 				now, hold := g.progress(w)
-				last.Text, last.Held = answer.Parse(now.Text, false).Text, held.note(hold)
+				last.Text, last.Held = answer.Parse(now.Text, false).Text, hold.why
+				if c.plugin == "" {
+					held.note(hold)
+				}
 				if !show(last) {
 					return last, nil
 				}
@@ -144,6 +153,15 @@ func (g *Gateway) ask(ctx context.Context, c Caller, p Prompt, show func(Progres
 			}
 		}
 	}
+}
+
+// Asked reports whether a plugin's prompt with this key was taken before.
+func (g *Gateway) Asked(ctx context.Context, c Caller, p Prompt) (bool, error) {
+	_, err := g.options.Store.Outcome(ctx, p.To.Channel, c.key(domain.KeyOperatorTurn, domain.KeyPluginTurn, p.Key).EventID())
+	if errors.Is(err, domain.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // errClosing refuses to wait for a turn any longer.
@@ -189,8 +207,8 @@ func newHolding() *holding {
 	return &holding{timer: timer}
 }
 
-// note records whether the turn is held, and returns why.
-func (h *holding) note(now hold) (why string) {
+// note records whether the turn is held.
+func (h *holding) note(now hold) {
 	switch {
 	case now.why == "":
 		h.timer.Stop()
@@ -200,7 +218,6 @@ func (h *holding) note(now hold) (why string) {
 		h.timer.Reset(patience)
 	}
 	h.why = now.why
-	return h.why
 }
 
 // over receives a value when the turn has been held for too long.
@@ -243,7 +260,12 @@ func (g *Gateway) message(ctx context.Context, c Caller, p Prompt) (m domain.Mes
 	if p.Untrusted {
 		m.Authority = chat.Other
 	}
+	m.Beside, m.Media = p.Beside, p.Files
 	own, err = g.options.Intake.Session(ctx, agent, m.Address(), m.Chat)
+	if p.Conversation != "" {
+		m.Apart, m.Conversation = true, session.OfPlugin(c.plugin, p.Conversation)
+		own = session.PluginsOf(own, m.Conversation)
+	}
 	if err == nil && p.Session != "" && own != p.Session {
 		err = Refusal{Invalid, fmt.Sprintf("nobody can be asked in the session %q any more, because its chat has another one", p.Session)}
 	}

@@ -281,6 +281,36 @@ func TestProgressIsShown(t *testing.T) {
 	})
 }
 
+// A plugin learns the progress if it has asked for it, and waits as long as the turn takes.
+func TestProgressOfAPluginsTurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := open(t, chat.Limits{})
+		prompt := gateway.Prompt{
+			Key: "k", To: chat.Address{Channel: "tg", Chat: "1"}, Kind: chat.Direct, Text: "what is there?", Conversation: "tea", Progress: true,
+		}
+		follows := programAsks(t, g, gateway.Plugin("timer", []string{"tg"}), prompt)
+		prompt.Progress = false
+		waits := programAsks(t, g, gateway.Plugin("timer", []string{"tg"}), prompt)
+		const own = "plugin:timer/tea:tg:1"
+		g.Held(own, "there is no space", time.Hour)
+		synctest.Wait()
+		time.Sleep(time.Hour)
+		run := g.claim(t)
+		g.Progress(own, run.Head.UUID, agent.Progress{Text: "te"})
+		synctest.Wait()
+		g.complete(t, run, domain.RunDone)
+		follows.wants(t, tea)
+		waits.wants(t, tea)
+		if diff := cmp.Diff([]string{"te"}, follows.texts); diff != "" || len(follows.held) != 1 || follows.session != own {
+			t.Errorf("in %s it was shown %q and %q", follows.session, follows.texts, follows.held)
+		}
+		if len(waits.texts)+len(waits.held) > 0 {
+			t.Errorf("one that only waits was shown %q and %q", waits.texts, waits.held)
+		}
+	})
+}
+
 // No question is possible where there is no conversation, or where a plugin may not go.
 func TestWhoCannotBeAsked(t *testing.T) {
 	t.Parallel()

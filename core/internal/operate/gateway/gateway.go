@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/chat/command"
 	"github.com/clawhost/clawhost/core/internal/chat/inbox"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/media/files"
@@ -30,6 +31,7 @@ type Options struct {
 	Plugins       *plugins.Registry
 	Intake        *inbox.Intake
 	Dispatcher    *dispatch.Dispatcher
+	Commands      *command.Registry
 	Closing       <-chan struct{} // closed when the host shuts down
 }
 

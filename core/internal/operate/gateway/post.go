@@ -2,11 +2,14 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/media/files"
+	"github.com/clawhost/clawhost/core/internal/network/conversation"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -15,13 +18,16 @@ type Message struct {
 	To    chat.Address
 	Text  string       // Markdown; may be empty with files
 	Files []chat.Media // that [Gateway.Keep] has kept for the channel
+	// Buttons are shown below the text. Their data are commands of the plugin that posts the message.
+	Buttons [][]chat.Button
 }
 
 // ErrEmpty refuses a message without text and files.
 var ErrEmpty = Refusal{Invalid, "the message is empty"}
 
-// Keep stores a file that a message to a chat will carry. The error is a [Refusal] for one that the channel does not take.
-func (g *Gateway) Keep(ctx context.Context, c Caller, to chat.Address, name string, content io.Reader) (chat.Media, error) {
+// Keep stores a file that a message to a chat will carry, as which it is described. The error is a [Refusal] for one that the channel
+// does not take.
+func (g *Gateway) Keep(ctx context.Context, c Caller, to chat.Address, m chat.Media, content io.Reader) (chat.Media, error) {
 	if err := g.sendable(c, to.Channel); err != nil {
 		return chat.Media{}, err
 	}
@@ -32,14 +38,26 @@ func (g *Gateway) Keep(ctx context.Context, c Caller, to chat.Address, name stri
 			fmt.Sprintf("%s is not connected yet, so that nobody knows which files it takes; try again later", to.Channel),
 		}
 	}
-	kept, ok, err := g.options.Files.Keep(ctx, to.Channel, limits.MediaOut, chat.Media{FileName: name}, content)
+	kept, ok, err := g.options.Files.Keep(ctx, to.Channel, limits.MediaOut, m, content)
 	switch {
 	case err != nil:
 		return chat.Media{}, err
 	case !ok:
-		return chat.Media{}, Refusal{Invalid, fmt.Sprintf("%s takes no file of this type and size: %s", to.Channel, name)}
+		return chat.Media{}, Refusal{Invalid, fmt.Sprintf("%s takes no file of this type and size: %s", to.Channel, m.FileName)}
 	}
 	return kept, nil
+}
+
+// Attach stores a file that a prompt in a chat will carry. The error is a [Refusal] for one that the config does not accept.
+func (g *Gateway) Attach(ctx context.Context, c Caller, to chat.Address, m chat.Media, content io.Reader) (chat.Media, error) {
+	if err := c.Reach(to.Channel); err != nil {
+		return chat.Media{}, err
+	}
+	kept, err := g.options.Files.Put(ctx, to.Channel, m, content)
+	if errors.Is(err, files.ErrTooLarge) || errors.Is(err, files.ErrNotAccepted) {
+		err = Refusal{Invalid, fmt.Sprintf("%s: %v", m.FileName, err)}
+	}
+	return kept, err
 }
 
 // Post puts a message into the outbox and returns the id of its first item. Once it has returned, the message is delivered
@@ -49,8 +67,14 @@ func (g *Gateway) Post(ctx context.Context, c Caller, key string, m Message) (in
 	if err := g.sendable(c, m.To.Channel); err != nil {
 		return 0, err
 	}
+	if len(m.Buttons) > 0 && !g.options.Commands.Serves(c.plugin, m.Buttons) {
+		return 0, Refusal{Denied, "the data of each button must be a line with one of the plugin's own commands, such as \"/remind delete 3\""}
+	}
 	said := m.Text
 	items := g.options.Conversations.Notice(m.To, chat.Direct, m.Text)
+	if n := len(items); n > 0 && len(m.Buttons) > 0 {
+		items[n-1].Buttons = conversation.Arrange(g.options.Conversations.Limits(m.To.Channel, chat.Direct).Buttons, m.Buttons)
+	}
 	for _, file := range m.Files {
 		items = append(items, domain.OutboxItem{To: m.To, Media: []chat.Media{file}})
 		said = strings.TrimSpace(said + "\n<file:" + file.FileName + ">")

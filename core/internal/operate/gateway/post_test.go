@@ -53,7 +53,7 @@ func TestSend(t *testing.T) {
 	}}); err != nil {
 		t.Fatal(err)
 	}
-	file, err := g.Keep(t.Context(), operator, to, "tea.txt", strings.NewReader("tea"))
+	file, err := g.Keep(t.Context(), operator, to, chat.Media{FileName: "tea.txt"}, strings.NewReader("tea"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,11 +123,11 @@ func TestWhatCannotBeSentIsRefused(t *testing.T) {
 		"it is too large":     {small, to, "much tea"},
 		"no such channel":     {small, mail, "tea"},
 	} {
-		if _, err := open(t, test.limits).Keep(t.Context(), gateway.Caller{}, test.to, "tea.txt", strings.NewReader(test.content)); !errors.As(err, new(gateway.Refusal)) {
+		if _, err := open(t, test.limits).Keep(t.Context(), gateway.Caller{}, test.to, chat.Media{FileName: "tea.txt"}, strings.NewReader(test.content)); !errors.As(err, new(gateway.Refusal)) {
 			t.Errorf("a file, %s: %v", name, err)
 		}
 	}
-	if _, err := g.Keep(t.Context(), gateway.Caller{}, to, "tea.txt", io.MultiReader(strings.NewReader("t"), broken{})); err == nil || errors.As(err, new(gateway.Refusal)) {
+	if _, err := g.Keep(t.Context(), gateway.Caller{}, to, chat.Media{FileName: "tea.txt"}, io.MultiReader(strings.NewReader("t"), broken{})); err == nil || errors.As(err, new(gateway.Refusal)) {
 		t.Errorf("a file that cannot be read: %v", err)
 	}
 }

@@ -44,7 +44,7 @@ func open(t *testing.T, limits chat.Limits) *rig {
 	}
 	c := &config.Config{
 		Settings: config.Settings{Session: config.Session{Scope: "per-channel-peer"}}, Send: config.Send{Default: "allow"},
-		Agent: config.Agent{Label: session.MainAgent}, Agents: []*config.Agent{{Label: "server"}},
+		Agent: config.Agent{Label: session.MainAgent, Timezone: time.UTC}, Agents: []*config.Agent{{Label: "server"}},
 	}
 	conversations := conversation.NewResolver(c, channels, s)
 	r.Gateway = gateway.New(gateway.Options{

@@ -72,6 +72,7 @@ func (a *API) Register(instance string, server *grpc.Server) {
 	pluginv1.RegisterOutboxServer(server, outboxServer{caller: c})
 	pluginv1.RegisterTurnsServer(server, turnsServer{caller: c})
 	pluginv1.RegisterSessionsServer(server, sessionsServer{caller: c})
+	pluginv1.RegisterWakeUpsServer(server, wakeUpsServer{caller: c})
 	pluginv1.RegisterStateServer(server, stateServer{caller: c})
 	pluginv1.RegisterMediaStoreServer(server, mediaServer{caller: c})
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/journal"
+	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/chat/command"
 	"github.com/clawhost/clawhost/core/internal/chat/debounce"
 	"github.com/clawhost/clawhost/core/internal/chat/inbox"
@@ -56,6 +57,7 @@ type bundle struct {
 	log     *journal.Journal
 	api     *hostapi.API
 	early   *early
+	kept    *files.Store
 }
 
 // early notes in which sessions turns are expected.
@@ -90,7 +92,8 @@ func setup(t *testing.T) *bundle {
 			Inbound: config.Inbound{MaxAge: time.Hour, Drop: true},
 			Access:  config.Access{Owners: []string{"echo:anna", "granted:anna"}, DM: "pairing", Groups: "disabled"},
 		},
-		Send: config.Send{Default: "allow"},
+		Send:  config.Send{Default: "allow"},
+		Agent: config.Agent{Label: session.MainAgent, Timezone: time.UTC},
 	}
 	conversations := conversation.NewResolver(c, running, s)
 	intake := inbox.NewIntake(s, dispatch.New(s, dispatch.Options{}, log), nil, conversations, func() time.Time { return start }, log)
@@ -98,12 +101,15 @@ func setup(t *testing.T) *bundle {
 		Commands: command.New(nil, nil, command.Host{}), Questions: permission.New(permission.Options{Store: s}, log),
 		Observers: hook.NewObservers(running, log), Owners: notice.NewOwners(s, conversations, running, log), Early: b.early, Debounce: debounce.New(), Zone: time.UTC,
 	})
+	kept := files.NewStore(files.Options{Dir: b.media, Rows: s, MaxBytes: maxMedia})
+	b.kept = kept
 	b.api = hostapi.New(hostapi.Options{
 		Inbox: messages, Store: s, Plugins: running, Closing: b.closing,
 		Gateway: gateway.New(gateway.Options{
-			Store: s, Conversations: conversations, Plugins: running, Intake: intake, Closing: b.closing,
+			Store: s, Conversations: conversations, Plugins: running, Intake: intake, Closing: b.closing, Files: kept,
+			Commands: command.New(nil, nil, command.Host{Plugins: running}),
 		}, log),
-		Files: files.NewStore(files.Options{Dir: b.media, Rows: s, MaxBytes: maxMedia}),
+		Files: kept,
 	}, log)
 	return b
 }
@@ -115,13 +121,23 @@ func registry() *plugins.Registry {
 		{Label: "granted", Enabled: true, Grants: []string{"echo"}},
 		{Label: "hook", Enabled: true, Grants: []string{"echo"}},
 		{Label: "reader", Enabled: true, ReadTranscripts: true},
+		{Label: "waker", Enabled: true},
 	})
 	for name, can := range map[string]remote.Capability{
 		"echo": remote.Channel, "granted": remote.Channel, "hook": remote.BeforeAgentStart, "reader": remote.TranscriptAppended,
+		"waker": remote.WakeUp,
 	} {
 		p := &plugins.Plugin{
 			Name: name, Description: remote.Description{Capabilities: []remote.Capability{can}},
 			Reported: map[chat.Kind]chat.Limits{chat.Direct: {}, chat.Group: {}},
+		}
+		switch name {
+		case "echo":
+			p.Reported[chat.Direct] = chat.Limits{
+				Buttons: chat.ButtonLimits{Rows: 3, Columns: 2, DataBytes: 64}, MediaOut: []chat.MediaLimit{{Kind: chat.File, MaxBytes: 1000}},
+			}
+		case "granted":
+			p.Description.Commands = []chat.CommandSpec{{Name: "note"}}
 		}
 		r.Entry(name).Update(func(s *plugins.Status) { s.Kinds = plugins.Kinds(p.Description) })
 		r.Entry(name).Publish(p)

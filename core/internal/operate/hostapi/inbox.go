@@ -3,6 +3,7 @@ package hostapi
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -93,8 +94,16 @@ func (s outboxServer) Post(ctx context.Context, r *pluginv1.PostRequest) (*plugi
 	if err := checkIdempotencyKey(r.GetIdempotencyKey()); err != nil {
 		return nil, err
 	}
-	id, err := s.options.Gateway.Post(ctx, s.program,
-		r.GetIdempotencyKey(), gateway.Message{To: to, Text: wire.Cut(r.GetText(), wire.MaxText)})
+	m := gateway.Message{To: to, Text: wire.Cut(r.GetText(), wire.MaxText)}
+	if m.Buttons, err = wire.ButtonsFromProto(r.GetButtons()); err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	if m.Files, err = s.attached(ctx, r.GetMedia(), func(ctx context.Context, m chat.Media, content io.Reader) (chat.Media, error) {
+		return s.options.Gateway.Keep(ctx, s.program, to, m, content)
+	}); err != nil {
+		return nil, err
+	}
+	id, err := s.options.Gateway.Post(ctx, s.program, r.GetIdempotencyKey(), m)
 	if err != nil && !errors.Is(err, gateway.ErrEmpty) {
 		return nil, s.refuse("post a message", err)
 	}

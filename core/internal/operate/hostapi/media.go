@@ -1,6 +1,7 @@
 package hostapi
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -86,4 +87,28 @@ func (s mediaServer) Download(r *pluginv1.DownloadRequest, out grpc.ServerStream
 			return s.refuse("read a file", fmt.Errorf("media %s: %w", about.Ref, err))
 		}
 	}
+}
+
+// attached has files of the instance kept where a message or a prompt goes, and returns them as they are there.
+func (c caller) attached(
+	ctx context.Context, list []*pluginv1.Media, keep func(context.Context, chat.Media, io.Reader) (chat.Media, error),
+) (kept []chat.Media, err error) {
+	media, err := wire.AttachedFromProto(list)
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	for _, m := range media {
+		about, f, err := c.options.Files.Open(ctx, c.instance, m.Ref)
+		if err != nil {
+			return nil, c.refuse("find a file", err)
+		}
+		about.Ref = ""
+		there, err := keep(ctx, about, f)
+		f.Close()
+		if err != nil {
+			return nil, c.refuse("keep a file", err)
+		}
+		kept = append(kept, there)
+	}
+	return kept, nil
 }

@@ -2,6 +2,8 @@ package hostapi
 
 import (
 	"cmp"
+	"context"
+	"io"
 	"time"
 
 	"google.golang.org/grpc"
@@ -38,10 +40,27 @@ func (s turnsServer) RunTurn(r *pluginv1.RunTurnRequest, out grpc.ServerStreamin
 	if r.GetPrompt() == "" || len(r.GetPrompt()) > wire.MaxText {
 		return status.Errorf(codes.InvalidArgument, "prompt: %d bytes, 1 to %d are allowed", len(r.GetPrompt()), wire.MaxText)
 	}
-	for progress, err := range s.options.Gateway.Ask(out.Context(), s.program, gateway.Prompt{
-		Key: r.GetIdempotencyKey(), To: to, Kind: kind, Text: wire.Repair(r.GetPrompt()), Deliver: r.GetDeliver(),
+	if len(r.GetContext()) > wire.MaxContext {
+		return status.Errorf(codes.InvalidArgument, "context: %d bytes, at most %d are allowed", len(r.GetContext()), wire.MaxContext)
+	}
+	if r.GetConversation() != "" && !wire.ValidConversation(r.GetConversation()) {
+		return status.Errorf(codes.InvalidArgument, "conversation: must be 1 to %d lower-case letters, digits and hyphens", wire.MaxConversation)
+	}
+	prompt := gateway.Prompt{
+		Key: r.GetIdempotencyKey(), Agent: r.GetAgent(), To: to, Kind: kind, Text: wire.Repair(r.GetPrompt()), Deliver: r.GetDeliver(),
 		Timeout: min(r.GetTimeout().AsDuration(), maxTurnTime), Untrusted: r.GetUntrusted(),
-	}) {
+		Beside: wire.Repair(r.GetContext()), Conversation: r.GetConversation(), Progress: r.GetProgress(),
+	}
+	if known, err := s.options.Gateway.Asked(out.Context(), s.program, prompt); err != nil {
+		return s.refuse("look up a turn", err)
+	} else if !known { // otherwise it has its files, which the instance may not have any more
+		if prompt.Files, err = s.attached(out.Context(), r.GetMedia(), func(ctx context.Context, m chat.Media, content io.Reader) (chat.Media, error) {
+			return s.options.Gateway.Attach(ctx, s.program, to, m, content)
+		}); err != nil {
+			return err
+		}
+	}
+	for progress, err := range s.options.Gateway.Ask(out.Context(), s.program, prompt) {
 		if err != nil {
 			return s.refuse("take a turn", err)
 		}
@@ -52,9 +71,14 @@ func (s turnsServer) RunTurn(r *pluginv1.RunTurnRequest, out grpc.ServerStreamin
 	return nil
 }
 
-// turnEvent converts the progress of a turn: that it is queued, or its result.
+// turnEvent converts the progress of a turn: that it is queued, what is known of it, or its result.
 func turnEvent(p gateway.Progress) *pluginv1.RunTurnResponse {
-	if p.End.State == "" {
+	switch {
+	case p.End.State == "" && (p.Text != "" || p.Held != ""):
+		return &pluginv1.RunTurnResponse{Event: &pluginv1.RunTurnResponse_Progress{
+			Progress: &pluginv1.TurnProgress{Text: p.Text, Held: p.Held},
+		}}
+	case p.End.State == "":
 		return &pluginv1.RunTurnResponse{Event: &pluginv1.RunTurnResponse_Queued{
 			Queued: &pluginv1.TurnQueued{Position: uint32(min(p.Waiting, 1<<16))},
 		}}

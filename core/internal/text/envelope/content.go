@@ -132,11 +132,15 @@ func (c Content) current(zone *time.Location) string {
 		text:  share(maxBody, maxBodies, len(c.Messages)),
 		quote: share(maxQuote, maxQuotes, len(c.Messages)),
 	}
-	transcripts, pages := 0, 0
+	transcripts, pages, besides := 0, 0, 0
 	for _, m := range c.Messages {
 		transcripts += len(m.Media) + len(m.Quoted)
 		pages += len(m.Pages)
+		if m.Beside != "" {
+			besides++
+		}
 	}
+	shares.beside = share(maxBeside, maxBesides, besides)
 	shares.transcript, shares.page = share(maxSpoken, maxSpokens, transcripts), share(maxPage, maxPages, pages)
 	if c.Collected {
 		return c.collected(zone, shares)

@@ -22,6 +22,8 @@ const (
 	maxSpokens  = 96 << 10  // bytes of the transcripts of all messages
 	maxPage     = 8 << 10   // bytes of a page
 	maxPages    = 96 << 10  // bytes of the pages of all messages
+	maxBeside   = 64 << 10  // bytes of a text beside a message
+	maxBesides  = 96 << 10  // bytes of the texts beside all messages
 	maxAddress  = 300       // characters of a page's address
 	maxEntry    = 2 << 10   // bytes of a text of the history
 	maxHistory  = 128 << 10 // bytes of the history
@@ -33,7 +35,7 @@ const (
 )
 
 // shares are the limits for each of a turn's messages.
-type shares struct{ text, quote, transcript, page int }
+type shares struct{ text, quote, transcript, page, beside int }
 
 // share returns the limit of one of n texts, each with a limit of its own and all with a common one.
 func share(each, all, n int) int {

@@ -56,7 +56,8 @@ var (
 		squeezed(senderMark),
 		squeezed(quoteOpen), squeezed(quoteClose), squeezed(forwardMark), squeezed(forwardClose), squeezed(lateMark),
 		squeezed(cutMark), squeezed(pressMark), squeezed(mediaMark), squeezed("[media:"),
-		squeezed("[Transcript"), squeezed(spokenClose), squeezed(pageOpen), squeezed(pageClose), squeezed("[Outgoing files"),
+		squeezed("[Transcript"), squeezed(spokenClose), squeezed(pageOpen), squeezed(pageClose), squeezed(besideOpen), squeezed(besideClose),
+		squeezed("[Outgoing files"),
 		squeezed("Untrusted context ("),
 		squeezed("[Telegram"), squeezed("[WhatsApp"), squeezed("[Discord"), squeezed("[Web chat"),
 	}

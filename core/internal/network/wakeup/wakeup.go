@@ -1,0 +1,102 @@
+// Package wakeup calls plugins at the times for which they have set wake-ups.
+package wakeup
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/base/crashpoint"
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/network/plugins"
+	"github.com/clawhost/clawhost/core/internal/network/remote"
+)
+
+// The wait after a failed call; it doubles.
+const (
+	firstWait = time.Second
+	lastWait  = 5 * time.Minute
+)
+
+// Store keeps the wake-ups.
+type Store interface {
+	// DueWakeUp waits until a wake-up of a plugin is due.
+	DueWakeUp(ctx context.Context, instance string) (domain.WakeUp, error)
+	// WokenUp deletes a wake-up, and PutOffWakeUp has it wait for its next attempt, unless it was set again since it was read.
+	WokenUp(ctx context.Context, w domain.WakeUp) error
+	PutOffWakeUp(ctx context.Context, w domain.WakeUp, next time.Time) error
+}
+
+// Run calls plugins for their wake-ups until ctx ends: each at least once, those of one plugin one after the other. It returns when
+// no call is in progress.
+func Run(ctx context.Context, s Store, p *plugins.Registry, log hclog.Logger) {
+	var serving sync.WaitGroup
+	defer serving.Wait()
+	served := map[string]bool{} // by name, of all plugins so far
+	for {
+		changed := p.Changed()
+		for _, plugin := range p.With(remote.WakeUp) {
+			if !served[plugin.Name] {
+				served[plugin.Name] = true
+				serving.Go(func() { serve(ctx, plugin.Name, s, p, log) })
+			}
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// serve calls one plugin, whenever it runs.
+func serve(ctx context.Context, name string, s Store, p *plugins.Registry, log hclog.Logger) {
+	for ctx.Err() == nil {
+		changed := p.Changed()
+		if plugin, running := p.Get(name); !running || !plugin.Can(remote.WakeUp) {
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			}
+			continue
+		}
+		w, err := s.DueWakeUp(ctx, name)
+		if plugin, running := p.Get(name); err == nil && running && plugin.Can(remote.WakeUp) {
+			err = wake(ctx, plugin, w, s, log)
+		}
+		if err != nil && ctx.Err() == nil {
+			log.Error("cannot wake a plugin for now", "plugin", name, "error", err)
+			pause(ctx, lastWait)
+		}
+	}
+}
+
+// wake calls a plugin for a wake-up. Its error is the store's.
+func wake(ctx context.Context, plugin *plugins.Plugin, w domain.WakeUp, s Store, log hclog.Logger) error {
+	err := plugin.WakeUp(ctx, w.Key, w.At)
+	crashpoint.Pass("woken") // The plugin has done what the wake-up is for; the store does not know.
+	switch {
+	case err == nil:
+		return s.WokenUp(ctx, w)
+	case ctx.Err() != nil:
+		return nil
+	}
+	wait := lastWait
+	if doublings := w.Attempts; doublings < 10 {
+		wait = min(firstWait<<doublings, lastWait)
+	}
+	log.Warn("a plugin has failed to do what it set a wake-up for; it is called again", "plugin", w.Instance, "wake_up", w.Key,
+		"error", err, "again_in", wait.String())
+	return s.PutOffWakeUp(ctx, w, time.Now().Add(wait))
+}
+
+func pause(ctx context.Context, wait time.Duration) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
