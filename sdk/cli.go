@@ -6,7 +6,7 @@ import "context"
 // plugin's block.
 type CLICall struct {
 	Args  []string // what follows the name; at most 64 KiB
-	Stdin []byte   // at most 1 MiB; nil if it is a terminal
+	Stdin []byte   // the input, if one of the arguments is "-"; at most 1 MiB
 	Width int      // the terminal's width in columns; zero: the output is not a terminal
 }
 

@@ -42,6 +42,7 @@ var binaries = map[string]string{
 	"clawhost-desk":     "core/scripts/testdata/plugins/desk",
 	"clawhost-thief":    "core/scripts/testdata/plugins/thief",
 	"clawhost-diary":    "core/scripts/testdata/plugins/diary",
+	"clawhost-clerk":    "core/scripts/testdata/plugins/clerk",
 }
 
 // hold is the shell script with which a turn's tool waits for its script: "hold NAME" ends when "release NAME" is done.

@@ -39,8 +39,9 @@ func (s *stage) posts(ts *testscript.TestScript, neg bool, args []string) error 
 	id := flags.String("id", uuid.NewString(), "")
 	event := flags.String("event", "issues", "")
 	secret := flags.String("secret", "", "")
+	byHost := flags.Bool("host", false, "")
 	if err := flags.Parse(args); err != nil || neg || flags.NArg() != 3 {
-		return errors.New("usage: posts [-plain] [-id ID] [-event EVENT] [-secret SECRET] STATUS HOOK FILE")
+		return errors.New("usage: posts [-host] [-plain] [-id ID] [-event EVENT] [-secret SECRET] STATUS HOOK FILE")
 	}
 	body := []byte(ts.ReadFile(flags.Arg(2)))
 	header := http.Header{"Content-Type": {"application/json"}}
@@ -63,8 +64,11 @@ func (s *stage) posts(ts *testscript.TestScript, neg bool, args []string) error 
 	defer cancel()
 	var status int
 	err := poll(ctx, func() (done bool, err error) {
-		var text string
-		if status, text, err = s.post(ctx, flags.Arg(1), header, body); err == nil {
+		var place, text string
+		if place, err = s.hookPlace(*byHost, ts.Getenv("ADMIN_ADDRESS")); err == nil {
+			status, text, err = deliverHook(ctx, place, flags.Arg(1), header, body)
+		}
+		if err == nil {
 			fmt.Fprint(ts.Stdout(), text)
 		}
 		return err == nil, nil // a sender that got no answer sends again
@@ -78,13 +82,21 @@ func (s *stage) posts(ts *testscript.TestScript, neg bool, args []string) error 
 	return nil
 }
 
-// post sends a request to a webhook once.
-func (s *stage) post(ctx context.Context, hook string, header http.Header, body []byte) (status int, text string, err error) {
+// hookPlace is where webhooks are received: at the host's address, or where the log says.
+func (s *stage) hookPlace(byHost bool, admin string) (string, error) {
+	if byHost {
+		return admin + "/plugins/webhook", nil
+	}
 	found := hookAddress.FindAllStringSubmatch(s.log.String(), -1)
 	if len(found) == 0 {
-		return 0, "", errors.New("the log names no address")
+		return "", errors.New("the log names no address")
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+found[len(found)-1][1]+"/"+hook, bytes.NewReader(body))
+	return found[len(found)-1][1], nil
+}
+
+// deliverHook sends a request to a webhook once.
+func deliverHook(ctx context.Context, place, hook string, header http.Header, body []byte) (status int, text string, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+place+"/"+hook, bytes.NewReader(body))
 	if err != nil {
 		return 0, "", err
 	}

@@ -26,7 +26,7 @@ const (
 
 // config is the plugin's block in the host's config file.
 type config struct {
-	Listen  string                `json:"listen" default:"127.0.0.1:8790" jsonschema:"Address to listen on."`
+	Listen  string                `json:"listen" default:"127.0.0.1:8790" jsonschema:"Address to listen on; empty: only at the host's address."`
 	MaxBody int                   `json:"max_body" default:"1048576" jsonschema:"Maximum size of a request's body, in bytes."`
 	Hooks   map[string]hookConfig `json:"hooks" jsonschema:"The hooks, by the last part of their addresses."`
 }
@@ -116,6 +116,9 @@ func (c hookConfig) hook(name string) (*hook, error) {
 }
 
 func checkListen(address string) error {
+	if address == "" {
+		return nil
+	}
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return fmt.Errorf("%q is not an address such as %q", address, "127.0.0.1:8790")

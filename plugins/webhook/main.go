@@ -17,7 +17,7 @@ var version = "dev"
 
 func main() { sdk.Serve("webhook", version, sdk.Service(open)) }
 
-// open binds the address.
+// open binds the address, if there is one.
 func open(ctx context.Context, env sdk.Env, c config) (*server, error) {
 	hooks, err := c.hooks()
 	if err != nil {
@@ -27,6 +27,9 @@ func open(ctx context.Context, env sdk.Env, c config) (*server, error) {
 		if err := reach(ctx, env.History, h); err != nil {
 			return nil, err
 		}
+	}
+	if c.Listen == "" {
+		return newServer(env, nil, c.MaxBody, hooks), nil
 	}
 	listener, err := listen(ctx, env, c.Listen)
 	if err != nil {

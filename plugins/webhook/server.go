@@ -40,7 +40,7 @@ type turns interface {
 // server receives requests and begins turns.
 type server struct {
 	log      *slog.Logger
-	listener net.Listener
+	listener net.Listener // nil: requests come by the host only
 	maxBody  int64
 	hooks    map[string]*hook
 	turns    turns
@@ -56,8 +56,18 @@ func newServer(env sdk.Env, l net.Listener, maxBody int, hooks map[string]*hook)
 	}
 }
 
+// HTTPHandler answers the requests that come by the host.
+func (s *server) HTTPHandler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(context.WithoutCancel(r.Context()), w, r) })
+}
+
 // Run serves requests until ctx ends. None is processed any more when it returns.
 func (s *server) Run(ctx context.Context) error {
+	if s.listener == nil {
+		<-ctx.Done()
+		s.occupy()
+		return nil
+	}
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx)) // requests have some time more
 	served := &http.Server{
 		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(working, w, r) }),
@@ -96,7 +106,12 @@ func (s *server) occupy() {
 }
 
 // Status says where it listens.
-func (s *server) Status() string { return "listening on " + s.listener.Addr().String() }
+func (s *server) Status() string {
+	if s.listener == nil {
+		return "answering at the host's address"
+	}
+	return "listening on " + s.listener.Addr().String()
+}
 
 // answer is what a request is answered with.
 type answer struct {

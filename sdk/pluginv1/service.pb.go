@@ -115,7 +115,7 @@ type RunCliRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What follows the instance's name.
 	Args []string `protobuf:"bytes,1,rep,name=args,proto3" json:"args,omitempty"`
-	// At most 1 MiB; empty if it is a terminal.
+	// The input, if one of the arguments is "-"; at most 1 MiB.
 	Stdin []byte `protobuf:"bytes,2,opt,name=stdin,proto3" json:"stdin,omitempty"`
 	// The terminal's width in columns; zero: the output is not a terminal.
 	Width         uint32 `protobuf:"varint,3,opt,name=width,proto3" json:"width,omitempty"`

@@ -25,7 +25,8 @@ clawhost -demo`, a.host)
 	root.Long = root.Short + `
 
 Without a command it runs the host. Flags may begin with one dash or two, and stand
-before or behind a command's arguments.`
+before or behind a command's arguments. A plugin that has commands of its own is used
+by its name, such as clawhost schedule list: the flags below stand before the name.`
 	root.PersistentFlags().StringVar(&a.config, "config", a.config, "the config `file`; without it $CLAWHOST_CONFIG, ./config.hcl,\n"+
 		"~/.config/clawhost/config.hcl, /etc/clawhost/config.hcl")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON: one value, or one a line where more may follow")

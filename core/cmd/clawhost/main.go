@@ -88,13 +88,22 @@ type app struct {
 // run executes a command line and returns the exit code.
 func (a *app) run(ctx context.Context, args []string) int {
 	root := a.commands()
-	root.SetArgs(dashed(root, args))
-	err := root.ExecuteContext(ctx)
+	line := dashed(root, args)
+	root.SetArgs(line)
+	var err error
+	if name, rest := a.pluginLine(root, line); name != "" {
+		err = a.runPlugin(ctx, name, args[len(args)-len(rest):])
+	} else {
+		err = root.ExecuteContext(ctx)
+	}
 	var problems config.Problems
 	var wrong *usageError
+	var code exitCode
 	switch {
 	case err == nil:
 		return exitWell
+	case errors.As(err, &code):
+		return int(code)
 	case errors.Is(err, errSaid):
 		return exitNot
 	case errors.As(err, &wrong):

@@ -52,9 +52,6 @@ var notSaid = map[string]string{
 	"[Current message - respond to this]":                                 "a mark that the model is not to forge",
 	"[Chat messages since your last reply - for context]":                 "a mark that the model is not to forge",
 	"No conversation found":                                               "words of the CLI that are looked for",
-	"Anthropic-Ratelimit-Unified-Reset":                                   "a header",
-	"application/vnd.openxmlformats-officedocument.":                      "a type of files",
-	"application/vnd.oasis.opendocument.":                                 "a type of files",
 	"Model switched to ":                                                  "the model reads about a command",
 	"Thinking effort switched to %s.":                                     "the model reads about a command",
 	"Permission mode switched to %s.":                                     "the model reads about a command",
@@ -88,10 +85,10 @@ var (
 )
 
 // isSentence reports whether a text reads like one for people: three words or more of which the first is capitalised, behind a symbol
-// perhaps, or four and a full stop.
+// perhaps, or four and a full stop. What has no space is none.
 func isSentence(text string) bool {
 	words := len(wordPattern.FindAllString(text, -1))
-	if words < 3 || sqlPattern.MatchString(text) {
+	if words < 3 || !strings.Contains(text, " ") || sqlPattern.MatchString(text) {
 		return false
 	}
 	first := strings.TrimLeftFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })

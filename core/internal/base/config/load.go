@@ -120,6 +120,24 @@ func LoadSocket(path string, env func(name string) (value string, ok bool)) (str
 	return c.Socket(), d.problems.err()
 }
 
+// LoadPlugins returns the names of the plugins of the file at path. The rest of it may be wrong. The error is a [Problems].
+func LoadPlugins(path string, env func(name string) (value string, ok bool)) (names []string, err error) {
+	d, text, err := open(path, env)
+	if err != nil {
+		return nil, err
+	}
+	body, problems := d.parse(text)
+	if problems != nil {
+		return nil, problems.err()
+	}
+	for _, b := range body.Blocks {
+		if b.Type == "plugin" && len(b.Labels) == 1 {
+			names = append(names, b.Labels[0])
+		}
+	}
+	return names, nil
+}
+
 // LoadPlaces returns what the file at path says of the places of a host's files: where its state is, and where its agents work and keep
 // Claude's transcripts. The rest may be wrong, such as variables that only the host's own process has; then it is told by the second
 // result, and what depends on it has its default. The error is a [Problems].

@@ -35,6 +35,8 @@ type Plugin struct {
 	Grants []string
 	// ReadTranscripts lets a plugin that follows the transcripts of all channels also read what was said before.
 	ReadTranscripts bool
+	// ServeHTTP lets the plugin answer requests at the admin address.
+	ServeHTTP bool
 	// Overrides are the host's commands that the plugin's of the same name replace, in lower case with underscores.
 	Overrides []string
 	Hook      Hook
@@ -79,6 +81,7 @@ func (p *Plugin) blockOf(d *decoder, c *Config) block {
 			{"env", variables(&p.Env, nil)},
 			{"grants", channels(&p.Grants)},
 			{"read_transcripts", boolean(&p.ReadTranscripts)},
+			{"serve_http", boolean(&p.ServeHTTP)},
 			{"overrides", commands(&p.Overrides)},
 		},
 		blocks: append([]child{

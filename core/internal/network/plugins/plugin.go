@@ -48,6 +48,8 @@ func Kinds(d remote.Description) []string {
 		{remote.BeforeAgentStart, "hook"},
 		{remote.MessageReceived, "hook"},
 		{remote.TranscriptAppended, "hook"},
+		{remote.CLI, "cli"},
+		{remote.HTTP, "http"},
 	} {
 		if d.Can(k.capability) && !slices.Contains(kinds, k.name) {
 			kinds = append(kinds, k.name)

@@ -2,6 +2,8 @@ package remote
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -44,10 +46,53 @@ func (p *Plugin) RunCLI(ctx context.Context, c CLICall) (stdout, stderr string, 
 	return stdout, stderr, code, nil
 }
 
-// ServeHTTP has the plugin answer a request, within 30 seconds. The caller checks the response.
-func (p *Plugin) ServeHTTP(ctx context.Context, r *pluginv1.ServeRequest) (*pluginv1.ServeResponse, error) {
+// HTTPRequest is a request by HTTP for a plugin.
+type HTTPRequest struct {
+	Method  string
+	Host    string
+	Path    string // encoded; it begins with a slash
+	Query   string
+	Header  http.Header
+	Body    []byte
+	Address string // of who sent it
+}
+
+// HTTPResponse is a plugin's response to one.
+type HTTPResponse struct {
+	Status int // 200 to 599
+	Header http.Header
+	Body   []byte
+}
+
+// ServeHTTP has the plugin answer a request, within 30 seconds.
+func (p *Plugin) ServeHTTP(ctx context.Context, r HTTPRequest) (HTTPResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, httpTimeout)
 	defer cancel()
-	response, err := p.http.Serve(ctx, r)
-	return response, translate(err)
+	request := &pluginv1.ServeRequest{
+		Method: wire.Repair(r.Method), Path: wire.Repair(r.Path), Query: wire.Repair(r.Query), Body: r.Body, RemoteAddress: r.Address,
+		Headers: []*pluginv1.HttpHeader{{Name: "Host", Value: wire.Repair(r.Host)}},
+	}
+	for name, values := range r.Header {
+		for _, value := range values {
+			request.Headers = append(request.Headers, &pluginv1.HttpHeader{Name: wire.Repair(name), Value: wire.Repair(value)})
+		}
+	}
+	answer, err := p.http.Serve(ctx, request)
+	if err != nil {
+		return HTTPResponse{}, translate(err)
+	}
+	response, size := HTTPResponse{Status: int(answer.GetStatus()), Header: http.Header{}, Body: answer.GetBody()}, 0
+	for _, h := range answer.GetHeaders() {
+		size += len(h.GetName()) + len(h.GetValue())
+		response.Header.Add(h.GetName(), h.GetValue())
+	}
+	switch {
+	case response.Status < http.StatusOK || response.Status > 599:
+		return HTTPResponse{}, errors.New("the status of the plugin's response is not one of 200 to 599")
+	case size > wire.MaxHeaders:
+		return HTTPResponse{}, errors.New("the plugin's response has too many headers")
+	case len(response.Body) > wire.MaxBody:
+		return HTTPResponse{}, errors.New("the plugin's response is too large")
+	}
+	return response, nil
 }

@@ -89,6 +89,7 @@ func (s *Server) remote(open *connections) http.Handler {
 	mux := http.NewServeMux()
 	browsers, operators := s.statePage(mux, open)
 	mux.Handle("/v1/", s.authorised(open, guarded, browsers, operators))
+	mux.Handle("/plugins/{name}/", s.routed(open))
 	mux.Handle("POST /logout", s.authorised(open, guarded, browsers, operators))
 	mux.Handle("GET /metrics", s.authorised(open, guarded, browsers, operators))
 	mux.Handle("GET /healthz", probed(open, alive))

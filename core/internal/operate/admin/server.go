@@ -171,6 +171,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /v1/plugins", answer(func(*http.Request) (any, error) { return list(s.options.Host.Status().Plugins, nil) }))
 	mux.HandleFunc("GET /v1/links", answer(func(*http.Request) (any, error) { return list(s.options.Host.Links(), nil) }))
 	mux.HandleFunc("POST /v1/plugins/login", s.login)
+	mux.HandleFunc("POST /v1/plugins/cli", answer(s.cli))
 	mux.HandleFunc("POST /v1/messages", answer(s.send))
 	mux.HandleFunc("POST /v1/turns", s.asking(false)) // a connection of this machine ends with the command
 	mux.HandleFunc("GET /v1/logs", s.logs)
