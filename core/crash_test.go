@@ -251,12 +251,12 @@ func crashBinaries(t *testing.T) string {
 // buildForCrash builds the binaries, once for all tests, and plain, as the shipped ones are.
 var buildForCrash = sync.OnceValue(func() error {
 	cmd := exec.Command("go", "build", "-tags=crashpoints,grpcnotrace", "-ldflags=-s -w", "-o", crashRoot+string(filepath.Separator),
-		"./cmd/clawhost", "./cmd/claude-stub", "../examples/echo", "../plugins/telegram", "../plugins/webhook", "./testdata/board", "./testdata/exchange")
+		"./cmd/clawhost", "./cmd/claude-stub", "../examples/echo", "../plugins/telegram", "../plugins/webhook", "./testdata/board", "./testdata/exchange", "./testdata/ticker")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the binaries: %w\n%s", err, out)
 	}
-	for _, name := range []string{"echo", "telegram", "webhook", "board", "exchange"} {
+	for _, name := range []string{"echo", "telegram", "webhook", "board", "exchange", "ticker"} {
 		if err := os.Rename(filepath.Join(crashRoot, name), filepath.Join(crashRoot, "clawhost-"+name)); err != nil {
 			return err
 		}

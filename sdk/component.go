@@ -43,6 +43,9 @@ type CommandSpec = chat.CommandSpec
 
 // CommandCall is one use of a slash command.
 type CommandCall struct {
+	// ID identifies this use of the command. After a crash the host may repeat the call, with the same id, so that what must happen once
+	// can be recognised. It has at most 256 bytes; empty if the host is too old to tell.
+	ID     string
 	Name   string
 	Args   string // untrusted
 	Caller chat.Caller

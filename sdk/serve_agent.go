@@ -36,7 +36,7 @@ func (s *commandsServer) RunCommand(ctx context.Context, r *pluginv1.RunCommandR
 		if !p.answers(r.GetName()) {
 			continue
 		}
-		reply, err := answer(ctx, p.value, CommandCall{Name: r.GetName(), Args: wire.Repair(r.GetArgs()), Caller: caller})
+		reply, err := answer(ctx, p.value, CommandCall{ID: r.GetId(), Name: r.GetName(), Args: wire.Repair(r.GetArgs()), Caller: caller})
 		if err != nil {
 			return nil, err
 		}

@@ -28,6 +28,9 @@ var at = time.Date(2026, 3, 29, 2, 30, 0, 0, time.UTC)
 
 func (c *clerk) ReplyCommand(ctx context.Context, call sdk.CommandCall) (sdk.Reply, error) {
 	if call.Args != "" {
+		if call.ID != "c-"+call.Args {
+			return sdk.Reply{}, errors.New("the call has the id " + call.ID)
+		}
 		if err := c.env.WakeUps.WakeAt(ctx, call.Args, at); err != nil {
 			return sdk.Reply{}, err
 		}
@@ -114,7 +117,7 @@ func TestWakeUps(t *testing.T) {
 	t.Parallel()
 	c, h := newClerk(t, false)
 	for _, key := range []string{"fails", "once", "again", "again"} {
-		if reply, err := h.Reply(sdk.CommandCall{Name: "note", Args: key}); err != nil || len(reply.Buttons) != 1 || reply.Buttons[0][0].Data != "/note delete" {
+		if reply, err := h.Reply(sdk.CommandCall{ID: "c-" + key, Name: "note", Args: key}); err != nil || len(reply.Buttons) != 1 || reply.Buttons[0][0].Data != "/note delete" {
 			t.Fatalf("the reply is %+v, %v", reply, err)
 		}
 	}

@@ -78,9 +78,11 @@ func (Role) EnumDescriptor() ([]byte, []int) {
 type RunCommandRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Without a slash.
-	Name          string  `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Args          string  `protobuf:"bytes,2,opt,name=args,proto3" json:"args,omitempty"`
-	Caller        *Caller `protobuf:"bytes,3,opt,name=caller,proto3" json:"caller,omitempty"`
+	Name   string  `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Args   string  `protobuf:"bytes,2,opt,name=args,proto3" json:"args,omitempty"`
+	Caller *Caller `protobuf:"bytes,3,opt,name=caller,proto3" json:"caller,omitempty"`
+	// Identifies this use of the command: after a crash the host may repeat the call, with the same id. Empty: an older host does not tell.
+	Id            string `protobuf:"bytes,4,opt,name=id,proto3" json:"id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -134,6 +136,13 @@ func (x *RunCommandRequest) GetCaller() *Caller {
 		return x.Caller
 	}
 	return nil
+}
+
+func (x *RunCommandRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
 }
 
 // Caller is the person on whose behalf the plugin is called, with the chat and the person's authority.
@@ -1031,11 +1040,12 @@ var File_clawhost_plugin_v1_agent_proto protoreflect.FileDescriptor
 
 const file_clawhost_plugin_v1_agent_proto_rawDesc = "" +
 	"\n" +
-	"\x1eclawhost/plugin/v1/agent.proto\x12\x12clawhost.plugin.v1\x1a clawhost/plugin/v1/channel.proto\x1a clawhost/plugin/v1/message.proto\x1a\x1fclawhost/plugin/v1/plugin.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"o\n" +
+	"\x1eclawhost/plugin/v1/agent.proto\x12\x12clawhost.plugin.v1\x1a clawhost/plugin/v1/channel.proto\x1a clawhost/plugin/v1/message.proto\x1a\x1fclawhost/plugin/v1/plugin.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x7f\n" +
 	"\x11RunCommandRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04args\x18\x02 \x01(\tR\x04args\x122\n" +
-	"\x06caller\x18\x03 \x01(\v2\x1a.clawhost.plugin.v1.CallerR\x06caller\"\xc0\x02\n" +
+	"\x06caller\x18\x03 \x01(\v2\x1a.clawhost.plugin.v1.CallerR\x06caller\x12\x0e\n" +
+	"\x02id\x18\x04 \x01(\tR\x02id\"\xc0\x02\n" +
 	"\x06Caller\x12\x1f\n" +
 	"\vsession_key\x18\x01 \x01(\tR\n" +
 	"sessionKey\x125\n" +

@@ -300,7 +300,7 @@ func (h *Harness) Command(call sdk.CommandCall) (string, error) {
 func (h *Harness) Reply(call sdk.CommandCall) (sdk.Reply, error) {
 	h.t.Helper()
 	r, err := h.commands.RunCommand(h.t.Context(), &pluginv1.RunCommandRequest{
-		Name: call.Name, Args: call.Args, Caller: wire.CallerToProto(h.callerOr(call.Caller)),
+		Id: call.ID, Name: call.Name, Args: call.Args, Caller: wire.CallerToProto(h.callerOr(call.Caller)),
 	})
 	if err != nil {
 		return sdk.Reply{}, h.note(err)

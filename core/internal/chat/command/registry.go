@@ -16,6 +16,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
+	"github.com/clawhost/clawhost/core/internal/network/remote"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -103,7 +104,7 @@ func (r *Registry) offered() []Command {
 				Group: wording.GroupPlugins, Menu: true, Slow: true, Overrides: slices.Contains(e.Config().Overrides, c.Name),
 				plugin: plugin.Name,
 				Run: func(ctx context.Context, call Call) (answer Answer, err error) {
-					answer.Text, answer.Rows, err = plugin.RunCommand(ctx, call.Name, call.Args, call.Caller)
+					answer.Text, answer.Rows, err = plugin.RunCommand(ctx, remote.CommandCall{ID: call.ID, Name: call.Name, Args: call.Args, Caller: call.Caller})
 					if !r.Serves(plugin.Name, answer.Rows) {
 						r.host.Log.Warn("the buttons of a plugin's reply are left out: one of them is not a command of the plugin",
 							"plugin", plugin.Name, "command", call.Name)
@@ -228,9 +229,12 @@ func (r *Registry) Run(ctx context.Context, call Call) (all Answer, err error) {
 	defer cancel()
 	var texts []string
 	var errs []error
-	for _, asked := range append([]domain.Command{{Name: call.Name, Args: call.Args}}, call.And...) {
+	for i, asked := range append([]domain.Command{{Name: call.Name, Args: call.Args}}, call.And...) {
 		call := call
 		call.Name, call.Args, call.And = asked.Name, asked.Args, nil
+		if i > 0 {
+			call.ID += fmt.Sprintf("#%d", i)
+		}
 		answer, err := r.run(ctx, call)
 		if answer.Text != "" {
 			texts = append(texts, answer.Text)

@@ -256,10 +256,17 @@ func (p *Plugin) Shutdown(ctx context.Context, grace time.Duration) error {
 	return translate(err)
 }
 
+// CommandCall is one use of a plugin's slash command.
+type CommandCall struct {
+	ID         string // the same in each attempt
+	Name, Args string
+	Caller     chat.Caller
+}
+
 // RunCommand calls the plugin's slash command. The caller checks the buttons.
-func (p *Plugin) RunCommand(ctx context.Context, name, args string, caller chat.Caller) (reply string, buttons [][]chat.Button, err error) {
+func (p *Plugin) RunCommand(ctx context.Context, c CommandCall) (reply string, buttons [][]chat.Button, err error) {
 	response, err := p.commands.RunCommand(ctx, &pluginv1.RunCommandRequest{
-		Name: wire.Repair(name), Args: wire.Repair(args), Caller: wire.CallerToProto(caller),
+		Id: wire.Cut(c.ID, wire.MaxID), Name: wire.Repair(c.Name), Args: wire.Repair(c.Args), Caller: wire.CallerToProto(c.Caller),
 	})
 	if err != nil {
 		return "", nil, translate(err)

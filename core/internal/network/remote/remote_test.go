@@ -206,7 +206,7 @@ func calls(ctx context.Context, p *remote.Plugin) map[string]func() error {
 		"Delete":             func() error { return p.Delete(ctx, chat.Address{Chat: "c"}, "1") },
 		"React":              func() error { return p.React(ctx, chat.Address{Chat: "c"}, "1", "👍") },
 		"Draft":              func() error { return p.Draft(ctx, chat.Address{Chat: "c"}, 1, "x") },
-		"RunCommand":         func() error { _, _, err := p.RunCommand(ctx, "x", "", chat.Caller{}); return err },
+		"RunCommand":         func() error { _, _, err := p.RunCommand(ctx, remote.CommandCall{Name: "x"}); return err },
 		"MessageReceived":    func() error { return p.MessageReceived(ctx, chat.Caller{}, chat.Message{}) },
 		"TranscriptAppended": func() error { return p.TranscriptAppended(ctx, "s", nil) },
 		"CallTool":           func() error { _, err := p.CallTool(ctx, chat.ToolCall{Name: "x"}); return err },
@@ -349,7 +349,7 @@ func TestTextsAreCut(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 1<<20)
 	p, _ := connect(t, &nasty{reply: long, prepend: long})
-	if reply, _, err := p.RunCommand(t.Context(), "\xff", "\xff", chat.Caller{}); err != nil || len(reply) != wire.MaxText {
+	if reply, _, err := p.RunCommand(t.Context(), remote.CommandCall{ID: "\xff", Name: "\xff", Args: "\xff"}); err != nil || len(reply) != wire.MaxText {
 		t.Errorf("a reply of %d bytes, %v", len(reply), err)
 	}
 	if added, once, err := p.BeforeAgentStart(t.Context(), "1", chat.Caller{}, "\xff"); err != nil || len(added) != wire.MaxText || len(once) != wire.MaxText {

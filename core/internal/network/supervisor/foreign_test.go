@@ -22,7 +22,7 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
-	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/core/internal/network/remote"
 	"github.com/clawhost/clawhost/sdk/pluginv1"
 )
 
@@ -104,7 +104,7 @@ func TestAPluginWithoutABroker(t *testing.T) {
 	if kinds := strings.Join(plugins.Kinds(live.Description), " "); kinds != "commands tools" {
 		t.Errorf("kinds are %q", kinds)
 	}
-	if reply, _, err := live.RunCommand(t.Context(), "say", "it", chat.Caller{}); err != nil || reply != "you said it" {
+	if reply, _, err := live.RunCommand(t.Context(), remote.CommandCall{Name: "say", Args: "it"}); err != nil || reply != "you said it" {
 		t.Errorf("it answers %q, %v", reply, err)
 	}
 	r.stop()
