@@ -48,6 +48,7 @@ func answerRPC(message []byte) []byte {
 		result["tools"] = []any{
 			map[string]any{"name": "greet", "description": "Greets somebody.", "inputSchema": schema},
 			map[string]any{"name": "environment", "description": "Shows the environment.", "inputSchema": schema},
+			map[string]any{"name": "ask", "description": "Asks people.", "inputSchema": map[string]any{"type": "object", "properties": map[string]any{}}},
 		}
 	case "tools/call":
 		text := "hello " + m.Params.Arguments.Name
@@ -65,15 +66,56 @@ func answerRPC(message []byte) []byte {
 // serveStdio answers messages until stdin ends.
 func serveStdio() {
 	lines := bufio.NewReader(os.Stdin)
+	var asks elicitations
 	for {
 		line, err := lines.ReadBytes('\n')
-		if answer := answerRPC(line); answer != nil {
+		answer := asks.answer(line)
+		if answer == nil {
+			answer = answerRPC(line)
+		}
+		if answer != nil {
 			fmt.Printf("%s\n", answer)
 		}
 		if err != nil {
 			return
 		}
 	}
+}
+
+// elicitations are the calls of the tool ask, whose arguments are what people are asked for. Each is answered with their answer.
+type elicitations struct {
+	calls []json.RawMessage // the ids of the calls, by that of the elicitation
+}
+
+// answer answers a call of ask with a request for people, and their answer with the call's result. It returns nil for anything else.
+func (e *elicitations) answer(message []byte) []byte {
+	var m struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+		Params struct {
+			Name      string          `json:"name"`
+			Arguments json.RawMessage `json:"arguments"`
+		} `json:"params"`
+		Result json.RawMessage `json:"result"`
+		Error  json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal(message, &m) != nil {
+		return nil
+	}
+	var number int
+	var send any
+	switch {
+	case m.Method == "tools/call" && m.Params.Name == "ask":
+		e.calls = append(e.calls, m.ID)
+		send = map[string]any{"jsonrpc": "2.0", "id": len(e.calls), "method": "elicitation/create", "params": m.Params.Arguments}
+	case m.Method == "" && json.Unmarshal(m.ID, &number) == nil && number >= 1 && number <= len(e.calls):
+		text := string(m.Result) + string(m.Error)
+		send = map[string]any{"jsonrpc": "2.0", "id": e.calls[number-1], "result": map[string]any{"content": []any{map[string]any{"type": "text", "text": text}}}}
+	default:
+		return nil
+	}
+	line, _ := json.Marshal(send) // it is of what was decoded
+	return line
 }
 
 // httpServer is the same server over HTTP.

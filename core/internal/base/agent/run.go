@@ -151,8 +151,10 @@ type Step struct {
 }
 
 // Question is a question of Claude before it acts: whether it may use a tool, which option to choose (AskUserQuestion),
-// or whether a plan is approved (ExitPlanMode). The model wrote all of it.
+// or whether a plan is approved (ExitPlanMode). The model wrote all of it. Or it is what an MCP server asks people for.
 type Question struct {
+	// Elicits is what an MCP server asks for; nil: the question is Claude's. Then it is also the Input, and there is no Tool.
+	Elicits     *Elicitation
 	Tool        string
 	ToolUseID   string
 	Input       json.RawMessage // of the tool, an object
@@ -163,12 +165,23 @@ type Question struct {
 	Suggested []string
 }
 
+// Elicitation is what an MCP server asks people for: the fields of a form, or to open a link. The server wrote all of it but its name,
+// which is that of the configuration.
+type Elicitation struct {
+	Server  string          `json:"server"`
+	Message string          `json:"message"`
+	URL     string          `json:"url,omitempty"`    // the link; empty: a form
+	Schema  json.RawMessage `json:"schema,omitempty"` // of the form, an object
+}
+
 // Decision is the answer to a [Question].
 type Decision struct {
 	Allow   bool
-	Input   json.RawMessage // allowed: replaces the tool's input; nil: unchanged
+	Input   json.RawMessage // allowed: replaces the tool's input, or is what an MCP server gets; nil: unchanged, or nothing
 	Message string          // denied: the text for the model
 	Stop    bool            // denied: the turn ends, too
+	// Declined: people have said no to what an MCP server asks for. Without it, or Allow, it is told that nobody has answered.
+	Declined bool
 }
 
 // Result is the result of a turn. All but Text and Recovered are also set for a failed turn.

@@ -15,6 +15,7 @@ const (
 	AboutPlan   Subject = "plan"
 	AboutChoice Subject = "choice"
 	AboutResume Subject = "resume"
+	AboutForm   Subject = "form" // of an MCP server
 )
 
 // maxAsked bounds the text of a closed question, in characters.
@@ -38,6 +39,7 @@ type Question struct {
 	Several  bool     // several answers may be given
 	Answers  []Answer // in order
 	Details  []string // of the labels of a choice
+	Form     *Form    // what an MCP server asks for; nil: it is about something else
 	Lasting  string   // what a longer permission covers, from [Lasting]; empty: none is offered
 }
 
@@ -45,6 +47,7 @@ type Question struct {
 type Answer struct {
 	Label string // of its button
 	Help  string // its explanation, where there are no buttons; empty: it is not listed
+	Word  string // of a form: what is written in place of its number; empty: the number
 }
 
 // Reasons for questions in turns that no person started.
@@ -100,6 +103,8 @@ func (q Question) WithButtons() string {
 	var b strings.Builder
 	q.ask(&b)
 	switch {
+	case q.Form != nil:
+		q.answers(&b, true)
 	case q.About == AboutChoice:
 		for i, detail := range q.Details {
 			if detail != "" {
@@ -121,6 +126,10 @@ func (q Question) WithButtons() string {
 func (q Question) String() string {
 	var b strings.Builder
 	q.ask(&b)
+	if q.Form != nil {
+		q.answers(&b, false)
+		return strings.TrimRight(b.String(), "\n")
+	}
 	b.WriteString("\n")
 	for i, a := range q.Answers {
 		if a.Help != "" {
@@ -145,12 +154,14 @@ func (q Question) ask(b *strings.Builder) {
 	if q.For != "" {
 		who = "Claude, working for " + Verbatim(q.For) + ","
 	}
-	switch q.About {
-	case AboutResume:
+	switch {
+	case q.Form != nil:
+		q.form(b)
+	case q.About == AboutResume:
 		b.WriteString(q.Line + "\n")
-	case AboutChoice:
+	case q.About == AboutChoice:
 		b.WriteString(strong(q.Line) + "\n")
-	case AboutPlan:
+	case q.About == AboutPlan:
 		fmt.Fprintf(b, "**%s has a plan.** May it go ahead?\n\n%s\n", who, or(q.Shown, "It does not say what the plan is."))
 	default:
 		fmt.Fprintf(b, "**%s asks to use %s.**\n", who, Escape(q.Tool))
@@ -176,8 +187,11 @@ func (q Question) ask(b *strings.Builder) {
 	}
 	if q.Missing > 0 {
 		first := "Say no"
-		if q.About == AboutChoice {
+		switch q.About {
+		case AboutChoice:
 			first = "Say so in your own words"
+		case AboutForm:
+			first = "Decline"
 		}
 		fmt.Fprintf(b, "\n**%d characters of it are not shown here%s.** %s if you want to see them first.\n", q.Missing, onceOnly, first)
 	}
@@ -208,6 +222,8 @@ func (q Question) orSeveral() string {
 // Asked names the subject of a closed question.
 func (q Question) Asked() string {
 	switch {
+	case q.Form != nil:
+		return q.Form.asked(q.Line)
 	case q.About == AboutPlan:
 		return "Claude's plan"
 	case q.About == AboutChoice:
@@ -226,6 +242,8 @@ func (q Question) Elsewhere() string {
 		return "My plan needs an owner's permission. I have asked for it."
 	case AboutChoice:
 		return "An owner has to choose something for me. I have asked for it."
+	case AboutForm:
+		return "An owner has to answer an MCP server for me. I have asked for it."
 	}
 	return "I need an owner's permission to use " + Escape(q.Tool) + ", and have asked for it."
 }
@@ -241,6 +259,8 @@ func (q Question) Undelivered() string {
 		return q.Line + " Nobody could be asked whether to continue."
 	case AboutChoice:
 		return "I asked: " + q.Asked() + " Nobody could answer, so I went on without it."
+	case AboutForm:
+		return "I asked" + who + " to answer the " + q.Form.server() + ". Nobody could, so I went on without it."
 	case AboutPlan:
 		return "I asked" + who + " whether my plan may go ahead. Nobody could answer, so it counted as no."
 	default:

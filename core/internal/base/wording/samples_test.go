@@ -21,6 +21,7 @@ type group struct {
 }
 
 var (
+	two      = 2.0
 	now      = time.Date(2026, 3, 15, 14, 30, 0, 0, time.UTC)
 	tomorrow = time.Date(2026, 3, 16, 0, 0, 0, 0, time.UTC)
 	session  = domain.Session{
@@ -50,6 +51,34 @@ var (
 	resume = wording.Question{
 		ID: "ABCDE", About: wording.AboutResume, Direct: true, Line: "I tried this message several times and gave it up.",
 		Answers: []wording.Answer{{Label: wording.GoOnLabel, Help: wording.GoOnHelp}, {Label: wording.LeaveLabel, Help: wording.LeaveHelp}},
+	}
+	decline = wording.Answer{Label: wording.DeclineLabel, Help: wording.DeclineHelp, Word: "decline"}
+	field   = wording.Question{
+		ID: "ABCDE", About: wording.AboutForm, Direct: true, Line: "Order a shirt?\nYour name",
+		Form: &wording.Form{Server: "shop", Message: "Order a shirt?\nIt is *free*.", Field: "Your name", Help: "As on the label", Number: 1, Of: 3, Optional: true, Takes: wording.Value(wording.AnyText, &two, nil)},
+		Answers: []wording.Answer{
+			{Label: wording.UsualLabel("Ann"), Help: wording.UsualHelp("Ann"), Word: "usual"}, {Label: wording.SkipLabel, Help: wording.SkipHelp, Word: "skip"}, decline,
+		},
+	}
+	sizes = wording.Question{
+		ID: "ABCDE", About: wording.AboutForm, Line: "Sizes", Several: true, Missing: 12, Form: &wording.Form{Server: "shop", Field: "Sizes", Number: 2, Of: 3, Takes: wording.Several(&two, &two)},
+		Answers: []wording.Answer{{Label: "Small", Help: "Small"}, {Label: "Medium", Help: "Medium"}, {Label: "Large", Help: "Large"}, decline},
+	}
+	gift = wording.Question{
+		ID: "ABCDE", About: wording.AboutForm, Line: "Gift?", Form: &wording.Form{Server: "shop", Field: "Gift?", Number: 3, Of: 3},
+		Answers: []wording.Answer{{Label: wording.YesLabel, Word: "yes"}, {Label: wording.DenyLabel, Word: "no"}, decline},
+	}
+	filled = wording.Question{
+		ID: "ABCDE", About: wording.AboutForm, Form: &wording.Form{Server: "shop", Sends: []wording.Sent{{Title: "Your name"}, {Title: "Sizes", Value: "Small, Large"}}},
+		Answers: []wording.Answer{{Label: wording.SendLabel, Help: wording.SendHelp, Word: "send"}, {Label: wording.AgainLabel, Help: wording.AgainHelp, Word: "again"}, decline},
+	}
+	page = wording.Question{
+		ID: "ABCDE", About: wording.AboutForm, Direct: true, Line: "Log in", Form: &wording.Form{Server: "bank", Message: "Log in", Link: "https://bank.example/in?a_b=1", Host: "bank.example"},
+		Answers: []wording.Answer{{Label: wording.DoneLabel, Help: wording.DoneHelp, Word: "done"}, decline},
+	}
+	sure = wording.Question{
+		ID: "ABCDE", About: wording.AboutForm, For: "Ben", Line: "Sure?", Form: &wording.Form{Server: "bank", Message: "Sure?"},
+		Answers: []wording.Answer{{Label: wording.AcceptLabel, Help: wording.AcceptHelp, Word: "accept"}, decline},
 	}
 	budget = domain.Budget{
 		Spending: domain.Spending{Account: domain.Account{Per: domain.PerPerson, Subject: "peer:telegram:1001"}, Amount: domain.Amount{CostMicros: 5_123_456}},
@@ -411,6 +440,52 @@ var groups = []group{
 		{"Undelivered", plan.Undelivered()},
 		{"Undelivered", choice.Undelivered()},
 		{"Undelivered", resume.Undelivered()},
+		{"Question", field.WithButtons()},
+		{"Question", field.String()},
+		{"Question", sizes.WithButtons()},
+		{"Question", sizes.String()},
+		{"Question", gift.WithButtons()},
+		{"Question", gift.String()},
+		{"Question", filled.WithButtons()},
+		{"Question", filled.String()},
+		{"Question", page.WithButtons()},
+		{"Question", page.String()},
+		{"Question", sure.String()},
+		{"Elsewhere", sure.Elsewhere()},
+		{"Undelivered", sure.Undelivered()},
+		{"Undelivered", page.Undelivered()},
+		{"YesLabel", wording.YesLabel},
+		{"DenyLabel", wording.DenyLabel},
+		{"SkipLabel", wording.SkipLabel},
+		{"SkipHelp", wording.SkipHelp},
+		{"DeclineLabel", wording.DeclineLabel},
+		{"DeclineHelp", wording.DeclineHelp},
+		{"SendLabel", wording.SendLabel},
+		{"SendHelp", wording.SendHelp},
+		{"AgainLabel", wording.AgainLabel},
+		{"AgainHelp", wording.AgainHelp},
+		{"AcceptLabel", wording.AcceptLabel},
+		{"AcceptHelp", wording.AcceptHelp},
+		{"DoneLabel", wording.DoneLabel},
+		{"DoneHelp", wording.DoneHelp},
+		{"UsualLabel", wording.UsualLabel("Ann")},
+		{"UsualHelp", wording.UsualHelp("Ann")},
+		{"ServerName", wording.ServerName("shop")},
+		{"Value", wording.Value(wording.AnyText, &two, &two)},
+		{"Several", wording.Several(&two, nil)},
+		{"UnfitValue", wording.UnfitValue(wording.Value(wording.Number, nil, nil))},
+		{"UnfitValue", wording.UnfitValue(wording.Value(wording.Integer, &two, &two))},
+		{"UnfitValue", wording.UnfitValue(wording.Value(wording.Email, nil, nil))},
+		{"UnfitValue", wording.UnfitValue(wording.Value(wording.URI, nil, nil))},
+		{"UnfitValue", wording.UnfitValue(wording.Value(wording.Date, nil, nil))},
+		{"UnfitValue", wording.UnfitValue(wording.Value(wording.DateTime, nil, nil))},
+		{"UnfitValue", wording.UnfitValue(wording.Value(wording.AnyText, nil, &two))},
+		{"Filled", wording.Filled("Ann", field.Asked(), "Ann")},
+		{"LeftOut", wording.LeftOut("Ann", field.Asked())},
+		{"FormDeclined", wording.FormDeclined("Ann", page.Asked())},
+		{"Sending", wording.Sending("Ann", filled.Asked())},
+		{"AskedAgain", wording.AskedAgain("Ann", filled.Asked())},
+		{"TooManyQuestions", wording.TooManyQuestions(wording.ServerName("shop"), 4, wording.OfSender)},
 		{"AskedForMemories", wording.AskedForMemories},
 		{"AskedForHeartbeat", wording.AskedForHeartbeat},
 		{"OnceLabel", wording.OnceLabel},

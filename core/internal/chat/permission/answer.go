@@ -40,7 +40,8 @@ func (d *Approvals) Hear(ctx context.Context, id, answer string, w Written) (str
 		return "", err
 	}
 	q := read(row)
-	w.Words = q.body.About == wording.AboutChoice || strings.HasPrefix(answer, "no ")
+	// What was meant for an MCP server does not become a message to Claude.
+	w.Words = q.body.About == wording.AboutChoice || q.body.Form == nil && strings.HasPrefix(answer, "no ")
 	reply, err := d.take(ctx, q, w.Caller, answer, &w)
 	crashpoint.Pass("answered") // As in Answer.
 	return reply, err

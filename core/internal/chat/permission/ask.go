@@ -56,7 +56,7 @@ func (d *Approvals) decide(ctx context.Context, run *conversation.Run, q agent.Q
 		}
 		q.Suggested = nil // a rule for the tool would allow every command
 	}
-	leave := q.Tool != "AskUserQuestion" && q.Tool != "ExitPlanMode"
+	leave := q.Elicits == nil && q.Tool != "AskUserQuestion" && q.Tool != "ExitPlanMode"
 	if leave {
 		if granted, err := d.granted(ctx, run, q); err != nil || granted {
 			return agent.Decision{Allow: granted}, err
@@ -81,10 +81,12 @@ func (d *Approvals) askPeople(ctx context.Context, run *conversation.Run, w *wai
 		d.waiters.discount(w)
 		d.options.Dispatcher.Resume(ctx, run.ID)
 	}()
-	switch q.Tool {
-	case "AskUserQuestion":
+	switch {
+	case q.Elicits != nil:
+		return d.elicit(ctx, run, w, q)
+	case q.Tool == "AskUserQuestion":
 		return d.choices(ctx, run, w, q)
-	case "ExitPlanMode":
+	case q.Tool == "ExitPlanMode":
 		return d.one(ctx, run, w, q, planBody(q))
 	default:
 		return d.one(ctx, run, w, q, toolBody(q))
@@ -96,7 +98,7 @@ func (d *Approvals) decline(ctx context.Context, run *conversation.Run, q agent.
 	d.log.Warn("a question was not asked: too many are open",
 		"bound", tooMany.key, "session", run.Session.Key, "run", run.ID, "tool", q.Tool)
 	m := run.Head.Message
-	text := wording.TooManyQuestions(called(q.Tool), tooMany.most, tooMany.of)
+	text := wording.TooManyQuestions(asks(q), tooMany.most, tooMany.of)
 	items := d.options.Conversations.Notice(m.Address(), m.Chat.Kind, text)
 	if _, err := d.options.Store.Post(ctx, domain.KeyTooManyQuestions.Of(run.ID), items...); err != nil {
 		return agent.Decision{}, fmt.Errorf("tell that a question was not asked: %w", err)
@@ -180,7 +182,7 @@ func (d *Approvals) post(
 	to := m.Address()
 	b.Kind, b.Purpose, b.Whose = m.Chat.Kind, purpose(m.Origin), access.Audience(run.Caller.Authority)
 	var before []domain.OutboxItem
-	theirs := b.About == wording.AboutChoice && m.Sender.ID != "" // who may choose for themselves
+	theirs := b.personal() && m.Sender.ID != "" // who may decide for themselves
 	if !theirs && m.Chat.Kind == chat.Direct && !d.options.Conversations.Decides(run.Caller) {
 		decider, ok := d.options.Owners.Reachable(ctx, to)
 		if !ok {

@@ -49,6 +49,7 @@ type body struct {
 	Details  []string        `json:"details,omitempty"`  // of the labels
 	Several  bool            `json:"several,omitempty"`  // several labels may be chosen
 	Numbered bool            `json:"numbered,omitempty"` // it was asked with numbers, because the chat has no buttons
+	Form     *formPart       `json:"form,omitempty"`     // what an MCP server asks for, if it is about that
 
 	Reasons []pendingReason `json:"reasons,omitempty"` // of those who are about to give a reason for their refusal
 
@@ -148,6 +149,8 @@ func (b body) options() []option {
 			}
 		}
 		return list
+	case wording.AboutForm:
+		return b.Form.options()
 	default:
 		list := []option{{"once", wording.OnceLabel, wording.OnceHelp}}
 		if b.grantable() {
@@ -196,8 +199,15 @@ func (b body) question(id string) wording.Question {
 	if b.About == wording.AboutPlan {
 		q.Shown = chunk.Closed(b.Shown)
 	}
-	for _, o := range b.options() {
-		q.Answers = append(q.Answers, wording.Answer{Label: o.label, Help: o.help})
+	if b.Form != nil {
+		q.Form = b.Form.shown()
+	}
+	for i, o := range b.options() {
+		answer := wording.Answer{Label: o.label, Help: o.help}
+		if b.Form != nil && i >= b.Form.labels() {
+			answer.Word = o.word
+		}
+		q.Answers = append(q.Answers, answer)
 	}
 	if b.About == wording.AboutTool && b.grantable() {
 		q.Lasting = b.lasting()
@@ -212,6 +222,9 @@ func (b body) text(id string, buttons bool) string {
 	}
 	return b.question(id).String()
 }
+
+// personal reports whether it asks for what the person whose turn asks may decide: what to choose, or what to tell an MCP server.
+func (b body) personal() bool { return b.About == wording.AboutChoice || b.About == wording.AboutForm }
 
 // what names the subject of a closed question.
 func (b body) what() string { return b.question("").Asked() }

@@ -98,6 +98,10 @@ func (b body) takes() []string {
 	switch b.About {
 	case wording.AboutChoice:
 		list = append(list, "your own words")
+	case wording.AboutForm:
+		if f := b.Form.Field; f != nil && f.takes() != "" {
+			list = append(list, f.takes())
+		}
 	case wording.AboutTool, wording.AboutPlan:
 		list = append(list, "no with a reason behind it")
 	case wording.AboutResume:

@@ -27,8 +27,11 @@ type effect struct {
 // effect reads a person's answer: a number, a word such as once or no, or for a choice their own words.
 func (q question) effect(caller chat.Caller, answer string) effect {
 	answer = strings.TrimSpace(answer)
-	if q.body.About == wording.AboutChoice {
+	switch q.body.About {
+	case wording.AboutChoice:
 		return q.chosen(caller, answer)
+	case wording.AboutForm:
+		return q.filled(caller, answer)
 	}
 	typed, rest, _ := strings.Cut(answer, " ")
 	who, what := name(caller), q.body.what()
@@ -123,6 +126,9 @@ func (q question) word(typed string) string {
 // replied returns the answer in a reply to the question's message. Other words in reply to a permission question count
 // as a reason for no.
 func (q question) replied(text string) (answer string, ok bool) {
+	if q.body.About == wording.AboutForm {
+		return text, true
+	}
 	word := q.word(text)
 	switch {
 	case q.body.About == wording.AboutChoice:
@@ -139,7 +145,10 @@ func (q question) replied(text string) (answer string, ok bool) {
 // bare returns the answer in a message without a reply, for a choice or a question that was asked with numbers. Words
 // are an answer only where nothing else is asked.
 func (q question) bare(text string, alone bool) (answer string, ok bool) {
-	if q.body.About == wording.AboutChoice {
+	switch q.body.About {
+	case wording.AboutForm:
+		return q.bareForm(text, alone)
+	case wording.AboutChoice:
 		_, picked := q.picks(text, true)
 		return q.choice(text), picked || alone
 	}

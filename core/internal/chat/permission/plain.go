@@ -68,7 +68,7 @@ func (a Asked) Answer(text string, addressed bool) (id, answer string, ok bool) 
 			continue
 		}
 		open = append(open, q)
-		if (q.body.About == wording.AboutChoice || q.body.Numbered) && a.may[q.row.ID] {
+		if (q.body.personal() || q.body.Numbered) && a.may[q.row.ID] {
 			takes = append(takes, q)
 		}
 	}

@@ -29,7 +29,9 @@ func read(row domain.Question) question {
 	return q
 }
 
-func (q question) readable() bool { return q.body.About != "" }
+func (q question) readable() bool {
+	return q.body.About != "" && (q.body.About == wording.AboutForm) == (q.body.Form != nil)
+}
 
 // readAll returns the questions that can be read.
 func readAll(rows []domain.Question) []question {
@@ -47,7 +49,7 @@ func (q question) subject() string { return cmp.Or(q.body.Tool, string(q.body.Ab
 
 // theirs reports whether the person whose turn asks may answer.
 func (q question) theirs() bool {
-	return q.body.About == wording.AboutChoice || q.body.About == wording.AboutResume
+	return q.body.personal() || q.body.About == wording.AboutResume
 }
 
 // mayAnswer reports whether the caller may answer: those who may decide for everyone, and for questions other than

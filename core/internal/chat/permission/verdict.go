@@ -11,9 +11,11 @@ import (
 
 // verdict is the answer to a question, as the store keeps it.
 type verdict struct {
-	Allow bool     `json:"allow"`
-	Said  string   `json:"said,omitempty"`  // for the model: the reason, or the choice
-	Plain *Written `json:"plain,omitempty"` // the plain message that was the answer, if it was not a command
+	Allow bool   `json:"allow"`
+	Said  string `json:"said,omitempty"` // for the model: the reason, or the choice
+	// Value is what an MCP server gets of a field of its form; nil: nothing.
+	Value json.RawMessage `json:"value,omitempty"`
+	Plain *Written        `json:"plain,omitempty"` // the plain message that was the answer, if it was not a command
 }
 
 // Written is a plain message that answers a question.

@@ -125,6 +125,8 @@ func (rs *requests) receive(e *protocol.Event) {
 	switch e.Request.Subtype {
 	case "can_use_tool":
 		rs.askedFor(e)
+	case "elicitation":
+		rs.elicited(e)
 	case "mcp_message":
 		rs.sent(e)
 	case "hook_callback":

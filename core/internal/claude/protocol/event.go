@@ -142,9 +142,13 @@ type Request struct {
 	Description string          `json:"description"`
 	BlockedPath string          `json:"blocked_path"`
 	Suggestions []Suggestion    `json:"permission_suggestions"`
-	Callback    string          `json:"callback_id"` // hook_callback
-	Server      string          `json:"server_name"` // mcp_message
-	Message     json.RawMessage `json:"message"`
+	Callback    string          `json:"callback_id"`     // hook_callback
+	Server      string          `json:"server_name"`     // mcp_message
+	Message     json.RawMessage `json:"message"`         // of JSON-RPC; for elicitation, a text
+	Asks        string          `json:"mcp_server_name"` // elicitation
+	Mode        string          `json:"mode"`
+	URL         string          `json:"url"`
+	Schema      json.RawMessage `json:"requested_schema"`
 }
 
 // Suggestion is a permission change that would make a question unnecessary.

@@ -63,6 +63,10 @@ type Script struct {
 	// Questions are asked before the answer, by AskUserQuestion: the tool's input of that name.
 	Questions json.RawMessage `json:"questions,omitempty"`
 
+	// Elicits are requests of MCP servers for people before the answer, each as a use of a tool of the server: the fields of
+	// the CLI's request, without its subtype. The output of the tool is what the server gets.
+	Elicits []map[string]json.RawMessage `json:"elicits,omitempty"`
+
 	// Crash kills the process once for this message: "before" it is consumed, at the "ack" (echoed, not yet in the
 	// transcript: the CLI writes it some 100 ms later), once it is "consumed" (in the transcript), in the "tool", as a
 	// line is "queued" behind the turn, as such a line is "taken" into the turn (echoed, not yet in the transcript), once

@@ -173,6 +173,9 @@ func (s *session) work(script Script, m message) (thinking string) {
 	for _, c := range script.Calls {
 		run(s.hostTool(c))
 	}
+	for _, request := range script.Elicits {
+		run(s.elicit(request))
+	}
 	if script.Questions != nil {
 		run(questions(script.Questions))
 	}
@@ -221,7 +224,7 @@ func (s *session) resumed(script Script, open string) (Script, string) {
 	script.Answer, script.Say, script.Huge = before.Answer, before.Say, before.Huge
 	if before.Again {
 		script.Tool, script.Tools, script.Ask, script.Calls = before.Tool, before.Tools, before.Ask, before.Calls
-		script.Questions, script.Plan = before.Questions, before.Plan
+		script.Questions, script.Plan, script.Elicits = before.Questions, before.Plan, before.Elicits
 	}
 	if before.Crash == orphaned {
 		script.Crash = orphaned

@@ -19,7 +19,7 @@ const maxDecision = 64 << 10
 // OpenQuestion is an open question with what people see of it, for who may answer it here. The model has written most of it.
 type OpenQuestion struct {
 	ID        string    `json:"id"`
-	Kind      string    `json:"kind"`  // tool, plan, choice, resume
+	Kind      string    `json:"kind"`  // tool, plan, choice, resume, form
 	About     string    `json:"about"` // as in [Question]
 	Session   string    `json:"session"`
 	Agent     string    `json:"agent"`
@@ -28,7 +28,7 @@ type OpenQuestion struct {
 	May       []string  `json:"may"` // who may answer it in the chat
 
 	For      string   `json:"for,omitempty"`      // the person whose turn asks, if another person is asked
-	Text     string   `json:"text,omitempty"`     // what is to be chosen, or why work was given up
+	Text     string   `json:"text,omitempty"`     // what is to be chosen, what an MCP server asks for, or why work was given up
 	Shown    string   `json:"shown,omitempty"`    // the tool's input, or the plan in Markdown
 	Why      string   `json:"why,omitempty"`      // the tool is used
 	Outside  string   `json:"outside,omitempty"`  // the path outside of the workspace that the tool would access
@@ -37,6 +37,8 @@ type OpenQuestion struct {
 	Missing  int      `json:"missing,omitempty"`  // characters that are not shown
 	Doubtful bool     `json:"doubtful,omitempty"` // it can be read in more than one way
 	Several  bool     `json:"several,omitempty"`  // several options may be chosen
+	Server   string   `json:"server,omitempty"`   // the MCP server that asks, for a form
+	Takes    string   `json:"takes,omitempty"`    // what may be written besides the options, for a form
 	Options  []Option `json:"options"`
 }
 
@@ -61,6 +63,9 @@ func (h Host) OpenQuestions(ctx context.Context) ([]OpenQuestion, error) {
 			ExpiresAt: q.Expires, May: h.mayAnswer(q), For: asked.For, Text: asked.Line, Shown: asked.Shown, Why: asked.Why, Outside: asked.Outside,
 			Purpose: asked.Purpose, Other: asked.Other, Missing: asked.Missing, Doubtful: asked.Doubtful, Several: asked.Several,
 			Options: make([]Option, 0, len(q.Options)),
+		}
+		if asked.Form != nil {
+			shown.Server, shown.Takes = asked.Form.Server, asked.Form.Takes
 		}
 		for _, o := range q.Options {
 			shown.Options = append(shown.Options, Option{Answer: o.Word, Label: o.Label, Help: o.Help})

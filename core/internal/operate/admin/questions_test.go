@@ -119,6 +119,42 @@ func TestQuestionsOnTheStatePage(t *testing.T) {
 	do("CCCCC", "once", 409, "this question is closed")
 }
 
+// A part of a form of an MCP server says who asks and what may be written, and takes only what fits.
+// Behaviour: state-page-answer, elicit.
+func TestFormOnTheStatePage(t *testing.T) {
+	t.Parallel()
+	b, _, h := remote(t)
+	headers := loggedIn(t, h)
+	b.asks(t, [2]string{"AAAAA", `{"about":"form","line":"Order?\ncount","form":{"server":"shop","message":"Order?","number":1,"of":1,"field":{"name":"count","title":"count","kind":"integer","least":1}}}`})
+	var open []admin.OpenQuestion
+	if w := ask(t, h, "GET", "/v1/questions", "", headers...); json.Unmarshal(w.Body.Bytes(), &open) != nil || len(open) != 1 {
+		t.Fatalf("open: %s", w.Body)
+	}
+	open[0].Since = time.Time{}
+	want := admin.OpenQuestion{
+		ID: "AAAAA", Kind: "form", About: "form", Session: "echo:anna", Agent: "main", ExpiresAt: time.Unix(2_000_000_000, 0).UTC(), May: []string{"owner", "echo:anna"},
+		Text: "Order?\ncount", Server: "shop", Takes: "a whole number, at least 1", Options: []admin.Option{
+			{Answer: "skip", Label: "⏭ Leave out", Help: "leave it out"}, {Answer: "decline", Label: "❌ Decline", Help: "answer nothing at all"},
+		},
+	}
+	if diff := cmp.Diff(want, open[0]); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	for _, answer := range []struct {
+		text string
+		code int
+		says string
+	}{{"none", 422, "it takes skip, decline, a whole number, at least 1"}, {"2", 200, "{}"}} {
+		w := ask(t, h, "POST", "/v1/questions/answer", url.Values{"id": {"AAAAA"}, "answer": {answer.text}}.Encode(), headers...)
+		if w.Code != answer.code || !strings.Contains(w.Body.String(), answer.says) {
+			t.Errorf("%s: %d, %s", answer.text, w.Code, w.Body)
+		}
+	}
+	if q, err := b.store.Question(b.ctx, "AAAAA"); err != nil || string(q.Answer) != `{"allow":true,"said":"2","value":2}` {
+		t.Errorf("%+v, %v", q, err)
+	}
+}
+
 // The token of programs does not answer questions, nor does a form of another site.
 // Behaviour: state-page-answer.
 func TestWhoAnswersNoQuestions(t *testing.T) {

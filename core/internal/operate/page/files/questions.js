@@ -9,6 +9,7 @@ function asked(q) {
   switch (q.kind) {
     case 'tool': return [`${who} asks to use ${q.about}.`];
     case 'plan': return [`${who} has a plan. May it go ahead?`];
+    case 'form': return [`The MCP server ${q.server} asks, for ${q.for ?? 'the person of the turn'}:`, el('br'), q.text ?? ''];
     default: return prose(q.text ?? '');
   }
 }
@@ -42,6 +43,7 @@ function answers(q, give) {
   const others = q.options.filter((o) => o !== no);
   switch (q.kind) {
     case 'choice': return choices(q, give, button);
+    case 'form': return form(q, give, button);
     case 'resume': return [el('div', { className: 'acts' }, ...others.map((o) => button(o, () => o.answer)))];
     default: {
       const [reason, field] = words(q, 'Why not? (for Claude, may be empty)');
@@ -52,6 +54,17 @@ function answers(q, give) {
       ];
     }
   }
+}
+
+// form makes what a part of an MCP server's form is answered with.
+function form(q, give, button) {
+  const buttons = el('div', { className: 'acts' }, ...q.options.map((o) => button(o, () => o.answer, o.answer === 'decline' ? 'bad' : '')));
+  if (!q.takes) return [buttons];
+  const [own, field] = words(q, `Or ${q.takes.replaceAll('`', '')}`);
+  const send = button({ label: 'Answer' }, () => own.value.trim(), 'main');
+  own.oninput = () => { send.disabled = own.value.trim() === ''; };
+  own.oninput();
+  return [buttons, field, el('div', { className: 'acts' }, send)];
 }
 
 function choices(q, give, button) {
