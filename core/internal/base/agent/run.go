@@ -239,6 +239,7 @@ type ToolUse struct {
 	Summary string // one line of at most [MaxSummary] characters: the command, path, query or the like; may be empty
 	Output  string // the beginning of its result, at most [MaxOutput] characters
 	Failed  bool
+	Denied  bool // it was not used, because it was not allowed; Failed is set, too
 }
 
 // Class is why a turn failed.

@@ -18,7 +18,10 @@ func toolList(used []agent.ToolUse, verbose string) string {
 		if t.Summary != "" {
 			fmt.Fprintf(&b, ": %s", code(t.Summary))
 		}
-		if t.Failed {
+		switch {
+		case t.Denied:
+			b.WriteString(" (not allowed)")
+		case t.Failed:
 			b.WriteString(" (failed)")
 		}
 		if verbose == "full" && t.Output != "" {

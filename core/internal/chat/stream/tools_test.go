@@ -12,10 +12,10 @@ import (
 // Behaviour: verbose.
 func TestListOfTools(t *testing.T) {
 	t.Parallel()
-	used := []agent.ToolUse{{Name: "Bash", Summary: "ls `pwd`", Output: "a\n```b"}, {Name: "Read", Summary: "/x", Failed: true}, {Name: "Odd"}}
+	used := []agent.ToolUse{{Name: "Bash", Summary: "ls `pwd`", Output: "a\n```b"}, {Name: "Read", Summary: "/x", Failed: true}, {Name: "Odd", Failed: true, Denied: true}}
 	for verbose, want := range map[string][]string{
-		"on":   {"2s send: - Bash: `ls 'pwd'`\n- Read: `/x` (failed)\n- Odd", "3s send: Done."},
-		"full": {"2s send: - Bash: `ls 'pwd'`\n\n  ```\n  a\n  '''b\n  ```\n\n- Read: `/x` (failed)\n- Odd", "3s send: Done."},
+		"on":   {"2s send: - Bash: `ls 'pwd'`\n- Read: `/x` (failed)\n- Odd (not allowed)", "3s send: Done."},
+		"full": {"2s send: - Bash: `ls 'pwd'`\n\n  ```\n  a\n  '''b\n  ```\n\n- Read: `/x` (failed)\n- Odd (not allowed)", "3s send: Done."},
 		"off":  {"3s send: Done."},
 		"":     {"3s send: Done."},
 	} {

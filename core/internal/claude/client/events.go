@@ -78,6 +78,9 @@ func (c *Client) observe(e *protocol.Event) {
 			c.speed = e.Speed
 			c.take(e)
 		}
+		if e.Subtype == "permission_denied" { // by the CLI itself: nobody was asked
+			c.log.Info("Claude Code has not allowed a tool", "session", c.session, "tool", cut(e.DeniedTool, maxRule), "because", cut(e.DeniedBy, maxRule))
+		}
 		c.tasks.observe(e, c.heard)
 	case "command_lifecycle":
 		c.announces = true

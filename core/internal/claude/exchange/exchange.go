@@ -188,6 +188,8 @@ func (x *Exchange) system(e *protocol.Event) {
 		x.now.compacting = false
 		x.now.compactions++
 		x.now.contextTokens = e.Compact.PostTokens
+	case "permission_denied":
+		x.now.work.deny(e.DeniedUse)
 	case "api_retry":
 		x.now.retried = e.Error
 		x.now.restart()

@@ -52,6 +52,11 @@ func (t *turn) user(e *protocol.Event) {
 		t.changes.Add(change.Path, added, removed)
 	}
 	t.shown.plan(m, e.Reported)
+	for _, d := range e.Decided {
+		if d.Decision.Decision == "reject" {
+			t.work.deny(d.ID)
+		}
+	}
 	for i := range m.Content {
 		if use, ok := t.work.ended(&m.Content[i]); ok {
 			t.shown.finish(agent.Step{Tool: use})

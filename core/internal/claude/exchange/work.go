@@ -49,6 +49,15 @@ func (w *work) add(b *protocol.Block) bool {
 	return false
 }
 
+// deny notes that a tool that was to run is not allowed.
+func (w *work) deny(id string) {
+	for i := range w.open {
+		if w.open[i].id == id {
+			w.open[i].use.Denied = true
+		}
+	}
+}
+
 // ended handles a block of the user's side. If it is a tool's result, it returns the tool use.
 func (w *work) ended(b *protocol.Block) (agent.ToolUse, bool) {
 	i := slices.IndexFunc(w.open, func(tool openTool) bool { return tool.id == b.ToolUseID })
@@ -58,6 +67,7 @@ func (w *work) ended(b *protocol.Block) (agent.ToolUse, bool) {
 	tool := w.open[i]
 	w.open = slices.Delete(w.open, i, i+1)
 	tool.use.Failed, tool.use.Output = b.IsError, output(b.Content)
+	tool.use.Denied = tool.use.Denied && b.IsError
 	w.count(tool.use)
 	if tool.at >= 0 {
 		w.used[tool.at] = tool.use

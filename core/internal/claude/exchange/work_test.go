@@ -68,3 +68,47 @@ func TestWorkIsBounded(t *testing.T) {
 		t.Error("a tool still runs")
 	}
 }
+
+// A tool that Claude Code, people or a hook do not allow is marked, and one that was allowed and fails is not.
+// Behaviour: verbose-denied.
+func TestDeniedTools(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		before, result string // the event before the result, and a field of the result
+		failed, denied bool
+	}{
+		"by the CLI":          {`{"type":"system","subtype":"permission_denied","tool_use_id":"t1","tool_name":"Bash","decision_reason_type":"rule"}`, ``, true, true},
+		"another one":         {`{"type":"system","subtype":"permission_denied","tool_use_id":"t2","tool_name":"Bash"}`, ``, true, false},
+		"by people":           {``, `"tool_result_meta":[{"id":"t1","permission_decision":{"decision":"reject","source":"user_reject"}}],`, true, true},
+		"allowed":             {``, `"tool_result_meta":[{"id":"t1","permission_decision":{"decision":"accept"}}],`, true, false},
+		"of another form":     {``, `"tool_result_meta":{"id":"t1"},`, true, false},
+		"that has an outcome": {`{"type":"system","subtype":"permission_denied","tool_use_id":"t1"}`, ``, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x := New("m")
+			for _, line := range []string{
+				`{"type":"system","subtype":"init"}`,
+				`{"type":"assistant","message":{"id":"a","model":"m","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls"}}]}}`,
+				tc.before,
+				fmt.Sprintf(`{"type":"user",%s"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","is_error":%t,"content":"x"}]}}`, tc.result, tc.failed),
+			} {
+				if line == "" {
+					continue
+				}
+				e, err := protocol.Parse([]byte(line))
+				if err != nil {
+					t.Fatal(err)
+				}
+				x.Observe(e)
+			}
+			p, _ := x.Progress()
+			if len(p.Done) != 1 || p.Done[0].Tool.Failed != tc.failed || p.Done[0].Tool.Denied != tc.denied {
+				t.Errorf("done %+v", p.Done)
+			}
+			if got := x.Outcome().Tools; len(got) != 1 || got[0].Denied != tc.denied {
+				t.Errorf("used %+v", got)
+			}
+		})
+	}
+}

@@ -35,6 +35,12 @@ type Event struct {
 
 	TaskFields // task_started, task_progress, task_updated, task_notification, background_tasks_changed
 
+	DenialFields // permission_denied
+
+	// Decided says of tool results whether their tools were allowed: also of those that people or a hook of the host decided about.
+	// Newer CLIs only.
+	Decided []ToolDecision `json:"tool_result_meta"` // user
+
 	Tools   []string `json:"tools"`       // init
 	Servers []Server `json:"mcp_servers"` // init
 	Speed
@@ -63,6 +69,21 @@ type TaskFields struct {
 	Background []struct {
 		ID string `json:"task_id"`
 	} `json:"tasks"` // background_tasks_changed: all that do not end with their turn
+}
+
+// DenialFields are the fields of the event that Claude Code itself does not allow a tool, by a rule, its mode or a classifier.
+type DenialFields struct {
+	DeniedUse  string `json:"tool_use_id"`
+	DeniedTool string `json:"tool_name"`
+	DeniedBy   string `json:"decision_reason_type"` // such as rule, mode or classifier; may be empty
+}
+
+// ToolDecision is what was decided about a tool before it was used.
+type ToolDecision struct {
+	ID       string `json:"id"`
+	Decision struct {
+		Decision string `json:"decision"` // accept, reject or cancelled
+	} `json:"permission_decision"`
 }
 
 // ResultFields are the fields of a result event.

@@ -19,6 +19,7 @@ type Script struct {
 	Tools  []string `json:"tools,omitempty"`  // more of them, one after the other
 	Before string   `json:"before,omitempty"` // the text before the first use of a tool
 	Ask    bool     `json:"ask,omitempty"`    // ask for permission before each of these tools
+	Denied string   `json:"denied,omitempty"` // why no tool is allowed, as the CLI names what decides so: rule, mode, classifier
 	Calls  []Call   `json:"calls,omitempty"`  // uses of the host's tools, after those
 	Files  []File   `json:"files,omitempty"`  // changes of files, one after the other, after the shell commands
 	Agents []Agent  `json:"agents,omitempty"` // subagents, one after the other, after the tools

@@ -43,6 +43,7 @@ type session struct {
 	steered  []message // lines that the running turn has taken
 	files    *checkpoints
 	reported map[string]any             // what the last tool reports of its use, besides its output; nil: nothing
+	decided  string                     // whether that tool was allowed; empty: it was
 	tasks    int                        // how many TaskCreate has made
 	outputs  []string                   // of the running turn's tools
 	pictures []string                   // what the running turn was shown of pictures

@@ -46,8 +46,15 @@ func (s *session) use(u use, script Script, m message) {
 		panic(err) // it came from JSON
 	}
 	if why := s.hooked(u.name, u.input, call); why != "" {
-		s.outputs = append(s.outputs, why)
-		s.toolResult(call, why, true)
+		s.disallow(call, why)
+		return
+	}
+	if script.Denied != "" {
+		why := "Permission to use " + u.name + " has been denied."
+		s.out.send(map[string]any{
+			"type": "system", "subtype": "permission_denied", "tool_name": u.name, "tool_use_id": call, "decision_reason_type": script.Denied, "message": why,
+		})
+		s.disallow(call, why)
 		return
 	}
 	if u.ask && !s.allowed(u.name) {
@@ -65,8 +72,7 @@ func (s *session) use(u use, script Script, m message) {
 		})
 		s.state("running")
 		if answer.Behavior != "allow" {
-			s.outputs = append(s.outputs, answer.Message)
-			s.toolResult(call, answer.Message, true)
+			s.disallow(call, answer.Message)
 			return
 		}
 		if len(answer.Input) > 0 {
@@ -192,14 +198,24 @@ func (s *session) allowed(name string) bool {
 	})
 }
 
+// disallow reports that a tool was not allowed.
+func (s *session) disallow(call, why string) {
+	s.outputs = append(s.outputs, why)
+	s.decided = "reject"
+	s.toolResult(call, why, true)
+}
+
 func (s *session) toolResult(call, output string, failed bool) {
-	defer func() { s.reported = nil }()
+	defer func() { s.reported, s.decided = nil, "" }()
 	block := []any{map[string]any{"type": "tool_result", "tool_use_id": call, "content": output, "is_error": failed}}
 	event := map[string]any{
 		"type": "user", "parent_tool_use_id": nil, "message": map[string]any{"role": "user", "content": block},
 	}
 	if s.reported != nil {
 		event["tool_use_result"] = s.reported
+	}
+	if s.decided != "" && !s.opts.legacy {
+		event["tool_result_meta"] = []any{map[string]any{"id": call, "non_execution_kind": "permission-rule", "permission_decision": map[string]any{"decision": s.decided}}}
 	}
 	s.out.send(event)
 	if err := s.log.note(block, s.reported); err != nil {
