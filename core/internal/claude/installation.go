@@ -9,6 +9,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
+	"github.com/clawhost/clawhost/core/internal/claude/client"
 )
 
 const (
@@ -44,14 +45,23 @@ func (i Installation) usable() bool { return i.Problem == "" && i.Login != cli.L
 func (p *Pool) Installation() Installation { return p.installation(inspectedFor) }
 
 // Problems implements [health.Source]. While the CLI cannot be used, it is asked again each minute.
-func (p *Pool) Problems(context.Context) []health.Report {
+func (p *Pool) Problems(context.Context) (list []health.Report) {
+	var last client.Loss
+	for _, a := range p.agents {
+		if lost := a.inventory.Lost(); lost.At.After(last.At) {
+			last = lost
+		}
+	}
+	if !last.At.IsZero() {
+		list = append(list, health.Report{Code: health.TranscriptLost, Detail: wording.Unwritten(last.Why), Advice: wording.AdviceTranscript})
+	}
 	switch i := p.installation(inspectEvery); {
 	case i.Problem != "":
-		return []health.Report{{Code: health.ClaudeUnusable, Detail: i.Problem, Advice: wording.AdviceKept}}
+		list = append(list, health.Report{Code: health.ClaudeUnusable, Detail: i.Problem, Advice: wording.AdviceKept})
 	case i.Login == cli.LoggedOut:
-		return []health.Report{{Code: health.ClaudeLoggedOut, Advice: wording.AdviceLogin}}
+		list = append(list, health.Report{Code: health.ClaudeLoggedOut, Advice: wording.AdviceLogin})
 	}
-	return nil
+	return list
 }
 
 // installation is [Pool.Installation] for somebody to whom a good answer may be so old.

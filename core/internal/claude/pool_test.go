@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/health"
 )
 
 // in is a first attempt at a message of another session than the rig's.
@@ -105,6 +106,30 @@ func TestParksAfterIdling(t *testing.T) {
 	if n := r.processes.spawned(); n != 2 {
 		t.Errorf("%d processes were started, want 2", n)
 	}
+}
+
+// A process that leaves and could not save its conversation makes that a problem of the host.
+// Behaviour: transcript-lost.
+func TestLostTranscript(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.config.ParkAfter = 50 * time.Millisecond
+	pool := r.pool()
+	lost := func() (why string, is bool) {
+		for _, p := range pool.Problems(t.Context()) {
+			if p.Code == health.TranscriptLost {
+				return p.Detail, true
+			}
+		}
+		return "", false
+	}
+	r.ask(pool, r.turn("one"))
+	poll(t, "the process is parked", func() bool { return len(r.processes.all()) == 0 })
+	if why, is := lost(); is {
+		t.Errorf("a process that has saved everything is a problem: %s", why)
+	}
+	r.ask(pool, r.turn(`[[stub {"loses":"ENOSPC","answer":"two"}]]`))
+	poll(t, "the loss is known", func() bool { why, is := lost(); return is && why == "the disk is full (ENOSPC)" })
 }
 
 func TestRetire(t *testing.T) {

@@ -19,6 +19,7 @@ const (
 	PluginFailed       Code = "plugin_failed"
 	PluginLacks        Code = "plugin_lacks"
 	PluginWaits        Code = "plugin_waits"
+	TranscriptLost     Code = "transcript_lost"
 	PluginDisconnected Code = "plugin_disconnected"
 	DeliveriesWait     Code = "deliveries_wait"
 	DeadLetters        Code = "dead_letters"
@@ -69,6 +70,7 @@ var kinds = []Kind{
 		Code: PluginWaits, Severity: Error, Title: wording.PluginFailed, Over: wording.PluginRuns, After: time.Minute, Until: time.Minute,
 		Causes: []Code{PluginFailed, PluginLacks, PluginDisconnected},
 	},
+	{Code: TranscriptLost, Severity: Warning, Title: wording.TranscriptLost, Over: wording.TranscriptKept},
 	{
 		Code: PluginDisconnected, Severity: Warning, Title: wording.PluginDisconnected, Over: wording.PluginConnected, After: time.Minute,
 		Until: time.Minute, Causes: []Code{PluginFailed, PluginLacks},

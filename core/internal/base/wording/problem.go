@@ -12,6 +12,8 @@ const (
 	ClaudeAvailable    = "Claude can be started again."
 	ClaudeLoggedOut    = "Claude Code is not logged in"
 	ClaudeLoggedIn     = "Claude Code is logged in again."
+	TranscriptLost     = "Claude Code could not save all of a conversation"
+	TranscriptKept     = "For an hour, Claude Code has lost nothing more of conversations."
 	PluginFailed       = "The plugin %s does not run"
 	PluginRuns         = "The plugin %s runs again."
 	PluginDisconnected = "The plugin %s is not connected to its network"
@@ -28,6 +30,7 @@ const (
 	AdviceStore         = "If this goes on, look at the log and at the disk of the state folder. Messages are kept by their networks meanwhile."
 	AdviceKept          = "Messages are kept, and I keep trying."
 	AdviceLogin         = "Log in as the host's user: `claude auth login`."
+	AdviceTranscript    = "Free space where Claude Code keeps its files, usually `~/.claude`. The conversation goes on, but Claude may not know its end any more, and what was cut off by a crash may be done again. The log names its session."
 	AdviceWaits         = "The host starts it again by itself. `clawhost logs` shows what it said."
 	AdviceDisconnected  = "It connects again by itself, as soon as its network lets it."
 	AdviceDeliveries    = "The host keeps trying. `clawhost queue` shows what waits."
@@ -47,4 +50,16 @@ func Problem(what, why, advice string) string {
 // ProblemLine says in a line what is wrong.
 func ProblemLine(what, why string) string {
 	return strings.TrimSuffix(what+": "+why, ": ")
+}
+
+// Unwritten says why a file could not be written, by the code of the error.
+func Unwritten(code string) string {
+	switch code {
+	case "ENOSPC":
+		return "the disk is full (ENOSPC)"
+	case "EDQUOT":
+		return "the disk quota is used up (EDQUOT)"
+	default:
+		return code
+	}
 }

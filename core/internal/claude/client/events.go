@@ -81,6 +81,9 @@ func (c *Client) observe(e *protocol.Event) {
 		if e.Subtype == "permission_denied" { // by the CLI itself: nobody was asked
 			c.log.Info("Claude Code has not allowed a tool", "session", c.session, "tool", cut(e.DeniedTool, maxRule), "because", cut(e.DeniedBy, maxRule))
 		}
+		if e.Subtype == "session_writes_lost" {
+			c.inventory.loses(c.session, e.Lost, e.ErrorCode)
+		}
 		c.tasks.observe(e, c.heard)
 	case "command_lifecycle":
 		c.announces = true

@@ -2,6 +2,7 @@ package client
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,6 +25,13 @@ type Inventory struct {
 	servers []agent.ServerStatus
 	models  []agent.Abilities
 	failed  map[string]string // by server, the error that was reported
+	lost    Loss
+}
+
+// Loss is that a process could not save all of a conversation. The zero Loss: none has said so.
+type Loss struct {
+	At  time.Time // when it was said, as the process ended
+	Why string
 }
 
 // NewInventory returns an empty inventory. Work waits for notices to owners.
@@ -37,6 +45,31 @@ func (i *Inventory) Latest() (tools []string, servers []agent.ServerStatus, mode
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return slices.Clone(i.tools), slices.Clone(i.servers), slices.Clone(i.models)
+}
+
+// lostFor is how long a loss is news: processes that could not write say so only when they end.
+const lostFor = time.Hour
+
+// Lost returns the last loss, unless it is old.
+func (i *Inventory) Lost() Loss {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if time.Since(i.lost.At) >= lostFor {
+		return Loss{}
+	}
+	return i.lost
+}
+
+// loses takes what a process could not save. The CLI 2.1.331 says so once, as the last line of a process that leaves by itself; one that
+// was killed, or fails, says nothing.
+func (i *Inventory) loses(session string, what []string, why string) {
+	why = cut(why, maxRule)
+	i.log.Warn("Claude Code could not save its files", "session", session, "lost", cut(strings.Join(what, ", "), maxRule), "error", why)
+	if slices.Contains(what, "transcript") {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		i.lost = Loss{At: time.Now(), Why: why}
+	}
 }
 
 // hasTools takes the names of all tools of a process, as each turn begins.

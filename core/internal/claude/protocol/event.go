@@ -37,6 +37,9 @@ type Event struct {
 
 	DenialFields // permission_denied
 
+	Lost      []string `json:"lost"`       // session_writes_lost: transcript, global_config
+	ErrorCode string   `json:"error_code"` // such as ENOSPC
+
 	// Decided says of tool results whether their tools were allowed: also of those that people or a hook of the host decided about.
 	// Newer CLIs only.
 	Decided []ToolDecision `json:"tool_result_meta"` // user

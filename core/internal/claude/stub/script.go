@@ -55,6 +55,7 @@ type Script struct {
 	PeerLater   string `json:"peer_later,omitempty"`  // the same, once the turn is over
 	Void        string `json:"void,omitempty"`        // the turn ends without asking the model: "once", or "always"
 	Question    string `json:"question,omitempty"`    // a control request of this subtype before the answer
+	Loses       string `json:"loses,omitempty"`       // as the process leaves, it says that it could not save its transcript, for this reason
 	Blocks      bool   `json:"blocks,omitempty"`      // the answer's lines are text blocks of their own
 	Hold        int    `json:"hold,omitempty"`        // MB of memory that the process holds from now on
 

@@ -47,6 +47,7 @@ type session struct {
 	tasks    int                        // how many TaskCreate has made
 	outputs  []string                   // of the running turn's tools
 	pictures []string                   // what the running turn was shown of pictures
+	loses    string                     // why the transcript was not saved, which is said at the end; empty: it was
 	stop     bool                       // the running turn was interrupted
 	aborted  string                     // how the interruption is reported
 	tools    []string                   // the host's
@@ -80,6 +81,9 @@ func (s *session) loop() int {
 		case len(s.queue) > 0:
 			s.turn(s.merge())
 		case s.over && s.lasting == nil:
+			if s.loses != "" && !s.failed {
+				s.out.send(map[string]any{"type": "system", "subtype": "session_writes_lost", "error_code": s.loses, "lost": []string{"transcript"}, "transcript_session_ids": []string{s.opts.session}})
+			}
 			s.out.flush()
 			if s.failed {
 				return 1

@@ -100,6 +100,9 @@ func (s *session) turn(m message) {
 	if script.Compact {
 		s.compact()
 	}
+	if script.Loses != "" {
+		s.loses = script.Loses
+	}
 	if script.Question != "" {
 		s.ask(map[string]any{"subtype": script.Question})
 	}
